@@ -2957,13 +2957,6 @@ DYNC__FN void dync__json_quote(dync__str *, const char *text);                  
 #endif
 
 /* ==== base/os.c ================================================================================================= */
-/* base/os.c: the operating system: locks, clock, processors, environment, whole files.
- *
- * Nothing above calls the system otherwise. Hosted systems are Unix and Windows with
- * winpthreads; elsewhere (a microcontroller) there are no threads, the clock stands still and files cannot be opened.
- * Works under -std=c11 -pedantic without feature macros: <pthread.h> and <sched.h> declare what is used here
- * unconditionally, and what <time.h> and <unistd.h> would hide is declared by hand.
- * Sources: Intel SDM vol. 1 ch. 13 (XGETBV before AVX), vol. 2 CPUID. */
 #if !defined(DYNC_NO_THREADS)
 #include <sched.h>
 #endif
@@ -3229,10 +3222,6 @@ DYNC__FN dync_status dync__file_write(const char *path, const void *data, size_t
 #endif
 
 /* ==== base/err.c ================================================================================================ */
-/* base/err.c: the first error of a thread, and the public functions that read it.
- *
- * The slot lives in dync__tls and needs no memory, so running out of memory can be told and the error outlives dync_shutdown.
- * Invariant: slot.status == DYNC_OK exactly while nothing is pending; then both texts are "". */
 /* One row per status: its upstream class where the error names none. */
 #define DYNC__STATUSES(X)                                                                                        \
     X(OK, "") X(ERR_SHAPE, "RuntimeError") X(ERR_DTYPE, "RuntimeError") X(ERR_DEVICE, "RuntimeError")            \
@@ -3339,10 +3328,6 @@ DYNC_API void dync_on_error(void (*fn)(dync_status, const char *message, void *u
 }
 
 /* ==== base/thread.c ============================================================================================= */
-/* base/thread.c: the state of a thread and its end; the process-wide list of what dync_shutdown runs.
- *
- * Every thread that keeps something is armed: it stands in a list, and a pthread key runs its destructors when it ends. So
- * dync_shutdown can clean up after idle threads as well. Invariant: a thread is in the list exactly while `registered`. */
 #if !defined(DYNC_NO_THREADS)
 #include <pthread.h>
 #endif
@@ -3433,20 +3418,6 @@ DYNC__FN void dync__thread_arm(void) {
 }
 
 /* ==== base/mem.c ================================================================================================ */
-/* base/mem.c: the one door for memory. Below it DYNC_MALLOC and its kin, or the buffer of dync_init; above it everything.
- *
- * Contract. The size given at free is the size given at allocation. dync__alloc(0) is a unique pointer; dync__free(NULL, n)
- * does nothing; dync__realloc(NULL, 0, n) allocates; a realloc that fails leaves the old block. Plain blocks are aligned for
- * every C type, data blocks to 64 bytes (the address DYNC_MALLOC gave stands in the word before them).
- *
- * Freed blocks wait in size-class lists of the thread that freed them, so a program in a steady state does not reach
- * DYNC_MALLOC. Classes: multiples of 16 (data: 64) up to 1 KiB, then 2^k and 1.5 * 2^k up to 64 MiB (from a buffer, which is
- * scarce, only the small ones). When the lists of a thread pass DYNC__MEM_CACHE_BYTES they are all given back; also when memory
- * runs out, before the second try.
- *
- * Statistics count what callers asked for. Each thread sums on its own and adds to the process' sums every 64 KiB, so figures
- * are exact for one thread and for threads that have ended.
- * Sources: size classes as in Evans 2006 (jemalloc); boundary tags: Knuth, TAOCP vol. 1, 2.5. */
 #if !defined(DYNC_MALLOC) && !defined(DYNC_REALLOC) && !defined(DYNC_FREE)
 #define DYNC_MALLOC(n) malloc(n)
 #define DYNC_REALLOC(p, n) realloc((p), (n))
@@ -3802,10 +3773,6 @@ DYNC__FN void dync__mem_thread_end(dync__thread *t) {
 DYNC__FN void dync__mem_fail_at(int64_t nth) { dync__tls.fail_at = nth > 0 ? nth : 0; }
 
 /* ==== base/arena.c ============================================================================================== */
-/* base/arena.c: bump arenas, in which the IR of one compilation lives and dies at once, and the growth of dync__vec.
- *
- * An arena is a list of chunks; the newest serves. Chunks double from 4 KiB to 64 KiB, and a request that is larger gets a chunk of its
- * own size. Memory is zeroed when it is handed out. Invariant: used <= size of the head chunk. */
 enum { DYNC__ARENA_FIRST = 4096, DYNC__ARENA_MOST = 65536, DYNC__ARENA_ALIGN = 16 };
 typedef struct dync__arena_chunk {
     struct dync__arena_chunk *next;
@@ -3877,11 +3844,6 @@ DYNC__FN void *dync__vec_grow(dync__arena *arena_or_null, void *at, int *cap, in
 }
 
 /* ==== base/map.c ================================================================================================ */
-/* base/map.c: hash map uint64 -> uint64, linear probing, at most 3/4 full; and the hash functions.
- *
- * Removal shifts the following entries back, so there are no tombstones. Capacity is 0 or a power of two. Hashes depend on the
- * bytes alone, not on the machine's byte order. Source: Knuth, TAOCP vol. 3, 6.4, algorithm R; the mixing step: Steele, Lea,
- * Flood 2014 (SplitMix). */
 DYNC__FN uint64_t dync__hash_mix(uint64_t h, uint64_t x) {
     h = (h ^ x) * UINT64_C(0x9e3779b97f4a7c15);
     h = (h ^ h >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -3973,11 +3935,6 @@ DYNC__FN void dync__map_free(dync__map *m) {
 DYNC__COLD_BEGIN
 
 /* ==== base/str.c ================================================================================================ */
-/* base/str.c: text: the sticky builder, the formatter and interned names. No stdio and no locale.
- *
- * A builder that ran out of memory stays failed: later additions do nothing and dync__str_get gives "". One formatter serves the
- * builder, fixed buffers and (measured first) arenas; it writes through dync__str_sink. Interned texts live in chains of one
- * table until dync_shutdown; the table doubles when chains grow long. */
 /* ---- the builder ---- */
 static bool dync__str_reserve(dync__str *s, size_t more) {
     if (s->failed) return false;
@@ -4260,13 +4217,6 @@ DYNC__FN void dync__intern_clear(void) {
 }
 
 /* ==== base/num.c ================================================================================================ */
-/* base/num.c: half floats, checked size arithmetic, and exact conversion between numbers and decimal text.
- *
- * Conversions work on big integers, so they are exact for every value and need neither libc's locale nor floating point
- * arithmetic (compiler flags cannot change them). Printing expands the value to all its decimal digits; the shortest text is
- * the shortest decimal inside the interval that rounds to the value, the nearest of those. Reading divides two big
- * integers bit by bit.
- * Sources: Steele and White 1990 (shortest digits), Clinger 1990 (reading), IEEE 754-2019 for rounding. */
 /* ---- half floats ---- */
 DYNC__FN float dync__f16_to_f32(uint16_t h) {
     uint32_t sign = (uint32_t)(h & 0x8000u) << 16, e = h >> 10 & 31, m = h & 0x3ffu, bits;
@@ -4679,9 +4629,6 @@ DYNC__FN bool dync__text_double(const char *s, const char **end, double *out) {
 DYNC__COLD_END
 
 /* ==== base/rng.c ================================================================================================ */
-/* base/rng.c: random numbers by counter: number i of a stream is a function of (seed, i), so loops may draw in any order and
- * on any thread. Source: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011 (Philox4x32-10);
- * Box and Muller 1958. The mapping of blocks to numbers is stated in base.h; generators of machine code follow it. */
 DYNC__FN void dync__philox_block(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]) {
     uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3], k0 = key[0], k1 = key[1];
     for (int round = 0; round < 10; round++) {
@@ -4729,10 +4676,6 @@ DYNC__FN uint64_t dync__rng_take(uint64_t n) {
 DYNC__COLD_BEGIN
 
 /* ==== base/log.c ================================================================================================ */
-/* base/log.c: the log of the stages (DYNC_LOG, dync_set_log), warnings, standard output, the counters.
- *
- * A line is put together first and written with one call, so lines of several threads do not mix. The choice of stages is one
- * process-wide word; bit 31 says that it has been read from the environment or set. */
 #if defined(DYNC__SPLIT)
 dync__counter_block dync__counters;
 #endif
@@ -4831,12 +4774,6 @@ DYNC__FN void dync__log_text(int stage, const char *title, const char *text) {
 }
 
 /* ==== base/process.c ============================================================================================ */
-/* base/process.c: what the minifier asks of the operating system beyond os.c: child processes with a time limit,
- * folders, the working directory, the date. After os.c.
- *
- * A child runs one function on a copy of this process and sends a reply through a pipe. It ends itself by SIGKILL, so that
- * neither exit handlers nor buffered output of the parent run twice. Where there is no fork the caller runs the function itself.
- * <signal.h> hides kill under -std=c11; it is declared by hand. */
 #if !defined(DYNC_NO_STDIO) && (defined(__unix__) || defined(__APPLE__))
 #define DYNC__PROCESSES
 #include <errno.h>
@@ -4988,16 +4925,6 @@ DYNC__FN void dync__date_text(dync__str *out) {
 DYNC__COLD_END
 
 /* ==== base/pool.c =============================================================================================== */
-/* base/pool.c: the workers of parallel loops.
- *
- * A loop is split by index: of T threads, thread k runs parts k, k + T, k + 2T...; thread 0 is the caller. Workers persist; an
- * idle one watches its state word for some tens of microseconds, then sleeps on its condition. One loop runs at a time: a
- * second caller, and loops inside a part, run alone. After fork the child has no workers and runs alone.
- *
- * state of a worker: IDLE (watching) -> SLEEPING (under its lock) -> JOB (the caller's) -> RUNNING -> IDLE (the worker's own). The caller
- * turns IDLE to JOB by compare-and-swap; where it finds SLEEPING it takes the lock and signals. A worker that has not begun when the
- * caller is through with its own parts loses them to it (JOB -> IDLE), so that a loop never waits for a thread to wake up. A worker
- * sets IDLE before it counts itself out of the loop, so every worker of a finished loop can take the next one. */
 DYNC__INLINE void dync__pool_alone(void (*fn)(void *user, int part, int n_parts), void *user, int n_parts) {
     for (int part = 0; part < n_parts; part++) fn(user, part, n_parts);
 }
@@ -5171,10 +5098,6 @@ DYNC__FN void dync__pool_run(void (*fn)(void *user, int part, int n_parts), void
 DYNC__COLD_BEGIN
 
 /* ==== base/json.c =============================================================================================== */
-/* base/json.c: JSON (RFC 8259): a strict reader into an arena, and quoting for writers over dync__str.
- *
- * Strict: no comments, trailing commas, control characters in strings, leading zeros, or text after the value; depth <= 64;
- * \u0000 is refused, for strings are NUL-terminated. An error names the line and column. */
 enum { DYNC__JSON_DEPTH = 64 };
 typedef struct dync__json_reader { dync__arena *arena; const char *text, *p, *end; int depth; } dync__json_reader;
 static bool dync__json_fail(dync__json_reader *r, const char *what) {
@@ -5413,12 +5336,6 @@ DYNC__COLD_END
 DYNC__WARM_BEGIN
 
 /* ==== base/profile.c ============================================================================================ */
-/* base/profile.c: the profiler: a record of what ran: who, when, how long, inside what. Before op/ (operators), autograd/ (backward nodes)
- * and capture/ (compiled calls), which report to it.
- *
- * Off, it costs one load and a branch at each place that reports. On, an event is put into one process-wide list when it begins, under a
- * lock, so the list is in the order of beginnings; each thread knows the event that it is in, which becomes the parent of the next.
- * Trace format: the Trace Event Format of Chrome, which Perfetto reads; table: torch.autograd.profiler's key_averages(). */
 #if defined(DYNC__SPLIT)
 int32_t dync__profiling;
 #endif
@@ -5956,11 +5873,6 @@ DYNC__FN void dync__layout_number(dync__layout *);                              
 #endif
 
 /* ==== tensor/dtype.c ============================================================================================ */
-/* tensor/dtype.c: element types: facts, promotion, and reading and writing one element.
- *
- * Promotion is torch.promote_types: within a kind the wider type; float beats int beats bool; u8 with a signed type gives the
- * next signed type that holds both; f16 with bf16 gives f32. Sources: pytorch/pytorch c10/core/ScalarType.h (the lattice), the
- * documentation of torch.result_type and torch.can_cast. */
 static const dync__dtype_row dync__dtype_rows[] = {
 #define DYNC__X(id, name, c_type, bytes, kind, fx, guard, safetensors, numpy, onnx, ptx, compute) \
     [DYNC_##id] = {#name, bytes, kind, fx, guard, safetensors, numpy, onnx, ptx, DYNC_##compute},
@@ -6085,11 +5997,6 @@ DYNC__FN void dync__store_i64(void *p, int dtype, int64_t x) {
 DYNC__COLD_BEGIN
 
 /* ==== tensor/sym.c ============================================================================================== */
-/* tensor/sym.c: the expressions behind symbolic sizes: polynomials with integer coefficients over symbols and atoms (floor division,
- * remainder, minimum, maximum), kept in one canonical form, so that equal ones have equal tokens; what is known of their range; and the
- * relations that were taken from hints, which become guards. After tensor.h, before shape.c.
- *
- * Token: 2^60 and 60 bits of a hash of the form, so no arithmetic on a token by mistake gives another one. */
 enum { DYNC__SZ_SYMBOL = -1, DYNC__SZ_SUM = -2, DYNC__SZ_TERMS = 24 };
 #if FLT_EVAL_METHOD == 2
 enum { DYNC__SF_KEPT = 0 };              /* moving a signalling NaN quiets it there: numbers are made plain */
@@ -6764,10 +6671,6 @@ DYNC__COLD_END
 DYNC__WARM_BEGIN
 
 /* ==== tensor/shape.c ============================================================================================ */
-/* tensor/shape.c: sizes, strides, broadcasting, views. Sizes and strides count elements; nothing here touches data.
- *
- * Products of user sizes are checked: a layout that exists has numel * 16 bytes and all its offsets within int64.
- * Sources: pytorch/pytorch aten/src/ATen/TensorUtils.cpp (strides of a view), TensorIterator.cpp (order of dims of an output). */
 DYNC__FN void dync__shape_text(dync__str *s, int ndim, const int64_t *shape) {
     dync__str_addc(s, '[');
     for (int i = 0; i < ndim; i++) {
@@ -7039,14 +6942,6 @@ DYNC__FN void dync__layout_like(dync__layout *out, int n_inputs, const dync__lay
 DYNC__WARM_END
 
 /* ==== tensor/tensor.c =========================================================================================== */
-/* tensor/tensor.c: storage, tensor slots, handles, reference counts.
- *
- * Slots live in chunks that never move. A thread keeps free slots in an array of its own and trades batches with the shared list, so
- * making a tensor takes no lock in a steady state. Freeing a slot changes its generation, which makes every handle stale;
- * a ring per thread remembers who made the last tensors freed, for the message.
- *
- * Reference counts are atomic. A count of 1 that is one's own needs no atomic decrement: nobody else may touch it.
- * Ids of tensors and storages come in blocks per thread, one process-wide counter for both. */
 #if defined(DYNC__SPLIT)
 dync__tensor *dync__chunks[DYNC__CHUNKS];
 const dync__device *dync__device_hook;
@@ -7440,12 +7335,6 @@ DYNC__FN void dync__tensors_shutdown(void) {
 }
 
 /* ==== tensor/scope.c ============================================================================================ */
-/* tensor/scope.c: who owns what the user's calls return; lists.
- *
- * A thread has one stack of entries (tensors, lists, memory, deferred calls) and one of scope marks. A mark says where its scope
- * begins; entries below the first mark belong to the root scope, which ends with the thread or dync_shutdown. Ending a scope
- * releases its entries from the top; scopes left open inside end with it, and ending one that is already gone does nothing:
- * marks carry a serial number. What a release itself adds to the stack is released by the same loop. */
 enum { DYNC__ENTRY_TENSOR, DYNC__ENTRY_LIST, DYNC__ENTRY_MEMORY, DYNC__ENTRY_DEFERRED };
 enum { DYNC__SCOPE_HINT = 100000 };
 typedef struct dync__entry { void *object; size_t size; int kind; } dync__entry;   /* size: of MEMORY */
@@ -7657,9 +7546,6 @@ DYNC__FN void dync__list_unref(dync_list *l) {
 }
 
 /* ==== tensor/value.c ============================================================================================ */
-/* tensor/value.c: dync_value: making, lists, plain numbers out of it; and what a tensor tells about itself.
- *
- * A value owns nothing: tensors in it are handles, strings and pointers the caller's. A list is the exception (scope.c). */
 DYNC_API dync_value dync_v_value(dync_value v) { return v; }
 DYNC_API dync_value dync_v_tensor(dync_tensor *t) {
     dync_value v = {DYNC_KIND_TENSOR, 0, {0}};
@@ -7812,11 +7698,6 @@ DYNC_API dync_dtype dync_type(const dync_tensor *handle) {
 DYNC__COLD_BEGIN
 
 /* ==== tensor/init.c ============================================================================================= */
-/* tensor/init.c: the library as a whole: dync_init, dync_shutdown, memory statistics.
- *
- * Shutdown goes from the top down: scopes of the caller, what upper layers registered (caches, modules), the workers, the state of
- * every thread, tensors still held, interned names, and last the blocks kept for reuse. Then nothing is allocated, and the
- * library can be used again as if fresh; only the error stays readable. */
 static bool dync__init_done;
 DYNC_API dync_status dync_init(dync_init_options options) {
     if (dync__init_done) return dync__fail(DYNC_ERR_VALUE, "dync_init: called twice without dync_shutdown between");
@@ -7851,11 +7732,6 @@ DYNC_API dync_memory dync_memory_stats(void) {
 }
 
 /* ==== tensor/show.c ============================================================================================= */
-/* tensor/show.c: a tensor as PyTorch prints it: tensor([[1., 2.], [3., 4.]]).
- *
- * First one pass over the elements to be shown finds the format: integers with a point, four decimals, or scientific where the
- * range is wide; and the width of a column. Above 1000 elements only 3 at each end of every dim are shown. Lines end before
- * column 80. Source: pytorch/pytorch torch/_tensor_str.py (its defaults; the behaviour, not the text). */
 enum { DYNC__SHOW_ALL = 1000, DYNC__SHOW_EDGE = 3, DYNC__SHOW_LINE = 80, DYNC__SHOW_DECIMALS = 4, DYNC__SHOW_ITEM = 400 };
 typedef struct dync__show {
     dync__str *out;
@@ -8192,14 +8068,6 @@ DYNC__FN void dync__kernel_schedule(dync__kernel *);
 DYNC__COLD_BEGIN
 
 /* ==== loop/eval.c =============================================================================================== */
-/* loop/eval.c: the meaning of loop IR, one value at a time. Constant folding uses the primitives; tests hold every generator
- * against dync__kernel_eval.
- *
- * Slow and obvious by intent. Rows in order; in a row the sections in order; in a phase the inner indices in order, each running
- * the phase's instructions once. Values that outlive their phase are kept in one array a value, an entry per inner index.
- * Sums and products are accumulated in double (sums with Neumaier's compensation, ZAMM 1974): closer to the exact value than
- * any generator's blocked sum, so tests compare those within a tolerance and everything else to the bit.
- * Invariant: no result depends on the compiler's floating-point flags; NaN is tested by bits. */
 DYNC__STRICT_FP_BEGIN
 /* ---- bits -------------------------------------------------------------------------------------------- */
 static uint32_t dync__eval_bits32(float x) {
@@ -8651,12 +8519,6 @@ DYNC__FN dync_status dync__kernel_eval(const dync__kernel *k, void *const *buffe
 DYNC__STRICT_FP_END
 
 /* ==== loop/loop.c =============================================================================================== */
-/* loop/loop.c: builds kernels of loop IR. Before it: op/lower.c and vecmath.c call it; after it: check, simplify, fuse.
- *
- * A kernel and all its vectors live in one arena. Building is sticky: when memory runs out k->failed is set, every later call
- * gives -1 and passes -1 operands on, so lowering code is written straight and tested once at its end.
- * Invariants: operands stand before their users; sections never decrease; an equal pure value that may legally be used in the
- * builder's section is returned instead of a second copy (value numbering: Cocke & Schwartz 1970). */
 /* "const_" is stored with its underscore (a C keyword otherwise) and shown without. */
 #define DYNC__X(name, args, types, result) {#name, args, types, result},
 static const dync__prim_row dync__prim_raw[DYNC__N_PRIMS] = {DYNC__PRIMS(DYNC__X)};
@@ -8896,20 +8758,6 @@ DYNC__FN int dync__lb_random(dync__lb *b, int index, int type, bool normal) {
 }
 
 /* ==== loop/text.c =============================================================================================== */
-/* loop/text.c: kernels as text and back. Any stage may print; tests, dumps and the minifier parse.
- *
- *   kernel softmax(in x f32[64000] @0, out y f32[64000] @1) outer o0<64 inner i0<1000 {
- *     phase 0 {
- *       v0 = load x[1000*o0 + i0]
- *       v1 = reduce.max v0  ; amax
- *     }
- *     row 1 { ... }                            the row code before phase 1
- *   }
- *
- * @n is the buffer's plan slot, [n] its elements, [?] unknown. Immediates follow the name: const.f32 0.5, cast.i32 v1,
- * random.f32.normal v2, wrap.u8 v3, reduce.sum v4. What follows `;` is the operator of origin.
- * Invariant: print(parse(t)) == t for every printed t; values are numbered in order, stores have no number. Parsing trusts
- * nothing: every reference is checked, but meaning (types, bounds) is check.c's. */
 static const char *const dync__reduce_names[] = {"sum", "prod", "max", "min", "any", "all", "argmax", "argmin"};
 static const char *const dync__mode_names[] = {"none", "in", "out", "inout"};
 static bool dync__text_is_letter(char c) {
@@ -9384,12 +9232,6 @@ DYNC__FN dync__kernel *dync__kernel_parse(dync__arena *arena, const char *text) 
 }
 
 /* ==== loop/check.c ============================================================================================== */
-/* loop/check.c: the verifier of loop IR, run between passes. After every stage that makes or changes kernels.
- *
- * Checked: operands exist, stand before their user and are visible in its section; types by the primitive's row; buffers and
- * accesses exist, stores go to outputs and loads come from inputs; row code does not vary along inner loops; every access stays
- * inside its buffer where the size is known; no plain store lets two indices write one element. The first fault is reported as
- * DYNC_ERR_INTERNAL with the instruction. */
 static dync_status dync__check_fail(const dync__kernel *k, int i, const char *what) {
     return dync__fail(DYNC_ERR_INTERNAL, "kernel %s: instruction %d (%s, section %d): %s", k->name, i,
                       dync__prim_info(k->inst.at[i].prim)->name, (int)k->inst.at[i].section, what);
@@ -9790,12 +9632,6 @@ DYNC__FN int dync__fuse_inline_cost(dync__fuse_job *, const dync__kernel *first,
 DYNC__WARM_BEGIN
 
 /* ==== loop/simplify.c =========================================================================================== */
-/* loop/simplify.c: folding while building, and the passes that shrink a kernel. After lowering, before and after fusion.
- *
- * Everything here keeps results to the bit (NaN being one value): an identity is used only where IEEE 754 has no exception to it,
- * so x + 0 stays (x = -0) and x - 0 goes. fma is folded only where one rounding and two agree, as the machine that folds need
- * not be the one that runs. Constants are folded by dync__prim_eval, the definition of the primitives.
- * Simplify rebuilds the kernel through the builder: each live instruction is folded and shared again (value numbering). */
 /* ---- constants --------------------------------------------------------------------------------------- */
 static const dync__inst *dync__fold_def(const dync__lb *b, int v) {
     return &b->k->inst.at[v];
@@ -10146,8 +9982,6 @@ DYNC__FN void dync__kernel_collapse(dync__kernel *k) {
 }
 
 /* ==== loop/cost.c =============================================================================================== */
-/* loop/cost.c: what things cost, for fuse.c and schedule.c to compare. Rough on purpose: only the order of
- * choices matters. */
 /* One addition is 1. Functions such as exp are many primitives by now and need no weight of their own. */
 DYNC__FN int dync__cost_inst(const dync__inst *in) {
     switch (in->prim) {
@@ -10169,23 +10003,6 @@ DYNC__FN int64_t dync__cost_stride(int64_t stride, int element_bytes) {
 }
 
 /* ==== loop/fuse.c =============================================================================================== */
-/* loop/fuse.c: which steps of a program become one kernel, and in what order the rest runs. After
- * op/lower.c made one kernel per operator, before schedule.c and the memory plan. fuse_merge.c does the
- * merging of two.
- *
- * Steps are nodes of a graph whose edges are read-after-write, write-after-read and write-after-write
- * between overlapping accesses; reach[] is its transitive closure. Two nodes may merge when no path between
- * them leaves the pair. In turn, until nothing changes:
- *   1. producers that are next to nothing (a cast, a scaled load, a constant) vanish into all their
- * readers;
- *   2. a producer and a consumer on the same domain, or rows and their reductions, become one nest;
- *   3. producers vanish into their readers through index maps (transposes, slices, broadcasts) where that
- * does not cost more. Memory: no more loads than the loads and stores that go. Arithmetic: computed no more
- * often than before; or worth at most 4 additions; or at most 12 and twice as often. A producer that stays
- * for its other results: at most 4, and fewer loads;
- *   4. kernels on the same domain that load the same buffer become one.
- * Greedy, nearest pairs first, as TorchInductor's scheduler. Programs are cut into windows so that the work
- * stays linear. */
 enum { DYNC__FUSE_WINDOW = 256, DYNC__FUSE_WORDS = DYNC__FUSE_WINDOW / 64 };
 typedef struct dync__fuse_set {
     uint64_t word[DYNC__FUSE_WORDS];
@@ -10600,14 +10417,6 @@ done:
 }
 
 /* ==== loop/fuse_map.c =========================================================================================== */
-/* loop/fuse_map.c: index maps between two loop nests. Before fuse_merge.c, which moves a body through one.
- *
- * A buffer ties two kernels: one reaches it by a(host loops), the other by b(guest loops), both sums of
- * stride * loop. The guest loops that make b equal a are found digit by digit: b's strides, sorted, are the
- * places of a mixed radix, and each stride of a is written in them. Where a loop of the host runs over a
- * place's end, it is split there (i -> block*i0 + i1), so that a flat loop meets a nest of two. Sound
- * because b is injective and every digit is proved to stay in its range: no carries. The same as matching
- * the index expressions of scheduler nodes in TorchInductor, done on strides. */
 DYNC__FN void dync__frame_start(dync__fuse_frame *f, const dync__kernel *host) {
     f->n_maps = 0;
     f->nest.n_outer = host->n_outer;
@@ -10846,15 +10655,6 @@ DYNC__FN bool dync__access_overlap(const dync__access *a, int n, const int64_t *
 }
 
 /* ==== loop/fuse_merge.c ========================================================================================= */
-/* loop/fuse_merge.c: two kernels become one. After fuse_map.c (where the guest's loops are), before fuse.c
- * (which pairs, and order).
- *
- * Both bodies become one list of items over the merged nest, first kernel first. Then: loads of what the
- * first kernel stored take its value (rounded as the buffer would have); every item gets the earliest
- * section its operands allow, and loads sink to their first use; stores that nobody needs go. So softmax's
- * four kernels end as three phases over rows without any rule about softmax. Refused is whatever could
- * differ by a bit: overlapping accesses that are not equal, index orders that a reduction could see, values
- * that a generator may recompute after their source was overwritten. */
 typedef enum { DYNC__FUSE_OWN, DYNC__FUSE_ROW, DYNC__FUSE_PHASE } dync__fuse_place;
 static bool dync__fuse_is_store(int prim) {
     return prim == DYNC__P_store || prim == DYNC__P_storex;
@@ -11482,14 +11282,6 @@ DYNC__FN dync__kernel *dync__fuse_inline(dync__fuse_job *job, const dync__kernel
 }
 
 /* ==== loop/schedule.c =========================================================================================== */
-/* loop/schedule.c: the order of one kernel's loops. After fuse.c, before the generators, which take the
- * loops as they come.
- *
- * Outer loops are ordered among themselves and so are the inner ones: the loop along which memory is walked
- * in the smallest steps goes innermost, stores counting three times a load; then neighbours that every
- * access walks as one are collapsed. A float sum may thereby add in another order (within its error bound,
- * and always the same for one kernel); argmax and argmin, which name positions, and kernels that depend on
- * the order of their indices are left as they are. */
 typedef struct dync__schedule_cost {
     int64_t lines, steps;
 } dync__schedule_cost;
@@ -11550,11 +11342,6 @@ DYNC__WARM_END
 DYNC__COLD_BEGIN
 
 /* ==== loop/vecmath_erf.c ======================================================================================== */
-/* loop/vecmath_erf.c: erf and erfc as expressions over primitives. Called by op/lower.c through loop.h.
- *
- * Near 0 erf(x) = x + x R(x^2). Beyond: F32 erf = 1 - exp(-x - x P(x)); erfc and F64 erf take
- * erfc(x) = exp(-x^2) h(q) / (1 + 2x), where h(q) = (1 + 2x) exp(x^2) erfc(x) is smooth in q = (x - k)/(x + k) over the whole half
- * line (Shepherd & Laframboise 1981). x^2 is formed in two words from a split x, without FMA. Minimax polynomials (Sollya). */
 /* (erf(x) - x) / x for z = x^2, x <= 1.15 (F32), 0.85 (F64) */
 static int dync__erf_near(dync__lb *b, int z) {
     static const double narrow[] = {0x1.06eba8p-3, -0x1.812744p-2, 0x1.ce2e96p-4, -0x1.b82096p-6,
@@ -11626,12 +11413,6 @@ DYNC__FN int dync__vm_erfc(dync__lb *b, int a) {
 }
 
 /* ==== loop/vecmath_exp.c ======================================================================================== */
-/* loop/vecmath_exp.c: exp and its relatives as expressions over primitives. Called by op/lower.c through loop.h.
- *
- * x = n ln2 + r with |r| <= ln2/2: n is rounded by adding a "magic" 1.5 * 2^p whose low bits then hold n, so that no conversion to
- * integer is needed; the same bits, shifted into the exponent field, are 2^n. ln2 is split so that n * ln2_hi is exact without FMA
- * (Cody & Waite 1980). The polynomials are minimax with coefficients of the working precision (Sollya's fpminimax).
- * Invariants: NaN passes through every clamp; subnormal results are rounded once; infinities are exact. */
 typedef struct dync__exp_consts {
     double magic, ln2_hi, ln2_lo;
     int mantissa_bits, bias;
@@ -11830,11 +11611,6 @@ DYNC__FN int dync__vm_cosh(dync__lb *b, int a) {
 }
 
 /* ==== loop/vecmath_inverse.c ==================================================================================== */
-/* loop/vecmath_inverse.c: asin, acos, atan, atan2 as expressions over primitives. Called by op/lower.c through loop.h.
- *
- * asin(t) = t + t z P(z) with z = t^2 for t <= 1/2, else pi/2 - 2 asin(sqrt(z)) with z = (1 - t)/2, the root in two words.
- * atan(n/d), n <= d, = atan(c) + r + r z P(z) with r = (n - c d)/(d + c n), c = 0, 1/2 or 1 (after FreeBSD's s_atan.c, Sun
- * Microsystems 1993): the rounding of r counts little beside atan(c). Constants are in two words, polynomials minimax (Sollya). */
 #define DYNC__PI 3.14159265358979323846
 /* ---- asin, acos ------------------------------------------------------------------------------------------- */
 typedef struct dync__arc_parts {
@@ -11964,12 +11740,6 @@ DYNC__FN int dync__vm_atan2(dync__lb *b, int a, int x) {
 }
 
 /* ==== loop/vecmath_log.c ======================================================================================== */
-/* loop/vecmath_log.c: logarithms as expressions over primitives. Called by op/lower.c through loop.h.
- *
- * x = 2^e (1 + f) with f near 0, taken from the bits of x. log(1 + f) = f + w with a small w, and f itself is exact: so
- * e log(2) + f is formed in two words, and only the roundings of w, scaled down by its size, add to the last one.
- * F32: w = f^2 Q(f), minimax (Sollya). F64: s = f / (2 + f), w = s (f^2/2 + R(s^2)) - f^2/2, FreeBSD's e_log.c (Sun
- * Microsystems 1993). log1p takes f = x 2^-e + (2^-e - 1), in two words. Subnormal arguments are scaled up first. */
 typedef struct dync__log_parts {
     int e, f, w;              /* e as a float */
 } dync__log_parts;
@@ -12066,12 +11836,6 @@ DYNC__FN int dync__vm_log1p(dync__lb *b, int a) {
 }
 
 /* ==== loop/vecmath_pow.c ======================================================================================== */
-/* loop/vecmath_pow.c: pow, fmod and rsqrt as expressions over primitives. Called by op/lower.c through loop.h.
- *
- * pow(x, y) = 2^(y log2 |x|). The logarithm needs more bits than the result has: F32 takes it in F64, F64 in two words with
- * products of half words as in FreeBSD's e_pow.c (Sun Microsystems 2004), so that no FMA is needed. The exceptional cases of C99
- * Annex F are put over the result in the order of their precedence.
- * fmod: |x| loses multiples of |y| 2^(s k), k from above, each step exactly. */
 /* ---- pow ---------------------------------------------------------------------------------------------------- */
 /* x > 0 is 2^e m with m around 1; e as an integer of x's width. base: the bits of the least m. */
 static int dync__pow_split(dync__lb *b, int x, int64_t base, int *e) {
@@ -12232,16 +11996,6 @@ DYNC__FN int dync__vm_fmod(dync__lb *b, int a, int y) {
 }
 
 /* ==== loop/vecmath_trig.c ======================================================================================= */
-/* loop/vecmath_trig.c: sin, cos, tan as expressions over primitives. Called by op/lower.c through loop.h.
- *
- * |x| = q pi/2 + r with |r| <= pi/4 (a little more for huge x), r in two words; then one odd and one even polynomial (minimax,
- * Sollya) and a choice by q. The reduction holds for every finite argument, as everything in an expression is always evaluated:
- *   F32  in F64: |x| times two words of 2/pi. The words are taken from the place in 2/pi that matters for the size of x (Payne &
- *        Hanek 1983): what lies above only adds multiples of four quadrants. Five ranges cover all floats.
- *   F64  below 2^20 three-part Cody-Waite (constants of FreeBSD's e_rem_pio2.c, Sun Microsystems 1993), exact without FMA; above,
- *        Payne-Hanek with four 53-bit words of 1/(2 pi) picked by a barrel of selects.
- * fast_math: F32 in F32, three parts, for |x| < 2^15; F64 the three parts alone, for |x| < 2^20. Beyond, precision is lost.
- * Without FMA the words of Payne-Hanek have no exact products: arguments over 2^10 (F32) and 2^20 (F64) lose precision. */
 typedef struct dync__trig_parts {
     int r, lo, q;             /* q: an integer whose two low bits are the quadrant; as wide as r */
 } dync__trig_parts;
@@ -13207,13 +12961,6 @@ DYNC__FN dync__gt_fn dync__gt_code(int kind, int type, int flags, int rows, int 
 DYNC__COLD_BEGIN
 
 /* ==== codegen/codemem.c ========================================================================================= */
-/* codegen/codemem.c: memory that machine code runs from. Before: base/os.c maps; after: jit.c writes kernels into it.
- *
- * Two ways: a file without a name mapped twice, once to write and once to execute, in chunks that many kernels share; or fresh
- * private pages per kernel, written, then made executable for good. No page is ever writable and executable at one address.
- * Where both are refused kernels stay interpreted.
- * Invariants: a place in a chunk is written once and never again, and a chunk goes when its last block goes, so that a child
- * after fork, which shares the pages, never sees code change; a child makes chunks of its own. All under one lock. */
 enum { DYNC__CODEMEM_CHUNK = 256 * 1024, DYNC__CODEMEM_PAGE = 4096 };
 typedef struct dync__codechunk {
     struct dync__codechunk *next;
@@ -13338,13 +13085,6 @@ DYNC__FN dync__codemem_stats dync__codemem_read_stats(void) {
 }
 
 /* ==== codegen/x86_enc.c ========================================================================================= */
-/* codegen/x86_enc.c: the assembler of x86_enc.h. Before: x86_gen.c says what to emit; after: codemem.c
- * holds the bytes.
- *
- * Each instruction is one row of a table and one encoder serves a kind: VEX, EVEX (any vector in
- * AVX-512 code, so that every register and mask can be named), VEX of masks, integer. The listing is
- * written from the same rows, as objdump would print the bytes; tests compare the two.
- * Sources: Intel SDM vol. 2, chapters 2.1 to 2.7 (prefixes, disp8*N). */
 #if DYNC__JIT_X86
 typedef struct dync__x_row {
     const char *vex, *evex;
@@ -13681,14 +13421,6 @@ DYNC__FN void dync__x_write(const dync__xasm *a, uint8_t *to) {
 #endif
 
 /* ==== codegen/x86_reg.c ========================================================================================= */
-/* codegen/x86_reg.c: registers of a list of instructions. Before: x86_gen.c begins a list; x86_prim.c and its kin ask for operands and
- * results.
- *
- * A list is straight code, so one pass forward allocates: a value takes a register when it is made and gives it back at its last
- * use; where none is free, the value whose next use is furthest away goes to the frame (Belady 1966). Constants and values of other
- * lists are read from memory where they stand, the most used ones from registers that x86_gen.c pins for the whole loop. Loads from
- * buffers that the kernel does not write wait for their first use, which often takes them as its memory operand.
- * Invariant: registers read by the instruction in hand are locked until dync__xg_end. */
 #if DYNC__JIT_X86
 DYNC__FN int dync__xg_frame(dync__xg *g, int bytes) {
     int at = g->frame;
@@ -13991,11 +13723,6 @@ DYNC__FN void dync__xg_end(dync__xg *g) {
 #endif
 
 /* ==== codegen/x86_mem.c ========================================================================================= */
-/* codegen/x86_mem.c: loads, stores, numbers of indices, row buffers. Between x86_reg.c and x86_gen.c.
- *
- * Storage dtypes widen to compute types in registers and are rounded on the way back. Lanes that lie side by side are one access, masked
- * where fewer than a vector are left; what is the same in all lanes is spread; other strides, and what AVX2 cannot mask, go
- * element by element through a vector in the frame. rax, rsi, rbp (and rdx in masked code) are free here; rcx counts lanes. */
 #if DYNC__JIT_X86
 DYNC__FN int dync__xg_tail_k(dync__xg *g) {
     int k = dync__xg_temp_k(g);
@@ -14347,11 +14074,6 @@ DYNC__FN void dync__xg_slot_store(dync__xg *g, int i) {
 #endif
 
 /* ==== codegen/x86_prim.c ======================================================================================== */
-/* codegen/x86_prim.c: primitives of the loop IR as x86-64 instructions, for one vector. Between x86_reg.c and x86_gen.c.
- *
- * Results are those of loop/eval.c to the bit, NaN's payload aside. A case reads its operands (a register, or memory for the last one),
- * lets go of those that end here, takes a register for the result and emits. Where several instructions are needed the result gets
- * its register first, so that it overwrites no operand. */
 #if DYNC__JIT_X86
 enum { DYNC__CMP_EQ = 0, DYNC__CMP_LT = 0x11, DYNC__CMP_LE = 0x12, DYNC__CMP_UNORD = 3, DYNC__CMP_NE = 4, DYNC__CMP_GE = 0x1d, DYNC__CMP_ORD = 7 };
 enum { DYNC__ICMP_EQ = 0, DYNC__ICMP_LT = 1, DYNC__ICMP_LE = 2, DYNC__ICMP_NE = 4 };
@@ -14942,13 +14664,6 @@ DYNC__FN void dync__xg_prim(dync__xg *g, int i) {
 #endif
 
 /* ==== codegen/x86_reduce.c ====================================================================================== */
-/* codegen/x86_reduce.c: accumulators of reductions. Between x86_reg.c and x86_gen.c.
- *
- * Float sums are taken in the order of the tile interpreter, so that the bits agree, but where it folds tiles of few columns or a row
- * spans several loops that do not merge; products are taken in the same way, which the interpreter does one after another. Rows one at a time: grains of 128
- * elements in 32 lanes, the lanes folded in halves, grains combined as a binary counter carries. Rows side by side: sixteen additions
- * into one level, then it goes into the next, four levels. What does not depend on order has one accumulator for each vector in flight.
- * BOOL is accumulated in lanes of 32 bits. */
 #if DYNC__JIT_X86
 static int dync__xr_bytes(const dync__xred *r) { return dync__xg_type_wide(r->type) ? 8 : 4; }
 static dync__xred *dync__xr_of(dync__xg *g, int inst) {
@@ -15382,17 +15097,6 @@ DYNC__FN void dync__xg_reduce_end(dync__xg *g, int phase, int32_t count) {
 #endif
 
 /* ==== codegen/x86_gen.c ========================================================================================= */
-/* codegen/x86_gen.c: the loops of a kernel in x86-64 code. Before: jit.c has made streams and lists; after: x86_enc.c finishes the bytes.
- *
- *   rows one at a time             rows side by side (vertical)
- *     list 0                         list 0
- *     for each row                   for each value of the other row loops
- *       list 1, phase 0, list 3...     for U vectors of rows, the last ones masked
- *                                        list 1, phase 0, list 3...
- *   phase: for the outer of the inner loops: for U vectors of the last one, then the rest masked    phase: for all inner loops
- *
- * A phase's addresses stand in registers as far as they go, else in the frame; so do its accumulators and most used constants.
- * Registers: rdi argument block, rsp frame, rcx lane, rdx limit, rax rsi rbp scratch, rbx r8..r15 addresses. */
 #if DYNC__JIT_X86
 static const int8_t dync__xg_bases[] = {DYNC__RBX, DYNC__R8, DYNC__R9, DYNC__R10, DYNC__R11, DYNC__R12, DYNC__R13, DYNC__R14, DYNC__R15};
 static const int8_t dync__xg_saved[] = {DYNC__RBX, DYNC__RBP, DYNC__R12, DYNC__R13, DYNC__R14, DYNC__R15};
@@ -15793,10 +15497,6 @@ DYNC__FN void dync__xg_emit(dync__xg *g) {
 #endif
 
 /* ==== codegen/x86_conv.c ======================================================================================== */
-/* codegen/x86_conv.c: emits the tiles of x86_conv.h. Before: x86_enc.c encodes; after: kernel/conv_jit.c calls them.
- *
- * Registers: accumulators from 0, then the B vectors of weights, last the broadcast. Code is found by its description in a table that
- * only grows; there are as many descriptions as different layers. */
 #if DYNC__JIT_X86
 enum { DYNC__CT_UNROLL = 16, DYNC__CT_MOST = 4096 /* kernels; then the portable form serves */ };
 typedef struct dync__ct_entry {
@@ -16165,12 +15865,6 @@ DYNC__FN dync__ccode dync__cblock_code(int isa, int V, int64_t n, bool to_blocks
 #endif
 
 /* ==== codegen/jit.c ============================================================================================= */
-/* codegen/jit.c: which kernels become machine code. Before: interp_plan.c has cut the loops; x86_gen.c emits; after: jit_run.c.
- *
- * Code is shared: a kernel's structure (instructions, which accesses lie along the lanes, how many loops) is its key, extents, strides and
- * buffers are words of the argument block that every run fills. Kernels that are not covered stay interpreted; DYNC_LOG=code names
- * the reason.
- * perf: DYNC_PERF_MAP=1 writes /tmp/perf-PID.map. */
 #if DYNC__JIT_X86
 enum { DYNC__JIT_FRAME = 64 * 1024, DYNC__JIT_KEEP = 4 * 1024 * 1024 };
 static struct {
@@ -16638,13 +16332,6 @@ DYNC__FN dync__jit_stats dync__jit_read_stats(void) {
 #endif
 
 /* ==== codegen/x86_gemm.c ======================================================================================== */
-/* codegen/x86_gemm.c: x86-64 code for the forms of gemm_code.h. Before: kernel/gemm.c asks; under it: x86_enc.c, codemem.c.
- *
- * A tile holds C in registers: 14 x 2 vectors under AVX-512, 6 x 2 under AVX2, and two vectors of B, one or two broadcast elements of A.
- * Forms are kept in a table that readers search without a lock: a slot's key is written before its code, and neither changes until
- * shutdown.
- * Registers: rdi the arguments, rax the counter, rsi r8 r9 rbx rbp lines five apart, rcx their step, r10 three steps, rdx b, r11 its step.
- * Sources: Goto and van de Geijn 2008; BLIS kernels/skx and haswell (register tiles); LIBXSMM (code by shape). */
 #if DYNC__JIT_X86
 #include <stddef.h>
 typedef struct dync__gtx {
@@ -17082,16 +16769,6 @@ DYNC__FN dync__gt_fn dync__gt_code(int kind, int type, int flags, int rows, int 
 #endif
 
 /* ==== codegen/interp_plan.c ===================================================================================== */
-/* codegen/interp_plan.c: how a kernel is cut into tiles. Before: interp.c asks; after:
- * interp_emit.c writes steps accordingly.
- *
- * Four ways (dync__interp_mode): pointwise kernels and long rows go in chunks of the inner loops;
- * short rows several at a time (block); reductions along strided loops with contiguous rows
- * beside each other (vertical); transpositions in squares of cache lines (square). Each value
- * gets a level: once per kernel, per row, per index. Values of an earlier phase stay in their
- * tile where a tile holds whole rows; else they are recomputed when cheap, or go through a row
- * buffer.
- * Invariant: what a kernel both reads and writes keeps its place in the order of instructions. */
 static int dync__ib_args(const dync__inst *in) { return dync__prim_info(in->prim)->n_args; }
 DYNC__FN int dync__ib_phase(const dync__ib *b, int i) {
     return b->sectioned ? dync__ib_inst(b, i)->section / 2 : 0;
@@ -17373,17 +17050,6 @@ DYNC__FN void dync__ib_plan(dync__ib *b) {
 }
 
 /* ==== codegen/interp_emit.c ===================================================================================== */
-/* codegen/interp_emit.c: the steps of a kernel for the tile interpreter. Before: interp_plan.c
- * cut the loops; after: interp.c gives the values scratch.
- *
- *   loads    dense ones are used where they lie; what is constant along the inner loops becomes a
- *            scalar operand or row code; the rest is copied into a tile by an odometer
- *   stores   the last operation computes straight into dense output memory where nothing can
- *            observe it
- *   operand  tile kernels of two and three operands take scalars; for others they are spread over
- *            a tile, once a phase
- * Invariant: emission is sticky: after a failure (b->failed) numbers of values are meaningless
- * but in range. */
 static int dync__ib_value_at(dync__ib *b, int i, int phase);
 static int dync__ib_value(dync__ib *b, int home, int type, int level) {
     dync__interp_value v;
@@ -17813,18 +17479,6 @@ DYNC__FN void dync__ib_emit_all(dync__ib *b) {
 }
 
 /* ==== codegen/interp.c ========================================================================================== */
-/* codegen/interp.c: compiles a kernel of loop IR for the tile interpreter. Before: loop/; with
- * interp_plan.c and interp_emit.c; after: interp_run.c runs the result.
- *
- * Tiles of a few hundred lanes stay in L1; each instruction is one pass of a tile kernel over
- * them. interp_plan.c cuts the loops into tiles, interp_emit.c writes the steps; here values get
- * scratch by liveness, so that few tiles are in use at once, and the result is packed into one
- * block. If the tiles in use do not fit L1 the whole is done again with narrower ones.
- * Invariants: a step's operands are made before it in its section or an earlier one; prologue
- * steps depend on no loop; results do not depend on the width of tiles, as sums are taken in
- * grains of DYNC__TILE_GRAIN elements combined pairwise (vertical sums differ from horizontal
- * ones).
- * Sources: Boncz, Zukowski, Nes 2005 (vectorised execution); Higham 1993 (pairwise summation). */
 DYNC__FN size_t dync__type_bytes(int compute_type) { return dync__dtype_info(compute_type)->bytes; }
 /* ---- scratch --------------------------------------------------------------------------------- */
 static size_t dync__ib_take(dync__ib *b, size_t bytes) {
@@ -18106,9 +17760,6 @@ DYNC__FN void dync__code_dump(dync__str *out, const dync__code *c) {
 DYNC__COLD_END
 
 /* ==== codegen/gemm_run.c ======================================================================================== */
-/* codegen/gemm_run.c: runs the forms of gemm_code.h: machine code of x86_gemm.c where there is any, else the same in C. After: kernel/.
- *
- * C tiles are 4 x 8 (f64: 4 x 4) in GNU vectors, which compilers keep in registers; what is left over goes element by element. */
 static const int32_t dync__gt_words[32] = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
 DYNC__FN bool dync__gt_can(int type) {
     unsigned cpu = dync__cpu_features(), need = DYNC__CPU_AVX2 | DYNC__CPU_FMA;
@@ -18284,10 +17935,6 @@ DYNC__FN void dync__gt_do(int kind, int type, int flags, int rows, int columns, 
 }
 
 /* ==== codegen/jit_run.c ========================================================================================= */
-/* codegen/jit_run.c: runs a kernel: its machine code, else the tile interpreter (interp_run.c). Before: jit.c, interp.c.
- *
- * A run copies the words of the argument block, adds the buffers' addresses and calls. Large work is cut by index into rows, or lanes where
- * these are independent. Allocates only for row buffers, from the thread's cache. */
 #if DYNC__JIT_X86
 /* Rows [row, row_end) of lanes [lane, lane_end). */
 static dync_status dync__jit_part(const dync__jit *jit, void *const *buffers, const uint64_t rng[2], int64_t row, int64_t row_end, int64_t lane, int64_t lane_end) {
@@ -18390,15 +18037,6 @@ DYNC__FN dync_status dync__code_run(const dync__code *c, void *const *buffers, u
 DYNC__BESIDE_JIT_BEGIN
 
 /* ==== codegen/interp_run.c ====================================================================================== */
-/* codegen/interp_run.c: runs what interp.c compiled. Before: interp.c; after: runtime/run.c calls
- * dync__code_run.
- *
- * For every block of rows: row code, then each phase tile by tile, row code again, and so on. A
- * worker owns scratch, a table of pointers (one per value) and five counters that say where the
- * tile starts; all else is read-only. Work is cut into equal ranges of rows, or of inner indices
- * where rows are few (reductions then combine the parts in order), by index: the same thread
- * count gives the same bits. Nothing is allocated for kernels that need no scratch, and else from
- * the calling thread's cache. */
 #if defined(DYNC_SMALL)
 enum { DYNC__IRUN_STACK = 512 }; /* scratch up to which no memory is asked for */
 #else
@@ -19192,16 +18830,6 @@ DYNC__FN dync_status dync__interp_run(const dync__code *c, void *const *buffers,
 DYNC__BESIDE_JIT_END
 
 /* ==== codegen/interp_tile.c ===================================================================================== */
-/* codegen/interp_tile.c: the arithmetic of the tile interpreter: one small loop per primitive,
- * compute type and form. Before: interp.c looks kernels up when it compiles; after: interp_run.c
- * calls them.
- *
- * One list macro per family, expanded for each instruction set (V its name, A its attributes), so
- * there is no file per machine. The compiler vectorises each loop; DYNC__TILE_CODE asks it to,
- * whatever flags the user compiles with, and keeps contraction and fast-math out. Loops may run
- * in place (d equal to an operand), which DYNC__TILE_FOR tells the compiler is harmless.
- * Letters: f float, d double, i int32_t, l int64_t, b BOOL in a byte (0 or 1). eval.c defines the
- * results. */
 #if defined(__clang__)
 #define DYNC__TILE_CODE
 #elif defined(__GNUC__)
@@ -19734,17 +19362,6 @@ DYNC__FN dync__tile_fn dync__tile_reduce(int isa, int kind, int type) {
 DYNC__COLD_BEGIN
 
 /* ==== codegen/csrc.c ============================================================================================ */
-/* codegen/csrc.c: a kernel as readable C11, for programs that run without this library. Before:
- * loop/; after: program/csource.c.
- *
- *   static void NAME(const float *restrict b0, float *restrict b1) { for (int o0 = ...) { row
- *     code, phases } }
- * One parameter per buffer in their order; one loop per loop, one constant per value. The text
- * needs stdint.h and math.h. Values of an earlier phase are loaded again or kept in a static
- * array, one element per inner index. fma is a * b + c; sums are plain; everything else is what
- * eval.c says. Random numbers and sizes beyond int are refused.
- * Invariant: names are v<number>, r<number> (a reduction under way), k<number> (kept), o<d> and
- * i<d> (loops). */
 /* needed as a variable; only where a later phase loads it again */
 enum { DYNC__CSRC_HERE = 1, DYNC__CSRC_ELSEWHERE = 2 };
 typedef struct dync__csrc {
@@ -20368,11 +19985,6 @@ DYNC__FN dync_status dync__k_rnn_layer_grad_prepare(dync__kcall *);
 #endif
 
 /* ==== kernel/operand.c ========================================================================================== */
-/* kernel/operand.c: operands of kernel calls as dense arrays, and the table of kernels. Before: runtime/ calls the rows; beside:
- * matmul.c conv.c pooling.c sort.c scatter.c, which compute.
- *
- * Most kernels are written for row-major arrays of f32, f64 or integers. Anything else (strided views, half floats) is copied in and
- * out here, so that every kernel takes every layout. Copies come from the thread's cache. */
 DYNC__FN int64_t dync__operand_numel(const dync__operand *o) {
     int64_t n = 1;
     for (int d = 0; d < o->lay.ndim; d++) n *= o->lay.shape[d];
@@ -20553,16 +20165,6 @@ DYNC__FN void dync__gemm_pack_lines(int type, void *to, int64_t to_step, const v
 #endif
 
 /* ==== kernel/gemm.c ============================================================================================= */
-/* kernel/gemm.c: C[m,n] = (D +) A[m,k] B[k,n] for f32 and f64, any strides. matmul.c and conv.c stand on it; under it the forms of
- * codegen/gemm_code.h.
- *
- *   dots    few rows, both operands dense along k: inner products
- *   lines   few rows, B dense and too large for the caches: eight of its lines at a time, in order
- *   direct  A and B where they lie, all of k at once
- *   blocks  as Goto and van de Geijn 2008: B in panels of NR columns, A in panels of its tile's rows, KC of k at a time
- * The path is chosen from the whole product; threads then take ranges of rows or columns. An element's sum runs over k in one order, so
- * tiles, threads and packed operands do not change a bit of it. Rows are shared out evenly among tiles: 64 is 4 x 13 + 12, not
- * 4 x 14 + 8. */
 enum { DYNC__GEMM_PLAIN, DYNC__GEMM_DOTS, DYNC__GEMM_LINES, DYNC__GEMM_DIRECT, DYNC__GEMM_BLOCKS };
 enum { DYNC__GEMM_KC = 256, DYNC__GEMM_MC = 168, DYNC__GEMM_NC = 2048, DYNC__GEMM_FEW_LINES = 8, DYNC__GEMM_HOT = 16384 /* bytes of c that are told of at once */,
        DYNC__GEMM_FEW = 84 /* rows for which a dense b is read where it lies */, DYNC__GEMM_NEAR = 1 << 20 /* bytes: as is one that large */ };
@@ -20984,12 +20586,6 @@ DYNC__FN void dync__gemm_products(int bytes, int64_t n, int64_t count, const voi
 }
 
 /* ==== kernel/matmul.c =========================================================================================== */
-/* kernel/matmul.c: batched matrix products with broadcast batches and any strides. Before: runtime/run.c; under it: gemm.c.
- *
- *   a [B.., M, K]  b [B.., K, N]  c [B.., M, N]; addmm: bias [M, N] by strides is copied into c first
- * f32 and f64 go to gemm where they lie. Half floats are converted one matrix at a time into scratch (a, b, c in f32) and rounded
- * once; where the machine multiplies pairs of bf16 (fours of bytes) with sums in f32 (i32), they only change places. Other integers are
- * multiplied plainly and wrap. Many small products are shared among threads by index. */
 #define DYNC__MATMUL_PARALLEL 200000   /* multiplications of a batch from which threads are worth waking */
 typedef struct dync__mm {
     const dync__kcall *call;
@@ -21412,15 +21008,6 @@ DYNC__FN dync_status dync__cj_run(dync__cj *, const dync__cj_data *);
 DYNC__WARM_BEGIN
 
 /* ==== kernel/conv_jit.c ========================================================================================= */
-/* kernel/conv_jit.c: drives the tiles of codegen/x86_conv.c over whole convolutions, their gradients and pooling. Before: conv.c and
- * pooling.c decide by dync__cj_new whether a call goes here.
- *
- * A forward convolution is one phase, a sum over taps (window elements) of displaced inputs. The data gradient of stride s is s*s phases:
- * the places of gx that agree modulo s see the same taps of gy. Depthwise convolutions and pooling work on blocks of V channels as if each
- * block were a group. Per image, group and some rows (a job): the input goes into blocks of V channels with a rim (zeros, or -inf), tiles
- * are computed for all output blocks, and the result goes back into planes: all of that stays in L2. Few channels stay planes.
- * The weight gradient has pixels as its long sum: images and rows in order, by one thread for each piece of gw.
- * Every output element is summed in the same order whatever the thread count. */
 #if DYNC__JIT_X86
 enum { DYNC__CJ_L2 = 512 * 1024, DYNC__CJ_WEIGHTS = 1024 * 1024, DYNC__CJ_LISTS = 32, DYNC__CJ_SUM = 192 };
 #define DYNC__CJ_PARALLEL 300000       /* multiplications from which threads are worth waking */
@@ -22080,15 +21667,6 @@ DYNC__FN dync_status dync__cj_run(dync__cj *v, const dync__cj_data *d) {
 DYNC__WARM_END
 
 /* ==== kernel/conv.c ============================================================================================= */
-/* kernel/conv.c: 2-D convolution and its gradients. Before: runtime/run.c; under it: gemm.c.
- *
- *   x [N, C, H, W]  w [O, C/g, KH, KW]  bias [O]  y [N, O, OH, OW]        attr: stride2 pad2 dilation2 groups
- * Per image and group the windows are unrolled into columns [C/g KH KW, OH OW] (im2col; Chellapilla et al. 2006), some output rows
- * at a time so that they stay in L2, and
- *   y = w columns       columns' gradient = w^T gy, added back where it came from (col2im)       gw += gy columns^T
- * 1x1 windows without stride or padding need no columns. One channel per group that makes few (depthwise) is computed directly.
- * Work is on dense arrays (operand.c). Images and groups are shared among threads; gw is summed by one thread in order of images,
- * so the thread count does not change the result. */
 #if defined(DYNC_SMALL)
 enum { DYNC__CONV_COLUMNS_BYTES = 8 * 1024 };
 #else
@@ -22481,12 +22059,6 @@ DYNC__FN dync_status dync__k_conv2d_grad_weight(const dync__kcall *c, void *cons
 }
 
 /* ==== kernel/pooling.c ========================================================================================== */
-/* kernel/pooling.c: max and average pooling over the last two dims, and their gradients. Before: runtime/run.c.
- *
- *   x [.., H, W]  y [.., OH, OW]  index [.., OH, OW]: the greatest element's place in its plane, y * W + x
- * attr: max: kernel2 stride2 pad2 dilation2 ceil; avg: kernel2 stride2 pad2 ceil count_include_pad divisor (0: the window's size).
- * Work is on dense arrays (operand.c) of f32 or f64; planes are shared among threads. NaN wins a maximum,
- * the last one; of equal elements the first does, as in PyTorch. */
 #define DYNC__POOL2D_PARALLEL 100000   /* window elements from which threads are worth waking */
 typedef struct dync__pool2d {
     int64_t planes, h, w, oh, ow, kh, kw, sy, sx, py, px, dy, dx, divisor;
@@ -22750,12 +22322,6 @@ DYNC__FN dync_status dync__k_avg_pool2d_grad(const dync__kcall *c, void *const *
 }
 
 /* ==== kernel/sort.c ============================================================================================= */
-/* kernel/sort.c: cumulative sums and stable sorting along one dim. Before: runtime/run.c.
- *
- *   cumsum  x, y               attr: dim                     f32 adds up in double, integers wrap
- *   sort    x, values, index   attr: dim descending stable   NaN is the greatest; equal elements keep their order
- * A dense array is [outer, length, inner] around the dim. Sorting maps elements to unsigned keys of the same order and merges
- * (key, position) pairs bottom up: one routine for every dtype. */
 typedef struct dync__lines { int64_t outer, length, inner; } dync__lines;   /* of a dense array around dim */
 static void dync__lines_of(const dync__operand *o, int64_t dim, dync__lines *l) {
     l->outer = l->inner = 1;
@@ -22951,12 +22517,6 @@ DYNC__FN dync_status dync__k_sort(const dync__kcall *c, void *const *data, void 
 }
 
 /* ==== kernel/scatter.c ========================================================================================== */
-/* kernel/scatter.c: writes and additions to places given by an index. Before: runtime/run.c.
- *
- *   scatter, scatter_add   out = base; out[.., index[p], ..] = or += source[p] for every place p of index; attr: dim
- *   index_add              out = base; slice index[i] of out along dim += alpha * slice i of source; attr: dim, fattr: alpha
- * In order of places, by one thread: of two writes to one element the later wins, and sums do not depend on threads. An index
- * outside the dim is DYNC_ERR_INDEX; what was written before stays written. Dense arrays as in operand.c; base and out may be one. */
 static dync_status dync__scatter_bad_index(const dync__kcall *c, int64_t index, int64_t size) {
     return dync__fail(DYNC_ERR_INDEX, "%s: index %lld is out of bounds for dimension %lld with size %lld", c->row->name, (long long)index,
                       (long long)c->attr[0], (long long)size);
@@ -23098,13 +22658,6 @@ DYNC__FN dync_status dync__k_index_add(const dync__kcall *c, void *const *data, 
 DYNC__WARM_BEGIN
 
 /* ==== kernel/attention.c ======================================================================================== */
-/* kernel/attention.c: softmax(q k^T scale + mask) v in one pass over blocks, forward and backward. After gemm.c.
- *
- * Scores exist for QB queries by KB keys at a time and stay in L2. Forward keeps for each query the greatest score so far, the sum of
- * exponentials below it and the weighted values, and rescales them when the maximum moves (online softmax: Milakov & Gimelshein 2018,
- * arXiv:1805.02867; Rabe & Staats 2021; Dao et al. 2022, FlashAttention). It hands on the logarithm of the sum, from which backward computes
- * each block again. Products are gemm's, what stands between them is compiled as pieces. A query that sees nothing gives zeros.
- * Every matrix may lie in any strides; half floats are widened head by head. Threads take whole units, so their number changes no bit. */
 enum { DYNC__ATT_QB = 128, DYNC__ATT_KB = 256 };
 typedef struct dync__att {
     const dync__kcall *call;
@@ -23454,12 +23007,6 @@ DYNC__FN dync_status dync__k_attention_grad(const dync__kcall *c, void *const *d
 }
 
 /* ==== kernel/recurrent.c ======================================================================================== */
-/* kernel/recurrent.c: a layer of RNN, LSTM or GRU in one direction, all steps in one call, and back through them. After gemm.c.
- *
- * A step is one product with the recurrent weights, which are brought into its order once a call and stay in the cache, and one piece: the
- * gates, compiled as a loop nest over [N, H]. Backward is the same with the transposed product; it needs c of every step and the gates
- * as forward left them. Gradients of the weights are products over all steps at once and stand in autograd/.
- * States live in scratch in the computing dtype, dense. Formulas: op/decompose_nn.c has them as operators. */
 enum { DYNC__RNN_ONE = 1, DYNC__RNN_GRU = 3, DYNC__RNN_LSTM = 4 };       /* gates name the cell */
 typedef struct dync__rnn {
     const dync__kcall *call;
@@ -23800,12 +23347,6 @@ DYNC__FN dync_status dync__memplan(dync__arena *, dync__life *, int n, int64_t *
 DYNC__COLD_BEGIN
 
 /* ==== runtime/epilogue.c ======================================================================================== */
-/* runtime/epilogue.c: loops that follow a matrix product become its epilogue: the kernel call runs them on rows of the result as they are
- * done, while they are in the cache, and where the loops only turn the result into another of the same size, in its memory. Before:
- * plan.c has fused and scheduled; after: kernel/matmul.c runs them.
- *
- * Which: the nearest kernel that reads the result in the order it is written, row by row, and could as well run right after the call:
- * nothing in between touches what it writes or writes what it reads, and it writes no input of the plan and nothing that the call reads. */
 /* The result as the kernel reads it: its elements in order of the loops. */
 static bool dync__epilogue_in_order(const dync__kernel *k, const dync__access *a, const dync__operand *c) {
     int64_t next = 1;
@@ -23896,8 +23437,6 @@ DYNC__FN int dync__epilogue_in_place(const dync__pb *pb, const dync__fuse_step *
 }
 
 /* ==== runtime/memplan.c ========================================================================================= */
-/* runtime/memplan.c: where temporaries live in the arena of one run: lifetimes over steps, largest first, each at the lowest offset
- * that meets no other one alive at the same time (TensorFlow Lite Micro's GreedyMemoryPlanner). Before run.c. */
 enum { DYNC__MEMPLAN_ALIGN = 64 };
 static int64_t dync__align_up(int64_t n) { return (n + DYNC__MEMPLAN_ALIGN - 1) / DYNC__MEMPLAN_ALIGN * DYNC__MEMPLAN_ALIGN; }
 static bool dync__alive_together(const dync__life *a, const dync__life *b) { return a->first <= b->last && b->first <= a->last; }
@@ -23944,11 +23483,6 @@ DYNC__FN dync_status dync__memplan(dync__arena *arena, dync__life *life, int n, 
 }
 
 /* ==== runtime/perf.c ============================================================================================ */
-/* runtime/perf.c: DYNC_LOG=perf: what each step of a plan takes, and which part of the machine's peak that is. Before: plan.c and run.c.
- *
- * Work is counted once, when the plan is made: arithmetic of loops (an fma is two) and products; bytes are each buffer's elements once. The
- * peaks are measured by the same generators at the first table: chains of fma in registers, and a sum of two arrays larger than caches.
- * A table comes after the 1st, 10th, 100th... run, with the best time of each step. */
 struct dync__perf {
     dync__mutex lock;
     int64_t runs;
@@ -24068,12 +23602,6 @@ DYNC__FN void dync__perf_run(const dync__plan *p) {
 }
 
 /* ==== runtime/tune.c ============================================================================================ */
-/* runtime/tune.c: options="autotune": the forms of a kernel are timed where the plan is made, and the fastest is taken. Before: plan.c.
- *
- * Candidates: machine code for each instruction set of this machine, and the interpreter. Each gets a millisecond at most, on memory of its
- * own. What was found is kept for the process by the hash of the kernel's text, the machine's instruction set and the threads; with
- * "autotune=PATH" also in that file: a line of two hexadecimal numbers each. A file that cannot be read or written does no harm.
- * Every form gives the same bits but for the order of some sums, so the choice is one of time. */
 enum { DYNC__TUNE_MOST = 1024, DYNC__TUNE_NS = 1000000, DYNC__TUNE_BYTES = 64 * 1024 * 1024, DYNC__TUNE_PATH = 512 };
 typedef struct dync__tuned { uint64_t key; uint32_t form; } dync__tuned;     /* form: isa, + 16 machine code */
 static struct {
@@ -24212,13 +23740,6 @@ DYNC__FN dync__code *dync__tuned_code(const dync__kernel *k, const char *how) {
 }
 
 /* ==== runtime/convs.c =========================================================================================== */
-/* runtime/convs.c: convolutions and pooling among the steps of a plan: what follows a convolution element by element is done on its
- * accumulators, and arrays between convolutions, pooling and loops lie in blocks of channels. Before: plan.c has fused and scheduled; after:
- * plan.c makes code. Nothing is changed where there is no machine code for it.
- *
- * An array goes into blocks where every step that touches it can take it so, and no loop nest would meet a whole array in the other form.
- * Convolutions and pooling take either form on either side, and change it on the way. A loop nest takes blocks by other strides: its loops are
- * cut where the layout is (rows of pixels, V channels, blocks, images), which keeps its meaning to the bit. */
 typedef struct dync__cv_slot { int64_t shape[4]; int touched; bool known, bad; } dync__cv_slot;   /* touched: by how many steps */
 typedef struct dync__cv_step {
     dync__kcall *call;                   /* a convolution or pooling, as it shall be; else NULL */
@@ -24630,8 +24151,6 @@ DYNC__FN dync_status dync__plan_convs(dync__pb *pb, dync__fuse_step *step, int *
 }
 
 /* ==== runtime/plan.c ============================================================================================ */
-/* runtime/plan.c: builder and plans: unfused steps in, what runs out. Stages in a straight line: fuse, simplify, schedule, memory plan,
- * code. Before: op/lower.c and inductor/lower.c fill the builder. After: run.c. */
 /* ---- builder ------------------------------------------------------------------------------------------------------------- */
 DYNC__FN int dync__pb_slot(dync__pb *pb, int kind, int dtype, int64_t size, const char *name) {
     dync__slot s = {.kind = (uint8_t)kind, .dtype = (uint8_t)dtype, .index = -1, .size = size, .name = name};
@@ -24887,8 +24406,6 @@ DYNC__FN void dync__plan_dump(dync__str *s, const dync__plan *p) {
 DYNC__COLD_END
 
 /* ==== runtime/run.c ============================================================================================= */
-/* runtime/run.c: runs a plan: binds slots to memory, runs steps in order. No allocation but one arena block from the thread's cache.
- * After plan.c. */
 typedef struct dync__binding { void *const *table[4]; char *arena; uint64_t rng; } dync__binding;      /* table: by DYNC__SOURCE_ */
 static dync_status dync__run_step(const dync__plan *p, const dync__plan_step *s, const dync__binding *b) {
     void *few[24], **buffers = few;
@@ -25829,10 +25346,6 @@ DYNC__FN dync_status dync__eager_check_data(const dync__opcall *);              
 #endif
 
 /* ==== op/table.c ================================================================================================ */
-/* op/table.c: the table of operators as data. After ops.def.h, before everything in op/.
- *
- * Rows are constant and in the order of ops.def.h; DYNC__OP_name is the index of a row. Names are found by a linear
- * search: only parsers ask. */
 #define DYNC__X(name, cls, schema, nout, infer, expr, lower, grad, decompose, fx, flags, inplace_of, doc)                    \
     {#name, schema, DYNC__##cls, nout, inplace_of, dync__##infer, dync__##expr, dync__##lower, dync__##decompose, fx, flags, doc},
 static const dync__op_row dync__op_table[] = { DYNC__OPS(DYNC__X) };
@@ -25851,11 +25364,6 @@ int dync__op_find(const char *name) {
 DYNC__COLD_BEGIN
 
 /* ==== op/custom.c =============================================================================================== */
-/* op/custom.c: rows that are not in ops.def.h: operators of the user's with a meta function, and trace_wrapped. After table.c.
- *
- * A registered operator is a row like others: tracers record it as one node whose types its meta function gives, and nobody looks inside
- * (DYNC__OP_OPAQUE). Its body, the decompose column, runs on real tensors only. Rows are numbered from DYNC__N_OPS on, stay until
- * dync_shutdown and never move. */
 #if defined(DYNC_SMALL)
 enum { DYNC__MAX_CUSTOM = 16 };
 #else
@@ -26072,7 +25580,6 @@ DYNC__FN dync_status dync__d_trace_wrapped(dync__opcall *call) {
 DYNC__COLD_END
 
 /* ==== op/args.c ================================================================================================= */
-/* op/args.c: arguments of operator calls: from public values, as numbers, as text. After op.h, before infer.c. */
 DYNC__FN dync__arg dync__arg_value(dync_value v) {
     dync__arg a = {0};
     switch (v.kind) {
@@ -26186,8 +25693,6 @@ DYNC__FN dync_status dync__dt_self(const dync__opcall *, dync__dt **out);      /
 DYNC__COLD_BEGIN
 
 /* ==== op/chain.c ================================================================================================ */
-/* op/chain.c: chains of operator calls, and inference of composite operators by running their decomposition over fakes.
- * After lower_nn.c, before decompose.c. */
 static void dync__chain_keep(dync__chain *c, dync__tensor *t) {
     if (dync__vec_push(&c->made, t)) return;
     dync__unref(t);
@@ -26353,10 +25858,6 @@ DYNC__FN dync_status dync__i_composite(const dync__opcall *call, dync__info *out
 }
 
 /* ==== op/decompose.c ============================================================================================ */
-/* op/decompose.c: composite operators, written as calls of other operators. After lower_nn.c, before dispatch.c.
- *
- * Every step goes through dync__op_run, so the tape and tracers see it: one text serves eager mode, gradients and AOT.
- * The formulas are those of PyTorch's decompositions (torch/_decomp/decompositions.py, aten/src/ATen/native). */
 /* ---- shapes ---------------------------------------------------------------------------------------------------------------- */
 /* reshape and its kin: infer has found the shape, and whether it can be a view. */
 static dync_status dync__decompose_reshape(dync__opcall *call) {
@@ -26969,11 +26470,6 @@ DYNC__FN dync_status dync__d_masked_select(dync__opcall *call) {
 }
 
 /* ==== op/decompose_nn.c ========================================================================================= */
-/* op/decompose_nn.c: composites beyond PyTorch's core set: activations, norms, attention, convolutions by other convolutions,
- * padding, losses. After decompose.c, before einsum.c.
- *
- * None has an inference of its own (dync__i_composite runs the decomposition over fakes), so what is checked about arguments
- * is checked here. Formulas: torch/nn/functional.py and torch/_decomp/decompositions.py. */
 static double dync__dn_number(const dync__opcall *call, int i) { return dync__arg_number(&call->args[i]); }
 /* The dim that argument i names, of rank ndim. */
 static dync_status dync__dn_dim(const dync__opcall *call, int i, int ndim, int *dim) {
@@ -27745,11 +27241,6 @@ DYNC__FN dync_status dync__d_unique(dync__opcall *call) {
 }
 
 /* ==== op/einsum.c =============================================================================================== */
-/* op/einsum.c: Einstein sums as permutations, batched products and sums. After decompose_nn.c, before dispatch.c.
- *
- * Operands are taken in one after another; of each pair, labels that nothing later needs are summed: alone by sum, shared ones by
- * bmm of [batch, left, summed] and [batch, summed, right]. Labels are small numbers: A-Z a-z, then the dims of an ellipsis.
- * Source: the contraction of aten/src/ATen/native/Linear.cpp (sumproduct_pair), left to right. */
 enum { DYNC__ES_LETTERS = 52, DYNC__ES_LABELS = DYNC__ES_LETTERS + DYNC_MAX_DIMS, DYNC__ES_OPERANDS = 32 };
 typedef struct dync__es_term { int n, label[DYNC_MAX_DIMS]; dync__dt *t; } dync__es_term;
 typedef struct dync__einsum {
@@ -28005,11 +27496,6 @@ DYNC__FN dync_status dync__d_einsum(dync__opcall *call) {
 DYNC__COLD_END
 
 /* ==== op/dispatch.c ============================================================================================= */
-/* op/dispatch.c: the one door that each operator call passes. After decompose.c, before eager.c.
- *
- *   entry point -> dync__op_call: opens handles -> top handler (capture) -> ... -> tape -> bottom: eager, or a tracer in its place
- *
- * The stack belongs to the thread. dync__tls.op and dync__tls.at name the operator in flight for messages; both are put back. */
 #if defined(DYNC__SPLIT)
 const dync__read_intercept *(*dync__read_intercept_get)(void);
 #endif
@@ -28179,15 +27665,6 @@ DYNC__FN dync_status dync__op_run(int op, int nargs, dync__arg *args, dync__tens
 }
 
 /* ==== op/eager.c ================================================================================================ */
-/* op/eager.c: the bottom handler: runs an operator now, by a cached plan of that one operator. After dispatch.c, before public.c.
- *
- *   views       the layout of infer over the same storage; nothing runs
- *   composites  their decomposition, from the top of the stack
- *   the rest    a plan: lowered, fused and compiled once per key, then allocate outputs, bind pointers, run
- *
- * The key is the operator, its attributes, and dtype, shape and strides of each tensor; plain numbers of pointwise operators
- * are inputs of the plan, so a learning rate that changes costs nothing. Entries are compared word for word, never by hash
- * alone. The cache is the thread's own (no lock), two-way, bounded, and freed when the thread ends. */
 enum {
     DYNC__EAGER_WORDS = 160,
 #if defined(DYNC_SMALL)
@@ -28698,9 +28175,6 @@ DYNC__FN dync_status dync__eager_check_data(const dync__opcall *call) {
 DYNC__COLD_BEGIN
 
 /* ==== op/entries.c ============================================================================================== */
-/* op/entries.c: the public functions of the operators. After api/, before dispatch.c, which opens the handles packed here.
- *
- * Generated from src/op/ops.def.h by tools/genops.c: edit the table, then `make headers`. */
 static DYNC__NOINLINE dync_tensor *dync__entry_1VV(int op, dync_value x0, dync_value x1, dync_loc at) {
     dync__arg args[] = {dync__arg_value(x0), dync__arg_value(x1)};
     return dync__op_call(op, 2, args, at);
@@ -29238,11 +28712,6 @@ DYNC__ENTRY_1Ti(triu)
 DYNC__ENTRY_1T(unique)
 
 /* ==== op/expr.c ================================================================================================= */
-/* op/expr.c: pointwise operators as loop-IR expressions over primitives and vecmath. After infer.c, before lower.c.
- *
- * in[i] is argument i, already of the computing type (dync__op_common_dtype); masks are BOOL. The result may have any compute
- * type: lower.c casts and rounds it to the output's dtype. Formulas are those of PyTorch's CPU kernels
- * (aten/src/ATen/native/cpu/BinaryOpsKernel.cpp, UnaryOpsKernel.cpp, Activation.cpp), so that NaN, infinities and signed zeros agree. */
 /* ---- short names ------------------------------------------------------------------------------------------------------- */
 static int dync__ex1(dync__lb *b, int prim, int x) { return dync__lb_op(b, prim, x, -1, -1); }
 static int dync__ex2(dync__lb *b, int prim, int x, int y) { return dync__lb_op(b, prim, x, y, -1); }
@@ -29585,12 +29054,6 @@ DYNC__FN int dync__e_threshold_backward(dync__lb *b, const dync__opcall *call, c
 }
 
 /* ==== op/infer.c ================================================================================================ */
-/* op/infer.c: shapes, dtypes, strides and argument errors of pointwise operators, factories and views.
- * After args.c, before infer_nn.c, which has the rest.
- *
- * An infer function sees opened arguments and writes one dync__info per output; it reads no data, so real, fake and META
- * tensors are alike. Every message about arguments comes from here: what was expected, what came.
- * Sources: PyTorch aten/src/ATen/TensorIterator.cpp (strides of outputs), native/TypeProperties.cpp (result_type). */
 /* ---- arguments ------------------------------------------------------------------------------------------------------- */
 static const char *dync__infer_kind_text(const dync__arg *a) {
     static const char *const names[] = {"none",     "a tensor", "an int",   "a float",  "a bool",
@@ -30448,9 +29911,6 @@ DYNC__FN dync_status dync__op_fake(dync__opcall *call) {
 }
 
 /* ==== op/infer_nn.c ============================================================================================= */
-/* op/infer_nn.c: shapes, dtypes and argument errors of reductions, products, layers, losses and movers. After infer.c.
- *
- * What is not said otherwise gives fresh row-major outputs, as PyTorch does for these. */
 static dync_status dync__infer_axis(const dync__opcall *call, int i, const dync__tensor *t, int *dim) {
     return dync__dim_wrap(dync__infer_int_dim(&call->args[i]), t->lay.ndim, dim);
 }
@@ -31414,11 +30874,6 @@ DYNC__FN dync_status dync__i_tril(const dync__opcall *call, dync__info *out) {
 }
 
 /* ==== op/lower.c ================================================================================================ */
-/* op/lower.c: operators as steps of a plan: pointwise loops, reductions, factories, copies. After expr.c, before lower_nn.c.
- *
- * Each operator becomes unfused kernels (loop/) or kernel calls (kernel/) on the slots of its operands; runtime/ fuses them.
- * Every loop nest here goes through dync__lower_begin and dync__lower_end, every access through a strided operand, so views
- * are index maps and nothing is copied to be read. Loops without iterations are dropped. */
 /* ---- building blocks ------------------------------------------------------------------------------------------------- */
 DYNC__FN int64_t dync__lower_count(const dync__layout *l) {
     int64_t n = 1;
@@ -31912,10 +31367,6 @@ DYNC__FN dync_status dync__op_lower(dync__pb *pb, const dync__opcall *call, cons
 }
 
 /* ==== op/lower_nn.c ============================================================================================= */
-/* op/lower_nn.c: operators as kernel calls and as loops with computed addresses. After lower.c, before decompose.c.
- *
- * Products, convolutions, pooling, sorting and scattering are calls of kernel/; gathering is a loop whose index is held inside
- * its range, so that wrong indices read a wrong element and never foreign memory; eager reports them (eager.c). */
 /* ---- operands in the rank that a kernel wants --------------------------------------------------------------------------- */
 /* A leading dim of size 1. */
 static void dync__lower_lift(dync__layout *l) {
@@ -32380,10 +31831,6 @@ DYNC__COLD_END
 DYNC__WARM_BEGIN
 
 /* ==== op/public.c =============================================================================================== */
-/* op/public.c: public functions that are no rows of the table: makers with options, reads, splitting. After eager.c.
- *
- * Makers call private rows, so tracers see them. Reads are offered to dync__read_intercept first when a function is being traced
- * or the tensor is fake; what it leaves runs on real data, and a fake tensor without data is DYNC_ERR_DATA_PTR. */
 /* ---- the operator named in messages ------------------------------------------------------------------------------------------ */
 typedef struct dync__public_frame { const char *op; dync_loc at; } dync__public_frame;
 static dync__public_frame dync__public_begin(const char *op, dync_loc at) {
@@ -33218,7 +32665,6 @@ DYNC__FN double dync__g_count(dync_dims dims, dync_dims shape);    /* elements t
 DYNC__COLD_BEGIN
 
 /* ==== autograd/autograd.c ======================================================================================= */
-/* autograd/autograd.c: the public functions of autograd and what other stages ask of the tape. After engine.c, before function.c. */
 static dync_status dync__grad_failed(void) { return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE; }
 static const dync__grad_intercept *dync__grad_traced(void) { return dync__grad_intercepted(); }
 #if defined(DYNC__SPLIT)
@@ -33624,11 +33070,6 @@ DYNC__COLD_END
 DYNC__WARM_BEGIN
 
 /* ==== autograd/engine.c ========================================================================================= */
-/* autograd/engine.c: the walk from outputs back to leaves. After tape.c and hooks.c, before autograd.c, the public functions.
- *
- * Nodes wait until all their gradients have arrived and run in the order of their sequence numbers, the latest first; accumulation runs
- * as soon as it is ready, the last queued first. The walk is a loop over arrays: no recursion, however deep the history. Gradients are
- * added by operator calls and the engine looks at no data, so fake tensors are walked as real ones are. */
 #if defined(DYNC__SPLIT)
 bool (*dync__walk_intercept)(const dync__walk *, dync_status *);
 #endif
@@ -33952,11 +33393,6 @@ DYNC__WARM_END
 DYNC__COLD_BEGIN
 
 /* ==== autograd/function.c ======================================================================================= */
-/* autograd/function.c: functions of the user with a gradient of their own, cells, and the names that capture will take over. After
- * autograd.c, the last of this folder but for the rules.
- *
- * dync_apply runs forward with grad mode off and attaches one node. What forward saves is held as operators hold it: bare aliases of
- * the memory with the version of then, and the edge that each would pass its gradient to. */
 typedef struct dync__ctx_saved { dync__saved saved; dync__tensor *raw; dync__gedge edge; int output; } dync__ctx_saved;
 struct dync_autograd_ctx {
     const dync_autograd_function *fn;
@@ -34343,9 +33779,6 @@ DYNC_API dync_value dync_cell_get(dync_cell *cell) {
 }
 
 /* ==== autograd/grads.c ========================================================================================== */
-/* autograd/grads.c: the table of gradient rules, what rules are written with, and the rules of pointwise operators. After tape.c, which
- * calls them with grad mode as the walk has it: rules are operator calls, so that one text serves eager backward, the joint graph of
- * AOT and double backward. Formulas are those of PyTorch's tools/autograd/derivatives.yaml, in its order of operations. */
 /* ---- the table ------------------------------------------------------------------------------------------------------ */
 enum {
     DYNC__RULE_none,
@@ -34640,7 +34073,6 @@ DYNC__FN dync_status dync__g_gelu_tanh(dync__grad *g) {
 }
 
 /* ==== autograd/grads_nn.c ======================================================================================= */
-/* autograd/grads_nn.c: gradient rules of convolution, pooling, normalisation, embedding. After grads.c; see there. */
 /* ---- convolution: [N, C, H, W] ------------------------------------------------------------------------------------------- */
 /* convolution_backward of these three; mask: which of its results are wanted. stride, padding, dilation, groups stand in g's call
  * from place `from` on. */
@@ -34873,7 +34305,6 @@ DYNC__FN dync_status dync__g_embedding(dync__grad *g) {
 }
 
 /* ==== autograd/grads_reduce.c =================================================================================== */
-/* autograd/grads_reduce.c: gradient rules of reductions, scans and matrix products. After grads.c; see there. */
 /* ---- what a reduction did -------------------------------------------------------------------------------------------- */
 /* reduced[d]: dim d of a tensor of n dims was reduced; none named: all. */
 static void dync__g_reduced(dync_dims dims, int n, bool *reduced) {
@@ -35035,7 +34466,6 @@ DYNC__FN dync_status dync__g_mv(dync__grad *g) {
 }
 
 /* ==== autograd/grads_view.c ===================================================================================== */
-/* autograd/grads_view.c: gradient rules of views and of operators that move elements. After grads.c; see there. */
 /* ---- views ------------------------------------------------------------------------------------------------------------- */
 DYNC__FN dync_status dync__g_expand(dync__grad *g) { return dync__grads_set(g, dync__grads_gy(g)); }      /* summed by dync__grad_set */
 DYNC__FN dync_status dync__g_view(dync__grad *g) { return dync__grads_set(g, dync_reshape(dync__grads_gy(g), dync__ga_shape(g, 0))); }
@@ -35139,10 +34569,6 @@ DYNC__FN dync_status dync__g_scatter_add(dync__grad *g) {
 }
 
 /* ==== autograd/hooks.c ========================================================================================== */
-/* autograd/hooks.c: user functions that see gradients on their way. After node.c, before engine.c, which calls them around every node.
- *
- * A leaf keeps its hooks itself; those of other tensors stand at the node that made them, with the number of the output, so they stay
- * with the value when the tensor is written in place later. */
 static int32_t dync__hook_last_id;
 /* ---- running ------------------------------------------------------------------------------------------------------- */
 static DYNC__TLS dync__walk_record *dync__walk_recorder;
@@ -35349,11 +34775,6 @@ DYNC__COLD_END
 DYNC__WARM_BEGIN
 
 /* ==== autograd/node.c =========================================================================================== */
-/* autograd/node.c: nodes of the tape and what tensors know of their history. After op/, before tape.c, which makes nodes for operators,
- * and engine.c, which walks them.
- *
- * Invariants: edges lead to nodes made earlier, so the tape has no cycles; a node dies with its last reference, and a whole chain dies
- * in a loop (a list of the dying, per thread), never by recursion; a leaf's accumulation node is found again while anything uses it. */
 /* Per thread: the dying, the node being evaluated. Sequence numbers are dync__tls's. */
 typedef struct dync__grad_thread {
     dync__gnode *dead;
@@ -35643,11 +35064,6 @@ DYNC__FN dync_status dync__accumulate_into(dync__tensor *leaf, dync__tensor *tak
 }
 
 /* ==== autograd/tape.c =========================================================================================== */
-/* autograd/tape.c: recording. Between dispatch (op/) above and the bottom below: an operator call with an argument that requires grad
- * runs with grad mode off and leaves a node behind. After view.c, before engine.c.
- *
- * A node holds the call (plain arguments copied, shapes of the tensors) and of the tensors only what its rule says it will read: so
- * writing into anything else stays legal. What is saved carries the version of its storage and is refused if written since. */
 typedef struct dync__opsave {
     dync__opcall call;                 /* tensors NULL; lists, dims and texts copied into the node */
     const dync__grad_rule *rule;       /* NULL: no derivative is known */
@@ -36146,8 +35562,6 @@ DYNC__FN const dync__gnode_class *dync__opnode_class(void) { return &dync__opnod
 DYNC__WARM_END
 
 /* ==== autograd/visit.c ========================================================================================== */
-/* autograd/visit.c: all that a backward depends on, for compiled autograd: the nodes of a walk in an order that only the form of the graph
- * decides, and each told to a visitor. After node.c; engine.c runs the same nodes. */
 DYNC__FN void dync__gnode_list_free(dync__gnode_list *l) {
     for (int i = 0; i < l->at.n; i++) dync__gnode_unref(l->at.at[i]);
     dync__vec_free(&l->at);
@@ -36196,12 +35610,6 @@ DYNC__FN dync_status dync__gnode_visit(dync__gnode *node, dync__gvisitor *v) {
 DYNC__WARM_BEGIN
 
 /* ==== autograd/view.c =========================================================================================== */
-/* autograd/view.c: views and writing in place. After node.c, before tape.c.
- *
- * A view knows its base, the tensor at the root of its views. Writing into a view is a write into its base: the base gets a CopySlices
- * node, which routes the gradient of the written part through the operation's own node, and the view gets a node that takes it out of
- * the base again. Other views of that base see by the storage's version that their node is old and are given a new one when asked.
- * Method: PyTorch's torch/csrc/autograd/variable.cpp and functions/tensor.cpp, "Views" and CopySlices. */
 typedef struct dync__geometry {        /* of a base and of a view into it */
     dync__layout base, view;
     uint8_t dtype;
@@ -36576,10 +35984,6 @@ DYNC__FN bool dync__module_path_of(const dync_module *root, const dync__tensor *
 DYNC__COLD_BEGIN
 
 /* ==== nn/init.c ================================================================================================= */
-/* nn/init.c: initial values of parameters, PyTorch's. After module.c, before layers.c.
- *
- * kaiming_uniform with a = sqrt 5, the default of Linear and Conv2d, is uniform in (-b, b) with b = 1 / sqrt(fan_in) (He et al. 2015,
- * arXiv:1502.01852: gain sqrt(2 / (1 + a^2)), b = gain sqrt(3 / fan_in)). */
 /* Registers t, which the scope owns, as m's. */
 static bool dync__init_keep(dync_module *m, const char *name, dync_tensor *handle, bool is_buffer) {
     dync__tensor *t = handle ? dync__open(handle) : NULL;
@@ -36620,8 +36024,6 @@ DYNC__FN bool dync__init_full(dync_module *m, const char *name, dync_dims shape,
 }
 
 /* ==== nn/attention.c ============================================================================================ */
-/* nn/attention.c: multi-head attention (Vaswani et al. 2017) over one projection of query, key and value. After init.c, before
- * layers.c. */
 /* [N, L, E] through rows i E .. (i + 1) E of the weight, as [N, heads, L, E / heads]. */
 static dync_tensor *dync__mha_project(dync_module *m, dync_tensor *x, int i) {
     int64_t e = m->ints[0], heads = m->ints[1];
@@ -36673,10 +36075,6 @@ DYNC_API dync_module *dync_nn_multihead_attention(int64_t features, int heads) {
 }
 
 /* ==== nn/layers.c =============================================================================================== */
-/* nn/layers.c: the modules at hand. After init.c, before optim.c.
- *
- * One row per class: its name in files, its forward. What a layer is configured by stands in ints and floats of the module, so that a
- * file restores it; its weights are found by PyTorch's names. */
 DYNC__FN dync_tensor *dync__layer_tensor(dync_module *m, const char *name) { return dync__handle(dync__module_tensor(m, name)); }
 /* ---- forward -------------------------------------------------------------------------------------------------------- */
 static dync_tensor *dync__layer_linear(dync_module *m, dync_tensor *x) {
@@ -36954,10 +36352,6 @@ DYNC_API dync_module *dync_sequential_of(int n, dync_module **children) {
 }
 
 /* ==== nn/module.c =============================================================================================== */
-/* nn/module.c: modules: a tree of named parameters, buffers and children with a forward. After autograd/, before layers.c.
- *
- * A module owns references to its tensors and owns its children. Every change (a tensor set, a child added, training switched) bumps
- * its version and that of its ancestors: compiled code guards on the root's version only. */
 #if defined(DYNC__SPLIT)
 void (*dync__module_touched)(dync_module *);
 dync_value (*dync__module_call_compiled)(dync_module *, int nargs, const dync_value *args);
@@ -37244,11 +36638,6 @@ DYNC__COLD_END
 DYNC__WARM_BEGIN
 
 /* ==== nn/optim.c ================================================================================================ */
-/* nn/optim.c: SGD, Adam, AdamW. After layers.c, the last of this folder.
- *
- * A step is operator calls in place with grad mode off: parameters, moments, the count of steps and the learning rate are tensors, so a
- * step inside a traced function is captured like any other code and later sees the values of then. Nothing stays behind but the state.
- * Formulas: PyTorch's torch.optim; Kingma & Ba 2015, arXiv:1412.6980; Loshchilov & Hutter 2019, arXiv:1711.05101. */
 typedef struct dync__optim_slot { dync__tensor *param, *first, *second; } dync__optim_slot;   /* owned; moments NULL where not used */
 struct dync_optim {
     dync_optim_kind kind;
@@ -37410,10 +36799,6 @@ DYNC__WARM_END
 DYNC__COLD_BEGIN
 
 /* ==== nn/recurrent.c ============================================================================================ */
-/* nn/recurrent.c: RNN, LSTM and GRU over one walk. After init.c, before layers.c.
- *
- * A cell is a row: its class, how many gates its weights hold, whether it carries a second state. What steps take from the input is
- * computed for all of them at once, the steps are one operator (op/ops.def.h: _rnn_layer; op/decompose_nn.c has the formulas). */
 typedef struct dync__cell_weights { dync_tensor *ih, *hh, *bih, *bhh; } dync__cell_weights;
 typedef struct dync__cell_state { dync_tensor *h, *c; } dync__cell_state;
 typedef struct dync__cell { const char *class_name; int gates; bool two_states; } dync__cell;
@@ -37752,13 +37137,6 @@ DYNC__FN void dync__text_info(dync__str *, const dync_graph *, const dync__info 
 DYNC__COLD_BEGIN
 
 /* ==== graph/check.c ============================================================================================= */
-/* graph/check.c: the verifier of graphs. Run between passes in debug builds and on every graph that
- * came from text.
- *
- * dync__graph_check looks at the structure: placeholders first, one output and it is last, every
- * value defined before its uses and in this graph, names unique, arguments as many and of such
- * kinds as the operator's row says. dync__graph_check_types runs shape inference again on tensors
- * without data and compares. */
 typedef struct dync__check {
     const dync_graph *graph;
     const dync_node *node;
@@ -37960,8 +37338,6 @@ DYNC__FN dync_status dync__graph_check_types(dync_graph *g) {
 }
 
 /* ==== graph/copy.c ============================================================================================== */
-/* graph/copy.c: nodes of one graph made again in another: what cutting, partitioning, splitting and
- * export share. */
 DYNC__FN bool dync__graph_copy_arg(dync_graph *g, const dync__arg *in, dync__arg *out,
                                    dync__node_map map, void *user) {
     *out = *in;
@@ -38041,12 +37417,6 @@ DYNC__FN dync_status dync__graph_output_list(dync_graph *g, int n, dync_node *co
 }
 
 /* ==== graph/cse.c =============================================================================================== */
-/* graph/cse.c: common subexpressions: a node that computes what an earlier one did is replaced by
- * it. dce.c then drops it.
- *
- * Only in graphs without in-place writes (AOT's functional graphs): two equal fresh tensors are not
- * one tensor where one of them is written later. Random operators differ from themselves. Two
- * values that are both returned stay two, since the caller may write one. */
 static uint64_t dync__cse_hash_arg(uint64_t h, const dync__arg *a) {
     h = dync__hash_mix(h, a->kind);
     switch (a->kind) {
@@ -38137,8 +37507,6 @@ DYNC__FN dync_status dync__graph_cse(dync_graph *g) {
 }
 
 /* ==== graph/dce.c =============================================================================================== */
-/* graph/dce.c: dead code: nodes that nobody uses and that do nothing but make a value. Before
- * cse.c, which leaves such nodes behind. */
 static void dync__dce_unuse(void *user, dync__arg *arg) {
     (void)user;
     arg->as.node->n_users--;
@@ -38161,13 +37529,6 @@ DYNC__FN dync_status dync__graph_dce(dync_graph *g) {
 }
 
 /* ==== graph/draw.c ============================================================================================== */
-/* graph/draw.c: pictures of a graph: Graphviz DOT text, and SVG made here: boxes in layers, each
- * below the values it reads, arrows between. After text.c; capture/explain_html.c shows the SVG.
- *
- * Layers by longest path (Sugiyama, Tagawa, Toda 1981); inside a layer boxes stand in the order of
- * the mean place of what they read. An input stands one layer above its first reader. A value that
- * is read further down passes the layers between in bends, which take room as boxes do: arrows
- * never run behind boxes. */
 static void dync__draw_label(dync__str *s, const dync_node *n) {
     if (n->kind == DYNC__N_OUTPUT) dync__str_add(s, "output");
     else if (n->kind == DYNC__N_PLACEHOLDER) dync__str_add(s, n->source ? n->source : n->name);
@@ -38429,11 +37790,6 @@ DYNC__FN void dync__graph_draw_svg(dync__str *s, const dync_graph *g) {
 }
 
 /* ==== graph/fold.c ============================================================================================== */
-/* graph/fold.c: operators whose tensors are all constants of the graph run once, now. Before dce.c,
- * which drops what they read.
- *
- * Only constants (dync__node_is_constant) of graphs without writes: parameters and buffers change
- * between calls. A result that would be much larger than what it comes from stays an operator. */
 enum { DYNC__FOLD_ELEMENTS = 4096 };
 typedef struct dync__fold_inputs {
     int tensors;
@@ -38498,14 +37854,6 @@ DYNC__FN dync_status dync__graph_fold(dync_graph *g) {
 }
 
 /* ==== graph/graph.c ============================================================================================= */
-/* graph/graph.c: FX-like graphs: nodes, uses, names. After nn/ (the tracers of capture/ and aot/
- * fill graphs), before the passes and printers.
- *
- * A graph owns its arena (nodes, arguments, texts), its map of names and a reference on every
- * attribute tensor. Nodes stand in execution order: placeholders first, the output last. Nothing in
- * the arena is freed before the graph is. Names follow torch.fx's Namespace (torch/fx/graph.py,
- * create_name): illegal characters become _, a taken name gets the next number. Out of memory is
- * sticky: graph->failed, and every later call gives NULL or false. */
 #if defined(DYNC__SPLIT)
 dync_status (*dync__graph_custom_call)(dync_node *, int nargs, dync__arg *args, dync__tensor **out);
 #endif
@@ -38948,12 +38296,6 @@ DYNC_API int dync_node_inputs(const dync_node *node, dync_node **out, int capaci
 }
 
 /* ==== graph/parse.c ============================================================================================= */
-/* graph/parse.c: the C form of a graph back into a graph: the inverse of print_c.c. A reader of
- * that form only, not of C.
- *
- * The text may come from a stranger: sizes, names, nesting and counts are checked, operators must
- * exist, arguments must fit their schemas (dync__graph_check at the end). Attributes come back
- * without their tensors: dync__graph_attr_bind gives them. */
 enum { DYNC__PARSE_DEPTH = 32 };
 typedef struct dync__parser {
     const char *text, *p;
@@ -39586,19 +38928,6 @@ DYNC__FN dync_graph *dync__graph_parse(const char *text) {
 }
 
 /* ==== graph/print_c.c =========================================================================================== */
-/* graph/print_c.c: a graph as C: one function over dync.h, one statement a node, types as trailing
- * comments. parse.c reads it back, and print(parse(text)) == text.
- *
- *   dync_value GraphModule(dync_tensor *l_x_   // f32[2, 3]; L_x_; L['x']
- *       , dync_tensor *_0_weight)              // f32[4, 3] grad; attr 0.weight
- *   {
- *       dync_tensor *_tensor_constant0 = dync_constant((float[]){1, 2}, dync_shape(2));  // f32[2]
- *       dync_tensor *add = dync_add(l_x_, 1);  // f32[2, 3]
- *       return dync_tuple(add);
- *   }
- * with the comments in the other form. Inputs come first, then the attributes: parameters, buffers,
- * constants too large to print. A node that nobody uses is a plain statement whose comment begins
- * with its name and a colon. */
 enum { DYNC__C_INLINE_ELEMENTS = 16 };
 typedef struct dync__c_printer {
     dync__str *s;
@@ -39960,19 +39289,6 @@ DYNC_API char *dync_graph_readable(const dync_graph *g) {
 }
 
 /* ==== graph/print_fx.c ========================================================================================== */
-/* graph/print_fx.c: a graph as torch.fx prints it (torch/fx/graph.py, _gen_python_code;
- * torch/fx/graph_module.py, print_readable): Python that PyTorch can run.
- *
- *   class GraphModule(torch.nn.Module):
- *       def forward(self, L_x_: "f32[2, 3]"):
- *           l_x_ = L_x_
- *
- *           add: "f32[2, 3]" = l_x_ + 1;  l_x_ = None
- *           return (add,)
- *
- * How an operator prints is the fx column of its row: "torch.relu", ".view", "+", or a pattern with
- * holes. Each value is released after its last use; an unused one at once. Where upstream writes a
- * comment with the user's line, a blank line stands. */
 typedef struct dync__fx_printer {
     dync__str *s;
     const dync_graph *g;
@@ -40406,13 +39722,6 @@ DYNC__FN void dync__graph_print_repro(dync__str *s, const dync_graph *g) {
 }
 
 /* ==== graph/run.c =============================================================================================== */
-/* graph/run.c: the interpreter: a graph run node by node through dispatch. Before it graph.c; after
- * it the passes that need values (fold.c) and every backend that runs a graph as it is.
- *
- * One environment slot per node holds its value with a reference; the slot is emptied after the
- * node's last use, so memory peaks where eager execution's would. Operators go through
- * dync__op_run, from the top of the handler stack: the tape and tracers see each call as if user
- * code had made it. It is also the oracle that compiled code is compared with. */
 typedef struct dync__frame_env {
     const dync_graph *graph;
     dync__arena *arena; /* lists live here */
@@ -40732,13 +40041,6 @@ DYNC_API dync_value dync_graph_run(dync_graph *g, const dync_value *args, int na
 }
 
 /* ==== graph/split.c ============================================================================================= */
-/* graph/split.c: a graph in pieces: runs of nodes that a predicate picks, or does not. As
- * torch.fx's split_module for one flag.
- *
- * Each part is a graph of its own: its inputs are the values that it reads from before, under their
- * old names, its outputs (a tuple) the values that are read after it, in order of definition. The
- * last part returns what the whole graph returned. Attributes go to the parts that use them.
- * Running the parts in sequence, values passed by name, is running the graph. */
 typedef struct dync__split {
     dync_graph *whole, *part;
     int index;        /* of the part being made */
@@ -40845,8 +40147,6 @@ DYNC_API dync_status dync_graph_split(dync_graph *g, bool (*pick)(const dync_nod
 }
 
 /* ==== graph/symbolic.c ========================================================================================== */
-/* graph/symbolic.c: graphs whose sizes are tokens (tensor/sym.h): finding every size in them, the values of their symbols from actual
- * inputs, and the graph of one set of sizes. After split.c. */
 static bool dync__layout_each_size(dync__layout *lay, bool (*fn)(void *, int64_t *), void *user) {
     for (int d = 0; d < lay->ndim; d++)
         if (!fn(user, &lay->shape[d]) || !fn(user, &lay->stride[d])) return false;
@@ -40978,8 +40278,6 @@ DYNC__FN dync_status dync__graph_concrete(dync_graph *g, const int64_t *value, d
 }
 
 /* ==== graph/text.c ============================================================================================== */
-/* graph/text.c: what the printers (print_c.c, print_fx.c) and the parser (parse.c) of graphs share:
- * schemas, C patterns, types. */
 /* ---- schemas: "(Tensor self, Value other)" --------------------------------------------------- */
 static const struct {
     const char *text;
@@ -41739,8 +41037,6 @@ DYNC__INLINE int32_t dync__script_first(const dync__script *s) { return s->at < 
 DYNC__COLD_BEGIN
 
 /* ==== capture/value.c =========================================================================================== */
-/* capture/value.c: arguments of a call as flat tensors, names of arguments, and calling the user's function.
- * Before guard.c. Values are walked in preorder everywhere: the same order in guards, sources and fakes. */
 #if defined(DYNC__SPLIT)
 dync_value (*dync__program_run_hook)(dync_program *, int nargs, const dync_value *args);
 #endif
@@ -41919,9 +41215,6 @@ DYNC__COLD_END
 DYNC__WARM_BEGIN
 
 /* ==== capture/guard.c =========================================================================================== */
-/* capture/guard.c: the conditions under which a compiled entry may serve a call: made from the call that was traced, checked in one
- * pass over the next, and told as text when they fail. The order inside a tensor check and every text are PyTorch 2.4's
- * (torch/csrc/dynamo/guards.cpp). */
 /* ---- making ------------------------------------------------------------------------------------------------------------ */
 DYNC__FN dync_status dync__tensor_guard_make(dync__arena *arena, dync__tensor_guard *g, const dync__tensor *t, const char *source) {
     int n = t->lay.ndim;
@@ -42373,14 +41666,6 @@ DYNC__FN void dync__guards_print(const dync__cache_entry *e, dync__str *out) {
 }
 
 /* ==== capture/dynamic.c ========================================================================================= */
-/* capture/dynamic.c: which sizes of the arguments are symbolic, and the guards that follow. After guard.c, before trace.c.
- *
- * A size is static at first. One that differed between two captures of a function is symbolic from then on, one that the user marked
- * from the first; sizes 0 and 1 never are. Equal sizes share a symbol, as in PyTorch ("duck shaping"); marked ones have one of their own.
- * A stride that is the product of another dimension's size and stride says so.
- *
- * Each trace has a table of its own (tensor/sym.h). What it learnt becomes the entry's: symbols are bound from the call's sizes, then
- * ranges and relations are checked. Published tables are never written: a trace that extends the entry begins with a copy. */
 enum { DYNC__MAX_SYMBOLS = 64 };
 /* ---- choosing ----------------------------------------------------------------------------------------------------------------- */
 static uint32_t dync__seen_changes(dync__seen *seen, const dync__layout *lay) {
@@ -42711,9 +41996,6 @@ DYNC_API bool dync_dim_gt(const dync_tensor *x, int dim, int64_t n) {
 }
 
 /* ==== capture/segment.c ========================================================================================= */
-/* capture/segment.c: a piece of a trace between breaks: a graph, and what the backend made of it. Segments are interned per compiled
- * function by their operators with constants, the metadata of what crosses in, what leaves, and grad mode: an equal one reuses its
- * callable and is no new frame. After guard.c, before trace.c. */
 #if defined(DYNC__SPLIT)
 dync_status (*dync__backend_compile_hook)(const dync_compiled *f, dync_graph *g, const dync_value *examples, int n, dync_callable *out);
 #endif
@@ -43187,9 +42469,6 @@ DYNC__FN dync_status dync__segment_narrow(dync__segment *s, const bool *used) {
 DYNC__WARM_END
 
 /* ==== capture/quick.c =========================================================================================== */
-/* capture/quick.c: the short way of a call. Most entries guard tensors only and end after one segment with one tensor; for these what a
- * call has to do is prepared when the entry is made: guards as packed words compared in one pass, the place of each input, the code. After
- * segment.c, before cache.c, whose general way does the same and serves whatever is refused here: a false means only "not this way". */
 /* What a guard asks of a tensor's fixed fields: dtype, flags that matter, device, which lie side by side, and the rank. */
 DYNC__INLINE int64_t dync__quick_head(const dync__tensor *t) {
     const struct { uint8_t dtype, flags; uint16_t device; } which = {0xff, DYNC__T_REQUIRES_GRAD | DYNC__T_FAKE, 0xffff};
@@ -43315,16 +42594,6 @@ DYNC__FN bool dync__memory_meets(const dync__tensor *a, const dync__tensor *b) {
 DYNC__COLD_BEGIN
 
 /* ==== capture/lint.c ============================================================================================ */
-/* capture/lint.c: dync_set_lint, DYNC_LINT=1. The first compile of a function traces it twice; a
- * difference between the two is an impure read: a C variable that guards do not know, whose value
- * of that moment would be baked in. After callback.c, before trace.c, which reports what it
- * records here.
- *
- * The first trace is the real one and fills a tape: operators with constants, constant tensors,
- * outcomes of branches, numbers returned. The second one runs nothing: branches go the way the tape
- * says, and its rows are compared with the tape's. A function with an opaque break must not run twice
- * for one call: it is traced again by the next call that its entry serves, and that trace is compared,
- * up to the first break, after which values decide. */
 /* Arguments are kept as text: "0.37", "[2, 3]"; a tensor as "%12.0" (row 12, output 0), "@L1" (an
  * argument) or "@7" (the one with id 7). */
 enum { DYNC__LINT_BRANCH = -1, DYNC__LINT_CONSTANT = -2, DYNC__LINT_RESULT = -3, DYNC__LINT_BREAK = -4 };
@@ -43645,11 +42914,6 @@ DYNC__FN void dync__lint_resumed(dync__lint *l) {
 }
 
 /* ==== capture/trace.c =========================================================================================== */
-/* capture/trace.c: the recording handler. A C function runs once over fake tensors; every operator that passes dispatch becomes a node of
- * the pending graph. After segment.c, before cut.c, which turns the pending graph into segments at breaks and at the end.
- *
- * A fake belongs to a trace by trace_id. While its operator is pending, fake->node is its node; once cut (or for inputs from the start)
- * node is NULL and node_output is its place in the environment. */
 DYNC__FN dync__tracer *dync__tracer_peek(void) { return dync__tls.capture_state; }
 DYNC__FN dync__tracer *dync__tracer_current(void) {
     dync__tracer *t = dync__tls.capture_state;
@@ -44171,12 +43435,6 @@ DYNC__FN dync_status dync__trace_arguments(dync__tracer *t, dync_value *out) {
 }
 
 /* ==== capture/effects.c ========================================================================================= */
-/* capture/effects.c: what a traced function does besides computing: gradients read and set, hooks registered, requires_grad switched.
- * After trace.c, before cut.c, which flushes effects after the segments that they follow.
- *
- * During the trace a fake's .grad is the value that the program would see there. A gradient read enters the environment as an input
- * with a guard of its own (a foreign tensor found through its owner); what differs at a cut is set on the real tensors, and kept in
- * the tree so that calls which do not run the C function do the same. */
 DYNC__FN dync_status dync__effect_run(const dync__effect *e, dync__tensor *const *env) {
     if (e->kind == DYNC__DO_CELL) {
         if (e->env >= 0 && !env[e->env]) return dync__fail(DYNC_ERR_INTERNAL, "a cell of a compiled function lost its value");
@@ -44398,11 +43656,6 @@ DYNC__FN void dync__effects_free(dync__tracer *t) {
 }
 
 /* ==== capture/number.c ========================================================================================== */
-/* capture/number.c: symbolic numbers: arguments named in .symbolic, cells, and what dync_sym_* makes of them. After trace.c, before cut.c.
- *
- * Inside a traced function such a number is a DYNC_KIND_SYM value. It stands in the environment as a 0-dim tensor of int64 or float64 that
- * is marked as a number, in graphs as a node without type: an operator that takes it as a scalar operand has its node as an argument and is
- * inferred with the number it is in this call. Anything else that asks for the plain number specialises: the number is guarded by value. */
 struct dync__number {
     dync__tensor *fake;                  /* owned while the trace is open */
     dync_value plain;                    /* what it is in this call */
@@ -44753,12 +44006,6 @@ DYNC__FN dync_status dync__cells_enter(const dync__cache_entry *e, const dync__t
 DYNC__FN void dync__numbers_install(void) { DYNC__ATOMIC_STORE(&dync__specialise_hook, dync__number_specialise); }
 
 /* ==== capture/lift.c ============================================================================================ */
-/* capture/lift.c: numbers that data decide become run-time inputs of a segment. Where the pending graph differs from a segment of this
- * place only in plain operands, a segment is made in which these are inputs; it serves later calls, whatever the numbers. After number.c,
- * before cut.c. Only off the tree (the C function runs in every call and gives the numbers), and only what an earlier call compiled
- * counts: the constants of a loop's turns are segments of their own.
- *
- * The numbers of a call stand in the environment as those of number.c do, behind everything else that the segment takes. */
 static bool dync__lift_has(const dync__lift *l, const dync__lift_place *p) {
     for (int i = 0; i < l->n; i++)
         if (l->place[i].node == p->node && l->place[i].arg == p->arg) return true;
@@ -44865,11 +44112,6 @@ DYNC__FN dync_status dync__lift_segment(dync__tracer *t, dync_graph *g, uint64_t
 }
 
 /* ==== capture/cut.c ============================================================================================= */
-/* capture/cut.c: turns what the tracer has pending into segments: at breaks (every value that the C function may still use leaves the
- * graph), at the return of a broken frame, and at the end (only what is returned leaves). Runs them, so that the trace goes on with
- * real values behind its fakes. After trace.c, before intercept.c.
- *
- * Frames (conformance V1): a break cuts the pending operations at the entry of every open frame; each non-empty piece is one graph. */
 /* ---- user stacks --------------------------------------------------------------------------------------------------------------- */
 static void dync__stack_line(dync__str *s, dync_loc at, const char *fn) {
     if (at.file) dync__str_addf(s, "%s:%d in %s\n", at.file, at.line, fn ? fn : at.func);
@@ -45648,8 +44890,6 @@ DYNC__FN dync_status dync__trace_call(dync_compiled *f, dync__cache_entry *e, co
 }
 
 /* ==== capture/script.c ========================================================================================== */
-/* capture/script.c: records what a traced call of an open entry does (script.h). After cut.c, before replay.c. Every function does nothing
- * unless the tracer records. What cannot be followed ends the recording: the script is good up to there, and calls go on by tracing. */
 DYNC__FN void dync__script_stop(dync__tracer *t) {
     if (t->scripted == DYNC__SCRIPT_RECORDS) t->scripted = DYNC__SCRIPT_STOPPED;
 }
@@ -45997,10 +45237,6 @@ DYNC__COLD_END
 DYNC__WARM_BEGIN
 
 /* ==== capture/replay.c ========================================================================================== */
-/* capture/replay.c: follows a script (script.h): the C function of an open entry runs in every call, and as long as it does what an earlier
- * call did, its operators are only compared, its cuts run the segments that they ran then, and the handles it gets are those of the
- * script's fakes. At the first difference the call becomes a trace from there (dync__replay_leave): never a wrong result. After script.c,
- * before intercept.c. */
 /* ---- handing out ------------------------------------------------------------------------------------------------------------- */
 /* The value as a new tensor of this call: earlier handles are stale from now on. NULL: somebody has kept it from an earlier call. */
 DYNC__INLINE dync__tensor *dync__replay_give(const dync__kept_value *v) {
@@ -46452,15 +45688,6 @@ DYNC__WARM_END
 DYNC__COLD_BEGIN
 
 /* ==== capture/step.c ============================================================================================ */
-/* capture/step.c: backward inside a trace: a whole training step as one graph. After cut.c, before intercept.c.
- *
- * A function compiled with fullgraph that comes to a backward is traced again under the tape: the stack's handler only takes arguments
- * into the trace and hands the call to the tape, which expands what has no gradient rule and sits on the recorder at the bottom. The
- * engine then walks over fakes, its operators are nodes like any other, and what it adds into .grad is an effect (effects.c).
- *
- *   C function -> dync__taped_call: adopt -> tape -> dync__taped_record: infer, node
- *
- * Where nothing that leaves the graph has a history left to walk, the whole runs without grad mode: one graph for inference. */
 static dync_status dync__taped_call(dync__handler *self, dync__opcall *c) {
     dync__tracer *t = self->state;
     dync__number *operand[DYNC__MAX_ARGS];
@@ -46588,10 +45815,6 @@ DYNC__FN dync_status dync__taped_finish(dync__tracer *t, const dync_value *resul
 }
 
 /* ==== capture/intercept.c ======================================================================================= */
-/* capture/intercept.c: what a traced function does besides operators: reads of values, breaks, frames, guards on globals, grad mode,
- * backward. Installed into the hooks of op/ and autograd/. After cut.c.
- *
- * An opaque read or call cuts the graph, works on the real tensors as if no trace were open, and the trace goes on. */
 DYNC__FN dync__tracer *dync__tracing(void) { return dync__tls.compiling ? dync__tracer_current() : NULL; }
 DYNC__FN dync__tracer *dync__tracing_or_replay(void) { return dync__tls.compiling ? dync__tracer_peek() : NULL; }
 /* The real tensor behind a handle of traced code, after a cut. */
@@ -47082,10 +46305,6 @@ DYNC_API void dync_guard_tensor(const char *global_name, dync_tensor **address) 
 }
 
 /* ==== capture/frame.c =========================================================================================== */
-/* capture/frame.c: calls of functions inside traced code: frames, and the wrappers that say how a function is taken: disabled (it runs
- * really, between two graphs), allowed (one node of the graph, not looked into), constant (it runs once). After intercept.c.
- *
- * A compiled function stands for the function that it was compiled from: nested ones are traced through. */
 /* "dync_disable(fn)" is how the caller's macro names fn. */
 static const char *dync__frame_name(dync__tracer *t, const dync_callee *c, const char *text) {
     const char *name = c->name ? c->name : text ? text : "?", *open = strrchr(name, '(');
@@ -47366,8 +46585,6 @@ DYNC_API dync_value dync_frame_values(dync_callee c, const char *name, int nargs
 }
 
 /* ==== capture/callback.c ======================================================================================== */
-/* capture/callback.c: what the user asked to be told of compiles. Start callbacks run in registration order when a frame begins to compile,
- * end callbacks when it ends, also by an error. Process-wide; dync_reset forgets them. */
 typedef struct dync__callback { int id; bool at_end; void (*fn)(void *); void *user; } dync__callback;
 enum { DYNC__MAX_CALLBACKS = 32 };
 static struct { dync__mutex lock; dync__callback at[DYNC__MAX_CALLBACKS]; int n, next_id; } dync__callbacks;
@@ -47415,16 +46632,6 @@ DYNC__FN void dync__callbacks_clear(void) {
 }
 
 /* ==== capture/verify.c ========================================================================================== */
-/* capture/verify.c: dync_set_verify. Every cached call runs both ways: the C function on copies of
- * the arguments, then the compiled code on the arguments themselves, from the same random state;
- * results, written arguments and written globals are compared. Where a call is traced (the first
- * one, and every call of a function with an opaque break) its segments are compared instead, each
- * with the interpretation of its graph, so that opaque code runs no more often than it would.
- * After intercept.c, before cache.c.
- *
- * The reference run leaves no trace: what it wrote into globals, module buffers, cells and .grad is put
- * back, its hooks are removed, grad mode and random state are as before. Tensors of other devices are not
- * compared. */
 static int32_t dync__verify_switch;
 static DYNC__TLS bool dync__verify_running;
 DYNC_API void dync_set_verify(bool on) { DYNC__ATOMIC_STORE(&dync__verify_switch, on); }
@@ -47912,10 +47119,6 @@ DYNC__COLD_END
 DYNC__WARM_BEGIN
 
 /* ==== capture/cache.c =========================================================================================== */
-/* capture/cache.c: a compiled function: its entries, the way of one call through them, and the recompile limit. After intercept.c.
- *
- * Lookups take no lock: entries are published by a release store at the head of a list and freed only when no call is in flight. The lock
- * covers insertion only; no lock is held while user code runs. */
 static struct { dync__mutex lock; dync_compiled *first; uint64_t ids; } dync__all_compiled;
 /* ---- life ------------------------------------------------------------------------------------------------------------------- */
 static void dync__entry_free(dync__cache_entry *e) {
@@ -48487,8 +47690,6 @@ DYNC__WARM_END
 DYNC__COLD_BEGIN
 
 /* ==== capture/explain.c ========================================================================================= */
-/* capture/explain.c: what was captured of one function: graphs, breaks, operators, guards. The printed form is PyTorch's
- * (conformance.md section 9). After cache.c. */
 #if defined(DYNC__SPLIT)
 DYNC__TLS dync__capture_log *dync__capture_log_now;
 #endif
@@ -48675,9 +47876,6 @@ DYNC_API dync_counters dync_get_counters(void) {
 }
 
 /* ==== capture/explain_html.c ==================================================================================== */
-/* capture/explain_html.c: what dync_explain collected as one page without files beside it: graphs
- * drawn by graph/draw.c, breaks with the source lines around them, guards, recompiles. After
- * explain.c. The graphs are read back from their text, so an output is plain data. */
 enum { DYNC__HTML_AROUND = 2 };         /* source lines shown before and after a break's own */
 static const char dync__html_style[] =
     "body{font:16px/1.5 sans-serif;max-width:70em;margin:2em auto;padding:0 1em;color:#222}"
@@ -49001,8 +48199,6 @@ DYNC__FN dync_status dync__inner_interpret(void *user, dync_graph *, bool is_bac
 DYNC__COLD_BEGIN
 
 /* ==== aot/unlist.c ============================================================================================== */
-/* aot/unlist.c: a graph that takes lists of tensors (that of compiled autograd), for the compilers behind: every item that the graph takes out
- * of a list is an input of its own. Before functionalize.c. */
 /* Where each input of the graph comes from: item -1: the whole value. */
 typedef struct dync__unlisted { dync_callable code; dync_graph *graph; size_t bytes; int n, *input, *item; } dync__unlisted;
 static bool dync__is_list_input(const dync_node *n) {
@@ -49098,13 +48294,6 @@ DYNC__FN dync_status dync__unlist_compile(dync_graph *g, const dync_value *ex, i
 }
 
 /* ==== aot/functionalize.c ======================================================================================= */
-/* aot/functionalize.c: a handler at the bottom of dispatch, under the tape, that records functional operators only: composites are
- * expanded, writes in place become new values. After capture/, before joint.c.
- *
- * Each fake storage that is viewed or written has a record: the node that holds its whole content now, in its base layout, and a
- * generation. A view knows the generation its node was made for; after a write through any alias it is made anew from the base
- * (_strided_view), and a write through a view puts the new part into the base (as_strided_scatter). Idea: functorch's
- * FunctionalTensorWrapper (pytorch aten/src/ATen/FunctionalStorageImpl.h), with strides instead of chains of view functions. */
 typedef struct dync__fstore {
     dync_node *base;                     /* the whole content now */
     dync__tensor *whole;                 /* a fake that covers it */
@@ -49456,11 +48645,6 @@ DYNC__FN void dync__functional_end(dync__functional *f) {
 }
 
 /* ==== aot/alias.c =============================================================================================== */
-/* aot/alias.c: what the inputs and outputs of a graph share: memory, history, each other. Inputs on one memory of which one is written
- * become views of a base, or of one row of elements; outputs that lie on the memory of an input or of each other are made anew as views
- * of the right thing at every call. After functionalize.c, before joint.c.
- *
- * Idea: PyTorch's synthetic bases and output alias info (torch/_functorch/_aot_autograd/), with fakes that really share storages. */
 /* ---- inputs: what the user's graph sees ---------------------------------------------------------------------------------------- */
 static dync_status dync__aot_entry_run(void *state, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed, dync__tensor **grad_in,
                                    bool create_graph) {
@@ -49781,8 +48965,6 @@ DYNC__FN dync_status dync__joint_mutations(dync__joint *j) {
 }
 
 /* ==== aot/joint.c =============================================================================================== */
-/* aot/joint.c: the user's graph runs once over fakes, through the tape and the functional recorder; for training the tape is then walked
- * backward in the same recorder: one joint graph. After alias.c, before partition.c. */
 DYNC__FN void dync__aot_graphs_free(dync__aot_graphs *a) {
     dync_graph_free(a->fw);
     dync_graph_free(a->bw);
@@ -50157,8 +49339,6 @@ DYNC__FN dync_status dync__aot_trace(dync_graph *user, const dync_value *example
 }
 
 /* ==== aot/export.c ============================================================================================== */
-/* aot/export.c: the graphs of AOT autograd for those who want to read or run them: dync_aot_export, and the table of sequence numbers
- * that tells which forward line each backward node belongs to. After joint.c. Row names are those of PyTorch's aten operators. */
 /* ---- the graph in order ---------------------------------------------------------------------------------------------------------- */
 /* Tensors of the graph stand as attributes again, after the inputs. */
 static dync_status dync__export_attributes(dync__aot_graphs *a) {
@@ -50457,11 +49637,6 @@ DYNC__FN dync_status dync__mincut(dync__cutter *);
 DYNC__COLD_BEGIN
 
 /* ==== aot/partition.c =========================================================================================== */
-/* aot/partition.c: cuts a joint graph into forward and backward. What the forward outputs need is forward; what the gradients need beyond
- * that is backward. Between them stand the saved values: all that backward reads (the default partitioner of PyTorch), or a minimum cut
- * (mincut.c), where backward computes cheap things again. After joint.c, before runtime.c.
- *
- * An input that the epilogue overwrites is saved as a copy. In the backward graph what is computed again stands just before its first use. */
 static void dync__part_mark_fw(void *user, dync__arg *a) { ((dync__cutter *)user)->fw[a->as.node->index] = true; }
 static void dync__part_mark_bw(void *user, dync__arg *a) { ((dync__cutter *)user)->bw[a->as.node->index] = true; }
 /* ---- facts --------------------------------------------------------------------------------------------------------------------- */
@@ -50771,12 +49946,6 @@ DYNC__FN dync_status dync__aot_parts(const dync__aot_graphs *g, int *n, dync__ao
 }
 
 /* ==== aot/mincut.c ============================================================================================== */
-/* aot/mincut.c: which values forward saves for backward: the least bytes such that backward can compute the rest again cheaply. After
- * joint.c; called by partition.c.
- *
- * Every node is split into two vertices joined by an edge of its weight; the minimum cut between what must not be computed again (source)
- * and what only backward can compute (sink) is what is saved. The rules on what may be computed again and what a value weighs are those
- * of PyTorch's min_cut_rematerialization_partition (torch/_functorch/partitioners.py); the flow is Dinic's algorithm (1970). */
 typedef struct dync__flow_edge { int to, next; int64_t room; } dync__flow_edge;
 typedef struct dync__flow {
     int n, n_edges, room_edges;
@@ -51119,10 +50288,6 @@ DYNC__COLD_END
 DYNC__WARM_BEGIN
 
 /* ==== aot/tail.c ================================================================================================ */
-/* aot/tail.c: the end of a forward graph that no symbolic size reaches (an optimizer's updates in a captured step) is compiled once for all
- * sets of sizes; what comes before it, the head, is compiled for each. After partition.c, before runtime.c.
- *
- * A node is of the head where it, or an operand, has a symbolic size, or where such a node needs it. */
 enum { DYNC__TAIL_LEAST = 16 };          /* calls: below that one graph is better */
 struct dync__aot_tail {
     dync_graph *head;                    /* its outputs: the whole graph's that it has, then what the tail reads of it */
@@ -51310,11 +50475,6 @@ DYNC__FN dync_status dync__aot_tail_compile(const struct dync__aot_tail *t, cons
 }
 
 /* ==== aot/backward.c ============================================================================================ */
-/* aot/backward.c: the autograd node that stands for a compiled forward: it holds what forward saved and runs the backward graph. After
- * partition.c, before runtime.c.
- *
- * A second derivative needs the forward program again: with .double_backward the node keeps its inputs, and a backward that is to be
- * differentiated runs the forward graph once more through the tape. Without it, the results of such a backward refuse. */
 typedef struct dync__aot_saved {
     dync__aot_code *code;
     const dync__aot_part *part;
@@ -51651,9 +50811,6 @@ DYNC__FN dync_status dync__aot_attach(dync__aot_code *c, int n_actual, dync__ten
 DYNC__WARM_END
 
 /* ==== aot/number.c ============================================================================================== */
-/* aot/number.c: a graph that takes and gives symbolic numbers as one of tensors only: each number is a 0-dim tensor, int64 or float64; where
- * an operator has it as a scalar operand it is converted to the dtype that the operator computes in, which promotes as the number did.
- * Before functionalize.c sees the graph. */
 DYNC__FN bool dync__graph_has_numbers(const dync_graph *g) {
     for (int i = 0; i < g->n_inputs && i < g->node.n; i++)
         if (!g->node.at[i]->has_info && dync__arg_is_number(&g->node.at[i]->scalar)) return true;
@@ -51754,9 +50911,6 @@ DYNC__FN dync_status dync__graph_numbers(dync_graph *g, dync_graph **out) {
 DYNC__WARM_BEGIN
 
 /* ==== aot/runtime.c ============================================================================================= */
-/* aot/runtime.c: what a call through compiled forward and backward graphs does around them: inputs on one memory get a base, inputs that
- * were written get their new values, outputs that are views are made as views, and for training one autograd node stands for the whole
- * (backward.c). After backward.c, before inductor/. */
 #if defined(DYNC__SPLIT)
 dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync_graph *g, bool is_backward, const char *options, dync__inner *out);
 #endif
@@ -52299,11 +51453,6 @@ DYNC__FN dync_status dync__aot_of_form(dync__aot_code *form, const int64_t *valu
 }
 
 /* ==== aot/sized.c =============================================================================================== */
-/* aot/sized.c: a compiled graph of symbolic sizes, for compilers that want numbers: one instance for each set of sizes that is called, made
- * when it is first met and kept while it is among the last ones used. After runtime.c.
- *
- * The symbolic graph was captured and handed over once; making an instance is no compile that anybody counts: numbers take the place of
- * the symbols and the graph goes through the usual stages. Instances are counted by reference: one that leaves the list may still run. */
 enum { DYNC__SIZED_KEPT = 64 };
 typedef struct dync__instance {
     struct dync__instance *next;         /* the one used last first */
@@ -52571,8 +51720,6 @@ DYNC__FN dync_status dync__inductor_compile(void *user, dync_graph *, bool is_ba
 DYNC__COLD_BEGIN
 
 /* ==== inductor/opaque.c ========================================================================================= */
-/* inductor/opaque.c: a call that nobody may look into (an operator of the user's, trace_wrapped) as a kernel call of the plan: its body runs
- * on tensors over the plan's memory, what it returns is copied out. Before lower.c. */
 /* The node's arguments with real tensors in place of nodes, in order. */
 static dync_status dync__opaque_args(dync__arena *arena, int n, const dync__arg *in, dync__arg *out, dync__tensor **t) {
     for (int i = 0; i < n; i++) {
@@ -52657,8 +51804,6 @@ DYNC__FN dync_status dync__opaque_lower(dync__pb *pb, const dync_node *n, int n_
 }
 
 /* ==== inductor/lower.c ========================================================================================== */
-/* inductor/lower.c: a functional graph becomes the steps of a plan: every operator is lowered by its row, views are other layouts of the
- * same slot. Fusion, memory plan and code are the plan's (runtime/plan.c). Before: aot/. After: inductor.c. */
 typedef struct dync__lowerer {
     dync_graph *g;
     dync__arena arena;                   /* scratch: operands, kernels before fusion */
@@ -52938,7 +52083,6 @@ DYNC__COLD_END
 DYNC__WARM_BEGIN
 
 /* ==== inductor/inductor.c ======================================================================================= */
-/* inductor/inductor.c: a lowered graph as something that runs on tensors: inner compiler of the inductor backend. After lower.c. */
 /* One lowering of the graph. Narrowing makes another; those before may still run in other threads and stay until the end. */
 typedef struct dync__inductor_form { dync__lowered lowered; struct dync__inductor_form *before; } dync__inductor_form;
 typedef struct dync__inductor_code {
@@ -53123,7 +52267,6 @@ DYNC__FN void dync__options_ignored(const char *options, const char *backend);  
 DYNC__COLD_BEGIN
 
 /* ==== backend/registry.c ======================================================================================== */
-/* backend/registry.c: backends by name. Process-wide; the built-in ones come from the table in backend.h. */
 static const dync_backend dync__backend_builtin[] = {
 #define DYNC__X(name, tags, fn) {#name, tags, fn, NULL},
     DYNC__BACKENDS(DYNC__X)
@@ -53252,7 +52395,6 @@ DYNC__FN dync_status dync__options_check(const char *options, const char *backen
 }
 
 /* ==== backend/eager.c =========================================================================================== */
-/* backend/eager.c: backends that run a captured graph operator by operator. */
 static dync_value dync__eager_run(void *state, const dync_value *args, int nargs) { return dync_graph_run(state, args, nargs); }
 DYNC__FN void dync__options_ignored(const char *options, const char *backend) {
     if (options && *options) dync__warn("backend '%s' ignores its options '%s'", backend, options);
@@ -53283,8 +52425,6 @@ DYNC__FN dync_status dync__backend_eager_noexcept(dync_graph *g, const dync_valu
 }
 
 /* ==== backend/absent.c ========================================================================================== */
-/* backend/absent.c: backends that stand for something outside of this library: they can be looked
- * up, and compiling says clearly what is missing. After eager.c. */
 static dync_status dync__backend_missing(const char *backend, const char *runtime) {
     return dync__fail(DYNC_ERR_BACKEND, "backend '%s' is not available: %s is not part of this "
                       "program; 'inductor' needs nothing", backend, runtime);
@@ -53301,8 +52441,6 @@ DYNC__FN dync_status dync__backend_tvm(dync_graph *g, const dync_value *ex, int 
 }
 
 /* ==== backend/aot.c ============================================================================================= */
-/* backend/aot.c: the backends on AOT autograd: by operators, through the portable program form, by inductor, and dync_aot_autograd, made of the
- * user's compilers for the forward and backward graph. */
 typedef struct dync__aot_user { dync_backend fw, bw; dync__inner_compiler inner; struct dync__aot_user *next; } dync__aot_user;
 static struct { dync__mutex lock; dync__aot_user *first; } dync__aot_users;
 static void dync__aot_users_free(void) {
@@ -53441,10 +52579,6 @@ DYNC__AOT_BACKENDS(DYNC__X)
 #undef DYNC__X
 
 /* ==== backend/broken.c ========================================================================================== */
-/* backend/broken.c: backends that fail where a graph has a relu, or an input that is no leaf: what the minifier is tested with.
- * After eager.c. In every build, tag debug.
- *
- * Source: torch/_dynamo/backends/debugging.py. A graph without what they fail at is interpreted as it is. */
 static bool dync__broken_has_relu(const dync_graph *g) {
     for (int i = 0; i < g->node.n; i++)
         if (g->node.at[i]->op == DYNC__OP_relu) return true;
@@ -53520,12 +52654,6 @@ DYNC__FN dync_status dync__backend_non_leaf_compile_error(dync_graph *g, const d
 }
 
 /* ==== backend/explain.c ========================================================================================= */
-/* backend/explain.c: dync_explain_backend: counts and keeps the graphs it is given and hands them
- * to another backend. After registry.c; capture/explain.c fills and prints the output.
- *
- * What it collects belongs to the scope in which it was made, as dync_explain's output does. The
- * record itself stays until dync_shutdown: a function compiled with the backend may outlive the
- * scope, and then nothing more is collected. */
 typedef struct dync__explainer {
     char *inner;                        /* name of the backend that compiles */
     dync_explain_output *out;           /* the user's; NULL once the scope has ended */
@@ -53732,15 +52860,6 @@ DYNC__FN void dync__csource_index(dync__str *, int n, const int64_t *stride, con
 DYNC__COLD_BEGIN
 
 /* ==== program/csource.c ========================================================================================= */
-/* program/csource.c: a program as one C11 file: static memory, no malloc, no dync.h. For
- * microcontrollers. After program_file.c.
- *
- *   graph -> functional graph (aot/) -> unfused steps (inductor/) -> fused kernels (loop/fuse.c)
- *         -> C (codegen/csrc.c for loops, csource_kernels.c for the rest)
- *
- * Weights become const arrays. Temporaries share one static arena, placed by their lifetimes. The
- * file is self-contained; a self-test main with inputs and what this library computes for them
- * stands behind #ifdef NAME_MAIN. */
 /* ---- the functional graph -------------------------------------------------------------------- */
 static bool dync__csource_all(const dync_node *node, void *user) {
     (void)node, (void)user;
@@ -53913,8 +53032,6 @@ DYNC__FN dync_status dync__program_csource(const dync_program *p, dync__str *s) 
 }
 
 /* ==== program/csource_kernels.c ================================================================================= */
-/* program/csource_kernels.c: kernel calls as plain C loops: matrix products, convolution, pooling.
- * For csource.c. Small before fast. */
 DYNC__FN const char *dync__csource_type(int dtype) {
     static const char *const names[] = {"float",   "double",  "uint16_t", "uint16_t", "int64_t",
                                         "int32_t", "int16_t", "int8_t",   "uint8_t",  "uint8_t"};
@@ -54123,10 +53240,6 @@ DYNC__FN dync_status dync__kcall_csource(dync__str *s, const dync__kcall *call, 
 }
 
 /* ==== program/csource_print.c =================================================================================== */
-/* program/csource_print.c: the text of an exported C file. After csource.c has planned it.
- *
- * In order: sizes as macros, weights, the arena, one static function a step, the program's
- * function, the self-test. */
 /* ---- numbers --------------------------------------------------------------------------------- */
 static void dync__csource_number(dync__str *s, const char *at, int dtype) {
     char text[48];
@@ -54467,12 +53580,6 @@ DYNC__FN dync_status dync__csource_print(dync__csource *c, dync__str *s) {
 }
 
 /* ==== program/export.c ========================================================================================== */
-/* program/export.c: programs: made from a graph, run, freed. After backend/; the files are
- * program_file.c and csource.c.
- *
- * A program has no guards: a call's tensors must be those of the export in dtype and shape, and
- * that is checked. The first run compiles it with the default backend; where that fails the
- * interpreter runs the graph, said once in the log. Running is safe from any thread. */
 /* A C identifier out of what the user called his function. */
 static char *dync__program_identifier(const char *name) {
     dync__str s = {0};
@@ -54658,10 +53765,6 @@ DYNC_API dync_program *dync_program_load_onnx(const char *path) {
 }
 
 /* ==== program/module_file.c ===================================================================================== */
-/* program/module_file.c: modules in safetensors files: dync_module_save, load, open. After safetensors.c.
- *
- * The tensors stand under their dotted paths, as PyTorch's state_dict names them; the structure (classes, names, numbers, children) is
- * JSON in the metadata under "dync.module". Another program's file without it can be loaded but not opened. */
 static const char dync__module_key[] = "dync.module";
 enum { DYNC__MODULE_MAX_DEPTH = 30 };      /* two levels of JSON each, whose reader stops at 64 */
 /* ---- the state: every parameter and buffer with its path ------------------------------------------------------------- */
@@ -54909,14 +54012,6 @@ DYNC_API dync_module *dync_module_open(const char *path) {
 }
 
 /* ==== program/npy.c ============================================================================================= */
-/* program/npy.c: tensors as NumPy's .npy files, versions 1 to 3 (numpy/lib/format.py). After
- * safetensors.c; used by nobody inside.
- *
- *   \x93NUMPY 1 0, length of the header (2 bytes; 4 from version 2 on),
- *   "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }", the data
- *
- * Both byte orders and both memory orders are read; little endian and row major are written. Every
- * bound is checked. */
 static const char dync__npy_magic[] = "\x93NUMPY";
 enum { DYNC__NPY_MAGIC = 6, DYNC__NPY_ALIGN = 64 };
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -55102,23 +54197,6 @@ DYNC_API dync_tensor *dync_npy_load(const char *path) {
 }
 
 /* ==== program/program_file.c ==================================================================================== */
-/* program/program_file.c: the portable file of a program. After export.c. It holds everything: no C
- * function is needed to run it again.
- *
- *   dync program 1
- *   name mlp
- *   inputs 2 0 1           tensors in the arguments of a call; which of them each graph input is
- *   graph 612              bytes of text that follow: the graph in its C form (graph/print_c.c)
- *   ...
- *   tensors 2 1280         attributes, bytes of their data
- *   _0_weight 0 1024       node, offset, bytes; equal offsets: one tensor
- *   _0_bias 1024 256
- *
- * then zero bytes up to a multiple of 64, the data (row major, little endian) and 8 bytes of
- * checksum over all before them.
- *
- * A reader trusts nothing: the checksum, each count, each bound, the graph's structure and the
- * types of all its nodes are checked. */
 enum { DYNC__PROGRAM_ALIGN = 64, DYNC__PROGRAM_CHECKSUM = 8 };
 static const char dync__program_magic[] = "dync program 1\n";
 /* Files are little endian. */
@@ -55429,10 +54507,6 @@ DYNC__FN dync_program *dync__program_read(const char *bytes, size_t n) {
 }
 
 /* ==== program/safetensors.c ===================================================================================== */
-/* program/safetensors.c: files of named tensors as huggingface/safetensors defines them. Before module_file.c.
- *
- * A reader trusts nothing: the header's length, every name, dtype, shape and offset is checked; the data must be covered without gaps
- * or overlaps. Source: the format section of github.com/huggingface/safetensors README.md. */
 enum { DYNC__ST_PREFIX = 8, DYNC__ST_MAX_HEADER = 100000000, DYNC__ST_ALIGN = 8 };
 /* Reverses the bytes of each element where the machine is big endian. */
 static void dync__st_swap(char *data, size_t n, size_t item) {
@@ -55609,9 +54683,6 @@ DYNC__FN dync_status dync__st_write(dync__str *out, int n, const dync__st_item *
 }
 
 /* ==== program/ts.c ============================================================================================== */
-/* program/ts.c: the backend "ts": the graph goes through the portable program form in memory, as a
- * file would hold it, is read back and run from there. What works with it survives saving. Named
- * for upstream's TorchScript backend. After program_file.c; its row stands in backend/backend.h. */
 static dync_value dync__ts_run(void *state, const dync_value *args, int nargs) {
     return dync_program_run(state, nargs, args);
 }
@@ -55741,9 +54812,6 @@ DYNC__FN uint64_t dync__repro_hash(const void *data, size_t n);
 DYNC__COLD_BEGIN
 
 /* ==== minify/settings.c ========================================================================================= */
-/* minify/settings.c: what the minifier does and when: by dync_config_set, or from the environment (DYNC_ and the key in capitals;
- * upstream's TORCHDYNAMO_REPRO_AFTER, TORCHDYNAMO_REPRO_LEVEL and TORCH_COMPILE_DEBUG_DIR count where those are not set).
- * Process-wide. One row a setting; the defaults are torch/_dynamo/config.py's. First of its folder. */
 /*    key                       kind    field          least  most   upstream's variable */
 #define DYNC__REPRO_SETTINGS(X)                                                                        \
     X(repro_after,              AFTER,  after,         0,     2,     "TORCHDYNAMO_REPRO_AFTER")        \
@@ -55895,11 +54963,6 @@ DYNC__FN void dync__repro_print(dync__str *s, bool with_after) {
 }
 
 /* ==== minify/run.c ============================================================================================== */
-/* minify/run.c: a graph, or what a backend made of it, run once on copies of its inputs, forward and, where a result requires grad,
- * backward. After settings.c, before accuracy.c and judge.c.
- *
- * Source: torch/_dynamo/debug_utils.py, run_fwd_maybe_bwd; torch/_dynamo/testing.py, collect_results, reduce_to_scalar_loss:
- * the loss is the mean over the results of each one's mean. */
 /* ---- copies of inputs ------------------------------------------------------------------------ */
 static dync__storage *dync__run_copy_storage(const dync__storage *old, int dtype, bool as_f64) {
     size_t item = dync__dtype_info(dtype)->bytes, count = old->size_bytes / item;
@@ -56017,12 +55080,6 @@ DYNC__FN dync_status dync__run_once(dync_graph *g, const dync_callable *code, in
 }
 
 /* ==== minify/accuracy.c ========================================================================================= */
-/* minify/accuracy.c: are two runs of a graph the same? After run.c, before judge.c.
- *
- * Values are the same within tol = repro_tolerance (1e-3): |ref - res| <= tol + tol |res|, NaN equal to NaN, dtypes equal. Where they are
- * not, a run in float64 judges: RMSE(f64, res) <= m RMSE(f64, ref) + tol / 10. m is 2, and 3 for bfloat16, fewer than 1000 elements,
- * 1x1 images and tol >= 0.02. A gradient that is missing counts as zeros.
- * Source: torch/_dynamo/utils.py, same and rmse; torch/_dynamo/debug_utils.py, same_two_models, cast_to_fp64. */
 /* The elements of one value, row major; data NULL: zeros. */
 typedef struct dync__accuracy_view {
     dync__tensor *dense;
@@ -56199,12 +55256,6 @@ DYNC__FN dync_status dync__accuracy_check(dync_graph *g, const dync_callable *co
 }
 
 /* ==== minify/judge.c ============================================================================================ */
-/* minify/judge.c: does a backend fail on a graph, and does it fail as it did before? After accuracy.c, before graph.c and shrink.c.
- *
- * Where fork exists the whole trial runs in a child with a time limit: a crash or a hang of compiled code is a verdict like any other.
- * A graph is only said to fail if eager runs it. Two failures are alike if they are of one kind and class and the ratio of matching
- * blocks of their texts is above 0.5; two empty texts are alike.
- * Source: torch/_dynamo/repro/after_dynamo.py, backend_fails; difflib's SequenceMatcher (Ratcliff and Obershelp, 1988). */
 /* ---- likeness of texts ------------------------------------------------------------------------- */
 typedef struct dync__match { int a, b, n; } dync__match;
 /* The longest block common to a[a0, a1) and b[b0, b1), the earliest of the longest. before: lengths ending in the row above. */
@@ -56353,10 +55404,6 @@ DYNC__FN void dync__judge_graph(const dync__judge *j, dync_graph *g, int n, cons
 }
 
 /* ==== minify/graph.c ============================================================================================ */
-/* minify/graph.c: the edits that shrinking tries: a new graph out of an old one. Before shrink.c.
- *
- * Names stay what they were, so a value is known by its name in every graph that comes from one. A node that is dropped and still used
- * becomes an input; inputs come first, the old ones before the new. */
 enum { DYNC__EDIT_GONE, DYNC__EDIT_KEPT, DYNC__EDIT_INPUT };
 typedef struct dync__editor {
     dync_graph *from, *to;
@@ -56492,11 +55539,6 @@ DYNC__FN int dync__graph_outputs(const dync_graph *g) {
 }
 
 /* ==== minify/shrink.c =========================================================================================== */
-/* minify/shrink.c: delta debugging of graphs: fewer nodes, fewer outputs, the predicate still true. After graph.c, before write.c.
- *
- * Round by round with granularity g, the largest power of two that is at most the number of nodes: cut the suffix, turn runs of g nodes
- * into inputs (their values come from one eager run of the whole graph), halve g where nothing helps, begin again where something did;
- * last, outputs one by one. Strategies and report lines are those of torch/_functorch/fx_minifier.py. */
 typedef struct dync__shrinker {
     const dync__shrink *how;
     dync_graph *graph;          /* the smallest so far */
@@ -56830,12 +55872,6 @@ DYNC_API dync_minified dync_minify(dync_graph *graph, dync_value inputs, dync_mi
 }
 
 /* ==== minify/write.c ============================================================================================ */
-/* minify/write.c: a graph and its inputs as one C program that needs only dync.h; and where such programs go. After shrink.c, before hook.c.
- *
- * The parts stand in upstream's order (torch/_dynamo/repro/after_dynamo.py, generate_dynamo_fx_repro_string): include, configuration, the
- * module as torch.fx prints it (a comment) and as C, load_args, main. Attributes of the graph that are not printed as constants become
- * further inputs. Memory is written once however many inputs share it: up to 64 elements in the program, more in a file named by its
- * contents in <save_dir>/storages. */
 enum { DYNC__REPRO_INLINE = 64 };
 typedef struct dync__writer {
     dync__str text;
@@ -57194,12 +56230,6 @@ DYNC_API dync_status dync_repro_save(dync_graph *graph, dync_value inputs, const
 }
 
 /* ==== minify/hook.c ============================================================================================= */
-/* minify/hook.c: around a backend, with repro_after set: what it compiled is run at once on copies of the inputs, and where that fails a
- * program that shrinks the graph is left behind and named in the error. After write.c; capture/segment.c and aot/runtime.c call it.
- *
- * A trial in a child process comes first, so that a crash or a hang becomes an error too. Writing may fail: that is said, and the
- * backend's own error goes on to the caller as it was.
- * Source: torch/_dynamo/repro/after_dynamo.py, WrapBackendDebug; torch/_dynamo/repro/after_aot.py, wrap_compiler_debug. */
 /* What this thread compiles now; busy: for the minifier itself. */
 typedef struct dync__hook_state {
     bool busy;
@@ -57495,9 +56525,6 @@ DYNC__FN void dync__hook_install(void) {
 }
 
 /* ==== minify/repro.c ============================================================================================ */
-/* minify/repro.c: what a repro's main calls: its inputs are made again, its function becomes a graph, which is run or shrunk. Also the
- * backends that shrink whatever they are given, and the predicates of dync_minify. After hook.c, before compile/.
- * Source: torch/_dynamo/repro/after_dynamo.py, run_repro; torch/_dynamo/debug_utils.py, InputReader. */
 /* ---- inputs ----------------------------------------------------------------------------------------- */
 typedef struct dync__reader_storage { dync__storage *storage; bool data; } dync__reader_storage;
 struct dync_repro_reader {
@@ -57975,15 +57002,6 @@ DYNC_API bool dync_fails(dync_graph *g, const dync_value *inputs, int n, void *b
 DYNC_API bool dync_fails_accuracy(dync_graph *g, const dync_value *inputs, int n, void *backend) { return dync__predicate(g, inputs, n, backend, true); }
 
 /* ==== compile/compile.c ========================================================================================= */
-/* compile/compile.c: wires the stages; the only file that knows them all.
- *
- *   dync_compile      callee, options, backend -> dync_compiled           capture/cache.c, backend/registry.c
- *   dync_call         guards -> entry, or trace -> segments               capture/
- *   segment           graph -> backend.compile                            backend/
- *   inductor          graph -> joint -> forward + backward                aot/
- *                     functional graph -> loops, kernel calls             inductor/lower.c, op/lower.c
- *                     -> fused, scheduled, planned -> code                runtime/plan.c, loop/, codegen/
- */
 /* ---- modules -------------------------------------------------------------------------------------------------------------------- */
 static dync_value dync__compile_call_module(dync_module *m, int nargs, const dync_value *args) {
     return dync_call_values(m->compiled, nargs, args);
@@ -58308,17 +57326,6 @@ DYNC_API void dync_set_grad_at(dync_tensor *t, dync_tensor *grad_or_null, dync_l
 }
 
 /* ==== compile/compiled_autograd.c =============================================================================== */
-/* compile/compiled_autograd.c: a whole backward captured at run time and compiled. After compile.c: it stands on capture.
- *
- * While it is on in a thread, a backward is not walked but looked up. What the walk depends on is told by the nodes (autograd/visit.c): words
- * that must be the same, sizes, and saved tensors. Saved tensors, seeds and gradients that leaves have already become one list of inputs.
- * A backward of a form not met before gets an ordinary compiled function of that list: its body walks the nodes with the list's tensors
- * put in the place of the saved ones, so that capture records the operators of rules, AOT backward graphs and hook bodies. Gradients leave
- * the graph as outputs and are given to the leaves after every run.
- *
- * Sizes: a size in a node that an input has as well is bound to it: it is whatever that input's is, and symbolic where capture makes that
- * symbolic. Sizes that no input has are bound to one more input, a tensor without elements of its own that only has them. Another call
- * finds the entry if every bound size agrees with its input and every other one is the same. */
 enum { DYNC__CA_ENTRIES = 256, DYNC__CA_RECOMPILES = 64, DYNC__CA_DEPTH = 8 };
 typedef enum { DYNC__CA_SET /* the new gradient of a leaf */, DYNC__CA_ADDED /* in place */, DYNC__CA_RETAIN, DYNC__CA_CAPTURE } dync__ca_kind;
 typedef struct dync__ca_result { dync__ca_kind kind; int node, index; } dync__ca_result;   /* index: of the hook, or the capture */
@@ -58944,7 +57951,6 @@ static dync_status dync__ca_compile(dync_graph *g, const dync_value *ex, int n, 
 }
 
 /* ==== compile/config.c ========================================================================================== */
-/* compile/config.c: settings by name, one row each: what dync_config_set takes. Process-wide. */
 #define DYNC__CONFIGS(X) X(activation_memory_budget) X(lint) X(log) X(threads) X(verify)
 static dync_status dync__config_log(const char *value) {
     dync_set_log(value);
@@ -58998,9 +58004,6 @@ DYNC_API dync_status dync_config_set(const char *key, const char *value) {
 }
 
 /* ==== compile/custom_op.c ======================================================================================= */
-/* compile/custom_op.c: operators by name: those of the table, and the user's own. A registered operator without a meta function is a
- * composite: traced code runs through its body. One with a meta function is a row (op/custom.c): one node in graphs. After capture/ and
- * graph/, whose schemas it reads. */
 typedef struct dync__custom_op {             /* a composite */
     char *name, *schema;
     dync_function impl;
@@ -59145,14 +58148,6 @@ DYNC_API dync_value dync_op_call_values(const char *name, int nargs, const dync_
 }
 
 /* ==== compile/make_graph.c ====================================================================================== */
-/* compile/make_graph.c: dync_make_graph, torch.fx's make_fx: one run of a function with a recorder at the bottom of dispatch, under the tape:
- * composites are expanded, gradients that the function takes are recorded too. No guards, no breaks, nothing is made functional.
- *
- *   REAL      every operator runs as well: branches see values
- *   FAKE      tensors have form only; reading data is an error
- *   SYMBOLIC  as FAKE, with sizes other than 0 and 1 as symbols
- *
- * The node of a tensor is found by its id, which aliases kept by the tape share. A tensor from elsewhere is an attribute. */
 typedef struct dync__maker {
     dync__handler handler, *before;      /* before: the bottom in force outside */
     dync_graph *graph;

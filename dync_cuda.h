@@ -366,10 +366,6 @@ DYNC__FN dync_status dync__cuda_call_text(dync__cuda_code *, const dync__kcall *
 #endif
 
 /* ==== cuda/expand.c ============================================================================================= */
-/* cuda/expand.c: primitives that are no instructions on a GPU, in terms of those that are. Before ptx.c.
- *
- * A draw from the normal distribution (base/rng.c: Box and Muller 1958 in double) becomes two draws of doubles and the library's own log and
- * cos: imm 2 is 1 - (words 0, 1 as in [0, 1)), imm 3 words 2, 3. Its log and cos are those of vecmath, within 1 ULP of the CPU's. */
 static int dync__ptx_normal(dync__lb *b, int number, int type) {
     dync__inst u = dync__inst_make(DYNC__P_random, DYNC_F64, number, -1, -1), v = u;
     u.imm.i = 2;
@@ -407,10 +403,6 @@ DYNC__FN const dync__kernel *dync__ptx_expand(dync__arena *arena, const dync__ke
 }
 
 /* ==== cuda/ptx_plan.c =========================================================================================== */
-/* cuda/ptx_plan.c: how a kernel is laid over threads. Before ptx.c.
- *
- * Flat where nothing is reduced. Else rows or columns, by which neighbours in memory are nearer: those along the row or those of the next
- * row. Few long rows are split over blocks. A row that fits the registers of its threads is read once; a longer one is read once a phase. */
 enum { DYNC__PTX_ROW_LANES = 16, DYNC__PTX_LOOP_LANES = 8 };
 DYNC__FN bool dync__ptx_has_reduce(const dync__kernel *k) {
     for (int i = 0; i < k->inst.n; i++)
@@ -595,8 +587,6 @@ DYNC__FN void dync__ptx_plan(dync__ptx *p, int units, bool scalar) {
 }
 
 /* ==== cuda/ptx_prim.c =========================================================================================== */
-/* cuda/ptx_prim.c: scalar primitives as PTX. Before ptx.c. What each means is in loop/eval.c; roundings are written out (.rn), so that ptxas
- * contracts nothing and f32 and f64 come out as on the CPU to the bit. BOOL values are predicates. */
 typedef struct dync__ptx_op { dync__ptx *p; const dync__inst *in; int type, lane; const char *to, *a, *b, *c; } dync__ptx_op;
 static bool dync__ptx_is_float(int type) { return type == DYNC_F32 || type == DYNC_F64; }
 /* A statement "name.type to, a, b". */
@@ -818,10 +808,6 @@ DYNC__FN void dync__ptx_prim(dync__ptx *p, int i, int lane) {
 }
 
 /* ==== cuda/ptx_mem.c ============================================================================================ */
-/* cuda/ptx_mem.c: addresses, loads, stores and indices of PTX text. Before ptx.c.
- *
- * An address is the buffer's, the fixed offset, the row's coordinates and the group's coordinates; lanes of a group differ by a constant.
- * Narrow elements are widened in registers; a group of neighbours is moved by one access of up to 16 bytes. */
 /* reg += coordinate * by, in 64 bits. */
 static void dync__ptx_add_scaled(dync__ptx *p, const char *reg, const char *coordinate, int64_t by) {
     if (!p->shape.wide && by >= -0x7fffffff && by <= 0x7fffffff) {
@@ -1089,11 +1075,6 @@ DYNC__FN void dync__ptx_store(dync__ptx *p, int i) {
 }
 
 /* ==== cuda/ptx_reduce.c ========================================================================================= */
-/* cuda/ptx_reduce.c: reductions in PTX: lanes of a thread, threads of a warp by shuffles, warps through shared memory, blocks through scratch
- * memory. Before ptx.c.
- *
- * Order: lane l of every turn adds up in accumulator l; accumulators, then threads (butterfly: all get the result) are joined pairwise. It
- * depends on the shape alone. argmax and argmin carry the position; of equal values the earlier wins, NaN wins over all. */
 typedef struct dync__ptx_pair { char value[40], place[40]; } dync__ptx_pair;   /* a partial result; place: argmax, argmin */
 static const dync__inst *dync__ptx_reduce_inst(const dync__ptx *p, int i) { return &p->k->inst.at[i]; }
 static int dync__ptx_reduce_type(const dync__ptx *p, int i) { return dync__ptx_reduce_inst(p, dync__ptx_reduce_inst(p, i)->arg[0])->type; }
@@ -1410,15 +1391,6 @@ DYNC__FN void dync__ptx_partials_load(dync__ptx *p) {
 }
 
 /* ==== cuda/ptx.c ================================================================================================ */
-/* cuda/ptx.c: a kernel of loop IR as PTX text. After expand.c, before calls.c; launch.c runs the result.
- *
- *   parameters   one 64-bit word a buffer (its address, or for one element of main memory its value), then scratch, then the state, seed and
- *                offset of random numbers where they are drawn
- *   flat         every thread takes groups of `vec` neighbours, a grid apart (grid-stride loop); what is left over goes to a scalar tail
- *   rows         T threads a row, neighbours in memory side by side; columns: 32 rows side by side, T warps along the row
- * Sums are taken lane by lane, then over the lanes, the warp and the block in a fixed order: the same bits every time.
- * Invariant: every register is declared once, at the top of its function, before the statements.
- * Sources: NVIDIA, PTX ISA 8.0; techniques.md 2f of the design (bandwidth kernels). */
 /* ---- text ---------------------------------------------------------------------------------------------------------------------- */
 DYNC__FN void dync__ptx_line(dync__ptx *p, const char *fmt, ...) {
     va_list args;
@@ -1907,11 +1879,6 @@ DYNC__FN dync_status dync__ptx_kernel(const dync__kernel *kernel, const bool *ho
 }
 
 /* ==== cuda/loops.c ============================================================================================== */
-/* cuda/loops.c: kernel calls (kernel/kernel.h) as loop kernels, where a loop nest says it all: matmul of any dtype, convolution and its
- * gradients, pooling, sorting by ranks. Before calls.c, which has faster texts for some and the rest.
- *
- * Every result element is gathered by one reduction, so nothing is written twice and the order of additions is fixed. Places outside of a
- * picture are read at its beginning and replaced by a neutral value. */
 enum { DYNC__CL_DIMS = DYNC__LOOP_MAX_DIMS };
 typedef struct dync__cl {               /* a loop kernel in the making */
     dync__lb b;
@@ -2237,12 +2204,6 @@ DYNC__FN dync_status dync__cuda_call_loops(dync__cuda_code *code, const dync__kc
 }
 
 /* ==== cuda/calls.c ============================================================================================== */
-/* cuda/calls.c: kernel calls that are no loop nests, as PTX written out: running sums, scattering. After loops.c, before launch.c.
- *
- *   cumsum    a block a line: warps scan by shuffles, their totals meet in shared memory, the rest of the line goes on from the carry
- *   scatter   a thread owns the elements of a line whose place is p modulo P, and walks the line's whole index: nothing is written by two,
- *             and additions come in the order of the index, as on the CPU. Half floats add up in f32.
- * Texts are made for one set of sizes. Sources: Blelloch 1990 (scans). */
 typedef struct dync__cw { dync__ptx p; dync__ptx_text out; int n_buffers; } dync__cw;    /* a text in the making */
 static void dync__cw_begin(dync__cw *t, int n_buffers) {
     char name[24];
@@ -2550,10 +2511,6 @@ DYNC__FN dync_status dync__cuda_call_text(dync__cuda_code *code, const dync__kca
 DYNC__COLD_END
 
 /* ==== cuda/device.c ============================================================================================= */
-/* cuda/device.c: devices, errors, streams and events of the CUDA runtime. Before memory.c.
- *
- * The devices are asked for once, at the first call; a machine without one is no error until a tensor is to be made there. Errors keep the
- * runtime's words. State that a thread has: its current stream of each device, the graph it records. */
 #if defined(DYNC__SPLIT)
 DYNC__TLS dync__cuda_thread dync__cuda_tls;
 dync_cuda_counters dync__cuda_counters;
@@ -2621,11 +2578,6 @@ DYNC__FN cudaStream_t dync__cuda_stream(int device) {
 }
 
 /* ==== cuda/memory.c ============================================================================================= */
-/* cuda/memory.c: device memory: a caching allocator in stream order, and copies. After device.c, before launch.c.
- *
- * Sizes are rounded up to 512 bytes, large ones to 2 MiB. What is given back is kept with its stream and serves the next request of that
- * stream that it fits without much waste: work on one stream runs in order, so nobody has to wait. Where the driver has no more, everything
- * kept is given back and asked for once again. While a graph is recorded nothing that it used is given to others. */
 typedef struct dync__cuda_block { struct dync__cuda_block *next; void *p; size_t n; int device; cudaStream_t stream; } dync__cuda_block;
 static struct {
     dync__mutex lock;
@@ -2786,10 +2738,6 @@ DYNC__FN dync_status dync__cuda_copy(int to_device, void *dst, int from_device, 
 }
 
 /* ==== cuda/launch.c ============================================================================================= */
-/* cuda/launch.c: code of plans on a GPU: texts are made, loaded once per process and launched. After memory.c, calls.c; before graphs.c.
- *
- * A loop kernel has two forms: with vector accesses, and without for memory that does not lie on 16-byte boundaries; the second is made when
- * it is first needed. Equal texts share one loaded module. Nothing here waits for the device. */
 typedef struct dync__cuda_module {
     struct dync__cuda_module *next;
     uint64_t hash;
@@ -3087,14 +3035,6 @@ DYNC__FN void *dync__cuda_call_new(int device, const dync__kcall *call) {
 }
 
 /* ==== cuda/graphs.c ============================================================================================= */
-/* cuda/graphs.c: inner compilers whose plan runs as a recorded graph: the cudagraphs backend and inductor's option of that name. After
- * launch.c.
- *
- * The first call runs plainly (texts are loaded, memory is warm). The second records: inputs that came from the same address twice are taken
- * to stay there (parameters); the others are copied to fixed places first. From then on a call compares addresses, copies what moves, draws
- * random numbers' first index, launches the graph and hands out copies of its results. An input at a new address of the first kind makes it
- * fixed-place and records again; sizes cannot change, as AOT has an inner callable for each. Inputs in main memory: no graph, said once.
- * Source: torch/_inductor/cudagraph_trees.py and torch/_dynamo/backends/cudagraphs.py of PyTorch. */
 typedef struct dync__cuda_graph {
     dync__inner inner;
     dync__mutex lock;
@@ -3318,7 +3258,6 @@ DYNC__FN dync_status dync__cuda_record(int device, const dync_graph *graph, dync
 }
 
 /* ==== cuda/public.c ============================================================================================= */
-/* cuda/public.c: the functions of dync_cuda.h and the table by which dync.h reaches the device. Last. */
 static const dync__device dync__cuda_device = {
     .known = dync__cuda_known, .alloc = dync__cuda_alloc, .free = dync__cuda_free, .copy = dync__cuda_copy,
     .kernel_new = dync__cuda_kernel_new, .call_new = dync__cuda_call_new, .run = dync__cuda_run,

@@ -4,8 +4,8 @@
  *   amalgamate src/dync_cuda.in.h src/dync.in.h > dync_cuda.h      what the second list pastes is left out: it is there before
  *
  * Every #include "file" is replaced by that file, once, at its first occurrence; later ones become nothing, and so do those that name
- * the root itself (each .c file begins with it). Of .c files, blank lines are left out and the brace that opens a function goes up to its
- * line, which keeps the header within what debuggers take; everything else is copied as it is. Banners name the source file; there are
+ * the root itself (each .c file begins with it). Of .c files, the opening comment and blank lines are left out and the brace that opens a
+ * function goes up to its line, which keeps the header within what debuggers take; everything else is copied as it is. Banners name the source file; there are
  * no #line directives and no dates, so the same input gives the same bytes.
  *
  * A file that is first pasted under an #if and wanted again outside of it would be missing there: that is an error. An include guard
@@ -113,6 +113,13 @@ static bool is_source(const char *path)
     return n > 2 && strcmp(path + n - 2, ".c") == 0;
 }
 
+/* What follows the comment that a file begins with. */
+static char *after_comment(char *text)
+{
+    char *end = strncmp(text, "/*", 2) == 0 ? strstr(text, "*/") : NULL;
+    return end ? end + tool_line(end) : text;
+}
+
 /* Whether a function's opening brace stands alone in the next line. */
 static bool is_before_brace(const char *line)
 {
@@ -131,7 +138,7 @@ static void paste(const char *path, bool is_root)
     remember(path);
     guard = find_guard(text);
     if (!is_root && !silent) banner(path);
-    for (char *line = text; *line; line += tool_line(line)) {
+    for (char *line = is_source(path) ? after_comment(text) : text; *line; line += tool_line(line)) {
         if (tool_include(line, path, target)) {
             paste_include(target, path);
             continue;
