@@ -10140,9 +10140,11 @@ static int dync__fuse_order(const dync__fuse_graph *g, int *order) {
         for (int j = 0; j < g->n; j++) before[j] -= dync__fuse_has(&g->node[next].reach, j);
     }
 }
-/* Renumbers the nodes in a legal order, drops dead ones, and finds the edges anew. */
-static bool dync__fuse_relink(dync__fuse_graph *g) {
-    int order[DYNC__FUSE_WINDOW], n = dync__fuse_order(g, order);
+/* Renumbers the nodes in a legal order, drops dead ones, and finds the edges anew. in_order: they stand in one, as before any merging. */
+static bool dync__fuse_relink(dync__fuse_graph *g, bool in_order) {
+    int order[DYNC__FUSE_WINDOW], n = in_order ? 0 : dync__fuse_order(g, order);
+    for (int i = 0; in_order && i < g->n; i++)
+        if (!g->node[i].dead) order[n++] = i;
     size_t bytes = sizeof(dync__fuse_step) * (size_t)g->n;
     dync__fuse_step *step = dync__alloc(bytes);
     if (!step) return false;
@@ -10320,7 +10322,7 @@ static bool dync__fuse_inline_buf(dync__fuse_graph *g, int i, int32_t id, bool t
     if (!rest) return false;
     g->node[i].step.k = rest;
     g->node[i].dead = rest->inst.n == 0;
-    return dync__fuse_relink(g) || !(g->job.no_memory = true);
+    return dync__fuse_relink(g, true) || !(g->job.no_memory = true); /* what i reads stays until every reader */
 }
 static bool dync__fuse_inline_all(dync__fuse_graph *g, bool tiny) {
     bool changed = false;
@@ -10355,17 +10357,17 @@ static bool dync__fuse_prepare(dync__fuse_graph *g) {
         node->dead = k->inst.n == 0;
         dync__fuse_masks(node);
     }
-    return dync__fuse_relink(g);
+    return dync__fuse_relink(g, true);
 }
 static dync_status dync__fuse_window(dync__fuse_graph *g) {
     if (!dync__fuse_prepare(g)) return DYNC_ERR_MEMORY;
     for (bool changed = true; changed && !g->job.no_memory;) {
         changed = dync__fuse_inline_all(g, true);
         if (dync__fuse_merge_all(g, false)) changed = true;
-        if (g->job.no_memory || !dync__fuse_relink(g)) return DYNC_ERR_MEMORY;
+        if (g->job.no_memory || !dync__fuse_relink(g, false)) return DYNC_ERR_MEMORY;
         if (dync__fuse_inline_all(g, false)) changed = true;
         if (!g->job.no_memory && !changed && dync__fuse_merge_all(g, true)) changed = true;
-        if (g->job.no_memory || !dync__fuse_relink(g)) return DYNC_ERR_MEMORY;
+        if (g->job.no_memory || !dync__fuse_relink(g, false)) return DYNC_ERR_MEMORY;
     }
     return g->job.no_memory ? DYNC_ERR_MEMORY : DYNC_OK;
 }
@@ -22342,7 +22344,7 @@ static dync_status dync__lines_check(dync__kcall *c, int last) {
     return dync__kcall_expect(c, c->operand[1].dtype == x->dtype, "operands of one dtype");
 }
 /* ---- cumsum ----------------------------------------------------------------------------------------------------------------- */
-/* Neighbouring lines go side by side, so that memory is walked in order. */
+/* Neighbouring lines go side by side, so that memory is walked in order; long ones four at a time, as each sum waits for the one before. */
 #define DYNC__CUMSUM(T, ACC, name)                                                                   \
     static void dync__cumsum_one_##name(int64_t n, const T *x, T *y)                                 \
     {                                                                                                \
@@ -22352,11 +22354,24 @@ static dync_status dync__lines_check(dync__kcall *c, int last) {
             y[j] = (T)sum;                                                                           \
         }                                                                                            \
     }                                                                                                \
+    static void dync__cumsum_four_##name(int64_t n, const T *x, T *y)                                \
+    {                                                                                                \
+        const T *x1 = x + n, *x2 = x1 + n, *x3 = x2 + n;                                             \
+        T *y1 = y + n, *y2 = y1 + n, *y3 = y2 + n;                                                   \
+        ACC s0 = 0, s1 = 0, s2 = 0, s3 = 0;                                                          \
+        for (int64_t j = 0; j < n; j++) {                                                            \
+            s0 += (ACC)x[j], s1 += (ACC)x1[j], s2 += (ACC)x2[j], s3 += (ACC)x3[j];                   \
+            y[j] = (T)s0, y1[j] = (T)s1, y2[j] = (T)s2, y3[j] = (T)s3;                               \
+        }                                                                                            \
+    }                                                                                                \
     static void dync__cumsum_##name(const dync__lines *l, const T *x, T *y)                          \
     {                                                                                                \
         enum { SIDE = 64 };                                                                          \
         ACC sum[SIDE];                                                                               \
-        for (int64_t o = 0; o < l->outer; o++, x += l->length * l->inner, y += l->length * l->inner) { \
+        int64_t o = 0;                                                                               \
+        for (; l->inner == 1 && o + 4 <= l->outer; o += 4, x += 4 * l->length, y += 4 * l->length)   \
+            dync__cumsum_four_##name(l->length, x, y);                                               \
+        for (; o < l->outer; o++, x += l->length * l->inner, y += l->length * l->inner) {            \
             if (l->inner == 1) dync__cumsum_one_##name(l->length, x, y);                             \
             for (int64_t i = 0; l->inner > 1 && i < l->inner; i += SIDE) {                           \
                 int64_t n = DYNC__MIN(SIDE, l->inner - i);                                           \
@@ -22552,28 +22567,45 @@ static int64_t dync__scatter_stride(const dync__operand *o, int dim) {
     for (int d = o->lay.ndim - 1; d > dim; d--) stride *= o->lay.shape[d];
     return stride;
 }
+/* Along the last dim of `places`: n indices, elements of source, and of out where that is not the dim. Returns the place of a bad index, or n. */
+static int64_t dync__scatter_line(const dync__scatter *s, int kind, const int64_t *index, int64_t n, const char *from, char *to, int64_t step) {
+    int64_t bytes = dync__dtype_info(s->dtype)->bytes, size = s->call->operand[3].lay.shape[s->dim], i = 0;
+    int64_t along = s->dim == s->call->operand[3].lay.ndim - 1 ? 0 : 1, every = kind == 2 && along ? 0 : 1;
+    double scale = kind == 2 ? s->call->fattr[0] : 1.0;
+    if (kind == 1 && s->dtype == DYNC_F32) {
+        const float *x = (const float *)(const void *)from;
+        float *y = (float *)(void *)to;
+        for (; i < n && (uint64_t)index[i] < (uint64_t)size; i++) y[index[i] * step + i * along] += x[i];
+        return i;
+    }
+    for (; i < n && (uint64_t)index[i * every] < (uint64_t)size; i++) {
+        char *at = to + (index[i * every] * step + i * along) * bytes;
+        if (kind == 0) memcpy(at, from + i * bytes, (size_t)bytes);
+        else dync__scatter_accumulate(at, from + i * bytes, s->dtype, scale);
+    }
+    return i;
+}
 /* Walks every place of `places`: kind 0 sets, 1 adds, 2 adds whole slices (the index is one-dimensional). */
 static dync_status dync__scatter_walk(const dync__scatter *s, int kind) {
     const dync__operand *source = &s->call->operand[2], *out = &s->call->operand[3];
-    int rank = out->lay.ndim;
+    int last = out->lay.ndim - 1;
     int64_t bytes = dync__dtype_info(s->dtype)->bytes, at[DYNC_MAX_DIMS] = {0}, from[DYNC_MAX_DIMS], to[DYNC_MAX_DIMS];
-    int64_t n = dync__operand_numel(s->places), size = out->lay.shape[s->dim], place = 0;
-    for (int d = 0; d < rank; d++) {
+    int64_t n = dync__operand_numel(s->places), size = out->lay.shape[s->dim], line = s->places->lay.shape[last];
+    for (int d = 0; d <= last; d++) {
         from[d] = dync__scatter_stride(source, d);
-        to[d] = dync__scatter_stride(out, d);
+        to[d] = d == s->dim ? 0 : dync__scatter_stride(out, d);
     }
-    for (; place < n; place++) {
-        int64_t index = ((const int64_t *)s->index.data)[kind == 2 ? at[s->dim] : place], source_at = 0, out_at = 0;
-        if (index < 0 || index >= size) return dync__scatter_bad_index(s->call, index, size);
-        for (int d = 0; d < rank; d++) {
+    for (int64_t place = 0; place < n; place += line) {
+        int64_t source_at = 0, out_at = 0;
+        const int64_t *index = (const int64_t *)s->index.data + (kind != 2 ? place : s->dim == last ? 0 : at[s->dim]);
+        for (int d = 0; d < last; d++) {
             source_at += at[d] * from[d];
-            out_at += (d == s->dim ? index : at[d]) * to[d];
+            out_at += at[d] * to[d];
         }
-        char *d = (char *)s->out.data + out_at * bytes;
-        const char *x = (const char *)s->source.data + source_at * bytes;
-        if (kind == 0) memcpy(d, x, (size_t)bytes);
-        else dync__scatter_accumulate(d, x, s->dtype, kind == 2 ? s->call->fattr[0] : 1.0);
-        for (int i = rank - 1; i >= 0 && ++at[i] == s->places->lay.shape[i]; i--) at[i] = 0;
+        int64_t bad = dync__scatter_line(s, kind, index, line, (const char *)s->source.data + source_at * bytes, (char *)s->out.data + out_at * bytes,
+                                         dync__scatter_stride(out, (int)s->dim));
+        if (bad < line) return dync__scatter_bad_index(s->call, index[kind == 2 && s->dim != last ? 0 : bad], size);
+        for (int i = last - 1; i >= 0 && ++at[i] == s->places->lay.shape[i]; i--) at[i] = 0;
     }
     return DYNC_OK;
 }

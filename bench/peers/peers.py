@@ -287,6 +287,16 @@ def print_summary(results, threads):
         print(f"  {'all rows':12} {mean(ratios):8.2f}x   of {len(ratios)} rows, {sum(r < 1 for r in ratios)} below 1x")
 
 
+def save(results, args):
+    """After every row: a run that is stopped leaves what it measured."""
+    report = dict(machine=cpu(), torch=torch.__version__, command=" ".join(["peers.py"] + sys.argv[2:]), rows=results)
+    if args.json:
+        with open(args.json, "w") as f:
+            json.dump(report, f, indent=1)
+    if args.svg:
+        chart.write(args.svg, report)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("lib")
@@ -338,13 +348,8 @@ def main():
                 text = f"{ratio:7.2f}x" if ratio else "      -"
                 print(f"{r['name']:52} {show(t['dync']):>9} {show(peers[best]) if best else '-':>9} {text:>8}{'' if not ratio or ratio >= 1 else '!':1} "
                       + " ".join(f"{show(t[c]) if c in t else '-':>12}" for c in columns) + (f"  WRONG by {r['error']:.2g}" if bad else ""), flush=True)
+            save(results, args)
         print_summary(results, threads)
-    report = dict(machine=cpu(), torch=torch.__version__, command=" ".join(["peers.py"] + sys.argv[2:]), rows=results)
-    if args.json:
-        with open(args.json, "w") as f:
-            json.dump(report, f, indent=1)
-    if args.svg:
-        chart.write(args.svg, report)
     return 1 if wrong else 0
 
 

@@ -49,29 +49,48 @@ static int64_t dync__scatter_stride(const dync__operand *o, int dim)
     return stride;
 }
 
+/* Along the last dim of `places`: n indices, elements of source, and of out where that is not the dim. Returns the place of a bad index, or n. */
+static int64_t dync__scatter_line(const dync__scatter *s, int kind, const int64_t *index, int64_t n, const char *from, char *to, int64_t step)
+{
+    int64_t bytes = dync__dtype_info(s->dtype)->bytes, size = s->call->operand[3].lay.shape[s->dim], i = 0;
+    int64_t along = s->dim == s->call->operand[3].lay.ndim - 1 ? 0 : 1, every = kind == 2 && along ? 0 : 1;
+    double scale = kind == 2 ? s->call->fattr[0] : 1.0;
+    if (kind == 1 && s->dtype == DYNC_F32) {
+        const float *x = (const float *)(const void *)from;
+        float *y = (float *)(void *)to;
+        for (; i < n && (uint64_t)index[i] < (uint64_t)size; i++) y[index[i] * step + i * along] += x[i];
+        return i;
+    }
+    for (; i < n && (uint64_t)index[i * every] < (uint64_t)size; i++) {
+        char *at = to + (index[i * every] * step + i * along) * bytes;
+        if (kind == 0) memcpy(at, from + i * bytes, (size_t)bytes);
+        else dync__scatter_accumulate(at, from + i * bytes, s->dtype, scale);
+    }
+    return i;
+}
+
 /* Walks every place of `places`: kind 0 sets, 1 adds, 2 adds whole slices (the index is one-dimensional). */
 static dync_status dync__scatter_walk(const dync__scatter *s, int kind)
 {
     const dync__operand *source = &s->call->operand[2], *out = &s->call->operand[3];
-    int rank = out->lay.ndim;
+    int last = out->lay.ndim - 1;
     int64_t bytes = dync__dtype_info(s->dtype)->bytes, at[DYNC_MAX_DIMS] = {0}, from[DYNC_MAX_DIMS], to[DYNC_MAX_DIMS];
-    int64_t n = dync__operand_numel(s->places), size = out->lay.shape[s->dim], place = 0;
-    for (int d = 0; d < rank; d++) {
+    int64_t n = dync__operand_numel(s->places), size = out->lay.shape[s->dim], line = s->places->lay.shape[last];
+    for (int d = 0; d <= last; d++) {
         from[d] = dync__scatter_stride(source, d);
-        to[d] = dync__scatter_stride(out, d);
+        to[d] = d == s->dim ? 0 : dync__scatter_stride(out, d);
     }
-    for (; place < n; place++) {
-        int64_t index = ((const int64_t *)s->index.data)[kind == 2 ? at[s->dim] : place], source_at = 0, out_at = 0;
-        if (index < 0 || index >= size) return dync__scatter_bad_index(s->call, index, size);
-        for (int d = 0; d < rank; d++) {
+    for (int64_t place = 0; place < n; place += line) {
+        int64_t source_at = 0, out_at = 0;
+        const int64_t *index = (const int64_t *)s->index.data + (kind != 2 ? place : s->dim == last ? 0 : at[s->dim]);
+        for (int d = 0; d < last; d++) {
             source_at += at[d] * from[d];
-            out_at += (d == s->dim ? index : at[d]) * to[d];
+            out_at += at[d] * to[d];
         }
-        char *d = (char *)s->out.data + out_at * bytes;
-        const char *x = (const char *)s->source.data + source_at * bytes;
-        if (kind == 0) memcpy(d, x, (size_t)bytes);
-        else dync__scatter_accumulate(d, x, s->dtype, kind == 2 ? s->call->fattr[0] : 1.0);
-        for (int i = rank - 1; i >= 0 && ++at[i] == s->places->lay.shape[i]; i--) at[i] = 0;
+        int64_t bad = dync__scatter_line(s, kind, index, line, (const char *)s->source.data + source_at * bytes, (char *)s->out.data + out_at * bytes,
+                                         dync__scatter_stride(out, (int)s->dim));
+        if (bad < line) return dync__scatter_bad_index(s->call, index[kind == 2 && s->dim != last ? 0 : bad], size);
+        for (int i = last - 1; i >= 0 && ++at[i] == s->places->lay.shape[i]; i--) at[i] = 0;
     }
     return DYNC_OK;
 }

@@ -33,7 +33,7 @@ static dync_status dync__lines_check(dync__kcall *c, int last)
 
 /* ---- cumsum ----------------------------------------------------------------------------------------------------------------- */
 
-/* Neighbouring lines go side by side, so that memory is walked in order. */
+/* Neighbouring lines go side by side, so that memory is walked in order; long ones four at a time, as each sum waits for the one before. */
 #define DYNC__CUMSUM(T, ACC, name)                                                                   \
     static void dync__cumsum_one_##name(int64_t n, const T *x, T *y)                                 \
     {                                                                                                \
@@ -43,11 +43,24 @@ static dync_status dync__lines_check(dync__kcall *c, int last)
             y[j] = (T)sum;                                                                           \
         }                                                                                            \
     }                                                                                                \
+    static void dync__cumsum_four_##name(int64_t n, const T *x, T *y)                                \
+    {                                                                                                \
+        const T *x1 = x + n, *x2 = x1 + n, *x3 = x2 + n;                                             \
+        T *y1 = y + n, *y2 = y1 + n, *y3 = y2 + n;                                                   \
+        ACC s0 = 0, s1 = 0, s2 = 0, s3 = 0;                                                          \
+        for (int64_t j = 0; j < n; j++) {                                                            \
+            s0 += (ACC)x[j], s1 += (ACC)x1[j], s2 += (ACC)x2[j], s3 += (ACC)x3[j];                   \
+            y[j] = (T)s0, y1[j] = (T)s1, y2[j] = (T)s2, y3[j] = (T)s3;                               \
+        }                                                                                            \
+    }                                                                                                \
     static void dync__cumsum_##name(const dync__lines *l, const T *x, T *y)                          \
     {                                                                                                \
         enum { SIDE = 64 };                                                                          \
         ACC sum[SIDE];                                                                               \
-        for (int64_t o = 0; o < l->outer; o++, x += l->length * l->inner, y += l->length * l->inner) { \
+        int64_t o = 0;                                                                               \
+        for (; l->inner == 1 && o + 4 <= l->outer; o += 4, x += 4 * l->length, y += 4 * l->length)   \
+            dync__cumsum_four_##name(l->length, x, y);                                               \
+        for (; o < l->outer; o++, x += l->length * l->inner, y += l->length * l->inner) {            \
             if (l->inner == 1) dync__cumsum_one_##name(l->length, x, y);                             \
             for (int64_t i = 0; l->inner > 1 && i < l->inner; i += SIDE) {                           \
                 int64_t n = DYNC__MIN(SIDE, l->inner - i);                                           \

@@ -184,10 +184,12 @@ static int dync__fuse_order(const dync__fuse_graph *g, int *order)
     }
 }
 
-/* Renumbers the nodes in a legal order, drops dead ones, and finds the edges anew. */
-static bool dync__fuse_relink(dync__fuse_graph *g)
+/* Renumbers the nodes in a legal order, drops dead ones, and finds the edges anew. in_order: they stand in one, as before any merging. */
+static bool dync__fuse_relink(dync__fuse_graph *g, bool in_order)
 {
-    int order[DYNC__FUSE_WINDOW], n = dync__fuse_order(g, order);
+    int order[DYNC__FUSE_WINDOW], n = in_order ? 0 : dync__fuse_order(g, order);
+    for (int i = 0; in_order && i < g->n; i++)
+        if (!g->node[i].dead) order[n++] = i;
     size_t bytes = sizeof(dync__fuse_step) * (size_t)g->n;
     dync__fuse_step *step = dync__alloc(bytes);
     if (!step) return false;
@@ -393,7 +395,7 @@ static bool dync__fuse_inline_buf(dync__fuse_graph *g, int i, int32_t id, bool t
     if (!rest) return false;
     g->node[i].step.k = rest;
     g->node[i].dead = rest->inst.n == 0;
-    return dync__fuse_relink(g) || !(g->job.no_memory = true);
+    return dync__fuse_relink(g, true) || !(g->job.no_memory = true); /* what i reads stays until every reader */
 }
 
 static bool dync__fuse_inline_all(dync__fuse_graph *g, bool tiny)
@@ -433,7 +435,7 @@ static bool dync__fuse_prepare(dync__fuse_graph *g)
         node->dead = k->inst.n == 0;
         dync__fuse_masks(node);
     }
-    return dync__fuse_relink(g);
+    return dync__fuse_relink(g, true);
 }
 
 static dync_status dync__fuse_window(dync__fuse_graph *g)
@@ -442,10 +444,10 @@ static dync_status dync__fuse_window(dync__fuse_graph *g)
     for (bool changed = true; changed && !g->job.no_memory;) {
         changed = dync__fuse_inline_all(g, true);
         if (dync__fuse_merge_all(g, false)) changed = true;
-        if (g->job.no_memory || !dync__fuse_relink(g)) return DYNC_ERR_MEMORY;
+        if (g->job.no_memory || !dync__fuse_relink(g, false)) return DYNC_ERR_MEMORY;
         if (dync__fuse_inline_all(g, false)) changed = true;
         if (!g->job.no_memory && !changed && dync__fuse_merge_all(g, true)) changed = true;
-        if (g->job.no_memory || !dync__fuse_relink(g)) return DYNC_ERR_MEMORY;
+        if (g->job.no_memory || !dync__fuse_relink(g, false)) return DYNC_ERR_MEMORY;
     }
     return g->job.no_memory ? DYNC_ERR_MEMORY : DYNC_OK;
 }
