@@ -141,15 +141,24 @@ static dync_status dync__aot_zeros(const dync__aot_saved *s, int i, dync__tensor
     return dync__op_run(DYNC__OP_zeros, 3, args, out);
 }
 
+/* A gradient of an output that has no backward. */
+static dync_status dync__aot_broken(const dync__aot_graphs *g, int n_out, dync__tensor *const *grad_out)
+{
+    for (int i = 0; i < g->broken.n; i++)
+        if (g->broken.at[i] < n_out && grad_out[g->broken.at[i]]) return dync__fail(g->backward_status, "%s", g->backward_error);
+    return DYNC_OK;
+}
+
 DYNC__FN dync_status dync__aot_backward_inline(void *state, dync__tensor *const *saved, int n_out, dync__tensor *const *grad_out, int n_in,
                                                const bool *needed, dync__tensor **grad_in)
 {
     const dync__aot_saved *s = state;
     const dync__aot_part *p = s->part;
     dync__arena arena = {0};
+    DYNC__TRY(dync__aot_broken(&s->code->g, n_out, grad_out));
+    if (!p->bw) return DYNC_OK;
     dync__arg *args = dync__arena_alloc(&arena, (size_t)(s->n + p->n_tangents + 1) * sizeof *args), result = {0};
     dync_status status = args ? DYNC_OK : DYNC_ERR_MEMORY;
-    if (!p->bw) return DYNC_OK;
     for (int i = 0; i < s->n && args; i++) args[i] = dync__arg_t(saved[i]);
     for (int i = 0; i < p->n_tangents && status == DYNC_OK; i++) {
         int output = p->tangent[i];
@@ -275,10 +284,8 @@ static dync_status dync__aot_backward(void *state, int n_out, dync__tensor *cons
                                       dync__tensor **grad_in, bool create_graph)
 {
     dync__aot_saved *s = state;
-    const dync__aot_graphs *g = &s->code->g;
     DYNC__TRY(dync__aot_saved_check(s));
-    for (int i = 0; i < g->broken.n; i++)
-        if (g->broken.at[i] < n_out && grad_out[g->broken.at[i]]) return dync__fail(g->backward_status, "%s", g->backward_error);
+    DYNC__TRY(dync__aot_broken(&s->code->g, n_out, grad_out));
     if (!s->part->bw) return DYNC_OK;
     if (dync__any_fake(n_out, grad_out)) return dync__aot_backward_inline(state, s->tensor, n_out, grad_out, n_in, needed, grad_in);
     if (create_graph && s->code->double_backward) return dync__aot_backward_again(s, n_out, grad_out, n_in, needed, grad_in);
@@ -289,7 +296,6 @@ static dync_status dync__aot_visit(void *state, dync__gvisitor *v)
 {
     dync__aot_saved *s = state;
     DYNC__TRY(dync__aot_saved_check(s));
-    if (s->code->g.backward_error) return dync__fail(s->code->g.backward_status, "%s", s->code->g.backward_error);
     const dync__aot_code *form = s->code->form;
     v->word(v, s->part->id);
     for (int i = 0; form && i < form->syms->symbol.n; i++) v->layout(v, 1, &s->value[i], NULL);

@@ -40,9 +40,9 @@ static dync_status dync__hook_call(const dync__hook_entry *h, dync__tensor **gra
     if (!result || result == given) return DYNC_OK;
     dync__tensor *t = dync__open(result), *before = *grad;
     if (!t) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
-    if (before && (t->numel != before->numel || t->lay.ndim != before->lay.ndim))
+    if (before && (!dync__sz_eq(t->numel, before->numel) || t->lay.ndim != before->lay.ndim))
         return dync__fail(DYNC_ERR_SHAPE, "hook has changed the size of the gradient: expected %lld elements, got %lld",
-                          (long long)before->numel, (long long)t->numel);
+                          (long long)dync__sz_hint(before->numel), (long long)dync__sz_hint(t->numel));
     dync__ref(t);
     *grad = t;
     dync__unref(before);

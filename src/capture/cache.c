@@ -105,6 +105,7 @@ DYNC_API void dync_reset(void)
     dync__lock(&dync__all_compiled.lock);
     for (dync_compiled *f = dync__all_compiled.first; f; f = f->next) dync__compiled_forget(f);
     dync__unlock(&dync__all_compiled.lock);
+    dync__reset_backwards();
     dync__callbacks_clear();
 }
 

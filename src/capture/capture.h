@@ -335,11 +335,13 @@ DYNC__FN dync__lint *dync__lint_resume(dync__cache_entry *);
 DYNC__FN void dync__lint_resumed(dync__lint *);
 DYNC__FN void dync__lint_free(dync__lint *);
 
-/* Hook of aot/: a line about what forward of this graph saves for backward. */
+/* Hooks: of aot/: a line about what forward of this graph saves for backward; of compile/: forgets captured backwards. */
 #if defined(DYNC__SPLIT)
 extern void (*dync__explain_memory)(dync_graph *, const dync_value *examples, dync__str *out);
+extern void (*dync__reset_backwards)(void);
 #else
 static void (*dync__explain_memory)(dync_graph *, const dync_value *examples, dync__str *out);
+static void (*dync__reset_backwards)(void);
 #endif
 /* cache.c, explain.c, callback.c */
 DYNC__FN dync_compiled *dync__compiled_new(dync_callee, const char *name, const dync_compile_options *, const dync_backend *);

@@ -216,6 +216,8 @@ static void dync__ca_cache_free(void)
     dync__ca_cache.warned = false;
 }
 
+DYNC__DATA void (*dync__reset_backwards)(void) = dync__ca_cache_free;
+
 static dync_value dync__ca_body(const dync_value *args, int nargs, void *user);
 static dync_status dync__ca_compile(dync_graph *, const dync_value *, int, const char *options, dync_callable *out, void *user);
 

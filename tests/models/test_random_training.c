@@ -161,6 +161,7 @@ static inputs make_inputs(const program *p)
 }
 
 /* ---- one run --------------------------------------------------------------------------------------------------------------------------- */
+static const char *captured;       /* backend of compiled autograd, where backward is captured too */
 typedef struct { int n_args, n; dync_tensor *t[MAX_ALL], *grad[2]; dync_status forward, after, backward; char message[400]; } outcome;
 static dync_status take_error(outcome *o)
 {
@@ -191,7 +192,11 @@ static outcome run_once(dync_compiled *f, const program *p, int n_ins, uint64_t 
         dync_tensor *part = dync_sum(dync_mul(o.t[i], 0.5 + i), DYNC_ALL, false);
         loss = loss ? dync_add(loss, part) : part;
     }
-    if (loss) dync_backward(loss);
+    if (loss && f && captured) {
+        DYNC_COMPILED_AUTOGRAD(captured) dync_backward(loss);
+    } else if (loss) {
+        dync_backward(loss);
+    }
     o.backward = take_error(&o);
     for (int i = 0; i < 2; i++) o.grad[i] = dync_grad(in.leaf[i]);
     return o;
@@ -355,6 +360,7 @@ static void many(const char *backend, int count)
         uint64_t seed = test__state.seed * 1000003 + (uint64_t)i;
         program p;
         const char *what = NULL;
+        if (captured) dync_reset();                   /* every program has graphs of its own: 256 are kept */
         make(&p, seed);
         DYNC_SCOPE { what = fails(&p, backend, seed); }
         if (!what) continue;
@@ -372,4 +378,11 @@ static void many(const char *backend, int count)
 TEST(random_training_aot_eager) { many("aot_eager", COUNT); }
 TEST(random_training_aot_eager_decomp_partition) { many("aot_eager_decomp_partition", COUNT); }
 TEST(random_training_inductor) { many("inductor", COUNT); }
+TEST(random_training_compiled_autograd)
+{
+    captured = "aot_eager";
+    many("eager", COUNT / 5);
+    captured = "inductor";
+    many("aot_eager", COUNT / 5);
+}
 TEST_MAIN
