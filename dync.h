@@ -34628,9 +34628,9 @@ static dync_status dync__hook_call(const dync__hook_entry *h, dync__tensor **gra
     if (!result || result == given) return DYNC_OK;
     dync__tensor *t = dync__open(result), *before = *grad;
     if (!t) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
-    if (before && (t->numel != before->numel || t->lay.ndim != before->lay.ndim))
+    if (before && (!dync__sz_eq(t->numel, before->numel) || t->lay.ndim != before->lay.ndim))
         return dync__fail(DYNC_ERR_SHAPE, "hook has changed the size of the gradient: expected %lld elements, got %lld",
-                          (long long)before->numel, (long long)t->numel);
+                          (long long)dync__sz_hint(before->numel), (long long)dync__sz_hint(t->numel));
     dync__ref(t);
     *grad = t;
     dync__unref(before);
@@ -40768,11 +40768,13 @@ DYNC__FN dync__lint *dync__lint_resume(dync__cache_entry *);
 DYNC__FN void dync__lint_resumed(dync__lint *);
 DYNC__FN void dync__lint_free(dync__lint *);
 
-/* Hook of aot/: a line about what forward of this graph saves for backward. */
+/* Hooks: of aot/: a line about what forward of this graph saves for backward; of compile/: forgets captured backwards. */
 #if defined(DYNC__SPLIT)
 extern void (*dync__explain_memory)(dync_graph *, const dync_value *examples, dync__str *out);
+extern void (*dync__reset_backwards)(void);
 #else
 static void (*dync__explain_memory)(dync_graph *, const dync_value *examples, dync__str *out);
+static void (*dync__reset_backwards)(void);
 #endif
 /* cache.c, explain.c, callback.c */
 DYNC__FN dync_compiled *dync__compiled_new(dync_callee, const char *name, const dync_compile_options *, const dync_backend *);
@@ -47236,6 +47238,7 @@ DYNC_API void dync_reset(void) {
     dync__lock(&dync__all_compiled.lock);
     for (dync_compiled *f = dync__all_compiled.first; f; f = f->next) dync__compiled_forget(f);
     dync__unlock(&dync__all_compiled.lock);
+    dync__reset_backwards();
     dync__callbacks_clear();
 }
 /* A module is gone: no entry may look at it again, and what was made of the module itself has nothing to run. */
@@ -50621,14 +50624,21 @@ static dync_status dync__aot_zeros(const dync__aot_saved *s, int i, dync__tensor
     dync__arg args[3] = {dync__arg_dims(lay.ndim, lay.shape), dync__arg_dtype(info->dtype), dync__arg_device(info->device)};
     return dync__op_run(DYNC__OP_zeros, 3, args, out);
 }
+/* A gradient of an output that has no backward. */
+static dync_status dync__aot_broken(const dync__aot_graphs *g, int n_out, dync__tensor *const *grad_out) {
+    for (int i = 0; i < g->broken.n; i++)
+        if (g->broken.at[i] < n_out && grad_out[g->broken.at[i]]) return dync__fail(g->backward_status, "%s", g->backward_error);
+    return DYNC_OK;
+}
 DYNC__FN dync_status dync__aot_backward_inline(void *state, dync__tensor *const *saved, int n_out, dync__tensor *const *grad_out, int n_in,
                                                const bool *needed, dync__tensor **grad_in) {
     const dync__aot_saved *s = state;
     const dync__aot_part *p = s->part;
     dync__arena arena = {0};
+    DYNC__TRY(dync__aot_broken(&s->code->g, n_out, grad_out));
+    if (!p->bw) return DYNC_OK;
     dync__arg *args = dync__arena_alloc(&arena, (size_t)(s->n + p->n_tangents + 1) * sizeof *args), result = {0};
     dync_status status = args ? DYNC_OK : DYNC_ERR_MEMORY;
-    if (!p->bw) return DYNC_OK;
     for (int i = 0; i < s->n && args; i++) args[i] = dync__arg_t(saved[i]);
     for (int i = 0; i < p->n_tangents && status == DYNC_OK; i++) {
         int output = p->tangent[i];
@@ -50740,10 +50750,8 @@ static dync_status dync__aot_backward_again(dync__aot_saved *s, int n_out, dync_
 static dync_status dync__aot_backward(void *state, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed,
                                       dync__tensor **grad_in, bool create_graph) {
     dync__aot_saved *s = state;
-    const dync__aot_graphs *g = &s->code->g;
     DYNC__TRY(dync__aot_saved_check(s));
-    for (int i = 0; i < g->broken.n; i++)
-        if (g->broken.at[i] < n_out && grad_out[g->broken.at[i]]) return dync__fail(g->backward_status, "%s", g->backward_error);
+    DYNC__TRY(dync__aot_broken(&s->code->g, n_out, grad_out));
     if (!s->part->bw) return DYNC_OK;
     if (dync__any_fake(n_out, grad_out)) return dync__aot_backward_inline(state, s->tensor, n_out, grad_out, n_in, needed, grad_in);
     if (create_graph && s->code->double_backward) return dync__aot_backward_again(s, n_out, grad_out, n_in, needed, grad_in);
@@ -50753,7 +50761,6 @@ static dync_status dync__aot_backward(void *state, int n_out, dync__tensor *cons
 static dync_status dync__aot_visit(void *state, dync__gvisitor *v) {
     dync__aot_saved *s = state;
     DYNC__TRY(dync__aot_saved_check(s));
-    if (s->code->g.backward_error) return dync__fail(s->code->g.backward_status, "%s", s->code->g.backward_error);
     const dync__aot_code *form = s->code->form;
     v->word(v, s->part->id);
     for (int i = 0; form && i < form->syms->symbol.n; i++) v->layout(v, 1, &s->value[i], NULL);
@@ -57531,6 +57538,7 @@ static void dync__ca_cache_free(void) {
     dync__ca_cache.n = 0;
     dync__ca_cache.warned = false;
 }
+DYNC__DATA void (*dync__reset_backwards)(void) = dync__ca_cache_free;
 static dync_value dync__ca_body(const dync_value *args, int nargs, void *user);
 static dync_status dync__ca_compile(dync_graph *, const dync_value *, int, const char *options, dync_callable *out, void *user);
 static dync__ca_entry *dync__ca_entry_new(const dync__ca *c, uint64_t hash, const dync_backend *b) {
