@@ -51853,6 +51853,7 @@ typedef struct dync__lowerer {
     int *base;                           /* node whose slot a node lies on (itself where it is no view) */
     bool *leaves;                        /* base nodes whose slot must be an output of the plan */
     int *over_after;                     /* node after which output i is written over the input it is the new value of; -1: it is not */
+    int *over_first, *over_next;         /* those of a node: output + 1, 0 ends */
 } dync__lowerer;
 static bool dync__node_is_view(const dync_node *n) { return n->op >= 0 && dync__op_info(n->op)->cls == DYNC__VIEW; }
 DYNC__FN int dync__graph_device(const dync_graph *g) {
@@ -51868,44 +51869,44 @@ DYNC__FN int dync__graph_device(const dync_graph *g) {
     return cpu && device != DYNC_CPU ? -1 : device;
 }
 /* ---- new values of inputs ------------------------------------------------------------------------------------------------------ */
-static int dync__lower_last_use(const dync__lowerer *w, const dync__arg *a, int input, int at) {
-    int last = a->kind == DYNC__A_NODE && w->base[a->as.node->index] == input ? at : -1;
-    for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++) last = DYNC__MAX(last, dync__lower_last_use(w, &a->as.list[i], input, at));
-    return last;
-}
-/* Does an output lie on the memory of this input? */
-static bool dync__lower_leaves(const dync__lowerer *w, const dync__arg *out, int input) {
-    for (int i = 0; i < out->n; i++)
-        if (w->base[out->as.list[i].as.node->index] == input) return true;
-    return false;
+/* For each node on whose memory the argument lies: read at `at`. */
+static void dync__lower_uses(const dync__lowerer *w, const dync__arg *a, int at, int *last) {
+    if (a->kind == DYNC__A_NODE) last[w->base[a->as.node->index]] = at;
+    for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++) dync__lower_uses(w, &a->as.list[i], at, last);
 }
 /* Outputs that may be written over their inputs, each after the last reader. The copy fuses into the kernel that computes the value, where
- * that reads nothing else of the input. */
+ * that reads nothing else of the input. Not where another output lies on the memory of either. */
 static dync_status dync__lower_over(dync__lowerer *w, const dync__arg *out) {
-    w->over_after = dync__arena_alloc(&w->arena, (size_t)(out->n + 1) * sizeof *w->over_after);
+    int n = w->g->node.n;
+    w->over_after = dync__arena_alloc(&w->arena, (size_t)(2 * out->n + 2 * n + 2) * sizeof *w->over_after);
     if (!w->over_after) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < out->n; i++) {
+    w->over_next = w->over_after + out->n;
+    w->over_first = w->over_next + out->n;
+    int *last = w->over_first + n;
+    memset(w->over_after, 0xff, (size_t)out->n * sizeof *w->over_after);
+    for (int i = 0; i < n && w->g->over.n; i++) {
+        const dync_node *k = w->g->node.at[i];
+        for (int a = 0; a < k->nargs; a++) dync__lower_uses(w, &k->args[a], i, last);
+    }
+    for (int i = 0; i < out->n && i < w->g->over.n; i++) {
         const dync_node *value = out->as.list[i].as.node, *input;
-        w->over_after[i] = -1;
-        if (i >= w->g->over.n || w->g->over.at[i] < 0 || w->g->node.at[w->base[value->index]]->kind == DYNC__N_PLACEHOLDER) continue;
+        if (w->g->over.at[i] < 0 || w->g->node.at[w->base[value->index]]->kind == DYNC__N_PLACEHOLDER) continue;
         input = w->g->node.at[w->g->over.at[i]];
         const dync__info *to = &input->info[0], *from = &value->info[0];
-        if (!value->has_info || dync__lower_leaves(w, out, input->index) || to->dtype != from->dtype || !dync__layout_is_dense(&to->lay) || to->lay.ndim != from->lay.ndim ||
-            memcmp(to->lay.shape, from->lay.shape, (size_t)to->lay.ndim * sizeof(int64_t)) != 0)
+        if (!value->has_info || last[input->index] == n - 1 || to->dtype != from->dtype || !dync__layout_is_dense(&to->lay) ||
+            to->lay.ndim != from->lay.ndim || memcmp(to->lay.shape, from->lay.shape, (size_t)to->lay.ndim * sizeof(int64_t)) != 0)
             continue;
-        w->over_after[i] = value->index;
-        for (int k = value->index + 1; k < w->g->node.n - 1; k++)
-            for (int a = 0; a < w->g->node.at[k]->nargs; a++)
-                w->over_after[i] = DYNC__MAX(w->over_after[i], dync__lower_last_use(w, &w->g->node.at[k]->args[a], input->index, k));
+        int after = w->over_after[i] = DYNC__MAX(value->index, last[input->index]);
+        w->over_next[i] = w->over_first[after];
+        w->over_first[after] = i + 1;
     }
     return DYNC_OK;
 }
 static dync_status dync__lower_write_over(dync__lowerer *w, int node) {
     const dync__arg *out = &w->g->node.at[w->g->node.n - 1]->args[0];
-    for (int i = 0; i < w->g->over.n; i++) {
-        if (w->over_after[i] != node) continue;
-        int from = out->as.list[i].as.node->index;
-        dync__operand to = w->value[w->g->over.at[i]][0];
+    for (int i = w->over_first[node]; i; i = w->over_next[i - 1]) {
+        int from = out->as.list[i - 1].as.node->index;
+        dync__operand to = w->value[w->g->over.at[i - 1]][0];
         dync__arg arg = dync__arg_t(w->fake[from]);
         dync__opcall copy = {.row = dync__op_info(DYNC__OP_clone), .op = DYNC__OP_clone, .nargs = 1, .args = &arg, .nout = 1};
         to.written = true;
