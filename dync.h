@@ -16343,7 +16343,7 @@ typedef struct dync__gtx {
 } dync__gtx;
 typedef struct dync__gt_form { uint32_t key; dync__gt_fn fn; dync__codeblock block; } dync__gt_form;
 enum { DYNC__GT_FORMS = 1024 };
-static struct { dync__mutex lock; int n; uint32_t epoch; bool refused; dync__gt_form form[DYNC__GT_FORMS]; } dync__gts;
+static struct { dync__mutex lock; int n; uint32_t epoch; int32_t refused; dync__gt_form form[DYNC__GT_FORMS]; } dync__gts;
 static const struct { int mul, add, broadcast; } dync__gt_insn[] = {
     {DYNC__X_FMA231PS, DYNC__X_ADDPS, DYNC__X_BROADCASTD}, {DYNC__X_FMA231PD, DYNC__X_ADDPD, DYNC__X_BROADCASTQ},
     {DYNC__X_DPBF16PS, DYNC__X_ADDPS, DYNC__X_BROADCASTD}, {DYNC__X_DPBUSD, DYNC__X_PADDD, DYNC__X_BROADCASTD}};
@@ -16726,7 +16726,7 @@ static void dync__gt_shutdown(void) {
     memset(dync__gts.form, 0, sizeof dync__gts.form);
     dync__gts.n = 0;
     dync__gts.epoch++;
-    dync__gts.refused = false;
+    DYNC__ATOMIC_STORE(&dync__gts.refused, 0);
     dync__unlock(&dync__gts.lock);
 }
 static dync__gt_fn dync__gt_new(uint32_t key, uint32_t at, int kind, int type, int rows, int vectors, int flags) {
@@ -16745,7 +16745,7 @@ static dync__gt_fn dync__gt_new(uint32_t key, uint32_t at, int kind, int type, i
             DYNC__ATOMIC_STORE(&f->key, key);
             dync__gts.n++;
         } else {
-            dync__gts.refused = true;
+            DYNC__ATOMIC_STORE(&dync__gts.refused, 1);
         }
     }
     dync__unlock(&dync__gts.lock);
@@ -16758,7 +16758,7 @@ DYNC__FN dync__gt_fn dync__gt_code(int kind, int type, int flags, int rows, int 
     uint32_t at = (key * 2654435761u) >> 22, found;
     for (; (found = DYNC__ATOMIC_LOAD(&dync__gts.form[at].key)); at = (at + 1) % DYNC__GT_FORMS)
         if (found == key) return dync__gts.form[at].fn;
-    if (dync__gts.refused || !dync__gt_can(type)) return NULL;
+    if (DYNC__ATOMIC_PEEK(&dync__gts.refused) || !dync__gt_can(type)) return NULL;
     return dync__gt_new(key, at, kind, type, rows, vectors, flags);
 }
 DYNC__FN uint32_t dync__gt_epoch(void) { return DYNC__ATOMIC_PEEK(&dync__gts.epoch); }
@@ -17801,27 +17801,31 @@ typedef float dync__gt_f4;                      /* no vector types: two columns 
 typedef double dync__gt_d2;
 #define DYNC__GT_ZERO 0
 #endif
-#define DYNC__GT_ROWS(X) X(0) X(1) X(2) X(3)
+#define DYNC__GT_ROWS1(X) X(0)
+#define DYNC__GT_ROWS4(X) X(0) X(1) X(2) X(3)
 #define DYNC__GT_DECLARE(i) V c##i##0 = DYNC__GT_ZERO, c##i##1 = DYNC__GT_ZERO;
 #define DYNC__GT_STEP(i) c##i##0 += b0 * a[(i) * row], c##i##1 += b1 * a[(i) * row];
 #define DYNC__GT_ADD_D(i) c##i##0 += *(const V *)(d + (i) * d_row), c##i##1 += *(const V *)(d + (i) * d_row + W);
 #define DYNC__GT_STORE(i) *(V *)(c + (i) * c_row) = c##i##0, *(V *)(c + (i) * c_row + W) = c##i##1;
-/* A tile by blocks of 4 rows and two vectors; steps in elements. */
-#define DYNC__GT_PLAIN(T, VT, name)                                                                  \
-    static void dync__gt_four_##name(int64_t k, const T *a, int64_t row, int64_t col, const T *b, int64_t b_row, const T *d, int64_t d_row, \
-                                     T *c, int64_t c_row)                                            \
+#define DYNC__GT_BLOCK(T, VT, fn, ROWS)                                                              \
+    static void fn(int64_t k, const T *a, int64_t row, int64_t col, const T *b, int64_t b_row, const T *d, int64_t d_row, T *c, int64_t c_row) \
     {                                                                                                \
         DYNC__GT_CONTRACT                                                                            \
         typedef VT V;                                                                                \
         enum { W = sizeof(V) / sizeof(T) };                                                          \
-        DYNC__GT_ROWS(DYNC__GT_DECLARE)                                                              \
+        (void)row, (void)c_row, (void)d_row;                                                         \
+        ROWS(DYNC__GT_DECLARE)                                                                       \
         for (; k > 0; k--, a += col, b += b_row) {                                                   \
             V b0 = *(const V *)b, b1 = *(const V *)(b + W);                                          \
-            DYNC__GT_ROWS(DYNC__GT_STEP)                                                             \
+            ROWS(DYNC__GT_STEP)                                                                      \
         }                                                                                            \
-        if (d) { DYNC__GT_ROWS(DYNC__GT_ADD_D) }                                                     \
-        DYNC__GT_ROWS(DYNC__GT_STORE)                                                                \
-    }                                                                                                \
+        if (d) { ROWS(DYNC__GT_ADD_D) }                                                              \
+        ROWS(DYNC__GT_STORE)                                                                         \
+    }
+/* A tile by blocks of 4 rows or one and two vectors; steps in elements. */
+#define DYNC__GT_PLAIN(T, VT, name)                                                                  \
+    DYNC__GT_BLOCK(T, VT, dync__gt_four_##name, DYNC__GT_ROWS4)                                      \
+    DYNC__GT_BLOCK(T, VT, dync__gt_one_##name, DYNC__GT_ROWS1)                                       \
     static void dync__gt_tile_##name(int rows, int columns, int64_t k, const T *a, int64_t row, int64_t col, const T *b, int64_t b_row, \
                                      const T *d, int64_t d_row, T *c, int64_t c_row)                 \
     {                                                                                                \
@@ -17829,8 +17833,9 @@ typedef double dync__gt_d2;
         for (int i = 0, n; i < rows; i += n) {                                                       \
             int j = 0;                                                                               \
             n = rows - i >= 4 ? 4 : 1;                                                               \
-            for (; n == 4 && j + W2 <= columns; j += W2)                                             \
-                dync__gt_four_##name(k, a + i * row, row, col, b + j, b_row, d ? d + i * d_row + j : NULL, d_row, c + i * c_row + j, c_row); \
+            for (; j + W2 <= columns; j += W2)                                                       \
+                (n == 4 ? dync__gt_four_##name : dync__gt_one_##name)(k, a + i * row, row, col, b + j, b_row, d ? d + i * d_row + j : NULL, d_row, \
+                                                                      c + i * c_row + j, c_row);     \
             for (int r = i; r < i + n; r++)                                                          \
                 for (int e = j; e < columns; e++) {                                                  \
                     T sum = 0;                                                                       \
@@ -20537,7 +20542,7 @@ DYNC__FN dync__gemm_fixed *dync__gemm_fix(const dync__gemm *given) {
     dync__gemm g = *given;
     bool add = g.d != NULL;
     if (g.m <= 0 || g.n <= 0 || g.k <= 0 || (g.n == 1 && g.m > 1) || g.m * g.n * g.k > DYNC__GEMM_FIX || g.c_col != 1) return NULL;
-    if (dync__gemm_path(&g) != DYNC__GEMM_DIRECT || !dync__gemm_a_lies(&g)) return NULL;
+    if (!dync__gt_can(g.type) || dync__gemm_path(&g) != DYNC__GEMM_DIRECT || !dync__gemm_a_lies(&g)) return NULL;
     dync__gemm_fixed *f = dync__calloc(sizeof *f);
     if (!f) return dync_clear_error(), NULL;
     f->epoch = dync__gt_epoch();

@@ -53,27 +53,31 @@ typedef double dync__gt_d2;
 #define DYNC__GT_ZERO 0
 #endif
 
-#define DYNC__GT_ROWS(X) X(0) X(1) X(2) X(3)
+#define DYNC__GT_ROWS1(X) X(0)
+#define DYNC__GT_ROWS4(X) X(0) X(1) X(2) X(3)
 #define DYNC__GT_DECLARE(i) V c##i##0 = DYNC__GT_ZERO, c##i##1 = DYNC__GT_ZERO;
 #define DYNC__GT_STEP(i) c##i##0 += b0 * a[(i) * row], c##i##1 += b1 * a[(i) * row];
 #define DYNC__GT_ADD_D(i) c##i##0 += *(const V *)(d + (i) * d_row), c##i##1 += *(const V *)(d + (i) * d_row + W);
 #define DYNC__GT_STORE(i) *(V *)(c + (i) * c_row) = c##i##0, *(V *)(c + (i) * c_row + W) = c##i##1;
-/* A tile by blocks of 4 rows and two vectors; steps in elements. */
-#define DYNC__GT_PLAIN(T, VT, name)                                                                  \
-    static void dync__gt_four_##name(int64_t k, const T *a, int64_t row, int64_t col, const T *b, int64_t b_row, const T *d, int64_t d_row, \
-                                     T *c, int64_t c_row)                                            \
+#define DYNC__GT_BLOCK(T, VT, fn, ROWS)                                                              \
+    static void fn(int64_t k, const T *a, int64_t row, int64_t col, const T *b, int64_t b_row, const T *d, int64_t d_row, T *c, int64_t c_row) \
     {                                                                                                \
         DYNC__GT_CONTRACT                                                                            \
         typedef VT V;                                                                                \
         enum { W = sizeof(V) / sizeof(T) };                                                          \
-        DYNC__GT_ROWS(DYNC__GT_DECLARE)                                                              \
+        (void)row, (void)c_row, (void)d_row;                                                         \
+        ROWS(DYNC__GT_DECLARE)                                                                       \
         for (; k > 0; k--, a += col, b += b_row) {                                                   \
             V b0 = *(const V *)b, b1 = *(const V *)(b + W);                                          \
-            DYNC__GT_ROWS(DYNC__GT_STEP)                                                             \
+            ROWS(DYNC__GT_STEP)                                                                      \
         }                                                                                            \
-        if (d) { DYNC__GT_ROWS(DYNC__GT_ADD_D) }                                                     \
-        DYNC__GT_ROWS(DYNC__GT_STORE)                                                                \
-    }                                                                                                \
+        if (d) { ROWS(DYNC__GT_ADD_D) }                                                              \
+        ROWS(DYNC__GT_STORE)                                                                         \
+    }
+/* A tile by blocks of 4 rows or one and two vectors; steps in elements. */
+#define DYNC__GT_PLAIN(T, VT, name)                                                                  \
+    DYNC__GT_BLOCK(T, VT, dync__gt_four_##name, DYNC__GT_ROWS4)                                      \
+    DYNC__GT_BLOCK(T, VT, dync__gt_one_##name, DYNC__GT_ROWS1)                                       \
     static void dync__gt_tile_##name(int rows, int columns, int64_t k, const T *a, int64_t row, int64_t col, const T *b, int64_t b_row, \
                                      const T *d, int64_t d_row, T *c, int64_t c_row)                 \
     {                                                                                                \
@@ -81,8 +85,9 @@ typedef double dync__gt_d2;
         for (int i = 0, n; i < rows; i += n) {                                                       \
             int j = 0;                                                                               \
             n = rows - i >= 4 ? 4 : 1;                                                               \
-            for (; n == 4 && j + W2 <= columns; j += W2)                                             \
-                dync__gt_four_##name(k, a + i * row, row, col, b + j, b_row, d ? d + i * d_row + j : NULL, d_row, c + i * c_row + j, c_row); \
+            for (; j + W2 <= columns; j += W2)                                                       \
+                (n == 4 ? dync__gt_four_##name : dync__gt_one_##name)(k, a + i * row, row, col, b + j, b_row, d ? d + i * d_row + j : NULL, d_row, \
+                                                                      c + i * c_row + j, c_row);     \
             for (int r = i; r < i + n; r++)                                                          \
                 for (int e = j; e < columns; e++) {                                                  \
                     T sum = 0;                                                                       \

@@ -20,7 +20,7 @@ typedef struct dync__gtx {
 } dync__gtx;
 typedef struct dync__gt_form { uint32_t key; dync__gt_fn fn; dync__codeblock block; } dync__gt_form;
 enum { DYNC__GT_FORMS = 1024 };
-static struct { dync__mutex lock; int n; uint32_t epoch; bool refused; dync__gt_form form[DYNC__GT_FORMS]; } dync__gts;
+static struct { dync__mutex lock; int n; uint32_t epoch; int32_t refused; dync__gt_form form[DYNC__GT_FORMS]; } dync__gts;
 
 static const struct { int mul, add, broadcast; } dync__gt_insn[] = {
     {DYNC__X_FMA231PS, DYNC__X_ADDPS, DYNC__X_BROADCASTD}, {DYNC__X_FMA231PD, DYNC__X_ADDPD, DYNC__X_BROADCASTQ},
@@ -455,7 +455,7 @@ static void dync__gt_shutdown(void)
     memset(dync__gts.form, 0, sizeof dync__gts.form);
     dync__gts.n = 0;
     dync__gts.epoch++;
-    dync__gts.refused = false;
+    DYNC__ATOMIC_STORE(&dync__gts.refused, 0);
     dync__unlock(&dync__gts.lock);
 }
 
@@ -476,7 +476,7 @@ static dync__gt_fn dync__gt_new(uint32_t key, uint32_t at, int kind, int type, i
             DYNC__ATOMIC_STORE(&f->key, key);
             dync__gts.n++;
         } else {
-            dync__gts.refused = true;
+            DYNC__ATOMIC_STORE(&dync__gts.refused, 1);
         }
     }
     dync__unlock(&dync__gts.lock);
@@ -491,7 +491,7 @@ DYNC__FN dync__gt_fn dync__gt_code(int kind, int type, int flags, int rows, int 
     uint32_t at = (key * 2654435761u) >> 22, found;
     for (; (found = DYNC__ATOMIC_LOAD(&dync__gts.form[at].key)); at = (at + 1) % DYNC__GT_FORMS)
         if (found == key) return dync__gts.form[at].fn;
-    if (dync__gts.refused || !dync__gt_can(type)) return NULL;
+    if (DYNC__ATOMIC_PEEK(&dync__gts.refused) || !dync__gt_can(type)) return NULL;
     return dync__gt_new(key, at, kind, type, rows, vectors, flags);
 }
 

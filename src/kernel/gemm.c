@@ -441,7 +441,7 @@ DYNC__FN dync__gemm_fixed *dync__gemm_fix(const dync__gemm *given)
     dync__gemm g = *given;
     bool add = g.d != NULL;
     if (g.m <= 0 || g.n <= 0 || g.k <= 0 || (g.n == 1 && g.m > 1) || g.m * g.n * g.k > DYNC__GEMM_FIX || g.c_col != 1) return NULL;
-    if (dync__gemm_path(&g) != DYNC__GEMM_DIRECT || !dync__gemm_a_lies(&g)) return NULL;
+    if (!dync__gt_can(g.type) || dync__gemm_path(&g) != DYNC__GEMM_DIRECT || !dync__gemm_a_lies(&g)) return NULL;
     dync__gemm_fixed *f = dync__calloc(sizeof *f);
     if (!f) return dync_clear_error(), NULL;
     f->epoch = dync__gt_epoch();
