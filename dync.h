@@ -33682,7 +33682,11 @@ DYNC_API dync_value dync_apply_values(const dync_autograd_function *fn, int narg
 }
 /* ---- custom functions in graphs ----------------------------------------------------------------------------------------------- */
 /* What a node of a graph knows of a custom function: a number, the same for the same function over the same kinds of arguments. */
-typedef struct dync__traced_function { const dync_autograd_function *fn; int nargs; uint32_t tensors; /* arguments that are */ } dync__traced_function;
+typedef struct dync__traced_function {
+    const dync_autograd_function *fn;
+    int nargs, n_out;                    /* n_out: 0 where it gives one tensor; of a list, the row of all floating outputs has the node */
+    uint32_t tensors, packed;            /* arguments that are tensors; outputs in the row */
+} dync__traced_function;
 static struct { dync__mutex lock; DYNC__VEC(dync__traced_function) list; } dync__traced_functions;
 static void dync__traced_functions_free(void) { dync__vec_free(&dync__traced_functions.list); }
 static int dync__traced_number(dync__traced_function f) {
@@ -33690,7 +33694,8 @@ static int dync__traced_number(dync__traced_function f) {
     dync__lock(&dync__traced_functions.lock);
     int i = 0, n = dync__traced_functions.list.n;
     const dync__traced_function *at = dync__traced_functions.list.at;
-    while (i < n && !(at[i].fn == f.fn && at[i].nargs == f.nargs && at[i].tensors == f.tensors)) i++;
+    while (i < n && !(at[i].fn == f.fn && at[i].nargs == f.nargs && at[i].tensors == f.tensors && at[i].n_out == f.n_out &&
+                      at[i].packed == f.packed)) i++;
     if (i == n && !dync__vec_push(&dync__traced_functions.list, f)) i = -1;
     dync__unlock(&dync__traced_functions.lock);
     return i;
@@ -33700,20 +33705,68 @@ static dync_value dync__traced_list(int n, dync__tensor *const *t) {
     for (int i = 0; i < n && list.kind == DYNC_KIND_LIST; i++) dync__list_set(list, i, dync_v_tensor(dync__handle(t[i])));
     return list;
 }
-/* The node behind the forward: inputs, what is saved. */
-static dync_tensor *dync__traced_node(dync__apply *a, dync_tensor *out, int number) {
-    dync__tensor *saved[DYNC__APPLY_MAX];
+/* The node behind the forward: inputs, what is saved; of several outputs themselves too: backward reads their shapes. */
+static dync_tensor *dync__traced_node(dync__apply *a, dync_tensor *out, int n_out, const dync_value *outs, int number) {
+    dync__tensor *saved[2 * DYNC__APPLY_MAX];
     int n = a->ctx->saved.n;
     if (n > DYNC__APPLY_MAX) return dync__fail(DYNC_ERR_VALUE, "dync_apply: more than %d saved tensors", DYNC__APPLY_MAX), NULL;
     for (int i = 0; i < n; i++) saved[i] = a->ctx->saved.at[i].raw;
+    for (int i = 0; i < n_out; i++) saved[n++] = dync__open(outs[i].as.t);
     dync__arg args[4] = {dync__arg_h(out), dync__arg_value(dync__traced_list(a->ctx->n_in, a->in)), dync__arg_value(dync__traced_list(n, saved)),
                          dync__arg_i(number)};
     return dync__op_call(DYNC__OP_custom_gradient, 4, args, dync__tls.at);
 }
+/* Which outputs of a list go into the row: floating tensors of one dtype. 0: not such a list. */
+static uint32_t dync__traced_packed(const dync_value *result) {
+    uint32_t packed = 0;
+    int dtype = -1;
+    if (result->kind != DYNC_KIND_LIST || !result->as.l || result->as.l->n > DYNC__APPLY_MAX) return 0;
+    for (int i = 0; i < result->as.l->n; i++) {
+        const dync_value *v = &result->as.l->items[i];
+        const dync__tensor *t = v->kind == DYNC_KIND_TENSOR ? dync__open(v->as.t) : NULL;
+        if (!t) return 0;
+        if (!dync__is_float_dtype(t->dtype)) continue;
+        if (dtype >= 0 && dtype != t->dtype) return 0;
+        dtype = t->dtype;
+        packed |= 1u << i;
+    }
+    return packed;
+}
+/* Part of a row that has the shape of t, from *at on. */
+static dync_tensor *dync__row_part(dync_tensor *row, const dync__tensor *t, int64_t *at) {
+    dync_dims shape = {.n = t->lay.ndim};
+    int64_t end = 1;
+    memcpy(shape.d, t->lay.shape, (size_t)shape.n * sizeof *shape.d);
+    for (int d = 0; d < shape.n; d++) end = dync__sz_mul(end, shape.d[d]);
+    end = dync__sz_add(*at, end);
+    row = dync_reshape(dync_slice(row, 0, *at, end, 1), shape);
+    *at = end;
+    return row;
+}
+/* Several outputs go through one node as one row, and are cut out of it again. */
+static void dync__traced_outputs(dync__apply *a, dync__traced_function f, dync_value *result) {
+    dync_value item[DYNC__APPLY_MAX], flat[DYNC__APPLY_MAX];
+    int n = f.n_out ? f.n_out : 1, n_flat = 0, number = dync__traced_number(f);
+    uint64_t errors = dync__error_count();
+    int64_t at = 0;
+    if (number < 0) return;
+    if (!f.n_out) {
+        dync_tensor *out = dync__traced_node(a, result->as.t, 0, NULL, number);
+        *result = out ? dync_v_tensor(out) : DYNC_NONE;
+        return;
+    }
+    memcpy(item, result->as.l->items, (size_t)n * sizeof *item);
+    for (int i = 0; i < n; i++)
+        if (f.packed >> i & 1) flat[n_flat++] = dync_v_tensor(dync_reshape(item[i].as.t, dync_shape(-1)));
+    dync_tensor *row = dync__traced_node(a, dync_cat(dync_tuple_of(n_flat, flat), 0), n, item, number);
+    for (int i = 0; i < n && row; i++)
+        if (f.packed >> i & 1) item[i] = dync_v_tensor(dync__row_part(row, dync__open(item[i].as.t), &at));
+    *result = row && dync__error_count() == errors ? dync_tuple_of(n, item) : DYNC_NONE;
+}
 DYNC__FN bool dync__apply_traced(const dync_autograd_function *fn, int nargs, const dync_value *args, dync_value *result) {
     dync__apply a = {.ctx = dync__ctx_new(fn, nargs)};
     bool wanted = false, grad = dync_is_grad_enabled(), one = true;
-    dync__traced_function f = {fn, nargs, 0};
+    dync__traced_function f = {.fn = fn, .nargs = nargs};
     uint64_t errors = dync__error_count();
     *result = DYNC_NONE;
     if (a.ctx && nargs <= DYNC__APPLY_MAX && dync__apply_inputs(&a, args, &wanted) == DYNC_OK) {
@@ -33721,33 +33774,38 @@ DYNC__FN bool dync__apply_traced(const dync_autograd_function *fn, int nargs, co
         if (grad) dync_set_grad_enabled(false);
         *result = fn->forward(a.ctx, args, nargs);
         if (grad) dync_set_grad_enabled(true);
-        one = result->kind == DYNC_KIND_TENSOR || dync__error_count() != errors;
-        int number = wanted && grad && one ? dync__traced_number(f) : -1;
-        if (number >= 0 && dync__error_count() == errors) {
-            dync_tensor *out = dync__traced_node(&a, result->as.t, number);
-            *result = out ? dync_v_tensor(out) : DYNC_NONE;
-        }
+        if ((f.packed = dync__traced_packed(result)) != 0) f.n_out = result->as.l->n;
+        one = result->kind == DYNC_KIND_TENSOR || f.packed || dync__error_count() != errors;
+        if (wanted && grad && one && dync__error_count() == errors) dync__traced_outputs(&a, f, result);
     }
     if (a.ctx) dync__ctx_destroy(a.ctx);
     return one || !(wanted && grad);
 }
-static dync_status dync__traced_backward(dync__grad *g, dync_autograd_ctx *ctx, uint32_t tensors) {
-    int saved = dync__grad_index(g, 2), in = dync__grad_index(g, 1);
-    for (int k = 0; k < g->call->args[2].n; k++) {
+static dync_status dync__traced_backward(dync__grad *g, dync_autograd_ctx *ctx, const dync__traced_function *f) {
+    int saved = dync__grad_index(g, 2), in = dync__grad_index(g, 1), n_saved = g->call->args[2].n - f->n_out;
+    dync_value grads[DYNC__APPLY_MAX];
+    int64_t at = 0;
+    for (int k = 0; k < n_saved; k++) {
         dync__ctx_saved s = {.output = -1, .raw = dync__open(dync__grad_arg(g, saved + k))};
         if (!s.raw || !dync__vec_push(&ctx->saved, s)) return dync__pending_or(DYNC_ERR_MEMORY);
         dync__ref(s.raw);
     }
-    dync_value grad = dync_v_tensor(g->grad_out[0]);
     uint64_t errors = dync__error_count();
-    dync_value result = ctx->fn->backward(ctx, &grad, 1);
+    grads[0] = dync_v_tensor(g->grad_out[0]);
+    for (int i = 0; i < f->n_out; i++) {
+        dync_tensor *like = dync__grad_arg(g, saved + n_saved + i);
+        const dync__tensor *t = like ? dync__open(like) : NULL;
+        if (t) grads[i] = dync_v_tensor(f->packed >> i & 1 ? dync__row_part(g->grad_out[0], t, &at) : dync_zeros_like(like));
+    }
+    if (dync__error_count() != errors) return dync__pending_or(DYNC_ERR_RUNTIME);
+    dync_value result = ctx->fn->backward(ctx, grads, DYNC__MAX(f->n_out, 1));
     if (dync__error_count() != errors) return dync__pending_or(DYNC_ERR_RUNTIME);
     int n = result.kind == DYNC_KIND_LIST ? dync_len(result) : 1;
     if (n != ctx->nargs)
         return dync__fail(DYNC_ERR_AUTOGRAD, "function %s returned an incorrect number of gradients (expected %d, got %d)", ctx->cls.name, ctx->nargs, n);
     for (int i = 0; i < n; i++) {
         dync_value item = result.kind == DYNC_KIND_LIST ? result.as.l->items[i] : result;
-        if (!(tensors >> i & 1)) continue;
+        if (!(f->tensors >> i & 1)) continue;
         if (item.kind == DYNC_KIND_TENSOR) DYNC__TRY(dync__grad_set(g, in, item.as.t));
         else if (item.kind != DYNC_KIND_NONE) return dync__fail(DYNC_ERR_VALUE, "function %s: gradient %d is not a tensor", ctx->cls.name, i);
         in++;
@@ -33755,7 +33813,7 @@ static dync_status dync__traced_backward(dync__grad *g, dync_autograd_ctx *ctx, 
     return DYNC_OK;
 }
 DYNC__FN dync_status dync__g_custom_gradient(dync__grad *g) {
-    dync__traced_function f = {NULL, 0, 0};
+    dync__traced_function f = {.fn = NULL};
     int64_t i = g->call->args[3].as.i;
     dync__lock(&dync__traced_functions.lock);
     if (i >= 0 && i < dync__traced_functions.list.n) f = dync__traced_functions.list.at[i];
@@ -33763,7 +33821,7 @@ DYNC__FN dync_status dync__g_custom_gradient(dync__grad *g) {
     if (!f.fn) return dync__fail(DYNC_ERR_VALUE, "custom_gradient: the function belongs to another program");
     dync_autograd_ctx *ctx = dync__ctx_new(f.fn, f.nargs);
     if (!ctx) return DYNC_ERR_MEMORY;
-    dync_status status = dync__traced_backward(g, ctx, f.tensors);
+    dync_status status = dync__traced_backward(g, ctx, &f);
     dync__ctx_destroy(ctx);
     return status;
 }

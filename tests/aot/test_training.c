@@ -197,6 +197,50 @@ TEST(a_seed_inside) { same_with_seeds(seeded); }
 TEST(a_seed_between_random_numbers) { same_with_seeds(seeded_between); }
 TEST(another_memory_inside) { same_with_seeds(other_memory); }
 
+/* ---- custom functions of several outputs -------------------------------------------------------------------------------------------- */
+static int two_backwards;
+static dync_value two_forward(dync_autograd_ctx *c, const dync_value *a, int n)
+{
+    dync_tensor *x = dync_as_tensor(a[0]), *y = dync_as_tensor(a[1]);
+    (void)n;
+    dync_save_for_backward(c, x);
+    dync_save_for_backward(c, y);
+    return dync_tuple(dync_mul(x, y), dync_argmax(x, 0, false), dync_sum(dync_sin(x), DYNC_ALL, false));
+}
+static dync_value two_backward(dync_autograd_ctx *c, const dync_value *g, int n)      /* no plain derivative: the first gradient is clipped */
+{
+    dync_tensor *x = dync_saved(c, 0), *y = dync_saved(c, 1), *g0 = dync_clamp(dync_as_tensor(g[0]), -0.5, 0.5);
+    two_backwards += n == 3;
+    return dync_tuple(dync_add(dync_mul(g0, y), dync_mul(dync_cos(x), dync_as_tensor(g[2]))), dync_mul(g0, x));
+}
+static const dync_autograd_function two_function = {.name = "Two", .forward = two_forward, .backward = two_backward};
+static dync_tensor *uses_two(dync_tensor *x, dync_tensor *y)
+{
+    dync_value v = dync_apply(&two_function, dync_mul(x, 2), y);
+    return dync_add(dync_mul(dync_as_tensor(dync_at(v, 0)), dync_as_tensor(dync_at(v, 2))), dync_as_tensor(dync_at(v, 1)));
+}
+TEST(a_custom_function_of_several_outputs)
+{
+    for (int k = 0; k < 6; k++) {
+        dync_compiled *f = dync_compile(uses_two, .backend = backends[k % 3], .fullgraph = k / 3 == 1);
+        for (int rows = 3; rows < 7; rows++) DYNC_SCOPE {            /* sizes are symbolic from the second on */
+            dync_tensor *x[2], *y[2], *r[2];
+            for (int i = 0; i < 2; i++) {
+                x[i] = i ? dync_requires_grad_(dync_detach(dync_clone(x[0])), true) : dync_randn(dync_shape(rows, 2), .requires_grad = true);
+                y[i] = i ? dync_requires_grad_(dync_detach(dync_clone(y[0])), true) : dync_randn(dync_shape(rows, 2), .requires_grad = true);
+                r[i] = i ? dync_call(f, x[i], y[i]) : uses_two(x[i], y[i]);
+                two_backwards = 0;
+                dync_backward(dync_sum(dync_mul(r[i], dync_arange(0, 2, 1)), DYNC_ALL, false));
+                if (!i) EXPECT(two_backwards == 1);
+            }
+            EXPECT(dync_allclose(r[1], r[0], 1e-5, 1e-6) && dync_allclose(dync_grad(x[1]), dync_grad(x[0]), 1e-5, 1e-6) &&
+                   dync_allclose(dync_grad(y[1]), dync_grad(y[0]), 1e-5, 1e-6));
+        }
+        dync_compiled_free(f);
+    }
+    EXPECT_STATUS(dync_error(), DYNC_OK);
+}
+
 /* ---- whole modules, several steps --------------------------------------------------------------------------------------------- */
 static dync_module *mlp(void)
 {
