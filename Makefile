@@ -44,7 +44,7 @@ SWITCHES := DYNC_NO_JIT DYNC_NO_THREADS DYNC_NO_STDIO DYNC_NO_ENV DYNC_NO_LOCATI
 
 .DEFAULT_GOAL := all
 .PHONY: all demo test check examples samples bench headers amalgamate headers-current layers names cxx split switches embed m32 docs-check asan \
-        ubsan sanitize tsan valgrind soak size help clean run golden-update bench-peers bench-peers-calls peers-venv
+        ubsan sanitize tsan valgrind soak size help clean run golden-update bench-peers bench-peers-calls peers-venv gpu ptxas
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
@@ -190,6 +190,25 @@ peers-venv: $(B)/peers/bin/python
 soak: test
 	@$(MAKE) -s sanitize valgrind
 	@for seed in 2 3 5 7 11 13 17 19; do for t in $(QUICK) $(LONG); do $$t --seed $$seed | tail -n 1; done; done
+
+# ---- GPUs -------------------------------------------------------------------------------------------------------------------
+# ptxas: every PTX text of the tests assembles, where there is a toolkit. gpu: the tests of tests/cuda that need no emulator's help with the real
+# libcudart, under compute-sanitizer where there is one, then bench/gpu beside PyTorch: on a machine with a GPU.
+CUDA_HOME ?= /usr/local/cuda
+ptxas: $(CUDA_WHITE) $(CUDA_MERGED)
+	@sh tests/cuda/ptxas.sh $(B) $(CUDA_WHITE) $(CUDA_MERGED)
+GPU_LIBS = -L$(CUDA_HOME)/lib64 -Wl,-rpath,$(CUDA_HOME)/lib64 -lcudart
+$(B)/gpu/%: tests/cuda/%.c $(CUDA_SPLIT) $(B)/split/libdync.a
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(STD) $(USER) $(CFLAGS) -DTEST_REAL_GPU -DDYNC__SPLIT -Isrc -Itests $< $(CUDA_SPLIT) $(B)/split/libdync.a $(LDFLAGS) $(GPU_LIBS) $(LIBS) -o $@
+$(B)/gpu/bench: bench/gpu/bench.c $(B)/cuda/dync.o
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(STD) $(USER) $(CFLAGS) -I. -DDYNC__IMPLEMENTED $< $(B)/cuda/dync.o $(LDFLAGS) $(GPU_LIBS) $(LIBS) -o $@
+gpu: $(B)/gpu/white_kernels $(B)/gpu/white_ops $(B)/gpu/bench
+	@for t in $(B)/gpu/white_kernels $(B)/gpu/white_ops; do $$t --no-fork || exit 1; \
+	    if command -v compute-sanitizer >/dev/null; then compute-sanitizer --error-exitcode 1 $$t --no-fork || exit 1; fi; done
+	@$(B)/gpu/bench
+	@$(PEERS_PYTHON) bench/gpu/peer.py
 
 # ---- structure ------------------------------------------------------------------------------------------------------------------
 layers: $(B)/tools/layers

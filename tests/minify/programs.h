@@ -6,6 +6,9 @@
 #include "test.h"
 extern int setenv(const char *, const char *, int), unsetenv(const char *);   /* -std=c11 hides them */
 
+#if !defined(PROGRAM_OBJECTS)
+#define PROGRAM_OBJECTS "\"$B\"/dync.o"
+#endif
 static char program_root[900], program_build[1000], program_dir[1100];   /* repository, build folder, this test's folder */
 static char program_out[1 << 18];                                          /* what the last program said, both streams */
 
@@ -70,8 +73,8 @@ TEST__UNUSED static int program_shell(const char *command)
 TEST__UNUSED static bool program_compile(const char *sources, const char *program)
 {
     char command[5000];
-    snprintf(command, sizeof command, "%s -std=c11 -Wall -Wextra -Werror %s -I'%s' -DDYNC__IMPLEMENTED %s '%s/dync.o' %s -lm -pthread -o '%s'",
-             program_env("CC", "cc"), program_env("CFLAGS", "-O1"), program_root, sources, program_build, program_env("LDFLAGS", ""), program);
+    snprintf(command, sizeof command, "B='%s'; %s -std=c11 -Wall -Wextra -Werror %s -I'%s' -DDYNC__IMPLEMENTED %s " PROGRAM_OBJECTS " %s -lm -pthread -o '%s'",
+             program_build, program_env("CC", "cc"), program_env("CFLAGS", "-O1"), program_root, sources, program_env("LDFLAGS", ""), program);
     int status = program_shell(command);
     if (status != 0) printf("%s\n%s\n", command, program_out);
     return EXPECT(status == 0);

@@ -1,0 +1,256 @@
+/* dync_cuda.h as a user meets it, on the stand-in for libcudart: tensors and errors of devices, streams, compiled functions and training on
+ * every backend, recorded graphs. Numbers are compared with the CPU's. */
+#include "dync.h"
+#include "dync_cuda.h"
+#define TEST_AFTER_EACH (dync_shutdown(), dync_clear_error(), dync_on_error(NULL, NULL))
+#include "test.h"
+#include "../cuda_emulator/emulator.h"
+extern int setenv(const char *, const char *, int);
+
+static void say_nothing(dync_status status, const char *message, void *user) { (void)status, (void)message, (void)user; }
+static char *expect_error(dync_status want)
+{
+    static char text[1200];
+    EXPECT_EQ_INT(dync_error(), want);
+    snprintf(text, sizeof text, "%s", dync_error_message() ? dync_error_message() : "");
+    dync_clear_error();
+    return text;
+}
+static dync_tensor *gpu(dync_tensor *x) { return dync_to_device(x, DYNC_CUDA); }
+static bool same(dync_tensor *on_gpu, dync_tensor *on_cpu, double tol) { return on_gpu && on_cpu && dync_allclose(on_gpu, on_cpu, tol, tol); }
+
+/* ---- tensors ----------------------------------------------------------------------------------------------------------------------- */
+TEST(tensors_live_on_a_device)
+{
+    EXPECT_EQ_INT(dync_cuda_device_count(), 2);
+    EXPECT_EQ_STR(dync_cuda_reason(), "");
+    dync_tensor *x = dync_randn(dync_shape(3, 5)), *y = gpu(x);
+    EXPECT(dync_cuda_data(y) != NULL);
+    EXPECT_HAS_STR(dync_str(gpu(dync_ones(dync_shape(2)))), "device='cuda:0'");
+    EXPECT(same(y, x, 0));
+    EXPECT(same(dync_to_device(dync_transpose(y, 0, 1), DYNC_CPU), dync_transpose(x, 0, 1), 0));
+    EXPECT(same(gpu(dync_slice(dync_transpose(x, 0, 1), 0, 1, 4, 2)), dync_slice(dync_transpose(x, 0, 1), 0, 1, 4, 2), 0));
+    EXPECT_NEAR(dync_item(dync_sum(y, DYNC_ALL, false)), dync_item(dync_sum(x, DYNC_ALL, false)), 1e-5);
+    EXPECT(dync_bool(dync_gt(dync_sum(dync_abs(y), DYNC_ALL, false), 0)));
+    EXPECT(same(dync_add(y, dync_full(DYNC_SCALAR, 2.5)), dync_add(x, 2.5), 0));        /* a 0-dim CPU tensor goes with any device */
+    dync_tensor *z = dync_zeros(dync_shape(3, 5), .device = DYNC_CUDA_AT(1));
+    dync_copy_(z, y);
+    EXPECT(same(z, x, 0));
+    dync_copy_(x, dync_mul(z, 2));
+    EXPECT(same(dync_mul(y, 2), x, 0));
+    float data[4] = {1, 2, 3, 4};
+    EXPECT(same(dync_from(data, dync_shape(4), .device = DYNC_CUDA), dync_from(data, dync_shape(4)), 0));
+    EXPECT_EQ_INT(dync_error(), DYNC_OK);
+}
+
+TEST(the_same_seed_gives_the_same_numbers)
+{
+    for (int device = 0; device < 2; device++) {
+        static float draws[2][3][64];
+        dync_manual_seed(42);
+        dync_device d = device ? DYNC_CUDA : DYNC_CPU;
+        dync_tensor *t[3] = {dync_randn(dync_shape(64), .device = d), dync_rand(dync_shape(64), .device = d), dync_dropout(dync_ones(dync_shape(64), .device = d), 0.5, true)};
+        for (int k = 0; k < 3; k++) memcpy(draws[device][k], dync_data(dync_to_device(t[k], DYNC_CPU)), sizeof draws[0][0]);
+        if (device) EXPECT(memcmp(draws[0], draws[1], sizeof draws[0]) == 0);
+    }
+}
+
+/* ---- errors ------------------------------------------------------------------------------------------------------------------------------ */
+TEST(devices_do_not_mix)
+{
+    dync_on_error(say_nothing, NULL);
+    dync_tensor *x = dync_ones(dync_shape(3)), *y = gpu(dync_ones(dync_shape(3)));
+    EXPECT(!dync_add(y, x));
+    EXPECT_HAS_STR(expect_error(DYNC_ERR_DEVICE), "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!");
+    EXPECT(!dync_add(y, dync_to_device(y, DYNC_CUDA_AT(1))));
+    EXPECT_HAS_STR(expect_error(DYNC_ERR_DEVICE), "at least two devices, cuda:0 and cuda:1!");
+    EXPECT(!dync_zeros(dync_shape(3), .device = DYNC_CUDA_AT(2)));
+    EXPECT_HAS_STR(expect_error(DYNC_ERR_DEVICE), "device cuda:2 is not available: invalid device ordinal");
+    EXPECT(!dync_data(y));
+    EXPECT_HAS_STR(expect_error(DYNC_ERR_DEVICE), "dync_to_device");
+    EXPECT(!dync_cuda_data(x));
+    expect_error(DYNC_ERR_DEVICE);
+    EXPECT(!dync_index_select(gpu(dync_ones(dync_shape(3))), 0, gpu(dync_from(((int64_t[]){7}), dync_shape(1), .dtype = DYNC_I64))));
+    EXPECT_HAS_STR(expect_error(DYNC_ERR_INDEX), "index 7 is out of bounds");
+    EXPECT_EQ_INT(dync_cuda_synchronize(9), DYNC_ERR_DEVICE);
+    expect_error(DYNC_ERR_DEVICE);
+}
+
+static void no_device(int kind, const char *words)
+{
+    cuemu_set_devices(kind);
+    dync_on_error(say_nothing, NULL);
+    EXPECT_EQ_INT(dync_cuda_device_count(), 0);
+    EXPECT_HAS_STR(dync_cuda_reason(), words);
+    EXPECT(!gpu(dync_ones(dync_shape(3))));
+    EXPECT_HAS_STR(expect_error(DYNC_ERR_DEVICE), words);
+    EXPECT_NEAR(dync_item(dync_sum(dync_ones(dync_shape(3)), DYNC_ALL, false)), 3, 0);      /* the CPU goes on */
+}
+TEST(no_device) { no_device(0, "no CUDA-capable device is detected (cudaErrorNoDevice)"); }
+TEST(an_old_driver) { no_device(-2, "CUDA driver version is insufficient for CUDA runtime version (cudaErrorInsufficientDriver)"); }
+TEST(an_old_gpu)
+{
+    setenv("CUEMU_CC", "75", 1);
+    dync_on_error(say_nothing, NULL);
+    EXPECT(!gpu(dync_ones(dync_shape(3))));
+    EXPECT_HAS_STR(expect_error(DYNC_ERR_DEVICE), "compute capability 8.0 or later is needed, it has 7.5");
+}
+
+TEST(memory_is_kept_and_runs_out)
+{
+    dync_on_error(say_nothing, NULL);
+    for (int i = 0; i < 10; i++)
+        DYNC_SCOPE { EXPECT(dync_add(dync_ones(dync_shape(1000), .device = DYNC_CUDA), 1) != NULL); }
+    dync_cuda_memory m = dync_cuda_memory_stats(0);
+    EXPECT(m.blocks_made <= 3 && m.reused >= 15 && m.allocated == 0 && m.reserved > 0 && m.allocated_peak >= 8000);
+    cuemu_fail_malloc(cuemu_live_bytes() + 100000);
+    EXPECT(!dync_ones(dync_shape(1000, 1000), .device = DYNC_CUDA));
+    EXPECT_HAS_STR(expect_error(DYNC_ERR_MEMORY), "out of memory");
+    EXPECT(dync_ones(dync_shape(2000), .device = DYNC_CUDA) != NULL);
+    cuemu_fail_malloc(0);
+    DYNC_SCOPE { EXPECT(dync_ones(dync_shape(1000, 1000), .device = DYNC_CUDA) != NULL); }
+    dync_cuda_empty_cache(0);
+    EXPECT(dync_cuda_memory_stats(0).reserved <= 8192);
+    EXPECT_EQ_INT(dync_error(), DYNC_OK);
+}
+
+/* An address that is no longer there, as a kernel of the user's might leave it: the runtime's words, and the CPU goes on. */
+TEST(an_illegal_access)
+{
+    setenv("CUEMU_QUIET", "1", 1);
+    dync_on_error(say_nothing, NULL);
+    dync_tensor *x = dync_ones(dync_shape(4096), .device = DYNC_CUDA);
+    extern int cudaFree(void *);
+    EXPECT_EQ_INT(cudaFree(dync_cuda_data(x)), 0);
+    dync_tensor *y = dync_add(x, 1);
+    EXPECT(isnan(dync_item(dync_sum(y, DYNC_ALL, false))));
+    EXPECT_HAS_STR(expect_error(DYNC_ERR_DEVICE), "an illegal memory access was encountered (cudaErrorIllegalAddress)");
+    EXPECT_NEAR(dync_item(dync_sum(dync_ones(dync_shape(3)), DYNC_ALL, false)), 3, 0);
+    cuemu_reset();
+}
+
+TEST(streams_and_events)
+{
+    dync_cuda_stream *s = dync_cuda_stream_new(0);
+    dync_cuda_event *a = dync_cuda_event_new(0), *b = dync_cuda_event_new(0);
+    REQUIRE(s && a && b);
+    EXPECT(dync_cuda_stream_use(s, 0) == NULL);
+    EXPECT_OK(dync_cuda_event_record(a));
+    dync_tensor *x = dync_cuda_pin(dync_randn(dync_shape(100))), *y = dync_cuda_to_async(x, DYNC_CUDA), *z = dync_cuda_to_async(dync_mul(y, 2), DYNC_CPU);
+    EXPECT_OK(dync_cuda_event_record(b));
+    EXPECT_OK(dync_cuda_stream_wait(s, b));
+    EXPECT_OK(dync_cuda_stream_synchronize(s));
+    EXPECT(dync_allclose(z, dync_mul(x, 2), 0, 0));
+    EXPECT(dync_cuda_event_ms(a, b) >= 0);
+    EXPECT(dync_cuda_stream_use(NULL, 0) == s);
+    dync_cuda_event_free(a);
+    dync_cuda_event_free(b);
+    dync_cuda_stream_free(s);
+    EXPECT_OK(dync_cuda_synchronize(0));
+}
+
+/* ---- compiled ------------------------------------------------------------------------------------------------------------------------------- */
+static dync_tensor *chain(dync_tensor *x, dync_tensor *y)
+{
+    dync_tensor *h = dync_gelu(dync_add(dync_mul(x, y), 0.5));
+    return dync_softmax(dync_sub(h, dync_mean(h, dync_shape(1), true)), 1);
+}
+static const char *const backends[] = {"eager", "aot_eager", "inductor", "cudagraphs"};
+
+TEST(compiled_functions_equal_the_cpu)
+{
+    for (int b = 0; b < 4; b++) {
+        dync_compiled *f = dync_compile(chain, .args = "x, y", .backend = backends[b]);
+        for (int i = 0; i < 5; i++)
+            DYNC_SCOPE {
+                int64_t n = i == 4 ? 7 : 5;
+                dync_tensor *x = dync_randn(dync_shape(n, 33)), *y = dync_randn(dync_shape(n, 33));
+                EXPECT(same(dync_call(f, gpu(x), gpu(y)), chain(x, y), 1e-5));
+            }
+        EXPECT_EQ_INT(dync_error(), DYNC_OK);
+        dync_compiled_free(f);
+    }
+}
+
+static dync_tensor *over_devices(dync_tensor *x, dync_tensor *y) { return dync_add(dync_to_device(dync_mul(x, 2), DYNC_CPU), dync_sin(y)); }
+TEST(graphs_over_several_devices)
+{
+    for (int b = 0; b < 4; b++) {
+        dync_compiled *f = dync_compile(over_devices, .args = "x, y", .backend = backends[b]);
+        dync_tensor *x = dync_randn(dync_shape(4)), *y = dync_randn(dync_shape(4));
+        EXPECT(same(dync_call(f, gpu(x), y), over_devices(x, y), 1e-6));
+        EXPECT_EQ_INT(dync_error(), DYNC_OK);
+        dync_compiled_free(f);
+    }
+}
+
+/* A small network: losses and gradients over a few steps are the CPU's, on every backend. */
+static dync_tensor *net(dync_tensor *x, dync_tensor *w1, dync_tensor *w2, dync_tensor *k)
+{
+    dync_tensor *h = dync_relu(dync_conv2d(x, k, NULL, dync_shape(1, 1), dync_shape(1, 1), dync_shape(1, 1), 1));
+    h = dync_layer_norm(dync_linear(dync_reshape(dync_max_pool2d(h, dync_shape(2, 2), dync_shape(2, 2), dync_shape(0, 0), dync_shape(1, 1), false), dync_shape(2, -1)), w1, NULL),
+                        dync_shape(10), NULL, NULL, 1e-5);
+    return dync_mean(dync_square(dync_matmul(dync_tanh(h), w2)), DYNC_ALL, false);
+}
+TEST(training_equals_the_cpu)
+{
+    static const char *const all[] = {"eager", "aot_eager", "inductor", "cudagraphs"};
+    for (int b = 0; b < 4; b++) {
+        dync_manual_seed(7);
+        dync_tensor *w[3] = {dync_mul(dync_randn(dync_shape(10, 32)), 0.2), dync_randn(dync_shape(10, 3)), dync_mul(dync_randn(dync_shape(2, 1, 3, 3)), 0.5)}, *g[3];
+        for (int i = 0; i < 3; i++) {
+            g[i] = gpu(w[i]);
+            dync_requires_grad_(w[i], true);
+            dync_requires_grad_(g[i], true);
+        }
+        dync_compiled *f = dync_compile(net, .args = "x, w1, w2, k", .backend = all[b]);
+        for (int step = 0; step < 4; step++)
+            DYNC_SCOPE {
+                dync_tensor *x = dync_randn(dync_shape(2, 1, 8, 8));
+                dync_tensor *want = net(x, w[0], w[1], w[2]), *got = dync_call(f, gpu(x), g[0], g[1], g[2]);
+                REQUIRE(want && got);
+                EXPECT_NEAR(dync_item(got), dync_item(want), 1e-5);
+                EXPECT_OK(dync_backward(want));
+                EXPECT_OK(dync_backward(got));
+                for (int i = 0; i < 3; i++) {
+                    EXPECT(same(dync_grad(g[i]), dync_grad(w[i]), 1e-4));
+                    dync_set_grad(g[i], NULL);
+                    dync_set_grad(w[i], NULL);
+                }
+            }
+        EXPECT_EQ_INT(dync_error(), DYNC_OK);
+        dync_compiled_free(f);
+    }
+}
+
+/* ---- recorded graphs ---------------------------------------------------------------------------------------------------------------------------- */
+static dync_tensor *noisy(dync_tensor *x) { return dync_add(dync_mul(x, 2), dync_randn(dync_shape(8), .device = DYNC_CUDA)); }
+TEST(recorded_graphs_replay)
+{
+    dync_compiled *f = dync_compile(chain, .args = "x, y", .backend = "cudagraphs"), *o = dync_compile(chain, .args = "x, y", .options = "cudagraphs");
+    for (int way = 0; way < 2; way++) {
+        dync_tensor *y = gpu(dync_randn(dync_shape(4, 33))), *cy = dync_to_device(y, DYNC_CPU), *kept[4];
+        dync_cuda_counters before = dync_cuda_get_counters();
+        for (int i = 0; i < 6; i++) {
+            dync_tensor *x = dync_randn(dync_shape(4, 33)), *r = dync_call(way ? o : f, gpu(x), y);
+            EXPECT(same(r, chain(x, cy), 1e-5));
+            if (i < 2) kept[2 * i] = r, kept[2 * i + 1] = chain(x, cy);
+        }
+        dync_cuda_counters after = dync_cuda_get_counters();
+        EXPECT(same(kept[0], kept[1], 1e-5) && same(kept[2], kept[3], 1e-5));       /* results are not overwritten */
+        EXPECT(after.recordings > before.recordings && after.replays - before.replays >= 4);
+    }
+    dync_compiled_free(f);
+    dync_compiled_free(o);
+    /* random numbers move on with every replay */
+    dync_compiled *g = dync_compile(noisy, .args = "x", .backend = "cudagraphs");
+    dync_tensor *x = gpu(dync_ones(dync_shape(8)));
+    dync_manual_seed(3);
+    dync_tensor *compiled[4];
+    for (int i = 0; i < 4; i++) compiled[i] = dync_call(g, x);
+    dync_manual_seed(3);
+    for (int i = 0; i < 4; i++) EXPECT(same(compiled[i], noisy(x), 1e-6));
+    dync_compiled_free(g);
+    EXPECT_EQ_INT(dync_error(), DYNC_OK);
+}
+TEST_MAIN
