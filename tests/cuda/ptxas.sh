@@ -6,7 +6,7 @@ b=$1
 shift
 ptxas=${PTXAS:-$(command -v ptxas || ls /usr/local/cuda/bin/ptxas 2>/dev/null)}
 if [ -z "$ptxas" ]; then
-    echo "skipped: there is no ptxas on this machine (PTXAS names one)"
+    echo "skip ptxas: there is none on this machine (PTXAS names one)"
     exit 0
 fi
 rm -rf "$b/ptx" && mkdir -p "$b/ptx"

@@ -19,7 +19,7 @@
 typedef int cudaError_t;
 typedef struct { unsigned x, y, z; } dim3;
 enum { MAX_DEVICES = 8, MAX_PARAMS = 80 };
-#define SPACE ((uint64_t)1 << 36)              /* addresses of one device */
+#define SPACE ((uint64_t)1 << 32)              /* addresses of one device */
 
 typedef struct library library;
 typedef struct kernel { library *owner; const ptx_entry *entry; int shared; } kernel;

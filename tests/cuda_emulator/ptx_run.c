@@ -613,7 +613,7 @@ static void run_thread(machine *m)
 /* Lets a warp go on as far as it can; true if anything happened. */
 static bool run_warp(machine *m, int first)
 {
-    int n = m->n_threads - first < 32 ? m->n_threads - first : 32, waiting = 0, meeting = 0, pc = -1;
+    int n = m->n_threads - first < 32 ? m->n_threads - first : 32, meeting = 0, pc = -1;
     bool any = false;
     for (int lane = 0; lane < n && !m->error; lane++) {
         m->me = first + lane;
@@ -628,7 +628,6 @@ static bool run_warp(machine *m, int first)
             if (pc < 0) pc = t->pc;
             if (pc != t->pc) pc = m->e->n_insts;
         }
-        waiting += t->state == WAITS || t->state == ENDED;
     }
     if (m->error || meeting == 0) return any;
     const ptx_inst *in = pc < m->e->n_insts ? &m->e->inst[pc] : NULL;
