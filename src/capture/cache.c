@@ -641,6 +641,17 @@ static dync_status dync__into_pair(dync__into_pairs *p, dync_value out, dync_val
     return DYNC_OK;
 }
 
+static dync_status dync__into_shape_error(int i, const dync__tensor *to, const dync__tensor *from)
+{
+    dync__str want = {0}, got = {0};
+    dync__tensor_brief(&want, from);
+    dync__tensor_brief(&got, to);
+    dync_status status = dync__fail(DYNC_ERR_SHAPE, "dync_call_into: output %d: expected %s, got %s", i, dync__str_get(&want), dync__str_get(&got));
+    dync__str_free(&want);
+    dync__str_free(&got);
+    return status;
+}
+
 /* The results that are not in place yet. One that lies on memory that its own copy or an earlier one writes is read before. */
 static dync_status dync__copy_into(dync_value out, dync_value r)
 {
@@ -651,6 +662,8 @@ static dync_status dync__copy_into(dync_value out, dync_value r)
         for (int k = 0; k <= i; k++) {
             const dync__tensor *to = dync__open(p.to[k]), *from = dync__open(p.from[i].as.t);
             if (!to || !from) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
+            if (k == i && (to->lay.ndim != from->lay.ndim || !dync__sz_same(to->lay.ndim, to->lay.shape, from->lay.shape)))
+                return dync__into_shape_error(i, to, from);
             if (dync__memory_meets(to, from)) p.from[i] = dync_v_tensor((dync_clone)(p.from[i].as.t));
         }
     for (int i = 0; i < p.n; i++)
@@ -661,7 +674,7 @@ static dync_status dync__copy_into(dync_value out, dync_value r)
 DYNC_API dync_status (dync_call_into_values)(dync_compiled *f, dync_value out, int nargs, const dync_value *args)
 {
     dync_scope scope = dync_scope_begin();
-    dync__tls.call_at = DYNC_NOWHERE;
+    dync__tls.call_at = dync__tls.at;
     dync_value r = dync__call_values(f, nargs, args, &out);
     dync_status status = r.kind == DYNC_KIND_NONE ? (dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_RUNTIME) : dync__copy_into(out, r);
     dync_scope_end(&scope);
