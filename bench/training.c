@@ -199,12 +199,49 @@ static void small_step(void)
     }
 }
 
+/* ---- another batch size: what its first call costs beyond its next ones ------------------------- */
+static dync_module *net;
+static dync_optim *opt;
+static dync_tensor *loss_of(dync_tensor *a, dync_tensor *b) { return dync_mse_loss(dync_forward_call(net, a), b); }
+static dync_tensor *whole_step(dync_tensor *a, dync_tensor *b)
+{
+    dync_optim_zero_grad(opt);
+    dync_tensor *loss = loss_of(a, b);
+    dync_backward(loss);
+    dync_optim_step(opt);
+    return loss;
+}
+static void new_sizes(const char *name, dync_compiled *f, bool backward)
+{
+    double t[SAMPLES];
+    for (int64_t n = 2; n < 5 + SAMPLES; n++)               /* the first ones are captured */
+        DYNC_SCOPE {
+            dync_tensor *a = dync_randn(dync_shape(n, 4)), *b = dync_sum(a, dync_shape(1), true);
+            double first = now_ns();
+            dync_tensor *loss = dync_call(f, a, b);
+            if (backward) dync_backward(loss);
+            if (n >= 5) t[n - 5] = now_ns() - first;
+        }
+    show(name, t, "  goal 100 us");
+    dync_compiled_free(f);
+}
+static void changing_batch(void)
+{
+    net = dync_sequential(dync_nn_linear(4, 8, true), dync_nn_relu(), dync_nn_linear(8, 1, true));
+    opt = dync_adamw(net, .lr = 1e-3);
+    new_sizes("a new batch size: forward and backward", dync_compile(loss_of), true);
+    new_sizes("a new batch size: captured step with AdamW", dync_compile(whole_step, .fullgraph = true), false);
+    dync_optim_free(opt);
+    dync_module_free(net);
+}
+
 int main(void)
 {
     dync_init((dync_init_options){.threads = 1, .seed = 1});
     stage_of("AOT stage, transformer block 128x256", block, dync_shape(1, 128, 256));
     stage_of("AOT stage, LSTM 64-64, 2 layers, both ways, 92x4", lstm, dync_shape(92, 4, 64));
     small_step();
+    changing_batch();
     dync_status status = dync_error();
     dync_shutdown();
     return status != DYNC_OK;
