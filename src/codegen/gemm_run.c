@@ -42,6 +42,10 @@ DYNC__FN bool dync__gt_fits(int kind, int type, int flags, int rows, int columns
 #else
 #define DYNC__GT_CONTRACT
 #endif
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC push_options
+#pragma GCC optimize("fp-contract=fast")
+#endif
 /* Not where scalars have excess precision (x87), which does not mix with vectors. */
 #if defined(__GNUC__) && (FLT_EVAL_METHOD == 0 || FLT_EVAL_METHOD == 16)
 typedef float dync__gt_f4 __attribute__((vector_size(16), aligned(4), may_alias));
@@ -117,6 +121,9 @@ typedef double dync__gt_d2;
     }
 DYNC__GT_PLAIN(float, dync__gt_f4, f32)
 DYNC__GT_PLAIN(double, dync__gt_d2, f64)
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC pop_options
+#endif
 
 static float dync__gt_bf16(const void *p)
 {
