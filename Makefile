@@ -43,7 +43,7 @@ RUN      := $(B)/tools/runtests --out $(B)/run
 SWITCHES := DYNC_NO_JIT DYNC_NO_THREADS DYNC_NO_STDIO DYNC_NO_ENV DYNC_NO_LOCATION DYNC_NO_ATOMICS DYNC_NO_F64 DYNC_STATIC DYNC_SMALL
 
 .DEFAULT_GOAL := all
-.PHONY: all demo test check examples samples bench headers amalgamate headers-current layers names cxx split switches embed m32 docs-check asan \
+.PHONY: all demo test check examples samples bench headers amalgamate headers-current layers names same-code cxx split switches embed m32 docs-check asan \
         ubsan sanitize tsan valgrind soak size help clean run golden-update bench-peers bench-peers-calls peers-venv gpu ptxas
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -154,7 +154,7 @@ $(HAND): $(B)/%.o: %.c
 
 # One line per program; the last says how many passed and failed.
 STRUCTURE := "headers-current=$(MAKE) -s headers-current" "layers=$(MAKE) -s layers"
-BUILDS    := "names=$(MAKE) -s names" "size=$(MAKE) -s size" "cxx=$(MAKE) -s cxx" "switches=$(MAKE) -s switches" \
+BUILDS    := "names=$(MAKE) -s names" "same-code=$(MAKE) -s same-code" "size=$(MAKE) -s size" "cxx=$(MAKE) -s cxx" "switches=$(MAKE) -s switches" \
              "embed=$(MAKE) -s embed" "docs-check=$(MAKE) -s docs-check"
 check: $(QUICK) $(B)/tools/runtests
 	+@$(RUN) $(QUICK) $(STRUCTURE)
@@ -223,6 +223,11 @@ names: $(B)/tools/names $(B)/names.o
 	@$(NM) -u $(B)/names.o | $(B)/tools/names calls
 	@$(CC) $(STD) -dD -E -I. $(B)/dync.c | $(B)/tools/names macros
 	@$(READELF) --debug-dump=info $(B)/names.o 2>/dev/null | $(B)/tools/names types
+# Machine code does not depend on how the library is compiled.
+same-code: $(B)/names.o $(B)/dync.o
+	@for o in names dync; do $(CC) $(STD) $(USER) -Werror -O0 -I. -DDYNC__IMPLEMENTED tests/embed/code.c $(B)/$$o.o $(LDFLAGS) $(LIBS) -o $(B)/code-$$o && \
+	    DYNC_LOG=code $(B)/code-$$o 2> $(B)/code-$$o.txt || exit 1; done
+	@cmp $(B)/code-names.txt $(B)/code-dync.txt
 switches: $(B)/dync.c dync.h
 	@for s in $(SWITCHES); do $(CC) $(STD) $(USER) -Werror -D$$s -I. -fsyntax-only $(B)/dync.c || { echo "fails with $$s"; exit 1; }; done
 	@printf '#include "tests/embed/small.c"\n' > $(B)/small.c
@@ -274,7 +279,7 @@ help:
 	@echo "make examples   the numbered lessons, compared with examples/expected/;  make samples: tests/samples"
 	@echo "make bench      times and ratios;  bench-peers: beside PyTorch, ONNX Runtime, numexpr (ARGS=--quick)"
 	@echo "make headers    (or amalgamate) dync.h from src/;  headers-current: is the committed one fresh?"
-	@echo "make layers names size switches cxx split embed m32 docs-check   structure and build variants"
+	@echo "make layers names size switches same-code cxx split embed m32 docs-check   structure and build variants"
 	@echo "make asan ubsan sanitize tsan valgrind soak           sanitizers; everything long"
 	@echo "make golden-update   rewrites what the golden files of tests/ir expect; review the difference"
 	@echo "make clean      removes build/"
