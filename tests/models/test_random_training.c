@@ -132,11 +132,12 @@ enum { IN_LEAF, IN_PLAIN, IN_INNER, IN_ROWS, IN_ROWS2, IN_BASE, IN_TRANSPOSED, I
 static const char *const in_names[] = {"leaf", "plain", "inner", "rows of base", "other rows of base", "base", "transposed base", "detached base",
                                        "rows of plain", "strided", "expanded", "empty", "scalar", "the first again"};
 typedef struct { dync_tensor *leaf[2], *arg[MAX_ARGS]; } inputs;
+static int64_t rows = 3;                                          /* in calls with other sizes: more */
 static inputs make_inputs(const program *p)
 {
     inputs in;
-    for (int i = 0; i < 2; i++) in.leaf[i] = dync_randn(dync_shape(3, 4), .requires_grad = true);
-    dync_tensor *plain = dync_randn(dync_shape(3, 4)), *base = dync_mul(in.leaf[0], 1.25), *wide = dync_randn(dync_shape(4, 8));
+    for (int i = 0; i < 2; i++) in.leaf[i] = dync_randn(dync_shape(rows, 4), .requires_grad = true);
+    dync_tensor *plain = dync_randn(dync_shape(rows, 4)), *base = dync_mul(in.leaf[0], 1.25), *wide = dync_randn(dync_shape(rows + 1, 8));
     for (int i = 0; i < p->n_args; i++) {
         dync_tensor *t = NULL;
         switch (p->arg[i]) {
@@ -150,7 +151,7 @@ static inputs make_inputs(const program *p)
         case IN_DETACHED: t = dync_detach(base); break;
         case IN_PLAIN_ROWS: t = dync_slice(plain, 0, 1, 3, 1); break;
         case IN_STRIDED: t = dync_slice(wide, 1, 0, DYNC_END, 2); break;
-        case IN_EXPANDED: t = dync_expand(dync_select(plain, 0, 0), dync_shape(3, 4)); break;
+        case IN_EXPANDED: t = dync_expand(dync_select(plain, 0, 0), dync_shape(rows, 4)); break;
         case IN_EMPTY: t = dync_randn(dync_shape(0, 4)); break;
         case IN_SCALAR: t = dync_mean(in.leaf[0], DYNC_ALL, false); break;
         default: t = i ? in.arg[0] : plain; break;
@@ -248,6 +249,7 @@ static const char *differs(const program *p, const outcome *a, const outcome *b)
     }
     return NULL;
 }
+static bool growing;
 static const char *fails(const program *p, const char *backend, uint64_t seed)
 {
     static char text[430];
@@ -256,10 +258,12 @@ static const char *fails(const program *p, const char *backend, uint64_t seed)
     dync_compiled *f = dync_compile(run, .args = "a, b, c, d", .backend = backend, .user = &mine, .fullgraph = !p->breaks);
     for (uint64_t call = 0; call < 3 && !what; call++)
         DYNC_SCOPE {
+            rows = growing ? 3 + (int64_t)call : 3;
             outcome want = run_once(NULL, p, p->n, seed + call), got = run_once(f, p, p->n, seed + call);
             what = differs(p, &want, &got);
             if (what) snprintf(text, sizeof text, "call %d: %s", (int)call, what);
         }
+    rows = 3;
     dync_compiled_free(f);
     dync_clear_error();
     return what ? text : NULL;
@@ -378,6 +382,12 @@ static void many(const char *backend, int count)
 TEST(random_training_aot_eager) { many("aot_eager", COUNT); }
 TEST(random_training_aot_eager_decomp_partition) { many("aot_eager_decomp_partition", COUNT); }
 TEST(random_training_inductor) { many("inductor", COUNT); }
+TEST(random_training_with_other_sizes)
+{
+    growing = true;
+    many("aot_eager", COUNT / 3);
+    many("inductor", COUNT / 3);
+}
 TEST(random_training_compiled_autograd)
 {
     captured = "aot_eager";
