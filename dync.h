@@ -22092,23 +22092,35 @@ static dync__pool2d_window dync__pool2d_inside(const dync__pool2d *p, int64_t oy
     return v;
 }
 DYNC__STRICT_FP_BEGIN
-#define DYNC__POOL2D_PLANES(T, name)                                                                 \
+/* Integers in the order of the numbers, both zeros equal, NaN above all: chosen among without a branch, which would be mispredicted. */
+#define DYNC__POOL2D_KEY(T, I, nan, name)                                                            \
+    static I dync__pool2d_key_##name(T x)                                                            \
+    {                                                                                                \
+        I bits;                                                                                      \
+        T e = x + 0;                                                                                 \
+        memcpy(&bits, &e, sizeof bits);                                                              \
+        bits = bits < 0 ? bits ^ nan : bits;                                                         \
+        return x != x ? nan : bits;                                                                  \
+    }
+DYNC__POOL2D_KEY(float, int32_t, INT32_MAX, f)
+DYNC__POOL2D_KEY(double, int64_t, INT64_MAX, d)
+#define DYNC__POOL2D_PLANES(T, I, nan, name)                                                         \
     static void dync__pool2d_max_##name(const dync__pool2d *p, const T *x, T *y, int64_t *index)     \
     {                                                                                                \
         for (int64_t oy = 0; oy < p->oh; oy++)                                                       \
             for (int64_t ox = 0; ox < p->ow; ox++) {                                                 \
                 dync__pool2d_window v = dync__pool2d_inside(p, oy, ox);                              \
-                T best = (T)-HUGE_VAL;                                                               \
-                int64_t at = v.y0 < v.y1 && v.x0 < v.x1 ? v.y0 * p->w + v.x0 : 0;                    \
+                I best = dync__pool2d_key_##name((T)-HUGE_VAL);                                      \
+                int64_t first = v.y0 < v.y1 && v.x0 < v.x1 ? v.y0 * p->w + v.x0 : -1, at = first;    \
                 for (int64_t iy = v.y0; iy < v.y1; iy += p->dy)                                      \
                     for (int64_t ix = v.x0; ix < v.x1; ix += p->dx) {                                \
-                        T e = x[iy * p->w + ix];                                                     \
-                        if (!(e > best || e != e)) continue;                                         \
-                        best = e;                                                                    \
-                        at = iy * p->w + ix;                                                         \
+                        I key = dync__pool2d_key_##name(x[iy * p->w + ix]);                          \
+                        bool takes = (key > best) | (key == nan);                                    \
+                        best = takes ? key : best;                                                   \
+                        at = takes ? iy * p->w + ix : at;                                            \
                     }                                                                                \
-                *y++ = best;                                                                         \
-                if (index) *index++ = at;                                                                       \
+                *y++ = first < 0 ? (T)-HUGE_VAL : x[at];                                             \
+                if (index) *index++ = DYNC__MAX(at, 0);                                              \
             }                                                                                        \
     }                                                                                                \
     static void dync__pool2d_max_grad_##name(const dync__pool2d *p, const T *gy, T *gx, const int64_t *index) \
@@ -22145,8 +22157,8 @@ DYNC__STRICT_FP_BEGIN
                 }                                                                                    \
             }                                                                                        \
     }
-DYNC__POOL2D_PLANES(float, f)
-DYNC__POOL2D_PLANES(double, d)
+DYNC__POOL2D_PLANES(float, int32_t, INT32_MAX, f)
+DYNC__POOL2D_PLANES(double, int64_t, INT64_MAX, d)
 DYNC__STRICT_FP_END
 static void dync__pool2d_plane(const dync__pool2d *p, int64_t plane) {
     int64_t bytes = p->wide ? 8 : 4, in_area = p->backward ? p->oh * p->ow : p->h * p->w, out_area = p->backward ? p->h * p->w : p->oh * p->ow;
