@@ -37,6 +37,7 @@ static dync_tensor *fit(dync_tensor *a, dync_tensor *b)
 static dync_tensor *halved(dync_tensor *g, void *user) { (void)user; return dync_mul(g, 0.5); }
 static dync_tensor *watched(dync_tensor *g, void *user) { (void)user, (void)g; return NULL; }
 
+static dync_tensor *first_column(dync_tensor *a) { return dync_as_strided(a, dync_shape(dync_size(a, 0)), dync_shape(dync_stride(a, 0)), 0); }
 /* On a value that was just made: compiled code still can hang a hook there. */
 static dync_tensor *hooked(dync_tensor *t, dync_hook fn)
 {
@@ -56,7 +57,7 @@ static dync_tensor *hooked(dync_tensor *t, dync_hook fn)
     X(narrow, n ? dync_narrow(a, (int)(r % n), 0, (dync_size(a, (int)(r % n)) + 1) / 2) : same_data(a)) X(unsqueeze, dync_unsqueeze(a, (int)(r % (n + 1))))  \
     X(squeeze, dync_squeeze(a, n ? (int)(r % n) : 0)) X(view, dync_reshape(a, dync_shape(-1))) X(reshape, dync_reshape(a, dync_shape(1, -1)))    \
     X(expand, n && n < 4 ? dync_expand(dync_unsqueeze(a, 0), expanded(a)) : same_data(a)) X(diagonal, n > 1 ? dync_diagonal(a, 0, 0, 1) : same_data(a)) \
-    X(as_strided, n ? dync_as_strided(r % 4 ? a = dync_clone(a) : dync_detach(a), dync_shape(dync_size(a, 0)), dync_shape(dync_stride(a, 0)), 0) : same_data(a)) \
+    X(as_strided, n ? first_column(r % 4 ? dync_clone(a) : dync_detach(a)) : same_data(a)) \
     X(permute, n == 3 ? dync_permute(a, dync_shape(2, 0, 1)) : dync_movedim(a, dync_shape(0), dync_shape(-1))) X(detach, dync_detach(a))         \
     X(chunk, n ? dync_as_tensor(dync_at(dync_chunk(a, 2, 0), (int)(r % 2))) : a) X(unbind, n ? dync_as_tensor(dync_at(dync_unbind(a, 0), 0)) : a)     \
     /* in place */                                                                                                                          \
@@ -369,7 +370,7 @@ static void many(const char *backend, int count)
         DYNC_SCOPE { what = fails(&p, backend, seed); }
         if (!what) continue;
         bad++;
-        EXPECT(!"a compiled program differs from eager");
+        EXPECT(what == NULL);                         /* a compiled program differs from eager */
         shrink(&p, backend, seed);
         DYNC_SCOPE { what = fails(&p, backend, seed); }
         printf("program %d of --seed %llu on %s, shrunk: %s\n", i, (unsigned long long)test__state.seed, backend, what ? what : "it does not fail again");
