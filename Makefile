@@ -196,7 +196,7 @@ soak: test
 # libcudart, under compute-sanitizer where there is one, then bench/gpu beside PyTorch: on a machine with a GPU.
 CUDA_HOME ?= /usr/local/cuda
 ptxas: $(CUDA_WHITE) $(CUDA_MERGED)
-	@sh tests/cuda/ptxas.sh $(B) $(CUDA_WHITE) $(CUDA_MERGED)
+	@EVERY=$(EVERY) sh tests/cuda/ptxas.sh $(B) $(CUDA_WHITE) $(CUDA_MERGED)
 GPU_LIBS = -L$(CUDA_HOME)/lib64 -Wl,-rpath,$(CUDA_HOME)/lib64 -lcudart
 $(B)/gpu/%: tests/cuda/%.c $(CUDA_SPLIT) $(B)/split/libdync.a
 	@mkdir -p $(@D)
@@ -282,6 +282,7 @@ help:
 	@echo "make layers names size switches same-code cxx split embed m32 docs-check   structure and build variants"
 	@echo "make asan ubsan sanitize tsan valgrind soak           sanitizers; everything long"
 	@echo "make golden-update   rewrites what the golden files of tests/ir expect; review the difference"
+	@echo "make ptxas      the PTX of the tests through ptxas;  gpu: tests and bench/gpu on a machine with a GPU"
 	@echo "make clean      removes build/"
 	@echo "variables       CC CXX CFLAGS LDFLAGS V=1 WERROR=1 B=dir"
 

@@ -253,4 +253,18 @@ TEST(recorded_graphs_replay)
     dync_compiled_free(g);
     EXPECT_EQ_INT(dync_error(), DYNC_OK);
 }
+
+/* A step that writes its inputs: the recorded graph writes the caller's tensors, wherever they lie. */
+static dync_tensor *step(dync_tensor *w, dync_tensor *x) { dync_add_(w, dync_mul(x, 0.5)); return dync_sum(w, DYNC_ALL, false); }
+TEST(recorded_graphs_write_their_inputs)
+{
+    dync_compiled *f = dync_compile(step, .args = "w, x", .backend = "cudagraphs");
+    dync_tensor *w[2] = {gpu(dync_ones(dync_shape(6))), gpu(dync_zeros(dync_shape(6)))}, *c[2] = {dync_ones(dync_shape(6)), dync_zeros(dync_shape(6))};
+    for (int i = 0; i < 8; i++) {
+        dync_tensor *x = dync_randn(dync_shape(6)), *got = dync_call(f, w[i >= 5], gpu(x)), *want = step(c[i >= 5], x);
+        EXPECT(same(got, want, 1e-6) && same(w[0], c[0], 1e-6) && same(w[1], c[1], 1e-6));
+    }
+    EXPECT_EQ_INT(dync_error(), DYNC_OK);
+    dync_compiled_free(f);
+}
 TEST_MAIN
