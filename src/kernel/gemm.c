@@ -424,6 +424,7 @@ DYNC__FN bool dync__gemm_run(dync__gemm *g)
         g->done = NULL;
         g->packed = NULL;
     }
+    if (g->d && g->m <= 3 && g->b_row == 1 && g->b_col != 1 && !g->packed) dync__gemm_start(g);     /* sums along rows of b begin in c */
     double work = (double)g->m * (double)g->n * (double)g->k;
     dync__gemm_split split = {g, g->m >= g->n || g->packed || (g->done && g->m >= 64)};
     g->path = dync__gemm_path(g);
