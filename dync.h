@@ -2599,6 +2599,7 @@ static inline int dync__bit_length(unsigned long long x)
  * asks for. */
 #if defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__) && !defined(DYNC__SPLIT)
 #if defined(__clang__)
+#define DYNC__RARE __attribute__((optnone, noinline))
 #define DYNC__COLD_BEGIN _Pragma("clang optimize off")
 #define DYNC__COLD_END _Pragma("clang optimize on")
 #elif defined(__GNUC__)
@@ -2611,6 +2612,7 @@ static inline int dync__bit_length(unsigned long long x)
     _Pragma("GCC optimize(\"no-rerun-cse-after-loop\", \"no-optimize-strlen\", \"no-partial-inlining\", \"no-peephole2\")")  \
     _Pragma("GCC optimize(\"no-isolate-erroneous-paths-dereference\", \"no-tree-switch-conversion\")")
 #define DYNC__LEAN_END _Pragma("GCC pop_options")
+#define DYNC__RARE __attribute__((optimize("O0")))
 #define DYNC__COLD_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"O0\")")
 #define DYNC__COLD_END _Pragma("GCC pop_options")
 #define DYNC__WARM_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"Og\")")
@@ -2620,6 +2622,9 @@ static inline int dync__bit_length(unsigned long long x)
 #if !defined(DYNC__LEAN_BEGIN)
 #define DYNC__LEAN_BEGIN
 #define DYNC__LEAN_END
+#endif
+#if !defined(DYNC__RARE)
+#define DYNC__RARE
 #endif
 #if !defined(DYNC__COLD_BEGIN)
 #define DYNC__COLD_BEGIN
@@ -3240,9 +3245,9 @@ static const dync__status_row *dync__err_row(dync_status status) {
     int i = (int)status;
     return &dync__status_rows[i >= 0 && i < DYNC__COUNT_OF(dync__status_rows) ? i : DYNC_ERR_INTERNAL];
 }
-DYNC__FN const char *dync__status_name(dync_status status) { return dync__err_row(status)->name; }
+DYNC__RARE DYNC__FN const char *dync__status_name(dync_status status) { return dync__err_row(status)->name; }
 DYNC__FN uint64_t dync__error_count(void) { return dync__tls.error_count; }
-static void dync__err_report(const dync__error_slot *e) {
+DYNC__RARE static void dync__err_report(const dync__error_slot *e) {
     if (dync__tls.quiet) return;
     if (dync__tls.error_handler) {
         dync__tls.error_handler(e->status, e->message, dync__tls.error_user);
@@ -3255,7 +3260,7 @@ static void dync__err_report(const dync__error_slot *e) {
 #endif
 }
 /* "op: text (file:line)"; a text that is too long loses its end, not the place. */
-static dync_status dync__err_record(dync_status status, const char *class_name, const char *fmt, va_list args) {
+DYNC__RARE static dync_status dync__err_record(dync_status status, const char *class_name, const char *fmt, va_list args) {
     dync__error_slot *e = &dync__tls.error;
     dync__tls.error_count++;
     if (status == DYNC_OK) status = DYNC_ERR_INTERNAL;
@@ -3273,21 +3278,21 @@ static dync_status dync__err_record(dync_status status, const char *class_name, 
     dync__err_report(e);
     return status;
 }
-DYNC__FN dync_status dync__fail(dync_status status, const char *fmt, ...) {
+DYNC__RARE DYNC__FN dync_status dync__fail(dync_status status, const char *fmt, ...) {
     va_list args;
     va_start(args, fmt);
     status = dync__err_record(status, NULL, fmt, args);
     va_end(args);
     return status;
 }
-DYNC__FN dync_status dync__fail_class(dync_status status, const char *class_name, const char *fmt, ...) {
+DYNC__RARE DYNC__FN dync_status dync__fail_class(dync_status status, const char *class_name, const char *fmt, ...) {
     va_list args;
     va_start(args, fmt);
     status = dync__err_record(status, class_name, fmt, args);
     va_end(args);
     return status;
 }
-DYNC__FN dync_status dync__fail_memory(size_t bytes) {
+DYNC__RARE DYNC__FN dync_status dync__fail_memory(size_t bytes) {
     if (bytes == SIZE_MAX) return dync__fail(DYNC_ERR_MEMORY, "out of memory: a size overflows");
     return dync__fail(DYNC_ERR_MEMORY, "out of memory: %zu bytes", bytes);
 }
@@ -3306,7 +3311,7 @@ DYNC__FN dync__error_slot dync__error_guard_end(dync__error_guard *g) {
     dync__tls.quiet = g->quiet_before;
     return inner;
 }
-DYNC__FN void dync__error_raise(const dync__error_slot *e) {
+DYNC__RARE DYNC__FN void dync__error_raise(const dync__error_slot *e) {
     if (e->status == DYNC_OK) return;
     dync__tls.error_count++;
     if (dync__tls.error.status != DYNC_OK) return;
@@ -3314,15 +3319,15 @@ DYNC__FN void dync__error_raise(const dync__error_slot *e) {
     dync__err_report(&dync__tls.error);
 }
 /* ---- public ---- */
-DYNC_API dync_status dync_error(void) { return dync__tls.error.status; }
-DYNC_API const char *dync_error_message(void) { return dync__tls.error.message; }
-DYNC_API const char *dync_error_class(void) { return dync__tls.error.class_name; }
-DYNC_API void dync_clear_error(void) {
+DYNC__RARE DYNC_API dync_status dync_error(void) { return dync__tls.error.status; }
+DYNC__RARE DYNC_API const char *dync_error_message(void) { return dync__tls.error.message; }
+DYNC__RARE DYNC_API const char *dync_error_class(void) { return dync__tls.error.class_name; }
+DYNC__RARE DYNC_API void dync_clear_error(void) {
     dync__tls.error.status = DYNC_OK;
     dync__tls.error.message[0] = 0;
     dync__tls.error.class_name[0] = 0;
 }
-DYNC_API void dync_on_error(void (*fn)(dync_status, const char *message, void *user), void *user) {
+DYNC__RARE DYNC_API void dync_on_error(void (*fn)(dync_status, const char *message, void *user), void *user) {
     dync__tls.error_handler = fn;
     dync__tls.error_user = user;
 }
@@ -5360,25 +5365,25 @@ DYNC__FN int32_t dync__thread_number(void) {
     return dync__tls.number;
 }
 /* One copy of each text: events of one kind share it. */
-static const char *dync__profile_text(const char *prefix, const char *text) {
+DYNC__RARE static const char *dync__profile_text(const char *prefix, const char *text) {
     uint64_t key = dync__hash_bytes(text, strlen(text), dync__hash_bytes(prefix, strlen(prefix), 1)), at;
     if (dync__map_get(&dync__profile.names, key, &at)) return (const char *)(uintptr_t)at;
     const char *kept = dync__arena_printf(&dync__profile.arena, "%s%s", prefix, text);
     if (!kept || !dync__map_put(&dync__profile.names, key, (uint64_t)(uintptr_t)kept)) return NULL;
     return kept;
 }
-static void dync__profile_clear(void) {
+DYNC__RARE static void dync__profile_clear(void) {
     dync__vec_free(&dync__profile.event);
     dync__map_free(&dync__profile.names);
     dync__arena_free(&dync__profile.arena);
     dync__profile.epoch++;
 }
-static void dync__profile_shutdown(void) {
+DYNC__RARE static void dync__profile_shutdown(void) {
     DYNC__ATOMIC_STORE(&dync__profiling, 0);
     dync__profile_clear();
 }
 /* ---- reporting ------------------------------------------------------------------------------------------------------------ */
-DYNC__FN dync__profiled dync__profile_begin(const char *prefix, const char *name, const char *shapes) {
+DYNC__RARE DYNC__FN dync__profiled dync__profile_begin(const char *prefix, const char *name, const char *shapes) {
     dync__profiled p = {dync__tls.event, dync__tls.event_epoch, -1, 0};
     dync__event e = {.seq = -1, .fwd_thread = -1, .thread = dync__thread_number(), .parent = -1, .open = true};
     dync__lock(&dync__profile.lock);
@@ -5393,7 +5398,7 @@ DYNC__FN dync__profiled dync__profile_begin(const char *prefix, const char *name
     dync__tls.event_epoch = p.epoch;
     return p;
 }
-DYNC__FN void dync__profile_end(const dync__profiled *p, int64_t seq, int64_t fwd_thread) {
+DYNC__RARE DYNC__FN void dync__profile_end(const dync__profiled *p, int64_t seq, int64_t fwd_thread) {
     uint64_t now = dync__now_ns();
     dync__tls.event = p->outer;
     dync__tls.event_epoch = p->outer_epoch;
@@ -5409,7 +5414,7 @@ DYNC__FN void dync__profile_end(const dync__profiled *p, int64_t seq, int64_t fw
     dync__unlock(&dync__profile.lock);
 }
 /* ---- public ------------------------------------------------------------------------------------------------------------------ */
-DYNC_API void dync_profile_start(void) {
+DYNC__RARE DYNC_API void dync_profile_start(void) {
     dync__at_shutdown(dync__profile_shutdown);
     dync__lock(&dync__profile.lock);
     dync__profile_clear();
@@ -5417,8 +5422,8 @@ DYNC_API void dync_profile_start(void) {
     dync__unlock(&dync__profile.lock);
     DYNC__ATOMIC_STORE(&dync__profiling, 1);
 }
-DYNC_API void dync_profile_stop(void) { DYNC__ATOMIC_STORE(&dync__profiling, 0); }
-DYNC_API bool dync_profile_event(int i, dync_profile_event_info *out) {
+DYNC__RARE DYNC_API void dync_profile_stop(void) { DYNC__ATOMIC_STORE(&dync__profiling, 0); }
+DYNC__RARE DYNC_API bool dync_profile_event(int i, dync_profile_event_info *out) {
     bool found = false;
     dync__lock(&dync__profile.lock);
     if (i >= 0 && i < dync__profile.event.n) {
@@ -5433,7 +5438,7 @@ DYNC_API bool dync_profile_event(int i, dync_profile_event_info *out) {
     return found;
 }
 /* ---- the trace file ------------------------------------------------------------------------------------------------------------ */
-static void dync__trace_event(dync__str *s, const dync__event *e) {
+DYNC__RARE static void dync__trace_event(dync__str *s, const dync__event *e) {
     dync__str_add(s, "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": ");
     dync__json_quote(s, e->name);
     dync__str_addf(s, ", \"pid\": 1, \"tid\": %d, \"ts\": %.3f, \"dur\": %.3f, \"args\": {\"Sequence number\": %lld", (int)e->thread,
@@ -5443,7 +5448,7 @@ static void dync__trace_event(dync__str *s, const dync__event *e) {
     dync__str_add(s, "}}");
 }
 /* An arrow from a forward operation to the backward node it made. */
-static void dync__trace_arrow(dync__str *s, const dync__event *from, const dync__event *to, int64_t id) {
+DYNC__RARE static void dync__trace_arrow(dync__str *s, const dync__event *from, const dync__event *to, int64_t id) {
     for (int end = 0; end < 2; end++) {
         const dync__event *e = end ? to : from;
         dync__str_addf(s, ",\n{\"ph\": \"%s\", \"cat\": \"fwdbwd\", \"name\": \"fwdbwd\", \"id\": %lld, \"pid\": 1, \"tid\": %d, \"ts\": %.3f%s}",
@@ -5451,8 +5456,8 @@ static void dync__trace_arrow(dync__str *s, const dync__event *from, const dync_
                        end ? ", \"bp\": \"e\"" : "");
     }
 }
-static uint64_t dync__trace_key(int64_t seq, int64_t thread) { return dync__hash_mix((uint64_t)seq, (uint64_t)thread); }
-static void dync__trace_write(dync__str *s) {
+DYNC__RARE static uint64_t dync__trace_key(int64_t seq, int64_t thread) { return dync__hash_mix((uint64_t)seq, (uint64_t)thread); }
+DYNC__RARE static void dync__trace_write(dync__str *s) {
     dync__map forward = {0};             /* sequence number and thread -> event */
     dync__str_add(s, "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n"
                      "{\"ph\": \"M\", \"name\": \"process_name\", \"pid\": 1, \"args\": {\"name\": \"dync\"}}");
@@ -5470,7 +5475,7 @@ static void dync__trace_write(dync__str *s) {
     dync__str_add(s, "\n]}\n");
     dync__map_free(&forward);
 }
-DYNC_API dync_status dync_profile_save(const char *path) {
+DYNC__RARE DYNC_API dync_status dync_profile_save(const char *path) {
     if (!path) return dync__fail(DYNC_ERR_VALUE, "dync_profile_save: the path is NULL");
     dync__str s = {0};
     dync__lock(&dync__profile.lock);
@@ -5483,7 +5488,7 @@ DYNC_API dync_status dync_profile_save(const char *path) {
 /* ---- the table ------------------------------------------------------------------------------------------------------------------- */
 typedef struct dync__table_row { const char *name; uint64_t self, total; int64_t calls; } dync__table_row;
 /* The events by name, the longest own time first. Rows have room for every event. */
-static int dync__table_rows(dync__table_row *row) {
+DYNC__RARE static int dync__table_rows(dync__table_row *row) {
     dync__map index = {0};
     int n = 0;
     for (int i = 0; i < dync__profile.event.n; i++) {
@@ -5508,13 +5513,13 @@ static int dync__table_rows(dync__table_row *row) {
         }
     return n;
 }
-static void dync__table_time(dync__str *s, uint64_t ns) {
+DYNC__RARE static void dync__table_time(dync__str *s, uint64_t ns) {
     char text[32];
     double t = (double)ns;
     dync__format(text, sizeof text, t < 1e6 ? "%.3fus" : t < 1e9 ? "%.3fms" : "%.3fs", t < 1e6 ? t / 1e3 : t < 1e9 ? t / 1e6 : t / 1e9);
     dync__str_addf(s, "  %12s", text);
 }
-static void dync__table_write(dync__str *s, const dync__table_row *row, int n) {
+DYNC__RARE static void dync__table_write(dync__str *s, const dync__table_row *row, int n) {
     uint64_t all = 0;
     int width = 4;
     for (int i = 0; i < n; i++) {
@@ -5533,7 +5538,7 @@ static void dync__table_write(dync__str *s, const dync__table_row *row, int n) {
     dync__table_time(s, all);
     dync__str_addc(s, '\n');
 }
-DYNC__FN dync_status dync__profile_table(dync__str *s) {
+DYNC__RARE DYNC__FN dync_status dync__profile_table(dync__str *s) {
     dync__lock(&dync__profile.lock);
     size_t bytes = (size_t)(dync__profile.event.n + 1) * sizeof(dync__table_row);
     dync__table_row *row = dync__calloc(bytes);
@@ -5590,6 +5595,7 @@ typedef struct dync__layout { int ndim; int64_t shape[DYNC_MAX_DIMS], stride[DYN
 DYNC__FN dync_status dync__check_rank(int ndim);                                   /* DYNC_ERR_SHAPE: not 0 .. DYNC_MAX_DIMS */
 DYNC__FN dync_status dync__numel(int ndim, const int64_t *shape, int64_t *out);   /* DYNC_ERR_SHAPE: negative or overflow */
 DYNC__FN dync_status dync__layout_contiguous(dync__layout *, int ndim, const int64_t *shape); /* row major; checks rank, sizes, bytes overflow (x 16) */
+DYNC__FN bool dync__layout_equal(const dync__layout *, const dync__layout *);      /* to the stride of a dimension of one element */
 DYNC__FN bool dync__layout_is_contiguous(const dync__layout *);                    /* strides of size-1 dims are ignored */
 DYNC__FN bool dync__layout_is_dense(const dync__layout *);                         /* non-overlapping and dense under some order of dims */
 DYNC__FN bool dync__layout_overlaps_itself(const dync__layout *);                  /* surely two indices, one address (expand); size-1 and empty: no */
@@ -6671,7 +6677,7 @@ DYNC__COLD_END
 DYNC__WARM_BEGIN
 
 /* ==== tensor/shape.c ============================================================================================ */
-DYNC__FN void dync__shape_text(dync__str *s, int ndim, const int64_t *shape) {
+DYNC__RARE DYNC__FN void dync__shape_text(dync__str *s, int ndim, const int64_t *shape) {
     dync__str_addc(s, '[');
     for (int i = 0; i < ndim; i++) {
         if (i) dync__str_add(s, ", ");
@@ -6682,7 +6688,7 @@ DYNC__FN void dync__shape_text(dync__str *s, int ndim, const int64_t *shape) {
 }
 /* For messages: a buffer that holds any shape. */
 typedef struct dync__shape_buffer { char at[24 * DYNC_MAX_DIMS + 8]; } dync__shape_buffer;
-static const char *dync__shape_show(dync__shape_buffer *b, int ndim, const int64_t *shape) {
+DYNC__RARE static const char *dync__shape_show(dync__shape_buffer *b, int ndim, const int64_t *shape) {
     size_t n = 1;
     if (ndim > DYNC_MAX_DIMS) return "(too many)";
     memcpy(b->at, "[", 2);
@@ -6695,7 +6701,7 @@ DYNC__FN dync_status dync__check_rank(int ndim) {
     return dync__fail(DYNC_ERR_SHAPE, "expected at most %d dimensions, got %d", DYNC_MAX_DIMS, ndim);
 }
 /* A size that no memory has: a symbolic one, or a mistake. */
-static dync_status dync__size_is_known(int ndim, const int64_t *shape, int64_t size) {
+DYNC__RARE static dync_status dync__size_is_known(int ndim, const int64_t *shape, int64_t size) {
     dync__shape_buffer text;
     if (dync__is_token(size) && dync__symtab_find(dync__tls.syms, size)) return DYNC_OK;
     if (dync__tls.compiling)
@@ -6745,6 +6751,10 @@ static bool dync__layout_is_empty(const dync__layout *lay) {
     }
     return false;
 }
+DYNC__FN bool dync__layout_equal(const dync__layout *a, const dync__layout *b) {
+    size_t bytes = (size_t)a->ndim * sizeof *a->shape;      /* what lies beyond the rank was never written */
+    return a->ndim == b->ndim && a->offset == b->offset && memcmp(a->shape, b->shape, bytes) == 0 && memcmp(a->stride, b->stride, bytes) == 0;
+}
 DYNC__FN bool dync__layout_is_contiguous(const dync__layout *lay) {
     int64_t span = 1;
     bool matches = true;
@@ -6774,7 +6784,7 @@ DYNC__FN bool dync__layout_is_dense(const dync__layout *lay) {
         span = dync__sz_mul(span, lay->shape[next]);
     }
 }
-DYNC__FN bool dync__layout_overlaps_itself(const dync__layout *lay) {
+DYNC__RARE DYNC__FN bool dync__layout_overlaps_itself(const dync__layout *lay) {
     if (dync__layout_is_empty(lay)) return false;
     for (int i = 0; i < lay->ndim; i++) {
         if (lay->shape[i] > 1 && lay->stride[i] == 0) return true;
@@ -6984,7 +6994,7 @@ static dync__tensor *dync__slot_at(uint32_t slot) {
     return dync__chunks[slot >> DYNC__CHUNK_BITS] + (slot & (DYNC__CHUNK_SLOTS - 1));
 }
 /* ---- state of a thread ---- */
-static void dync__tensor_thread_end(dync__thread *thread) {
+DYNC__RARE static void dync__tensor_thread_end(dync__thread *thread) {
     dync__tensor_state *s = thread->tensor_state;
     if (!s) return;
     thread->tensor_state = NULL;
@@ -7088,7 +7098,7 @@ static void dync__slot_free(dync__tensor *t) {
     if (DYNC__UNLIKELY(s->n_free == DYNC__SLOT_KEEP)) dync__slots_spill(s);
     s->free[s->n_free++] = t;
 }
-DYNC__FN dync__tensor *dync__open_fail(const dync_tensor *handle) {
+DYNC__RARE DYNC__FN dync__tensor *dync__open_fail(const dync_tensor *handle) {
     const dync__tensor_state *s = dync__tls.tensor_state;
     if (!handle) {
         if (dync_error() == DYNC_OK) dync__fail(DYNC_ERR_VALUE, "expected a tensor, got NULL");
@@ -7137,7 +7147,7 @@ DYNC__FN dync__storage *dync__storage_new(int device, size_t size_bytes) {
     dync__free(s, sizeof *s);
     return NULL;
 }
-DYNC__FN dync__storage *dync__storage_borrow(int device, void *data, size_t size_bytes) {
+DYNC__RARE DYNC__FN dync__storage *dync__storage_borrow(int device, void *data, size_t size_bytes) {
     return dync__storage_make(device, data, size_bytes, DYNC__STORAGE_BORROWED);
 }
 DYNC__FN void dync__storage_ref(dync__storage *s) { (void)DYNC__ATOMIC_INC(&s->refs); }
@@ -7208,7 +7218,7 @@ DYNC__FN dync__tensor *dync__tensor_empty(int dtype, int device, const dync__lay
     size_t bytes = (size_t)dync__layout_span(dense) * dync__dtype_info(dtype)->bytes;
     return dync__tensor_new(dync__storage_new(device, bytes), dtype, dense);
 }
-DYNC__FN dync__tensor *dync__tensor_fake(int dtype, int device, const dync__layout *lay) {
+DYNC__RARE DYNC__FN dync__tensor *dync__tensor_fake(int dtype, int device, const dync__layout *lay) {
     size_t bytes = (size_t)dync__layout_span(lay) * dync__dtype_info(dtype)->bytes;
     return dync__tensor_new(dync__storage_make(device, NULL, bytes, DYNC__STORAGE_FAKE), dtype, lay);
 }
@@ -7247,7 +7257,7 @@ static void dync__tensor_copy_elements(char *dst, const char *src, const dync__l
         }
     }
 }
-DYNC__FN dync_status dync__device_copy(int to_device, void *dst, int from_device, const void *src, size_t n) {
+DYNC__RARE DYNC__FN dync_status dync__device_copy(int to_device, void *dst, int from_device, const void *src, size_t n) {
     if (n == 0) return DYNC_OK;
     if (to_device != DYNC_CPU || from_device != DYNC_CPU)
         return dync__device_hook ? dync__device_hook->copy(to_device, dst, from_device, src, n) : dync__fail(DYNC_ERR_DEVICE, "expected a tensor in CPU memory");
@@ -7290,7 +7300,7 @@ DYNC__FN dync__tensor *dync__contiguous_copy(const dync__tensor *t) {
     return copy;
 }
 /* ---- the end ---- */
-DYNC__FN void dync__tensor_brief(dync__str *s, const dync__tensor *t) {
+DYNC__RARE DYNC__FN void dync__tensor_brief(dync__str *s, const dync__tensor *t) {
     dync__str_add(s, dync__dtype_info(t->dtype)->fx);
     dync__shape_text(s, t->lay.ndim, t->lay.shape);
 }
@@ -7302,7 +7312,7 @@ static void dync__tensor_log_left(const dync__tensor *t) {
     dync__str_free(&s);
 }
 /* Every other thread has ended or is idle. Freeing a tensor's gradient may free others: they are only visited while they live. */
-DYNC__FN void dync__tensors_shutdown(void) {
+DYNC__RARE DYNC__FN void dync__tensors_shutdown(void) {
     for (uint32_t slot = 0; slot < dync__slots.n_chunks << DYNC__CHUNK_BITS; slot++) {
         dync__tensor *t = dync__slot_at(slot);      /* histories first, which refer to tensors */
         struct dync__grad_meta *grad = t->refs > 0 ? t->grad : NULL;
@@ -7391,7 +7401,7 @@ static void dync__scope_unwind(dync__scopes *s, int start) {
         else dync__entry_release(&e);
     }
 }
-static void dync__scopes_thread_end(dync__thread *thread) {
+DYNC__RARE static void dync__scopes_thread_end(dync__thread *thread) {
     dync__scopes *s = thread->scopes;
     if (!s) return;
     s->mark.n = 0;
@@ -7402,7 +7412,7 @@ static void dync__scopes_thread_end(dync__thread *thread) {
     dync__vec_free(&s->mark);
     dync__free(s, sizeof *s);
 }
-DYNC__FN void dync__scope_end_all(void) { dync__scopes_thread_end(&dync__tls); }
+DYNC__RARE DYNC__FN void dync__scope_end_all(void) { dync__scopes_thread_end(&dync__tls); }
 DYNC__FN int dync__scope_depth(void) { return dync__tls.scopes ? dync__tls.scopes->mark.n : 0; }
 DYNC__FN dync_tensor *dync__give(dync__tensor *owned) {
     if (DYNC__UNLIKELY(!owned)) return NULL;
@@ -7467,7 +7477,7 @@ static bool dync__scope_hand_down(dync__scopes *s, int i, const void *object) {
     return true;
 }
 /* Texts are plain memory of a scope, or the user's own. */
-static void dync__scope_keep_texts(dync__scopes *s, int i, const dync_value *v) {
+DYNC__RARE static void dync__scope_keep_texts(dync__scopes *s, int i, const dync_value *v) {
     if (v->kind == DYNC_KIND_STR && v->as.s) dync__scope_hand_down(s, i, v->as.s);
     for (int k = 0; v->kind == DYNC_KIND_LIST && v->as.l && k < v->as.l->n; k++) dync__scope_keep_texts(s, i, &v->as.l->items[k]);
 }
@@ -7483,7 +7493,7 @@ DYNC__FN void dync__scope_end_keep(dync_scope *scope, dync_value *v) {
     }
     dync_scope_end(scope);
 }
-DYNC_API dync_tensor *dync_escape(dync_tensor *handle) {
+DYNC__RARE DYNC_API dync_tensor *dync_escape(dync_tensor *handle) {
     dync__scopes *s = dync__tls.scopes;
     const dync__tensor *t = dync__open(handle);
     if (!t) return NULL;
@@ -9629,7 +9639,7 @@ DYNC__FN dync__kernel *dync__fuse_inline(dync__fuse_job *, const dync__kernel *f
 DYNC__FN int64_t dync__fuse_inline_work(const dync__kernel *second, int32_t buf_id);
 DYNC__FN int dync__fuse_inline_cost(dync__fuse_job *, const dync__kernel *first, int32_t buf_id, int *n_loads);
 #endif
-DYNC__WARM_BEGIN
+DYNC__COLD_BEGIN
 
 /* ==== loop/simplify.c =========================================================================================== */
 /* ---- constants --------------------------------------------------------------------------------------- */
@@ -11340,8 +11350,6 @@ DYNC__FN void dync__kernel_schedule(dync__kernel *k) {
     }
     dync__kernel_collapse(k);
 }
-DYNC__WARM_END
-DYNC__COLD_BEGIN
 
 /* ==== loop/vecmath_erf.c ======================================================================================== */
 /* (erf(x) - x) / x for z = x^2, x <= 1.15 (F32), 0.85 (F64) */
@@ -17761,6 +17769,108 @@ DYNC__FN void dync__code_dump(dync__str *out, const dync__code *c) {
 }
 DYNC__COLD_END
 
+/* ==== codegen/jit_run.c ========================================================================================= */
+#if DYNC__JIT_X86
+/* Rows [row, row_end) of lanes [lane, lane_end). */
+static dync_status dync__jit_part(const dync__jit *jit, void *const *buffers, const uint64_t rng[2], int64_t row, int64_t row_end, int64_t lane, int64_t lane_end) {
+    int64_t words[DYNC__JIT_WORDS], index[DYNC__XG_DIMS] = {0};
+    void (*entry)(int64_t *);
+    char *keep = NULL;
+    memcpy(words, jit->words, (size_t)jit->n_words * sizeof *words);
+    if (jit->keep_bytes && !(keep = dync__alloc_data((size_t)jit->keep_bytes))) return DYNC_ERR_MEMORY;
+    words[DYNC__XA_ROWS] = row_end - row;
+    words[DYNC__XA_LANES] = lane_end - lane;
+    words[DYNC__XA_SEED] = (int64_t)rng[0];
+    words[DYNC__XA_OFFSET] = (int64_t)rng[1];
+    for (int d = jit->n_row_dims - 1; d >= 0 && row > 0; d--) {
+        int64_t extent = words[DYNC__XA_FIXED + 2 * d + 1];
+        index[d] = row % extent;
+        row /= extent;
+        words[DYNC__XA_FIXED + 2 * d] = extent - index[d];
+    }
+    int64_t *record = words + jit->n_words - jit->n_streams * jit->record;
+    for (int s = 0; s < jit->n_streams; s++, record += jit->record) {
+        const dync__jit_stream *st = &jit->stream[s];
+        char *base = st->buf >= 0 ? buffers[st->buf] : st->buf == -1 ? keep : NULL;
+        int64_t at = st->at + lane * record[DYNC__XA_LANE];
+        for (int d = 0; d < jit->n_row_dims; d++) at += index[d] * st->step[d];
+        record[DYNC__XA_AT] = (int64_t)((uint64_t)(uintptr_t)base + (uint64_t)at);
+    }
+    memcpy(&entry, &jit->form->block.exec, sizeof entry);
+    entry(words);
+    if (keep) dync__free_data(keep, (size_t)jit->keep_bytes);
+    return DYNC_OK;
+}
+typedef struct dync__jit_job {
+    const dync__jit *jit;
+    void *const *buffers;
+    const uint64_t *rng;
+    bool by_lanes;
+    dync_status status;
+} dync__jit_job;
+static void dync__jit_job_part(void *user, int part, int n_parts) {
+    dync__jit_job *job = user;
+    const dync__jit *jit = job->jit;
+    int64_t n = job->by_lanes ? (jit->lanes + 63) / 64 : jit->rows, begin = n * part / n_parts, end = n * (part + 1) / n_parts;
+    dync_status status = job->by_lanes ? dync__jit_part(jit, job->buffers, job->rng, 0, jit->rows, begin * 64, DYNC__MIN(end * 64, jit->lanes))
+                                       : dync__jit_part(jit, job->buffers, job->rng, begin, end, 0, jit->lanes);
+    if (status != DYNC_OK) DYNC__ATOMIC_STORE(&job->status, status);
+}
+enum { DYNC__JIT_PARALLEL = 400000 };  /* element-operations below which threads are not worth waking */
+/* False: not this time (the interpreter splits long rows over threads). */
+static bool dync__jit_run(const dync__jit *jit, const dync__code *c, void *const *buffers, const uint64_t rng[2], dync_status *status) {
+    int threads;
+    if (c->work >= DYNC__JIT_PARALLEL && (threads = dync__pool_threads()) > 1) {
+        /* lanes are independent rows when vertical, else only where nothing is reduced or written once a row */
+        bool lanes_apart = jit->vertical || (!c->has_reduce && !c->stores_rows && jit->n_inner_dims == 0);
+        dync__jit_job job = {jit, buffers, rng, jit->rows < 2 * threads && lanes_apart, DYNC_OK};
+        int64_t units = job.by_lanes ? (jit->lanes + 63) / 64 : jit->rows;
+        if (!jit->vertical && c->has_reduce && units < threads) return false;
+        if (units >= 2) {
+            dync__pool_run(dync__jit_job_part, &job, (int)DYNC__MIN(units, threads));
+            *status = job.status;
+            return true;
+        }
+    }
+    *status = dync__jit_part(jit, buffers, rng, 0, jit->rows, 0, jit->lanes);
+    return true;
+}
+/* Lanes that nothing ties to each other. */
+static bool dync__jit_lanes_apart(const dync__code *c) { return !c->has_reduce && !c->stores_rows && c->jit->n_inner_dims == 0; }
+DYNC__FN bool dync__code_has_parts(const dync__code *c, int64_t of) {
+    const dync__jit *jit = c->jit;
+    if (!jit || jit->vertical || c->empty || of <= 0) return false;
+    return jit->rows % of == 0 || (jit->rows == 1 && jit->lanes % of == 0 && dync__jit_lanes_apart(c));
+}
+DYNC__FN dync_status dync__code_run_part(const dync__code *c, void *const *buffers, int64_t begin, int64_t end, int64_t of) {
+    const dync__jit *jit = c->jit;
+    const uint64_t none[2] = {0, 0};
+    int64_t rows = jit->rows / of, lanes = jit->lanes / of;
+    if (jit->rows % of == 0) return dync__jit_part(jit, buffers, none, begin * rows, end * rows, 0, jit->lanes);
+    return dync__jit_part(jit, buffers, none, 0, 1, begin * lanes, end * lanes);
+}
+#else
+static bool dync__jit_run(const dync__jit *jit, const dync__code *c, void *const *buffers, const uint64_t rng[2], dync_status *status) {
+    (void)jit, (void)c, (void)buffers, (void)rng, (void)status;
+    return false;
+}
+DYNC__FN bool dync__code_has_parts(const dync__code *c, int64_t of) {
+    (void)c, (void)of;
+    return false;
+}
+DYNC__FN dync_status dync__code_run_part(const dync__code *c, void *const *buffers, int64_t begin, int64_t end, int64_t of) {
+    (void)c, (void)buffers, (void)begin, (void)end, (void)of;
+    return DYNC_OK;
+}
+#endif
+DYNC__FN dync_status dync__code_run(const dync__code *c, void *const *buffers, uint64_t rng_seed, uint64_t rng_offset) {
+    const uint64_t rng[2] = {rng_seed, rng_offset};
+    dync_status status = DYNC_OK;
+    if (c->empty || (c->jit && dync__jit_run(c->jit, c, buffers, rng, &status))) return status;
+    return dync__interp_run(c, buffers, rng);
+}
+DYNC__BESIDE_JIT_BEGIN
+
 /* ==== codegen/gemm_run.c ======================================================================================== */
 static const int32_t dync__gt_words[32] = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
 DYNC__FN bool dync__gt_can(int type) {
@@ -17948,108 +18058,6 @@ DYNC__FN void dync__gt_do(int kind, int type, int flags, int rows, int columns, 
     else dync__gt_plain(kind, type, flags, rows, columns, x);
 }
 
-/* ==== codegen/jit_run.c ========================================================================================= */
-#if DYNC__JIT_X86
-/* Rows [row, row_end) of lanes [lane, lane_end). */
-static dync_status dync__jit_part(const dync__jit *jit, void *const *buffers, const uint64_t rng[2], int64_t row, int64_t row_end, int64_t lane, int64_t lane_end) {
-    int64_t words[DYNC__JIT_WORDS], index[DYNC__XG_DIMS] = {0};
-    void (*entry)(int64_t *);
-    char *keep = NULL;
-    memcpy(words, jit->words, (size_t)jit->n_words * sizeof *words);
-    if (jit->keep_bytes && !(keep = dync__alloc_data((size_t)jit->keep_bytes))) return DYNC_ERR_MEMORY;
-    words[DYNC__XA_ROWS] = row_end - row;
-    words[DYNC__XA_LANES] = lane_end - lane;
-    words[DYNC__XA_SEED] = (int64_t)rng[0];
-    words[DYNC__XA_OFFSET] = (int64_t)rng[1];
-    for (int d = jit->n_row_dims - 1; d >= 0 && row > 0; d--) {
-        int64_t extent = words[DYNC__XA_FIXED + 2 * d + 1];
-        index[d] = row % extent;
-        row /= extent;
-        words[DYNC__XA_FIXED + 2 * d] = extent - index[d];
-    }
-    int64_t *record = words + jit->n_words - jit->n_streams * jit->record;
-    for (int s = 0; s < jit->n_streams; s++, record += jit->record) {
-        const dync__jit_stream *st = &jit->stream[s];
-        char *base = st->buf >= 0 ? buffers[st->buf] : st->buf == -1 ? keep : NULL;
-        int64_t at = st->at + lane * record[DYNC__XA_LANE];
-        for (int d = 0; d < jit->n_row_dims; d++) at += index[d] * st->step[d];
-        record[DYNC__XA_AT] = (int64_t)((uint64_t)(uintptr_t)base + (uint64_t)at);
-    }
-    memcpy(&entry, &jit->form->block.exec, sizeof entry);
-    entry(words);
-    if (keep) dync__free_data(keep, (size_t)jit->keep_bytes);
-    return DYNC_OK;
-}
-typedef struct dync__jit_job {
-    const dync__jit *jit;
-    void *const *buffers;
-    const uint64_t *rng;
-    bool by_lanes;
-    dync_status status;
-} dync__jit_job;
-static void dync__jit_job_part(void *user, int part, int n_parts) {
-    dync__jit_job *job = user;
-    const dync__jit *jit = job->jit;
-    int64_t n = job->by_lanes ? (jit->lanes + 63) / 64 : jit->rows, begin = n * part / n_parts, end = n * (part + 1) / n_parts;
-    dync_status status = job->by_lanes ? dync__jit_part(jit, job->buffers, job->rng, 0, jit->rows, begin * 64, DYNC__MIN(end * 64, jit->lanes))
-                                       : dync__jit_part(jit, job->buffers, job->rng, begin, end, 0, jit->lanes);
-    if (status != DYNC_OK) DYNC__ATOMIC_STORE(&job->status, status);
-}
-enum { DYNC__JIT_PARALLEL = 400000 };  /* element-operations below which threads are not worth waking */
-/* False: not this time (the interpreter splits long rows over threads). */
-static bool dync__jit_run(const dync__jit *jit, const dync__code *c, void *const *buffers, const uint64_t rng[2], dync_status *status) {
-    int threads;
-    if (c->work >= DYNC__JIT_PARALLEL && (threads = dync__pool_threads()) > 1) {
-        /* lanes are independent rows when vertical, else only where nothing is reduced or written once a row */
-        bool lanes_apart = jit->vertical || (!c->has_reduce && !c->stores_rows && jit->n_inner_dims == 0);
-        dync__jit_job job = {jit, buffers, rng, jit->rows < 2 * threads && lanes_apart, DYNC_OK};
-        int64_t units = job.by_lanes ? (jit->lanes + 63) / 64 : jit->rows;
-        if (!jit->vertical && c->has_reduce && units < threads) return false;
-        if (units >= 2) {
-            dync__pool_run(dync__jit_job_part, &job, (int)DYNC__MIN(units, threads));
-            *status = job.status;
-            return true;
-        }
-    }
-    *status = dync__jit_part(jit, buffers, rng, 0, jit->rows, 0, jit->lanes);
-    return true;
-}
-/* Lanes that nothing ties to each other. */
-static bool dync__jit_lanes_apart(const dync__code *c) { return !c->has_reduce && !c->stores_rows && c->jit->n_inner_dims == 0; }
-DYNC__FN bool dync__code_has_parts(const dync__code *c, int64_t of) {
-    const dync__jit *jit = c->jit;
-    if (!jit || jit->vertical || c->empty || of <= 0) return false;
-    return jit->rows % of == 0 || (jit->rows == 1 && jit->lanes % of == 0 && dync__jit_lanes_apart(c));
-}
-DYNC__FN dync_status dync__code_run_part(const dync__code *c, void *const *buffers, int64_t begin, int64_t end, int64_t of) {
-    const dync__jit *jit = c->jit;
-    const uint64_t none[2] = {0, 0};
-    int64_t rows = jit->rows / of, lanes = jit->lanes / of;
-    if (jit->rows % of == 0) return dync__jit_part(jit, buffers, none, begin * rows, end * rows, 0, jit->lanes);
-    return dync__jit_part(jit, buffers, none, 0, 1, begin * lanes, end * lanes);
-}
-#else
-static bool dync__jit_run(const dync__jit *jit, const dync__code *c, void *const *buffers, const uint64_t rng[2], dync_status *status) {
-    (void)jit, (void)c, (void)buffers, (void)rng, (void)status;
-    return false;
-}
-DYNC__FN bool dync__code_has_parts(const dync__code *c, int64_t of) {
-    (void)c, (void)of;
-    return false;
-}
-DYNC__FN dync_status dync__code_run_part(const dync__code *c, void *const *buffers, int64_t begin, int64_t end, int64_t of) {
-    (void)c, (void)buffers, (void)begin, (void)end, (void)of;
-    return DYNC_OK;
-}
-#endif
-DYNC__FN dync_status dync__code_run(const dync__code *c, void *const *buffers, uint64_t rng_seed, uint64_t rng_offset) {
-    const uint64_t rng[2] = {rng_seed, rng_offset};
-    dync_status status = DYNC_OK;
-    if (c->empty || (c->jit && dync__jit_run(c->jit, c, buffers, rng, &status))) return status;
-    return dync__interp_run(c, buffers, rng);
-}
-DYNC__BESIDE_JIT_BEGIN
-
 /* ==== codegen/interp_run.c ====================================================================================== */
 #if defined(DYNC_SMALL)
 enum { DYNC__IRUN_STACK = 512 }; /* scratch up to which no memory is asked for */
@@ -18091,7 +18099,7 @@ static char *dync__irun_address(const dync__irun *r, const dync__interp_step *s)
         dync__irun_fixed(r, st) + dync__irun_nest(r->c, st->lanes, r->from[st->lanes_from]);
     return (char *)r->buffers[s->buf] + off * s->bytes;
 }
-static dync_status dync__irun_bad_index(dync__irun *r, int64_t at, int64_t size) {
+DYNC__RARE static dync_status dync__irun_bad_index(dync__irun *r, int64_t at, int64_t size) {
     if (r->status == DYNC_OK)
         r->status = dync__fail(DYNC_ERR_INDEX, "%s: index reaches element %lld of a buffer of %lld",
                                r->c->name, (long long)at, (long long)size);
@@ -18775,7 +18783,7 @@ static void dync__irun_cut_combine(const dync__irun *r, const dync__irun_cut *cu
     }
     if (arg) dync__irun_reduce_end(r, red);
 }
-static void dync__irun_cut_rows(dync__irun *r, dync__irun_cut *cut) {
+DYNC__RARE static void dync__irun_cut_rows(dync__irun *r, dync__irun_cut *cut) {
     const dync__code *c = r->c;
     dync__irun_steps(r, 0, 1);
     for (int64_t row = 0; row < c->n_rows && cut->status == DYNC_OK; row += c->tile_rows) {
@@ -18792,7 +18800,7 @@ static void dync__irun_cut_rows(dync__irun *r, dync__irun_cut *cut) {
         dync__irun_steps(r, 1 + 2 * c->n_phases, r->rows);
     }
 }
-static dync_status dync__irun_cut_phases(dync__irun *r, int parts) {
+DYNC__RARE static dync_status dync__irun_cut_phases(dync__irun *r, int parts) {
     const dync__code *c = r->c;
     size_t own = (dync__irun_bytes(c) + 63) / 64 * 64, part = dync__irun_bytes(c) - c->keep_bytes,
            bytes = own + (size_t)parts * part;
@@ -18805,7 +18813,7 @@ static dync_status dync__irun_cut_phases(dync__irun *r, int parts) {
     return cut.status != DYNC_OK ? cut.status : r->status;
 }
 /* Rows where there are enough of them, else inner indices; false: not worth it. */
-static bool dync__irun_in_parallel(dync__irun *r, dync_status *status) {
+DYNC__RARE static bool dync__irun_in_parallel(dync__irun *r, dync_status *status) {
     const dync__code *c = r->c;
     int threads = dync__pool_threads();
     int64_t row_tiles = dync__irun_tiles(c->n_rows, c->tile_rows),
@@ -19998,6 +20006,41 @@ DYNC__FN dync_status dync__k_rnn_layer_prepare(dync__kcall *);
 DYNC__FN dync_status dync__k_rnn_layer_grad_prepare(dync__kcall *);
 #endif
 
+/* ==== kernel/gemm.h ============================================================================================= */
+/* kernel/gemm.h: matrix products for kernels (gemm.c). After kernel.h. */
+#ifndef DYNC__GEMM_H
+#define DYNC__GEMM_H
+
+/* c[m, n] = d[m, n] + a[m, k] b[k, n]; strides in elements. d NULL: nothing; c: accumulates; d_row 0: a bias. d's columns are dense.
+ * packed: b as dync__gemm_pack_b made it, or NULL. done: told of rows [begin, end) of c that are final, on any thread;
+ * dync__gemm_run returns whether it was told of every row (once) or of none. */
+typedef struct dync__gemm {
+    int type;                          /* DYNC__GT_; narrow ones count k in pairs and fours, strides in words, c's columns are dense */
+    int64_t m, n, k;
+    const char *a, *b, *d, *packed;
+    char *c;
+    int64_t a_row, a_col, b_row, b_col, c_row, c_col, d_row;
+    void (*done)(void *user, int64_t begin, int64_t end);
+    void *user;
+    uint8_t path;                      /* gemm.c's own */
+} dync__gemm;
+DYNC__FN bool dync__gemm_run(dync__gemm *);
+/* Bytes of a packed b, and packing it: panels of so many columns as this machine takes, by blocks of k. */
+/* A small product for once and all: what tiles run where; NULL: not small, or no machine code (never an error). run: false where the
+ * code is gone (dync_shutdown); d as in g. */
+typedef struct dync__gemm_fixed dync__gemm_fixed;
+DYNC__FN dync__gemm_fixed *dync__gemm_fix(const dync__gemm *);
+DYNC__FN bool dync__gemm_fixed_run(const dync__gemm_fixed *, const char *a, const char *b, char *c, const char *d);
+DYNC__FN void dync__gemm_fixed_free(dync__gemm_fixed *);
+/* Would a b that is multiplied many times better be packed? */
+DYNC__FN bool dync__gemm_wants_packed(int type, int64_t m, int64_t n, int64_t k, int64_t b_row, int64_t b_col);
+DYNC__FN int64_t dync__gemm_packed_bytes(int type, int64_t n, int64_t k);
+DYNC__FN void dync__gemm_pack_b(int type, int64_t n, int64_t k, const void *b, int64_t b_row, int64_t b_col, void *to);
+/* to[p, line] = from[line, p], p < k; to_step, line_step, k_step in bytes, any. */
+DYNC__FN void dync__gemm_pack_lines(int type, void *to, int64_t to_step, const void *from, int64_t lines, int64_t line_step, int64_t k, int64_t k_step);
+#endif
+DYNC__BESIDE_JIT_BEGIN
+
 /* ==== kernel/operand.c ========================================================================================== */
 DYNC__FN int64_t dync__operand_numel(const dync__operand *o) {
     int64_t n = 1;
@@ -20144,40 +20187,6 @@ DYNC__FN const dync__kcall_row *dync__kernel_row(int kernel) {
     return &rows[kernel >= 0 && kernel < DYNC__N_KERNELS ? kernel : 0];
 }
 
-/* ==== kernel/gemm.h ============================================================================================= */
-/* kernel/gemm.h: matrix products for kernels (gemm.c). After kernel.h. */
-#ifndef DYNC__GEMM_H
-#define DYNC__GEMM_H
-
-/* c[m, n] = d[m, n] + a[m, k] b[k, n]; strides in elements. d NULL: nothing; c: accumulates; d_row 0: a bias. d's columns are dense.
- * packed: b as dync__gemm_pack_b made it, or NULL. done: told of rows [begin, end) of c that are final, on any thread;
- * dync__gemm_run returns whether it was told of every row (once) or of none. */
-typedef struct dync__gemm {
-    int type;                          /* DYNC__GT_; narrow ones count k in pairs and fours, strides in words, c's columns are dense */
-    int64_t m, n, k;
-    const char *a, *b, *d, *packed;
-    char *c;
-    int64_t a_row, a_col, b_row, b_col, c_row, c_col, d_row;
-    void (*done)(void *user, int64_t begin, int64_t end);
-    void *user;
-    uint8_t path;                      /* gemm.c's own */
-} dync__gemm;
-DYNC__FN bool dync__gemm_run(dync__gemm *);
-/* Bytes of a packed b, and packing it: panels of so many columns as this machine takes, by blocks of k. */
-/* A small product for once and all: what tiles run where; NULL: not small, or no machine code (never an error). run: false where the
- * code is gone (dync_shutdown); d as in g. */
-typedef struct dync__gemm_fixed dync__gemm_fixed;
-DYNC__FN dync__gemm_fixed *dync__gemm_fix(const dync__gemm *);
-DYNC__FN bool dync__gemm_fixed_run(const dync__gemm_fixed *, const char *a, const char *b, char *c, const char *d);
-DYNC__FN void dync__gemm_fixed_free(dync__gemm_fixed *);
-/* Would a b that is multiplied many times better be packed? */
-DYNC__FN bool dync__gemm_wants_packed(int type, int64_t m, int64_t n, int64_t k, int64_t b_row, int64_t b_col);
-DYNC__FN int64_t dync__gemm_packed_bytes(int type, int64_t n, int64_t k);
-DYNC__FN void dync__gemm_pack_b(int type, int64_t n, int64_t k, const void *b, int64_t b_row, int64_t b_col, void *to);
-/* to[p, line] = from[line, p], p < k; to_step, line_step, k_step in bytes, any. */
-DYNC__FN void dync__gemm_pack_lines(int type, void *to, int64_t to_step, const void *from, int64_t lines, int64_t line_step, int64_t k, int64_t k_step);
-#endif
-
 /* ==== kernel/gemm.c ============================================================================================= */
 enum { DYNC__GEMM_PLAIN, DYNC__GEMM_DOTS, DYNC__GEMM_LINES, DYNC__GEMM_DIRECT, DYNC__GEMM_BLOCKS };
 enum { DYNC__GEMM_KC = 256, DYNC__GEMM_MC = 168, DYNC__GEMM_NC = 2048, DYNC__GEMM_FEW_LINES = 8, DYNC__GEMM_HOT = 16384 /* bytes of c that are told of at once */,
@@ -20214,7 +20223,7 @@ static void dync__gemm_pack_panels(int type, char *to, const char *b, int64_t n,
     for (int64_t j = 0; j < n; j += nr, to += nr * k * bytes)
         dync__gemm_pack_lines(type, to, nr * bytes, b + j * b_col * bytes, DYNC__MIN(nr, n - j), b_col * bytes, k, b_row * bytes);
 }
-DYNC__FN int64_t dync__gemm_packed_bytes(int type, int64_t n, int64_t k) {
+DYNC__RARE DYNC__FN int64_t dync__gemm_packed_bytes(int type, int64_t n, int64_t k) {
     int64_t nr = dync__gemm_panel(type);
     return (n + nr - 1) / nr * nr * k * dync__gt_bytes(type);
 }
@@ -20546,7 +20555,7 @@ DYNC__FN bool dync__gemm_run(dync__gemm *g) {
     dync__gemm_follow(g);
     return g->done != NULL;
 }
-DYNC__FN dync__gemm_fixed *dync__gemm_fix(const dync__gemm *given) {
+DYNC__RARE DYNC__FN dync__gemm_fixed *dync__gemm_fix(const dync__gemm *given) {
     dync__gemm g = *given;
     bool add = g.d != NULL;
     if (g.m <= 0 || g.n <= 0 || g.k <= 0 || (g.n == 1 && g.m > 1) || g.m * g.n * g.k > DYNC__GEMM_FIX || g.c_col != 1) return NULL;
@@ -20574,7 +20583,7 @@ DYNC__FN bool dync__gemm_fixed_run(const dync__gemm_fixed *f, const char *a, con
     }
     return true;
 }
-DYNC__FN void dync__gemm_fixed_free(dync__gemm_fixed *f) {
+DYNC__RARE DYNC__FN void dync__gemm_fixed_free(dync__gemm_fixed *f) {
     if (f) dync__free(f, sizeof *f);
 }
 DYNC__FN void dync__gemm_f32(int64_t m, int64_t n, int64_t k, const float *a, int64_t a_row, int64_t a_col, const float *b, int64_t b_row,
@@ -20783,12 +20792,12 @@ enum { DYNC__MM_KEEP = 512 };          /* elements of b from which that pays */
 static bool dync__mm_same(const dync__mm_source *a, const dync__mm_source *b) {
     return a->from == b->from && a->storage == b->storage && a->version == b->version;
 }
-static void dync__mm_panels_put(dync__mm_panels *p) {
+DYNC__RARE static void dync__mm_panels_put(dync__mm_panels *p) {
     if (!p || DYNC__ATOMIC_DEC(&p->users) > 0) return;
     dync__free_data(p->data, p->bytes);
     dync__free(p, sizeof *p);
 }
-static dync__mm_panels *dync__mm_panels_new(const dync__mm *g, const dync__mm_source *source) {
+DYNC__RARE static dync__mm_panels *dync__mm_panels_new(const dync__mm *g, const dync__mm_source *source) {
     int type = g->dtype == DYNC_F64 ? DYNC__GT_F64 : DYNC__GT_F32;
     dync__mm_panels *p = dync__calloc(sizeof *p);
     if (!p) return NULL;
@@ -20824,7 +20833,7 @@ static dync__mm_panels *dync__mm_panels_get(const dync__mm *g) {
     dync__mm_panels_put(old);
     return p;
 }
-static void dync__mm_drop(void *state_) {
+DYNC__RARE static void dync__mm_drop(void *state_) {
     dync__mm_state *state = state_;
     if (!state) return;
     dync__mm_panels_put(state->kept);
@@ -20891,12 +20900,12 @@ static dync_status dync__mm_run(dync__mm *g) {
 }
 /* ---- rows ------------------------------------------------------------------------------------------------------------------ */
 /* d of addmm as gemm takes it. */
-static bool dync__mm_dense_bias(const dync__kcall *c) {
+DYNC__RARE static bool dync__mm_dense_bias(const dync__kcall *c) {
     const dync__operand *bias = &c->operand[2], *y = &c->operand[3];
     return (y->dtype == DYNC_F32 || y->dtype == DYNC_F64) && (bias->lay.stride[1] == 1 || y->lay.shape[1] == 1);
 }
 /* f32 and f64: what can be known before the runs. */
-static dync_status dync__mm_ready(dync__kcall *c, const dync__mm *g) {
+DYNC__RARE static dync_status dync__mm_ready(dync__kcall *c, const dync__mm *g) {
     static char some[1];
     int type = g->dtype == DYNC_F64 ? DYNC__GT_F64 : DYNC__GT_F32;
     bool with_bias = c->n == 4;
@@ -20918,7 +20927,7 @@ static dync_status dync__mm_ready(dync__kcall *c, const dync__mm *g) {
     c->drop = dync__mm_drop;
     return DYNC_OK;
 }
-static dync_status dync__mm_check(dync__kcall *c) {
+DYNC__RARE static dync_status dync__mm_check(dync__kcall *c) {
     const dync__operand *a = &c->operand[0], *b = &c->operand[1], *y = &c->operand[c->n - 1];
     int rank = y->lay.ndim;
     DYNC__TRY(dync__kcall_expect(c, rank >= 2 && a->lay.ndim == rank && b->lay.ndim == rank, "matrices of one rank"));
@@ -20938,18 +20947,18 @@ static dync_status dync__mm_check(dync__kcall *c) {
     else if (y->dtype == DYNC_F16 || y->dtype == DYNC_BF16) c->scratch_bytes = (size_t)(g.m * g.k + g.k * g.n + g.m * g.n) * sizeof(float);
     return DYNC_OK;
 }
-DYNC__FN int64_t dync__kcall_rows(const dync__kcall *c) {
+DYNC__RARE DYNC__FN int64_t dync__kcall_rows(const dync__kcall *c) {
     const dync__operand *y = &c->operand[c->n - 1];
     int64_t rows = 1;
     if ((c->row->run != dync__k_matmul && c->row->run != dync__k_addmm) || (y->dtype != DYNC_F32 && y->dtype != DYNC_F64)) return 0;
     for (int d = 0; d < y->lay.ndim - 1; d++) rows *= y->lay.shape[d];
     return rows;
 }
-DYNC__FN dync_status dync__k_matmul_prepare(dync__kcall *c) {
+DYNC__RARE DYNC__FN dync_status dync__k_matmul_prepare(dync__kcall *c) {
     DYNC__TRY(dync__kcall_expect(c, c->n == 3, "3 operands"));
     return dync__mm_check(c);
 }
-DYNC__FN dync_status dync__k_addmm_prepare(dync__kcall *c) {
+DYNC__RARE DYNC__FN dync_status dync__k_addmm_prepare(dync__kcall *c) {
     DYNC__TRY(dync__kcall_expect(c, c->n == 4 && c->operand[3].lay.ndim == 2, "4 operands, the result a matrix"));
     const dync__operand *bias = &c->operand[2], *y = &c->operand[3];
     DYNC__TRY(dync__kcall_expect(c, bias->lay.ndim == 2 && bias->lay.shape[0] == y->lay.shape[0] && bias->lay.shape[1] == y->lay.shape[1] &&
@@ -20992,6 +21001,7 @@ DYNC__FN dync_status dync__k_addmm(const dync__kcall *c, void *const *data, void
     }
     return dync__mm_run(&g);
 }
+DYNC__BESIDE_JIT_END
 
 /* ==== kernel/conv_jit.h ========================================================================================= */
 /* kernel/conv_jit.h: convolutions and pooling by machine code (codegen/x86_conv.h). After operand.h; used by conv.c and pooling.c. */
@@ -21128,7 +21138,7 @@ static void dync__cj_in_blocks(const dync__cj *v, const float *x, int64_t y, int
 }
 /* ---- making ------------------------------------------------------------------------------------------------------------------------ */
 /* Places of a tile: as many as fill the registers, evenly over n. */
-static int64_t dync__cj_places(int64_t n, int64_t most, int B) {
+DYNC__RARE static int64_t dync__cj_places(int64_t n, int64_t most, int B) {
     int64_t best = 1, least = INT64_MAX;
     for (int64_t p = 1; p <= DYNC__MIN(n, most); p++) {
         int64_t rest = n % p, cost = n / p * (DYNC__MAX(p * B, 8) + 2) + (rest ? DYNC__MAX(rest * B, 8) + 2 : 0);
@@ -21140,7 +21150,7 @@ static int64_t dync__cj_places(int64_t n, int64_t most, int B) {
     return best;
 }
 /* Code of a tile of `high` rows times `across` columns for each of the two counts of blocks. */
-static bool dync__cj_code(const dync__cj *v, int64_t high, int64_t across, int flags, dync__ccode *code) {
+DYNC__RARE static bool dync__cj_code(const dync__cj *v, int64_t high, int64_t across, int flags, dync__ccode *code) {
     for (int k = 0; k < 2 && v->B[k]; k++) {
         dync__ctile t;
         memset(&t, 0, sizeof t);
@@ -21165,7 +21175,7 @@ static bool dync__cj_code(const dync__cj *v, int64_t high, int64_t across, int f
     }
     return true;
 }
-static bool dync__cj_phase_code(dync__cj *v, dync__cj_phase *f) {
+DYNC__RARE static bool dync__cj_phase_code(dync__cj *v, dync__cj_phase *f) {
     int regs = v->isa == 2 ? 32 : 16, flags = v->what == DYNC__CJ_FORWARD ? DYNC__CT_BIAS : v->what == DYNC__CJ_AVERAGE ? DYNC__CT_DIVIDE : 0;
     int64_t most = DYNC__MIN((regs - (v->after.n ? DYNC__CT_FREE : v->B[0] + 1)) / v->B[0], DYNC__CT_PLACES), n = f->jw;
     if (f->jh == 0 || f->jw == 0) return true;
@@ -21183,7 +21193,7 @@ static bool dync__cj_phase_code(dync__cj *v, dync__cj_phase *f) {
     return true;
 }
 /* Taps of the phase whose places of the result are r modulo the stride. */
-static bool dync__cj_phase_taps(dync__cj *v, dync__cj_phase *f, int64_t ry, int64_t rx) {
+DYNC__RARE static bool dync__cj_phase_taps(dync__cj *v, dync__cj_phase *f, int64_t ry, int64_t rx) {
     const dync__cj_shape *s = &v->s;
     bool gradient = v->what == DYNC__CJ_INPUT;
     size_t n = (size_t)(s->kh * s->kw);
@@ -21213,7 +21223,7 @@ static bool dync__cj_phase_taps(dync__cj *v, dync__cj_phase *f, int64_t ry, int6
         }
     return true;
 }
-static void dync__cj_channels(dync__cj *v) {
+DYNC__RARE static void dync__cj_channels(dync__cj *v) {
     const dync__cj_shape *s = &v->s;
     bool gradient = v->what == DYNC__CJ_INPUT;
     int64_t gc = s->c / s->groups, go = s->o / s->groups;
@@ -21242,7 +21252,7 @@ static void dync__cj_channels(dync__cj *v) {
     v->osx = gradient ? s->sx : 1;
 }
 /* Rows of a job and where things lie in its memory. False: too far apart for the code. */
-static bool dync__cj_rows(dync__cj *v) {
+DYNC__RARE static bool dync__cj_rows(dync__cj *v) {
     v->wide = v->lo_x + DYNC__MAX(v->wide, v->w);
     v->in_pixel = v->planar ? 4 : 4 * v->V;
     v->in_row = v->wide * v->in_pixel;
@@ -21261,7 +21271,7 @@ static bool dync__cj_rows(dync__cj *v) {
 }
 /* WEIGHT: lists of up to P places of gw that have one base: some channels of one tap; where channels are few, some (channel, column) of a row
  * of taps; depthwise: some taps. */
-static bool dync__cj_lists(dync__cj *v) {
+DYNC__RARE static bool dync__cj_lists(dync__cj *v) {
     const dync__cj_shape *s = &v->s;
     const dync__cj_phase *f = &v->phase[0];
     int regs = v->isa == 2 ? 32 : 16, most = DYNC__MIN((regs - v->B[0] - 1) / v->B[0], DYNC__CT_PLACES);
@@ -21299,7 +21309,7 @@ static bool dync__cj_lists(dync__cj *v) {
     }
     return true;
 }
-static bool dync__cj_make(dync__cj *v) {
+DYNC__RARE static bool dync__cj_make(dync__cj *v) {
     bool weight = v->what == DYNC__CJ_WEIGHT;
     dync__cj_channels(v);
     int64_t per_in = v->depthwise ? v->s.c : v->ic, per_out = v->depthwise ? v->s.c : v->oc;
@@ -21332,7 +21342,7 @@ static bool dync__cj_make(dync__cj *v) {
     return true;
 }
 DYNC__FN int dync__cj_lanes(void) { return 8 * dync__conv_isa(); }
-DYNC__FN dync__cj *dync__cj_new(const dync__cj_shape *s, int what, const dync__cj_form *form) {
+DYNC__RARE DYNC__FN dync__cj *dync__cj_new(const dync__cj_shape *s, int what, const dync__cj_form *form) {
     if (s->n * s->c * s->o * s->h * s->w * s->oh * s->ow == 0 || s->kh * s->kw == 0 || dync__conv_isa() == 0) return NULL;
     dync__error_guard guard;
     dync__error_guard_begin(&guard);           /* without memory the portable form serves */
@@ -21661,7 +21671,7 @@ static dync_status dync__cj_run_weight(const dync__cj *v, const float *x, const 
 DYNC__FN dync_status dync__cj_run(dync__cj *v, const dync__cj_data *d) {
     return v->what == DYNC__CJ_WEIGHT ? dync__cj_run_weight(v, d->in, d->weight, d->out) : dync__cj_run_places(v, d);
 }
-DYNC__FN void dync__cj_free(dync__cj *v) {
+DYNC__RARE DYNC__FN void dync__cj_free(dync__cj *v) {
     if (!v) return;
     dync__cj_unpack(v, v->kept);
     dync__arena_free(&v->arena);
@@ -21669,17 +21679,18 @@ DYNC__FN void dync__cj_free(dync__cj *v) {
 }
 #else
 DYNC__FN int dync__cj_lanes(void) { return 0; }
-DYNC__FN dync__cj *dync__cj_new(const dync__cj_shape *s, int what, const dync__cj_form *form) {
+DYNC__RARE DYNC__FN dync__cj *dync__cj_new(const dync__cj_shape *s, int what, const dync__cj_form *form) {
     (void)s, (void)what, (void)form;
     return NULL;
 }
-DYNC__FN void dync__cj_free(dync__cj *v) { (void)v; }
+DYNC__RARE DYNC__FN void dync__cj_free(dync__cj *v) { (void)v; }
 DYNC__FN dync_status dync__cj_run(dync__cj *v, const dync__cj_data *d) {
     (void)v, (void)d;
     return DYNC_ERR_INTERNAL;
 }
 #endif
 DYNC__WARM_END
+DYNC__BESIDE_JIT_BEGIN
 
 /* ==== kernel/conv.c ============================================================================================= */
 #if defined(DYNC_SMALL)
@@ -21967,7 +21978,7 @@ static dync_status dync__conv_run(dync__conv *v) {
     return v->failed ? dync__fail_memory(0) : DYNC_OK;
 }
 /* ---- rows ------------------------------------------------------------------------------------------------------------------------ */
-static dync_status dync__conv_check(dync__kcall *c, const dync__operand *x, const dync__operand *w, const dync__operand *y) {
+DYNC__RARE static dync_status dync__conv_check(dync__kcall *c, const dync__operand *x, const dync__operand *w, const dync__operand *y) {
     const int64_t *a = c->attr;
     DYNC__TRY(dync__kcall_expect(c, x->lay.ndim == 4 && w->lay.ndim == 4 && y->lay.ndim == 4, "operands of rank 4"));
     DYNC__TRY(dync__kcall_expect(c, x->dtype == y->dtype && w->dtype == y->dtype && dync__dtype_info(y->dtype)->kind == 'f', "one float dtype"));
@@ -21981,9 +21992,9 @@ static dync_status dync__conv_check(dync__kcall *c, const dync__operand *x, cons
     }
     return DYNC_OK;
 }
-static void dync__conv_drop(void *state) { dync__cj_free(state); }
+DYNC__RARE static void dync__conv_drop(void *state) { dync__cj_free(state); }
 /* Machine code where there is some; else state stays NULL. */
-static dync_status dync__conv_ready(dync__kcall *c, int what, const dync__operand *x, const dync__operand *w, const dync__operand *y) {
+DYNC__RARE static dync_status dync__conv_ready(dync__kcall *c, int what, const dync__operand *x, const dync__operand *w, const dync__operand *y) {
     dync__conv v;
     if (dync__operand_working(y->dtype) != DYNC_F32) return DYNC_OK;
     dync__conv_open(&v, c, x, w, y);
@@ -21993,7 +22004,7 @@ static dync_status dync__conv_ready(dync__kcall *c, int what, const dync__operan
     c->drop = dync__conv_drop;
     return (c->blocked || c->after) && !c->state ? dync__fail_memory(0) : DYNC_OK;
 }
-DYNC__FN dync_status dync__k_conv2d_prepare(dync__kcall *c) {
+DYNC__RARE DYNC__FN dync_status dync__k_conv2d_prepare(dync__kcall *c) {
     int n = c->n - (c->after ? c->after->n_operands : 0);
     DYNC__TRY(dync__kcall_expect(c, n == 3 || n == 4, "3 or 4 operands"));
     DYNC__TRY(dync__conv_check(c, &c->operand[0], &c->operand[1], &c->operand[c->n - 1]));
@@ -22001,12 +22012,12 @@ DYNC__FN dync_status dync__k_conv2d_prepare(dync__kcall *c) {
                                                   c->operand[2].dtype == c->operand[c->n - 1].dtype), "a bias [O]"));
     return dync__conv_ready(c, DYNC__CJ_FORWARD, &c->operand[0], &c->operand[1], &c->operand[c->n - 1]);
 }
-DYNC__FN dync_status dync__k_conv2d_grad_input_prepare(dync__kcall *c) {
+DYNC__RARE DYNC__FN dync_status dync__k_conv2d_grad_input_prepare(dync__kcall *c) {
     DYNC__TRY(dync__kcall_expect(c, c->n == 3, "3 operands"));
     DYNC__TRY(dync__conv_check(c, &c->operand[2], &c->operand[1], &c->operand[0]));
     return dync__conv_ready(c, DYNC__CJ_INPUT, &c->operand[2], &c->operand[1], &c->operand[0]);
 }
-DYNC__FN dync_status dync__k_conv2d_grad_weight_prepare(dync__kcall *c) {
+DYNC__RARE DYNC__FN dync_status dync__k_conv2d_grad_weight_prepare(dync__kcall *c) {
     DYNC__TRY(dync__kcall_expect(c, c->n == 3, "3 operands"));
     DYNC__TRY(dync__conv_check(c, &c->operand[0], &c->operand[2], &c->operand[1]));
     return dync__conv_ready(c, DYNC__CJ_WEIGHT, &c->operand[0], &c->operand[2], &c->operand[1]);
@@ -22209,7 +22220,7 @@ static void dync__pool2d_open(dync__pool2d *p, const dync__operand *x, const dyn
     p->px = a[5];
 }
 /* ---- rows ------------------------------------------------------------------------------------------------------------------- */
-static dync_status dync__pool2d_check(dync__kcall *c, const dync__operand *x, const dync__operand *y, bool windows) {
+DYNC__RARE static dync_status dync__pool2d_check(dync__kcall *c, const dync__operand *x, const dync__operand *y, bool windows) {
     int rank = x->lay.ndim;
     const int64_t *a = c->attr;
     DYNC__TRY(dync__kcall_expect(c, rank >= 2 && y->lay.ndim == rank, "operands of one rank, 2 or more"));
@@ -22217,14 +22228,14 @@ static dync_status dync__pool2d_check(dync__kcall *c, const dync__operand *x, co
     for (int d = 0; d < rank - 2; d++) DYNC__TRY(dync__kcall_expect(c, x->lay.shape[d] == y->lay.shape[d], "equal leading sizes"));
     return dync__kcall_expect(c, !windows || (a[0] > 0 && a[1] > 0 && a[2] > 0 && a[3] > 0 && a[4] >= 0 && a[5] >= 0), "positive windows and strides");
 }
-static dync_status dync__pool2d_check_index(dync__kcall *c, const dync__operand *index, const dync__operand *y) {
+DYNC__RARE static dync_status dync__pool2d_check_index(dync__kcall *c, const dync__operand *index, const dync__operand *y) {
     bool same = index->lay.ndim == y->lay.ndim && index->dtype == DYNC_I64;
     for (int d = 0; same && d < y->lay.ndim; d++) same = index->lay.shape[d] == y->lay.shape[d];
     return dync__kcall_expect(c, same, "an I64 index of the result's shape");
 }
-static void dync__pool2d_drop(void *state) { dync__cj_free(state); }
+DYNC__RARE static void dync__pool2d_drop(void *state) { dync__cj_free(state); }
 /* Machine code where there is some; else state stays NULL. */
-static void dync__pool2d_ready(dync__kcall *c, int what, int64_t dy, int64_t dx) {
+DYNC__RARE static void dync__pool2d_ready(dync__kcall *c, int what, int64_t dy, int64_t dx) {
     dync__pool2d p;
     const int64_t *shape = c->operand[0].lay.shape;
     if (dync__operand_working(c->operand[0].dtype) != DYNC_F32) return;
@@ -22236,19 +22247,19 @@ static void dync__pool2d_ready(dync__kcall *c, int what, int64_t dy, int64_t dx)
     c->drop = dync__pool2d_drop;
 }
 /* Nobody reads the index: its operand is left out. */
-DYNC__FN dync_status dync__k_max_pool2d_prepare(dync__kcall *c) {
+DYNC__RARE DYNC__FN dync_status dync__k_max_pool2d_prepare(dync__kcall *c) {
     DYNC__TRY(dync__kcall_expect(c, (c->n == 2 || c->n == 3) && c->attr[6] > 0 && c->attr[7] > 0, "2 or 3 operands, positive dilations"));
     DYNC__TRY(dync__pool2d_check(c, &c->operand[0], &c->operand[1], true));
     if (c->n == 2) dync__pool2d_ready(c, DYNC__CJ_MAX, c->attr[6], c->attr[7]);
     if (c->n == 2) return c->blocked && !c->state ? dync__fail_memory(0) : DYNC_OK;
     return dync__pool2d_check_index(c, &c->operand[2], &c->operand[1]);
 }
-DYNC__FN dync_status dync__k_max_pool2d_grad_prepare(dync__kcall *c) {
+DYNC__RARE DYNC__FN dync_status dync__k_max_pool2d_grad_prepare(dync__kcall *c) {
     DYNC__TRY(dync__kcall_expect(c, c->n == 3, "3 operands"));
     DYNC__TRY(dync__pool2d_check(c, &c->operand[2], &c->operand[0], false));
     return dync__pool2d_check_index(c, &c->operand[1], &c->operand[0]);
 }
-DYNC__FN dync_status dync__k_avg_pool2d_prepare(dync__kcall *c) {
+DYNC__RARE DYNC__FN dync_status dync__k_avg_pool2d_prepare(dync__kcall *c) {
     const int64_t *a = c->attr, *x = c->operand[0].lay.shape, *y = c->operand[1].lay.shape;
     int rank = c->operand[0].lay.ndim;
     bool whole = true;                   /* every window is divided by the same number */
@@ -22259,7 +22270,7 @@ DYNC__FN dync_status dync__k_avg_pool2d_prepare(dync__kcall *c) {
     if (whole) dync__pool2d_ready(c, DYNC__CJ_AVERAGE, 1, 1);
     return c->blocked && !c->state ? dync__fail_memory(0) : DYNC_OK;
 }
-DYNC__FN dync_status dync__k_avg_pool2d_grad_prepare(dync__kcall *c) {
+DYNC__RARE DYNC__FN dync_status dync__k_avg_pool2d_grad_prepare(dync__kcall *c) {
     DYNC__TRY(dync__kcall_expect(c, c->n == 2, "2 operands"));
     return dync__pool2d_check(c, &c->operand[1], &c->operand[0], true);
 }
@@ -22347,6 +22358,164 @@ DYNC__FN dync_status dync__k_avg_pool2d_grad(const dync__kcall *c, void *const *
     (void)scratch;
     return dync__pool2d_average(c, data, true);
 }
+
+/* ==== kernel/scatter.c ========================================================================================== */
+static dync_status dync__scatter_bad_index(const dync__kcall *c, int64_t index, int64_t size) {
+    return dync__fail(DYNC_ERR_INDEX, "%s: index %lld is out of bounds for dimension %lld with size %lld", c->row->name, (long long)index,
+                      (long long)c->attr[0], (long long)size);
+}
+/* to += scale * from, one element of a working dtype; the scale of integers is an integer. */
+static void dync__scatter_accumulate(char *to, const char *from, int dtype, double scale) {
+    if (dtype == DYNC_F32) {
+        float x, y;
+        memcpy(&x, to, sizeof x);
+        memcpy(&y, from, sizeof y);
+        x += (float)scale * y;
+        memcpy(to, &x, sizeof x);
+    } else if (dtype == DYNC_F64) {
+        double x, y;
+        memcpy(&x, to, sizeof x);
+        memcpy(&y, from, sizeof y);
+        x += scale * y;
+        memcpy(to, &x, sizeof x);
+    } else {
+        uint64_t sum = (uint64_t)dync__load_i64(to, dtype) + (uint64_t)(int64_t)scale * (uint64_t)dync__load_i64(from, dtype);
+        dync__store_i64(to, dtype, (int64_t)sum);
+    }
+}
+typedef struct dync__scatter {
+    const dync__kcall *call;
+    dync__dense index, source, out;
+    const dync__operand *places;        /* the operand whose shape is walked */
+    int dtype;
+    int64_t dim;
+} dync__scatter;
+static int64_t dync__scatter_stride(const dync__operand *o, int dim) {
+    int64_t stride = 1;
+    for (int d = o->lay.ndim - 1; d > dim; d--) stride *= o->lay.shape[d];
+    return stride;
+}
+/* Along the last dim of `places`: n indices, elements of source, and of out where that is not the dim. Returns the place of a bad index, or n. */
+static int64_t dync__scatter_line(const dync__scatter *s, int kind, const int64_t *index, int64_t n, const char *from, char *to, int64_t step) {
+    int64_t bytes = dync__dtype_info(s->dtype)->bytes, size = s->call->operand[3].lay.shape[s->dim], i = 0;
+    int64_t along = s->dim == s->call->operand[3].lay.ndim - 1 ? 0 : 1, every = kind == 2 && along ? 0 : 1;
+    double scale = kind == 2 ? s->call->fattr[0] : 1.0;
+    if (kind == 1 && s->dtype == DYNC_F32) {
+        const float *x = (const float *)(const void *)from;
+        float *y = (float *)(void *)to;
+        for (; i < n && (uint64_t)index[i] < (uint64_t)size; i++) y[index[i] * step + i * along] += x[i];
+        return i;
+    }
+    for (; i < n && (uint64_t)index[i * every] < (uint64_t)size; i++) {
+        char *at = to + (index[i * every] * step + i * along) * bytes;
+        if (kind == 0) memcpy(at, from + i * bytes, (size_t)bytes);
+        else dync__scatter_accumulate(at, from + i * bytes, s->dtype, scale);
+    }
+    return i;
+}
+/* Walks every place of `places`: kind 0 sets, 1 adds, 2 adds whole slices (the index is one-dimensional). */
+static dync_status dync__scatter_walk(const dync__scatter *s, int kind) {
+    const dync__operand *source = &s->call->operand[2], *out = &s->call->operand[3];
+    int last = out->lay.ndim - 1;
+    int64_t bytes = dync__dtype_info(s->dtype)->bytes, at[DYNC_MAX_DIMS] = {0}, from[DYNC_MAX_DIMS], to[DYNC_MAX_DIMS];
+    int64_t n = dync__operand_numel(s->places), size = out->lay.shape[s->dim], line = s->places->lay.shape[last];
+    for (int d = 0; d <= last; d++) {
+        from[d] = dync__scatter_stride(source, d);
+        to[d] = d == s->dim ? 0 : dync__scatter_stride(out, d);
+    }
+    for (int64_t place = 0; place < n; place += line) {
+        int64_t source_at = 0, out_at = 0;
+        const int64_t *index = (const int64_t *)s->index.data + (kind != 2 ? place : s->dim == last ? 0 : at[s->dim]);
+        for (int d = 0; d < last; d++) {
+            source_at += at[d] * from[d];
+            out_at += at[d] * to[d];
+        }
+        int64_t bad = dync__scatter_line(s, kind, index, line, (const char *)s->source.data + source_at * bytes, (char *)s->out.data + out_at * bytes,
+                                         dync__scatter_stride(out, (int)s->dim));
+        if (bad < line) return dync__scatter_bad_index(s->call, index[kind == 2 && s->dim != last ? 0 : bad], size);
+        for (int i = last - 1; i >= 0 && ++at[i] == s->places->lay.shape[i]; i--) at[i] = 0;
+    }
+    return DYNC_OK;
+}
+/* index_add of floats whose slices are dense along the last dim: line by line. */
+static dync_status dync__scatter_lines(const dync__scatter *s) {
+    const dync__operand *source = &s->call->operand[2], *out = &s->call->operand[3];
+    int bytes = dync__dtype_info(s->dtype)->bytes, rank = out->lay.ndim;
+    int64_t inner = dync__scatter_stride(out, (int)s->dim), size = out->lay.shape[s->dim], n = source->lay.shape[s->dim], outer = 1;
+    float narrow = (float)s->call->fattr[0];
+    const void *scale = bytes == 4 ? (const void *)&narrow : (const void *)&s->call->fattr[0];
+    for (int d = 0; d < rank && d < s->dim; d++) outer *= out->lay.shape[d];
+    for (int64_t o = 0; o < outer; o++)
+        for (int64_t i = 0; i < n; i++) {
+            int64_t index = ((const int64_t *)s->index.data)[i];
+            if (index < 0 || index >= size) return dync__scatter_bad_index(s->call, index, size);
+            dync__gemm_add_lines(bytes, inner, 1, scale, (const char *)s->source.data + (o * n + i) * inner * bytes, 0,
+                                 (char *)s->out.data + (o * size + index) * inner * bytes);
+        }
+    return DYNC_OK;
+}
+static dync_status dync__scatter_run(const dync__kcall *c, void *const *data, int kind) {
+    const dync__operand *op = c->operand;
+    int64_t stride[DYNC_MAX_DIMS];
+    dync__scatter s;
+    memset(&s, 0, sizeof s);
+    s.call = c;
+    s.dtype = dync__operand_working(op[3].dtype);
+    s.dim = c->attr[0];
+    s.places = kind == 2 ? &op[2] : &op[1];
+    if (dync__operand_numel(&op[3]) == 0 && dync__operand_numel(s.places) == 0) return DYNC_OK;
+    dync_status status = dync__dense_in(&op[1], data[1], DYNC_I64, &s.index);
+    if (status == DYNC_OK) status = dync__dense_in(&op[2], data[2], s.dtype, &s.source);
+    if (status == DYNC_OK) status = dync__dense_out(&op[3], data[3], s.dtype, &s.out);
+    if (status == DYNC_OK) {
+        for (int d = 0; d < op[3].lay.ndim; d++) stride[d] = dync__scatter_stride(&op[3], d);
+        bool in_place = !s.out.copy && dync__operand_at(&op[0], data[0]) == s.out.data && dync__layout_is_contiguous(&op[0].lay);
+        if (!in_place)
+            dync__copy_elements(op[0].lay.ndim, op[0].lay.shape, s.out.data, s.dtype, stride, dync__operand_at(&op[0], data[0]), op[0].dtype,
+                                op[0].lay.stride);
+        bool lines = kind == 2 && dync__dtype_info(s.dtype)->kind == 'f' && dync__scatter_stride(&op[3], (int)s.dim) >= 8;
+        status = lines ? dync__scatter_lines(&s) : dync__scatter_walk(&s, kind);
+    }
+    if (status == DYNC_OK) dync__dense_finish(&op[3], data[3], &s.out);
+    dync__dense_drop(&s.index);
+    dync__dense_drop(&s.source);
+    dync__dense_drop(&s.out);
+    return status;
+}
+/* ---- rows ----------------------------------------------------------------------------------------------------------------------- */
+static dync_status dync__scatter_check(dync__kcall *c, bool slices) {
+    const dync__operand *base = &c->operand[0], *index = &c->operand[1], *source = &c->operand[2], *out = &c->operand[3];
+    DYNC__TRY(dync__kcall_expect(c, c->n == 4 && base->lay.ndim >= 1 && out->lay.ndim == base->lay.ndim && source->lay.ndim == base->lay.ndim,
+                                 "4 operands, base, source and result of one rank"));
+    DYNC__TRY(dync__kcall_expect(c, c->attr[0] >= 0 && c->attr[0] < base->lay.ndim, "a dim of the operand"));
+    DYNC__TRY(dync__kcall_expect(c, base->dtype == out->dtype && source->dtype == out->dtype && index->dtype == DYNC_I64,
+                                 "one dtype, and an I64 index"));
+    DYNC__TRY(dync__kcall_expect(c, slices ? index->lay.ndim == 1 && index->lay.shape[0] == source->lay.shape[c->attr[0]]
+                                           : index->lay.ndim == base->lay.ndim, "an index that fits the source"));
+    for (int d = 0; d < base->lay.ndim; d++) {
+        DYNC__TRY(dync__kcall_expect(c, base->lay.shape[d] == out->lay.shape[d], "base and result of one shape"));
+        const int64_t *walked = slices ? source->lay.shape : index->lay.shape;
+        DYNC__TRY(dync__kcall_expect(c, (d == c->attr[0] || walked[d] <= out->lay.shape[d]) && walked[d] <= source->lay.shape[d],
+                                     "an index no larger than source and result"));
+    }
+    return DYNC_OK;
+}
+DYNC__FN dync_status dync__k_index_add_prepare(dync__kcall *c) { return dync__scatter_check(c, true); }
+DYNC__FN dync_status dync__k_scatter_add_prepare(dync__kcall *c) { return dync__scatter_check(c, false); }
+DYNC__FN dync_status dync__k_scatter_prepare(dync__kcall *c) { return dync__scatter_check(c, false); }
+DYNC__FN dync_status dync__k_scatter(const dync__kcall *c, void *const *data, void *scratch) {
+    (void)scratch;
+    return dync__scatter_run(c, data, 0);
+}
+DYNC__FN dync_status dync__k_scatter_add(const dync__kcall *c, void *const *data, void *scratch) {
+    (void)scratch;
+    return dync__scatter_run(c, data, 1);
+}
+DYNC__FN dync_status dync__k_index_add(const dync__kcall *c, void *const *data, void *scratch) {
+    (void)scratch;
+    return dync__scatter_run(c, data, 2);
+}
+DYNC__BESIDE_JIT_END
 
 /* ==== kernel/sort.c ============================================================================================= */
 typedef struct dync__lines { int64_t outer, length, inner; } dync__lines;   /* of a dense array around dim */
@@ -22555,164 +22724,7 @@ DYNC__FN dync_status dync__k_sort(const dync__kcall *c, void *const *data, void 
     dync__dense_drop(&index);
     return status;
 }
-
-/* ==== kernel/scatter.c ========================================================================================== */
-static dync_status dync__scatter_bad_index(const dync__kcall *c, int64_t index, int64_t size) {
-    return dync__fail(DYNC_ERR_INDEX, "%s: index %lld is out of bounds for dimension %lld with size %lld", c->row->name, (long long)index,
-                      (long long)c->attr[0], (long long)size);
-}
-/* to += scale * from, one element of a working dtype; the scale of integers is an integer. */
-static void dync__scatter_accumulate(char *to, const char *from, int dtype, double scale) {
-    if (dtype == DYNC_F32) {
-        float x, y;
-        memcpy(&x, to, sizeof x);
-        memcpy(&y, from, sizeof y);
-        x += (float)scale * y;
-        memcpy(to, &x, sizeof x);
-    } else if (dtype == DYNC_F64) {
-        double x, y;
-        memcpy(&x, to, sizeof x);
-        memcpy(&y, from, sizeof y);
-        x += scale * y;
-        memcpy(to, &x, sizeof x);
-    } else {
-        uint64_t sum = (uint64_t)dync__load_i64(to, dtype) + (uint64_t)(int64_t)scale * (uint64_t)dync__load_i64(from, dtype);
-        dync__store_i64(to, dtype, (int64_t)sum);
-    }
-}
-typedef struct dync__scatter {
-    const dync__kcall *call;
-    dync__dense index, source, out;
-    const dync__operand *places;        /* the operand whose shape is walked */
-    int dtype;
-    int64_t dim;
-} dync__scatter;
-static int64_t dync__scatter_stride(const dync__operand *o, int dim) {
-    int64_t stride = 1;
-    for (int d = o->lay.ndim - 1; d > dim; d--) stride *= o->lay.shape[d];
-    return stride;
-}
-/* Along the last dim of `places`: n indices, elements of source, and of out where that is not the dim. Returns the place of a bad index, or n. */
-static int64_t dync__scatter_line(const dync__scatter *s, int kind, const int64_t *index, int64_t n, const char *from, char *to, int64_t step) {
-    int64_t bytes = dync__dtype_info(s->dtype)->bytes, size = s->call->operand[3].lay.shape[s->dim], i = 0;
-    int64_t along = s->dim == s->call->operand[3].lay.ndim - 1 ? 0 : 1, every = kind == 2 && along ? 0 : 1;
-    double scale = kind == 2 ? s->call->fattr[0] : 1.0;
-    if (kind == 1 && s->dtype == DYNC_F32) {
-        const float *x = (const float *)(const void *)from;
-        float *y = (float *)(void *)to;
-        for (; i < n && (uint64_t)index[i] < (uint64_t)size; i++) y[index[i] * step + i * along] += x[i];
-        return i;
-    }
-    for (; i < n && (uint64_t)index[i * every] < (uint64_t)size; i++) {
-        char *at = to + (index[i * every] * step + i * along) * bytes;
-        if (kind == 0) memcpy(at, from + i * bytes, (size_t)bytes);
-        else dync__scatter_accumulate(at, from + i * bytes, s->dtype, scale);
-    }
-    return i;
-}
-/* Walks every place of `places`: kind 0 sets, 1 adds, 2 adds whole slices (the index is one-dimensional). */
-static dync_status dync__scatter_walk(const dync__scatter *s, int kind) {
-    const dync__operand *source = &s->call->operand[2], *out = &s->call->operand[3];
-    int last = out->lay.ndim - 1;
-    int64_t bytes = dync__dtype_info(s->dtype)->bytes, at[DYNC_MAX_DIMS] = {0}, from[DYNC_MAX_DIMS], to[DYNC_MAX_DIMS];
-    int64_t n = dync__operand_numel(s->places), size = out->lay.shape[s->dim], line = s->places->lay.shape[last];
-    for (int d = 0; d <= last; d++) {
-        from[d] = dync__scatter_stride(source, d);
-        to[d] = d == s->dim ? 0 : dync__scatter_stride(out, d);
-    }
-    for (int64_t place = 0; place < n; place += line) {
-        int64_t source_at = 0, out_at = 0;
-        const int64_t *index = (const int64_t *)s->index.data + (kind != 2 ? place : s->dim == last ? 0 : at[s->dim]);
-        for (int d = 0; d < last; d++) {
-            source_at += at[d] * from[d];
-            out_at += at[d] * to[d];
-        }
-        int64_t bad = dync__scatter_line(s, kind, index, line, (const char *)s->source.data + source_at * bytes, (char *)s->out.data + out_at * bytes,
-                                         dync__scatter_stride(out, (int)s->dim));
-        if (bad < line) return dync__scatter_bad_index(s->call, index[kind == 2 && s->dim != last ? 0 : bad], size);
-        for (int i = last - 1; i >= 0 && ++at[i] == s->places->lay.shape[i]; i--) at[i] = 0;
-    }
-    return DYNC_OK;
-}
-/* index_add of floats whose slices are dense along the last dim: line by line. */
-static dync_status dync__scatter_lines(const dync__scatter *s) {
-    const dync__operand *source = &s->call->operand[2], *out = &s->call->operand[3];
-    int bytes = dync__dtype_info(s->dtype)->bytes, rank = out->lay.ndim;
-    int64_t inner = dync__scatter_stride(out, (int)s->dim), size = out->lay.shape[s->dim], n = source->lay.shape[s->dim], outer = 1;
-    float narrow = (float)s->call->fattr[0];
-    const void *scale = bytes == 4 ? (const void *)&narrow : (const void *)&s->call->fattr[0];
-    for (int d = 0; d < rank && d < s->dim; d++) outer *= out->lay.shape[d];
-    for (int64_t o = 0; o < outer; o++)
-        for (int64_t i = 0; i < n; i++) {
-            int64_t index = ((const int64_t *)s->index.data)[i];
-            if (index < 0 || index >= size) return dync__scatter_bad_index(s->call, index, size);
-            dync__gemm_add_lines(bytes, inner, 1, scale, (const char *)s->source.data + (o * n + i) * inner * bytes, 0,
-                                 (char *)s->out.data + (o * size + index) * inner * bytes);
-        }
-    return DYNC_OK;
-}
-static dync_status dync__scatter_run(const dync__kcall *c, void *const *data, int kind) {
-    const dync__operand *op = c->operand;
-    int64_t stride[DYNC_MAX_DIMS];
-    dync__scatter s;
-    memset(&s, 0, sizeof s);
-    s.call = c;
-    s.dtype = dync__operand_working(op[3].dtype);
-    s.dim = c->attr[0];
-    s.places = kind == 2 ? &op[2] : &op[1];
-    if (dync__operand_numel(&op[3]) == 0 && dync__operand_numel(s.places) == 0) return DYNC_OK;
-    dync_status status = dync__dense_in(&op[1], data[1], DYNC_I64, &s.index);
-    if (status == DYNC_OK) status = dync__dense_in(&op[2], data[2], s.dtype, &s.source);
-    if (status == DYNC_OK) status = dync__dense_out(&op[3], data[3], s.dtype, &s.out);
-    if (status == DYNC_OK) {
-        for (int d = 0; d < op[3].lay.ndim; d++) stride[d] = dync__scatter_stride(&op[3], d);
-        bool in_place = !s.out.copy && dync__operand_at(&op[0], data[0]) == s.out.data && dync__layout_is_contiguous(&op[0].lay);
-        if (!in_place)
-            dync__copy_elements(op[0].lay.ndim, op[0].lay.shape, s.out.data, s.dtype, stride, dync__operand_at(&op[0], data[0]), op[0].dtype,
-                                op[0].lay.stride);
-        bool lines = kind == 2 && dync__dtype_info(s.dtype)->kind == 'f' && dync__scatter_stride(&op[3], (int)s.dim) >= 8;
-        status = lines ? dync__scatter_lines(&s) : dync__scatter_walk(&s, kind);
-    }
-    if (status == DYNC_OK) dync__dense_finish(&op[3], data[3], &s.out);
-    dync__dense_drop(&s.index);
-    dync__dense_drop(&s.source);
-    dync__dense_drop(&s.out);
-    return status;
-}
-/* ---- rows ----------------------------------------------------------------------------------------------------------------------- */
-static dync_status dync__scatter_check(dync__kcall *c, bool slices) {
-    const dync__operand *base = &c->operand[0], *index = &c->operand[1], *source = &c->operand[2], *out = &c->operand[3];
-    DYNC__TRY(dync__kcall_expect(c, c->n == 4 && base->lay.ndim >= 1 && out->lay.ndim == base->lay.ndim && source->lay.ndim == base->lay.ndim,
-                                 "4 operands, base, source and result of one rank"));
-    DYNC__TRY(dync__kcall_expect(c, c->attr[0] >= 0 && c->attr[0] < base->lay.ndim, "a dim of the operand"));
-    DYNC__TRY(dync__kcall_expect(c, base->dtype == out->dtype && source->dtype == out->dtype && index->dtype == DYNC_I64,
-                                 "one dtype, and an I64 index"));
-    DYNC__TRY(dync__kcall_expect(c, slices ? index->lay.ndim == 1 && index->lay.shape[0] == source->lay.shape[c->attr[0]]
-                                           : index->lay.ndim == base->lay.ndim, "an index that fits the source"));
-    for (int d = 0; d < base->lay.ndim; d++) {
-        DYNC__TRY(dync__kcall_expect(c, base->lay.shape[d] == out->lay.shape[d], "base and result of one shape"));
-        const int64_t *walked = slices ? source->lay.shape : index->lay.shape;
-        DYNC__TRY(dync__kcall_expect(c, (d == c->attr[0] || walked[d] <= out->lay.shape[d]) && walked[d] <= source->lay.shape[d],
-                                     "an index no larger than source and result"));
-    }
-    return DYNC_OK;
-}
-DYNC__FN dync_status dync__k_index_add_prepare(dync__kcall *c) { return dync__scatter_check(c, true); }
-DYNC__FN dync_status dync__k_scatter_add_prepare(dync__kcall *c) { return dync__scatter_check(c, false); }
-DYNC__FN dync_status dync__k_scatter_prepare(dync__kcall *c) { return dync__scatter_check(c, false); }
-DYNC__FN dync_status dync__k_scatter(const dync__kcall *c, void *const *data, void *scratch) {
-    (void)scratch;
-    return dync__scatter_run(c, data, 0);
-}
-DYNC__FN dync_status dync__k_scatter_add(const dync__kcall *c, void *const *data, void *scratch) {
-    (void)scratch;
-    return dync__scatter_run(c, data, 1);
-}
-DYNC__FN dync_status dync__k_index_add(const dync__kcall *c, void *const *data, void *scratch) {
-    (void)scratch;
-    return dync__scatter_run(c, data, 2);
-}
-DYNC__WARM_BEGIN
+DYNC__COLD_BEGIN
 
 /* ==== kernel/attention.c ======================================================================================== */
 enum { DYNC__ATT_QB = 128, DYNC__ATT_KB = 256 };
@@ -23292,7 +23304,7 @@ DYNC__FN dync_status dync__k_rnn_layer_grad(const dync__kcall *call, void *const
     if (r.at[DYNC__RNN_GC0]) dync__rnn_copy(&r, DYNC__RNN_GC0, true, dc, r.type, false);
     return DYNC_OK;
 }
-DYNC__WARM_END
+DYNC__COLD_END
 
 /* ==== runtime/runtime.h ========================================================================================= */
 /* runtime/runtime.h: plans. After kernel/, before op/.
@@ -27584,7 +27596,7 @@ DYNC__FN dync__handler *dync__handler_swap(dync__handler *top) {
     dync__tls.handler = top;
     return old;
 }
-DYNC__FN dync__handler *dync__bottom_swap(dync__handler *bottom) {
+DYNC__RARE DYNC__FN dync__handler *dync__bottom_swap(dync__handler *bottom) {
     dync__op_state *s = bottom ? dync__op_state_get() : dync__tls.op_state;
     if (!s) return NULL;
     dync__handler *old = s->bottom;
@@ -27988,7 +28000,7 @@ static dync_status dync__eager_check_kept(const dync__opcall *call) {
                               t[i]->op ? t[i]->op : "?");
     return DYNC_OK;
 }
-static bool dync__eager_has_no_data(const dync__opcall *call) {
+DYNC__RARE static bool dync__eager_has_no_data(const dync__opcall *call) {
     dync__tensor *t[DYNC__EAGER_INPUTS];
     int n = dync__opcall_tensors(call, t, DYNC__EAGER_INPUTS);
     for (int i = 0; i < n && i < DYNC__EAGER_INPUTS; i++)
@@ -28160,13 +28172,13 @@ DYNC__FN dync_status dync__d_set_grad_enabled(dync__opcall *call) {
     dync__tls.grad_enabled_off = call->args[0].as.i == 0;
     return DYNC_OK;
 }
-DYNC__FN dync_status dync__d_manual_seed(dync__opcall *call) {
+DYNC__RARE DYNC__FN dync_status dync__d_manual_seed(dync__opcall *call) {
     dync__tls.rng_seed = (uint64_t)call->args[0].as.i;
     dync__tls.rng_offset = 0;
     return DYNC_OK;
 }
 /* self gives up its storage for that of source. */
-DYNC__FN dync_status dync__d_set_(dync__opcall *call) {
+DYNC__RARE DYNC__FN dync_status dync__d_set_(dync__opcall *call) {
     dync__tensor *self = call->args[0].as.t, *source = call->args[1].as.t;
     dync__storage *old = self->storage;
     dync__storage_ref(source->storage);
@@ -28183,7 +28195,7 @@ DYNC__FN dync_status dync__d_set_(dync__opcall *call) {
 }
 /* ---- values that must be looked at -------------------------------------------------------------------------------------------------------- */
 /* Looks for an element of an integer tensor outside [low, high), or, with low == high, for that very value. */
-static dync_status dync__eager_look(const dync__tensor *t, int64_t low, int64_t high, int64_t *bad, bool *found) {
+DYNC__RARE static dync_status dync__eager_look(const dync__tensor *t, int64_t low, int64_t high, int64_t *bad, bool *found) {
     dync__tensor *dense = NULL;
     *found = false;
     if (t->numel == 0) return DYNC_OK;
@@ -28197,7 +28209,7 @@ static dync_status dync__eager_look(const dync__tensor *t, int64_t low, int64_t 
     dync__unref(dense);
     return DYNC_OK;
 }
-static dync_status dync__eager_check_index(const dync__tensor *index, int64_t size) {
+DYNC__RARE static dync_status dync__eager_check_index(const dync__tensor *index, int64_t size) {
     int64_t bad = 0;
     bool found;
     if (size == 0 && index->numel)
@@ -28214,7 +28226,7 @@ static dync_status dync__eager_check_divisor(const dync__opcall *call) {
     if (a->kind == DYNC__A_TENSOR) DYNC__TRY(dync__eager_look(a->as.t, 0, 0, &zero, &found));
     return found ? dync__fail_class(DYNC_ERR_VALUE, "ZeroDivisionError", "ZeroDivisionError") : DYNC_OK;
 }
-DYNC__FN dync_status dync__eager_check_data(const dync__opcall *call) {
+DYNC__RARE DYNC__FN dync_status dync__eager_check_data(const dync__opcall *call) {
     int op, dim;
     (void)dync__eager_functional(call, &op);
     const dync__tensor *self = call->args[0].kind == DYNC__A_TENSOR ? call->args[0].as.t : NULL;
@@ -29945,8 +29957,7 @@ DYNC__FN dync_status dync__op_fake(dync__opcall *call) {
     for (int i = 0; i < call->nout; i++) {
         dync__tensor *base = info[i].alias >= 0 && info[i].alias < n ? arg[info[i].alias] : NULL;
         bool same = base && (call->row->cls == DYNC__INPLACE ||
-                             (call->row->cls == DYNC__COMPOSITE && !info[i].view && base->lay.ndim == info[i].lay.ndim &&
-                              memcmp(&base->lay, &info[i].lay, sizeof base->lay) == 0));
+                             (call->row->cls == DYNC__COMPOSITE && !info[i].view && dync__layout_equal(&base->lay, &info[i].lay)));
         if (same && call->op != DYNC__OP_set_) {
             dync__ref(base);
             call->out[i] = base;
@@ -31934,7 +31945,7 @@ DYNC_API dync_tensor *(dync_arange)(double start, double end, double step) {
                          dync__arg_dtype(dync__tls.default_dtype), dync__arg_device(DYNC_CPU)};
     return dync__op_call(DYNC__OP_arange, 5, args, dync__tls.at);
 }
-static const dync__read_intercept *dync__public_reads(void) {
+DYNC__RARE static const dync__read_intercept *dync__public_reads(void) {
     const dync__read_intercept *(*get)(void) = DYNC__ATOMIC_PEEK(&dync__read_intercept_get);
     return get ? get() : NULL;
 }
@@ -31944,7 +31955,7 @@ DYNC__FN bool dync__opaque_begin(const char *reason, int n, dync_value *values, 
     return !reads || !reads->opaque || reads->opaque(reason, n, values, out);
 }
 /* A tensor over data in memory, copied or borrowed. */
-static dync__tensor *dync__public_from(const dync_make_from *o, bool borrow) {
+DYNC__RARE static dync__tensor *dync__public_from(const dync_make_from *o, bool borrow) {
     dync__layout lay;
     dync__storage *storage;
     if (!dync__dtype_valid((int)o->dtype))
@@ -31967,25 +31978,25 @@ static dync__tensor *dync__public_from(const dync_make_from *o, bool borrow) {
     }
     return storage ? dync__tensor_new(storage, (int)o->dtype, &lay) : NULL;
 }
-static dync_tensor *dync__public_from_named(const char *op, const dync_make_from *o, bool borrow) {
+DYNC__RARE static dync_tensor *dync__public_from_named(const char *op, const dync_make_from *o, bool borrow) {
     dync__public_frame f = dync__public_begin(op, dync__public_at(&o->at_));
     dync_tensor *h = dync__public_finish(dync__give(dync__public_from(o, borrow)), o->requires_grad, o->name, dync__tls.at);
     dync__public_end(&f);
     return h;
 }
-DYNC_API dync_tensor *dync_from_opt(dync_make_from options) {
+DYNC__RARE DYNC_API dync_tensor *dync_from_opt(dync_make_from options) {
     dync_tensor *h;
     const dync__read_intercept *reads = dync__public_reads();
     if (reads && reads->from && reads->from(&options, false, &h)) return h;
     return dync__public_from_named("from", &options, false);
 }
-DYNC_API dync_tensor *dync_wrap_opt(dync_make_from options) {
+DYNC__RARE DYNC_API dync_tensor *dync_wrap_opt(dync_make_from options) {
     dync_tensor *h;
     const dync__read_intercept *reads = dync__public_reads();
     if (reads && reads->from && reads->from(&options, true, &h)) return h;
     return dync__public_from_named("wrap", &options, true);
 }
-DYNC_API dync_tensor *dync_constant_opt(dync_make_from options) {
+DYNC__RARE DYNC_API dync_tensor *dync_constant_opt(dync_make_from options) {
     dync_tensor *h;
     const dync__read_intercept *reads = dync__public_reads();
     if (reads && reads->constant && reads->constant(&options, &h)) return h;
@@ -32002,7 +32013,7 @@ DYNC_API dync_tensor *(dync_parameter)(dync_tensor *h) {
     dync__public_end(&f);
     return result;
 }
-DYNC_API dync_tensor *dync_shallow_copy(dync_tensor *t) {
+DYNC__RARE DYNC_API dync_tensor *dync_shallow_copy(dync_tensor *t) {
     dync__arg arg = dync__arg_h(t);
     return dync__op_call(DYNC__OP_detach, 1, &arg, dync__tls.at);
 }
@@ -32020,7 +32031,7 @@ DYNC_API dync_tensor *(dync_to_device)(dync_tensor *h, dync_device device) {
     dync__arg args[2] = {dync__arg_h(h), dync__arg_device((int)device)};
     return t && t->device == device ? h : dync__op_call(DYNC__OP_to_device, 2, args, dync__tls.at);
 }
-DYNC_API void dync_manual_seed(uint64_t seed) {
+DYNC__RARE DYNC_API void dync_manual_seed(uint64_t seed) {
     dync__arg arg = dync__arg_i((int64_t)seed);
     dync__op_call(DYNC__OP_manual_seed, 1, &arg, dync__tls.at);
 }
@@ -32091,7 +32102,7 @@ DYNC_API bool (dync_bool)(dync_tensor *h) {
     return result;
 }
 /* The text of t in s; false where it cannot be read. */
-static bool dync__public_text(const char *op, const dync_tensor *h, dync__str *s) {
+DYNC__RARE static bool dync__public_text(const char *op, const dync_tensor *h, dync__str *s) {
     dync__public_frame f = dync__public_begin(op, dync__tls.at);
     const dync__tensor *t = dync__open(h);
     if (t && (t->device == DYNC_CPU || t->device == DYNC_META || (t->flags & DYNC__T_FAKE))) t = dync__public_readable(h, NULL);
@@ -32099,7 +32110,7 @@ static bool dync__public_text(const char *op, const dync_tensor *h, dync__str *s
     dync__public_end(&f);
     return t && !s->failed;
 }
-DYNC_API char *dync_str(dync_tensor *h) {
+DYNC__RARE DYNC_API char *dync_str(dync_tensor *h) {
     char *result = NULL;
     dync__str s = {0};
     const dync__read_intercept *reads = dync__public_offer(h);
@@ -32109,7 +32120,7 @@ DYNC_API char *dync_str(dync_tensor *h) {
     dync__str_free(&s);
     return result;
 }
-DYNC_API char *dync_profile_table(void) {
+DYNC__RARE DYNC_API char *dync_profile_table(void) {
     dync__str s = {0};
     char *result = dync__profile_table(&s) == DYNC_OK ? dync__scope_alloc(s.n + 1) : NULL;
     if (result) memcpy(result, dync__str_get(&s), s.n);
@@ -32127,19 +32138,19 @@ DYNC_API void (dync_print)(dync_tensor *h) {
     dync__str_free(&s);
 }
 /* ---- comparisons of whole tensors ----------------------------------------------------------------------------------------------------- */
-static bool dync__public_same_element(const void *a, int a_dtype, const void *b, int b_dtype) {
+DYNC__RARE static bool dync__public_same_element(const void *a, int a_dtype, const void *b, int b_dtype) {
     if (dync__dtype_info(a_dtype)->kind != 'f' && dync__dtype_info(b_dtype)->kind != 'f')
         return dync__load_i64(a, a_dtype) == dync__load_i64(b, b_dtype);
     double x = dync__load_f64(a, a_dtype), y = dync__load_f64(b, b_dtype);
     return x >= y && x <= y;
 }
-static bool dync__public_is_close(const void *a, int a_dtype, const void *b, int b_dtype, double rtol, double atol) {
+DYNC__RARE static bool dync__public_is_close(const void *a, int a_dtype, const void *b, int b_dtype, double rtol, double atol) {
     double x = dync__load_f64(a, a_dtype), y = dync__load_f64(b, b_dtype);
     if (x >= y && x <= y) return true;
     return fabs(y) <= DBL_MAX && fabs(x - y) <= atol + rtol * fabs(y);
 }
 /* Every pair of elements of two layouts of one shape; rtol < 0 asks for equality. */
-static bool dync__public_all(const dync__tensor *a, const dync__layout *la, const dync__tensor *b,
+DYNC__RARE static bool dync__public_all(const dync__tensor *a, const dync__layout *la, const dync__tensor *b,
                              const dync__layout *lb, double rtol, double atol) {
     const char *pa = a->storage->data, *pb = b->storage->data;
     int64_t width_a = dync__dtype_info(a->dtype)->bytes, width_b = dync__dtype_info(b->dtype)->bytes,
@@ -32176,7 +32187,7 @@ DYNC_API bool (dync_equal)(dync_tensor *ha, dync_tensor *hb) {
     dync__public_end(&f);
     return result;
 }
-static bool dync__public_allclose(const dync__tensor *a, const dync__tensor *b, double rtol, double atol) {
+DYNC__RARE static bool dync__public_allclose(const dync__tensor *a, const dync__tensor *b, double rtol, double atol) {
     dync__layout la, lb;
     int64_t shape[DYNC_MAX_DIMS];
     int n;
@@ -33331,7 +33342,7 @@ static void dync__gtask_done(dync__gtask *task) {
     dync__free(task->grad, task->grad ? (size_t)task->node->n_out * sizeof *task->grad : 0);
     task->grad = NULL;
 }
-static void dync__engine_capture(dync__engine *e, const dync__gtask *task) {
+DYNC__RARE static void dync__engine_capture(dync__engine *e, const dync__gtask *task) {
     for (int i = task->capture; i >= 0; i = e->next_capture[i]) {
         dync__tensor *g = task->grad[e->walk->capture[i].nr];
         if (g) dync__ref(g);
@@ -34915,7 +34926,7 @@ DYNC__FN int64_t dync__seq_now(void) {
     if (dync__gt.running && dync__gt.running->seq != UINT64_MAX) return (int64_t)dync__gt.running->seq;
     return (int64_t)dync__tls.seq - 1;
 }
-DYNC_API const char *dync_trace_meta_get(const char *key) {
+DYNC__RARE DYNC_API const char *dync_trace_meta_get(const char *key) {
     const dync__gnode *node = dync__gt.visited;
     if (!key) return dync__fail(DYNC_ERR_VALUE, "dync_trace_meta_get: expected a key, got NULL"), NULL;
     if (!node) return NULL;
@@ -34986,7 +34997,7 @@ DYNC__FN void dync__gnode_release(dync__gnode *node) {
     node->released = true;
     node->cls->release(node->state);
 }
-DYNC__FN dync_status dync__gnode_freed_error(void) {
+DYNC__RARE DYNC__FN dync_status dync__gnode_freed_error(void) {
     return dync__fail(DYNC_ERR_AUTOGRAD,
                       "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
                       "freed). Saved intermediate values of the graph are freed when you call dync_backward() or dync_gradients(). Specify "
@@ -34994,7 +35005,7 @@ DYNC__FN dync_status dync__gnode_freed_error(void) {
                       "after calling backward.");
 }
 /* "max_pool2d" gives "MaxPool2dBackward0". */
-DYNC__FN const char *dync__gnode_name(const dync__gnode *node, char *buf, size_t cap) {
+DYNC__RARE DYNC__FN const char *dync__gnode_name(const dync__gnode *node, char *buf, size_t cap) {
     if (node->name) return node->name;
     const char *op = dync__opnode_op_name(node);
     size_t n = 0;
@@ -35058,7 +35069,7 @@ DYNC__FN bool dync__tensor_is_leaf(const dync__tensor *t) {
     return (t->flags & DYNC__T_REQUIRES_GRAD) != 0;     /* without it: a view that gets its history from its base */
 }
 DYNC__FN dync__tensor *dync__tensor_grad(const dync__tensor *t) { return t->grad ? t->grad->grad : NULL; }
-DYNC__FN void dync__tensor_set_requires_grad(dync__tensor *t, bool on) {
+DYNC__RARE DYNC__FN void dync__tensor_set_requires_grad(dync__tensor *t, bool on) {
     if (on) t->flags |= DYNC__T_REQUIRES_GRAD;
     else t->flags &= (uint8_t)~DYNC__T_REQUIRES_GRAD;
 }
@@ -35078,7 +35089,7 @@ static const dync__gnode_class dync__accumulate_class = {"AccumulateGrad", NULL,
 DYNC__FN bool dync__gnode_is_accumulate(const dync__gnode *node) { return node->cls == &dync__accumulate_class; }
 DYNC__FN dync__tensor *dync__gnode_leaf(const dync__gnode *node) { return node->state; }
 /* One more reference, unless the count had reached zero: then the node is dying in another thread, or waits to be buried in this one. */
-static bool dync__gnode_revive(dync__gnode *node) {
+DYNC__RARE static bool dync__gnode_revive(dync__gnode *node) {
     int32_t refs = DYNC__ATOMIC_PEEK(&node->refs);
     while (refs > 0)
         if (DYNC__ATOMIC_CAS(&node->refs, &refs, refs + 1)) return true;
@@ -35188,7 +35199,7 @@ typedef struct dync__opsave {
     dync__ginfo *info;                 /* n_in; dims with strides and offset */
     dync__saved *in, *out;             /* n_in, n_out */
 } dync__opsave;
-DYNC__FN const char *dync__opnode_op_name(const dync__gnode *node) { return ((const dync__opsave *)node->state)->call.row->name; }
+DYNC__RARE DYNC__FN const char *dync__opnode_op_name(const dync__gnode *node) { return ((const dync__opsave *)node->state)->call.row->name; }
 /* ---- saved tensors ------------------------------------------------------------------------------------------------ */
 DYNC__FN dync_status dync__save(dync__saved *s, dync__tensor *t, bool is_output) {
     s->direct = !is_output && (t->flags & DYNC__T_REQUIRES_GRAD) && !(t->grad && (t->grad->node || t->grad->base));
@@ -35268,7 +35279,7 @@ static dync_status dync__opnode_collect(const dync__grad *g, dync__tensor **grad
     }
     return DYNC_OK;
 }
-static dync_status dync__opnode_no_rule(const dync__opsave *save) {
+DYNC__RARE static dync_status dync__opnode_no_rule(const dync__opsave *save) {
     if (!strstr(save->call.row->name, "::")) return dync__fail(DYNC_ERR_AUTOGRAD, "derivative for %s is not implemented", save->call.row->name);
     return dync__fail(DYNC_ERR_AUTOGRAD, "Trying to backward through %s but no autograd formula was registered. Give it one: call it in the "
                       "forward of a dync_autograd_function.", save->call.row->name);
@@ -35427,8 +35438,8 @@ DYNC__FN dync_dims dync__grad_shape(const dync__grad *g, int i) {
     memcpy(dims.d, info->dims, (size_t)info->ndim * sizeof *info->dims);
     return dims;
 }
-DYNC__FN int dync__grad_dtype(const dync__grad *g, int i) { return dync__grad_save(g)->info[i].dtype; }
-DYNC__FN int dync__grad_device(const dync__grad *g, int i) { return dync__grad_save(g)->info[i].device; }
+DYNC__RARE DYNC__FN int dync__grad_dtype(const dync__grad *g, int i) { return dync__grad_save(g)->info[i].dtype; }
+DYNC__RARE DYNC__FN int dync__grad_device(const dync__grad *g, int i) { return dync__grad_save(g)->info[i].device; }
 DYNC__FN dync__layout dync__grad_layout(const dync__grad *g, int i) {
     const dync__ginfo *info = &dync__grad_save(g)->info[i];
     dync__layout lay = {0};
@@ -35502,7 +35513,7 @@ static dync_status dync__tape_below(dync__opcall *c) {
     dync__tls.grad_enabled_off = off;
     return status;
 }
-static void dync__tape_drop_outputs(dync__opcall *c) {
+DYNC__RARE static void dync__tape_drop_outputs(dync__opcall *c) {
     for (int i = 0; i < c->nout; i++) {
         dync__unref(c->out[i]);
         c->out[i] = NULL;
@@ -35613,7 +35624,7 @@ static dync_status dync__tape_record(dync__opcall *c, const dync__grad_rule *rul
     return status;
 }
 /* An operator whose functional form is differentiated by its parts: computed aside and written over. */
-static dync_status dync__tape_by_copy(dync__opcall *c) {
+DYNC__RARE static dync_status dync__tape_by_copy(dync__opcall *c) {
     dync__arg args[2];
     dync__tensor *value = NULL;
     DYNC__TRY(dync__inplace_check(c->args[0].as.t));
@@ -35673,7 +35684,7 @@ static dync_status dync__tape_call(dync__opcall *c) {
     return dync__tape_record(c, rule);
 }
 DYNC__DATA dync_status (*dync__tape_hook)(dync__opcall *) = dync__tape_call;
-DYNC__FN const dync__gnode_class *dync__opnode_class(void) { return &dync__opnode; }
+DYNC__RARE DYNC__FN const dync__gnode_class *dync__opnode_class(void) { return &dync__opnode; }
 DYNC__WARM_END
 
 /* ==== autograd/visit.c ========================================================================================== */
@@ -35733,23 +35744,23 @@ typedef struct dync__geometry {        /* of a base and of a view into it */
 } dync__geometry;
 /* ---- the gradient of a base from that of a view -------------------------------------------------------------------- */
 typedef struct dync__view_span { int64_t low, size; } dync__view_span;     /* in elements of the storage */
-static void dync__view_span_add(dync__view_span *span, const dync__layout *lay) {
+DYNC__RARE static void dync__view_span_add(dync__view_span *span, const dync__layout *lay) {
     int64_t first = lay->offset, last = lay->offset;
     for (int d = 0; d < lay->ndim; d++) {
-        if (lay->shape[d] == 0) return;
-        if (lay->stride[d] < 0) first += (lay->shape[d] - 1) * lay->stride[d];
-        else last += (lay->shape[d] - 1) * lay->stride[d];
+        if (dync__sz_eq(lay->shape[d], 0)) return;
+        int64_t reach = dync__sz_mul(dync__sz_sub(lay->shape[d], 1), lay->stride[d]);
+        if (lay->stride[d] < 0) first = dync__sz_add(first, reach);
+        else last = dync__sz_add(last, reach);
     }
-    if (span->size == 0) {
-        span->low = first;
-        span->size = last - first + 1;
-        return;
+    int64_t end = dync__sz_add(last, 1), low = first;
+    if (span->size != 0) {
+        end = dync__sz_max(dync__sz_add(span->low, span->size), end);
+        low = dync__sz_min(span->low, first);
     }
-    int64_t end = DYNC__MAX(span->low + span->size, last + 1);
-    span->low = DYNC__MIN(span->low, first);
-    span->size = end - span->low;
+    span->low = low;
+    span->size = dync__sz_sub(end, low);
 }
-static dync_dims dync__view_dims(int n, const int64_t *d) {
+DYNC__RARE static dync_dims dync__view_dims(int n, const int64_t *d) {
     dync_dims dims = {0};
     dims.n = n;
     memcpy(dims.d, d, (size_t)n * sizeof *d);
@@ -35826,7 +35837,7 @@ DYNC__FN dync_tensor *dync__as_strided_backward(dync_tensor *grad, const dync__l
     dync__view_span_add(&own, base);
     span = own;
     dync__view_span_add(&span, view);
-    bool whole = dync__layout_is_contiguous(base) && own.low == span.low && own.size == span.size;
+    bool whole = dync__layout_is_contiguous(base) && dync__sz_eq(own.low, span.low) && dync__sz_eq(own.size, span.size);
     dync_dims flat = dync_shape(span.size);
     dync_tensor *buffer = dync__grad_zeros(whole ? dync__view_dims(base->ndim, base->shape) : flat, dtype, device);
     grad = dync__view_sum_repeats(grad, &part);
@@ -35838,12 +35849,12 @@ DYNC__FN dync_tensor *dync__as_strided_backward(dync_tensor *grad, const dync__l
         if (whole) return dync_reshape(buffer, dync__view_dims(base->ndim, base->shape));
     } else {
         dync_tensor *place = dync_as_strided(buffer, dync__view_dims(part.ndim, part.shape), dync__view_dims(part.ndim, part.stride),
-                                             part.offset - span.low);
+                                             dync__sz_sub(part.offset, span.low));
         if (!dync_copy_(place, grad)) return NULL;
         if (whole) return buffer;
     }
     dync_tensor *out = dync_as_strided(buffer, dync__view_dims(base->ndim, base->shape), dync__view_dims(base->ndim, base->stride),
-                                       base->offset - span.low);
+                                       dync__sz_sub(base->offset, span.low));
     double n = dync__view_repeats(base);    /* a repeated element of the input gets its part at each of its places */
     return n > 1 ? dync_div(out, n) : out;
 }
@@ -35877,7 +35888,7 @@ static dync_status dync__as_strided_visit(void *state, dync__gvisitor *v) {
     return DYNC_OK;
 }
 static const dync__gnode_class dync__as_strided_class = {"AsStridedBackward0", dync__as_strided_run, NULL, NULL, dync__as_strided_visit};
-static dync__gnode *dync__geometry_node(const dync__gnode_class *cls, const dync__tensor *base, const dync__tensor *view, int n_in) {
+DYNC__RARE static dync__gnode *dync__geometry_node(const dync__gnode_class *cls, const dync__tensor *base, const dync__tensor *view, int n_in) {
     dync__gnode *node = dync__gnode_new(cls, n_in, 1, sizeof(dync__geometry));
     if (!node) return NULL;
     dync__geometry *geo = node->state;
@@ -35892,7 +35903,7 @@ static bool dync__view_is_stale(const dync__tensor *t) {
     if (!meta || !meta->base || meta->view_kind == DYNC__VIEW_NO_GRAD || !dync__tensor_requires_grad(meta->base)) return false;
     return meta->view_version != t->storage->version || (!meta->node && !(t->flags & DYNC__T_REQUIRES_GRAD));
 }
-static dync_status dync__view_refresh(dync__tensor *t) {
+DYNC__RARE static dync_status dync__view_refresh(dync__tensor *t) {
     dync__gnode *node = dync__geometry_node(&dync__as_strided_class, t->grad->base, t, 1);
     if (!node) return DYNC_ERR_MEMORY;
     dync__gnode_set_out(node, 0, t);
@@ -35931,7 +35942,7 @@ DYNC__FN dync_status dync__view_track(dync__tensor *source, dync__tensor *view, 
     return DYNC_OK;
 }
 /* ---- writing in place --------------------------------------------------------------------------------------------------- */
-static dync_status dync__view_kind_check(const dync__tensor *self) {
+DYNC__RARE static dync_status dync__view_kind_check(const dync__tensor *self) {
     static const char no_grad[] =
         "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this use case is ambiguous "
         "and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either both inside the "
@@ -35949,7 +35960,7 @@ static dync_status dync__view_kind_check(const dync__tensor *self) {
     default: return DYNC_OK;
     }
 }
-DYNC__FN dync_status dync__inplace_check(dync__tensor *self) {
+DYNC__RARE DYNC__FN dync_status dync__inplace_check(dync__tensor *self) {
     DYNC__TRY(dync__view_kind_check(self));
     if (!dync__tensor_requires_grad(self)) return DYNC_OK;
     if (self->grad && self->grad->base && dync__tensor_is_leaf(self->grad->base))
@@ -35967,11 +35978,11 @@ static dync_status dync__copy_slices_into(const dync__geometry *geo, dync__tenso
     bool whole = dync__layout_is_contiguous(&geo->base);
     dync_dims shape = dync__view_dims(geo->base.ndim, geo->base.shape), flat = dync_shape(span.size);
     dync_tensor *buffer = dync__grad_zeros(whole ? shape : flat, geo->dtype, geo->device);
-    dync_tensor *base = whole ? buffer : dync_as_strided(buffer, shape, dync__view_dims(geo->base.ndim, geo->base.stride), geo->base.offset - span.low);
+    dync_tensor *base = whole ? buffer : dync_as_strided(buffer, shape, dync__view_dims(geo->base.ndim, geo->base.stride), dync__sz_sub(geo->base.offset, span.low));
     dync__ref(grad);
     if (!dync_copy_(base, dync__give(grad))) return dync__view_pending();
     dync_tensor *part = dync_as_strided(buffer, dync__view_dims(geo->view.ndim, geo->view.shape), dync__view_dims(geo->view.ndim, geo->view.stride),
-                                        geo->view.offset - span.low);
+                                        dync__sz_sub(geo->view.offset, span.low));
     dync__tensor *part_grad = dync__view_take(dync_clone(part));
     if (!part_grad) return dync__view_pending();
     dync_status status = dync__gnode_run(geo->inner, &part_grad, needed, grad_in, !dync__tls.grad_enabled_off);
@@ -36762,18 +36773,18 @@ struct dync_optim {
     dync__tensor *lr, *steps;          /* 0-dim, F64 */
 };
 /* ---- making -------------------------------------------------------------------------------------------------------- */
-static double dync__optim_default(double x, double otherwise) { return x > 0 || x < 0 ? x : otherwise; }
-static dync__tensor *dync__optim_own(dync_tensor *handle) {
+DYNC__RARE static double dync__optim_default(double x, double otherwise) { return x > 0 || x < 0 ? x : otherwise; }
+DYNC__RARE static dync__tensor *dync__optim_own(dync_tensor *handle) {
     dync__tensor *t = handle ? dync__open(handle) : NULL;
     if (t) dync__ref(t);
     return t;
 }
-static dync__tensor *dync__optim_number(double x) {
+DYNC__RARE static dync__tensor *dync__optim_number(double x) {
     dync_make make = {0};
     make.dtype = DYNC_F64;
     return dync__optim_own(dync_full_opt(dync_v_float(x), make));
 }
-static dync_status dync__optim_check(dync_optim_kind kind, const dync_optim_options *o) {
+DYNC__RARE static dync_status dync__optim_check(dync_optim_kind kind, const dync_optim_options *o) {
     bool betas = o->beta1 >= 0 && o->beta1 < 1 && o->beta2 >= 0 && o->beta2 < 1;
     if (kind != DYNC_OPTIM_SGD && kind != DYNC_OPTIM_ADAM && kind != DYNC_OPTIM_ADAMW) return dync__fail(DYNC_ERR_VALUE, "dync_optim: unknown kind %d", (int)kind);
     if (!(o->lr >= 0)) return dync__fail(DYNC_ERR_VALUE, "dync_optim: invalid learning rate: %g", o->lr);
@@ -36783,7 +36794,7 @@ static dync_status dync__optim_check(dync_optim_kind kind, const dync_optim_opti
     if (o->nesterov && !(o->momentum > 0)) return dync__fail(DYNC_ERR_VALUE, "dync_optim: nesterov momentum requires a momentum");
     return DYNC_OK;
 }
-static dync_status dync__optim_slot_make(const dync_optim *o, dync__optim_slot *s, dync_tensor *param) {
+DYNC__RARE static dync_status dync__optim_slot_make(const dync_optim *o, dync__optim_slot *s, dync_tensor *param) {
     dync__tensor *t = dync__open(param);
     if (!t) return DYNC_ERR_VALUE;
     if (!dync__tensor_is_leaf(t)) return dync__fail(DYNC_ERR_VALUE, "can't optimize a non-leaf Tensor");
@@ -36794,7 +36805,7 @@ static dync_status dync__optim_slot_make(const dync_optim *o, dync__optim_slot *
     if (second && !(s->second = dync__optim_own(dync_zeros_like(param)))) return DYNC_ERR_MEMORY;
     return DYNC_OK;
 }
-static dync_status dync__optim_fill(dync_optim *o, dync_tensor *const *params) {
+DYNC__RARE static dync_status dync__optim_fill(dync_optim *o, dync_tensor *const *params) {
     dync_scope scope = dync_scope_begin();
     dync_status status = DYNC_OK;
     o->lr = dync__optim_number(o->opt.lr);
@@ -36804,7 +36815,7 @@ static dync_status dync__optim_fill(dync_optim *o, dync_tensor *const *params) {
     dync_scope_end(&scope);
     return status;
 }
-DYNC_API dync_optim *dync_optim_new(dync_optim_kind kind, int n, dync_tensor *const *params, dync_optim_options options) {
+DYNC__RARE DYNC_API dync_optim *dync_optim_new(dync_optim_kind kind, int n, dync_tensor *const *params, dync_optim_options options) {
     options.lr = dync__optim_default(options.lr, 1e-3);
     options.beta1 = dync__optim_default(options.beta1, 0.9);
     options.beta2 = dync__optim_default(options.beta2, 0.999);
@@ -36822,7 +36833,7 @@ DYNC_API dync_optim *dync_optim_new(dync_optim_kind kind, int n, dync_tensor *co
     dync_optim_free(o);
     return NULL;
 }
-DYNC_API dync_optim *dync_optim_of(dync_optim_kind kind, dync_module *m, dync_optim_options options) {
+DYNC__RARE DYNC_API dync_optim *dync_optim_of(dync_optim_kind kind, dync_module *m, dync_optim_options options) {
     dync_optim *o = NULL;
     if (!m) return dync__fail(DYNC_ERR_VALUE, "dync_optim: the module is NULL"), NULL;
     int n = dync_module_parameters(m, NULL, 0);
@@ -36833,7 +36844,7 @@ DYNC_API dync_optim *dync_optim_of(dync_optim_kind kind, dync_module *m, dync_op
     dync__free(params, (size_t)n * sizeof *params + 1);
     return o;
 }
-DYNC_API void dync_optim_free(dync_optim *o) {
+DYNC__RARE DYNC_API void dync_optim_free(dync_optim *o) {
     if (!o) return;
     for (int i = 0; o->slot && i < o->n; i++) {
         dync__unref(o->slot[i].param);
@@ -36903,7 +36914,7 @@ DYNC_API void dync_optim_zero_grad(dync_optim *o) {
     if (!o) dync__fail(DYNC_ERR_VALUE, "dync_optim_zero_grad: the optimizer is NULL");
     for (int i = 0; o && i < o->n; i++) dync_set_grad(dync__handle(o->slot[i].param), NULL);
 }
-DYNC_API dync_status dync_optim_set_lr(dync_optim *o, double lr) {
+DYNC__RARE DYNC_API dync_status dync_optim_set_lr(dync_optim *o, double lr) {
     if (!o || !(lr >= 0)) return dync__fail(DYNC_ERR_VALUE, "dync_optim_set_lr: expected an optimizer and a rate >= 0");
     dync_scope scope = dync_scope_begin();
     dync_tensor *done = dync_fill_(dync__handle(o->lr), lr);
@@ -41333,7 +41344,7 @@ DYNC__WARM_BEGIN
 
 /* ==== capture/guard.c =========================================================================================== */
 /* ---- making ------------------------------------------------------------------------------------------------------------ */
-DYNC__FN dync_status dync__tensor_guard_make(dync__arena *arena, dync__tensor_guard *g, const dync__tensor *t, const char *source) {
+DYNC__RARE DYNC__FN dync_status dync__tensor_guard_make(dync__arena *arena, dync__tensor_guard *g, const dync__tensor *t, const char *source) {
     int n = t->lay.ndim;
     int64_t *dims = dync__arena_alloc(arena, (size_t)(2 * n + 1) * sizeof *dims);
     if (!dims) return DYNC_ERR_MEMORY;
@@ -41350,13 +41361,13 @@ DYNC__FN dync_status dync__tensor_guard_make(dync__arena *arena, dync__tensor_gu
     return DYNC_OK;
 }
 typedef struct dync__guard_maker { dync__cache_entry *e; const dync__callargs *call; int item, tensor, cap; } dync__guard_maker;
-static int dync__count_values(const dync_value *v, int n) {
+DYNC__RARE static int dync__count_values(const dync_value *v, int n) {
     int count = n;
     for (int i = 0; i < n; i++)
         if (v[i].kind == DYNC_KIND_LIST && v[i].as.l) count += dync__count_values(v[i].as.l->items, v[i].as.l->n);
     return count;
 }
-static dync_status dync__guard_tensor_leaf(dync__guard_maker *m, dync__guard_item *item, const char *source) {
+DYNC__RARE static dync_status dync__guard_tensor_leaf(dync__guard_maker *m, dync__guard_item *item, const char *source) {
     int k = m->tensor++;
     const dync__tensor *t = m->call->tensor[k];
     dync__tensor_guard *g = &m->e->tensor[k];
@@ -41368,7 +41379,7 @@ static dync_status dync__guard_tensor_leaf(dync__guard_maker *m, dync__guard_ite
     }
     return DYNC_OK;
 }
-static dync_status dync__guard_value(dync__guard_maker *m, const dync_value *v, const char *source) {
+DYNC__RARE static dync_status dync__guard_value(dync__guard_maker *m, const dync_value *v, const char *source) {
     if (!source) return DYNC_ERR_MEMORY;
     dync__guard_item *item = &m->e->item[m->item++];
     item->kind = (uint8_t)v->kind;
@@ -41395,7 +41406,7 @@ static dync_status dync__guard_value(dync__guard_maker *m, const dync_value *v, 
     }
     return DYNC_OK;
 }
-DYNC__FN dync_status dync__guards_make(dync__cache_entry *e, const dync_compiled *f, const dync__callargs *call) {
+DYNC__RARE DYNC__FN dync_status dync__guards_make(dync__cache_entry *e, const dync_compiled *f, const dync__callargs *call) {
     dync__guard_maker m = {.e = e, .call = call};
     e->n_items = dync__count_values(call->args, call->nargs);
     e->n_args = call->nargs;
@@ -41530,7 +41541,7 @@ static bool dync__alias_open(dync__alias_table *a, const dync__callargs *c, int 
     return true;
 }
 /* The same without a table. */
-static void dync__alias_search(const dync__cache_entry *e, const dync__callargs *c, int k, const dync__tensor *t, dync__alias_slot *s) {
+DYNC__RARE static void dync__alias_search(const dync__cache_entry *e, const dync__callargs *c, int k, const dync__tensor *t, dync__alias_slot *s) {
     s->argument = s->foreign = -1;
     for (int i = c->n_tensors - 1; i >= 0; i--)
         if (c->tensor[i]->storage == t->storage) s->argument = i;
@@ -41592,7 +41603,7 @@ DYNC__FN bool dync__guards_hold(const dync__cache_entry *e, const dync__callargs
     return e->threads == dync__pool_threads();
 }
 /* ---- telling ------------------------------------------------------------------------------------------------------------------ */
-static bool dync__tensor_reason(const dync__tensor_guard *g, const dync__tensor *t, dync__str *out) {
+DYNC__RARE static bool dync__tensor_reason(const dync__tensor_guard *g, const dync__tensor *t, dync__str *out) {
     if (t->device != g->device && (t->device & 0xff) == (g->device & 0xff)) {
         dync__str_addf(out, "tensor '%s' Tensor device index mismatch. Expected device index to be %d, actual %d", g->source,
                        g->device >> 8, t->device >> 8);
@@ -41624,7 +41635,7 @@ static bool dync__tensor_reason(const dync__tensor_guard *g, const dync__tensor 
     }
     return true;
 }
-static void dync__guard_constant_text(const dync__guard_item *g, dync__str *out) {
+DYNC__RARE static void dync__guard_constant_text(const dync__guard_item *g, dync__str *out) {
     char number[40];
     switch ((dync_kind)g->kind) {
     case DYNC_KIND_FLOAT:
@@ -41641,13 +41652,13 @@ static void dync__guard_constant_text(const dync__guard_item *g, dync__str *out)
     case DYNC_KIND_TENSOR: case DYNC_KIND_SYM: dync__str_addf(out, "%s", g->source); break;
     }
 }
-static void dync__kind_reason(const dync__guard_item *g, const dync_value *v, dync__str *out) {
+DYNC__RARE static void dync__kind_reason(const dync__guard_item *g, const dync_value *v, dync__str *out) {
     static const char *const names[] = {"NoneType", "bool", "int", "float", "str", "Tensor", "list", "Module", "pointer", "SymInt"};
     if (g->kind == DYNC_KIND_TENSOR)
         dync__str_addf(out, "expected type of '%s' to be a tensor type, ' but found <class '%s'>", g->source, names[v->kind]);
     else dync__guard_constant_text(g, out);
 }
-static bool dync__alias_reason(const dync__cache_entry *e, const dync__callargs *c, dync__str *out) {
+DYNC__RARE static bool dync__alias_reason(const dync__cache_entry *e, const dync__callargs *c, dync__str *out) {
     for (int i = 1; i < e->n_tensors; i++) {
         int same = e->tensor[i].same_as;
         if (same >= 0 && c->tensor[i] != c->tensor[same]) {
@@ -41671,7 +41682,7 @@ static bool dync__alias_reason(const dync__cache_entry *e, const dync__callargs 
             }
     return false;
 }
-static bool dync__foreign_reason(const dync__cache_entry *e, const dync__callargs *c, int k, dync__str *out) {
+DYNC__RARE static bool dync__foreign_reason(const dync__cache_entry *e, const dync__callargs *c, int k, dync__str *out) {
     const dync__foreign *f = dync__entry_item(&e->foreign, k);
     const dync__tensor *t = dync__foreign_now(e, c, f);
     if (f->is_hooks) {
@@ -41693,7 +41704,7 @@ static bool dync__foreign_reason(const dync__cache_entry *e, const dync__callarg
     else dync__str_addf(out, "%s shares memory as it did", f->guard.source);
     return true;
 }
-static bool dync__surroundings_reason(const dync__cache_entry *e, const dync__callargs *c, dync__str *out) {
+DYNC__RARE static bool dync__surroundings_reason(const dync__cache_entry *e, const dync__callargs *c, dync__str *out) {
     if (!dync__cells_hold(e)) {
         dync__str_add(out, "a cell holds the number that it held");
         return true;
@@ -41712,7 +41723,7 @@ static bool dync__surroundings_reason(const dync__cache_entry *e, const dync__ca
         if (dync__foreign_reason(e, c, i, out)) return true;
     return false;
 }
-DYNC__FN void dync__guards_reason(const dync__cache_entry *e, const dync__callargs *c, dync__str *out) {
+DYNC__RARE DYNC__FN void dync__guards_reason(const dync__cache_entry *e, const dync__callargs *c, dync__str *out) {
     const dync__guard_item *item = e->item;
     const dync_value *bad = NULL;
     if (c->nargs != e->n_args) {
@@ -41742,14 +41753,14 @@ DYNC__FN void dync__guards_reason(const dync__cache_entry *e, const dync__callar
     if (dync__alias_reason(e, c, out) || dync__surroundings_reason(e, c, out)) return;
     dync__str_add(out, "the entry was given up");
 }
-static void dync__tensor_guard_text(const dync__tensor_guard *g, dync__str *out) {
+DYNC__RARE static void dync__tensor_guard_text(const dync__tensor_guard *g, dync__str *out) {
     dync__str_addf(out, "TENSOR_MATCH %s: %s", g->source, dync__dtype_info(g->dtype)->fx);
     dync__shape_text(out, g->ndim, g->dims);
     dync__str_add(out, " stride ");
     dync__shape_text(out, g->ndim, g->dims + g->ndim);
     dync__str_addf(out, " requires_grad=%d\n", g->requires_grad);
 }
-DYNC__FN void dync__guards_print(const dync__cache_entry *e, dync__str *out) {
+DYNC__RARE DYNC__FN void dync__guards_print(const dync__cache_entry *e, dync__str *out) {
     dync__symtab *outer = dync__tls.syms;
     dync__tls.syms = e->dynamic ? DYNC__ATOMIC_LOAD(&e->shapes)->syms : NULL;      /* sizes print as s0 */
     for (int i = 0; i < e->n_items; i++) {
@@ -41785,7 +41796,7 @@ DYNC__FN void dync__guards_print(const dync__cache_entry *e, dync__str *out) {
 /* ==== capture/dynamic.c ========================================================================================= */
 enum { DYNC__MAX_SYMBOLS = 64 };
 /* ---- choosing ----------------------------------------------------------------------------------------------------------------- */
-static uint32_t dync__seen_changes(dync__seen *seen, const dync__layout *lay) {
+DYNC__RARE static uint32_t dync__seen_changes(dync__seen *seen, const dync__layout *lay) {
     bool before = seen->known && seen->ndim == lay->ndim;
     if (!before) seen->dynamic = 0;
     for (int d = 0; d < lay->ndim; d++) {
@@ -41797,7 +41808,7 @@ static uint32_t dync__seen_changes(dync__seen *seen, const dync__layout *lay) {
     return seen->dynamic;
 }
 /* Before a fresh entry is traced: the dimensions of each tensor argument that are to be symbolic. */
-DYNC__FN dync_status dync__shapes_choose(dync_compiled *f, dync__cache_entry *e, const dync__callargs *call) {
+DYNC__RARE DYNC__FN dync_status dync__shapes_choose(dync_compiled *f, dync__cache_entry *e, const dync__callargs *call) {
     uint32_t any = 0, *dynamic = dync__arena_alloc(&e->arena, (size_t)(call->n_tensors + 1) * sizeof *dynamic);
     if (!dynamic) return DYNC_ERR_MEMORY;
     dync__lock(&f->lock);
@@ -41818,7 +41829,7 @@ DYNC__FN dync_status dync__shapes_choose(dync_compiled *f, dync__cache_entry *e,
     e->dynamic = any ? dynamic : NULL;
     return DYNC_OK;
 }
-static int64_t dync__shape_symbol(dync__tracer *t, int k, int d) {
+DYNC__RARE static int64_t dync__shape_symbol(dync__tracer *t, int k, int d) {
     const dync__tensor *x = t->call->tensor[k];
     bool marked = (x->marked_dims & 1u << d) != 0;
     int64_t size = x->lay.shape[d];
@@ -41836,7 +41847,7 @@ static int64_t dync__shape_symbol(dync__tracer *t, int k, int d) {
     return token;
 }
 /* Strides from the smallest on: each that is another dimension's size times its stride is written so. */
-static void dync__shape_strides(const dync__layout *real, dync__layout *lay) {
+DYNC__RARE static void dync__shape_strides(const dync__layout *real, dync__layout *lay) {
     bool done[DYNC_MAX_DIMS] = {false};
     for (int n = 0; n < lay->ndim; n++) {
         int at = -1;
@@ -41883,7 +41894,7 @@ static bool dync__shapes_guards(const dync__symtab *s, const int64_t *value) {
     return true;
 }
 /* Everything that a script's call took for granted holds in this one: its table is this call's. */
-DYNC__FN bool dync__shapes_again(dync__tracer *t, dync__symtab *s) {
+DYNC__RARE DYNC__FN bool dync__shapes_again(dync__tracer *t, dync__symtab *s) {
     int64_t value[DYNC__MAX_SYMBOLS];
     bool ok = true;
     if (!dync__shapes_values(s, t->call, value) || !dync__shapes_guards(s, value)) return false;
@@ -41891,14 +41902,14 @@ DYNC__FN bool dync__shapes_again(dync__tracer *t, dync__symtab *s) {
     t->syms = dync__tls.syms = dync__symtab_retain(s);
     return true;
 }
-static dync_status dync__shapes_reopen(dync__tracer *t, const dync__symtab *old) {
+DYNC__RARE static dync_status dync__shapes_reopen(dync__tracer *t, const dync__symtab *old) {
     int64_t value[DYNC__MAX_SYMBOLS];
     (void)dync__shapes_values(old, t->call, value);
     t->syms = dync__symtab_copy(old, value);
     return t->syms ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 /* The table of this trace, and the forms that its tensor arguments have in it. NULL: every size is plain. */
-DYNC__FN dync_status dync__shapes_open(dync__tracer *t) {
+DYNC__RARE DYNC__FN dync_status dync__shapes_open(dync__tracer *t) {
     dync__cache_entry *e = t->entry;
     if (!e->dynamic) return DYNC_OK;
     const dync__shapes *known = DYNC__ATOMIC_LOAD(&e->shapes);
@@ -41916,14 +41927,14 @@ DYNC__FN void dync__shapes_close(dync__tracer *t) {
     dync__symtab_free(t->syms);
     t->syms = NULL;
 }
-static bool dync__shapes_grew(const dync__symtab *old, const dync__symtab *now) {
+DYNC__RARE static bool dync__shapes_grew(const dync__symtab *old, const dync__symtab *now) {
     bool grew = old->guard.n != now->guard.n;
     for (int i = 0; i < now->symbol.n && !grew; i++)
         grew = old->symbol.at[i].low != now->symbol.at[i].low || old->symbol.at[i].high != now->symbol.at[i].high;
     return grew;
 }
 /* The trace went well: what it took for granted guards the entry from now on. */
-DYNC__FN dync_status dync__shapes_publish(dync__tracer *t) {
+DYNC__RARE DYNC__FN dync_status dync__shapes_publish(dync__tracer *t) {
     dync__cache_entry *e = t->entry;
     dync__symtab *s = t->syms;
     if (!s) return DYNC_OK;
@@ -41945,12 +41956,12 @@ DYNC__FN dync_status dync__shapes_publish(dync__tracer *t) {
     return DYNC_OK;
 }
 /* The table that is left behind is what the entry's texts are in. */
-DYNC__FN void dync__shapes_free(dync__cache_entry *e) {
+DYNC__RARE DYNC__FN void dync__shapes_free(dync__cache_entry *e) {
     for (dync__shapes *s = e->shapes; s; s = s->before) dync__symtab_free(s->syms);
     e->shapes = NULL;
 }
 /* A trace that begins again with plain sizes. */
-DYNC__FN void dync__shapes_give_up(dync__cache_entry *e, const dync__callargs *call) {
+DYNC__RARE DYNC__FN void dync__shapes_give_up(dync__cache_entry *e, const dync__callargs *call) {
     for (int k = 0; e->dynamic && k < call->n_tensors; k++) {
         const dync__layout *real = &call->tensor[k]->lay;
         int64_t *dims = (int64_t *)(uintptr_t)e->tensor[k].dims;
@@ -41961,14 +41972,14 @@ DYNC__FN void dync__shapes_give_up(dync__cache_entry *e, const dync__callargs *c
 }
 /* ---- graphs that leave the trace ----------------------------------------------------------------------------------------------------- */
 typedef struct dync__shape_pass { dync__tracer *t; bool uses[DYNC__MAX_SYMBOLS], any; } dync__shape_pass;
-static bool dync__shape_simplify(void *user, int64_t *size) {
+DYNC__RARE static bool dync__shape_simplify(void *user, int64_t *size) {
     dync__shape_pass *p = user;
     if (!dync__is_token(*size) && !dync__is_sf(*size)) return true;
     *size = dync__symtab_simple(p->t->syms, *size);
     p->any = p->any || dync__is_token(*size) || dync__is_sf(*size);
     return dync__symtab_uses(p->t->syms, *size, p->uses);
 }
-static bool dync__shape_name(void *user, int64_t *size) {
+DYNC__RARE static bool dync__shape_name(void *user, int64_t *size) {
     dync_graph *g = user;
     if ((!dync__is_token(*size) && !dync__is_sf(*size)) || dync__graph_symbol_text(g, *size)) return true;
     dync__str s = {0};
@@ -41978,7 +41989,7 @@ static bool dync__shape_name(void *user, int64_t *size) {
     return named;
 }
 /* Which of the symbols used the inputs tell. */
-static void dync__shape_known(const dync_graph *g, bool *known) {
+DYNC__RARE static void dync__shape_known(const dync_graph *g, bool *known) {
     int64_t value[DYNC__MAX_SYMBOLS];
     const dync__symtab *s = g->syms;
     memset(known, 0, DYNC__MAX_SYMBOLS);
@@ -41990,7 +42001,7 @@ static void dync__shape_known(const dync_graph *g, bool *known) {
     }
 }
 /* A graph that is complete but for its output: sizes in their simplest form, their names and table, and the arguments that tell them. */
-DYNC__FN dync_status dync__shapes_settle(dync__tracer *t, dync_graph *g) {
+DYNC__RARE DYNC__FN dync_status dync__shapes_settle(dync__tracer *t, dync_graph *g) {
     dync__shape_pass pass = {.t = t};
     bool known[DYNC__MAX_SYMBOLS];
     if (!t->syms) return DYNC_OK;
@@ -42028,27 +42039,27 @@ DYNC__FN bool dync__shapes_hold(const dync__cache_entry *e, const dync__callargs
         if (e->dynamic[k] && !dync__shape_fits(s, &e->tensor[k], c->tensor[k], value)) return false;
     return dync__shapes_guards(s, value);
 }
-static void dync__shape_range_text(const dync__sz_symbol *s, dync__str *out) {
+DYNC__RARE static void dync__shape_range_text(const dync__sz_symbol *s, dync__str *out) {
     dync__str_addf(out, "%lld <= %s", (long long)s->low, s->source);
     if (s->high != INT64_MAX) dync__str_addf(out, " <= %lld", (long long)s->high);
 }
-static void dync__shape_dim_text(const dync__symtab *s, const dync__tensor_guard *g, int i, dync__str *out) {
+DYNC__RARE static void dync__shape_dim_text(const dync__symtab *s, const dync__tensor_guard *g, int i, dync__str *out) {
     dync__str_addf(out, "%s.%s()[%d] == ", g->source, i < g->ndim ? "size" : "stride", i < g->ndim ? i : i - g->ndim);
     dync__symtab_text(s, g->dims[i], true, out);
 }
-static void dync__shape_relation_text(const dync__symtab *s, const dync__sz_guard *g, dync__str *out) {
+DYNC__RARE static void dync__shape_relation_text(const dync__symtab *s, const dync__sz_guard *g, dync__str *out) {
     static const char *const names[] = {" == ", " < ", " != ", " <= "};
     dync__symtab_text(s, g->a, true, out);
     dync__str_add(out, names[g->rel]);
     dync__symtab_text(s, g->b, true, out);
 }
 /* Does this size of a guarded tensor bind a symbol, so that there is nothing to compare? */
-static bool dync__shape_binds(const dync__symtab *s, int k, int d, int64_t token) {
+DYNC__RARE static bool dync__shape_binds(const dync__symtab *s, int k, int d, int64_t token) {
     const dync__sz_expr *x = dync__symtab_find(s, token);
     return x && x->kind == -1 && s->symbol.at[x->symbol].tensor == k && s->symbol.at[x->symbol].dim == d;
 }
 /* Every shape guard (c NULL, one per line), or the first that fails. */
-DYNC__FN bool dync__shapes_text(const dync__cache_entry *e, const dync__callargs *c, dync__str *out) {
+DYNC__RARE DYNC__FN bool dync__shapes_text(const dync__cache_entry *e, const dync__callargs *c, dync__str *out) {
     const dync__symtab *s = DYNC__ATOMIC_LOAD(&e->shapes)->syms;
     int64_t value[DYNC__MAX_SYMBOLS] = {0};
     for (int i = 0; i < s->symbol.n && c; i++) value[i] = c->tensor[s->symbol.at[i].tensor]->lay.shape[s->symbol.at[i].dim];
@@ -42079,7 +42090,7 @@ DYNC__FN bool dync__shapes_text(const dync__cache_entry *e, const dync__callargs
     return false;
 }
 /* ---- public -------------------------------------------------------------------------------------------------------------------------------- */
-DYNC_API void dync_mark_dynamic(dync_tensor *x, int dim) {
+DYNC__RARE DYNC_API void dync_mark_dynamic(dync_tensor *x, int dim) {
     dync__tensor *t = dync__open(x);
     int d;
     if (t && dync__dim_wrap(dim, t->lay.ndim, &d) == DYNC_OK && t->lay.ndim) t->marked_dims |= 1u << d;
@@ -42094,20 +42105,20 @@ static bool dync__dim_of(const dync_tensor *x, int dim, int64_t *size) {
     *size = t->lay.shape[dim];
     return true;
 }
-DYNC_API int64_t dync_dim(const dync_tensor *x, int dim) {
+DYNC__RARE DYNC_API int64_t dync_dim(const dync_tensor *x, int dim) {
     int64_t size;
     (void)dync__dim_of(x, dim, &size);
     return size;
 }
-DYNC_API bool dync_dim_lt(const dync_tensor *x, int dim, int64_t n) {
+DYNC__RARE DYNC_API bool dync_dim_lt(const dync_tensor *x, int dim, int64_t n) {
     int64_t size;
     return dync__dim_of(x, dim, &size) && dync__sz_lt(size, n);
 }
-DYNC_API bool dync_dim_eq(const dync_tensor *x, int dim, int64_t n) {
+DYNC__RARE DYNC_API bool dync_dim_eq(const dync_tensor *x, int dim, int64_t n) {
     int64_t size;
     return dync__dim_of(x, dim, &size) && dync__sz_eq(size, n);
 }
-DYNC_API bool dync_dim_gt(const dync_tensor *x, int dim, int64_t n) {
+DYNC__RARE DYNC_API bool dync_dim_gt(const dync_tensor *x, int dim, int64_t n) {
     int64_t size;
     return dync__dim_of(x, dim, &size) && dync__sz_lt(n, size);
 }
@@ -42134,12 +42145,12 @@ static uint64_t dync__hash_arg(uint64_t h, const dync__arg *a) {
     }
     return h;
 }
-static bool dync__info_equal(const dync__info *a, const dync__info *b) {
+DYNC__RARE static bool dync__info_equal(const dync__info *a, const dync__info *b) {
     return a->dtype == b->dtype && a->device == b->device && a->lay.ndim == b->lay.ndim && a->lay.offset == b->lay.offset &&
            memcmp(a->lay.shape, b->lay.shape, (size_t)a->lay.ndim * sizeof(int64_t)) == 0 &&
            memcmp(a->lay.stride, b->lay.stride, (size_t)a->lay.ndim * sizeof(int64_t)) == 0;
 }
-DYNC__FN uint64_t dync__graph_hash(const dync_graph *g) {
+DYNC__RARE DYNC__FN uint64_t dync__graph_hash(const dync_graph *g) {
     uint64_t h = 0x64796e63;
     for (int i = 0; i < g->node.n; i++) {
         const dync_node *n = g->node.at[i];
@@ -42157,7 +42168,7 @@ DYNC__FN uint64_t dync__graph_hash(const dync_graph *g) {
     }
     return h;
 }
-static bool dync__args_equal(const dync__arg *a, const dync__arg *b) {
+DYNC__RARE static bool dync__args_equal(const dync__arg *a, const dync__arg *b) {
     if (a->kind != b->kind || a->n != b->n) return false;
     switch ((dync__arg_kind)a->kind) {
     case DYNC__A_NODE: return a->as.node->index == b->as.node->index;
@@ -42183,8 +42194,8 @@ static bool dync__number_differs(const dync_node *n, int arg, int call, const dy
     differ->place[differ->n++] = (dync__lift_place){n->index, arg, call};
     return true;
 }
-DYNC__FN bool dync__graph_equal(const dync_graph *a, const dync_graph *b) { return dync__graph_alike(a, b, NULL); }
-DYNC__FN bool dync__graph_alike(const dync_graph *a, const dync_graph *b, dync__lift *differ) {
+DYNC__RARE DYNC__FN bool dync__graph_equal(const dync_graph *a, const dync_graph *b) { return dync__graph_alike(a, b, NULL); }
+DYNC__RARE DYNC__FN bool dync__graph_alike(const dync_graph *a, const dync_graph *b, dync__lift *differ) {
     int call = -1;
     if (a->node.n != b->node.n) return false;
     for (int i = 0; i < a->node.n; i++) {
@@ -42213,7 +42224,7 @@ static int dync__input_alias(dync__tensor *const *inputs, int i) {
     return -1;
 }
 /* What was compiled for inputs that share memory, or share none, serves only such where something is written. */
-DYNC__FN bool dync__segment_fits(const dync__segment *s, int n, dync__tensor *const *inputs) {
+DYNC__RARE DYNC__FN bool dync__segment_fits(const dync__segment *s, int n, dync__tensor *const *inputs) {
     for (int i = 0; s->alias && i < n; i++)
         if (s->alias[i] != dync__input_alias(inputs, i)) return false;
     return true;
@@ -42224,7 +42235,7 @@ static dync_status dync__segment_aliases(dync__segment *s, dync__tensor *const *
     for (int i = 0; s->alias && i < s->n_in; i++) s->alias[i] = dync__input_alias(inputs, i);
     return s->alias ? DYNC_OK : DYNC_ERR_MEMORY;
 }
-DYNC__FN dync__segment *dync__segment_find(dync_compiled *f, dync_graph *g, uint64_t hash, dync__tensor *const *inputs) {
+DYNC__RARE DYNC__FN dync__segment *dync__segment_find(dync_compiled *f, dync_graph *g, uint64_t hash, dync__tensor *const *inputs) {
     for (dync__segment *s = DYNC__ATOMIC_LOAD(&f->segments); s; s = s->next)
         if (s->hash == hash && s->grad_mode == !dync__tls.grad_enabled_off && dync__graph_equal(s->graph, g) &&
             dync__segment_fits(s, s->n_in, inputs))
@@ -42236,7 +42247,7 @@ static dync_value dync__boxed_value(dync__tensor *t) {
     return t->flags & DYNC__T_NUMBER ? dync__number_value(t) : dync_v_tensor(dync__handle(t));
 }
 /* ---- compiling ---------------------------------------------------------------------------------------------------------------- */
-static void dync__segment_study(dync__segment *s) {
+DYNC__RARE static void dync__segment_study(dync__segment *s) {
     const dync_graph *g = s->graph;
     s->narrowable = true;
     s->writes = dync__graph_has_writes(g);
@@ -42254,7 +42265,7 @@ static void dync__segment_study(dync__segment *s) {
 }
 /* The backend's own error becomes BackendCompilerFailed with the inner class and message. Errors recorded inside a compile that
  * answers DYNC_OK are dropped. */
-static dync_status dync__backend_compile(const dync_compiled *f, dync_graph *g, const dync_value *examples, int n, dync_callable *out) {
+DYNC__RARE static dync_status dync__backend_compile(const dync_compiled *f, dync_graph *g, const dync_value *examples, int n, dync_callable *out) {
     dync__error_guard guard;
     dync__error_guard_begin(&guard);
     dync__handler *stack = dync__handler_swap(NULL), *bottom = dync__bottom_swap(NULL);   /* a backend may run operators */
@@ -42282,11 +42293,11 @@ static dync_status dync__backend_compile(const dync_compiled *f, dync_graph *g, 
                       inner.status != DYNC_OK ? inner.class_name : "RuntimeError",
                       inner.status != DYNC_OK ? inner.message : dync__status_name(status));
 }
-static int dync__output_count(const dync_graph *g) {
+DYNC__RARE static int dync__output_count(const dync_graph *g) {
     const dync_node *out = g->node.n ? g->node.at[g->node.n - 1] : NULL;
     return out && out->kind == DYNC__N_OUTPUT && out->nargs == 1 && out->args[0].kind == DYNC__A_LIST ? out->args[0].n : 0;
 }
-static void dync__segment_logged(const dync__segment *s, const dync_compiled *f, uint64_t ns) {
+DYNC__RARE static void dync__segment_logged(const dync__segment *s, const dync_compiled *f, uint64_t ns) {
     DYNC__COUNTER_ADD(graphs, 1);
     DYNC__COUNTER_ADD(ops, s->n_ops);
     if (dync__capture_log_now) {
@@ -42302,7 +42313,7 @@ static void dync__segment_logged(const dync__segment *s, const dync_compiled *f,
     }
 }
 /* The graph and the places are taken over, on failure too. inputs: the real tensors of this call, as examples for the backend. */
-DYNC__FN dync__segment *dync__segment_compile(dync_compiled *f, dync_graph *taken, uint64_t hash, uint64_t site, dync__tensor *const *inputs,
+DYNC__RARE DYNC__FN dync__segment *dync__segment_compile(dync_compiled *f, dync_graph *taken, uint64_t hash, uint64_t site, dync__tensor *const *inputs,
                                               dync__lift *lift) {
     dync__segment *s = dync__calloc(sizeof *s);
     int n = taken->n_inputs;
@@ -42344,8 +42355,8 @@ DYNC__FN dync__segment *dync__segment_compile(dync_compiled *f, dync_graph *take
     dync__unlock(&f->lock);
     return s;
 }
-static dync_value dync__segment_interpret(void *graph, const dync_value *args, int nargs) { return dync_graph_run(graph, args, nargs); }
-DYNC__FN dync__segment *dync__segment_plain(dync_graph *taken) {
+DYNC__RARE static dync_value dync__segment_interpret(void *graph, const dync_value *args, int nargs) { return dync_graph_run(graph, args, nargs); }
+DYNC__RARE DYNC__FN dync__segment *dync__segment_plain(dync_graph *taken) {
     dync__segment *s = dync__calloc(sizeof *s);
     if (!s) {
         dync_graph_free(taken);
@@ -42359,12 +42370,12 @@ DYNC__FN dync__segment *dync__segment_plain(dync_graph *taken) {
     s->code.state = taken;
     return s;
 }
-DYNC__FN void dync__lift_free(dync__lift *lift) {
+DYNC__RARE DYNC__FN void dync__lift_free(dync__lift *lift) {
     if (!lift) return;
     dync_graph_free(lift->form);
     dync__free(lift, sizeof *lift);
 }
-DYNC__FN void dync__segment_free(dync__segment *s) {
+DYNC__RARE DYNC__FN void dync__segment_free(dync__segment *s) {
     if (!s) return;
     if (s->code.destroy) s->code.destroy(s->code.state);
     if (s->alias) dync__free(s->alias, (size_t)s->n_in * sizeof *s->alias);
@@ -42374,13 +42385,13 @@ DYNC__FN void dync__segment_free(dync__segment *s) {
     dync__free(s, sizeof *s);
 }
 /* ---- what crosses ---------------------------------------------------------------------------------------------------------------- */
-static void dync__metadata_text(dync__str *s, int dtype, const dync__layout *lay) {
+DYNC__RARE static void dync__metadata_text(dync__str *s, int dtype, const dync__layout *lay) {
     dync__str_addf(s, "%s", dync__dtype_info(dtype)->name);
     dync__shape_text(s, lay->ndim, lay->shape);
     dync__str_add(s, " of strides ");
     dync__shape_text(s, lay->ndim, lay->stride);
 }
-static dync_status dync__metadata_differs(dync_status status, const char *what, int i, const dync_node *n, const dync__tensor *t) {
+DYNC__RARE static dync_status dync__metadata_differs(dync_status status, const char *what, int i, const dync_node *n, const dync__tensor *t) {
     dync__str text = {0};
     dync__metadata_text(&text, n->info[0].dtype, &n->info[0].lay);
     dync__str_add(&text, ", got ");
@@ -42409,7 +42420,7 @@ static dync_status dync__raw_inputs(const dync_graph *g, int n_in, dync__tensor 
     return DYNC_OK;
 }
 /* ---- running --------------------------------------------------------------------------------------------------------------------- */
-static bool dync__form_is_number(const dync__arg *form) {
+DYNC__RARE static bool dync__form_is_number(const dync__arg *form) {
     return form->kind == DYNC__A_NODE && !form->as.node->has_info && dync__arg_is_number(&form->as.node->scalar);
 }
 static dync_value dync__raw_number(dync__tensor *taken) {
@@ -42567,7 +42578,7 @@ DYNC__FN dync_status dync__segment_run_into(dync__segment *s, int n_in, dync__te
     return status;
 }
 /* The uses are known now: the callable computes no more than those. Uses only grow: a later path that needs more widens them. */
-static dync_status dync__segment_narrow_now(dync__segment *s, const bool *used) {
+DYNC__RARE static dync_status dync__segment_narrow_now(dync__segment *s, const bool *used) {
     bool fresh = !s->used, changed = fresh;
     if (fresh && !(s->used = dync__calloc((size_t)s->n_out * sizeof *s->used))) return DYNC_ERR_MEMORY;
     for (int i = 0; i < s->n_out; i++)
@@ -42575,7 +42586,7 @@ static dync_status dync__segment_narrow_now(dync__segment *s, const bool *used) 
     return changed ? s->code.narrow(s->code.state, s->used) : DYNC_OK;
 }
 /* Paths of several entries may end in the same segment at once. */
-DYNC__FN dync_status dync__segment_narrow(dync__segment *s, const bool *used) {
+DYNC__RARE DYNC__FN dync_status dync__segment_narrow(dync__segment *s, const bool *used) {
     if (!s->code.narrow || !s->narrowable || !s->n_out) return DYNC_OK;
     int32_t idle = 0;
     while (!DYNC__ATOMIC_CAS(&s->narrowing, &idle, 1)) idle = 0;
@@ -42614,7 +42625,7 @@ static int dync__quick_result(const dync__cache_entry *e, const dync__segref *re
         if (e->root->result.kind == DYNC_KIND_TENSOR && ref->out_env[i] == e->root->result.n) return ref->seg->n_out == 1 ? i : -1;
     return -1;
 }
-DYNC__FN void dync__quick_make(dync__cache_entry *e) {
+DYNC__RARE DYNC__FN void dync__quick_make(dync__cache_entry *e) {
     const dync__tnode *n = e->root;
     if (!e->flat || e->dynamic || e->open || e->mutates || e->offsets || e->foreign.n || e->ints.n || e->modules.n || e->n_tensors > DYNC__QUICK_TENSORS ||
         !n || n->kind != DYNC__TN_RETURN || n->seg.n != 1 || n->foreign.n || n->effect.n || n->grad_mode_after >= 0)
@@ -42703,7 +42714,7 @@ DYNC__FN bool dync__quick_call(const dync__cache_entry *e, int nargs, const dync
     return true;
 }
 /* Do two tensors reach a common byte? Memory that the user lent twice has two storages. */
-DYNC__FN bool dync__memory_meets(const dync__tensor *a, const dync__tensor *b) {
+DYNC__RARE DYNC__FN bool dync__memory_meets(const dync__tensor *a, const dync__tensor *b) {
     const char *p = a->storage->data, *q = b->storage->data;
     if (!p || !q) return false;
     return (uintptr_t)p < (uintptr_t)q + b->storage->size_bytes && (uintptr_t)q < (uintptr_t)p + a->storage->size_bytes;
@@ -47238,7 +47249,7 @@ DYNC__WARM_BEGIN
 /* ==== capture/cache.c =========================================================================================== */
 static struct { dync__mutex lock; dync_compiled *first; uint64_t ids; } dync__all_compiled;
 /* ---- life ------------------------------------------------------------------------------------------------------------------- */
-static void dync__entry_free(dync__cache_entry *e) {
+DYNC__RARE static void dync__entry_free(dync__cache_entry *e) {
     if (!e) return;
     dync__scripts_free(e->scripts);
     dync__constants_free(e);
@@ -47247,15 +47258,15 @@ static void dync__entry_free(dync__cache_entry *e) {
     dync__arena_free(&e->arena);
     dync__free(e, sizeof *e);
 }
-static void dync__entries_free(dync__cache_entry *e) {
+DYNC__RARE static void dync__entries_free(dync__cache_entry *e) {
     while (e) {
         dync__cache_entry *next = e->next;
         dync__entry_free(e);
         e = next;
     }
 }
-static char *dync__compiled_text(const char *s) { return s ? dync__strdup(s) : NULL; }
-DYNC__FN dync_compiled *dync__compiled_new(dync_callee callee, const char *name, const dync_compile_options *opt, const dync_backend *backend) {
+DYNC__RARE static char *dync__compiled_text(const char *s) { return s ? dync__strdup(s) : NULL; }
+DYNC__RARE DYNC__FN dync_compiled *dync__compiled_new(dync_callee callee, const char *name, const dync_compile_options *opt, const dync_backend *backend) {
     dync_compiled *f = dync__calloc(sizeof *f);
     if (!f) return NULL;
     f->callee = callee;
@@ -47283,7 +47294,7 @@ DYNC__FN dync_compiled *dync__compiled_new(dync_callee callee, const char *name,
     return f;
 }
 /* Forgets every entry and segment of f. */
-static void dync__compiled_forget(dync_compiled *f) {
+DYNC__RARE static void dync__compiled_forget(dync_compiled *f) {
     dync__entries_free(f->entries);
     dync__entries_free(f->grave);
     f->entries = f->grave = f->last_hit = NULL;
@@ -47296,7 +47307,7 @@ static void dync__compiled_forget(dync_compiled *f) {
         f->segments = next;
     }
 }
-DYNC_API void dync_compiled_free(dync_compiled *f) {
+DYNC__RARE DYNC_API void dync_compiled_free(dync_compiled *f) {
     if (!f) return;
     dync__lock(&dync__all_compiled.lock);
     for (dync_compiled **p = &dync__all_compiled.first; *p; p = &(*p)->next)
@@ -47314,10 +47325,10 @@ DYNC_API void dync_compiled_free(dync_compiled *f) {
     dync__strfree(f->backend_name);
     dync__free(f, sizeof *f);
 }
-DYNC__FN void dync__compiled_free_all(void) {
+DYNC__RARE DYNC__FN void dync__compiled_free_all(void) {
     while (dync__all_compiled.first) dync_compiled_free(dync__all_compiled.first);
 }
-DYNC_API void dync_reset(void) {
+DYNC__RARE DYNC_API void dync_reset(void) {
     dync__lock(&dync__all_compiled.lock);
     for (dync_compiled *f = dync__all_compiled.first; f; f = f->next) dync__compiled_forget(f);
     dync__unlock(&dync__all_compiled.lock);
@@ -47325,7 +47336,7 @@ DYNC_API void dync_reset(void) {
     dync__callbacks_clear();
 }
 /* A module is gone: no entry may look at it again, and what was made of the module itself has nothing to run. */
-DYNC__FN void dync__capture_forget_module(const dync_module *m) {
+DYNC__RARE DYNC__FN void dync__capture_forget_module(const dync_module *m) {
     dync__lock(&dync__all_compiled.lock);
     for (dync_compiled *f = dync__all_compiled.first; f; f = f->next) {
         if (dync__callee_module(&f->callee) == m) f->callee.object = NULL;
@@ -47337,7 +47348,7 @@ DYNC__FN void dync__capture_forget_module(const dync_module *m) {
 }
 /* Dead entries leave the list. They are freed at once where only the thread that made f ever called it and this is its only
  * call in flight; else with f. */
-static void dync__compiled_bury(dync_compiled *f) {
+DYNC__RARE static void dync__compiled_bury(dync_compiled *f) {
     dync__lock(&f->lock);
     for (dync__cache_entry **p = &f->entries; *p;) {
         dync__cache_entry *e = *p;
@@ -47440,7 +47451,7 @@ static dync__tensor *dync__into_target(const dync__call_run_state *r, const dync
         if (r->env[i] && dync__memory_meets(t, r->env[i])) return NULL;
     return t;
 }
-static int dync__outval_uses(const dync__outval *o, int env) {
+DYNC__RARE static int dync__outval_uses(const dync__outval *o, int env) {
     int n = o->kind == DYNC_KIND_TENSOR && o->n == env;
     for (int i = 0; o->kind == DYNC_KIND_LIST && i < o->n; i++) n += dync__outval_uses(&o->as.items[i], env);
     return n;
@@ -47568,13 +47579,13 @@ static dync_status dync__call_entry(dync_compiled *f, dync__cache_entry *e, cons
 }
 /* ---- a miss --------------------------------------------------------------------------------------------------------------------------- */
 #define DYNC__RECOMPILING "Recompiling function %s in %s:%d\n    triggered by the following guard failure(s):\n    - %s"
-static const char *dync__compiled_file(const dync_compiled *f) {
+DYNC__RARE static const char *dync__compiled_file(const dync_compiled *f) {
     const char *file = DYNC__ATOMIC_LOAD(&f->file);
     return file ? file : "?";
 }
-static int dync__compiled_line(const dync_compiled *f) { return (int)DYNC__ATOMIC_LOAD(&f->line); }
+DYNC__RARE static int dync__compiled_line(const dync_compiled *f) { return (int)DYNC__ATOMIC_LOAD(&f->line); }
 /* Every entry is asked why it refused; the texts go to the callback and the log. Returns the last reason. */
-static void dync__miss_reasons(dync_compiled *f, const dync__callargs *call, dync__str *last) {
+DYNC__RARE static void dync__miss_reasons(dync_compiled *f, const dync__callargs *call, dync__str *last) {
     for (dync__cache_entry *e = DYNC__ATOMIC_LOAD(&f->entries); e; e = e->next) {
         dync__str reason = {0};
         if (DYNC__ATOMIC_LOAD(&e->dead)) dync__str_add(&reason, "something it captured is gone");
@@ -47586,7 +47597,7 @@ static void dync__miss_reasons(dync_compiled *f, const dync__callargs *call, dyn
     }
 }
 /* Over the limit: said once, loudly, with the guard that kept failing and the remedy; from then on this call runs eagerly. */
-static bool dync__miss_over_limit(dync_compiled *f, const char *reason, dync_status *status) {
+DYNC__RARE static bool dync__miss_over_limit(dync_compiled *f, const char *reason, dync_status *status) {
     if (DYNC__ATOMIC_PEEK(&f->n_entries) < f->opt.recompile_limit) return false;
     *status = DYNC_OK;
     if (f->opt.fullgraph) *status = dync__fail(DYNC_ERR_RECOMPILE_LIMIT, "cache_size_limit reached");
@@ -47599,7 +47610,7 @@ static bool dync__miss_over_limit(dync_compiled *f, const char *reason, dync_sta
     }
     return true;
 }
-static void dync__entry_insert(dync_compiled *f, dync__cache_entry *e) {
+DYNC__RARE static void dync__entry_insert(dync_compiled *f, dync__cache_entry *e) {
     if (!dync__callee_module(&f->callee)) dync__quick_make(e);      /* one that is freed takes its calls with it */
     dync__lock(&f->lock);
     e->next = f->entries;
@@ -47629,11 +47640,11 @@ static dync_status dync__call_eagerly(dync_compiled *f, const dync__callargs *ca
     return dync__error_count() != errors ? dync_error() : DYNC_OK;
 }
 /* Does anybody want to know why the entries refused this call? Not once the limit has been told. */
-static bool dync__miss_is_told(dync_compiled *f) {
+DYNC__RARE static bool dync__miss_is_told(dync_compiled *f) {
     return f->opt.guard_fail || f->opt.error_on_recompile || dync__log_on(DYNC__LOG_recompiles) || !DYNC__ATOMIC_LOAD(&f->warned) ||
            DYNC__ATOMIC_PEEK(&f->n_entries) < f->opt.recompile_limit;
 }
-static dync_status dync__call_miss(dync_compiled *f, const dync__callargs *call, dync_value *result) {
+DYNC__RARE static dync_status dync__call_miss(dync_compiled *f, const dync__callargs *call, dync_value *result) {
     dync__str reason = {0};
     dync_status status = DYNC_OK;
     if (f->callee.flags & DYNC__CALLEE_DISABLED) return dync__call_eagerly(f, call, result);
@@ -47684,7 +47695,7 @@ static bool dync__call_fits(const dync_compiled *f, int nargs, const dync_value 
     return true;
 }
 /* Says what does not fit, with the caller's place. A NULL where an error is pending comes from the call that failed: nothing more is said. */
-static dync_value dync__call_misfit(const dync_compiled *f, int nargs, const dync_value *args) {
+DYNC__RARE static dync_value dync__call_misfit(const dync_compiled *f, int nargs, const dync_value *args) {
     dync_loc saved = dync__tls.at;
     dync__tls.at = dync__tls.call_at;
     int arity = dync__callee_arity(&f->callee), i = 0;
@@ -47734,7 +47745,7 @@ static dync_value dync__call_plain(dync_compiled *f, int nargs, const dync_value
     if (own) f->depth--;
     return r;
 }
-static dync_value dync__call_profiled(dync_compiled *f, int nargs, const dync_value *args, const dync_value *into) {
+DYNC__RARE static dync_value dync__call_profiled(dync_compiled *f, int nargs, const dync_value *args, const dync_value *into) {
     uint64_t seq = dync__tls.seq;
     dync__profiled event = dync__profile_begin("Torch-Compiled Region: ", f->name, NULL);
     dync_value r = dync__call_plain(f, nargs, args, into);
@@ -49328,11 +49339,6 @@ static dync_status dync__joint_backward(dync__joint *j, dync__joint_graph *g) {
     return status;
 }
 /* ---- both ------------------------------------------------------------------------------------------------------------------------------ */
-/* To the stride of a dimension of one element: results show them. What lies beyond the rank was never written. */
-static bool dync__joint_same_layout(const dync__layout *a, const dync__layout *b) {
-    size_t bytes = (size_t)a->ndim * sizeof *a->shape;
-    return a->ndim == b->ndim && a->offset == b->offset && memcmp(a->shape, b->shape, bytes) == 0 && memcmp(a->stride, b->stride, bytes) == 0;
-}
 /* A view that shows what an earlier value of its chain already is. */
 static dync_node *dync__joint_same_view(dync_node *n) {
     const dync__info *mine = &n->info[0];
@@ -49340,7 +49346,7 @@ static dync_node *dync__joint_same_view(dync_node *n) {
     while (at->op >= 0 && dync__op_info(at->op)->cls == DYNC__VIEW && at->args[0].kind == DYNC__A_NODE) {
         at = at->args[0].as.node;
         const dync__info *its = &at->info[0];
-        if (at->nout == 1 && its->dtype == mine->dtype && dync__joint_same_layout(&its->lay, &mine->lay)) found = at;
+        if (at->nout == 1 && its->dtype == mine->dtype && dync__layout_equal(&its->lay, &mine->lay)) found = at;
     }
     return found;
 }
@@ -49845,7 +49851,7 @@ static dync_status dync__partition_view(dync_node *n) {
 static dync_status dync__partition_copy(dync_graph *g, dync_node *old) {
     dync_node *n = dync__graph_copy_call(g, old, dync__partition_map, NULL);
     bool view = n && dync__aot_is_view(old) && n->args[0].kind == DYNC__A_NODE;
-    if (view && memcmp(&n->args[0].as.node->info[0].lay, &old->args[0].as.node->info[0].lay, sizeof n->info[0].lay) != 0) DYNC__TRY(dync__partition_view(n));
+    if (view && !dync__layout_equal(&n->args[0].as.node->info[0].lay, &old->args[0].as.node->info[0].lay)) DYNC__TRY(dync__partition_view(n));
     return dync__partition_copied(old, n);
 }
 static void dync__partition_clear(dync_graph *joint) {
@@ -50425,17 +50431,17 @@ struct dync__aot_tail {
                                             an output of the head, or n_head + one of the tail */
     int n_whole_in;
 };
-static bool dync__tail_info_sized(const dync_node *n) {
+DYNC__RARE static bool dync__tail_info_sized(const dync_node *n) {
     for (int i = 0; n->has_info && i < n->nout; i++)
         if (dync__layout_has_tokens(&n->info[i].lay)) return true;
     return false;
 }
-static bool dync__tail_plain_size(void *user, int64_t *size) { return (void)user, !dync__is_token(*size) && !dync__is_sf(*size); }
+DYNC__RARE static bool dync__tail_plain_size(void *user, int64_t *size) { return (void)user, !dync__is_token(*size) && !dync__is_sf(*size); }
 typedef struct dync__tail_reach { bool *head, sized; } dync__tail_reach;
-static void dync__tail_operand(void *user, dync__arg *a) { ((dync__tail_reach *)user)->sized |= dync__tail_info_sized(a->as.node); }
-static void dync__tail_needs(void *user, dync__arg *a) { ((dync__tail_reach *)user)->head[a->as.node->index] = true; }
+DYNC__RARE static void dync__tail_operand(void *user, dync__arg *a) { ((dync__tail_reach *)user)->sized |= dync__tail_info_sized(a->as.node); }
+DYNC__RARE static void dync__tail_needs(void *user, dync__arg *a) { ((dync__tail_reach *)user)->head[a->as.node->index] = true; }
 /* Which nodes are of the head; how many calls are not. */
-static int dync__tail_find(dync_graph *g, bool *head) {
+DYNC__RARE static int dync__tail_find(dync_graph *g, bool *head) {
     int n = g->node.n - 1, calls = 0;
     dync__tail_reach r = {head, false};
     for (int i = 0; i < n; i++) {
@@ -50455,7 +50461,7 @@ static int dync__tail_find(dync_graph *g, bool *head) {
     }
     return calls;
 }
-static dync_node *dync__tail_map(void *user, dync_node *old) { return ((dync_node **)user)[old->index]; }
+DYNC__RARE static dync_node *dync__tail_map(void *user, dync_node *old) { return ((dync_node **)user)[old->index]; }
 /* The two graphs, being made. of: a node's copy there; crosses: the head's output that it is for the tail, -1 none. */
 typedef struct dync__tail_maker {
     dync_graph *whole, *tail;
@@ -50463,8 +50469,8 @@ typedef struct dync__tail_maker {
     bool *head, *read;
     dync_node **of_head, **of_tail, **out_head, **out_tail;
 } dync__tail_maker;
-static void dync__tail_reads(void *user, dync__arg *a) { ((bool *)user)[a->as.node->index] = true; }
-static dync_status dync__tail_graphs(dync__tail_maker *m) {
+DYNC__RARE static void dync__tail_reads(void *user, dync__arg *a) { ((bool *)user)[a->as.node->index] = true; }
+DYNC__RARE static dync_status dync__tail_graphs(dync__tail_maker *m) {
     struct dync__aot_tail *t = m->t;
     const dync__arg *out = &m->whole->node.at[m->whole->node.n - 1]->args[0];
     int n = m->whole->node.n - 1, n_tail = 0;
@@ -50518,14 +50524,14 @@ static dync_status dync__tail_graphs(dync__tail_maker *m) {
     DYNC__TRY(dync__graph_output_list(t->head, n_head, m->out_head));
     return dync__graph_output_list(m->tail, n_tail, m->out_tail);
 }
-DYNC__FN void dync__aot_tail_free(struct dync__aot_tail *t) {
+DYNC__RARE DYNC__FN void dync__aot_tail_free(struct dync__aot_tail *t) {
     if (!t) return;
     if (t->run.destroy) t->run.destroy(t->run.state);
     dync_graph_free(t->head);
     dync__free(t, sizeof *t);
 }
 /* *out NULL: the graph is better whole. */
-DYNC__FN dync_status dync__aot_tail(dync_graph *g, const char *options, const dync__inner_compiler *inner, struct dync__aot_tail **out) {
+DYNC__RARE DYNC__FN dync_status dync__aot_tail(dync_graph *g, const char *options, const dync__inner_compiler *inner, struct dync__aot_tail **out) {
     dync__arena arena = {0};
     size_t n = (size_t)g->node.n;
     dync__tail_maker m = {.whole = g};
@@ -50558,7 +50564,7 @@ DYNC__FN dync_status dync__aot_tail(dync_graph *g, const char *options, const dy
 }
 /* ---- running both ---------------------------------------------------------------------------------------------------------------- */
 typedef struct dync__tail_code { dync__inner head; const struct dync__aot_tail *tail; } dync__tail_code;
-static void dync__tail_destroy(void *state) {
+DYNC__RARE static void dync__tail_destroy(void *state) {
     dync__tail_code *c = state;
     if (c->head.destroy) c->head.destroy(c->head.state);
     dync__free(c, sizeof *c);
@@ -50585,7 +50591,7 @@ static dync_status dync__tail_run(void *state, int n_in, dync__tensor *const *in
     return status;
 }
 /* The whole for one set of sizes. */
-DYNC__FN dync_status dync__aot_tail_compile(const struct dync__aot_tail *t, const int64_t *value, const char *options, const dync__inner_compiler *inner,
+DYNC__RARE DYNC__FN dync_status dync__aot_tail_compile(const struct dync__aot_tail *t, const int64_t *value, const char *options, const dync__inner_compiler *inner,
                                             dync__inner *out) {
     dync__tail_code *c = dync__calloc(sizeof *c);
     dync_graph *head = NULL;
@@ -50706,7 +50712,7 @@ DYNC__FN int dync__aot_backward_saved(void *state, dync__tensor *const **out) {
     *out = s->tensor;
     return s->n;
 }
-static const dync__aot_part *dync__aot_form_part(const dync__aot_saved *s) {
+DYNC__RARE static const dync__aot_part *dync__aot_form_part(const dync__aot_saved *s) {
     return s->code->form ? &s->code->form->part[s->part - s->code->part] : NULL;
 }
 /* Zeros for tangent i as an operator, which the tracer sees. */
@@ -50724,7 +50730,7 @@ static dync_status dync__aot_broken(const dync__aot_graphs *g, int n_out, dync__
         if (g->broken.at[i] < n_out && grad_out[g->broken.at[i]]) return dync__fail(g->backward_status, "%s", g->backward_error);
     return DYNC_OK;
 }
-DYNC__FN dync_status dync__aot_backward_inline(void *state, dync__tensor *const *saved, int n_out, dync__tensor *const *grad_out, int n_in,
+DYNC__RARE DYNC__FN dync_status dync__aot_backward_inline(void *state, dync__tensor *const *saved, int n_out, dync__tensor *const *grad_out, int n_in,
                                                const bool *needed, dync__tensor **grad_in) {
     const dync__aot_saved *s = state;
     const dync__aot_part *p = s->part;
@@ -50758,14 +50764,14 @@ static bool dync__any_fake(int n, dync__tensor *const *t) {
     return false;
 }
 /* ---- twice -------------------------------------------------------------------------------------------------------------------------- */
-static dync_status dync__aot_twice(void *state, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed,
+DYNC__RARE static dync_status dync__aot_twice(void *state, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed,
                                    dync__tensor **grad_in, bool create_graph) {
     (void)state, (void)n_out, (void)grad_out, (void)n_in, (void)needed, (void)grad_in, (void)create_graph;
     return dync__fail(DYNC_ERR_AUTOGRAD, "torch.compile with aot_autograd does not currently support double backward");
 }
 static const dync__gnode_class dync__aot_twice_class = {"CompiledFunctionBackwardBackward", dync__aot_twice, NULL, NULL, NULL};
 /* A second derivative through these gradients says that it cannot be had. They become children of a node over this one's edges. */
-static dync_status dync__aot_refuse_twice(int n_in, dync__tensor *const *grad_in) {
+DYNC__RARE static dync_status dync__aot_refuse_twice(int n_in, dync__tensor *const *grad_in) {
     const dync__gnode *self = dync__gnode_running();
     dync__gnode *node = self ? dync__gnode_new(&dync__aot_twice_class, self->n_in, n_in, 0) : NULL;
     if (!node) return DYNC_ERR_MEMORY;
@@ -50815,7 +50821,7 @@ static dync_status dync__aot_again_walk(const dync__aot_saved *s, dync__tensor *
     for (int i = 0; i < p->n_grads; i++) wrt[i] = actual[p->grad[i]];
     return n ? dync__tape_gradients(n, out, seed, p->n_grads, wrt, grad, true, true, true) : DYNC_OK;
 }
-static dync_status dync__aot_backward_again(dync__aot_saved *s, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed,
+DYNC__RARE static dync_status dync__aot_backward_again(dync__aot_saved *s, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed,
                                             dync__tensor **grad_in) {
     dync__aot_code *c = s->code;
     const dync__aot_graphs *g = &c->g;
@@ -50852,7 +50858,7 @@ static dync_status dync__aot_backward(void *state, int n_out, dync__tensor *cons
     DYNC__TRY(dync__aot_backward_run(s, n_out, grad_out, n_in, needed, grad_in));
     return create_graph ? dync__aot_refuse_twice(n_in, grad_in) : DYNC_OK;
 }
-static dync_status dync__aot_visit(void *state, dync__gvisitor *v) {
+DYNC__RARE static dync_status dync__aot_visit(void *state, dync__gvisitor *v) {
     dync__aot_saved *s = state;
     DYNC__TRY(dync__aot_saved_check(s));
     const dync__aot_code *form = s->code->form;
@@ -50865,7 +50871,7 @@ static const dync__gnode_class dync__aot_node = {"CompiledFunctionBackward", dyn
                                                  dync__aot_saved_destroy, dync__aot_visit};
 DYNC__FN const dync__gnode_class *dync__aot_node_class(void) { return &dync__aot_node; }
 /* Inputs for double backward; one that forward is about to overwrite as a copy. */
-static dync_status dync__aot_save_inputs(dync__aot_saved *s, dync__tensor *const *actual) {
+DYNC__RARE static dync_status dync__aot_save_inputs(dync__aot_saved *s, dync__tensor *const *actual) {
     const dync__aot_graphs *g = &s->code->g;
     for (int i = 0; i < g->actual.n; i++) {
         if (!g->actual.at[i].passed) continue;
@@ -51049,10 +51055,10 @@ dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync_graph *g,
 #endif
 /* Of activation memory, for every graph compiled from now on: dync_config_set("activation_memory_budget", ...). */
 static double dync__aot_budget = 1;
-DYNC__FN void dync__aot_set_budget(double budget) { dync__aot_budget = budget; }
+DYNC__RARE DYNC__FN void dync__aot_set_budget(double budget) { dync__aot_budget = budget; }
 /* ---- options -------------------------------------------------------------------------------------------------------------------- */
 /* The value of an option: text up to the next comma; NULL where it is not given. */
-static const char *dync__aot_option(const char *options, const char *key, size_t *n) {
+DYNC__RARE static const char *dync__aot_option(const char *options, const char *key, size_t *n) {
     for (const char *p = options; p && *p;) {
         p += strspn(p, ", ");
         size_t k = strcspn(p, "=, ");
@@ -51063,9 +51069,9 @@ static const char *dync__aot_option(const char *options, const char *key, size_t
     }
     return NULL;
 }
-static bool dync__option_is(const char *value, size_t n, const char *word) { return n == strlen(word) && memcmp(value, word, n) == 0; }
+DYNC__RARE static bool dync__option_is(const char *value, size_t n, const char *word) { return n == strlen(word) && memcmp(value, word, n) == 0; }
 /* partition=min_cut|default, decompositions=needed|all, memory_budget=0..1 */
-DYNC__FN dync_status dync__aot_options(const char *options, const dync__inner_compiler *inner, dync__aot_how *how) {
+DYNC__RARE DYNC__FN dync_status dync__aot_options(const char *options, const dync__inner_compiler *inner, dync__aot_how *how) {
     size_t n;
     *how = (dync__aot_how){.save_all = inner->save_all, .decompose = inner->decompose_all ? DYNC__DECOMPOSE_ALL : DYNC__DECOMPOSE_NEEDED,
                            .budget = dync__aot_budget};
@@ -51105,16 +51111,12 @@ DYNC__FN void dync__aot_code_unref(dync__aot_code *c) {
     dync__free(c, sizeof *c);
 }
 /* ---- inputs ---------------------------------------------------------------------------------------------------------------------- */
-static bool dync__same_layout(const dync__layout *a, const dync__layout *b) {
-    size_t n = (size_t)a->ndim * sizeof *a->shape;
-    return a->ndim == b->ndim && a->offset == b->offset && memcmp(a->shape, b->shape, n) == 0 && memcmp(a->stride, b->stride, n) == 0;
-}
 /* What stands for a group of inputs in this call; a row is made for it. NULL: these inputs share memory in another way, or no memory. */
-static dync__tensor *dync__aot_base(const dync__aot_actual *a, dync__tensor *const *in) {
+DYNC__RARE static dync__tensor *dync__aot_base(const dync__aot_actual *a, dync__tensor *const *in) {
     dync__tensor *x = in[a->from];
     if (a->kind == DYNC__AOT_FLAT) return dync__tensor_alias(x, x->dtype, &a->lay);
     dync__tensor *base = x->grad ? x->grad->base : NULL;
-    return base && dync__same_layout(&base->lay, &a->lay) ? base : NULL;
+    return base && dync__layout_equal(&base->lay, &a->lay) ? base : NULL;
 }
 /* A hook on the way from a view to its base, which a joint graph of the base would pass by. */
 static bool dync__aot_hooked(const dync__tensor *x, const dync__tensor *base) {
@@ -51123,14 +51125,14 @@ static bool dync__aot_hooked(const dync__tensor *x, const dync__tensor *base) {
         if (n->hook.n) return true;
     return false;
 }
-static bool dync__aot_shares(const dync__aot_graphs *g, dync__tensor *const *in, dync__tensor *const *actual) {
+DYNC__RARE static bool dync__aot_shares(const dync__aot_graphs *g, dync__tensor *const *in, dync__tensor *const *actual) {
     for (int i = 0; i < g->n_inputs; i++) {
         const dync__aot_actual *a = &g->actual.at[i];
         if (a->same_as >= 0) {
             if (in[i] != in[a->same_as]) return false;
         } else if (a->group >= 0) {
             const dync__tensor *base = actual[a->group];
-            if (!base || base->storage != in[i]->storage || !dync__same_layout(&in[i]->lay, &a->lay)) return false;
+            if (!base || base->storage != in[i]->storage || !dync__layout_equal(&in[i]->lay, &a->lay)) return false;
             bool on_base = g->actual.at[a->group].kind != DYNC__AOT_FLAT && base != in[i];
             if (on_base && dync__aot_views(in[i], base) == a->apart) return false;
             if (on_base && !a->apart && dync__aot_hooked(in[i], base)) return false;
@@ -51271,11 +51273,11 @@ static dync_status dync__aot_run(void *state, int n_in, dync__tensor *const *in,
     return status;
 }
 /* ---- the graph as it is: what is not functionalised -------------------------------------------------------------------- */
-static void dync__arg_take_tensors(const dync__arg *a, dync__tensor **out, int *k) {
+DYNC__RARE static void dync__arg_take_tensors(const dync__arg *a, dync__tensor **out, int *k) {
     if (a->kind == DYNC__A_TENSOR) out[(*k)++] = a->as.t;
     for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++) dync__arg_take_tensors(&a->as.list[i], out, k);
 }
-DYNC__FN dync_status dync__graph_eval_flat(dync_graph *g, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out) {
+DYNC__RARE DYNC__FN dync_status dync__graph_eval_flat(dync_graph *g, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out) {
     dync__arena arena = {0};
     dync__arg *args = dync__arena_alloc(&arena, (size_t)(n_in + 1) * sizeof *args), result;
     if (!args) return DYNC_ERR_MEMORY;
@@ -51290,15 +51292,15 @@ DYNC__FN dync_status dync__graph_eval_flat(dync_graph *g, int n_in, dync__tensor
     dync__arena_free(&arena);
     return status;
 }
-static dync_status dync__inner_interpret_run(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out) {
+DYNC__RARE static dync_status dync__inner_interpret_run(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out) {
     bool grad_off = dync__tls.grad_enabled_off;
     dync__tls.grad_enabled_off = true;
     dync_status status = dync__graph_eval_flat(state, n_in, in, n_out, out);
     dync__tls.grad_enabled_off = grad_off;
     return status;
 }
-static void dync__inner_interpret_destroy(void *state) { dync_graph_free(state); }
-DYNC__FN dync_status dync__inner_interpret(void *user, dync_graph *g, bool is_backward, const char *options, dync__inner *out) {
+DYNC__RARE static void dync__inner_interpret_destroy(void *state) { dync_graph_free(state); }
+DYNC__RARE DYNC__FN dync_status dync__inner_interpret(void *user, dync_graph *g, bool is_backward, const char *options, dync__inner *out) {
     (void)user, (void)is_backward, (void)options;
     memset(out, 0, sizeof *out);
     out->run = dync__inner_interpret_run;
@@ -51307,9 +51309,9 @@ DYNC__FN dync_status dync__inner_interpret(void *user, dync_graph *g, bool is_ba
     return DYNC_OK;
 }
 /* ---- compiling -------------------------------------------------------------------------------------------------------------------------------- */
-static void dync__aot_destroy(void *state) { dync__aot_code_unref(state); }
+DYNC__RARE static void dync__aot_destroy(void *state) { dync__aot_code_unref(state); }
 /* Only values of the forward graph can be narrowed, and only where there is no backward. */
-static dync_status dync__aot_narrow(void *state, const bool *used) {
+DYNC__RARE static dync_status dync__aot_narrow(void *state, const bool *used) {
     dync__aot_code *c = state;
     const dync__aot_graphs *g = &c->g;
     if (c->plain || g->training || !c->fw.narrow) return DYNC_OK;
@@ -51326,12 +51328,12 @@ static dync_status dync__aot_narrow(void *state, const bool *used) {
     dync__free(fw_used, (size_t)c->n_fw_out + 1);
     return status;
 }
-static bool dync__graph_turns_grad_on(const dync_graph *g) {
+DYNC__RARE static bool dync__graph_turns_grad_on(const dync_graph *g) {
     for (int i = 0; i < g->node.n; i++)
         if (g->node.at[i]->op == DYNC__OP__set_grad_enabled && g->node.at[i]->args[0].as.i) return true;
     return false;
 }
-static void dync__aot_log(const dync__aot_graphs *g) {
+DYNC__RARE static void dync__aot_log(const dync__aot_graphs *g) {
     for (int side = 0; side < 2; side++) {
         const dync_graph *graph = side ? g->bw : g->fw;
         int stage = side ? DYNC__LOG_backward : DYNC__LOG_forward;
@@ -51343,12 +51345,12 @@ static void dync__aot_log(const dync__aot_graphs *g) {
     }
 }
 /* What a call saves for backward, in a line. */
-static void dync__aot_memory_text(const dync__aot_graphs *g, dync__str *s) {
+DYNC__RARE static void dync__aot_memory_text(const dync__aot_graphs *g, dync__str *s) {
     if (!g->bw) return;
     dync__str_addf(s, "%d tensors saved for backward: %lld bytes, %lld of them inputs; %d operators computed again: %lld bytes", g->n_saved,
                    (long long)g->saved_bytes, (long long)g->saved_input_bytes, g->n_recomputed, (long long)g->recomputed_bytes);
 }
-static void dync__aot_report(const dync__aot_code *c) {
+DYNC__RARE static void dync__aot_report(const dync__aot_code *c) {
     const dync__aot_graphs *g = &c->g;
     dync__str s = {0};
     dync__aot_log(g);
@@ -51358,7 +51360,7 @@ static void dync__aot_report(const dync__aot_code *c) {
     dync__str_free(&s);
 }
 /* For explain: as the usual AOT backend would do it; nothing for a graph that it would not take. */
-static void dync__aot_explain(dync_graph *graph, const dync_value *examples, dync__str *out) {
+DYNC__RARE static void dync__aot_explain(dync_graph *graph, const dync_value *examples, dync__str *out) {
     dync__aot_graphs g;
     dync__aot_how how = {.budget = dync__aot_budget};
     const char *why = NULL;
@@ -51373,19 +51375,19 @@ static void dync__aot_explain(dync_graph *graph, const dync_value *examples, dyn
 }
 DYNC__DATA void (*dync__explain_memory)(dync_graph *, const dync_value *, dync__str *) = dync__aot_explain;
 /* Nothing to do around the forward graph: its outputs are the user's, each once and in order. */
-static bool dync__aot_is_forward(const dync__aot_code *c) {
+DYNC__RARE static bool dync__aot_is_forward(const dync__aot_code *c) {
     const dync__aot_graphs *g = &c->g;
     bool same = !g->training && g->plain_inputs && !g->mutated.n && !g->seeds_before && !g->seeds_after && g->out.n == c->n_fw_out && g->value.n == c->n_fw_out;
     for (int i = 0; same && i < g->out.n; i++)
         same = g->out.at[i].kind == DYNC__AOT_VALUE && g->out.at[i].index == i && g->value.at[i].over == DYNC__AOT_OWN;
     return same;
 }
-DYNC__FN dync_status dync__aot_inner_compile(const dync__inner_compiler *inner, dync_graph *g, bool is_backward, const char *options, dync__inner *out) {
+DYNC__RARE DYNC__FN dync_status dync__aot_inner_compile(const dync__inner_compiler *inner, dync_graph *g, bool is_backward, const char *options, dync__inner *out) {
     dync_status (*hook)(const dync__inner_compiler *, dync_graph *, bool, const char *, dync__inner *) = DYNC__ATOMIC_PEEK(&dync__aot_inner_hook);
     return hook ? hook(inner, g, is_backward, options, out) : inner->compile(inner->user, g, is_backward, options, out);
 }
 /* Tells a forward graph without backward which inputs its first outputs are new values of. */
-static dync_status dync__aot_tell_over(const dync__aot_graphs *g) {
+DYNC__RARE static dync_status dync__aot_tell_over(const dync__aot_graphs *g) {
     if (g->training || g->bw) return DYNC_OK;
     for (int i = g->fw->over.n; i < g->mutated.n; i++) {
         const dync__aot_mutation *m = &g->mutated.at[i];
@@ -51396,7 +51398,7 @@ static dync_status dync__aot_tell_over(const dync__aot_graphs *g) {
     return DYNC_OK;
 }
 /* Those of its sides that are not compiled yet. */
-static dync_status dync__aot_code_compile(dync__aot_code *c, const char *options, const dync__inner_compiler *inner) {
+DYNC__RARE static dync_status dync__aot_code_compile(dync__aot_code *c, const char *options, const dync__inner_compiler *inner) {
     const dync__aot_graphs *g = &c->g;
     c->n_fw_in = g->fw->n_inputs;
     c->n_fw_out = g->mutated.n + g->value.n + g->n_saved;
@@ -51415,7 +51417,7 @@ static dync_status dync__aot_code_compile(dync__aot_code *c, const char *options
     if (dync__aot_is_forward(c) && c->fw.run_into) c->head.raw = (dync__raw_callable){c->fw.run, c->fw.state, c->fw.run_into};
     return DYNC_OK;
 }
-static dync__aot_code *dync__aot_code_new(dync_graph *graph) {
+DYNC__RARE static dync__aot_code *dync__aot_code_new(dync_graph *graph) {
     dync__aot_code *c = dync__calloc(sizeof *c);
     if (!c) return NULL;
     c->refs = 1;
@@ -51427,7 +51429,7 @@ static dync__aot_code *dync__aot_code_new(dync_graph *graph) {
     c->head.compiled_from = c->original;
     return c;
 }
-static dync_status dync__aot_code_trace(dync__aot_code *c, const dync_value *examples, const char *options, const dync__inner_compiler *inner, const char **why) {
+DYNC__RARE static dync_status dync__aot_code_trace(dync__aot_code *c, const dync_value *examples, const char *options, const dync__inner_compiler *inner, const char **why) {
     dync__aot_how how;
     c->double_backward = dync__tls.double_backward;
     c->turns_grad_on = dync__graph_turns_grad_on(c->graph);
@@ -51437,7 +51439,7 @@ static dync_status dync__aot_code_trace(dync__aot_code *c, const dync_value *exa
     c->plain = status == DYNC_ERR_UNSUPPORTED;
     return status;
 }
-static dync_status dync__aot_code_out(dync__aot_code *c, dync_status status, dync_callable *out) {
+DYNC__RARE static dync_status dync__aot_code_out(dync__aot_code *c, dync_status status, dync_callable *out) {
     if (status != DYNC_OK) {
         dync__aot_code_unref(c);
         return status;
@@ -51449,10 +51451,10 @@ static dync_status dync__aot_code_out(dync__aot_code *c, dync_status status, dyn
     out->state = c;
     return DYNC_OK;
 }
-static dync_status dync__aot_compile_sized(dync_graph *graph, const dync_value *examples, int n, const char *options, dync_callable *out, void *user) {
+DYNC__RARE static dync_status dync__aot_compile_sized(dync_graph *graph, const dync_value *examples, int n, const char *options, dync_callable *out, void *user) {
     return dync__aot_compile(graph, examples, n, options, user, out);
 }
-DYNC__FN dync_status dync__aot_compile(dync_graph *graph, const dync_value *examples, int n, const char *options,
+DYNC__RARE DYNC__FN dync_status dync__aot_compile(dync_graph *graph, const dync_value *examples, int n, const char *options,
                                        const dync__inner_compiler *inner, dync_callable *out) {
     if (dync__graph_takes_lists(graph)) return dync__unlist_compile(graph, examples, n, options, dync__aot_compile_sized, (void *)(uintptr_t)inner, out);
     if (graph->syms) return dync__sized_compile(graph, examples, n, options, dync__aot_compile_sized, (void *)(uintptr_t)inner, inner, out);
@@ -51473,7 +51475,7 @@ DYNC__FN dync_status dync__aot_compile(dync_graph *graph, const dync_value *exam
     return dync__aot_code_out(c, status, out);
 }
 /* ---- forms: graphs of symbolic sizes, traced once --------------------------------------------------------------------------------- */
-static dync_status dync__form_settle(dync__aot_code *c, dync__symtab *t) {
+DYNC__RARE static dync_status dync__form_settle(dync__aot_code *c, dync__symtab *t) {
     dync__aot_graphs *g = &c->g;
     for (int i = 0; i < g->actual.n; i++)              /* memory that inputs share is described by the sizes of one call */
         if (g->actual.at[i].group >= 0) return DYNC_ERR_UNSUPPORTED;
@@ -51482,7 +51484,7 @@ static dync_status dync__form_settle(dync__aot_code *c, dync__symtab *t) {
     return dync__graph_tells_sizes(g->fw) ? DYNC_OK : DYNC_ERR_UNSUPPORTED;
 }
 /* What serves every set of sizes: the code of compilers that take symbolic ones, the end of a graph that has none. */
-static dync_status dync__form_compile(dync__aot_code *c, const char *options, const dync__inner_compiler *inner) {
+DYNC__RARE static dync_status dync__form_compile(dync__aot_code *c, const char *options, const dync__inner_compiler *inner) {
     dync__symtab *syms = dync__tls.syms;
     dync_status status = DYNC_OK;
     dync__tls.syms = NULL;
@@ -51496,7 +51498,7 @@ static dync_status dync__form_compile(dync__aot_code *c, const char *options, co
     dync__tls.syms = syms;
     return status;
 }
-DYNC__FN dync_status dync__aot_form(dync_graph *graph, dync__tensor *const *in, const dync_value *examples, const char *options,
+DYNC__RARE DYNC__FN dync_status dync__aot_form(dync_graph *graph, dync__tensor *const *in, const dync_value *examples, const char *options,
                                     const dync__inner_compiler *inner, dync__aot_code **out) {
     int64_t value[DYNC__SIZED_SYMBOLS];
     bool known[DYNC__SIZED_SYMBOLS];
@@ -51539,7 +51541,7 @@ static bool dync__form_fits(const dync__symtab *t, const int64_t *value) {
     return true;
 }
 /* Everything of a form with numbers for its sizes. */
-static dync_status dync__form_graphs(const dync__aot_code *form, const int64_t *value, dync__aot_graphs *g) {
+DYNC__RARE static dync_status dync__form_graphs(const dync__aot_code *form, const int64_t *value, dync__aot_graphs *g) {
     const dync__aot_graphs *f = &form->g;
     bool ok = true;
     g->n_inputs = f->n_inputs;
@@ -51635,7 +51637,7 @@ static dync__instance *dync__sized_find(dync__sized *s, const int64_t *key) {
     return x;
 }
 /* Another thread may have made the same meanwhile: then there are two for a while, which does no harm. */
-static void dync__sized_insert(dync__sized *s, dync__instance *x) {
+DYNC__RARE static void dync__sized_insert(dync__sized *s, dync__instance *x) {
     dync__instance *last = NULL;
     dync__lock(&s->lock);
     x->next = s->first;
@@ -51651,7 +51653,7 @@ static void dync__sized_insert(dync__sized *s, dync__instance *x) {
     dync__instance_unref(s, last);
 }
 /* As if no trace were open: this happens inside calls. */
-static dync_status dync__instance_compile(dync__sized *s, dync__instance *x, const int64_t *value, const dync_value *examples) {
+DYNC__RARE static dync_status dync__instance_compile(dync__sized *s, dync__instance *x, const int64_t *value, const dync_value *examples) {
     dync__handler *stack = dync__handler_swap(NULL), *bottom = dync__bottom_swap(NULL);
     dync__symtab *syms = dync__tls.syms;
     bool compiling = dync__tls.compiling, twice = dync__tls.double_backward;
@@ -51673,7 +51675,7 @@ static dync_status dync__instance_compile(dync__sized *s, dync__instance *x, con
     dync__handler_swap(stack);
     return status;
 }
-static dync_status dync__instance_make(dync__sized *s, const int64_t *key, dync__tensor *const *in, dync__instance **out) {
+DYNC__RARE static dync_status dync__instance_make(dync__sized *s, const int64_t *key, dync__tensor *const *in, dync__instance **out) {
     int n = s->graph->n_inputs;
     size_t bytes = (size_t)s->n_symbols * sizeof *key;
     int64_t *value = dync__calloc((size_t)s->graph->syms->symbol.n * sizeof *value);
@@ -51727,7 +51729,7 @@ static dync_status dync__sized_run(void *state, int n_in, dync__tensor *const *i
     dync__room_end(value, few_values, s->graph->syms->symbol.n, sizeof *value);
     return status;
 }
-static dync_status dync__sized_narrow(void *state, const bool *used) {
+DYNC__RARE static dync_status dync__sized_narrow(void *state, const bool *used) {
     dync__sized *s = state;
     dync_status status = DYNC_OK;
     dync__lock(&s->lock);
@@ -51739,7 +51741,7 @@ static dync_status dync__sized_narrow(void *state, const bool *used) {
     dync__unlock(&s->lock);
     return status;
 }
-static void dync__sized_destroy(void *state) {
+DYNC__RARE static void dync__sized_destroy(void *state) {
     dync__sized *s = state;
     while (s->first) {
         dync__instance *x = s->first;
@@ -51776,7 +51778,7 @@ static dync_status dync__sized_bindings(dync__sized *s) {
     }
     return DYNC_OK;
 }
-DYNC__FN dync_status dync__sized_compile(dync_graph *graph, const dync_value *examples, int n, const char *options, dync__graph_compiler compile,
+DYNC__RARE DYNC__FN dync_status dync__sized_compile(dync_graph *graph, const dync_value *examples, int n, const char *options, dync__graph_compiler compile,
                                          void *user, const dync__inner_compiler *inner, dync_callable *out) {
     dync__sized *s = dync__calloc(sizeof *s);
     dync__tensor *few[DYNC__FEW], **in = dync__room(few, DYNC__FEW, DYNC__MAX(n, 0), sizeof *in);
@@ -52224,7 +52226,7 @@ typedef struct dync__inductor_code {
     dync_graph *graph;                   /* for narrowing */
     char *options;
 } dync__inductor_code;
-static void dync__inductor_destroy(void *state) {
+DYNC__RARE static void dync__inductor_destroy(void *state) {
     dync__inductor_code *c = state;
     while (c->now) {
         dync__inductor_form *form = c->now;
@@ -52309,7 +52311,7 @@ static dync_status dync__inductor_run_into(void *state, int n_in, dync__tensor *
 static dync_status dync__inductor_run(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out) {
     return dync__inductor_run_into(state, n_in, in, n_out, out, NULL);
 }
-static dync_status dync__inductor_form_add(dync__inductor_code *c, dync_graph *g, const bool *used) {
+DYNC__RARE static dync_status dync__inductor_form_add(dync__inductor_code *c, dync_graph *g, const bool *used) {
     dync__inductor_form *form = dync__calloc(sizeof *form);
     if (!form) return DYNC_ERR_MEMORY;
     dync_status status = dync__inductor_lower(g, used, c->options, &form->lowered);
@@ -52321,11 +52323,11 @@ static dync_status dync__inductor_form_add(dync__inductor_code *c, dync_graph *g
     DYNC__ATOMIC_STORE(&c->now, form);
     return DYNC_OK;
 }
-static dync_status dync__inductor_narrow(void *state, const bool *used) {
+DYNC__RARE static dync_status dync__inductor_narrow(void *state, const bool *used) {
     dync__inductor_code *c = state;
     return dync__inductor_form_add(c, c->graph, used);
 }
-DYNC__FN dync_status dync__inductor_compile(void *user, dync_graph *g, bool is_backward, const char *options, dync__inner *out) {
+DYNC__RARE DYNC__FN dync_status dync__inductor_compile(void *user, dync_graph *g, bool is_backward, const char *options, dync__inner *out) {
     if (dync__graph_device(g) < 0) {         /* a plan has one device: operators find theirs one by one */
         dync__log(DYNC__LOG_aot, "inductor: a graph on several devices runs operator by operator");
         return dync__inner_interpret(user, g, is_backward, options, out);
@@ -57537,7 +57539,7 @@ static int dync__ca_input(dync__ca *c, dync__tensor *t) {
     uint64_t at;
     if (dync__map_get(&c->input_of, t->id, &at)) {
         const dync__tensor *known = c->input.at[at];
-        if (known->storage == t->storage && known->dtype == t->dtype && memcmp(&known->lay, &t->lay, sizeof t->lay) == 0) return (int)at;
+        if (known->storage == t->storage && known->dtype == t->dtype && dync__layout_equal(&known->lay, &t->lay)) return (int)at;
     }
     if (!dync__vec_push(&c->input, t) || !dync__map_put(&c->input_of, t->id, (uint64_t)c->input.n - 1)) c->failed = true;
     return c->input.n - 1;

@@ -66,15 +66,13 @@ DYNC__COLD_BEGIN
 DYNC__COLD_END
 #include "loop/vecmath.h"
 #include "loop/fuse.h"
-DYNC__WARM_BEGIN
+DYNC__COLD_BEGIN
 #include "loop/simplify.c"
 #include "loop/cost.c"
 #include "loop/fuse.c"
 #include "loop/fuse_map.c"
 #include "loop/fuse_merge.c"
 #include "loop/schedule.c"
-DYNC__WARM_END
-DYNC__COLD_BEGIN
 #include "loop/vecmath_erf.c"
 #include "loop/vecmath_exp.c"
 #include "loop/vecmath_inverse.c"
@@ -106,9 +104,9 @@ DYNC__COLD_BEGIN
 #include "codegen/interp_emit.c"
 #include "codegen/interp.c"
 DYNC__COLD_END
-#include "codegen/gemm_run.c"
 #include "codegen/jit_run.c"
 DYNC__BESIDE_JIT_BEGIN
+#include "codegen/gemm_run.c"
 #include "codegen/interp_run.c"
 DYNC__BESIDE_JIT_END
 #include "codegen/interp_tile.c"
@@ -117,22 +115,26 @@ DYNC__COLD_BEGIN
 DYNC__COLD_END
 #include "kernel/kernel.h"
 #include "kernel/operand.h"
-#include "kernel/operand.c"
 #include "kernel/gemm.h"
+DYNC__BESIDE_JIT_BEGIN
+#include "kernel/operand.c"
 #include "kernel/gemm.c"
 #include "kernel/matmul.c"
+DYNC__BESIDE_JIT_END
 #include "kernel/conv_jit.h"
 DYNC__WARM_BEGIN
 #include "kernel/conv_jit.c"
 DYNC__WARM_END
+DYNC__BESIDE_JIT_BEGIN
 #include "kernel/conv.c"
 #include "kernel/pooling.c"
-#include "kernel/sort.c"
 #include "kernel/scatter.c"
-DYNC__WARM_BEGIN
+DYNC__BESIDE_JIT_END
+#include "kernel/sort.c"
+DYNC__COLD_BEGIN
 #include "kernel/attention.c"
 #include "kernel/recurrent.c"
-DYNC__WARM_END
+DYNC__COLD_END
 #include "runtime/runtime.h"
 #include "runtime/plan.h"
 DYNC__COLD_BEGIN

@@ -125,7 +125,7 @@ DYNC__FN int dync__aot_backward_saved(void *state, dync__tensor *const **out)
     return s->n;
 }
 
-static const dync__aot_part *dync__aot_form_part(const dync__aot_saved *s)
+DYNC__RARE static const dync__aot_part *dync__aot_form_part(const dync__aot_saved *s)
 {
     return s->code->form ? &s->code->form->part[s->part - s->code->part] : NULL;
 }
@@ -149,7 +149,7 @@ static dync_status dync__aot_broken(const dync__aot_graphs *g, int n_out, dync__
     return DYNC_OK;
 }
 
-DYNC__FN dync_status dync__aot_backward_inline(void *state, dync__tensor *const *saved, int n_out, dync__tensor *const *grad_out, int n_in,
+DYNC__RARE DYNC__FN dync_status dync__aot_backward_inline(void *state, dync__tensor *const *saved, int n_out, dync__tensor *const *grad_out, int n_in,
                                                const bool *needed, dync__tensor **grad_in)
 {
     const dync__aot_saved *s = state;
@@ -187,7 +187,7 @@ static bool dync__any_fake(int n, dync__tensor *const *t)
 }
 
 /* ---- twice -------------------------------------------------------------------------------------------------------------------------- */
-static dync_status dync__aot_twice(void *state, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed,
+DYNC__RARE static dync_status dync__aot_twice(void *state, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed,
                                    dync__tensor **grad_in, bool create_graph)
 {
     (void)state, (void)n_out, (void)grad_out, (void)n_in, (void)needed, (void)grad_in, (void)create_graph;
@@ -196,7 +196,7 @@ static dync_status dync__aot_twice(void *state, int n_out, dync__tensor *const *
 static const dync__gnode_class dync__aot_twice_class = {"CompiledFunctionBackwardBackward", dync__aot_twice, NULL, NULL, NULL};
 
 /* A second derivative through these gradients says that it cannot be had. They become children of a node over this one's edges. */
-static dync_status dync__aot_refuse_twice(int n_in, dync__tensor *const *grad_in)
+DYNC__RARE static dync_status dync__aot_refuse_twice(int n_in, dync__tensor *const *grad_in)
 {
     const dync__gnode *self = dync__gnode_running();
     dync__gnode *node = self ? dync__gnode_new(&dync__aot_twice_class, self->n_in, n_in, 0) : NULL;
@@ -252,7 +252,7 @@ static dync_status dync__aot_again_walk(const dync__aot_saved *s, dync__tensor *
     return n ? dync__tape_gradients(n, out, seed, p->n_grads, wrt, grad, true, true, true) : DYNC_OK;
 }
 
-static dync_status dync__aot_backward_again(dync__aot_saved *s, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed,
+DYNC__RARE static dync_status dync__aot_backward_again(dync__aot_saved *s, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed,
                                             dync__tensor **grad_in)
 {
     dync__aot_code *c = s->code;
@@ -292,7 +292,7 @@ static dync_status dync__aot_backward(void *state, int n_out, dync__tensor *cons
     DYNC__TRY(dync__aot_backward_run(s, n_out, grad_out, n_in, needed, grad_in));
     return create_graph ? dync__aot_refuse_twice(n_in, grad_in) : DYNC_OK;
 }
-static dync_status dync__aot_visit(void *state, dync__gvisitor *v)
+DYNC__RARE static dync_status dync__aot_visit(void *state, dync__gvisitor *v)
 {
     dync__aot_saved *s = state;
     DYNC__TRY(dync__aot_saved_check(s));
@@ -307,7 +307,7 @@ static const dync__gnode_class dync__aot_node = {"CompiledFunctionBackward", dyn
 DYNC__FN const dync__gnode_class *dync__aot_node_class(void) { return &dync__aot_node; }
 
 /* Inputs for double backward; one that forward is about to overwrite as a copy. */
-static dync_status dync__aot_save_inputs(dync__aot_saved *s, dync__tensor *const *actual)
+DYNC__RARE static dync_status dync__aot_save_inputs(dync__aot_saved *s, dync__tensor *const *actual)
 {
     const dync__aot_graphs *g = &s->code->g;
     for (int i = 0; i < g->actual.n; i++) {

@@ -268,13 +268,6 @@ static dync_status dync__joint_backward(dync__joint *j, dync__joint_graph *g)
 }
 
 /* ---- both ------------------------------------------------------------------------------------------------------------------------------ */
-/* To the stride of a dimension of one element: results show them. What lies beyond the rank was never written. */
-static bool dync__joint_same_layout(const dync__layout *a, const dync__layout *b)
-{
-    size_t bytes = (size_t)a->ndim * sizeof *a->shape;
-    return a->ndim == b->ndim && a->offset == b->offset && memcmp(a->shape, b->shape, bytes) == 0 && memcmp(a->stride, b->stride, bytes) == 0;
-}
-
 /* A view that shows what an earlier value of its chain already is. */
 static dync_node *dync__joint_same_view(dync_node *n)
 {
@@ -283,7 +276,7 @@ static dync_node *dync__joint_same_view(dync_node *n)
     while (at->op >= 0 && dync__op_info(at->op)->cls == DYNC__VIEW && at->args[0].kind == DYNC__A_NODE) {
         at = at->args[0].as.node;
         const dync__info *its = &at->info[0];
-        if (at->nout == 1 && its->dtype == mine->dtype && dync__joint_same_layout(&its->lay, &mine->lay)) found = at;
+        if (at->nout == 1 && its->dtype == mine->dtype && dync__layout_equal(&its->lay, &mine->lay)) found = at;
     }
     return found;
 }

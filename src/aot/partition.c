@@ -104,7 +104,7 @@ static dync_status dync__partition_copy(dync_graph *g, dync_node *old)
 {
     dync_node *n = dync__graph_copy_call(g, old, dync__partition_map, NULL);
     bool view = n && dync__aot_is_view(old) && n->args[0].kind == DYNC__A_NODE;
-    if (view && memcmp(&n->args[0].as.node->info[0].lay, &old->args[0].as.node->info[0].lay, sizeof n->info[0].lay) != 0) DYNC__TRY(dync__partition_view(n));
+    if (view && !dync__layout_equal(&n->args[0].as.node->info[0].lay, &old->args[0].as.node->info[0].lay)) DYNC__TRY(dync__partition_view(n));
     return dync__partition_copied(old, n);
 }
 

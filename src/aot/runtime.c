@@ -11,11 +11,11 @@ dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync_graph *g,
 
 /* Of activation memory, for every graph compiled from now on: dync_config_set("activation_memory_budget", ...). */
 static double dync__aot_budget = 1;
-DYNC__FN void dync__aot_set_budget(double budget) { dync__aot_budget = budget; }
+DYNC__RARE DYNC__FN void dync__aot_set_budget(double budget) { dync__aot_budget = budget; }
 
 /* ---- options -------------------------------------------------------------------------------------------------------------------- */
 /* The value of an option: text up to the next comma; NULL where it is not given. */
-static const char *dync__aot_option(const char *options, const char *key, size_t *n)
+DYNC__RARE static const char *dync__aot_option(const char *options, const char *key, size_t *n)
 {
     for (const char *p = options; p && *p;) {
         p += strspn(p, ", ");
@@ -28,10 +28,10 @@ static const char *dync__aot_option(const char *options, const char *key, size_t
     return NULL;
 }
 
-static bool dync__option_is(const char *value, size_t n, const char *word) { return n == strlen(word) && memcmp(value, word, n) == 0; }
+DYNC__RARE static bool dync__option_is(const char *value, size_t n, const char *word) { return n == strlen(word) && memcmp(value, word, n) == 0; }
 
 /* partition=min_cut|default, decompositions=needed|all, memory_budget=0..1 */
-DYNC__FN dync_status dync__aot_options(const char *options, const dync__inner_compiler *inner, dync__aot_how *how)
+DYNC__RARE DYNC__FN dync_status dync__aot_options(const char *options, const dync__inner_compiler *inner, dync__aot_how *how)
 {
     size_t n;
     *how = (dync__aot_how){.save_all = inner->save_all, .decompose = inner->decompose_all ? DYNC__DECOMPOSE_ALL : DYNC__DECOMPOSE_NEEDED,
@@ -74,19 +74,13 @@ DYNC__FN void dync__aot_code_unref(dync__aot_code *c)
 }
 
 /* ---- inputs ---------------------------------------------------------------------------------------------------------------------- */
-static bool dync__same_layout(const dync__layout *a, const dync__layout *b)
-{
-    size_t n = (size_t)a->ndim * sizeof *a->shape;
-    return a->ndim == b->ndim && a->offset == b->offset && memcmp(a->shape, b->shape, n) == 0 && memcmp(a->stride, b->stride, n) == 0;
-}
-
 /* What stands for a group of inputs in this call; a row is made for it. NULL: these inputs share memory in another way, or no memory. */
-static dync__tensor *dync__aot_base(const dync__aot_actual *a, dync__tensor *const *in)
+DYNC__RARE static dync__tensor *dync__aot_base(const dync__aot_actual *a, dync__tensor *const *in)
 {
     dync__tensor *x = in[a->from];
     if (a->kind == DYNC__AOT_FLAT) return dync__tensor_alias(x, x->dtype, &a->lay);
     dync__tensor *base = x->grad ? x->grad->base : NULL;
-    return base && dync__same_layout(&base->lay, &a->lay) ? base : NULL;
+    return base && dync__layout_equal(&base->lay, &a->lay) ? base : NULL;
 }
 
 /* A hook on the way from a view to its base, which a joint graph of the base would pass by. */
@@ -98,7 +92,7 @@ static bool dync__aot_hooked(const dync__tensor *x, const dync__tensor *base)
     return false;
 }
 
-static bool dync__aot_shares(const dync__aot_graphs *g, dync__tensor *const *in, dync__tensor *const *actual)
+DYNC__RARE static bool dync__aot_shares(const dync__aot_graphs *g, dync__tensor *const *in, dync__tensor *const *actual)
 {
     for (int i = 0; i < g->n_inputs; i++) {
         const dync__aot_actual *a = &g->actual.at[i];
@@ -106,7 +100,7 @@ static bool dync__aot_shares(const dync__aot_graphs *g, dync__tensor *const *in,
             if (in[i] != in[a->same_as]) return false;
         } else if (a->group >= 0) {
             const dync__tensor *base = actual[a->group];
-            if (!base || base->storage != in[i]->storage || !dync__same_layout(&in[i]->lay, &a->lay)) return false;
+            if (!base || base->storage != in[i]->storage || !dync__layout_equal(&in[i]->lay, &a->lay)) return false;
             bool on_base = g->actual.at[a->group].kind != DYNC__AOT_FLAT && base != in[i];
             if (on_base && dync__aot_views(in[i], base) == a->apart) return false;
             if (on_base && !a->apart && dync__aot_hooked(in[i], base)) return false;
@@ -269,13 +263,13 @@ static dync_status dync__aot_run(void *state, int n_in, dync__tensor *const *in,
 }
 
 /* ---- the graph as it is: what is not functionalised -------------------------------------------------------------------- */
-static void dync__arg_take_tensors(const dync__arg *a, dync__tensor **out, int *k)
+DYNC__RARE static void dync__arg_take_tensors(const dync__arg *a, dync__tensor **out, int *k)
 {
     if (a->kind == DYNC__A_TENSOR) out[(*k)++] = a->as.t;
     for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++) dync__arg_take_tensors(&a->as.list[i], out, k);
 }
 
-DYNC__FN dync_status dync__graph_eval_flat(dync_graph *g, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
+DYNC__RARE DYNC__FN dync_status dync__graph_eval_flat(dync_graph *g, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
 {
     dync__arena arena = {0};
     dync__arg *args = dync__arena_alloc(&arena, (size_t)(n_in + 1) * sizeof *args), result;
@@ -292,7 +286,7 @@ DYNC__FN dync_status dync__graph_eval_flat(dync_graph *g, int n_in, dync__tensor
     return status;
 }
 
-static dync_status dync__inner_interpret_run(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
+DYNC__RARE static dync_status dync__inner_interpret_run(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
 {
     bool grad_off = dync__tls.grad_enabled_off;
     dync__tls.grad_enabled_off = true;
@@ -300,8 +294,8 @@ static dync_status dync__inner_interpret_run(void *state, int n_in, dync__tensor
     dync__tls.grad_enabled_off = grad_off;
     return status;
 }
-static void dync__inner_interpret_destroy(void *state) { dync_graph_free(state); }
-DYNC__FN dync_status dync__inner_interpret(void *user, dync_graph *g, bool is_backward, const char *options, dync__inner *out)
+DYNC__RARE static void dync__inner_interpret_destroy(void *state) { dync_graph_free(state); }
+DYNC__RARE DYNC__FN dync_status dync__inner_interpret(void *user, dync_graph *g, bool is_backward, const char *options, dync__inner *out)
 {
     (void)user, (void)is_backward, (void)options;
     memset(out, 0, sizeof *out);
@@ -312,10 +306,10 @@ DYNC__FN dync_status dync__inner_interpret(void *user, dync_graph *g, bool is_ba
 }
 
 /* ---- compiling -------------------------------------------------------------------------------------------------------------------------------- */
-static void dync__aot_destroy(void *state) { dync__aot_code_unref(state); }
+DYNC__RARE static void dync__aot_destroy(void *state) { dync__aot_code_unref(state); }
 
 /* Only values of the forward graph can be narrowed, and only where there is no backward. */
-static dync_status dync__aot_narrow(void *state, const bool *used)
+DYNC__RARE static dync_status dync__aot_narrow(void *state, const bool *used)
 {
     dync__aot_code *c = state;
     const dync__aot_graphs *g = &c->g;
@@ -334,14 +328,14 @@ static dync_status dync__aot_narrow(void *state, const bool *used)
     return status;
 }
 
-static bool dync__graph_turns_grad_on(const dync_graph *g)
+DYNC__RARE static bool dync__graph_turns_grad_on(const dync_graph *g)
 {
     for (int i = 0; i < g->node.n; i++)
         if (g->node.at[i]->op == DYNC__OP__set_grad_enabled && g->node.at[i]->args[0].as.i) return true;
     return false;
 }
 
-static void dync__aot_log(const dync__aot_graphs *g)
+DYNC__RARE static void dync__aot_log(const dync__aot_graphs *g)
 {
     for (int side = 0; side < 2; side++) {
         const dync_graph *graph = side ? g->bw : g->fw;
@@ -355,13 +349,13 @@ static void dync__aot_log(const dync__aot_graphs *g)
 }
 
 /* What a call saves for backward, in a line. */
-static void dync__aot_memory_text(const dync__aot_graphs *g, dync__str *s)
+DYNC__RARE static void dync__aot_memory_text(const dync__aot_graphs *g, dync__str *s)
 {
     if (!g->bw) return;
     dync__str_addf(s, "%d tensors saved for backward: %lld bytes, %lld of them inputs; %d operators computed again: %lld bytes", g->n_saved,
                    (long long)g->saved_bytes, (long long)g->saved_input_bytes, g->n_recomputed, (long long)g->recomputed_bytes);
 }
-static void dync__aot_report(const dync__aot_code *c)
+DYNC__RARE static void dync__aot_report(const dync__aot_code *c)
 {
     const dync__aot_graphs *g = &c->g;
     dync__str s = {0};
@@ -373,7 +367,7 @@ static void dync__aot_report(const dync__aot_code *c)
 }
 
 /* For explain: as the usual AOT backend would do it; nothing for a graph that it would not take. */
-static void dync__aot_explain(dync_graph *graph, const dync_value *examples, dync__str *out)
+DYNC__RARE static void dync__aot_explain(dync_graph *graph, const dync_value *examples, dync__str *out)
 {
     dync__aot_graphs g;
     dync__aot_how how = {.budget = dync__aot_budget};
@@ -390,7 +384,7 @@ static void dync__aot_explain(dync_graph *graph, const dync_value *examples, dyn
 DYNC__DATA void (*dync__explain_memory)(dync_graph *, const dync_value *, dync__str *) = dync__aot_explain;
 
 /* Nothing to do around the forward graph: its outputs are the user's, each once and in order. */
-static bool dync__aot_is_forward(const dync__aot_code *c)
+DYNC__RARE static bool dync__aot_is_forward(const dync__aot_code *c)
 {
     const dync__aot_graphs *g = &c->g;
     bool same = !g->training && g->plain_inputs && !g->mutated.n && !g->seeds_before && !g->seeds_after && g->out.n == c->n_fw_out && g->value.n == c->n_fw_out;
@@ -399,14 +393,14 @@ static bool dync__aot_is_forward(const dync__aot_code *c)
     return same;
 }
 
-DYNC__FN dync_status dync__aot_inner_compile(const dync__inner_compiler *inner, dync_graph *g, bool is_backward, const char *options, dync__inner *out)
+DYNC__RARE DYNC__FN dync_status dync__aot_inner_compile(const dync__inner_compiler *inner, dync_graph *g, bool is_backward, const char *options, dync__inner *out)
 {
     dync_status (*hook)(const dync__inner_compiler *, dync_graph *, bool, const char *, dync__inner *) = DYNC__ATOMIC_PEEK(&dync__aot_inner_hook);
     return hook ? hook(inner, g, is_backward, options, out) : inner->compile(inner->user, g, is_backward, options, out);
 }
 
 /* Tells a forward graph without backward which inputs its first outputs are new values of. */
-static dync_status dync__aot_tell_over(const dync__aot_graphs *g)
+DYNC__RARE static dync_status dync__aot_tell_over(const dync__aot_graphs *g)
 {
     if (g->training || g->bw) return DYNC_OK;
     for (int i = g->fw->over.n; i < g->mutated.n; i++) {
@@ -419,7 +413,7 @@ static dync_status dync__aot_tell_over(const dync__aot_graphs *g)
 }
 
 /* Those of its sides that are not compiled yet. */
-static dync_status dync__aot_code_compile(dync__aot_code *c, const char *options, const dync__inner_compiler *inner)
+DYNC__RARE static dync_status dync__aot_code_compile(dync__aot_code *c, const char *options, const dync__inner_compiler *inner)
 {
     const dync__aot_graphs *g = &c->g;
     c->n_fw_in = g->fw->n_inputs;
@@ -440,7 +434,7 @@ static dync_status dync__aot_code_compile(dync__aot_code *c, const char *options
     return DYNC_OK;
 }
 
-static dync__aot_code *dync__aot_code_new(dync_graph *graph)
+DYNC__RARE static dync__aot_code *dync__aot_code_new(dync_graph *graph)
 {
     dync__aot_code *c = dync__calloc(sizeof *c);
     if (!c) return NULL;
@@ -454,7 +448,7 @@ static dync__aot_code *dync__aot_code_new(dync_graph *graph)
     return c;
 }
 
-static dync_status dync__aot_code_trace(dync__aot_code *c, const dync_value *examples, const char *options, const dync__inner_compiler *inner, const char **why)
+DYNC__RARE static dync_status dync__aot_code_trace(dync__aot_code *c, const dync_value *examples, const char *options, const dync__inner_compiler *inner, const char **why)
 {
     dync__aot_how how;
     c->double_backward = dync__tls.double_backward;
@@ -466,7 +460,7 @@ static dync_status dync__aot_code_trace(dync__aot_code *c, const dync_value *exa
     return status;
 }
 
-static dync_status dync__aot_code_out(dync__aot_code *c, dync_status status, dync_callable *out)
+DYNC__RARE static dync_status dync__aot_code_out(dync__aot_code *c, dync_status status, dync_callable *out)
 {
     if (status != DYNC_OK) {
         dync__aot_code_unref(c);
@@ -480,12 +474,12 @@ static dync_status dync__aot_code_out(dync__aot_code *c, dync_status status, dyn
     return DYNC_OK;
 }
 
-static dync_status dync__aot_compile_sized(dync_graph *graph, const dync_value *examples, int n, const char *options, dync_callable *out, void *user)
+DYNC__RARE static dync_status dync__aot_compile_sized(dync_graph *graph, const dync_value *examples, int n, const char *options, dync_callable *out, void *user)
 {
     return dync__aot_compile(graph, examples, n, options, user, out);
 }
 
-DYNC__FN dync_status dync__aot_compile(dync_graph *graph, const dync_value *examples, int n, const char *options,
+DYNC__RARE DYNC__FN dync_status dync__aot_compile(dync_graph *graph, const dync_value *examples, int n, const char *options,
                                        const dync__inner_compiler *inner, dync_callable *out)
 {
     if (dync__graph_takes_lists(graph)) return dync__unlist_compile(graph, examples, n, options, dync__aot_compile_sized, (void *)(uintptr_t)inner, out);
@@ -508,7 +502,7 @@ DYNC__FN dync_status dync__aot_compile(dync_graph *graph, const dync_value *exam
 }
 
 /* ---- forms: graphs of symbolic sizes, traced once --------------------------------------------------------------------------------- */
-static dync_status dync__form_settle(dync__aot_code *c, dync__symtab *t)
+DYNC__RARE static dync_status dync__form_settle(dync__aot_code *c, dync__symtab *t)
 {
     dync__aot_graphs *g = &c->g;
     for (int i = 0; i < g->actual.n; i++)              /* memory that inputs share is described by the sizes of one call */
@@ -519,7 +513,7 @@ static dync_status dync__form_settle(dync__aot_code *c, dync__symtab *t)
 }
 
 /* What serves every set of sizes: the code of compilers that take symbolic ones, the end of a graph that has none. */
-static dync_status dync__form_compile(dync__aot_code *c, const char *options, const dync__inner_compiler *inner)
+DYNC__RARE static dync_status dync__form_compile(dync__aot_code *c, const char *options, const dync__inner_compiler *inner)
 {
     dync__symtab *syms = dync__tls.syms;
     dync_status status = DYNC_OK;
@@ -535,7 +529,7 @@ static dync_status dync__form_compile(dync__aot_code *c, const char *options, co
     return status;
 }
 
-DYNC__FN dync_status dync__aot_form(dync_graph *graph, dync__tensor *const *in, const dync_value *examples, const char *options,
+DYNC__RARE DYNC__FN dync_status dync__aot_form(dync_graph *graph, dync__tensor *const *in, const dync_value *examples, const char *options,
                                     const dync__inner_compiler *inner, dync__aot_code **out)
 {
     int64_t value[DYNC__SIZED_SYMBOLS];
@@ -582,7 +576,7 @@ static bool dync__form_fits(const dync__symtab *t, const int64_t *value)
 }
 
 /* Everything of a form with numbers for its sizes. */
-static dync_status dync__form_graphs(const dync__aot_code *form, const int64_t *value, dync__aot_graphs *g)
+DYNC__RARE static dync_status dync__form_graphs(const dync__aot_code *form, const int64_t *value, dync__aot_graphs *g)
 {
     const dync__aot_graphs *f = &form->g;
     bool ok = true;

@@ -60,7 +60,7 @@ static dync__instance *dync__sized_find(dync__sized *s, const int64_t *key)
 }
 
 /* Another thread may have made the same meanwhile: then there are two for a while, which does no harm. */
-static void dync__sized_insert(dync__sized *s, dync__instance *x)
+DYNC__RARE static void dync__sized_insert(dync__sized *s, dync__instance *x)
 {
     dync__instance *last = NULL;
     dync__lock(&s->lock);
@@ -78,7 +78,7 @@ static void dync__sized_insert(dync__sized *s, dync__instance *x)
 }
 
 /* As if no trace were open: this happens inside calls. */
-static dync_status dync__instance_compile(dync__sized *s, dync__instance *x, const int64_t *value, const dync_value *examples)
+DYNC__RARE static dync_status dync__instance_compile(dync__sized *s, dync__instance *x, const int64_t *value, const dync_value *examples)
 {
     dync__handler *stack = dync__handler_swap(NULL), *bottom = dync__bottom_swap(NULL);
     dync__symtab *syms = dync__tls.syms;
@@ -102,7 +102,7 @@ static dync_status dync__instance_compile(dync__sized *s, dync__instance *x, con
     return status;
 }
 
-static dync_status dync__instance_make(dync__sized *s, const int64_t *key, dync__tensor *const *in, dync__instance **out)
+DYNC__RARE static dync_status dync__instance_make(dync__sized *s, const int64_t *key, dync__tensor *const *in, dync__instance **out)
 {
     int n = s->graph->n_inputs;
     size_t bytes = (size_t)s->n_symbols * sizeof *key;
@@ -160,7 +160,7 @@ static dync_status dync__sized_run(void *state, int n_in, dync__tensor *const *i
     return status;
 }
 
-static dync_status dync__sized_narrow(void *state, const bool *used)
+DYNC__RARE static dync_status dync__sized_narrow(void *state, const bool *used)
 {
     dync__sized *s = state;
     dync_status status = DYNC_OK;
@@ -174,7 +174,7 @@ static dync_status dync__sized_narrow(void *state, const bool *used)
     return status;
 }
 
-static void dync__sized_destroy(void *state)
+DYNC__RARE static void dync__sized_destroy(void *state)
 {
     dync__sized *s = state;
     while (s->first) {
@@ -215,7 +215,7 @@ static dync_status dync__sized_bindings(dync__sized *s)
     return DYNC_OK;
 }
 
-DYNC__FN dync_status dync__sized_compile(dync_graph *graph, const dync_value *examples, int n, const char *options, dync__graph_compiler compile,
+DYNC__RARE DYNC__FN dync_status dync__sized_compile(dync_graph *graph, const dync_value *examples, int n, const char *options, dync__graph_compiler compile,
                                          void *user, const dync__inner_compiler *inner, dync_callable *out)
 {
     dync__sized *s = dync__calloc(sizeof *s);

@@ -14,20 +14,20 @@ struct dync__aot_tail {
     int n_whole_in;
 };
 
-static bool dync__tail_info_sized(const dync_node *n)
+DYNC__RARE static bool dync__tail_info_sized(const dync_node *n)
 {
     for (int i = 0; n->has_info && i < n->nout; i++)
         if (dync__layout_has_tokens(&n->info[i].lay)) return true;
     return false;
 }
 
-static bool dync__tail_plain_size(void *user, int64_t *size) { return (void)user, !dync__is_token(*size) && !dync__is_sf(*size); }
+DYNC__RARE static bool dync__tail_plain_size(void *user, int64_t *size) { return (void)user, !dync__is_token(*size) && !dync__is_sf(*size); }
 typedef struct dync__tail_reach { bool *head, sized; } dync__tail_reach;
-static void dync__tail_operand(void *user, dync__arg *a) { ((dync__tail_reach *)user)->sized |= dync__tail_info_sized(a->as.node); }
-static void dync__tail_needs(void *user, dync__arg *a) { ((dync__tail_reach *)user)->head[a->as.node->index] = true; }
+DYNC__RARE static void dync__tail_operand(void *user, dync__arg *a) { ((dync__tail_reach *)user)->sized |= dync__tail_info_sized(a->as.node); }
+DYNC__RARE static void dync__tail_needs(void *user, dync__arg *a) { ((dync__tail_reach *)user)->head[a->as.node->index] = true; }
 
 /* Which nodes are of the head; how many calls are not. */
-static int dync__tail_find(dync_graph *g, bool *head)
+DYNC__RARE static int dync__tail_find(dync_graph *g, bool *head)
 {
     int n = g->node.n - 1, calls = 0;
     dync__tail_reach r = {head, false};
@@ -49,7 +49,7 @@ static int dync__tail_find(dync_graph *g, bool *head)
     return calls;
 }
 
-static dync_node *dync__tail_map(void *user, dync_node *old) { return ((dync_node **)user)[old->index]; }
+DYNC__RARE static dync_node *dync__tail_map(void *user, dync_node *old) { return ((dync_node **)user)[old->index]; }
 
 /* The two graphs, being made. of: a node's copy there; crosses: the head's output that it is for the tail, -1 none. */
 typedef struct dync__tail_maker {
@@ -59,9 +59,9 @@ typedef struct dync__tail_maker {
     dync_node **of_head, **of_tail, **out_head, **out_tail;
 } dync__tail_maker;
 
-static void dync__tail_reads(void *user, dync__arg *a) { ((bool *)user)[a->as.node->index] = true; }
+DYNC__RARE static void dync__tail_reads(void *user, dync__arg *a) { ((bool *)user)[a->as.node->index] = true; }
 
-static dync_status dync__tail_graphs(dync__tail_maker *m)
+DYNC__RARE static dync_status dync__tail_graphs(dync__tail_maker *m)
 {
     struct dync__aot_tail *t = m->t;
     const dync__arg *out = &m->whole->node.at[m->whole->node.n - 1]->args[0];
@@ -117,7 +117,7 @@ static dync_status dync__tail_graphs(dync__tail_maker *m)
     return dync__graph_output_list(m->tail, n_tail, m->out_tail);
 }
 
-DYNC__FN void dync__aot_tail_free(struct dync__aot_tail *t)
+DYNC__RARE DYNC__FN void dync__aot_tail_free(struct dync__aot_tail *t)
 {
     if (!t) return;
     if (t->run.destroy) t->run.destroy(t->run.state);
@@ -126,7 +126,7 @@ DYNC__FN void dync__aot_tail_free(struct dync__aot_tail *t)
 }
 
 /* *out NULL: the graph is better whole. */
-DYNC__FN dync_status dync__aot_tail(dync_graph *g, const char *options, const dync__inner_compiler *inner, struct dync__aot_tail **out)
+DYNC__RARE DYNC__FN dync_status dync__aot_tail(dync_graph *g, const char *options, const dync__inner_compiler *inner, struct dync__aot_tail **out)
 {
     dync__arena arena = {0};
     size_t n = (size_t)g->node.n;
@@ -161,7 +161,7 @@ DYNC__FN dync_status dync__aot_tail(dync_graph *g, const char *options, const dy
 
 /* ---- running both ---------------------------------------------------------------------------------------------------------------- */
 typedef struct dync__tail_code { dync__inner head; const struct dync__aot_tail *tail; } dync__tail_code;
-static void dync__tail_destroy(void *state)
+DYNC__RARE static void dync__tail_destroy(void *state)
 {
     dync__tail_code *c = state;
     if (c->head.destroy) c->head.destroy(c->head.state);
@@ -192,7 +192,7 @@ static dync_status dync__tail_run(void *state, int n_in, dync__tensor *const *in
 }
 
 /* The whole for one set of sizes. */
-DYNC__FN dync_status dync__aot_tail_compile(const struct dync__aot_tail *t, const int64_t *value, const char *options, const dync__inner_compiler *inner,
+DYNC__RARE DYNC__FN dync_status dync__aot_tail_compile(const struct dync__aot_tail *t, const int64_t *value, const char *options, const dync__inner_compiler *inner,
                                             dync__inner *out)
 {
     dync__tail_code *c = dync__calloc(sizeof *c);

@@ -245,7 +245,7 @@ static void dync__gtask_done(dync__gtask *task)
     task->grad = NULL;
 }
 
-static void dync__engine_capture(dync__engine *e, const dync__gtask *task)
+DYNC__RARE static void dync__engine_capture(dync__engine *e, const dync__gtask *task)
 {
     for (int i = task->capture; i >= 0; i = e->next_capture[i]) {
         dync__tensor *g = task->grad[e->walk->capture[i].nr];

@@ -39,7 +39,7 @@ DYNC__FN int64_t dync__seq_now(void)
     return (int64_t)dync__tls.seq - 1;
 }
 
-DYNC_API const char *dync_trace_meta_get(const char *key)
+DYNC__RARE DYNC_API const char *dync_trace_meta_get(const char *key)
 {
     const dync__gnode *node = dync__gt.visited;
     if (!key) return dync__fail(DYNC_ERR_VALUE, "dync_trace_meta_get: expected a key, got NULL"), NULL;
@@ -125,7 +125,7 @@ DYNC__FN void dync__gnode_release(dync__gnode *node)
     node->cls->release(node->state);
 }
 
-DYNC__FN dync_status dync__gnode_freed_error(void)
+DYNC__RARE DYNC__FN dync_status dync__gnode_freed_error(void)
 {
     return dync__fail(DYNC_ERR_AUTOGRAD,
                       "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
@@ -135,7 +135,7 @@ DYNC__FN dync_status dync__gnode_freed_error(void)
 }
 
 /* "max_pool2d" gives "MaxPool2dBackward0". */
-DYNC__FN const char *dync__gnode_name(const dync__gnode *node, char *buf, size_t cap)
+DYNC__RARE DYNC__FN const char *dync__gnode_name(const dync__gnode *node, char *buf, size_t cap)
 {
     if (node->name) return node->name;
     const char *op = dync__opnode_op_name(node);
@@ -217,7 +217,7 @@ DYNC__FN bool dync__tensor_is_leaf(const dync__tensor *t)
 
 DYNC__FN dync__tensor *dync__tensor_grad(const dync__tensor *t) { return t->grad ? t->grad->grad : NULL; }
 
-DYNC__FN void dync__tensor_set_requires_grad(dync__tensor *t, bool on)
+DYNC__RARE DYNC__FN void dync__tensor_set_requires_grad(dync__tensor *t, bool on)
 {
     if (on) t->flags |= DYNC__T_REQUIRES_GRAD;
     else t->flags &= (uint8_t)~DYNC__T_REQUIRES_GRAD;
@@ -245,7 +245,7 @@ DYNC__FN bool dync__gnode_is_accumulate(const dync__gnode *node) { return node->
 DYNC__FN dync__tensor *dync__gnode_leaf(const dync__gnode *node) { return node->state; }
 
 /* One more reference, unless the count had reached zero: then the node is dying in another thread, or waits to be buried in this one. */
-static bool dync__gnode_revive(dync__gnode *node)
+DYNC__RARE static bool dync__gnode_revive(dync__gnode *node)
 {
     int32_t refs = DYNC__ATOMIC_PEEK(&node->refs);
     while (refs > 0)

@@ -16,7 +16,7 @@ typedef struct dync__opsave {
     dync__saved *in, *out;             /* n_in, n_out */
 } dync__opsave;
 
-DYNC__FN const char *dync__opnode_op_name(const dync__gnode *node) { return ((const dync__opsave *)node->state)->call.row->name; }
+DYNC__RARE DYNC__FN const char *dync__opnode_op_name(const dync__gnode *node) { return ((const dync__opsave *)node->state)->call.row->name; }
 
 /* ---- saved tensors ------------------------------------------------------------------------------------------------ */
 
@@ -113,7 +113,7 @@ static dync_status dync__opnode_collect(const dync__grad *g, dync__tensor **grad
     return DYNC_OK;
 }
 
-static dync_status dync__opnode_no_rule(const dync__opsave *save)
+DYNC__RARE static dync_status dync__opnode_no_rule(const dync__opsave *save)
 {
     if (!strstr(save->call.row->name, "::")) return dync__fail(DYNC_ERR_AUTOGRAD, "derivative for %s is not implemented", save->call.row->name);
     return dync__fail(DYNC_ERR_AUTOGRAD, "Trying to backward through %s but no autograd formula was registered. Give it one: call it in the "
@@ -301,8 +301,8 @@ DYNC__FN dync_dims dync__grad_shape(const dync__grad *g, int i)
     return dims;
 }
 
-DYNC__FN int dync__grad_dtype(const dync__grad *g, int i) { return dync__grad_save(g)->info[i].dtype; }
-DYNC__FN int dync__grad_device(const dync__grad *g, int i) { return dync__grad_save(g)->info[i].device; }
+DYNC__RARE DYNC__FN int dync__grad_dtype(const dync__grad *g, int i) { return dync__grad_save(g)->info[i].dtype; }
+DYNC__RARE DYNC__FN int dync__grad_device(const dync__grad *g, int i) { return dync__grad_save(g)->info[i].device; }
 
 DYNC__FN dync__layout dync__grad_layout(const dync__grad *g, int i)
 {
@@ -392,7 +392,7 @@ static dync_status dync__tape_below(dync__opcall *c)
     return status;
 }
 
-static void dync__tape_drop_outputs(dync__opcall *c)
+DYNC__RARE static void dync__tape_drop_outputs(dync__opcall *c)
 {
     for (int i = 0; i < c->nout; i++) {
         dync__unref(c->out[i]);
@@ -523,7 +523,7 @@ static dync_status dync__tape_record(dync__opcall *c, const dync__grad_rule *rul
 }
 
 /* An operator whose functional form is differentiated by its parts: computed aside and written over. */
-static dync_status dync__tape_by_copy(dync__opcall *c)
+DYNC__RARE static dync_status dync__tape_by_copy(dync__opcall *c)
 {
     dync__arg args[2];
     dync__tensor *value = NULL;
@@ -592,4 +592,4 @@ static dync_status dync__tape_call(dync__opcall *c)
     return dync__tape_record(c, rule);
 }
 DYNC__DATA dync_status (*dync__tape_hook)(dync__opcall *) = dync__tape_call;
-DYNC__FN const dync__gnode_class *dync__opnode_class(void) { return &dync__opnode; }
+DYNC__RARE DYNC__FN const dync__gnode_class *dync__opnode_class(void) { return &dync__opnode; }

@@ -18,25 +18,25 @@ typedef struct dync__geometry {        /* of a base and of a view into it */
 
 typedef struct dync__view_span { int64_t low, size; } dync__view_span;     /* in elements of the storage */
 
-static void dync__view_span_add(dync__view_span *span, const dync__layout *lay)
+DYNC__RARE static void dync__view_span_add(dync__view_span *span, const dync__layout *lay)
 {
     int64_t first = lay->offset, last = lay->offset;
     for (int d = 0; d < lay->ndim; d++) {
-        if (lay->shape[d] == 0) return;
-        if (lay->stride[d] < 0) first += (lay->shape[d] - 1) * lay->stride[d];
-        else last += (lay->shape[d] - 1) * lay->stride[d];
+        if (dync__sz_eq(lay->shape[d], 0)) return;
+        int64_t reach = dync__sz_mul(dync__sz_sub(lay->shape[d], 1), lay->stride[d]);
+        if (lay->stride[d] < 0) first = dync__sz_add(first, reach);
+        else last = dync__sz_add(last, reach);
     }
-    if (span->size == 0) {
-        span->low = first;
-        span->size = last - first + 1;
-        return;
+    int64_t end = dync__sz_add(last, 1), low = first;
+    if (span->size != 0) {
+        end = dync__sz_max(dync__sz_add(span->low, span->size), end);
+        low = dync__sz_min(span->low, first);
     }
-    int64_t end = DYNC__MAX(span->low + span->size, last + 1);
-    span->low = DYNC__MIN(span->low, first);
-    span->size = end - span->low;
+    span->low = low;
+    span->size = dync__sz_sub(end, low);
 }
 
-static dync_dims dync__view_dims(int n, const int64_t *d)
+DYNC__RARE static dync_dims dync__view_dims(int n, const int64_t *d)
 {
     dync_dims dims = {0};
     dims.n = n;
@@ -128,7 +128,7 @@ DYNC__FN dync_tensor *dync__as_strided_backward(dync_tensor *grad, const dync__l
     dync__view_span_add(&own, base);
     span = own;
     dync__view_span_add(&span, view);
-    bool whole = dync__layout_is_contiguous(base) && own.low == span.low && own.size == span.size;
+    bool whole = dync__layout_is_contiguous(base) && dync__sz_eq(own.low, span.low) && dync__sz_eq(own.size, span.size);
     dync_dims flat = dync_shape(span.size);
     dync_tensor *buffer = dync__grad_zeros(whole ? dync__view_dims(base->ndim, base->shape) : flat, dtype, device);
     grad = dync__view_sum_repeats(grad, &part);
@@ -140,12 +140,12 @@ DYNC__FN dync_tensor *dync__as_strided_backward(dync_tensor *grad, const dync__l
         if (whole) return dync_reshape(buffer, dync__view_dims(base->ndim, base->shape));
     } else {
         dync_tensor *place = dync_as_strided(buffer, dync__view_dims(part.ndim, part.shape), dync__view_dims(part.ndim, part.stride),
-                                             part.offset - span.low);
+                                             dync__sz_sub(part.offset, span.low));
         if (!dync_copy_(place, grad)) return NULL;
         if (whole) return buffer;
     }
     dync_tensor *out = dync_as_strided(buffer, dync__view_dims(base->ndim, base->shape), dync__view_dims(base->ndim, base->stride),
-                                       base->offset - span.low);
+                                       dync__sz_sub(base->offset, span.low));
     double n = dync__view_repeats(base);    /* a repeated element of the input gets its part at each of its places */
     return n > 1 ? dync_div(out, n) : out;
 }
@@ -187,7 +187,7 @@ static dync_status dync__as_strided_visit(void *state, dync__gvisitor *v)
 }
 static const dync__gnode_class dync__as_strided_class = {"AsStridedBackward0", dync__as_strided_run, NULL, NULL, dync__as_strided_visit};
 
-static dync__gnode *dync__geometry_node(const dync__gnode_class *cls, const dync__tensor *base, const dync__tensor *view, int n_in)
+DYNC__RARE static dync__gnode *dync__geometry_node(const dync__gnode_class *cls, const dync__tensor *base, const dync__tensor *view, int n_in)
 {
     dync__gnode *node = dync__gnode_new(cls, n_in, 1, sizeof(dync__geometry));
     if (!node) return NULL;
@@ -206,7 +206,7 @@ static bool dync__view_is_stale(const dync__tensor *t)
     return meta->view_version != t->storage->version || (!meta->node && !(t->flags & DYNC__T_REQUIRES_GRAD));
 }
 
-static dync_status dync__view_refresh(dync__tensor *t)
+DYNC__RARE static dync_status dync__view_refresh(dync__tensor *t)
 {
     dync__gnode *node = dync__geometry_node(&dync__as_strided_class, t->grad->base, t, 1);
     if (!node) return DYNC_ERR_MEMORY;
@@ -252,7 +252,7 @@ DYNC__FN dync_status dync__view_track(dync__tensor *source, dync__tensor *view, 
 
 /* ---- writing in place --------------------------------------------------------------------------------------------------- */
 
-static dync_status dync__view_kind_check(const dync__tensor *self)
+DYNC__RARE static dync_status dync__view_kind_check(const dync__tensor *self)
 {
     static const char no_grad[] =
         "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this use case is ambiguous "
@@ -272,7 +272,7 @@ static dync_status dync__view_kind_check(const dync__tensor *self)
     }
 }
 
-DYNC__FN dync_status dync__inplace_check(dync__tensor *self)
+DYNC__RARE DYNC__FN dync_status dync__inplace_check(dync__tensor *self)
 {
     DYNC__TRY(dync__view_kind_check(self));
     if (!dync__tensor_requires_grad(self)) return DYNC_OK;
@@ -294,11 +294,11 @@ static dync_status dync__copy_slices_into(const dync__geometry *geo, dync__tenso
     bool whole = dync__layout_is_contiguous(&geo->base);
     dync_dims shape = dync__view_dims(geo->base.ndim, geo->base.shape), flat = dync_shape(span.size);
     dync_tensor *buffer = dync__grad_zeros(whole ? shape : flat, geo->dtype, geo->device);
-    dync_tensor *base = whole ? buffer : dync_as_strided(buffer, shape, dync__view_dims(geo->base.ndim, geo->base.stride), geo->base.offset - span.low);
+    dync_tensor *base = whole ? buffer : dync_as_strided(buffer, shape, dync__view_dims(geo->base.ndim, geo->base.stride), dync__sz_sub(geo->base.offset, span.low));
     dync__ref(grad);
     if (!dync_copy_(base, dync__give(grad))) return dync__view_pending();
     dync_tensor *part = dync_as_strided(buffer, dync__view_dims(geo->view.ndim, geo->view.shape), dync__view_dims(geo->view.ndim, geo->view.stride),
-                                        geo->view.offset - span.low);
+                                        dync__sz_sub(geo->view.offset, span.low));
     dync__tensor *part_grad = dync__view_take(dync_clone(part));
     if (!part_grad) return dync__view_pending();
     dync_status status = dync__gnode_run(geo->inner, &part_grad, needed, grad_in, !dync__tls.grad_enabled_off);

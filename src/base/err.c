@@ -27,10 +27,10 @@ static const dync__status_row *dync__err_row(dync_status status)
     return &dync__status_rows[i >= 0 && i < DYNC__COUNT_OF(dync__status_rows) ? i : DYNC_ERR_INTERNAL];
 }
 
-DYNC__FN const char *dync__status_name(dync_status status) { return dync__err_row(status)->name; }
+DYNC__RARE DYNC__FN const char *dync__status_name(dync_status status) { return dync__err_row(status)->name; }
 DYNC__FN uint64_t dync__error_count(void) { return dync__tls.error_count; }
 
-static void dync__err_report(const dync__error_slot *e)
+DYNC__RARE static void dync__err_report(const dync__error_slot *e)
 {
     if (dync__tls.quiet) return;
     if (dync__tls.error_handler) {
@@ -45,7 +45,7 @@ static void dync__err_report(const dync__error_slot *e)
 }
 
 /* "op: text (file:line)"; a text that is too long loses its end, not the place. */
-static dync_status dync__err_record(dync_status status, const char *class_name, const char *fmt, va_list args)
+DYNC__RARE static dync_status dync__err_record(dync_status status, const char *class_name, const char *fmt, va_list args)
 {
     dync__error_slot *e = &dync__tls.error;
     dync__tls.error_count++;
@@ -65,7 +65,7 @@ static dync_status dync__err_record(dync_status status, const char *class_name, 
     return status;
 }
 
-DYNC__FN dync_status dync__fail(dync_status status, const char *fmt, ...)
+DYNC__RARE DYNC__FN dync_status dync__fail(dync_status status, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
@@ -74,7 +74,7 @@ DYNC__FN dync_status dync__fail(dync_status status, const char *fmt, ...)
     return status;
 }
 
-DYNC__FN dync_status dync__fail_class(dync_status status, const char *class_name, const char *fmt, ...)
+DYNC__RARE DYNC__FN dync_status dync__fail_class(dync_status status, const char *class_name, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
@@ -83,7 +83,7 @@ DYNC__FN dync_status dync__fail_class(dync_status status, const char *class_name
     return status;
 }
 
-DYNC__FN dync_status dync__fail_memory(size_t bytes)
+DYNC__RARE DYNC__FN dync_status dync__fail_memory(size_t bytes)
 {
     if (bytes == SIZE_MAX) return dync__fail(DYNC_ERR_MEMORY, "out of memory: a size overflows");
     return dync__fail(DYNC_ERR_MEMORY, "out of memory: %zu bytes", bytes);
@@ -109,7 +109,7 @@ DYNC__FN dync__error_slot dync__error_guard_end(dync__error_guard *g)
     return inner;
 }
 
-DYNC__FN void dync__error_raise(const dync__error_slot *e)
+DYNC__RARE DYNC__FN void dync__error_raise(const dync__error_slot *e)
 {
     if (e->status == DYNC_OK) return;
     dync__tls.error_count++;
@@ -120,18 +120,18 @@ DYNC__FN void dync__error_raise(const dync__error_slot *e)
 
 /* ---- public ---- */
 
-DYNC_API dync_status dync_error(void) { return dync__tls.error.status; }
-DYNC_API const char *dync_error_message(void) { return dync__tls.error.message; }
-DYNC_API const char *dync_error_class(void) { return dync__tls.error.class_name; }
+DYNC__RARE DYNC_API dync_status dync_error(void) { return dync__tls.error.status; }
+DYNC__RARE DYNC_API const char *dync_error_message(void) { return dync__tls.error.message; }
+DYNC__RARE DYNC_API const char *dync_error_class(void) { return dync__tls.error.class_name; }
 
-DYNC_API void dync_clear_error(void)
+DYNC__RARE DYNC_API void dync_clear_error(void)
 {
     dync__tls.error.status = DYNC_OK;
     dync__tls.error.message[0] = 0;
     dync__tls.error.class_name[0] = 0;
 }
 
-DYNC_API void dync_on_error(void (*fn)(dync_status, const char *message, void *user), void *user)
+DYNC__RARE DYNC_API void dync_on_error(void (*fn)(dync_status, const char *message, void *user), void *user)
 {
     dync__tls.error_handler = fn;
     dync__tls.error_user = user;

@@ -93,6 +93,7 @@ static inline int dync__bit_length(unsigned long long x)
  * asks for. */
 #if defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__) && !defined(DYNC__SPLIT)
 #if defined(__clang__)
+#define DYNC__RARE __attribute__((optnone, noinline))
 #define DYNC__COLD_BEGIN _Pragma("clang optimize off")
 #define DYNC__COLD_END _Pragma("clang optimize on")
 #elif defined(__GNUC__)
@@ -105,6 +106,7 @@ static inline int dync__bit_length(unsigned long long x)
     _Pragma("GCC optimize(\"no-rerun-cse-after-loop\", \"no-optimize-strlen\", \"no-partial-inlining\", \"no-peephole2\")")  \
     _Pragma("GCC optimize(\"no-isolate-erroneous-paths-dereference\", \"no-tree-switch-conversion\")")
 #define DYNC__LEAN_END _Pragma("GCC pop_options")
+#define DYNC__RARE __attribute__((optimize("O0")))
 #define DYNC__COLD_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"O0\")")
 #define DYNC__COLD_END _Pragma("GCC pop_options")
 #define DYNC__WARM_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"Og\")")
@@ -114,6 +116,9 @@ static inline int dync__bit_length(unsigned long long x)
 #if !defined(DYNC__LEAN_BEGIN)
 #define DYNC__LEAN_BEGIN
 #define DYNC__LEAN_END
+#endif
+#if !defined(DYNC__RARE)
+#define DYNC__RARE
 #endif
 #if !defined(DYNC__COLD_BEGIN)
 #define DYNC__COLD_BEGIN

@@ -35,7 +35,7 @@ DYNC__FN int32_t dync__thread_number(void)
 }
 
 /* One copy of each text: events of one kind share it. */
-static const char *dync__profile_text(const char *prefix, const char *text)
+DYNC__RARE static const char *dync__profile_text(const char *prefix, const char *text)
 {
     uint64_t key = dync__hash_bytes(text, strlen(text), dync__hash_bytes(prefix, strlen(prefix), 1)), at;
     if (dync__map_get(&dync__profile.names, key, &at)) return (const char *)(uintptr_t)at;
@@ -44,7 +44,7 @@ static const char *dync__profile_text(const char *prefix, const char *text)
     return kept;
 }
 
-static void dync__profile_clear(void)
+DYNC__RARE static void dync__profile_clear(void)
 {
     dync__vec_free(&dync__profile.event);
     dync__map_free(&dync__profile.names);
@@ -52,7 +52,7 @@ static void dync__profile_clear(void)
     dync__profile.epoch++;
 }
 
-static void dync__profile_shutdown(void)
+DYNC__RARE static void dync__profile_shutdown(void)
 {
     DYNC__ATOMIC_STORE(&dync__profiling, 0);
     dync__profile_clear();
@@ -60,7 +60,7 @@ static void dync__profile_shutdown(void)
 
 /* ---- reporting ------------------------------------------------------------------------------------------------------------ */
 
-DYNC__FN dync__profiled dync__profile_begin(const char *prefix, const char *name, const char *shapes)
+DYNC__RARE DYNC__FN dync__profiled dync__profile_begin(const char *prefix, const char *name, const char *shapes)
 {
     dync__profiled p = {dync__tls.event, dync__tls.event_epoch, -1, 0};
     dync__event e = {.seq = -1, .fwd_thread = -1, .thread = dync__thread_number(), .parent = -1, .open = true};
@@ -77,7 +77,7 @@ DYNC__FN dync__profiled dync__profile_begin(const char *prefix, const char *name
     return p;
 }
 
-DYNC__FN void dync__profile_end(const dync__profiled *p, int64_t seq, int64_t fwd_thread)
+DYNC__RARE DYNC__FN void dync__profile_end(const dync__profiled *p, int64_t seq, int64_t fwd_thread)
 {
     uint64_t now = dync__now_ns();
     dync__tls.event = p->outer;
@@ -96,7 +96,7 @@ DYNC__FN void dync__profile_end(const dync__profiled *p, int64_t seq, int64_t fw
 
 /* ---- public ------------------------------------------------------------------------------------------------------------------ */
 
-DYNC_API void dync_profile_start(void)
+DYNC__RARE DYNC_API void dync_profile_start(void)
 {
     dync__at_shutdown(dync__profile_shutdown);
     dync__lock(&dync__profile.lock);
@@ -106,9 +106,9 @@ DYNC_API void dync_profile_start(void)
     DYNC__ATOMIC_STORE(&dync__profiling, 1);
 }
 
-DYNC_API void dync_profile_stop(void) { DYNC__ATOMIC_STORE(&dync__profiling, 0); }
+DYNC__RARE DYNC_API void dync_profile_stop(void) { DYNC__ATOMIC_STORE(&dync__profiling, 0); }
 
-DYNC_API bool dync_profile_event(int i, dync_profile_event_info *out)
+DYNC__RARE DYNC_API bool dync_profile_event(int i, dync_profile_event_info *out)
 {
     bool found = false;
     dync__lock(&dync__profile.lock);
@@ -126,7 +126,7 @@ DYNC_API bool dync_profile_event(int i, dync_profile_event_info *out)
 
 /* ---- the trace file ------------------------------------------------------------------------------------------------------------ */
 
-static void dync__trace_event(dync__str *s, const dync__event *e)
+DYNC__RARE static void dync__trace_event(dync__str *s, const dync__event *e)
 {
     dync__str_add(s, "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": ");
     dync__json_quote(s, e->name);
@@ -138,7 +138,7 @@ static void dync__trace_event(dync__str *s, const dync__event *e)
 }
 
 /* An arrow from a forward operation to the backward node it made. */
-static void dync__trace_arrow(dync__str *s, const dync__event *from, const dync__event *to, int64_t id)
+DYNC__RARE static void dync__trace_arrow(dync__str *s, const dync__event *from, const dync__event *to, int64_t id)
 {
     for (int end = 0; end < 2; end++) {
         const dync__event *e = end ? to : from;
@@ -148,9 +148,9 @@ static void dync__trace_arrow(dync__str *s, const dync__event *from, const dync_
     }
 }
 
-static uint64_t dync__trace_key(int64_t seq, int64_t thread) { return dync__hash_mix((uint64_t)seq, (uint64_t)thread); }
+DYNC__RARE static uint64_t dync__trace_key(int64_t seq, int64_t thread) { return dync__hash_mix((uint64_t)seq, (uint64_t)thread); }
 
-static void dync__trace_write(dync__str *s)
+DYNC__RARE static void dync__trace_write(dync__str *s)
 {
     dync__map forward = {0};             /* sequence number and thread -> event */
     dync__str_add(s, "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n"
@@ -170,7 +170,7 @@ static void dync__trace_write(dync__str *s)
     dync__map_free(&forward);
 }
 
-DYNC_API dync_status dync_profile_save(const char *path)
+DYNC__RARE DYNC_API dync_status dync_profile_save(const char *path)
 {
     if (!path) return dync__fail(DYNC_ERR_VALUE, "dync_profile_save: the path is NULL");
     dync__str s = {0};
@@ -187,7 +187,7 @@ DYNC_API dync_status dync_profile_save(const char *path)
 typedef struct dync__table_row { const char *name; uint64_t self, total; int64_t calls; } dync__table_row;
 
 /* The events by name, the longest own time first. Rows have room for every event. */
-static int dync__table_rows(dync__table_row *row)
+DYNC__RARE static int dync__table_rows(dync__table_row *row)
 {
     dync__map index = {0};
     int n = 0;
@@ -214,7 +214,7 @@ static int dync__table_rows(dync__table_row *row)
     return n;
 }
 
-static void dync__table_time(dync__str *s, uint64_t ns)
+DYNC__RARE static void dync__table_time(dync__str *s, uint64_t ns)
 {
     char text[32];
     double t = (double)ns;
@@ -222,7 +222,7 @@ static void dync__table_time(dync__str *s, uint64_t ns)
     dync__str_addf(s, "  %12s", text);
 }
 
-static void dync__table_write(dync__str *s, const dync__table_row *row, int n)
+DYNC__RARE static void dync__table_write(dync__str *s, const dync__table_row *row, int n)
 {
     uint64_t all = 0;
     int width = 4;
@@ -243,7 +243,7 @@ static void dync__table_write(dync__str *s, const dync__table_row *row, int n)
     dync__str_addc(s, '\n');
 }
 
-DYNC__FN dync_status dync__profile_table(dync__str *s)
+DYNC__RARE DYNC__FN dync_status dync__profile_table(dync__str *s)
 {
     dync__lock(&dync__profile.lock);
     size_t bytes = (size_t)(dync__profile.event.n + 1) * sizeof(dync__table_row);

@@ -8,7 +8,7 @@
 static struct { dync__mutex lock; dync_compiled *first; uint64_t ids; } dync__all_compiled;
 
 /* ---- life ------------------------------------------------------------------------------------------------------------------- */
-static void dync__entry_free(dync__cache_entry *e)
+DYNC__RARE static void dync__entry_free(dync__cache_entry *e)
 {
     if (!e) return;
     dync__scripts_free(e->scripts);
@@ -19,7 +19,7 @@ static void dync__entry_free(dync__cache_entry *e)
     dync__free(e, sizeof *e);
 }
 
-static void dync__entries_free(dync__cache_entry *e)
+DYNC__RARE static void dync__entries_free(dync__cache_entry *e)
 {
     while (e) {
         dync__cache_entry *next = e->next;
@@ -28,9 +28,9 @@ static void dync__entries_free(dync__cache_entry *e)
     }
 }
 
-static char *dync__compiled_text(const char *s) { return s ? dync__strdup(s) : NULL; }
+DYNC__RARE static char *dync__compiled_text(const char *s) { return s ? dync__strdup(s) : NULL; }
 
-DYNC__FN dync_compiled *dync__compiled_new(dync_callee callee, const char *name, const dync_compile_options *opt, const dync_backend *backend)
+DYNC__RARE DYNC__FN dync_compiled *dync__compiled_new(dync_callee callee, const char *name, const dync_compile_options *opt, const dync_backend *backend)
 {
     dync_compiled *f = dync__calloc(sizeof *f);
     if (!f) return NULL;
@@ -60,7 +60,7 @@ DYNC__FN dync_compiled *dync__compiled_new(dync_callee callee, const char *name,
 }
 
 /* Forgets every entry and segment of f. */
-static void dync__compiled_forget(dync_compiled *f)
+DYNC__RARE static void dync__compiled_forget(dync_compiled *f)
 {
     dync__entries_free(f->entries);
     dync__entries_free(f->grave);
@@ -75,7 +75,7 @@ static void dync__compiled_forget(dync_compiled *f)
     }
 }
 
-DYNC_API void dync_compiled_free(dync_compiled *f)
+DYNC__RARE DYNC_API void dync_compiled_free(dync_compiled *f)
 {
     if (!f) return;
     dync__lock(&dync__all_compiled.lock);
@@ -95,12 +95,12 @@ DYNC_API void dync_compiled_free(dync_compiled *f)
     dync__free(f, sizeof *f);
 }
 
-DYNC__FN void dync__compiled_free_all(void)
+DYNC__RARE DYNC__FN void dync__compiled_free_all(void)
 {
     while (dync__all_compiled.first) dync_compiled_free(dync__all_compiled.first);
 }
 
-DYNC_API void dync_reset(void)
+DYNC__RARE DYNC_API void dync_reset(void)
 {
     dync__lock(&dync__all_compiled.lock);
     for (dync_compiled *f = dync__all_compiled.first; f; f = f->next) dync__compiled_forget(f);
@@ -110,7 +110,7 @@ DYNC_API void dync_reset(void)
 }
 
 /* A module is gone: no entry may look at it again, and what was made of the module itself has nothing to run. */
-DYNC__FN void dync__capture_forget_module(const dync_module *m)
+DYNC__RARE DYNC__FN void dync__capture_forget_module(const dync_module *m)
 {
     dync__lock(&dync__all_compiled.lock);
     for (dync_compiled *f = dync__all_compiled.first; f; f = f->next) {
@@ -124,7 +124,7 @@ DYNC__FN void dync__capture_forget_module(const dync_module *m)
 
 /* Dead entries leave the list. They are freed at once where only the thread that made f ever called it and this is its only
  * call in flight; else with f. */
-static void dync__compiled_bury(dync_compiled *f)
+DYNC__RARE static void dync__compiled_bury(dync_compiled *f)
 {
     dync__lock(&f->lock);
     for (dync__cache_entry **p = &f->entries; *p;) {
@@ -242,7 +242,7 @@ static dync__tensor *dync__into_target(const dync__call_run_state *r, const dync
     return t;
 }
 
-static int dync__outval_uses(const dync__outval *o, int env)
+DYNC__RARE static int dync__outval_uses(const dync__outval *o, int env)
 {
     int n = o->kind == DYNC_KIND_TENSOR && o->n == env;
     for (int i = 0; o->kind == DYNC_KIND_LIST && i < o->n; i++) n += dync__outval_uses(&o->as.items[i], env);
@@ -392,15 +392,15 @@ static dync_status dync__call_entry(dync_compiled *f, dync__cache_entry *e, cons
 
 /* ---- a miss --------------------------------------------------------------------------------------------------------------------------- */
 #define DYNC__RECOMPILING "Recompiling function %s in %s:%d\n    triggered by the following guard failure(s):\n    - %s"
-static const char *dync__compiled_file(const dync_compiled *f)
+DYNC__RARE static const char *dync__compiled_file(const dync_compiled *f)
 {
     const char *file = DYNC__ATOMIC_LOAD(&f->file);
     return file ? file : "?";
 }
-static int dync__compiled_line(const dync_compiled *f) { return (int)DYNC__ATOMIC_LOAD(&f->line); }
+DYNC__RARE static int dync__compiled_line(const dync_compiled *f) { return (int)DYNC__ATOMIC_LOAD(&f->line); }
 
 /* Every entry is asked why it refused; the texts go to the callback and the log. Returns the last reason. */
-static void dync__miss_reasons(dync_compiled *f, const dync__callargs *call, dync__str *last)
+DYNC__RARE static void dync__miss_reasons(dync_compiled *f, const dync__callargs *call, dync__str *last)
 {
     for (dync__cache_entry *e = DYNC__ATOMIC_LOAD(&f->entries); e; e = e->next) {
         dync__str reason = {0};
@@ -414,7 +414,7 @@ static void dync__miss_reasons(dync_compiled *f, const dync__callargs *call, dyn
 }
 
 /* Over the limit: said once, loudly, with the guard that kept failing and the remedy; from then on this call runs eagerly. */
-static bool dync__miss_over_limit(dync_compiled *f, const char *reason, dync_status *status)
+DYNC__RARE static bool dync__miss_over_limit(dync_compiled *f, const char *reason, dync_status *status)
 {
     if (DYNC__ATOMIC_PEEK(&f->n_entries) < f->opt.recompile_limit) return false;
     *status = DYNC_OK;
@@ -429,7 +429,7 @@ static bool dync__miss_over_limit(dync_compiled *f, const char *reason, dync_sta
     return true;
 }
 
-static void dync__entry_insert(dync_compiled *f, dync__cache_entry *e)
+DYNC__RARE static void dync__entry_insert(dync_compiled *f, dync__cache_entry *e)
 {
     if (!dync__callee_module(&f->callee)) dync__quick_make(e);      /* one that is freed takes its calls with it */
     dync__lock(&f->lock);
@@ -463,13 +463,13 @@ static dync_status dync__call_eagerly(dync_compiled *f, const dync__callargs *ca
 }
 
 /* Does anybody want to know why the entries refused this call? Not once the limit has been told. */
-static bool dync__miss_is_told(dync_compiled *f)
+DYNC__RARE static bool dync__miss_is_told(dync_compiled *f)
 {
     return f->opt.guard_fail || f->opt.error_on_recompile || dync__log_on(DYNC__LOG_recompiles) || !DYNC__ATOMIC_LOAD(&f->warned) ||
            DYNC__ATOMIC_PEEK(&f->n_entries) < f->opt.recompile_limit;
 }
 
-static dync_status dync__call_miss(dync_compiled *f, const dync__callargs *call, dync_value *result)
+DYNC__RARE static dync_status dync__call_miss(dync_compiled *f, const dync__callargs *call, dync_value *result)
 {
     dync__str reason = {0};
     dync_status status = DYNC_OK;
@@ -526,7 +526,7 @@ static bool dync__call_fits(const dync_compiled *f, int nargs, const dync_value 
 }
 
 /* Says what does not fit, with the caller's place. A NULL where an error is pending comes from the call that failed: nothing more is said. */
-static dync_value dync__call_misfit(const dync_compiled *f, int nargs, const dync_value *args)
+DYNC__RARE static dync_value dync__call_misfit(const dync_compiled *f, int nargs, const dync_value *args)
 {
     dync_loc saved = dync__tls.at;
     dync__tls.at = dync__tls.call_at;
@@ -582,7 +582,7 @@ static dync_value dync__call_plain(dync_compiled *f, int nargs, const dync_value
     return r;
 }
 
-static dync_value dync__call_profiled(dync_compiled *f, int nargs, const dync_value *args, const dync_value *into)
+DYNC__RARE static dync_value dync__call_profiled(dync_compiled *f, int nargs, const dync_value *args, const dync_value *into)
 {
     uint64_t seq = dync__tls.seq;
     dync__profiled event = dync__profile_begin("Torch-Compiled Region: ", f->name, NULL);

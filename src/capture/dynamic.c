@@ -12,7 +12,7 @@
 enum { DYNC__MAX_SYMBOLS = 64 };
 
 /* ---- choosing ----------------------------------------------------------------------------------------------------------------- */
-static uint32_t dync__seen_changes(dync__seen *seen, const dync__layout *lay)
+DYNC__RARE static uint32_t dync__seen_changes(dync__seen *seen, const dync__layout *lay)
 {
     bool before = seen->known && seen->ndim == lay->ndim;
     if (!before) seen->dynamic = 0;
@@ -26,7 +26,7 @@ static uint32_t dync__seen_changes(dync__seen *seen, const dync__layout *lay)
 }
 
 /* Before a fresh entry is traced: the dimensions of each tensor argument that are to be symbolic. */
-DYNC__FN dync_status dync__shapes_choose(dync_compiled *f, dync__cache_entry *e, const dync__callargs *call)
+DYNC__RARE DYNC__FN dync_status dync__shapes_choose(dync_compiled *f, dync__cache_entry *e, const dync__callargs *call)
 {
     uint32_t any = 0, *dynamic = dync__arena_alloc(&e->arena, (size_t)(call->n_tensors + 1) * sizeof *dynamic);
     if (!dynamic) return DYNC_ERR_MEMORY;
@@ -49,7 +49,7 @@ DYNC__FN dync_status dync__shapes_choose(dync_compiled *f, dync__cache_entry *e,
     return DYNC_OK;
 }
 
-static int64_t dync__shape_symbol(dync__tracer *t, int k, int d)
+DYNC__RARE static int64_t dync__shape_symbol(dync__tracer *t, int k, int d)
 {
     const dync__tensor *x = t->call->tensor[k];
     bool marked = (x->marked_dims & 1u << d) != 0;
@@ -69,7 +69,7 @@ static int64_t dync__shape_symbol(dync__tracer *t, int k, int d)
 }
 
 /* Strides from the smallest on: each that is another dimension's size times its stride is written so. */
-static void dync__shape_strides(const dync__layout *real, dync__layout *lay)
+DYNC__RARE static void dync__shape_strides(const dync__layout *real, dync__layout *lay)
 {
     bool done[DYNC_MAX_DIMS] = {false};
     for (int n = 0; n < lay->ndim; n++) {
@@ -124,7 +124,7 @@ static bool dync__shapes_guards(const dync__symtab *s, const int64_t *value)
 }
 
 /* Everything that a script's call took for granted holds in this one: its table is this call's. */
-DYNC__FN bool dync__shapes_again(dync__tracer *t, dync__symtab *s)
+DYNC__RARE DYNC__FN bool dync__shapes_again(dync__tracer *t, dync__symtab *s)
 {
     int64_t value[DYNC__MAX_SYMBOLS];
     bool ok = true;
@@ -134,7 +134,7 @@ DYNC__FN bool dync__shapes_again(dync__tracer *t, dync__symtab *s)
     return true;
 }
 
-static dync_status dync__shapes_reopen(dync__tracer *t, const dync__symtab *old)
+DYNC__RARE static dync_status dync__shapes_reopen(dync__tracer *t, const dync__symtab *old)
 {
     int64_t value[DYNC__MAX_SYMBOLS];
     (void)dync__shapes_values(old, t->call, value);
@@ -143,7 +143,7 @@ static dync_status dync__shapes_reopen(dync__tracer *t, const dync__symtab *old)
 }
 
 /* The table of this trace, and the forms that its tensor arguments have in it. NULL: every size is plain. */
-DYNC__FN dync_status dync__shapes_open(dync__tracer *t)
+DYNC__RARE DYNC__FN dync_status dync__shapes_open(dync__tracer *t)
 {
     dync__cache_entry *e = t->entry;
     if (!e->dynamic) return DYNC_OK;
@@ -165,7 +165,7 @@ DYNC__FN void dync__shapes_close(dync__tracer *t)
     t->syms = NULL;
 }
 
-static bool dync__shapes_grew(const dync__symtab *old, const dync__symtab *now)
+DYNC__RARE static bool dync__shapes_grew(const dync__symtab *old, const dync__symtab *now)
 {
     bool grew = old->guard.n != now->guard.n;
     for (int i = 0; i < now->symbol.n && !grew; i++)
@@ -174,7 +174,7 @@ static bool dync__shapes_grew(const dync__symtab *old, const dync__symtab *now)
 }
 
 /* The trace went well: what it took for granted guards the entry from now on. */
-DYNC__FN dync_status dync__shapes_publish(dync__tracer *t)
+DYNC__RARE DYNC__FN dync_status dync__shapes_publish(dync__tracer *t)
 {
     dync__cache_entry *e = t->entry;
     dync__symtab *s = t->syms;
@@ -198,14 +198,14 @@ DYNC__FN dync_status dync__shapes_publish(dync__tracer *t)
 }
 
 /* The table that is left behind is what the entry's texts are in. */
-DYNC__FN void dync__shapes_free(dync__cache_entry *e)
+DYNC__RARE DYNC__FN void dync__shapes_free(dync__cache_entry *e)
 {
     for (dync__shapes *s = e->shapes; s; s = s->before) dync__symtab_free(s->syms);
     e->shapes = NULL;
 }
 
 /* A trace that begins again with plain sizes. */
-DYNC__FN void dync__shapes_give_up(dync__cache_entry *e, const dync__callargs *call)
+DYNC__RARE DYNC__FN void dync__shapes_give_up(dync__cache_entry *e, const dync__callargs *call)
 {
     for (int k = 0; e->dynamic && k < call->n_tensors; k++) {
         const dync__layout *real = &call->tensor[k]->lay;
@@ -219,7 +219,7 @@ DYNC__FN void dync__shapes_give_up(dync__cache_entry *e, const dync__callargs *c
 /* ---- graphs that leave the trace ----------------------------------------------------------------------------------------------------- */
 typedef struct dync__shape_pass { dync__tracer *t; bool uses[DYNC__MAX_SYMBOLS], any; } dync__shape_pass;
 
-static bool dync__shape_simplify(void *user, int64_t *size)
+DYNC__RARE static bool dync__shape_simplify(void *user, int64_t *size)
 {
     dync__shape_pass *p = user;
     if (!dync__is_token(*size) && !dync__is_sf(*size)) return true;
@@ -228,7 +228,7 @@ static bool dync__shape_simplify(void *user, int64_t *size)
     return dync__symtab_uses(p->t->syms, *size, p->uses);
 }
 
-static bool dync__shape_name(void *user, int64_t *size)
+DYNC__RARE static bool dync__shape_name(void *user, int64_t *size)
 {
     dync_graph *g = user;
     if ((!dync__is_token(*size) && !dync__is_sf(*size)) || dync__graph_symbol_text(g, *size)) return true;
@@ -240,7 +240,7 @@ static bool dync__shape_name(void *user, int64_t *size)
 }
 
 /* Which of the symbols used the inputs tell. */
-static void dync__shape_known(const dync_graph *g, bool *known)
+DYNC__RARE static void dync__shape_known(const dync_graph *g, bool *known)
 {
     int64_t value[DYNC__MAX_SYMBOLS];
     const dync__symtab *s = g->syms;
@@ -254,7 +254,7 @@ static void dync__shape_known(const dync_graph *g, bool *known)
 }
 
 /* A graph that is complete but for its output: sizes in their simplest form, their names and table, and the arguments that tell them. */
-DYNC__FN dync_status dync__shapes_settle(dync__tracer *t, dync_graph *g)
+DYNC__RARE DYNC__FN dync_status dync__shapes_settle(dync__tracer *t, dync_graph *g)
 {
     dync__shape_pass pass = {.t = t};
     bool known[DYNC__MAX_SYMBOLS];
@@ -298,19 +298,19 @@ DYNC__FN bool dync__shapes_hold(const dync__cache_entry *e, const dync__callargs
     return dync__shapes_guards(s, value);
 }
 
-static void dync__shape_range_text(const dync__sz_symbol *s, dync__str *out)
+DYNC__RARE static void dync__shape_range_text(const dync__sz_symbol *s, dync__str *out)
 {
     dync__str_addf(out, "%lld <= %s", (long long)s->low, s->source);
     if (s->high != INT64_MAX) dync__str_addf(out, " <= %lld", (long long)s->high);
 }
 
-static void dync__shape_dim_text(const dync__symtab *s, const dync__tensor_guard *g, int i, dync__str *out)
+DYNC__RARE static void dync__shape_dim_text(const dync__symtab *s, const dync__tensor_guard *g, int i, dync__str *out)
 {
     dync__str_addf(out, "%s.%s()[%d] == ", g->source, i < g->ndim ? "size" : "stride", i < g->ndim ? i : i - g->ndim);
     dync__symtab_text(s, g->dims[i], true, out);
 }
 
-static void dync__shape_relation_text(const dync__symtab *s, const dync__sz_guard *g, dync__str *out)
+DYNC__RARE static void dync__shape_relation_text(const dync__symtab *s, const dync__sz_guard *g, dync__str *out)
 {
     static const char *const names[] = {" == ", " < ", " != ", " <= "};
     dync__symtab_text(s, g->a, true, out);
@@ -319,14 +319,14 @@ static void dync__shape_relation_text(const dync__symtab *s, const dync__sz_guar
 }
 
 /* Does this size of a guarded tensor bind a symbol, so that there is nothing to compare? */
-static bool dync__shape_binds(const dync__symtab *s, int k, int d, int64_t token)
+DYNC__RARE static bool dync__shape_binds(const dync__symtab *s, int k, int d, int64_t token)
 {
     const dync__sz_expr *x = dync__symtab_find(s, token);
     return x && x->kind == -1 && s->symbol.at[x->symbol].tensor == k && s->symbol.at[x->symbol].dim == d;
 }
 
 /* Every shape guard (c NULL, one per line), or the first that fails. */
-DYNC__FN bool dync__shapes_text(const dync__cache_entry *e, const dync__callargs *c, dync__str *out)
+DYNC__RARE DYNC__FN bool dync__shapes_text(const dync__cache_entry *e, const dync__callargs *c, dync__str *out)
 {
     const dync__symtab *s = DYNC__ATOMIC_LOAD(&e->shapes)->syms;
     int64_t value[DYNC__MAX_SYMBOLS] = {0};
@@ -359,7 +359,7 @@ DYNC__FN bool dync__shapes_text(const dync__cache_entry *e, const dync__callargs
 }
 
 /* ---- public -------------------------------------------------------------------------------------------------------------------------------- */
-DYNC_API void dync_mark_dynamic(dync_tensor *x, int dim)
+DYNC__RARE DYNC_API void dync_mark_dynamic(dync_tensor *x, int dim)
 {
     dync__tensor *t = dync__open(x);
     int d;
@@ -378,23 +378,23 @@ static bool dync__dim_of(const dync_tensor *x, int dim, int64_t *size)
     return true;
 }
 
-DYNC_API int64_t dync_dim(const dync_tensor *x, int dim)
+DYNC__RARE DYNC_API int64_t dync_dim(const dync_tensor *x, int dim)
 {
     int64_t size;
     (void)dync__dim_of(x, dim, &size);
     return size;
 }
-DYNC_API bool dync_dim_lt(const dync_tensor *x, int dim, int64_t n)
+DYNC__RARE DYNC_API bool dync_dim_lt(const dync_tensor *x, int dim, int64_t n)
 {
     int64_t size;
     return dync__dim_of(x, dim, &size) && dync__sz_lt(size, n);
 }
-DYNC_API bool dync_dim_eq(const dync_tensor *x, int dim, int64_t n)
+DYNC__RARE DYNC_API bool dync_dim_eq(const dync_tensor *x, int dim, int64_t n)
 {
     int64_t size;
     return dync__dim_of(x, dim, &size) && dync__sz_eq(size, n);
 }
-DYNC_API bool dync_dim_gt(const dync_tensor *x, int dim, int64_t n)
+DYNC__RARE DYNC_API bool dync_dim_gt(const dync_tensor *x, int dim, int64_t n)
 {
     int64_t size;
     return dync__dim_of(x, dim, &size) && dync__sz_lt(n, size);

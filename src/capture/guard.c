@@ -5,7 +5,7 @@
 #include "capture.h"
 
 /* ---- making ------------------------------------------------------------------------------------------------------------ */
-DYNC__FN dync_status dync__tensor_guard_make(dync__arena *arena, dync__tensor_guard *g, const dync__tensor *t, const char *source)
+DYNC__RARE DYNC__FN dync_status dync__tensor_guard_make(dync__arena *arena, dync__tensor_guard *g, const dync__tensor *t, const char *source)
 {
     int n = t->lay.ndim;
     int64_t *dims = dync__arena_alloc(arena, (size_t)(2 * n + 1) * sizeof *dims);
@@ -25,7 +25,7 @@ DYNC__FN dync_status dync__tensor_guard_make(dync__arena *arena, dync__tensor_gu
 
 typedef struct dync__guard_maker { dync__cache_entry *e; const dync__callargs *call; int item, tensor, cap; } dync__guard_maker;
 
-static int dync__count_values(const dync_value *v, int n)
+DYNC__RARE static int dync__count_values(const dync_value *v, int n)
 {
     int count = n;
     for (int i = 0; i < n; i++)
@@ -33,7 +33,7 @@ static int dync__count_values(const dync_value *v, int n)
     return count;
 }
 
-static dync_status dync__guard_tensor_leaf(dync__guard_maker *m, dync__guard_item *item, const char *source)
+DYNC__RARE static dync_status dync__guard_tensor_leaf(dync__guard_maker *m, dync__guard_item *item, const char *source)
 {
     int k = m->tensor++;
     const dync__tensor *t = m->call->tensor[k];
@@ -47,7 +47,7 @@ static dync_status dync__guard_tensor_leaf(dync__guard_maker *m, dync__guard_ite
     return DYNC_OK;
 }
 
-static dync_status dync__guard_value(dync__guard_maker *m, const dync_value *v, const char *source)
+DYNC__RARE static dync_status dync__guard_value(dync__guard_maker *m, const dync_value *v, const char *source)
 {
     if (!source) return DYNC_ERR_MEMORY;
     dync__guard_item *item = &m->e->item[m->item++];
@@ -76,7 +76,7 @@ static dync_status dync__guard_value(dync__guard_maker *m, const dync_value *v, 
     return DYNC_OK;
 }
 
-DYNC__FN dync_status dync__guards_make(dync__cache_entry *e, const dync_compiled *f, const dync__callargs *call)
+DYNC__RARE DYNC__FN dync_status dync__guards_make(dync__cache_entry *e, const dync_compiled *f, const dync__callargs *call)
 {
     dync__guard_maker m = {.e = e, .call = call};
     e->n_items = dync__count_values(call->args, call->nargs);
@@ -230,7 +230,7 @@ static bool dync__alias_open(dync__alias_table *a, const dync__callargs *c, int 
 }
 
 /* The same without a table. */
-static void dync__alias_search(const dync__cache_entry *e, const dync__callargs *c, int k, const dync__tensor *t, dync__alias_slot *s)
+DYNC__RARE static void dync__alias_search(const dync__cache_entry *e, const dync__callargs *c, int k, const dync__tensor *t, dync__alias_slot *s)
 {
     s->argument = s->foreign = -1;
     for (int i = c->n_tensors - 1; i >= 0; i--)
@@ -302,7 +302,7 @@ DYNC__FN bool dync__guards_hold(const dync__cache_entry *e, const dync__callargs
 }
 
 /* ---- telling ------------------------------------------------------------------------------------------------------------------ */
-static bool dync__tensor_reason(const dync__tensor_guard *g, const dync__tensor *t, dync__str *out)
+DYNC__RARE static bool dync__tensor_reason(const dync__tensor_guard *g, const dync__tensor *t, dync__str *out)
 {
     if (t->device != g->device && (t->device & 0xff) == (g->device & 0xff)) {
         dync__str_addf(out, "tensor '%s' Tensor device index mismatch. Expected device index to be %d, actual %d", g->source,
@@ -336,7 +336,7 @@ static bool dync__tensor_reason(const dync__tensor_guard *g, const dync__tensor 
     return true;
 }
 
-static void dync__guard_constant_text(const dync__guard_item *g, dync__str *out)
+DYNC__RARE static void dync__guard_constant_text(const dync__guard_item *g, dync__str *out)
 {
     char number[40];
     switch ((dync_kind)g->kind) {
@@ -355,7 +355,7 @@ static void dync__guard_constant_text(const dync__guard_item *g, dync__str *out)
     }
 }
 
-static void dync__kind_reason(const dync__guard_item *g, const dync_value *v, dync__str *out)
+DYNC__RARE static void dync__kind_reason(const dync__guard_item *g, const dync_value *v, dync__str *out)
 {
     static const char *const names[] = {"NoneType", "bool", "int", "float", "str", "Tensor", "list", "Module", "pointer", "SymInt"};
     if (g->kind == DYNC_KIND_TENSOR)
@@ -363,7 +363,7 @@ static void dync__kind_reason(const dync__guard_item *g, const dync_value *v, dy
     else dync__guard_constant_text(g, out);
 }
 
-static bool dync__alias_reason(const dync__cache_entry *e, const dync__callargs *c, dync__str *out)
+DYNC__RARE static bool dync__alias_reason(const dync__cache_entry *e, const dync__callargs *c, dync__str *out)
 {
     for (int i = 1; i < e->n_tensors; i++) {
         int same = e->tensor[i].same_as;
@@ -389,7 +389,7 @@ static bool dync__alias_reason(const dync__cache_entry *e, const dync__callargs 
     return false;
 }
 
-static bool dync__foreign_reason(const dync__cache_entry *e, const dync__callargs *c, int k, dync__str *out)
+DYNC__RARE static bool dync__foreign_reason(const dync__cache_entry *e, const dync__callargs *c, int k, dync__str *out)
 {
     const dync__foreign *f = dync__entry_item(&e->foreign, k);
     const dync__tensor *t = dync__foreign_now(e, c, f);
@@ -413,7 +413,7 @@ static bool dync__foreign_reason(const dync__cache_entry *e, const dync__callarg
     return true;
 }
 
-static bool dync__surroundings_reason(const dync__cache_entry *e, const dync__callargs *c, dync__str *out)
+DYNC__RARE static bool dync__surroundings_reason(const dync__cache_entry *e, const dync__callargs *c, dync__str *out)
 {
     if (!dync__cells_hold(e)) {
         dync__str_add(out, "a cell holds the number that it held");
@@ -434,7 +434,7 @@ static bool dync__surroundings_reason(const dync__cache_entry *e, const dync__ca
     return false;
 }
 
-DYNC__FN void dync__guards_reason(const dync__cache_entry *e, const dync__callargs *c, dync__str *out)
+DYNC__RARE DYNC__FN void dync__guards_reason(const dync__cache_entry *e, const dync__callargs *c, dync__str *out)
 {
     const dync__guard_item *item = e->item;
     const dync_value *bad = NULL;
@@ -466,7 +466,7 @@ DYNC__FN void dync__guards_reason(const dync__cache_entry *e, const dync__callar
     dync__str_add(out, "the entry was given up");
 }
 
-static void dync__tensor_guard_text(const dync__tensor_guard *g, dync__str *out)
+DYNC__RARE static void dync__tensor_guard_text(const dync__tensor_guard *g, dync__str *out)
 {
     dync__str_addf(out, "TENSOR_MATCH %s: %s", g->source, dync__dtype_info(g->dtype)->fx);
     dync__shape_text(out, g->ndim, g->dims);
@@ -475,7 +475,7 @@ static void dync__tensor_guard_text(const dync__tensor_guard *g, dync__str *out)
     dync__str_addf(out, " requires_grad=%d\n", g->requires_grad);
 }
 
-DYNC__FN void dync__guards_print(const dync__cache_entry *e, dync__str *out)
+DYNC__RARE DYNC__FN void dync__guards_print(const dync__cache_entry *e, dync__str *out)
 {
     dync__symtab *outer = dync__tls.syms;
     dync__tls.syms = e->dynamic ? DYNC__ATOMIC_LOAD(&e->shapes)->syms : NULL;      /* sizes print as s0 */

@@ -38,7 +38,7 @@ static int dync__quick_result(const dync__cache_entry *e, const dync__segref *re
     return -1;
 }
 
-DYNC__FN void dync__quick_make(dync__cache_entry *e)
+DYNC__RARE DYNC__FN void dync__quick_make(dync__cache_entry *e)
 {
     const dync__tnode *n = e->root;
     if (!e->flat || e->dynamic || e->open || e->mutates || e->offsets || e->foreign.n || e->ints.n || e->modules.n || e->n_tensors > DYNC__QUICK_TENSORS ||
@@ -137,7 +137,7 @@ DYNC__FN bool dync__quick_call(const dync__cache_entry *e, int nargs, const dync
 }
 
 /* Do two tensors reach a common byte? Memory that the user lent twice has two storages. */
-DYNC__FN bool dync__memory_meets(const dync__tensor *a, const dync__tensor *b)
+DYNC__RARE DYNC__FN bool dync__memory_meets(const dync__tensor *a, const dync__tensor *b)
 {
     const char *p = a->storage->data, *q = b->storage->data;
     if (!p || !q) return false;

@@ -28,14 +28,14 @@ static uint64_t dync__hash_arg(uint64_t h, const dync__arg *a)
     return h;
 }
 
-static bool dync__info_equal(const dync__info *a, const dync__info *b)
+DYNC__RARE static bool dync__info_equal(const dync__info *a, const dync__info *b)
 {
     return a->dtype == b->dtype && a->device == b->device && a->lay.ndim == b->lay.ndim && a->lay.offset == b->lay.offset &&
            memcmp(a->lay.shape, b->lay.shape, (size_t)a->lay.ndim * sizeof(int64_t)) == 0 &&
            memcmp(a->lay.stride, b->lay.stride, (size_t)a->lay.ndim * sizeof(int64_t)) == 0;
 }
 
-DYNC__FN uint64_t dync__graph_hash(const dync_graph *g)
+DYNC__RARE DYNC__FN uint64_t dync__graph_hash(const dync_graph *g)
 {
     uint64_t h = 0x64796e63;
     for (int i = 0; i < g->node.n; i++) {
@@ -55,7 +55,7 @@ DYNC__FN uint64_t dync__graph_hash(const dync_graph *g)
     return h;
 }
 
-static bool dync__args_equal(const dync__arg *a, const dync__arg *b)
+DYNC__RARE static bool dync__args_equal(const dync__arg *a, const dync__arg *b)
 {
     if (a->kind != b->kind || a->n != b->n) return false;
     switch ((dync__arg_kind)a->kind) {
@@ -85,8 +85,8 @@ static bool dync__number_differs(const dync_node *n, int arg, int call, const dy
     return true;
 }
 
-DYNC__FN bool dync__graph_equal(const dync_graph *a, const dync_graph *b) { return dync__graph_alike(a, b, NULL); }
-DYNC__FN bool dync__graph_alike(const dync_graph *a, const dync_graph *b, dync__lift *differ)
+DYNC__RARE DYNC__FN bool dync__graph_equal(const dync_graph *a, const dync_graph *b) { return dync__graph_alike(a, b, NULL); }
+DYNC__RARE DYNC__FN bool dync__graph_alike(const dync_graph *a, const dync_graph *b, dync__lift *differ)
 {
     int call = -1;
     if (a->node.n != b->node.n) return false;
@@ -119,7 +119,7 @@ static int dync__input_alias(dync__tensor *const *inputs, int i)
 }
 
 /* What was compiled for inputs that share memory, or share none, serves only such where something is written. */
-DYNC__FN bool dync__segment_fits(const dync__segment *s, int n, dync__tensor *const *inputs)
+DYNC__RARE DYNC__FN bool dync__segment_fits(const dync__segment *s, int n, dync__tensor *const *inputs)
 {
     for (int i = 0; s->alias && i < n; i++)
         if (s->alias[i] != dync__input_alias(inputs, i)) return false;
@@ -134,7 +134,7 @@ static dync_status dync__segment_aliases(dync__segment *s, dync__tensor *const *
     return s->alias ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
-DYNC__FN dync__segment *dync__segment_find(dync_compiled *f, dync_graph *g, uint64_t hash, dync__tensor *const *inputs)
+DYNC__RARE DYNC__FN dync__segment *dync__segment_find(dync_compiled *f, dync_graph *g, uint64_t hash, dync__tensor *const *inputs)
 {
     for (dync__segment *s = DYNC__ATOMIC_LOAD(&f->segments); s; s = s->next)
         if (s->hash == hash && s->grad_mode == !dync__tls.grad_enabled_off && dync__graph_equal(s->graph, g) &&
@@ -150,7 +150,7 @@ static dync_value dync__boxed_value(dync__tensor *t)
 }
 
 /* ---- compiling ---------------------------------------------------------------------------------------------------------------- */
-static void dync__segment_study(dync__segment *s)
+DYNC__RARE static void dync__segment_study(dync__segment *s)
 {
     const dync_graph *g = s->graph;
     s->narrowable = true;
@@ -170,7 +170,7 @@ static void dync__segment_study(dync__segment *s)
 
 /* The backend's own error becomes BackendCompilerFailed with the inner class and message. Errors recorded inside a compile that
  * answers DYNC_OK are dropped. */
-static dync_status dync__backend_compile(const dync_compiled *f, dync_graph *g, const dync_value *examples, int n, dync_callable *out)
+DYNC__RARE static dync_status dync__backend_compile(const dync_compiled *f, dync_graph *g, const dync_value *examples, int n, dync_callable *out)
 {
     dync__error_guard guard;
     dync__error_guard_begin(&guard);
@@ -200,13 +200,13 @@ static dync_status dync__backend_compile(const dync_compiled *f, dync_graph *g, 
                       inner.status != DYNC_OK ? inner.message : dync__status_name(status));
 }
 
-static int dync__output_count(const dync_graph *g)
+DYNC__RARE static int dync__output_count(const dync_graph *g)
 {
     const dync_node *out = g->node.n ? g->node.at[g->node.n - 1] : NULL;
     return out && out->kind == DYNC__N_OUTPUT && out->nargs == 1 && out->args[0].kind == DYNC__A_LIST ? out->args[0].n : 0;
 }
 
-static void dync__segment_logged(const dync__segment *s, const dync_compiled *f, uint64_t ns)
+DYNC__RARE static void dync__segment_logged(const dync__segment *s, const dync_compiled *f, uint64_t ns)
 {
     DYNC__COUNTER_ADD(graphs, 1);
     DYNC__COUNTER_ADD(ops, s->n_ops);
@@ -224,7 +224,7 @@ static void dync__segment_logged(const dync__segment *s, const dync_compiled *f,
 }
 
 /* The graph and the places are taken over, on failure too. inputs: the real tensors of this call, as examples for the backend. */
-DYNC__FN dync__segment *dync__segment_compile(dync_compiled *f, dync_graph *taken, uint64_t hash, uint64_t site, dync__tensor *const *inputs,
+DYNC__RARE DYNC__FN dync__segment *dync__segment_compile(dync_compiled *f, dync_graph *taken, uint64_t hash, uint64_t site, dync__tensor *const *inputs,
                                               dync__lift *lift)
 {
     dync__segment *s = dync__calloc(sizeof *s);
@@ -268,8 +268,8 @@ DYNC__FN dync__segment *dync__segment_compile(dync_compiled *f, dync_graph *take
     return s;
 }
 
-static dync_value dync__segment_interpret(void *graph, const dync_value *args, int nargs) { return dync_graph_run(graph, args, nargs); }
-DYNC__FN dync__segment *dync__segment_plain(dync_graph *taken)
+DYNC__RARE static dync_value dync__segment_interpret(void *graph, const dync_value *args, int nargs) { return dync_graph_run(graph, args, nargs); }
+DYNC__RARE DYNC__FN dync__segment *dync__segment_plain(dync_graph *taken)
 {
     dync__segment *s = dync__calloc(sizeof *s);
     if (!s) {
@@ -285,14 +285,14 @@ DYNC__FN dync__segment *dync__segment_plain(dync_graph *taken)
     return s;
 }
 
-DYNC__FN void dync__lift_free(dync__lift *lift)
+DYNC__RARE DYNC__FN void dync__lift_free(dync__lift *lift)
 {
     if (!lift) return;
     dync_graph_free(lift->form);
     dync__free(lift, sizeof *lift);
 }
 
-DYNC__FN void dync__segment_free(dync__segment *s)
+DYNC__RARE DYNC__FN void dync__segment_free(dync__segment *s)
 {
     if (!s) return;
     if (s->code.destroy) s->code.destroy(s->code.state);
@@ -304,7 +304,7 @@ DYNC__FN void dync__segment_free(dync__segment *s)
 }
 
 /* ---- what crosses ---------------------------------------------------------------------------------------------------------------- */
-static void dync__metadata_text(dync__str *s, int dtype, const dync__layout *lay)
+DYNC__RARE static void dync__metadata_text(dync__str *s, int dtype, const dync__layout *lay)
 {
     dync__str_addf(s, "%s", dync__dtype_info(dtype)->name);
     dync__shape_text(s, lay->ndim, lay->shape);
@@ -312,7 +312,7 @@ static void dync__metadata_text(dync__str *s, int dtype, const dync__layout *lay
     dync__shape_text(s, lay->ndim, lay->stride);
 }
 
-static dync_status dync__metadata_differs(dync_status status, const char *what, int i, const dync_node *n, const dync__tensor *t)
+DYNC__RARE static dync_status dync__metadata_differs(dync_status status, const char *what, int i, const dync_node *n, const dync__tensor *t)
 {
     dync__str text = {0};
     dync__metadata_text(&text, n->info[0].dtype, &n->info[0].lay);
@@ -347,7 +347,7 @@ static dync_status dync__raw_inputs(const dync_graph *g, int n_in, dync__tensor 
 }
 
 /* ---- running --------------------------------------------------------------------------------------------------------------------- */
-static bool dync__form_is_number(const dync__arg *form)
+DYNC__RARE static bool dync__form_is_number(const dync__arg *form)
 {
     return form->kind == DYNC__A_NODE && !form->as.node->has_info && dync__arg_is_number(&form->as.node->scalar);
 }
@@ -527,7 +527,7 @@ DYNC__FN dync_status dync__segment_run_into(dync__segment *s, int n_in, dync__te
 }
 
 /* The uses are known now: the callable computes no more than those. Uses only grow: a later path that needs more widens them. */
-static dync_status dync__segment_narrow_now(dync__segment *s, const bool *used)
+DYNC__RARE static dync_status dync__segment_narrow_now(dync__segment *s, const bool *used)
 {
     bool fresh = !s->used, changed = fresh;
     if (fresh && !(s->used = dync__calloc((size_t)s->n_out * sizeof *s->used))) return DYNC_ERR_MEMORY;
@@ -537,7 +537,7 @@ static dync_status dync__segment_narrow_now(dync__segment *s, const bool *used)
 }
 
 /* Paths of several entries may end in the same segment at once. */
-DYNC__FN dync_status dync__segment_narrow(dync__segment *s, const bool *used)
+DYNC__RARE DYNC__FN dync_status dync__segment_narrow(dync__segment *s, const bool *used)
 {
     if (!s->code.narrow || !s->narrowable || !s->n_out) return DYNC_OK;
     int32_t idle = 0;

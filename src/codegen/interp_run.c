@@ -62,7 +62,7 @@ static char *dync__irun_address(const dync__irun *r, const dync__interp_step *s)
     return (char *)r->buffers[s->buf] + off * s->bytes;
 }
 
-static dync_status dync__irun_bad_index(dync__irun *r, int64_t at, int64_t size)
+DYNC__RARE static dync_status dync__irun_bad_index(dync__irun *r, int64_t at, int64_t size)
 {
     if (r->status == DYNC_OK)
         r->status = dync__fail(DYNC_ERR_INDEX, "%s: index reaches element %lld of a buffer of %lld",
@@ -846,7 +846,7 @@ static void dync__irun_cut_combine(const dync__irun *r, const dync__irun_cut *cu
     if (arg) dync__irun_reduce_end(r, red);
 }
 
-static void dync__irun_cut_rows(dync__irun *r, dync__irun_cut *cut)
+DYNC__RARE static void dync__irun_cut_rows(dync__irun *r, dync__irun_cut *cut)
 {
     const dync__code *c = r->c;
     dync__irun_steps(r, 0, 1);
@@ -865,7 +865,7 @@ static void dync__irun_cut_rows(dync__irun *r, dync__irun_cut *cut)
     }
 }
 
-static dync_status dync__irun_cut_phases(dync__irun *r, int parts)
+DYNC__RARE static dync_status dync__irun_cut_phases(dync__irun *r, int parts)
 {
     const dync__code *c = r->c;
     size_t own = (dync__irun_bytes(c) + 63) / 64 * 64, part = dync__irun_bytes(c) - c->keep_bytes,
@@ -880,7 +880,7 @@ static dync_status dync__irun_cut_phases(dync__irun *r, int parts)
 }
 
 /* Rows where there are enough of them, else inner indices; false: not worth it. */
-static bool dync__irun_in_parallel(dync__irun *r, dync_status *status)
+DYNC__RARE static bool dync__irun_in_parallel(dync__irun *r, dync_status *status)
 {
     const dync__code *c = r->c;
     int threads = dync__pool_threads();

@@ -100,7 +100,7 @@ static int dync__ca_input(dync__ca *c, dync__tensor *t)
     uint64_t at;
     if (dync__map_get(&c->input_of, t->id, &at)) {
         const dync__tensor *known = c->input.at[at];
-        if (known->storage == t->storage && known->dtype == t->dtype && memcmp(&known->lay, &t->lay, sizeof t->lay) == 0) return (int)at;
+        if (known->storage == t->storage && known->dtype == t->dtype && dync__layout_equal(&known->lay, &t->lay)) return (int)at;
     }
     if (!dync__vec_push(&c->input, t) || !dync__map_put(&c->input_of, t->id, (uint64_t)c->input.n - 1)) c->failed = true;
     return c->input.n - 1;

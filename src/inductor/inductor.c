@@ -10,7 +10,7 @@ typedef struct dync__inductor_code {
     char *options;
 } dync__inductor_code;
 
-static void dync__inductor_destroy(void *state)
+DYNC__RARE static void dync__inductor_destroy(void *state)
 {
     dync__inductor_code *c = state;
     while (c->now) {
@@ -109,7 +109,7 @@ static dync_status dync__inductor_run(void *state, int n_in, dync__tensor *const
     return dync__inductor_run_into(state, n_in, in, n_out, out, NULL);
 }
 
-static dync_status dync__inductor_form_add(dync__inductor_code *c, dync_graph *g, const bool *used)
+DYNC__RARE static dync_status dync__inductor_form_add(dync__inductor_code *c, dync_graph *g, const bool *used)
 {
     dync__inductor_form *form = dync__calloc(sizeof *form);
     if (!form) return DYNC_ERR_MEMORY;
@@ -123,13 +123,13 @@ static dync_status dync__inductor_form_add(dync__inductor_code *c, dync_graph *g
     return DYNC_OK;
 }
 
-static dync_status dync__inductor_narrow(void *state, const bool *used)
+DYNC__RARE static dync_status dync__inductor_narrow(void *state, const bool *used)
 {
     dync__inductor_code *c = state;
     return dync__inductor_form_add(c, c->graph, used);
 }
 
-DYNC__FN dync_status dync__inductor_compile(void *user, dync_graph *g, bool is_backward, const char *options, dync__inner *out)
+DYNC__RARE DYNC__FN dync_status dync__inductor_compile(void *user, dync_graph *g, bool is_backward, const char *options, dync__inner *out)
 {
     if (dync__graph_device(g) < 0) {         /* a plan has one device: operators find theirs one by one */
         dync__log(DYNC__LOG_aot, "inductor: a graph on several devices runs operator by operator");

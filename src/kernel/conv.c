@@ -330,7 +330,7 @@ static dync_status dync__conv_run(dync__conv *v)
 
 /* ---- rows ------------------------------------------------------------------------------------------------------------------------ */
 
-static dync_status dync__conv_check(dync__kcall *c, const dync__operand *x, const dync__operand *w, const dync__operand *y)
+DYNC__RARE static dync_status dync__conv_check(dync__kcall *c, const dync__operand *x, const dync__operand *w, const dync__operand *y)
 {
     const int64_t *a = c->attr;
     DYNC__TRY(dync__kcall_expect(c, x->lay.ndim == 4 && w->lay.ndim == 4 && y->lay.ndim == 4, "operands of rank 4"));
@@ -346,10 +346,10 @@ static dync_status dync__conv_check(dync__kcall *c, const dync__operand *x, cons
     return DYNC_OK;
 }
 
-static void dync__conv_drop(void *state) { dync__cj_free(state); }
+DYNC__RARE static void dync__conv_drop(void *state) { dync__cj_free(state); }
 
 /* Machine code where there is some; else state stays NULL. */
-static dync_status dync__conv_ready(dync__kcall *c, int what, const dync__operand *x, const dync__operand *w, const dync__operand *y)
+DYNC__RARE static dync_status dync__conv_ready(dync__kcall *c, int what, const dync__operand *x, const dync__operand *w, const dync__operand *y)
 {
     dync__conv v;
     if (dync__operand_working(y->dtype) != DYNC_F32) return DYNC_OK;
@@ -361,7 +361,7 @@ static dync_status dync__conv_ready(dync__kcall *c, int what, const dync__operan
     return (c->blocked || c->after) && !c->state ? dync__fail_memory(0) : DYNC_OK;
 }
 
-DYNC__FN dync_status dync__k_conv2d_prepare(dync__kcall *c)
+DYNC__RARE DYNC__FN dync_status dync__k_conv2d_prepare(dync__kcall *c)
 {
     int n = c->n - (c->after ? c->after->n_operands : 0);
     DYNC__TRY(dync__kcall_expect(c, n == 3 || n == 4, "3 or 4 operands"));
@@ -371,14 +371,14 @@ DYNC__FN dync_status dync__k_conv2d_prepare(dync__kcall *c)
     return dync__conv_ready(c, DYNC__CJ_FORWARD, &c->operand[0], &c->operand[1], &c->operand[c->n - 1]);
 }
 
-DYNC__FN dync_status dync__k_conv2d_grad_input_prepare(dync__kcall *c)
+DYNC__RARE DYNC__FN dync_status dync__k_conv2d_grad_input_prepare(dync__kcall *c)
 {
     DYNC__TRY(dync__kcall_expect(c, c->n == 3, "3 operands"));
     DYNC__TRY(dync__conv_check(c, &c->operand[2], &c->operand[1], &c->operand[0]));
     return dync__conv_ready(c, DYNC__CJ_INPUT, &c->operand[2], &c->operand[1], &c->operand[0]);
 }
 
-DYNC__FN dync_status dync__k_conv2d_grad_weight_prepare(dync__kcall *c)
+DYNC__RARE DYNC__FN dync_status dync__k_conv2d_grad_weight_prepare(dync__kcall *c)
 {
     DYNC__TRY(dync__kcall_expect(c, c->n == 3, "3 operands"));
     DYNC__TRY(dync__conv_check(c, &c->operand[0], &c->operand[2], &c->operand[1]));

@@ -127,7 +127,7 @@ static void dync__cj_in_blocks(const dync__cj *v, const float *x, int64_t y, int
 /* ---- making ------------------------------------------------------------------------------------------------------------------------ */
 
 /* Places of a tile: as many as fill the registers, evenly over n. */
-static int64_t dync__cj_places(int64_t n, int64_t most, int B)
+DYNC__RARE static int64_t dync__cj_places(int64_t n, int64_t most, int B)
 {
     int64_t best = 1, least = INT64_MAX;
     for (int64_t p = 1; p <= DYNC__MIN(n, most); p++) {
@@ -141,7 +141,7 @@ static int64_t dync__cj_places(int64_t n, int64_t most, int B)
 }
 
 /* Code of a tile of `high` rows times `across` columns for each of the two counts of blocks. */
-static bool dync__cj_code(const dync__cj *v, int64_t high, int64_t across, int flags, dync__ccode *code)
+DYNC__RARE static bool dync__cj_code(const dync__cj *v, int64_t high, int64_t across, int flags, dync__ccode *code)
 {
     for (int k = 0; k < 2 && v->B[k]; k++) {
         dync__ctile t;
@@ -168,7 +168,7 @@ static bool dync__cj_code(const dync__cj *v, int64_t high, int64_t across, int f
     return true;
 }
 
-static bool dync__cj_phase_code(dync__cj *v, dync__cj_phase *f)
+DYNC__RARE static bool dync__cj_phase_code(dync__cj *v, dync__cj_phase *f)
 {
     int regs = v->isa == 2 ? 32 : 16, flags = v->what == DYNC__CJ_FORWARD ? DYNC__CT_BIAS : v->what == DYNC__CJ_AVERAGE ? DYNC__CT_DIVIDE : 0;
     int64_t most = DYNC__MIN((regs - (v->after.n ? DYNC__CT_FREE : v->B[0] + 1)) / v->B[0], DYNC__CT_PLACES), n = f->jw;
@@ -188,7 +188,7 @@ static bool dync__cj_phase_code(dync__cj *v, dync__cj_phase *f)
 }
 
 /* Taps of the phase whose places of the result are r modulo the stride. */
-static bool dync__cj_phase_taps(dync__cj *v, dync__cj_phase *f, int64_t ry, int64_t rx)
+DYNC__RARE static bool dync__cj_phase_taps(dync__cj *v, dync__cj_phase *f, int64_t ry, int64_t rx)
 {
     const dync__cj_shape *s = &v->s;
     bool gradient = v->what == DYNC__CJ_INPUT;
@@ -220,7 +220,7 @@ static bool dync__cj_phase_taps(dync__cj *v, dync__cj_phase *f, int64_t ry, int6
     return true;
 }
 
-static void dync__cj_channels(dync__cj *v)
+DYNC__RARE static void dync__cj_channels(dync__cj *v)
 {
     const dync__cj_shape *s = &v->s;
     bool gradient = v->what == DYNC__CJ_INPUT;
@@ -251,7 +251,7 @@ static void dync__cj_channels(dync__cj *v)
 }
 
 /* Rows of a job and where things lie in its memory. False: too far apart for the code. */
-static bool dync__cj_rows(dync__cj *v)
+DYNC__RARE static bool dync__cj_rows(dync__cj *v)
 {
     v->wide = v->lo_x + DYNC__MAX(v->wide, v->w);
     v->in_pixel = v->planar ? 4 : 4 * v->V;
@@ -272,7 +272,7 @@ static bool dync__cj_rows(dync__cj *v)
 
 /* WEIGHT: lists of up to P places of gw that have one base: some channels of one tap; where channels are few, some (channel, column) of a row
  * of taps; depthwise: some taps. */
-static bool dync__cj_lists(dync__cj *v)
+DYNC__RARE static bool dync__cj_lists(dync__cj *v)
 {
     const dync__cj_shape *s = &v->s;
     const dync__cj_phase *f = &v->phase[0];
@@ -312,7 +312,7 @@ static bool dync__cj_lists(dync__cj *v)
     return true;
 }
 
-static bool dync__cj_make(dync__cj *v)
+DYNC__RARE static bool dync__cj_make(dync__cj *v)
 {
     bool weight = v->what == DYNC__CJ_WEIGHT;
     dync__cj_channels(v);
@@ -348,7 +348,7 @@ static bool dync__cj_make(dync__cj *v)
 
 DYNC__FN int dync__cj_lanes(void) { return 8 * dync__conv_isa(); }
 
-DYNC__FN dync__cj *dync__cj_new(const dync__cj_shape *s, int what, const dync__cj_form *form)
+DYNC__RARE DYNC__FN dync__cj *dync__cj_new(const dync__cj_shape *s, int what, const dync__cj_form *form)
 {
     if (s->n * s->c * s->o * s->h * s->w * s->oh * s->ow == 0 || s->kh * s->kw == 0 || dync__conv_isa() == 0) return NULL;
     dync__error_guard guard;
@@ -720,7 +720,7 @@ DYNC__FN dync_status dync__cj_run(dync__cj *v, const dync__cj_data *d)
     return v->what == DYNC__CJ_WEIGHT ? dync__cj_run_weight(v, d->in, d->weight, d->out) : dync__cj_run_places(v, d);
 }
 
-DYNC__FN void dync__cj_free(dync__cj *v)
+DYNC__RARE DYNC__FN void dync__cj_free(dync__cj *v)
 {
     if (!v) return;
     dync__cj_unpack(v, v->kept);
@@ -730,12 +730,12 @@ DYNC__FN void dync__cj_free(dync__cj *v)
 
 #else
 DYNC__FN int dync__cj_lanes(void) { return 0; }
-DYNC__FN dync__cj *dync__cj_new(const dync__cj_shape *s, int what, const dync__cj_form *form)
+DYNC__RARE DYNC__FN dync__cj *dync__cj_new(const dync__cj_shape *s, int what, const dync__cj_form *form)
 {
     (void)s, (void)what, (void)form;
     return NULL;
 }
-DYNC__FN void dync__cj_free(dync__cj *v) { (void)v; }
+DYNC__RARE DYNC__FN void dync__cj_free(dync__cj *v) { (void)v; }
 DYNC__FN dync_status dync__cj_run(dync__cj *v, const dync__cj_data *d)
 {
     (void)v, (void)d;

@@ -54,7 +54,7 @@ static void dync__gemm_pack_panels(int type, char *to, const char *b, int64_t n,
         dync__gemm_pack_lines(type, to, nr * bytes, b + j * b_col * bytes, DYNC__MIN(nr, n - j), b_col * bytes, k, b_row * bytes);
 }
 
-DYNC__FN int64_t dync__gemm_packed_bytes(int type, int64_t n, int64_t k)
+DYNC__RARE DYNC__FN int64_t dync__gemm_packed_bytes(int type, int64_t n, int64_t k)
 {
     int64_t nr = dync__gemm_panel(type);
     return (n + nr - 1) / nr * nr * k * dync__gt_bytes(type);
@@ -437,7 +437,7 @@ DYNC__FN bool dync__gemm_run(dync__gemm *g)
     return g->done != NULL;
 }
 
-DYNC__FN dync__gemm_fixed *dync__gemm_fix(const dync__gemm *given)
+DYNC__RARE DYNC__FN dync__gemm_fixed *dync__gemm_fix(const dync__gemm *given)
 {
     dync__gemm g = *given;
     bool add = g.d != NULL;
@@ -469,7 +469,7 @@ DYNC__FN bool dync__gemm_fixed_run(const dync__gemm_fixed *f, const char *a, con
     return true;
 }
 
-DYNC__FN void dync__gemm_fixed_free(dync__gemm_fixed *f)
+DYNC__RARE DYNC__FN void dync__gemm_fixed_free(dync__gemm_fixed *f)
 {
     if (f) dync__free(f, sizeof *f);
 }

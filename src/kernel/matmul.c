@@ -217,14 +217,14 @@ static bool dync__mm_same(const dync__mm_source *a, const dync__mm_source *b)
     return a->from == b->from && a->storage == b->storage && a->version == b->version;
 }
 
-static void dync__mm_panels_put(dync__mm_panels *p)
+DYNC__RARE static void dync__mm_panels_put(dync__mm_panels *p)
 {
     if (!p || DYNC__ATOMIC_DEC(&p->users) > 0) return;
     dync__free_data(p->data, p->bytes);
     dync__free(p, sizeof *p);
 }
 
-static dync__mm_panels *dync__mm_panels_new(const dync__mm *g, const dync__mm_source *source)
+DYNC__RARE static dync__mm_panels *dync__mm_panels_new(const dync__mm *g, const dync__mm_source *source)
 {
     int type = g->dtype == DYNC_F64 ? DYNC__GT_F64 : DYNC__GT_F32;
     dync__mm_panels *p = dync__calloc(sizeof *p);
@@ -264,7 +264,7 @@ static dync__mm_panels *dync__mm_panels_get(const dync__mm *g)
     return p;
 }
 
-static void dync__mm_drop(void *state_)
+DYNC__RARE static void dync__mm_drop(void *state_)
 {
     dync__mm_state *state = state_;
     if (!state) return;
@@ -344,14 +344,14 @@ static dync_status dync__mm_run(dync__mm *g)
 /* ---- rows ------------------------------------------------------------------------------------------------------------------ */
 
 /* d of addmm as gemm takes it. */
-static bool dync__mm_dense_bias(const dync__kcall *c)
+DYNC__RARE static bool dync__mm_dense_bias(const dync__kcall *c)
 {
     const dync__operand *bias = &c->operand[2], *y = &c->operand[3];
     return (y->dtype == DYNC_F32 || y->dtype == DYNC_F64) && (bias->lay.stride[1] == 1 || y->lay.shape[1] == 1);
 }
 
 /* f32 and f64: what can be known before the runs. */
-static dync_status dync__mm_ready(dync__kcall *c, const dync__mm *g)
+DYNC__RARE static dync_status dync__mm_ready(dync__kcall *c, const dync__mm *g)
 {
     static char some[1];
     int type = g->dtype == DYNC_F64 ? DYNC__GT_F64 : DYNC__GT_F32;
@@ -375,7 +375,7 @@ static dync_status dync__mm_ready(dync__kcall *c, const dync__mm *g)
     return DYNC_OK;
 }
 
-static dync_status dync__mm_check(dync__kcall *c)
+DYNC__RARE static dync_status dync__mm_check(dync__kcall *c)
 {
     const dync__operand *a = &c->operand[0], *b = &c->operand[1], *y = &c->operand[c->n - 1];
     int rank = y->lay.ndim;
@@ -397,7 +397,7 @@ static dync_status dync__mm_check(dync__kcall *c)
     return DYNC_OK;
 }
 
-DYNC__FN int64_t dync__kcall_rows(const dync__kcall *c)
+DYNC__RARE DYNC__FN int64_t dync__kcall_rows(const dync__kcall *c)
 {
     const dync__operand *y = &c->operand[c->n - 1];
     int64_t rows = 1;
@@ -406,13 +406,13 @@ DYNC__FN int64_t dync__kcall_rows(const dync__kcall *c)
     return rows;
 }
 
-DYNC__FN dync_status dync__k_matmul_prepare(dync__kcall *c)
+DYNC__RARE DYNC__FN dync_status dync__k_matmul_prepare(dync__kcall *c)
 {
     DYNC__TRY(dync__kcall_expect(c, c->n == 3, "3 operands"));
     return dync__mm_check(c);
 }
 
-DYNC__FN dync_status dync__k_addmm_prepare(dync__kcall *c)
+DYNC__RARE DYNC__FN dync_status dync__k_addmm_prepare(dync__kcall *c)
 {
     DYNC__TRY(dync__kcall_expect(c, c->n == 4 && c->operand[3].lay.ndim == 2, "4 operands, the result a matrix"));
     const dync__operand *bias = &c->operand[2], *y = &c->operand[3];

@@ -156,7 +156,7 @@ static void dync__pool2d_open(dync__pool2d *p, const dync__operand *x, const dyn
 
 /* ---- rows ------------------------------------------------------------------------------------------------------------------- */
 
-static dync_status dync__pool2d_check(dync__kcall *c, const dync__operand *x, const dync__operand *y, bool windows)
+DYNC__RARE static dync_status dync__pool2d_check(dync__kcall *c, const dync__operand *x, const dync__operand *y, bool windows)
 {
     int rank = x->lay.ndim;
     const int64_t *a = c->attr;
@@ -166,17 +166,17 @@ static dync_status dync__pool2d_check(dync__kcall *c, const dync__operand *x, co
     return dync__kcall_expect(c, !windows || (a[0] > 0 && a[1] > 0 && a[2] > 0 && a[3] > 0 && a[4] >= 0 && a[5] >= 0), "positive windows and strides");
 }
 
-static dync_status dync__pool2d_check_index(dync__kcall *c, const dync__operand *index, const dync__operand *y)
+DYNC__RARE static dync_status dync__pool2d_check_index(dync__kcall *c, const dync__operand *index, const dync__operand *y)
 {
     bool same = index->lay.ndim == y->lay.ndim && index->dtype == DYNC_I64;
     for (int d = 0; same && d < y->lay.ndim; d++) same = index->lay.shape[d] == y->lay.shape[d];
     return dync__kcall_expect(c, same, "an I64 index of the result's shape");
 }
 
-static void dync__pool2d_drop(void *state) { dync__cj_free(state); }
+DYNC__RARE static void dync__pool2d_drop(void *state) { dync__cj_free(state); }
 
 /* Machine code where there is some; else state stays NULL. */
-static void dync__pool2d_ready(dync__kcall *c, int what, int64_t dy, int64_t dx)
+DYNC__RARE static void dync__pool2d_ready(dync__kcall *c, int what, int64_t dy, int64_t dx)
 {
     dync__pool2d p;
     const int64_t *shape = c->operand[0].lay.shape;
@@ -190,7 +190,7 @@ static void dync__pool2d_ready(dync__kcall *c, int what, int64_t dy, int64_t dx)
 }
 
 /* Nobody reads the index: its operand is left out. */
-DYNC__FN dync_status dync__k_max_pool2d_prepare(dync__kcall *c)
+DYNC__RARE DYNC__FN dync_status dync__k_max_pool2d_prepare(dync__kcall *c)
 {
     DYNC__TRY(dync__kcall_expect(c, (c->n == 2 || c->n == 3) && c->attr[6] > 0 && c->attr[7] > 0, "2 or 3 operands, positive dilations"));
     DYNC__TRY(dync__pool2d_check(c, &c->operand[0], &c->operand[1], true));
@@ -199,14 +199,14 @@ DYNC__FN dync_status dync__k_max_pool2d_prepare(dync__kcall *c)
     return dync__pool2d_check_index(c, &c->operand[2], &c->operand[1]);
 }
 
-DYNC__FN dync_status dync__k_max_pool2d_grad_prepare(dync__kcall *c)
+DYNC__RARE DYNC__FN dync_status dync__k_max_pool2d_grad_prepare(dync__kcall *c)
 {
     DYNC__TRY(dync__kcall_expect(c, c->n == 3, "3 operands"));
     DYNC__TRY(dync__pool2d_check(c, &c->operand[2], &c->operand[0], false));
     return dync__pool2d_check_index(c, &c->operand[1], &c->operand[0]);
 }
 
-DYNC__FN dync_status dync__k_avg_pool2d_prepare(dync__kcall *c)
+DYNC__RARE DYNC__FN dync_status dync__k_avg_pool2d_prepare(dync__kcall *c)
 {
     const int64_t *a = c->attr, *x = c->operand[0].lay.shape, *y = c->operand[1].lay.shape;
     int rank = c->operand[0].lay.ndim;
@@ -219,7 +219,7 @@ DYNC__FN dync_status dync__k_avg_pool2d_prepare(dync__kcall *c)
     return c->blocked && !c->state ? dync__fail_memory(0) : DYNC_OK;
 }
 
-DYNC__FN dync_status dync__k_avg_pool2d_grad_prepare(dync__kcall *c)
+DYNC__RARE DYNC__FN dync_status dync__k_avg_pool2d_grad_prepare(dync__kcall *c)
 {
     DYNC__TRY(dync__kcall_expect(c, c->n == 2, "2 operands"));
     return dync__pool2d_check(c, &c->operand[1], &c->operand[0], true);

@@ -17,23 +17,23 @@ struct dync_optim {
 
 /* ---- making -------------------------------------------------------------------------------------------------------- */
 
-static double dync__optim_default(double x, double otherwise) { return x > 0 || x < 0 ? x : otherwise; }
+DYNC__RARE static double dync__optim_default(double x, double otherwise) { return x > 0 || x < 0 ? x : otherwise; }
 
-static dync__tensor *dync__optim_own(dync_tensor *handle)
+DYNC__RARE static dync__tensor *dync__optim_own(dync_tensor *handle)
 {
     dync__tensor *t = handle ? dync__open(handle) : NULL;
     if (t) dync__ref(t);
     return t;
 }
 
-static dync__tensor *dync__optim_number(double x)
+DYNC__RARE static dync__tensor *dync__optim_number(double x)
 {
     dync_make make = {0};
     make.dtype = DYNC_F64;
     return dync__optim_own(dync_full_opt(dync_v_float(x), make));
 }
 
-static dync_status dync__optim_check(dync_optim_kind kind, const dync_optim_options *o)
+DYNC__RARE static dync_status dync__optim_check(dync_optim_kind kind, const dync_optim_options *o)
 {
     bool betas = o->beta1 >= 0 && o->beta1 < 1 && o->beta2 >= 0 && o->beta2 < 1;
     if (kind != DYNC_OPTIM_SGD && kind != DYNC_OPTIM_ADAM && kind != DYNC_OPTIM_ADAMW) return dync__fail(DYNC_ERR_VALUE, "dync_optim: unknown kind %d", (int)kind);
@@ -45,7 +45,7 @@ static dync_status dync__optim_check(dync_optim_kind kind, const dync_optim_opti
     return DYNC_OK;
 }
 
-static dync_status dync__optim_slot_make(const dync_optim *o, dync__optim_slot *s, dync_tensor *param)
+DYNC__RARE static dync_status dync__optim_slot_make(const dync_optim *o, dync__optim_slot *s, dync_tensor *param)
 {
     dync__tensor *t = dync__open(param);
     if (!t) return DYNC_ERR_VALUE;
@@ -58,7 +58,7 @@ static dync_status dync__optim_slot_make(const dync_optim *o, dync__optim_slot *
     return DYNC_OK;
 }
 
-static dync_status dync__optim_fill(dync_optim *o, dync_tensor *const *params)
+DYNC__RARE static dync_status dync__optim_fill(dync_optim *o, dync_tensor *const *params)
 {
     dync_scope scope = dync_scope_begin();
     dync_status status = DYNC_OK;
@@ -70,7 +70,7 @@ static dync_status dync__optim_fill(dync_optim *o, dync_tensor *const *params)
     return status;
 }
 
-DYNC_API dync_optim *dync_optim_new(dync_optim_kind kind, int n, dync_tensor *const *params, dync_optim_options options)
+DYNC__RARE DYNC_API dync_optim *dync_optim_new(dync_optim_kind kind, int n, dync_tensor *const *params, dync_optim_options options)
 {
     options.lr = dync__optim_default(options.lr, 1e-3);
     options.beta1 = dync__optim_default(options.beta1, 0.9);
@@ -90,7 +90,7 @@ DYNC_API dync_optim *dync_optim_new(dync_optim_kind kind, int n, dync_tensor *co
     return NULL;
 }
 
-DYNC_API dync_optim *dync_optim_of(dync_optim_kind kind, dync_module *m, dync_optim_options options)
+DYNC__RARE DYNC_API dync_optim *dync_optim_of(dync_optim_kind kind, dync_module *m, dync_optim_options options)
 {
     dync_optim *o = NULL;
     if (!m) return dync__fail(DYNC_ERR_VALUE, "dync_optim: the module is NULL"), NULL;
@@ -103,7 +103,7 @@ DYNC_API dync_optim *dync_optim_of(dync_optim_kind kind, dync_module *m, dync_op
     return o;
 }
 
-DYNC_API void dync_optim_free(dync_optim *o)
+DYNC__RARE DYNC_API void dync_optim_free(dync_optim *o)
 {
     if (!o) return;
     for (int i = 0; o->slot && i < o->n; i++) {
@@ -189,7 +189,7 @@ DYNC_API void dync_optim_zero_grad(dync_optim *o)
     for (int i = 0; o && i < o->n; i++) dync_set_grad(dync__handle(o->slot[i].param), NULL);
 }
 
-DYNC_API dync_status dync_optim_set_lr(dync_optim *o, double lr)
+DYNC__RARE DYNC_API dync_status dync_optim_set_lr(dync_optim *o, double lr)
 {
     if (!o || !(lr >= 0)) return dync__fail(DYNC_ERR_VALUE, "dync_optim_set_lr: expected an optimizer and a rate >= 0");
     dync_scope scope = dync_scope_begin();

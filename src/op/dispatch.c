@@ -49,7 +49,7 @@ DYNC__FN dync__handler *dync__handler_swap(dync__handler *top)
     return old;
 }
 
-DYNC__FN dync__handler *dync__bottom_swap(dync__handler *bottom)
+DYNC__RARE DYNC__FN dync__handler *dync__bottom_swap(dync__handler *bottom)
 {
     dync__op_state *s = bottom ? dync__op_state_get() : dync__tls.op_state;
     if (!s) return NULL;

@@ -314,7 +314,7 @@ static dync_status dync__eager_check_kept(const dync__opcall *call)
     return DYNC_OK;
 }
 
-static bool dync__eager_has_no_data(const dync__opcall *call)
+DYNC__RARE static bool dync__eager_has_no_data(const dync__opcall *call)
 {
     dync__tensor *t[DYNC__EAGER_INPUTS];
     int n = dync__opcall_tensors(call, t, DYNC__EAGER_INPUTS);
@@ -513,7 +513,7 @@ DYNC__FN dync_status dync__d_set_grad_enabled(dync__opcall *call)
     return DYNC_OK;
 }
 
-DYNC__FN dync_status dync__d_manual_seed(dync__opcall *call)
+DYNC__RARE DYNC__FN dync_status dync__d_manual_seed(dync__opcall *call)
 {
     dync__tls.rng_seed = (uint64_t)call->args[0].as.i;
     dync__tls.rng_offset = 0;
@@ -521,7 +521,7 @@ DYNC__FN dync_status dync__d_manual_seed(dync__opcall *call)
 }
 
 /* self gives up its storage for that of source. */
-DYNC__FN dync_status dync__d_set_(dync__opcall *call)
+DYNC__RARE DYNC__FN dync_status dync__d_set_(dync__opcall *call)
 {
     dync__tensor *self = call->args[0].as.t, *source = call->args[1].as.t;
     dync__storage *old = self->storage;
@@ -541,7 +541,7 @@ DYNC__FN dync_status dync__d_set_(dync__opcall *call)
 /* ---- values that must be looked at -------------------------------------------------------------------------------------------------------- */
 
 /* Looks for an element of an integer tensor outside [low, high), or, with low == high, for that very value. */
-static dync_status dync__eager_look(const dync__tensor *t, int64_t low, int64_t high, int64_t *bad, bool *found)
+DYNC__RARE static dync_status dync__eager_look(const dync__tensor *t, int64_t low, int64_t high, int64_t *bad, bool *found)
 {
     dync__tensor *dense = NULL;
     *found = false;
@@ -557,7 +557,7 @@ static dync_status dync__eager_look(const dync__tensor *t, int64_t low, int64_t 
     return DYNC_OK;
 }
 
-static dync_status dync__eager_check_index(const dync__tensor *index, int64_t size)
+DYNC__RARE static dync_status dync__eager_check_index(const dync__tensor *index, int64_t size)
 {
     int64_t bad = 0;
     bool found;
@@ -578,7 +578,7 @@ static dync_status dync__eager_check_divisor(const dync__opcall *call)
     return found ? dync__fail_class(DYNC_ERR_VALUE, "ZeroDivisionError", "ZeroDivisionError") : DYNC_OK;
 }
 
-DYNC__FN dync_status dync__eager_check_data(const dync__opcall *call)
+DYNC__RARE DYNC__FN dync_status dync__eager_check_data(const dync__opcall *call)
 {
     int op, dim;
     (void)dync__eager_functional(call, &op);

@@ -1011,8 +1011,7 @@ DYNC__FN dync_status dync__op_fake(dync__opcall *call)
     for (int i = 0; i < call->nout; i++) {
         dync__tensor *base = info[i].alias >= 0 && info[i].alias < n ? arg[info[i].alias] : NULL;
         bool same = base && (call->row->cls == DYNC__INPLACE ||
-                             (call->row->cls == DYNC__COMPOSITE && !info[i].view && base->lay.ndim == info[i].lay.ndim &&
-                              memcmp(&base->lay, &info[i].lay, sizeof base->lay) == 0));
+                             (call->row->cls == DYNC__COMPOSITE && !info[i].view && dync__layout_equal(&base->lay, &info[i].lay)));
         if (same && call->op != DYNC__OP_set_) {
             dync__ref(base);
             call->out[i] = base;

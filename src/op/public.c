@@ -68,7 +68,7 @@ DYNC_API dync_tensor *(dync_arange)(double start, double end, double step)
     return dync__op_call(DYNC__OP_arange, 5, args, dync__tls.at);
 }
 
-static const dync__read_intercept *dync__public_reads(void)
+DYNC__RARE static const dync__read_intercept *dync__public_reads(void)
 {
     const dync__read_intercept *(*get)(void) = DYNC__ATOMIC_PEEK(&dync__read_intercept_get);
     return get ? get() : NULL;
@@ -82,7 +82,7 @@ DYNC__FN bool dync__opaque_begin(const char *reason, int n, dync_value *values, 
 }
 
 /* A tensor over data in memory, copied or borrowed. */
-static dync__tensor *dync__public_from(const dync_make_from *o, bool borrow)
+DYNC__RARE static dync__tensor *dync__public_from(const dync_make_from *o, bool borrow)
 {
     dync__layout lay;
     dync__storage *storage;
@@ -107,7 +107,7 @@ static dync__tensor *dync__public_from(const dync_make_from *o, bool borrow)
     return storage ? dync__tensor_new(storage, (int)o->dtype, &lay) : NULL;
 }
 
-static dync_tensor *dync__public_from_named(const char *op, const dync_make_from *o, bool borrow)
+DYNC__RARE static dync_tensor *dync__public_from_named(const char *op, const dync_make_from *o, bool borrow)
 {
     dync__public_frame f = dync__public_begin(op, dync__public_at(&o->at_));
     dync_tensor *h = dync__public_finish(dync__give(dync__public_from(o, borrow)), o->requires_grad, o->name, dync__tls.at);
@@ -115,7 +115,7 @@ static dync_tensor *dync__public_from_named(const char *op, const dync_make_from
     return h;
 }
 
-DYNC_API dync_tensor *dync_from_opt(dync_make_from options)
+DYNC__RARE DYNC_API dync_tensor *dync_from_opt(dync_make_from options)
 {
     dync_tensor *h;
     const dync__read_intercept *reads = dync__public_reads();
@@ -123,7 +123,7 @@ DYNC_API dync_tensor *dync_from_opt(dync_make_from options)
     return dync__public_from_named("from", &options, false);
 }
 
-DYNC_API dync_tensor *dync_wrap_opt(dync_make_from options)
+DYNC__RARE DYNC_API dync_tensor *dync_wrap_opt(dync_make_from options)
 {
     dync_tensor *h;
     const dync__read_intercept *reads = dync__public_reads();
@@ -131,7 +131,7 @@ DYNC_API dync_tensor *dync_wrap_opt(dync_make_from options)
     return dync__public_from_named("wrap", &options, true);
 }
 
-DYNC_API dync_tensor *dync_constant_opt(dync_make_from options)
+DYNC__RARE DYNC_API dync_tensor *dync_constant_opt(dync_make_from options)
 {
     dync_tensor *h;
     const dync__read_intercept *reads = dync__public_reads();
@@ -152,7 +152,7 @@ DYNC_API dync_tensor *(dync_parameter)(dync_tensor *h)
     return result;
 }
 
-DYNC_API dync_tensor *dync_shallow_copy(dync_tensor *t)
+DYNC__RARE DYNC_API dync_tensor *dync_shallow_copy(dync_tensor *t)
 {
     dync__arg arg = dync__arg_h(t);
     return dync__op_call(DYNC__OP_detach, 1, &arg, dync__tls.at);
@@ -178,7 +178,7 @@ DYNC_API dync_tensor *(dync_to_device)(dync_tensor *h, dync_device device)
     return t && t->device == device ? h : dync__op_call(DYNC__OP_to_device, 2, args, dync__tls.at);
 }
 
-DYNC_API void dync_manual_seed(uint64_t seed)
+DYNC__RARE DYNC_API void dync_manual_seed(uint64_t seed)
 {
     dync__arg arg = dync__arg_i((int64_t)seed);
     dync__op_call(DYNC__OP_manual_seed, 1, &arg, dync__tls.at);
@@ -262,7 +262,7 @@ DYNC_API bool (dync_bool)(dync_tensor *h)
 }
 
 /* The text of t in s; false where it cannot be read. */
-static bool dync__public_text(const char *op, const dync_tensor *h, dync__str *s)
+DYNC__RARE static bool dync__public_text(const char *op, const dync_tensor *h, dync__str *s)
 {
     dync__public_frame f = dync__public_begin(op, dync__tls.at);
     const dync__tensor *t = dync__open(h);
@@ -272,7 +272,7 @@ static bool dync__public_text(const char *op, const dync_tensor *h, dync__str *s
     return t && !s->failed;
 }
 
-DYNC_API char *dync_str(dync_tensor *h)
+DYNC__RARE DYNC_API char *dync_str(dync_tensor *h)
 {
     char *result = NULL;
     dync__str s = {0};
@@ -284,7 +284,7 @@ DYNC_API char *dync_str(dync_tensor *h)
     return result;
 }
 
-DYNC_API char *dync_profile_table(void)
+DYNC__RARE DYNC_API char *dync_profile_table(void)
 {
     dync__str s = {0};
     char *result = dync__profile_table(&s) == DYNC_OK ? dync__scope_alloc(s.n + 1) : NULL;
@@ -307,7 +307,7 @@ DYNC_API void (dync_print)(dync_tensor *h)
 
 /* ---- comparisons of whole tensors ----------------------------------------------------------------------------------------------------- */
 
-static bool dync__public_same_element(const void *a, int a_dtype, const void *b, int b_dtype)
+DYNC__RARE static bool dync__public_same_element(const void *a, int a_dtype, const void *b, int b_dtype)
 {
     if (dync__dtype_info(a_dtype)->kind != 'f' && dync__dtype_info(b_dtype)->kind != 'f')
         return dync__load_i64(a, a_dtype) == dync__load_i64(b, b_dtype);
@@ -315,7 +315,7 @@ static bool dync__public_same_element(const void *a, int a_dtype, const void *b,
     return x >= y && x <= y;
 }
 
-static bool dync__public_is_close(const void *a, int a_dtype, const void *b, int b_dtype, double rtol, double atol)
+DYNC__RARE static bool dync__public_is_close(const void *a, int a_dtype, const void *b, int b_dtype, double rtol, double atol)
 {
     double x = dync__load_f64(a, a_dtype), y = dync__load_f64(b, b_dtype);
     if (x >= y && x <= y) return true;
@@ -323,7 +323,7 @@ static bool dync__public_is_close(const void *a, int a_dtype, const void *b, int
 }
 
 /* Every pair of elements of two layouts of one shape; rtol < 0 asks for equality. */
-static bool dync__public_all(const dync__tensor *a, const dync__layout *la, const dync__tensor *b,
+DYNC__RARE static bool dync__public_all(const dync__tensor *a, const dync__layout *la, const dync__tensor *b,
                              const dync__layout *lb, double rtol, double atol)
 {
     const char *pa = a->storage->data, *pb = b->storage->data;
@@ -364,7 +364,7 @@ DYNC_API bool (dync_equal)(dync_tensor *ha, dync_tensor *hb)
     return result;
 }
 
-static bool dync__public_allclose(const dync__tensor *a, const dync__tensor *b, double rtol, double atol)
+DYNC__RARE static bool dync__public_allclose(const dync__tensor *a, const dync__tensor *b, double rtol, double atol)
 {
     dync__layout la, lb;
     int64_t shape[DYNC_MAX_DIMS];

@@ -80,7 +80,7 @@ static void dync__scope_unwind(dync__scopes *s, int start)
     }
 }
 
-static void dync__scopes_thread_end(dync__thread *thread)
+DYNC__RARE static void dync__scopes_thread_end(dync__thread *thread)
 {
     dync__scopes *s = thread->scopes;
     if (!s) return;
@@ -93,7 +93,7 @@ static void dync__scopes_thread_end(dync__thread *thread)
     dync__free(s, sizeof *s);
 }
 
-DYNC__FN void dync__scope_end_all(void) { dync__scopes_thread_end(&dync__tls); }
+DYNC__RARE DYNC__FN void dync__scope_end_all(void) { dync__scopes_thread_end(&dync__tls); }
 DYNC__FN int dync__scope_depth(void) { return dync__tls.scopes ? dync__tls.scopes->mark.n : 0; }
 
 DYNC__FN dync_tensor *dync__give(dync__tensor *owned)
@@ -176,7 +176,7 @@ static bool dync__scope_hand_down(dync__scopes *s, int i, const void *object)
 }
 
 /* Texts are plain memory of a scope, or the user's own. */
-static void dync__scope_keep_texts(dync__scopes *s, int i, const dync_value *v)
+DYNC__RARE static void dync__scope_keep_texts(dync__scopes *s, int i, const dync_value *v)
 {
     if (v->kind == DYNC_KIND_STR && v->as.s) dync__scope_hand_down(s, i, v->as.s);
     for (int k = 0; v->kind == DYNC_KIND_LIST && v->as.l && k < v->as.l->n; k++) dync__scope_keep_texts(s, i, &v->as.l->items[k]);
@@ -196,7 +196,7 @@ DYNC__FN void dync__scope_end_keep(dync_scope *scope, dync_value *v)
     dync_scope_end(scope);
 }
 
-DYNC_API dync_tensor *dync_escape(dync_tensor *handle)
+DYNC__RARE DYNC_API dync_tensor *dync_escape(dync_tensor *handle)
 {
     dync__scopes *s = dync__tls.scopes;
     const dync__tensor *t = dync__open(handle);

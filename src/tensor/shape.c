@@ -5,7 +5,7 @@
 #include "../dync.in.h"
 #include "sym.h"
 
-DYNC__FN void dync__shape_text(dync__str *s, int ndim, const int64_t *shape)
+DYNC__RARE DYNC__FN void dync__shape_text(dync__str *s, int ndim, const int64_t *shape)
 {
     dync__str_addc(s, '[');
     for (int i = 0; i < ndim; i++) {
@@ -19,7 +19,7 @@ DYNC__FN void dync__shape_text(dync__str *s, int ndim, const int64_t *shape)
 /* For messages: a buffer that holds any shape. */
 typedef struct dync__shape_buffer { char at[24 * DYNC_MAX_DIMS + 8]; } dync__shape_buffer;
 
-static const char *dync__shape_show(dync__shape_buffer *b, int ndim, const int64_t *shape)
+DYNC__RARE static const char *dync__shape_show(dync__shape_buffer *b, int ndim, const int64_t *shape)
 {
     size_t n = 1;
     if (ndim > DYNC_MAX_DIMS) return "(too many)";
@@ -36,7 +36,7 @@ DYNC__FN dync_status dync__check_rank(int ndim)
 }
 
 /* A size that no memory has: a symbolic one, or a mistake. */
-static dync_status dync__size_is_known(int ndim, const int64_t *shape, int64_t size)
+DYNC__RARE static dync_status dync__size_is_known(int ndim, const int64_t *shape, int64_t size)
 {
     dync__shape_buffer text;
     if (dync__is_token(size) && dync__symtab_find(dync__tls.syms, size)) return DYNC_OK;
@@ -94,6 +94,12 @@ static bool dync__layout_is_empty(const dync__layout *lay)
     return false;
 }
 
+DYNC__FN bool dync__layout_equal(const dync__layout *a, const dync__layout *b)
+{
+    size_t bytes = (size_t)a->ndim * sizeof *a->shape;      /* what lies beyond the rank was never written */
+    return a->ndim == b->ndim && a->offset == b->offset && memcmp(a->shape, b->shape, bytes) == 0 && memcmp(a->stride, b->stride, bytes) == 0;
+}
+
 DYNC__FN bool dync__layout_is_contiguous(const dync__layout *lay)
 {
     int64_t span = 1;
@@ -127,7 +133,7 @@ DYNC__FN bool dync__layout_is_dense(const dync__layout *lay)
     }
 }
 
-DYNC__FN bool dync__layout_overlaps_itself(const dync__layout *lay)
+DYNC__RARE DYNC__FN bool dync__layout_overlaps_itself(const dync__layout *lay)
 {
     if (dync__layout_is_empty(lay)) return false;
     for (int i = 0; i < lay->ndim; i++) {

@@ -59,7 +59,7 @@ static dync__tensor *dync__slot_at(uint32_t slot)
 
 /* ---- state of a thread ---- */
 
-static void dync__tensor_thread_end(dync__thread *thread)
+DYNC__RARE static void dync__tensor_thread_end(dync__thread *thread)
 {
     dync__tensor_state *s = thread->tensor_state;
     if (!s) return;
@@ -184,7 +184,7 @@ static void dync__slot_free(dync__tensor *t)
     s->free[s->n_free++] = t;
 }
 
-DYNC__FN dync__tensor *dync__open_fail(const dync_tensor *handle)
+DYNC__RARE DYNC__FN dync__tensor *dync__open_fail(const dync_tensor *handle)
 {
     const dync__tensor_state *s = dync__tls.tensor_state;
     if (!handle) {
@@ -244,7 +244,7 @@ DYNC__FN dync__storage *dync__storage_new(int device, size_t size_bytes)
     return NULL;
 }
 
-DYNC__FN dync__storage *dync__storage_borrow(int device, void *data, size_t size_bytes)
+DYNC__RARE DYNC__FN dync__storage *dync__storage_borrow(int device, void *data, size_t size_bytes)
 {
     return dync__storage_make(device, data, size_bytes, DYNC__STORAGE_BORROWED);
 }
@@ -329,7 +329,7 @@ DYNC__FN dync__tensor *dync__tensor_empty(int dtype, int device, const dync__lay
     return dync__tensor_new(dync__storage_new(device, bytes), dtype, dense);
 }
 
-DYNC__FN dync__tensor *dync__tensor_fake(int dtype, int device, const dync__layout *lay)
+DYNC__RARE DYNC__FN dync__tensor *dync__tensor_fake(int dtype, int device, const dync__layout *lay)
 {
     size_t bytes = (size_t)dync__layout_span(lay) * dync__dtype_info(dtype)->bytes;
     return dync__tensor_new(dync__storage_make(device, NULL, bytes, DYNC__STORAGE_FAKE), dtype, lay);
@@ -379,7 +379,7 @@ static void dync__tensor_copy_elements(char *dst, const char *src, const dync__l
     }
 }
 
-DYNC__FN dync_status dync__device_copy(int to_device, void *dst, int from_device, const void *src, size_t n)
+DYNC__RARE DYNC__FN dync_status dync__device_copy(int to_device, void *dst, int from_device, const void *src, size_t n)
 {
     if (n == 0) return DYNC_OK;
     if (to_device != DYNC_CPU || from_device != DYNC_CPU)
@@ -431,7 +431,7 @@ DYNC__FN dync__tensor *dync__contiguous_copy(const dync__tensor *t)
 
 /* ---- the end ---- */
 
-DYNC__FN void dync__tensor_brief(dync__str *s, const dync__tensor *t)
+DYNC__RARE DYNC__FN void dync__tensor_brief(dync__str *s, const dync__tensor *t)
 {
     dync__str_add(s, dync__dtype_info(t->dtype)->fx);
     dync__shape_text(s, t->lay.ndim, t->lay.shape);
@@ -447,7 +447,7 @@ static void dync__tensor_log_left(const dync__tensor *t)
 }
 
 /* Every other thread has ended or is idle. Freeing a tensor's gradient may free others: they are only visited while they live. */
-DYNC__FN void dync__tensors_shutdown(void)
+DYNC__RARE DYNC__FN void dync__tensors_shutdown(void)
 {
     for (uint32_t slot = 0; slot < dync__slots.n_chunks << DYNC__CHUNK_BITS; slot++) {
         dync__tensor *t = dync__slot_at(slot);      /* histories first, which refer to tensors */

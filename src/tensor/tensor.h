@@ -44,6 +44,7 @@ typedef struct dync__layout { int ndim; int64_t shape[DYNC_MAX_DIMS], stride[DYN
 DYNC__FN dync_status dync__check_rank(int ndim);                                   /* DYNC_ERR_SHAPE: not 0 .. DYNC_MAX_DIMS */
 DYNC__FN dync_status dync__numel(int ndim, const int64_t *shape, int64_t *out);   /* DYNC_ERR_SHAPE: negative or overflow */
 DYNC__FN dync_status dync__layout_contiguous(dync__layout *, int ndim, const int64_t *shape); /* row major; checks rank, sizes, bytes overflow (x 16) */
+DYNC__FN bool dync__layout_equal(const dync__layout *, const dync__layout *);      /* to the stride of a dimension of one element */
 DYNC__FN bool dync__layout_is_contiguous(const dync__layout *);                    /* strides of size-1 dims are ignored */
 DYNC__FN bool dync__layout_is_dense(const dync__layout *);                         /* non-overlapping and dense under some order of dims */
 DYNC__FN bool dync__layout_overlaps_itself(const dync__layout *);                  /* surely two indices, one address (expand); size-1 and empty: no */

@@ -405,7 +405,9 @@ TEST(places)
     dync_module *linear = dync_nn_linear(4, 4, true), *net = dync_module_new("Net", net_forward, NULL);
     HERE(dync_forward_call(linear, x));
     HERE(dync_module_call(linear, x, x));
-    HERE(dync_forward_call(dync_nn_conv2d(1, 1, 3, 1, 0, true), x));
+    dync_module *conv = dync_nn_conv2d(1, 1, 3, 1, 0, true);
+    HERE(dync_forward_call(conv, x));
+    dync_module_free(conv);
     dync_module_add(net, "a", linear);
     HERE_AT(dync_forward_call(net, x), NET_FORWARD);
     dync_compiled *f = dync_compile(reads_size);
