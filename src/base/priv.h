@@ -87,6 +87,7 @@ static inline int dync__bit_length(unsigned long long x)
 
 /* How much work the compiler puts into a module of the merged header, which else takes far too long under -O2.
  *   DYNC__COLD_BEGIN .. END   makes things once (captures, compiles, prints, reads files): not optimised
+ *   DYNC__RARE                the same for one function of a module that else is optimised
  *   DYNC__WARM_BEGIN .. END   runs in every eager operator or training step beside much more work: quickly optimised
  * What runs in every compiled call, and the loops over elements, stand outside both; passes of -O2 that cost much and give them
  * little are left out for the whole of it (LEAN). Who asks for a small program (-Os) or compiles the files one by one gets what he

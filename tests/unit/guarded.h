@@ -2,7 +2,7 @@
 #ifndef DYNC_TESTS_GUARDED_H
 #define DYNC_TESTS_GUARDED_H
 /* Memory whose end is the end of what may be touched, where the system has pages. */
-#if defined(__unix__)
+#if defined(__unix__) && !defined(DYNC_NO_JIT)      /* which has no pages of code to lend */
 #include <sys/mman.h>
 enum { PAGE = 4096 };
 typedef struct guarded { char *map, *data; size_t bytes; } guarded;
