@@ -37144,6 +37144,7 @@ DYNC__INLINE dync__arg dync__arg_node(dync_node *node) { dync__arg a = {0}; a.ki
 DYNC__FN dync_node *dync__graph_constant(dync_graph *, dync__tensor *value);
 DYNC__FN bool dync__node_is_constant(const dync_node *);
 DYNC__FN bool dync__graph_symbol(dync_graph *, int64_t token, const char *text); /* names a symbolic size; the same token again: the last text counts */
+DYNC__FN bool dync__graph_name_size(dync_graph *, int64_t size);               /* a symbolic size or number gets its text; false: no memory */
 DYNC__FN const char *dync__graph_symbol_text(const dync_graph *, int64_t token); /* NULL: a plain size */
 DYNC__FN bool dync__arg_copy(dync__arena *, const dync__arg *in, dync__arg *out); /* deep; false: no memory */
 /* Arguments are copied deep into the arena. name_hint NULL: the operator's name. */
@@ -40310,16 +40311,19 @@ DYNC__FN bool dync__graph_takes_symbols(dync_graph *g, const dync_graph *from) {
         if (!dync__graph_symbol(g, from->symbol.at[i].token, from->symbol.at[i].text)) return false;
     return true;
 }
+DYNC__FN bool dync__graph_name_size(dync_graph *g, int64_t size) {
+    if ((!dync__is_token(size) && !dync__is_sf(size)) || dync__graph_symbol_text(g, size)) return true;
+    dync__str s = {0};
+    dync__symtab_text(g->syms, size, false, &s);
+    bool named = dync__graph_symbol(g, size, dync__str_get(&s));
+    dync__str_free(&s);
+    return named;
+}
 static bool dync__graph_settle_size(void *user, int64_t *size) {
     dync_graph *g = user;
     if (!dync__is_token(*size) && !dync__is_sf(*size)) return true;
     *size = dync__symtab_simple(g->syms, *size);
-    if ((!dync__is_token(*size) && !dync__is_sf(*size)) || dync__graph_symbol_text(g, *size)) return true;
-    dync__str s = {0};
-    dync__symtab_text(g->syms, *size, false, &s);
-    bool named = dync__graph_symbol(g, *size, dync__str_get(&s));
-    dync__str_free(&s);
-    return named;
+    return dync__graph_name_size(g, *size);
 }
 DYNC__FN bool dync__graph_settle_sizes(dync_graph *g, dync__symtab *t) {
     g->syms = dync__symtab_retain(t);
@@ -41980,15 +41984,7 @@ DYNC__RARE static bool dync__shape_simplify(void *user, int64_t *size) {
     p->any = p->any || dync__is_token(*size) || dync__is_sf(*size);
     return dync__symtab_uses(p->t->syms, *size, p->uses);
 }
-DYNC__RARE static bool dync__shape_name(void *user, int64_t *size) {
-    dync_graph *g = user;
-    if ((!dync__is_token(*size) && !dync__is_sf(*size)) || dync__graph_symbol_text(g, *size)) return true;
-    dync__str s = {0};
-    dync__symtab_text(g->syms, *size, false, &s);
-    bool named = dync__graph_symbol(g, *size, dync__str_get(&s));
-    dync__str_free(&s);
-    return named;
-}
+DYNC__RARE static bool dync__shape_name(void *user, int64_t *size) { return dync__graph_name_size(user, *size); }
 /* Which of the symbols used the inputs tell. */
 DYNC__RARE static void dync__shape_known(const dync_graph *g, bool *known) {
     int64_t value[DYNC__MAX_SYMBOLS];

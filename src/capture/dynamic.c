@@ -228,16 +228,7 @@ DYNC__RARE static bool dync__shape_simplify(void *user, int64_t *size)
     return dync__symtab_uses(p->t->syms, *size, p->uses);
 }
 
-DYNC__RARE static bool dync__shape_name(void *user, int64_t *size)
-{
-    dync_graph *g = user;
-    if ((!dync__is_token(*size) && !dync__is_sf(*size)) || dync__graph_symbol_text(g, *size)) return true;
-    dync__str s = {0};
-    dync__symtab_text(g->syms, *size, false, &s);
-    bool named = dync__graph_symbol(g, *size, dync__str_get(&s));
-    dync__str_free(&s);
-    return named;
-}
+DYNC__RARE static bool dync__shape_name(void *user, int64_t *size) { return dync__graph_name_size(user, *size); }
 
 /* Which of the symbols used the inputs tell. */
 DYNC__RARE static void dync__shape_known(const dync_graph *g, bool *known)

@@ -56,6 +56,7 @@ DYNC__INLINE dync__arg dync__arg_node(dync_node *node) { dync__arg a = {0}; a.ki
 DYNC__FN dync_node *dync__graph_constant(dync_graph *, dync__tensor *value);
 DYNC__FN bool dync__node_is_constant(const dync_node *);
 DYNC__FN bool dync__graph_symbol(dync_graph *, int64_t token, const char *text); /* names a symbolic size; the same token again: the last text counts */
+DYNC__FN bool dync__graph_name_size(dync_graph *, int64_t size);               /* a symbolic size or number gets its text; false: no memory */
 DYNC__FN const char *dync__graph_symbol_text(const dync_graph *, int64_t token); /* NULL: a plain size */
 DYNC__FN bool dync__arg_copy(dync__arena *, const dync__arg *in, dync__arg *out); /* deep; false: no memory */
 /* Arguments are copied deep into the arena. name_hint NULL: the operator's name. */

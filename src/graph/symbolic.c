@@ -47,17 +47,22 @@ DYNC__FN bool dync__graph_takes_symbols(dync_graph *g, const dync_graph *from)
     return true;
 }
 
+DYNC__FN bool dync__graph_name_size(dync_graph *g, int64_t size)
+{
+    if ((!dync__is_token(size) && !dync__is_sf(size)) || dync__graph_symbol_text(g, size)) return true;
+    dync__str s = {0};
+    dync__symtab_text(g->syms, size, false, &s);
+    bool named = dync__graph_symbol(g, size, dync__str_get(&s));
+    dync__str_free(&s);
+    return named;
+}
+
 static bool dync__graph_settle_size(void *user, int64_t *size)
 {
     dync_graph *g = user;
     if (!dync__is_token(*size) && !dync__is_sf(*size)) return true;
     *size = dync__symtab_simple(g->syms, *size);
-    if ((!dync__is_token(*size) && !dync__is_sf(*size)) || dync__graph_symbol_text(g, *size)) return true;
-    dync__str s = {0};
-    dync__symtab_text(g->syms, *size, false, &s);
-    bool named = dync__graph_symbol(g, *size, dync__str_get(&s));
-    dync__str_free(&s);
-    return named;
+    return dync__graph_name_size(g, *size);
 }
 
 DYNC__FN bool dync__graph_settle_sizes(dync_graph *g, dync__symtab *t)
