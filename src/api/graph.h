@@ -65,7 +65,7 @@ DYNC_API int dync_node_inputs(const dync_node *node, dync_node **out, int capaci
 
 /* dync_graph_str: C that compiles against dync.h, types as comments. dync_graph_readable: torch.fx print_readable text, which is Python
  * that PyTorch can run.
- *   ->      owned by the scope; NULL on failure */
+ *   ->      owned by the scope; "" on failure */
 DYNC_API char *dync_graph_str(const dync_graph *graph);
 DYNC_API char *dync_graph_readable(const dync_graph *graph);
 

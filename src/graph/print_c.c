@@ -408,19 +408,20 @@ DYNC__FN void dync__graph_print_c(dync__str *s, const dync_graph *g)
     dync__str_add(s, "}\n");
 }
 
-/* Text into memory of the scope. */
+/* Text into memory of the scope; an empty one on failure, so that a failed chain may be printed. */
 static char *dync__graph_text(const dync_graph *g, void (*print)(dync__str *, const dync_graph *))
 {
+    static char nothing[1];
     dync__str s = {0};
     if (!g) {
         dync__fail(DYNC_ERR_VALUE, "expected a graph, got NULL");
-        return NULL;
+        return nothing;
     }
     print(&s, g);
     char *out = s.failed ? NULL : dync__scope_alloc(s.n + 1);
     if (out && s.n) memcpy(out, s.at, s.n);
     dync__str_free(&s);
-    return out;
+    return out ? out : nothing;
 }
 
 DYNC_API char *dync_graph_str(const dync_graph *g)
