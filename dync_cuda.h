@@ -112,6 +112,8 @@ typedef struct CUlib_st *cudaLibrary_t;
 typedef struct CUkern_st *cudaKernel_t;
 typedef struct dim3 { unsigned int x, y, z; } dim3;
 extern cudaError_t cudaGetDeviceCount(int *count);
+extern cudaError_t cudaDriverGetVersion(int *version);
+extern cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **function, unsigned int version, unsigned long long flags, int *found);
 extern cudaError_t cudaSetDevice(int device);
 extern cudaError_t cudaDeviceGetAttribute(int *value, int attr, int device);
 extern cudaError_t cudaDeviceSynchronize(void);
@@ -170,7 +172,7 @@ extern cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 #define DYNC__CUDA_PTX_H
 
 enum { DYNC__PTX_FLAT, DYNC__PTX_ROWS, DYNC__PTX_COLUMNS };
-enum { DYNC__PTX_LAUNCHES = 3, DYNC__PTX_CHECKS = 16, DYNC__PTX_BLOCK = 256, DYNC__PTX_LANES = 64 };
+enum { DYNC__PTX_LAUNCHES = 3, DYNC__PTX_MAPS = 4, DYNC__PTX_CHECKS = 16, DYNC__PTX_BLOCK = 256, DYNC__PTX_LANES = 64 };
 
 /* How a kernel is laid over threads. */
 typedef struct dync__ptx_shape {
@@ -191,9 +193,18 @@ typedef struct dync__ptx_launch {
 } dync__ptx_launch;
 /* Where the vector form asks for 16-byte boundaries: buffer and byte offset into it. */
 typedef struct dync__ptx_check { int buf, align; int64_t offset; } dync__ptx_check;
+/* A tensor map (TMA) of a buffer: a parameter after the words, ".param .align 64 .b8 m0[128]". Sizes and boxes in elements, the innermost first,
+ * strides in bytes from the second on. type, swizzle: numbers of CUtensorMapDataType and CUtensorMapSwizzle. */
+typedef struct dync__ptx_map {
+    int buf, type, rank, swizzle;
+    int64_t offset;                      /* bytes into the buffer */
+    uint64_t size[5], stride[4];
+    uint32_t box[5];
+} dync__ptx_map;
 typedef struct dync__ptx_text {
     dync__str text;
-    int n_launches, n_checks;
+    int n_launches, n_checks, n_maps;
+    dync__ptx_map map[DYNC__PTX_MAPS];
     dync__ptx_launch launch[DYNC__PTX_LAUNCHES];
     dync__ptx_check check[DYNC__PTX_CHECKS];
     int64_t scratch_bytes;
@@ -286,6 +297,10 @@ DYNC__FN int dync__cuda_count(void);
 DYNC__FN const char *dync__cuda_why(void);                               /* there is none; "" */
 DYNC__FN const dync__cuda_unit *dync__cuda_unit_of(int index);
 DYNC__FN dync_status dync__cuda_known(int device);
+DYNC__FN int dync__cuda_driver(void);                                    /* 13000: CUDA 13.0 */
+/* A function of the driver by name, as of that version; NULL: it has none. */
+typedef void (*dync__cuda_function)(void);
+DYNC__FN dync__cuda_function dync__cuda_driver_function(const char *name, unsigned version);
 /* OK, or the error with the runtime's words, recorded. */
 DYNC__FN dync_status dync__cuda_check(cudaError_t, const char *what);
 DYNC__FN dync_status dync__cuda_enter(int device);                       /* the device of this thread's next calls */
@@ -324,8 +339,9 @@ DYNC__FN dync_cuda_memory dync__cuda_stats(int index);
 DYNC__FN void dync__cuda_trim(int device);                               /* kept blocks go back to the driver */
 DYNC__FN void dync__cuda_trim_stream(int device, cudaStream_t);
 
-/* ---- code: parts in order, each a text in up to two forms ---- */
-enum { DYNC__CUDA_FORMS = 2 };
+/* ---- code: parts in order, each a text in up to three forms: for memory on boundaries and any device, without
+ * vector accesses, and for this very device (dync__cuda_add_variant) ---- */
+enum { DYNC__CUDA_ANY, DYNC__CUDA_UNALIGNED, DYNC__CUDA_VARIANT, DYNC__CUDA_FORMS };
 typedef struct dync__cuda_form {
     dync__ptx_text text;
     struct dync__cuda_module *module;    /* loaded; NULL: not yet */
@@ -360,6 +376,12 @@ DYNC__FN dync_status dync__cuda_record(int device, const dync_graph *, dync__inn
 enum { DYNC__CUDA_TEMP = 1000 };
 DYNC__FN bool dync__cuda_add_loop(dync__cuda_code *, dync__kernel *);    /* a kernel in the code's arena as the next part */
 DYNC__FN bool dync__cuda_add_text(dync__cuda_code *, const dync__ptx_text *, int n, const int32_t *buf);  /* takes the text over */
+/* Variants by capability. dync__cuda_takes: does the device run texts of this target, in this version of PTX (80: 8.0)? "sm_90a" is for 9.0 alone; the
+ * variable DYNC_CUDA_TARGET=sm_80 leaves only what every device runs. dync__cuda_add_variant: such a text (launch[], shared_bytes, check[] and map[] as in
+ * any text) for the part added last, with the same buffers; taken over. It runs where the driver takes it and its checks hold, else the part's own
+ * text does, which is always there too. Words come first (buffers, scratch; no random numbers), then m0, m1 ... of map[]; clusters by .reqnctapercluster. */
+DYNC__FN bool dync__cuda_takes(int device, const char *target, int version);
+DYNC__FN bool dync__cuda_add_variant(dync__cuda_code *, const dync__ptx_text *);
 DYNC__FN int dync__cuda_add_temp(dync__cuda_code *, int64_t bytes);      /* its buffer id in loop kernels; -1 no memory */
 DYNC__FN dync_status dync__cuda_call_loops(dync__cuda_code *, const dync__kcall *, bool *done);
 DYNC__FN dync_status dync__cuda_call_text(dync__cuda_code *, const dync__kcall *, bool *done);
@@ -2558,6 +2580,34 @@ DYNC__FN dync_status dync__cuda_known(int device) {
                           dync__cuda.unit[index].major, dync__cuda.unit[index].minor);
     return DYNC_OK;
 }
+DYNC__FN int dync__cuda_driver(void) {
+    int version = 0;
+    return cudaDriverGetVersion(&version) == 0 ? version : 0;
+}
+DYNC__FN dync__cuda_function dync__cuda_driver_function(const char *name, unsigned version) {
+    union { void *object; dync__cuda_function function; } it = {NULL};
+#if defined(DYNC__CUDA_HEADER)
+    enum cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
+#else
+    int found = 1;
+#endif
+    if (cudaGetDriverEntryPointByVersion(name, &it.object, version, 0, &found) != 0) {
+        (void)cudaGetLastError();
+        return NULL;
+    }
+    return (int)found == 0 ? it.function : NULL;
+}
+DYNC__FN bool dync__cuda_takes(int device, const char *target, int version) {
+    static const int twelve[] = {80, 81, 82, 83, 84, 85, 85, 86, 87, 88};   /* PTX of CUDA 12.0 ...; 13.0 has 9.0, 13.1 9.1 */
+    const char *only = dync__env("DYNC_CUDA_TARGET");
+    const dync__cuda_unit *u = dync__cuda_unit_of(device >> 8);
+    int driver = dync__cuda_driver(), number = 0, minor = driver % 1000 / 10;
+    const char *c = target + 3;
+    for (; *c >= '0' && *c <= '9'; c++) number = number * 10 + (*c - '0');
+    if (only && strcmp(only, target) != 0 && number > 80) return false;
+    if (version > (driver >= 13000 ? driver / 1000 * 10 - 40 + minor : driver >= 12000 ? twelve[DYNC__MIN(minor, 9)] : 70)) return false;
+    return *c == 'a' ? u->major * 10 + u->minor == number : u->major * 10 + u->minor >= number;
+}
 DYNC__FN dync_status dync__cuda_check(cudaError_t e, const char *what) {
     char words[256];
     if (e == 0) return DYNC_OK;
@@ -2744,6 +2794,7 @@ typedef struct dync__cuda_module {
     char *text;
     cudaLibrary_t library;
     cudaKernel_t kernel[DYNC__PTX_LAUNCHES];
+    unsigned devices;                    /* where its kernels may have the shared memory that they ask for: bits */
 } dync__cuda_module;
 static struct { dync__mutex lock; dync__cuda_module *first; } dync__cuda_modules;
 static void dync__cuda_modules_end(void) {
@@ -2773,15 +2824,21 @@ static dync_status dync__cuda_load(dync__cuda_module *m, const dync__ptx_text *t
         dync__format(what, sizeof what, "the driver refused the kernel %s%s%.600s", t->launch[0].entry, log[0] ? ": " : "", log);
         return dync__cuda_check(e, what);
     }
-    for (int i = 0; i < t->n_launches; i++) {
+    for (int i = 0; i < t->n_launches; i++)
         DYNC__TRY(dync__cuda_check(cudaLibraryGetKernel(&m->kernel[i], m->library, t->launch[i].entry), "cudaLibraryGetKernel"));
-        if (t->launch[i].shared_bytes > 0)
-            DYNC__TRY(dync__cuda_check(cudaFuncSetAttribute((const void *)m->kernel[i], DYNC__CU_FUNC_SHARED, t->launch[i].shared_bytes), "cudaFuncSetAttribute"));
-    }
     (void)DYNC__ATOMIC_ADD(&dync__cuda_counters.loads, 1);
     return DYNC_OK;
 }
-static dync__cuda_module *dync__cuda_module_of(const dync__ptx_text *t) {
+/* On this thread's device; every device has its own limits. */
+static dync_status dync__cuda_module_allow(dync__cuda_module *m, const dync__ptx_text *t, int index) {
+    if (m->devices >> index & 1) return DYNC_OK;
+    for (int i = 0; i < t->n_launches; i++)
+        if (t->launch[i].shared_bytes > 0)
+            DYNC__TRY(dync__cuda_check(cudaFuncSetAttribute((const void *)m->kernel[i], DYNC__CU_FUNC_SHARED, t->launch[i].shared_bytes), "cudaFuncSetAttribute"));
+    m->devices |= 1u << index;
+    return DYNC_OK;
+}
+static dync__cuda_module *dync__cuda_module_of(const dync__ptx_text *t, int index) {
     const char *text = dync__str_get(&t->text);
     uint64_t hash = dync__hash_bytes(text, t->text.n, 0);
     dync__at_shutdown(dync__cuda_modules_end);
@@ -2801,28 +2858,28 @@ static dync__cuda_module *dync__cuda_module_of(const dync__ptx_text *t) {
             dync__cuda_modules.first = m;
         }
     }
+    if (m && dync__cuda_module_allow(m, t, index) != DYNC_OK) m = NULL;
     dync__unlock(&dync__cuda_modules.lock);
     return m;
 }
-/* Form 0 or 1 of a part, made and loaded. */
+/* A form of a part, made and loaded. */
 static const dync__cuda_form *dync__cuda_form_of(dync__cuda_code *c, dync__cuda_part *part, int which) {
     dync__cuda_form *f = &part->form[which];
     if (DYNC__ATOMIC_LOAD(&f->module)) return f;
     dync_status status = DYNC_OK;
     dync__lock(&c->lock);
     if (!f->made) {
-        status = dync__ptx_kernel(part->kernel, part->host, dync__cuda_unit_of(c->device >> 8)->units, which == 1, &f->text);
+        status = dync__ptx_kernel(part->kernel, part->host, dync__cuda_unit_of(c->device >> 8)->units, which == DYNC__CUDA_UNALIGNED, &f->text);
         f->made = status == DYNC_OK;
     }
     dync__cuda_module *m = f->module;
-    if (f->made && !m) m = dync__cuda_module_of(&f->text);
+    if (f->made && !m) m = dync__cuda_module_of(&f->text, c->device >> 8);
     DYNC__ATOMIC_STORE(&f->module, m);
     dync__unlock(&c->lock);
     return m ? f : NULL;
 }
 /* ---- launching ---------------------------------------------------------------------------------------------------------------------- */
-static bool dync__cuda_fits(const dync__cuda_part *part, const uint64_t *word) {
-    const dync__ptx_text *t = &part->form[0].text;
+static bool dync__cuda_fits(const dync__ptx_text *t, const uint64_t *word) {
     for (int i = 0; i < t->n_checks; i++)
         if ((word[t->check[i].buf] + (uint64_t)t->check[i].offset) % (unsigned)t->check[i].align) return false;
     return true;
@@ -2837,9 +2894,27 @@ static void dync__cuda_words_of(const dync__cuda_part *part, void *const *buffer
         else if (p) memcpy(&word[i], p, dync__dtype_info(part->kernel->buf.at[i].dtype)->bytes);
     }
 }
+/* CUtensorMap: 128 bytes on a boundary of 64. */
+typedef struct dync__cuda_map { _Alignas(64) uint64_t word[16]; } dync__cuda_map;
+typedef int (*dync__cuda_encode)(void *map, int type, uint32_t rank, void *base, const uint64_t *size, const uint64_t *stride, const uint32_t *box,
+                                 const uint32_t *step, int interleave, int swizzle, int promotion, int fill);
+static dync_status dync__cuda_map_of(const dync__ptx_map *m, uint64_t base, dync__cuda_map *out) {
+    static dync__cuda_function encode;
+    static const uint32_t step[5] = {1, 1, 1, 1, 1};
+    dync__cuda_function f = DYNC__ATOMIC_LOAD(&encode);
+    if (!f) DYNC__ATOMIC_STORE(&encode, f = dync__cuda_driver_function("cuTensorMapEncodeTiled", 12000));
+    int e = f ? ((dync__cuda_encode)f)(out, m->type, (uint32_t)m->rank, (void *)(uintptr_t)(base + (uint64_t)m->offset), m->size, m->stride, m->box, step, 0,
+                                       m->swizzle, 2 /* of 128 bytes */, 0) : -1;
+    return e == 0 ? DYNC_OK : dync__fail(DYNC_ERR_DEVICE, "CUDA error %d: cuTensorMapEncodeTiled", e);
+}
 static dync_status dync__cuda_launch(int device, const dync__cuda_form *f, int n_words, uint64_t *word) {
     void *args[80];
+    dync__cuda_map map[DYNC__PTX_MAPS];
     for (int i = 0; i < n_words; i++) args[i] = &word[i];
+    for (int i = 0; i < f->text.n_maps; i++) {
+        DYNC__TRY(dync__cuda_map_of(&f->text.map[i], word[f->text.map[i].buf], &map[i]));
+        args[n_words + i] = &map[i];
+    }
     for (int i = 0; i < f->text.n_launches; i++) {
         const dync__ptx_launch *l = &f->text.launch[i];
         dim3 grid, block;
@@ -2860,8 +2935,11 @@ static dync_status dync__cuda_run_part(dync__cuda_code *c, dync__cuda_part *part
     int n = part->n;
     dync__cuda_recording *r = dync__cuda_tls.recording;
     dync__cuda_words_of(part, buffers, temp, word);
-    const dync__cuda_form *f = dync__cuda_form_of(c, part, 0);
-    if (f && part->kernel && !dync__cuda_fits(part, word)) f = dync__cuda_form_of(c, part, 1);
+    const dync__cuda_form *f = &part->form[DYNC__CUDA_VARIANT];
+    if (!f->module || !dync__cuda_fits(&f->text, word)) {
+        f = dync__cuda_form_of(c, part, DYNC__CUDA_ANY);
+        if (f && part->kernel && !dync__cuda_fits(&f->text, word)) f = dync__cuda_form_of(c, part, DYNC__CUDA_UNALIGNED);
+    }
     if (!f) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
     if (f->text.scratch_bytes && !(scratch = dync__cuda_alloc(c->device, (size_t)f->text.scratch_bytes))) return DYNC_ERR_MEMORY;
     word[n++] = (uint64_t)(uintptr_t)scratch;
@@ -2982,13 +3060,31 @@ DYNC__FN bool dync__cuda_add_text(dync__cuda_code *c, const dync__ptx_text *t, i
     for (int i = 0; i < n; i++) part->buf[i] = buf[i] >= DYNC__CUDA_TEMP ? DYNC__CUDA_TEMP - 1 - buf[i] : buf[i];
     return !t->text.failed;
 }
+DYNC__FN bool dync__cuda_add_variant(dync__cuda_code *c, const dync__ptx_text *t) {
+    dync__cuda_form *f = &c->part.at[c->part.n - 1].form[DYNC__CUDA_VARIANT];
+    f->text = *t;
+    f->made = true;
+    return !t->text.failed;
+}
 DYNC__FN int dync__cuda_add_temp(dync__cuda_code *c, int64_t bytes) {
     if (c->temp.n == 8 || !dync__avec_push(&c->arena, &c->temp, bytes)) return -1;
     return DYNC__CUDA_TEMP + c->temp.n - 1;
 }
-/* Texts are made at once, so that DYNC_LOG=code and errors come where the plan is made. */
+/* Is the variant there and loaded? One that the driver refuses is forgotten. */
+static bool dync__cuda_variant_of(dync__cuda_code *c, dync__cuda_part *part) {
+    dync__cuda_form *f = &part->form[DYNC__CUDA_VARIANT];
+    dync__error_guard guard;
+    if (!f->made) return false;
+    dync__error_guard_begin(&guard);
+    bool ok = dync__cuda_form_of(c, part, DYNC__CUDA_VARIANT) != NULL;
+    dync__error_slot error = dync__error_guard_end(&guard);
+    if (!ok) dync__log(DYNC__LOG_perf, "cuda: a variant for this device is left out: %s", error.message);
+    return ok;
+}
+/* Texts are made at once, so that DYNC_LOG=code and errors come where the plan is made; what a variant leaves over is loaded when it is met. */
 static void *dync__cuda_code_finish(dync__cuda_code *c, bool ok) {
-    for (int i = 0; i < c->part.n && ok; i++) ok = c->part.at[i].call || dync__cuda_form_of(c, &c->part.at[i], 0) != NULL;
+    for (int i = 0; i < c->part.n && ok; i++)
+        ok = c->part.at[i].call || dync__cuda_variant_of(c, &c->part.at[i]) || dync__cuda_form_of(c, &c->part.at[i], DYNC__CUDA_ANY) != NULL;
     if (ok) return c;
     dync__cuda_code_free(c);
     return NULL;

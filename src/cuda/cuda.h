@@ -14,6 +14,10 @@ DYNC__FN int dync__cuda_count(void);
 DYNC__FN const char *dync__cuda_why(void);                               /* there is none; "" */
 DYNC__FN const dync__cuda_unit *dync__cuda_unit_of(int index);
 DYNC__FN dync_status dync__cuda_known(int device);
+DYNC__FN int dync__cuda_driver(void);                                    /* 13000: CUDA 13.0 */
+/* A function of the driver by name, as of that version; NULL: it has none. */
+typedef void (*dync__cuda_function)(void);
+DYNC__FN dync__cuda_function dync__cuda_driver_function(const char *name, unsigned version);
 /* OK, or the error with the runtime's words, recorded. */
 DYNC__FN dync_status dync__cuda_check(cudaError_t, const char *what);
 DYNC__FN dync_status dync__cuda_enter(int device);                       /* the device of this thread's next calls */
@@ -52,8 +56,9 @@ DYNC__FN dync_cuda_memory dync__cuda_stats(int index);
 DYNC__FN void dync__cuda_trim(int device);                               /* kept blocks go back to the driver */
 DYNC__FN void dync__cuda_trim_stream(int device, cudaStream_t);
 
-/* ---- code: parts in order, each a text in up to two forms ---- */
-enum { DYNC__CUDA_FORMS = 2 };
+/* ---- code: parts in order, each a text in up to three forms: for memory on boundaries and any device, without
+ * vector accesses, and for this very device (dync__cuda_add_variant) ---- */
+enum { DYNC__CUDA_ANY, DYNC__CUDA_UNALIGNED, DYNC__CUDA_VARIANT, DYNC__CUDA_FORMS };
 typedef struct dync__cuda_form {
     dync__ptx_text text;
     struct dync__cuda_module *module;    /* loaded; NULL: not yet */
@@ -88,6 +93,12 @@ DYNC__FN dync_status dync__cuda_record(int device, const dync_graph *, dync__inn
 enum { DYNC__CUDA_TEMP = 1000 };
 DYNC__FN bool dync__cuda_add_loop(dync__cuda_code *, dync__kernel *);    /* a kernel in the code's arena as the next part */
 DYNC__FN bool dync__cuda_add_text(dync__cuda_code *, const dync__ptx_text *, int n, const int32_t *buf);  /* takes the text over */
+/* Variants by capability. dync__cuda_takes: does the device run texts of this target, in this version of PTX (80: 8.0)? "sm_90a" is for 9.0 alone; the
+ * variable DYNC_CUDA_TARGET=sm_80 leaves only what every device runs. dync__cuda_add_variant: such a text (launch[], shared_bytes, check[] and map[] as in
+ * any text) for the part added last, with the same buffers; taken over. It runs where the driver takes it and its checks hold, else the part's own
+ * text does, which is always there too. Words come first (buffers, scratch; no random numbers), then m0, m1 ... of map[]; clusters by .reqnctapercluster. */
+DYNC__FN bool dync__cuda_takes(int device, const char *target, int version);
+DYNC__FN bool dync__cuda_add_variant(dync__cuda_code *, const dync__ptx_text *);
 DYNC__FN int dync__cuda_add_temp(dync__cuda_code *, int64_t bytes);      /* its buffer id in loop kernels; -1 no memory */
 DYNC__FN dync_status dync__cuda_call_loops(dync__cuda_code *, const dync__kcall *, bool *done);
 DYNC__FN dync_status dync__cuda_call_text(dync__cuda_code *, const dync__kcall *, bool *done);

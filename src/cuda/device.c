@@ -63,6 +63,40 @@ DYNC__FN dync_status dync__cuda_known(int device)
     return DYNC_OK;
 }
 
+DYNC__FN int dync__cuda_driver(void)
+{
+    int version = 0;
+    return cudaDriverGetVersion(&version) == 0 ? version : 0;
+}
+
+DYNC__FN dync__cuda_function dync__cuda_driver_function(const char *name, unsigned version)
+{
+    union { void *object; dync__cuda_function function; } it = {NULL};
+#if defined(DYNC__CUDA_HEADER)
+    enum cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
+#else
+    int found = 1;
+#endif
+    if (cudaGetDriverEntryPointByVersion(name, &it.object, version, 0, &found) != 0) {
+        (void)cudaGetLastError();
+        return NULL;
+    }
+    return (int)found == 0 ? it.function : NULL;
+}
+
+DYNC__FN bool dync__cuda_takes(int device, const char *target, int version)
+{
+    static const int twelve[] = {80, 81, 82, 83, 84, 85, 85, 86, 87, 88};   /* PTX of CUDA 12.0 ...; 13.0 has 9.0, 13.1 9.1 */
+    const char *only = dync__env("DYNC_CUDA_TARGET");
+    const dync__cuda_unit *u = dync__cuda_unit_of(device >> 8);
+    int driver = dync__cuda_driver(), number = 0, minor = driver % 1000 / 10;
+    const char *c = target + 3;
+    for (; *c >= '0' && *c <= '9'; c++) number = number * 10 + (*c - '0');
+    if (only && strcmp(only, target) != 0 && number > 80) return false;
+    if (version > (driver >= 13000 ? driver / 1000 * 10 - 40 + minor : driver >= 12000 ? twelve[DYNC__MIN(minor, 9)] : 70)) return false;
+    return *c == 'a' ? u->major * 10 + u->minor == number : u->major * 10 + u->minor >= number;
+}
+
 DYNC__FN dync_status dync__cuda_check(cudaError_t e, const char *what)
 {
     char words[256];

@@ -11,6 +11,7 @@ typedef struct dync__cuda_module {
     char *text;
     cudaLibrary_t library;
     cudaKernel_t kernel[DYNC__PTX_LAUNCHES];
+    unsigned devices;                    /* where its kernels may have the shared memory that they ask for: bits */
 } dync__cuda_module;
 static struct { dync__mutex lock; dync__cuda_module *first; } dync__cuda_modules;
 
@@ -45,16 +46,24 @@ static dync_status dync__cuda_load(dync__cuda_module *m, const dync__ptx_text *t
         dync__format(what, sizeof what, "the driver refused the kernel %s%s%.600s", t->launch[0].entry, log[0] ? ": " : "", log);
         return dync__cuda_check(e, what);
     }
-    for (int i = 0; i < t->n_launches; i++) {
+    for (int i = 0; i < t->n_launches; i++)
         DYNC__TRY(dync__cuda_check(cudaLibraryGetKernel(&m->kernel[i], m->library, t->launch[i].entry), "cudaLibraryGetKernel"));
-        if (t->launch[i].shared_bytes > 0)
-            DYNC__TRY(dync__cuda_check(cudaFuncSetAttribute((const void *)m->kernel[i], DYNC__CU_FUNC_SHARED, t->launch[i].shared_bytes), "cudaFuncSetAttribute"));
-    }
     (void)DYNC__ATOMIC_ADD(&dync__cuda_counters.loads, 1);
     return DYNC_OK;
 }
 
-static dync__cuda_module *dync__cuda_module_of(const dync__ptx_text *t)
+/* On this thread's device; every device has its own limits. */
+static dync_status dync__cuda_module_allow(dync__cuda_module *m, const dync__ptx_text *t, int index)
+{
+    if (m->devices >> index & 1) return DYNC_OK;
+    for (int i = 0; i < t->n_launches; i++)
+        if (t->launch[i].shared_bytes > 0)
+            DYNC__TRY(dync__cuda_check(cudaFuncSetAttribute((const void *)m->kernel[i], DYNC__CU_FUNC_SHARED, t->launch[i].shared_bytes), "cudaFuncSetAttribute"));
+    m->devices |= 1u << index;
+    return DYNC_OK;
+}
+
+static dync__cuda_module *dync__cuda_module_of(const dync__ptx_text *t, int index)
 {
     const char *text = dync__str_get(&t->text);
     uint64_t hash = dync__hash_bytes(text, t->text.n, 0);
@@ -75,11 +84,12 @@ static dync__cuda_module *dync__cuda_module_of(const dync__ptx_text *t)
             dync__cuda_modules.first = m;
         }
     }
+    if (m && dync__cuda_module_allow(m, t, index) != DYNC_OK) m = NULL;
     dync__unlock(&dync__cuda_modules.lock);
     return m;
 }
 
-/* Form 0 or 1 of a part, made and loaded. */
+/* A form of a part, made and loaded. */
 static const dync__cuda_form *dync__cuda_form_of(dync__cuda_code *c, dync__cuda_part *part, int which)
 {
     dync__cuda_form *f = &part->form[which];
@@ -87,11 +97,11 @@ static const dync__cuda_form *dync__cuda_form_of(dync__cuda_code *c, dync__cuda_
     dync_status status = DYNC_OK;
     dync__lock(&c->lock);
     if (!f->made) {
-        status = dync__ptx_kernel(part->kernel, part->host, dync__cuda_unit_of(c->device >> 8)->units, which == 1, &f->text);
+        status = dync__ptx_kernel(part->kernel, part->host, dync__cuda_unit_of(c->device >> 8)->units, which == DYNC__CUDA_UNALIGNED, &f->text);
         f->made = status == DYNC_OK;
     }
     dync__cuda_module *m = f->module;
-    if (f->made && !m) m = dync__cuda_module_of(&f->text);
+    if (f->made && !m) m = dync__cuda_module_of(&f->text, c->device >> 8);
     DYNC__ATOMIC_STORE(&f->module, m);
     dync__unlock(&c->lock);
     return m ? f : NULL;
@@ -99,9 +109,8 @@ static const dync__cuda_form *dync__cuda_form_of(dync__cuda_code *c, dync__cuda_
 
 /* ---- launching ---------------------------------------------------------------------------------------------------------------------- */
 
-static bool dync__cuda_fits(const dync__cuda_part *part, const uint64_t *word)
+static bool dync__cuda_fits(const dync__ptx_text *t, const uint64_t *word)
 {
-    const dync__ptx_text *t = &part->form[0].text;
     for (int i = 0; i < t->n_checks; i++)
         if ((word[t->check[i].buf] + (uint64_t)t->check[i].offset) % (unsigned)t->check[i].align) return false;
     return true;
@@ -119,10 +128,30 @@ static void dync__cuda_words_of(const dync__cuda_part *part, void *const *buffer
     }
 }
 
+/* CUtensorMap: 128 bytes on a boundary of 64. */
+typedef struct dync__cuda_map { _Alignas(64) uint64_t word[16]; } dync__cuda_map;
+typedef int (*dync__cuda_encode)(void *map, int type, uint32_t rank, void *base, const uint64_t *size, const uint64_t *stride, const uint32_t *box,
+                                 const uint32_t *step, int interleave, int swizzle, int promotion, int fill);
+static dync_status dync__cuda_map_of(const dync__ptx_map *m, uint64_t base, dync__cuda_map *out)
+{
+    static dync__cuda_function encode;
+    static const uint32_t step[5] = {1, 1, 1, 1, 1};
+    dync__cuda_function f = DYNC__ATOMIC_LOAD(&encode);
+    if (!f) DYNC__ATOMIC_STORE(&encode, f = dync__cuda_driver_function("cuTensorMapEncodeTiled", 12000));
+    int e = f ? ((dync__cuda_encode)f)(out, m->type, (uint32_t)m->rank, (void *)(uintptr_t)(base + (uint64_t)m->offset), m->size, m->stride, m->box, step, 0,
+                                       m->swizzle, 2 /* of 128 bytes */, 0) : -1;
+    return e == 0 ? DYNC_OK : dync__fail(DYNC_ERR_DEVICE, "CUDA error %d: cuTensorMapEncodeTiled", e);
+}
+
 static dync_status dync__cuda_launch(int device, const dync__cuda_form *f, int n_words, uint64_t *word)
 {
     void *args[80];
+    dync__cuda_map map[DYNC__PTX_MAPS];
     for (int i = 0; i < n_words; i++) args[i] = &word[i];
+    for (int i = 0; i < f->text.n_maps; i++) {
+        DYNC__TRY(dync__cuda_map_of(&f->text.map[i], word[f->text.map[i].buf], &map[i]));
+        args[n_words + i] = &map[i];
+    }
     for (int i = 0; i < f->text.n_launches; i++) {
         const dync__ptx_launch *l = &f->text.launch[i];
         dim3 grid, block;
@@ -145,8 +174,11 @@ static dync_status dync__cuda_run_part(dync__cuda_code *c, dync__cuda_part *part
     int n = part->n;
     dync__cuda_recording *r = dync__cuda_tls.recording;
     dync__cuda_words_of(part, buffers, temp, word);
-    const dync__cuda_form *f = dync__cuda_form_of(c, part, 0);
-    if (f && part->kernel && !dync__cuda_fits(part, word)) f = dync__cuda_form_of(c, part, 1);
+    const dync__cuda_form *f = &part->form[DYNC__CUDA_VARIANT];
+    if (!f->module || !dync__cuda_fits(&f->text, word)) {
+        f = dync__cuda_form_of(c, part, DYNC__CUDA_ANY);
+        if (f && part->kernel && !dync__cuda_fits(&f->text, word)) f = dync__cuda_form_of(c, part, DYNC__CUDA_UNALIGNED);
+    }
     if (!f) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
     if (f->text.scratch_bytes && !(scratch = dync__cuda_alloc(c->device, (size_t)f->text.scratch_bytes))) return DYNC_ERR_MEMORY;
     word[n++] = (uint64_t)(uintptr_t)scratch;
@@ -285,16 +317,38 @@ DYNC__FN bool dync__cuda_add_text(dync__cuda_code *c, const dync__ptx_text *t, i
     return !t->text.failed;
 }
 
+DYNC__FN bool dync__cuda_add_variant(dync__cuda_code *c, const dync__ptx_text *t)
+{
+    dync__cuda_form *f = &c->part.at[c->part.n - 1].form[DYNC__CUDA_VARIANT];
+    f->text = *t;
+    f->made = true;
+    return !t->text.failed;
+}
+
 DYNC__FN int dync__cuda_add_temp(dync__cuda_code *c, int64_t bytes)
 {
     if (c->temp.n == 8 || !dync__avec_push(&c->arena, &c->temp, bytes)) return -1;
     return DYNC__CUDA_TEMP + c->temp.n - 1;
 }
 
-/* Texts are made at once, so that DYNC_LOG=code and errors come where the plan is made. */
+/* Is the variant there and loaded? One that the driver refuses is forgotten. */
+static bool dync__cuda_variant_of(dync__cuda_code *c, dync__cuda_part *part)
+{
+    dync__cuda_form *f = &part->form[DYNC__CUDA_VARIANT];
+    dync__error_guard guard;
+    if (!f->made) return false;
+    dync__error_guard_begin(&guard);
+    bool ok = dync__cuda_form_of(c, part, DYNC__CUDA_VARIANT) != NULL;
+    dync__error_slot error = dync__error_guard_end(&guard);
+    if (!ok) dync__log(DYNC__LOG_perf, "cuda: a variant for this device is left out: %s", error.message);
+    return ok;
+}
+
+/* Texts are made at once, so that DYNC_LOG=code and errors come where the plan is made; what a variant leaves over is loaded when it is met. */
 static void *dync__cuda_code_finish(dync__cuda_code *c, bool ok)
 {
-    for (int i = 0; i < c->part.n && ok; i++) ok = c->part.at[i].call || dync__cuda_form_of(c, &c->part.at[i], 0) != NULL;
+    for (int i = 0; i < c->part.n && ok; i++)
+        ok = c->part.at[i].call || dync__cuda_variant_of(c, &c->part.at[i]) || dync__cuda_form_of(c, &c->part.at[i], DYNC__CUDA_ANY) != NULL;
     if (ok) return c;
     dync__cuda_code_free(c);
     return NULL;

@@ -9,7 +9,7 @@
 #include "rt.h"
 
 enum { DYNC__PTX_FLAT, DYNC__PTX_ROWS, DYNC__PTX_COLUMNS };
-enum { DYNC__PTX_LAUNCHES = 3, DYNC__PTX_CHECKS = 16, DYNC__PTX_BLOCK = 256, DYNC__PTX_LANES = 64 };
+enum { DYNC__PTX_LAUNCHES = 3, DYNC__PTX_MAPS = 4, DYNC__PTX_CHECKS = 16, DYNC__PTX_BLOCK = 256, DYNC__PTX_LANES = 64 };
 
 /* How a kernel is laid over threads. */
 typedef struct dync__ptx_shape {
@@ -30,9 +30,18 @@ typedef struct dync__ptx_launch {
 } dync__ptx_launch;
 /* Where the vector form asks for 16-byte boundaries: buffer and byte offset into it. */
 typedef struct dync__ptx_check { int buf, align; int64_t offset; } dync__ptx_check;
+/* A tensor map (TMA) of a buffer: a parameter after the words, ".param .align 64 .b8 m0[128]". Sizes and boxes in elements, the innermost first,
+ * strides in bytes from the second on. type, swizzle: numbers of CUtensorMapDataType and CUtensorMapSwizzle. */
+typedef struct dync__ptx_map {
+    int buf, type, rank, swizzle;
+    int64_t offset;                      /* bytes into the buffer */
+    uint64_t size[5], stride[4];
+    uint32_t box[5];
+} dync__ptx_map;
 typedef struct dync__ptx_text {
     dync__str text;
-    int n_launches, n_checks;
+    int n_launches, n_checks, n_maps;
+    dync__ptx_map map[DYNC__PTX_MAPS];
     dync__ptx_launch launch[DYNC__PTX_LAUNCHES];
     dync__ptx_check check[DYNC__PTX_CHECKS];
     int64_t scratch_bytes;

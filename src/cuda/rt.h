@@ -25,6 +25,8 @@ typedef struct CUlib_st *cudaLibrary_t;
 typedef struct CUkern_st *cudaKernel_t;
 typedef struct dim3 { unsigned int x, y, z; } dim3;
 extern cudaError_t cudaGetDeviceCount(int *count);
+extern cudaError_t cudaDriverGetVersion(int *version);
+extern cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **function, unsigned int version, unsigned long long flags, int *found);
 extern cudaError_t cudaSetDevice(int device);
 extern cudaError_t cudaDeviceGetAttribute(int *value, int attr, int device);
 extern cudaError_t cudaDeviceSynchronize(void);

@@ -130,6 +130,25 @@ cudaError_t cudaDeviceGetAttribute(int *v, int attr, int d)
     *v = attr == 16 ? emu.units : attr == 75 ? emu.cc / 10 : attr == 76 ? emu.cc % 10 : 0;
     return leave(attr == 16 || attr == 75 || attr == 76 ? 0 : CUEMU_INVALID_VALUE);
 }
+cudaError_t cudaDriverGetVersion(int *v)
+{
+    *v = setting("CUEMU_DRIVER", 13000);
+    return 0;
+}
+/* Functions of the driver, by name. */
+cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **function, unsigned version, unsigned long long flags, int *found)
+{
+    static const struct { const char *name; unsigned since; void (*function)(void); } table[] = {{"", 0, NULL}};
+    (void)flags;
+    *function = NULL;
+    *found = 1;
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
+        if (strcmp(table[i].name, name) == 0) {
+            *found = version < table[i].since ? 2 : 0;
+            if (*found == 0) memcpy(function, &table[i].function, sizeof *function);
+        }
+    return 0;
+}
 cudaError_t cudaDeviceSynchronize(void)
 {
     enter();
