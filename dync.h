@@ -2939,6 +2939,9 @@ DYNC__FN void dync__date_text(dync__str *out);               /* local time to th
 
 /* ---- thread pool (pool.c) ------------------------------------------------------------------------------------------------- */
 DYNC__FN int  dync__pool_threads(void);                          /* 1 where there are no threads */
+/* Threads for a loop that takes about ns on one: 1 where waking the others is not worth it. It depends on whether they are awake: only for loops
+ * whose results do not depend on how they are split. */
+DYNC__FN int  dync__pool_worth(double ns);
 DYNC__FN void dync__pool_set_threads(int n);                     /* 0: as many as CPUs, or DYNC_THREADS; not while it runs */
 DYNC__FN void dync__pool_stop(void);                             /* joins the workers; the next run starts them again */
 /* fn(user, part, n_parts) for every part, by this thread and the pool; returns when all are done. Nested calls run inline. */
@@ -4936,6 +4939,10 @@ DYNC__INLINE void dync__pool_alone(void (*fn)(void *user, int part, int n_parts)
 }
 #if defined(DYNC_NO_THREADS)
 DYNC__FN int dync__pool_threads(void) { return 1; }
+DYNC__FN int dync__pool_worth(double ns) {
+    (void)ns;
+    return 1;
+}
 DYNC__FN void dync__pool_set_threads(int n) { (void)n; }
 DYNC__FN void dync__pool_stop(void) { }
 DYNC__FN void dync__pool_run(void (*fn)(void *user, int part, int n_parts), void *user, int n_parts) {
@@ -4943,7 +4950,8 @@ DYNC__FN void dync__pool_run(void (*fn)(void *user, int part, int n_parts), void
 }
 #else
 #include <pthread.h>
-enum { DYNC__POOL_MOST = 256, DYNC__POOL_SPIN_NS = 30000 };
+/* A worker that watches takes a loop in less than a microsecond; one that sleeps costs its caller some microseconds and comes some tens later. */
+enum { DYNC__POOL_MOST = 256, DYNC__POOL_SPIN_NS = 200000, DYNC__POOL_NEAR_NS = 8000, DYNC__POOL_FAR_NS = 100000 };
 enum { DYNC__POOL_IDLE, DYNC__POOL_SLEEPING, DYNC__POOL_JOB, DYNC__POOL_RUNNING };
 typedef struct dync__pool_job {
     void (*fn)(void *user, int part, int n_parts);
@@ -4964,13 +4972,15 @@ static struct {
     int32_t busy;                       /* a loop runs, or the workers are being made or ended */
     int32_t forked;                     /* in a child: no workers, for good */
     int32_t wanted, known;              /* threads asked for; 0: not decided */
+    int32_t watching;                   /* workers that do not sleep */
     bool hooked;
     dync__pool_worker *worker;
     int n_workers, n_allocated;
+    uint32_t asked;                     /* when a loop of middling length was last met with the workers asleep, in 1024 ns */
 } dync__pool;
 static void dync__pool_after_fork(void) {
     DYNC__ATOMIC_STORE(&dync__pool.forked, 1);
-    dync__pool.n_workers = 0;           /* their threads do not exist here */
+    dync__pool.n_workers = dync__pool.watching = 0;          /* their threads do not exist here */
     dync__tls.in_pool = false;
 }
 static int dync__pool_all_threads(void) {
@@ -4990,6 +5000,15 @@ DYNC__FN int dync__pool_threads(void) {
     int n = dync__pool_all_threads(), most = dync__tls.most_threads;
     return most > 0 && most < n ? most : n;
 }
+/* Loops of middling length wake nobody the first time: programs of many such loops have workers that watch, lone loops pay nothing. */
+DYNC__FN int dync__pool_worth(double ns) {
+    int n = ns < DYNC__POOL_NEAR_NS || dync__tls.in_pool ? 1 : dync__pool_threads();
+    if (n == 1 || ns >= DYNC__POOL_FAR_NS) return n;
+    if (DYNC__ATOMIC_PEEK(&dync__pool.watching) > 0) return n;
+    uint32_t now = (uint32_t)(dync__now_ns() >> 10), before = DYNC__ATOMIC_PEEK(&dync__pool.asked);
+    DYNC__ATOMIC_STORE(&dync__pool.asked, now);
+    return now - before < DYNC__POOL_SPIN_NS >> 10 ? n : 1;
+}
 /* ---- workers ---- */
 static void dync__pool_parts(const dync__pool_job *job, int thread) {
     dync__tls.in_pool = true;
@@ -4999,9 +5018,11 @@ static void dync__pool_parts(const dync__pool_job *job, int thread) {
 static void dync__pool_sleep(dync__pool_worker *w) {
     int32_t idle = DYNC__POOL_IDLE;
     pthread_mutex_lock(&w->lock);
+    (void)DYNC__ATOMIC_DEC(&dync__pool.watching);
     if (DYNC__ATOMIC_CAS(&w->state, &idle, DYNC__POOL_SLEEPING)) {
         while (DYNC__ATOMIC_LOAD(&w->state) == DYNC__POOL_SLEEPING) pthread_cond_wait(&w->wake, &w->lock);
     }
+    (void)DYNC__ATOMIC_INC(&dync__pool.watching);
     pthread_mutex_unlock(&w->lock);
 }
 static void dync__pool_wait(dync__pool_worker *w) {
@@ -5016,16 +5037,19 @@ static void dync__pool_wait(dync__pool_worker *w) {
 }
 static void *dync__pool_main(void *arg) {
     dync__pool_worker *w = arg;
+    (void)DYNC__ATOMIC_INC(&dync__pool.watching);
     for (;;) {
         int32_t posted = DYNC__POOL_JOB;
         dync__pool_wait(w);
         if (!DYNC__ATOMIC_CAS(&w->state, &posted, DYNC__POOL_RUNNING)) continue;
         dync__pool_job *job = w->job;
-        if (!job) return NULL;
+        if (!job) break;
         dync__pool_parts(job, w->index);
         DYNC__ATOMIC_STORE(&w->state, DYNC__POOL_IDLE);
         (void)DYNC__ATOMIC_DEC(&job->left);                   /* the job is the caller's again */
     }
+    (void)DYNC__ATOMIC_DEC(&dync__pool.watching);
+    return NULL;
 }
 static void dync__pool_post(dync__pool_worker *w, dync__pool_job *job) {
     int32_t idle = DYNC__POOL_IDLE;
@@ -20192,7 +20216,6 @@ DYNC__FN const dync__kcall_row *dync__kernel_row(int kernel) {
 enum { DYNC__GEMM_PLAIN, DYNC__GEMM_DOTS, DYNC__GEMM_LINES, DYNC__GEMM_DIRECT, DYNC__GEMM_BLOCKS };
 enum { DYNC__GEMM_KC = 256, DYNC__GEMM_MC = 168, DYNC__GEMM_NC = 2048, DYNC__GEMM_FEW_LINES = 8, DYNC__GEMM_HOT = 16384 /* bytes of c that are told of at once */,
        DYNC__GEMM_FEW = 84 /* rows for which a dense b is read where it lies */, DYNC__GEMM_NEAR = 1 << 20 /* bytes: as is one that large */ };
-#define DYNC__GEMM_PARALLEL (128 * 128 * 128)   /* products of m n k from which threads are worth waking */
 #if defined(DYNC_SMALL)
 enum { DYNC__GEMM_STACK = 512 };                /* panels up to which no memory is asked for */
 #else
@@ -20549,8 +20572,9 @@ DYNC__FN bool dync__gemm_run(dync__gemm *g) {
     dync__gemm_split split = {g, g->m >= g->n || g->packed || (g->done && g->m >= 64)};
     g->path = dync__gemm_path(g);
     if (g->path == DYNC__GEMM_PLAIN && dync__gemm_aside(g)) return false;
-    if (work >= (double)DYNC__GEMM_PARALLEL && !dync__tls.in_pool && dync__pool_threads() > 1 && (split.rows ? g->m : g->n) > 14) {
-        dync__pool_run(dync__gemm_part, &split, dync__pool_threads());
+    int threads = (split.rows ? g->m : g->n) > 14 ? dync__pool_worth(work / (3.0 * dync__gt_lanes(g->type, 0))) : 1;
+    if (threads > 1) {
+        dync__pool_run(dync__gemm_part, &split, threads);
         return g->done && split.rows;
     }
     dync__gemm_follow(g);
@@ -20611,7 +20635,6 @@ DYNC__FN void dync__gemm_products(int bytes, int64_t n, int64_t count, const voi
 }
 
 /* ==== kernel/matmul.c =========================================================================================== */
-#define DYNC__MATMUL_PARALLEL 200000   /* multiplications of a batch from which threads are worth waking */
 typedef struct dync__mm {
     const dync__kcall *call;
     const char *a, *b;
@@ -20888,13 +20911,11 @@ static void dync__mm_part(void *user, int part, int n_parts) {
 static dync_status dync__mm_run(dync__mm *g) {
     bool alone = g->call->scratch_bytes > 0;       /* products share it */
     double work = (double)g->batches * (double)g->m * (double)g->n * (double)g->k;
-    int threads;
+    int threads = alone || g->batches < 4 ? 1 : dync__pool_worth(work / 40);
     dync__mm_panels *panels = g->call->state ? dync__mm_panels_get(g) : NULL;
     if (panels) g->packed = panels->data;
-    if (!alone && work >= DYNC__MATMUL_PARALLEL && (threads = dync__pool_threads()) > 1 && g->batches >= 2 * threads)
-        dync__pool_run(dync__mm_part, g, threads);
-    else
-        dync__mm_part(g, 0, 1);
+    if (threads > 1 && g->batches >= 2 * threads) dync__pool_run(dync__mm_part, g, threads);
+    else dync__mm_part(g, 0, 1);
     dync__mm_panels_put(panels);
     if (g->call->epilogue && g->told != g->batches) return dync__code_run(g->call->epilogue, g->data + g->call->n, 0, 0);
     return g->status;
@@ -21036,7 +21057,6 @@ DYNC__WARM_BEGIN
 /* ==== kernel/conv_jit.c ========================================================================================= */
 #if DYNC__JIT_X86
 enum { DYNC__CJ_L2 = 512 * 1024, DYNC__CJ_WEIGHTS = 1024 * 1024, DYNC__CJ_LISTS = 32, DYNC__CJ_SUM = 192 };
-#define DYNC__CJ_PARALLEL 300000       /* multiplications from which threads are worth waking */
 typedef struct dync__cj_tap { int64_t y, x; int32_t from; } dync__cj_tap;      /* displacement; number in the window */
 typedef struct dync__cj_run_of { int64_t first, count, step; dync__ccode code[2]; } dync__cj_run_of;   /* tiles of one code; [1]: fewer blocks */
 typedef struct dync__cj_phase {
@@ -21553,7 +21573,7 @@ static dync_status dync__cj_run_places(dync__cj *v, const dync__cj_data *d) {
     size_t bytes = (size_t)(line * (1 + v->after.n_operands)) * sizeof(float);
     const float *after[DYNC__CT_SOURCES];
     dync__cj_work w = {.v = v, .in = d->in, .bias = d->bias, .after = after, .out = d->out, .split = 1};
-    int threads = dync__cj_multiplications(v) >= DYNC__CJ_PARALLEL ? dync__pool_threads() : 1;
+    int threads = dync__pool_worth(dync__cj_multiplications(v) / 40);
     dync__cj_packed *packed = d->weight ? dync__cj_weights(v, d->weight, d->owner) : NULL;
     float *padded = forward ? dync__alloc_data(bytes) : NULL;
     if ((d->weight && !packed) || (forward && !padded)) {
@@ -21650,7 +21670,7 @@ static dync_status dync__cj_run_weight(const dync__cj *v, const float *x, const 
     size_t x_bytes = (size_t)(v->groups * (v->planar ? v->ic : v->icb) * v->in_block), y_bytes = (size_t)(v->groups * v->ocb * v->out_block);
     size_t w_bytes = (size_t)(v->groups * v->ocb * v->icb * v->outer * v->all * v->V) * sizeof(float);
     char *memory = dync__alloc_data(x_bytes + y_bytes + w_bytes);
-    int threads = dync__cj_multiplications(v) >= DYNC__CJ_PARALLEL ? dync__pool_threads() : 1;
+    int threads = dync__pool_worth(dync__cj_multiplications(v) / 40);
     if (!memory) return DYNC_ERR_MEMORY;
     dync__cj_work w = {.v = v, .x = (float *)(void *)memory, .gy = (float *)(void *)(memory + x_bytes), .packed = (float *)(void *)(memory + x_bytes + y_bytes)};
     memset(w.packed, 0, w_bytes);
@@ -23057,8 +23077,7 @@ static void dync__att_backward_part(void *job, int part, int n_parts) { dync__at
 static dync_status dync__att_run(const dync__att *a, bool grad) {
     dync__att_job job = {a, DYNC_OK};
     int64_t n = a->units * (grad ? 1 : a->q_blocks);
-    bool worth = (double)a->units * (double)a->L * (double)a->S * (double)(a->E + a->V) >= 500000;
-    int threads = worth && !dync__tls.in_pool ? (int)DYNC__MIN(n, dync__pool_threads()) : 1;
+    int threads = (int)DYNC__MIN(n, dync__pool_worth((double)a->units * (double)a->L * (double)a->S * (double)(a->E + a->V) / 40));
     if (threads > 1) dync__pool_run(grad ? dync__att_backward_part : dync__att_forward_part, &job, threads);
     else dync__att_part(&job, grad, 0, 1);
     return job.status;

@@ -176,8 +176,8 @@ def measure(calls, samples, sample_ns, threads):
     for _ in range(samples):
         for name, timed in calls.items():
             if threads > 1:
-                time.sleep(0.002)      # until the other library's workers sleep
-            timed(1)
+                time.sleep(0.03)       # until the other library's workers sleep: those of OpenMP spin for ten milliseconds
+            timed(1 + repeats[name] // 4)
             times[name].append(timed(repeats[name]) / repeats[name])
     return {name: (min(t), statistics.median(t)) for name, t in times.items()}
 

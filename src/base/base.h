@@ -242,6 +242,9 @@ DYNC__FN void dync__date_text(dync__str *out);               /* local time to th
 
 /* ---- thread pool (pool.c) ------------------------------------------------------------------------------------------------- */
 DYNC__FN int  dync__pool_threads(void);                          /* 1 where there are no threads */
+/* Threads for a loop that takes about ns on one: 1 where waking the others is not worth it. It depends on whether they are awake: only for loops
+ * whose results do not depend on how they are split. */
+DYNC__FN int  dync__pool_worth(double ns);
 DYNC__FN void dync__pool_set_threads(int n);                     /* 0: as many as CPUs, or DYNC_THREADS; not while it runs */
 DYNC__FN void dync__pool_stop(void);                             /* joins the workers; the next run starts them again */
 /* fn(user, part, n_parts) for every part, by this thread and the pool; returns when all are done. Nested calls run inline. */

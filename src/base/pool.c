@@ -18,6 +18,11 @@ DYNC__INLINE void dync__pool_alone(void (*fn)(void *user, int part, int n_parts)
 
 #if defined(DYNC_NO_THREADS)
 DYNC__FN int dync__pool_threads(void) { return 1; }
+DYNC__FN int dync__pool_worth(double ns)
+{
+    (void)ns;
+    return 1;
+}
 DYNC__FN void dync__pool_set_threads(int n) { (void)n; }
 DYNC__FN void dync__pool_stop(void) { }
 DYNC__FN void dync__pool_run(void (*fn)(void *user, int part, int n_parts), void *user, int n_parts)
@@ -27,7 +32,8 @@ DYNC__FN void dync__pool_run(void (*fn)(void *user, int part, int n_parts), void
 #else
 #include <pthread.h>
 
-enum { DYNC__POOL_MOST = 256, DYNC__POOL_SPIN_NS = 30000 };
+/* A worker that watches takes a loop in less than a microsecond; one that sleeps costs its caller some microseconds and comes some tens later. */
+enum { DYNC__POOL_MOST = 256, DYNC__POOL_SPIN_NS = 200000, DYNC__POOL_NEAR_NS = 8000, DYNC__POOL_FAR_NS = 100000 };
 enum { DYNC__POOL_IDLE, DYNC__POOL_SLEEPING, DYNC__POOL_JOB, DYNC__POOL_RUNNING };
 
 typedef struct dync__pool_job {
@@ -51,15 +57,17 @@ static struct {
     int32_t busy;                       /* a loop runs, or the workers are being made or ended */
     int32_t forked;                     /* in a child: no workers, for good */
     int32_t wanted, known;              /* threads asked for; 0: not decided */
+    int32_t watching;                   /* workers that do not sleep */
     bool hooked;
     dync__pool_worker *worker;
     int n_workers, n_allocated;
+    uint32_t asked;                     /* when a loop of middling length was last met with the workers asleep, in 1024 ns */
 } dync__pool;
 
 static void dync__pool_after_fork(void)
 {
     DYNC__ATOMIC_STORE(&dync__pool.forked, 1);
-    dync__pool.n_workers = 0;           /* their threads do not exist here */
+    dync__pool.n_workers = dync__pool.watching = 0;          /* their threads do not exist here */
     dync__tls.in_pool = false;
 }
 
@@ -84,6 +92,17 @@ DYNC__FN int dync__pool_threads(void)
     return most > 0 && most < n ? most : n;
 }
 
+/* Loops of middling length wake nobody the first time: programs of many such loops have workers that watch, lone loops pay nothing. */
+DYNC__FN int dync__pool_worth(double ns)
+{
+    int n = ns < DYNC__POOL_NEAR_NS || dync__tls.in_pool ? 1 : dync__pool_threads();
+    if (n == 1 || ns >= DYNC__POOL_FAR_NS) return n;
+    if (DYNC__ATOMIC_PEEK(&dync__pool.watching) > 0) return n;
+    uint32_t now = (uint32_t)(dync__now_ns() >> 10), before = DYNC__ATOMIC_PEEK(&dync__pool.asked);
+    DYNC__ATOMIC_STORE(&dync__pool.asked, now);
+    return now - before < DYNC__POOL_SPIN_NS >> 10 ? n : 1;
+}
+
 /* ---- workers ---- */
 
 static void dync__pool_parts(const dync__pool_job *job, int thread)
@@ -97,9 +116,11 @@ static void dync__pool_sleep(dync__pool_worker *w)
 {
     int32_t idle = DYNC__POOL_IDLE;
     pthread_mutex_lock(&w->lock);
+    (void)DYNC__ATOMIC_DEC(&dync__pool.watching);
     if (DYNC__ATOMIC_CAS(&w->state, &idle, DYNC__POOL_SLEEPING)) {
         while (DYNC__ATOMIC_LOAD(&w->state) == DYNC__POOL_SLEEPING) pthread_cond_wait(&w->wake, &w->lock);
     }
+    (void)DYNC__ATOMIC_INC(&dync__pool.watching);
     pthread_mutex_unlock(&w->lock);
 }
 
@@ -118,16 +139,19 @@ static void dync__pool_wait(dync__pool_worker *w)
 static void *dync__pool_main(void *arg)
 {
     dync__pool_worker *w = arg;
+    (void)DYNC__ATOMIC_INC(&dync__pool.watching);
     for (;;) {
         int32_t posted = DYNC__POOL_JOB;
         dync__pool_wait(w);
         if (!DYNC__ATOMIC_CAS(&w->state, &posted, DYNC__POOL_RUNNING)) continue;
         dync__pool_job *job = w->job;
-        if (!job) return NULL;
+        if (!job) break;
         dync__pool_parts(job, w->index);
         DYNC__ATOMIC_STORE(&w->state, DYNC__POOL_IDLE);
         (void)DYNC__ATOMIC_DEC(&job->left);                   /* the job is the caller's again */
     }
+    (void)DYNC__ATOMIC_DEC(&dync__pool.watching);
+    return NULL;
 }
 
 static void dync__pool_post(dync__pool_worker *w, dync__pool_job *job)

@@ -394,8 +394,7 @@ static dync_status dync__att_run(const dync__att *a, bool grad)
 {
     dync__att_job job = {a, DYNC_OK};
     int64_t n = a->units * (grad ? 1 : a->q_blocks);
-    bool worth = (double)a->units * (double)a->L * (double)a->S * (double)(a->E + a->V) >= 500000;
-    int threads = worth && !dync__tls.in_pool ? (int)DYNC__MIN(n, dync__pool_threads()) : 1;
+    int threads = (int)DYNC__MIN(n, dync__pool_worth((double)a->units * (double)a->L * (double)a->S * (double)(a->E + a->V) / 40));
     if (threads > 1) dync__pool_run(grad ? dync__att_backward_part : dync__att_forward_part, &job, threads);
     else dync__att_part(&job, grad, 0, 1);
     return job.status;

@@ -12,7 +12,6 @@
 #if DYNC__JIT_X86
 
 enum { DYNC__CJ_L2 = 512 * 1024, DYNC__CJ_WEIGHTS = 1024 * 1024, DYNC__CJ_LISTS = 32, DYNC__CJ_SUM = 192 };
-#define DYNC__CJ_PARALLEL 300000       /* multiplications from which threads are worth waking */
 
 typedef struct dync__cj_tap { int64_t y, x; int32_t from; } dync__cj_tap;      /* displacement; number in the window */
 typedef struct dync__cj_run_of { int64_t first, count, step; dync__ccode code[2]; } dync__cj_run_of;   /* tiles of one code; [1]: fewer blocks */
@@ -587,7 +586,7 @@ static dync_status dync__cj_run_places(dync__cj *v, const dync__cj_data *d)
     size_t bytes = (size_t)(line * (1 + v->after.n_operands)) * sizeof(float);
     const float *after[DYNC__CT_SOURCES];
     dync__cj_work w = {.v = v, .in = d->in, .bias = d->bias, .after = after, .out = d->out, .split = 1};
-    int threads = dync__cj_multiplications(v) >= DYNC__CJ_PARALLEL ? dync__pool_threads() : 1;
+    int threads = dync__pool_worth(dync__cj_multiplications(v) / 40);
     dync__cj_packed *packed = d->weight ? dync__cj_weights(v, d->weight, d->owner) : NULL;
     float *padded = forward ? dync__alloc_data(bytes) : NULL;
     if ((d->weight && !packed) || (forward && !padded)) {
@@ -695,7 +694,7 @@ static dync_status dync__cj_run_weight(const dync__cj *v, const float *x, const 
     size_t x_bytes = (size_t)(v->groups * (v->planar ? v->ic : v->icb) * v->in_block), y_bytes = (size_t)(v->groups * v->ocb * v->out_block);
     size_t w_bytes = (size_t)(v->groups * v->ocb * v->icb * v->outer * v->all * v->V) * sizeof(float);
     char *memory = dync__alloc_data(x_bytes + y_bytes + w_bytes);
-    int threads = dync__cj_multiplications(v) >= DYNC__CJ_PARALLEL ? dync__pool_threads() : 1;
+    int threads = dync__pool_worth(dync__cj_multiplications(v) / 40);
     if (!memory) return DYNC_ERR_MEMORY;
     dync__cj_work w = {.v = v, .x = (float *)(void *)memory, .gy = (float *)(void *)(memory + x_bytes), .packed = (float *)(void *)(memory + x_bytes + y_bytes)};
     memset(w.packed, 0, w_bytes);

@@ -15,7 +15,6 @@
 enum { DYNC__GEMM_PLAIN, DYNC__GEMM_DOTS, DYNC__GEMM_LINES, DYNC__GEMM_DIRECT, DYNC__GEMM_BLOCKS };
 enum { DYNC__GEMM_KC = 256, DYNC__GEMM_MC = 168, DYNC__GEMM_NC = 2048, DYNC__GEMM_FEW_LINES = 8, DYNC__GEMM_HOT = 16384 /* bytes of c that are told of at once */,
        DYNC__GEMM_FEW = 84 /* rows for which a dense b is read where it lies */, DYNC__GEMM_NEAR = 1 << 20 /* bytes: as is one that large */ };
-#define DYNC__GEMM_PARALLEL (128 * 128 * 128)   /* products of m n k from which threads are worth waking */
 #if defined(DYNC_SMALL)
 enum { DYNC__GEMM_STACK = 512 };                /* panels up to which no memory is asked for */
 #else
@@ -429,8 +428,9 @@ DYNC__FN bool dync__gemm_run(dync__gemm *g)
     dync__gemm_split split = {g, g->m >= g->n || g->packed || (g->done && g->m >= 64)};
     g->path = dync__gemm_path(g);
     if (g->path == DYNC__GEMM_PLAIN && dync__gemm_aside(g)) return false;
-    if (work >= (double)DYNC__GEMM_PARALLEL && !dync__tls.in_pool && dync__pool_threads() > 1 && (split.rows ? g->m : g->n) > 14) {
-        dync__pool_run(dync__gemm_part, &split, dync__pool_threads());
+    int threads = (split.rows ? g->m : g->n) > 14 ? dync__pool_worth(work / (3.0 * dync__gt_lanes(g->type, 0))) : 1;
+    if (threads > 1) {
+        dync__pool_run(dync__gemm_part, &split, threads);
         return g->done && split.rows;
     }
     dync__gemm_follow(g);

@@ -8,7 +8,6 @@
 #include "gemm.h"
 #include "operand.h"
 
-#define DYNC__MATMUL_PARALLEL 200000   /* multiplications of a batch from which threads are worth waking */
 
 typedef struct dync__mm {
     const dync__kcall *call;
@@ -329,13 +328,11 @@ static dync_status dync__mm_run(dync__mm *g)
 {
     bool alone = g->call->scratch_bytes > 0;       /* products share it */
     double work = (double)g->batches * (double)g->m * (double)g->n * (double)g->k;
-    int threads;
+    int threads = alone || g->batches < 4 ? 1 : dync__pool_worth(work / 40);
     dync__mm_panels *panels = g->call->state ? dync__mm_panels_get(g) : NULL;
     if (panels) g->packed = panels->data;
-    if (!alone && work >= DYNC__MATMUL_PARALLEL && (threads = dync__pool_threads()) > 1 && g->batches >= 2 * threads)
-        dync__pool_run(dync__mm_part, g, threads);
-    else
-        dync__mm_part(g, 0, 1);
+    if (threads > 1 && g->batches >= 2 * threads) dync__pool_run(dync__mm_part, g, threads);
+    else dync__mm_part(g, 0, 1);
     dync__mm_panels_put(panels);
     if (g->call->epilogue && g->told != g->batches) return dync__code_run(g->call->epilogue, g->data + g->call->n, 0, 0);
     return g->status;

@@ -79,6 +79,65 @@ TEST(threads_option_limits_loops)
     EXPECT_EQ_INT(dync__pool_threads(), 4);
     dync__tls.most_threads = 0;
 }
+/* dync__pool_worth answers by whether workers are awake: what asks it must give the same bits either way. */
+static void same_bits(dync_tensor *(*run)(uint64_t), uint64_t seed)
+{
+    DYNC_SCOPE {
+        dync_tensor *want = NULL;
+        for (int threads = 1; threads <= 3; threads++) {
+            dync__pool_set_threads(threads);
+            for (uint64_t until = dync__now_ns() + 400000; dync__now_ns() < until && threads == 3;) dync__pause(40);
+            dync_manual_seed(seed);
+            dync_tensor *y = run(seed);
+            if (threads == 1) want = y;
+            else EXPECT(dync_equal(y, want));
+        }
+    }
+    EXPECT_OK(dync_error());
+}
+static int64_t size(uint64_t *seed, int64_t most)
+{
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    return 1 + (int64_t)((*seed >> 33) % (uint64_t)most);
+}
+static dync_tensor *any_product(uint64_t seed)
+{
+    static const dync_dtype dtypes[] = {DYNC_F32, DYNC_F64, DYNC_BF16, DYNC_F32};
+    dync_dtype dtype = dtypes[seed % 4];
+    int64_t m = size(&seed, 200), n = size(&seed, 200), k = size(&seed, 400), b = size(&seed, 9);
+    bool left = size(&seed, 2) == 1, right = size(&seed, 2) == 1;
+    dync_tensor *x = dync_randn(left ? dync_shape(b, m, k) : dync_shape(b, k, m), .dtype = dtype), *y = dync_randn(right ? dync_shape(k, n) : dync_shape(n, k), .dtype = dtype);
+    return dync_matmul(left ? x : dync_transpose(x, 1, 2), right ? y : dync_transpose(y, 0, 1));
+}
+static dync_tensor *any_convolution(uint64_t seed)
+{
+    int64_t groups = size(&seed, 2), c = groups * size(&seed, 20), o = groups * size(&seed, 40), h = 3 + size(&seed, 20), w = 3 + size(&seed, 20), kernel = size(&seed, 3);
+    dync_tensor *x = dync_randn(dync_shape(size(&seed, 3), c, h, w)), *weight = dync_randn(dync_shape(o, c / groups, kernel, kernel));
+    dync_requires_grad_(x, true);
+    dync_requires_grad_(weight, true);
+    dync_tensor *y = dync_conv2d(x, weight, NULL, dync_shape(size(&seed, 2), 1), dync_shape(1, 0), dync_shape(1, 1), (int)groups);
+    dync_backward(dync_sum(dync_mul(y, y), DYNC_ALL, false));
+    return dync_cat(dync_tuple(dync_reshape(y, dync_shape(-1)), dync_reshape(dync_grad(x), dync_shape(-1)), dync_reshape(dync_grad(weight), dync_shape(-1))), 0);
+}
+static dync_tensor *any_attention(uint64_t seed)
+{
+    int64_t b = size(&seed, 3), h = size(&seed, 4), e = 8 * size(&seed, 8), l = size(&seed, 90), s = size(&seed, 90);
+    dync_tensor *q = dync_randn(dync_shape(b, h, l, e)), *k = dync_randn(dync_shape(b, h, s, e)), *v = dync_randn(dync_shape(b, h, s, e));
+    dync_requires_grad_(q, true);
+    dync_requires_grad_(k, true);
+    dync_tensor *y = dync_scaled_dot_product_attention(q, k, v, NULL, 0, false, DYNC_NONE);
+    dync_backward(dync_sum(dync_mul(y, y), DYNC_ALL, false));
+    return dync_cat(dync_tuple(dync_reshape(y, dync_shape(-1)), dync_reshape(dync_grad(q), dync_shape(-1)), dync_reshape(dync_grad(k), dync_shape(-1))), 0);
+}
+TEST(awake_or_asleep_the_bits_are_the_same)
+{
+    for (uint64_t seed = 1; seed <= 24; seed++) {
+        same_bits(any_product, seed);
+        same_bits(any_convolution, seed);
+        same_bits(any_attention, seed);
+    }
+    dync__pool_set_threads(0);
+}
 TEST(every_part_runs_once_whoever_is_late)
 {
     dync__pool_set_threads(7);
