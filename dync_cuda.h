@@ -387,6 +387,87 @@ DYNC__FN dync_status dync__cuda_call_loops(dync__cuda_code *, const dync__kcall 
 DYNC__FN dync_status dync__cuda_call_text(dync__cuda_code *, const dync__kcall *, bool *done);
 #endif
 
+/* ==== cuda/tile.h =============================================================================================== */
+/* cuda/tile.h: what kernels written out as PTX text share: the text itself, shared memory, cp.async, swizzled rows, ldmatrix, mma.sync.
+ * After ptx.h and cuda.h; tile.c has the bodies. gemm*.c, conv, attention and wgmma are built on it.
+ *
+ *   text        dync__tile t; dync__tile_begin(&t, 3)                opens an entry with buffers 0..2: their addresses are in %b0..%b2
+ *               dync__ptx_reg / _line / _temp(&t.p, ...)             registers and statements, as everywhere
+ *               dync__tile_entry(&t, "name", gx, gy, gz, threads)    closes it; dync__tile_next(&t) opens another that is launched after it
+ *               dync__tile_end(&t, code, buf)                        adds the text to the code as its next part (frees it where it fails)
+ *   registers   every entry has %true, %thr (threadIdx.x), %lane, %warp, %cta (blockIdx.x), %smem; %scratch after dync__tile_scratch
+ *   memory      dync__tile_shared gives offsets into dynamic shared memory, which begins at %smem, on a boundary of 1024
+ *   rows        tiles in shared memory are rows of 128 bytes, eight chunks of 16: chunk c of row r lies at r * 128 + (c ^ (r & 7)) * 16, so
+ *               that the 8 rows that one phase of ldmatrix reads, and the 8 chunks that 8 lanes write, lie in 32 different banks
+ *   fragments   mma.sync m16n8: lane holds rows lane / 4 and + 8 of a and of the accumulators, column lane / 4 of b;
+ *               accumulator i of 4 stands at row lane / 4 + 8 (i / 2), column lane % 4 * 2 + i % 2 (dync__tile_acc_row, _col)
+ * Names given to functions begin with '%'; addresses in shared memory are b32 registers, in global memory b64.
+ * Sources: NVIDIA, PTX ISA 8.0, 9.7.8.24 (cp.async), 9.7.13.4 (mma, ldmatrix); design techniques.md 2f. */
+#ifndef DYNC__CUDA_TILE_H
+#define DYNC__CUDA_TILE_H
+
+typedef struct dync__tile {
+    dync__ptx p;                         /* statements and registers of the entry being written */
+    dync__ptx_text out;                  /* what is done; scratch_bytes and checks are the maker's to set */
+    int n_buffers, shared;               /* bytes of dynamic shared memory so far */
+    const char *target;                  /* "sm_80" unless changed before the first dync__tile_entry */
+} dync__tile;
+
+/* ---- text ---- */
+DYNC__FN void dync__tile_begin(dync__tile *, int n_buffers);
+DYNC__FN void dync__tile_next(dync__tile *);
+DYNC__FN void dync__tile_entry(dync__tile *, const char *name, int64_t gx, int64_t gy, int64_t gz, int threads);
+DYNC__FN bool dync__tile_end(dync__tile *, dync__cuda_code *, const int32_t *buf);       /* buf[i]: operand, or temporary, of buffer i */
+DYNC__FN void dync__tile_scratch(dync__tile *);                                          /* %scratch: out.scratch_bytes, shared by the launches */
+DYNC__FN int dync__tile_shared(dync__tile *, int bytes, int align);                      /* offset from %smem */
+DYNC__FN void dync__tile_regs(dync__tile *, const char *type, const char *prefix, int n);/* %acc -> %acc0 .. %acc<n-1> */
+DYNC__FN void dync__tile_special(dync__tile *, const char *name, const char *special);   /* a new u32 register = %ctaid.y and the like */
+DYNC__FN void dync__tile_set(dync__tile *, const char *type, const char *name, const char *op, const char *fmt, ...) DYNC__PRINTF(5, 6);
+                                         /* a new register of the type: "op.type name, operands"; op has its dots ("mul.lo") */
+DYNC__FN void dync__tile_label(dync__tile *, const char *fmt, ...) DYNC__PRINTF(2, 3);
+DYNC__FN void dync__tile_note(dync__tile *, const char *fmt, ...) DYNC__PRINTF(2, 3);    /* a comment in the text */
+DYNC__FN void dync__tile_wide(dync__tile *, const char *name, const char *from);         /* a new b64 register; from: b64, or NULL */
+/* at += bytes * (offset + sum of stride * coordinate over the dims of o but `skip`); `linear` (b64) counts over `walked`, sizes of those dims. */
+DYNC__FN void dync__tile_address(dync__tile *, const char *at, const dync__operand *o, const int64_t *walked, int skip, const char *linear);
+/* value, a register of the dtype's compute type, from or to [at] in global memory; guard: "" or "@%p ". */
+DYNC__FN void dync__tile_load(dync__tile *, int dtype, const char *value, const char *at, const char *guard);
+DYNC__FN void dync__tile_store(dync__tile *, int dtype, const char *at, const char *value, const char *guard);
+
+/* ---- cp.async ---- */
+/* [to + to_at] in shared memory = `bytes` (4, 8, 16) of [from + from_at]; size: b32 register, bytes of them to read, the rest is zeros; NULL: all.
+ * Visible to the thread after commit and wait(n) (at most n younger groups under way), to others after a barrier behind that. */
+DYNC__FN void dync__tile_cp(dync__tile *, int bytes, const char *to, int to_at, const char *from, int64_t from_at, const char *size);
+DYNC__FN void dync__tile_commit(dync__tile *);
+DYNC__FN void dync__tile_wait(dync__tile *, int n);
+DYNC__FN void dync__tile_barrier(dync__tile *);
+
+/* A window of `rows` rows of 128 bytes of global memory, copied by all threads of the block as swizzled rows. Registers: name_g the thread's
+ * address, name_s its place in the tile, name_ok0.. which of its rows exist, name_n bytes of its chunk that exist. */
+typedef struct dync__tile_rows { const char *name; int rows, threads; int64_t row_bytes; bool ragged; } dync__tile_rows;
+/* base: b64, of row 0; rows_left: b32, rows that exist, or NULL for all. threads: 64 or more, a power of two; rows * 8 a multiple of it. */
+DYNC__FN void dync__tile_rows_begin(dync__tile *, dync__tile_rows *, const char *base, const char *rows_left);
+/* To the tile at `to` (b32 register) + at; bytes_left: b32, signed, how many of the 128 exist, NULL for all. Rows and bytes that do not are zeros. */
+DYNC__FN void dync__tile_rows_copy(dync__tile *, const dync__tile_rows *, const char *to, int at, const char *bytes_left);
+DYNC__FN void dync__tile_rows_move(dync__tile *, const dync__tile_rows *, int64_t bytes);    /* the window, in global memory */
+
+/* ---- fragments ---- */
+enum { DYNC__TILE_BF16, DYNC__TILE_F16, DYNC__TILE_TF32, DYNC__TILE_S8, DYNC__TILE_U8 };
+typedef struct dync__tile_kind { const char *shape, *in, *acc; int bytes, k; } dync__tile_kind;   /* bytes of an element, depth of one mma: 32 bytes */
+DYNC__FN const dync__tile_kind *dync__tile_kind_of(int kind);
+/* Where the lane's row for ldmatrix.x4 lies in a tile: name0 .. name<n-1> are the offsets for pairs of chunks 0 .. n - 1 (32 bytes each), of the
+ * lane's row behind row0 (b32, a multiple of 8, or NULL for 0). More rows down: + 128 bytes each, for multiples of 8.
+ *   order 0   matrices in the order (row, chunk) (row + 8, chunk) (row, chunk + 1) (row + 8, chunk + 1): a with k along the row; b with .trans
+ *   order 1   (row, chunk) (row, chunk + 1) (row + 8, chunk) (row + 8, chunk + 1): b with k along the row, two n8 tiles; a with .trans */
+DYNC__FN void dync__tile_matrix(dync__tile *, const char *name, int n, int order, const char *row0);
+/* {reg<first> .. reg<first+3>} = four 8 x 8 matrices of 16-bit elements whose rows are at [address + at]. */
+DYNC__FN void dync__tile_ldmatrix(dync__tile *, bool trans, const char *reg, int first, const char *address, int at);
+/* {acc<c> ..+3} += {a<ia> ..+3} {b<ib>, b<ib+1>} */
+DYNC__FN void dync__tile_mma(dync__tile *, int kind, const char *acc, int c, const char *a, int ia, const char *b, int ib);
+DYNC__INLINE int dync__tile_swizzle(int row, int chunk) { return row * 128 + (chunk ^ (row & 7)) * 16; }
+DYNC__INLINE int dync__tile_acc_row(int lane, int i) { return lane / 4 + 8 * (i / 2); }
+DYNC__INLINE int dync__tile_acc_col(int lane, int i) { return lane % 4 * 2 + i % 2; }
+#endif
+
 /* ==== cuda/expand.c ============================================================================================= */
 static int dync__ptx_normal(dync__lb *b, int number, int type) {
     dync__inst u = dync__inst_make(DYNC__P_random, DYNC_F64, number, -1, -1), v = u;
@@ -1900,6 +1981,242 @@ DYNC__FN dync_status dync__ptx_kernel(const dync__kernel *kernel, const bool *ho
     return status;
 }
 
+/* ==== cuda/tile.c =============================================================================================== */
+/* ---- text ---------------------------------------------------------------------------------------------------------------------------- */
+static void dync__tile_open(dync__tile *t) {
+    static const char *const specials[][2] = {{"%thr", "%tid.x"}, {"%cta", "%ctaid.x"}};
+    char name[24];
+    t->p.index = "u32";
+    dync__ptx_reg(&t->p, "pred", "%true");
+    dync__ptx_line(&t->p, "setp.eq.u32 %%true, 0, 0");
+    for (int i = 0; i < t->n_buffers; i++) {
+        dync__format(name, sizeof name, "%%b%d", i);
+        dync__ptx_reg(&t->p, "b64", name);
+        dync__ptx_line(&t->p, "ld.param.b64 %s, [p%d]", name, i);
+        dync__ptx_line(&t->p, "cvta.to.global.u64 %s, %s", name, name);
+    }
+    for (int i = 0; i < 2; i++) dync__tile_special(t, specials[i][0], specials[i][1]);
+    dync__tile_set(t, "b32", "%lane", "and", "%%thr, 31");
+    dync__tile_set(t, "u32", "%warp", "shr", "%%thr, 5");
+}
+DYNC__FN void dync__tile_begin(dync__tile *t, int n_buffers) {
+    memset(t, 0, sizeof *t);
+    t->n_buffers = n_buffers;
+    t->target = "sm_80";
+    dync__tile_open(t);
+}
+DYNC__FN void dync__tile_next(dync__tile *t) {
+    t->p.regs.n = t->p.body.n = 0;
+    t->p.n_temps = t->p.n_labels = t->p.shared_bytes = t->shared = 0;
+    dync__tile_open(t);
+}
+DYNC__FN void dync__tile_entry(dync__tile *t, const char *name, int64_t gx, int64_t gy, int64_t gz, int threads) {
+    dync__str *s = &t->out.text;
+    dync__ptx_launch *l = &t->out.launch[t->out.n_launches];
+    if (t->out.n_launches == 0) {
+        dync__str_addf(s, "// %s\n", name);
+        dync__ptx_header(s, t->target);
+    }
+    if (t->shared && !strstr(dync__str_get(s), ".extern")) dync__str_add(s, ".extern .shared .align 1024 .b8 dync_shared[];\n");
+    if (t->out.n_launches++ == 0) dync__format(l->entry, sizeof l->entry, "dync_%s", name);
+    else dync__format(l->entry, sizeof l->entry, "dync_%s_%d", name, t->out.n_launches);
+    l->grid[0] = gx;
+    l->grid[1] = gy;
+    l->grid[2] = gz;
+    l->block = threads;
+    l->shared_bytes = t->shared;
+    dync__str_addf(s, "\n.visible .entry %s(", l->entry);
+    for (int i = 0; i <= t->n_buffers; i++) dync__str_addf(s, "%s.param .b64 p%d", i ? ", " : "", i);
+    dync__str_addf(s, ")\n.maxntid %d, 1, 1\n{\n", threads);
+    if (t->p.shared_bytes) dync__str_addf(s, "    .shared .align 16 .b8 smem[%d];\n", t->p.shared_bytes);
+    if (t->shared) dync__str_add(s, "    .reg .b32 %smem;\n");
+    dync__str_add(s, dync__str_get(&t->p.regs));
+    if (t->shared) dync__str_add(s, "    mov.u32 %smem, dync_shared;\n");
+    dync__str_add(s, dync__str_get(&t->p.body));
+    dync__str_add(s, "    ret;\n}\n");
+    t->p.failed |= t->p.regs.failed || t->p.body.failed || s->failed;
+}
+DYNC__FN bool dync__tile_end(dync__tile *t, dync__cuda_code *code, const int32_t *buf) {
+    dync__str_free(&t->p.regs);
+    dync__str_free(&t->p.body);
+    if (!t->p.failed) return dync__cuda_add_text(code, &t->out, t->n_buffers, buf);
+    dync__str_free(&t->out.text);
+    return dync__fail_memory(0), false;
+}
+DYNC__FN void dync__tile_scratch(dync__tile *t) {
+    dync__ptx_reg(&t->p, "b64", "%scratch");
+    dync__ptx_line(&t->p, "ld.param.b64 %%scratch, [p%d]", t->n_buffers);
+    dync__ptx_line(&t->p, "cvta.to.global.u64 %%scratch, %%scratch");
+}
+DYNC__FN int dync__tile_shared(dync__tile *t, int bytes, int align) {
+    int at = (t->shared + align - 1) / align * align;
+    t->shared = at + bytes;
+    return at;
+}
+DYNC__FN void dync__tile_regs(dync__tile *t, const char *type, const char *prefix, int n) { dync__str_addf(&t->p.regs, "    .reg .%s %s<%d>;\n", type, prefix, n); }
+DYNC__FN void dync__tile_special(dync__tile *t, const char *name, const char *special) {
+    dync__ptx_reg(&t->p, "u32", name);
+    dync__ptx_line(&t->p, "mov.u32 %s, %s", name, special);
+}
+DYNC__FN void dync__tile_set(dync__tile *t, const char *type, const char *name, const char *op, const char *fmt, ...) {
+    va_list args;
+    va_start(args, fmt);
+    dync__ptx_reg(&t->p, type, name);
+    dync__str_addf(&t->p.body, "    %s.%s %s, ", op, type, name);
+    dync__str_addv(&t->p.body, fmt, args);
+    dync__str_add(&t->p.body, ";\n");
+    va_end(args);
+}
+DYNC__FN void dync__tile_label(dync__tile *t, const char *fmt, ...) {
+    va_list args;
+    va_start(args, fmt);
+    dync__str_addv(&t->p.body, fmt, args);
+    dync__str_add(&t->p.body, ":\n");
+    va_end(args);
+}
+DYNC__FN void dync__tile_note(dync__tile *t, const char *fmt, ...) {
+    va_list args;
+    va_start(args, fmt);
+    dync__str_add(&t->p.body, "    // ");
+    dync__str_addv(&t->p.body, fmt, args);
+    dync__str_add(&t->p.body, "\n");
+    va_end(args);
+}
+DYNC__FN void dync__tile_wide(dync__tile *t, const char *name, const char *from) {
+    dync__ptx_reg(&t->p, "b64", name);
+    if (from) dync__ptx_line(&t->p, "mov.b64 %s, %s", name, from);
+}
+DYNC__FN void dync__tile_address(dync__tile *t, const char *at, const dync__operand *o, const int64_t *walked, int skip, const char *linear) {
+    char rest[40];
+    int64_t bytes = dync__dtype_info(o->dtype)->bytes;
+    dync__ptx_line(&t->p, "add.s64 %s, %s, %lld", at, at, (long long)(o->lay.offset * bytes));
+    dync__format(rest, sizeof rest, "%s", linear);
+    for (int d = o->lay.ndim - 1; d >= 0; d--) {
+        if (d == skip) continue;
+        const char *next = dync__ptx_temp(&t->p, "b64"), *here = dync__ptx_temp(&t->p, "b64");
+        dync__ptx_line(&t->p, "div.u64 %s, %s, %lld", next, rest, (long long)DYNC__MAX(walked[d], 1));
+        dync__ptx_line(&t->p, "rem.u64 %s, %s, %lld", here, rest, (long long)DYNC__MAX(walked[d], 1));
+        dync__ptx_line(&t->p, "mad.lo.s64 %s, %s, %lld, %s", at, here, (long long)(o->lay.stride[d] * bytes), at);
+        dync__format(rest, sizeof rest, "%s", next);
+    }
+}
+DYNC__FN void dync__tile_load(dync__tile *t, int dtype, const char *value, const char *at, const char *guard) {
+    const char *raw = dync__ptx_is_plain(dtype) ? value : dync__ptx_temp(&t->p, dync__ptx_raw_type(dtype));
+    dync__ptx_line(&t->p, "%sld.global.%s %s, [%s]", guard, dync__ptx_memory_type(dtype), raw, at);
+    if (raw != value) dync__ptx_widen(&t->p, dtype, value, raw);
+}
+DYNC__FN void dync__tile_store(dync__tile *t, int dtype, const char *at, const char *value, const char *guard) {
+    const char *raw = dync__ptx_is_plain(dtype) ? value : dync__ptx_temp(&t->p, dync__ptx_raw_type(dtype));
+    if (raw != value) dync__ptx_narrow(&t->p, dtype, raw, value);
+    dync__ptx_line(&t->p, "%sst.global.%s [%s], %s", guard, dync__ptx_memory_type(dtype), at, raw);
+}
+/* ---- cp.async -------------------------------------------------------------------------------------------------------------------------- */
+DYNC__FN void dync__tile_cp(dync__tile *t, int bytes, const char *to, int to_at, const char *from, int64_t from_at, const char *size) {
+    dync__ptx_line(&t->p, "cp.async.%s.shared.global [%s+%d], [%s+%lld], %d%s%s", bytes == 16 ? "cg" : "ca", to, to_at, from, (long long)from_at, bytes,
+                   size ? ", " : "", size ? size : "");
+}
+DYNC__FN void dync__tile_commit(dync__tile *t) { dync__ptx_line(&t->p, "cp.async.commit_group"); }
+DYNC__FN void dync__tile_wait(dync__tile *t, int n) { dync__ptx_line(&t->p, "cp.async.wait_group %d", n); }
+DYNC__FN void dync__tile_barrier(dync__tile *t) { dync__ptx_line(&t->p, "bar.sync 0"); }
+/* Thread i takes chunk i % 8 of rows i / 8, i / 8 + threads / 8, ...: the same place of the swizzle in each, as these are multiples of 8 apart. */
+DYNC__FN void dync__tile_rows_begin(dync__tile *t, dync__tile_rows *r, const char *base, const char *rows_left) {
+    dync__ptx *p = &t->p;
+    char g[40], s[40], n[40], ok[48], row[24];
+    dync__format(row, sizeof row, "%s", dync__ptx_temp(p, "b32"));
+    const char *chunk = dync__ptx_temp(p, "b32"), *x = dync__ptx_temp(p, "b32");
+    dync__format(g, sizeof g, "%s_g", r->name);
+    dync__format(s, sizeof s, "%s_s", r->name);
+    dync__format(n, sizeof n, "%s_n", r->name);
+    dync__ptx_reg(p, "b64", g);
+    dync__ptx_reg(p, "b32", s);
+    dync__ptx_reg(p, "b32", n);
+    dync__ptx_line(p, "shr.u32 %s, %%thr, 3", row);
+    dync__ptx_line(p, "and.b32 %s, %%thr, 7", chunk);
+    const char *wide = dync__ptx_temp(p, "b64");
+    dync__ptx_line(p, "cvt.u64.u32 %s, %s", wide, row);
+    dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", g, wide, (long long)r->row_bytes, base);
+    dync__ptx_line(p, "mad.wide.u32 %s, %s, 16, %s", g, chunk, g);
+    dync__ptx_line(p, "and.b32 %s, %s, 7", x, row);
+    dync__ptx_line(p, "xor.b32 %s, %s, %s", x, x, chunk);
+    dync__ptx_line(p, "mul.lo.u32 %s, %s, 128", s, row);
+    dync__ptx_line(p, "mad.lo.u32 %s, %s, 16, %s", s, x, s);
+    dync__ptx_line(p, "mov.u32 %s, 16", n);
+    r->ragged = rows_left != NULL;
+    for (int i = 0; rows_left && i < r->rows * 8 / r->threads; i++) {
+        const char *at = dync__ptx_temp(p, "s32");
+        dync__format(ok, sizeof ok, "%s_ok%d", r->name, i);
+        dync__ptx_reg(p, "pred", ok);
+        dync__ptx_line(p, "add.s32 %s, %s, %d", at, row, i * r->threads / 8);
+        dync__ptx_line(p, "setp.lt.s32 %s, %s, %s", ok, at, rows_left);
+    }
+}
+DYNC__FN void dync__tile_rows_copy(dync__tile *t, const dync__tile_rows *r, const char *to, int at, const char *bytes_left) {
+    dync__ptx *p = &t->p;
+    char g[40], here[24];
+    dync__format(g, sizeof g, "%s_g", r->name);
+    dync__format(here, sizeof here, "%s", dync__ptx_temp(p, "b32"));
+    dync__ptx_line(p, "add.u32 %s, %s, %s_s", here, to, r->name);
+    if (bytes_left) {                                        /* max(min(bytes_left - 16 chunk, 16), 0) */
+        const char *chunk = dync__ptx_temp(p, "s32");
+        dync__ptx_line(p, "and.b32 %s, %%thr, 7", chunk);
+        dync__ptx_line(p, "mul.lo.s32 %s, %s, -16", chunk, chunk);
+        dync__ptx_line(p, "add.s32 %s, %s, %s", chunk, chunk, bytes_left);
+        dync__ptx_line(p, "min.s32 %s, %s, 16", chunk, chunk);
+        dync__ptx_line(p, "max.s32 %s_n, %s, 0", r->name, chunk);
+    }
+    for (int i = 0; i < r->rows * 8 / r->threads; i++) {
+        char size[40] = "";
+        if (r->ragged) {
+            dync__format(size, sizeof size, "%s", dync__ptx_temp(p, "b32"));
+            dync__ptx_line(p, "selp.b32 %s, %s_n, 0, %s_ok%d", size, r->name, r->name, i);
+        } else if (bytes_left) {
+            dync__format(size, sizeof size, "%s_n", r->name);
+        }
+        dync__tile_cp(t, 16, here, at + i * r->threads * 16, g, i * (r->threads / 8) * r->row_bytes, size[0] ? size : NULL);
+    }
+}
+DYNC__FN void dync__tile_rows_move(dync__tile *t, const dync__tile_rows *r, int64_t bytes) {
+    dync__ptx_line(&t->p, "add.s64 %s_g, %s_g, %lld", r->name, r->name, (long long)bytes);
+}
+/* ---- fragments ------------------------------------------------------------------------------------------------------------------------- */
+DYNC__FN const dync__tile_kind *dync__tile_kind_of(int kind) {
+    static const dync__tile_kind kinds[] = {{"m16n8k16", "bf16", "f32", 2, 16}, {"m16n8k16", "f16", "f32", 2, 16}, {"m16n8k8", "tf32", "f32", 4, 8},
+                                            {"m16n8k32", "s8", "s32", 1, 32}, {"m16n8k32", "u8", "s32", 1, 32}};
+    return &kinds[kind];
+}
+/* The pair i differs from pair 0 in bits of the chunk only: an exclusive or. */
+DYNC__FN void dync__tile_matrix(dync__tile *t, const char *name, int n, int order, const char *row0) {
+    dync__ptx *p = &t->p;
+    const char *row = dync__ptx_temp(p, "b32"), *chunk = dync__ptx_temp(p, "b32"), *x = dync__ptx_temp(p, "b32");
+    dync__tile_regs(t, "b32", name, n);
+    if (order == 0) {
+        dync__ptx_line(p, "and.b32 %s, %%lane, 15", row);
+        dync__ptx_line(p, "shr.u32 %s, %%lane, 4", chunk);
+    } else {
+        dync__ptx_line(p, "shr.u32 %s, %%lane, 4", row);
+        dync__ptx_line(p, "and.b32 %s, %%lane, 7", chunk);
+        dync__ptx_line(p, "mad.lo.u32 %s, %s, 8, %s", row, row, chunk);
+        dync__ptx_line(p, "bfe.u32 %s, %%lane, 3, 1", chunk);
+    }
+    dync__ptx_line(p, "and.b32 %s, %s, 7", x, row);
+    dync__ptx_line(p, "xor.b32 %s, %s, %s", chunk, chunk, x);
+    if (row0) dync__ptx_line(p, "add.u32 %s, %s, %s", row, row, row0);
+    dync__ptx_line(p, "mul.lo.u32 %s0, %s, 128", name, row);
+    dync__ptx_line(p, "mad.lo.u32 %s0, %s, 16, %s0", name, chunk, name);
+    for (int i = 1; i < n; i++) dync__ptx_line(p, "xor.b32 %s%d, %s0, %d", name, i, name, i * 32);
+}
+DYNC__FN void dync__tile_ldmatrix(dync__tile *t, bool trans, const char *reg, int first, const char *address, int at) {
+    dync__ptx_line(&t->p, "ldmatrix.sync.aligned.m8n8.x4%s.shared.b16 {%s%d, %s%d, %s%d, %s%d}, [%s+%d]", trans ? ".trans" : "", reg, first, reg, first + 1,
+                   reg, first + 2, reg, first + 3, address, at);
+}
+DYNC__FN void dync__tile_mma(dync__tile *t, int kind, const char *acc, int c, const char *a, int ia, const char *b, int ib) {
+    const dync__tile_kind *k = dync__tile_kind_of(kind);
+    char d[120];
+    dync__format(d, sizeof d, "{%s%d, %s%d, %s%d, %s%d}", acc, c, acc, c + 1, acc, c + 2, acc, c + 3);
+    dync__ptx_line(&t->p, "mma.sync.aligned.%s.row.col.%s.%s.%s.%s %s, {%s%d, %s%d, %s%d, %s%d}, {%s%d, %s%d}, %s", k->shape, k->acc, k->in, k->in, k->acc, d, a, ia,
+                   a, ia + 1, a, ia + 2, a, ia + 3, b, ib, b, ib + 1, d);
+}
+
 /* ==== cuda/loops.c ============================================================================================== */
 enum { DYNC__CL_DIMS = DYNC__LOOP_MAX_DIMS };
 typedef struct dync__cl {               /* a loop kernel in the making */
@@ -2226,79 +2543,6 @@ DYNC__FN dync_status dync__cuda_call_loops(dync__cuda_code *code, const dync__kc
 }
 
 /* ==== cuda/calls.c ============================================================================================== */
-typedef struct dync__cw { dync__ptx p; dync__ptx_text out; int n_buffers; } dync__cw;    /* a text in the making */
-static void dync__cw_begin(dync__cw *t, int n_buffers) {
-    char name[24];
-    memset(t, 0, sizeof *t);
-    t->n_buffers = n_buffers;
-    t->p.index = "u32";
-    dync__ptx_reg(&t->p, "pred", "%true");
-    dync__ptx_line(&t->p, "setp.eq.u32 %%true, 0, 0");
-    for (int i = 0; i < n_buffers; i++) {
-        dync__format(name, sizeof name, "%%b%d", i);
-        dync__ptx_reg(&t->p, "b64", name);
-        dync__ptx_line(&t->p, "ld.param.b64 %s, [p%d]", name, i);
-        dync__ptx_line(&t->p, "cvta.to.global.u64 %s, %s", name, name);
-    }
-    dync__ptx_reg(&t->p, "u32", "%thr");
-    dync__ptx_reg(&t->p, "u32", "%cta");
-    dync__ptx_line(&t->p, "mov.u32 %%thr, %%tid.x");
-    dync__ptx_line(&t->p, "mov.u32 %%cta, %%ctaid.x");
-}
-static bool dync__cw_end(dync__cw *t, dync__cuda_code *code, const char *name, int64_t blocks, int block, const int32_t *buf) {
-    dync__ptx_launch *l = &t->out.launch[0];
-    t->out.n_launches = 1;
-    dync__format(l->entry, sizeof l->entry, "dync_%s", name);
-    l->grid[0] = blocks;
-    l->grid[1] = l->grid[2] = 1;
-    l->block = block;
-    dync__str_addf(&t->out.text, "// %s\n", name);
-    dync__ptx_header(&t->out.text, "sm_80");
-    dync__str_addf(&t->out.text, "\n.visible .entry %s(", l->entry);
-    for (int i = 0; i <= t->n_buffers; i++) dync__str_addf(&t->out.text, "%s.param .b64 p%d", i ? ", " : "", i);
-    dync__str_addf(&t->out.text, ")\n.maxntid %d, 1, 1\n{\n", block);
-    if (t->p.shared_bytes) dync__str_addf(&t->out.text, "    .shared .align 16 .b8 smem[%d];\n", t->p.shared_bytes);
-    dync__str_add(&t->out.text, dync__str_get(&t->p.regs));
-    dync__str_add(&t->out.text, dync__str_get(&t->p.body));
-    dync__str_add(&t->out.text, "    ret;\n}\n");
-    bool failed = t->p.failed || t->p.regs.failed || t->p.body.failed || t->out.text.failed;
-    dync__str_free(&t->p.regs);
-    dync__str_free(&t->p.body);
-    if (!failed) return dync__cuda_add_text(code, &t->out, t->n_buffers, buf);
-    dync__str_free(&t->out.text);
-    return dync__fail_memory(0), false;
-}
-/* A register of 64 bits. */
-static void dync__cw_wide(dync__cw *t, const char *name, const char *from) {
-    dync__ptx_reg(&t->p, "b64", name);
-    if (from) dync__ptx_line(&t->p, "mov.b64 %s, %s", name, from);
-}
-/* at += bytes * sum of stride * coordinate over the dims of o but `skip`; `linear` (b64) runs over those of `walked`. */
-static void dync__cw_address(dync__cw *t, const char *at, const dync__operand *o, const int64_t *walked, int skip, const char *linear) {
-    char rest[40];
-    int64_t bytes = dync__dtype_info(o->dtype)->bytes;
-    dync__ptx_line(&t->p, "add.s64 %s, %s, %lld", at, at, (long long)(o->lay.offset * bytes));
-    dync__format(rest, sizeof rest, "%s", linear);
-    for (int d = o->lay.ndim - 1; d >= 0; d--) {
-        if (d == skip) continue;
-        const char *next = dync__ptx_temp(&t->p, "b64"), *here = dync__ptx_temp(&t->p, "b64");
-        dync__ptx_line(&t->p, "div.u64 %s, %s, %lld", next, rest, (long long)DYNC__MAX(walked[d], 1));
-        dync__ptx_line(&t->p, "rem.u64 %s, %s, %lld", here, rest, (long long)DYNC__MAX(walked[d], 1));
-        dync__ptx_line(&t->p, "mad.lo.s64 %s, %s, %lld, %s", at, here, (long long)(o->lay.stride[d] * bytes), at);
-        dync__format(rest, sizeof rest, "%s", next);
-    }
-}
-/* value (a register of the compute type of dtype) from or to [at]. */
-static void dync__cw_load(dync__cw *t, int dtype, const char *value, const char *at, const char *guard) {
-    const char *raw = dync__ptx_is_plain(dtype) ? value : dync__ptx_temp(&t->p, dync__ptx_raw_type(dtype));
-    dync__ptx_line(&t->p, "%sld.global.%s %s, [%s]", guard, dync__ptx_memory_type(dtype), raw, at);
-    if (raw != value) dync__ptx_widen(&t->p, dtype, value, raw);
-}
-static void dync__cw_store(dync__cw *t, int dtype, const char *at, const char *value, const char *guard) {
-    const char *raw = dync__ptx_is_plain(dtype) ? value : dync__ptx_temp(&t->p, dync__ptx_raw_type(dtype));
-    if (raw != value) dync__ptx_narrow(&t->p, dtype, raw, value);
-    dync__ptx_line(&t->p, "%sst.global.%s [%s], %s", guard, dync__ptx_memory_type(dtype), at, raw);
-}
 static int64_t dync__cw_numel(const dync__operand *o, int skip) {
     int64_t n = 1;
     for (int d = 0; d < o->lay.ndim; d++)
@@ -2307,7 +2551,7 @@ static int64_t dync__cw_numel(const dync__operand *o, int skip) {
 }
 /* ---- cumsum: x, y; attr: dim ------------------------------------------------------------------------------------------------------------ */
 /* acc += what the thread `distance` below has, in the warp (bits: 5) */
-static void dync__cw_scan_step(dync__cw *t, const char *type, const char *acc, int distance) {
+static void dync__cw_scan_step(dync__tile *t, const char *type, const char *acc, int distance) {
     dync__ptx *p = &t->p;
     const char *low = dync__ptx_temp(p, "b32"), *high = dync__ptx_temp(p, "b32"), *there = dync__ptx_temp(p, "pred");
     const char *low2 = dync__ptx_temp(p, "b32"), *high2 = dync__ptx_temp(p, "b32"), *other = dync__ptx_temp(p, type);
@@ -2319,7 +2563,7 @@ static void dync__cw_scan_step(dync__cw *t, const char *type, const char *acc, i
 }
 static dync_status dync__cw_cumsum(dync__cuda_code *code, const dync__kcall *call) {
     enum { BLOCK = 256 };
-    dync__cw t;
+    dync__tile t;
     dync__ptx *p = &t.p;
     const dync__operand *x = &call->operand[0], *y = &call->operand[1];
     int dim = (int)call->attr[0], compute = dync__dtype_info(x->dtype)->compute;
@@ -2327,17 +2571,17 @@ static dync_status dync__cw_cumsum(dync__cuda_code *code, const dync__kcall *cal
     int64_t lines = dync__cw_numel(x, dim), length = x->lay.shape[dim];
     int32_t buf[] = {0, 1};
     if (lines * length == 0) return DYNC_OK;
-    dync__cw_begin(&t, 2);
+    dync__tile_begin(&t, 2);
     p->shared_bytes = 8 * (BLOCK / 32);
-    dync__cw_wide(&t, "%line", NULL);
+    dync__tile_wide(&t, "%line", NULL);
     dync__ptx_line(p, "cvt.u64.u32 %%line, %%cta");
-    dync__cw_wide(&t, "%x", "%b0");
-    dync__cw_wide(&t, "%y", "%b1");
-    dync__cw_address(&t, "%x", x, x->lay.shape, dim, "%line");
-    dync__cw_address(&t, "%y", y, y->lay.shape, dim, "%line");
-    static const char *const b64[] = {"%at", "%px", "%py", "%pos"}, *const b32[] = {"%warp", "%lane", "%base", "%slot", "%slot2"};
+    dync__tile_wide(&t, "%x", "%b0");
+    dync__tile_wide(&t, "%y", "%b1");
+    dync__tile_address(&t, "%x", x, x->lay.shape, dim, "%line");
+    dync__tile_address(&t, "%y", y, y->lay.shape, dim, "%line");
+    static const char *const b64[] = {"%at", "%px", "%py", "%pos"}, *const b32[] = {"%base", "%slot", "%slot2"};
     for (int i = 0; i < 4; i++) dync__ptx_reg(p, "b64", b64[i]);
-    for (int i = 0; i < 5; i++) dync__ptx_reg(p, "b32", b32[i]);
+    for (int i = 0; i < 3; i++) dync__ptx_reg(p, "b32", b32[i]);
     dync__ptx_reg(p, type, "%carry");
     dync__ptx_reg(p, type, "%acc");
     dync__ptx_reg(p, type, "%sum");
@@ -2346,8 +2590,6 @@ static dync_status dync__cw_cumsum(dync__cuda_code *code, const dync__kcall *cal
     dync__ptx_reg(p, "pred", "%in");
     dync__ptx_reg(p, "pred", "%last");
     dync__ptx_reg(p, "pred", "%mine");
-    dync__ptx_line(p, "and.b32 %%lane, %%thr, 31");
-    dync__ptx_line(p, "shr.u32 %%warp, %%thr, 5");
     dync__ptx_line(p, "mov.u32 %%base, smem");
     dync__ptx_line(p, "mad.lo.u32 %%slot, %%warp, 8, %%base");
     dync__ptx_line(p, "mov.b64 %%carry, 0");
@@ -2357,7 +2599,7 @@ static dync_status dync__cw_cumsum(dync__cuda_code *code, const dync__kcall *cal
     dync__ptx_line(p, "setp.lt.s64 %%in, %%pos, %lld", (long long)length);
     dync__ptx_line(p, "mad.lo.s64 %%px, %%pos, %lld, %%x", (long long)(x->lay.stride[dim] * dync__dtype_info(x->dtype)->bytes));
     dync__ptx_line(p, "mad.lo.s64 %%py, %%pos, %lld, %%y", (long long)(y->lay.stride[dim] * dync__dtype_info(y->dtype)->bytes));
-    dync__cw_load(&t, x->dtype, "%v", "%px", "@%in ");
+    dync__tile_load(&t, x->dtype, "%v", "%px", "@%in ");
     if (compute == DYNC_F32) dync__ptx_line(p, "cvt.f64.f32 %%acc, %%v");
     else if (compute == DYNC_I32) dync__ptx_line(p, "cvt.s64.s32 %%acc, %%v");
     else dync__ptx_line(p, "mov.b64 %%acc, %%v");
@@ -2378,12 +2620,13 @@ static dync_status dync__cw_cumsum(dync__cuda_code *code, const dync__kcall *cal
     if (compute == DYNC_F32) dync__ptx_line(p, "cvt.rn.f32.f64 %%v, %%acc");
     else if (compute == DYNC_I32) dync__ptx_line(p, "cvt.u32.u64 %%v, %%acc");
     else dync__ptx_line(p, "mov.b64 %%v, %%acc");
-    dync__cw_store(&t, y->dtype, "%py", "%v", "@%in ");
+    dync__tile_store(&t, y->dtype, "%py", "%v", "@%in ");
     dync__ptx_line(p, "add.s64 %%pos, %%pos, %d", BLOCK);
     dync__ptx_line(p, "add.s64 %%at, %%at, %d", BLOCK);
     dync__ptx_line(p, "setp.lt.s64 %%last, %%at, %lld", (long long)length);
     dync__ptx_line(p, "@%%last bra TILE");
-    return dync__cw_end(&t, code, "cumsum", lines, BLOCK, buf) ? DYNC_OK : DYNC_ERR_MEMORY;
+    dync__tile_entry(&t, "cumsum", lines, 1, 1, BLOCK);
+    return dync__tile_end(&t, code, buf) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 /* ---- scattering -------------------------------------------------------------------------------------------------------------------------- */
 enum { DYNC__CW_SET, DYNC__CW_ADD };
@@ -2399,7 +2642,7 @@ typedef struct dync__cw_scatter {
     double scale;
 } dync__cw_scatter;
 static bool dync__cw_scatter_text(dync__cuda_code *code, const char *name, const dync__cw_scatter *s) {
-    dync__cw t;
+    dync__tile t;
     dync__ptx *p = &t.p;
     int compute = dync__dtype_info(s->to->dtype)->compute;
     int64_t lines = 1, size = s->to->lay.shape[s->dim], parts = 1, units = dync__cuda_unit_of(code->device >> 8)->units;
@@ -2409,7 +2652,7 @@ static bool dync__cw_scatter_text(dync__cuda_code *code, const char *name, const
     while (parts < size && lines * parts < units * 1024 && parts < 4096) parts *= 2;
     int64_t threads = lines * parts;
     const char *type = dync__ptx_type(compute);
-    dync__cw_begin(&t, 3);
+    dync__tile_begin(&t, 3);
     static const char *const b64[] = {"%thread", "%line", "%part", "%pi", "%pf", "%pt", "%i", "%place", "%to"};
     for (int i = 0; i < DYNC__COUNT_OF(b64); i++) dync__ptx_reg(p, "b64", b64[i]);
     static const char *const preds[] = {"%out", "%mine", "%ok", "%more"};
@@ -2427,9 +2670,9 @@ static bool dync__cw_scatter_text(dync__cuda_code *code, const char *name, const
     dync__ptx_line(p, "mov.b64 %%pf, %%b1");
     dync__ptx_line(p, "mov.b64 %%pt, %%b2");
     if (s->shared) dync__ptx_line(p, "add.s64 %%pi, %%pi, %lld", (long long)(s->index->lay.offset * 8));
-    else dync__cw_address(&t, "%pi", s->index, s->walked, s->dim, "%line");
-    dync__cw_address(&t, "%pf", s->from, s->walked, s->dim, "%line");
-    dync__cw_address(&t, "%pt", s->to, s->walked, s->dim, "%line");
+    else dync__tile_address(&t, "%pi", s->index, s->walked, s->dim, "%line");
+    dync__tile_address(&t, "%pf", s->from, s->walked, s->dim, "%line");
+    dync__tile_address(&t, "%pt", s->to, s->walked, s->dim, "%line");
     dync__ptx_line(p, "mov.b64 %%i, 0");
     dync__str_add(&p->body, "NEXT:\n");
     dync__ptx_line(p, "ld.global.b64 %%place, [%%pi]");
@@ -2438,7 +2681,7 @@ static bool dync__cw_scatter_text(dync__cuda_code *code, const char *name, const
     dync__ptx_line(p, "setp.lt.and.u64 %%ok, %%place, %lld, %%mine", (long long)size);   /* unsigned: not below 0 either */
     dync__ptx_line(p, "not.pred %%mine, %%ok");
     dync__ptx_line(p, "@%%mine bra SKIP");
-    dync__cw_load(&t, s->from->dtype, "%v", "%pf", "");
+    dync__tile_load(&t, s->from->dtype, "%v", "%pf", "");
     dync__ptx_line(p, "mad.lo.s64 %%to, %%place, %lld, %%pt", (long long)(s->to->lay.stride[s->dim] * dync__dtype_info(s->to->dtype)->bytes));
     if (s->kind == DYNC__CW_ADD) {
         bool f = compute == DYNC_F32 || compute == DYNC_F64;
@@ -2449,17 +2692,18 @@ static bool dync__cw_scatter_text(dync__cuda_code *code, const char *name, const
             else if (f) scale.d = s->scale;
             dync__ptx_line(p, "mul%s.%s %%v, %%v, %s", f ? ".rn" : ".lo", type, dync__ptx_constant(p, compute, scale));
         }
-        dync__cw_load(&t, s->to->dtype, "%old", "%to", "");
+        dync__tile_load(&t, s->to->dtype, "%old", "%to", "");
         dync__ptx_line(p, "add%s.%s %%v, %%old, %%v", f ? ".rn" : "", type);
     }
-    dync__cw_store(&t, s->to->dtype, "%to", "%v", "");
+    dync__tile_store(&t, s->to->dtype, "%to", "%v", "");
     dync__str_add(&p->body, "SKIP:\n");
     dync__ptx_line(p, "add.s64 %%i, %%i, 1");
     dync__ptx_line(p, "add.s64 %%pi, %%pi, %lld", (long long)(s->index->lay.stride[s->shared ? 0 : s->dim] * 8));
     dync__ptx_line(p, "add.s64 %%pf, %%pf, %lld", (long long)(s->from->lay.stride[s->dim] * dync__dtype_info(s->from->dtype)->bytes));
     dync__ptx_line(p, "setp.lt.s64 %%more, %%i, %lld", (long long)s->count);
     dync__ptx_line(p, "@%%more bra NEXT");
-    return dync__cw_end(&t, code, name, (threads + 255) / 256, 256, s->buf);
+    dync__tile_entry(&t, name, (threads + 255) / 256, 1, 1, 256);
+    return dync__tile_end(&t, code, s->buf);
 }
 /* to = from, element by element; NULL from: zeros. */
 static bool dync__cw_copy(dync__cuda_code *code, const dync__operand *from, int32_t from_buf, const dync__operand *to, int32_t to_buf) {

@@ -1,96 +1,11 @@
-/* cuda/calls.c: kernel calls that are no loop nests, as PTX written out: running sums, scattering. After loops.c, before launch.c.
+/* cuda/calls.c: kernel calls that are no loop nests, as PTX written out: running sums, scattering. After loops.c and tile.c, before launch.c.
  *
  *   cumsum    a block a line: warps scan by shuffles, their totals meet in shared memory, the rest of the line goes on from the carry
  *   scatter   a thread owns the elements of a line whose place is p modulo P, and walks the line's whole index: nothing is written by two,
  *             and additions come in the order of the index, as on the CPU. Half floats add up in f32.
  * Texts are made for one set of sizes. Sources: Blelloch 1990 (scans). */
 #include "../dync.in.h"
-#include "cuda.h"
-
-typedef struct dync__cw { dync__ptx p; dync__ptx_text out; int n_buffers; } dync__cw;    /* a text in the making */
-
-static void dync__cw_begin(dync__cw *t, int n_buffers)
-{
-    char name[24];
-    memset(t, 0, sizeof *t);
-    t->n_buffers = n_buffers;
-    t->p.index = "u32";
-    dync__ptx_reg(&t->p, "pred", "%true");
-    dync__ptx_line(&t->p, "setp.eq.u32 %%true, 0, 0");
-    for (int i = 0; i < n_buffers; i++) {
-        dync__format(name, sizeof name, "%%b%d", i);
-        dync__ptx_reg(&t->p, "b64", name);
-        dync__ptx_line(&t->p, "ld.param.b64 %s, [p%d]", name, i);
-        dync__ptx_line(&t->p, "cvta.to.global.u64 %s, %s", name, name);
-    }
-    dync__ptx_reg(&t->p, "u32", "%thr");
-    dync__ptx_reg(&t->p, "u32", "%cta");
-    dync__ptx_line(&t->p, "mov.u32 %%thr, %%tid.x");
-    dync__ptx_line(&t->p, "mov.u32 %%cta, %%ctaid.x");
-}
-
-static bool dync__cw_end(dync__cw *t, dync__cuda_code *code, const char *name, int64_t blocks, int block, const int32_t *buf)
-{
-    dync__ptx_launch *l = &t->out.launch[0];
-    t->out.n_launches = 1;
-    dync__format(l->entry, sizeof l->entry, "dync_%s", name);
-    l->grid[0] = blocks;
-    l->grid[1] = l->grid[2] = 1;
-    l->block = block;
-    dync__str_addf(&t->out.text, "// %s\n", name);
-    dync__ptx_header(&t->out.text, "sm_80");
-    dync__str_addf(&t->out.text, "\n.visible .entry %s(", l->entry);
-    for (int i = 0; i <= t->n_buffers; i++) dync__str_addf(&t->out.text, "%s.param .b64 p%d", i ? ", " : "", i);
-    dync__str_addf(&t->out.text, ")\n.maxntid %d, 1, 1\n{\n", block);
-    if (t->p.shared_bytes) dync__str_addf(&t->out.text, "    .shared .align 16 .b8 smem[%d];\n", t->p.shared_bytes);
-    dync__str_add(&t->out.text, dync__str_get(&t->p.regs));
-    dync__str_add(&t->out.text, dync__str_get(&t->p.body));
-    dync__str_add(&t->out.text, "    ret;\n}\n");
-    bool failed = t->p.failed || t->p.regs.failed || t->p.body.failed || t->out.text.failed;
-    dync__str_free(&t->p.regs);
-    dync__str_free(&t->p.body);
-    if (!failed) return dync__cuda_add_text(code, &t->out, t->n_buffers, buf);
-    dync__str_free(&t->out.text);
-    return dync__fail_memory(0), false;
-}
-
-/* A register of 64 bits. */
-static void dync__cw_wide(dync__cw *t, const char *name, const char *from)
-{
-    dync__ptx_reg(&t->p, "b64", name);
-    if (from) dync__ptx_line(&t->p, "mov.b64 %s, %s", name, from);
-}
-
-/* at += bytes * sum of stride * coordinate over the dims of o but `skip`; `linear` (b64) runs over those of `walked`. */
-static void dync__cw_address(dync__cw *t, const char *at, const dync__operand *o, const int64_t *walked, int skip, const char *linear)
-{
-    char rest[40];
-    int64_t bytes = dync__dtype_info(o->dtype)->bytes;
-    dync__ptx_line(&t->p, "add.s64 %s, %s, %lld", at, at, (long long)(o->lay.offset * bytes));
-    dync__format(rest, sizeof rest, "%s", linear);
-    for (int d = o->lay.ndim - 1; d >= 0; d--) {
-        if (d == skip) continue;
-        const char *next = dync__ptx_temp(&t->p, "b64"), *here = dync__ptx_temp(&t->p, "b64");
-        dync__ptx_line(&t->p, "div.u64 %s, %s, %lld", next, rest, (long long)DYNC__MAX(walked[d], 1));
-        dync__ptx_line(&t->p, "rem.u64 %s, %s, %lld", here, rest, (long long)DYNC__MAX(walked[d], 1));
-        dync__ptx_line(&t->p, "mad.lo.s64 %s, %s, %lld, %s", at, here, (long long)(o->lay.stride[d] * bytes), at);
-        dync__format(rest, sizeof rest, "%s", next);
-    }
-}
-
-/* value (a register of the compute type of dtype) from or to [at]. */
-static void dync__cw_load(dync__cw *t, int dtype, const char *value, const char *at, const char *guard)
-{
-    const char *raw = dync__ptx_is_plain(dtype) ? value : dync__ptx_temp(&t->p, dync__ptx_raw_type(dtype));
-    dync__ptx_line(&t->p, "%sld.global.%s %s, [%s]", guard, dync__ptx_memory_type(dtype), raw, at);
-    if (raw != value) dync__ptx_widen(&t->p, dtype, value, raw);
-}
-static void dync__cw_store(dync__cw *t, int dtype, const char *at, const char *value, const char *guard)
-{
-    const char *raw = dync__ptx_is_plain(dtype) ? value : dync__ptx_temp(&t->p, dync__ptx_raw_type(dtype));
-    if (raw != value) dync__ptx_narrow(&t->p, dtype, raw, value);
-    dync__ptx_line(&t->p, "%sst.global.%s [%s], %s", guard, dync__ptx_memory_type(dtype), at, raw);
-}
+#include "tile.h"
 
 static int64_t dync__cw_numel(const dync__operand *o, int skip)
 {
@@ -103,7 +18,7 @@ static int64_t dync__cw_numel(const dync__operand *o, int skip)
 /* ---- cumsum: x, y; attr: dim ------------------------------------------------------------------------------------------------------------ */
 
 /* acc += what the thread `distance` below has, in the warp (bits: 5) */
-static void dync__cw_scan_step(dync__cw *t, const char *type, const char *acc, int distance)
+static void dync__cw_scan_step(dync__tile *t, const char *type, const char *acc, int distance)
 {
     dync__ptx *p = &t->p;
     const char *low = dync__ptx_temp(p, "b32"), *high = dync__ptx_temp(p, "b32"), *there = dync__ptx_temp(p, "pred");
@@ -118,7 +33,7 @@ static void dync__cw_scan_step(dync__cw *t, const char *type, const char *acc, i
 static dync_status dync__cw_cumsum(dync__cuda_code *code, const dync__kcall *call)
 {
     enum { BLOCK = 256 };
-    dync__cw t;
+    dync__tile t;
     dync__ptx *p = &t.p;
     const dync__operand *x = &call->operand[0], *y = &call->operand[1];
     int dim = (int)call->attr[0], compute = dync__dtype_info(x->dtype)->compute;
@@ -126,17 +41,17 @@ static dync_status dync__cw_cumsum(dync__cuda_code *code, const dync__kcall *cal
     int64_t lines = dync__cw_numel(x, dim), length = x->lay.shape[dim];
     int32_t buf[] = {0, 1};
     if (lines * length == 0) return DYNC_OK;
-    dync__cw_begin(&t, 2);
+    dync__tile_begin(&t, 2);
     p->shared_bytes = 8 * (BLOCK / 32);
-    dync__cw_wide(&t, "%line", NULL);
+    dync__tile_wide(&t, "%line", NULL);
     dync__ptx_line(p, "cvt.u64.u32 %%line, %%cta");
-    dync__cw_wide(&t, "%x", "%b0");
-    dync__cw_wide(&t, "%y", "%b1");
-    dync__cw_address(&t, "%x", x, x->lay.shape, dim, "%line");
-    dync__cw_address(&t, "%y", y, y->lay.shape, dim, "%line");
-    static const char *const b64[] = {"%at", "%px", "%py", "%pos"}, *const b32[] = {"%warp", "%lane", "%base", "%slot", "%slot2"};
+    dync__tile_wide(&t, "%x", "%b0");
+    dync__tile_wide(&t, "%y", "%b1");
+    dync__tile_address(&t, "%x", x, x->lay.shape, dim, "%line");
+    dync__tile_address(&t, "%y", y, y->lay.shape, dim, "%line");
+    static const char *const b64[] = {"%at", "%px", "%py", "%pos"}, *const b32[] = {"%base", "%slot", "%slot2"};
     for (int i = 0; i < 4; i++) dync__ptx_reg(p, "b64", b64[i]);
-    for (int i = 0; i < 5; i++) dync__ptx_reg(p, "b32", b32[i]);
+    for (int i = 0; i < 3; i++) dync__ptx_reg(p, "b32", b32[i]);
     dync__ptx_reg(p, type, "%carry");
     dync__ptx_reg(p, type, "%acc");
     dync__ptx_reg(p, type, "%sum");
@@ -145,8 +60,6 @@ static dync_status dync__cw_cumsum(dync__cuda_code *code, const dync__kcall *cal
     dync__ptx_reg(p, "pred", "%in");
     dync__ptx_reg(p, "pred", "%last");
     dync__ptx_reg(p, "pred", "%mine");
-    dync__ptx_line(p, "and.b32 %%lane, %%thr, 31");
-    dync__ptx_line(p, "shr.u32 %%warp, %%thr, 5");
     dync__ptx_line(p, "mov.u32 %%base, smem");
     dync__ptx_line(p, "mad.lo.u32 %%slot, %%warp, 8, %%base");
     dync__ptx_line(p, "mov.b64 %%carry, 0");
@@ -156,7 +69,7 @@ static dync_status dync__cw_cumsum(dync__cuda_code *code, const dync__kcall *cal
     dync__ptx_line(p, "setp.lt.s64 %%in, %%pos, %lld", (long long)length);
     dync__ptx_line(p, "mad.lo.s64 %%px, %%pos, %lld, %%x", (long long)(x->lay.stride[dim] * dync__dtype_info(x->dtype)->bytes));
     dync__ptx_line(p, "mad.lo.s64 %%py, %%pos, %lld, %%y", (long long)(y->lay.stride[dim] * dync__dtype_info(y->dtype)->bytes));
-    dync__cw_load(&t, x->dtype, "%v", "%px", "@%in ");
+    dync__tile_load(&t, x->dtype, "%v", "%px", "@%in ");
     if (compute == DYNC_F32) dync__ptx_line(p, "cvt.f64.f32 %%acc, %%v");
     else if (compute == DYNC_I32) dync__ptx_line(p, "cvt.s64.s32 %%acc, %%v");
     else dync__ptx_line(p, "mov.b64 %%acc, %%v");
@@ -177,12 +90,13 @@ static dync_status dync__cw_cumsum(dync__cuda_code *code, const dync__kcall *cal
     if (compute == DYNC_F32) dync__ptx_line(p, "cvt.rn.f32.f64 %%v, %%acc");
     else if (compute == DYNC_I32) dync__ptx_line(p, "cvt.u32.u64 %%v, %%acc");
     else dync__ptx_line(p, "mov.b64 %%v, %%acc");
-    dync__cw_store(&t, y->dtype, "%py", "%v", "@%in ");
+    dync__tile_store(&t, y->dtype, "%py", "%v", "@%in ");
     dync__ptx_line(p, "add.s64 %%pos, %%pos, %d", BLOCK);
     dync__ptx_line(p, "add.s64 %%at, %%at, %d", BLOCK);
     dync__ptx_line(p, "setp.lt.s64 %%last, %%at, %lld", (long long)length);
     dync__ptx_line(p, "@%%last bra TILE");
-    return dync__cw_end(&t, code, "cumsum", lines, BLOCK, buf) ? DYNC_OK : DYNC_ERR_MEMORY;
+    dync__tile_entry(&t, "cumsum", lines, 1, 1, BLOCK);
+    return dync__tile_end(&t, code, buf) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
 /* ---- scattering -------------------------------------------------------------------------------------------------------------------------- */
@@ -203,7 +117,7 @@ typedef struct dync__cw_scatter {
 
 static bool dync__cw_scatter_text(dync__cuda_code *code, const char *name, const dync__cw_scatter *s)
 {
-    dync__cw t;
+    dync__tile t;
     dync__ptx *p = &t.p;
     int compute = dync__dtype_info(s->to->dtype)->compute;
     int64_t lines = 1, size = s->to->lay.shape[s->dim], parts = 1, units = dync__cuda_unit_of(code->device >> 8)->units;
@@ -213,7 +127,7 @@ static bool dync__cw_scatter_text(dync__cuda_code *code, const char *name, const
     while (parts < size && lines * parts < units * 1024 && parts < 4096) parts *= 2;
     int64_t threads = lines * parts;
     const char *type = dync__ptx_type(compute);
-    dync__cw_begin(&t, 3);
+    dync__tile_begin(&t, 3);
     static const char *const b64[] = {"%thread", "%line", "%part", "%pi", "%pf", "%pt", "%i", "%place", "%to"};
     for (int i = 0; i < DYNC__COUNT_OF(b64); i++) dync__ptx_reg(p, "b64", b64[i]);
     static const char *const preds[] = {"%out", "%mine", "%ok", "%more"};
@@ -231,9 +145,9 @@ static bool dync__cw_scatter_text(dync__cuda_code *code, const char *name, const
     dync__ptx_line(p, "mov.b64 %%pf, %%b1");
     dync__ptx_line(p, "mov.b64 %%pt, %%b2");
     if (s->shared) dync__ptx_line(p, "add.s64 %%pi, %%pi, %lld", (long long)(s->index->lay.offset * 8));
-    else dync__cw_address(&t, "%pi", s->index, s->walked, s->dim, "%line");
-    dync__cw_address(&t, "%pf", s->from, s->walked, s->dim, "%line");
-    dync__cw_address(&t, "%pt", s->to, s->walked, s->dim, "%line");
+    else dync__tile_address(&t, "%pi", s->index, s->walked, s->dim, "%line");
+    dync__tile_address(&t, "%pf", s->from, s->walked, s->dim, "%line");
+    dync__tile_address(&t, "%pt", s->to, s->walked, s->dim, "%line");
     dync__ptx_line(p, "mov.b64 %%i, 0");
     dync__str_add(&p->body, "NEXT:\n");
     dync__ptx_line(p, "ld.global.b64 %%place, [%%pi]");
@@ -242,7 +156,7 @@ static bool dync__cw_scatter_text(dync__cuda_code *code, const char *name, const
     dync__ptx_line(p, "setp.lt.and.u64 %%ok, %%place, %lld, %%mine", (long long)size);   /* unsigned: not below 0 either */
     dync__ptx_line(p, "not.pred %%mine, %%ok");
     dync__ptx_line(p, "@%%mine bra SKIP");
-    dync__cw_load(&t, s->from->dtype, "%v", "%pf", "");
+    dync__tile_load(&t, s->from->dtype, "%v", "%pf", "");
     dync__ptx_line(p, "mad.lo.s64 %%to, %%place, %lld, %%pt", (long long)(s->to->lay.stride[s->dim] * dync__dtype_info(s->to->dtype)->bytes));
     if (s->kind == DYNC__CW_ADD) {
         bool f = compute == DYNC_F32 || compute == DYNC_F64;
@@ -253,17 +167,18 @@ static bool dync__cw_scatter_text(dync__cuda_code *code, const char *name, const
             else if (f) scale.d = s->scale;
             dync__ptx_line(p, "mul%s.%s %%v, %%v, %s", f ? ".rn" : ".lo", type, dync__ptx_constant(p, compute, scale));
         }
-        dync__cw_load(&t, s->to->dtype, "%old", "%to", "");
+        dync__tile_load(&t, s->to->dtype, "%old", "%to", "");
         dync__ptx_line(p, "add%s.%s %%v, %%old, %%v", f ? ".rn" : "", type);
     }
-    dync__cw_store(&t, s->to->dtype, "%to", "%v", "");
+    dync__tile_store(&t, s->to->dtype, "%to", "%v", "");
     dync__str_add(&p->body, "SKIP:\n");
     dync__ptx_line(p, "add.s64 %%i, %%i, 1");
     dync__ptx_line(p, "add.s64 %%pi, %%pi, %lld", (long long)(s->index->lay.stride[s->shared ? 0 : s->dim] * 8));
     dync__ptx_line(p, "add.s64 %%pf, %%pf, %lld", (long long)(s->from->lay.stride[s->dim] * dync__dtype_info(s->from->dtype)->bytes));
     dync__ptx_line(p, "setp.lt.s64 %%more, %%i, %lld", (long long)s->count);
     dync__ptx_line(p, "@%%more bra NEXT");
-    return dync__cw_end(&t, code, name, (threads + 255) / 256, 256, s->buf);
+    dync__tile_entry(&t, name, (threads + 255) / 256, 1, 1, 256);
+    return dync__tile_end(&t, code, s->buf);
 }
 
 /* to = from, element by element; NULL from: zeros. */

@@ -394,7 +394,8 @@ cudaError_t cudaLibraryGetKernel(kernel **k, library *l, const char *name)
 cudaError_t cudaFuncSetAttribute(kernel *k, int attr, int value)
 {
     enter();
-    if (attr != 8 || value < 0 || value > 227 * 1024) return leave(CUEMU_INVALID_VALUE);
+    int most = emu.cc == 80 || emu.cc == 87 ? 163 : emu.cc == 86 || emu.cc == 89 || emu.cc >= 120 ? 99 : 227;   /* KiB a block may have */
+    if (attr != 8 || value < 0 || value > most * 1024) return leave(CUEMU_INVALID_VALUE);
     k->shared = value;
     return leave(0);
 }

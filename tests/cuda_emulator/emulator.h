@@ -38,10 +38,10 @@ typedef struct {
 typedef struct {
     char name[128];
     int n_params, n_regs, n_insts, max_threads;
-    size_t shared_bytes;
+    size_t shared_bytes, dynamic_at;          /* of shared memory: what is declared in the entry; where .extern memory begins */
     ptx_inst *inst;
 } ptx_entry;
-typedef struct { char *text; ptx_entry *entry; int n_entries; char error[256]; char **pieces; int n_pieces; } ptx_module;
+typedef struct { char *text; ptx_entry *entry; int n_entries; char error[256]; char **pieces; int n_pieces; char external[64]; int external_align; } ptx_module;
 ptx_module *ptx_parse(const char *text);      /* error[0] set where it is refused */
 void ptx_free(ptx_module *);
 /* Runs a grid: 0 or the runtime's error; what went wrong in detail. */

@@ -148,6 +148,10 @@ static char *operand(parser *p, char *s, ptx_operand *o)
     } else if (shared >= 0) {
         o->kind = O_IMM;
         o->imm = (uint64_t)shared;
+    } else if (p->m->external[0] && strcmp(name, p->m->external) == 0) {     /* memory given at the launch, behind what the entry declares */
+        size_t align = (size_t)p->m->external_align;
+        o->kind = O_IMM;
+        o->imm = p->e->dynamic_at = (p->e->shared_bytes + align - 1) / align * align;
     } else if (name[0] != '%') {
         o->kind = O_LABEL;
         o->imm = (uint64_t)(uintptr_t)keep(p, name, n);
@@ -222,7 +226,14 @@ static void declare(parser *p, char *s)
 {
     char name[64], type[16];
     int bytes, align;
-    if (sscanf(s, ".reg .%15s %63s", type, name) == 2) {
+    char *many = strchr(s, '<');
+    if (many && sscanf(s, ".reg .%15s %40[^<]<%d>", type, name, &bytes) == 3) {          /* %r<4>: %r0 .. %r3 */
+        for (int i = 0; i < bytes; i++) {
+            char one[96];
+            snprintf(one, sizeof one, ".reg .%s %s%d", type, name, i);
+            declare(p, one);
+        }
+    } else if (sscanf(s, ".reg .%15s %63s", type, name) == 2) {
         if (find(p->reg, p->n_regs, name) >= 0) refuse(p, "a register is declared twice", name);
         if (type_of(type) == T_NONE) refuse(p, "an unknown type", type);
         p->reg = grow(p->reg, &p->cap_regs, p->n_regs + 1, sizeof *p->reg);
@@ -293,6 +304,8 @@ ptx_module *ptx_parse(const char *text)
         skip(&p);
         if (!*p.at) break;
         if (strncmp(p.at, ".version", 8) == 0 || strncmp(p.at, ".target", 7) == 0 || strncmp(p.at, ".address_size", 13) == 0) {
+            while (*p.at && *p.at != '\n') p.at++;
+        } else if (sscanf(p.at, ".extern .shared .align %d .b8 %63[^[][]", &p.m->external_align, p.m->external) == 2) {
             while (*p.at && *p.at != '\n') p.at++;
         } else if (sscanf(p.at, ".visible .entry %127[^(]", name) == 1) {
             p.m->entry = realloc(p.m->entry, (size_t)(p.m->n_entries + 1) * sizeof *p.m->entry);

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct { int pc; uint8_t state; uint64_t *reg; } thread;
+typedef struct { int pc; uint8_t state; uint64_t *reg; int groups; } thread;   /* groups: of cp.async, committed */
 enum { RUNS, MEETS, WAITS, ENDED };
-typedef struct { uint64_t to; uint64_t from; int bytes, thread; } pending_copy;   /* cp.async: done at its wait */
+typedef struct { char *to; const char *from; uint64_t at; int n, from_n, thread, group; } pending_copy;   /* cp.async: done at its wait */
 typedef struct {
     const ptx_entry *e;
     unsigned grid[3], block[3], at[3];
@@ -27,6 +27,8 @@ typedef struct {
     char *detail;
     size_t cap;
     int64_t steps;
+    pending_copy *pending;
+    int n_pending, cap_pending;
 } machine;
 
 /* ---- numbers ---------------------------------------------------------------------------------------------------------------------- */
@@ -112,7 +114,7 @@ bool ptx_decode(ptx_inst *in)
     case OP_cp:
         in->mode = has(in, "commit_group") ? M_COMMIT : has(in, "wait_group") || has(in, "wait_all") ? M_WAIT : M_ASYNC;
         return has(in, "async");
-    case OP_mma: return has(in, "m16n8k16") || has(in, "m16n8k8");
+    case OP_mma: return has(in, "m16n8k16") || has(in, "m16n8k8") || has(in, "m16n8k32");
     case OP_bfi: return in->n == 5;
     case OP_bfe: return in->n == 4;
     default: return true;
@@ -150,7 +152,7 @@ static uint64_t get(machine *m, const ptx_operand *o)
 static void set(machine *m, const ptx_operand *o, uint64_t v) { m->t[m->me].reg[o->reg] = v; }
 
 /* ---- memory ---------------------------------------------------------------------------------------------------------------------------- */
-enum { ATOMIC = 1 };
+enum { ATOMIC = 1, ARRIVING = 2 };           /* flags of a shadow; arriving: by cp.async, not waited for yet */
 static bool ordered(const machine *m, const cuemu_shadow *s)
 {
     if (s->launch != m->launch) return true;
@@ -168,6 +170,8 @@ static void touch(machine *m, const ptx_inst *in, cuemu_shadow *wrote, cuemu_sha
         if (clashes(m, &wrote[w], bytes, atomic) || (writes && clashes(m, &read[w], bytes, atomic)))
             fault(m, CUEMU_LAUNCH_FAILURE, in, "a race with thread %llu of block %llu", clashes(m, &wrote[w], bytes, atomic) ? wrote[w].thread : read[w].thread,
                   clashes(m, &wrote[w], bytes, atomic) ? wrote[w].block : read[w].block);
+        if ((wrote[w].flags & ARRIVING) && (wrote[w].bytes & bytes) && wrote[w].launch == m->launch && wrote[w].block == m->block_number)
+            fault(m, CUEMU_LAUNCH_FAILURE, in, "bytes that cp.async of thread %llu has under way", wrote[w].thread, 0);
         cuemu_shadow now = {m->launch, m->block_number, (uint16_t)m->me, m->barrier, m->sync[m->me / 32], (uint8_t)bytes, atomic ? ATOMIC : 0};
         cuemu_shadow *s = writes ? &wrote[w] : &read[w];
         if (s->launch == m->launch && s->block == m->block_number && s->thread == m->me && s->barrier == m->barrier && s->sync == now.sync) now.bytes |= s->bytes;
@@ -509,48 +513,50 @@ static void load_matrix(machine *m, const ptx_inst *in, int first, int n)
         }
     }
 }
-static float matrix_element(uint64_t word, int half, ptx_type t)
+/* Element number `at` of a word: its value as a double, exact for every type. */
+static double matrix_element(uint64_t word, int at, ptx_type t)
 {
-    uint16_t h = (uint16_t)(word >> (16 * half));
-    if (t == T_TF32) return as_f32(word & ~(uint64_t)0x1fff);
-    return t == T_BF16 ? bf16_value(h) : half_value(h);
+    uint16_t h = (uint16_t)(word >> (16 * at));
+    uint8_t b = (uint8_t)(word >> (8 * at));
+    switch (t) {
+    case T_TF32: return (double)as_f32(word & ~(uint64_t)0x1fff);
+    case T_S8: return (int8_t)b;
+    case T_U8: return b;
+    case T_BF16: return (double)bf16_value(h);
+    default: return (double)half_value(h);
+    }
 }
-/* d = a b + c, rows of a and columns of b, f32 accumulators: the fragments of the PTX manual. */
+/* d = a b + c, rows of a and columns of b: the fragments of the PTX manual. A word holds `per` elements along k; a has words of rows g, g + 8,
+ * then again half the depth further; b of column g. Accumulators are f32, or s32 that wrap. */
 static void multiply(machine *m, const ptx_inst *in, int first, int n)
 {
-    bool tf32 = has(in, "tf32");
-    int depth = tf32 ? (has(in, "m16n8k8") ? 8 : 4) : has(in, "m16n8k16") ? 16 : 8;
-    ptx_type t = tf32 ? T_TF32 : has(in, "bf16") ? T_BF16 : T_F16;
-    float a[16][16], b[16][8], c[16][8];
-    if (n < 32) {
-        fault(m, CUEMU_LAUNCH_FAILURE, in, "mma by %llu lanes", (uint64_t)n, 0);
+    ptx_type t = has(in, "tf32") ? T_TF32 : has(in, "s8") ? T_S8 : has(in, "u8") ? T_U8 : has(in, "bf16") ? T_BF16 : T_F16;
+    int depth = has(in, "m16n8k32") ? 32 : has(in, "m16n8k16") ? 16 : 8, per = t == T_TF32 ? 1 : t == T_S8 || t == T_U8 ? 4 : 2;
+    bool whole = t == T_S8 || t == T_U8;
+    double a[16][32], b[32][8];
+    uint64_t c[16][8];
+    if (n < 32 || (has(in, "tf32") && depth == 16) || whole != (depth == 32) || in->o[1].n * per * 8 != depth * 4) {
+        fault(m, CUEMU_LAUNCH_FAILURE, in, "mma by %llu lanes, or of a form that is not known", (uint64_t)n, 0);
         return;
     }
     for (int lane = 0; lane < 32; lane++) {
         int g = lane / 4, q = lane % 4;
-        for (int k = 0; k < in->o[1].n; k++) {
-            uint64_t w = lane_reg(m, first, lane, in->o[1].list[k]);
-            if (tf32) a[g + (k & 1) * 8][q + (k >> 1) * 4] = matrix_element(w, 0, t);
-            else
-                for (int h = 0; h < 2; h++) a[g + (k & 1) * 8][q * 2 + h + (k >> 1) * 8] = matrix_element(w, h, t);
-        }
-        for (int k = 0; k < (in->o[2].kind == O_LIST ? in->o[2].n : 1); k++) {
-            uint64_t w = lane_reg(m, first, lane, in->o[2].kind == O_LIST ? in->o[2].list[k] : in->o[2].reg);
-            if (tf32) b[q + k * 4][g] = matrix_element(w, 0, t);
-            else
-                for (int h = 0; h < 2; h++) b[q * 2 + h + k * 8][g] = matrix_element(w, h, t);
-        }
-        for (int k = 0; k < 4; k++) c[g + (k >> 1) * 8][q * 2 + (k & 1)] = as_f32(lane_reg(m, first, lane, in->o[3].list[k]));
+        for (int k = 0; k < in->o[1].n; k++)
+            for (int h = 0; h < per; h++) a[g + (k & 1) * 8][q * per + h + (k >> 1) * 4 * per] = matrix_element(lane_reg(m, first, lane, in->o[1].list[k]), h, t);
+        for (int k = 0; k < (in->o[2].kind == O_LIST ? in->o[2].n : 1); k++)
+            for (int h = 0; h < per; h++)
+                b[q * per + h + k * 4 * per][g] = matrix_element(lane_reg(m, first, lane, in->o[2].kind == O_LIST ? in->o[2].list[k] : in->o[2].reg), h, t);
+        for (int k = 0; k < 4; k++) c[g + (k >> 1) * 8][q * 2 + (k & 1)] = lane_reg(m, first, lane, in->o[3].list[k]);
     }
     for (int i = 0; i < 16; i++)
         for (int j = 0; j < 8; j++) {
-            double sum = (double)c[i][j];
-            for (int k = 0; k < depth; k++) sum += (double)a[i][k] * (double)b[k][j];
-            c[i][j] = (float)sum;
+            double sum = whole ? (double)(int32_t)c[i][j] : (double)as_f32(c[i][j]);
+            for (int k = 0; k < depth; k++) sum += a[i][k] * b[k][j];
+            c[i][j] = whole ? (uint32_t)(int64_t)sum : of_f32((float)sum);
         }
     for (int lane = 0; lane < 32; lane++) {
         int g = lane / 4, q = lane % 4;
-        for (int k = 0; k < 4; k++) m->t[first + lane].reg[in->o[0].list[k]] = of_f32(c[g + (k >> 1) * 8][q * 2 + (k & 1)]);
+        for (int k = 0; k < 4; k++) m->t[first + lane].reg[in->o[0].list[k]] = c[g + (k >> 1) * 8][q * 2 + (k & 1)];
     }
 }
 
@@ -560,15 +566,55 @@ static bool meets(const ptx_inst *in)
 }
 
 /* ---- a thread up to the next meeting -------------------------------------------------------------------------------------------------------------- */
+/* cp.async: what is copied lies in shared memory from the wait on, for others from the next barrier on; touching it before is a fault. */
+static void mark(machine *m, uint64_t at, int n, int flags)
+{
+    for (uint64_t w = at / 4; w * 4 < at + (uint64_t)n; w++)
+        m->s_wrote[w] = (cuemu_shadow){m->launch, m->block_number, (uint16_t)m->me, m->barrier, m->sync[m->me / 32], 15, (uint8_t)flags};
+}
+static void copy_wait(machine *m, int under_way)
+{
+    int kept = 0;
+    for (int i = 0; i < m->n_pending; i++) {
+        pending_copy c = m->pending[i];
+        if (c.thread != m->me || c.group >= m->t[m->me].groups - under_way) {
+            m->pending[kept++] = c;
+            continue;
+        }
+        memset(c.to, 0, (size_t)c.n);
+        if (c.from_n) memcpy(c.to, c.from, (size_t)c.from_n);
+        mark(m, c.at, c.n, 0);
+    }
+    m->n_pending = kept;
+}
 static void copy_async(machine *m, const ptx_inst *in)
 {
-    if (in->mode != M_ASYNC) return;           /* done at once: what is waited for is not modelled, what is read without a barrier is */
-    int n = (int)in->o[2].imm, from = in->n > 3 ? (int)get(m, &in->o[3]) : n;
-    char *to = reach(m, in, PTX_SHARED, (uint32_t)address_of(m, &in->o[0]), n, true, false);
-    char *src = from ? reach(m, in, PTX_GLOBAL, address_of(m, &in->o[1]), n, false, false) : NULL;
-    if (!to || (from && !src)) return;
-    memset(to, 0, (size_t)n);
-    if (from) memcpy(to, src, (size_t)from);
+    thread *t = &m->t[m->me];
+    if (in->mode == M_COMMIT) t->groups++;
+    if (in->mode == M_WAIT && has(in, "wait_all")) t->groups++;
+    if (in->mode == M_WAIT) copy_wait(m, has(in, "wait_all") ? 0 : (int)get(m, &in->o[0]));
+    if (in->mode != M_ASYNC) return;
+    pending_copy c = {.n = (int)in->o[2].imm, .thread = m->me, .group = t->groups};
+    c.from_n = in->n > 3 ? (int)get(m, &in->o[3]) : c.n;
+    c.at = (uint32_t)address_of(m, &in->o[0]);
+    uint64_t from = address_of(m, &in->o[1]);
+    if ((c.n != 4 && c.n != 8 && c.n != 16) || (c.n != 16 && has(in, "cg")) || c.from_n > c.n || c.from_n < 0)
+        fault(m, CUEMU_LAUNCH_FAILURE, in, "cp.async of %llu from %llu bytes", (uint64_t)c.n, (uint64_t)c.from_n);
+    if (from % (unsigned)c.n) fault(m, CUEMU_MISALIGNED, in, "address %llx is not a multiple of %llu", from, (uint64_t)c.n);
+    if (m->error || !(c.to = reach(m, in, PTX_SHARED, c.at, c.n, true, false))) return;
+    for (int k = 0, step; k < c.from_n; k += step) {          /* bytes that are not asked for may lie outside of the allocation */
+        step = c.from_n % 4 ? 1 : 4;
+        char *p = reach(m, in, PTX_GLOBAL, from + (uint64_t)k, step, false, false);
+        if (!p) return;
+        if (k == 0) c.from = p;
+    }
+    mark(m, c.at, c.n, ARRIVING);
+    memset(c.to, 0xcd, (size_t)c.n);
+    if (m->n_pending == m->cap_pending) {
+        m->cap_pending = m->cap_pending * 2 + 256;
+        m->pending = realloc(m->pending, (size_t)m->cap_pending * sizeof *m->pending);
+    }
+    m->pending[m->n_pending++] = c;
 }
 static void run_thread(machine *m)
 {
@@ -652,9 +698,10 @@ static bool run_warp(machine *m, int first)
 static void run_block(machine *m)
 {
     for (int i = 0; i < m->n_threads; i++) {
-        m->t[i].pc = 0;
+        m->t[i].pc = m->t[i].groups = 0;
         m->t[i].state = RUNS;
     }
+    m->n_pending = 0;
     for (bool any = true; any && !m->error;) {
         any = false;
         for (int first = 0; first < m->n_threads; first += 32)
@@ -696,7 +743,7 @@ int ptx_launch(const ptx_entry *e, const unsigned grid[3], const unsigned block[
     m.detail = detail;
     m.cap = cap;
     m.launch = ++launches;
-    m.shared_bytes = e->shared_bytes + dynamic_shared;
+    m.shared_bytes = (dynamic_shared ? e->dynamic_at : e->shared_bytes) + dynamic_shared;
     m.shared = malloc(m.shared_bytes + 16);
     m.s_wrote = calloc(m.shared_bytes / 4 + 2, sizeof *m.s_wrote);
     m.s_read = calloc(m.shared_bytes / 4 + 2, sizeof *m.s_read);
@@ -718,6 +765,7 @@ int ptx_launch(const ptx_entry *e, const unsigned grid[3], const unsigned block[
     }
     *n_instructions += m.steps;
     free(m.shared);
+    free(m.pending);
     free(m.s_wrote);
     free(m.s_read);
     free(m.sync);
