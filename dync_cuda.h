@@ -68,9 +68,14 @@ DYNC_API void dync_cuda_event_free(dync_cuda_event *);
 DYNC_API dync_status dync_cuda_event_record(dync_cuda_event *);             /* on the current stream of its device */
 DYNC_API dync_status dync_cuda_event_synchronize(dync_cuda_event *);
 DYNC_API double dync_cuda_event_ms(dync_cuda_event *start, dync_cuda_event *end); /* NaN and an error where one was not recorded */
-/* What the library did so far: kernels launched, texts loaded, graphs recorded and replayed, and steps that the GPU
- * has no kernel for and that ran on the CPU, on copies (DYNC_LOG=perf names them). */
-typedef struct dync_cuda_counters { int64_t launches, loads, recordings, replays, host_steps; } dync_cuda_counters;
+/* dync_cuda_cache: machine code that the driver makes of texts is kept in this folder from now on, for later processes with the same GPU and driver;
+ * NULL: no longer. Off unless asked for, here or by the environment (DYNC_CUDA_CACHE=FOLDER). Files that do not fit or are damaged are written anew;
+ * where the folder cannot be written nothing is kept. The driver has a cache of its own (CUDA_CACHE_PATH), which this one does not need.
+ *   errors  DYNC_ERR_IO: the folder cannot be made      thread  any */
+DYNC_API dync_status dync_cuda_cache(const char *folder_or_null);
+/* What the library did so far: kernels launched, texts loaded, graphs recorded and replayed, steps that the GPU has no kernel for and that
+ * ran on the CPU, on copies (DYNC_LOG=perf names them), and how many of the texts loaded came as images from dync_cuda_cache's folder. */
+typedef struct dync_cuda_counters { int64_t launches, loads, recordings, replays, host_steps, images; } dync_cuda_counters;
 DYNC_API dync_cuda_counters dync_cuda_get_counters(void);
 #if defined(__cplusplus)
 }
@@ -285,7 +290,7 @@ DYNC__FN const dync__kernel *dync__ptx_expand(dync__arena *, const dync__kernel 
 
 /* ==== cuda/cuda.h =============================================================================================== */
 /* cuda/cuda.h: what the files that talk to the runtime share. After ptx.h. device.c: devices, errors, streams; memory.c: the allocator and
- * copies; launch.c: code; graphs.c: recorded graphs; loops.c, calls.c: kernel calls as PTX. */
+ * copies; image.c: compiled images in files; launch.c: code; graphs.c: recorded graphs; loops.c, calls.c: kernel calls as PTX. */
 #ifndef DYNC__CUDA_CUDA_H
 #define DYNC__CUDA_CUDA_H
 
@@ -339,6 +344,11 @@ DYNC__FN dync_cuda_memory dync__cuda_stats(int index);
 DYNC__FN void dync__cuda_trim(int device);                               /* kept blocks go back to the driver */
 DYNC__FN void dync__cuda_trim_stream(int device, cudaStream_t);
 
+/* ---- image.c: compiled images in files ---- */
+DYNC__FN dync_status dync__cuda_images_in(const char *folder);           /* NULL, "": none are kept */
+/* Loads the image of a text for the device, from its file or made now. False: none are kept, or it was not to be; no error then. */
+DYNC__FN bool dync__cuda_image_load(int index, const char *text, cudaLibrary_t *library);
+
 /* ---- code: parts in order, each a text in up to three forms: for memory on boundaries and any device, without
  * vector accesses, and for this very device (dync__cuda_add_variant) ---- */
 enum { DYNC__CUDA_ANY, DYNC__CUDA_UNALIGNED, DYNC__CUDA_VARIANT, DYNC__CUDA_FORMS };
@@ -365,6 +375,7 @@ typedef struct dync__cuda_code {
 
 /* ---- launch.c ---- */
 DYNC__FN void *dync__cuda_kernel_new(int device, const dync__kernel *, const bool *host);
+DYNC__FN void *dync__cuda_code_finish(dync__cuda_code *, bool ok);       /* texts are made and loaded; NULL: the code is let go */
 DYNC__FN void *dync__cuda_call_new(int device, const dync__kcall *);
 DYNC__FN dync_status dync__cuda_run(const void *code, void *const *buffers, uint64_t seed, uint64_t offset);
 DYNC__FN void dync__cuda_code_free(void *code);
@@ -3030,6 +3041,140 @@ DYNC__FN dync_status dync__cuda_copy(int to_device, void *dst, int from_device, 
     int device = to_device == DYNC_CPU ? from_device : to_device;
     return dync__cuda_check(cudaStreamSynchronize(dync__cuda_stream(device)), "a kernel or copy on the device failed");
 }
+DYNC__COLD_BEGIN
+
+/* ==== cuda/image.c ============================================================================================== */
+enum { DYNC__IMAGE_PATH = 1024, DYNC__IMAGE_PTX = 1 /* CU_JIT_INPUT_PTX */ };
+typedef struct dync__image_head { char magic[8]; uint64_t device, driver, text_bytes, image_bytes, check; } dync__image_head;
+static struct { dync__mutex lock; bool asked; char folder[DYNC__IMAGE_PATH - 64]; } dync__images;
+DYNC__FN dync_status dync__cuda_images_in(const char *folder) {
+    size_t n = folder ? strlen(folder) : 0;
+    if (n >= sizeof dync__images.folder) return dync__fail(DYNC_ERR_VALUE, "a folder's name is at most %d bytes long", (int)sizeof dync__images.folder - 1);
+    if (n) DYNC__TRY(dync__folders_make(folder));
+    dync__lock(&dync__images.lock);
+    dync__images.asked = true;
+    memcpy(dync__images.folder, folder ? folder : "", n + 1);
+    dync__unlock(&dync__images.lock);
+    return DYNC_OK;
+}
+/* The file of a text; false: none is kept. */
+static bool dync__image_path(const dync__image_head *head, const char *text, char path[DYNC__IMAGE_PATH]) {
+    const char *folder = NULL;
+    dync__error_guard guard;
+    if (!dync__images.asked && (folder = dync__env("DYNC_CUDA_CACHE")) != NULL && *folder) {
+        dync__error_guard_begin(&guard);
+        if (dync__cuda_images_in(folder) != DYNC_OK) dync__log(DYNC__LOG_perf, "cuda: no images are kept: %s", dync_error_message());
+        (void)dync__error_guard_end(&guard);
+    }
+    dync__lock(&dync__images.lock);
+    dync__images.asked = true;
+    bool is_on = dync__images.folder[0] != 0;
+    uint64_t key[2] = {head->device, head->driver}, hash = dync__hash_bytes(text, (size_t)head->text_bytes, dync__hash_bytes(key, sizeof key, 0));
+    if (is_on) dync__format(path, DYNC__IMAGE_PATH, "%s/%016llx.cubin", dync__images.folder, (unsigned long long)hash);
+    dync__unlock(&dync__images.lock);
+    return is_on;
+}
+static uint64_t dync__image_check(const dync__image_head *head, const char *text, const void *image) {
+    dync__image_head blank = *head;
+    blank.check = 0;
+    uint64_t hash = dync__hash_bytes(text, (size_t)head->text_bytes, dync__hash_bytes(&blank, sizeof blank, 0));
+    return dync__hash_bytes(image, (size_t)head->image_bytes, hash);
+}
+static bool dync__image_read(const char *path, dync__image_head want, const char *text, cudaLibrary_t *library) {
+    char *file = NULL;
+    size_t n = 0;
+    dync__image_head head;
+    dync__error_guard guard;
+    dync__error_guard_begin(&guard);
+    bool ok = dync__file_read(path, &file, &n) == DYNC_OK && n >= sizeof head;
+    if (ok) {
+        memcpy(&head, file, sizeof head);
+        want.image_bytes = head.image_bytes;
+        want.check = head.check;
+        ok = memcmp(&head, &want, sizeof head) == 0 && head.image_bytes > 0 && n - sizeof head > head.text_bytes &&
+             n - sizeof head - head.text_bytes == head.image_bytes && memcmp(file + sizeof head, text, (size_t)head.text_bytes) == 0 &&
+             head.check == dync__image_check(&head, text, file + sizeof head + head.text_bytes);
+    }
+    if (ok && cudaLibraryLoadData(library, file + sizeof head + head.text_bytes, NULL, NULL, 0, NULL, NULL, 0) != 0) {
+        (void)cudaGetLastError();
+        *library = NULL;
+        ok = false;
+    }
+    if (file) dync__free(file, n + 1);
+    (void)dync__error_guard_end(&guard);
+    return ok;
+}
+/* Several processes may write the same file: each a name of its own first. */
+static void dync__image_write(const char *path, const dync__image_head *head, const char *text, const void *image) {
+#if !defined(DYNC_NO_STDIO)
+    char draft[DYNC__IMAGE_PATH + 32];
+    dync__str all = {0};
+    dync__error_guard guard;
+    dync__error_guard_begin(&guard);
+    dync__format(draft, sizeof draft, "%s.%d", path, dync__process_id());
+    dync__str_addn(&all, (const char *)head, sizeof *head);
+    dync__str_addn(&all, text, (size_t)head->text_bytes);
+    dync__str_addn(&all, image, (size_t)head->image_bytes);
+    bool ok = !all.failed && dync__file_write(draft, dync__str_get(&all), all.n) == DYNC_OK;
+#if defined(_WIN32)
+    if (ok) dync__file_remove(path);
+#endif
+    if (!ok || rename(draft, path) != 0) {
+        dync__file_remove(draft);
+        dync__log(DYNC__LOG_perf, "cuda: cannot keep an image in %s", path);
+    }
+    dync__str_free(&all);
+    (void)dync__error_guard_end(&guard);
+#else
+    (void)path, (void)head, (void)text, (void)image;
+#endif
+}
+/* The driver's linker, as far as it is used: all four functions or none. */
+typedef struct dync__linker {
+    int (*create)(unsigned n, int *options, void **values, void **state);
+    int (*add)(void *state, int type, void *data, size_t bytes, const char *name, unsigned n, int *options, void **values);
+    int (*complete)(void *state, void **image, size_t *bytes);
+    int (*destroy)(void *state);
+} dync__linker;
+static bool dync__linker_of(dync__linker *l) {
+    dync__cuda_function f[] = {dync__cuda_driver_function("cuLinkCreate", 6050), dync__cuda_driver_function("cuLinkAddData", 6050),
+                               dync__cuda_driver_function("cuLinkComplete", 5050), dync__cuda_driver_function("cuLinkDestroy", 5050)};
+    if (!f[0] || !f[1] || !f[2] || !f[3]) return false;
+    l->create = (int (*)(unsigned, int *, void **, void **))f[0];
+    l->add = (int (*)(void *, int, void *, size_t, const char *, unsigned, int *, void **))f[1];
+    l->complete = (int (*)(void *, void **, size_t *))f[2];
+    l->destroy = (int (*)(void *))f[3];
+    return true;
+}
+DYNC__FN bool dync__cuda_image_load(int index, const char *text, cudaLibrary_t *library) {
+    const dync__cuda_unit *u = dync__cuda_unit_of(index);
+    dync__image_head head = {"dyncimg", (uint64_t)(u->major * 10 + u->minor), (uint64_t)dync__cuda_driver(), strlen(text), 0, 0};
+    char path[DYNC__IMAGE_PATH];
+    dync__linker l;
+    void *state = NULL, *image = NULL;
+    size_t n = 0;
+    if (!dync__image_path(&head, text, path)) return false;
+    if (dync__image_read(path, head, text, library)) {
+        (void)DYNC__ATOMIC_ADD(&dync__cuda_counters.images, 1);
+        return true;
+    }
+    if (cudaFree(NULL) != 0 || !dync__linker_of(&l) || l.create(0, NULL, NULL, &state) != 0) return false;   /* cudaFree: the device's context */
+    bool ok = l.add(state, DYNC__IMAGE_PTX, (void *)(uintptr_t)text, (size_t)head.text_bytes + 1, "dync", 0, NULL, NULL) == 0 &&
+              l.complete(state, &image, &n) == 0 && n > 0;
+    if (ok && cudaLibraryLoadData(library, image, NULL, NULL, 0, NULL, NULL, 0) != 0) {
+        (void)cudaGetLastError();
+        *library = NULL;
+        ok = false;
+    }
+    if (ok) {
+        head.image_bytes = n;
+        head.check = dync__image_check(&head, text, image);
+        dync__image_write(path, &head, text, image);
+    }
+    (void)l.destroy(state);
+    return ok;
+}
+DYNC__COLD_END
 
 /* ==== cuda/launch.c ============================================================================================= */
 typedef struct dync__cuda_module {
@@ -3038,6 +3183,7 @@ typedef struct dync__cuda_module {
     char *text;
     cudaLibrary_t library;
     cudaKernel_t kernel[DYNC__PTX_LAUNCHES];
+    int capability;                      /* of the devices that it is an image for; 0: a text, for all */
     unsigned devices;                    /* where its kernels may have the shared memory that they ask for: bits */
 } dync__cuda_module;
 static struct { dync__mutex lock; dync__cuda_module *first; } dync__cuda_modules;
@@ -3051,7 +3197,8 @@ static void dync__cuda_modules_end(void) {
     }
 }
 /* ---- loading ------------------------------------------------------------------------------------------------------------------------ */
-static dync_status dync__cuda_load(dync__cuda_module *m, const dync__ptx_text *t) {
+static int dync__cuda_capability(int index) { return dync__cuda_unit_of(index)->major * 10 + dync__cuda_unit_of(index)->minor; }
+static dync_status dync__cuda_load(dync__cuda_module *m, const dync__ptx_text *t, int index) {
     static const size_t log_bytes = 2048;
     char log[2048];
 #if defined(DYNC__CUDA_HEADER)
@@ -3061,7 +3208,8 @@ static dync_status dync__cuda_load(dync__cuda_module *m, const dync__ptx_text *t
 #endif
     void *values[2] = {log, (void *)(uintptr_t)log_bytes};
     log[0] = 0;
-    cudaError_t e = cudaLibraryLoadData(&m->library, m->text, options, values, 2, NULL, NULL, 0);
+    if (dync__cuda_image_load(index, m->text, &m->library)) m->capability = dync__cuda_capability(index);
+    cudaError_t e = m->capability ? (cudaError_t)0 : cudaLibraryLoadData(&m->library, m->text, options, values, 2, NULL, NULL, 0);
     if (e != 0) {
         char what[900];
         log[sizeof log - 1] = 0;
@@ -3088,11 +3236,11 @@ static dync__cuda_module *dync__cuda_module_of(const dync__ptx_text *t, int inde
     dync__at_shutdown(dync__cuda_modules_end);
     dync__lock(&dync__cuda_modules.lock);
     dync__cuda_module *m = dync__cuda_modules.first;
-    while (m && (m->hash != hash || strcmp(m->text, text) != 0)) m = m->next;
+    while (m && (m->hash != hash || (m->capability && m->capability != dync__cuda_capability(index)) || strcmp(m->text, text) != 0)) m = m->next;
     if (!m && (m = dync__calloc(sizeof *m)) != NULL) {
         m->hash = hash;
         m->text = dync__strdup(text);
-        if (!m->text || dync__cuda_load(m, t) != DYNC_OK) {
+        if (!m->text || dync__cuda_load(m, t, index) != DYNC_OK) {
             if (m->library) (void)cudaLibraryUnload(m->library);
             dync__strfree(m->text);
             dync__free(m, sizeof *m);
@@ -3326,7 +3474,7 @@ static bool dync__cuda_variant_of(dync__cuda_code *c, dync__cuda_part *part) {
     return ok;
 }
 /* Texts are made at once, so that DYNC_LOG=code and errors come where the plan is made; what a variant leaves over is loaded when it is met. */
-static void *dync__cuda_code_finish(dync__cuda_code *c, bool ok) {
+DYNC__FN void *dync__cuda_code_finish(dync__cuda_code *c, bool ok) {
     for (int i = 0; i < c->part.n && ok; i++)
         ok = c->part.at[i].call || dync__cuda_variant_of(c, &c->part.at[i]) || dync__cuda_form_of(c, &c->part.at[i], DYNC__CUDA_ANY) != NULL;
     if (ok) return c;
@@ -3749,5 +3897,6 @@ DYNC_API double dync_cuda_event_ms(dync_cuda_event *start, dync_cuda_event *end)
     if (dync__cuda_given(start, "an event") != DYNC_OK || dync__cuda_given(end, "an event") != DYNC_OK) return (double)NAN;
     return dync__cuda_check(cudaEventElapsedTime(&ms, start->event, end->event), "cudaEventElapsedTime") == DYNC_OK ? (double)ms : (double)NAN;
 }
+DYNC_API dync_status dync_cuda_cache(const char *folder) { return dync__cuda_images_in(folder); }
 DYNC_API dync_cuda_counters dync_cuda_get_counters(void) { return dync__cuda_counters; }
 #endif

@@ -29,6 +29,9 @@ DYNC__COLD_BEGIN
 DYNC__COLD_END
 #include "cuda/device.c"
 #include "cuda/memory.c"
+DYNC__COLD_BEGIN
+#include "cuda/image.c"
+DYNC__COLD_END
 #include "cuda/launch.c"
 #include "cuda/graphs.c"
 #include "cuda/public.c"

@@ -1,5 +1,5 @@
 /* cuda/cuda.h: what the files that talk to the runtime share. After ptx.h. device.c: devices, errors, streams; memory.c: the allocator and
- * copies; launch.c: code; graphs.c: recorded graphs; loops.c, calls.c: kernel calls as PTX. */
+ * copies; image.c: compiled images in files; launch.c: code; graphs.c: recorded graphs; loops.c, calls.c: kernel calls as PTX. */
 #ifndef DYNC__CUDA_CUDA_H
 #define DYNC__CUDA_CUDA_H
 #include "public.h"
@@ -56,6 +56,11 @@ DYNC__FN dync_cuda_memory dync__cuda_stats(int index);
 DYNC__FN void dync__cuda_trim(int device);                               /* kept blocks go back to the driver */
 DYNC__FN void dync__cuda_trim_stream(int device, cudaStream_t);
 
+/* ---- image.c: compiled images in files ---- */
+DYNC__FN dync_status dync__cuda_images_in(const char *folder);           /* NULL, "": none are kept */
+/* Loads the image of a text for the device, from its file or made now. False: none are kept, or it was not to be; no error then. */
+DYNC__FN bool dync__cuda_image_load(int index, const char *text, cudaLibrary_t *library);
+
 /* ---- code: parts in order, each a text in up to three forms: for memory on boundaries and any device, without
  * vector accesses, and for this very device (dync__cuda_add_variant) ---- */
 enum { DYNC__CUDA_ANY, DYNC__CUDA_UNALIGNED, DYNC__CUDA_VARIANT, DYNC__CUDA_FORMS };
@@ -82,6 +87,7 @@ typedef struct dync__cuda_code {
 
 /* ---- launch.c ---- */
 DYNC__FN void *dync__cuda_kernel_new(int device, const dync__kernel *, const bool *host);
+DYNC__FN void *dync__cuda_code_finish(dync__cuda_code *, bool ok);       /* texts are made and loaded; NULL: the code is let go */
 DYNC__FN void *dync__cuda_call_new(int device, const dync__kcall *);
 DYNC__FN dync_status dync__cuda_run(const void *code, void *const *buffers, uint64_t seed, uint64_t offset);
 DYNC__FN void dync__cuda_code_free(void *code);

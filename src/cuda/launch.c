@@ -11,6 +11,7 @@ typedef struct dync__cuda_module {
     char *text;
     cudaLibrary_t library;
     cudaKernel_t kernel[DYNC__PTX_LAUNCHES];
+    int capability;                      /* of the devices that it is an image for; 0: a text, for all */
     unsigned devices;                    /* where its kernels may have the shared memory that they ask for: bits */
 } dync__cuda_module;
 static struct { dync__mutex lock; dync__cuda_module *first; } dync__cuda_modules;
@@ -28,7 +29,9 @@ static void dync__cuda_modules_end(void)
 
 /* ---- loading ------------------------------------------------------------------------------------------------------------------------ */
 
-static dync_status dync__cuda_load(dync__cuda_module *m, const dync__ptx_text *t)
+static int dync__cuda_capability(int index) { return dync__cuda_unit_of(index)->major * 10 + dync__cuda_unit_of(index)->minor; }
+
+static dync_status dync__cuda_load(dync__cuda_module *m, const dync__ptx_text *t, int index)
 {
     static const size_t log_bytes = 2048;
     char log[2048];
@@ -39,7 +42,8 @@ static dync_status dync__cuda_load(dync__cuda_module *m, const dync__ptx_text *t
 #endif
     void *values[2] = {log, (void *)(uintptr_t)log_bytes};
     log[0] = 0;
-    cudaError_t e = cudaLibraryLoadData(&m->library, m->text, options, values, 2, NULL, NULL, 0);
+    if (dync__cuda_image_load(index, m->text, &m->library)) m->capability = dync__cuda_capability(index);
+    cudaError_t e = m->capability ? (cudaError_t)0 : cudaLibraryLoadData(&m->library, m->text, options, values, 2, NULL, NULL, 0);
     if (e != 0) {
         char what[900];
         log[sizeof log - 1] = 0;
@@ -70,11 +74,11 @@ static dync__cuda_module *dync__cuda_module_of(const dync__ptx_text *t, int inde
     dync__at_shutdown(dync__cuda_modules_end);
     dync__lock(&dync__cuda_modules.lock);
     dync__cuda_module *m = dync__cuda_modules.first;
-    while (m && (m->hash != hash || strcmp(m->text, text) != 0)) m = m->next;
+    while (m && (m->hash != hash || (m->capability && m->capability != dync__cuda_capability(index)) || strcmp(m->text, text) != 0)) m = m->next;
     if (!m && (m = dync__calloc(sizeof *m)) != NULL) {
         m->hash = hash;
         m->text = dync__strdup(text);
-        if (!m->text || dync__cuda_load(m, t) != DYNC_OK) {
+        if (!m->text || dync__cuda_load(m, t, index) != DYNC_OK) {
             if (m->library) (void)cudaLibraryUnload(m->library);
             dync__strfree(m->text);
             dync__free(m, sizeof *m);
@@ -345,7 +349,7 @@ static bool dync__cuda_variant_of(dync__cuda_code *c, dync__cuda_part *part)
 }
 
 /* Texts are made at once, so that DYNC_LOG=code and errors come where the plan is made; what a variant leaves over is loaded when it is met. */
-static void *dync__cuda_code_finish(dync__cuda_code *c, bool ok)
+DYNC__FN void *dync__cuda_code_finish(dync__cuda_code *c, bool ok)
 {
     for (int i = 0; i < c->part.n && ok; i++)
         ok = c->part.at[i].call || dync__cuda_variant_of(c, &c->part.at[i]) || dync__cuda_form_of(c, &c->part.at[i], DYNC__CUDA_ANY) != NULL;

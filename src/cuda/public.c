@@ -195,4 +195,5 @@ DYNC_API double dync_cuda_event_ms(dync_cuda_event *start, dync_cuda_event *end)
     return dync__cuda_check(cudaEventElapsedTime(&ms, start->event, end->event), "cudaEventElapsedTime") == DYNC_OK ? (double)ms : (double)NAN;
 }
 
+DYNC_API dync_status dync_cuda_cache(const char *folder) { return dync__cuda_images_in(folder); }
 DYNC_API dync_cuda_counters dync_cuda_get_counters(void) { return dync__cuda_counters; }

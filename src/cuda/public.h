@@ -59,9 +59,14 @@ DYNC_API void dync_cuda_event_free(dync_cuda_event *);
 DYNC_API dync_status dync_cuda_event_record(dync_cuda_event *);             /* on the current stream of its device */
 DYNC_API dync_status dync_cuda_event_synchronize(dync_cuda_event *);
 DYNC_API double dync_cuda_event_ms(dync_cuda_event *start, dync_cuda_event *end); /* NaN and an error where one was not recorded */
-/* What the library did so far: kernels launched, texts loaded, graphs recorded and replayed, and steps that the GPU
- * has no kernel for and that ran on the CPU, on copies (DYNC_LOG=perf names them). */
-typedef struct dync_cuda_counters { int64_t launches, loads, recordings, replays, host_steps; } dync_cuda_counters;
+/* dync_cuda_cache: machine code that the driver makes of texts is kept in this folder from now on, for later processes with the same GPU and driver;
+ * NULL: no longer. Off unless asked for, here or by the environment (DYNC_CUDA_CACHE=FOLDER). Files that do not fit or are damaged are written anew;
+ * where the folder cannot be written nothing is kept. The driver has a cache of its own (CUDA_CACHE_PATH), which this one does not need.
+ *   errors  DYNC_ERR_IO: the folder cannot be made      thread  any */
+DYNC_API dync_status dync_cuda_cache(const char *folder_or_null);
+/* What the library did so far: kernels launched, texts loaded, graphs recorded and replayed, steps that the GPU has no kernel for and that
+ * ran on the CPU, on copies (DYNC_LOG=perf names them), and how many of the texts loaded came as images from dync_cuda_cache's folder. */
+typedef struct dync_cuda_counters { int64_t launches, loads, recordings, replays, host_steps, images; } dync_cuda_counters;
 DYNC_API dync_cuda_counters dync_cuda_get_counters(void);
 #if defined(__cplusplus)
 }

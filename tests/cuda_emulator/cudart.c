@@ -86,7 +86,8 @@ static const struct { int e; const char *name, *words; } errors[] = {
     {0, "cudaSuccess", "no error"}, {1, "cudaErrorInvalidValue", "invalid argument"}, {2, "cudaErrorMemoryAllocation", "out of memory"},
     {9, "cudaErrorInvalidConfiguration", "invalid configuration argument"},
     {35, "cudaErrorInsufficientDriver", "CUDA driver version is insufficient for CUDA runtime version"}, {100, "cudaErrorNoDevice", "no CUDA-capable device is detected"},
-    {101, "cudaErrorInvalidDevice", "invalid device ordinal"}, {218, "cudaErrorInvalidPtx", "a PTX JIT compilation failed"},
+    {101, "cudaErrorInvalidDevice", "invalid device ordinal"}, {209, "cudaErrorNoKernelImageForDevice", "no kernel image is available for execution on the device"},
+    {218, "cudaErrorInvalidPtx", "a PTX JIT compilation failed"},
     {400, "cudaErrorInvalidResourceHandle", "invalid resource handle"}, {500, "cudaErrorSymbolNotFound", "named symbol not found"},
     {700, "cudaErrorIllegalAddress", "an illegal memory access was encountered"}, {716, "cudaErrorMisalignedAddress", "misaligned address"},
     {719, "cudaErrorLaunchFailure", "unspecified launch failure"}, {900, "cudaErrorStreamCaptureUnsupported", "operation not permitted when stream is capturing"}};
@@ -135,15 +136,54 @@ cudaError_t cudaDriverGetVersion(int *v)
     *v = setting("CUEMU_DRIVER", 13000);
     return 0;
 }
+/* The driver's linker: an image is a head with the capability that it is for, then the text. */
+typedef struct { char head[8], *image; size_t n; } linker;
+static int cuLinkCreate(unsigned n, int *options, void **values, void **state)
+{
+    (void)n, (void)options, (void)values;
+    *state = calloc(1, sizeof(linker));
+    return *state ? 0 : CUEMU_MEMORY;
+}
+static int cuLinkAddData(void *state, int type, void *data, size_t bytes, const char *name, unsigned n, int *options, void **values)
+{
+    linker *l = state;
+    (void)name, (void)n, (void)options, (void)values;
+    if (type != 1 || l->image || bytes == 0 || ((char *)data)[bytes - 1]) return CUEMU_INVALID_VALUE;
+    ptx_module *m = ptx_parse(data);
+    bool ok = !m->error[0] && m->n_entries > 0;
+    ptx_free(m);
+    if (!ok) return CUEMU_INVALID_PTX;
+    l->n = bytes + 8;
+    l->image = malloc(l->n);
+    snprintf(l->image, 8, "\177EMU%d", emu.cc);
+    memcpy(l->image + 8, data, bytes);
+    return 0;
+}
+static int cuLinkComplete(void *state, void **image, size_t *bytes)
+{
+    linker *l = state;
+    *image = l->image;
+    *bytes = l->n;
+    return l->image ? 0 : CUEMU_INVALID_VALUE;
+}
+static int cuLinkDestroy(void *state)
+{
+    free(((linker *)state)->image);
+    free(state);
+    return 0;
+}
 /* Functions of the driver, by name. */
 cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **function, unsigned version, unsigned long long flags, int *found)
 {
-    static const struct { const char *name; unsigned since; void (*function)(void); } table[] = {{"", 0, NULL}};
+#define FUNCTION(name, since) {#name, since, (void (*)(void))name}
+    static const struct { const char *name; unsigned since; void (*function)(void); } table[] = {
+        FUNCTION(cuLinkCreate, 5050), FUNCTION(cuLinkAddData, 5050), FUNCTION(cuLinkComplete, 5050), FUNCTION(cuLinkDestroy, 5050)};
+#undef FUNCTION
     (void)flags;
     *function = NULL;
     *found = 1;
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
-        if (strcmp(table[i].name, name) == 0) {
+        if (strcmp(table[i].name, name) == 0 && !(strncmp(name, "cuLink", 6) == 0 && getenv("CUEMU_NO_LINKER"))) {
             *found = version < table[i].since ? 2 : 0;
             if (*found == 0) memcpy(function, &table[i].function, sizeof *function);
         }
@@ -350,6 +390,10 @@ cudaError_t cudaLibraryLoadData(library **out, const void *code, int *jit, void 
     (void)options, (void)more, (void)n;
     enter();
     if (state()) return leave(state());
+    if (memcmp(code, "\177EMU", 4) == 0) {
+        if (atoi((const char *)code + 4) != emu.cc) return leave(CUEMU_NO_BINARY);
+        code = (const char *)code + 8;
+    }
     keep_text(code);
     library *l = calloc(1, sizeof *l);
     l->module = ptx_parse(code);
