@@ -12886,19 +12886,21 @@ DYNC__FN void dync__xg_emit(dync__xg *);
 #ifndef DYNC__X86_CONV_H
 #define DYNC__X86_CONV_H
 enum { DYNC__CT_PLACES = 28, DYNC__CT_POST = 20, DYNC__CT_SOURCES = 8, DYNC__CT_FREE = 4 /* registers that accumulators leave */ };
-typedef enum { DYNC__CT_BROADCAST, DYNC__CT_VECTOR, DYNC__CT_MAX, DYNC__CT_SUM } dync__ct_op;
+/* WHERE: MAX, and where it was found: the number of its tap (the w of dync__ctap), to which the place's own is added. */
+typedef enum { DYNC__CT_BROADCAST, DYNC__CT_VECTOR, DYNC__CT_MAX, DYNC__CT_SUM, DYNC__CT_WHERE } dync__ct_op;
 typedef enum { DYNC__CT_ADD = 1 /* to what is there */, DYNC__CT_BIAS = 2, DYNC__CT_DIVIDE = 4 /* by the number at BIAS */ } dync__ct_flags;
 /* What is done to an accumulator before it is stored: value i of a list of primitives of loop.h over f32; value 0 is the accumulator, the
  * last one the result. load: a vector of channels at source, or (full) the element at the place of the result. */
 typedef struct dync__cpost { uint8_t prim; int8_t arg[3], source, full, none[2]; float imm; } dync__cpost;
 /* All that the code depends on; zeroed before it is filled, as it is compared by bytes. Byte distances. */
 typedef struct dync__ctile {
-    int8_t isa, vl, op, flags, P, B, n_post, none;
+    int8_t isa, vl, op, flags, P, B, n_post, across;      /* across: WHERE: places of a row; w_k and w_b: numbers between rows, columns */
     dync__cpost post[DYNC__CT_POST];
     int32_t K, in_k, w_k, w_b, out_b;
     int32_t in_at[DYNC__CT_PLACES], out_at[DYNC__CT_PLACES];
 } dync__ctile;
-/* The argument block, 64-bit words. TILES tiles follow each other T_IN and T_OUT apart; the code counts in the block itself. */
+/* The argument block, 64-bit words. TILES tiles follow each other T_IN and T_OUT apart; the code counts in the block itself. WHERE: BIAS is
+ * the distance from OUT to where numbers go, POST the number of the first place, POST + 1 what a tile adds to it. */
 enum { DYNC__CA_IN, DYNC__CA_W, DYNC__CA_OUT, DYNC__CA_BIAS, DYNC__CA_TAPS, DYNC__CA_NTAPS, DYNC__CA_NA, DYNC__CA_A_IN,
        DYNC__CA_A_W, DYNC__CA_TILES, DYNC__CA_T_IN, DYNC__CA_T_OUT, DYNC__CA_POST, DYNC__CA_WORDS = DYNC__CA_POST + DYNC__CT_SOURCES };
 typedef struct dync__ctap { int64_t in, w; } dync__ctap;
@@ -15562,9 +15564,10 @@ static void dync__ct_start(dync__ct *c) {
             int r = p * t->B + b;
             if (t->flags & DYNC__CT_ADD) dync__ct_rvm(c, DYNC__X_MOVUPS, r, 0, dync__x_mem(DYNC__RAX, t->out_at[p] + b * t->out_b));
             else if (t->flags & DYNC__CT_BIAS) dync__ct_rvm(c, DYNC__X_MOVUPS, r, 0, p ? dync__x_reg(b) : dync__x_mem(DYNC__RAX, (16 << t->vl) * b));
-            else if (t->op == DYNC__CT_MAX) dync__ct_rvm(c, DYNC__X_MOVUPS, r, 0, dync__x_constant(&c->a, 0xff800000u, 4));
+            else if (t->op == DYNC__CT_MAX || t->op == DYNC__CT_WHERE) dync__ct_rvm(c, DYNC__X_MOVUPS, r, 0, dync__x_constant(&c->a, 0xff800000u, 4));
             else dync__ct_rvm(c, DYNC__X_XORPS, r, r, dync__x_reg(r));
         }
+    for (int p = 0; t->op == DYNC__CT_WHERE && p < t->P; p++) dync__ct_rvm(c, DYNC__X_MOVUPS, t->P + p, 0, dync__x_constant(&c->a, 0xc0000000u, 4));
 }
 /* The greater; a NaN stays. */
 static void dync__ct_max(dync__ct *c, int acc, dync__xrm x) {
@@ -15577,14 +15580,36 @@ static void dync__ct_max(dync__ct *c, int acc, dync__xrm x) {
     dync__x_v(&c->a, DYNC__X_CMPPS, c->t->vl, c->wreg, acc, dync__x_reg(acc), 3, 0);
     dync__x_v(&c->a, DYNC__X_BLENDVPS, c->t->vl, acc, c->breg, dync__x_reg(acc), c->wreg << 4, 0);
 }
+/* The same, and the tap's number (in wreg) where it was taken: where x is greater, or NaN. */
+static void dync__ct_where(dync__ct *c, int p, dync__xrm in) {
+    enum { LESS = 17, UNORDERED = 3 };
+    int vl = c->t->vl, x = c->breg, at = c->t->P + p, mask = c->a.evex ? 1 : c->breg + 1;
+    dync__ct_rvm(c, DYNC__X_MOVUPS, x, 0, in);
+    dync__x_v(&c->a, DYNC__X_CMPPS, vl, mask, p, dync__x_reg(x), LESS, 0);
+    dync__x_v(&c->a, DYNC__X_CMPPS, vl, mask + 1, x, dync__x_reg(x), UNORDERED, 0);
+    if (c->a.evex) {
+        dync__x_k(&c->a, DYNC__X_KORW, mask, mask, dync__x_reg(mask + 1), 0);
+        dync__x_v(&c->a, DYNC__X_MOVUPS, vl, p, 0, dync__x_reg(x), 0, mask);
+        dync__x_v(&c->a, DYNC__X_MOVUPS, vl, at, 0, dync__x_reg(c->wreg), 0, mask);
+        return;
+    }
+    dync__ct_rvm(c, DYNC__X_ORPS, mask, mask, dync__x_reg(mask + 1));
+    dync__x_v(&c->a, DYNC__X_BLENDVPS, vl, p, p, dync__x_reg(x), mask << 4, 0);
+    dync__x_v(&c->a, DYNC__X_BLENDVPS, vl, at, at, dync__x_reg(c->wreg), mask << 4, 0);
+}
 /* Products k of a tap: in at r10, weights at r11. */
 static void dync__ct_products(dync__ct *c, int k) {
     const dync__ctile *t = c->t;
+    if (t->op == DYNC__CT_WHERE) {
+        dync__x_v(&c->a, DYNC__X_MOVD, 0, c->wreg, 0, dync__x_reg(DYNC__R11), 0, 0);
+        dync__ct_rvm(c, DYNC__X_BROADCASTD, c->wreg, 0, dync__x_reg(c->wreg));
+    }
     if (t->op <= DYNC__CT_VECTOR)
         for (int b = 0; b < t->B; b++) dync__ct_rvm(c, DYNC__X_MOVUPS, c->wreg + b, 0, dync__x_mem(DYNC__R11, k * t->w_k + b * t->w_b));
     for (int p = 0; p < t->P; p++) {
         dync__xrm in = dync__x_mem(DYNC__R10, k * t->in_k + t->in_at[p]);
-        if (t->op == DYNC__CT_MAX) dync__ct_max(c, p, in);
+        if (t->op == DYNC__CT_WHERE) dync__ct_where(c, p, in);
+        else if (t->op == DYNC__CT_MAX) dync__ct_max(c, p, in);
         else if (t->op == DYNC__CT_SUM) dync__ct_rvm(c, DYNC__X_ADDPS, p, p, in);
         else if (t->op == DYNC__CT_VECTOR) dync__ct_rvm(c, DYNC__X_FMA231PS, p, c->wreg, in);
         else {
@@ -15735,6 +15760,17 @@ static void dync__ct_store(dync__ct *c) {
             dync__ct_rvm(c, DYNC__X_MOVUPS_M, dync__ct_post(c, p, b), 0, dync__x_mem(DYNC__RAX, at));
         }
 }
+static void dync__ct_store_where(dync__ct *c) {
+    const dync__ctile *t = c->t;
+    dync__x_i(&c->a, DYNC__X_ADD, DYNC__RAX, dync__ct_arg(DYNC__CA_BIAS), 0);
+    dync__ct_rvm(c, DYNC__X_BROADCASTD, c->breg, 0, dync__ct_arg(DYNC__CA_POST));
+    for (int p = 0; p < t->P; p++) {
+        int own = p / t->across * t->w_k + p % t->across * t->w_b;
+        dync__ct_rvm(c, DYNC__X_PADDD, t->P + p, t->P + p, dync__x_reg(c->breg));
+        if (own) dync__ct_rvm(c, DYNC__X_PADDD, t->P + p, t->P + p, dync__x_constant(&c->a, (uint64_t)own, 4));
+        dync__ct_rvm(c, DYNC__X_MOVUPS_M, t->P + p, 0, dync__x_mem(DYNC__RAX, t->out_at[p]));
+    }
+}
 static void dync__ct_advance(dync__ct *c, int word, int step, int through) {
     dync__x_i(&c->a, DYNC__X_MOV, through, dync__ct_arg(word), 0);
     dync__x_i(&c->a, DYNC__X_ADD, through, dync__ct_arg(step), 0);
@@ -15744,7 +15780,7 @@ static void dync__ct_emit(dync__ct *c) {
     const dync__ctile *t = c->t;
     dync__xasm *a = &c->a;
     int again = dync__x_label(a);
-    c->wreg = t->P * t->B;
+    c->wreg = t->op == DYNC__CT_WHERE ? 2 * t->P : t->P * t->B;
     c->breg = c->wreg + t->B;
     dync__x_push(a, DYNC__RBX);
     dync__x_push(a, DYNC__RBP);
@@ -15753,8 +15789,10 @@ static void dync__ct_emit(dync__ct *c) {
     dync__ct_start(c);
     dync__ct_sum(c);
     dync__ct_store(c);
+    if (t->op == DYNC__CT_WHERE) dync__ct_store_where(c);
     dync__x_i(a, DYNC__X_ADD, DYNC__RSI, dync__ct_arg(DYNC__CA_T_IN), 0);
     dync__ct_advance(c, DYNC__CA_OUT, DYNC__CA_T_OUT, DYNC__RAX);
+    if (t->op == DYNC__CT_WHERE) dync__ct_advance(c, DYNC__CA_POST, DYNC__CA_POST + 1, DYNC__RAX);
     for (int i = 1; i < t->n_post; i++)
         if (t->post[i].prim == DYNC__P_load && t->post[i].full) dync__ct_advance(c, DYNC__CA_POST + t->post[i].source, DYNC__CA_T_OUT, DYNC__RAX);
     dync__x_i(a, DYNC__X_SUBI, 0, dync__ct_arg(DYNC__CA_TILES), 1);
@@ -21031,7 +21069,7 @@ DYNC__BESIDE_JIT_END
 #define DYNC__CONV_JIT_H
 
 /* What is to be computed, as conv.c and pooling.c know it; f32. For the data gradient x is what comes out and y what goes in. */
-typedef enum { DYNC__CJ_FORWARD, DYNC__CJ_INPUT, DYNC__CJ_WEIGHT, DYNC__CJ_MAX, DYNC__CJ_AVERAGE } dync__cj_what;
+typedef enum { DYNC__CJ_FORWARD, DYNC__CJ_INPUT, DYNC__CJ_WEIGHT, DYNC__CJ_MAX, DYNC__CJ_AVERAGE, DYNC__CJ_WHERE } dync__cj_what;
 typedef struct dync__cj_shape { int64_t n, c, h, w, o, oh, ow, kh, kw, sy, sx, py, px, dy, dx, groups; } dync__cj_shape;
 typedef struct dync__cj dync__cj;
 /* Arrays in blocks: [N, C / V, H, W, V] instead of [N, C, H, W]; V is this machine's, C a multiple of it. after: on accumulators; its loads
@@ -21044,12 +21082,12 @@ typedef struct dync__cj_after {
 typedef struct dync__cj_form { bool in_blocks, out_blocks; const dync__cj_after *after; } dync__cj_form;
 DYNC__FN int dync__cj_lanes(void);               /* V; 0: there are no blocks */
 /* owner: the tensor whose memory weight is, or NULL: packed weights are kept while it is the same and unwritten. */
-typedef struct dync__cj_data { const float *in, *weight, *bias; float *out; const dync__tensor *owner; const float *after[DYNC__CT_SOURCES]; } dync__cj_data;
+typedef struct dync__cj_data { const float *in, *weight, *bias; float *out; const dync__tensor *owner; const float *after[DYNC__CT_SOURCES]; int64_t *index; } dync__cj_data;
 /* Code and tables for it; NULL where the portable form serves (no error). */
 DYNC__FN dync__cj *dync__cj_new(const dync__cj_shape *, int what, const dync__cj_form *);
 DYNC__FN void dync__cj_free(dync__cj *);
 /* Row-major arrays: FORWARD in x, weight, bias or NULL, out y; INPUT in gy, weight, out gx; WEIGHT in x, weight: gy, out gw;
- * MAX, AVERAGE in x, out y, bias: the divisor. */
+ * MAX, AVERAGE in x, out y, bias: the divisor; WHERE: MAX with index: the greatest element's place in its plane. */
 DYNC__FN dync_status dync__cj_run(dync__cj *, const dync__cj_data *);
 #endif
 DYNC__WARM_BEGIN
@@ -21116,8 +21154,9 @@ static void dync__cj_move(const dync__cj *v, bool to_blocks, float *planes, int6
         }
 }
 static void dync__cj_fill(const dync__cj *v, float *to, int64_t n) {
-    float x = v->what == DYNC__CJ_MAX ? -HUGE_VALF : 0.0f;
-    if (v->what != DYNC__CJ_MAX) memset(to, 0, (size_t)n * sizeof *to);
+    bool max = v->what == DYNC__CJ_MAX || v->what == DYNC__CJ_WHERE;
+    float x = max ? -HUGE_VALF : 0.0f;
+    if (!max) memset(to, 0, (size_t)n * sizeof *to);
     else for (int64_t i = 0; i < n; i++) to[i] = x;
 }
 /* Rows [y, y + rows) of c channels of height h and width w, with the rim, which may lie outside. */
@@ -21187,6 +21226,11 @@ DYNC__RARE static bool dync__cj_code(const dync__cj *v, int64_t high, int64_t ac
         t.w_k = t.B * t.w_b;
         t.out_b = (int32_t)v->out_block;
         t.n_post = (int8_t)v->after.n;
+        if (v->what == DYNC__CJ_WHERE) {
+            t.across = (int8_t)across;
+            t.w_k = (int32_t)(v->isy * v->w);
+            t.w_b = (int32_t)v->isx;
+        }
         memcpy(t.post, v->after.post, sizeof t.post);
         for (int p = 0; p < t.P; p++) {
             t.in_at[p] = (int32_t)(p / across * v->isy * v->in_row + p % across * v->isx * v->in_pixel);
@@ -21199,6 +21243,7 @@ DYNC__RARE static bool dync__cj_code(const dync__cj *v, int64_t high, int64_t ac
 DYNC__RARE static bool dync__cj_phase_code(dync__cj *v, dync__cj_phase *f) {
     int regs = v->isa == 2 ? 32 : 16, flags = v->what == DYNC__CJ_FORWARD ? DYNC__CT_BIAS : v->what == DYNC__CJ_AVERAGE ? DYNC__CT_DIVIDE : 0;
     int64_t most = DYNC__MIN((regs - (v->after.n ? DYNC__CT_FREE : v->B[0] + 1)) / v->B[0], DYNC__CT_PLACES), n = f->jw;
+    if (v->what == DYNC__CJ_WHERE) most = (regs - 4) / 2;
     if (f->jh == 0 || f->jw == 0) return true;
     f->by_rows = 2 * f->jw <= most && v->rows >= f->jh;
     int64_t across = f->by_rows ? f->jw : 1, p;
@@ -21252,7 +21297,7 @@ DYNC__RARE static void dync__cj_channels(dync__cj *v) {
     v->depthwise = (gc == 1 && go == 1 && s->groups > 1) || v->what >= DYNC__CJ_MAX;
     int64_t out = v->depthwise ? s->c : gradient ? gc : go;
     v->V = v->isa == 2 && out > 8 ? 16 : out > 4 ? 8 : 4;
-    v->op = v->what == DYNC__CJ_MAX ? DYNC__CT_MAX : v->what == DYNC__CJ_AVERAGE ? DYNC__CT_SUM : v->depthwise ? DYNC__CT_VECTOR : DYNC__CT_BROADCAST;
+    v->op = v->what == DYNC__CJ_WHERE ? DYNC__CT_WHERE : v->what == DYNC__CJ_MAX ? DYNC__CT_MAX : v->what == DYNC__CJ_AVERAGE ? DYNC__CT_SUM : v->depthwise ? DYNC__CT_VECTOR : DYNC__CT_BROADCAST;
     v->groups = v->depthwise ? (s->c + v->V - 1) / v->V : s->groups;
     v->ic = v->depthwise ? v->V : gradient ? go : gc;
     v->oc = v->depthwise ? v->V : out;
@@ -21336,7 +21381,7 @@ DYNC__RARE static bool dync__cj_make(dync__cj *v) {
     int64_t per_in = v->depthwise ? v->s.c : v->ic, per_out = v->depthwise ? v->s.c : v->oc;
     bool blocks = v->form.in_blocks || v->form.out_blocks;
     if ((blocks && v->V != dync__cj_lanes()) || (v->form.in_blocks && per_in % v->V) || (v->form.out_blocks && per_out % v->V)) return false;
-    if (v->isa == 0 || (v->what == DYNC__CJ_WEIGHT && v->s.ow * v->V > 1 << 20)) return false;
+    if (v->isa == 0 || (v->what == DYNC__CJ_WEIGHT && v->s.ow * v->V > 1 << 20) || (v->what == DYNC__CJ_WHERE && v->h * v->w > 1 << 29)) return false;
     v->n_phases = (int)(v->osy * v->osx);
     if (v->n_phases > 64 || v->s.kh * v->s.kw > 4096) return false;
     v->phase = dync__arena_alloc(&v->arena, (size_t)v->n_phases * sizeof *v->phase);
@@ -21354,6 +21399,7 @@ DYNC__RARE static bool dync__cj_make(dync__cj *v) {
         for (int t = 0; t < 2 * f->n_taps; t++) {
             const dync__cj_tap *tap = &f->tap[t / 2];
             f->at[t % 2][t / 2] = (dync__ctap){tap->y * v->in_row + tap->x * v->in_pixel, t / 2 * v->K * v->B[t % 2] * v->V * 4};
+            if (v->what == DYNC__CJ_WHERE) f->at[t % 2][t / 2].w = tap->y * v->w + tap->x;
         }
         if (!weight && !dync__cj_phase_code(v, f)) return false;
     }
@@ -21424,7 +21470,7 @@ typedef struct dync__cj_work {
     const dync__cj *v;
     const float *in, *weight, *bias, *const *after;
     float *out, *packed, *x, *gy;
-    int64_t split;                       /* jobs an image's rows are cut into by output channels */
+    int64_t *index, split;                       /* jobs an image's rows are cut into by output channels */
     int32_t failed;
 } dync__cj_work;
 static int64_t dync__cj_address(const void *p) { return (int64_t)(uintptr_t)p; }
@@ -21442,12 +21488,17 @@ static void dync__cj_tiles(const dync__cj *v, const dync__cj_phase *f, int k, in
                 const dync__cpost *e = &v->after.post[p];
                 if (e->prim == DYNC__P_load && e->full) args[DYNC__CA_POST + e->source] = source[e->source] + args[DYNC__CA_OUT] - out;
             }
+            if (v->what == DYNC__CJ_WHERE) {
+                args[DYNC__CA_POST] = source[0] + down * v->isy * v->w + across * v->isx;
+                args[DYNC__CA_POST + 1] = run->step * (f->by_rows ? v->isy * v->w : v->isx);
+            }
             args[DYNC__CA_T_IN] = run->step * (f->by_rows ? v->isy * v->in_row : v->isx * v->in_pixel);
             args[DYNC__CA_T_OUT] = run->step * (f->by_rows ? v->osy * v->out_row : v->osx * 4 * v->V);
             run->code[k](args);
         }
 }
-/* Output blocks [b0, b1) of one group, rows [j, j + rows): blocks x (rim included) into blocks y, which begin `full` bytes into the result. */
+/* Output blocks [b0, b1) of one group, rows [j, j + rows): blocks x (rim included) into blocks y, which begin `full` bytes into the result.
+ * WHERE: the numbers of places go `full` bytes from y. */
 static void dync__cj_blocks(const dync__cj_work *w, int64_t g, int64_t b0, int64_t b1, int64_t j, int64_t rows, const float *x, float *y, int64_t full) {
     const dync__cj *v = w->v;
     for (int i = 0; i < v->n_phases; i++) {
@@ -21471,12 +21522,39 @@ static void dync__cj_blocks(const dync__cj_work *w, int64_t g, int64_t b0, int64
                 args[DYNC__CA_POST + in->source] = dync__cj_address(w->after[in->source]) + (in->full ? full : 4 * (g * v->ocb + b) * v->V);
                 if (in->full) args[DYNC__CA_POST + in->source] += args[DYNC__CA_OUT] - dync__cj_address(y);
             }
+            if (v->what == DYNC__CJ_WHERE) {
+                args[DYNC__CA_W] = 0;
+                args[DYNC__CA_BIAS] = full;
+                args[DYNC__CA_POST] = j * v->isy * v->w;
+            }
             dync__cj_tiles(v, f, B != v->B[0], args, DYNC__MIN(rows, f->jh - j));
         }
     }
 }
 /* Channels that group g has of `per` a group, of all: depthwise the last one may have fewer. */
 static int64_t dync__cj_has(const dync__cj *v, int64_t g, int64_t per) { return v->depthwise ? DYNC__MIN(per, v->s.c - g * per) : per; }
+/* The first element of a window that lies in the picture: the greatest where there is nothing but -inf. */
+static int64_t dync__cj_first(const dync__cj_shape *s, int64_t oy, int64_t ox) {
+    int64_t y = oy * s->sy - s->py, x = ox * s->sx - s->px, y_end = y + s->kh * s->dy, x_end = x + s->kw * s->dx;
+    while (y < 0) y += s->dy;
+    while (x < 0) x += s->dx;
+    return y < DYNC__MIN(y_end, s->h) && x < DYNC__MIN(x_end, s->w) ? y * s->w + x : 0;
+}
+/* Numbers of places in blocks, n channels of rows [j, j + rows), to planes of index by way of planes of 32 bits. */
+static void dync__cj_index(const dync__cj *v, float *block, float *planes, int64_t n, int64_t j, int64_t rows, int64_t *index) {
+    int64_t line = rows * v->ow;
+    dync__cj_move(v, false, planes, line, block, line, n);
+    for (int64_t c = 0; c < n; c++, planes += line, index += v->oh * v->ow) {
+        int32_t at, none = 0;
+        for (int64_t i = 0; i < line; i++) {
+            memcpy(&at, planes + i, sizeof at);
+            index[i] = at;
+            none |= at;
+        }
+        for (int64_t i = 0; none < 0 && i < line; i++)
+            if (index[i] < 0) index[i] = dync__cj_first(&v->s, j + i / v->ow, i % v->ow);
+    }
+}
 static void dync__cj_job(const dync__cj_work *w, int64_t job, float *x, float *y) {
     const dync__cj *v = w->v;
     int64_t part = job % w->split, chunk = job / w->split % v->chunks, g = job / w->split / v->chunks % v->groups;
@@ -21489,12 +21567,12 @@ static void dync__cj_job(const dync__cj_work *w, int64_t job, float *x, float *y
     if (v->bare) x = (float *)(uintptr_t)(from + j * v->isy * v->w * v->V);
     else if (v->form.in_blocks) dync__cj_in_blocks(v, from, j * v->isy - v->lo_y, v->rows_in, x);
     else dync__cj_in(v, from, dync__cj_has(v, g, v->ic), j * v->isy - v->lo_y, v->rows_in, x);
-    if (v->form.out_blocks) {
-        result += j * v->ow * v->V;
-        dync__cj_blocks(w, g, b0, b1, j, rows, x, w->out + result, 4 * result);
-        return;
-    }
-    dync__cj_blocks(w, g, b0, b1, j, rows, x, y, 0);
+    bool where = v->what == DYNC__CJ_WHERE;
+    float *found = where ? y + (v->form.out_blocks ? 0 : v->out_block / 4) : NULL, *to = v->form.out_blocks ? w->out + result + j * v->ow * v->V : y;
+    if (v->form.out_blocks) result += j * v->ow * v->V;
+    dync__cj_blocks(w, g, b0, b1, j, rows, x, to, where ? dync__cj_address(found) - dync__cj_address(to) : v->form.out_blocks ? 4 * result : 0);
+    if (where) dync__cj_index(v, found, found + v->rows * v->ow * v->V, have, j, rows, w->index + (image * out_all + g * v->oc) * v->oh * v->ow + j * v->ow);
+    if (v->form.out_blocks) return;
     for (int64_t b = b0; b < b1; b++)
         dync__cj_move(v, false, w->out + result + (b - b0) * v->V * v->oh * v->ow + j * v->ow, v->oh * v->ow,
                       y + (b - b0) * v->out_block / 4, rows * v->ow, DYNC__MIN(v->V, have - b * v->V));
@@ -21505,6 +21583,7 @@ static void dync__cj_part(void *user, int part, int n_parts) {
     const dync__cj *v = w->v;
     size_t in = v->bare ? 0 : (size_t)((v->planar ? v->ic : v->icb) * v->in_block), out = v->form.out_blocks ? 0 : (size_t)(v->ocb * v->out_block);
     int64_t jobs = dync__cj_jobs(w);
+    if (v->what == DYNC__CJ_WHERE) out += 8 * (size_t)(v->rows * v->ow * v->V);
     char *memory = dync__alloc_data(DYNC__MAX(in + out, 1));
     if (!memory) {
         DYNC__ATOMIC_STORE(&w->failed, 1);
@@ -21572,7 +21651,7 @@ static dync_status dync__cj_run_places(dync__cj *v, const dync__cj_data *d) {
     int64_t line = v->groups * v->ocb * v->V, per = v->depthwise ? v->V : v->oc;
     size_t bytes = (size_t)(line * (1 + v->after.n_operands)) * sizeof(float);
     const float *after[DYNC__CT_SOURCES];
-    dync__cj_work w = {.v = v, .in = d->in, .bias = d->bias, .after = after, .out = d->out, .split = 1};
+    dync__cj_work w = {.v = v, .in = d->in, .bias = d->bias, .after = after, .out = d->out, .index = d->index, .split = 1};
     int threads = dync__pool_worth(dync__cj_multiplications(v) / 40);
     dync__cj_packed *packed = d->weight ? dync__cj_weights(v, d->weight, d->owner) : NULL;
     float *padded = forward ? dync__alloc_data(bytes) : NULL;
@@ -22063,7 +22142,7 @@ DYNC__FN dync_status dync__k_conv2d(const dync__kcall *c, void *const *data, voi
     v.weight = w.data;
     v.bias = bias.data;
     v.y = y.data;
-    dync__cj_data d = {x.data, w.data, bias.data, y.data, w.copy ? NULL : dync__conv_owner(c), {NULL}};
+    dync__cj_data d = {x.data, w.data, bias.data, y.data, w.copy ? NULL : dync__conv_owner(c), {NULL}, NULL};
     for (int i = first; i < last; i++) d.after[i - first] = dync__operand_at(&op[i], data[i]);
     if (status == DYNC_OK) status = c->state ? dync__cj_run(c->state, &d) : dync__conv_run(&v);
     if (status == DYNC_OK) dync__dense_finish(&op[last], data[last], &y);
@@ -22084,7 +22163,7 @@ static dync_status dync__conv_grad(const dync__kcall *c, void *const *data, dync
     *first = a.data;
     *second = b.data;
     *out = y.data;
-    dync__cj_data d = {a.data, b.data, NULL, y.data, b.copy ? NULL : dync__conv_owner(c), {NULL}};
+    dync__cj_data d = {a.data, b.data, NULL, y.data, b.copy ? NULL : dync__conv_owner(c), {NULL}, NULL};
     if (status == DYNC_OK) status = c->state ? dync__cj_run(c->state, &d) : dync__conv_run(v);
     if (status == DYNC_OK) dync__dense_finish(&op[2], data[2], &y);
     dync__dense_drop(&a);
@@ -22271,9 +22350,9 @@ DYNC__RARE static void dync__pool2d_ready(dync__kcall *c, int what, int64_t dy, 
 DYNC__RARE DYNC__FN dync_status dync__k_max_pool2d_prepare(dync__kcall *c) {
     DYNC__TRY(dync__kcall_expect(c, (c->n == 2 || c->n == 3) && c->attr[6] > 0 && c->attr[7] > 0, "2 or 3 operands, positive dilations"));
     DYNC__TRY(dync__pool2d_check(c, &c->operand[0], &c->operand[1], true));
-    if (c->n == 2) dync__pool2d_ready(c, DYNC__CJ_MAX, c->attr[6], c->attr[7]);
-    if (c->n == 2) return c->blocked && !c->state ? dync__fail_memory(0) : DYNC_OK;
-    return dync__pool2d_check_index(c, &c->operand[2], &c->operand[1]);
+    if (c->n == 3) DYNC__TRY(dync__pool2d_check_index(c, &c->operand[2], &c->operand[1]));
+    dync__pool2d_ready(c, c->n == 2 ? DYNC__CJ_MAX : DYNC__CJ_WHERE, c->attr[6], c->attr[7]);
+    return c->blocked && !c->state ? dync__fail_memory(0) : DYNC_OK;
 }
 DYNC__RARE DYNC__FN dync_status dync__k_max_pool2d_grad_prepare(dync__kcall *c) {
     DYNC__TRY(dync__kcall_expect(c, c->n == 3, "3 operands"));
@@ -22312,7 +22391,7 @@ DYNC__FN dync_status dync__k_max_pool2d(const dync__kcall *c, void *const *data,
     p.in = x.data;
     p.out = y.data;
     p.index = index.data;
-    if (status == DYNC_OK && c->state) status = dync__cj_run(c->state, &(dync__cj_data){.in = x.data, .out = y.data});
+    if (status == DYNC_OK && c->state) status = dync__cj_run(c->state, &(dync__cj_data){.in = x.data, .out = y.data, .index = index.data});
     else if (status == DYNC_OK) dync__pool2d_run(&p);
     if (status == DYNC_OK) {
         dync__dense_finish(&op[1], data[1], &y);
@@ -24150,7 +24229,7 @@ static dync_status dync__cv_gather(dync__cv *v) {
             if (o != y) v->slot[c->operand[o].slot].known = v->slot[c->operand[o].slot].bad = true;
         for (int side = 0; side < 2; side++) {
             const dync__operand *o = &c->operand[side ? y : 0];
-            if (o->dtype != DYNC_F32 || o->lay.ndim != 4 || c->n == (y == 1 ? 3 : 0) || v->at[i].refused == 2 || !dync__cv_side(v, c, o)) v->slot[o->slot].bad = true;
+            if (o->dtype != DYNC_F32 || o->lay.ndim != 4 || v->at[i].refused == 2 || !dync__cv_side(v, c, o)) v->slot[o->slot].bad = true;
         }
     }
     for (int i = 0; i < v->n; i++) {

@@ -42,9 +42,10 @@ static void dync__ct_start(dync__ct *c)
             int r = p * t->B + b;
             if (t->flags & DYNC__CT_ADD) dync__ct_rvm(c, DYNC__X_MOVUPS, r, 0, dync__x_mem(DYNC__RAX, t->out_at[p] + b * t->out_b));
             else if (t->flags & DYNC__CT_BIAS) dync__ct_rvm(c, DYNC__X_MOVUPS, r, 0, p ? dync__x_reg(b) : dync__x_mem(DYNC__RAX, (16 << t->vl) * b));
-            else if (t->op == DYNC__CT_MAX) dync__ct_rvm(c, DYNC__X_MOVUPS, r, 0, dync__x_constant(&c->a, 0xff800000u, 4));
+            else if (t->op == DYNC__CT_MAX || t->op == DYNC__CT_WHERE) dync__ct_rvm(c, DYNC__X_MOVUPS, r, 0, dync__x_constant(&c->a, 0xff800000u, 4));
             else dync__ct_rvm(c, DYNC__X_XORPS, r, r, dync__x_reg(r));
         }
+    for (int p = 0; t->op == DYNC__CT_WHERE && p < t->P; p++) dync__ct_rvm(c, DYNC__X_MOVUPS, t->P + p, 0, dync__x_constant(&c->a, 0xc0000000u, 4));
 }
 
 /* The greater; a NaN stays. */
@@ -60,15 +61,39 @@ static void dync__ct_max(dync__ct *c, int acc, dync__xrm x)
     dync__x_v(&c->a, DYNC__X_BLENDVPS, c->t->vl, acc, c->breg, dync__x_reg(acc), c->wreg << 4, 0);
 }
 
+/* The same, and the tap's number (in wreg) where it was taken: where x is greater, or NaN. */
+static void dync__ct_where(dync__ct *c, int p, dync__xrm in)
+{
+    enum { LESS = 17, UNORDERED = 3 };
+    int vl = c->t->vl, x = c->breg, at = c->t->P + p, mask = c->a.evex ? 1 : c->breg + 1;
+    dync__ct_rvm(c, DYNC__X_MOVUPS, x, 0, in);
+    dync__x_v(&c->a, DYNC__X_CMPPS, vl, mask, p, dync__x_reg(x), LESS, 0);
+    dync__x_v(&c->a, DYNC__X_CMPPS, vl, mask + 1, x, dync__x_reg(x), UNORDERED, 0);
+    if (c->a.evex) {
+        dync__x_k(&c->a, DYNC__X_KORW, mask, mask, dync__x_reg(mask + 1), 0);
+        dync__x_v(&c->a, DYNC__X_MOVUPS, vl, p, 0, dync__x_reg(x), 0, mask);
+        dync__x_v(&c->a, DYNC__X_MOVUPS, vl, at, 0, dync__x_reg(c->wreg), 0, mask);
+        return;
+    }
+    dync__ct_rvm(c, DYNC__X_ORPS, mask, mask, dync__x_reg(mask + 1));
+    dync__x_v(&c->a, DYNC__X_BLENDVPS, vl, p, p, dync__x_reg(x), mask << 4, 0);
+    dync__x_v(&c->a, DYNC__X_BLENDVPS, vl, at, at, dync__x_reg(c->wreg), mask << 4, 0);
+}
+
 /* Products k of a tap: in at r10, weights at r11. */
 static void dync__ct_products(dync__ct *c, int k)
 {
     const dync__ctile *t = c->t;
+    if (t->op == DYNC__CT_WHERE) {
+        dync__x_v(&c->a, DYNC__X_MOVD, 0, c->wreg, 0, dync__x_reg(DYNC__R11), 0, 0);
+        dync__ct_rvm(c, DYNC__X_BROADCASTD, c->wreg, 0, dync__x_reg(c->wreg));
+    }
     if (t->op <= DYNC__CT_VECTOR)
         for (int b = 0; b < t->B; b++) dync__ct_rvm(c, DYNC__X_MOVUPS, c->wreg + b, 0, dync__x_mem(DYNC__R11, k * t->w_k + b * t->w_b));
     for (int p = 0; p < t->P; p++) {
         dync__xrm in = dync__x_mem(DYNC__R10, k * t->in_k + t->in_at[p]);
-        if (t->op == DYNC__CT_MAX) dync__ct_max(c, p, in);
+        if (t->op == DYNC__CT_WHERE) dync__ct_where(c, p, in);
+        else if (t->op == DYNC__CT_MAX) dync__ct_max(c, p, in);
         else if (t->op == DYNC__CT_SUM) dync__ct_rvm(c, DYNC__X_ADDPS, p, p, in);
         else if (t->op == DYNC__CT_VECTOR) dync__ct_rvm(c, DYNC__X_FMA231PS, p, c->wreg, in);
         else {
@@ -239,6 +264,19 @@ static void dync__ct_store(dync__ct *c)
         }
 }
 
+static void dync__ct_store_where(dync__ct *c)
+{
+    const dync__ctile *t = c->t;
+    dync__x_i(&c->a, DYNC__X_ADD, DYNC__RAX, dync__ct_arg(DYNC__CA_BIAS), 0);
+    dync__ct_rvm(c, DYNC__X_BROADCASTD, c->breg, 0, dync__ct_arg(DYNC__CA_POST));
+    for (int p = 0; p < t->P; p++) {
+        int own = p / t->across * t->w_k + p % t->across * t->w_b;
+        dync__ct_rvm(c, DYNC__X_PADDD, t->P + p, t->P + p, dync__x_reg(c->breg));
+        if (own) dync__ct_rvm(c, DYNC__X_PADDD, t->P + p, t->P + p, dync__x_constant(&c->a, (uint64_t)own, 4));
+        dync__ct_rvm(c, DYNC__X_MOVUPS_M, t->P + p, 0, dync__x_mem(DYNC__RAX, t->out_at[p]));
+    }
+}
+
 static void dync__ct_advance(dync__ct *c, int word, int step, int through)
 {
     dync__x_i(&c->a, DYNC__X_MOV, through, dync__ct_arg(word), 0);
@@ -251,7 +289,7 @@ static void dync__ct_emit(dync__ct *c)
     const dync__ctile *t = c->t;
     dync__xasm *a = &c->a;
     int again = dync__x_label(a);
-    c->wreg = t->P * t->B;
+    c->wreg = t->op == DYNC__CT_WHERE ? 2 * t->P : t->P * t->B;
     c->breg = c->wreg + t->B;
     dync__x_push(a, DYNC__RBX);
     dync__x_push(a, DYNC__RBP);
@@ -260,8 +298,10 @@ static void dync__ct_emit(dync__ct *c)
     dync__ct_start(c);
     dync__ct_sum(c);
     dync__ct_store(c);
+    if (t->op == DYNC__CT_WHERE) dync__ct_store_where(c);
     dync__x_i(a, DYNC__X_ADD, DYNC__RSI, dync__ct_arg(DYNC__CA_T_IN), 0);
     dync__ct_advance(c, DYNC__CA_OUT, DYNC__CA_T_OUT, DYNC__RAX);
+    if (t->op == DYNC__CT_WHERE) dync__ct_advance(c, DYNC__CA_POST, DYNC__CA_POST + 1, DYNC__RAX);
     for (int i = 1; i < t->n_post; i++)
         if (t->post[i].prim == DYNC__P_load && t->post[i].full) dync__ct_advance(c, DYNC__CA_POST + t->post[i].source, DYNC__CA_T_OUT, DYNC__RAX);
     dync__x_i(a, DYNC__X_SUBI, 0, dync__ct_arg(DYNC__CA_TILES), 1);

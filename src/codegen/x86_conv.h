@@ -10,19 +10,21 @@
 #include "codemem.h"
 #include "x86_enc.h"
 enum { DYNC__CT_PLACES = 28, DYNC__CT_POST = 20, DYNC__CT_SOURCES = 8, DYNC__CT_FREE = 4 /* registers that accumulators leave */ };
-typedef enum { DYNC__CT_BROADCAST, DYNC__CT_VECTOR, DYNC__CT_MAX, DYNC__CT_SUM } dync__ct_op;
+/* WHERE: MAX, and where it was found: the number of its tap (the w of dync__ctap), to which the place's own is added. */
+typedef enum { DYNC__CT_BROADCAST, DYNC__CT_VECTOR, DYNC__CT_MAX, DYNC__CT_SUM, DYNC__CT_WHERE } dync__ct_op;
 typedef enum { DYNC__CT_ADD = 1 /* to what is there */, DYNC__CT_BIAS = 2, DYNC__CT_DIVIDE = 4 /* by the number at BIAS */ } dync__ct_flags;
 /* What is done to an accumulator before it is stored: value i of a list of primitives of loop.h over f32; value 0 is the accumulator, the
  * last one the result. load: a vector of channels at source, or (full) the element at the place of the result. */
 typedef struct dync__cpost { uint8_t prim; int8_t arg[3], source, full, none[2]; float imm; } dync__cpost;
 /* All that the code depends on; zeroed before it is filled, as it is compared by bytes. Byte distances. */
 typedef struct dync__ctile {
-    int8_t isa, vl, op, flags, P, B, n_post, none;
+    int8_t isa, vl, op, flags, P, B, n_post, across;      /* across: WHERE: places of a row; w_k and w_b: numbers between rows, columns */
     dync__cpost post[DYNC__CT_POST];
     int32_t K, in_k, w_k, w_b, out_b;
     int32_t in_at[DYNC__CT_PLACES], out_at[DYNC__CT_PLACES];
 } dync__ctile;
-/* The argument block, 64-bit words. TILES tiles follow each other T_IN and T_OUT apart; the code counts in the block itself. */
+/* The argument block, 64-bit words. TILES tiles follow each other T_IN and T_OUT apart; the code counts in the block itself. WHERE: BIAS is
+ * the distance from OUT to where numbers go, POST the number of the first place, POST + 1 what a tile adds to it. */
 enum { DYNC__CA_IN, DYNC__CA_W, DYNC__CA_OUT, DYNC__CA_BIAS, DYNC__CA_TAPS, DYNC__CA_NTAPS, DYNC__CA_NA, DYNC__CA_A_IN,
        DYNC__CA_A_W, DYNC__CA_TILES, DYNC__CA_T_IN, DYNC__CA_T_OUT, DYNC__CA_POST, DYNC__CA_WORDS = DYNC__CA_POST + DYNC__CT_SOURCES };
 typedef struct dync__ctap { int64_t in, w; } dync__ctap;

@@ -408,7 +408,7 @@ DYNC__FN dync_status dync__k_conv2d(const dync__kcall *c, void *const *data, voi
     v.weight = w.data;
     v.bias = bias.data;
     v.y = y.data;
-    dync__cj_data d = {x.data, w.data, bias.data, y.data, w.copy ? NULL : dync__conv_owner(c), {NULL}};
+    dync__cj_data d = {x.data, w.data, bias.data, y.data, w.copy ? NULL : dync__conv_owner(c), {NULL}, NULL};
     for (int i = first; i < last; i++) d.after[i - first] = dync__operand_at(&op[i], data[i]);
     if (status == DYNC_OK) status = c->state ? dync__cj_run(c->state, &d) : dync__conv_run(&v);
     if (status == DYNC_OK) dync__dense_finish(&op[last], data[last], &y);
@@ -431,7 +431,7 @@ static dync_status dync__conv_grad(const dync__kcall *c, void *const *data, dync
     *first = a.data;
     *second = b.data;
     *out = y.data;
-    dync__cj_data d = {a.data, b.data, NULL, y.data, b.copy ? NULL : dync__conv_owner(c), {NULL}};
+    dync__cj_data d = {a.data, b.data, NULL, y.data, b.copy ? NULL : dync__conv_owner(c), {NULL}, NULL};
     if (status == DYNC_OK) status = c->state ? dync__cj_run(c->state, &d) : dync__conv_run(v);
     if (status == DYNC_OK) dync__dense_finish(&op[2], data[2], &y);
     dync__dense_drop(&a);

@@ -77,8 +77,9 @@ static void dync__cj_move(const dync__cj *v, bool to_blocks, float *planes, int6
 
 static void dync__cj_fill(const dync__cj *v, float *to, int64_t n)
 {
-    float x = v->what == DYNC__CJ_MAX ? -HUGE_VALF : 0.0f;
-    if (v->what != DYNC__CJ_MAX) memset(to, 0, (size_t)n * sizeof *to);
+    bool max = v->what == DYNC__CJ_MAX || v->what == DYNC__CJ_WHERE;
+    float x = max ? -HUGE_VALF : 0.0f;
+    if (!max) memset(to, 0, (size_t)n * sizeof *to);
     else for (int64_t i = 0; i < n; i++) to[i] = x;
 }
 
@@ -157,6 +158,11 @@ DYNC__RARE static bool dync__cj_code(const dync__cj *v, int64_t high, int64_t ac
         t.w_k = t.B * t.w_b;
         t.out_b = (int32_t)v->out_block;
         t.n_post = (int8_t)v->after.n;
+        if (v->what == DYNC__CJ_WHERE) {
+            t.across = (int8_t)across;
+            t.w_k = (int32_t)(v->isy * v->w);
+            t.w_b = (int32_t)v->isx;
+        }
         memcpy(t.post, v->after.post, sizeof t.post);
         for (int p = 0; p < t.P; p++) {
             t.in_at[p] = (int32_t)(p / across * v->isy * v->in_row + p % across * v->isx * v->in_pixel);
@@ -171,6 +177,7 @@ DYNC__RARE static bool dync__cj_phase_code(dync__cj *v, dync__cj_phase *f)
 {
     int regs = v->isa == 2 ? 32 : 16, flags = v->what == DYNC__CJ_FORWARD ? DYNC__CT_BIAS : v->what == DYNC__CJ_AVERAGE ? DYNC__CT_DIVIDE : 0;
     int64_t most = DYNC__MIN((regs - (v->after.n ? DYNC__CT_FREE : v->B[0] + 1)) / v->B[0], DYNC__CT_PLACES), n = f->jw;
+    if (v->what == DYNC__CJ_WHERE) most = (regs - 4) / 2;
     if (f->jh == 0 || f->jw == 0) return true;
     f->by_rows = 2 * f->jw <= most && v->rows >= f->jh;
     int64_t across = f->by_rows ? f->jw : 1, p;
@@ -228,7 +235,7 @@ DYNC__RARE static void dync__cj_channels(dync__cj *v)
     v->depthwise = (gc == 1 && go == 1 && s->groups > 1) || v->what >= DYNC__CJ_MAX;
     int64_t out = v->depthwise ? s->c : gradient ? gc : go;
     v->V = v->isa == 2 && out > 8 ? 16 : out > 4 ? 8 : 4;
-    v->op = v->what == DYNC__CJ_MAX ? DYNC__CT_MAX : v->what == DYNC__CJ_AVERAGE ? DYNC__CT_SUM : v->depthwise ? DYNC__CT_VECTOR : DYNC__CT_BROADCAST;
+    v->op = v->what == DYNC__CJ_WHERE ? DYNC__CT_WHERE : v->what == DYNC__CJ_MAX ? DYNC__CT_MAX : v->what == DYNC__CJ_AVERAGE ? DYNC__CT_SUM : v->depthwise ? DYNC__CT_VECTOR : DYNC__CT_BROADCAST;
     v->groups = v->depthwise ? (s->c + v->V - 1) / v->V : s->groups;
     v->ic = v->depthwise ? v->V : gradient ? go : gc;
     v->oc = v->depthwise ? v->V : out;
@@ -318,7 +325,7 @@ DYNC__RARE static bool dync__cj_make(dync__cj *v)
     int64_t per_in = v->depthwise ? v->s.c : v->ic, per_out = v->depthwise ? v->s.c : v->oc;
     bool blocks = v->form.in_blocks || v->form.out_blocks;
     if ((blocks && v->V != dync__cj_lanes()) || (v->form.in_blocks && per_in % v->V) || (v->form.out_blocks && per_out % v->V)) return false;
-    if (v->isa == 0 || (v->what == DYNC__CJ_WEIGHT && v->s.ow * v->V > 1 << 20)) return false;
+    if (v->isa == 0 || (v->what == DYNC__CJ_WEIGHT && v->s.ow * v->V > 1 << 20) || (v->what == DYNC__CJ_WHERE && v->h * v->w > 1 << 29)) return false;
     v->n_phases = (int)(v->osy * v->osx);
     if (v->n_phases > 64 || v->s.kh * v->s.kw > 4096) return false;
     v->phase = dync__arena_alloc(&v->arena, (size_t)v->n_phases * sizeof *v->phase);
@@ -336,6 +343,7 @@ DYNC__RARE static bool dync__cj_make(dync__cj *v)
         for (int t = 0; t < 2 * f->n_taps; t++) {
             const dync__cj_tap *tap = &f->tap[t / 2];
             f->at[t % 2][t / 2] = (dync__ctap){tap->y * v->in_row + tap->x * v->in_pixel, t / 2 * v->K * v->B[t % 2] * v->V * 4};
+            if (v->what == DYNC__CJ_WHERE) f->at[t % 2][t / 2].w = tap->y * v->w + tap->x;
         }
         if (!weight && !dync__cj_phase_code(v, f)) return false;
     }
@@ -416,7 +424,7 @@ typedef struct dync__cj_work {
     const dync__cj *v;
     const float *in, *weight, *bias, *const *after;
     float *out, *packed, *x, *gy;
-    int64_t split;                       /* jobs an image's rows are cut into by output channels */
+    int64_t *index, split;                       /* jobs an image's rows are cut into by output channels */
     int32_t failed;
 } dync__cj_work;
 
@@ -437,13 +445,18 @@ static void dync__cj_tiles(const dync__cj *v, const dync__cj_phase *f, int k, in
                 const dync__cpost *e = &v->after.post[p];
                 if (e->prim == DYNC__P_load && e->full) args[DYNC__CA_POST + e->source] = source[e->source] + args[DYNC__CA_OUT] - out;
             }
+            if (v->what == DYNC__CJ_WHERE) {
+                args[DYNC__CA_POST] = source[0] + down * v->isy * v->w + across * v->isx;
+                args[DYNC__CA_POST + 1] = run->step * (f->by_rows ? v->isy * v->w : v->isx);
+            }
             args[DYNC__CA_T_IN] = run->step * (f->by_rows ? v->isy * v->in_row : v->isx * v->in_pixel);
             args[DYNC__CA_T_OUT] = run->step * (f->by_rows ? v->osy * v->out_row : v->osx * 4 * v->V);
             run->code[k](args);
         }
 }
 
-/* Output blocks [b0, b1) of one group, rows [j, j + rows): blocks x (rim included) into blocks y, which begin `full` bytes into the result. */
+/* Output blocks [b0, b1) of one group, rows [j, j + rows): blocks x (rim included) into blocks y, which begin `full` bytes into the result.
+ * WHERE: the numbers of places go `full` bytes from y. */
 static void dync__cj_blocks(const dync__cj_work *w, int64_t g, int64_t b0, int64_t b1, int64_t j, int64_t rows, const float *x, float *y, int64_t full)
 {
     const dync__cj *v = w->v;
@@ -468,6 +481,11 @@ static void dync__cj_blocks(const dync__cj_work *w, int64_t g, int64_t b0, int64
                 args[DYNC__CA_POST + in->source] = dync__cj_address(w->after[in->source]) + (in->full ? full : 4 * (g * v->ocb + b) * v->V);
                 if (in->full) args[DYNC__CA_POST + in->source] += args[DYNC__CA_OUT] - dync__cj_address(y);
             }
+            if (v->what == DYNC__CJ_WHERE) {
+                args[DYNC__CA_W] = 0;
+                args[DYNC__CA_BIAS] = full;
+                args[DYNC__CA_POST] = j * v->isy * v->w;
+            }
             dync__cj_tiles(v, f, B != v->B[0], args, DYNC__MIN(rows, f->jh - j));
         }
     }
@@ -475,6 +493,32 @@ static void dync__cj_blocks(const dync__cj_work *w, int64_t g, int64_t b0, int64
 
 /* Channels that group g has of `per` a group, of all: depthwise the last one may have fewer. */
 static int64_t dync__cj_has(const dync__cj *v, int64_t g, int64_t per) { return v->depthwise ? DYNC__MIN(per, v->s.c - g * per) : per; }
+
+/* The first element of a window that lies in the picture: the greatest where there is nothing but -inf. */
+static int64_t dync__cj_first(const dync__cj_shape *s, int64_t oy, int64_t ox)
+{
+    int64_t y = oy * s->sy - s->py, x = ox * s->sx - s->px, y_end = y + s->kh * s->dy, x_end = x + s->kw * s->dx;
+    while (y < 0) y += s->dy;
+    while (x < 0) x += s->dx;
+    return y < DYNC__MIN(y_end, s->h) && x < DYNC__MIN(x_end, s->w) ? y * s->w + x : 0;
+}
+
+/* Numbers of places in blocks, n channels of rows [j, j + rows), to planes of index by way of planes of 32 bits. */
+static void dync__cj_index(const dync__cj *v, float *block, float *planes, int64_t n, int64_t j, int64_t rows, int64_t *index)
+{
+    int64_t line = rows * v->ow;
+    dync__cj_move(v, false, planes, line, block, line, n);
+    for (int64_t c = 0; c < n; c++, planes += line, index += v->oh * v->ow) {
+        int32_t at, none = 0;
+        for (int64_t i = 0; i < line; i++) {
+            memcpy(&at, planes + i, sizeof at);
+            index[i] = at;
+            none |= at;
+        }
+        for (int64_t i = 0; none < 0 && i < line; i++)
+            if (index[i] < 0) index[i] = dync__cj_first(&v->s, j + i / v->ow, i % v->ow);
+    }
+}
 
 static void dync__cj_job(const dync__cj_work *w, int64_t job, float *x, float *y)
 {
@@ -489,12 +533,12 @@ static void dync__cj_job(const dync__cj_work *w, int64_t job, float *x, float *y
     if (v->bare) x = (float *)(uintptr_t)(from + j * v->isy * v->w * v->V);
     else if (v->form.in_blocks) dync__cj_in_blocks(v, from, j * v->isy - v->lo_y, v->rows_in, x);
     else dync__cj_in(v, from, dync__cj_has(v, g, v->ic), j * v->isy - v->lo_y, v->rows_in, x);
-    if (v->form.out_blocks) {
-        result += j * v->ow * v->V;
-        dync__cj_blocks(w, g, b0, b1, j, rows, x, w->out + result, 4 * result);
-        return;
-    }
-    dync__cj_blocks(w, g, b0, b1, j, rows, x, y, 0);
+    bool where = v->what == DYNC__CJ_WHERE;
+    float *found = where ? y + (v->form.out_blocks ? 0 : v->out_block / 4) : NULL, *to = v->form.out_blocks ? w->out + result + j * v->ow * v->V : y;
+    if (v->form.out_blocks) result += j * v->ow * v->V;
+    dync__cj_blocks(w, g, b0, b1, j, rows, x, to, where ? dync__cj_address(found) - dync__cj_address(to) : v->form.out_blocks ? 4 * result : 0);
+    if (where) dync__cj_index(v, found, found + v->rows * v->ow * v->V, have, j, rows, w->index + (image * out_all + g * v->oc) * v->oh * v->ow + j * v->ow);
+    if (v->form.out_blocks) return;
     for (int64_t b = b0; b < b1; b++)
         dync__cj_move(v, false, w->out + result + (b - b0) * v->V * v->oh * v->ow + j * v->ow, v->oh * v->ow,
                       y + (b - b0) * v->out_block / 4, rows * v->ow, DYNC__MIN(v->V, have - b * v->V));
@@ -508,6 +552,7 @@ static void dync__cj_part(void *user, int part, int n_parts)
     const dync__cj *v = w->v;
     size_t in = v->bare ? 0 : (size_t)((v->planar ? v->ic : v->icb) * v->in_block), out = v->form.out_blocks ? 0 : (size_t)(v->ocb * v->out_block);
     int64_t jobs = dync__cj_jobs(w);
+    if (v->what == DYNC__CJ_WHERE) out += 8 * (size_t)(v->rows * v->ow * v->V);
     char *memory = dync__alloc_data(DYNC__MAX(in + out, 1));
     if (!memory) {
         DYNC__ATOMIC_STORE(&w->failed, 1);
@@ -585,7 +630,7 @@ static dync_status dync__cj_run_places(dync__cj *v, const dync__cj_data *d)
     int64_t line = v->groups * v->ocb * v->V, per = v->depthwise ? v->V : v->oc;
     size_t bytes = (size_t)(line * (1 + v->after.n_operands)) * sizeof(float);
     const float *after[DYNC__CT_SOURCES];
-    dync__cj_work w = {.v = v, .in = d->in, .bias = d->bias, .after = after, .out = d->out, .split = 1};
+    dync__cj_work w = {.v = v, .in = d->in, .bias = d->bias, .after = after, .out = d->out, .index = d->index, .split = 1};
     int threads = dync__pool_worth(dync__cj_multiplications(v) / 40);
     dync__cj_packed *packed = d->weight ? dync__cj_weights(v, d->weight, d->owner) : NULL;
     float *padded = forward ? dync__alloc_data(bytes) : NULL;

@@ -5,7 +5,7 @@
 #include "../codegen/x86_conv.h"
 
 /* What is to be computed, as conv.c and pooling.c know it; f32. For the data gradient x is what comes out and y what goes in. */
-typedef enum { DYNC__CJ_FORWARD, DYNC__CJ_INPUT, DYNC__CJ_WEIGHT, DYNC__CJ_MAX, DYNC__CJ_AVERAGE } dync__cj_what;
+typedef enum { DYNC__CJ_FORWARD, DYNC__CJ_INPUT, DYNC__CJ_WEIGHT, DYNC__CJ_MAX, DYNC__CJ_AVERAGE, DYNC__CJ_WHERE } dync__cj_what;
 typedef struct dync__cj_shape { int64_t n, c, h, w, o, oh, ow, kh, kw, sy, sx, py, px, dy, dx, groups; } dync__cj_shape;
 typedef struct dync__cj dync__cj;
 /* Arrays in blocks: [N, C / V, H, W, V] instead of [N, C, H, W]; V is this machine's, C a multiple of it. after: on accumulators; its loads
@@ -18,11 +18,11 @@ typedef struct dync__cj_after {
 typedef struct dync__cj_form { bool in_blocks, out_blocks; const dync__cj_after *after; } dync__cj_form;
 DYNC__FN int dync__cj_lanes(void);               /* V; 0: there are no blocks */
 /* owner: the tensor whose memory weight is, or NULL: packed weights are kept while it is the same and unwritten. */
-typedef struct dync__cj_data { const float *in, *weight, *bias; float *out; const dync__tensor *owner; const float *after[DYNC__CT_SOURCES]; } dync__cj_data;
+typedef struct dync__cj_data { const float *in, *weight, *bias; float *out; const dync__tensor *owner; const float *after[DYNC__CT_SOURCES]; int64_t *index; } dync__cj_data;
 /* Code and tables for it; NULL where the portable form serves (no error). */
 DYNC__FN dync__cj *dync__cj_new(const dync__cj_shape *, int what, const dync__cj_form *);
 DYNC__FN void dync__cj_free(dync__cj *);
 /* Row-major arrays: FORWARD in x, weight, bias or NULL, out y; INPUT in gy, weight, out gx; WEIGHT in x, weight: gy, out gw;
- * MAX, AVERAGE in x, out y, bias: the divisor. */
+ * MAX, AVERAGE in x, out y, bias: the divisor; WHERE: MAX with index: the greatest element's place in its plane. */
 DYNC__FN dync_status dync__cj_run(dync__cj *, const dync__cj_data *);
 #endif

@@ -194,9 +194,9 @@ DYNC__RARE DYNC__FN dync_status dync__k_max_pool2d_prepare(dync__kcall *c)
 {
     DYNC__TRY(dync__kcall_expect(c, (c->n == 2 || c->n == 3) && c->attr[6] > 0 && c->attr[7] > 0, "2 or 3 operands, positive dilations"));
     DYNC__TRY(dync__pool2d_check(c, &c->operand[0], &c->operand[1], true));
-    if (c->n == 2) dync__pool2d_ready(c, DYNC__CJ_MAX, c->attr[6], c->attr[7]);
-    if (c->n == 2) return c->blocked && !c->state ? dync__fail_memory(0) : DYNC_OK;
-    return dync__pool2d_check_index(c, &c->operand[2], &c->operand[1]);
+    if (c->n == 3) DYNC__TRY(dync__pool2d_check_index(c, &c->operand[2], &c->operand[1]));
+    dync__pool2d_ready(c, c->n == 2 ? DYNC__CJ_MAX : DYNC__CJ_WHERE, c->attr[6], c->attr[7]);
+    return c->blocked && !c->state ? dync__fail_memory(0) : DYNC_OK;
 }
 
 DYNC__RARE DYNC__FN dync_status dync__k_max_pool2d_grad_prepare(dync__kcall *c)
@@ -243,7 +243,7 @@ DYNC__FN dync_status dync__k_max_pool2d(const dync__kcall *c, void *const *data,
     p.in = x.data;
     p.out = y.data;
     p.index = index.data;
-    if (status == DYNC_OK && c->state) status = dync__cj_run(c->state, &(dync__cj_data){.in = x.data, .out = y.data});
+    if (status == DYNC_OK && c->state) status = dync__cj_run(c->state, &(dync__cj_data){.in = x.data, .out = y.data, .index = index.data});
     else if (status == DYNC_OK) dync__pool2d_run(&p);
     if (status == DYNC_OK) {
         dync__dense_finish(&op[1], data[1], &y);

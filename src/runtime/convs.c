@@ -371,7 +371,7 @@ static dync_status dync__cv_gather(dync__cv *v)
             if (o != y) v->slot[c->operand[o].slot].known = v->slot[c->operand[o].slot].bad = true;
         for (int side = 0; side < 2; side++) {
             const dync__operand *o = &c->operand[side ? y : 0];
-            if (o->dtype != DYNC_F32 || o->lay.ndim != 4 || c->n == (y == 1 ? 3 : 0) || v->at[i].refused == 2 || !dync__cv_side(v, c, o)) v->slot[o->slot].bad = true;
+            if (o->dtype != DYNC_F32 || o->lay.ndim != 4 || v->at[i].refused == 2 || !dync__cv_side(v, c, o)) v->slot[o->slot].bad = true;
         }
     }
     for (int i = 0; i < v->n; i++) {
