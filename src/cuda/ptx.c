@@ -132,11 +132,11 @@ DYNC__FN const char *dync__ptx_guard(dync__ptx *p, int lane, bool writes)
     int group = lane / p->vec;
     char *name = dync__ptx_name(p);
     writes |= p->in_place;
-    if (!p->shape.guarded || (p->shape.mode == DYNC__PTX_FLAT && (group == 0 || p->copy))) {
+    if (!p->shape.guarded || (p->shape.mode == DYNC__PTX_FLAT && !p->shape.side && (group == 0 || p->copy))) {
         if (p->shape.mode == DYNC__PTX_FLAT || !writes || p->shape.rows % p->shape.rows_per_block == 0) return "";
         return "@%rowok ";
     }
-    dync__format(name, sizeof p->name[0], "@%%%s%db%d ", writes ? "put" : "in", group, p->block);
+    dync__format(name, sizeof p->name[0], "@%%%s%db%d ", writes && !p->shape.side ? "put" : "in", group, p->block);
     return name;
 }
 
@@ -314,8 +314,7 @@ static void dync__ptx_place(dync__ptx *p, const char *name, const char *a, const
     dync__ptx_line(p, "mad.wide.u32 %s, %s, %s, %s", name, a, b, wide);
 }
 
-/* Everything of one section. */
-static void dync__ptx_section(dync__ptx *p, int section)
+DYNC__FN void dync__ptx_section(dync__ptx *p, int section)
 {
     for (int i = 0; i < p->k->inst.n; i++)
         if (p->needed[i] && dync__ptx_inst(p, i)->section == section) {
@@ -332,8 +331,13 @@ static void dync__ptx_flat(dync__ptx *p, dync__ptx_text *out, int units)
     dync__ptx_open(p);
     if (p->uses_random) dync__ptx_open_random(p);
     dync__ptx_special(p, "%thr", "%tid.x");
-    dync__ptx_special(p, "%nthr", "%ntid.x");
     dync__ptx_special(p, "%cta", "%ctaid.x");
+    if (s->side) {
+        dync__ptx_turn(p);
+        dync__ptx_close(p, out, s->blocks, 1, s->block);
+        return;
+    }
+    dync__ptx_special(p, "%nthr", "%ntid.x");
     dync__ptx_special(p, "%ncta", "%nctaid.x");
     dync__ptx_reg(p, "u32", "%none");
     dync__ptx_line(p, "mov.u32 %%none, 0");

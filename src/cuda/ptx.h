@@ -1,5 +1,6 @@
 /* cuda/ptx.h: PTX text from kernels of loop IR. After rt.h, before calls.c and launch.c. ptx.c holds the text builder and the whole kernel,
- * ptx_prim.c the primitives, ptx_mem.c addresses, loads and stores, ptx_plan.c how a kernel is laid over threads, ptx_reduce.c reductions.
+ * ptx_prim.c the primitives, ptx_mem.c addresses, loads and stores, ptx_plan.c how a kernel is laid over threads, ptx_reduce.c reductions,
+ * ptx_turn.c transposed accesses through shared memory.
  *
  * Words: T threads work on a row; each holds lanes, in groups of `vec` neighbours that one memory access moves. A pointwise kernel is one
  * row and all threads of the grid. A kernel with few rows and long ones is split: stage 1 leaves partial results in scratch memory, stage 2
@@ -9,7 +10,7 @@
 #include "rt.h"
 
 enum { DYNC__PTX_FLAT, DYNC__PTX_ROWS, DYNC__PTX_COLUMNS };
-enum { DYNC__PTX_LAUNCHES = 3, DYNC__PTX_MAPS = 4, DYNC__PTX_CHECKS = 16, DYNC__PTX_BLOCK = 256, DYNC__PTX_LANES = 64 };
+enum { DYNC__PTX_LAUNCHES = 3, DYNC__PTX_MAPS = 4, DYNC__PTX_CHECKS = 16, DYNC__PTX_BLOCK = 256, DYNC__PTX_LANES = 64, DYNC__PTX_TURNED = 6 };
 
 /* How a kernel is laid over threads. */
 typedef struct dync__ptx_shape {
@@ -21,6 +22,8 @@ typedef struct dync__ptx_shape {
     int rows_per_block, block;
     bool wide;                           /* indices need 64 bits */
     bool guarded;                        /* a turn may reach past the row's end */
+    int side, across;                    /* ptx_turn.c: of the squares that blocks do, 0 none; their other loop */
+    int64_t blocks;
 } dync__ptx_shape;
 
 typedef struct dync__ptx_launch {
@@ -49,6 +52,8 @@ typedef struct dync__ptx_text {
 } dync__ptx_text;
 
 typedef struct dync__ptx_address { int buf, access, group, at; char reg[24]; } dync__ptx_address;
+/* An access through shared memory: its place there, elements of one access of global memory. */
+typedef struct dync__ptx_turned { int buf, access, width, at; bool out; } dync__ptx_turned;
 typedef struct dync__ptx {
     dync__str body, regs;                /* statements; declarations */
     const dync__kernel *k;
@@ -67,6 +72,8 @@ typedef struct dync__ptx {
     dync__arena *arena;
     dync__ptx_check check[DYNC__PTX_CHECKS];
     int n_checks;
+    dync__ptx_turned turned[DYNC__PTX_TURNED];
+    int n_turned, turned_bytes;
     bool failed, unsupported, uses_random;
     bool in_place;                       /* a buffer is read and written: threads past the last row may not even read */
     char name[16][40];                   /* operands under way */
@@ -92,6 +99,7 @@ DYNC__FN int dync__ptx_lanes(const dync__ptx *, int inst);               /* lane
 DYNC__FN int dync__ptx_lane(const dync__ptx *, int inst, int lane);      /* the lane that holds its value for this one */
 /* Writes the module; form 0 with vector accesses, 1 without. Fails with DYNC_ERR_MEMORY or DYNC_ERR_UNSUPPORTED. */
 DYNC__FN dync_status dync__ptx_kernel(const dync__kernel *, const bool *host, int units, bool scalar, dync__ptx_text *out);
+DYNC__FN void dync__ptx_section(dync__ptx *, int section);               /* everything of one section */
 DYNC__FN void dync__ptx_header(dync__str *, const char *target);
 /* ---- ptx_plan.c ---- */
 DYNC__FN void dync__ptx_plan(dync__ptx *, int units, bool scalar);       /* units: multiprocessors */
@@ -108,6 +116,12 @@ DYNC__FN bool dync__ptx_is_plain(int dtype);                             /* the 
 DYNC__FN void dync__ptx_widen(dync__ptx *, int dtype, const char *to, const char *raw);    /* where it is not */
 DYNC__FN void dync__ptx_narrow(dync__ptx *, int dtype, const char *raw, const char *from);
 DYNC__FN void dync__ptx_index(dync__ptx *, int inst, int lane);
+DYNC__FN void dync__ptx_add_scaled(dync__ptx *, const char *reg, const char *coordinate, int64_t by);  /* reg += coordinate * by, in 64 bits */
+/* ---- ptx_turn.c ---- */
+DYNC__FN void dync__ptx_plan_turn(dync__ptx *, int units, bool scalar);
+DYNC__FN int dync__ptx_turned_of(const dync__ptx *, const dync__inst *);  /* number in p->turned, or -1 */
+DYNC__FN void dync__ptx_turned_place(dync__ptx *, int turned, int group, int element, char *out, size_t cap);   /* address in shared memory */
+DYNC__FN void dync__ptx_turn(dync__ptx *);                                /* the statements of a kernel that runs in squares */
 /* ---- ptx_reduce.c ---- */
 DYNC__FN void dync__ptx_reduce_begin(dync__ptx *);                       /* accumulators of the phase, before its loop */
 DYNC__FN void dync__ptx_reduce_step(dync__ptx *, int inst);              /* takes the lanes of its operand in */

@@ -5,8 +5,7 @@
 #include "../dync.in.h"
 #include "ptx.h"
 
-/* reg += coordinate * by, in 64 bits. */
-static void dync__ptx_add_scaled(dync__ptx *p, const char *reg, const char *coordinate, int64_t by)
+DYNC__FN void dync__ptx_add_scaled(dync__ptx *p, const char *reg, const char *coordinate, int64_t by)
 {
     if (!p->shape.wide && by >= -0x7fffffff && by <= 0x7fffffff) {
         dync__ptx_line(p, "mad.wide.s32 %s, %s, %lld, %s", reg, coordinate, (long long)by, reg);
@@ -167,13 +166,29 @@ static void dync__ptx_list(char *out, size_t cap, int n, char name[][40])
     dync__format(out + at, cap - (size_t)at, "}");
 }
 
+/* Where element k of a group lies: address and state space; of what is turned, in shared memory. */
+static const char *dync__ptx_spot(dync__ptx *p, const dync__inst *in, int group, int k, const char *at, char *out, size_t cap)
+{
+    int turned = dync__ptx_turned_of(p, in), bytes = dync__dtype_info(p->k->buf.at[in->buf].dtype)->bytes;
+    if (turned >= 0) dync__ptx_turned_place(p, turned, group, k, out, cap);
+    else dync__format(out, cap, "%s+%d", at, k * bytes);
+    return turned >= 0 ? "shared" : "global";
+}
+
+/* Neighbours are moved by one access? */
+static bool dync__ptx_moves_groups(const dync__ptx *p, const dync__inst *in)
+{
+    if (dync__ptx_turned_of(p, in) < 0) return dync__ptx_is_vector(p, in->buf, in->access);
+    return p->vec > 1 && p->vec * dync__dtype_info(p->k->buf.at[in->buf].dtype)->bytes >= 4;
+}
+
 static void dync__ptx_load_group(dync__ptx *p, int i, int group)
 {
     const dync__inst *in = &p->k->inst.at[i];
     int dtype = p->k->buf.at[in->buf].dtype, bytes = dync__dtype_info(dtype)->bytes, lane0 = group * p->vec;
     int per = DYNC__MIN(16 / bytes, p->vec);                 /* elements of one access */
-    char name[8][40], list[360], at[40], guard[40];
-    dync__format(at, sizeof at, "%s", dync__ptx_address_of(p, in->buf, in->access, group));
+    char name[8][40], list[360], at[40] = "", guard[40], spot[64];
+    if (dync__ptx_turned_of(p, in) < 0) dync__format(at, sizeof at, "%s", dync__ptx_address_of(p, in->buf, in->access, group));
     dync__format(guard, sizeof guard, "%s", dync__ptx_guard(p, lane0, false));
     for (int k = 0; k < p->vec; k += per) {
         bool plain = dync__ptx_is_plain(dtype);
@@ -185,8 +200,8 @@ static void dync__ptx_load_group(dync__ptx *p, int i, int group)
         }
         if (n == 1) dync__format(list, sizeof list, "%s", name[0]);
         else dync__ptx_list(list, sizeof list, n, name);
-        dync__ptx_line(p, "%sld.global.%s%s %s, [%s+%d]", guard, n == 1 ? "" : n == 2 ? "v2." : "v4.", plain ? dync__ptx_memory_type(dtype) : "b32", list, at,
-                       k * bytes);
+        const char *space = dync__ptx_spot(p, in, group, k, at, spot, sizeof spot);
+        dync__ptx_line(p, "%sld.%s.%s%s %s, [%s]", guard, space, n == 1 ? "" : n == 2 ? "v2." : "v4.", plain ? dync__ptx_memory_type(dtype) : "b32", list, spot);
         if (!plain) dync__ptx_unpack(p, i, lane0 + k, per, dtype, word);
     }
 }
@@ -196,9 +211,10 @@ static void dync__ptx_load_one(dync__ptx *p, int i, int lane)
     const dync__inst *in = &p->k->inst.at[i];
     int dtype = p->k->buf.at[in->buf].dtype, bytes = dync__dtype_info(dtype)->bytes, last = p->k->n_dims - 1;
     bool row = dync__ptx_lanes(p, i) == 1 && (dync__ptx_is_row(p, in) || p->uniform[i] == 2);
-    char at[40], to[40], guard[40];
+    char at[40] = "", to[40], guard[40], spot[64];
     int64_t along = row || last < 0 ? 0 : p->k->access.at[in->access].stride[last] * (lane % p->vec) * bytes;
-    dync__format(at, sizeof at, "%s", dync__ptx_address_of(p, in->buf, in->access, row ? -1 : lane / p->vec));
+    bool turned = dync__ptx_turned_of(p, in) >= 0;
+    if (!turned) dync__format(at, sizeof at, "%s", dync__ptx_address_of(p, in->buf, in->access, row ? -1 : lane / p->vec));
     if (in->prim == DYNC__P_loadx) {
         const char *index = dync__ptx_in_reg(p, in->arg[0], lane), *moved = dync__ptx_temp(p, "s64");
         dync__ptx_line(p, "mad.lo.s64 %s, %s, %d, %s", moved, index, bytes, at);
@@ -208,7 +224,9 @@ static void dync__ptx_load_one(dync__ptx *p, int i, int lane)
     dync__format(guard, sizeof guard, "%s", row ? (over ? "@%rowok " : "") : dync__ptx_guard(p, lane, false));
     dync__format(to, sizeof to, "%s", dync__ptx_dest(p, i, lane));
     const char *raw = dync__ptx_is_plain(dtype) ? to : dync__ptx_temp(p, dync__ptx_raw_type(dtype));
-    dync__ptx_line(p, "%sld.global.%s %s, [%s+%lld]", guard, dync__ptx_memory_type(dtype), raw, at, (long long)along);
+    dync__format(spot, sizeof spot, "%s+%lld", at, (long long)along);
+    if (turned) (void)dync__ptx_spot(p, in, lane / p->vec, lane % p->vec, at, spot, sizeof spot);
+    dync__ptx_line(p, "%sld.%s.%s %s, [%s]", guard, turned ? "shared" : "global", dync__ptx_memory_type(dtype), raw, spot);
     if (raw != to) dync__ptx_widen(p, dtype, to, raw);
 }
 
@@ -220,7 +238,7 @@ DYNC__FN void dync__ptx_load(dync__ptx *p, int i)
         return;
     }
     int lanes = dync__ptx_lanes(p, i);
-    bool vector = lanes > 1 && in->prim == DYNC__P_load && p->uniform[i] == 0 && dync__ptx_is_vector(p, in->buf, in->access);
+    bool vector = lanes > 1 && in->prim == DYNC__P_load && p->uniform[i] == 0 && dync__ptx_moves_groups(p, in);
     for (int lane = 0; lane < lanes; lane++) {
         if (dync__ptx_lane(p, i, lane) != lane) continue;
         if (!vector) dync__ptx_load_one(p, i, lane);
@@ -236,8 +254,8 @@ static void dync__ptx_store_group(dync__ptx *p, int i, int group)
     int dtype = p->k->buf.at[in->buf].dtype, bytes = dync__dtype_info(dtype)->bytes, lane0 = group * p->vec;
     int per = DYNC__MIN(16 / bytes, p->vec);
     bool plain = dync__ptx_is_plain(dtype);
-    char name[8][40], list[360], at[40], guard[40];
-    dync__format(at, sizeof at, "%s", dync__ptx_address_of(p, in->buf, in->access, group));
+    char name[8][40], list[360], at[40] = "", guard[40], spot[64];
+    if (dync__ptx_turned_of(p, in) < 0) dync__format(at, sizeof at, "%s", dync__ptx_address_of(p, in->buf, in->access, group));
     dync__format(guard, sizeof guard, "%s", dync__ptx_guard(p, lane0, true));
     for (int k = 0; k < p->vec; k += per) {
         int n = 0;
@@ -264,8 +282,8 @@ static void dync__ptx_store_group(dync__ptx *p, int i, int group)
         }
         if (n == 1) dync__format(list, sizeof list, "%s", name[0]);
         else dync__ptx_list(list, sizeof list, n, name);
-        dync__ptx_line(p, "%sst.global.%s%s [%s+%d], %s", guard, n == 1 ? "" : n == 2 ? "v2." : "v4.", plain ? dync__ptx_memory_type(dtype) : "b32", at,
-                       k * bytes, list);
+        const char *space = dync__ptx_spot(p, in, group, k, at, spot, sizeof spot);
+        dync__ptx_line(p, "%sst.%s.%s%s [%s], %s", guard, space, n == 1 ? "" : n == 2 ? "v2." : "v4.", plain ? dync__ptx_memory_type(dtype) : "b32", spot, list);
     }
 }
 
@@ -274,9 +292,10 @@ static void dync__ptx_store_one(dync__ptx *p, int i, int lane)
     const dync__inst *in = &p->k->inst.at[i];
     int dtype = p->k->buf.at[in->buf].dtype, bytes = dync__dtype_info(dtype)->bytes, last = p->k->n_dims - 1;
     bool row = dync__ptx_is_row(p, in);
-    char at[40], value[40], guard[40];
+    char at[40] = "", value[40], guard[40], spot[64];
     int64_t along = row || last < 0 ? 0 : p->k->access.at[in->access].stride[last] * (lane % p->vec) * bytes;
-    dync__format(at, sizeof at, "%s", dync__ptx_address_of(p, in->buf, in->access, row ? -1 : lane / p->vec));
+    bool turned = dync__ptx_turned_of(p, in) >= 0;
+    if (!turned) dync__format(at, sizeof at, "%s", dync__ptx_address_of(p, in->buf, in->access, row ? -1 : lane / p->vec));
     if (in->prim == DYNC__P_storex) {
         const char *index = dync__ptx_in_reg(p, in->arg[1], lane), *moved = dync__ptx_temp(p, "s64");
         dync__ptx_line(p, "mad.lo.s64 %s, %s, %d, %s", moved, index, bytes, at);
@@ -286,7 +305,9 @@ static void dync__ptx_store_one(dync__ptx *p, int i, int lane)
     dync__format(value, sizeof value, "%s", dync__ptx_in_reg(p, in->arg[0], lane));
     const char *raw = dync__ptx_is_plain(dtype) ? value : dync__ptx_temp(p, dync__ptx_raw_type(dtype));
     if (raw != value) dync__ptx_narrow(p, dtype, raw, value);
-    dync__ptx_line(p, "%sst.global.%s [%s+%lld], %s", guard, dync__ptx_memory_type(dtype), at, (long long)along, raw);
+    dync__format(spot, sizeof spot, "%s+%lld", at, (long long)along);
+    if (turned) (void)dync__ptx_spot(p, in, lane / p->vec, lane % p->vec, at, spot, sizeof spot);
+    dync__ptx_line(p, "%sst.%s.%s [%s], %s", guard, turned ? "shared" : "global", dync__ptx_memory_type(dtype), spot, raw);
 }
 
 DYNC__FN void dync__ptx_store(dync__ptx *p, int i)
@@ -298,7 +319,7 @@ DYNC__FN void dync__ptx_store(dync__ptx *p, int i)
         dync__ptx_row_barrier(p);
         return;
     }
-    bool vector = in->prim == DYNC__P_store && dync__ptx_is_vector(p, in->buf, in->access);
+    bool vector = in->prim == DYNC__P_store && dync__ptx_moves_groups(p, in);
     for (int lane = 0; lane < p->groups * p->vec; lane++) {
         if (!vector) dync__ptx_store_one(p, i, lane);
         else if (lane % p->vec == 0) dync__ptx_store_group(p, i, lane / p->vec);

@@ -1,6 +1,6 @@
 /* cuda/ptx_plan.c: how a kernel is laid over threads. Before ptx.c.
  *
- * Flat where nothing is reduced. Else rows or columns, by which neighbours in memory are nearer: those along the row or those of the next
+ * Flat where nothing is reduced (in squares where accesses are transposed: ptx_turn.c). Else rows or columns, by which neighbours in memory are nearer: those along the row or those of the next
  * row. Few long rows are split over blocks. A row that fits the registers of its threads is read once; a longer one is read once a phase. */
 #include "../dync.in.h"
 #include "ptx.h"
@@ -208,4 +208,5 @@ DYNC__FN void dync__ptx_plan(dync__ptx *p, int units, bool scalar)
     s->groups = heavy > 60 ? 1 : DYNC__MAX(8 / s->vec, 1);
     while (s->groups > 1 && s->inner < (int64_t)units * s->block * s->vec * s->groups) s->groups /= 2;
     s->guarded = s->groups > 1;
+    dync__ptx_plan_turn(p, units, scalar);
 }

@@ -51,5 +51,8 @@ int ptx_launch(const ptx_entry *, const unsigned grid[3], const unsigned block[3
 /* Device memory: addresses are in a range that no CPU access survives; the bytes lie elsewhere. */
 typedef struct cuemu_shadow { uint32_t launch, block; uint16_t thread, barrier, sync; uint8_t bytes, flags; } cuemu_shadow;   /* of 4 bytes */
 typedef struct cuemu_region { uint64_t address; size_t n; char *host; cuemu_shadow *wrote, *read; int device; bool alive; } cuemu_region;
+/* Where counted: accesses of shared memory by whole warps, as the turns of the 32 banks that they need at least ([0]) and take ([1]). */
+extern bool cuemu_count_banks;
+extern int64_t cuemu_bank_turns[2];
 cuemu_region *cuemu_find(uint64_t address);   /* the live region that it is in, or NULL */
 #endif

@@ -151,6 +151,56 @@ static uint64_t get(machine *m, const ptx_operand *o)
 }
 static void set(machine *m, const ptx_operand *o, uint64_t v) { m->t[m->me].reg[o->reg] = v; }
 
+/* ---- banks of shared memory: what the lanes of a warp touch in one access, 4 bytes of each of 32 banks at a time ---- */
+int64_t cuemu_bank_turns[2];
+bool cuemu_count_banks;
+static struct { int n, cap; struct { int pc, bytes; uint32_t at; } *event; } bank_log[1024];
+static void bank_event(const machine *m, uint64_t at, int bytes)
+{
+    if (!cuemu_count_banks || m->me >= 1024) return;
+    if (bank_log[m->me].n == bank_log[m->me].cap) {
+        bank_log[m->me].cap = bank_log[m->me].cap * 2 + 64;
+        bank_log[m->me].event = realloc(bank_log[m->me].event, (size_t)bank_log[m->me].cap * sizeof *bank_log[0].event);
+    }
+    bank_log[m->me].event[bank_log[m->me].n].pc = m->t[m->me].pc;
+    bank_log[m->me].event[bank_log[m->me].n].bytes = bytes;
+    bank_log[m->me].event[bank_log[m->me].n++].at = (uint32_t)at;
+}
+/* Turns that lanes [from, to) need for their event number e: the most different words that one bank has. */
+static int bank_turns(int from, int to, int e)
+{
+    uint32_t word[32 * 4], in_bank[32] = {0}, most = 0;
+    int n = 0;
+    for (int t = from; t < to; t++)
+        for (int k = 0; k * 4 < bank_log[t].event[e].bytes; k++) {
+            uint32_t w = bank_log[t].event[e].at / 4 + (uint32_t)k;
+            bool known = false;
+            for (int i = 0; i < n; i++) known |= word[i] == w;
+            if (known) continue;
+            word[n++] = w;
+            if (++in_bank[w % 32] > most) most = in_bank[w % 32];
+        }
+    return (int)most;
+}
+/* At the end of a block: accesses that all 32 lanes of a warp make. 8 bytes go by half warps, 16 by quarters. */
+static void bank_count(machine *m)
+{
+    for (int first = 0; cuemu_count_banks && first + 32 <= m->n_threads && first + 32 <= 1024; first += 32)
+        for (int e = 0; e < bank_log[first].n; e++) {
+            int bytes = bank_log[first].event[e].bytes, lanes = bytes == 16 ? 8 : bytes == 8 ? 16 : 32;
+            bool all = true;
+            for (int t = first; t < first + 32; t++) all &= e < bank_log[t].n && bank_log[t].event[e].pc == bank_log[first].event[e].pc;
+            for (int t = first; t < first + 32 && all; t += lanes) {
+                cuemu_bank_turns[0]++;
+                cuemu_bank_turns[1] += bank_turns(t, t + lanes, e);
+            }
+        }
+    for (int i = 0; cuemu_count_banks && i < 1024; i++) {
+        free(bank_log[i].event);
+        memset(&bank_log[i], 0, sizeof bank_log[i]);
+    }
+}
+
 /* ---- memory ---------------------------------------------------------------------------------------------------------------------------- */
 enum { ATOMIC = 1, ARRIVING = 2 };           /* flags of a shadow; arriving: by cp.async, not waited for yet */
 static bool ordered(const machine *m, const cuemu_shadow *s)
@@ -190,6 +240,7 @@ static char *reach(machine *m, const ptx_inst *in, int space, uint64_t address, 
             return NULL;
         }
         touch(m, in, m->s_wrote, m->s_read, address, n, writes, atomic);
+        bank_event(m, address, n);
         return m->shared + address;
     }
     cuemu_region *r = cuemu_find(address);
@@ -421,6 +472,9 @@ static void bits(machine *m, const ptx_inst *in)
         }
         break;
     }
+    case OP_prmt:                             /* byte i is byte (selector >> 4 i & 7) of a, b */
+        for (unsigned i = 0, s = (unsigned)get(m, &in->o[3]); i < 4; i++) v |= ((cut(a, 4) | b << 32) >> (s >> 4 * i & 7) * 8 & 255) << 8 * i;
+        break;
     default: {                                /* bfi d, insert, into, from, length */
         unsigned from = (unsigned)get(m, &in->o[3]) & 255, len = (unsigned)get(m, &in->o[4]) & 255;
         uint64_t mask = (len >= 64 ? UINT64_MAX : ((uint64_t)1 << len) - 1) << from;
@@ -641,7 +695,7 @@ static void run_thread(machine *m)
         case OP_selp: set(m, &in->o[0], get(m, &in->o[get(m, &in->o[3]) ? 1 : 2])); break;
         case OP_cvt: convert(m, in); break;
         case OP_cvta: set(m, &in->o[0], get(m, &in->o[1])); break;
-        case OP_and: case OP_or: case OP_xor: case OP_not: case OP_shl: case OP_shr: case OP_bfe: case OP_bfi: bits(m, in); break;
+        case OP_and: case OP_or: case OP_xor: case OP_not: case OP_shl: case OP_shr: case OP_bfe: case OP_bfi: case OP_prmt: bits(m, in); break;
         case OP_ld: load(m, in); break;
         case OP_st: store(m, in); break;
         case OP_atom: case OP_red: atomic(m, in); break;
@@ -762,6 +816,7 @@ int ptx_launch(const ptx_entry *e, const unsigned grid[3], const unsigned block[
         memset(m.s_wrote, 0, (m.shared_bytes / 4 + 2) * sizeof *m.s_wrote);
         memset(m.s_read, 0, (m.shared_bytes / 4 + 2) * sizeof *m.s_read);
         run_block(&m);
+        bank_count(&m);
     }
     *n_instructions += m.steps;
     free(m.shared);
