@@ -168,7 +168,8 @@ extern cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 
 /* ==== cuda/ptx.h ================================================================================================ */
 /* cuda/ptx.h: PTX text from kernels of loop IR. After rt.h, before calls.c and launch.c. ptx.c holds the text builder and the whole kernel,
- * ptx_prim.c the primitives, ptx_mem.c addresses, loads and stores, ptx_plan.c how a kernel is laid over threads, ptx_reduce.c reductions.
+ * ptx_prim.c the primitives, ptx_mem.c addresses, loads and stores, ptx_plan.c how a kernel is laid over threads, ptx_reduce.c reductions,
+ * ptx_turn.c transposed accesses through shared memory.
  *
  * Words: T threads work on a row; each holds lanes, in groups of `vec` neighbours that one memory access moves. A pointwise kernel is one
  * row and all threads of the grid. A kernel with few rows and long ones is split: stage 1 leaves partial results in scratch memory, stage 2
@@ -177,7 +178,7 @@ extern cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 #define DYNC__CUDA_PTX_H
 
 enum { DYNC__PTX_FLAT, DYNC__PTX_ROWS, DYNC__PTX_COLUMNS };
-enum { DYNC__PTX_LAUNCHES = 3, DYNC__PTX_MAPS = 4, DYNC__PTX_CHECKS = 16, DYNC__PTX_BLOCK = 256, DYNC__PTX_LANES = 64 };
+enum { DYNC__PTX_LAUNCHES = 3, DYNC__PTX_MAPS = 4, DYNC__PTX_CHECKS = 16, DYNC__PTX_BLOCK = 256, DYNC__PTX_LANES = 64, DYNC__PTX_TURNED = 6 };
 
 /* How a kernel is laid over threads. */
 typedef struct dync__ptx_shape {
@@ -189,6 +190,8 @@ typedef struct dync__ptx_shape {
     int rows_per_block, block;
     bool wide;                           /* indices need 64 bits */
     bool guarded;                        /* a turn may reach past the row's end */
+    int side, across;                    /* ptx_turn.c: of the squares that blocks do, 0 none; their other loop */
+    int64_t blocks;
 } dync__ptx_shape;
 
 typedef struct dync__ptx_launch {
@@ -217,6 +220,8 @@ typedef struct dync__ptx_text {
 } dync__ptx_text;
 
 typedef struct dync__ptx_address { int buf, access, group, at; char reg[24]; } dync__ptx_address;
+/* An access through shared memory: its place there, elements of one access of global memory. */
+typedef struct dync__ptx_turned { int buf, access, width, at; bool out; } dync__ptx_turned;
 typedef struct dync__ptx {
     dync__str body, regs;                /* statements; declarations */
     const dync__kernel *k;
@@ -235,6 +240,8 @@ typedef struct dync__ptx {
     dync__arena *arena;
     dync__ptx_check check[DYNC__PTX_CHECKS];
     int n_checks;
+    dync__ptx_turned turned[DYNC__PTX_TURNED];
+    int n_turned, turned_bytes;
     bool failed, unsupported, uses_random;
     bool in_place;                       /* a buffer is read and written: threads past the last row may not even read */
     char name[16][40];                   /* operands under way */
@@ -260,6 +267,7 @@ DYNC__FN int dync__ptx_lanes(const dync__ptx *, int inst);               /* lane
 DYNC__FN int dync__ptx_lane(const dync__ptx *, int inst, int lane);      /* the lane that holds its value for this one */
 /* Writes the module; form 0 with vector accesses, 1 without. Fails with DYNC_ERR_MEMORY or DYNC_ERR_UNSUPPORTED. */
 DYNC__FN dync_status dync__ptx_kernel(const dync__kernel *, const bool *host, int units, bool scalar, dync__ptx_text *out);
+DYNC__FN void dync__ptx_section(dync__ptx *, int section);               /* everything of one section */
 DYNC__FN void dync__ptx_header(dync__str *, const char *target);
 /* ---- ptx_plan.c ---- */
 DYNC__FN void dync__ptx_plan(dync__ptx *, int units, bool scalar);       /* units: multiprocessors */
@@ -276,6 +284,12 @@ DYNC__FN bool dync__ptx_is_plain(int dtype);                             /* the 
 DYNC__FN void dync__ptx_widen(dync__ptx *, int dtype, const char *to, const char *raw);    /* where it is not */
 DYNC__FN void dync__ptx_narrow(dync__ptx *, int dtype, const char *raw, const char *from);
 DYNC__FN void dync__ptx_index(dync__ptx *, int inst, int lane);
+DYNC__FN void dync__ptx_add_scaled(dync__ptx *, const char *reg, const char *coordinate, int64_t by);  /* reg += coordinate * by, in 64 bits */
+/* ---- ptx_turn.c ---- */
+DYNC__FN void dync__ptx_plan_turn(dync__ptx *, int units, bool scalar);
+DYNC__FN int dync__ptx_turned_of(const dync__ptx *, const dync__inst *);  /* number in p->turned, or -1 */
+DYNC__FN void dync__ptx_turned_place(dync__ptx *, int turned, int group, int element, char *out, size_t cap);   /* address in shared memory */
+DYNC__FN void dync__ptx_turn(dync__ptx *);                                /* the statements of a kernel that runs in squares */
 /* ---- ptx_reduce.c ---- */
 DYNC__FN void dync__ptx_reduce_begin(dync__ptx *);                       /* accumulators of the phase, before its loop */
 DYNC__FN void dync__ptx_reduce_step(dync__ptx *, int inst);              /* takes the lanes of its operand in */
@@ -698,6 +712,7 @@ DYNC__FN void dync__ptx_plan(dync__ptx *p, int units, bool scalar) {
     s->groups = heavy > 60 ? 1 : DYNC__MAX(8 / s->vec, 1);
     while (s->groups > 1 && s->inner < (int64_t)units * s->block * s->vec * s->groups) s->groups /= 2;
     s->guarded = s->groups > 1;
+    dync__ptx_plan_turn(p, units, scalar);
 }
 
 /* ==== cuda/ptx_prim.c =========================================================================================== */
@@ -922,8 +937,7 @@ DYNC__FN void dync__ptx_prim(dync__ptx *p, int i, int lane) {
 }
 
 /* ==== cuda/ptx_mem.c ============================================================================================ */
-/* reg += coordinate * by, in 64 bits. */
-static void dync__ptx_add_scaled(dync__ptx *p, const char *reg, const char *coordinate, int64_t by) {
+DYNC__FN void dync__ptx_add_scaled(dync__ptx *p, const char *reg, const char *coordinate, int64_t by) {
     if (!p->shape.wide && by >= -0x7fffffff && by <= 0x7fffffff) {
         dync__ptx_line(p, "mad.wide.s32 %s, %s, %lld, %s", reg, coordinate, (long long)by, reg);
         return;
@@ -1062,12 +1076,24 @@ static void dync__ptx_list(char *out, size_t cap, int n, char name[][40]) {
     for (int k = 0; k < n; k++) at += dync__format(out + at, cap - (size_t)at, "%s%s", k ? ", " : "", name[k]);
     dync__format(out + at, cap - (size_t)at, "}");
 }
+/* Where element k of a group lies: address and state space; of what is turned, in shared memory. */
+static const char *dync__ptx_spot(dync__ptx *p, const dync__inst *in, int group, int k, const char *at, char *out, size_t cap) {
+    int turned = dync__ptx_turned_of(p, in), bytes = dync__dtype_info(p->k->buf.at[in->buf].dtype)->bytes;
+    if (turned >= 0) dync__ptx_turned_place(p, turned, group, k, out, cap);
+    else dync__format(out, cap, "%s+%d", at, k * bytes);
+    return turned >= 0 ? "shared" : "global";
+}
+/* Neighbours are moved by one access? */
+static bool dync__ptx_moves_groups(const dync__ptx *p, const dync__inst *in) {
+    if (dync__ptx_turned_of(p, in) < 0) return dync__ptx_is_vector(p, in->buf, in->access);
+    return p->vec > 1 && p->vec * dync__dtype_info(p->k->buf.at[in->buf].dtype)->bytes >= 4;
+}
 static void dync__ptx_load_group(dync__ptx *p, int i, int group) {
     const dync__inst *in = &p->k->inst.at[i];
     int dtype = p->k->buf.at[in->buf].dtype, bytes = dync__dtype_info(dtype)->bytes, lane0 = group * p->vec;
     int per = DYNC__MIN(16 / bytes, p->vec);                 /* elements of one access */
-    char name[8][40], list[360], at[40], guard[40];
-    dync__format(at, sizeof at, "%s", dync__ptx_address_of(p, in->buf, in->access, group));
+    char name[8][40], list[360], at[40] = "", guard[40], spot[64];
+    if (dync__ptx_turned_of(p, in) < 0) dync__format(at, sizeof at, "%s", dync__ptx_address_of(p, in->buf, in->access, group));
     dync__format(guard, sizeof guard, "%s", dync__ptx_guard(p, lane0, false));
     for (int k = 0; k < p->vec; k += per) {
         bool plain = dync__ptx_is_plain(dtype);
@@ -1079,8 +1105,8 @@ static void dync__ptx_load_group(dync__ptx *p, int i, int group) {
         }
         if (n == 1) dync__format(list, sizeof list, "%s", name[0]);
         else dync__ptx_list(list, sizeof list, n, name);
-        dync__ptx_line(p, "%sld.global.%s%s %s, [%s+%d]", guard, n == 1 ? "" : n == 2 ? "v2." : "v4.", plain ? dync__ptx_memory_type(dtype) : "b32", list, at,
-                       k * bytes);
+        const char *space = dync__ptx_spot(p, in, group, k, at, spot, sizeof spot);
+        dync__ptx_line(p, "%sld.%s.%s%s %s, [%s]", guard, space, n == 1 ? "" : n == 2 ? "v2." : "v4.", plain ? dync__ptx_memory_type(dtype) : "b32", list, spot);
         if (!plain) dync__ptx_unpack(p, i, lane0 + k, per, dtype, word);
     }
 }
@@ -1088,9 +1114,10 @@ static void dync__ptx_load_one(dync__ptx *p, int i, int lane) {
     const dync__inst *in = &p->k->inst.at[i];
     int dtype = p->k->buf.at[in->buf].dtype, bytes = dync__dtype_info(dtype)->bytes, last = p->k->n_dims - 1;
     bool row = dync__ptx_lanes(p, i) == 1 && (dync__ptx_is_row(p, in) || p->uniform[i] == 2);
-    char at[40], to[40], guard[40];
+    char at[40] = "", to[40], guard[40], spot[64];
     int64_t along = row || last < 0 ? 0 : p->k->access.at[in->access].stride[last] * (lane % p->vec) * bytes;
-    dync__format(at, sizeof at, "%s", dync__ptx_address_of(p, in->buf, in->access, row ? -1 : lane / p->vec));
+    bool turned = dync__ptx_turned_of(p, in) >= 0;
+    if (!turned) dync__format(at, sizeof at, "%s", dync__ptx_address_of(p, in->buf, in->access, row ? -1 : lane / p->vec));
     if (in->prim == DYNC__P_loadx) {
         const char *index = dync__ptx_in_reg(p, in->arg[0], lane), *moved = dync__ptx_temp(p, "s64");
         dync__ptx_line(p, "mad.lo.s64 %s, %s, %d, %s", moved, index, bytes, at);
@@ -1100,7 +1127,9 @@ static void dync__ptx_load_one(dync__ptx *p, int i, int lane) {
     dync__format(guard, sizeof guard, "%s", row ? (over ? "@%rowok " : "") : dync__ptx_guard(p, lane, false));
     dync__format(to, sizeof to, "%s", dync__ptx_dest(p, i, lane));
     const char *raw = dync__ptx_is_plain(dtype) ? to : dync__ptx_temp(p, dync__ptx_raw_type(dtype));
-    dync__ptx_line(p, "%sld.global.%s %s, [%s+%lld]", guard, dync__ptx_memory_type(dtype), raw, at, (long long)along);
+    dync__format(spot, sizeof spot, "%s+%lld", at, (long long)along);
+    if (turned) (void)dync__ptx_spot(p, in, lane / p->vec, lane % p->vec, at, spot, sizeof spot);
+    dync__ptx_line(p, "%sld.%s.%s %s, [%s]", guard, turned ? "shared" : "global", dync__ptx_memory_type(dtype), raw, spot);
     if (raw != to) dync__ptx_widen(p, dtype, to, raw);
 }
 DYNC__FN void dync__ptx_load(dync__ptx *p, int i) {
@@ -1110,7 +1139,7 @@ DYNC__FN void dync__ptx_load(dync__ptx *p, int i) {
         return;
     }
     int lanes = dync__ptx_lanes(p, i);
-    bool vector = lanes > 1 && in->prim == DYNC__P_load && p->uniform[i] == 0 && dync__ptx_is_vector(p, in->buf, in->access);
+    bool vector = lanes > 1 && in->prim == DYNC__P_load && p->uniform[i] == 0 && dync__ptx_moves_groups(p, in);
     for (int lane = 0; lane < lanes; lane++) {
         if (dync__ptx_lane(p, i, lane) != lane) continue;
         if (!vector) dync__ptx_load_one(p, i, lane);
@@ -1123,8 +1152,8 @@ static void dync__ptx_store_group(dync__ptx *p, int i, int group) {
     int dtype = p->k->buf.at[in->buf].dtype, bytes = dync__dtype_info(dtype)->bytes, lane0 = group * p->vec;
     int per = DYNC__MIN(16 / bytes, p->vec);
     bool plain = dync__ptx_is_plain(dtype);
-    char name[8][40], list[360], at[40], guard[40];
-    dync__format(at, sizeof at, "%s", dync__ptx_address_of(p, in->buf, in->access, group));
+    char name[8][40], list[360], at[40] = "", guard[40], spot[64];
+    if (dync__ptx_turned_of(p, in) < 0) dync__format(at, sizeof at, "%s", dync__ptx_address_of(p, in->buf, in->access, group));
     dync__format(guard, sizeof guard, "%s", dync__ptx_guard(p, lane0, true));
     for (int k = 0; k < p->vec; k += per) {
         int n = 0;
@@ -1151,17 +1180,18 @@ static void dync__ptx_store_group(dync__ptx *p, int i, int group) {
         }
         if (n == 1) dync__format(list, sizeof list, "%s", name[0]);
         else dync__ptx_list(list, sizeof list, n, name);
-        dync__ptx_line(p, "%sst.global.%s%s [%s+%d], %s", guard, n == 1 ? "" : n == 2 ? "v2." : "v4.", plain ? dync__ptx_memory_type(dtype) : "b32", at,
-                       k * bytes, list);
+        const char *space = dync__ptx_spot(p, in, group, k, at, spot, sizeof spot);
+        dync__ptx_line(p, "%sst.%s.%s%s [%s], %s", guard, space, n == 1 ? "" : n == 2 ? "v2." : "v4.", plain ? dync__ptx_memory_type(dtype) : "b32", spot, list);
     }
 }
 static void dync__ptx_store_one(dync__ptx *p, int i, int lane) {
     const dync__inst *in = &p->k->inst.at[i];
     int dtype = p->k->buf.at[in->buf].dtype, bytes = dync__dtype_info(dtype)->bytes, last = p->k->n_dims - 1;
     bool row = dync__ptx_is_row(p, in);
-    char at[40], value[40], guard[40];
+    char at[40] = "", value[40], guard[40], spot[64];
     int64_t along = row || last < 0 ? 0 : p->k->access.at[in->access].stride[last] * (lane % p->vec) * bytes;
-    dync__format(at, sizeof at, "%s", dync__ptx_address_of(p, in->buf, in->access, row ? -1 : lane / p->vec));
+    bool turned = dync__ptx_turned_of(p, in) >= 0;
+    if (!turned) dync__format(at, sizeof at, "%s", dync__ptx_address_of(p, in->buf, in->access, row ? -1 : lane / p->vec));
     if (in->prim == DYNC__P_storex) {
         const char *index = dync__ptx_in_reg(p, in->arg[1], lane), *moved = dync__ptx_temp(p, "s64");
         dync__ptx_line(p, "mad.lo.s64 %s, %s, %d, %s", moved, index, bytes, at);
@@ -1171,7 +1201,9 @@ static void dync__ptx_store_one(dync__ptx *p, int i, int lane) {
     dync__format(value, sizeof value, "%s", dync__ptx_in_reg(p, in->arg[0], lane));
     const char *raw = dync__ptx_is_plain(dtype) ? value : dync__ptx_temp(p, dync__ptx_raw_type(dtype));
     if (raw != value) dync__ptx_narrow(p, dtype, raw, value);
-    dync__ptx_line(p, "%sst.global.%s [%s+%lld], %s", guard, dync__ptx_memory_type(dtype), at, (long long)along, raw);
+    dync__format(spot, sizeof spot, "%s+%lld", at, (long long)along);
+    if (turned) (void)dync__ptx_spot(p, in, lane / p->vec, lane % p->vec, at, spot, sizeof spot);
+    dync__ptx_line(p, "%sst.%s.%s [%s], %s", guard, turned ? "shared" : "global", dync__ptx_memory_type(dtype), spot, raw);
 }
 DYNC__FN void dync__ptx_store(dync__ptx *p, int i) {
     const dync__inst *in = &p->k->inst.at[i];
@@ -1181,11 +1213,433 @@ DYNC__FN void dync__ptx_store(dync__ptx *p, int i) {
         dync__ptx_row_barrier(p);
         return;
     }
-    bool vector = in->prim == DYNC__P_store && dync__ptx_is_vector(p, in->buf, in->access);
+    bool vector = in->prim == DYNC__P_store && dync__ptx_moves_groups(p, in);
     for (int lane = 0; lane < p->groups * p->vec; lane++) {
         if (!vector) dync__ptx_store_one(p, i, lane);
         else if (lane % p->vec == 0) dync__ptx_store_group(p, i, lane / p->vec);
     }
+}
+
+/* ==== cuda/ptx_turn.c =========================================================================================== */
+enum { DYNC__PTX_TURN_LEAST = 16, DYNC__PTX_TURN_BYTES = 32768 };
+static bool dync__ptx_turn_is(const dync__kernel *k, const dync__access *a, int across) {
+    int64_t by = a->stride[k->n_dims - 1];
+    return a->stride[across] == 1 && (by > 1 || by < -1);
+}
+static bool dync__ptx_turn_moves(const dync__ptx *p, int i) {
+    const dync__inst *in = &p->k->inst.at[i];
+    return p->needed[i] && (in->prim == DYNC__P_load || in->prim == DYNC__P_store) && !p->host[in->buf];
+}
+/* What is read and written has one access: a square is read whole before it is written. */
+static bool dync__ptx_turn_is_safe(const dync__ptx *p) {
+    const dync__kernel *k = p->k;
+    for (int i = 0; i < k->inst.n; i++)
+        for (int j = 0; j < i; j++) {
+            const dync__inst *a = &k->inst.at[i], *b = &k->inst.at[j];
+            if (!p->needed[i] || !p->needed[j] || a->buf < 0 || a->buf != b->buf || k->buf.at[a->buf].mode != (DYNC__BUF_IN | DYNC__BUF_OUT)) continue;
+            if (a->access != b->access || a->prim == DYNC__P_loadx || a->prim == DYNC__P_storex) return false;
+        }
+    return true;
+}
+/* Elements of one access of global memory along `across`. */
+static int dync__ptx_turn_width(dync__ptx *p, const dync__inst *in, int across, bool scalar) {
+    const dync__kernel *k = p->k;
+    const dync__access *a = &k->access.at[in->access];
+    int bytes = dync__dtype_info(k->buf.at[in->buf].dtype)->bytes;
+    for (int w = scalar ? 1 : 16 / bytes; w > 1 && w * bytes >= 4; w /= 2) {
+        bool fits = k->extent[across] % w == 0;
+        for (int d = 0; d < k->n_dims; d++) fits &= d == across || k->extent[d] <= 1 || a->stride[d] * bytes % (w * bytes) == 0;
+        if (!fits || p->n_checks == DYNC__PTX_CHECKS) continue;
+        p->check[p->n_checks++] = (dync__ptx_check){in->buf, w * bytes, a->offset * bytes};
+        return w;
+    }
+    return 1;
+}
+static int dync__ptx_turn_bytes(const dync__ptx *p, const dync__ptx_turned *t) { return dync__dtype_info(p->k->buf.at[t->buf].dtype)->bytes; }
+/* Decides whether the flat kernel runs in squares, and how. */
+DYNC__FN void dync__ptx_plan_turn(dync__ptx *p, int units, bool scalar) {
+    const dync__kernel *k = p->k;
+    dync__ptx_shape *s = &p->shape;
+    int last = k->n_dims - 1, best = 0, narrow = 8, total = 0;
+    int64_t side = 64, blocks = 1;
+    p->n_turned = s->side = 0;
+    if (last < 1 || k->extent[last] < DYNC__PTX_TURN_LEAST || !dync__ptx_turn_is_safe(p)) return;
+    for (int d = 0; d < last; d++) {
+        int n = 0;
+        for (int i = 0; i < k->inst.n; i++)
+            n += k->extent[d] >= DYNC__PTX_TURN_LEAST && dync__ptx_turn_moves(p, i) && dync__ptx_turn_is(k, &k->access.at[k->inst.at[i].access], d);
+        if (n > best) best = n, s->across = d;
+    }
+    if (best == 0 || best > DYNC__PTX_TURNED) return;
+    int checks = p->n_checks;
+    for (int i = 0; i < k->inst.n; i++) {
+        const dync__inst *in = &k->inst.at[i];
+        if (!dync__ptx_turn_moves(p, i)) continue;
+        const dync__access *a = &k->access.at[in->access];
+        bool turned = dync__ptx_turn_is(k, a, s->across), out = in->prim == DYNC__P_store;
+        int bytes = dync__dtype_info(k->buf.at[in->buf].dtype)->bytes;
+        if (turned || a->stride[last] == 1) narrow = DYNC__MIN(narrow, bytes);
+        if (!turned || dync__ptx_turned_of(p, in) >= 0) continue;
+        dync__ptx_turned *t = &p->turned[p->n_turned++];
+        *t = (dync__ptx_turned){.buf = in->buf, .access = in->access, .out = out, .width = dync__ptx_turn_width(p, in, s->across, scalar)};
+        total += bytes;
+    }
+    side = narrow == 1 ? 128 : narrow == 8 ? 32 : 64;
+    while (side > 16 && side * side * total > DYNC__PTX_TURN_BYTES) side /= 2;
+    while (side > 32 && (side / 2 >= k->extent[last] || side / 2 >= k->extent[s->across])) side /= 2;
+    for (; side >= 16; side /= 2) {
+        blocks = (s->inner + k->extent[last] * k->extent[s->across] - 1) / (k->extent[last] * k->extent[s->across]);
+        blocks *= (k->extent[last] + side - 1) / side * ((k->extent[s->across] + side - 1) / side);
+        if (blocks >= 2 * units || side * narrow <= 128) break;
+    }
+    if (blocks > INT32_MAX) {
+        p->n_turned = 0;
+        p->n_checks = checks;
+        return;
+    }
+    s->side = (int)side;
+    s->blocks = blocks;
+    int lanes = (int)side / s->vec;                           /* threads along the last loop */
+    s->block = (int)DYNC__MIN(DYNC__PTX_BLOCK, side * lanes);
+    s->turns = side * lanes / s->block;
+    s->groups = (int)DYNC__MIN(s->groups, s->turns);
+    s->turns /= s->groups;
+    s->guarded = k->extent[last] % side != 0 || k->extent[s->across] % side != 0;
+    for (int i = 0; i < p->n_turned; i++) {
+        p->turned[i].at = p->turned_bytes;
+        p->turned_bytes += (int)side * (int)side * dync__ptx_turn_bytes(p, &p->turned[i]);
+    }
+}
+DYNC__FN int dync__ptx_turned_of(const dync__ptx *p, const dync__inst *in) {
+    for (int i = 0; i < p->n_turned; i++)
+        if (p->turned[i].buf == in->buf && p->turned[i].access == in->access && p->turned[i].out == (in->prim == DYNC__P_store)) return i;
+    return -1;
+}
+/* Chunks of a row that change places: a power of two less one. */
+static int dync__ptx_turn_mask(const dync__ptx *p, const dync__ptx_turned *t) {
+    return DYNC__MIN(8, p->shape.side * dync__ptx_turn_bytes(p, t) / 16) - 1;
+}
+/* to = the exclusive or of row `m` (b32 registers all). */
+static void dync__ptx_turn_swizzle(dync__ptx *p, const dync__ptx_turned *t, const char *to, const char *m) {
+    dync__ptx_line(p, "div.u32 %s, %s, %d", to, m, t->width);
+    dync__ptx_line(p, "and.b32 %s, %s, %d", to, to, dync__ptx_turn_mask(p, t));
+}
+/* Where elements of `group` from number `element` of it on lie in shared memory, for the thread that computes them. */
+DYNC__FN void dync__ptx_turned_place(dync__ptx *p, int turned, int group, int element, char *out, size_t cap) {
+    const dync__ptx_turned *t = &p->turned[turned];
+    int bytes = dync__ptx_turn_bytes(p, t), of = element * bytes;
+    char m[24], to[24], x[24];
+    dync__format(m, sizeof m, "%%m%d", group);
+    dync__format(to, sizeof to, "%s", dync__ptx_temp(p, "u32"));
+    dync__format(x, sizeof x, "%s", dync__ptx_temp(p, "u32"));
+    dync__ptx_turn_swizzle(p, t, x, m);
+    dync__ptx_line(p, "mad.lo.u32 %s, %%l, %d, %d", to, bytes, of / 16 * 16);
+    dync__ptx_line(p, "shl.b32 %s, %s, 4", x, x);
+    dync__ptx_line(p, "xor.b32 %s, %s, %s", to, to, x);
+    dync__ptx_line(p, "mad.lo.u32 %s, %s, %d, %s", to, m, p->shape.side * bytes, to);
+    dync__ptx_line(p, "add.u32 %s, %s, %%smem", to, to);
+    dync__format(out, cap, "%s+%d", to, t->at + of % 16);
+}
+/* ---- in and out ------------------------------------------------------------------------------------------------------------------- */
+/* One lane's part of a square, unit number `unit`: R rows of the last loop by w elements along `across`. */
+typedef struct dync__ptx_turn_unit { int n, rows, words; char in[4][40], place[24], at[4][40]; } dync__ptx_turn_unit;
+/* Names w<turned>_<unit>_<row>_<word> of what is moved. */
+static void dync__ptx_turn_word(const dync__ptx_turned *t, const dync__ptx *p, int unit, int row, int word, char *name) {
+    dync__format(name, 40, "%%w%d_%d_%d_%d", (int)(t - p->turned), unit, row, word);
+}
+/* Place, addresses and guards of a unit. */
+static void dync__ptx_turn_unit_of(dync__ptx *p, const dync__ptx_turned *t, int unit, dync__ptx_turn_unit *u) {
+    const dync__ptx_shape *s = &p->shape;
+    const dync__kernel *k = p->k;
+    const dync__access *a = &k->access.at[t->access];
+    int bytes = dync__ptx_turn_bytes(p, t), last = k->n_dims - 1;
+    int across = DYNC__MIN(8, s->side / t->width), more = DYNC__MAX(1, s->side / (8 * t->width));
+    char m[24], l[24], x[24], im[40], base[40];
+    u->rows = bytes < 4 ? 4 / bytes : 1;
+    u->words = DYNC__MAX(1, t->width * bytes / 4);
+    dync__format(m, sizeof m, "%s", dync__ptx_temp(p, "u32"));
+    dync__format(l, sizeof l, "%s", dync__ptx_temp(p, "u32"));
+    dync__format(x, sizeof x, "%s", dync__ptx_temp(p, "u32"));
+    dync__format(u->place, sizeof u->place, "%s", dync__ptx_temp(p, "u32"));
+    /* number = a + across * (b + 4 * (c + more * d)): m = (a + 8 c) w, l = (b + 4 d) R */
+    dync__ptx_line(p, "add.u32 %s, %%thr, %d", x, unit * s->block);
+    dync__ptx_line(p, "and.b32 %s, %s, %d", m, x, across - 1);
+    dync__ptx_line(p, "div.u32 %s, %s, %d", x, x, across);
+    dync__ptx_line(p, "and.b32 %s, %s, 3", l, x);
+    dync__ptx_line(p, "shr.u32 %s, %s, 2", x, x);
+    if (more > 1) {
+        dync__ptx_line(p, "and.b32 %s, %s, %d", u->place, x, more - 1);
+        dync__ptx_line(p, "mad.lo.u32 %s, %s, 8, %s", m, u->place, m);
+        dync__ptx_line(p, "div.u32 %s, %s, %d", x, x, more);
+    }
+    dync__ptx_line(p, "mad.lo.u32 %s, %s, 4, %s", l, x, l);
+    dync__ptx_line(p, "mul.lo.u32 %s, %s, %d", m, m, t->width);
+    dync__ptx_line(p, "mul.lo.u32 %s, %s, %d", l, l, u->rows);
+    dync__ptx_turn_swizzle(p, t, x, m);
+    dync__ptx_line(p, "shl.b32 %s, %s, 4", x, x);
+    dync__ptx_line(p, "mul.lo.u32 %s, %s, %d", u->place, l, bytes);
+    dync__ptx_line(p, "xor.b32 %s, %s, %s", u->place, u->place, x);
+    dync__ptx_line(p, "mad.lo.u32 %s, %s, %d, %s", u->place, m, s->side * bytes, u->place);
+    dync__ptx_line(p, "add.u32 %s, %s, %%smem", u->place, u->place);
+    dync__format(base, sizeof base, "%s", dync__ptx_temp(p, "s64"));
+    dync__format(im, sizeof im, "%s", dync__ptx_temp(p, "s64"));
+    dync__ptx_line(p, "mad.wide.u32 %s, %s, %d, %%base%d", base, m, bytes, (int)(t - p->turned));
+    dync__ptx_line(p, "cvt.u64.u32 %s, %s", im, l);
+    dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", base, im, (long long)(a->stride[last] * bytes), base);
+    for (int r = 0; r < u->rows; r++) {
+        u->in[r][0] = 0;
+        dync__format(u->at[r], sizeof u->at[r], "%s+%lld", base, (long long)(r * a->stride[last] * bytes));
+        if (!s->guarded) continue;
+        const char *ok = dync__ptx_temp(p, "pred"), *ok_m = dync__ptx_temp(p, "pred"), *il = dync__ptx_temp(p, "u32");
+        dync__ptx_line(p, "setp.lt.u32 %s, %s, %%mleft", ok_m, m);
+        dync__ptx_line(p, "add.u32 %s, %s, %d", il, l, r);
+        dync__ptx_line(p, "setp.lt.and.u32 %s, %s, %%lleft, %s", ok, il, ok_m);
+        dync__format(u->in[r], sizeof u->in[r], "@%s ", ok);
+    }
+}
+static int dync__ptx_turn_units(const dync__ptx *p, const dync__ptx_turned *t) {
+    int bytes = dync__ptx_turn_bytes(p, t), rows = bytes < 4 ? 4 / bytes : 1;
+    return p->shape.side / t->width * (p->shape.side / rows);
+}
+/* Rows to or from global memory. */
+static void dync__ptx_turn_global(dync__ptx *p, const dync__ptx_turned *t, int unit, const dync__ptx_turn_unit *u) {
+    int whole = t->width * dync__ptx_turn_bytes(p, t);
+    const char *type = whole == 1 ? "u8" : whole == 2 ? "b16" : "b32";
+    for (int r = 0; r < u->rows; r++) {
+        char list[200], name[40];
+        int n = 0;
+        for (int w = 0; w < u->words; w++) {
+            dync__ptx_turn_word(t, p, unit, r, w, name);
+            if (!t->out) dync__ptx_reg(p, whole == 2 ? "b16" : "b32", name);
+            n += dync__format(list + n, sizeof list - (size_t)n, "%s%s", w ? ", " : "", name);
+        }
+        const char *vec = u->words == 1 ? "" : u->words == 2 ? "v2." : "v4.", *open = u->words > 1 ? "{" : "", *close = u->words > 1 ? "}" : "";
+        if (t->out) dync__ptx_line(p, "%sst.global.%s%s [%s], %s%s%s", u->in[r], vec, type, u->at[r], open, list, close);
+        else dync__ptx_line(p, "%sld.global.%s%s %s%s%s, [%s]", u->in[r], vec, type, open, list, close, u->at[r]);
+    }
+}
+/* R words: R x R elements turned, in the registers name. */
+static void dync__ptx_turn_words(dync__ptx *p, int rows, char name[4][40]) {
+    static const char *const select[2][2] = {{"0x5410", "0x7632"}, {"0x5140", "0x7362"}};
+    char t[4][40];
+    if (rows == 1) return;
+    for (int i = 0; i < rows; i++) dync__format(t[i], sizeof t[i], "%s", dync__ptx_temp(p, "b32"));
+    for (int i = 0; i < rows; i++)
+        dync__ptx_line(p, "prmt.b32 %s, %s, %s, %s", t[i], name[i / 2 * 2], name[i / 2 * 2 + 1], select[rows == 4][i % 2]);
+    if (rows == 4) {
+        char pairs[4][40];
+        for (int i = 0; i < 4; i++) {
+            dync__format(pairs[i], sizeof pairs[i], "%s", dync__ptx_temp(p, "b32"));
+            dync__ptx_line(p, "prmt.b32 %s, %s, %s, %s", pairs[i], t[i / 2], t[i / 2 + 2], select[0][i % 2]);
+        }
+        memcpy(t, pairs, sizeof t);
+    }
+    for (int i = 0; i < rows; i++) dync__format(name[i], 40, "%s", t[i]);
+}
+/* Words to or from shared memory, element by element of the w. */
+static void dync__ptx_turn_shared(dync__ptx *p, const dync__ptx_turned *t, int unit, const dync__ptx_turn_unit *u) {
+    int bytes = dync__ptx_turn_bytes(p, t), row = p->shape.side * bytes, per = t->width == 1 ? 1 : u->rows;
+    char word[4][40], name[40];
+    for (int e = 0; e < t->width; e += per) {
+        for (int r = 0; r < per && t->out; r++) {               /* rows e .. e + per of the square, R elements of the last loop each */
+            dync__format(word[r], sizeof word[r], "%s", dync__ptx_temp(p, "b32"));
+            if (bytes == 8) {
+                char high[40];
+                dync__ptx_turn_word(t, p, unit, 0, 2 * e, word[0]);
+                dync__ptx_turn_word(t, p, unit, 0, 2 * e + 1, high);
+                dync__ptx_reg(p, "b32", word[0]);
+                dync__ptx_reg(p, "b32", high);
+                dync__ptx_line(p, "ld.shared.v2.b32 {%s, %s}, [%s+%d]", word[0], high, u->place, t->at + e * row);
+            } else {
+                dync__ptx_line(p, "ld.shared.b32 %s, [%s+%d]", word[r], u->place, t->at + (e + r) * row);
+            }
+        }
+        if (t->out && bytes == 8) continue;
+        if (t->out && t->width == 1) {                          /* one element of R rows */
+            for (int r = 0; r < u->rows; r++) {
+                dync__ptx_turn_word(t, p, unit, r, 0, name);
+                dync__ptx_reg(p, bytes == 2 ? "b16" : "b32", name);
+                if (bytes == 1) dync__ptx_line(p, "shr.u32 %s, %s, %d", name, word[0], 8 * r);
+                else if (bytes == 4) dync__ptx_line(p, "mov.b32 %s, %s", name, word[0]);
+            }
+            if (bytes == 2) {
+                dync__ptx_turn_word(t, p, unit, 0, 0, word[1]);
+                dync__ptx_turn_word(t, p, unit, 1, 0, word[2]);
+                dync__ptx_line(p, "mov.b32 {%s, %s}, %s", word[1], word[2], word[0]);
+            }
+            continue;
+        }
+        if (t->out) {
+            dync__ptx_turn_words(p, per, word);
+            for (int r = 0; r < per; r++) {
+                dync__ptx_turn_word(t, p, unit, r, e / per, name);
+                dync__ptx_reg(p, "b32", name);
+                dync__ptx_line(p, "mov.b32 %s, %s", name, word[r]);
+            }
+            continue;
+        }
+        for (int r = 0; r < u->rows; r++) dync__ptx_turn_word(t, p, unit, r, bytes == 8 ? 2 * e : e / per, word[r]);
+        if (bytes == 8) {
+            dync__ptx_turn_word(t, p, unit, 0, 2 * e + 1, name);
+            dync__ptx_line(p, "st.shared.v2.b32 [%s+%d], {%s, %s}", u->place, t->at + e * row, word[0], name);
+            continue;
+        }
+        if (t->width > 1) dync__ptx_turn_words(p, per, word);
+        else if (bytes < 4) {                                   /* one element of R rows: a word */
+            char whole[40];
+            dync__format(whole, sizeof whole, "%s", dync__ptx_temp(p, "b32"));
+            if (bytes == 2) dync__ptx_line(p, "mov.b32 %s, {%s, %s}", whole, word[0], word[1]);
+            else {
+                const char *high = dync__ptx_temp(p, "b32");
+                dync__ptx_line(p, "prmt.b32 %s, %s, %s, 0x0040", whole, word[0], word[1]);
+                dync__ptx_line(p, "prmt.b32 %s, %s, %s, 0x0040", high, word[2], word[3]);
+                dync__ptx_line(p, "prmt.b32 %s, %s, %s, 0x5410", whole, whole, high);
+            }
+            dync__format(word[0], sizeof word[0], "%s", whole);
+        }
+        for (int r = 0; r < per; r++) dync__ptx_line(p, "st.shared.b32 [%s+%d], %s", u->place, t->at + (e + r) * row, word[r]);
+    }
+}
+/* All that is turned and read (out: written), by all threads of the block. Reads are all under way before the first is waited for. */
+static void dync__ptx_turn_move(dync__ptx *p, bool out) {
+    for (int i = 0; i < p->n_turned; i++) {
+        const dync__ptx_turned *t = &p->turned[i];
+        int n = dync__ptx_turn_units(p, t), units = DYNC__MAX(n / p->shape.block, 1);
+        dync__ptx_turn_unit one, *u = out ? &one : dync__arena_alloc(p->arena, (size_t)units * sizeof *u);
+        if (t->out != out) continue;
+        if (!u) {
+            p->failed = true;
+            return;
+        }
+        dync__str_addf(&p->body, "    // turned: %s %%b%d, %d at a time\n", out ? "to" : "from", t->buf, t->width);
+        if (n < p->shape.block) {                               /* fewer than threads */
+            dync__ptx_line(p, "setp.ge.u32 %%skip, %%thr, %d", n);
+            dync__ptx_line(p, "@%%skip bra SKIP%d", i);
+        }
+        for (int k = 0; k < units; k++) {
+            dync__ptx_turn_unit_of(p, t, k, out ? u : &u[k]);
+            if (out) dync__ptx_turn_shared(p, t, k, u);
+            dync__ptx_turn_global(p, t, k, out ? u : &u[k]);
+        }
+        for (int k = 0; k < units && !out; k++) dync__ptx_turn_shared(p, t, k, &u[k]);
+        if (n < p->shape.block) dync__str_addf(&p->body, "SKIP%d:\n", i);
+    }
+}
+/* ---- the kernel ------------------------------------------------------------------------------------------------------------------------ */
+/* to = a + b of u32, in the type of indices. */
+static void dync__ptx_turn_index(dync__ptx *p, const char *to, const char *a, const char *b) {
+    dync__ptx_reg(p, p->index, to);
+    if (p->shape.wide) dync__ptx_line(p, "mad.wide.u32 %s, %s, 1, %s", to, b, a);
+    else dync__ptx_line(p, "add.u32 %s, %s, %s", to, a, b);
+}
+/* Which square: the corner of the two loops in %cl and %cm, the other loops in %c<d>. */
+static void dync__ptx_turn_corner(dync__ptx *p) {
+    const dync__ptx_shape *s = &p->shape;
+    const dync__kernel *k = p->k;
+    int last = k->n_dims - 1;
+    static const char *const left[] = {"%lleft", "%mleft"}, *const corner[] = {"%cl", "%cm"};
+    dync__ptx_reg(p, "u32", "%rest");
+    dync__ptx_line(p, "mov.u32 %%rest, %%cta");
+    for (int i = 0; i <= last; i++) {                         /* the last loop, across, then the others from inside */
+        int d = i == 0 ? last : i == 1 ? s->across : last + 1 - i <= s->across ? last - i : last + 1 - i;
+        bool square = i < 2;
+        int64_t n = square ? (k->extent[d] + s->side - 1) / s->side : k->extent[d];
+        char name[24];
+        const char *part = dync__ptx_temp(p, "u32");
+        dync__ptx_line(p, "rem.u32 %s, %%rest, %lld", part, (long long)n);
+        dync__ptx_line(p, "div.u32 %%rest, %%rest, %lld", (long long)n);
+        if (square) dync__format(name, sizeof name, "%s", corner[i]);
+        else dync__format(name, sizeof name, "%%c%d", d);
+        dync__ptx_reg(p, p->index, name);
+        dync__ptx_line(p, s->wide ? "cvt.u64.u32 %s, %s" : "mov.u32 %s, %s", name, part);
+        if (!square) continue;
+        dync__ptx_line(p, "mul.lo.%s %s, %s, %d", p->index, name, name, s->side);
+        dync__ptx_reg(p, "u32", left[i]);
+        const char *whole = dync__ptx_temp(p, p->index);
+        dync__ptx_line(p, "sub.%s %s, %lld, %s", p->index, whole, (long long)k->extent[d], name);
+        dync__ptx_line(p, "min.%s %s, %s, %d", p->index, whole, whole, s->side);
+        dync__ptx_line(p, s->wide ? "cvt.u32.u64 %s, %s" : "mov.u32 %s, %s", left[i], whole);
+    }
+}
+/* Addresses of the corner in what is turned. */
+static void dync__ptx_turn_bases(dync__ptx *p) {
+    const dync__kernel *k = p->k;
+    int last = k->n_dims - 1;
+    for (int i = 0; i < p->n_turned; i++) {
+        const dync__ptx_turned *t = &p->turned[i];
+        const dync__access *a = &k->access.at[t->access];
+        int64_t bytes = dync__ptx_turn_bytes(p, t);
+        char name[24], base[24];
+        dync__format(base, sizeof base, "%%base%d", i);
+        dync__ptx_reg(p, "b64", base);
+        dync__ptx_line(p, "add.s64 %s, %%b%d, %lld", base, t->buf, (long long)(a->offset * bytes));
+        for (int d = 0; d <= last; d++) {
+            if (a->stride[d] == 0 || k->extent[d] <= 1) continue;
+            if (d == last || d == p->shape.across) dync__format(name, sizeof name, "%s", d == last ? "%cl" : "%cm");
+            else dync__format(name, sizeof name, "%%c%d", d);
+            dync__ptx_add_scaled(p, base, name, a->stride[d] * bytes);
+        }
+    }
+}
+/* The positions of the groups of this turn: %l and %m<group> in the square, %i<loop>_<group>b1 of the loops, %in<group>b1. */
+static void dync__ptx_turn_positions(dync__ptx *p) {
+    const dync__ptx_shape *s = &p->shape;
+    const dync__kernel *k = p->k;
+    int last = k->n_dims - 1, rows = s->block / (s->side / s->vec);
+    char m[24], name[40], c[24];
+    for (int g = 0; g < p->groups; g++) {
+        dync__format(m, sizeof m, "%%m%d", g);
+        dync__ptx_reg(p, "u32", m);
+        dync__ptx_line(p, "add.u32 %s, %%mrow, %d", m, g * rows);
+        for (int d = 0; d <= last; d++) {
+            dync__format(name, sizeof name, "%%i%d_%db1", d, g);
+            dync__format(c, sizeof c, "%%c%d", d);
+            if (d == last) dync__ptx_turn_index(p, name, "%cl", "%l");
+            else if (d == s->across) dync__ptx_turn_index(p, name, "%cm", m);
+            else {
+                dync__ptx_reg(p, p->index, name);
+                dync__ptx_line(p, "mov.%s %s, %s", p->index, name, c);
+            }
+        }
+        if (!s->guarded) continue;
+        dync__format(name, sizeof name, "%%in%db1", g);
+        dync__ptx_reg(p, "pred", name);
+        dync__ptx_line(p, "setp.lt.u32 %s, %%l, %%lleft", name);
+        dync__ptx_line(p, "setp.lt.and.u32 %s, %s, %%mleft, %s", name, m, name);
+    }
+}
+DYNC__FN void dync__ptx_turn(dync__ptx *p) {
+    const dync__ptx_shape *s = &p->shape;
+    int lanes = s->side / s->vec, rows = s->block / lanes;
+    bool out = false;
+    static const char *const names[] = {"%l", "%mrow", "%smem"};
+    for (int i = 0; i < 3; i++) dync__ptx_reg(p, "u32", names[i]);
+    dync__ptx_reg(p, "pred", "%skip");
+    p->shared_bytes = p->turned_bytes;
+    p->vec = s->vec;
+    p->groups = s->groups;
+    p->block = 1;
+    dync__ptx_line(p, "mov.u32 %%smem, smem");
+    dync__ptx_turn_corner(p);
+    dync__ptx_turn_bases(p);
+    dync__ptx_turn_move(p, false);
+    dync__ptx_line(p, "and.b32 %%l, %%thr, %d", lanes - 1);
+    dync__ptx_line(p, "mul.lo.u32 %%l, %%l, %d", s->vec);
+    dync__ptx_line(p, "div.u32 %%mrow, %%thr, %d", lanes);
+    for (int i = 0; i < p->n_turned; i++) out |= p->turned[i].out;
+    for (int i = 0, barrier = 0; i < p->n_turned && !barrier; i++)
+        if (!p->turned[i].out) dync__ptx_line(p, "bar.sync 0"), barrier = 1;
+    if (s->turns > 1) dync__str_add(&p->body, "NEXT:\n");
+    dync__ptx_turn_positions(p);
+    for (int section = 0; section <= 2 * p->n_phases; section++) dync__ptx_section(p, section);
+    if (s->turns > 1) {
+        dync__ptx_line(p, "add.u32 %%mrow, %%mrow, %d", rows * s->groups);
+        dync__ptx_line(p, "setp.lt.u32 %%skip, %%mrow, %d", s->side);
+        dync__ptx_line(p, "@%%skip bra NEXT");
+    }
+    if (!out) return;
+    dync__ptx_line(p, "bar.sync 0");
+    dync__ptx_turn_move(p, true);
 }
 
 /* ==== cuda/ptx_reduce.c ========================================================================================= */
@@ -1598,11 +2052,11 @@ DYNC__FN const char *dync__ptx_guard(dync__ptx *p, int lane, bool writes) {
     int group = lane / p->vec;
     char *name = dync__ptx_name(p);
     writes |= p->in_place;
-    if (!p->shape.guarded || (p->shape.mode == DYNC__PTX_FLAT && (group == 0 || p->copy))) {
+    if (!p->shape.guarded || (p->shape.mode == DYNC__PTX_FLAT && !p->shape.side && (group == 0 || p->copy))) {
         if (p->shape.mode == DYNC__PTX_FLAT || !writes || p->shape.rows % p->shape.rows_per_block == 0) return "";
         return "@%rowok ";
     }
-    dync__format(name, sizeof p->name[0], "@%%%s%db%d ", writes ? "put" : "in", group, p->block);
+    dync__format(name, sizeof p->name[0], "@%%%s%db%d ", writes && !p->shape.side ? "put" : "in", group, p->block);
     return name;
 }
 /* Operands of a phase come first: those of another phase are made again in this block. */
@@ -1760,8 +2214,7 @@ static void dync__ptx_place(dync__ptx *p, const char *name, const char *a, const
     dync__ptx_line(p, "cvt.u64.u32 %s, %s", wide, c);
     dync__ptx_line(p, "mad.wide.u32 %s, %s, %s, %s", name, a, b, wide);
 }
-/* Everything of one section. */
-static void dync__ptx_section(dync__ptx *p, int section) {
+DYNC__FN void dync__ptx_section(dync__ptx *p, int section) {
     for (int i = 0; i < p->k->inst.n; i++)
         if (p->needed[i] && dync__ptx_inst(p, i)->section == section) {
             dync__ptx_emit(p, i);
@@ -1775,8 +2228,13 @@ static void dync__ptx_flat(dync__ptx *p, dync__ptx_text *out, int units) {
     dync__ptx_open(p);
     if (p->uses_random) dync__ptx_open_random(p);
     dync__ptx_special(p, "%thr", "%tid.x");
-    dync__ptx_special(p, "%nthr", "%ntid.x");
     dync__ptx_special(p, "%cta", "%ctaid.x");
+    if (s->side) {
+        dync__ptx_turn(p);
+        dync__ptx_close(p, out, s->blocks, 1, s->block);
+        return;
+    }
+    dync__ptx_special(p, "%nthr", "%ntid.x");
     dync__ptx_special(p, "%ncta", "%nctaid.x");
     dync__ptx_reg(p, "u32", "%none");
     dync__ptx_line(p, "mov.u32 %%none, 0");
