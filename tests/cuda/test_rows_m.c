@@ -1,4 +1,4 @@
 /* Rows M-04 to M-06 and M-11 to M-14: the minifier on a GPU; its programs link the emulator too. */
 #define CUDA_ROWS
-#define PROGRAM_OBJECTS "\"$B\"/cuda/dync.o \"$B\"/tests/cuda_emulator/cudart.o \"$B\"/tests/cuda_emulator/ptx_parse.o \"$B\"/tests/cuda_emulator/ptx_run.o"
+#define PROGRAM_OBJECTS "\"$B\"/cuda/dync.o \"$B\"/tests/cuda_emulator/cudart.o \"$B\"/tests/cuda_emulator/ptx_parse.o \"$B\"/tests/cuda_emulator/ptx_run.o \"$B\"/tests/cuda_emulator/ptx_async.o"
 #include "../minify/test_rows_m.c"

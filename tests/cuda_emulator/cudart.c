@@ -18,13 +18,13 @@
 
 typedef int cudaError_t;
 typedef struct { unsigned x, y, z; } dim3;
-enum { MAX_DEVICES = 8, MAX_PARAMS = 80 };
+enum { MAX_DEVICES = 8, MAX_PARAMS = 2048 };                 /* bytes */
 #define SPACE ((uint64_t)1 << 32)              /* addresses of one device */
 
 typedef struct library library;
 typedef struct kernel { library *owner; const ptx_entry *entry; int shared; } kernel;
 struct library { ptx_module *module; kernel *kernels; library *next; };
-typedef struct node { int kind; kernel *k; unsigned grid[3], block[3]; size_t shared; uint64_t params[MAX_PARAMS]; void *dst; const void *src; size_t n; int device; } node;
+typedef struct node { int kind; kernel *k; unsigned grid[3], block[3]; int cluster; size_t shared; char params[MAX_PARAMS]; void *dst; const void *src; size_t n; int device; } node;
 typedef struct graph { node *at; int n; } graph;
 typedef struct stream { bool capturing, dead; graph g; int device; } stream;
 typedef struct event { double ms; bool recorded; } event;
@@ -173,11 +173,18 @@ static int cuLinkDestroy(void *state)
     return 0;
 }
 /* Functions of the driver, by name. */
+static int cuTensorMapEncodeTiled(void *map, int type, uint32_t rank, void *base, const uint64_t *size, const uint64_t *stride, const uint32_t *box,
+                                  const uint32_t *step, int interleave, int swizzle, int promotion, int fill)
+{
+    if (emu.cc < 90) return 801;                   /* CUDA_ERROR_NOT_SUPPORTED */
+    return cuemu_tensor_map_encode(map, type, rank, base, size, stride, box, step, interleave, swizzle, promotion, fill);
+}
 cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **function, unsigned version, unsigned long long flags, int *found)
 {
 #define FUNCTION(name, since) {#name, since, (void (*)(void))name}
     static const struct { const char *name; unsigned since; void (*function)(void); } table[] = {
-        FUNCTION(cuLinkCreate, 5050), FUNCTION(cuLinkAddData, 5050), FUNCTION(cuLinkComplete, 5050), FUNCTION(cuLinkDestroy, 5050)};
+        FUNCTION(cuLinkCreate, 5050), FUNCTION(cuLinkAddData, 5050), FUNCTION(cuLinkComplete, 5050), FUNCTION(cuLinkDestroy, 5050),
+        FUNCTION(cuTensorMapEncodeTiled, 12000)};
 #undef FUNCTION
     (void)flags;
     *function = NULL;
@@ -447,29 +454,47 @@ static void run_now(const node *x)
 {
     emu.launches++;
     if (emu.error) return;
-    emu.error = ptx_launch(x->k->entry, x->grid, x->block, x->params, x->shared, x->device, emu.detail, sizeof emu.detail, &emu.instructions);
+    emu.error = ptx_launch(x->k->entry, x->grid, x->block, x->cluster, x->params, x->shared, x->device, emu.detail, sizeof emu.detail, &emu.instructions);
     if (emu.error && !getenv("CUEMU_QUIET")) fprintf(stderr, "cuda emulator: %s\n", emu.detail);
 }
-cudaError_t cudaLaunchKernel(kernel *k, dim3 grid, dim3 block, void **args, size_t shared, stream *s)
+static cudaError_t launch(kernel *k, dim3 grid, dim3 block, dim3 cluster, void **args, size_t shared, stream *s)
 {
     enter();
     if (state()) return leave(state());
     uint64_t threads = (uint64_t)block.x * block.y * block.z;
-    if (threads == 0 || threads > 1024 || threads > (uint64_t)k->entry->max_threads || !grid.x || !grid.y || !grid.z || grid.x > 0x7fffffffu || grid.y > 65535 ||
-        grid.z > 65535)
+    const ptx_entry *e = k->entry;
+    if (threads == 0 || threads > 1024 || threads > (uint64_t)e->max_threads || !grid.x || !grid.y || !grid.z || grid.x > 0x7fffffffu || grid.y > 65535 || grid.z > 65535)
         return leave(CUEMU_INVALID_CONFIG);
-    if (shared + k->entry->shared_bytes > 48 * 1024 && shared > (size_t)k->shared) return leave(CUEMU_INVALID_VALUE);
+    if (cluster.x == 0) cluster = (dim3){(unsigned)e->cluster, 1, 1};
+    if (cluster.x > 8 || cluster.y != 1 || cluster.z != 1 || grid.x % cluster.x || (e->cluster > 1 && (unsigned)e->cluster != cluster.x) || (cluster.x > 1 && emu.cc < 90))
+        return leave(CUEMU_INVALID_CONFIG);
+    if (shared + e->shared_bytes > 48 * 1024 && (shared > (size_t)k->shared || shared + e->shared_bytes > 227 * 1024)) return leave(CUEMU_INVALID_VALUE);
     node x;
     memset(&x, 0, sizeof x);
     x.k = k;
     x.grid[0] = grid.x, x.grid[1] = grid.y, x.grid[2] = grid.z;
     x.block[0] = block.x, x.block[1] = block.y, x.block[2] = block.z;
+    x.cluster = (int)cluster.x;
     x.shared = shared;
     x.device = current_device;
-    for (int i = 0; i < k->entry->n_params && i < MAX_PARAMS; i++) memcpy(&x.params[i], args[i], 8);
+    if (e->param_bytes > MAX_PARAMS) return leave(CUEMU_INVALID_VALUE);
+    for (int i = 0; i < e->n_params; i++) memcpy(x.params + e->param[i].offset, args[i], (size_t)e->param[i].bytes);
     if (s && s->capturing) *add_node(s) = x;
     else run_now(&x);
     return leave(0);
+}
+cudaError_t cudaLaunchKernel(kernel *k, dim3 grid, dim3 block, void **args, size_t shared, stream *s)
+{
+    return launch(k, grid, block, (dim3){0, 0, 0}, args, shared, s);
+}
+typedef struct { int id; char pad[4]; union { char size[64]; dim3 cluster; } value; } attribute;
+typedef struct { dim3 grid, block; size_t shared; stream *s; const attribute *at; unsigned n; } launch_config;
+cudaError_t cudaLaunchKernelExC(const launch_config *l, kernel *k, void **args)
+{
+    dim3 cluster = {0, 0, 0};
+    for (unsigned i = 0; i < l->n; i++)
+        if (l->at[i].id == 4) cluster = l->at[i].value.cluster;     /* cudaLaunchAttributeClusterDimension */
+    return launch(k, l->grid, l->block, cluster, args, l->shared, l->s);
 }
 
 /* ---- graphs ------------------------------------------------------------------------------------------------------------------------------------------ */

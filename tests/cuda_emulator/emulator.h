@@ -13,6 +13,10 @@ void cuemu_fail_malloc(int64_t bytes);        /* a device has this much memory; 
 int64_t cuemu_launches(void), cuemu_live_bytes(void), cuemu_instructions(void);
 const char *cuemu_detail(void);               /* of the last error of a kernel: what, where */
 
+/* cuTensorMapEncodeTiled: every argument is checked */
+int cuemu_tensor_map_encode(void *map, int type, uint32_t rank, void *base, const uint64_t *size, const uint64_t *stride, const uint32_t *box,
+                            const uint32_t *step, int interleave, int swizzle, int promotion, int fill);
+
 /* ---- errors of the runtime by number ---- */
 enum { CUEMU_OK = 0, CUEMU_INVALID_VALUE = 1, CUEMU_MEMORY = 2, CUEMU_INVALID_CONFIG = 9, CUEMU_INSUFFICIENT_DRIVER = 35, CUEMU_NO_DEVICE = 100,
        CUEMU_INVALID_DEVICE = 101, CUEMU_NO_BINARY = 209, CUEMU_INVALID_PTX = 218, CUEMU_INVALID_HANDLE = 400, CUEMU_NOT_FOUND = 500, CUEMU_ILLEGAL_ADDRESS = 700,
@@ -22,8 +26,15 @@ enum { CUEMU_OK = 0, CUEMU_INVALID_VALUE = 1, CUEMU_MEMORY = 2, CUEMU_INVALID_CO
 typedef enum { T_NONE, T_PRED, T_B8, T_U8, T_S8, T_B16, T_U16, T_S16, T_F16, T_BF16, T_B32, T_U32, T_S32, T_F32, T_F16X2, T_BF16X2, T_TF32, T_B64, T_U64, T_S64,
                T_F64, T_B128 } ptx_type;
 typedef enum { O_NONE, O_REG, O_IMM, O_ADDRESS, O_LABEL, O_LIST } ptx_operand_kind;
-typedef struct { ptx_operand_kind kind; int reg; uint64_t imm; int n; int list[8]; uint64_t list_imm[8]; bool list_is_imm[8]; int param; bool negated; } ptx_operand;   /* ADDRESS: reg (-1 none), imm; param >= 0 */
-enum { PTX_OPERANDS = 6, PTX_WORDS = 12 };
+typedef struct {
+    ptx_operand_kind kind;
+    int reg, n, param;                        /* ADDRESS: reg (-1 none), imm; param >= 0; list: coordinates after a comma */
+    uint64_t imm;
+    int *list;
+    uint64_t *list_imm;
+    bool *list_is_imm, negated;
+} ptx_operand;
+enum { PTX_OPERANDS = 10, PTX_WORDS = 16, PTX_LIST = 128, PTX_PARAMS = 90 };
 typedef struct {
     const char *text;                         /* for messages */
     int line, op, guard;                      /* guard: predicate register, -1 none */
@@ -32,24 +43,29 @@ typedef struct {
     const char *word[PTX_WORDS];
     ptx_type type, type2;                     /* last and second last type named */
     int vec, space, mode, mode2;              /* op-specific */
+    bool cluster;                             /* shared::cluster */
     int n;
     ptx_operand o[PTX_OPERANDS];
 } ptx_inst;
 typedef struct {
     char name[128];
     int n_params, n_regs, n_insts, max_threads;
+    int cluster, max_regs;                    /* blocks of a cluster, along x; .maxnreg or 0 */
+    bool for_hopper;                          /* .target sm_90a */
+    struct { char name[16]; int offset, bytes; } param[PTX_PARAMS];
+    int param_bytes;
     size_t shared_bytes, dynamic_at;          /* of shared memory: what is declared in the entry; where .extern memory begins */
     ptx_inst *inst;
 } ptx_entry;
 typedef struct { char *text; ptx_entry *entry; int n_entries; char error[256]; char **pieces; int n_pieces; char external[64]; int external_align; } ptx_module;
 ptx_module *ptx_parse(const char *text);      /* error[0] set where it is refused */
 void ptx_free(ptx_module *);
-/* Runs a grid: 0 or the runtime's error; what went wrong in detail. */
-int ptx_launch(const ptx_entry *, const unsigned grid[3], const unsigned block[3], const uint64_t *params, size_t dynamic_shared, int device, char *detail,
+/* Runs a grid in clusters of so many blocks along x: 0 or the runtime's error; what went wrong in detail. */
+int ptx_launch(const ptx_entry *, const unsigned grid[3], const unsigned block[3], int cluster, const char *params, size_t dynamic_shared, int device, char *detail,
                size_t cap, int64_t *n_instructions);
 
 /* Device memory: addresses are in a range that no CPU access survives; the bytes lie elsewhere. */
-typedef struct cuemu_shadow { uint32_t launch, block; uint16_t thread, barrier, sync; uint8_t bytes, flags; } cuemu_shadow;   /* of 4 bytes */
+typedef struct cuemu_shadow { uint32_t launch, block, clock; uint16_t thread, sync, fences; uint8_t agent, bytes, flags; } cuemu_shadow;   /* of 4 bytes */
 typedef struct cuemu_region { uint64_t address; size_t n; char *host; cuemu_shadow *wrote, *read; int device; bool alive; } cuemu_region;
 /* Where counted: accesses of shared memory by whole warps, as the turns of the 32 banks that they need at least ([0]) and take ([1]). */
 extern bool cuemu_count_banks;

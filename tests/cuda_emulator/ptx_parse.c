@@ -68,6 +68,47 @@ static ptx_type type_of(const char *w)
     return T_NONE;
 }
 
+static void *room(parser *p, size_t n)
+{
+    char *s = calloc(1, n);
+    p->m->pieces = realloc(p->m->pieces, (size_t)(p->m->n_pieces + 1) * sizeof *p->m->pieces);
+    return p->m->pieces[p->m->n_pieces++] = s;
+}
+static int find_param(const parser *p, const char *name)
+{
+    for (int i = 0; i < p->e->n_params; i++)
+        if (strcmp(p->e->param[i].name, name) == 0) return i;
+    return -1;
+}
+
+static char *operand(parser *p, char *s, ptx_operand *o);
+/* "{a, b, 3}" from behind the brace */
+static char *list(parser *p, char *s, ptx_operand *o)
+{
+    int regs[PTX_LIST];
+    uint64_t imm[PTX_LIST];
+    bool is_imm[PTX_LIST];
+    while (*s && *s != '}') {
+        ptx_operand part;
+        s = operand(p, s, &part);
+        if (o->n == PTX_LIST) refuse(p, "too long a list", s);
+        else {
+            is_imm[o->n] = part.kind == O_IMM;
+            imm[o->n] = part.imm;
+            regs[o->n++] = part.reg;
+        }
+        while (*s == ' ' || *s == ',' || *s == '\n') s++;
+        if (p->m->error[0]) return s + strlen(s);
+    }
+    o->list = room(p, ((size_t)o->n + 1) * sizeof *o->list);
+    o->list_imm = room(p, ((size_t)o->n + 1) * sizeof *o->list_imm);
+    o->list_is_imm = room(p, ((size_t)o->n + 1) * sizeof *o->list_is_imm);
+    memcpy(o->list, regs, (size_t)o->n * sizeof *regs);
+    memcpy(o->list_imm, imm, (size_t)o->n * sizeof *imm);
+    memcpy(o->list_is_imm, is_imm, (size_t)o->n * sizeof *is_imm);
+    return *s ? s + 1 : s;
+}
+
 /* One operand from s; what is after it. */
 static char *operand(parser *p, char *s, ptx_operand *o)
 {
@@ -82,17 +123,7 @@ static char *operand(parser *p, char *s, ptx_operand *o)
     }
     if (*s == '{') {
         o->kind = O_LIST;
-        for (s++; *s && *s != '}';) {
-            ptx_operand part;
-            s = operand(p, s, &part);
-            if (o->n < 8) {
-                o->list_is_imm[o->n] = part.kind == O_IMM;
-                o->list_imm[o->n] = part.imm;
-                o->list[o->n++] = part.reg;
-            }
-            while (*s == ' ' || *s == ',' || *s == '\n') s++;
-        }
-        return *s ? s + 1 : s;
+        return list(p, s + 1, o);
     }
     if (*s == '[') {
         ptx_operand base;
@@ -101,8 +132,8 @@ static char *operand(parser *p, char *s, ptx_operand *o)
         while (*s == ' ') s++;
         for (n = 0; is_word(s[n]) && n + 1 < sizeof name; n++) name[n] = s[n];
         name[n] = 0;
-        if (name[0] == 'p' && name[1] >= '0' && name[1] <= '9') o->param = atoi(name + 1);
-        else {
+        o->param = find_param(p, name);
+        if (o->param < 0) {
             (void)operand(p, name, &base);
             o->reg = base.kind == O_REG ? base.reg : -1;
             if (base.kind == O_IMM) o->imm = base.imm;
@@ -116,6 +147,8 @@ static char *operand(parser *p, char *s, ptx_operand *o)
             o->imm += (uint64_t)(minus ? -by : by);
             s = end;
         }
+        while (*s == ' ' || *s == ',') s++;
+        if (*s == '{') s = list(p, s + 1, o);
         while (*s && *s != ']') s++;
         return *s ? s + 1 : s;
     }
@@ -133,9 +166,11 @@ static char *operand(parser *p, char *s, ptx_operand *o)
         refuse(p, "an operand was expected", s);
         return s + strlen(s);
     }
+    if (strcmp(name, "_") == 0) return s + n;      /* a result that nobody wants */
     static const char *const special[] = {"%tid.x", "%tid.y", "%tid.z", "%ntid.x", "%ntid.y", "%ntid.z", "%ctaid.x", "%ctaid.y", "%ctaid.z", "%nctaid.x", "%nctaid.y",
-                                          "%nctaid.z", "%laneid", "%warpid"};
-    for (int i = 0; i < 14; i++)
+                                          "%nctaid.z", "%laneid", "%warpid", "%cluster_ctarank", "%cluster_nctarank",
+                                          "%clusterid.x", "%nclusterid.x"};
+    for (int i = 0; i < 18; i++)
         if (strcmp(name, special[i]) == 0) {
             o->kind = O_REG;
             o->reg = PTX_SPECIAL + i;
@@ -152,6 +187,9 @@ static char *operand(parser *p, char *s, ptx_operand *o)
         size_t align = (size_t)p->m->external_align;
         o->kind = O_IMM;
         o->imm = p->e->dynamic_at = (p->e->shared_bytes + align - 1) / align * align;
+    } else if (find_param(p, name) >= 0) {
+        o->kind = O_IMM;
+        o->imm = PTX_PARAM_ADDRESS + (uint64_t)p->e->param[find_param(p, name)].offset;
     } else if (name[0] != '%') {
         o->kind = O_LABEL;
         o->imm = (uint64_t)(uintptr_t)keep(p, name, n);
@@ -188,6 +226,7 @@ static void instruction(parser *p, char *s)
         char *w = dot + 1;
         dot = strchr(w, '.');
         if (dot) *dot = 0;
+        if (strcmp(w, "shared::cluster") == 0) in->cluster = true;
         if (strncmp(w, "shared::", 8) == 0 && in->n_words < PTX_WORDS) w[6] = 0;
         if (in->n_words < PTX_WORDS) in->word[in->n_words++] = w;
         ptx_type t = type_of(w);
@@ -252,6 +291,36 @@ static void declare(parser *p, char *s)
     }
 }
 
+/* ".param .b64 p0, .param .align 64 .b8 m0[128]" up to the brace; offsets as the ABI lays them. */
+static void params(parser *p, const char *s, const char *end)
+{
+    ptx_entry *e = p->e;
+    for (; s < end; s++) {
+        char type[16], name[64];
+        int align = 0, bytes = 0, each;
+        if (strncmp(s, ".param", 6) != 0) continue;
+        if (e->n_params == PTX_PARAMS) {
+            refuse(p, "too many parameters", s);
+            return;
+        }
+        if (sscanf(s, ".param .align %d .b8 %63[A-Za-z0-9_][%d]", &align, name, &bytes) != 3) {
+            if (sscanf(s, ".param .%15s %63[A-Za-z0-9_]", type, name) != 2) refuse(p, "an unknown parameter", s);
+            each = strcmp(type, "b64") == 0 || strcmp(type, "u64") == 0 ? 8 : 4;
+            align = bytes = each;
+        }
+        snprintf(e->param[e->n_params].name, sizeof e->param[0].name, "%.15s", name);
+        e->param_bytes = (e->param_bytes + align - 1) / align * align;
+        e->param[e->n_params].offset = e->param_bytes;
+        e->param[e->n_params++].bytes = bytes;
+        e->param_bytes += bytes;
+    }
+}
+static int number_after(const char *s, const char *what, const char *end, int otherwise)
+{
+    const char *at = strstr(s, what);
+    return at && at < end ? atoi(at + strlen(what)) : otherwise;
+}
+
 static void body(parser *p)
 {
     for (;;) {
@@ -313,12 +382,13 @@ ptx_module *ptx_parse(const char *text)
             memset(p.e, 0, sizeof *p.e);
             strcpy(p.e->name, name);
             p.n_regs = p.n_labels = p.n_shared = p.cap_insts = 0;
-            char *open = strchr(p.at, '{'), *max = strstr(p.at, ".maxntid");
-            for (char *c = p.at; open && c < open; c++) {
-                p.e->n_params += strncmp(c, ".param", 6) == 0;
-                p.line += *c == '\n';
-            }
-            p.e->max_threads = max && max < open ? atoi(max + 8) : 1024;
+            char *open = strchr(p.at, '{');
+            if (open) params(&p, p.at, open);
+            for (char *c = p.at; open && c < open; c++) p.line += *c == '\n';
+            p.e->max_threads = number_after(p.at, ".maxntid", open, 1024);
+            p.e->cluster = number_after(p.at, ".reqnctapercluster", open, 1);
+            p.e->max_regs = number_after(p.at, ".maxnreg", open, 0);
+            p.e->for_hopper = strstr(text, ".target sm_90a") != NULL;
             p.at = open ? open + 1 : p.at + strlen(p.at);
             body(&p);
         } else {

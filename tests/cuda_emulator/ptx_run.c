@@ -4,39 +4,18 @@
  * launch failure. Every access is checked: inside a live allocation of the launching device (or of the block's shared memory), on its
  * boundary, and against races: two threads that touch the same bytes, one of them writing and not both by atomics, with nothing between
  * them that orders them (a barrier within a block, a meeting within a warp; blocks are never ordered). */
-#include "ptx_ops.h"
+#include "ptx_run.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-typedef struct { int pc; uint8_t state; uint64_t *reg; int groups; } thread;   /* groups: of cp.async, committed */
-enum { RUNS, MEETS, WAITS, ENDED };
-typedef struct { char *to; const char *from; uint64_t at; int n, from_n, thread, group; } pending_copy;   /* cp.async: done at its wait */
-typedef struct {
-    const ptx_entry *e;
-    unsigned grid[3], block[3], at[3];
-    const uint64_t *params;
-    int n_threads, device, error, me;
-    thread *t;
-    char *shared;
-    cuemu_shadow *s_wrote, *s_read;
-    size_t shared_bytes;
-    uint32_t launch, block_number;
-    uint16_t barrier, *sync;                  /* meetings so far, of each warp */
-    char *detail;
-    size_t cap;
-    int64_t steps;
-    pending_copy *pending;
-    int n_pending, cap_pending;
-} machine;
 
 /* ---- numbers ---------------------------------------------------------------------------------------------------------------------- */
 static float as_f32(uint64_t u) { uint32_t w = (uint32_t)u; float f; memcpy(&f, &w, 4); return f; }
 static uint64_t of_f32(float f) { uint32_t w; memcpy(&w, &f, 4); return w; }
 static double as_f64(uint64_t u) { double d; memcpy(&d, &u, 8); return d; }
 static uint64_t of_f64(double d) { uint64_t u; memcpy(&u, &d, 8); return u; }
-static float half_value(uint16_t h)
+float half_value(uint16_t h)
 {
     int e = h >> 10 & 31, m = h & 1023;
     float v = e == 31 ? (m ? NAN : INFINITY) : e ? ldexpf((float)(m + 1024), e - 25) : ldexpf((float)m, -24);
@@ -53,7 +32,7 @@ static uint16_t half_of(float f)
     float m = frexpf(a, &e);                   /* m in [0.5, 1) */
     return (uint16_t)(sign | (uint16_t)((e + 13) * 1024 + (int)rintf(ldexpf(m, 11))));   /* (e + 14) * 1024 + mantissa - 1024 */
 }
-static float bf16_value(uint16_t h) { return as_f32((uint64_t)h << 16); }
+float bf16_value(uint16_t h) { return as_f32((uint64_t)h << 16); }
 static uint16_t bf16_of(float f)
 {
     uint32_t u = (uint32_t)of_f32(f);
@@ -86,7 +65,7 @@ int ptx_op_of(const char *name)
         if (strcmp(names[i], name) == 0) return i;
     return -1;
 }
-static bool has(const ptx_inst *in, const char *w)
+bool has(const ptx_inst *in, const char *w)
 {
     for (int i = 0; i < in->n_words; i++)
         if (strcmp(in->word[i], w) == 0) return true;
@@ -111,10 +90,13 @@ bool ptx_decode(ptx_inst *in)
     case OP_cvt: return in->type2 != T_NONE && in->n == 2;
     case OP_ld: case OP_st: return in->space && in->type && in->n == 2;
     case OP_shfl: return has(in, "sync") && in->mode && in->n == 5;
+    case OP_mbarrier: case OP_barrier: case OP_mapa: case OP_elect: case OP_setmaxnreg: case OP_wgmma: case OP_prefetch: return async_decode(in);
     case OP_cp:
+        if (has(in, "bulk")) return async_decode(in);
         in->mode = has(in, "commit_group") ? M_COMMIT : has(in, "wait_group") || has(in, "wait_all") ? M_WAIT : M_ASYNC;
         return has(in, "async");
     case OP_mma: return has(in, "m16n8k16") || has(in, "m16n8k8") || has(in, "m16n8k32");
+    case OP_bar: return has(in, "sync") || has(in, "arrive") || in->mode == M_WARP;
     case OP_bfi: return in->n == 5;
     case OP_bfe: return in->n == 4;
     default: return true;
@@ -122,7 +104,7 @@ bool ptx_decode(ptx_inst *in)
 }
 
 /* ---- errors, operands ----------------------------------------------------------------------------------------------------------------- */
-static void fault(machine *m, int error, const ptx_inst *in, const char *fmt, uint64_t a, uint64_t b)
+void fault(machine *m, int error, const ptx_inst *in, const char *fmt, uint64_t a, uint64_t b)
 {
     char what[200];
     if (m->error) return;
@@ -139,17 +121,22 @@ static uint64_t special(const machine *m, int which)
     case 1: return m->block[which % 3];
     case 2: return m->at[which % 3];
     case 3: return m->grid[which % 3];
-    default: return which == 12 ? (uint64_t)m->me % 32 : (uint64_t)m->me / 32;
+    default:
+        return which == 12 ? (uint64_t)m->me % 32 : which == 13 ? (uint64_t)m->me / 32 : which == 14 ? (uint64_t)m->rank : which == 15 ? (uint64_t)m->c->n :
+               which == 16 ? m->at[0] / (unsigned)m->c->n : m->grid[0] / (unsigned)m->c->n;
     }
 }
-static uint64_t get(machine *m, const ptx_operand *o)
+uint64_t get(machine *m, const ptx_operand *o)
 {
     if (o->kind == O_IMM) return o->imm;
     if (o->reg >= PTX_SPECIAL) return special(m, o->reg - PTX_SPECIAL);
     uint64_t v = m->t[m->me].reg[o->reg];
     return o->negated ? !v : v;
 }
-static void set(machine *m, const ptx_operand *o, uint64_t v) { m->t[m->me].reg[o->reg] = v; }
+void set(machine *m, const ptx_operand *o, uint64_t v) 
+{
+    if (o->reg >= 0) m->t[m->me].reg[o->reg] = v;
+}
 
 /* ---- banks of shared memory: what the lanes of a warp touch in one access, 4 bytes of each of 32 banks at a time ---- */
 int64_t cuemu_bank_turns[2];
@@ -202,17 +189,25 @@ static void bank_count(machine *m)
 }
 
 /* ---- memory ---------------------------------------------------------------------------------------------------------------------------- */
-enum { ATOMIC = 1, ARRIVING = 2 };           /* flags of a shadow; arriving: by cp.async, not waited for yet */
+/* Does m->me know of what the shadow notes? */
 static bool ordered(const machine *m, const cuemu_shadow *s)
 {
+    unsigned n = (unsigned)m->c->n;
     if (s->launch != m->launch) return true;
-    if (s->block != m->block_number) return false;
-    if (s->thread == m->me || s->barrier != m->barrier) return true;
-    return s->thread / 32 == m->me / 32 && s->sync != m->sync[m->me / 32];
+    if (s->block / n != m->block_number / n) return false;
+    if (s->block == m->block_number && s->agent < WARPS) {
+        if (s->thread == m->me) return true;
+        if (s->thread / 32 == m->me / 32) return s->sync != m->sync[m->me / 32];
+    }
+    return m->clock[m->me / 32][s->block % n * AGENTS + s->agent] >= s->clock;
 }
 static bool clashes(const machine *m, const cuemu_shadow *s, int bytes, bool atomic) { return (s->bytes & bytes) && !(atomic && (s->flags & ATOMIC)) && !ordered(m, s); }
-static void touch(machine *m, const ptx_inst *in, cuemu_shadow *wrote, cuemu_shadow *read, uint64_t offset, int n, bool writes, bool atomic)
+/* owner: whose shared memory it is. */
+static void touch(machine *m, const machine *owner, const ptx_inst *in, cuemu_shadow *wrote, cuemu_shadow *read, uint64_t offset, int n, bool writes, int flags)
 {
+    int warp = m->me / 32;
+    uint32_t clock = m->clock[warp][m->rank * AGENTS + warp];
+    bool atomic = flags & ATOMIC;
     for (uint64_t w = offset / 4; w * 4 < offset + (uint64_t)n; w++) {
         int bytes = 0;
         for (int k = 0; k < 4; k++)
@@ -222,26 +217,49 @@ static void touch(machine *m, const ptx_inst *in, cuemu_shadow *wrote, cuemu_sha
                   clashes(m, &wrote[w], bytes, atomic) ? wrote[w].block : read[w].block);
         if ((wrote[w].flags & ARRIVING) && (wrote[w].bytes & bytes) && wrote[w].launch == m->launch && wrote[w].block == m->block_number)
             fault(m, CUEMU_LAUNCH_FAILURE, in, "bytes that cp.async of thread %llu has under way", wrote[w].thread, 0);
-        cuemu_shadow now = {m->launch, m->block_number, (uint16_t)m->me, m->barrier, m->sync[m->me / 32], (uint8_t)bytes, atomic ? ATOMIC : 0};
+        if ((flags & ASYNC) && owner && !writes && wrote[w].launch == m->launch && !(wrote[w].flags & TENSOR) && (wrote[w].bytes & bytes)) {
+            unsigned rank = wrote[w].block % (unsigned)m->c->n;
+            if (m->c->at[rank]->t[wrote[w].thread].fences == wrote[w].fences)
+                fault(m, CUEMU_LAUNCH_FAILURE, in, "thread %llu of block %llu wrote this without fence.proxy.async", wrote[w].thread, wrote[w].block);
+        }
+        cuemu_shadow now = {m->launch, m->block_number, clock, (uint16_t)m->me, m->sync[warp], m->t[m->me].fences, (uint8_t)warp, (uint8_t)bytes,
+                            (uint8_t)(writes ? flags : flags & ATOMIC)};
         cuemu_shadow *s = writes ? &wrote[w] : &read[w];
-        if (s->launch == m->launch && s->block == m->block_number && s->thread == m->me && s->barrier == m->barrier && s->sync == now.sync) now.bytes |= s->bytes;
+        if (s->launch == now.launch && s->block == now.block && s->thread == now.thread && s->agent == now.agent && s->clock == now.clock && s->sync == now.sync)
+            now.bytes |= s->bytes;
         *s = now;
     }
 }
-static char *reach(machine *m, const ptx_inst *in, int space, uint64_t address, int n, bool writes, bool atomic)
+void note_copied(machine *m, uint32_t shared, int n, int agent, uint32_t clock)
+{
+    for (uint32_t w = shared / 4; w * 4 < shared + (uint32_t)n; w++)
+        m->s_wrote[w] = (cuemu_shadow){m->launch, m->block_number, clock, 0xffff, 0, 0, (uint8_t)agent, 15, TENSOR};
+}
+char *reach(machine *m, const ptx_inst *in, int space, uint64_t address, int n, bool writes, int flags)
 {
     if (address % (unsigned)n) {
         fault(m, CUEMU_MISALIGNED, in, "address %llx is not a multiple of %llu", address, (uint64_t)n);
         return NULL;
     }
     if (space == PTX_SHARED) {
-        if (address + (uint64_t)n > m->shared_bytes) {
-            fault(m, CUEMU_ILLEGAL_ADDRESS, in, "shared address %llu of %llu bytes", address, m->shared_bytes);
+        machine *o = m;
+        if (address >> 24) {
+            int rank = (int)(address >> 24) - 1;
+            if (rank >= m->c->n || !in->cluster) {
+                fault(m, CUEMU_ILLEGAL_ADDRESS, in, "shared address %llx of a cluster of %llu", address, (uint64_t)m->c->n);
+                return NULL;
+            }
+            o = m->c->at[rank];
+            address &= 0xffffff;
+        }
+        if (address + (uint64_t)n > o->shared_bytes) {
+            fault(m, CUEMU_ILLEGAL_ADDRESS, in, "shared address %llu of %llu bytes", address, o->shared_bytes);
             return NULL;
         }
-        touch(m, in, m->s_wrote, m->s_read, address, n, writes, atomic);
-        bank_event(m, address, n);
-        return m->shared + address;
+        if (!(flags & (ASYNC | TENSOR | MBARRIER))) async_touch(m, o, in, (uint32_t)address, n, writes);
+        if (!(flags & (ASYNC | TENSOR | MBARRIER)) && m->c->n == 1) bank_event(m, address, n);
+        touch(m, o, in, o->s_wrote, o->s_read, address, n, writes, flags);
+        return o->shared + address;
     }
     cuemu_region *r = cuemu_find(address);
     if (!r || address + (uint64_t)n > r->address + r->n) {
@@ -252,10 +270,10 @@ static char *reach(machine *m, const ptx_inst *in, int space, uint64_t address, 
         r->wrote = calloc(r->n / 4 + 2, sizeof *r->wrote);
         r->read = calloc(r->n / 4 + 2, sizeof *r->read);
     }
-    touch(m, in, r->wrote, r->read, address - r->address, n, writes, atomic);
+    touch(m, NULL, in, r->wrote, r->read, address - r->address, n, writes, flags);
     return r->host + (address - r->address);
 }
-static uint64_t address_of(machine *m, const ptx_operand *o)
+uint64_t address_of(machine *m, const ptx_operand *o)
 {
     uint64_t base = o->reg < 0 ? 0 : o->reg >= PTX_SPECIAL ? special(m, o->reg - PTX_SPECIAL) : m->t[m->me].reg[o->reg];
     return base + o->imm;
@@ -265,12 +283,16 @@ static void load(machine *m, const ptx_inst *in)
     int bytes = type_bytes(in->type), n = in->vec ? in->vec : 1;
     if (in->space == PTX_PARAM) {
         if (in->o[1].param < 0 || in->o[1].param >= m->e->n_params) fault(m, CUEMU_ILLEGAL_ADDRESS, in, "no such parameter", 0, 0);
-        else set(m, &in->o[0], cut(m->params[in->o[1].param], bytes));
+        else {
+            uint64_t v = 0;
+            memcpy(&v, m->params + m->e->param[in->o[1].param].offset + in->o[1].imm, (size_t)bytes);
+            set(m, &in->o[0], v);
+        }
         return;
     }
     uint64_t at = address_of(m, &in->o[1]);
     if (in->space == PTX_SHARED) at = (uint32_t)at;
-    char *p = reach(m, in, in->space, at, bytes * n, false, false);
+    char *p = reach(m, in, in->space, at, bytes * n, false, 0);
     for (int k = 0; p && k < n; k++) {
         uint64_t v = 0;
         memcpy(&v, p + k * bytes, (size_t)bytes);
@@ -283,7 +305,7 @@ static void store(machine *m, const ptx_inst *in)
     int bytes = type_bytes(in->type), n = in->vec ? in->vec : 1;
     uint64_t at = address_of(m, &in->o[0]);
     if (in->space == PTX_SHARED) at = (uint32_t)at;
-    char *p = reach(m, in, in->space, at, bytes * n, true, false);
+    char *p = reach(m, in, in->space, at, bytes * n, true, 0);
     for (int k = 0; p && k < n; k++) {
         uint64_t v = n > 1 ? (in->o[1].list_is_imm[k] ? in->o[1].list_imm[k] : m->t[m->me].reg[in->o[1].list[k]]) : get(m, &in->o[1]);
         memcpy(p + k * bytes, &v, (size_t)bytes);
@@ -292,7 +314,7 @@ static void store(machine *m, const ptx_inst *in)
 static void atomic(machine *m, const ptx_inst *in)
 {
     int bytes = type_bytes(in->type), at = in->op == OP_red ? 0 : 1;
-    char *p = reach(m, in, in->space, address_of(m, &in->o[at]), bytes, true, true);
+    char *p = reach(m, in, in->space, address_of(m, &in->o[at]), bytes, true, ATOMIC);
     uint64_t old = 0, v = get(m, &in->o[at + 1]), now = v;
     if (!p) return;
     memcpy(&old, p, (size_t)bytes);
@@ -555,7 +577,7 @@ static void load_matrix(machine *m, const ptx_inst *in, int first, int n)
     for (int k = 0; k < count; k++)
         for (int r = 0; r < 8; r++) {
             m->me = first + k * 8 + r;
-            char *p = reach(m, in, PTX_SHARED, (uint32_t)address_of(m, &in->o[1]), 16, false, false);
+            char *p = reach(m, in, PTX_SHARED, (uint32_t)address_of(m, &in->o[1]), 16, false, 0);
             if (!p) return;
             memcpy(row[k][r], p, 16);
         }
@@ -616,7 +638,7 @@ static void multiply(machine *m, const ptx_inst *in, int first, int n)
 
 static bool meets(const ptx_inst *in)
 {
-    return in->op == OP_shfl || in->op == OP_vote || in->op == OP_ldmatrix || in->op == OP_mma || (in->op == OP_bar && in->mode == M_WARP);
+    return in->op == OP_shfl || in->op == OP_vote || in->op == OP_ldmatrix || in->op == OP_mma || (in->op == OP_bar && in->mode == M_WARP) || async_meets(in);
 }
 
 /* ---- a thread up to the next meeting -------------------------------------------------------------------------------------------------------------- */
@@ -624,13 +646,14 @@ static bool meets(const ptx_inst *in)
 static void mark(machine *m, uint64_t at, int n, int flags)
 {
     for (uint64_t w = at / 4; w * 4 < at + (uint64_t)n; w++)
-        m->s_wrote[w] = (cuemu_shadow){m->launch, m->block_number, (uint16_t)m->me, m->barrier, m->sync[m->me / 32], 15, (uint8_t)flags};
+        m->s_wrote[w] = (cuemu_shadow){m->launch, m->block_number, m->clock[m->me / 32][m->rank * AGENTS + m->me / 32], (uint16_t)m->me, m->sync[m->me / 32],
+                                       m->t[m->me].fences, (uint8_t)(m->me / 32), 15, (uint8_t)flags};
 }
 static void copy_wait(machine *m, int under_way)
 {
     int kept = 0;
     for (int i = 0; i < m->n_pending; i++) {
-        pending_copy c = m->pending[i];
+        small_copy c = m->pending[i];
         if (c.thread != m->me || c.group >= m->t[m->me].groups - under_way) {
             m->pending[kept++] = c;
             continue;
@@ -648,17 +671,17 @@ static void copy_async(machine *m, const ptx_inst *in)
     if (in->mode == M_WAIT && has(in, "wait_all")) t->groups++;
     if (in->mode == M_WAIT) copy_wait(m, has(in, "wait_all") ? 0 : (int)get(m, &in->o[0]));
     if (in->mode != M_ASYNC) return;
-    pending_copy c = {.n = (int)in->o[2].imm, .thread = m->me, .group = t->groups};
+    small_copy c = {.n = (int)in->o[2].imm, .thread = m->me, .group = t->groups};
     c.from_n = in->n > 3 ? (int)get(m, &in->o[3]) : c.n;
     c.at = (uint32_t)address_of(m, &in->o[0]);
     uint64_t from = address_of(m, &in->o[1]);
     if ((c.n != 4 && c.n != 8 && c.n != 16) || (c.n != 16 && has(in, "cg")) || c.from_n > c.n || c.from_n < 0)
         fault(m, CUEMU_LAUNCH_FAILURE, in, "cp.async of %llu from %llu bytes", (uint64_t)c.n, (uint64_t)c.from_n);
     if (from % (unsigned)c.n) fault(m, CUEMU_MISALIGNED, in, "address %llx is not a multiple of %llu", from, (uint64_t)c.n);
-    if (m->error || !(c.to = reach(m, in, PTX_SHARED, c.at, c.n, true, false))) return;
+    if (m->error || !(c.to = reach(m, in, PTX_SHARED, c.at, c.n, true, 0))) return;
     for (int k = 0, step; k < c.from_n; k += step) {          /* bytes that are not asked for may lie outside of the allocation */
         step = c.from_n % 4 ? 1 : 4;
-        char *p = reach(m, in, PTX_GLOBAL, from + (uint64_t)k, step, false, false);
+        char *p = reach(m, in, PTX_GLOBAL, from + (uint64_t)k, step, false, 0);
         if (!p) return;
         if (k == 0) c.from = p;
     }
@@ -676,6 +699,7 @@ static void run_thread(machine *m)
     while (!m->error && t->state == RUNS) {
         if (t->pc >= m->e->n_insts) {
             t->state = ENDED;
+            async_thread_ends(m);
             return;
         }
         const ptx_inst *in = &m->e->inst[t->pc];
@@ -700,10 +724,35 @@ static void run_thread(machine *m)
         case OP_st: store(m, in); break;
         case OP_atom: case OP_red: atomic(m, in); break;
         case OP_bra: next = (int)in->o[0].imm; break;
-        case OP_ret: t->state = ENDED; return;
-        case OP_bar: t->state = WAITS; return;
-        case OP_cp: copy_async(m, in); break;
-        case OP_membar: case OP_fence: break;
+        case OP_ret:
+            t->state = ENDED;
+            async_thread_ends(m);
+            return;
+        case OP_bar:
+            t->barrier = in->n ? (uint8_t)(get(m, &in->o[0]) & 15) : 0;
+            t->threads = in->n > 1 ? (int)get(m, &in->o[1]) : m->n_threads;
+            if (!has(in, "arrive")) {
+                t->state = WAITS;
+                return;
+            }
+            m->arrived[t->barrier]++;
+            clock_join(m->named[t->barrier], m->clock[m->me / 32], m->c->n * AGENTS);
+            clock_release(m, m->me / 32);
+            break;
+        case OP_mbarrier: case OP_barrier: case OP_mapa: case OP_prefetch: case OP_fence:
+            if (async_op(m, in) == AGAIN) {
+                t->state = BLOCKED;
+                return;
+            }
+            break;
+        case OP_cp:
+            if (!has(in, "bulk")) copy_async(m, in);
+            else if (async_op(m, in) == AGAIN) {
+                t->state = BLOCKED;
+                return;
+            }
+            break;
+        case OP_membar: break;
         default: arithmetic(m, in);
         }
         t->pc = next;
@@ -713,13 +762,17 @@ static void run_thread(machine *m)
 /* Lets a warp go on as far as it can; true if anything happened. */
 static bool run_warp(machine *m, int first)
 {
-    int n = m->n_threads - first < 32 ? m->n_threads - first : 32, meeting = 0, pc = -1;
+    int n = m->n_threads - first < 32 ? m->n_threads - first : 32, meeting = 0, blocked = 0, pc = -1;
     bool any = false;
     for (int lane = 0; lane < n && !m->error; lane++) {
         m->me = first + lane;
-        if (m->t[m->me].state != RUNS) continue;
-        any = true;
+        thread *t = &m->t[m->me];
+        if (t->state != RUNS && t->state != BLOCKED) continue;
+        int before = t->pc, was = t->state;
+        t->state = RUNS;
         run_thread(m);
+        any |= was == RUNS || t->state != BLOCKED || t->pc != before;
+        blocked += t->state == BLOCKED;
     }
     for (int lane = 0; lane < n; lane++) {
         const thread *t = &m->t[first + lane];
@@ -731,6 +784,7 @@ static bool run_warp(machine *m, int first)
     }
     if (m->error || meeting == 0) return any;
     const ptx_inst *in = pc < m->e->n_insts ? &m->e->inst[pc] : NULL;
+    if (blocked) return any;
     if (meeting < n || !in) {
         m->me = first;
         fault(m, CUEMU_LAUNCH_FAILURE, in, "only %llu of %llu lanes come to it", (uint64_t)meeting, (uint64_t)n);
@@ -740,6 +794,7 @@ static bool run_warp(machine *m, int first)
     else if (in->op == OP_vote) vote(m, in, first, n);
     else if (in->op == OP_ldmatrix) load_matrix(m, in, first, n);
     else if (in->op == OP_mma) multiply(m, in, first, n);
+    else if (in->op != OP_bar && async_meeting(m, in, first, n) == AGAIN) return any;
     m->sync[first / 32]++;
     m->steps += n;
     for (int lane = 0; lane < n; lane++) {
@@ -749,82 +804,191 @@ static bool run_warp(machine *m, int first)
     return true;
 }
 
-static void run_block(machine *m)
+/* Barriers for which all have come open. */
+static bool open_barriers(machine *m)
 {
-    for (int i = 0; i < m->n_threads; i++) {
-        m->t[i].pc = m->t[i].groups = 0;
-        m->t[i].state = RUNS;
-    }
-    m->n_pending = 0;
-    for (bool any = true; any && !m->error;) {
-        any = false;
-        for (int first = 0; first < m->n_threads; first += 32)
-            while (!m->error && run_warp(m, first)) any = true;
-        int waits = 0, ended = 0;
+    bool any = false;
+    for (int b = 0; b < 16; b++) {
+        int waits = 0, asked = 0;
+        for (int i = 0; i < m->n_threads; i++)
+            if (m->t[i].state == WAITS && m->t[i].barrier == b) waits++, asked = m->t[i].threads;
+        if (waits == 0 || waits + m->arrived[b] != asked) continue;
+        uint32_t *all = m->named[b];
+        for (int i = 0; i < m->n_threads; i += 32)
+            if (m->t[i].state == WAITS && m->t[i].barrier == b) clock_join(all, m->clock[i / 32], m->c->n * AGENTS);
         for (int i = 0; i < m->n_threads; i++) {
-            waits += m->t[i].state == WAITS;
-            ended += m->t[i].state == ENDED;
-        }
-        if (m->error || ended == m->n_threads) return;
-        if (waits + ended < m->n_threads || waits == 0) break;
-        if (ended) {
-            m->me = 0;
-            fault(m, CUEMU_LAUNCH_FAILURE, NULL, "%llu threads wait at a barrier that %llu have left", (uint64_t)waits, (uint64_t)ended);
-            return;
-        }
-        m->barrier++;
-        for (int i = 0; i < m->n_threads; i++) {
+            if (m->t[i].state != WAITS || m->t[i].barrier != b) continue;
+            if (i % 32 == 0) {
+                clock_join(m->clock[i / 32], all, m->c->n * AGENTS);
+                clock_release(m, i / 32);
+                m->sync[i / 32]++;
+            }
             m->t[i].pc++;
             m->t[i].state = RUNS;
         }
+        m->arrived[b] = 0;
         any = true;
     }
-    if (!m->error) fault(m, CUEMU_LAUNCH_FAILURE, NULL, "threads wait for each other", 0, 0);
+    return any;
 }
 
-int ptx_launch(const ptx_entry *e, const unsigned grid[3], const unsigned block[3], const uint64_t *params, size_t dynamic_shared, int device, char *detail, size_t cap,
-               int64_t *n_instructions)
+/* Every warp as far as it comes; true if anything happened. */
+static bool step_block(machine *m)
+{
+    bool any = false;
+    for (int first = 0; first < m->n_threads; first += 32)
+        while (!m->error && run_warp(m, first)) any = true;
+    if (m->error) return false;
+    return open_barriers(m) || any;
+}
+
+static bool ended(const machine *m)
+{
+    for (int i = 0; i < m->n_threads; i++)
+        if (m->t[i].state != ENDED) return false;
+    return true;
+}
+static void stuck(machine *m)
+{
+    uint64_t waits = 0, gone = 0;
+    for (int i = 0; i < m->n_threads; i++) {
+        waits += m->t[i].state == WAITS;
+        gone += m->t[i].state == ENDED;
+        if (m->t[i].state != ENDED) m->me = i;
+    }
+    if (gone == (uint64_t)m->n_threads) return;
+    const ptx_inst *in = m->t[m->me].pc < m->e->n_insts ? &m->e->inst[m->t[m->me].pc] : NULL;
+    if (waits && waits + gone == (uint64_t)m->n_threads && gone) {
+        m->me = 0;
+        fault(m, CUEMU_LAUNCH_FAILURE, NULL, "%llu threads wait at a barrier that %llu have left", waits, gone);
+    } else fault(m, CUEMU_LAUNCH_FAILURE, in, "threads wait for each other", 0, 0);
+}
+static void run_cluster(cluster *c)
+{
+    for (;;) {
+        bool any = false, all = true;
+        for (int r = 0; r < c->n; r++) {
+            any |= step_block(c->at[r]);
+            if (c->at[r]->error) return;
+        }
+        for (int r = 0; r < c->n; r++) all &= ended(c->at[r]);
+        if (!any) any = async_progress(c);
+        for (int r = 0; r < c->n; r++)
+            if (c->at[r]->error) return;
+        if (all && !any) break;
+        if (!any) {
+            for (int r = 0; r < c->n && !c->at[0]->error; r++) stuck(c->at[r]);
+            return;
+        }
+    }
+    for (int r = 0; r < c->n; r++) async_block_ends(c->at[r]);
+}
+
+static void new_machine(machine *m, const ptx_entry *e, size_t shared_bytes)
+{
+    m->shared_bytes = shared_bytes;
+    m->shared = malloc(m->shared_bytes + 16);
+    m->s_wrote = calloc(m->shared_bytes / 4 + 2, sizeof *m->s_wrote);
+    m->s_read = calloc(m->shared_bytes / 4 + 2, sizeof *m->s_read);
+    m->sync = calloc((size_t)m->n_threads / 32 + 1, sizeof *m->sync);
+    m->clock = calloc((size_t)m->n_threads / 32 + 1, sizeof *m->clock);
+    m->named = calloc(16, sizeof *m->named);
+    m->t = calloc((size_t)m->n_threads, sizeof *m->t);
+    if (e->for_hopper) {
+        m->w = calloc((size_t)m->n_threads / 32 + 1, sizeof *m->w);
+        m->bar = calloc(MBARRIERS, sizeof *m->bar);
+    }
+    m->regs = malloc((size_t)m->n_threads * (size_t)(e->n_regs + 1) * sizeof *m->regs);
+    memset(m->regs, 0xcd, (size_t)m->n_threads * (size_t)(e->n_regs + 1) * sizeof *m->regs);
+    for (int i = 0; i < m->n_threads; i++) m->t[i].reg = m->regs + (size_t)i * (size_t)(e->n_regs + 1);
+}
+static void free_machine(machine *m)
+{
+    free(m->shared);
+    free(m->pending);
+    free(m->s_wrote);
+    free(m->s_read);
+    free(m->sync);
+    free(m->clock);
+    free(m->named);
+    free(m->t);
+    free(m->w);
+    free(m->bar);
+    free(m->regs);
+}
+static void begin_block(machine *m, uint64_t b)
+{
+    const unsigned *grid = m->grid;
+    m->block_number = (uint32_t)b;
+    m->at[0] = (unsigned)(b % grid[0]);
+    m->at[1] = (unsigned)(b / grid[0] % grid[1]);
+    m->at[2] = (unsigned)(b / grid[0] / grid[1]);
+    memset(m->shared, 0xcd, m->shared_bytes);
+    memset(m->s_wrote, 0, (m->shared_bytes / 4 + 2) * sizeof *m->s_wrote);
+    memset(m->s_read, 0, (m->shared_bytes / 4 + 2) * sizeof *m->s_read);
+    for (int i = 0; i < m->n_threads; i++) {
+        uint64_t *reg = m->t[i].reg;
+        memset(&m->t[i], 0, sizeof m->t[i]);
+        m->t[i].reg = reg;
+    }
+    memset(m->named, 0, 16 * sizeof *m->named);
+    memset(m->arrived, 0, sizeof m->arrived);
+    memset(m->clock, 0, ((size_t)m->n_threads / 32 + 1) * sizeof *m->clock);
+    for (int w = 0; w < (m->n_threads + 31) / 32; w++) m->clock[w][m->rank * AGENTS + w] = 1;
+    m->n_bar = m->n_pending = 0;
+    m->live = m->n_threads;
+    if (!m->w) return;
+    int warps = (m->n_threads + 31) / 32, regs = m->e->max_regs ? m->e->max_regs : 65536 / (warps * 32) / 8 * 8;
+    for (int w = 0; w < warps; w++) {
+        m->w[w].n = m->w[w].open = m->w[w].groups = 0;
+        m->w[w].fenced = false;
+        m->w[w].issued = 0;
+        m->w[w].regs = regs > 255 ? 255 : regs;
+    }
+    m->free_regs = 65536 - warps * 32 * regs;
+}
+
+int ptx_launch(const ptx_entry *e, const unsigned grid[3], const unsigned block[3], int n_cluster, const char *params, size_t dynamic_shared, int device,
+               char *detail, size_t cap, int64_t *n_instructions)
 {
     static uint32_t launches;
-    machine m;
-    memset(&m, 0, sizeof m);
-    m.e = e;
-    memcpy(m.grid, grid, sizeof m.grid);
-    memcpy(m.block, block, sizeof m.block);
-    m.params = params;
-    m.n_threads = (int)(block[0] * block[1] * block[2]);
-    m.device = device;
-    m.detail = detail;
-    m.cap = cap;
-    m.launch = ++launches;
-    m.shared_bytes = (dynamic_shared ? e->dynamic_at : e->shared_bytes) + dynamic_shared;
-    m.shared = malloc(m.shared_bytes + 16);
-    m.s_wrote = calloc(m.shared_bytes / 4 + 2, sizeof *m.s_wrote);
-    m.s_read = calloc(m.shared_bytes / 4 + 2, sizeof *m.s_read);
-    m.sync = calloc((size_t)m.n_threads / 32 + 1, sizeof *m.sync);
-    m.t = calloc((size_t)m.n_threads, sizeof *m.t);
-    uint64_t *regs = malloc((size_t)m.n_threads * (size_t)(e->n_regs + 1) * sizeof *regs);
-    memset(regs, 0xcd, (size_t)m.n_threads * (size_t)(e->n_regs + 1) * sizeof *regs);
-    for (int i = 0; i < m.n_threads; i++) m.t[i].reg = regs + (size_t)i * (size_t)(e->n_regs + 1);
-    uint64_t blocks = (uint64_t)grid[0] * grid[1] * grid[2];
-    for (uint64_t b = 0; b < blocks && !m.error; b++) {
-        m.block_number = (uint32_t)b;
-        m.at[0] = (unsigned)(b % grid[0]);
-        m.at[1] = (unsigned)(b / grid[0] % grid[1]);
-        m.at[2] = (unsigned)(b / grid[0] / grid[1]);
-        memset(m.shared, 0xcd, m.shared_bytes);
-        memset(m.s_wrote, 0, (m.shared_bytes / 4 + 2) * sizeof *m.s_wrote);
-        memset(m.s_read, 0, (m.shared_bytes / 4 + 2) * sizeof *m.s_read);
-        run_block(&m);
-        bank_count(&m);
+    machine m[CLUSTER];
+    cluster *c = calloc(1, sizeof *c);
+    int error = 0;
+    c->n = n_cluster;
+    launches++;
+    memset(m, 0, sizeof m);
+    for (int r = 0; r < c->n; r++) {
+        c->at[r] = &m[r];
+        m[r].e = e;
+        memcpy(m[r].grid, grid, sizeof m[r].grid);
+        memcpy(m[r].block, block, sizeof m[r].block);
+        m[r].params = params;
+        m[r].n_threads = (int)(block[0] * block[1] * block[2]);
+        m[r].device = device;
+        m[r].detail = detail;
+        m[r].cap = cap;
+        m[r].launch = launches;
+        m[r].rank = r;
+        m[r].c = c;
+        new_machine(&m[r], e, (dynamic_shared ? e->dynamic_at : e->shared_bytes) + dynamic_shared);
     }
-    *n_instructions += m.steps;
-    free(m.shared);
-    free(m.pending);
-    free(m.s_wrote);
-    free(m.s_read);
-    free(m.sync);
-    free(m.t);
-    free(regs);
-    return m.error;
+    uint64_t blocks = (uint64_t)grid[0] * grid[1] * grid[2];
+    for (uint64_t b = 0; b < blocks && !error; b += (uint64_t)c->n) {
+        for (int r = 0; r < c->n; r++) begin_block(&m[r], b + (uint64_t)r);
+        c->arrived = c->n_copies = 0;
+        c->n_threads = c->n * m[0].n_threads;
+        c->phase = 0;
+        memset(c->now, 0, sizeof c->now);
+        memset(c->done, 0, sizeof c->done);
+        run_cluster(c);
+        if (c->n == 1) bank_count(&m[0]);
+        for (int r = 0; r < c->n && !error; r++) error = m[r].error;
+    }
+    for (int r = 0; r < c->n; r++) {
+        *n_instructions += m[r].steps;
+        free_machine(&m[r]);
+    }
+    free(c);
+    return error;
 }
