@@ -410,6 +410,7 @@ DYNC__FN bool dync__cuda_add_variant(dync__cuda_code *, const dync__ptx_text *);
 DYNC__FN int dync__cuda_add_temp(dync__cuda_code *, int64_t bytes);      /* its buffer id in loop kernels; -1 no memory */
 DYNC__FN dync_status dync__cuda_call_loops(dync__cuda_code *, const dync__kcall *, bool *done);
 DYNC__FN dync_status dync__cuda_call_text(dync__cuda_code *, const dync__kcall *, bool *done);
+DYNC__FN dync_status dync__cuda_call_attention(dync__cuda_code *, const dync__kcall *, bool *done);
 #endif
 
 /* ==== cuda/tile.h =============================================================================================== */
@@ -491,6 +492,64 @@ DYNC__FN void dync__tile_mma(dync__tile *, int kind, const char *acc, int c, con
 DYNC__INLINE int dync__tile_swizzle(int row, int chunk) { return row * 128 + (chunk ^ (row & 7)) * 16; }
 DYNC__INLINE int dync__tile_acc_row(int lane, int i) { return lane / 4 + 8 * (i / 2); }
 DYNC__INLINE int dync__tile_acc_col(int lane, int i) { return lane % 4 * 2 + i % 2; }
+#endif
+
+/* ==== cuda/attention.h ========================================================================================== */
+/* cuda/attention.h: what the kernels of attention (attention.c) are put together from (attention_tile.c). After tile.h.
+ *
+ * A block has a tile of rows and walks over tiles of columns. Three products with two kinds of operands make them all:
+ *   nt   acc[row][column] += sum over the width of a[row] . b[column]      scores: both tiles lie row by row in shared memory
+ *   nn   acc[row][column] += sum over k of w[row][k] * b[k][column]        w: what was made of the scores, in registers
+ * in two arithmetics: `mma`, half floats by mma.sync m16n8k16 with f32 accumulators, a warp to 16 mt rows; else f32 by fma, 16 threads side by
+ * side along the columns, and w goes by way of shared memory, which only the warp itself touches.
+ * Rows of tiles lie 16 bytes more than their width apart: eight rows then begin in different banks, for ldmatrix and for 16-byte loads.
+ * A tile `x` has the registers %x_g, %x_s (the thread's place in global and shared memory), %x_r (its row), %x_a, %x_b, %x_n (readers). */
+#ifndef DYNC__CUDA_ATTENTION_H
+#define DYNC__CUDA_ATTENTION_H
+
+typedef struct dync__fa_tile {
+    const char *name;
+    const dync__operand *o;
+    int buf, rows, width, at;            /* width: columns, filled up with zeros to a multiple of 16; at: in shared memory */
+    int stage;                           /* bytes from one copy to the other; 0: there is one */
+    int64_t limit, columns;              /* rows and columns that exist */
+} dync__fa_tile;
+
+/* Accumulators: registers name0, name1, ... of a thread's rows x cols elements. vec: neighbours among its columns (fma, nn). */
+typedef struct dync__fa_frag { const char *name; int rows, cols, vec; } dync__fa_frag;
+
+typedef struct dync__fa {
+    dync__tile t;
+    const dync__operand *op, *q, *k, *v, *gy, *mask;
+    bool mma, vec, causal;               /* vec: rows are moved 16 bytes at a time */
+    int n_batch, dtype, kind, bytes, threads, mt;
+    int rows, cols;                      /* of the block's tile of rows, of a tile of columns */
+    int weights;                         /* w in shared memory; its rows are cols wide */
+    int64_t L, S, E, V, units;
+    double scale;
+} dync__fa;
+
+DYNC__FN void dync__fa_units(dync__fa *);                                    /* %u0, %u1, ...: batch coordinates of %unit */
+DYNC__FN void dync__fa_base(dync__fa *, const char *name, const dync__operand *, int buf);  /* a new register: address of the unit's matrix */
+DYNC__FN void dync__fa_tile_begin(dync__fa *, dync__fa_tile *, const char *row0);     /* row0: b32, the first row to be taken */
+DYNC__FN void dync__fa_issue(dync__fa *, const dync__fa_tile *);                       /* asks for its rows and goes on to the next */
+DYNC__FN void dync__fa_reader(dync__fa *, const dync__fa_tile *, char how);            /* 'a', 'b', 'n' */
+DYNC__FN void dync__fa_flip(dync__fa *, const dync__fa_tile *, const char *how);       /* its readers go to the other copy */
+DYNC__FN dync__fa_frag dync__fa_frag_new(dync__fa *, const char *name, int width, bool nn);
+DYNC__FN void dync__fa_zero(dync__fa *, const dync__fa_frag *);
+DYNC__FN const char *dync__fa_reg(dync__fa *, const dync__fa_frag *, int i, int j, char *name); /* name[24] */
+DYNC__FN int dync__fa_row(const dync__fa *, int i);                          /* behind %rb, the thread's first row of the tile */
+DYNC__FN int dync__fa_col(const dync__fa *, const dync__fa_frag *, int j);   /* behind %cb (nt) or %cn (nn) */
+DYNC__FN void dync__fa_nt(dync__fa *, const dync__fa_frag *, const dync__fa_tile *a, const dync__fa_tile *b);
+DYNC__FN void dync__fa_weights(dync__fa *, const dync__fa_frag *);           /* scores as operand w of the products that follow */
+DYNC__FN void dync__fa_nn(dync__fa *, const dync__fa_frag *, const dync__fa_tile *b);
+/* Row by row over the threads that share it: max or sum of name<i>. */
+DYNC__FN void dync__fa_across(dync__fa *, const char *op, const char *name, int n);
+/* out = frag * times (a register prefix<i> of the row, or one constant); row0: the tile's first row, of `limit`. */
+DYNC__FN void dync__fa_write(dync__fa *, const dync__fa_frag *, const dync__operand *, int buf, const char *times, bool by_row, int64_t limit);
+/* Plain form in loop kernels: any head size, any dtype. */
+DYNC__FN dync_status dync__fa_plain(dync__cuda_code *, const dync__kcall *);
+DYNC__FN dync_status dync__fa_plain_grad(dync__cuda_code *, const dync__kcall *);
 #endif
 
 /* ==== cuda/expand.c ============================================================================================= */
@@ -3011,6 +3070,1024 @@ DYNC__FN dync_status dync__cuda_call_loops(dync__cuda_code *code, const dync__kc
     return DYNC_OK;
 }
 
+/* ==== cuda/attention_plain.c ==================================================================================== */
+/* An operand and the buffer that it is in. */
+typedef struct dync__fap_array { dync__operand o; int buf; } dync__fap_array;
+typedef struct dync__fap {
+    dync__cuda_code *code;
+    const dync__kcall *call;
+    int n_batch, type;
+    const dync__operand *q;
+    dync__kernel *k;
+    dync__lb b;
+} dync__fap;
+/* Loops: the batch, then two over the result and, where n is 3, one that is added up over. */
+static bool dync__fap_begin(dync__fap *x, const char *name, int n_outer, int n, int64_t e0, int64_t e1, int64_t e2) {
+    int64_t extent[DYNC__LOOP_MAX_DIMS], mine[3] = {e0, e1, e2};
+    memcpy(extent, x->q->lay.shape, sizeof(int64_t) * (size_t)x->n_batch);
+    memcpy(extent + x->n_batch, mine, sizeof mine);
+    x->k = dync__kernel_new(&x->code->arena, name, x->n_batch + n_outer, x->n_batch + n, extent);
+    x->b = (dync__lb){.k = x->k, .section = 1, .origin = "attention"};
+    return x->k != NULL;
+}
+/* A matrix of the batch along two of the loops, or, loop1 -1, a column. */
+static int dync__fap_access(dync__fap *x, const dync__operand *o, int loop0, int loop1) {
+    int64_t stride[DYNC__LOOP_MAX_DIMS] = {0};
+    memcpy(stride, o->lay.stride, sizeof(int64_t) * (size_t)x->n_batch);
+    stride[x->n_batch + loop0] = o->lay.stride[x->n_batch];
+    if (loop1 >= 0) stride[x->n_batch + loop1] = o->lay.stride[x->n_batch + 1];
+    return dync__kernel_access(x->k, o->lay.offset, stride);
+}
+static int dync__fap_load(dync__fap *x, const dync__fap_array *a, int loop0, int loop1) {
+    int v = dync__lb_load(&x->b, dync__kernel_buf(x->k, a->buf, a->o.dtype, DYNC__BUF_IN, -1, NULL), dync__fap_access(x, &a->o, loop0, loop1));
+    return a->o.dtype == DYNC_BOOL ? v : dync__lb_cast(&x->b, v, x->type);
+}
+static void dync__fap_store(dync__fap *x, const dync__fap_array *a, int loop0, int loop1, int value) {
+    value = dync__lb_cast(&x->b, value, dync__dtype_info(a->o.dtype)->compute);
+    dync__lb_store(&x->b, dync__kernel_buf(x->k, a->buf, a->o.dtype, DYNC__BUF_OUT, -1, NULL), dync__fap_access(x, &a->o, loop0, loop1), value);
+}
+static int dync__fap_op(dync__fap *x, int prim, int a, int b) { return dync__lb_op(&x->b, prim, a, b, -1); }
+/* 0 where x is -inf */
+static int dync__fap_finite(dync__fap *x, int v) {
+    int none = dync__fap_op(x, DYNC__P_eq, v, dync__lb_f(&x->b, x->type, -HUGE_VAL));
+    return dync__lb_op(&x->b, DYNC__P_select, none, dync__lb_f(&x->b, x->type, 0), v);
+}
+static dync__fap_array dync__fap_operand(const dync__fap *x, int i) { return (dync__fap_array){x->call->operand[i], i}; }
+static bool dync__fap_temp(dync__fap *x, dync__fap_array *a, int n, int64_t e0, int64_t e1) {
+    int64_t shape[DYNC_MAX_DIMS], mine[2] = {e0, e1}, count = 1;
+    memcpy(shape, x->q->lay.shape, sizeof(int64_t) * (size_t)x->n_batch);
+    memcpy(shape + x->n_batch, mine, sizeof(int64_t) * (size_t)n);
+    for (int d = 0; d < x->n_batch + n; d++) count *= shape[d];
+    a->o.dtype = (uint8_t)x->type;
+    a->buf = dync__cuda_add_temp(x->code, count * dync__dtype_info(x->type)->bytes);
+    return a->buf >= 0 && dync__layout_contiguous(&a->o.lay, x->n_batch + n, shape) == DYNC_OK;
+}
+/* The score of loops 0 and 1, behind a sum over loop 2; to be used in section 2. */
+static int dync__fap_score(dync__fap *x, const dync__fap_array *q, const dync__fap_array *k) {
+    const dync__kcall *call = x->call;
+    double scale;
+    memcpy(&scale, &call->attr[3], sizeof scale);
+    int s = dync__lb_reduce(&x->b, DYNC__R_SUM, dync__fap_op(x, DYNC__P_mul, dync__fap_load(x, q, 0, 2), dync__fap_load(x, k, 1, 2)));
+    x->b.section = 2;
+    s = dync__fap_op(x, DYNC__P_mul, s, dync__lb_f(&x->b, x->type, scale));
+    int hidden = dync__lb_f(&x->b, x->type, -HUGE_VAL);
+    if (call->attr[2] >= 0) {
+        dync__fap_array m = dync__fap_operand(x, (int)call->attr[2]);
+        int seen = dync__fap_load(x, &m, 0, 1);
+        s = m.o.dtype == DYNC_BOOL ? dync__lb_op(&x->b, DYNC__P_select, seen, s, hidden) : dync__fap_op(x, DYNC__P_add, s, seen);
+    }
+    if (!call->attr[0]) return s;
+    int64_t ahead[DYNC__LOOP_MAX_DIMS] = {0};
+    ahead[x->n_batch] = 1;
+    ahead[x->n_batch + 1] = -1;
+    int seen = dync__fap_op(x, DYNC__P_le, dync__lb_i(&x->b, DYNC_I64, 0), dync__lb_index(&x->b, dync__kernel_access(x->k, 0, ahead)));
+    return dync__lb_op(&x->b, DYNC__P_select, seen, s, hidden);
+}
+/* out[loop 0, loop 1] = sum over loop 2 of a b, each along two of the loops; scaled by the attention's scale where asked for. */
+static bool dync__fap_product(dync__fap *x, const char *name, const dync__fap_array *out, int64_t inner, const dync__fap_array *a, int a0, int a1,
+                              const dync__fap_array *b, int b0, int b1) {
+    if (!dync__fap_begin(x, name, 2, 3, out->o.lay.shape[x->n_batch], out->o.lay.shape[x->n_batch + 1], inner)) return false;
+    int sum = dync__lb_reduce(&x->b, DYNC__R_SUM, dync__fap_op(x, DYNC__P_mul, dync__fap_load(x, a, a0, a1), dync__fap_load(x, b, b0, b1)));
+    x->b.section = 2;
+    dync__fap_store(x, out, 0, 1, sum);
+    return dync__cuda_add_loop(x->code, x->k);
+}
+static void dync__fap_open(dync__fap *x, dync__cuda_code *code, const dync__kcall *call, int first) {
+    memset(x, 0, sizeof *x);
+    x->code = code;
+    x->call = call;
+    x->q = &call->operand[first];
+    x->n_batch = x->q->lay.ndim - 2;
+    x->type = dync__dtype_info(x->q->dtype)->compute;
+}
+DYNC__FN dync_status dync__fa_plain(dync__cuda_code *code, const dync__kcall *call) {
+    dync__fap x;
+    dync__fap_open(&x, code, call, 0);
+    dync__fap_array q = dync__fap_operand(&x, 0), k = dync__fap_operand(&x, 1), v = dync__fap_operand(&x, 2), y = dync__fap_operand(&x, 3), log = dync__fap_operand(&x, 4), s;
+    int64_t L = q.o.lay.shape[x.n_batch], E = q.o.lay.shape[x.n_batch + 1], S = v.o.lay.shape[x.n_batch];
+    if (!dync__fap_temp(&x, &s, 2, L, S) || !dync__fap_begin(&x, "attention_scores", 2, 3, L, S, E)) return DYNC_ERR_MEMORY;
+    dync__fap_store(&x, &s, 0, 1, dync__fap_score(&x, &q, &k));
+    if (!dync__cuda_add_loop(code, x.k) || !dync__fap_begin(&x, "attention_softmax", 1, 2, L, S, 1)) return DYNC_ERR_MEMORY;
+    int score = dync__fap_load(&x, &s, 0, 1), top = dync__lb_reduce(&x.b, DYNC__R_MAX, score);
+    x.b.section = 2;
+    int from = dync__fap_finite(&x, top);
+    x.b.section = 3;
+    int e = dync__vm_exp(&x.b, dync__fap_op(&x, DYNC__P_sub, score, from)), sum = dync__lb_reduce(&x.b, DYNC__R_SUM, e);
+    x.b.section = 4;
+    int zero = dync__lb_f(&x.b, x.type, 0), over = dync__fap_op(&x, DYNC__P_div, dync__lb_f(&x.b, x.type, 1), sum);
+    over = dync__lb_op(&x.b, DYNC__P_select, dync__fap_op(&x, DYNC__P_eq, sum, zero), zero, over);
+    dync__fap_store(&x, &log, 0, -1, dync__fap_op(&x, DYNC__P_add, top, dync__vm_log(&x.b, sum)));
+    x.b.section = 5;
+    dync__fap_array w = s;
+    if (!dync__fap_temp(&x, &w, 2, L, S)) return DYNC_ERR_MEMORY;
+    dync__fap_store(&x, &w, 0, 1, dync__fap_op(&x, DYNC__P_mul, e, over));
+    if (!dync__cuda_add_loop(code, x.k)) return DYNC_ERR_MEMORY;
+    return dync__fap_product(&x, "attention_values", &y, S, &w, 0, 2, &v, 2, 1) ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+DYNC__FN dync_status dync__fa_plain_grad(dync__cuda_code *code, const dync__kcall *call) {
+    dync__fap x;
+    double scale;
+    memcpy(&scale, &call->attr[3], sizeof scale);
+    dync__fap_open(&x, code, call, 1);
+    dync__fap_array a[9], w, d, dot;                         /* gy, q, k, v, y, log, gq, gk, gv */
+    for (int i = 0; i < 9; i++) a[i] = dync__fap_operand(&x, i);
+    int64_t L = a[1].o.lay.shape[x.n_batch], E = a[1].o.lay.shape[x.n_batch + 1], S = a[3].o.lay.shape[x.n_batch], V = a[3].o.lay.shape[x.n_batch + 1];
+    if (!dync__fap_temp(&x, &w, 2, L, S) || !dync__fap_temp(&x, &d, 2, L, S) || !dync__fap_temp(&x, &dot, 1, L, 0)) return DYNC_ERR_MEMORY;
+    if (!dync__fap_begin(&x, "attention_weights", 2, 3, L, S, E)) return DYNC_ERR_MEMORY;
+    int score = dync__fap_score(&x, &a[1], &a[2]), log = dync__fap_finite(&x, dync__fap_load(&x, &a[5], 0, -1));
+    dync__fap_store(&x, &w, 0, 1, dync__vm_exp(&x.b, dync__fap_op(&x, DYNC__P_sub, score, log)));
+    if (!dync__cuda_add_loop(code, x.k) || !dync__fap_begin(&x, "attention_dot", 1, 2, L, V, 1)) return DYNC_ERR_MEMORY;
+    int sum = dync__lb_reduce(&x.b, DYNC__R_SUM, dync__fap_op(&x, DYNC__P_mul, dync__fap_load(&x, &a[0], 0, 1), dync__fap_load(&x, &a[4], 0, 1)));
+    x.b.section = 2;
+    dync__fap_store(&x, &dot, 0, -1, sum);
+    if (!dync__cuda_add_loop(code, x.k) || !dync__fap_begin(&x, "attention_score_grad", 2, 3, L, S, V)) return DYNC_ERR_MEMORY;
+    sum = dync__lb_reduce(&x.b, DYNC__R_SUM, dync__fap_op(&x, DYNC__P_mul, dync__fap_load(&x, &a[0], 0, 2), dync__fap_load(&x, &a[3], 1, 2)));
+    x.b.section = 2;
+    int g = dync__fap_op(&x, DYNC__P_sub, sum, dync__fap_load(&x, &dot, 0, -1));
+    int weight = dync__fap_op(&x, DYNC__P_mul, dync__fap_load(&x, &w, 0, 1), dync__lb_f(&x.b, x.type, scale));
+    dync__fap_store(&x, &d, 0, 1, dync__fap_op(&x, DYNC__P_mul, weight, g));
+    bool ok = dync__cuda_add_loop(code, x.k) && dync__fap_product(&x, "attention_gq", &a[6], S, &d, 0, 2, &a[2], 2, 1) &&
+              dync__fap_product(&x, "attention_gk", &a[7], L, &d, 2, 0, &a[1], 2, 1) && dync__fap_product(&x, "attention_gv", &a[8], L, &w, 2, 0, &a[0], 2, 1);
+    return ok ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+/* ==== cuda/attention_tile.c ===================================================================================== */
+enum { DYNC__FA_SIDE = 16 };             /* fma: threads side by side along the columns */
+/* A register's name: prefix, tile, suffix. */
+static const char *dync__fa_name(char *to, const dync__fa_tile *x, const char *suffix) {
+    dync__format(to, 24, "%%%s_%s", x->name, suffix);
+    return to;
+}
+static int64_t dync__fa_stride(const dync__fa *c, int width) { return (int64_t)width * c->bytes + 16; }
+static int64_t dync__fa_row_bytes(const dync__fa *c, const dync__operand *o) { return o->lay.stride[c->n_batch] * dync__dtype_info(o->dtype)->bytes; }
+/* Neighbouring columns that a thread of the fma form takes of a tile of that width. */
+static int dync__fa_vec(int width) { return width / DYNC__FA_SIDE % 4 == 0 ? 4 : width / DYNC__FA_SIDE % 2 == 0 ? 2 : 1; }
+/* ---- addresses ------------------------------------------------------------------------------------------------------------------------- */
+DYNC__FN void dync__fa_units(dync__fa *c) {
+    dync__ptx *p = &c->t.p;
+    char name[24];
+    dync__ptx_reg(p, "b32", "%rest");
+    dync__ptx_line(p, "mov.b32 %%rest, %%unit");
+    for (int d = c->n_batch - 1; d >= 0; d--) {
+        dync__format(name, sizeof name, "%%u%d", d);
+        dync__tile_set(&c->t, "u32", name, "rem", "%%rest, %lld", (long long)c->q->lay.shape[d]);
+        if (d) dync__ptx_line(p, "div.u32 %%rest, %%rest, %lld", (long long)c->q->lay.shape[d]);
+    }
+}
+DYNC__FN void dync__fa_base(dync__fa *c, const char *name, const dync__operand *o, int buf) {
+    dync__ptx *p = &c->t.p;
+    int64_t bytes = dync__dtype_info(o->dtype)->bytes;
+    dync__tile_set(&c->t, "s64", name, "add", "%%b%d, %lld", buf, (long long)(o->lay.offset * bytes));
+    for (int d = 0; d < c->n_batch; d++) {
+        if (o->lay.stride[d] == 0 || c->q->lay.shape[d] == 1) continue;
+        const char *wide = dync__ptx_temp(p, "s64");
+        dync__ptx_line(p, "cvt.s64.s32 %s, %%u%d", wide, d);
+        dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", name, wide, (long long)(o->lay.stride[d] * bytes), name);
+    }
+}
+/* How threads take a tile: each `unit` elements of a row at a time, `side` threads a row, `rows` rows a pass. */
+typedef struct dync__fa_walk { int unit, side, rows, across; } dync__fa_walk;
+static dync__fa_walk dync__fa_walk_of(const dync__fa *c, const dync__fa_tile *x) {
+    dync__fa_walk w = {.unit = c->vec ? 16 / c->bytes : 1};
+    int per_row = x->width / w.unit;
+    w.side = DYNC__MIN(per_row, c->threads);
+    w.rows = c->threads / w.side;
+    w.across = (per_row + w.side - 1) / w.side;
+    return w;
+}
+DYNC__FN void dync__fa_tile_begin(dync__fa *c, dync__fa_tile *x, const char *row0) {
+    dync__ptx *p = &c->t.p;
+    dync__fa_walk w = dync__fa_walk_of(c, x);
+    char g[24], s[24], r[24], y[24], e[24];
+    int64_t stride = dync__fa_stride(c, x->width), size = stride * x->rows, column = x->o->lay.stride[c->n_batch + 1] * c->bytes * w.unit;
+    x->at = dync__tile_shared(&c->t, (int)(x->stage ? 2 * size : size), 128);
+    if (x->stage) x->stage = (int)size;
+    dync__tile_note(&c->t, "%s: tiles of %d rows of %lld", x->name, x->rows, (long long)x->columns);
+    dync__fa_base(c, dync__fa_name(g, x, "g"), x->o, x->buf);
+    dync__tile_set(&c->t, "u32", dync__fa_name(y, x, "y"), "div", "%%thr, %d", w.side);      /* row of the pass */
+    dync__tile_set(&c->t, "u32", dync__fa_name(e, x, "e"), "rem", "%%thr, %d", w.side);      /* unit of the row */
+    dync__tile_set(&c->t, "s32", dync__fa_name(r, x, "r"), "add", "%s, %s", row0, y);
+    const char *wide = dync__ptx_temp(p, "s64");
+    dync__ptx_line(p, "cvt.s64.s32 %s, %s", wide, r);
+    dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", g, wide, (long long)dync__fa_row_bytes(c, x->o), g);
+    dync__ptx_line(p, "cvt.s64.s32 %s, %s", wide, e);
+    dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", g, wide, (long long)column, g);
+    dync__tile_set(&c->t, "b32", dync__fa_name(s, x, "s"), "mov", "%%smem");
+    dync__ptx_line(p, "add.s32 %s, %s, %d", s, s, x->at);
+    dync__ptx_line(p, "mad.lo.s32 %s, %s, %lld, %s", s, y, (long long)stride, s);
+    dync__ptx_line(p, "mad.lo.s32 %s, %s, %d, %s", s, e, w.unit * c->bytes, s);
+    if (x->stage) dync__tile_set(&c->t, "b32", dync__fa_name(y, x, "f"), "mov", "%d", x->stage);
+}
+DYNC__FN void dync__fa_issue(dync__fa *c, const dync__fa_tile *x) {
+    dync__ptx *p = &c->t.p;
+    dync__fa_walk w = dync__fa_walk_of(c, x);
+    char g[24], s[24], r[24], y[24], e[24], guard[32];
+    int64_t stride = dync__fa_stride(c, x->width), row_bytes = dync__fa_row_bytes(c, x->o), column = x->o->lay.stride[c->n_batch + 1] * c->bytes * w.unit;
+    dync__fa_name(g, x, "g");
+    dync__fa_name(s, x, "s");
+    dync__fa_name(r, x, "r");
+    dync__fa_name(y, x, "y");
+    dync__fa_name(e, x, "e");
+    bool idle = c->threads % w.side != 0;
+    for (int row = 0; row < x->rows; row += w.rows)
+        for (int n = 0; n < w.across; n++) {
+            const char *is = dync__ptx_temp(p, "pred"), *raw = dync__ptx_temp(p, c->vec || c->bytes == 4 ? "b32" : "b16");
+            int there = DYNC__MIN(w.rows, x->rows - row), at = (int)(row * stride) + n * w.side * w.unit * c->bytes;
+            int64_t from = row * row_bytes + n * w.side * column;
+            dync__ptx_line(p, "setp.lt.s32 %s, %s, %lld", is, r, (long long)(x->limit - row));
+            if (x->width != x->columns || w.across > 1)
+                dync__ptx_line(p, "setp.lt.and.s32 %s, %s, %lld, %s", is, e, (long long)((x->columns - n * w.side * w.unit + w.unit - 1) / w.unit), is);
+            guard[0] = 0;
+            bool narrow = n == w.across - 1 && (x->width / w.unit) % w.side != 0;
+            if (idle || there < w.rows || narrow) {
+                const char *mine = dync__ptx_temp(p, "pred");
+                dync__ptx_line(p, "setp.lt.s32 %s, %s, %d", mine, y, there);
+                if (narrow) dync__ptx_line(p, "setp.lt.and.s32 %s, %s, %d, %s", mine, e, x->width / w.unit - n * w.side, mine);
+                dync__format(guard, sizeof guard, "@%s ", mine);
+            }
+            if (c->vec) {
+                dync__ptx_line(p, "selp.b32 %s, 16, 0, %s", raw, is);
+                dync__ptx_line(p, "%scp.async.cg.shared.global [%s+%d], [%s+%lld], 16, %s", guard, s, at, g, (long long)from, raw);
+            } else {
+                const char *type = c->bytes == 4 ? "b32" : "b16";
+                dync__ptx_line(p, "mov.%s %s, 0", type, raw);
+                dync__ptx_line(p, "@%s ld.global.%s %s, [%s+%lld]", is, type, raw, g, (long long)from);
+                dync__ptx_line(p, "%sst.shared.%s [%s+%d], %s", guard, type, s, at, raw);
+            }
+        }
+    dync__ptx_line(p, "add.s64 %s, %s, %lld", g, g, (long long)(x->rows * row_bytes));
+    dync__ptx_line(p, "add.s32 %s, %s, %d", r, r, x->rows);
+    if (!x->stage) return;
+    dync__fa_name(y, x, "f");
+    dync__ptx_line(p, "add.s32 %s, %s, %s", s, s, y);
+    dync__ptx_line(p, "neg.s32 %s, %s", y, y);
+}
+DYNC__FN void dync__fa_reader(dync__fa *c, const dync__fa_tile *x, char how) {
+    dync__ptx *p = &c->t.p;
+    char name[24], suffix[2] = {how, 0}, row[24], column[24];
+    long long stride = (long long)dync__fa_stride(c, x->width);
+    dync__tile_set(&c->t, "s32", dync__fa_name(name, x, suffix), "add", "%%smem, %d", x->at);
+    dync__format(row, sizeof row, "%s", dync__ptx_temp(p, "b32"));
+    dync__format(column, sizeof column, "%s", dync__ptx_temp(p, "b32"));
+    if (!c->mma) {
+        if (how == 'n') dync__ptx_line(p, "mad.lo.s32 %s, %%cn%d, %d, %s", name, dync__fa_vec(x->width), c->bytes, name);
+        else dync__ptx_line(p, "mad.lo.s32 %s, %s, %lld, %s", name, how == 'a' ? "%rb" : "%cb", stride, name);
+        return;
+    }
+    if (how == 'b') {                                        /* two n8 tiles: rows 0-7 and 8-15, each with both halves of k */
+        dync__ptx_line(p, "and.b32 %s, %%lane, 7", row);
+        dync__ptx_line(p, "shr.u32 %s, %%lane, 4", column);
+        dync__ptx_line(p, "mad.lo.s32 %s, %s, 8, %s", row, column, row);
+        dync__ptx_line(p, "bfe.u32 %s, %%lane, 3, 1", column);
+    } else {
+        dync__ptx_line(p, "and.b32 %s, %%lane, 15", row);
+        if (how == 'a') dync__ptx_line(p, "mad.lo.s32 %s, %%warp, %d, %s", row, 16 * c->mt, row);
+        dync__ptx_line(p, "shr.u32 %s, %%lane, 4", column);
+    }
+    dync__ptx_line(p, "mad.lo.s32 %s, %s, %lld, %s", name, row, stride, name);
+    dync__ptx_line(p, "mad.lo.s32 %s, %s, 16, %s", name, column, name);
+}
+DYNC__FN void dync__fa_flip(dync__fa *c, const dync__fa_tile *x, const char *how) {
+    dync__ptx *p = &c->t.p;
+    char name[24], by[24], suffix[2] = {0};
+    if (!x->stage) return;
+    dync__fa_name(by, x, "f");                               /* the writer has just turned, and turns back as they go on */
+    for (; *how; how++) {
+        suffix[0] = *how;
+        dync__fa_name(name, x, suffix);
+        dync__ptx_line(p, "add.s32 %s, %s, %s", name, name, by);
+    }
+}
+/* ---- accumulators ------------------------------------------------------------------------------------------------------------------------ */
+DYNC__FN dync__fa_frag dync__fa_frag_new(dync__fa *c, const char *name, int width, bool nn) {
+    dync__fa_frag f = {.name = name, .vec = 1};
+    f.rows = c->mma ? 2 * c->mt : c->rows / (c->threads / DYNC__FA_SIDE);
+    f.cols = width / (c->mma ? 4 : DYNC__FA_SIDE);
+    if (!c->mma && nn) f.vec = dync__fa_vec(width);
+    dync__tile_regs(&c->t, "f32", name, f.rows * f.cols);
+    return f;
+}
+DYNC__FN const char *dync__fa_reg(dync__fa *c, const dync__fa_frag *f, int i, int j, char *name) {
+    dync__format(name, 24, "%s%d", f->name, c->mma ? (i / 2 * (f->cols / 2) + j / 2) * 4 + (i & 1) * 2 + (j & 1) : i * f->cols + j);
+    return name;
+}
+DYNC__FN int dync__fa_row(const dync__fa *c, int i) { return c->mma ? i / 2 * 16 + (i & 1) * 8 : i * (c->threads / DYNC__FA_SIDE); }
+DYNC__FN int dync__fa_col(const dync__fa *c, const dync__fa_frag *f, int j) {
+    return c->mma ? j / 2 * 8 + (j & 1) : j / f->vec * DYNC__FA_SIDE * f->vec + j % f->vec;
+}
+DYNC__FN void dync__fa_zero(dync__fa *c, const dync__fa_frag *f) {
+    for (int i = 0; i < f->rows * f->cols; i++) dync__ptx_line(&c->t.p, "mov.b32 %s%d, 0", f->name, i);
+}
+DYNC__FN void dync__fa_across(dync__fa *c, const char *op, const char *name, int n) {
+    dync__ptx *p = &c->t.p;
+    for (int by = c->mma ? 2 : DYNC__FA_SIDE / 2; by; by /= 2)
+        for (int i = 0; i < n; i++) {
+            const char *other = dync__ptx_temp(p, "f32");
+            dync__ptx_line(p, "shfl.sync.bfly.b32 %s, %s%d, %d, 31, 0xffffffff", other, name, i, by);
+            dync__ptx_line(p, "%s.f32 %s%d, %s%d, %s", op, name, i, name, i, other);
+        }
+}
+/* ---- products ------------------------------------------------------------------------------------------------------------------------------- */
+/* fma: acc += a b for `depth` steps in a loop, 4 at a time. a: [a_at + row, 16 bytes of k]; b: the same (nt), or rows of it (nn). */
+static void dync__fa_fma(dync__fa *c, const dync__fa_frag *f, const char *a, int64_t a_stride, const char *b, int64_t b_stride, bool nn, int depth) {
+    dync__ptx *p = &c->t.p;
+    char acc[24], label[24];
+    int each = nn ? f->vec : 1;
+    dync__format(label, sizeof label, "PRODUCT%d", p->n_labels++);
+    const char *from_a = dync__ptx_temp(p, "b32"), *from_b = dync__ptx_temp(p, "b32"), *left = dync__ptx_temp(p, "b32"), *more = dync__ptx_temp(p, "pred");
+    dync__ptx_line(p, "mov.b32 %s, %s", from_a, a);
+    dync__ptx_line(p, "mov.b32 %s, %s", from_b, b);
+    dync__ptx_line(p, "mov.b32 %s, %d", left, depth);
+    dync__tile_label(&c->t, "%s", label);
+    for (int i = 0; i < f->rows; i++)
+        dync__ptx_line(p, "ld.shared.v4.f32 {%%fa%d, %%fa%d, %%fa%d, %%fa%d}, [%s+%lld]", 4 * i, 4 * i + 1, 4 * i + 2, 4 * i + 3, from_a,
+                       (long long)(dync__fa_row(c, i) * a_stride));
+    for (int j = 0; j < f->cols && !nn; j++)
+        dync__ptx_line(p, "ld.shared.v4.f32 {%%fb%d, %%fb%d, %%fb%d, %%fb%d}, [%s+%lld]", 4 * j, 4 * j + 1, 4 * j + 2, 4 * j + 3, from_b,
+                       (long long)(dync__fa_col(c, f, j) * b_stride));
+    for (int k = 0; k < 4 && nn; k++)
+        for (int j = 0; j < f->cols; j += each) {
+            long long at = (long long)(k * b_stride + dync__fa_col(c, f, j) * c->bytes);
+            if (each == 4) dync__ptx_line(p, "ld.shared.v4.f32 {%%fb%d, %%fb%d, %%fb%d, %%fb%d}, [%s+%lld]", 4 * j + k, 4 * j + 4 + k, 4 * j + 8 + k, 4 * j + 12 + k, from_b, at);
+            else if (each == 2) dync__ptx_line(p, "ld.shared.v2.f32 {%%fb%d, %%fb%d}, [%s+%lld]", 4 * j + k, 4 * j + 4 + k, from_b, at);
+            else dync__ptx_line(p, "ld.shared.f32 %%fb%d, [%s+%lld]", 4 * j + k, from_b, at);
+        }
+    for (int k = 0; k < 4; k++)
+        for (int i = 0; i < f->rows; i++)
+            for (int j = 0; j < f->cols; j++) {
+                dync__fa_reg(c, f, i, j, acc);
+                dync__ptx_line(p, "fma.rn.f32 %s, %%fa%d, %%fb%d, %s", acc, 4 * i + k, 4 * j + k, acc);
+            }
+    dync__ptx_line(p, "add.s32 %s, %s, 16", from_a, from_a);
+    dync__ptx_line(p, "add.s32 %s, %s, %lld", from_b, from_b, (long long)(nn ? 4 * b_stride : 16));
+    dync__ptx_line(p, "sub.s32 %s, %s, 4", left, left);
+    dync__ptx_line(p, "setp.gt.s32 %s, %s, 0", more, left);
+    dync__ptx_line(p, "@%s bra %s", more, label);
+}
+DYNC__FN void dync__fa_nt(dync__fa *c, const dync__fa_frag *f, const dync__fa_tile *a, const dync__fa_tile *b) {
+    char from_a[24], from_b[24];
+    int64_t stride = dync__fa_stride(c, a->width);
+    dync__fa_name(from_a, a, "a");
+    dync__fa_name(from_b, b, "b");
+    dync__tile_note(&c->t, "%s x %s", a->name, b->name);
+    dync__fa_zero(c, f);
+    if (!c->mma) {
+        dync__fa_fma(c, f, from_a, stride, from_b, stride, false, a->width);
+        return;
+    }
+    for (int k = 0; k < a->width / 16; k++) {
+        for (int m = 0; m < c->mt; m++) dync__tile_ldmatrix(&c->t, false, "%ma", 4 * m, from_a, (int)(16 * m * stride) + 32 * k);
+        for (int n = 0; n < b->rows / 8; n += 2) {
+            dync__tile_ldmatrix(&c->t, false, "%mb", 0, from_b, (int)(8 * n * stride) + 32 * k);
+            for (int m = 0; m < c->mt; m++)
+                for (int h = 0; h < 2; h++) dync__tile_mma(&c->t, c->kind, f->name, (m * (f->cols / 2) + n + h) * 4, "%ma", 4 * m, "%mb", 2 * h);
+        }
+    }
+}
+DYNC__FN void dync__fa_weights(dync__fa *c, const dync__fa_frag *f) {
+    dync__ptx *p = &c->t.p;
+    char low[24], high[24];
+    if (!c->mma) {
+        dync__ptx_line(p, "bar.warp.sync 0xffffffff");
+        for (int i = 0; i < f->rows; i++)
+            for (int j = 0; j < f->cols; j++)
+                dync__ptx_line(p, "st.shared.f32 [%%w_s+%lld], %s", (long long)(dync__fa_row(c, i) * dync__fa_stride(c, c->cols) + dync__fa_col(c, f, j) * c->bytes),
+                               dync__fa_reg(c, f, i, j, low));
+        dync__ptx_line(p, "bar.warp.sync 0xffffffff");
+        return;
+    }
+    for (int m = 0; m < c->mt; m++)
+        for (int n = 0; n < f->cols / 2; n++)
+            for (int h = 0; h < 2; h++) {
+                dync__fa_reg(c, f, 2 * m + h, 2 * n, low);
+                dync__fa_reg(c, f, 2 * m + h, 2 * n + 1, high);
+                dync__ptx_line(p, "cvt.rn.%sx2.f32 %%mw%d, %s, %s", dync__tile_kind_of(c->kind)->in, (m * (f->cols / 4) + n / 2) * 4 + n % 2 * 2 + h, high, low);
+            }
+}
+DYNC__FN void dync__fa_nn(dync__fa *c, const dync__fa_frag *f, const dync__fa_tile *b) {
+    char from[24];
+    int64_t stride = dync__fa_stride(c, b->width);
+    dync__fa_name(from, b, "n");
+    dync__tile_note(&c->t, "weights x %s", b->name);
+    if (!c->mma) {
+        dync__fa_fma(c, f, "%w_a", dync__fa_stride(c, c->cols), from, stride, true, b->rows);
+        return;
+    }
+    for (int k = 0; k < b->rows / 16; k++)
+        for (int n = 0; n < b->width / 8; n += 2) {
+            dync__tile_ldmatrix(&c->t, true, "%mb", 0, from, (int)(16 * k * stride) + 16 * n);
+            for (int m = 0; m < c->mt; m++)
+                for (int h = 0; h < 2; h++) dync__tile_mma(&c->t, c->kind, f->name, (m * (f->cols / 2) + n + h) * 4, "%mw", (m * (b->rows / 16) + k) * 4, "%mb", 2 * h);
+        }
+}
+/* ---- results ---------------------------------------------------------------------------------------------------------------------------------- */
+DYNC__FN void dync__fa_write(dync__fa *c, const dync__fa_frag *f, const dync__operand *o, int buf, const char *times, bool by_row, int64_t limit) {
+    dync__ptx *p = &c->t.p;
+    int64_t bytes = dync__dtype_info(o->dtype)->bytes, row = dync__fa_row_bytes(c, o), column = o->lay.stride[c->n_batch + 1] * bytes, width = o->lay.shape[c->n_batch + 1];
+    int each = c->mma ? 2 : f->vec;
+    char base[24], value[24], wide[24];
+    bool together = c->vec && each > 1 && column == bytes && width % each == 0;
+    dync__format(base, sizeof base, "%s_to", f->name);
+    dync__fa_base(c, base, o, buf);
+    dync__format(wide, sizeof wide, "%s", dync__ptx_temp(p, "s64"));
+    dync__ptx_line(p, "cvt.s64.s32 %s, %%row", wide);
+    dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", base, wide, (long long)row, base);
+    dync__ptx_line(p, "cvt.s64.s32 %s, %%cn%d", wide, f->vec);
+    dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", base, wide, (long long)column, base);
+    for (int i = 0; i < f->rows; i++)
+        for (int j = 0; j < f->cols; j += together ? each : 1) {
+            const char *is = dync__ptx_temp(p, "pred"), *at = dync__ptx_temp(p, "s64");
+            char list[4][24];
+            dync__ptx_line(p, "setp.lt.s32 %s, %%row, %lld", is, (long long)(limit - dync__fa_row(c, i)));
+            dync__ptx_line(p, "setp.lt.and.s32 %s, %%cn%d, %lld, %s", is, f->vec, (long long)(width - dync__fa_col(c, f, j)), is);
+            dync__ptx_line(p, "add.s64 %s, %s, %lld", at, base, (long long)(dync__fa_row(c, i) * row + dync__fa_col(c, f, j) * column));
+            for (int e = 0; e < (together ? each : 1); e++) {
+                dync__fa_reg(c, f, i, j + e, list[e]);
+                if (by_row) dync__ptx_line(p, "mul.rn.f32 %s, %s, %s%d", list[e], list[e], times, i);
+                else if (times) dync__ptx_line(p, "mul.rn.f32 %s, %s, %s", list[e], list[e], times);
+            }
+            dync__format(value, sizeof value, "@%s ", is);
+            if (!together) {
+                dync__tile_store(&c->t, o->dtype, at, list[0], value);
+            } else if (c->mma) {
+                const char *pair = dync__ptx_temp(p, "b32");
+                dync__ptx_line(p, "cvt.rn.%sx2.f32 %s, %s, %s", dync__tile_kind_of(c->kind)->in, pair, list[1], list[0]);
+                dync__ptx_line(p, "%sst.global.b32 [%s], %s", value, at, pair);
+            } else if (each == 4) {
+                dync__ptx_line(p, "%sst.global.v4.f32 [%s], {%s, %s, %s, %s}", value, at, list[0], list[1], list[2], list[3]);
+            } else {
+                dync__ptx_line(p, "%sst.global.v2.f32 [%s], {%s, %s}", value, at, list[0], list[1]);
+            }
+        }
+}
+
+/* ==== cuda/attention.c ========================================================================================== */
+static const double dync__fa_log2e = 1.4426950408889634074;
+enum { DYNC__FA_GQ = 1, DYNC__FA_GK = 2, DYNC__FA_GV = 4, DYNC__FA_SHARED = 99 * 1024, DYNC__FA_WIDEST = 256 };
+/* first: place of q; grad: the gradient's operands. */
+static void dync__fa_open(dync__fa *c, const dync__kcall *call, bool grad, bool vec) {
+    memset(c, 0, sizeof *c);
+    c->op = call->operand;
+    c->q = c->op + (grad ? 1 : 0);
+    c->k = c->q + 1;
+    c->v = c->q + 2;
+    c->gy = grad ? c->op : NULL;
+    c->mask = call->attr[2] >= 0 ? &call->operand[call->attr[2]] : NULL;
+    c->causal = call->attr[0] != 0;
+    memcpy(&c->scale, &call->attr[3], sizeof c->scale);
+    c->vec = vec;
+    c->dtype = c->q->dtype;
+    c->mma = c->dtype != DYNC_F32;
+    c->kind = c->dtype == DYNC_F16 ? DYNC__TILE_F16 : DYNC__TILE_BF16;
+    c->bytes = c->mma ? 2 : 4;
+    c->n_batch = c->q->lay.ndim - 2;
+    c->L = c->q->lay.shape[c->n_batch];
+    c->E = c->q->lay.shape[c->n_batch + 1];
+    c->S = c->v->lay.shape[c->n_batch];
+    c->V = c->v->lay.shape[c->n_batch + 1];
+    c->units = 1;
+    for (int d = 0; d < c->n_batch; d++) c->units *= c->q->lay.shape[d];
+}
+/* Is it for these kernels? Rows of a tile must be reached by 32-bit offsets. */
+static bool dync__fa_can(const dync__fa *c, int n) {
+    bool ok = (c->dtype == DYNC_F32 || c->dtype == DYNC_F16 || c->dtype == DYNC_BF16) && c->E <= DYNC__FA_WIDEST && c->V <= DYNC__FA_WIDEST &&
+              c->L < 1 << 30 && c->S < 1 << 30 && c->units < 1 << 24 && c->units * (DYNC__MAX(c->L, c->S) / 16 + 1) < INT32_MAX;
+    for (int i = 0; i < n && ok; i++)
+        for (int d = c->n_batch; d < c->op[i].lay.ndim; d++) ok &= c->op[i].lay.stride[d] > -(1 << 20) && c->op[i].lay.stride[d] < 1 << 20;
+    return ok;
+}
+/* Can rows of these operands be moved 16 bytes at a time, on the right boundary? Fills in what is to be checked at the launch. */
+static bool dync__fa_rows_fit(dync__fa *c, const dync__operand *const *o, int n) {
+    for (int i = 0; i < n; i++) {
+        int64_t bytes = dync__dtype_info(o[i]->dtype)->bytes;
+        bool ok = o[i]->lay.stride[c->n_batch + 1] == 1 && o[i]->lay.shape[c->n_batch + 1] * bytes % 16 == 0;
+        for (int d = 0; d <= c->n_batch; d++) ok &= o[i]->lay.stride[d] * bytes % 16 == 0;
+        if (!ok) return false;
+        c->t.out.check[c->t.out.n_checks++] = (dync__ptx_check){(int)(o[i] - c->op), 16, o[i]->lay.offset * bytes};
+    }
+    return true;
+}
+static int dync__fa_padded(int64_t width) { return (int)(width + 15) / 16 * 16; }
+/* ---- beginnings and ends --------------------------------------------------------------------------------------------------------------------- */
+/* Which unit, which tile of rows; where in the tile the thread stands. */
+static void dync__fa_place(dync__fa *c, int64_t limit, bool late_first) {
+    dync__ptx *p = &c->t.p;
+    long long tiles = (long long)((limit + c->rows - 1) / c->rows);
+    dync__tile_set(&c->t, "u32", "%unit", "div", "%%cta, %lld", tiles);
+    dync__tile_set(&c->t, "u32", "%i0", "rem", "%%cta, %lld", tiles);
+    if (late_first) dync__ptx_line(p, "sub.s32 %%i0, %lld, %%i0", tiles - 1);
+    dync__ptx_line(p, "mul.lo.s32 %%i0, %%i0, %d", c->rows);
+    dync__fa_units(c);
+    if (c->mma) {
+        dync__tile_set(&c->t, "u32", "%rb", "shr", "%%lane, 2");
+        dync__ptx_line(p, "mad.lo.s32 %%rb, %%warp, %d, %%rb", 16 * c->mt);
+        dync__tile_set(&c->t, "b32", "%cb", "and", "%%lane, 3");
+        dync__ptx_line(p, "mul.lo.s32 %%cb, %%cb, 2");
+        dync__tile_set(&c->t, "b32", "%cn1", "mov", "%%cb");
+        dync__tile_regs(&c->t, "b32", "%ma", 4 * c->mt);
+        dync__tile_regs(&c->t, "b32", "%mb", 4);
+        dync__tile_regs(&c->t, "b32", "%mw", c->mt * c->cols / 4);
+    } else {
+        dync__tile_set(&c->t, "u32", "%rb", "shr", "%%thr, 4");
+        dync__tile_set(&c->t, "b32", "%cb", "and", "%%thr, 15");
+        dync__tile_set(&c->t, "b32", "%cn1", "mov", "%%cb");
+        dync__tile_set(&c->t, "s32", "%cn2", "mul.lo", "%%cb, 2");
+        dync__tile_set(&c->t, "s32", "%cn4", "mul.lo", "%%cb, 4");
+        dync__tile_regs(&c->t, "f32", "%fa", 4 * c->rows * 16 / c->threads);
+        dync__tile_regs(&c->t, "f32", "%fb", 4 * DYNC__FA_WIDEST / 16);
+        int stride = c->cols * 4 + 16;
+        c->weights = dync__tile_shared(&c->t, c->rows * stride, 16);
+        dync__tile_set(&c->t, "s32", "%w_a", "mad.lo", "%%rb, %d, %%smem", stride);
+        dync__ptx_line(p, "add.s32 %%w_a, %%w_a, %d", c->weights);
+        dync__tile_set(&c->t, "s32", "%w_s", "mad.lo", "%%cb, 4, %%w_a");
+    }
+    dync__tile_set(&c->t, "s32", "%row", "add", "%%i0, %%rb");
+    if (!c->mask) return;
+    dync__fa_base(c, "%mask", c->mask, (int)(c->mask - c->op));
+}
+static bool dync__fa_finish(dync__fa *c, dync__cuda_code *code, bool variant, const int32_t *buf) {
+    if (!variant) return dync__tile_end(&c->t, code, buf);
+    dync__str_free(&c->t.p.regs);
+    dync__str_free(&c->t.p.body);
+    if (!c->t.p.failed) return dync__cuda_add_variant(code, &c->t.out);
+    dync__str_free(&c->t.out.text);
+    return dync__fail_memory(0), false;
+}
+static const char *dync__fa_number(char *to, double x) {
+    float f = (float)x;
+    uint32_t u;
+    memcpy(&u, &f, sizeof u);
+    dync__format(to, 24, "0f%08x", (unsigned)u);
+    return to;
+}
+/* ---- scores ---------------------------------------------------------------------------------------------------------------------------------- */
+/* Are scores kept as products, to be scaled on the way into the exponential? Else dync__fa_mask scales them. */
+static bool dync__fa_raw(const dync__fa *c) { return c->scale > 0 && (!c->mask || c->mask->dtype == DYNC_BOOL); }
+/* The mask's operand over a tile of scores: -inf where bools hide, or scores times the scale plus numbers. keys: rows are keys. */
+static void dync__fa_mask_operand(dync__fa *c, const dync__fa_frag *s, bool keys) {
+    dync__ptx *p = &c->t.p;
+    const dync__operand *m = c->mask;
+    int64_t bytes = dync__dtype_info(m->dtype)->bytes, by_row = m->lay.stride[c->n_batch + keys] * bytes, by_column = m->lay.stride[c->n_batch + !keys] * bytes;
+    char reg[24], number[24], guard[32], factor[24];
+    dync__ptx_line(p, "cvt.s64.s32 %%wide, %%row");
+    dync__ptx_line(p, "mad.lo.s64 %%here, %%wide, %lld, %%mask", (long long)by_row);
+    dync__ptx_line(p, "cvt.s64.s32 %%wide, %%col");
+    dync__ptx_line(p, "mad.lo.s64 %%here, %%wide, %lld, %%here", (long long)by_column);
+    for (int i = 0; i < s->rows; i++)
+        for (int j = 0; j < s->cols; j++) {
+            const char *is = dync__ptx_temp(p, "pred"), *at = dync__ptx_temp(p, "s64");
+            dync__fa_reg(c, s, i, j, reg);
+            dync__ptx_line(p, "setp.lt.s32 %s, %%row, %lld", is, (long long)((keys ? c->S : c->L) - dync__fa_row(c, i)));
+            dync__ptx_line(p, "setp.lt.and.s32 %s, %%col, %lld, %s", is, (long long)((keys ? c->L : c->S) - dync__fa_col(c, s, j)), is);
+            dync__ptx_line(p, "add.s64 %s, %%here, %lld", at, (long long)(dync__fa_row(c, i) * by_row + dync__fa_col(c, s, j) * by_column));
+            dync__format(guard, sizeof guard, "@%s ", is);
+            if (m->dtype == DYNC_BOOL) {
+                const char *seen = dync__ptx_temp(p, "b32");
+                dync__ptx_line(p, "mov.b32 %s, 0", seen);
+                dync__ptx_line(p, "%sld.global.u8 %s, [%s]", guard, seen, at);
+                dync__ptx_line(p, "setp.ne.s32 %s, %s, 0", is, seen);
+                dync__ptx_line(p, "selp.f32 %s, %s, 0fff800000, %s", reg, reg, is);
+            } else {
+                const char *add = dync__ptx_temp(p, "f32");
+                dync__ptx_line(p, "mov.f32 %s, 0f00000000", add);
+                if (dync__ptx_is_plain(m->dtype)) {
+                    dync__tile_load(&c->t, m->dtype, add, at, guard);
+                } else {
+                    const char *half = dync__ptx_temp(p, dync__ptx_raw_type(m->dtype));
+                    dync__ptx_line(p, "mov.b16 %s, 0", half);
+                    dync__ptx_line(p, "%sld.global.b16 %s, [%s]", guard, half, at);
+                    dync__ptx_widen(p, m->dtype, add, half);
+                }
+                dync__ptx_line(p, "mul.rn.f32 %s, %s, %s", add, add, dync__fa_number(number, dync__fa_log2e));
+                dync__ptx_line(p, "fma.rn.f32 %s, %s, %s, %s", reg, reg, dync__fa_number(factor, c->scale * dync__fa_log2e), add);
+            }
+        }
+}
+/* All that hides scores of the tile at %i0, %j: the mask, keys past the last one (as columns), the diagonal. Sets %col. */
+static void dync__fa_mask(dync__fa *c, const dync__fa_frag *s, bool keys, const char *skip) {
+    dync__ptx *p = &c->t.p;
+    char reg[24], number[24];
+    bool tail = !keys && c->S % c->cols != 0;
+    dync__ptx_line(p, "add.s32 %%col, %%j, %%cb");
+    if (!dync__fa_raw(c) && !(c->mask && c->mask->dtype != DYNC_BOOL))
+        for (int i = 0; i < s->rows * s->cols; i++)
+            dync__ptx_line(p, "mul.rn.f32 %s%d, %s%d, %s", s->name, i, s->name, i, dync__fa_number(number, c->scale * dync__fa_log2e));
+    if (c->mask) dync__fa_mask_operand(c, s, keys);
+    if (!tail && !c->causal) return;
+    dync__ptx_line(p, "sub.s32 %%edge, %%%s, %%%s", keys ? "i0" : "j", keys ? "j" : "i0");
+    dync__ptx_line(p, "setp.gt.s32 %%inside, %%edge, %d", c->causal ? -(keys ? c->rows : c->cols) + 1 : 1 << 30);
+    if (tail) dync__ptx_line(p, "setp.gt.or.s32 %%inside, %%j, %lld, %%inside", (long long)(c->S - c->cols));
+    dync__ptx_line(p, "not.pred %%inside, %%inside");
+    dync__ptx_line(p, "@%%inside bra %s", skip);
+    dync__ptx_line(p, "sub.s32 %%edge, %%%s, %%%s", keys ? "row" : "col", keys ? "col" : "row");
+    for (int i = 0; i < s->rows; i++)
+        for (int j = 0; j < s->cols; j++) {
+            int row = dync__fa_row(c, i), column = dync__fa_col(c, s, j);
+            const char *hidden = dync__ptx_temp(p, "pred");
+            dync__fa_reg(c, s, i, j, reg);
+            if (c->causal) dync__ptx_line(p, "setp.gt.s32 %s, %%edge, %d", hidden, keys ? column - row : row - column);
+            if (tail) dync__ptx_line(p, "setp.ge.%ss32 %s, %%col, %lld%s%s", c->causal ? "or." : "", hidden, (long long)(c->S - column), c->causal ? ", " : "", c->causal ? hidden : "");
+            dync__ptx_line(p, "selp.f32 %s, 0fff800000, %s, %s", reg, reg, hidden);
+        }
+    dync__tile_label(&c->t, "%s", skip);
+}
+static void dync__fa_mask_regs(dync__fa *c) {
+    static const char *const names[][2] = {{"s32", "%j"}, {"s32", "%jn"}, {"s32", "%jend"}, {"s32", "%col"}, {"s32", "%edge"}, {"pred", "%inside"},
+                                           {"pred", "%more"}, {"s64", "%wide"}, {"s64", "%here"}, {"pred", "%moved"}, {"pred", "%none"}};
+    for (int i = 0; i < DYNC__COUNT_OF(names); i++) dync__ptx_reg(&c->t.p, names[i][0], names[i][1]);
+}
+/* ---- forward ----------------------------------------------------------------------------------------------------------------------------------- */
+/* New maxima and exponentials of a tile of scores; sums and values so far are rescaled where a maximum of the warp moved. */
+static void dync__fa_softmax(dync__fa *c, const dync__fa_frag *s, const dync__fa_frag *o) {
+    dync__ptx *p = &c->t.p;
+    char reg[24], factor[24];
+    dync__fa_number(factor, dync__fa_raw(c) ? c->scale * dync__fa_log2e : 1.0);
+    for (int i = 0; i < s->rows; i++) {
+        dync__ptx_line(p, "mov.f32 %%top%d, %s", i, dync__fa_reg(c, s, i, 0, reg));
+        for (int j = 1; j < s->cols; j++) dync__ptx_line(p, "max.f32 %%top%d, %%top%d, %s", i, i, dync__fa_reg(c, s, i, j, reg));
+    }
+    dync__fa_across(c, "max", "%top", s->rows);
+    for (int i = 0; i < s->rows; i++) {
+        dync__ptx_line(p, "max.f32 %%top%d, %%top%d, %%m%d", i, i, i);
+        dync__ptx_line(p, "setp.gt.%sf32 %%moved, %%top%d, %%m%d%s", i ? "or." : "", i, i, i ? ", %moved" : "");
+        dync__ptx_line(p, "mul.rn.f32 %%from%d, %%top%d, %s", i, i, factor);
+        dync__ptx_line(p, "setp.eq.f32 %%none, %%top%d, 0fff800000", i);      /* a row that has seen nothing yet */
+        dync__ptx_line(p, "selp.f32 %%from%d, 0f00000000, %%from%d, %%none", i, i);
+    }
+    dync__ptx_line(p, "vote.sync.any.pred %%moved, %%moved, 0xffffffff");
+    dync__ptx_line(p, "not.pred %%moved, %%moved");
+    dync__ptx_line(p, "@%%moved bra STILL");
+    for (int i = 0; i < s->rows; i++) {
+        dync__ptx_line(p, "mul.rn.f32 %%m%d, %%m%d, %s", i, i, factor);
+        dync__ptx_line(p, "sub.rn.f32 %%m%d, %%m%d, %%from%d", i, i, i);
+        dync__ptx_line(p, "ex2.approx.ftz.f32 %%m%d, %%m%d", i, i);
+        dync__ptx_line(p, "mul.rn.f32 %%sum%d, %%sum%d, %%m%d", i, i, i);
+        for (int j = 0; j < o->cols; j++) {
+            dync__fa_reg(c, o, i, j, reg);
+            dync__ptx_line(p, "mul.rn.f32 %s, %s, %%m%d", reg, reg, i);
+        }
+        dync__ptx_line(p, "mov.f32 %%m%d, %%top%d", i, i);
+    }
+    dync__tile_label(&c->t, "STILL");
+    for (int i = 0; i < s->rows; i++) {
+        dync__ptx_line(p, "neg.f32 %%from%d, %%from%d", i, i);
+        for (int j = 0; j < s->cols; j++) {
+            dync__fa_reg(c, s, i, j, reg);
+            dync__ptx_line(p, "fma.rn.f32 %s, %s, %s, %%from%d", reg, reg, factor, i);
+            dync__ptx_line(p, "ex2.approx.ftz.f32 %s, %s", reg, reg);
+            dync__ptx_line(p, "add.rn.f32 %%sum%d, %%sum%d, %s", i, i, reg);
+        }
+    }
+}
+/* Logarithms of the sums, outputs. */
+static void dync__fa_outputs(dync__fa *c, const dync__fa_frag *o) {
+    dync__ptx *p = &c->t.p;
+    const dync__operand *lse = &c->op[4];
+    char factor[24], ln2[24];
+    int64_t step = lse->lay.stride[c->n_batch] * 4;
+    dync__fa_number(factor, dync__fa_raw(c) ? c->scale * dync__fa_log2e : 1.0);
+    dync__fa_number(ln2, 1 / dync__fa_log2e);
+    dync__fa_across(c, "add.rn", "%sum", o->rows);
+    dync__fa_base(c, "%log", lse, 4);
+    dync__ptx_line(p, "cvt.s64.s32 %%wide, %%row");
+    dync__ptx_line(p, "mad.lo.s64 %%log, %%wide, %lld, %%log", (long long)step);
+    for (int i = 0; i < o->rows; i++) {
+        const char *is = dync__ptx_temp(p, "pred"), *at = dync__ptx_temp(p, "s64"), *x = dync__ptx_temp(p, "f32");
+        dync__ptx_line(p, "lg2.approx.f32 %s, %%sum%d", x, i);
+        dync__ptx_line(p, "fma.rn.f32 %%m%d, %%m%d, %s, %s", i, i, factor, x);
+        dync__ptx_line(p, "mul.rn.f32 %%m%d, %%m%d, %s", i, i, ln2);
+        dync__ptx_line(p, "setp.lt.s32 %s, %%row, %lld", is, (long long)(c->L - dync__fa_row(c, i)));
+        dync__ptx_line(p, "setp.eq.and.s32 %s, %%cb, 0, %s", is, is);
+        dync__ptx_line(p, "add.s64 %s, %%log, %lld", at, (long long)(dync__fa_row(c, i) * step));
+        dync__ptx_line(p, "@%s st.global.f32 [%s], %%m%d", is, at, i);
+        dync__ptx_line(p, "setp.eq.f32 %%none, %%sum%d, 0f00000000", i);
+        dync__ptx_line(p, "div.rn.f32 %%sum%d, 0f3f800000, %%sum%d", i, i);
+        dync__ptx_line(p, "selp.f32 %%sum%d, 0f00000000, %%sum%d, %%none", i, i);
+    }
+    dync__fa_write(c, o, &c->op[3], 3, "%sum", true, c->L);
+}
+static void dync__fa_forward_text(dync__fa *c) {
+    dync__ptx *p = &c->t.p;
+    int wide_e = dync__fa_padded(c->E), wide_v = dync__fa_padded(c->V);
+    dync__fa_tile q = {.name = "q", .o = c->q, .buf = 0, .rows = c->rows, .width = wide_e, .limit = c->L, .columns = c->E};
+    dync__fa_tile k = {.name = "k", .o = c->k, .buf = 1, .rows = c->cols, .width = wide_e, .limit = c->S, .columns = c->E};
+    dync__fa_tile v = {.name = "v", .o = c->v, .buf = 2, .rows = c->cols, .width = wide_v, .limit = c->S, .columns = c->V};
+    dync__fa_place(c, c->L, c->causal);
+    dync__fa_mask_regs(c);
+    dync__fa_frag s = dync__fa_frag_new(c, "%s", c->cols, false), o = dync__fa_frag_new(c, "%o", wide_v, true);
+    static const char *const stats[] = {"%m", "%sum", "%top", "%from"};
+    for (int i = 0; i < 4; i++) dync__tile_regs(&c->t, "f32", stats[i], s.rows);
+    dync__ptx_line(p, "mov.b32 %%j, 0");
+    dync__fa_tile_begin(c, &q, "%i0");
+    dync__fa_tile_begin(c, &k, "%j");
+    dync__fa_tile_begin(c, &v, "%j");
+    dync__fa_reader(c, &q, 'a');
+    dync__fa_reader(c, &k, 'b');
+    dync__fa_reader(c, &v, 'n');
+    dync__fa_issue(c, &q);
+    dync__fa_issue(c, &k);
+    dync__tile_commit(&c->t);
+    dync__fa_zero(c, &o);
+    for (int i = 0; i < s.rows; i++) {
+        dync__ptx_line(p, "mov.f32 %%m%d, 0fff800000", i);
+        dync__ptx_line(p, "mov.b32 %%sum%d, 0", i);
+    }
+    dync__ptx_line(p, "mov.b32 %%jend, %lld", (long long)c->S);
+    if (c->causal) {
+        dync__ptx_line(p, "add.s32 %%jn, %%i0, %d", c->rows);
+        dync__ptx_line(p, "min.s32 %%jend, %%jend, %%jn");
+    }
+    dync__tile_label(&c->t, "KEYS");
+    dync__tile_wait(&c->t, 0);
+    dync__tile_barrier(&c->t);                               /* keys are there; all have done with the last values */
+    dync__fa_issue(c, &v);
+    dync__tile_commit(&c->t);
+    dync__fa_nt(c, &s, &q, &k);
+    dync__tile_wait(&c->t, 0);
+    dync__tile_barrier(&c->t);                               /* values are there; all have done with the keys */
+    dync__ptx_line(p, "add.s32 %%jn, %%j, %d", c->cols);
+    dync__ptx_line(p, "setp.lt.s32 %%more, %%jn, %%jend");
+    dync__ptx_line(p, "not.pred %%none, %%more");
+    dync__ptx_line(p, "@%%none bra LAST");
+    dync__fa_issue(c, &k);
+    dync__tile_label(&c->t, "LAST");
+    dync__tile_commit(&c->t);
+    dync__fa_mask(c, &s, false, "SEEN");
+    dync__fa_softmax(c, &s, &o);
+    dync__fa_weights(c, &s);
+    dync__fa_nn(c, &o, &v);
+    dync__ptx_line(p, "mov.b32 %%j, %%jn");
+    dync__ptx_line(p, "@%%more bra KEYS");
+    dync__fa_outputs(c, &o);
+    dync__tile_entry(&c->t, "attention", c->units * ((c->L + c->rows - 1) / c->rows), 1, 1, c->threads);
+}
+/* Tiles by width of the head: the first that is not too tall for the queries there are. */
+static void dync__fa_forward_shape(dync__fa *c) {
+    int width = dync__fa_padded(DYNC__MAX(c->E, c->V));
+    c->threads = 128;
+    c->mt = c->L > 64 && width <= 128 ? 2 : 1;
+    c->rows = 64 * c->mt;
+    c->cols = width > 128 || (width > 64 && c->mt == 2) ? 32 : 64;
+    if (c->mma) return;
+    c->rows = c->cols = c->L > 32 && width <= 128 ? 64 : 32;
+}
+static dync_status dync__fa_forward(dync__cuda_code *code, const dync__kcall *call) {
+    dync__fa c;
+    int32_t buf[] = {0, 1, 2, 3, 4, 5};
+    dync__fa_open(&c, call, false, false);
+    if (!dync__fa_can(&c, 3)) return dync__fa_plain(code, call);
+    for (int vec = 0; vec < 2; vec++) {
+        dync__fa_open(&c, call, false, vec);
+        dync__tile_begin(&c.t, call->n);
+        const dync__operand *rows[] = {c.q, c.k, c.v, &c.op[3]};
+        if (vec && !dync__fa_rows_fit(&c, rows, 4)) {
+            dync__str_free(&c.t.p.regs);
+            dync__str_free(&c.t.p.body);
+            break;
+        }
+        dync__fa_forward_shape(&c);
+        dync__fa_forward_text(&c);
+        if (!dync__fa_finish(&c, code, vec, buf)) return DYNC_ERR_MEMORY;
+    }
+    return DYNC_OK;
+}
+/* ---- backward ------------------------------------------------------------------------------------------------------------------------------------ */
+/* Pairs {log of the sum times log2 e, or 0 where nothing was seen; output . gradient} of every query, dense. */
+static bool dync__fa_pairs(dync__cuda_code *code, const dync__fa *c, int32_t to) {
+    const dync__operand *gy = c->gy, *y = &c->op[4], *lse = &c->op[5];
+    int64_t extent[DYNC__LOOP_MAX_DIMS], dense[DYNC__LOOP_MAX_DIMS] = {0}, log[DYNC__LOOP_MAX_DIMS] = {0}, n = 2;
+    int rank = c->n_batch + 2;
+    memcpy(extent, gy->lay.shape, (size_t)rank * sizeof *extent);
+    for (int d = c->n_batch; d >= 0; n *= extent[d--]) {
+        dense[d] = n;
+        log[d] = lse->lay.stride[d];
+    }
+    dync__kernel *k = dync__kernel_new(&code->arena, "attention_pairs", c->n_batch + 1, rank, extent);
+    if (!k) return false;
+    dync__lb b = {.k = k, .section = 1, .origin = "attention"};
+    int g = dync__lb_cast(&b, dync__lb_load(&b, dync__kernel_buf(k, 0, gy->dtype, DYNC__BUF_IN, -1, NULL), dync__kernel_access(k, gy->lay.offset, gy->lay.stride)), DYNC_F32);
+    int o = dync__lb_cast(&b, dync__lb_load(&b, dync__kernel_buf(k, 4, y->dtype, DYNC__BUF_IN, -1, NULL), dync__kernel_access(k, y->lay.offset, y->lay.stride)), DYNC_F32);
+    int sum = dync__lb_reduce(&b, DYNC__R_SUM, dync__lb_op(&b, DYNC__P_mul, g, o, -1));
+    b.section = 2;
+    int x = dync__lb_load(&b, dync__kernel_buf(k, 5, DYNC_F32, DYNC__BUF_IN, -1, NULL), dync__kernel_access(k, lse->lay.offset, log));
+    int none = dync__lb_op(&b, DYNC__P_eq, x, dync__lb_f(&b, DYNC_F32, -HUGE_VAL), -1);
+    x = dync__lb_op(&b, DYNC__P_select, none, dync__lb_f(&b, DYNC_F32, 0), dync__lb_op(&b, DYNC__P_mul, x, dync__lb_f(&b, DYNC_F32, dync__fa_log2e), -1));
+    int out = dync__kernel_buf(k, to, DYNC_F32, DYNC__BUF_OUT, -1, NULL);
+    dync__lb_store(&b, out, dync__kernel_access(k, 0, dense), x);
+    dync__lb_store(&b, out, dync__kernel_access(k, 1, dense), sum);
+    return dync__cuda_add_loop(code, k);
+}
+/* The pairs of the tile's queries: registers of the rows, or asked for into shared memory. */
+static void dync__fa_pairs_begin(dync__fa *c, bool keys, int buf, int at) {
+    dync__ptx *p = &c->t.p;
+    dync__tile_wide(&c->t, "%pair", NULL);
+    dync__ptx_line(p, "cvt.u64.u32 %%pair, %%unit");
+    dync__ptx_line(p, "mad.lo.s64 %%pair, %%pair, %lld, %%b%d", (long long)(c->L * 8), buf);
+    if (keys) {
+        dync__tile_set(&c->t, "s32", "%pair_r", "add", "%%j, %%thr");
+        dync__ptx_line(p, "mad.wide.s32 %%pair, %%pair_r, 8, %%pair");
+        dync__tile_set(&c->t, "s32", "%pair_s", "mad.lo", "%%thr, 8, %%smem");
+        dync__ptx_line(p, "add.s32 %%pair_s, %%pair_s, %d", at);
+        dync__tile_set(&c->t, "s32", "%pair_b", "mad.lo", "%%cb, 8, %%smem");
+        dync__ptx_line(p, "add.s32 %%pair_b, %%pair_b, %d", at);
+        dync__tile_set(&c->t, "b32", "%pair_f", "mov", "%d", c->cols * 8);
+        dync__ptx_reg(p, "pred", "%pair_go");
+        dync__ptx_line(p, "setp.lt.s32 %%pair_go, %%thr, %d", c->cols);
+        return;
+    }
+    dync__ptx_line(p, "mad.wide.s32 %%pair, %%row, 8, %%pair");
+    for (int i = 0; i < (c->mma ? 2 * c->mt : c->rows * 16 / c->threads); i++) {
+        const char *is = dync__ptx_temp(p, "pred");
+        dync__ptx_line(p, "mov.b32 %%log%d, 0", i);
+        dync__ptx_line(p, "mov.b32 %%dot%d, 0", i);
+        dync__ptx_line(p, "setp.lt.s32 %s, %%row, %lld", is, (long long)(c->L - dync__fa_row(c, i)));
+        dync__ptx_line(p, "@%s ld.global.v2.f32 {%%log%d, %%dot%d}, [%%pair+%d]", is, i, i, dync__fa_row(c, i) * 8);
+    }
+}
+static void dync__fa_pairs_issue(dync__fa *c, bool twice) {
+    /* zeros for queries past the last one: their weights are 1, and what they weigh is 0 */
+    dync__ptx *p = &c->t.p;
+    const char *is = dync__ptx_temp(p, "pred"), *n = dync__ptx_temp(p, "b32");
+    dync__ptx_line(p, "setp.lt.s32 %s, %%pair_r, %lld", is, (long long)c->L);
+    dync__ptx_line(p, "selp.b32 %s, 8, 0, %s", n, is);
+    dync__ptx_line(p, "@%%pair_go cp.async.ca.shared.global [%%pair_s], [%%pair], 8, %s", n);
+    dync__ptx_line(p, "add.s64 %%pair, %%pair, %d", c->cols * 8);
+    dync__ptx_line(p, "add.s32 %%pair_r, %%pair_r, %d", c->cols);
+    if (!twice) return;
+    dync__ptx_line(p, "add.s32 %%pair_s, %%pair_s, %%pair_f");
+    dync__ptx_line(p, "neg.s32 %%pair_f, %%pair_f");
+}
+/* Asks for the next tiles of columns, if there are more. */
+static void dync__fa_next(dync__fa *c, const dync__fa_tile *b1, const dync__fa_tile *b2, bool keys) {
+    dync__ptx *p = &c->t.p;
+    dync__ptx_line(p, "not.pred %%none, %%more");
+    dync__ptx_line(p, "@%%none bra LAST");
+    dync__fa_issue(c, b1);
+    dync__fa_issue(c, b2);
+    if (keys) dync__fa_pairs_issue(c, b1->stage != 0);
+    dync__tile_label(&c->t, "LAST");
+    dync__tile_commit(&c->t);
+}
+/* s: scores, weights after. Where g is given: gradient of the weights, after that of the scores over the scale. */
+static void dync__fa_score_grad(dync__fa *c, const dync__fa_frag *s, const dync__fa_frag *g, bool keys) {
+    dync__ptx *p = &c->t.p;
+    char reg[24], grad[24], factor[24];
+    dync__fa_number(factor, dync__fa_raw(c) ? c->scale * dync__fa_log2e : 1.0);
+    for (int n = 0; n < s->rows * s->cols; n++) {
+        int i = keys ? n % s->rows : n / s->cols, j = keys ? n / s->rows : n % s->cols, pair = keys ? 0 : i;
+        dync__fa_reg(c, s, i, j, reg);
+        if (keys && i == 0) dync__ptx_line(p, "ld.shared.v2.f32 {%%log0, %%dot0}, [%%pair_b+%d]", dync__fa_col(c, s, j) * 8);
+        const char *x = dync__ptx_temp(p, "f32");
+        dync__ptx_line(p, "neg.f32 %s, %%log%d", x, pair);
+        dync__ptx_line(p, "fma.rn.f32 %s, %s, %s, %s", reg, reg, factor, x);
+        dync__ptx_line(p, "ex2.approx.ftz.f32 %s, %s", reg, reg);
+        if (!g) continue;
+        dync__fa_reg(c, g, i, j, grad);
+        dync__ptx_line(p, "sub.rn.f32 %s, %s, %%dot%d", grad, grad, pair);
+        dync__ptx_line(p, "mul.rn.f32 %s, %s, %s", grad, grad, reg);
+    }
+}
+/* One of the kernels: outs says which gradients. Rows are keys but for gq. */
+static void dync__fa_backward_text(dync__fa *c, int outs, int pair_buf, bool twice) {
+    dync__ptx *p = &c->t.p;
+    bool keys = outs != DYNC__FA_GQ, scores = outs != DYNC__FA_GV;
+    char scale[24];
+    int wide_e = dync__fa_padded(c->E), wide_v = dync__fa_padded(c->V), stage = twice;
+    int64_t n_rows = keys ? c->S : c->L, n_cols = keys ? c->L : c->S;
+    const dync__fa_tile of_q = {.name = "q", .o = c->q, .buf = 1, .width = wide_e, .limit = c->L, .columns = c->E};
+    const dync__fa_tile of_k = {.name = "k", .o = c->k, .buf = 2, .width = wide_e, .limit = c->S, .columns = c->E};
+    const dync__fa_tile of_v = {.name = "v", .o = c->v, .buf = 3, .width = wide_v, .limit = c->S, .columns = c->V};
+    const dync__fa_tile of_g = {.name = "g", .o = c->gy, .buf = 0, .width = wide_v, .limit = c->L, .columns = c->V};
+    dync__fa_tile a1 = keys ? of_k : of_q, a2 = keys ? of_v : of_g, b1 = keys ? of_q : of_k, b2 = keys ? of_g : of_v;
+    dync__fa_place(c, n_rows, c->causal && !keys);
+    dync__fa_mask_regs(c);
+    dync__fa_frag s = dync__fa_frag_new(c, "%s", c->cols, false), d = {0}, ge = {0}, gv = {0};
+    if (scores) d = dync__fa_frag_new(c, "%d", c->cols, false);
+    if (outs & (DYNC__FA_GQ | DYNC__FA_GK)) ge = dync__fa_frag_new(c, "%ge", wide_e, true);
+    if (outs & DYNC__FA_GV) gv = dync__fa_frag_new(c, "%gv", wide_v, true);
+    dync__tile_regs(&c->t, "f32", "%log", s.rows);
+    dync__tile_regs(&c->t, "f32", "%dot", s.rows);
+    a1.rows = a2.rows = c->rows;
+    b1.rows = b2.rows = c->cols;
+    b1.stage = b2.stage = stage;
+    if (keys && c->causal) {                                 /* queries before the keys see nothing of them */
+        dync__ptx_line(p, "div.s32 %%j, %%i0, %d", c->cols);
+        dync__ptx_line(p, "mul.lo.s32 %%j, %%j, %d", c->cols);
+    } else {
+        dync__ptx_line(p, "mov.b32 %%j, 0");
+    }
+    dync__ptx_line(p, "mov.b32 %%jend, %lld", (long long)n_cols);
+    if (!keys && c->causal) {
+        dync__ptx_line(p, "add.s32 %%jn, %%i0, %d", c->rows);
+        dync__ptx_line(p, "min.s32 %%jend, %%jend, %%jn");
+    }
+    dync__fa_tile_begin(c, &a1, "%i0");
+    dync__fa_tile_begin(c, &b1, "%j");
+    dync__fa_reader(c, &a1, 'a');
+    dync__fa_reader(c, &b1, 'b');
+    if (scores) dync__fa_tile_begin(c, &a2, "%i0");
+    dync__fa_tile_begin(c, &b2, "%j");
+    if (scores) {
+        dync__fa_reader(c, &a2, 'a');
+        dync__fa_reader(c, &b2, 'b');
+        dync__fa_reader(c, &b1, 'n');
+    }
+    if (gv.cols) dync__fa_reader(c, &b2, 'n');
+    dync__fa_pairs_begin(c, keys, pair_buf, dync__tile_shared(&c->t, keys ? c->cols * 16 : 0, 16));
+    dync__fa_issue(c, &a1);
+    if (scores) dync__fa_issue(c, &a2);
+    dync__fa_issue(c, &b1);
+    dync__fa_issue(c, &b2);
+    if (keys) dync__fa_pairs_issue(c, twice);
+    dync__tile_commit(&c->t);
+    if (ge.cols) dync__fa_zero(c, &ge);
+    if (gv.cols) dync__fa_zero(c, &gv);
+    dync__ptx_line(p, "setp.ge.s32 %%none, %%j, %%jend");
+    dync__ptx_line(p, "@%%none bra DONE");
+    dync__tile_label(&c->t, "STEP");
+    dync__tile_wait(&c->t, 0);
+    dync__tile_barrier(&c->t);
+    dync__ptx_line(p, "add.s32 %%jn, %%j, %d", c->cols);
+    dync__ptx_line(p, "setp.lt.s32 %%more, %%jn, %%jend");
+    if (twice) dync__fa_next(c, &b1, &b2, keys);             /* into the other copies at once, or when all have done with these */
+    dync__fa_nt(c, &s, &a1, &b1);
+    dync__fa_mask(c, &s, keys, "SEEN");
+    if (scores) dync__fa_nt(c, &d, &a2, &b2);
+    dync__fa_score_grad(c, &s, scores ? &d : NULL, keys);
+    if (gv.cols) {
+        dync__fa_weights(c, &s);
+        dync__fa_nn(c, &gv, &b2);
+    }
+    if (ge.cols) {
+        dync__fa_weights(c, &d);
+        dync__fa_nn(c, &ge, &b1);
+    }
+    if (!twice) dync__tile_barrier(&c->t);
+    if (!twice) dync__fa_next(c, &b1, &b2, keys);
+    dync__fa_flip(c, &b1, scores ? "bn" : "b");
+    dync__fa_flip(c, &b2, !scores ? "n" : gv.cols ? "bn" : "b");
+    if (keys && twice) dync__ptx_line(p, "add.s32 %%pair_b, %%pair_b, %%pair_f");
+    dync__ptx_line(p, "mov.b32 %%j, %%jn");
+    dync__ptx_line(p, "@%%more bra STEP");
+    dync__tile_label(&c->t, "DONE");
+    dync__tile_wait(&c->t, 0);
+    if (ge.cols) dync__fa_write(c, &ge, &c->op[keys ? 7 : 6], keys ? 7 : 6, dync__fa_number(scale, c->scale), false, n_rows);
+    if (gv.cols) dync__fa_write(c, &gv, &c->op[8], 8, NULL, false, n_rows);
+    dync__tile_entry(&c->t, keys ? ge.cols ? gv.cols ? "attention_gkv" : "attention_gk" : "attention_gv" : "attention_gq", c->units * ((n_rows + c->rows - 1) / c->rows), 1, 1,
+                     c->threads);
+}
+/* Bytes of shared memory of a kernel over such tiles. */
+static int dync__fa_backward_bytes(const dync__fa *c, bool twice) {
+    int both = (dync__fa_padded(c->E) + dync__fa_padded(c->V)) * c->bytes + 32;
+    return (c->rows + c->cols * (twice ? 2 : 1)) * both + (c->mma ? 0 : c->rows * (c->cols * 4 + 16)) + c->cols * 16 + 512;
+}
+/* The tallest tiles that fit; twice: the columns' tiles too lie there twice, so that the next ones arrive meanwhile. */
+static bool dync__fa_backward_shape(dync__fa *c) {
+    int width = dync__fa_padded(DYNC__MAX(c->E, c->V));
+    c->mt = 1;
+    c->threads = 128;
+    if (c->mma) {
+        c->rows = 64;
+        c->cols = width <= 64 ? 64 : width <= 128 ? 32 : 16;
+        return dync__fa_backward_bytes(c, true) <= DYNC__FA_SHARED;
+    }
+    for (c->rows = c->cols = DYNC__MAX(c->L, c->S) > 32 ? 64 : 32; dync__fa_backward_bytes(c, false) > DYNC__FA_SHARED;) c->rows = c->cols /= 2;
+    if (c->rows == 64) c->threads = 256;
+    return false;
+}
+static dync_status dync__fa_backward(dync__cuda_code *code, const dync__kcall *call) {
+    dync__fa c;
+    int32_t buf[DYNC__KCALL_OPERANDS + 1];
+    dync__fa_open(&c, call, true, false);
+    if (!dync__fa_can(&c, 9)) return dync__fa_plain_grad(code, call);
+    int n = call->n, n_kernels = c.mma && DYNC__MAX(c.E, c.V) > 128 ? 3 : 2;
+    static const int outs[2][3] = {{DYNC__FA_GQ, DYNC__FA_GK | DYNC__FA_GV}, {DYNC__FA_GQ, DYNC__FA_GK, DYNC__FA_GV}};
+    for (int i = 0; i < n; i++) buf[i] = i;
+    if ((buf[n] = dync__cuda_add_temp(code, c.units * c.L * 8)) < 0 || !dync__fa_pairs(code, &c, buf[n])) return DYNC_ERR_MEMORY;
+    for (int kernel = 0; kernel < n_kernels; kernel++)
+        for (int vec = 0; vec < 2; vec++) {
+            dync__fa_open(&c, call, true, vec);
+            dync__tile_begin(&c.t, n + 1);
+            const dync__operand *rows[] = {c.q, c.k, c.v, c.gy, &c.op[6], &c.op[7], &c.op[8]};
+            if (vec && !dync__fa_rows_fit(&c, rows, 7)) {
+                dync__str_free(&c.t.p.regs);
+                dync__str_free(&c.t.p.body);
+                break;
+            }
+            bool twice = dync__fa_backward_shape(&c);
+            dync__fa_backward_text(&c, outs[n_kernels - 2][kernel], n, twice);
+            if (!dync__fa_finish(&c, code, vec, buf)) return DYNC_ERR_MEMORY;
+        }
+    return DYNC_OK;
+}
+DYNC__FN dync_status dync__cuda_call_attention(dync__cuda_code *code, const dync__kcall *call, bool *done) {
+    *done = true;
+    if (call->row == dync__kernel_row(DYNC__K_attention)) return dync__fa_forward(code, call);
+    if (call->row == dync__kernel_row(DYNC__K_attention_grad)) return dync__fa_backward(code, call);
+    *done = false;
+    return DYNC_OK;
+}
+
 /* ==== cuda/calls.c ============================================================================================== */
 static int64_t dync__cw_numel(const dync__operand *o, int skip) {
     int64_t n = 1;
@@ -3975,6 +5052,7 @@ DYNC__FN void *dync__cuda_call_new(int device, const dync__kcall *call) {
     c->device = device;
     c->n_buffers = call->n;
     dync_status status = dync__cuda_call_text(c, call, &done);
+    if (status == DYNC_OK && !done) status = dync__cuda_call_attention(c, call, &done);
     if (status == DYNC_OK && !done) status = dync__cuda_call_loops(c, call, &done);
     if (status == DYNC_OK && !done) status = dync__cuda_add_host(c, call);
     return dync__cuda_code_finish(c, status == DYNC_OK);

@@ -17,6 +17,7 @@ DYNC__COLD_BEGIN
 #include "cuda/ptx.h"
 #include "cuda/cuda.h"
 #include "cuda/tile.h"
+#include "cuda/attention.h"
 #include "cuda/expand.c"
 #include "cuda/ptx_plan.c"
 #include "cuda/ptx_prim.c"
@@ -26,6 +27,9 @@ DYNC__COLD_BEGIN
 #include "cuda/ptx.c"
 #include "cuda/tile.c"
 #include "cuda/loops.c"
+#include "cuda/attention_plain.c"
+#include "cuda/attention_tile.c"
+#include "cuda/attention.c"
 #include "cuda/calls.c"
 DYNC__COLD_END
 #include "cuda/device.c"

@@ -87,7 +87,7 @@ bool ptx_decode(ptx_inst *in)
         return in->mode >= M_EQ && in->mode <= M_NAN && in->n == (in->mode2 ? 4 : 3);
     case OP_add: case OP_sub: case OP_div: case OP_fma: case OP_sqrt: return in->type && (!is_float || in->mode == M_RN) && in->n >= 2;   /* nothing may be contracted */
     case OP_mul: case OP_mad: return in->type && (is_float ? in->mode == M_RN : in->mode == M_LO || in->mode == M_HI || in->mode == M_WIDE);
-    case OP_cvt: return in->type2 != T_NONE && in->n == 2;
+    case OP_cvt: return in->type2 != T_NONE && in->n == (in->type2 == T_F16X2 || in->type2 == T_BF16X2 ? 3 : 2);
     case OP_ld: case OP_st: return in->space && in->type && in->n == 2;
     case OP_shfl: return has(in, "sync") && in->mode && in->n == 5;
     case OP_mbarrier: case OP_barrier: case OP_mapa: case OP_elect: case OP_setmaxnreg: case OP_wgmma: case OP_prefetch: return async_decode(in);
@@ -383,6 +383,12 @@ static void convert(machine *m, const ptx_inst *in)
 {
     ptx_type to = in->type2, from = in->type;
     uint64_t u = get(m, &in->o[1]), out;
+    if (to == T_F16X2 || to == T_BF16X2) {                   /* high half, low half */
+        float high = as_f32(u), low = as_f32(get(m, &in->o[2]));
+        out = to == T_F16X2 ? (uint64_t)half_of(high) << 16 | half_of(low) : (uint64_t)bf16_of(high) << 16 | bf16_of(low);
+        set(m, &in->o[0], out);
+        return;
+    }
     bool from_float = from == T_F32 || from == T_F64 || from == T_F16 || from == T_BF16, to_float = to == T_F32 || to == T_F64 || to == T_F16 || to == T_BF16 || to == T_TF32;
     if (!from_float && !to_float) {
         int bytes = type_bytes(from);

@@ -1,0 +1,229 @@
+/* cuda/attention*.c, recurrent.c, sort.c: random kernel calls in any layout, on the emulator, against the CPU's kernels. */
+#include "cuda_white.h"
+#include "kernel/operand.h"
+#include "../tol.h"
+#define TEST_AFTER_EACH (dync_shutdown(), dync_clear_error(), dync_on_error(NULL, NULL))
+#include "test.h"
+
+#if !defined(RANDOM_CALLS)
+#define RANDOM_CALLS 8
+#endif
+
+/* ---- a call on both sides -------------------------------------------------------------------------------------------------------------- */
+
+typedef struct { dync__kcall call; int64_t span[DYNC__KCALL_OPERANDS]; char *data[DYNC__KCALL_OPERANDS]; } a_call;
+
+/* An operand of random strides: some order of the dims, at times gaps, at times an offset. shared: dims (bits) that all lie on one place. */
+static dync__operand *add(a_call *c, int dtype, bool written, int n, const int64_t *shape, int shared)
+{
+    dync__operand *o = &c->call.operand[c->call.n++];
+    int order[DYNC_MAX_DIMS];
+    bool dense = test_random() % 2 == 0;
+    int64_t step = 1, gap = dense ? 0 : (int64_t)(test_random() % 3) * 3;
+    memset(o, 0, sizeof *o);
+    o->slot = c->call.n - 1;
+    o->dtype = (uint8_t)dtype;
+    o->written = written;
+    o->lay.ndim = (uint8_t)n;
+    for (int i = 0; i < n; i++) order[i] = i;
+    for (int i = 0; i < n && !dense; i++) {
+        int j = i + (int)(test_random() % (unsigned)(n - i)), t = order[i];
+        order[i] = order[j];
+        order[j] = t;
+    }
+    for (int i = n - 1; i >= 0; i--) {
+        int d = order[i];
+        o->lay.shape[d] = shape[d];
+        o->lay.stride[d] = shared >> d & 1 ? 0 : step;
+        if (!(shared >> d & 1)) step = step * shape[d] + gap;
+    }
+    o->lay.offset = dense ? 0 : (int64_t)(test_random() % 4);
+    c->span[c->call.n - 1] = dync__layout_span(&o->lay);
+    return o;
+}
+
+static double draw(void) { return (double)(test_random() % 2001) / 1000.0 - 1.0; }
+static void fill_all(a_call *c)
+{
+    for (int i = 0; i < c->call.n; i++) {
+        int dtype = c->call.operand[i].dtype, bytes = dync__dtype_info(dtype)->bytes;
+        c->data[i] = calloc((size_t)c->span[i] + 1, (size_t)bytes);
+        for (int64_t e = 0; e < c->span[i]; e++) {
+            double x = draw();
+            if (dync__dtype_info(dtype)->kind == 'f') dync__store_f64(c->data[i] + e * bytes, dtype, x);
+            else if (dtype == DYNC_BOOL) c->data[i][e] = x > -0.6;
+            else dync__store_i64(c->data[i] + e * bytes, dtype, (int64_t)(test_random() % 7) - 3);
+        }
+    }
+}
+static void drop_all(a_call *c)
+{
+    for (int i = 0; i < DYNC__KCALL_OPERANDS; i++) {
+        free(c->data[i]);
+        c->data[i] = NULL;
+    }
+}
+
+/* Runs the call on data, in place: by the CPU's kernel, or on the device. */
+static bool run_on_cpu(a_call *c)
+{
+    dync__kcall call = c->call;
+    void *data[DYNC__KCALL_OPERANDS];
+    for (int i = 0; i < call.n; i++) data[i] = c->data[i];
+    bool ok = !call.row->prepare || EXPECT_OK(call.row->prepare(&call));
+    void *scratch = calloc(call.scratch_bytes + 1, 1);
+    ok = ok && EXPECT_OK(call.row->run(&call, data, scratch));
+    free(scratch);
+    for (int i = 0; i < DYNC__KCALL_PIECES; i++) dync__code_free(call.piece[i]);
+    if (call.drop) call.drop(call.state);
+    return ok;
+}
+static bool run_on_gpu(a_call *c, int shift)
+{
+    void *block[DYNC__KCALL_OPERANDS], *data[DYNC__KCALL_OPERANDS];
+    size_t size[DYNC__KCALL_OPERANDS];
+    int64_t before = dync_cuda_get_counters().host_steps;
+    for (int i = 0; i < c->call.n; i++) {
+        size_t bytes = dync__dtype_info(c->call.operand[i].dtype)->bytes;
+        size[i] = (size_t)c->span[i] * bytes;
+        block[i] = dync__cuda_alloc(DYNC_CUDA, size[i] + 64);
+        data[i] = (char *)block[i] + (size_t)shift * bytes;
+        if (size[i]) EXPECT_OK(dync__cuda_copy(DYNC_CUDA, data[i], DYNC_CPU, c->data[i], size[i]));
+    }
+    void *code = dync__cuda_call_new(DYNC_CUDA, &c->call);
+    bool ok = EXPECT(code != NULL) && EXPECT_OK(dync__cuda_run(code, data, 0, 0));
+    for (int i = 0; ok && i < c->call.n; i++)
+        if (size[i]) ok = EXPECT_OK(dync__cuda_copy(DYNC_CPU, c->data[i], DYNC_CUDA, data[i], size[i]));
+    ok = ok && EXPECT_EQ_INT(dync_cuda_get_counters().host_steps, before);
+    if (!ok) printf("%s\n", cuemu_detail());
+    dync__cuda_code_free(code);
+    for (int i = 0; i < c->call.n; i++) dync__cuda_free(DYNC_CUDA, block[i], size[i] + 64);
+    return ok;
+}
+
+/* All written elements alike to within tol, relative to the greatest of the operand; NaN is like NaN. */
+static bool alike(const a_call *a, const a_call *b, double tol)
+{
+    for (int i = 0; i < a->call.n; i++) {
+        int dtype = a->call.operand[i].dtype, bytes = dync__dtype_info(dtype)->bytes;
+        double most = 1;
+        for (int64_t e = 0; e < b->span[i]; e++) {
+            double v = fabs(dync__load_f64(b->data[i] + e * bytes, dtype));
+            if (isfinite(v) && v > most) most = v;
+        }
+        for (int64_t e = 0; e < a->span[i]; e++) {
+            double u = dync__load_f64(a->data[i] + e * bytes, dtype), v = dync__load_f64(b->data[i] + e * bytes, dtype);
+            bool same = u == v || (isnan(u) && isnan(v)) || fabs(u - v) <= tol * most;
+            if (!EXPECT(same)) {
+                printf("  %s, operand %d element %lld: got %.9g, CPU %.9g (greatest %.3g)\n", a->call.row->name, i, (long long)e, u, v, most);
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* On both sides from equal data; the CPU's results are left in c. */
+static bool agree(a_call *c, double tol)
+{
+    a_call g = *c;
+    bool ok = true;
+    for (int i = 0; i < c->call.n; i++) {
+        size_t bytes = (size_t)c->span[i] * dync__dtype_info(c->call.operand[i].dtype)->bytes;
+        g.data[i] = calloc(bytes + 1, 1);
+        memcpy(g.data[i], c->data[i], bytes);
+    }
+    ok = run_on_cpu(c) && run_on_gpu(&g, test_random() % 3 == 0 ? 1 : 0) && alike(&g, c, tol);
+    drop_all(&g);
+    return ok;
+}
+
+/* ---- attention --------------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct { int dtype, B, H, L, S, E, V, causal, mask; double scale; } attention;
+
+static void attention_attr(a_call *c, const attention *t, int place)
+{
+    c->call.attr[0] = t->causal;
+    c->call.attr[1] = 0;
+    c->call.attr[2] = place;
+    memcpy(&c->call.attr[3], &t->scale, sizeof t->scale);
+}
+static bool attention_agrees(const attention *t, bool dense)
+{
+    a_call f, g;
+    int64_t q[] = {t->B, t->H, t->L, t->E}, k[] = {t->B, t->H, t->S, t->E}, v[] = {t->B, t->H, t->S, t->V}, y[] = {t->B, t->H, t->L, t->V}, m[] = {t->B, t->H, t->L, t->S};
+    int mask_type = t->mask == 1 ? DYNC_BOOL : t->dtype, log_type = t->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32;
+    double tol = t->dtype == DYNC_F32 ? TOL_F32_SUM : t->dtype == DYNC_F64 ? TOL_F64_CHAIN : t->dtype == DYNC_F16 ? 4 * TOL_F16_1ULP : TOL_BF16_LAYER;
+    memset(&f, 0, sizeof f);
+    memset(&g, 0, sizeof g);
+    f.call.row = dync__kernel_row(DYNC__K_attention);
+    g.call.row = dync__kernel_row(DYNC__K_attention_grad);
+    add(&f, t->dtype, false, 4, q, 0);
+    add(&f, t->dtype, false, 4, k, t->H > 1 && !dense ? 2 : 0);       /* heads may share keys */
+    add(&f, t->dtype, false, 4, v, 0);
+    add(&f, t->dtype, true, 4, y, 0);
+    add(&f, log_type, true, 3, y, 0);
+    if (t->mask) add(&f, mask_type, false, 4, m, t->mask == 1 ? 2 : 1);
+    if (dense)
+        for (int i = 0; i < f.call.n; i++) {
+            int64_t shape[4];
+            memcpy(shape, f.call.operand[i].lay.shape, sizeof shape);
+            EXPECT_OK(dync__layout_contiguous(&f.call.operand[i].lay, i == 4 ? 3 : 4, shape));
+            f.span[i] = dync__layout_span(&f.call.operand[i].lay);
+        }
+    attention_attr(&f, t, t->mask ? 5 : -1);
+    fill_all(&f);
+    bool ok = agree(&f, tol);
+    add(&g, t->dtype, false, 4, y, 0);
+    for (int i = 0; i < 5; i++) {
+        g.call.operand[g.call.n] = f.call.operand[i];
+        g.call.operand[g.call.n++].written = false;
+    }
+    add(&g, t->dtype, true, 4, q, 0);
+    add(&g, t->dtype, true, 4, k, 0);
+    add(&g, t->dtype, true, 4, v, 0);
+    if (t->mask) g.call.operand[g.call.n++] = f.call.operand[5];
+    for (int i = 0; i < g.call.n; i++) {
+        int64_t shape[4];
+        memcpy(shape, g.call.operand[i].lay.shape, sizeof shape);
+        if (dense) EXPECT_OK(dync__layout_contiguous(&g.call.operand[i].lay, i == 5 ? 3 : 4, shape));
+        g.span[i] = dync__layout_span(&g.call.operand[i].lay);
+    }
+    attention_attr(&g, t, t->mask ? 9 : -1);
+    fill_all(&g);
+    for (int i = 0; i < 5; i++) memcpy(g.data[1 + i], f.data[i], (size_t)f.span[i] * dync__dtype_info(f.call.operand[i].dtype)->bytes);
+    if (t->mask) memcpy(g.data[9], f.data[5], (size_t)f.span[5] * dync__dtype_info(mask_type)->bytes);
+    ok = ok && agree(&g, tol);
+    if (!ok)
+        printf("  dtype %d B %d H %d L %d S %d E %d V %d causal %d mask %d scale %g dense %d\n", t->dtype, t->B, t->H, t->L, t->S, t->E, t->V, t->causal, t->mask, t->scale, dense);
+    drop_all(&f);
+    drop_all(&g);
+    return ok;
+}
+
+TEST(attention_of_every_kind)
+{
+    static const attention kinds[] = {
+        {DYNC_F32, 1, 2, 20, 70, 16, 16, 0, 0, 0.25}, {DYNC_F32, 1, 1, 70, 40, 24, 10, 1, 0, 0.3},  {DYNC_F32, 2, 1, 33, 33, 7, 65, 0, 1, 0.5},
+        {DYNC_F32, 1, 1, 5, 9, 130, 8, 0, 2, -0.1},   {DYNC_BF16, 1, 2, 20, 70, 16, 16, 0, 0, 0.25}, {DYNC_BF16, 1, 1, 70, 130, 64, 64, 1, 0, 0.125},
+        {DYNC_BF16, 2, 1, 33, 33, 72, 40, 0, 1, 0.2}, {DYNC_F16, 1, 1, 100, 40, 128, 128, 1, 0, 0.1}, {DYNC_F16, 1, 1, 17, 50, 200, 136, 0, 2, 0.1},
+        {DYNC_BF16, 1, 1, 40, 24, 11, 5, 0, 2, 0.3},  {DYNC_F64, 2, 1, 6, 9, 5, 4, 1, 0, 0.4},       {DYNC_F16, 1, 1, 4, 6, 300, 3, 0, 1, 0.05}};
+    for (int i = 0; i < DYNC__COUNT_OF(kinds); i++)
+        for (int dense = 0; dense < 2; dense++)
+            if (!attention_agrees(&kinds[i], dense)) return;
+    EXPECT_EQ_INT(cuemu_live_bytes() - dync_cuda_memory_stats(0).reserved, 0);
+}
+TEST(random_attention)
+{
+    static const int dtypes[] = {DYNC_F32, DYNC_BF16, DYNC_F16};
+    for (int i = 0; i < RANDOM_CALLS; i++) {
+        unsigned wide = test_random() % 8 == 0 ? 256 : test_random() % 3 ? 32 : 128;
+        attention t = {dtypes[test_random() % 3], 1 + (int)(test_random() % 2), 1 + (int)(test_random() % 2), 1 + (int)(test_random() % 90), 1 + (int)(test_random() % 90),
+                       1 + (int)(test_random() % wide), 1 + (int)(test_random() % wide), test_random() % 2 == 0, 0, (double)(test_random() % 100) / 200.0};
+        if (test_random() % 2) t.E = (t.E + 7) / 8 * 8, t.V = (t.V + 7) / 8 * 8;
+        if (!t.causal) t.mask = (int)(test_random() % 3);
+        if (!attention_agrees(&t, test_random() % 2)) return;
+    }
+}
+TEST_MAIN
