@@ -89,9 +89,15 @@ headers-current: $(GEN)/genops $(GEN)/amalgamate
 $(B)/dync.c:
 	@mkdir -p $(@D)
 	@printf '#define DYNC_IMPLEMENTATION\n#include "dync.h"\n' > $@
+ifdef SPLIT
+$(B)/dync.o: $(B)/split/libdync.a              # the same code, not compiled a second time
+	@echo "  LD   $@"
+	$(Q)$(LD) -r --whole-archive $< -o $@
+else
 $(B)/dync.o: $(B)/dync.c dync.h
 	@echo "  CC   $@"
 	$(Q)$(CC) $(STD) $(USER) $(CFLAGS) -I. -c $< -o $@
+endif
 $(B)/split/%.o: src/%.c | dync.h
 	@mkdir -p $(@D)
 	@echo "  CC   $@"
@@ -254,7 +260,7 @@ docs-check: $(B)/tools/docs $(B)/tools/runtests $(B)/dync.o
 
 # ---- sanitizers -------------------------------------------------------------------------------------------------------------------------
 # Allocations that cannot be served return NULL, as malloc does.
-SAN = ASAN_OPTIONS=allocator_may_return_null=1 TSAN_OPTIONS=allocator_may_return_null=1 $(MAKE) --no-print-directory B=$(B)/$@ CFLAGS="-O1 -g -fno-omit-frame-pointer -fsanitize=$(1) -fno-sanitize-recover=all" \
+SAN = ASAN_OPTIONS=allocator_may_return_null=1 TSAN_OPTIONS=allocator_may_return_null=1 $(MAKE) --no-print-directory B=$(B)/$@ SPLIT=1 CFLAGS="-O1 -g1 -fno-omit-frame-pointer -fsanitize=$(1) -fno-sanitize-recover=all" \
       LDFLAGS="-fsanitize=$(1)"
 asan: ; @$(call SAN,address) run samples
 ubsan: ; @$(call SAN,undefined) run samples
