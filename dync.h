@@ -7989,7 +7989,7 @@ enum { DYNC__LOOP_MAX_DIMS = 16 };
     X(lt,      2, "fdilb", 'B') X(le, 2, "fdilb", 'B') X(eq, 2, "fdilb", 'B') X(ne, 2, "fdilb", 'B')        \
     X(and_,    2, "ilb",   'S') X(or_, 2, "ilb", 'S') X(xor_, 2, "ilb", 'S') X(not_, 1, "ilb", 'S')         \
     X(shl,     2, "il",    'S') X(shr, 2, "il", 'S') /* arithmetic */                                       \
-    X(select,  3, "fdilb", 'S') /* a BOOL ? b : c */                                                        \
+    X(select,  3, "fdilb", 'S') /* a BOOL ? b : c; imm.i 1: a holds seldom (a hint for machine code) */                                                        \
     X(cast,    1, "fdilb", 'T') /* value conversion between compute types; float to int truncates, saturates, NaN 0; to BOOL x != 0 */ \
     X(bitcast, 1, "fdil",  'T') /* F32 <-> I32, F64 <-> I64 */                                              \
     X(wrap,    1, "fi",    'S') /* imm.i = storage dtype: the value after a round trip through it (I16 I8 U8; F16 BF16) */
@@ -8884,6 +8884,7 @@ static void dync__text_prim(dync__str *out, const dync__kernel *k, const dync__i
     if (in->prim == DYNC__P_const_ || in->prim == DYNC__P_cast || in->prim == DYNC__P_bitcast || in->prim == DYNC__P_random)
         dync__str_addf(out, ".%s", dync__dtype_info(in->type)->fx);
     if (in->prim == DYNC__P_random) dync__str_add(out, in->imm.i ? ".normal" : ".uniform");
+    if (in->prim == DYNC__P_select && in->imm.i) dync__str_add(out, ".seldom");
     if (in->prim == DYNC__P_wrap) dync__str_addf(out, ".%s", dync__dtype_info((int)in->imm.i)->fx);
     if (in->prim == DYNC__P_reduce) dync__str_addf(out, ".%s", dync__reduce_names[in->imm.i & 7]);
     if (in->prim == DYNC__P_const_) {
@@ -9143,6 +9144,10 @@ static void dync__text_read_suffix(dync__text_reader *r, dync__inst *in, char *s
     case DYNC__P_cast:
     case DYNC__P_bitcast: in->type = (uint8_t)dync__text_dtype(r, suffix); break;
     case DYNC__P_wrap: in->imm.i = dync__text_dtype(r, suffix); break;
+    case DYNC__P_select:
+        in->imm.i = *suffix != 0;
+        if (in->imm.i && strcmp(suffix, "seldom") != 0) dync__text_fail(r, "seldom");
+        break;
     case DYNC__P_reduce:
         while (in->imm.i < 8 && strcmp(dync__reduce_names[in->imm.i], suffix) != 0) in->imm.i++;
         if (in->imm.i == 8) dync__text_fail(r, "a kind of reduction");
@@ -9438,12 +9443,13 @@ DYNC__COLD_END
  *   log2     1.10  1.62   37     0.91  1.70   41      acos     0.60  0.87   36     0.58  0.87   43
  *   log10    0.96  1.73   39     0.83  1.63   43      atan     0.77  0.74   46     0.74  0.71   53
  *   log1p    0.90  0.83   42     0.81  0.81   46      atan2    0.76  1.37   71     0.74  1.41   78
- *   sin      0.91  *      53     0.90  *     164      erf      1.00  0.88   48     0.83  0.90  111
- *   cos      0.90  *      52     0.93  *     163      erfc     0.85  1.66   97     0.90  1.94  116
- *   tan      1.15  *      68     1.27  *     177      sigmoid  0.86  1.40   40     0.80  1.34   45
+ *   sin      0.91  *    46+28    0.90  *   52+118     erf      1.00  0.88   48     0.83  0.90  111
+ *   cos      0.90  *    44+28    0.93  *   50+118     erfc     0.85  1.66   97     0.90  1.94  116
+ *   tan      1.15  *    61+28    1.27  *   65+118     sigmoid  0.86  1.40   40     0.80  1.34   45
  *   pow      0.59  0.59   76     0.89  1.15  135      rsqrt    0.50  1.25   13     0.92  1.24   13
  *   fmod     exact exact  74     exact exact 102      (rsqrt of a subnormal: 1.44)
  *
+ *   + what only large arguments (2^17 in f32, 2^20 in f64) need: machine code goes round it.
  *   * no FMA: as with it up to 2^20 in f64; in f32 below 1.5 (tan 2) up to 2^10, but 28 (tan 44) at eight floats next to multiples
  *   of pi; worse beyond: vecmath_trig.c. log2 passes 1 at 21 floats, tan at 2262.
  *
@@ -9483,6 +9489,13 @@ DYNC__M_THREE(sel, select)
 #undef DYNC__M_TWO
 #undef DYNC__M_THREE
 
+/* c ? x : y where c seldom holds: machine code goes round what only x needs. */
+DYNC__INLINE int dync__m_seldom(dync__lb *b, int c, int x, int y)
+{
+    dync__inst in = dync__inst_make(DYNC__P_select, dync__lb_type(b, x), c, x, y);
+    in.imm.i = 1;
+    return dync__lb_add(b, &in);
+}
 DYNC__INLINE bool dync__m_wide(const dync__lb *b, int x)          /* F64 (or I64)? */
 {
     int t = dync__lb_type(b, x);
@@ -9848,6 +9861,7 @@ static int dync__fold_select(dync__lb *b, dync__inst *in) {
         in->arg[0] = dync__fold_def(b, x)->arg[0];
         in->arg[1] = in->arg[2];
         in->arg[2] = swap;
+        in->imm.i = 0;
     }
     return -1;
 }
@@ -12034,8 +12048,14 @@ DYNC__FN int dync__vm_fmod(dync__lb *b, int a, int y) {
 typedef struct dync__trig_parts {
     int r, lo, q;             /* q: an integer whose two low bits are the quadrant; as wide as r */
 } dync__trig_parts;
+/* c ? far_part : near_part where c is seldom. */
+static dync__trig_parts dync__trig_either(dync__lb *b, int c, dync__trig_parts far_part, dync__trig_parts near_part) {
+    dync__trig_parts out = {dync__m_seldom(b, c, far_part.r, near_part.r), dync__m_seldom(b, c, far_part.lo, near_part.lo),
+                            dync__m_seldom(b, c, far_part.q, near_part.q)};
+    return out;
+}
 /* ---- reduction, F32 --------------------------------------------------------------------------------------- */
-static dync__trig_parts dync__trig_reduce32(dync__lb *b, int x) {
+static dync__trig_parts dync__trig_far32(dync__lb *b, int x) {
     /* two words of 2/pi from bit 2^-(limit - 23 - 2) on, for x of at least the limit before */
     static const struct { double limit, hi, lo; } word[] = {{0x1p45, 0x1.45f306dc9c883p-1, -0x1.6b01ec5417056p-55},
                                                             {0x1p67, 0x1.b727220a94fe0p-23, 0x1.3abe8fa9a6ee0p-75},
@@ -12056,6 +12076,23 @@ static dync__trig_parts dync__trig_reduce32(dync__lb *b, int x) {
     out.lo = dync__lb_cast(b, dync__m_sub(b, r, dync__lb_cast(b, out.r, DYNC_F64)), DYNC_F32);
     out.q = dync__lb_cast(b, dync__m_bits(b, t), DYNC_I32);
     return out;
+}
+/* x < 2^17: the second product enters in both its words, for floats next to a multiple of pi/2. */
+static dync__trig_parts dync__trig_near32(dync__lb *b, int x) {
+    dync__trig_parts out;
+    int magic = dync__m_k(b, x, 0x1.8p23), t = dync__m_fmak(b, x, 0x1.45f306p-1, magic), n = dync__m_sub(b, t, magic);
+    int first = dync__m_fmak(b, n, -0x1.921fb6p0, x), second = dync__m_mulk(b, n, 0x1.777a5cp-25), lo;
+    int rest = dync__m_fmak(b, n, -0x1.777a5cp-25, second);          /* what its rounding added */
+    out.r = dync__m_any_sum(b, first, second, &lo);
+    out.lo = dync__m_fmak(b, n, 0x1.ee59dap-50, dync__m_sub(b, lo, rest));
+    out.q = dync__m_bits(b, t);
+    return out;
+}
+static dync__trig_parts dync__trig_reduce32(dync__lb *b, int x) {
+    if (!dync__has_fma()) return dync__trig_far32(b, x);
+    dync__trig_parts near_part = dync__trig_near32(b, x);
+    int is_far = dync__m_le(b, dync__m_k(b, x, 0x1p17), x);
+    return dync__trig_either(b, is_far, dync__trig_far32(b, x), near_part);
 }
 static dync__trig_parts dync__trig_fast32(dync__lb *b, int x) {
     dync__trig_parts out;
@@ -12131,13 +12168,11 @@ static dync__trig_parts dync__trig_far64(dync__lb *b, int x) {
     return out;
 }
 static dync__trig_parts dync__trig_reduce64(dync__lb *b, int x) {
-    dync__trig_parts near_part = dync__trig_near64(b, x), far_part = dync__trig_far64(b, x), out;
-    int is_near = dync__m_ltk(b, x, 0x1p20), infinite = dync__m_k(b, x, (double)INFINITY);
-    out.r = dync__m_sel(b, is_near, near_part.r, far_part.r);
-    out.r = dync__m_sel(b, dync__m_lt(b, x, infinite), out.r, dync__m_k(b, x, (double)NAN));
-    out.lo = dync__m_sel(b, is_near, near_part.lo, far_part.lo);
-    out.q = dync__m_sel(b, is_near, near_part.q, far_part.q);
-    return out;
+    dync__trig_parts near_part = dync__trig_near64(b, x);
+    int is_far = dync__m_le(b, dync__m_k(b, x, 0x1p20), x), infinite = dync__m_k(b, x, (double)INFINITY);
+    dync__trig_parts far_part = dync__trig_far64(b, x);
+    far_part.r = dync__m_sel(b, dync__m_lt(b, x, infinite), far_part.r, dync__m_k(b, x, (double)NAN));
+    return dync__trig_either(b, is_far, far_part, near_part);
 }
 /* x >= 0 or NaN */
 static dync__trig_parts dync__trig_reduce(dync__lb *b, int x) {
@@ -12562,6 +12597,7 @@ DYNC__FN dync__codemem_stats dync__codemem_read_stats(void);
     X(PCMPD, NULL, "vpcmpd", 3, 1, 0x1f, 0, CMP, F)                                                \
     X(PCMPQ, NULL, "vpcmpq", 3, 1, 0x1f, 1, CMP, F)                                                \
     X(PTESTMB, NULL, "vptestmb", 2, 1, 0x26, 0, KVM, F)                                            \
+    X(PTEST, "vptest", NULL, 2, 1, 0x17, 0, RM, F)                                                \
     X(PMOVM2B, NULL, "vpmovm2b", 2, 2, 0x28, 0, RK, F)                                             \
     X(PMOVM2D, NULL, "vpmovm2d", 2, 2, 0x38, 0, RK, F)                                             \
     X(PMOVD2M, NULL, "vpmovd2m", 2, 2, 0x39, 0, KM, F)                                             \
@@ -12744,6 +12780,7 @@ DYNC__FN void dync__x_write(const dync__xasm *, uint8_t *to);
 #define DYNC__X86_GEN_H
 #if DYNC__JIT_X86
 
+enum { DYNC__XG_CONES = 12 };
 enum { DYNC__XG_DIMS = 8, DYNC__XG_UNROLL = 4, DYNC__XG_GRAIN = 128, DYNC__XG_LANES = 32 };
 enum { DYNC__XS_MEM, DYNC__XS_KEEP, DYNC__XS_INDEX, DYNC__XS_GATHER };         /* streams: a buffer, a row buffer, numbers, one that an index leads into */
 enum { DYNC__XL_SAME, DYNC__XL_DENSE, DYNC__XL_STRIDED };                      /* along the lanes */
@@ -12769,6 +12806,7 @@ typedef struct dync__xred {
     dync__xrm identity;
 } dync__xred;
 typedef DYNC__VEC(int32_t) dync__xlist;
+typedef struct dync__xcone { dync__xlist list; int32_t input, n_outs, out[4]; bool wide; } dync__xcone; /* x86_seldom.c; out: the selects */
 
 typedef struct dync__xg {
     const dync__ib *b;
@@ -12783,6 +12821,10 @@ typedef struct dync__xg {
     int32_t *stream_of;                /* by instruction: load, store, index */
     int32_t *keep_stream;              /* by instruction: of its row buffer; -1 */
     int32_t *slot;                     /* by instruction: in the frame; -1 none */
+    int32_t *cone_of;                  /* by instruction: select of this cone; DYNC__XG_CONES: inside one; -1 */
+    int n_cones;
+    dync__xcone cone[DYNC__XG_CONES];
+    int32_t cone_input, saved_regs, cone_areas; /* cone_input: of the cone at hand, -1; the rest in the frame */
     int32_t *pool_at;                  /* by instruction: of a constant; -1 not there yet */
     /* the list being emitted */
     int U;
@@ -12816,6 +12858,13 @@ DYNC__INLINE int dync__xg_root(const dync__xg *g, int i)
 {
     while (dync__xg_inst(g, i)->prim == DYNC__P_bitcast) i = dync__xg_inst(g, i)->arg[0];
     return i;
+}
+/* Operands as lists see them: a select with a cone has the cone's input for its first choice. */
+DYNC__INLINE int dync__xg_args(const dync__xg *g, int i, int32_t out[3])
+{
+    int n = dync__ib_operands(g->b, i, out);
+    if (g->cone_of[i] >= 0 && g->cone_of[i] < DYNC__XG_CONES) out[1] = g->cone[g->cone_of[i]].input;
+    return n;
 }
 DYNC__INLINE int32_t dync__xg_record(const dync__xg *g, int stream, int word)
 {
@@ -12870,6 +12919,9 @@ DYNC__FN void dync__xg_reduce_init(dync__xg *, int phase, bool ordered, bool lev
 DYNC__FN void dync__xg_grain_end(dync__xg *, int phase, int32_t count); /* rows one at a time: folds a grain, adds it to its binary counter */
 DYNC__FN void dync__xg_vertical_carry(dync__xg *, int phase, int32_t count); /* rows side by side: every 16 additions go up a level */
 DYNC__FN void dync__xg_reduce_end(dync__xg *, int phase, int32_t count);
+/* ---- x86_seldom.c ---- */
+DYNC__FN void dync__xg_find_cones(dync__xg *);
+DYNC__FN void dync__xg_seldom(dync__xg *, int select);                  /* all vectors of its cone's selects */
 /* ---- x86_gen.c ---- */
 DYNC__FN void dync__xg_emit(dync__xg *);
 #endif
@@ -13468,7 +13520,7 @@ DYNC__FN int dync__xg_frame(dync__xg *g, int bytes) {
 static int dync__xg_operands(const dync__xg *g, int list, int i, int32_t out[3]) {
     const dync__ib *b = g->b;
     if (b->keep[i] && dync__ib_list(b, i) != list) return 0;
-    int n = dync__ib_operands(b, i, out);
+    int n = dync__xg_args(g, i, out);
     for (int a = 0; a < n; a++) out[a] = dync__xg_root(g, out[a]);
     return n;
 }
@@ -13632,6 +13684,7 @@ DYNC__FN dync__xrm dync__xg_const(dync__xg *g, int type, double f, int64_t i) {
 /* Memory of a value that no register holds: a constant, a slot of another list, a spilled or unloaded one. */
 DYNC__FN dync__xrm dync__xg_home(dync__xg *g, int v) {
     const dync__inst *in = dync__xg_inst(g, v);
+    if (v == g->cone_input) return dync__x_index(DYNC__RSP, DYNC__RBP, 1, g->cone_areas);
     if (in->prim == DYNC__P_const_) {
         if (g->pool_at[v] < 0) {
             dync__scalar x = dync__const_scalar(in);
@@ -15133,6 +15186,211 @@ DYNC__FN void dync__xg_reduce_end(dync__xg *g, int phase, int32_t count) {
 }
 #endif
 
+/* ==== codegen/x86_seldom.c ====================================================================================== */
+#if DYNC__JIT_X86
+/* ---- finding --------------------------------------------------------------------------------- */
+static bool dync__xs_may(const dync__xg *g, int i, int list) {
+    const dync__ib *b = g->b;
+    const dync__inst *in = dync__xg_inst(g, i);
+    bool divides = (in->prim == DYNC__P_div || in->prim == DYNC__P_rem) && !dync__xg_type_float(in->type); /* takes rbp */
+    return in->prim != DYNC__P_const_ && dync__prim_is_pure(in->prim) && !divides && !b->keep[i] && dync__ib_list(b, i) == list && g->cone_of[i] < 0;
+}
+/* The cone of select `first` and those after it on the same condition; false: there is none worth it. mark: 1 wanted by it, 2 by others too. */
+static bool dync__xs_cone(dync__xg *g, int first, uint8_t *mark, dync__xcone *c) {
+    const dync__ib *b = g->b;
+    int n = b->k->inst.n, list = dync__ib_list(b, first), last = first, code = 0;
+    int bytes = dync__xg_type_wide(dync__xg_inst(g, first)->type) ? 8 : 4;
+    int32_t arg[3];
+    memset(c, 0, sizeof *c);
+    memset(mark, 0, (size_t)n);
+    c->input = -1;
+    for (int i = first; i < n && c->n_outs < DYNC__COUNT_OF(c->out); i++) {
+        const dync__inst *in = dync__xg_inst(g, i);
+        if (in->prim != DYNC__P_select || !in->imm.i || !b->needed[i] || b->clamp[i] || dync__ib_list(b, i) != list || in->type == DYNC_BOOL ||
+            in->arg[0] != dync__xg_inst(g, first)->arg[0] || (dync__xg_type_wide(in->type) ? 8 : 4) != bytes || in->arg[1] > first || in->arg[2] > first)
+            continue;
+        c->out[c->n_outs++] = last = i;
+    }
+    for (int i = n - 1; i >= 0; i--) {
+        bool member = false;
+        if (!b->needed[i]) continue;
+        for (int o = 0; o < c->n_outs; o++) member |= c->out[o] == i;
+        bool inside = !member && mark[i] == 1 && i < first && dync__xs_may(g, i, list);
+        for (int a = dync__ib_operands(b, i, arg) - 1; a >= 0; a--) mark[arg[a]] |= inside || (member && a == 1) ? 1 : 2;
+        if (mark[i] == 1 && !inside && dync__xg_inst(g, i)->prim != DYNC__P_const_) mark[i] = 3;
+        if (inside && !dync__avec_push(b->arena, &c->list, i)) g->a.failed = true;
+    }
+    for (int i = 0; i < c->list.n / 2; i++) { /* found backwards */
+        int32_t t = c->list.at[i];
+        c->list.at[i] = c->list.at[c->list.n - 1 - i];
+        c->list.at[c->list.n - 1 - i] = t;
+    }
+    for (int p = 0; p < c->list.n; p++) {
+        int i = c->list.at[p];
+        for (int a = dync__ib_operands(b, i, arg) - 1; a >= 0; a--) {
+            int v = dync__xg_root(g, arg[a]), type = dync__xg_inst(g, v)->type;
+            if (dync__xg_inst(g, v)->prim == DYNC__P_const_ || (mark[v] == 1 && mark[arg[a]] == 1)) continue;
+            if ((c->input >= 0 && c->input != v) || type == DYNC_BOOL || (dync__xg_type_wide(type) ? 8 : 4) != bytes) return false;
+            c->input = v;
+        }
+        c->wide |= dync__xg_type_wide(dync__xg_inst(g, i)->type);
+        code += dync__xg_inst(g, i)->prim != DYNC__P_bitcast;
+    }
+    for (int o = 0; o < c->n_outs; o++) {
+        int far = dync__xg_inst(g, c->out[o])->arg[1];
+        if (mark[far] != 1 || mark[dync__xg_root(g, far)] != 1 || dync__xg_inst(g, far)->prim == DYNC__P_const_) return false;
+    }
+    return last >= first && c->input >= 0 && code >= 8;
+}
+DYNC__FN void dync__xg_find_cones(dync__xg *g) {
+    const dync__ib *b = g->b;
+    int n = b->k->inst.n;
+    dync__xcone c;
+    uint8_t *mark = NULL;
+    for (int i = 0; i < n; i++) {
+        const dync__inst *in = dync__xg_inst(g, i);
+        if (in->prim != DYNC__P_select || !in->imm.i || !b->needed[i] || g->cone_of[i] >= 0 || g->n_cones == DYNC__XG_CONES) continue;
+        if (!mark && !(mark = dync__arena_alloc(b->arena, (size_t)n))) g->a.failed = true;
+        if (!mark || !dync__xs_cone(g, i, mark, &c)) continue;
+        for (int p = 0; p < c.list.n; p++) g->cone_of[c.list.at[p]] = DYNC__XG_CONES;
+        for (int o = 0; o < c.n_outs; o++) g->cone_of[c.out[o]] = g->n_cones;
+        g->cone[g->n_cones++] = c;
+    }
+}
+/* ---- where values are ------------------------------------------------------------------------ */
+static dync__xrm dync__xs_place(dync__xg *g, int v, int u) {
+    g->u = u;
+    if (dync__xg_is_here(g, v) && g->val[v * DYNC__XG_UNROLL + u].reg >= 0) return dync__xg_at(g->saved_regs + 64 * g->val[v * DYNC__XG_UNROLL + u].reg);
+    return dync__xg_home(g, v);
+}
+/* The selects of this list become their second choices: in the same registers where nothing else wants these. */
+static void dync__xs_take_near(dync__xg *g, const dync__xcone *c) {
+    for (int u = 0; u < g->U; u++) {
+        g->u = u;
+        for (int o = 0; o < c->n_outs; o++) {
+            int m = c->out[o], v = dync__xg_root(g, dync__xg_inst(g, m)->arg[2]);
+            if (g->in_list[m] != g->cur) continue;
+            bool own = g->hoist[v] < 0 && dync__xg_is_here(g, v) && g->n_uses[v] == 1;
+            int from = dync__xg_src(g, v);
+            if (own) dync__xg_adopt(g, m, v);
+            else dync__x_v(&g->a, DYNC__X_MOVAPS, dync__xg_vl(g, dync__xg_inst(g, m)->type), dync__xg_def(g, m), 0, dync__x_reg(from), 0, 0);
+            dync__xg_drop_temps(g);
+        }
+        if (dync__xg_is_here(g, c->input)) dync__xg_src(g, c->input); /* it may not be loaded yet */
+        dync__xg_drop_temps(g);
+    }
+}
+/* Zero flag: the condition holds nowhere. Its registers stay locked. */
+static void dync__xs_test(dync__xg *g, int condition, int8_t *mask) {
+    dync__xasm *a = &g->a;
+    bool k = g->isa == 2;
+    for (int u = 0; u < g->U; u++) {
+        g->u = u;
+        mask[u] = (int8_t)(k ? dync__xg_src_k(g, condition) : dync__xg_src(g, condition));
+    }
+    int any = mask[0];
+    if (g->U > 1) any = k ? dync__xg_temp_k(g) : dync__xg_temp(g);
+    for (int u = 1; u < g->U; u++) {
+        if (k) dync__x_k(a, DYNC__X_KORW, any, u == 1 ? mask[0] : any, dync__x_reg(mask[u]), 0);
+        else dync__x_v(a, DYNC__X_ORPS, dync__xg_vl(g, DYNC_BOOL), any, u == 1 ? mask[0] : any, dync__x_reg(mask[u]), 0, 0);
+    }
+    if (k) {
+        dync__x_k(a, DYNC__X_KMOVW_GK, DYNC__RAX, 0, dync__x_reg(any), 0);
+        dync__x_i(a, DYNC__X_TESTI, 0, dync__x_reg(DYNC__RAX), 0xffff);
+    } else {
+        dync__x_v(a, DYNC__X_PTEST, dync__xg_vl(g, DYNC_BOOL), any, 0, dync__x_reg(any), 0, 0);
+    }
+}
+static void dync__xs_registers(dync__xg *g, bool save) {
+    for (int r = 0; r < g->n_regs; r++)
+        if (g->owner[r] >= 0 || g->locked >> r & 1)
+            dync__x_v(&g->a, save ? DYNC__X_MOVUPS_M : DYNC__X_MOVUPS, g->isa, r, 0, dync__xg_at(g->saved_regs + 64 * r), 0, 0);
+    for (int r = 1; r < 8; r++)
+        if (g->owner_k[r] >= 0 || g->locked_k >> r & 1) dync__x_k(&g->a, save ? DYNC__X_KMOVW_M : DYNC__X_KMOVW, r, 0, dync__xg_at(g->saved_regs + 64 * 32 + 8 * r), 0);
+}
+/* ---- the cone -------------------------------------------------------------------------------- */
+static dync__xrm dync__xs_area(const dync__xg *g, int which) { return dync__x_index(DYNC__RSP, DYNC__RBP, 1, g->cone_areas + 64 * DYNC__XG_UNROLL * which); }
+/* All of the inputs in the frame; g comes back as it was, but for what was emitted. */
+static void dync__xs_loop(dync__xg *g, int number, int bytes) {
+    const dync__xcone *c = &g->cone[number];
+    dync__xg before = *g;
+    dync__xasm *a = &g->a;
+    int top = dync__x_label(a), end = g->U * g->V * bytes, hoist = g->hoist[c->input];
+    g->V = c->wide ? (g->isa == 2 ? 8 : 4) : g->V;
+    g->U = 1;
+    g->u = 0;
+    g->cone_input = c->input;
+    g->hoist[c->input] = -1;
+    g->list[g->n_lists + number] = c->list;
+    memset(&g->uses, 0, sizeof g->uses);
+    dync__xg_begin_list(g, g->n_lists + number);
+    dync__xg_reset(g);
+    dync__x_i(a, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RBP), 0);
+    dync__x_bind(a, top);
+    for (g->pos = 0; g->pos < c->list.n && !a->failed; g->pos++) {
+        int i = c->list.at[g->pos];
+        if (dync__xg_inst(g, i)->prim != DYNC__P_bitcast) dync__xg_prim(g, i);
+        for (int o = 0; o < c->n_outs; o++)
+            if (dync__xg_root(g, dync__xg_inst(g, c->out[o])->arg[1]) == i)
+                dync__x_v(a, DYNC__X_MOVUPS_M, dync__xg_vl(g, dync__xg_inst(g, i)->type), g->val[i * DYNC__XG_UNROLL].reg, 0, dync__xs_area(g, 1 + o), 0, 0);
+        dync__xg_end(g);
+    }
+    dync__x_i(a, DYNC__X_ADDI, 0, dync__x_reg(DYNC__RBP), g->V * bytes);
+    dync__x_i(a, DYNC__X_CMPI, 0, dync__x_reg(DYNC__RBP), end);
+    dync__x_jump(a, DYNC__CC_L, top);
+    before.a = g->a;
+    before.frame = g->frame;
+    before.free_spill = g->free_spill;
+    *g = before;
+    g->hoist[c->input] = (int8_t)hoist;
+}
+/* The results into the lanes of select m that want them. t, x: registers to use. */
+static void dync__xs_blend(dync__xg *g, int m, int o, int u, int mask, int t, int x) {
+    dync__xasm *a = &g->a;
+    int type = dync__xg_inst(g, m)->type, vl = dync__xg_vl(g, type);
+    bool wide = dync__xg_type_wide(type);
+    dync__xrm at = dync__xs_place(g, m, u), far = dync__xg_at(g->cone_areas + 64 * DYNC__XG_UNROLL * (1 + o) + u * g->V * (wide ? 8 : 4));
+    dync__x_v(a, DYNC__X_MOVUPS, vl, t, 0, at, 0, 0);
+    if (g->isa == 2) {
+        dync__x_v(a, wide ? DYNC__X_MOVUPD : DYNC__X_MOVUPS, vl, t, 0, far, 0, mask);
+    } else {
+        dync__x_v(a, wide ? DYNC__X_PMOVSXDQ : DYNC__X_MOVUPS, vl, x, 0, dync__xg_at(g->saved_regs + 64 * mask), 0, 0);
+        dync__x_v(a, wide ? DYNC__X_BLENDVPD : DYNC__X_BLENDVPS, vl, t, t, far, x << 4, 0);
+    }
+    dync__x_v(a, DYNC__X_MOVUPS_M, vl, t, 0, at, 0, 0);
+}
+DYNC__FN void dync__xg_seldom(dync__xg *g, int select) {
+    const dync__xcone *c = &g->cone[g->cone_of[select]];
+    dync__xasm *a = &g->a;
+    int skip = dync__x_label(a), bytes = dync__xg_type_wide(dync__xg_inst(g, select)->type) ? 8 : 4, vl = dync__xg_vl_bytes(g->V * bytes);
+    int8_t mask[DYNC__XG_UNROLL] = {0};
+    if (!g->saved_regs) {
+        g->saved_regs = dync__xg_frame(g, 64 * 33);
+        g->cone_areas = dync__xg_frame(g, 64 * DYNC__XG_UNROLL * (1 + DYNC__COUNT_OF(c->out)));
+    }
+    dync__xs_take_near(g, c);
+    dync__xs_test(g, dync__xg_inst(g, select)->arg[0], mask);
+    dync__x_jump(a, DYNC__CC_E, skip);
+    dync__xs_registers(g, true);
+    int t = __builtin_ctz(~g->pinned), x = __builtin_ctz(~g->pinned & ~(1u << t));
+    for (int u = 0; u < g->U; u++) {
+        dync__xrm from = g->hoist[c->input] >= 0 ? dync__x_reg(g->hoist[c->input]) : dync__xs_place(g, c->input, u);
+        dync__x_v(a, from.is_mem ? DYNC__X_MOVUPS : DYNC__X_MOVAPS, vl, t, 0, from, 0, 0);
+        dync__x_v(a, DYNC__X_MOVUPS_M, vl, t, 0, dync__xg_at(g->cone_areas + u * g->V * bytes), 0, 0);
+    }
+    dync__xs_loop(g, g->cone_of[select], bytes);
+    for (int r = 1; r < 8 && g->isa == 2; r++)
+        if (g->locked_k >> r & 1) dync__x_k(a, DYNC__X_KMOVW, r, 0, dync__xg_at(g->saved_regs + 64 * 32 + 8 * r), 0);
+    for (int u = 0; u < g->U; u++)
+        for (int o = 0; o < c->n_outs; o++)
+            if (g->in_list[c->out[o]] == g->cur) dync__xs_blend(g, c->out[o], o, u, mask[u], t, x);
+    dync__xs_registers(g, false);
+    dync__x_bind(a, skip);
+    dync__xg_drop_temps(g);
+    g->u = 0;
+}
+#endif
+
 /* ==== codegen/x86_gen.c ========================================================================================= */
 #if DYNC__JIT_X86
 static const int8_t dync__xg_bases[] = {DYNC__RBX, DYNC__R8, DYNC__R9, DYNC__R10, DYNC__R11, DYNC__R12, DYNC__R13, DYNC__R14, DYNC__R15};
@@ -15153,7 +15411,10 @@ static void dync__xg_emit_inst(dync__xg *g, int i) {
     case DYNC__P_store: dync__xg_store(g, i); break;
     case DYNC__P_index: dync__xg_index(g, i); break;
     case DYNC__P_reduce: dync__xg_reduce(g, i); break;
-    default: dync__xg_prim(g, i); break;
+    default:
+        if (g->val[i * DYNC__XG_UNROLL + g->u].reg >= 0 || g->val[i * DYNC__XG_UNROLL + g->u].spill >= 0) dync__xg_src(g, i); /* made with its cone */
+        else dync__xg_prim(g, i);
+        break;
     }
     if (dync__inst_has_value(in) && in->prim != DYNC__P_reduce) {
         if (g->slot[i] >= 0) dync__xg_slot_store(g, i);
@@ -15170,6 +15431,8 @@ static void dync__xg_emit_list(dync__xg *g) {
             const dync__inst *in = dync__xg_inst(g, i);
             dync__str_addf(g->a.listing, "  ; v%d %s%s%s\n", i, dync__prim_info(in->prim)->name, in->origin ? " of " : "", in->origin ? in->origin : "");
         }
+        int cone = g->cone_of[i];
+        if (cone >= 0 && g->val[i * DYNC__XG_UNROLL].reg < 0 && g->val[i * DYNC__XG_UNROLL].spill < 0) dync__xg_seldom(g, i);
         for (g->u = 0; g->u < g->U; g->u++) dync__xg_emit_inst(g, i);
     }
     g->u = 0;
@@ -15289,7 +15552,7 @@ static void dync__xg_hoist(dync__xg *g) {
     }
     for (int p = 0; p < l->n && left > 0; p++) {
         if (b->keep[l->at[p]] && dync__ib_list(b, l->at[p]) != g->cur) continue;
-        for (int n = dync__ib_operands(b, l->at[p], arg) - 1; n >= 0; n--) {
+        for (int n = dync__xg_args(g, l->at[p], arg) - 1; n >= 0; n--) {
             int v = dync__xg_root(g, arg[n]), type = dync__xg_inst(g, v)->type;
             bool constant = dync__xg_inst(g, v)->prim == DYNC__P_const_;
             if ((g->in_list[v] == g->cur && !constant) || type == DYNC_BOOL || (g->vertical && b->level[v] == 1)) continue;
@@ -15503,7 +15766,7 @@ DYNC__FN void dync__xg_emit(dync__xg *g) {
     g->stage2 = dync__xg_frame(g, 64 + 8);
     g->tail_count = dync__xg_frame(g, 8);
     g->place = dync__xg_frame(g, 8);
-    g->line = -1;
+    g->line = g->cone_input = -1;
     g->tail_mask = dync__xg_frame(g, 64 * DYNC__XG_UNROLL);
     g->tail_mask64 = dync__xg_frame(g, 64 * DYNC__XG_UNROLL);
     dync__xg_unhoist(g);
@@ -16000,7 +16263,7 @@ static void dync__jb_want(const dync__jb *j, uint8_t *wanted, int p) {
         bool own = b->needed[i] && dync__ib_list(b, i) == list;
         wanted[i] |= own && (!dync__inst_has_value(in) || in->prim == DYNC__P_reduce || b->keep[i]);
         if (!wanted[i] || (b->keep[i] && !own)) continue;
-        for (int a = dync__ib_operands(b, i, arg) - 1; a >= 0; a--) {
+        for (int a = dync__xg_args(j->g, i, arg) - 1; a >= 0; a--) {
             int v = dync__xg_root(j->g, arg[a]);
             if (b->level[v] == 2 && dync__ib_inst(b, v)->prim != DYNC__P_reduce) wanted[v] = 1;
         }
@@ -16017,14 +16280,14 @@ static bool dync__jb_lists(dync__jb *j) {
         memset(wanted, 0, (size_t)n);
         if (phase) dync__jb_want(j, wanted, (l - 2) / 2);
         for (int i = 0; i < n; i++)
-            if (dync__jb_is_code(b, i) && (phase ? wanted[i] : dync__ib_list(b, i) == l) && !dync__avec_push(b->arena, &g->list[l], i)) return false;
+            if (dync__jb_is_code(b, i) && g->cone_of[i] < DYNC__XG_CONES && (phase ? wanted[i] : dync__ib_list(b, i) == l) && !dync__avec_push(b->arena, &g->list[l], i)) return false;
     }
     for (int l = 0; l < g->n_lists; l++) /* who reads a value of another list finds it in its slot */
         for (int p = 0; p < g->list[l].n; p++) {
             int32_t arg[3];
             int i = g->list[l].at[p];
             if (b->keep[i] && dync__ib_list(b, i) != l) continue;
-            for (int a = dync__ib_operands(b, i, arg) - 1; a >= 0; a--) {
+            for (int a = dync__xg_args(g, i, arg) - 1; a >= 0; a--) {
                 int v = dync__xg_root(g, arg[a]);
                 bool row_value = b->level[v] < 2 || dync__ib_inst(b, v)->prim == DYNC__P_reduce;
                 if (row_value && dync__ib_inst(b, v)->prim != DYNC__P_const_ &&
@@ -16129,7 +16392,7 @@ static void dync__jb_key(const dync__jb *j, dync__str *key) {
         row.list = (uint8_t)dync__ib_list(b, i);
         row.keep = b->keep[i];
         row.clamp = b->clamp[i];
-        if (in->prim == DYNC__P_const_ || in->prim == DYNC__P_reduce || in->prim == DYNC__P_wrap) memcpy(&row.imm, &in->imm, sizeof row.imm);
+        if (in->prim == DYNC__P_const_ || in->prim == DYNC__P_reduce || in->prim == DYNC__P_wrap || in->prim == DYNC__P_select) memcpy(&row.imm, &in->imm, sizeof row.imm);
         dync__str_addn(key, (const char *)&row, sizeof row);
     }
     for (int s = 0; s < g->stream.n; s++) {
@@ -16290,11 +16553,11 @@ static bool dync__jb_alloc(dync__jb *j) {
     dync__xg *g = j->g;
     dync__arena *arena = j->b->arena;
     size_t n = (size_t)j->b->k->inst.n + 1;
-    int32_t *ints = dync__arena_alloc(arena, 9 * n * sizeof *ints);
+    int32_t *ints = dync__arena_alloc(arena, 10 * n * sizeof *ints);
     g->val = dync__arena_alloc(arena, n * DYNC__XG_UNROLL * sizeof *g->val);
     g->hoist = dync__arena_alloc(arena, n);
     g->n_lists = 2 * j->b->n_phases + 2;
-    g->list = dync__arena_alloc(arena, (size_t)g->n_lists * sizeof *g->list);
+    g->list = dync__arena_alloc(arena, (size_t)(g->n_lists + DYNC__XG_CONES) * sizeof *g->list);
     if (!ints || !g->val || !g->hoist || !g->list) return false;
     g->stream_of = ints;
     g->keep_stream = ints + n;
@@ -16305,6 +16568,8 @@ static bool dync__jb_alloc(dync__jb *j) {
     g->last_use = ints + 6 * n;
     g->first_use = ints + 7 * n;
     g->pool_at = ints + 8 * n;
+    g->cone_of = ints + 9 * n;
+    memset(g->cone_of, 0xff, n * sizeof *ints);
     memset(g->pool_at, 0xff, n * sizeof *ints);
     memset(g->slot, 0xff, n * sizeof *ints);
     memset(g->in_list, 0xff, n * sizeof *ints);
@@ -16313,7 +16578,7 @@ static bool dync__jb_alloc(dync__jb *j) {
 /* Lanes and the width of vectors. */
 static void dync__jb_width(dync__jb *j) {
     dync__xg *g = j->g;
-    for (int i = 0; i < j->b->k->inst.n; i++) g->wide |= j->b->needed[i] && dync__xg_type_wide(dync__ib_inst(j->b, i)->type);
+    for (int i = 0; i < j->b->k->inst.n; i++) g->wide |= j->b->needed[i] && g->cone_of[i] < DYNC__XG_CONES && dync__xg_type_wide(dync__ib_inst(j->b, i)->type);
     g->isa = j->b->isa;
     g->V = (g->isa == 2 ? 16 : 8) / (g->wide ? 2 : 1);
     g->n_regs = g->isa == 2 ? 32 : 16;
@@ -16327,6 +16592,7 @@ static dync__jit *dync__jb_compile(dync__jb *j, dync__str *key, dync__str *listi
     dync__xg *g = j->g;
     if (!dync__jb_alloc(j)) return NULL;
     if ((g->why = dync__jb_plan(j))) return NULL;
+    dync__xg_find_cones(g);
     dync__jb_width(j);
     dync__jb_streams(j);
     if (g->a.failed || (g->why = dync__jb_refuses(j)) || !dync__jb_lists(j)) return NULL;

@@ -96,6 +96,7 @@ DYNC__COLD_BEGIN
 #include "codegen/x86_mem.c"
 #include "codegen/x86_prim.c"
 #include "codegen/x86_reduce.c"
+#include "codegen/x86_seldom.c"
 #include "codegen/x86_gen.c"
 #include "codegen/x86_conv.c"
 #include "codegen/jit.c"

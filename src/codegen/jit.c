@@ -84,7 +84,7 @@ static void dync__jb_want(const dync__jb *j, uint8_t *wanted, int p)
         bool own = b->needed[i] && dync__ib_list(b, i) == list;
         wanted[i] |= own && (!dync__inst_has_value(in) || in->prim == DYNC__P_reduce || b->keep[i]);
         if (!wanted[i] || (b->keep[i] && !own)) continue;
-        for (int a = dync__ib_operands(b, i, arg) - 1; a >= 0; a--) {
+        for (int a = dync__xg_args(j->g, i, arg) - 1; a >= 0; a--) {
             int v = dync__xg_root(j->g, arg[a]);
             if (b->level[v] == 2 && dync__ib_inst(b, v)->prim != DYNC__P_reduce) wanted[v] = 1;
         }
@@ -103,14 +103,14 @@ static bool dync__jb_lists(dync__jb *j)
         memset(wanted, 0, (size_t)n);
         if (phase) dync__jb_want(j, wanted, (l - 2) / 2);
         for (int i = 0; i < n; i++)
-            if (dync__jb_is_code(b, i) && (phase ? wanted[i] : dync__ib_list(b, i) == l) && !dync__avec_push(b->arena, &g->list[l], i)) return false;
+            if (dync__jb_is_code(b, i) && g->cone_of[i] < DYNC__XG_CONES && (phase ? wanted[i] : dync__ib_list(b, i) == l) && !dync__avec_push(b->arena, &g->list[l], i)) return false;
     }
     for (int l = 0; l < g->n_lists; l++) /* who reads a value of another list finds it in its slot */
         for (int p = 0; p < g->list[l].n; p++) {
             int32_t arg[3];
             int i = g->list[l].at[p];
             if (b->keep[i] && dync__ib_list(b, i) != l) continue;
-            for (int a = dync__ib_operands(b, i, arg) - 1; a >= 0; a--) {
+            for (int a = dync__xg_args(g, i, arg) - 1; a >= 0; a--) {
                 int v = dync__xg_root(g, arg[a]);
                 bool row_value = b->level[v] < 2 || dync__ib_inst(b, v)->prim == DYNC__P_reduce;
                 if (row_value && dync__ib_inst(b, v)->prim != DYNC__P_const_ &&
@@ -227,7 +227,7 @@ static void dync__jb_key(const dync__jb *j, dync__str *key)
         row.list = (uint8_t)dync__ib_list(b, i);
         row.keep = b->keep[i];
         row.clamp = b->clamp[i];
-        if (in->prim == DYNC__P_const_ || in->prim == DYNC__P_reduce || in->prim == DYNC__P_wrap) memcpy(&row.imm, &in->imm, sizeof row.imm);
+        if (in->prim == DYNC__P_const_ || in->prim == DYNC__P_reduce || in->prim == DYNC__P_wrap || in->prim == DYNC__P_select) memcpy(&row.imm, &in->imm, sizeof row.imm);
         dync__str_addn(key, (const char *)&row, sizeof row);
     }
     for (int s = 0; s < g->stream.n; s++) {
@@ -409,11 +409,11 @@ static bool dync__jb_alloc(dync__jb *j)
     dync__xg *g = j->g;
     dync__arena *arena = j->b->arena;
     size_t n = (size_t)j->b->k->inst.n + 1;
-    int32_t *ints = dync__arena_alloc(arena, 9 * n * sizeof *ints);
+    int32_t *ints = dync__arena_alloc(arena, 10 * n * sizeof *ints);
     g->val = dync__arena_alloc(arena, n * DYNC__XG_UNROLL * sizeof *g->val);
     g->hoist = dync__arena_alloc(arena, n);
     g->n_lists = 2 * j->b->n_phases + 2;
-    g->list = dync__arena_alloc(arena, (size_t)g->n_lists * sizeof *g->list);
+    g->list = dync__arena_alloc(arena, (size_t)(g->n_lists + DYNC__XG_CONES) * sizeof *g->list);
     if (!ints || !g->val || !g->hoist || !g->list) return false;
     g->stream_of = ints;
     g->keep_stream = ints + n;
@@ -424,6 +424,8 @@ static bool dync__jb_alloc(dync__jb *j)
     g->last_use = ints + 6 * n;
     g->first_use = ints + 7 * n;
     g->pool_at = ints + 8 * n;
+    g->cone_of = ints + 9 * n;
+    memset(g->cone_of, 0xff, n * sizeof *ints);
     memset(g->pool_at, 0xff, n * sizeof *ints);
     memset(g->slot, 0xff, n * sizeof *ints);
     memset(g->in_list, 0xff, n * sizeof *ints);
@@ -434,7 +436,7 @@ static bool dync__jb_alloc(dync__jb *j)
 static void dync__jb_width(dync__jb *j)
 {
     dync__xg *g = j->g;
-    for (int i = 0; i < j->b->k->inst.n; i++) g->wide |= j->b->needed[i] && dync__xg_type_wide(dync__ib_inst(j->b, i)->type);
+    for (int i = 0; i < j->b->k->inst.n; i++) g->wide |= j->b->needed[i] && g->cone_of[i] < DYNC__XG_CONES && dync__xg_type_wide(dync__ib_inst(j->b, i)->type);
     g->isa = j->b->isa;
     g->V = (g->isa == 2 ? 16 : 8) / (g->wide ? 2 : 1);
     g->n_regs = g->isa == 2 ? 32 : 16;
@@ -450,6 +452,7 @@ static dync__jit *dync__jb_compile(dync__jb *j, dync__str *key, dync__str *listi
     dync__xg *g = j->g;
     if (!dync__jb_alloc(j)) return NULL;
     if ((g->why = dync__jb_plan(j))) return NULL;
+    dync__xg_find_cones(g);
     dync__jb_width(j);
     dync__jb_streams(j);
     if (g->a.failed || (g->why = dync__jb_refuses(j)) || !dync__jb_lists(j)) return NULL;

@@ -106,6 +106,7 @@
     X(PCMPD, NULL, "vpcmpd", 3, 1, 0x1f, 0, CMP, F)                                                \
     X(PCMPQ, NULL, "vpcmpq", 3, 1, 0x1f, 1, CMP, F)                                                \
     X(PTESTMB, NULL, "vptestmb", 2, 1, 0x26, 0, KVM, F)                                            \
+    X(PTEST, "vptest", NULL, 2, 1, 0x17, 0, RM, F)                                                \
     X(PMOVM2B, NULL, "vpmovm2b", 2, 2, 0x28, 0, RK, F)                                             \
     X(PMOVM2D, NULL, "vpmovm2d", 2, 2, 0x38, 0, RK, F)                                             \
     X(PMOVD2M, NULL, "vpmovd2m", 2, 2, 0x39, 0, KM, F)                                             \

@@ -34,7 +34,10 @@ static void dync__xg_emit_inst(dync__xg *g, int i)
     case DYNC__P_store: dync__xg_store(g, i); break;
     case DYNC__P_index: dync__xg_index(g, i); break;
     case DYNC__P_reduce: dync__xg_reduce(g, i); break;
-    default: dync__xg_prim(g, i); break;
+    default:
+        if (g->val[i * DYNC__XG_UNROLL + g->u].reg >= 0 || g->val[i * DYNC__XG_UNROLL + g->u].spill >= 0) dync__xg_src(g, i); /* made with its cone */
+        else dync__xg_prim(g, i);
+        break;
     }
     if (dync__inst_has_value(in) && in->prim != DYNC__P_reduce) {
         if (g->slot[i] >= 0) dync__xg_slot_store(g, i);
@@ -53,6 +56,8 @@ static void dync__xg_emit_list(dync__xg *g)
             const dync__inst *in = dync__xg_inst(g, i);
             dync__str_addf(g->a.listing, "  ; v%d %s%s%s\n", i, dync__prim_info(in->prim)->name, in->origin ? " of " : "", in->origin ? in->origin : "");
         }
+        int cone = g->cone_of[i];
+        if (cone >= 0 && g->val[i * DYNC__XG_UNROLL].reg < 0 && g->val[i * DYNC__XG_UNROLL].spill < 0) dync__xg_seldom(g, i);
         for (g->u = 0; g->u < g->U; g->u++) dync__xg_emit_inst(g, i);
     }
     g->u = 0;
@@ -192,7 +197,7 @@ static void dync__xg_hoist(dync__xg *g)
     }
     for (int p = 0; p < l->n && left > 0; p++) {
         if (b->keep[l->at[p]] && dync__ib_list(b, l->at[p]) != g->cur) continue;
-        for (int n = dync__ib_operands(b, l->at[p], arg) - 1; n >= 0; n--) {
+        for (int n = dync__xg_args(g, l->at[p], arg) - 1; n >= 0; n--) {
             int v = dync__xg_root(g, arg[n]), type = dync__xg_inst(g, v)->type;
             bool constant = dync__xg_inst(g, v)->prim == DYNC__P_const_;
             if ((g->in_list[v] == g->cur && !constant) || type == DYNC_BOOL || (g->vertical && b->level[v] == 1)) continue;
@@ -430,7 +435,7 @@ DYNC__FN void dync__xg_emit(dync__xg *g)
     g->stage2 = dync__xg_frame(g, 64 + 8);
     g->tail_count = dync__xg_frame(g, 8);
     g->place = dync__xg_frame(g, 8);
-    g->line = -1;
+    g->line = g->cone_input = -1;
     g->tail_mask = dync__xg_frame(g, 64 * DYNC__XG_UNROLL);
     g->tail_mask64 = dync__xg_frame(g, 64 * DYNC__XG_UNROLL);
     dync__xg_unhoist(g);

@@ -15,6 +15,7 @@
 #include "x86_enc.h"
 #if DYNC__JIT_X86
 
+enum { DYNC__XG_CONES = 12 };
 enum { DYNC__XG_DIMS = 8, DYNC__XG_UNROLL = 4, DYNC__XG_GRAIN = 128, DYNC__XG_LANES = 32 };
 enum { DYNC__XS_MEM, DYNC__XS_KEEP, DYNC__XS_INDEX, DYNC__XS_GATHER };         /* streams: a buffer, a row buffer, numbers, one that an index leads into */
 enum { DYNC__XL_SAME, DYNC__XL_DENSE, DYNC__XL_STRIDED };                      /* along the lanes */
@@ -40,6 +41,7 @@ typedef struct dync__xred {
     dync__xrm identity;
 } dync__xred;
 typedef DYNC__VEC(int32_t) dync__xlist;
+typedef struct dync__xcone { dync__xlist list; int32_t input, n_outs, out[4]; bool wide; } dync__xcone; /* x86_seldom.c; out: the selects */
 
 typedef struct dync__xg {
     const dync__ib *b;
@@ -54,6 +56,10 @@ typedef struct dync__xg {
     int32_t *stream_of;                /* by instruction: load, store, index */
     int32_t *keep_stream;              /* by instruction: of its row buffer; -1 */
     int32_t *slot;                     /* by instruction: in the frame; -1 none */
+    int32_t *cone_of;                  /* by instruction: select of this cone; DYNC__XG_CONES: inside one; -1 */
+    int n_cones;
+    dync__xcone cone[DYNC__XG_CONES];
+    int32_t cone_input, saved_regs, cone_areas; /* cone_input: of the cone at hand, -1; the rest in the frame */
     int32_t *pool_at;                  /* by instruction: of a constant; -1 not there yet */
     /* the list being emitted */
     int U;
@@ -87,6 +93,13 @@ DYNC__INLINE int dync__xg_root(const dync__xg *g, int i)
 {
     while (dync__xg_inst(g, i)->prim == DYNC__P_bitcast) i = dync__xg_inst(g, i)->arg[0];
     return i;
+}
+/* Operands as lists see them: a select with a cone has the cone's input for its first choice. */
+DYNC__INLINE int dync__xg_args(const dync__xg *g, int i, int32_t out[3])
+{
+    int n = dync__ib_operands(g->b, i, out);
+    if (g->cone_of[i] >= 0 && g->cone_of[i] < DYNC__XG_CONES) out[1] = g->cone[g->cone_of[i]].input;
+    return n;
 }
 DYNC__INLINE int32_t dync__xg_record(const dync__xg *g, int stream, int word)
 {
@@ -141,6 +154,9 @@ DYNC__FN void dync__xg_reduce_init(dync__xg *, int phase, bool ordered, bool lev
 DYNC__FN void dync__xg_grain_end(dync__xg *, int phase, int32_t count); /* rows one at a time: folds a grain, adds it to its binary counter */
 DYNC__FN void dync__xg_vertical_carry(dync__xg *, int phase, int32_t count); /* rows side by side: every 16 additions go up a level */
 DYNC__FN void dync__xg_reduce_end(dync__xg *, int phase, int32_t count);
+/* ---- x86_seldom.c ---- */
+DYNC__FN void dync__xg_find_cones(dync__xg *);
+DYNC__FN void dync__xg_seldom(dync__xg *, int select);                  /* all vectors of its cone's selects */
 /* ---- x86_gen.c ---- */
 DYNC__FN void dync__xg_emit(dync__xg *);
 #endif

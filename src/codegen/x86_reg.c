@@ -22,7 +22,7 @@ static int dync__xg_operands(const dync__xg *g, int list, int i, int32_t out[3])
 {
     const dync__ib *b = g->b;
     if (b->keep[i] && dync__ib_list(b, i) != list) return 0;
-    int n = dync__ib_operands(b, i, out);
+    int n = dync__xg_args(g, i, out);
     for (int a = 0; a < n; a++) out[a] = dync__xg_root(g, out[a]);
     return n;
 }
@@ -217,6 +217,7 @@ DYNC__FN dync__xrm dync__xg_const(dync__xg *g, int type, double f, int64_t i)
 DYNC__FN dync__xrm dync__xg_home(dync__xg *g, int v)
 {
     const dync__inst *in = dync__xg_inst(g, v);
+    if (v == g->cone_input) return dync__x_index(DYNC__RSP, DYNC__RBP, 1, g->cone_areas);
     if (in->prim == DYNC__P_const_) {
         if (g->pool_at[v] < 0) {
             dync__scalar x = dync__const_scalar(in);

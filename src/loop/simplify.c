@@ -221,6 +221,7 @@ static int dync__fold_select(dync__lb *b, dync__inst *in)
         in->arg[0] = dync__fold_def(b, x)->arg[0];
         in->arg[1] = in->arg[2];
         in->arg[2] = swap;
+        in->imm.i = 0;
     }
     return -1;
 }

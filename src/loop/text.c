@@ -127,6 +127,7 @@ static void dync__text_prim(dync__str *out, const dync__kernel *k, const dync__i
     if (in->prim == DYNC__P_const_ || in->prim == DYNC__P_cast || in->prim == DYNC__P_bitcast || in->prim == DYNC__P_random)
         dync__str_addf(out, ".%s", dync__dtype_info(in->type)->fx);
     if (in->prim == DYNC__P_random) dync__str_add(out, in->imm.i ? ".normal" : ".uniform");
+    if (in->prim == DYNC__P_select && in->imm.i) dync__str_add(out, ".seldom");
     if (in->prim == DYNC__P_wrap) dync__str_addf(out, ".%s", dync__dtype_info((int)in->imm.i)->fx);
     if (in->prim == DYNC__P_reduce) dync__str_addf(out, ".%s", dync__reduce_names[in->imm.i & 7]);
     if (in->prim == DYNC__P_const_) {
@@ -426,6 +427,10 @@ static void dync__text_read_suffix(dync__text_reader *r, dync__inst *in, char *s
     case DYNC__P_cast:
     case DYNC__P_bitcast: in->type = (uint8_t)dync__text_dtype(r, suffix); break;
     case DYNC__P_wrap: in->imm.i = dync__text_dtype(r, suffix); break;
+    case DYNC__P_select:
+        in->imm.i = *suffix != 0;
+        if (in->imm.i && strcmp(suffix, "seldom") != 0) dync__text_fail(r, "seldom");
+        break;
     case DYNC__P_reduce:
         while (in->imm.i < 8 && strcmp(dync__reduce_names[in->imm.i], suffix) != 0) in->imm.i++;
         if (in->imm.i == 8) dync__text_fail(r, "a kind of reduction");

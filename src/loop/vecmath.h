@@ -12,12 +12,13 @@
  *   log2     1.10  1.62   37     0.91  1.70   41      acos     0.60  0.87   36     0.58  0.87   43
  *   log10    0.96  1.73   39     0.83  1.63   43      atan     0.77  0.74   46     0.74  0.71   53
  *   log1p    0.90  0.83   42     0.81  0.81   46      atan2    0.76  1.37   71     0.74  1.41   78
- *   sin      0.91  *      53     0.90  *     164      erf      1.00  0.88   48     0.83  0.90  111
- *   cos      0.90  *      52     0.93  *     163      erfc     0.85  1.66   97     0.90  1.94  116
- *   tan      1.15  *      68     1.27  *     177      sigmoid  0.86  1.40   40     0.80  1.34   45
+ *   sin      0.91  *    46+28    0.90  *   52+118     erf      1.00  0.88   48     0.83  0.90  111
+ *   cos      0.90  *    44+28    0.93  *   50+118     erfc     0.85  1.66   97     0.90  1.94  116
+ *   tan      1.15  *    61+28    1.27  *   65+118     sigmoid  0.86  1.40   40     0.80  1.34   45
  *   pow      0.59  0.59   76     0.89  1.15  135      rsqrt    0.50  1.25   13     0.92  1.24   13
  *   fmod     exact exact  74     exact exact 102      (rsqrt of a subnormal: 1.44)
  *
+ *   + what only large arguments (2^17 in f32, 2^20 in f64) need: machine code goes round it.
  *   * no FMA: as with it up to 2^20 in f64; in f32 below 1.5 (tan 2) up to 2^10, but 28 (tan 44) at eight floats next to multiples
  *   of pi; worse beyond: vecmath_trig.c. log2 passes 1 at 21 floats, tan at 2262.
  *
@@ -58,6 +59,13 @@ DYNC__M_THREE(sel, select)
 #undef DYNC__M_TWO
 #undef DYNC__M_THREE
 
+/* c ? x : y where c seldom holds: machine code goes round what only x needs. */
+DYNC__INLINE int dync__m_seldom(dync__lb *b, int c, int x, int y)
+{
+    dync__inst in = dync__inst_make(DYNC__P_select, dync__lb_type(b, x), c, x, y);
+    in.imm.i = 1;
+    return dync__lb_add(b, &in);
+}
 DYNC__INLINE bool dync__m_wide(const dync__lb *b, int x)          /* F64 (or I64)? */
 {
     int t = dync__lb_type(b, x);

@@ -2,11 +2,14 @@
  *
  * |x| = q pi/2 + r with |r| <= pi/4 (a little more for huge x), r in two words; then one odd and one even polynomial (minimax,
  * Sollya) and a choice by q. The reduction holds for every finite argument, as everything in an expression is always evaluated:
- *   F32  in F64: |x| times two words of 2/pi. The words are taken from the place in 2/pi that matters for the size of x (Payne &
- *        Hanek 1983): what lies above only adds multiples of four quadrants. Five ranges cover all floats.
+ *   F32  below 2^17 in F32: n pi/2 is taken away in three words of 24 bits, the first exactly, as |x| and n times it are multiples of
+ *        2^-24 less than 1 apart. Above, in F64: |x| times two words of 2/pi. The words are taken from the place in 2/pi that matters
+ *        for the size of x (Payne & Hanek 1983): what lies above only adds multiples of four quadrants. Four ranges cover all floats.
+ *        Without FMA all of it in F64.
  *   F64  below 2^20 three-part Cody-Waite (constants of FreeBSD's e_rem_pio2.c, Sun Microsystems 1993), exact without FMA; above,
  *        Payne-Hanek with four 53-bit words of 1/(2 pi) picked by a barrel of selects.
- * fast_math: F32 in F32, three parts, for |x| < 2^15; F64 the three parts alone, for |x| < 2^20. Beyond, precision is lost.
+ * fast_math: F32 in one word, three parts, for |x| < 2^15; F64 the three parts alone, for |x| < 2^20. Beyond, precision is lost.
+ * The large arguments hang on seldom-taken selects, so that machine code goes round them where no lane has one.
  * Without FMA the words of Payne-Hanek have no exact products: arguments over 2^10 (F32) and 2^20 (F64) lose precision. */
 #include "../dync.in.h"
 #include "vecmath.h"
@@ -15,9 +18,17 @@ typedef struct dync__trig_parts {
     int r, lo, q;             /* q: an integer whose two low bits are the quadrant; as wide as r */
 } dync__trig_parts;
 
+/* c ? far_part : near_part where c is seldom. */
+static dync__trig_parts dync__trig_either(dync__lb *b, int c, dync__trig_parts far_part, dync__trig_parts near_part)
+{
+    dync__trig_parts out = {dync__m_seldom(b, c, far_part.r, near_part.r), dync__m_seldom(b, c, far_part.lo, near_part.lo),
+                            dync__m_seldom(b, c, far_part.q, near_part.q)};
+    return out;
+}
+
 /* ---- reduction, F32 --------------------------------------------------------------------------------------- */
 
-static dync__trig_parts dync__trig_reduce32(dync__lb *b, int x)
+static dync__trig_parts dync__trig_far32(dync__lb *b, int x)
 {
     /* two words of 2/pi from bit 2^-(limit - 23 - 2) on, for x of at least the limit before */
     static const struct { double limit, hi, lo; } word[] = {{0x1p45, 0x1.45f306dc9c883p-1, -0x1.6b01ec5417056p-55},
@@ -39,6 +50,27 @@ static dync__trig_parts dync__trig_reduce32(dync__lb *b, int x)
     out.lo = dync__lb_cast(b, dync__m_sub(b, r, dync__lb_cast(b, out.r, DYNC_F64)), DYNC_F32);
     out.q = dync__lb_cast(b, dync__m_bits(b, t), DYNC_I32);
     return out;
+}
+
+/* x < 2^17: the second product enters in both its words, for floats next to a multiple of pi/2. */
+static dync__trig_parts dync__trig_near32(dync__lb *b, int x)
+{
+    dync__trig_parts out;
+    int magic = dync__m_k(b, x, 0x1.8p23), t = dync__m_fmak(b, x, 0x1.45f306p-1, magic), n = dync__m_sub(b, t, magic);
+    int first = dync__m_fmak(b, n, -0x1.921fb6p0, x), second = dync__m_mulk(b, n, 0x1.777a5cp-25), lo;
+    int rest = dync__m_fmak(b, n, -0x1.777a5cp-25, second);          /* what its rounding added */
+    out.r = dync__m_any_sum(b, first, second, &lo);
+    out.lo = dync__m_fmak(b, n, 0x1.ee59dap-50, dync__m_sub(b, lo, rest));
+    out.q = dync__m_bits(b, t);
+    return out;
+}
+
+static dync__trig_parts dync__trig_reduce32(dync__lb *b, int x)
+{
+    if (!dync__has_fma()) return dync__trig_far32(b, x);
+    dync__trig_parts near_part = dync__trig_near32(b, x);
+    int is_far = dync__m_le(b, dync__m_k(b, x, 0x1p17), x);
+    return dync__trig_either(b, is_far, dync__trig_far32(b, x), near_part);
 }
 
 static dync__trig_parts dync__trig_fast32(dync__lb *b, int x)
@@ -127,13 +159,11 @@ static dync__trig_parts dync__trig_far64(dync__lb *b, int x)
 
 static dync__trig_parts dync__trig_reduce64(dync__lb *b, int x)
 {
-    dync__trig_parts near_part = dync__trig_near64(b, x), far_part = dync__trig_far64(b, x), out;
-    int is_near = dync__m_ltk(b, x, 0x1p20), infinite = dync__m_k(b, x, (double)INFINITY);
-    out.r = dync__m_sel(b, is_near, near_part.r, far_part.r);
-    out.r = dync__m_sel(b, dync__m_lt(b, x, infinite), out.r, dync__m_k(b, x, (double)NAN));
-    out.lo = dync__m_sel(b, is_near, near_part.lo, far_part.lo);
-    out.q = dync__m_sel(b, is_near, near_part.q, far_part.q);
-    return out;
+    dync__trig_parts near_part = dync__trig_near64(b, x);
+    int is_far = dync__m_le(b, dync__m_k(b, x, 0x1p20), x), infinite = dync__m_k(b, x, (double)INFINITY);
+    dync__trig_parts far_part = dync__trig_far64(b, x);
+    far_part.r = dync__m_sel(b, dync__m_lt(b, x, infinite), far_part.r, dync__m_k(b, x, (double)NAN));
+    return dync__trig_either(b, is_far, far_part, near_part);
 }
 
 /* x >= 0 or NaN */
