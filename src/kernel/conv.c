@@ -354,9 +354,13 @@ DYNC__RARE static dync_status dync__conv_ready(dync__kcall *c, int what, const d
     dync__conv v;
     if (dync__operand_working(y->dtype) != DYNC_F32) return DYNC_OK;
     dync__conv_open(&v, c, x, w, y);
-    dync__cj_shape s = {v.n, v.c, v.h, v.w, v.o, v.oh, v.ow, v.kh, v.kw, v.sy, v.sx, v.py, v.px, v.dy, v.dx, v.groups};
+    dync__cj_shape s = {v.n, v.c, v.h, v.w, v.o, v.oh, v.ow, v.kh, v.kw, v.sy, v.sx, v.py, v.px, v.dy, v.dx, v.groups, what == DYNC__CJ_WEIGHT ? 0 : c->attr[7]};
     dync__cj_form form = {c->blocked & 1, c->blocked >> (c->n - 1) & 1, c->after};
     c->state = dync__cj_new(&s, what, &form);
+    if (!c->state && s.winograd) {
+        s.winograd = 0;
+        c->state = dync__cj_new(&s, what, &form);
+    }
     c->drop = dync__conv_drop;
     return (c->blocked || c->after) && !c->state ? dync__fail_memory(0) : DYNC_OK;
 }
