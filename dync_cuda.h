@@ -268,9 +268,12 @@ DYNC__FN int dync__ptx_lane(const dync__ptx *, int inst, int lane);      /* the 
 /* Writes the module; form 0 with vector accesses, 1 without. Fails with DYNC_ERR_MEMORY or DYNC_ERR_UNSUPPORTED. */
 DYNC__FN dync_status dync__ptx_kernel(const dync__kernel *, const bool *host, int units, bool scalar, dync__ptx_text *out);
 DYNC__FN void dync__ptx_section(dync__ptx *, int section);               /* everything of one section */
+/* A pointwise kernel as pieces of another text (tile.h, dync__tile_begin_kernel and _piece). */
+DYNC__FN bool dync__ptx_piece_begin(dync__ptx *, dync__arena *, const dync__kernel *, const bool *host, int64_t columns, bool scalar);
+DYNC__FN void dync__ptx_piece(dync__ptx *, const char *linear, int given, char value[][24]);
 DYNC__FN void dync__ptx_header(dync__str *, const char *target);
 /* ---- ptx_plan.c ---- */
-DYNC__FN void dync__ptx_plan(dync__ptx *, int units, bool scalar);       /* units: multiprocessors */
+DYNC__FN void dync__ptx_plan(dync__ptx *, int units, bool scalar);       /* units: multiprocessors; 0: of another text */
 DYNC__FN bool dync__ptx_is_vector(const dync__ptx *, int buf, int access);
 DYNC__FN bool dync__ptx_has_reduce(const dync__kernel *);
 /* ---- ptx_prim.c ---- */
@@ -371,12 +374,16 @@ typedef struct dync__cuda_form {
     struct dync__cuda_module *module;    /* loaded; NULL: not yet */
     bool made;
 } dync__cuda_form;
+/* What is done to the result of a kernel call: a kernel that loads it, whose buffers stand behind the call's operands (host: one element in main
+ * memory); keep: the result itself is wanted too. k NULL: nothing. */
+typedef struct dync__cuda_end { const dync__kernel *k; const bool *host; bool keep; } dync__cuda_end;
 typedef struct dync__cuda_part {
     dync__kernel *kernel;                /* from which the forms are made, in the code's arena; NULL: form 0 is there */
     dync__cuda_form form[DYNC__CUDA_FORMS];
     int n;                               /* buffers of the text */
     int32_t *buf;                        /* of the code's buffers; below 0: temporary -1 - buf */
     bool *host;
+    struct dync__gm *gemm;               /* makes the forms instead of the kernel, which is what is done to the results */
     dync__kcall *call;                   /* instead: run on the CPU, on copies */
 } dync__cuda_part;
 typedef struct dync__cuda_code {
@@ -390,7 +397,7 @@ typedef struct dync__cuda_code {
 /* ---- launch.c ---- */
 DYNC__FN void *dync__cuda_kernel_new(int device, const dync__kernel *, const bool *host);
 DYNC__FN void *dync__cuda_code_finish(dync__cuda_code *, bool ok);       /* texts are made and loaded; NULL: the code is let go */
-DYNC__FN void *dync__cuda_call_new(int device, const dync__kcall *);
+DYNC__FN void *dync__cuda_call_new(int device, const dync__kcall *, const dync__kernel *end, const bool *host, bool keep);
 DYNC__FN dync_status dync__cuda_run(const void *code, void *const *buffers, uint64_t seed, uint64_t offset);
 DYNC__FN void dync__cuda_code_free(void *code);
 DYNC__FN void dync__cuda_code_dump(dync__str *, const void *code);
@@ -407,6 +414,7 @@ DYNC__FN bool dync__cuda_add_text(dync__cuda_code *, const dync__ptx_text *, int
  * text does, which is always there too. Words come first (buffers, scratch; no random numbers), then m0, m1 ... of map[]; clusters by .reqnctapercluster. */
 DYNC__FN bool dync__cuda_takes(int device, const char *target, int version);
 DYNC__FN bool dync__cuda_add_variant(dync__cuda_code *, const dync__ptx_text *);
+DYNC__FN bool dync__cuda_add_gemm(dync__cuda_code *, struct dync__gm *, const dync__kernel *end, const bool *host, const int32_t *buf);
 DYNC__FN int dync__cuda_add_temp(dync__cuda_code *, int64_t bytes);      /* its buffer id in loop kernels; -1 no memory */
 DYNC__FN dync_status dync__cuda_call_loops(dync__cuda_code *, const dync__kcall *, bool *done);
 DYNC__FN dync_status dync__cuda_call_text(dync__cuda_code *, const dync__kcall *, bool *done);
@@ -459,6 +467,14 @@ DYNC__FN void dync__tile_address(dync__tile *, const char *at, const dync__opera
 DYNC__FN void dync__tile_load(dync__tile *, int dtype, const char *value, const char *at, const char *guard);
 DYNC__FN void dync__tile_store(dync__tile *, int dtype, const char *at, const char *value, const char *guard);
 
+/* ---- a pointwise kernel inside of a text: what is done to results before they are stored ---- */
+/* Opens a text with the buffers of k (host: those that are one element in main memory). Its elements are asked for by their linear index over
+ * k's loops, in groups of p.shape.vec neighbours, which divides `columns`; 1 where scalar. The boundaries that its accesses need: p.check.
+ * False: no memory, recorded. The arena must last until dync__tile_end. */
+DYNC__FN bool dync__tile_begin_kernel(dync__tile *, dync__arena *, const dync__kernel *k, const bool *host, int64_t columns, bool scalar);
+/* The elements from `linear` (a register of type p.index) on; loads of buffer `given` are value[lane] instead, registers of its compute type. */
+DYNC__FN void dync__tile_piece(dync__tile *, const char *linear, int given, char value[][24]);
+
 /* ---- cp.async ---- */
 /* [to + to_at] in shared memory = `bytes` (4, 8, 16) of [from + from_at]; size: b32 register, bytes of them to read, the rest is zeros; NULL: all.
  * Visible to the thread after commit and wait(n) (at most n younger groups under way), to others after a barrier behind that. */
@@ -468,8 +484,14 @@ DYNC__FN void dync__tile_wait(dync__tile *, int n);
 DYNC__FN void dync__tile_barrier(dync__tile *);
 
 /* A window of `rows` rows of 128 bytes of global memory, copied by all threads of the block as swizzled rows. Registers: name_g the thread's
- * address, name_s its place in the tile, name_ok0.. which of its rows exist, name_n bytes of its chunk that exist. */
-typedef struct dync__tile_rows { const char *name; int rows, threads; int64_t row_bytes; bool ragged; } dync__tile_rows;
+ * address, name_r its first row, name_s its place in the tile, name_ok0.. which of its rows exist, name_n bytes of its chunk that exist. */
+typedef struct dync__tile_rows {
+    const char *name;
+    int rows, threads;
+    int64_t row_bytes;
+    const char *rows_now;                /* b32, signed: rows that exist, asked at every copy (they are a window's depth); NULL: rows_left of _begin holds */
+    bool ragged;
+} dync__tile_rows;
 /* base: b64, of row 0; rows_left: b32, rows that exist, or NULL for all. threads: 64 or more, a power of two; rows * 8 a multiple of it. */
 DYNC__FN void dync__tile_rows_begin(dync__tile *, dync__tile_rows *, const char *base, const char *rows_left);
 /* To the tile at `to` (b32 register) + at; bytes_left: b32, signed, how many of the 128 exist, NULL for all. Rows and bytes that do not are zeros. */
@@ -550,6 +572,70 @@ DYNC__FN void dync__fa_write(dync__fa *, const dync__fa_frag *, const dync__oper
 /* Plain form in loop kernels: any head size, any dtype. */
 DYNC__FN dync_status dync__fa_plain(dync__cuda_code *, const dync__kcall *);
 DYNC__FN dync_status dync__fa_plain_grad(dync__cuda_code *, const dync__kcall *);
+#endif
+
+/* ==== cuda/gemm.h =============================================================================================== */
+/* cuda/gemm.h: matrix products as PTX text. After tile.h. gemm.c: from a kernel call to a problem, and the choice; gemm_load.c: tiles into shared
+ * memory, the ring of stages; gemm_mma.c: tensor cores; gemm_simt.c: CUDA cores; gemm_thin.c: few rows; gemm_end.c: what is done to results.
+ *
+ * A product has two sides, a and b, each seen as lines (rows of a, columns of b) of depth k. Blocks own tiles of m x n lines; the depth may be
+ * cut over blocks (splits), whose partial sums a second launch adds up in their order: the same bits every time. What is done to a result
+ * (bias, further operators, the cast to its dtype) is a loop kernel, `end`, that loads buffer `given` where the sum is meant: its elements are
+ * numbered by (batch * m + row) * n + column. */
+#ifndef DYNC__CUDA_GEMM_H
+#define DYNC__CUDA_GEMM_H
+
+enum { DYNC__GM_ALONG, DYNC__GM_ACROSS, DYNC__GM_PIECES };
+/* How a side comes into shared memory. ALONG: neighbours in memory are neighbours in depth, 16 bytes at a time; ACROSS: they are of neighbouring
+ * lines, 16 bytes at a time; PIECES: element by element, any strides and boundaries. */
+typedef struct dync__gm_side {
+    int buf, how;                        /* buf: of `end` */
+    int32_t id;                          /* operand number or temporary */
+    int64_t offset, line, step;          /* elements: of element 0, to the next line, to the next k */
+    int64_t batch[DYNC_MAX_DIMS];        /* to the next of each batch dim */
+} dync__gm_side;
+
+typedef struct dync__gm_tile { int m, n, threads, stages, efficiency; } dync__gm_tile;
+typedef struct dync__gm {
+    dync__arena *arena;
+    int device, dtype, compute, kind;    /* kind: DYNC__TILE_, -1 on CUDA cores */
+    int64_t m, n, k, batches, batch[DYNC_MAX_DIMS];
+    int n_batch;
+    dync__gm_side side[2];
+    const dync__kernel *end;
+    bool *host;                          /* buffers of `end` in main memory */
+    int given;
+    bool swapped;                        /* thin: a and b changed places, so that m is the smaller */
+    /* chosen */
+    dync__gm_tile tile;
+    int64_t splits, chunk;               /* depth of each split, a multiple of `depth` */
+    int depth;                           /* of one stage */
+    /* text in the making */
+    dync__tile t;
+    int acc_bytes, stage_bytes, side_at[2];  /* of the accumulators' type; of a stage; where a side begins in it */
+    dync__tile_rows window[2][4];
+    char window_name[2][4][8];
+    bool scalar;                         /* no vector accesses */
+} dync__gm;
+
+/* ---- gemm.c ---- */
+/* matmul, addmm and what is done to their result; done: false where a loop serves better. */
+DYNC__FN dync_status dync__cuda_gemm(dync__cuda_code *, const dync__kcall *, const dync__cuda_end *, bool *done);
+DYNC__FN bool dync__gm_takes(int device, const dync__kcall *, const dync__kernel *end);    /* would the product do this too? */
+DYNC__FN dync_status dync__gm_text(dync__gm *, int form, dync__ptx_text *out);             /* of a form of the part (launch.c) */
+DYNC__FN int dync__gm_shared_most(const dync__gm *);                                       /* bytes that a block of the device may have */
+/* ---- gemm_load.c ---- */
+DYNC__FN void dync__gm_place(dync__gm *);                                /* %m0 %n0 %batch %klen, %A and %B: addresses of this block's first elements */
+DYNC__FN void dync__gm_pipeline(dync__gm *, void (*load)(dync__gm *), void (*compute)(dync__gm *));   /* load: to %to; compute: from %from; %kleft is left to load */
+DYNC__FN void dync__gm_pieces(dync__gm *, int side, int lines);          /* words of 4 bytes into swizzled rows of %to */
+/* ---- gemm_mma.c, gemm_simt.c ---- */
+DYNC__FN void dync__gm_mma(dync__gm *);
+DYNC__FN void dync__gm_simt(dync__gm *);
+/* ---- gemm_end.c ---- */
+/* The block's accumulators lie in shared memory at %smem, lines of row_bytes: rows 0 .. rows of the tile from row `from` on. Stores them by way of
+ * `end`, or as partial sums where the depth is cut. Starts with a barrier. */
+DYNC__FN void dync__gm_flush(dync__gm *, int from, int rows, int row_bytes);
+DYNC__FN void dync__gm_join(dync__gm *);                                 /* the second launch, for partial sums */
 #endif
 
 /* ==== cuda/expand.c ============================================================================================= */
@@ -771,7 +857,7 @@ DYNC__FN void dync__ptx_plan(dync__ptx *p, int units, bool scalar) {
     s->groups = heavy > 60 ? 1 : DYNC__MAX(8 / s->vec, 1);
     while (s->groups > 1 && s->inner < (int64_t)units * s->block * s->vec * s->groups) s->groups /= 2;
     s->guarded = s->groups > 1;
-    dync__ptx_plan_turn(p, units, scalar);
+    if (units) dync__ptx_plan_turn(p, units, scalar);
 }
 
 /* ==== cuda/ptx_prim.c =========================================================================================== */
@@ -2470,6 +2556,43 @@ static void dync__ptx_mark_uniform(dync__ptx *p) {
         p->uniform[i] = (uint8_t)(dync__inst_has_value(in) ? level : 0);
     }
 }
+/* ---- pieces ------------------------------------------------------------------------------------------------------------------------- */
+DYNC__FN bool dync__ptx_piece_begin(dync__ptx *p, dync__arena *arena, const dync__kernel *k, const bool *host, int64_t columns, bool scalar) {
+    size_t n = (size_t)k->inst.n + 1;
+    p->arena = arena;
+    p->k = k;
+    p->host = host;
+    p->needed = dync__arena_alloc(arena, 2 * n);
+    p->where = dync__arena_alloc(arena, n * sizeof *p->where);
+    if (!p->needed || !p->where) return false;
+    p->uniform = p->needed + n;
+    for (int i = 0; i < k->inst.n; i++) p->where[i] = -1;
+    dync__ptx_mark(p);
+    dync__ptx_plan(p, 0, scalar);
+    if (columns % p->shape.vec) {
+        p->n_checks = 0;
+        dync__ptx_plan(p, 0, true);
+    }
+    p->shape.guarded = false;
+    p->shape.groups = p->groups = 1;
+    p->vec = p->shape.vec;
+    dync__ptx_mark_uniform(p);
+    p->index = p->shape.wide ? "u64" : "u32";
+    return p->shape.mode == DYNC__PTX_FLAT && !p->uses_random;
+}
+DYNC__FN void dync__ptx_piece(dync__ptx *p, const char *linear, int given, char value[][24]) {
+    char suffix[24];
+    dync__format(suffix, sizeof suffix, "_0b%d", ++p->block);
+    dync__ptx_coordinates(p, 0, p->k->n_dims, linear, "i", suffix);
+    for (int i = 0; i < p->k->inst.n; i++) {
+        const dync__inst *in = dync__ptx_inst(p, i);
+        if (in->prim != DYNC__P_load || in->buf != given || !p->needed[i]) continue;
+        p->where[i] = p->block;
+        for (int lane = 0; lane < dync__ptx_lanes(p, i); lane++)
+            if (dync__ptx_lane(p, i, lane) == lane) dync__ptx_line(p, "mov.%s %s, %s", dync__ptx_bits(in->type), dync__ptx_dest(p, i, lane), value[lane]);
+    }
+    for (int section = 0; section <= 2 * p->n_phases; section++) dync__ptx_section(p, section);
+}
 DYNC__FN void dync__ptx_header(dync__str *s, const char *target) {
     dync__str_addf(s, ".version %s\n.target %s\n.address_size 64\n", strcmp(target, "sm_90a") == 0 ? "8.0" : "7.1", target);
 }
@@ -2514,14 +2637,16 @@ DYNC__FN dync_status dync__ptx_kernel(const dync__kernel *kernel, const bool *ho
 static void dync__tile_open(dync__tile *t) {
     static const char *const specials[][2] = {{"%thr", "%tid.x"}, {"%cta", "%ctaid.x"}};
     char name[24];
-    t->p.index = "u32";
+    if (!t->p.index) t->p.index = "u32";
     dync__ptx_reg(&t->p, "pred", "%true");
+    dync__ptx_reg(&t->p, "pred", "%false");
     dync__ptx_line(&t->p, "setp.eq.u32 %%true, 0, 0");
+    dync__ptx_line(&t->p, "not.pred %%false, %%true");
     for (int i = 0; i < t->n_buffers; i++) {
         dync__format(name, sizeof name, "%%b%d", i);
         dync__ptx_reg(&t->p, "b64", name);
         dync__ptx_line(&t->p, "ld.param.b64 %s, [p%d]", name, i);
-        dync__ptx_line(&t->p, "cvta.to.global.u64 %s, %s", name, name);
+        if (!t->p.host || !t->p.host[i]) dync__ptx_line(&t->p, "cvta.to.global.u64 %s, %s", name, name);
     }
     for (int i = 0; i < 2; i++) dync__tile_special(t, specials[i][0], specials[i][1]);
     dync__tile_set(t, "b32", "%lane", "and", "%%thr, 31");
@@ -2533,7 +2658,18 @@ DYNC__FN void dync__tile_begin(dync__tile *t, int n_buffers) {
     t->target = "sm_80";
     dync__tile_open(t);
 }
+DYNC__FN bool dync__tile_begin_kernel(dync__tile *t, dync__arena *arena, const dync__kernel *k, const bool *host, int64_t columns, bool scalar) {
+    memset(t, 0, sizeof *t);
+    t->n_buffers = k->buf.n;
+    t->target = "sm_80";
+    if (!dync__ptx_piece_begin(&t->p, arena, k, host, columns, scalar)) return dync__fail_memory(0), false;
+    dync__tile_open(t);
+    return true;
+}
+DYNC__FN void dync__tile_piece(dync__tile *t, const char *linear, int given, char value[][24]) { dync__ptx_piece(&t->p, linear, given, value); }
 DYNC__FN void dync__tile_next(dync__tile *t) {
+    for (int i = 0; t->p.k && i < t->p.k->inst.n; i++) t->p.where[i] = -1;
+    t->p.address.n = t->p.block = 0;
     t->p.regs.n = t->p.body.n = 0;
     t->p.n_temps = t->p.n_labels = t->p.shared_bytes = t->shared = 0;
     dync__tile_open(t);
@@ -2649,8 +2785,9 @@ DYNC__FN void dync__tile_barrier(dync__tile *t) { dync__ptx_line(&t->p, "bar.syn
 /* Thread i takes chunk i % 8 of rows i / 8, i / 8 + threads / 8, ...: the same place of the swizzle in each, as these are multiples of 8 apart. */
 DYNC__FN void dync__tile_rows_begin(dync__tile *t, dync__tile_rows *r, const char *base, const char *rows_left) {
     dync__ptx *p = &t->p;
-    char g[40], s[40], n[40], ok[48], row[24];
-    dync__format(row, sizeof row, "%s", dync__ptx_temp(p, "b32"));
+    char g[40], s[40], n[40], ok[48], row[40];
+    dync__format(row, sizeof row, "%s_r", r->name);
+    dync__ptx_reg(p, "b32", row);
     const char *chunk = dync__ptx_temp(p, "b32"), *x = dync__ptx_temp(p, "b32");
     dync__format(g, sizeof g, "%s_g", r->name);
     dync__format(s, sizeof s, "%s_s", r->name);
@@ -2694,7 +2831,13 @@ DYNC__FN void dync__tile_rows_copy(dync__tile *t, const dync__tile_rows *r, cons
     }
     for (int i = 0; i < r->rows * 8 / r->threads; i++) {
         char size[40] = "";
-        if (r->ragged) {
+        if (r->rows_now) {
+            const char *left = dync__ptx_temp(p, "b32"), *is = dync__ptx_temp(p, "pred");
+            dync__ptx_line(p, "sub.s32 %s, %s, %d", left, r->rows_now, i * r->threads / 8);
+            dync__ptx_line(p, "setp.lt.s32 %s, %s_r, %s", is, r->name, left);
+            dync__format(size, sizeof size, "%s", dync__ptx_temp(p, "b32"));
+            dync__ptx_line(p, "selp.b32 %s, %s_n, 0, %s", size, r->name, is);
+        } else if (r->ragged) {
             dync__format(size, sizeof size, "%s", dync__ptx_temp(p, "b32"));
             dync__ptx_line(p, "selp.b32 %s, %s_n, 0, %s_ok%d", size, r->name, r->name, i);
         } else if (bytes_left) {
@@ -2743,6 +2886,904 @@ DYNC__FN void dync__tile_mma(dync__tile *t, int kind, const char *acc, int c, co
     dync__format(d, sizeof d, "{%s%d, %s%d, %s%d, %s%d}", acc, c, acc, c + 1, acc, c + 2, acc, c + 3);
     dync__ptx_line(&t->p, "mma.sync.aligned.%s.row.col.%s.%s.%s.%s %s, {%s%d, %s%d, %s%d, %s%d}, {%s%d, %s%d}, %s", k->shape, k->acc, k->in, k->in, k->acc, d, a, ia,
                    a, ia + 1, a, ia + 2, a, ia + 3, b, ib, b, ib + 1, d);
+}
+
+/* ==== cuda/gemm_load.c ========================================================================================== */
+static const char *const dync__gm_base[2] = {"%A", "%B"};
+/* to = from / by, rest = from % by, by a constant. */
+static void dync__gm_divide(dync__gm *g, const char *to, const char *rest, const char *from, int64_t by) {
+    dync__tile_set(&g->t, "u32", to, "div", "%s, %lld", from, (long long)by);
+    dync__tile_set(&g->t, "u32", rest, "rem", "%s, %lld", from, (long long)by);
+}
+/* Blocks are numbered tile by tile, then splits, then batches. Tiles go in bands of eight rows of tiles, column by column: blocks that run at the
+ * same time share what they read of both sides in the second cache. */
+DYNC__FN void dync__gm_place(dync__gm *g) {
+    enum { BAND = 8 };
+    dync__tile *t = &g->t;
+    int64_t across = (g->n + g->tile.n - 1) / g->tile.n, down = (g->m + g->tile.m - 1) / g->tile.m;
+    int64_t bytes = dync__dtype_info(g->dtype)->bytes;
+    dync__tile_note(t, "tile, split and batch of the block");
+    dync__gm_divide(g, "%above", "%tile", "%cta", across * down);
+    dync__gm_divide(g, "%batch", "%split", "%above", g->splits);
+    dync__gm_divide(g, "%band", "%inband", "%tile", across * BAND);
+    dync__tile_set(t, "u32", "%bandrow", "mul.lo", "%%band, %d", BAND);
+    dync__tile_set(t, "u32", "%bandrows", "sub", "%lld, %%bandrow", (long long)down);
+    dync__ptx_line(&t->p, "min.u32 %%bandrows, %%bandrows, %d", BAND);
+    dync__tile_set(t, "u32", "%n0", "div", "%%inband, %%bandrows");
+    dync__tile_set(t, "u32", "%m0", "rem", "%%inband, %%bandrows");
+    dync__ptx_line(&t->p, "add.u32 %%m0, %%m0, %%bandrow");
+    dync__ptx_line(&t->p, "mul.lo.u32 %%m0, %%m0, %d", g->tile.m);
+    dync__ptx_line(&t->p, "mul.lo.u32 %%n0, %%n0, %d", g->tile.n);
+    dync__tile_set(t, "u32", "%k0", "mul.lo", "%%split, %lld", (long long)g->chunk);
+    dync__tile_set(t, "s32", "%klen", "sub", "%lld, %%k0", (long long)g->k);
+    dync__ptx_line(&t->p, "min.s32 %%klen, %%klen, %lld", (long long)g->chunk);
+    for (int s = 0; s < 2; s++) {
+        const dync__gm_side *side = &g->side[s];
+        const char *base = dync__gm_base[s], *wide = dync__ptx_temp(&t->p, "b64");
+        char rest[24] = "%batch";
+        dync__tile_set(t, "s64", base, "add", "%%b%d, %lld", side->buf, (long long)(side->offset * bytes));
+        dync__ptx_line(&t->p, "cvt.u64.u32 %s, %s", wide, s ? "%n0" : "%m0");
+        dync__ptx_line(&t->p, "mad.lo.s64 %s, %s, %lld, %s", base, wide, (long long)(side->line * bytes), base);
+        dync__ptx_line(&t->p, "cvt.u64.u32 %s, %%k0", wide);
+        dync__ptx_line(&t->p, "mad.lo.s64 %s, %s, %lld, %s", base, wide, (long long)(side->step * bytes), base);
+        for (int d = g->n_batch - 1; d >= 0; d--) {
+            char next[24], here[24];
+            dync__format(next, sizeof next, "%%%s%d", s ? "bb" : "ab", d);
+            dync__format(here, sizeof here, "%%%s%d", s ? "bi" : "ai", d);
+            dync__gm_divide(g, next, here, rest, g->batch[d]);
+            if (side->batch[d]) {
+                dync__ptx_line(&t->p, "cvt.u64.u32 %s, %s", wide, here);
+                dync__ptx_line(&t->p, "mad.lo.s64 %s, %s, %lld, %s", base, wide, (long long)(side->batch[d] * bytes), base);
+            }
+            dync__format(rest, sizeof rest, "%s", next);
+        }
+    }
+    dync__tile_set(t, "s32", "%mleft", "sub", "%lld, %%m0", (long long)g->m);
+    dync__tile_set(t, "s32", "%nleft", "sub", "%lld, %%n0", (long long)g->n);
+}
+static void dync__gm_next_stage(dync__gm *g, const char *stage) {
+    const char *over = dync__ptx_temp(&g->t.p, "pred");
+    int end = g->tile.stages * g->stage_bytes;
+    dync__ptx_line(&g->t.p, "add.u32 %s, %s, %d", stage, stage, g->stage_bytes);
+    dync__tile_set(&g->t, "u32", strcmp(stage, "%from") ? "%tofirst" : "%fromfirst", "sub", "%s, %d", stage, end);
+    dync__ptx_line(&g->t.p, "setp.ge.u32 %s, %s, %%stages", over, stage);
+    dync__ptx_line(&g->t.p, "@%s mov.u32 %s, %s", over, stage, strcmp(stage, "%from") ? "%tofirst" : "%fromfirst");
+}
+/* One stage is computed on while the others are filled. A stage is filled again one barrier after everyone has read it. */
+DYNC__FN void dync__gm_pipeline(dync__gm *g, void (*load)(dync__gm *), void (*compute)(dync__gm *)) {
+    dync__tile *t = &g->t;
+    int ahead = g->tile.stages - 1;
+    (void)dync__tile_shared(t, g->tile.stages * g->stage_bytes, 1024);
+    dync__tile_set(t, "u32", "%stages", "add", "%%smem, %d", g->tile.stages * g->stage_bytes);
+    dync__tile_set(t, "u32", "%from", "mov", "%%smem");
+    dync__tile_set(t, "u32", "%to", "mov", "%%smem");
+    dync__tile_set(t, "s32", "%kleft", "mov", "%%klen");
+    dync__tile_set(t, "s32", "%todo", "mov", "%%klen");
+    dync__ptx_reg(&t->p, "pred", "%none");
+    dync__ptx_reg(&t->p, "pred", "%again");
+    /* The same few lines fill the stages at the start and go on in the loop: until `ahead` stages are under way nothing is computed. */
+    dync__tile_set(t, "s32", "%turn", "mov", "%d", -ahead);
+    dync__tile_label(t, "STAGE");
+    dync__tile_wait(t, ahead - 1);
+    dync__tile_barrier(t);
+    dync__ptx_line(&t->p, "setp.le.s32 %%none, %%kleft, 0");
+    dync__ptx_line(&t->p, "@%%none bra LOADED");
+    load(g);
+    dync__ptx_line(&t->p, "sub.s32 %%kleft, %%kleft, %d", g->depth);
+    dync__gm_next_stage(g, "%to");
+    dync__tile_label(t, "LOADED");
+    dync__tile_commit(t);
+    dync__ptx_line(&t->p, "add.s32 %%turn, %%turn, 1");
+    dync__ptx_line(&t->p, "setp.le.s32 %%none, %%turn, 0");
+    dync__ptx_line(&t->p, "@%%none bra STAGE");
+    compute(g);
+    dync__gm_next_stage(g, "%from");
+    dync__ptx_line(&t->p, "sub.s32 %%todo, %%todo, %d", g->depth);
+    dync__ptx_line(&t->p, "setp.gt.s32 %%again, %%todo, 0");
+    dync__ptx_line(&t->p, "@%%again bra STAGE");
+}
+/* Words of 32 bits: 4 / bytes neighbours in depth. Threads take neighbouring words where the depth is dense, else neighbouring lines. Loads of
+ * several words go before their stores. */
+DYNC__FN void dync__gm_pieces(dync__gm *g, int s, int lines) {
+    enum { WORDS = 4 };
+    dync__tile *t = &g->t;
+    dync__ptx *p = &t->p;
+    const dync__gm_side *side = &g->side[s];
+    const char *id = s ? "B" : "A", *left = s ? "%nleft" : "%mleft";
+    int bytes = dync__dtype_info(g->dtype)->bytes, per = 4 / bytes, log_lines = 0;
+    char name[40], word[WORDS][24], place[WORDS][24], half[4][24];
+    while (1 << log_lines < lines) log_lines++;
+    dync__format(name, sizeof name, "%%at%s", id);
+    dync__tile_set(t, "u32", name, "mov", "%%thr");
+    dync__tile_label(t, "PIECES%s", id);
+    for (int w = 0; w < WORDS; w++) {
+        char q[24], line[24], k[24], at[24];
+        dync__format(q, sizeof q, "%s", dync__ptx_temp(p, "u32"));
+        dync__format(line, sizeof line, "%s", dync__ptx_temp(p, "u32"));
+        dync__format(k, sizeof k, "%s", dync__ptx_temp(p, "u32"));
+        dync__format(at, sizeof at, "%s", dync__ptx_temp(p, "b64"));
+        dync__format(word[w], sizeof word[w], "%s", dync__ptx_temp(p, "b32"));
+        dync__format(place[w], sizeof place[w], "%s", dync__ptx_temp(p, "b32"));
+        dync__ptx_line(p, "add.u32 %s, %s, %d", q, name, w * g->tile.threads);
+        if (side->step == 1) {
+            dync__ptx_line(p, "shr.u32 %s, %s, 5", line, q);
+            dync__ptx_line(p, "and.b32 %s, %s, 31", k, q);
+        } else {
+            dync__ptx_line(p, "and.b32 %s, %s, %d", line, q, lines - 1);
+            dync__ptx_line(p, "shr.u32 %s, %s, %d", k, q, log_lines);
+        }
+        const char *x = dync__ptx_temp(p, "b32"), *in_line = dync__ptx_temp(p, "pred"), *wide = dync__ptx_temp(p, "b64");
+        dync__ptx_line(p, "shr.u32 %s, %s, 2", x, k);
+        dync__ptx_line(p, "xor.b32 %s, %s, %s", x, x, line);
+        dync__ptx_line(p, "and.b32 %s, %s, 7", x, x);
+        dync__ptx_line(p, "mad.lo.u32 %s, %s, 128, %%to", place[w], line);
+        dync__ptx_line(p, "mad.lo.u32 %s, %s, 16, %s", place[w], x, place[w]);
+        dync__ptx_line(p, "and.b32 %s, %s, 3", x, k);
+        dync__ptx_line(p, "mad.lo.u32 %s, %s, 4, %s", place[w], x, place[w]);
+        dync__ptx_line(p, "setp.lt.s32 %s, %s, %s", in_line, line, left);
+        dync__ptx_line(p, "mul.lo.u32 %s, %s, %d", k, k, per);
+        dync__ptx_line(p, "cvt.u64.u32 %s, %s", wide, line);
+        dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", at, wide, (long long)(side->line * bytes), dync__gm_base[s]);
+        dync__ptx_line(p, "cvt.u64.u32 %s, %s", wide, k);
+        dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", at, wide, (long long)(side->step * bytes), at);
+        for (int e = 0; e < per; e++) {
+            const char *there = dync__ptx_temp(p, "pred"), *here = dync__ptx_temp(p, "s32");
+            dync__format(half[e], sizeof half[e], "%s", per == 1 ? word[w] : dync__ptx_temp(p, per == 2 ? "b16" : "b32"));
+            dync__ptx_line(p, "sub.s32 %s, %%kleft, %d", here, e);
+            dync__ptx_line(p, "setp.lt.and.s32 %s, %s, %s, %s", there, k, here, in_line);
+            dync__ptx_line(p, "mov.b%d %s, 0", per == 2 ? 16 : 32, half[e]);
+            dync__ptx_line(p, "@%s ld.global.%s %s, [%s+%lld]", there, per == 1 ? "b32" : per == 2 ? "b16" : "u8", half[e], at, (long long)(e * side->step * bytes));
+        }
+        if (per == 2) dync__ptx_line(p, "mov.b32 %s, {%s, %s}", word[w], half[0], half[1]);
+        for (int e = 0; e < 4 && per == 4; e++)
+            if (e) dync__ptx_line(p, "bfi.b32 %s, %s, %s, %d, 8", word[w], half[e], word[w], 8 * e);
+            else dync__ptx_line(p, "mov.b32 %s, %s", word[w], half[e]);
+    }
+    for (int w = 0; w < WORDS; w++) dync__ptx_line(p, "st.shared.b32 [%s+%d], %s", place[w], g->side_at[s], word[w]);
+    const char *more = dync__ptx_temp(p, "pred");
+    dync__ptx_line(p, "add.u32 %s, %s, %d", name, name, WORDS * g->tile.threads);
+    dync__ptx_line(p, "setp.lt.u32 %s, %s, %d", more, name, lines * 32);
+    dync__ptx_line(p, "@%s bra PIECES%s", more, id);
+}
+
+/* ==== cuda/gemm_mma.c =========================================================================================== */
+typedef struct dync__gmm { int bytes, warp_m, warp_n, warps_n; bool turned[2]; } dync__gmm;   /* turned: the side lies ACROSS */
+static dync__gmm dync__gmm_of(const dync__gm *g) {
+    int warps = g->tile.threads / 32, warps_n = warps > 4 ? 4 : 2;
+    return (dync__gmm){dync__tile_kind_of(g->kind)->bytes, g->tile.m / (warps / warps_n), g->tile.n / warps_n, warps_n,
+                       {g->side[0].how == DYNC__GM_ACROSS, g->side[1].how == DYNC__GM_ACROSS}};
+}
+static int dync__gmm_lines(const dync__gm *g, int s) { return s ? g->tile.n : g->tile.m; }
+/* The windows through which a side is copied: one of all lines, or one for every 128 bytes of lines. */
+static void dync__gmm_windows(dync__gm *g, int s) {
+    const dync__gm_side *side = &g->side[s];
+    int bytes = dync__tile_kind_of(g->kind)->bytes, lines = dync__gmm_lines(g, s), count = side->how == DYNC__GM_ACROSS ? lines * bytes / 128 : 1;
+    int64_t all = s ? g->n : g->m;
+    for (int w = 0; w < count && side->how != DYNC__GM_PIECES; w++) {
+        dync__tile_rows *r = &g->window[s][w];
+        char *name = g->window_name[s][w];
+        const char *base = s ? "%B" : "%A";
+        dync__format(name, sizeof g->window_name[s][w], "%%%s%d", s ? "wb" : "wa", w);
+        *r = (dync__tile_rows){.name = name, .threads = g->tile.threads};
+        if (side->how == DYNC__GM_ALONG) {
+            r->rows = lines;
+            r->row_bytes = side->line * bytes;
+            dync__tile_rows_begin(&g->t, r, base, all % lines ? s ? "%nleft" : "%mleft" : NULL);
+            continue;
+        }
+        char left[24], from[24];
+        dync__format(from, sizeof from, "%s_base", name);
+        dync__format(left, sizeof left, "%s_left", name);
+        r->rows = g->depth;
+        r->row_bytes = side->step * bytes;
+        r->rows_now = g->k % g->depth ? "%kleft" : NULL;
+        dync__tile_set(&g->t, "s64", from, "add", "%s, %d", base, w * 128);
+        dync__tile_rows_begin(&g->t, r, from, NULL);
+        dync__tile_set(&g->t, "s32", left, "mul.lo", "%s, %d", s ? "%nleft" : "%mleft", bytes);
+        dync__ptx_line(&g->t.p, "sub.s32 %s, %s, %d", left, left, w * 128);
+    }
+}
+static void dync__gmm_load(dync__gm *g) {
+    int bytes = dync__tile_kind_of(g->kind)->bytes;
+    for (int s = 0; s < 2; s++) {
+        const dync__gm_side *side = &g->side[s];
+        int lines = dync__gmm_lines(g, s), count = side->how == DYNC__GM_ACROSS ? lines * bytes / 128 : 1;
+        int64_t all = s ? g->n : g->m;
+        char left[40];
+        dync__tile_note(&g->t, "%s: %d lines of %d", s ? "b" : "a", lines, g->depth);
+        if (side->how == DYNC__GM_PIECES) {
+            dync__gm_pieces(g, s, lines);
+            dync__ptx_line(&g->t.p, "add.s64 %s, %s, %lld", s ? "%B" : "%A", s ? "%B" : "%A", (long long)(g->depth * side->step * bytes));
+            continue;
+        }
+        if (side->how == DYNC__GM_ALONG && g->k % g->depth) {
+            dync__format(left, sizeof left, "%s", dync__ptx_temp(&g->t.p, "s32"));
+            dync__ptx_line(&g->t.p, "mul.lo.s32 %s, %%kleft, %d", left, bytes);
+        }
+        for (int w = 0; w < count; w++) {
+            bool along = side->how == DYNC__GM_ALONG;
+            if (!along) dync__format(left, sizeof left, "%s_left", g->window_name[s][w]);
+            dync__tile_rows_copy(&g->t, &g->window[s][w], "%to", g->side_at[s] + w * g->depth * 128, (along ? g->k % g->depth : all % lines) ? left : NULL);
+            dync__tile_rows_move(&g->t, &g->window[s][w], along ? 128 : g->depth * side->step * bytes);
+        }
+    }
+}
+/* Where the lane's rows lie, four addresses a side: for the steps, or where the side is turned for pairs of chunks of the warp's lines. */
+static void dync__gmm_lanes(dync__gm *g, int s) {
+    dync__gmm w = dync__gmm_of(g);
+    dync__ptx *p = &g->t.p;
+    int lines = s ? w.warp_n : w.warp_m, pairs = w.turned[s] ? DYNC__MIN(lines * w.bytes / 32, 4) : 4;
+    const char *name = s ? "%lb" : "%la", *warp = s ? "%wn" : "%wm", *first = dync__ptx_temp(p, "b32");
+    dync__ptx_line(p, "mul.lo.u32 %s, %s, %d", first, warp, w.turned[s] ? lines * w.bytes : lines);
+    if (!w.turned[s]) {
+        dync__tile_matrix(&g->t, name, pairs, s, first);
+        return;
+    }
+    const char *chunks = dync__ptx_temp(p, "b32"), *window = dync__ptx_temp(p, "b32");
+    char where[2][24];
+    dync__format(where[0], sizeof where[0], "%s", chunks);
+    dync__format(where[1], sizeof where[1], "%s", window);
+    dync__ptx_line(p, "and.b32 %s, %s, 127", where[0], first);
+    dync__ptx_line(p, "shr.u32 %s, %s, 7", where[1], first);
+    dync__tile_matrix(&g->t, name, pairs, !s, NULL);
+    for (int i = 0; i < pairs; i++) {
+        dync__ptx_line(p, "xor.b32 %s%d, %s%d, %s", name, i, name, i, where[0]);
+        dync__ptx_line(p, "mad.lo.u32 %s%d, %s, %d, %s%d", name, i, where[1], g->depth * 128, name, i);
+    }
+}
+/* Fragments of 16 lines each: {a0..a3}, or b of two n8 tiles. */
+static void dync__gmm_fragments(dync__gm *g, int s, int step) {
+    dync__gmm w = dync__gmm_of(g);
+    const char *reg = s ? "%fb" : "%fa";
+    int lines = s ? w.warp_n : w.warp_m;
+    char at[24];
+    for (int i = 0; i < lines / 16; i++) {
+        dync__format(at, sizeof at, "%s%d", s ? "%hb" : "%ha", w.turned[s] ? i % 4 : step);       /* turned: 16 lines are two chunks */
+        dync__tile_ldmatrix(&g->t, w.turned[s], reg, 4 * i, at, g->side_at[s] + (w.turned[s] ? i / 4 * g->depth * 128 + step * 2048 : i * 2048));
+    }
+    for (int i = 0; i < lines / 4 && g->kind == DYNC__TILE_TF32; i++) dync__ptx_line(&g->t.p, "cvt.rna.tf32.f32 %s%d, %s%d", reg, i, reg, i);
+}
+static void dync__gmm_compute(dync__gm *g) {
+    dync__gmm w = dync__gmm_of(g);
+    for (int s = 0; s < 2; s++)
+        for (int i = 0; i < (w.turned[s] ? DYNC__MIN((s ? w.warp_n : w.warp_m) * w.bytes / 32, 4) : 4); i++)
+            dync__ptx_line(&g->t.p, "add.u32 %%h%s%d, %%l%s%d, %%from", s ? "b" : "a", i, s ? "b" : "a", i);
+    for (int step = 0; step < 4; step++) {
+        dync__tile_note(&g->t, "32 bytes of depth, %d of 4", step + 1);
+        dync__gmm_fragments(g, 0, step);
+        dync__gmm_fragments(g, 1, step);
+        for (int i = 0; i < w.warp_m / 16; i++)
+            for (int j = 0; j < w.warp_n / 8; j++) dync__tile_mma(&g->t, g->kind, "%acc", 4 * (i * (w.warp_n / 8) + j), "%fa", 4 * i, "%fb", 2 * j);
+    }
+}
+/* Accumulators to shared memory, rows of tile.n + 8 words: the lanes of half a warp write 16 pairs of words in 32 banks. */
+static void dync__gmm_put(dync__gm *g) {
+    dync__gmm w = dync__gmm_of(g);
+    dync__tile *t = &g->t;
+    int row_bytes = (g->tile.n + 8) * 4;
+    const char *row = dync__ptx_temp(&t->p, "b32"), *column = dync__ptx_temp(&t->p, "b32");
+    dync__tile_note(t, "accumulators to shared memory, and from there in order");
+    dync__tile_wait(t, 0);
+    dync__tile_barrier(t);
+    dync__ptx_line(&t->p, "shr.u32 %s, %%lane, 2", row);
+    dync__ptx_line(&t->p, "mad.lo.u32 %s, %%wm, %d, %s", row, w.warp_m, row);
+    dync__ptx_line(&t->p, "and.b32 %s, %%lane, 3", column);
+    dync__ptx_line(&t->p, "mul.lo.u32 %s, %s, 2", column, column);
+    dync__ptx_line(&t->p, "mad.lo.u32 %s, %%wn, %d, %s", column, w.warp_n, column);
+    dync__tile_set(t, "u32", "%put", "mad.lo", "%s, %d, %%smem", row, row_bytes);
+    dync__ptx_line(&t->p, "mad.lo.u32 %%put, %s, 4, %%put", column);
+    for (int i = 0; i < w.warp_m / 16; i++)
+        for (int j = 0; j < w.warp_n / 8; j++)
+            for (int half = 0; half < 2; half++) {
+                int c = 4 * (i * (w.warp_n / 8) + j) + 2 * half;
+                dync__ptx_line(&t->p, "st.shared.v2.b32 [%%put+%d], {%%acc%d, %%acc%d}", (i * 16 + half * 8) * row_bytes + j * 32, c, c + 1);
+            }
+    if (g->tile.m * row_bytes > t->shared) t->shared = g->tile.m * row_bytes;
+    dync__gm_flush(g, 0, g->tile.m, row_bytes);
+}
+DYNC__FN void dync__gm_mma(dync__gm *g) {
+    dync__gmm w = dync__gmm_of(g);
+    dync__tile *t = &g->t;
+    int n = w.warp_m * w.warp_n / 32;
+    g->acc_bytes = 4;
+    g->side_at[1] = g->tile.m * 128;
+    g->stage_bytes = (g->tile.m + g->tile.n) * 128;
+    dync__gm_place(g);
+    dync__tile_set(t, "u32", "%wm", "shr", "%%warp, %d", w.warps_n == 4 ? 2 : 1);
+    dync__tile_set(t, "b32", "%wn", "and", "%%warp, %d", w.warps_n - 1);
+    for (int s = 0; s < 2; s++) {
+        dync__gmm_windows(g, s);
+        dync__gmm_lanes(g, s);
+        dync__tile_regs(t, "b32", s ? "%hb" : "%ha", 4);
+        dync__tile_regs(t, "b32", s ? "%fb" : "%fa", (s ? w.warp_n : w.warp_m) / 4);
+    }
+    dync__tile_regs(t, dync__tile_kind_of(g->kind)->acc, "%acc", n);
+    for (int i = 0; i < n; i++) dync__ptx_line(&t->p, "mov.b32 %%acc%d, 0", i);
+    dync__gm_pipeline(g, dync__gmm_load, dync__gmm_compute);
+    dync__gmm_put(g);
+}
+
+/* ==== cuda/gemm_simt.c ========================================================================================== */
+enum { DYNC__GMS_DEPTH = 8 };
+static int dync__gms_own(const dync__gm *g) { return g->acc_bytes == 8 ? 4 : 8; }            /* lines of a side that a thread has */
+static int dync__gms_group(const dync__gm *g) { return g->acc_bytes == 8 ? 2 : 4; }          /* of them 16 bytes side by side */
+static int dync__gms_lines(const dync__gm *g, int s) { return s ? g->tile.n : g->tile.m; }
+static int dync__gms_row(const dync__gm *g, int s) { return dync__gms_lines(g, s) * g->acc_bytes + 16; }
+/* 16 bytes at a time: thread i takes chunk i % chunks of row i / chunks, ... */
+static void dync__gms_load_wide(dync__gm *g, int s) {
+    dync__tile *t = &g->t;
+    dync__ptx *p = &t->p;
+    int chunks = dync__gms_lines(g, s) * g->acc_bytes / 16, step = g->tile.threads / chunks;
+    int64_t row = g->side[s].step * g->acc_bytes, all = s ? g->n : g->m;
+    char chunk[24], k[24], to[24], at[24], size[24] = "";
+    dync__format(chunk, sizeof chunk, "%s", dync__ptx_temp(p, "u32"));
+    dync__format(k, sizeof k, "%s", dync__ptx_temp(p, "u32"));
+    dync__format(to, sizeof to, "%s", dync__ptx_temp(p, "u32"));
+    dync__format(at, sizeof at, "%s", dync__ptx_temp(p, "b64"));
+    dync__ptx_line(p, "rem.u32 %s, %%thr, %d", chunk, chunks);
+    dync__ptx_line(p, "div.u32 %s, %%thr, %d", k, chunks);
+    dync__ptx_line(p, "mad.lo.u32 %s, %s, %d, %%to", to, k, dync__gms_row(g, s));
+    dync__ptx_line(p, "mad.lo.u32 %s, %s, 16, %s", to, chunk, to);
+    dync__ptx_line(p, "cvt.u64.u32 %s, %s", at, k);
+    dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", at, at, (long long)row, s ? "%B" : "%A");
+    dync__ptx_line(p, "mad.wide.u32 %s, %s, 16, %s", at, chunk, at);
+    if (all % dync__gms_lines(g, s)) {                       /* bytes of the chunk that are of lines there are */
+        dync__format(size, sizeof size, "%s", dync__ptx_temp(p, "s32"));
+        dync__ptx_line(p, "mul.lo.s32 %s, %s, %d", size, s ? "%nleft" : "%mleft", g->acc_bytes);
+        dync__ptx_line(p, "mul.lo.s32 %s, %s, 16", chunk, chunk);
+        dync__ptx_line(p, "sub.s32 %s, %s, %s", size, size, chunk);
+        dync__ptx_line(p, "min.s32 %s, %s, 16", size, size);
+        dync__ptx_line(p, "max.s32 %s, %s, 0", size, size);
+    }
+    for (int i = 0; i < DYNC__GMS_DEPTH / step; i++) {
+        char bytes[24];
+        dync__format(bytes, sizeof bytes, "%s", size);
+        if (g->k % DYNC__GMS_DEPTH) {
+            const char *there = dync__ptx_temp(p, "pred"), *here = dync__ptx_temp(p, "s32");
+            dync__format(bytes, sizeof bytes, "%s", dync__ptx_temp(p, "b32"));
+            dync__ptx_line(p, "sub.s32 %s, %%kleft, %d", here, i * step);
+            dync__ptx_line(p, "setp.lt.s32 %s, %s, %s", there, k, here);
+            dync__ptx_line(p, "selp.b32 %s, %s, 0, %s", bytes, size[0] ? size : "16", there);
+        }
+        dync__tile_cp(t, 16, to, g->side_at[s] + i * step * dync__gms_row(g, s), at, i * step * row, bytes[0] ? bytes : NULL);
+    }
+}
+/* An element at a time. Dense depth: thread i takes depth i % 8 of lines i / 8, i / 8 + threads / 8, ...; else line i % lines of depths i / lines, ... */
+static void dync__gms_load_single(dync__gm *g, int s) {
+    dync__tile *t = &g->t;
+    dync__ptx *p = &t->p;
+    const dync__gm_side *side = &g->side[s];
+    int bytes = dync__dtype_info(g->dtype)->bytes, lines = dync__gms_lines(g, s), threads = g->tile.threads, row = dync__gms_row(g, s);
+    bool along = side->step == 1;
+    int line_step = along ? threads / 8 : 0, k_step = along ? 0 : threads / lines, count = lines * DYNC__GMS_DEPTH / threads;
+    char line[24], k[24], to[24], at[24];
+    dync__format(line, sizeof line, "%s", dync__ptx_temp(p, "u32"));
+    dync__format(k, sizeof k, "%s", dync__ptx_temp(p, "u32"));
+    dync__format(to, sizeof to, "%s", dync__ptx_temp(p, "u32"));
+    dync__format(at, sizeof at, "%s", dync__ptx_temp(p, "b64"));
+    const char *wide = dync__ptx_temp(p, "b64");
+    dync__ptx_line(p, "rem.u32 %s, %%thr, %d", along ? k : line, along ? 8 : lines);
+    dync__ptx_line(p, "div.u32 %s, %%thr, %d", along ? line : k, along ? 8 : lines);
+    dync__ptx_line(p, "mad.lo.u32 %s, %s, %d, %%to", to, k, row);
+    dync__ptx_line(p, "mad.lo.u32 %s, %s, %d, %s", to, line, g->acc_bytes, to);
+    dync__ptx_line(p, "cvt.u64.u32 %s, %s", wide, line);
+    dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", at, wide, (long long)(side->line * bytes), s ? "%B" : "%A");
+    dync__ptx_line(p, "cvt.u64.u32 %s, %s", wide, k);
+    dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", at, wide, (long long)(side->step * bytes), at);
+    for (int i = 0; i < count; i++) {
+        const char *there = dync__ptx_temp(p, "pred"), *here = dync__ptx_temp(p, "s32"), *left = dync__ptx_temp(p, "s32"), *value = dync__ptx_temp(p, "b32");
+        int to_at = g->side_at[s] + i * (line_step * g->acc_bytes + k_step * row);
+        int64_t from_at = i * (line_step * side->line + k_step * side->step) * bytes;
+        dync__ptx_line(p, "sub.s32 %s, %%kleft, %d", here, i * k_step);
+        dync__ptx_line(p, "sub.s32 %s, %s, %d", left, s ? "%nleft" : "%mleft", i * line_step);
+        dync__ptx_line(p, "setp.lt.s32 %s, %s, %s", there, k, here);
+        dync__ptx_line(p, "setp.lt.and.s32 %s, %s, %s, %s", there, line, left, there);
+        if (bytes == g->acc_bytes) {
+            dync__ptx_line(p, "selp.b32 %s, %d, 0, %s", value, bytes, there);
+            dync__tile_cp(t, bytes, to, to_at, at, from_at, value);
+        } else {
+            dync__ptx_line(p, "mov.b32 %s, 0", value);
+            dync__ptx_line(p, "@%s ld.global.%s %s, [%s+%lld]", there, dync__ptx_memory_type(g->dtype), value, at, (long long)from_at);
+            dync__ptx_line(p, "st.shared.b32 [%s+%d], %s", to, to_at, value);
+        }
+    }
+}
+static void dync__gms_load(dync__gm *g) {
+    int bytes = dync__dtype_info(g->dtype)->bytes;
+    for (int s = 0; s < 2; s++) {
+        dync__tile_note(&g->t, "%s: %d lines of %d", s ? "b" : "a", dync__gms_lines(g, s), (int)DYNC__GMS_DEPTH);
+        if (g->side[s].how == DYNC__GM_ACROSS) dync__gms_load_wide(g, s);
+        else dync__gms_load_single(g, s);
+        dync__ptx_line(&g->t.p, "add.s64 %s, %s, %lld", s ? "%B" : "%A", s ? "%B" : "%A", (long long)(DYNC__GMS_DEPTH * g->side[s].step * bytes));
+    }
+}
+/* v4.b32 or v2.b64 at once. */
+static void dync__gms_read(dync__gm *g, const char *reg, int first, const char *address, int at) {
+    if (g->acc_bytes == 8) dync__ptx_line(&g->t.p, "ld.shared.v2.b64 {%s%d, %s%d}, [%s+%d]", reg, first, reg, first + 1, address, at);
+    else dync__ptx_line(&g->t.p, "ld.shared.v4.b32 {%s%d, %s%d, %s%d, %s%d}, [%s+%d]", reg, first, reg, first + 1, reg, first + 2, reg, first + 3, address, at);
+}
+static void dync__gms_compute(dync__gm *g) {
+    dync__ptx *p = &g->t.p;
+    int own = dync__gms_own(g), group = dync__gms_group(g);
+    const char *type = dync__ptx_type(g->compute);
+    dync__ptx_line(p, "add.u32 %%ra, %%la, %%from");
+    dync__ptx_line(p, "add.u32 %%rb, %%lb, %%from");
+    for (int k = 0; k < DYNC__GMS_DEPTH; k++) {
+        for (int s = 0; s < 2; s++)
+            for (int i = 0; i < own / group; i++)
+                dync__gms_read(g, s ? "%fb" : "%fa", i * group, s ? "%rb" : "%ra",
+                               g->side_at[s] + k * dync__gms_row(g, s) + i * dync__gms_lines(g, s) / (own / group) * g->acc_bytes);
+        for (int i = 0; i < own; i++)
+            for (int j = 0; j < own; j++)
+                dync__ptx_line(p, "%s.%s %%acc%d, %%fa%d, %%fb%d, %%acc%d", type[0] == 'f' ? "fma.rn" : "mad.lo", type, i * own + j, i, j, i * own + j);
+    }
+}
+/* Group by group of rows, each a part of the tile that is whole. */
+static void dync__gms_put(dync__gm *g) {
+    dync__tile *t = &g->t;
+    int own = dync__gms_own(g), group = dync__gms_group(g), parts = own / group, row = g->tile.n * g->acc_bytes + 16, rows = g->tile.m / parts;
+    dync__tile_wait(t, 0);
+    dync__tile_set(t, "u32", "%put", "mul.lo", "%%ty, %d", group * row);
+    dync__ptx_line(&t->p, "add.u32 %%put, %%put, %%smem");
+    dync__ptx_line(&t->p, "mad.lo.u32 %%put, %%tx, %d, %%put", group * g->acc_bytes);
+    if (rows * row > t->shared) t->shared = rows * row;
+    for (int part = 0; part < parts; part++) {
+        dync__tile_note(t, "rows %d .. %d to shared memory, and from there in order", part * rows, part * rows + rows - 1);
+        dync__tile_barrier(t);
+        for (int i = 0; i < group; i++)
+            for (int j = 0; j < parts; j++) {
+                int acc = (part * group + i) * own + j * group, at = i * row + j * (g->tile.n / parts) * g->acc_bytes;
+                if (g->acc_bytes == 8) dync__ptx_line(&t->p, "st.shared.v2.b64 [%%put+%d], {%%acc%d, %%acc%d}", at, acc, acc + 1);
+                else dync__ptx_line(&t->p, "st.shared.v4.b32 [%%put+%d], {%%acc%d, %%acc%d, %%acc%d, %%acc%d}", at, acc, acc + 1, acc + 2, acc + 3);
+            }
+        dync__gm_flush(g, part * rows, rows, row);
+    }
+}
+DYNC__FN void dync__gm_simt(dync__gm *g) {
+    dync__tile *t = &g->t;
+    const char *type = dync__ptx_type(g->compute);
+    g->acc_bytes = dync__dtype_info(g->compute)->bytes;
+    int own = dync__gms_own(g), group = dync__gms_group(g);
+    g->side_at[1] = DYNC__GMS_DEPTH * dync__gms_row(g, 0);
+    g->stage_bytes = DYNC__GMS_DEPTH * (dync__gms_row(g, 0) + dync__gms_row(g, 1));
+    dync__gm_place(g);
+    dync__tile_set(t, "u32", "%tx", "rem", "%%thr, %d", g->tile.n / own);
+    dync__tile_set(t, "u32", "%ty", "div", "%%thr, %d", g->tile.n / own);
+    dync__tile_set(t, "u32", "%la", "mul.lo", "%%ty, %d", group * g->acc_bytes);
+    dync__tile_set(t, "u32", "%lb", "mul.lo", "%%tx, %d", group * g->acc_bytes);
+    dync__ptx_reg(&t->p, "u32", "%ra");
+    dync__ptx_reg(&t->p, "u32", "%rb");
+    dync__tile_regs(t, type, "%fa", own);
+    dync__tile_regs(t, type, "%fb", own);
+    dync__tile_regs(t, type, "%acc", own * own);
+    for (int i = 0; i < own * own; i++) dync__ptx_line(&t->p, "mov.b%d %%acc%d, 0", g->acc_bytes * 8, i);
+    dync__gm_pipeline(g, dync__gms_load, dync__gms_compute);
+    dync__gms_put(g);
+}
+
+/* ==== cuda/gemm_end.c =========================================================================================== */
+/* value[0 .. n) = n sums at [address] of a space, at most 16 bytes an access. */
+static void dync__gm_read_sums(dync__gm *g, const char *space, const char *address, int n, char value[][24]) {
+    dync__ptx *p = &g->t.p;
+    const char *type = dync__ptx_type(g->compute);
+    int per = 16 / g->acc_bytes;
+    for (int i = 0; i < n; i++) dync__format(value[i], sizeof value[i], "%s", dync__ptx_temp(p, type));
+    for (int i = 0; i < n; i += per) {
+        int count = DYNC__MIN(n - i, per);
+        char list[120];
+        int at = dync__format(list, sizeof list, "%s%s", count > 1 ? "{" : "", value[i]);
+        for (int k = 1; k < count; k++) at += dync__format(list + at, sizeof list - (size_t)at, ", %s", value[i + k]);
+        dync__ptx_line(p, "ld.%s%s.b%d %s%s, [%s+%d]", space, count == 4 ? ".v4" : count == 2 ? ".v2" : "", g->acc_bytes * 8, list, count > 1 ? "}" : "", address,
+                       i * g->acc_bytes);
+    }
+}
+/* Neighbours that partial sums are moved in. */
+static int dync__gm_partial_vec(const dync__gm *g) {
+    int vec = 16 / g->acc_bytes;
+    while (g->n % vec) vec /= 2;
+    return vec;
+}
+/* name = (%batch * m + row) * n + column, in the type of indices. */
+static void dync__gm_linear(dync__gm *g, const char *name, const char *row, const char *column) {
+    dync__ptx *p = &g->t.p;
+    dync__ptx_reg(p, p->index, name);
+    if (p->index[1] == '3') {
+        dync__ptx_line(p, "mad.lo.u32 %s, %%batch, %lld, %s", name, (long long)g->m, row);
+        dync__ptx_line(p, "mad.lo.u32 %s, %s, %lld, %s", name, name, (long long)g->n, column);
+        return;
+    }
+    const char *wide = dync__ptx_temp(p, "u64");
+    dync__ptx_line(p, "cvt.u64.u32 %s, %s", wide, row);
+    dync__ptx_line(p, "cvt.u64.u32 %s, %%batch", name);
+    dync__ptx_line(p, "mad.lo.u64 %s, %s, %lld, %s", name, name, (long long)g->m, wide);
+    dync__ptx_line(p, "cvt.u64.u32 %s, %s", wide, column);
+    dync__ptx_line(p, "mad.lo.u64 %s, %s, %lld, %s", name, name, (long long)g->n, wide);
+}
+static void dync__gm_wide_index(dync__gm *g, const char *to, const char *linear) {
+    dync__ptx_reg(&g->t.p, "b64", to);
+    dync__ptx_line(&g->t.p, g->t.p.index[1] == '3' ? "cvt.u64.u32 %s, %s" : "mov.b64 %s, %s", to, linear);
+}
+DYNC__FN void dync__gm_flush(dync__gm *g, int from, int rows, int row_bytes) {
+    dync__tile *t = &g->t;
+    dync__ptx *p = &t->p;
+    int vec = g->splits > 1 ? dync__gm_partial_vec(g) : p->shape.vec, groups = g->tile.n / vec;
+    char name[8][24], value[8][24];
+    static const char *const names[] = {"q", "row", "col", "sum", "lin", "more", "in", "at"};
+    for (int i = 0; i < 8; i++) dync__format(name[i], sizeof name[i], "%%%s_%d", names[i], from);
+    const char *q = name[0], *row = name[1], *col = name[2], *sum = name[3], *lin = name[4], *more = name[5], *in = name[6], *at = name[7];
+    dync__tile_barrier(t);
+    dync__tile_set(t, "u32", q, "mov", "%%thr");
+    dync__ptx_reg(p, "pred", more);
+    dync__ptx_reg(p, "pred", in);
+    dync__tile_label(t, "ROWS_%d", from);
+    dync__tile_set(t, "u32", row, "div", "%s, %d", q, groups);
+    dync__tile_set(t, "u32", col, "rem", "%s, %d", q, groups);
+    dync__tile_set(t, "u32", sum, "mad.lo", "%s, %d, %%smem", row, row_bytes);
+    dync__ptx_line(p, "mad.lo.u32 %s, %s, %d, %s", sum, col, vec * g->acc_bytes, sum);
+    dync__ptx_line(p, "add.u32 %s, %s, %d", row, row, from);
+    dync__ptx_line(p, "mul.lo.u32 %s, %s, %d", col, col, vec);
+    dync__ptx_line(p, "add.u32 %s, %s, %d", q, q, g->tile.threads);
+    dync__ptx_line(p, "setp.lt.u32 %s, %s, %d", more, q, rows * groups);
+    if (rows * groups % g->tile.threads) {                   /* the last turn is not for all */
+        dync__ptx_line(p, "setp.lt.s32 %s, %s, %d", in, row, from + rows);
+        dync__ptx_line(p, "setp.lt.and.s32 %s, %s, %%mleft, %s", in, row, in);
+    } else {
+        dync__ptx_line(p, "setp.lt.s32 %s, %s, %%mleft", in, row);
+    }
+    dync__ptx_line(p, "setp.lt.and.s32 %s, %s, %%nleft, %s", in, col, in);
+    dync__ptx_line(p, "@!%s bra OUT_%d", in, from);
+    dync__gm_read_sums(g, "shared", sum, vec, value);
+    dync__ptx_line(p, "add.u32 %s, %s, %%m0", row, row);
+    dync__ptx_line(p, "add.u32 %s, %s, %%n0", col, col);
+    dync__gm_linear(g, lin, row, col);
+    if (g->splits == 1) {
+        dync__tile_piece(t, lin, g->given, value);
+    } else {
+        char list[120];
+        int n = dync__format(list, sizeof list, "%s", value[0]);
+        const char *part = dync__ptx_temp(p, "b64");
+        for (int i = 1; i < vec; i++) n += dync__format(list + n, sizeof list - (size_t)n, ", %s", value[i]);
+        dync__gm_wide_index(g, at, lin);
+        dync__ptx_line(p, "cvt.u64.u32 %s, %%split", part);
+        dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", at, part, (long long)(g->batches * g->m * g->n), at);
+        dync__ptx_line(p, "mad.lo.s64 %s, %s, %d, %%scratch", at, at, g->acc_bytes);
+        dync__ptx_line(p, "st.global%s.b%d [%s], %s%s%s", vec == 4 ? ".v4" : vec == 2 ? ".v2" : "", g->acc_bytes * 8, at, vec > 1 ? "{" : "", list, vec > 1 ? "}" : "");
+    }
+    dync__tile_label(t, "OUT_%d", from);
+    dync__ptx_line(p, "@%s bra ROWS_%d", more, from);
+}
+/* Sums of all splits in their order, then `end`; a thread a group of neighbours. */
+DYNC__FN void dync__gm_join(dync__gm *g) {
+    enum { THREADS = 128 };
+    dync__tile *t = &g->t;
+    dync__ptx *p = &t->p;
+    int vec = p->shape.vec;
+    int64_t all = g->batches * g->m * g->n, groups = all / vec;
+    char value[8][24], part[8][24];
+    const char *add = dync__ptx_type(g->compute)[0] == 'f' ? "add.rn" : "add";
+    dync__tile_next(t);
+    dync__tile_scratch(t);
+    dync__ptx_reg(p, "pred", "%in");
+    dync__ptx_reg(p, p->index, "%lin");
+    if (p->index[1] == '3') {
+        dync__ptx_line(p, "mad.lo.u32 %%lin, %%cta, %d, %%thr", THREADS);
+    } else {
+        dync__ptx_line(p, "cvt.u64.u32 %%lin, %%thr");
+        dync__ptx_line(p, "mad.wide.u32 %%lin, %%cta, %d, %%lin", THREADS);
+    }
+    dync__ptx_line(p, "setp.ge.%s %%in, %%lin, %lld", p->index, (long long)groups);
+    dync__ptx_line(p, "@%%in ret");
+    dync__ptx_line(p, "mul.lo.%s %%lin, %%lin, %d", p->index, vec);
+    dync__gm_wide_index(g, "%at", "%lin");
+    dync__ptx_line(p, "mad.lo.s64 %%at, %%at, %d, %%scratch", g->acc_bytes);
+    dync__gm_read_sums(g, "global", "%at", vec, value);
+    dync__ptx_reg(p, "u32", "%left");
+    dync__ptx_reg(p, "pred", "%more");
+    dync__ptx_line(p, "mov.u32 %%left, %lld", (long long)g->splits - 1);
+    dync__tile_label(t, "NEXT");
+    dync__ptx_line(p, "add.s64 %%at, %%at, %lld", (long long)(all * g->acc_bytes));
+    dync__gm_read_sums(g, "global", "%at", vec, part);
+    for (int i = 0; i < vec; i++) dync__ptx_line(p, "%s.%s %s, %s, %s", add, dync__ptx_type(g->compute), value[i], value[i], part[i]);
+    dync__ptx_line(p, "sub.u32 %%left, %%left, 1");
+    dync__ptx_line(p, "setp.gt.u32 %%more, %%left, 0");
+    dync__ptx_line(p, "@%%more bra NEXT");
+    dync__tile_piece(t, "%lin", g->given, value);
+    dync__tile_entry(t, "gemm_join", (groups + THREADS - 1) / THREADS, 1, 1, THREADS);
+}
+
+/* ==== cuda/gemm.c =============================================================================================== */
+static const dync__gm_tile dync__gm_tiles[2][5] = {
+    /* tensor cores: m, n, threads, stages, efficiency in percent: the warps' tiles */
+    {{128, 256, 256, 3, 92},             /* 64 x 64, 2 x 4: 144 KiB, where a block may have that much */
+     {128, 128, 128, 3, 88},             /* 64 x 64, 2 x 2: 96 KiB */
+     {128, 64, 128, 3, 70},              /* 64 x 32 */
+     {64, 128, 128, 3, 70},              /* 32 x 64 */
+     {64, 64, 128, 4, 52}},              /* 32 x 32: 64 KiB */
+    /* CUDA cores: 8 x 8 to a thread, 4 x 4 of 8 bytes */
+    {{128, 128, 256, 3, 85}, {128, 64, 128, 3, 78}, {64, 128, 128, 3, 78}, {64, 64, 64, 3, 68}, {64, 64, 256, 3, 60}}};
+enum { DYNC__GM_START = 1500, DYNC__GM_JOIN = 4000, DYNC__GM_BYTES = 1200, DYNC__GM_SPLITS = 32, DYNC__GM_PLAIN = 4096, DYNC__GM_REPACK = 256 };
+/* Compute capabilities 8.6, 8.9 and 12.x have less than the others. */
+DYNC__FN int dync__gm_shared_most(const dync__gm *g) {
+    const dync__cuda_unit *u = dync__cuda_unit_of(g->device >> 8);
+    int cc = u->major * 10 + u->minor;
+    return 1024 * (cc == 80 || cc == 87 ? 163 : cc == 86 || cc == 89 || cc >= 120 ? 99 : 227);
+}
+static double dync__gm_rate(const dync__gm *g) {
+    if (g->kind >= 0) return g->kind == DYNC__TILE_TF32 ? 512 : g->kind >= DYNC__TILE_S8 ? 2048 : 1024;
+    return g->compute == DYNC_F64 ? 32 : g->compute == DYNC_I64 ? 12 : 64;
+}
+static double dync__gm_cost(const dync__gm *g, const dync__gm_tile *t, int64_t splits, int64_t chunk) {
+    int64_t units = dync__cuda_unit_of(g->device >> 8)->units, tiles = ((g->m + t->m - 1) / t->m) * ((g->n + t->n - 1) / t->n) * g->batches * splits;
+    double waves = (double)((tiles + units - 1) / units), join = 0;
+    if (splits > 1) join = DYNC__GM_JOIN + 2.0 * (double)(g->m * g->n * g->batches * splits) * dync__dtype_info(g->compute)->bytes / DYNC__GM_BYTES;
+    return waves * (DYNC__GM_START + (double)t->m * t->n * (double)chunk / (dync__gm_rate(g) * t->efficiency / 100)) + join;
+}
+static void dync__gm_choose(dync__gm *g) {
+    bool wide = g->kind < 0 && dync__dtype_info(g->compute)->bytes == 8;
+    double best = -1;
+    g->depth = g->kind >= 0 ? 128 / dync__tile_kind_of(g->kind)->bytes : 8;
+    for (int i = 0; i < 5; i++) {
+        dync__gm_tile t = dync__gm_tiles[g->kind < 0][i];
+        if (g->kind < 0 && wide != (i == 4)) continue;
+        if (g->kind >= 0) {                                  /* two blocks of 128 x 128 a multiprocessor go before a third stage */
+            if (dync__gm_shared_most(g) < 200 * 1024 && t.n < 256) t.stages = DYNC__MIN(t.stages, t.m + t.n > 128 ? 2 : 3);
+            if (t.stages * (t.m + t.n) * 128 > dync__gm_shared_most(g)) continue;
+        }
+        for (int64_t splits = 1; splits <= DYNC__GM_SPLITS; splits++) {
+            int64_t chunk = (g->k + splits - 1) / splits;
+            chunk = (chunk + g->depth - 1) / g->depth * g->depth;
+            if ((g->k + chunk - 1) / chunk != splits || (splits > 1 && chunk < 4 * g->depth)) continue;
+            double cost = dync__gm_cost(g, &t, splits, chunk);
+            if (best >= 0 && cost >= best) continue;
+            best = cost;
+            g->tile = t;
+            g->splits = splits;
+            g->chunk = chunk;
+        }
+    }
+}
+/* ---- the problem ---------------------------------------------------------------------------------------------------------------------- */
+/* Are steps of this many elements on boundaries of 16 bytes? */
+static bool dync__gm_on_boundary(const dync__gm *g, const dync__gm_side *s, int64_t stride, int64_t count) {
+    int64_t bytes = dync__dtype_info(g->dtype)->bytes;
+    if (count > 1 && stride * bytes % 16) return false;
+    for (int d = 0; d < g->n_batch; d++)
+        if (g->batch[d] > 1 && s->batch[d] * bytes % 16) return false;
+    return true;
+}
+static void dync__gm_how(dync__gm *g, dync__gm_side *s, int64_t lines) {
+    bool tensor = g->kind >= 0, along = (s->step == 1 || g->k == 1) && dync__gm_on_boundary(g, s, s->line, lines);
+    bool across = (s->line == 1 || lines == 1) && dync__gm_on_boundary(g, s, s->step, g->k), plain = dync__dtype_info(g->dtype)->bytes == dync__dtype_info(g->compute)->bytes;
+    s->how = DYNC__GM_PIECES;
+    if (g->scalar) return;
+    if (tensor && along) s->how = DYNC__GM_ALONG;
+    else if (across && (tensor ? dync__dtype_info(g->dtype)->bytes == 2 : plain)) s->how = DYNC__GM_ACROSS;
+}
+/* Batches over which the other side is the same, and whose rows go on from one to the next, are more rows. */
+static void dync__gm_fold(dync__gm *g) {
+    while (g->n_batch > 0) {
+        int d = g->n_batch - 1;
+        if (g->batch[d] > 1 && (g->side[1].batch[d] != 0 || (g->m > 1 && g->side[0].batch[d] != g->m * g->side[0].line))) return;
+        if (g->m == 1) g->side[0].line = g->side[0].batch[d];
+        g->m *= g->batch[d];
+        g->batches /= g->batch[d];
+        g->n_batch--;
+    }
+}
+static bool dync__gm_open(dync__gm *g, dync__cuda_code *code, const dync__kcall *call) {
+    const dync__operand *y = &call->operand[call->n - 1];
+    int rank = y->lay.ndim;
+    memset(g, 0, sizeof *g);
+    g->arena = &code->arena;
+    g->device = code->device;
+    g->dtype = y->dtype;
+    g->compute = dync__dtype_info(y->dtype)->compute;
+    if ((call->row != dync__kernel_row(DYNC__K_matmul) && call->row != dync__kernel_row(DYNC__K_addmm)) || g->dtype == DYNC_BOOL || rank < 2) return false;
+    g->m = y->lay.shape[rank - 2];
+    g->n = y->lay.shape[rank - 1];
+    g->k = call->operand[0].lay.shape[rank - 1];
+    g->n_batch = rank - 2;
+    g->batches = 1;
+    for (int d = 0; d < rank - 2; d++) g->batches *= g->batch[d] = y->lay.shape[d];
+    for (int s = 0; s < 2; s++) {
+        const dync__layout *lay = &call->operand[s].lay;
+        dync__gm_side *side = &g->side[s];
+        *side = (dync__gm_side){.id = s, .offset = lay->offset, .line = lay->stride[rank - 2 + s], .step = lay->stride[rank - 1 - s]};
+        for (int d = 0; d < rank - 2; d++) side->batch[d] = lay->shape[d] == 1 ? 0 : lay->stride[d];
+    }
+    dync__gm_fold(g);
+    double work = (double)g->m * (double)g->n * (double)g->k * (double)g->batches;
+    g->kind = g->dtype == DYNC_BF16 ? DYNC__TILE_BF16 : g->dtype == DYNC_F16 ? DYNC__TILE_F16 : g->dtype == DYNC_I8 ? DYNC__TILE_S8 : g->dtype == DYNC_U8 ? DYNC__TILE_U8 : -1;
+    return g->k > 0 && g->m > 1 && g->n > 1 && work > DYNC__GM_PLAIN && g->m < 1 << 30 && g->n < 1 << 30 && g->k < 1 << 30 &&
+           (double)g->batches * (double)(g->m / 64 + 1) * (double)(g->n / 64 + 1) * DYNC__GM_SPLITS < 2147483648.0;
+}
+/* ---- what is done to the results ---------------------------------------------------------------------------------------------------------- */
+/* The sums as a value: loads of a buffer that is no memory, in the order of the results. */
+static int dync__gm_sums(dync__gm *g, dync__lb *b, const int64_t *linear) {
+    g->given = dync__kernel_buf(b->k, 2 * DYNC__CUDA_TEMP, g->compute, DYNC__BUF_IN, -1, "sum");
+    return dync__lb_load(b, g->given, dync__kernel_access(b->k, 0, linear));
+}
+/* + bias, whose place follows from the places in the result: each loop runs within a row, or over whole rows. False: one does neither. */
+static bool dync__gm_bias(const dync__gm *g, dync__lb *b, const dync__operand *bias, const int64_t *linear, int *value) {
+    int64_t stride[DYNC__LOOP_MAX_DIMS] = {0};
+    int rank = bias->lay.ndim;
+    for (int d = 0; d < b->k->n_dims; d++) {
+        if (b->k->extent[d] == 1) continue;
+        if (linear[d] % g->n == 0) stride[d] = linear[d] / g->n * bias->lay.stride[rank - 2];
+        else if (linear[d] * b->k->extent[d] <= g->n) stride[d] = linear[d] * bias->lay.stride[rank - 1];
+        else return false;
+    }
+    int v = dync__lb_load(b, dync__kernel_buf(b->k, 2, bias->dtype, DYNC__BUF_IN, -1, "bias"), dync__kernel_access(b->k, bias->lay.offset, stride));
+    *value = dync__lb_op(b, DYNC__P_add, *value, dync__lb_cast(b, v, g->compute), -1);
+    return true;
+}
+/* Loops of an epilogue, those that cross the ends of rows cut in two there. from[d]: loop of the epilogue, times[d]: steps of it. */
+static int dync__gm_cut_loops(const dync__gm *g, const dync__kernel *k, int64_t *extent, int64_t *linear, int *from, int64_t *times) {
+    int n = 0;
+    int64_t next = 1, of[DYNC__LOOP_MAX_DIMS];
+    for (int d = k->n_dims - 1; d >= 0; d--) {
+        of[d] = next;
+        next *= k->extent[d];
+    }
+    for (int d = 0; d < k->n_dims; d++) {
+        int64_t inner = of[d] < g->n && g->n % of[d] == 0 ? g->n / of[d] : 1;
+        bool cut = inner > 1 && k->extent[d] > inner && k->extent[d] % inner == 0 && n + k->n_dims - d < DYNC__LOOP_MAX_DIMS;
+        for (int half = !cut; half < 2; half++) {
+            extent[n] = !cut ? k->extent[d] : half ? inner : k->extent[d] / inner;
+            times[n] = cut && !half ? inner : 1;
+            linear[n] = of[d] * times[n];
+            from[n++] = d;
+        }
+    }
+    return n;
+}
+/* The epilogue over sums: its loads of the result c are the sums (with bias), rounded as they would have been in memory. */
+static bool dync__gm_end_of(dync__gm *g, const dync__kcall *call, const dync__kernel *k, bool keep) {
+    int64_t extent[DYNC__LOOP_MAX_DIMS], linear[DYNC__LOOP_MAX_DIMS], times[DYNC__LOOP_MAX_DIMS], stride[DYNC__LOOP_MAX_DIMS];
+    int from[DYNC__LOOP_MAX_DIMS], n = dync__gm_cut_loops(g, k, extent, linear, from, times);
+    const dync__operand *c = &call->operand[call->n - 1];
+    dync__kernel *e = dync__kernel_new(g->arena, call->row->name, 0, n, extent);
+    int32_t *number = dync__arena_alloc(g->arena, (size_t)(k->inst.n + 1) * sizeof *number);
+    if (!e || !number) return false;
+    dync__lb b = {.k = e, .section = 1, .origin = call->row->name};
+    for (int s = 0; s < 2; s++) g->side[s].buf = dync__kernel_buf(e, s, g->dtype, DYNC__BUF_IN, -1, s ? "b" : "a");
+    int sum = dync__gm_sums(g, &b, linear);
+    if (call->n == 4 && !dync__gm_bias(g, &b, &call->operand[2], linear, &sum)) return false;
+    if (keep) dync__lb_store(&b, dync__kernel_buf(e, call->n - 1, c->dtype, DYNC__BUF_OUT, -1, "c"), dync__kernel_access(e, c->lay.offset, linear), sum);
+    sum = dync__lb_wrap(&b, sum, c->dtype);
+    for (int i = 0; i < k->inst.n; i++) {
+        dync__inst in = k->inst.at[i];
+        for (int a = 0; a < 3; a++)
+            if (in.arg[a] >= 0) in.arg[a] = number[in.arg[a]];
+        in.section = 1;
+        in.origin = in.origin ? dync__arena_strdup(g->arena, in.origin) : NULL;
+        if (in.access >= 0) {
+            const dync__access *a = &k->access.at[in.access];
+            for (int d = 0; d < n; d++) stride[d] = a->stride[from[d]] * times[d];
+            in.access = dync__kernel_access(e, a->offset, stride);
+        }
+        if (in.buf >= 0 && k->buf.at[in.buf].id == c->slot) {
+            number[i] = sum;
+            continue;
+        }
+        if (in.buf >= 0) {
+            const dync__buf *f = &k->buf.at[in.buf];
+            in.buf = dync__kernel_buf(e, call->n + in.buf, f->dtype, f->mode, -1, f->name ? dync__arena_strdup(g->arena, f->name) : NULL);
+        }
+        number[i] = dync__lb_add(&b, &in);
+    }
+    g->end = e;
+    return !e->failed;
+}
+/* No epilogue: the sums, with bias, to c. */
+static bool dync__gm_end_plain(dync__gm *g, const dync__kcall *call) {
+    const dync__operand *c = &call->operand[call->n - 1];
+    int64_t linear[DYNC__LOOP_MAX_DIMS] = {0}, next = 1;
+    dync__kernel *e = dync__kernel_new(g->arena, call->row->name, 0, c->lay.ndim, c->lay.shape);
+    if (!e) return false;
+    for (int d = c->lay.ndim - 1; d >= 0; d--) {
+        linear[d] = next;
+        next *= c->lay.shape[d];
+    }
+    dync__lb b = {.k = e, .section = 1, .origin = call->row->name};
+    for (int s = 0; s < 2; s++) g->side[s].buf = dync__kernel_buf(e, s, g->dtype, DYNC__BUF_IN, -1, s ? "b" : "a");
+    int sum = dync__gm_sums(g, &b, linear);
+    if (call->n == 4 && !dync__gm_bias(g, &b, &call->operand[2], linear, &sum)) return false;
+    dync__lb_store(&b, dync__kernel_buf(e, call->n - 1, c->dtype, DYNC__BUF_OUT, -1, "c"), dync__kernel_access(e, c->lay.offset, c->lay.stride), sum);
+    g->end = e;
+    return !e->failed;
+}
+/* ---- parts --------------------------------------------------------------------------------------------------------------------------------- */
+/* A side that neither lies on boundaries nor is small: copied once, its dense dim rounded up to 16 bytes. */
+static bool dync__gm_repack(dync__gm *g, dync__cuda_code *code, int s) {
+    dync__gm_side *side = &g->side[s];
+    int64_t bytes = dync__dtype_info(g->dtype)->bytes, lines = s ? g->n : g->m, to[DYNC_MAX_DIMS + 2] = {0}, from[DYNC_MAX_DIMS + 2], extent[DYNC_MAX_DIMS + 2];
+    bool by_line = side->step == 1 || side->line != 1 || bytes != 2;
+    int64_t inner = by_line ? g->k : lines, outer = by_line ? lines : g->k, row = (inner * bytes + 15) / 16 * 16 / bytes, all = row * outer;
+    int n = g->n_batch + 2;
+    for (int d = g->n_batch - 1; d >= 0; d--) {
+        extent[d] = side->batch[d] ? g->batch[d] : 1;
+        from[d] = side->batch[d];
+        to[d] = side->batch[d] ? all : 0;
+        all *= extent[d];
+    }
+    extent[n - 2] = outer, from[n - 2] = by_line ? side->line : side->step, to[n - 2] = row;
+    extent[n - 1] = inner, from[n - 1] = by_line ? side->step : side->line, to[n - 1] = 1;
+    int temp = dync__cuda_add_temp(code, all * bytes);
+    dync__kernel *k = temp < 0 ? NULL : dync__kernel_new(g->arena, "gemm_repack", 0, n, extent);
+    if (!k) return false;
+    dync__lb b = {.k = k, .section = 1, .origin = "gemm_repack"};
+    int v = dync__lb_load(&b, dync__kernel_buf(k, side->id, g->dtype, DYNC__BUF_IN, -1, NULL), dync__kernel_access(k, side->offset, from));
+    dync__lb_store(&b, dync__kernel_buf(k, temp, g->dtype, DYNC__BUF_OUT, -1, NULL), dync__kernel_access(k, 0, to), v);
+    side->id = temp;
+    side->offset = 0;
+    side->line = by_line ? row : 1;
+    side->step = by_line ? 1 : row;
+    for (int d = 0; d < g->n_batch; d++) side->batch[d] = to[d];
+    return dync__cuda_add_loop(code, k);
+}
+DYNC__FN dync_status dync__gm_text(dync__gm *g, int form, dync__ptx_text *out) {
+    int64_t bytes = dync__dtype_info(g->dtype)->bytes, tiles;
+    dync__tile *t = &g->t;
+    g->scalar = form == DYNC__CUDA_UNALIGNED;
+    for (int s = 0; s < 2; s++) dync__gm_how(g, &g->side[s], s ? g->n : g->m);
+    dync__gm_choose(g);
+    if (!dync__tile_begin_kernel(t, g->arena, g->end, g->host, g->n, g->scalar)) return DYNC_ERR_MEMORY;
+    if (g->splits > 1) {
+        dync__tile_scratch(t);
+        t->out.scratch_bytes = g->splits * g->batches * g->m * g->n * dync__dtype_info(g->compute)->bytes;
+    }
+    if (g->kind >= 0) dync__gm_mma(g);
+    else dync__gm_simt(g);
+    tiles = ((g->m + g->tile.m - 1) / g->tile.m) * ((g->n + g->tile.n - 1) / g->tile.n);
+    char name[80];
+    dync__format(name, sizeof name, "gemm_%s_%dx%d", dync__dtype_info(g->dtype)->name, g->tile.m, g->tile.n);
+    dync__tile_entry(t, name, tiles * g->splits * g->batches, 1, 1, g->tile.threads);
+    if (g->splits > 1) dync__gm_join(g);
+    t->out.n_checks = t->p.n_checks;
+    memcpy(t->out.check, t->p.check, sizeof t->out.check);
+    for (int s = 0; s < 2; s++)
+        if (g->side[s].how != DYNC__GM_PIECES && t->out.n_checks < DYNC__PTX_CHECKS)
+            t->out.check[t->out.n_checks++] = (dync__ptx_check){g->side[s].buf, 16, g->side[s].offset * bytes};
+        else if (g->side[s].how != DYNC__GM_PIECES) t->p.failed = true;
+    dync__str_free(&t->p.regs);
+    dync__str_free(&t->p.body);
+    *out = t->out;
+    if (!t->p.failed && !out->text.failed) return DYNC_OK;
+    dync__str_free(&out->text);
+    return dync__fail_memory(0);
+}
+/* May the epilogue be done on the sums as they are? It is pointwise, in the order of the result. */
+DYNC__FN bool dync__gm_takes(int device, const dync__kcall *call, const dync__kernel *k) {
+    dync__cuda_code code = {.device = device};
+    dync__gm g;
+    bool ok = !dync__ptx_has_reduce(k) && !k->uses_random && k->buf.n < 40 && k->n_dims < DYNC__LOOP_MAX_DIMS && dync__gm_open(&g, &code, call);
+    for (int i = 0; i < k->inst.n && ok; i++) ok = k->inst.at[i].section <= 2;
+    for (int i = 0; i < k->buf.n && ok; i++) ok = k->buf.at[i].mode != (DYNC__BUF_IN | DYNC__BUF_OUT);
+    ok = ok && dync__gm_end_of(&g, call, k, false);
+    dync__arena_free(&code.arena);
+    return ok;
+}
+DYNC__FN dync_status dync__cuda_gemm(dync__cuda_code *code, const dync__kcall *call, const dync__cuda_end *end, bool *done) {
+    dync__gm *g = dync__arena_alloc(&code->arena, sizeof *g);
+    int32_t buf[64];
+    *done = false;
+    if (!g) return DYNC_ERR_MEMORY;
+    if (!dync__gm_open(g, code, call)) return DYNC_OK;
+    *done = true;
+    for (int s = 0; s < 2; s++) {
+        dync__gm_how(g, &g->side[s], s ? g->n : g->m);
+        if (g->kind >= 0 && g->side[s].how == DYNC__GM_PIECES && (s ? g->m : g->n) >= DYNC__GM_REPACK && !dync__gm_repack(g, code, s)) return DYNC_ERR_MEMORY;
+    }
+    if (end->k ? !dync__gm_end_of(g, call, end->k, end->keep) : !dync__gm_end_plain(g, call)) return dync__fail_memory(0);
+    g->host = dync__arena_alloc(&code->arena, (size_t)g->end->buf.n + 1);
+    if (!g->host || g->end->buf.n > 64) return dync__fail_memory(0);
+    for (int i = 0; i < g->end->buf.n; i++) {
+        int32_t id = g->end->buf.at[i].id;
+        buf[i] = i == g->given ? 0 : id < 2 ? g->side[id].id : id;
+        g->host[i] = end->k && id >= call->n && id < DYNC__CUDA_TEMP && end->host[id - call->n];
+    }
+    return dync__cuda_add_gemm(code, g, g->end, g->host, buf) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
 /* ==== cuda/loops.c ============================================================================================== */
@@ -4796,7 +5837,8 @@ static const dync__cuda_form *dync__cuda_form_of(dync__cuda_code *c, dync__cuda_
     dync_status status = DYNC_OK;
     dync__lock(&c->lock);
     if (!f->made) {
-        status = dync__ptx_kernel(part->kernel, part->host, dync__cuda_unit_of(c->device >> 8)->units, which == DYNC__CUDA_UNALIGNED, &f->text);
+        status = part->gemm ? dync__gm_text(part->gemm, which, &f->text)
+                            : dync__ptx_kernel(part->kernel, part->host, dync__cuda_unit_of(c->device >> 8)->units, which == DYNC__CUDA_UNALIGNED, &f->text);
         f->made = status == DYNC_OK;
     }
     dync__cuda_module *m = f->module;
@@ -4993,6 +6035,17 @@ DYNC__FN bool dync__cuda_add_variant(dync__cuda_code *c, const dync__ptx_text *t
     f->made = true;
     return !t->text.failed;
 }
+DYNC__FN bool dync__cuda_add_gemm(dync__cuda_code *c, struct dync__gm *g, const dync__kernel *end, const bool *host, const int32_t *buf) {
+    dync__cuda_part *part = dync__cuda_part_new(c, end->buf.n);
+    if (!part) return false;
+    part->kernel = (dync__kernel *)(uintptr_t)end;
+    part->gemm = g;
+    for (int i = 0; i < part->n; i++) {
+        part->buf[i] = buf[i] >= DYNC__CUDA_TEMP ? DYNC__CUDA_TEMP - 1 - buf[i] : buf[i];
+        part->host[i] = host[i];
+    }
+    return true;
+}
 DYNC__FN int dync__cuda_add_temp(dync__cuda_code *c, int64_t bytes) {
     if (c->temp.n == 8 || !dync__avec_push(&c->arena, &c->temp, bytes)) return -1;
     return DYNC__CUDA_TEMP + c->temp.n - 1;
@@ -5044,14 +6097,16 @@ static dync_status dync__cuda_add_host(dync__cuda_code *c, const dync__kcall *fr
     dync__log(DYNC__LOG_perf, "cuda: %s has no kernel for GPUs and runs on the CPU", call->row->name);
     return call->row->prepare ? call->row->prepare(call) : DYNC_OK;
 }
-DYNC__FN void *dync__cuda_call_new(int device, const dync__kcall *call) {
+DYNC__FN void *dync__cuda_call_new(int device, const dync__kcall *call, const dync__kernel *k, const bool *host, bool keep) {
     if (dync__cuda_known(device) != DYNC_OK) return NULL;
     dync__cuda_code *c = dync__calloc(sizeof *c);
     if (!c) return NULL;
     bool done = false;
     c->device = device;
     c->n_buffers = call->n;
-    dync_status status = dync__cuda_call_text(c, call, &done);
+    dync__cuda_end end = {k, host, keep};
+    dync_status status = dync__cuda_gemm(c, call, &end, &done);
+    if (status == DYNC_OK && !done) status = dync__cuda_call_text(c, call, &done);
     if (status == DYNC_OK && !done) status = dync__cuda_call_attention(c, call, &done);
     if (status == DYNC_OK && !done) status = dync__cuda_call_loops(c, call, &done);
     if (status == DYNC_OK && !done) status = dync__cuda_add_host(c, call);
@@ -5284,7 +6339,7 @@ DYNC__FN dync_status dync__cuda_record(int device, const dync_graph *graph, dync
 /* ==== cuda/public.c ============================================================================================= */
 static const dync__device dync__cuda_device = {
     .known = dync__cuda_known, .alloc = dync__cuda_alloc, .free = dync__cuda_free, .copy = dync__cuda_copy,
-    .kernel_new = dync__cuda_kernel_new, .call_new = dync__cuda_call_new, .run = dync__cuda_run,
+    .kernel_new = dync__cuda_kernel_new, .call_new = dync__cuda_call_new, .call_takes = dync__gm_takes, .run = dync__cuda_run,
     .code_free = dync__cuda_code_free, .code_dump = dync__cuda_code_dump, .record = dync__cuda_record,
 };
 #if !defined(DYNC__SPLIT)

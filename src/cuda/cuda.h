@@ -69,12 +69,16 @@ typedef struct dync__cuda_form {
     struct dync__cuda_module *module;    /* loaded; NULL: not yet */
     bool made;
 } dync__cuda_form;
+/* What is done to the result of a kernel call: a kernel that loads it, whose buffers stand behind the call's operands (host: one element in main
+ * memory); keep: the result itself is wanted too. k NULL: nothing. */
+typedef struct dync__cuda_end { const dync__kernel *k; const bool *host; bool keep; } dync__cuda_end;
 typedef struct dync__cuda_part {
     dync__kernel *kernel;                /* from which the forms are made, in the code's arena; NULL: form 0 is there */
     dync__cuda_form form[DYNC__CUDA_FORMS];
     int n;                               /* buffers of the text */
     int32_t *buf;                        /* of the code's buffers; below 0: temporary -1 - buf */
     bool *host;
+    struct dync__gm *gemm;               /* makes the forms instead of the kernel, which is what is done to the results */
     dync__kcall *call;                   /* instead: run on the CPU, on copies */
 } dync__cuda_part;
 typedef struct dync__cuda_code {
@@ -88,7 +92,7 @@ typedef struct dync__cuda_code {
 /* ---- launch.c ---- */
 DYNC__FN void *dync__cuda_kernel_new(int device, const dync__kernel *, const bool *host);
 DYNC__FN void *dync__cuda_code_finish(dync__cuda_code *, bool ok);       /* texts are made and loaded; NULL: the code is let go */
-DYNC__FN void *dync__cuda_call_new(int device, const dync__kcall *);
+DYNC__FN void *dync__cuda_call_new(int device, const dync__kcall *, const dync__kernel *end, const bool *host, bool keep);
 DYNC__FN dync_status dync__cuda_run(const void *code, void *const *buffers, uint64_t seed, uint64_t offset);
 DYNC__FN void dync__cuda_code_free(void *code);
 DYNC__FN void dync__cuda_code_dump(dync__str *, const void *code);
@@ -105,6 +109,7 @@ DYNC__FN bool dync__cuda_add_text(dync__cuda_code *, const dync__ptx_text *, int
  * text does, which is always there too. Words come first (buffers, scratch; no random numbers), then m0, m1 ... of map[]; clusters by .reqnctapercluster. */
 DYNC__FN bool dync__cuda_takes(int device, const char *target, int version);
 DYNC__FN bool dync__cuda_add_variant(dync__cuda_code *, const dync__ptx_text *);
+DYNC__FN bool dync__cuda_add_gemm(dync__cuda_code *, struct dync__gm *, const dync__kernel *end, const bool *host, const int32_t *buf);
 DYNC__FN int dync__cuda_add_temp(dync__cuda_code *, int64_t bytes);      /* its buffer id in loop kernels; -1 no memory */
 DYNC__FN dync_status dync__cuda_call_loops(dync__cuda_code *, const dync__kcall *, bool *done);
 DYNC__FN dync_status dync__cuda_call_text(dync__cuda_code *, const dync__kcall *, bool *done);

@@ -3,7 +3,7 @@
  * A loop kernel has two forms: with vector accesses, and without for memory that does not lie on 16-byte boundaries; the second is made when
  * it is first needed. Equal texts share one loaded module. Nothing here waits for the device. */
 #include "../dync.in.h"
-#include "cuda.h"
+#include "gemm.h"
 
 typedef struct dync__cuda_module {
     struct dync__cuda_module *next;
@@ -101,7 +101,8 @@ static const dync__cuda_form *dync__cuda_form_of(dync__cuda_code *c, dync__cuda_
     dync_status status = DYNC_OK;
     dync__lock(&c->lock);
     if (!f->made) {
-        status = dync__ptx_kernel(part->kernel, part->host, dync__cuda_unit_of(c->device >> 8)->units, which == DYNC__CUDA_UNALIGNED, &f->text);
+        status = part->gemm ? dync__gm_text(part->gemm, which, &f->text)
+                            : dync__ptx_kernel(part->kernel, part->host, dync__cuda_unit_of(c->device >> 8)->units, which == DYNC__CUDA_UNALIGNED, &f->text);
         f->made = status == DYNC_OK;
     }
     dync__cuda_module *m = f->module;
@@ -329,6 +330,19 @@ DYNC__FN bool dync__cuda_add_variant(dync__cuda_code *c, const dync__ptx_text *t
     return !t->text.failed;
 }
 
+DYNC__FN bool dync__cuda_add_gemm(dync__cuda_code *c, struct dync__gm *g, const dync__kernel *end, const bool *host, const int32_t *buf)
+{
+    dync__cuda_part *part = dync__cuda_part_new(c, end->buf.n);
+    if (!part) return false;
+    part->kernel = (dync__kernel *)(uintptr_t)end;
+    part->gemm = g;
+    for (int i = 0; i < part->n; i++) {
+        part->buf[i] = buf[i] >= DYNC__CUDA_TEMP ? DYNC__CUDA_TEMP - 1 - buf[i] : buf[i];
+        part->host[i] = host[i];
+    }
+    return true;
+}
+
 DYNC__FN int dync__cuda_add_temp(dync__cuda_code *c, int64_t bytes)
 {
     if (c->temp.n == 8 || !dync__avec_push(&c->arena, &c->temp, bytes)) return -1;
@@ -390,7 +404,7 @@ static dync_status dync__cuda_add_host(dync__cuda_code *c, const dync__kcall *fr
     return call->row->prepare ? call->row->prepare(call) : DYNC_OK;
 }
 
-DYNC__FN void *dync__cuda_call_new(int device, const dync__kcall *call)
+DYNC__FN void *dync__cuda_call_new(int device, const dync__kcall *call, const dync__kernel *k, const bool *host, bool keep)
 {
     if (dync__cuda_known(device) != DYNC_OK) return NULL;
     dync__cuda_code *c = dync__calloc(sizeof *c);
@@ -398,7 +412,9 @@ DYNC__FN void *dync__cuda_call_new(int device, const dync__kcall *call)
     bool done = false;
     c->device = device;
     c->n_buffers = call->n;
-    dync_status status = dync__cuda_call_text(c, call, &done);
+    dync__cuda_end end = {k, host, keep};
+    dync_status status = dync__cuda_gemm(c, call, &end, &done);
+    if (status == DYNC_OK && !done) status = dync__cuda_call_text(c, call, &done);
     if (status == DYNC_OK && !done) status = dync__cuda_call_attention(c, call, &done);
     if (status == DYNC_OK && !done) status = dync__cuda_call_loops(c, call, &done);
     if (status == DYNC_OK && !done) status = dync__cuda_add_host(c, call);

@@ -529,6 +529,48 @@ static void dync__ptx_mark_uniform(dync__ptx *p)
     }
 }
 
+/* ---- pieces ------------------------------------------------------------------------------------------------------------------------- */
+
+DYNC__FN bool dync__ptx_piece_begin(dync__ptx *p, dync__arena *arena, const dync__kernel *k, const bool *host, int64_t columns, bool scalar)
+{
+    size_t n = (size_t)k->inst.n + 1;
+    p->arena = arena;
+    p->k = k;
+    p->host = host;
+    p->needed = dync__arena_alloc(arena, 2 * n);
+    p->where = dync__arena_alloc(arena, n * sizeof *p->where);
+    if (!p->needed || !p->where) return false;
+    p->uniform = p->needed + n;
+    for (int i = 0; i < k->inst.n; i++) p->where[i] = -1;
+    dync__ptx_mark(p);
+    dync__ptx_plan(p, 0, scalar);
+    if (columns % p->shape.vec) {
+        p->n_checks = 0;
+        dync__ptx_plan(p, 0, true);
+    }
+    p->shape.guarded = false;
+    p->shape.groups = p->groups = 1;
+    p->vec = p->shape.vec;
+    dync__ptx_mark_uniform(p);
+    p->index = p->shape.wide ? "u64" : "u32";
+    return p->shape.mode == DYNC__PTX_FLAT && !p->uses_random;
+}
+
+DYNC__FN void dync__ptx_piece(dync__ptx *p, const char *linear, int given, char value[][24])
+{
+    char suffix[24];
+    dync__format(suffix, sizeof suffix, "_0b%d", ++p->block);
+    dync__ptx_coordinates(p, 0, p->k->n_dims, linear, "i", suffix);
+    for (int i = 0; i < p->k->inst.n; i++) {
+        const dync__inst *in = dync__ptx_inst(p, i);
+        if (in->prim != DYNC__P_load || in->buf != given || !p->needed[i]) continue;
+        p->where[i] = p->block;
+        for (int lane = 0; lane < dync__ptx_lanes(p, i); lane++)
+            if (dync__ptx_lane(p, i, lane) == lane) dync__ptx_line(p, "mov.%s %s, %s", dync__ptx_bits(in->type), dync__ptx_dest(p, i, lane), value[lane]);
+    }
+    for (int section = 0; section <= 2 * p->n_phases; section++) dync__ptx_section(p, section);
+}
+
 DYNC__FN void dync__ptx_header(dync__str *s, const char *target)
 {
     dync__str_addf(s, ".version %s\n.target %s\n.address_size 64\n", strcmp(target, "sm_90a") == 0 ? "8.0" : "7.1", target);

@@ -100,9 +100,12 @@ DYNC__FN int dync__ptx_lane(const dync__ptx *, int inst, int lane);      /* the 
 /* Writes the module; form 0 with vector accesses, 1 without. Fails with DYNC_ERR_MEMORY or DYNC_ERR_UNSUPPORTED. */
 DYNC__FN dync_status dync__ptx_kernel(const dync__kernel *, const bool *host, int units, bool scalar, dync__ptx_text *out);
 DYNC__FN void dync__ptx_section(dync__ptx *, int section);               /* everything of one section */
+/* A pointwise kernel as pieces of another text (tile.h, dync__tile_begin_kernel and _piece). */
+DYNC__FN bool dync__ptx_piece_begin(dync__ptx *, dync__arena *, const dync__kernel *, const bool *host, int64_t columns, bool scalar);
+DYNC__FN void dync__ptx_piece(dync__ptx *, const char *linear, int given, char value[][24]);
 DYNC__FN void dync__ptx_header(dync__str *, const char *target);
 /* ---- ptx_plan.c ---- */
-DYNC__FN void dync__ptx_plan(dync__ptx *, int units, bool scalar);       /* units: multiprocessors */
+DYNC__FN void dync__ptx_plan(dync__ptx *, int units, bool scalar);       /* units: multiprocessors; 0: of another text */
 DYNC__FN bool dync__ptx_is_vector(const dync__ptx *, int buf, int access);
 DYNC__FN bool dync__ptx_has_reduce(const dync__kernel *);
 /* ---- ptx_prim.c ---- */

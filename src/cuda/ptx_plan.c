@@ -208,5 +208,5 @@ DYNC__FN void dync__ptx_plan(dync__ptx *p, int units, bool scalar)
     s->groups = heavy > 60 ? 1 : DYNC__MAX(8 / s->vec, 1);
     while (s->groups > 1 && s->inner < (int64_t)units * s->block * s->vec * s->groups) s->groups /= 2;
     s->guarded = s->groups > 1;
-    dync__ptx_plan_turn(p, units, scalar);
+    if (units) dync__ptx_plan_turn(p, units, scalar);
 }

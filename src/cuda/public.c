@@ -1,11 +1,11 @@
 /* cuda/public.c: the functions of dync_cuda.h and the table by which dync.h reaches the device. Last. */
 #include "../dync.in.h"
-#include "cuda.h"
+#include "gemm.h"
 #include "../op/rows.h"
 
 static const dync__device dync__cuda_device = {
     .known = dync__cuda_known, .alloc = dync__cuda_alloc, .free = dync__cuda_free, .copy = dync__cuda_copy,
-    .kernel_new = dync__cuda_kernel_new, .call_new = dync__cuda_call_new, .run = dync__cuda_run,
+    .kernel_new = dync__cuda_kernel_new, .call_new = dync__cuda_call_new, .call_takes = dync__gm_takes, .run = dync__cuda_run,
     .code_free = dync__cuda_code_free, .code_dump = dync__cuda_code_dump, .record = dync__cuda_record,
 };
 #if !defined(DYNC__SPLIT)

@@ -8,14 +8,16 @@ static void dync__tile_open(dync__tile *t)
 {
     static const char *const specials[][2] = {{"%thr", "%tid.x"}, {"%cta", "%ctaid.x"}};
     char name[24];
-    t->p.index = "u32";
+    if (!t->p.index) t->p.index = "u32";
     dync__ptx_reg(&t->p, "pred", "%true");
+    dync__ptx_reg(&t->p, "pred", "%false");
     dync__ptx_line(&t->p, "setp.eq.u32 %%true, 0, 0");
+    dync__ptx_line(&t->p, "not.pred %%false, %%true");
     for (int i = 0; i < t->n_buffers; i++) {
         dync__format(name, sizeof name, "%%b%d", i);
         dync__ptx_reg(&t->p, "b64", name);
         dync__ptx_line(&t->p, "ld.param.b64 %s, [p%d]", name, i);
-        dync__ptx_line(&t->p, "cvta.to.global.u64 %s, %s", name, name);
+        if (!t->p.host || !t->p.host[i]) dync__ptx_line(&t->p, "cvta.to.global.u64 %s, %s", name, name);
     }
     for (int i = 0; i < 2; i++) dync__tile_special(t, specials[i][0], specials[i][1]);
     dync__tile_set(t, "b32", "%lane", "and", "%%thr, 31");
@@ -30,8 +32,22 @@ DYNC__FN void dync__tile_begin(dync__tile *t, int n_buffers)
     dync__tile_open(t);
 }
 
+DYNC__FN bool dync__tile_begin_kernel(dync__tile *t, dync__arena *arena, const dync__kernel *k, const bool *host, int64_t columns, bool scalar)
+{
+    memset(t, 0, sizeof *t);
+    t->n_buffers = k->buf.n;
+    t->target = "sm_80";
+    if (!dync__ptx_piece_begin(&t->p, arena, k, host, columns, scalar)) return dync__fail_memory(0), false;
+    dync__tile_open(t);
+    return true;
+}
+
+DYNC__FN void dync__tile_piece(dync__tile *t, const char *linear, int given, char value[][24]) { dync__ptx_piece(&t->p, linear, given, value); }
+
 DYNC__FN void dync__tile_next(dync__tile *t)
 {
+    for (int i = 0; t->p.k && i < t->p.k->inst.n; i++) t->p.where[i] = -1;
+    t->p.address.n = t->p.block = 0;
     t->p.regs.n = t->p.body.n = 0;
     t->p.n_temps = t->p.n_labels = t->p.shared_bytes = t->shared = 0;
     dync__tile_open(t);
@@ -177,8 +193,9 @@ DYNC__FN void dync__tile_barrier(dync__tile *t) { dync__ptx_line(&t->p, "bar.syn
 DYNC__FN void dync__tile_rows_begin(dync__tile *t, dync__tile_rows *r, const char *base, const char *rows_left)
 {
     dync__ptx *p = &t->p;
-    char g[40], s[40], n[40], ok[48], row[24];
-    dync__format(row, sizeof row, "%s", dync__ptx_temp(p, "b32"));
+    char g[40], s[40], n[40], ok[48], row[40];
+    dync__format(row, sizeof row, "%s_r", r->name);
+    dync__ptx_reg(p, "b32", row);
     const char *chunk = dync__ptx_temp(p, "b32"), *x = dync__ptx_temp(p, "b32");
     dync__format(g, sizeof g, "%s_g", r->name);
     dync__format(s, sizeof s, "%s_s", r->name);
@@ -224,7 +241,13 @@ DYNC__FN void dync__tile_rows_copy(dync__tile *t, const dync__tile_rows *r, cons
     }
     for (int i = 0; i < r->rows * 8 / r->threads; i++) {
         char size[40] = "";
-        if (r->ragged) {
+        if (r->rows_now) {
+            const char *left = dync__ptx_temp(p, "b32"), *is = dync__ptx_temp(p, "pred");
+            dync__ptx_line(p, "sub.s32 %s, %s, %d", left, r->rows_now, i * r->threads / 8);
+            dync__ptx_line(p, "setp.lt.s32 %s, %s_r, %s", is, r->name, left);
+            dync__format(size, sizeof size, "%s", dync__ptx_temp(p, "b32"));
+            dync__ptx_line(p, "selp.b32 %s, %s_n, 0, %s", size, r->name, is);
+        } else if (r->ragged) {
             dync__format(size, sizeof size, "%s", dync__ptx_temp(p, "b32"));
             dync__ptx_line(p, "selp.b32 %s, %s_n, 0, %s_ok%d", size, r->name, r->name, i);
         } else if (bytes_left) {

@@ -44,6 +44,14 @@ DYNC__FN void dync__tile_address(dync__tile *, const char *at, const dync__opera
 DYNC__FN void dync__tile_load(dync__tile *, int dtype, const char *value, const char *at, const char *guard);
 DYNC__FN void dync__tile_store(dync__tile *, int dtype, const char *at, const char *value, const char *guard);
 
+/* ---- a pointwise kernel inside of a text: what is done to results before they are stored ---- */
+/* Opens a text with the buffers of k (host: those that are one element in main memory). Its elements are asked for by their linear index over
+ * k's loops, in groups of p.shape.vec neighbours, which divides `columns`; 1 where scalar. The boundaries that its accesses need: p.check.
+ * False: no memory, recorded. The arena must last until dync__tile_end. */
+DYNC__FN bool dync__tile_begin_kernel(dync__tile *, dync__arena *, const dync__kernel *k, const bool *host, int64_t columns, bool scalar);
+/* The elements from `linear` (a register of type p.index) on; loads of buffer `given` are value[lane] instead, registers of its compute type. */
+DYNC__FN void dync__tile_piece(dync__tile *, const char *linear, int given, char value[][24]);
+
 /* ---- cp.async ---- */
 /* [to + to_at] in shared memory = `bytes` (4, 8, 16) of [from + from_at]; size: b32 register, bytes of them to read, the rest is zeros; NULL: all.
  * Visible to the thread after commit and wait(n) (at most n younger groups under way), to others after a barrier behind that. */
@@ -53,8 +61,14 @@ DYNC__FN void dync__tile_wait(dync__tile *, int n);
 DYNC__FN void dync__tile_barrier(dync__tile *);
 
 /* A window of `rows` rows of 128 bytes of global memory, copied by all threads of the block as swizzled rows. Registers: name_g the thread's
- * address, name_s its place in the tile, name_ok0.. which of its rows exist, name_n bytes of its chunk that exist. */
-typedef struct dync__tile_rows { const char *name; int rows, threads; int64_t row_bytes; bool ragged; } dync__tile_rows;
+ * address, name_r its first row, name_s its place in the tile, name_ok0.. which of its rows exist, name_n bytes of its chunk that exist. */
+typedef struct dync__tile_rows {
+    const char *name;
+    int rows, threads;
+    int64_t row_bytes;
+    const char *rows_now;                /* b32, signed: rows that exist, asked at every copy (they are a window's depth); NULL: rows_left of _begin holds */
+    bool ragged;
+} dync__tile_rows;
 /* base: b64, of row 0; rows_left: b32, rows that exist, or NULL for all. threads: 64 or more, a power of two; rows * 8 a multiple of it. */
 DYNC__FN void dync__tile_rows_begin(dync__tile *, dync__tile_rows *, const char *base, const char *rows_left);
 /* To the tile at `to` (b32 register) + at; bytes_left: b32, signed, how many of the 128 exist, NULL for all. Rows and bytes that do not are zeros. */

@@ -71,7 +71,7 @@ DYNC__FN int dync__epilogue_find(const dync__pb *pb, const dync__fuse_step *step
     enum { NEAR = 8 };
     const dync__kcall *c = step[at].call;
     const dync__operand *out = &c->operand[c->n - 1];
-    if (dync__kcall_rows(c) <= 0 || !dync__layout_is_contiguous(&out->lay)) return -1;
+    if (!dync__layout_is_contiguous(&out->lay)) return -1;
     for (int j = at + 1; j < n && j <= at + NEAR; j++) {
         const dync__kernel *k = step[j].k;
         bool ok = k && dync__kernel_writes(k) && dync__epilogue_reads(k, out) && dync__epilogue_writes_apart(pb, k, c);
@@ -81,6 +81,24 @@ DYNC__FN int dync__epilogue_find(const dync__pb *pb, const dync__fuse_step *step
     return -1;
 }
 
+/* Does a step but these two read or write the call's result? */
+DYNC__FN bool dync__epilogue_wanted(const dync__pb *pb, const dync__fuse_step *step, int n, int at, int with)
+{
+    const dync__kcall *c = step[at].call;
+    int32_t slot = c->operand[c->n - 1].slot;
+    if (pb->slot.at[slot].kind != DYNC__SLOT_TEMP) return true;
+    for (int i = 0; i < n; i++) {
+        if (i == at || i == with) continue;
+        for (int b = 0; step[i].k && b < step[i].k->buf.n; b++)
+            if (step[i].k->buf.at[b].id == slot) return true;
+        for (int b = 0; b < step[i].n_reads; b++)
+            if (step[i].reads[b] == slot) return true;
+        for (int b = 0; b < step[i].n_writes; b++)
+            if (step[i].writes[b] == slot) return true;
+    }
+    return false;
+}
+
 /* The slot that can hold the result in place of its own: k stores once, to an equal place of this slot, and nobody else wants the result. */
 DYNC__FN int dync__epilogue_in_place(const dync__pb *pb, const dync__fuse_step *step, int n, int at, int with)
 {
@@ -88,16 +106,7 @@ DYNC__FN int dync__epilogue_in_place(const dync__pb *pb, const dync__fuse_step *
     const dync__operand *out = &c->operand[c->n - 1];
     const dync__kernel *k = step[with].k;
     int slot = -1, stores = 0;
-    if (pb->slot.at[out->slot].kind != DYNC__SLOT_TEMP || out->lay.offset != 0) return -1;
-    for (int i = 0; i < n; i++) {
-        if (i == at || i == with) continue;
-        for (int b = 0; step[i].k && b < step[i].k->buf.n; b++)
-            if (step[i].k->buf.at[b].id == out->slot) return -1;
-        for (int b = 0; b < step[i].n_reads; b++)
-            if (step[i].reads[b] == out->slot) return -1;
-        for (int b = 0; b < step[i].n_writes; b++)
-            if (step[i].writes[b] == out->slot) return -1;
-    }
+    if (out->lay.offset != 0 || dync__epilogue_wanted(pb, step, n, at, with)) return -1;
     for (int i = 0; i < k->inst.n; i++) {
         const dync__inst *in = &k->inst.at[i];
         if (in->prim != DYNC__P_store) continue;

@@ -109,12 +109,18 @@ static dync_status dync__plan_step_slots(dync__plan *p, dync__plan_step *s, cons
     return DYNC_OK;
 }
 
+static bool *dync__plan_hosts(dync__plan *p, const dync__kernel *k)
+{
+    bool *host = dync__arena_alloc(&p->arena, (size_t)(k->buf.n + 1));
+    for (int i = 0; host && i < k->buf.n; i++) host[i] = p->slot[k->buf.at[i].id].host;
+    return host;
+}
+
 static dync_status dync__plan_kernel(dync__plan *p, dync__plan_step *s, const dync__kernel *k, const char *autotune)
 {
     s->draws = k->uses_random;
     if (p->device != DYNC_CPU) {
-        bool *host = dync__arena_alloc(&p->arena, (size_t)(k->buf.n + 1));
-        for (int i = 0; host && i < k->buf.n; i++) host[i] = p->slot[k->buf.at[i].id].host;
+        bool *host = dync__plan_hosts(p, k);
         s->device_code = host ? dync__device_hook->kernel_new(p->device, k, host) : NULL;
         return s->device_code ? dync__plan_step_slots(p, s, k) : dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
     }
@@ -146,7 +152,17 @@ static dync_status dync__plan_epilogue(dync__plan_step *s, const dync__pb *pb, d
     return DYNC_OK;
 }
 
-static dync_status dync__plan_call(dync__plan *p, dync__plan_step *s, const dync__kcall *from, const dync__kernel *epilogue, int64_t *scratch)
+/* On another device the call does what follows it where the device can. keep: the call's own result has other readers. */
+static void dync__plan_device_epilogue(const dync__plan *p, const dync__pb *pb, dync__fuse_step *step, int n, int at, dync__kernel **k, bool *keep)
+{
+    int with = dync__epilogue_find(pb, step, n, at);
+    if (with < 0 || !dync__device_hook->call_takes(p->device, step[at].call, step[with].k)) return;
+    *k = step[with].k;
+    *keep = dync__epilogue_wanted(pb, step, n, at, with);
+    memset(&step[with], 0, sizeof step[with]);
+}
+
+static dync_status dync__plan_call(dync__plan *p, dync__plan_step *s, const dync__kcall *from, const dync__kernel *epilogue, bool keep, int64_t *scratch)
 {
     dync__kcall *c = dync__arena_copy(&p->arena, from, sizeof *c);
     if (!c || (c->after && !(c->after = dync__arena_copy(&p->arena, c->after, sizeof *c->after)))) return DYNC_ERR_MEMORY;
@@ -155,10 +171,11 @@ static dync_status dync__plan_call(dync__plan *p, dync__plan_step *s, const dync
         c->input[i] = (int16_t)(from_slot->kind == DYNC__SLOT_INPUT && from_slot->index < INT16_MAX ? from_slot->index + 1 : 0);
     }
     if (p->device != DYNC_CPU && !c->row->any_device) {
-        s->device_code = dync__device_hook->call_new(p->device, c);
+        const bool *host = epilogue ? dync__plan_hosts(p, epilogue) : NULL;
+        s->device_code = epilogue && !host ? NULL : dync__device_hook->call_new(p->device, c, epilogue, host, keep);
         if (!s->device_code) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
         s->call = c;                     /* for its slots */
-        dync_status status = dync__plan_step_slots(p, s, NULL);
+        dync_status status = dync__plan_step_slots(p, s, epilogue);
         s->call = NULL;
         return status;
     }
@@ -226,10 +243,12 @@ static dync_status dync__plan_make(dync__plan *p, dync__pb *pb, const dync__plan
     for (int i = 0; i < p->n_slots; i++) p->slot[i].name = NULL;
     for (int i = 0; i < n; i++) {
         dync__kernel *epilogue = NULL;
+        bool keep = true;
         if (step[i].k ? !dync__kernel_writes(step[i].k) : !step[i].call) continue;      /* everything it made went elsewhere by fusion */
         dync__plan_step *s = &p->step[p->n_steps++];
         if (step[i].call && !opt->no_fuse && p->device == DYNC_CPU) DYNC__TRY(dync__plan_epilogue(s, pb, step, n, i, &epilogue));
-        DYNC__TRY(step[i].k ? dync__plan_kernel(p, s, step[i].k, opt->autotune) : dync__plan_call(p, s, step[i].call, epilogue, &scratch));
+        if (step[i].call && !opt->no_fuse && p->device != DYNC_CPU) dync__plan_device_epilogue(p, pb, step, n, i, &epilogue, &keep);
+        DYNC__TRY(step[i].k ? dync__plan_kernel(p, s, step[i].k, opt->autotune) : dync__plan_call(p, s, step[i].call, epilogue, keep, &scratch));
     }
     if (dync__log_on(DYNC__LOG_perf)) dync__perf_begin(p, step);
     DYNC__TRY(dync__plan_memory(p, scratch, opt->no_memplan));

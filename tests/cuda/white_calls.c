@@ -90,7 +90,7 @@ static bool run_on_gpu(a_call *c, int shift)
         data[i] = (char *)block[i] + (size_t)shift * bytes;
         if (size[i]) EXPECT_OK(dync__cuda_copy(DYNC_CUDA, data[i], DYNC_CPU, c->data[i], size[i]));
     }
-    void *code = dync__cuda_call_new(DYNC_CUDA, &c->call);
+    void *code = dync__cuda_call_new(DYNC_CUDA, &c->call, NULL, NULL, true);
     bool ok = EXPECT(code != NULL) && EXPECT_OK(dync__cuda_run(code, data, 0, 0));
     for (int i = 0; ok && i < c->call.n; i++)
         if (size[i]) ok = EXPECT_OK(dync__cuda_copy(DYNC_CPU, c->data[i], DYNC_CUDA, data[i], size[i]));

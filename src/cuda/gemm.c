@@ -1,0 +1,341 @@
+/* cuda/gemm.c: matrix products of a plan on a GPU: the problem behind a kernel call, the choice of tile and splits, the texts. After gemm_end.c,
+ * before launch.c. The plain form is a loop kernel (loops.c): small products, one row or column, bool, and sizes beyond 31 bits stay there.
+ *
+ * A choice costs, in clocks of a multiprocessor,
+ *     waves * (START + tile.m * tile.n * depth of a split / (rate * efficiency))  +  (splits > 1: JOIN + bytes of partial sums / BYTES)
+ * where waves = ceil(tiles * splits * batches / multiprocessors). The least cost wins. Rates are multiplications a clock of the slowest device
+ * (sm_80); efficiencies say what part of it a tile reaches when its stages never run dry: by what its warps read from shared memory for each
+ * multiplication (64 x 64 to a warp: 1/32 word; 32 x 32: 1/16). They are estimates until bench/gpu has run. */
+#include "../dync.in.h"
+#include "gemm.h"
+
+static const dync__gm_tile dync__gm_tiles[2][5] = {
+    /* tensor cores: m, n, threads, stages, efficiency in percent: the warps' tiles */
+    {{128, 256, 256, 3, 92},             /* 64 x 64, 2 x 4: 144 KiB, where a block may have that much */
+     {128, 128, 128, 3, 88},             /* 64 x 64, 2 x 2: 96 KiB */
+     {128, 64, 128, 3, 70},              /* 64 x 32 */
+     {64, 128, 128, 3, 70},              /* 32 x 64 */
+     {64, 64, 128, 4, 52}},              /* 32 x 32: 64 KiB */
+    /* CUDA cores: 8 x 8 to a thread, 4 x 4 of 8 bytes */
+    {{128, 128, 256, 3, 85}, {128, 64, 128, 3, 78}, {64, 128, 128, 3, 78}, {64, 64, 64, 3, 68}, {64, 64, 256, 3, 60}}};
+enum { DYNC__GM_START = 1500, DYNC__GM_JOIN = 4000, DYNC__GM_BYTES = 1200, DYNC__GM_SPLITS = 32, DYNC__GM_PLAIN = 4096, DYNC__GM_REPACK = 256 };
+
+/* Compute capabilities 8.6, 8.9 and 12.x have less than the others. */
+DYNC__FN int dync__gm_shared_most(const dync__gm *g)
+{
+    const dync__cuda_unit *u = dync__cuda_unit_of(g->device >> 8);
+    int cc = u->major * 10 + u->minor;
+    return 1024 * (cc == 80 || cc == 87 ? 163 : cc == 86 || cc == 89 || cc >= 120 ? 99 : 227);
+}
+
+static double dync__gm_rate(const dync__gm *g)
+{
+    if (g->kind >= 0) return g->kind == DYNC__TILE_TF32 ? 512 : g->kind >= DYNC__TILE_S8 ? 2048 : 1024;
+    return g->compute == DYNC_F64 ? 32 : g->compute == DYNC_I64 ? 12 : 64;
+}
+
+static double dync__gm_cost(const dync__gm *g, const dync__gm_tile *t, int64_t splits, int64_t chunk)
+{
+    int64_t units = dync__cuda_unit_of(g->device >> 8)->units, tiles = ((g->m + t->m - 1) / t->m) * ((g->n + t->n - 1) / t->n) * g->batches * splits;
+    double waves = (double)((tiles + units - 1) / units), join = 0;
+    if (splits > 1) join = DYNC__GM_JOIN + 2.0 * (double)(g->m * g->n * g->batches * splits) * dync__dtype_info(g->compute)->bytes / DYNC__GM_BYTES;
+    return waves * (DYNC__GM_START + (double)t->m * t->n * (double)chunk / (dync__gm_rate(g) * t->efficiency / 100)) + join;
+}
+
+static void dync__gm_choose(dync__gm *g)
+{
+    bool wide = g->kind < 0 && dync__dtype_info(g->compute)->bytes == 8;
+    double best = -1;
+    g->depth = g->kind >= 0 ? 128 / dync__tile_kind_of(g->kind)->bytes : 8;
+    for (int i = 0; i < 5; i++) {
+        dync__gm_tile t = dync__gm_tiles[g->kind < 0][i];
+        if (g->kind < 0 && wide != (i == 4)) continue;
+        if (g->kind >= 0) {                                  /* two blocks of 128 x 128 a multiprocessor go before a third stage */
+            if (dync__gm_shared_most(g) < 200 * 1024 && t.n < 256) t.stages = DYNC__MIN(t.stages, t.m + t.n > 128 ? 2 : 3);
+            if (t.stages * (t.m + t.n) * 128 > dync__gm_shared_most(g)) continue;
+        }
+        for (int64_t splits = 1; splits <= DYNC__GM_SPLITS; splits++) {
+            int64_t chunk = (g->k + splits - 1) / splits;
+            chunk = (chunk + g->depth - 1) / g->depth * g->depth;
+            if ((g->k + chunk - 1) / chunk != splits || (splits > 1 && chunk < 4 * g->depth)) continue;
+            double cost = dync__gm_cost(g, &t, splits, chunk);
+            if (best >= 0 && cost >= best) continue;
+            best = cost;
+            g->tile = t;
+            g->splits = splits;
+            g->chunk = chunk;
+        }
+    }
+}
+
+/* ---- the problem ---------------------------------------------------------------------------------------------------------------------- */
+
+/* Are steps of this many elements on boundaries of 16 bytes? */
+static bool dync__gm_on_boundary(const dync__gm *g, const dync__gm_side *s, int64_t stride, int64_t count)
+{
+    int64_t bytes = dync__dtype_info(g->dtype)->bytes;
+    if (count > 1 && stride * bytes % 16) return false;
+    for (int d = 0; d < g->n_batch; d++)
+        if (g->batch[d] > 1 && s->batch[d] * bytes % 16) return false;
+    return true;
+}
+
+static void dync__gm_how(dync__gm *g, dync__gm_side *s, int64_t lines)
+{
+    bool tensor = g->kind >= 0, along = (s->step == 1 || g->k == 1) && dync__gm_on_boundary(g, s, s->line, lines);
+    bool across = (s->line == 1 || lines == 1) && dync__gm_on_boundary(g, s, s->step, g->k), plain = dync__dtype_info(g->dtype)->bytes == dync__dtype_info(g->compute)->bytes;
+    s->how = DYNC__GM_PIECES;
+    if (g->scalar) return;
+    if (tensor && along) s->how = DYNC__GM_ALONG;
+    else if (across && (tensor ? dync__dtype_info(g->dtype)->bytes == 2 : plain)) s->how = DYNC__GM_ACROSS;
+}
+
+/* Batches over which the other side is the same, and whose rows go on from one to the next, are more rows. */
+static void dync__gm_fold(dync__gm *g)
+{
+    while (g->n_batch > 0) {
+        int d = g->n_batch - 1;
+        if (g->batch[d] > 1 && (g->side[1].batch[d] != 0 || (g->m > 1 && g->side[0].batch[d] != g->m * g->side[0].line))) return;
+        if (g->m == 1) g->side[0].line = g->side[0].batch[d];
+        g->m *= g->batch[d];
+        g->batches /= g->batch[d];
+        g->n_batch--;
+    }
+}
+
+static bool dync__gm_open(dync__gm *g, dync__cuda_code *code, const dync__kcall *call)
+{
+    const dync__operand *y = &call->operand[call->n - 1];
+    int rank = y->lay.ndim;
+    memset(g, 0, sizeof *g);
+    g->arena = &code->arena;
+    g->device = code->device;
+    g->dtype = y->dtype;
+    g->compute = dync__dtype_info(y->dtype)->compute;
+    if ((call->row != dync__kernel_row(DYNC__K_matmul) && call->row != dync__kernel_row(DYNC__K_addmm)) || g->dtype == DYNC_BOOL || rank < 2) return false;
+    g->m = y->lay.shape[rank - 2];
+    g->n = y->lay.shape[rank - 1];
+    g->k = call->operand[0].lay.shape[rank - 1];
+    g->n_batch = rank - 2;
+    g->batches = 1;
+    for (int d = 0; d < rank - 2; d++) g->batches *= g->batch[d] = y->lay.shape[d];
+    for (int s = 0; s < 2; s++) {
+        const dync__layout *lay = &call->operand[s].lay;
+        dync__gm_side *side = &g->side[s];
+        *side = (dync__gm_side){.id = s, .offset = lay->offset, .line = lay->stride[rank - 2 + s], .step = lay->stride[rank - 1 - s]};
+        for (int d = 0; d < rank - 2; d++) side->batch[d] = lay->shape[d] == 1 ? 0 : lay->stride[d];
+    }
+    dync__gm_fold(g);
+    double work = (double)g->m * (double)g->n * (double)g->k * (double)g->batches;
+    g->kind = g->dtype == DYNC_BF16 ? DYNC__TILE_BF16 : g->dtype == DYNC_F16 ? DYNC__TILE_F16 : g->dtype == DYNC_I8 ? DYNC__TILE_S8 : g->dtype == DYNC_U8 ? DYNC__TILE_U8 : -1;
+    return g->k > 0 && g->m > 1 && g->n > 1 && work > DYNC__GM_PLAIN && g->m < 1 << 30 && g->n < 1 << 30 && g->k < 1 << 30 &&
+           (double)g->batches * (double)(g->m / 64 + 1) * (double)(g->n / 64 + 1) * DYNC__GM_SPLITS < 2147483648.0;
+}
+
+/* ---- what is done to the results ---------------------------------------------------------------------------------------------------------- */
+
+/* The sums as a value: loads of a buffer that is no memory, in the order of the results. */
+static int dync__gm_sums(dync__gm *g, dync__lb *b, const int64_t *linear)
+{
+    g->given = dync__kernel_buf(b->k, 2 * DYNC__CUDA_TEMP, g->compute, DYNC__BUF_IN, -1, "sum");
+    return dync__lb_load(b, g->given, dync__kernel_access(b->k, 0, linear));
+}
+
+/* + bias, whose place follows from the places in the result: each loop runs within a row, or over whole rows. False: one does neither. */
+static bool dync__gm_bias(const dync__gm *g, dync__lb *b, const dync__operand *bias, const int64_t *linear, int *value)
+{
+    int64_t stride[DYNC__LOOP_MAX_DIMS] = {0};
+    int rank = bias->lay.ndim;
+    for (int d = 0; d < b->k->n_dims; d++) {
+        if (b->k->extent[d] == 1) continue;
+        if (linear[d] % g->n == 0) stride[d] = linear[d] / g->n * bias->lay.stride[rank - 2];
+        else if (linear[d] * b->k->extent[d] <= g->n) stride[d] = linear[d] * bias->lay.stride[rank - 1];
+        else return false;
+    }
+    int v = dync__lb_load(b, dync__kernel_buf(b->k, 2, bias->dtype, DYNC__BUF_IN, -1, "bias"), dync__kernel_access(b->k, bias->lay.offset, stride));
+    *value = dync__lb_op(b, DYNC__P_add, *value, dync__lb_cast(b, v, g->compute), -1);
+    return true;
+}
+
+/* Loops of an epilogue, those that cross the ends of rows cut in two there. from[d]: loop of the epilogue, times[d]: steps of it. */
+static int dync__gm_cut_loops(const dync__gm *g, const dync__kernel *k, int64_t *extent, int64_t *linear, int *from, int64_t *times)
+{
+    int n = 0;
+    int64_t next = 1, of[DYNC__LOOP_MAX_DIMS];
+    for (int d = k->n_dims - 1; d >= 0; d--) {
+        of[d] = next;
+        next *= k->extent[d];
+    }
+    for (int d = 0; d < k->n_dims; d++) {
+        int64_t inner = of[d] < g->n && g->n % of[d] == 0 ? g->n / of[d] : 1;
+        bool cut = inner > 1 && k->extent[d] > inner && k->extent[d] % inner == 0 && n + k->n_dims - d < DYNC__LOOP_MAX_DIMS;
+        for (int half = !cut; half < 2; half++) {
+            extent[n] = !cut ? k->extent[d] : half ? inner : k->extent[d] / inner;
+            times[n] = cut && !half ? inner : 1;
+            linear[n] = of[d] * times[n];
+            from[n++] = d;
+        }
+    }
+    return n;
+}
+
+/* The epilogue over sums: its loads of the result c are the sums (with bias), rounded as they would have been in memory. */
+static bool dync__gm_end_of(dync__gm *g, const dync__kcall *call, const dync__kernel *k, bool keep)
+{
+    int64_t extent[DYNC__LOOP_MAX_DIMS], linear[DYNC__LOOP_MAX_DIMS], times[DYNC__LOOP_MAX_DIMS], stride[DYNC__LOOP_MAX_DIMS];
+    int from[DYNC__LOOP_MAX_DIMS], n = dync__gm_cut_loops(g, k, extent, linear, from, times);
+    const dync__operand *c = &call->operand[call->n - 1];
+    dync__kernel *e = dync__kernel_new(g->arena, call->row->name, 0, n, extent);
+    int32_t *number = dync__arena_alloc(g->arena, (size_t)(k->inst.n + 1) * sizeof *number);
+    if (!e || !number) return false;
+    dync__lb b = {.k = e, .section = 1, .origin = call->row->name};
+    for (int s = 0; s < 2; s++) g->side[s].buf = dync__kernel_buf(e, s, g->dtype, DYNC__BUF_IN, -1, s ? "b" : "a");
+    int sum = dync__gm_sums(g, &b, linear);
+    if (call->n == 4 && !dync__gm_bias(g, &b, &call->operand[2], linear, &sum)) return false;
+    if (keep) dync__lb_store(&b, dync__kernel_buf(e, call->n - 1, c->dtype, DYNC__BUF_OUT, -1, "c"), dync__kernel_access(e, c->lay.offset, linear), sum);
+    sum = dync__lb_wrap(&b, sum, c->dtype);
+    for (int i = 0; i < k->inst.n; i++) {
+        dync__inst in = k->inst.at[i];
+        for (int a = 0; a < 3; a++)
+            if (in.arg[a] >= 0) in.arg[a] = number[in.arg[a]];
+        in.section = 1;
+        in.origin = in.origin ? dync__arena_strdup(g->arena, in.origin) : NULL;
+        if (in.access >= 0) {
+            const dync__access *a = &k->access.at[in.access];
+            for (int d = 0; d < n; d++) stride[d] = a->stride[from[d]] * times[d];
+            in.access = dync__kernel_access(e, a->offset, stride);
+        }
+        if (in.buf >= 0 && k->buf.at[in.buf].id == c->slot) {
+            number[i] = sum;
+            continue;
+        }
+        if (in.buf >= 0) {
+            const dync__buf *f = &k->buf.at[in.buf];
+            in.buf = dync__kernel_buf(e, call->n + in.buf, f->dtype, f->mode, -1, f->name ? dync__arena_strdup(g->arena, f->name) : NULL);
+        }
+        number[i] = dync__lb_add(&b, &in);
+    }
+    g->end = e;
+    return !e->failed;
+}
+
+/* No epilogue: the sums, with bias, to c. */
+static bool dync__gm_end_plain(dync__gm *g, const dync__kcall *call)
+{
+    const dync__operand *c = &call->operand[call->n - 1];
+    int64_t linear[DYNC__LOOP_MAX_DIMS] = {0}, next = 1;
+    dync__kernel *e = dync__kernel_new(g->arena, call->row->name, 0, c->lay.ndim, c->lay.shape);
+    if (!e) return false;
+    for (int d = c->lay.ndim - 1; d >= 0; d--) {
+        linear[d] = next;
+        next *= c->lay.shape[d];
+    }
+    dync__lb b = {.k = e, .section = 1, .origin = call->row->name};
+    for (int s = 0; s < 2; s++) g->side[s].buf = dync__kernel_buf(e, s, g->dtype, DYNC__BUF_IN, -1, s ? "b" : "a");
+    int sum = dync__gm_sums(g, &b, linear);
+    if (call->n == 4 && !dync__gm_bias(g, &b, &call->operand[2], linear, &sum)) return false;
+    dync__lb_store(&b, dync__kernel_buf(e, call->n - 1, c->dtype, DYNC__BUF_OUT, -1, "c"), dync__kernel_access(e, c->lay.offset, c->lay.stride), sum);
+    g->end = e;
+    return !e->failed;
+}
+
+/* ---- parts --------------------------------------------------------------------------------------------------------------------------------- */
+
+/* A side that neither lies on boundaries nor is small: copied once, its dense dim rounded up to 16 bytes. */
+static bool dync__gm_repack(dync__gm *g, dync__cuda_code *code, int s)
+{
+    dync__gm_side *side = &g->side[s];
+    int64_t bytes = dync__dtype_info(g->dtype)->bytes, lines = s ? g->n : g->m, to[DYNC_MAX_DIMS + 2] = {0}, from[DYNC_MAX_DIMS + 2], extent[DYNC_MAX_DIMS + 2];
+    bool by_line = side->step == 1 || side->line != 1 || bytes != 2;
+    int64_t inner = by_line ? g->k : lines, outer = by_line ? lines : g->k, row = (inner * bytes + 15) / 16 * 16 / bytes, all = row * outer;
+    int n = g->n_batch + 2;
+    for (int d = g->n_batch - 1; d >= 0; d--) {
+        extent[d] = side->batch[d] ? g->batch[d] : 1;
+        from[d] = side->batch[d];
+        to[d] = side->batch[d] ? all : 0;
+        all *= extent[d];
+    }
+    extent[n - 2] = outer, from[n - 2] = by_line ? side->line : side->step, to[n - 2] = row;
+    extent[n - 1] = inner, from[n - 1] = by_line ? side->step : side->line, to[n - 1] = 1;
+    int temp = dync__cuda_add_temp(code, all * bytes);
+    dync__kernel *k = temp < 0 ? NULL : dync__kernel_new(g->arena, "gemm_repack", 0, n, extent);
+    if (!k) return false;
+    dync__lb b = {.k = k, .section = 1, .origin = "gemm_repack"};
+    int v = dync__lb_load(&b, dync__kernel_buf(k, side->id, g->dtype, DYNC__BUF_IN, -1, NULL), dync__kernel_access(k, side->offset, from));
+    dync__lb_store(&b, dync__kernel_buf(k, temp, g->dtype, DYNC__BUF_OUT, -1, NULL), dync__kernel_access(k, 0, to), v);
+    side->id = temp;
+    side->offset = 0;
+    side->line = by_line ? row : 1;
+    side->step = by_line ? 1 : row;
+    for (int d = 0; d < g->n_batch; d++) side->batch[d] = to[d];
+    return dync__cuda_add_loop(code, k);
+}
+
+DYNC__FN dync_status dync__gm_text(dync__gm *g, int form, dync__ptx_text *out)
+{
+    int64_t bytes = dync__dtype_info(g->dtype)->bytes, tiles;
+    dync__tile *t = &g->t;
+    g->scalar = form == DYNC__CUDA_UNALIGNED;
+    for (int s = 0; s < 2; s++) dync__gm_how(g, &g->side[s], s ? g->n : g->m);
+    dync__gm_choose(g);
+    if (!dync__tile_begin_kernel(t, g->arena, g->end, g->host, g->n, g->scalar)) return DYNC_ERR_MEMORY;
+    if (g->splits > 1) {
+        dync__tile_scratch(t);
+        t->out.scratch_bytes = g->splits * g->batches * g->m * g->n * dync__dtype_info(g->compute)->bytes;
+    }
+    if (g->kind >= 0) dync__gm_mma(g);
+    else dync__gm_simt(g);
+    tiles = ((g->m + g->tile.m - 1) / g->tile.m) * ((g->n + g->tile.n - 1) / g->tile.n);
+    char name[80];
+    dync__format(name, sizeof name, "gemm_%s_%dx%d", dync__dtype_info(g->dtype)->name, g->tile.m, g->tile.n);
+    dync__tile_entry(t, name, tiles * g->splits * g->batches, 1, 1, g->tile.threads);
+    if (g->splits > 1) dync__gm_join(g);
+    t->out.n_checks = t->p.n_checks;
+    memcpy(t->out.check, t->p.check, sizeof t->out.check);
+    for (int s = 0; s < 2; s++)
+        if (g->side[s].how != DYNC__GM_PIECES && t->out.n_checks < DYNC__PTX_CHECKS)
+            t->out.check[t->out.n_checks++] = (dync__ptx_check){g->side[s].buf, 16, g->side[s].offset * bytes};
+        else if (g->side[s].how != DYNC__GM_PIECES) t->p.failed = true;
+    dync__str_free(&t->p.regs);
+    dync__str_free(&t->p.body);
+    *out = t->out;
+    if (!t->p.failed && !out->text.failed) return DYNC_OK;
+    dync__str_free(&out->text);
+    return dync__fail_memory(0);
+}
+
+/* May the epilogue be done on the sums as they are? It is pointwise, in the order of the result. */
+DYNC__FN bool dync__gm_takes(int device, const dync__kcall *call, const dync__kernel *k)
+{
+    dync__cuda_code code = {.device = device};
+    dync__gm g;
+    bool ok = !dync__ptx_has_reduce(k) && !k->uses_random && k->buf.n < 40 && k->n_dims < DYNC__LOOP_MAX_DIMS && dync__gm_open(&g, &code, call);
+    for (int i = 0; i < k->inst.n && ok; i++) ok = k->inst.at[i].section <= 2;
+    for (int i = 0; i < k->buf.n && ok; i++) ok = k->buf.at[i].mode != (DYNC__BUF_IN | DYNC__BUF_OUT);
+    ok = ok && dync__gm_end_of(&g, call, k, false);
+    dync__arena_free(&code.arena);
+    return ok;
+}
+
+DYNC__FN dync_status dync__cuda_gemm(dync__cuda_code *code, const dync__kcall *call, const dync__cuda_end *end, bool *done)
+{
+    dync__gm *g = dync__arena_alloc(&code->arena, sizeof *g);
+    int32_t buf[64];
+    *done = false;
+    if (!g) return DYNC_ERR_MEMORY;
+    if (!dync__gm_open(g, code, call)) return DYNC_OK;
+    *done = true;
+    for (int s = 0; s < 2; s++) {
+        dync__gm_how(g, &g->side[s], s ? g->n : g->m);
+        if (g->kind >= 0 && g->side[s].how == DYNC__GM_PIECES && (s ? g->m : g->n) >= DYNC__GM_REPACK && !dync__gm_repack(g, code, s)) return DYNC_ERR_MEMORY;
+    }
+    if (end->k ? !dync__gm_end_of(g, call, end->k, end->keep) : !dync__gm_end_plain(g, call)) return dync__fail_memory(0);
+    g->host = dync__arena_alloc(&code->arena, (size_t)g->end->buf.n + 1);
+    if (!g->host || g->end->buf.n > 64) return dync__fail_memory(0);
+    for (int i = 0; i < g->end->buf.n; i++) {
+        int32_t id = g->end->buf.at[i].id;
+        buf[i] = i == g->given ? 0 : id < 2 ? g->side[id].id : id;
+        g->host[i] = end->k && id >= call->n && id < DYNC__CUDA_TEMP && end->host[id - call->n];
+    }
+    return dync__cuda_add_gemm(code, g, g->end, g->host, buf) ? DYNC_OK : DYNC_ERR_MEMORY;
+}

@@ -1,0 +1,63 @@
+/* cuda/gemm.h: matrix products as PTX text. After tile.h. gemm.c: from a kernel call to a problem, and the choice; gemm_load.c: tiles into shared
+ * memory, the ring of stages; gemm_mma.c: tensor cores; gemm_simt.c: CUDA cores; gemm_thin.c: few rows; gemm_end.c: what is done to results.
+ *
+ * A product has two sides, a and b, each seen as lines (rows of a, columns of b) of depth k. Blocks own tiles of m x n lines; the depth may be
+ * cut over blocks (splits), whose partial sums a second launch adds up in their order: the same bits every time. What is done to a result
+ * (bias, further operators, the cast to its dtype) is a loop kernel, `end`, that loads buffer `given` where the sum is meant: its elements are
+ * numbered by (batch * m + row) * n + column. */
+#ifndef DYNC__CUDA_GEMM_H
+#define DYNC__CUDA_GEMM_H
+#include "tile.h"
+
+enum { DYNC__GM_ALONG, DYNC__GM_ACROSS, DYNC__GM_PIECES };
+/* How a side comes into shared memory. ALONG: neighbours in memory are neighbours in depth, 16 bytes at a time; ACROSS: they are of neighbouring
+ * lines, 16 bytes at a time; PIECES: element by element, any strides and boundaries. */
+typedef struct dync__gm_side {
+    int buf, how;                        /* buf: of `end` */
+    int32_t id;                          /* operand number or temporary */
+    int64_t offset, line, step;          /* elements: of element 0, to the next line, to the next k */
+    int64_t batch[DYNC_MAX_DIMS];        /* to the next of each batch dim */
+} dync__gm_side;
+
+typedef struct dync__gm_tile { int m, n, threads, stages, efficiency; } dync__gm_tile;
+typedef struct dync__gm {
+    dync__arena *arena;
+    int device, dtype, compute, kind;    /* kind: DYNC__TILE_, -1 on CUDA cores */
+    int64_t m, n, k, batches, batch[DYNC_MAX_DIMS];
+    int n_batch;
+    dync__gm_side side[2];
+    const dync__kernel *end;
+    bool *host;                          /* buffers of `end` in main memory */
+    int given;
+    bool swapped;                        /* thin: a and b changed places, so that m is the smaller */
+    /* chosen */
+    dync__gm_tile tile;
+    int64_t splits, chunk;               /* depth of each split, a multiple of `depth` */
+    int depth;                           /* of one stage */
+    /* text in the making */
+    dync__tile t;
+    int acc_bytes, stage_bytes, side_at[2];  /* of the accumulators' type; of a stage; where a side begins in it */
+    dync__tile_rows window[2][4];
+    char window_name[2][4][8];
+    bool scalar;                         /* no vector accesses */
+} dync__gm;
+
+/* ---- gemm.c ---- */
+/* matmul, addmm and what is done to their result; done: false where a loop serves better. */
+DYNC__FN dync_status dync__cuda_gemm(dync__cuda_code *, const dync__kcall *, const dync__cuda_end *, bool *done);
+DYNC__FN bool dync__gm_takes(int device, const dync__kcall *, const dync__kernel *end);    /* would the product do this too? */
+DYNC__FN dync_status dync__gm_text(dync__gm *, int form, dync__ptx_text *out);             /* of a form of the part (launch.c) */
+DYNC__FN int dync__gm_shared_most(const dync__gm *);                                       /* bytes that a block of the device may have */
+/* ---- gemm_load.c ---- */
+DYNC__FN void dync__gm_place(dync__gm *);                                /* %m0 %n0 %batch %klen, %A and %B: addresses of this block's first elements */
+DYNC__FN void dync__gm_pipeline(dync__gm *, void (*load)(dync__gm *), void (*compute)(dync__gm *));   /* load: to %to; compute: from %from; %kleft is left to load */
+DYNC__FN void dync__gm_pieces(dync__gm *, int side, int lines);          /* words of 4 bytes into swizzled rows of %to */
+/* ---- gemm_mma.c, gemm_simt.c ---- */
+DYNC__FN void dync__gm_mma(dync__gm *);
+DYNC__FN void dync__gm_simt(dync__gm *);
+/* ---- gemm_end.c ---- */
+/* The block's accumulators lie in shared memory at %smem, lines of row_bytes: rows 0 .. rows of the tile from row `from` on. Stores them by way of
+ * `end`, or as partial sums where the depth is cut. Starts with a barrier. */
+DYNC__FN void dync__gm_flush(dync__gm *, int from, int rows, int row_bytes);
+DYNC__FN void dync__gm_join(dync__gm *);                                 /* the second launch, for partial sums */
+#endif
