@@ -165,9 +165,13 @@ static dync_status dync__cuda_launch(int device, const dync__cuda_form *f, int n
         grid.z = (unsigned)l->grid[2];
         block.x = (unsigned)l->block;
         block.y = block.z = 1;
-        cudaError_t e = cudaLaunchKernel((const void *)f->module->kernel[i], grid, block, args, (size_t)l->shared_bytes, dync__cuda_stream(device));
-        if (e != 0) return dync__cuda_check(e, l->entry);
-        (void)DYNC__ATOMIC_ADD(&dync__cuda_counters.launches, 1);
+        int64_t step = 0;
+        if (l->steps) args[n_words + f->text.n_maps] = &step;
+        for (; step < DYNC__MAX(l->steps, 1); step++) {
+            cudaError_t e = cudaLaunchKernel((const void *)f->module->kernel[i], grid, block, args, (size_t)l->shared_bytes, dync__cuda_stream(device));
+            if (e != 0) return dync__cuda_check(e, l->entry);
+            (void)DYNC__ATOMIC_ADD(&dync__cuda_counters.launches, 1);
+        }
     }
     return DYNC_OK;
 }
@@ -416,6 +420,7 @@ DYNC__FN void *dync__cuda_call_new(int device, const dync__kcall *call, const dy
     dync_status status = dync__cuda_gemm(c, call, &end, &done);
     if (status == DYNC_OK && !done) status = dync__cuda_call_text(c, call, &done);
     if (status == DYNC_OK && !done) status = dync__cuda_call_attention(c, call, &done);
+    if (status == DYNC_OK && !done) status = dync__cuda_call_recurrent(c, call, &done);
     if (status == DYNC_OK && !done) status = dync__cuda_call_loops(c, call, &done);
     if (status == DYNC_OK && !done) status = dync__cuda_add_host(c, call);
     return dync__cuda_code_finish(c, status == DYNC_OK);

@@ -30,6 +30,7 @@ typedef struct dync__ptx_launch {
     char entry[96];
     int64_t grid[3];
     int block, shared_bytes;
+    int64_t steps;                       /* launched so often, the number of the launch being one more parameter; 0: once */
 } dync__ptx_launch;
 /* Where the vector form asks for 16-byte boundaries: buffer and byte offset into it. */
 typedef struct dync__ptx_check { int buf, align; int64_t offset; } dync__ptx_check;

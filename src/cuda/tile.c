@@ -70,7 +70,8 @@ DYNC__FN void dync__tile_entry(dync__tile *t, const char *name, int64_t gx, int6
     l->block = threads;
     l->shared_bytes = t->shared;
     dync__str_addf(s, "\n.visible .entry %s(", l->entry);
-    for (int i = 0; i <= t->n_buffers; i++) dync__str_addf(s, "%s.param .b64 p%d", i ? ", " : "", i);
+    l->steps = t->steps;
+    for (int i = 0; i <= t->n_buffers + (t->steps > 0); i++) dync__str_addf(s, "%s.param .b64 p%d", i ? ", " : "", i);
     dync__str_addf(s, ")\n.maxntid %d, 1, 1\n{\n", threads);
     if (t->p.shared_bytes) dync__str_addf(s, "    .shared .align 16 .b8 smem[%d];\n", t->p.shared_bytes);
     if (t->shared) dync__str_add(s, "    .reg .b32 %smem;\n");

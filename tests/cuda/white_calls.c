@@ -226,4 +226,84 @@ TEST(random_attention)
         if (!attention_agrees(&t, test_random() % 2)) return;
     }
 }
+/* ---- recurrent layers ---------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct { int dtype, gates, L, N, H, reverse, train; } recurrent;
+
+static void role(a_call *c, int which, int dtype, bool written, int n, int64_t a, int64_t b, int64_t d, bool dense)
+{
+    int64_t shape[] = {a, b, d};
+    c->call.attr[2 + which] = c->call.n;
+    dync__operand *o = add(c, dtype, written, n, shape, 0);
+    if (dense) {
+        EXPECT_OK(dync__layout_contiguous(&o->lay, n, shape));
+        c->span[c->call.n - 1] = dync__layout_span(&o->lay);
+    }
+}
+static bool recurrent_agrees(const recurrent *t)
+{
+    a_call f, g;
+    int G = t->gates * t->H, d = t->dtype;
+    bool lstm = t->gates == 4, train = t->train && t->gates > 1;
+    double tol = d == DYNC_F32 ? TOL_F32_SUM : d == DYNC_F64 ? TOL_F64_CHAIN : TOL_BF16_LAYER;
+    memset(&f, 0, sizeof f);
+    memset(f.call.attr, -1, sizeof f.call.attr);
+    f.call.row = dync__kernel_row(DYNC__K_rnn_layer);
+    f.call.attr[0] = t->gates;
+    f.call.attr[1] = t->reverse;
+    g = f;
+    g.call.row = dync__kernel_row(DYNC__K_rnn_layer_grad);
+    role(&f, DYNC__RNN_IN, d, false, 3, t->L, t->N, G, false);
+    role(&f, DYNC__RNN_W, d, false, 2, G, t->H, 0, false);
+    if (test_random() % 2) role(&f, DYNC__RNN_BIAS, d, false, 1, G, 0, 0, true);
+    role(&f, DYNC__RNN_H0, d, false, 2, t->N, t->H, 0, false);
+    if (lstm) role(&f, DYNC__RNN_C0, d, false, 2, t->N, t->H, 0, false);
+    role(&f, DYNC__RNN_OUT, d, true, 3, t->L, t->N, t->H, true);
+    if (lstm) role(&f, DYNC__RNN_CN, d, true, 2, t->N, t->H, 0, false);
+    if (train) role(&f, DYNC__RNN_CELLS, d, true, 3, t->L, t->N, t->H, true);
+    if (train) role(&f, DYNC__RNN_GATES, d, true, 3, t->L, t->N, G, false);
+    fill_all(&f);
+    bool ok = agree(&f, tol);
+    if (ok && (train || t->gates == 1)) {
+        static const int kept[] = {DYNC__RNN_W, DYNC__RNN_H0, DYNC__RNN_C0, DYNC__RNN_OUT, DYNC__RNN_CELLS, DYNC__RNN_GATES};
+        int from[DYNC__KCALL_OPERANDS], n = 0;
+        for (int i = 0; i < DYNC__COUNT_OF(kept); i++) {
+            int64_t at = f.call.attr[2 + kept[i]];
+            if (at < 0) continue;
+            g.call.attr[2 + kept[i]] = n;
+            g.call.operand[n] = f.call.operand[at];
+            g.call.operand[n].written = false;
+            g.span[n] = f.span[at];
+            from[n++] = (int)at;
+        }
+        g.call.n = n;
+        if (test_random() % 3) role(&g, DYNC__RNN_GOUT, d, false, 3, t->L, t->N, t->H, false);
+        if (lstm && test_random() % 2) role(&g, DYNC__RNN_GC, d, false, 2, t->N, t->H, 0, false);
+        role(&g, DYNC__RNN_IN, d, true, 3, t->L, t->N, G, false);
+        role(&g, DYNC__RNN_GH0, d, true, 2, t->N, t->H, 0, false);
+        if (lstm) role(&g, DYNC__RNN_GC0, d, true, 2, t->N, t->H, 0, false);
+        fill_all(&g);
+        for (int i = 0; i < n; i++) memcpy(g.data[i], f.data[from[i]], (size_t)g.span[i] * dync__dtype_info(d)->bytes);
+        ok = agree(&g, tol);
+        drop_all(&g);
+    }
+    if (!ok) printf("  dtype %d gates %d L %d N %d H %d reverse %d train %d\n", d, t->gates, t->L, t->N, t->H, t->reverse, t->train);
+    drop_all(&f);
+    return ok;
+}
+
+TEST(recurrent_layers)
+{
+    static const recurrent kinds[] = {{DYNC_F32, 4, 3, 5, 17, 0, 1}, {DYNC_F32, 3, 4, 3, 10, 1, 1}, {DYNC_F32, 1, 5, 2, 7, 0, 1}, {DYNC_F32, 4, 1, 1, 1, 1, 1},
+                                      {DYNC_F32, 4, 2, 3, 90, 0, 1}, {DYNC_F32, 4, 3, 2, 130, 1, 1}, {DYNC_F32, 3, 2, 9, 129, 0, 1}, {DYNC_F32, 1, 3, 2, 270, 1, 1},
+                                      {DYNC_BF16, 4, 3, 4, 20, 1, 1}, {DYNC_F16, 3, 2, 3, 131, 0, 1}, {DYNC_F64, 4, 3, 4, 9, 0, 1}, {DYNC_F64, 3, 2, 2, 95, 1, 1},
+                                      {DYNC_F32, 4, 2, 150, 40, 0, 1}, {DYNC_F32, 3, 2, 60, 129, 1, 1}};
+    for (int i = 0; i < DYNC__COUNT_OF(kinds); i++)
+        if (!recurrent_agrees(&kinds[i])) return;
+    for (int i = 0; i < RANDOM_CALLS; i++) {
+        recurrent t = {test_random() % 4 ? DYNC_F32 : DYNC_F64, test_random() % 3 ? 4 : test_random() % 2 ? 3 : 1, 1 + (int)(test_random() % 4), 1 + (int)(test_random() % 20),
+                       1 + (int)(test_random() % 40), test_random() % 2 == 0, test_random() % 4 != 0};
+        if (!recurrent_agrees(&t)) return;
+    }
+}
 TEST_MAIN
