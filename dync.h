@@ -1989,7 +1989,10 @@ typedef struct dync_compile_options {
     const struct dync_backend *backend_object DYNC__ZERO; /* wins over .backend and needs no registration */
     const char *symbolic DYNC__ZERO;   /* names of number arguments that stay symbolic, "d, scale" */
     const char *options DYNC__ZERO;    /* backend options, "opt_level=0, threads=1". inductor: threads (at most), fast_math, no_fuse, autotune: kernels are
-                                        * timed when compiled, a few milliseconds each; "autotune=PATH" remembers the choices in that file */
+                                        * timed when compiled, a few milliseconds each; "autotune=PATH" remembers the choices in that file;
+                                        * winograd: F32 convolutions of 3x3 and stride 1 by transformed tiles of 4x4 or 2x2 where that is faster: up
+                                        * to 3 or 2 times; they differ from direct sums by 2e-6 to 3e-6 of their rms (64 to 256 channels), "winograd=2",
+                                        * 2x2 alone, by 5e-7 to 1e-6; a NaN fills its tile. Weights are transformed once, while they do not change */
     bool fullgraph DYNC__ZERO;         /* a graph break is an error: DYNC_ERR_UNSUPPORTED naming the reason and place. Backward inside is captured:
                                         * a whole training step is one graph */
     dync_dynamic dynamic DYNC__ZERO;   /* AUTO: a size seen with a second value becomes symbolic; OFF: never; ON: at once */
@@ -12942,7 +12945,11 @@ DYNC__FN void dync__xg_emit(dync__xg *);
 #define DYNC__X86_CONV_H
 enum { DYNC__CT_PLACES = 28, DYNC__CT_POST = 20, DYNC__CT_SOURCES = 8, DYNC__CT_FREE = 4 /* registers that accumulators leave */ };
 /* WHERE: MAX, and where it was found: the number of its tap (the w of dync__ctap), to which the place's own is added. */
-typedef enum { DYNC__CT_BROADCAST, DYNC__CT_VECTOR, DYNC__CT_MAX, DYNC__CT_SUM, DYNC__CT_WHERE } dync__ct_op;
+/* TURN: no sum but a Winograd transform, M X M^T of a small square of vectors X: w_b m * 4 + which, in_at rows and columns of X apart;
+ * X and weights to a square out_at[0], [1] apart; results to places out_at of which `across` columns of K rows are stored; TAPS: room. */
+typedef enum { DYNC__CT_BROADCAST, DYNC__CT_VECTOR, DYNC__CT_MAX, DYNC__CT_SUM, DYNC__CT_WHERE, DYNC__CT_TURN } dync__ct_op;
+typedef enum { DYNC__CW_IN, DYNC__CW_WEIGHT, DYNC__CW_OUT } dync__cw_which;
+enum { DYNC__CW_ROOM = 36 * 64 };
 typedef enum { DYNC__CT_ADD = 1 /* to what is there */, DYNC__CT_BIAS = 2, DYNC__CT_DIVIDE = 4 /* by the number at BIAS */ } dync__ct_flags;
 /* What is done to an accumulator before it is stored: value i of a list of primitives of loop.h over f32; value 0 is the accumulator, the
  * last one the result. load: a vector of channels at source, or (full) the element at the place of the result. */
@@ -16002,11 +16009,11 @@ static void dync__ct_apply(dync__ct *c, dync__ct_values *v, int i, int p, int b)
     v->reg[i] = (int8_t)dync__ct_take(c, v);
     dync__ct_rvm(c, insn, v->reg[i], left, last);
 }
-/* The register of the result. */
-static int dync__ct_post(dync__ct *c, int p, int b) {
+/* The register of the result of what is in `reg`. */
+static int dync__ct_post(dync__ct *c, int reg, int p, int b) {
     dync__ct_values v;
     memset(&v, 0, sizeof v);
-    v.reg[0] = (int8_t)(p * c->t->B + b);
+    v.reg[0] = (int8_t)reg;
     for (int i = 1; i < c->t->n_post && !c->a.failed; i++)
         if (!dync__ct_is_source(c->t, i)) dync__ct_apply(c, &v, i, p, b);
     return v.reg[DYNC__MAX(c->t->n_post - 1, 0)];
@@ -16023,7 +16030,7 @@ static void dync__ct_store(dync__ct *c) {
         for (int p = 0; p < t->P; p++) {
             int r = p * t->B + b, at = t->out_at[p] + b * t->out_b;
             if (t->flags & DYNC__CT_DIVIDE) dync__ct_rvm(c, DYNC__X_DIVPS, r, r, dync__x_reg(c->breg));
-            dync__ct_rvm(c, DYNC__X_MOVUPS_M, dync__ct_post(c, p, b), 0, dync__x_mem(DYNC__RAX, at));
+            dync__ct_rvm(c, DYNC__X_MOVUPS_M, dync__ct_post(c, r, p, b), 0, dync__x_mem(DYNC__RAX, at));
         }
 }
 static void dync__ct_store_where(dync__ct *c) {
@@ -16042,6 +16049,91 @@ static void dync__ct_advance(dync__ct *c, int word, int step, int through) {
     dync__x_i(&c->a, DYNC__X_ADD, through, dync__ct_arg(step), 0);
     dync__x_i(&c->a, DYNC__X_MOV_M, through, dync__ct_arg(word), 0);
 }
+/* ---- Winograd ------------------------------------------------------------------------------------- */
+/* Lavin and Gray 2016: F(2x2, 3x3) at the points 0, 1, -1 and F(4x4, 3x3) at 0, 1, -1, 2, -2 (and infinity). */
+typedef struct dync__cw_matrix { int8_t rows, columns; float at[6][6]; } dync__cw_matrix;
+static const dync__cw_matrix dync__cw_matrices[2][3] = {
+    {{4, 4, {{1, 0, -1, 0}, {0, 1, 1, 0}, {0, -1, 1, 0}, {0, 1, 0, -1}}},
+     {4, 3, {{1, 0, 0}, {.5f, .5f, .5f}, {.5f, -.5f, .5f}, {0, 0, 1}}},
+     {2, 4, {{1, 1, 1, 0}, {0, 1, -1, -1}}}},
+    {{6, 6, {{4, 0, -5, 0, 1, 0}, {0, -4, -4, 1, 1, 0}, {0, 4, -4, -1, 1, 0}, {0, -2, -1, 2, 1, 0}, {0, 2, -1, -2, 1, 0}, {0, 4, 0, -5, 0, 1}}},
+     {6, 3, {{1 / 4.f, 0, 0}, {-1 / 6.f, -1 / 6.f, -1 / 6.f}, {-1 / 6.f, 1 / 6.f, -1 / 6.f}, {1 / 24.f, 1 / 12.f, 1 / 6.f}, {1 / 24.f, -1 / 12.f, 1 / 6.f}, {0, 0, 1}}},
+     {4, 6, {{1, 1, 1, 1, 1, 0}, {0, 1, -1, 2, -2, 0}, {0, 1, 1, 4, 4, 0}, {0, 1, -1, 8, -8, 1}}}}};
+enum { DYNC__CW_RESULT = 6, DYNC__CW_SPARE = 12 };       /* registers: results from 6, what is asked for from 0 */
+/* Register to = the sum of f times the registers at: those columns of the given parity, or all (-1). */
+static void dync__cw_sum(dync__ct *c, int to, const float *f, const int *at, int n, int parity) {
+    int first = -1;
+    for (int j = 0; j < n; j++)          /* one that has to be multiplied goes first */
+        if (f[j] != 0 && (parity < 0 || j % 2 == parity) && (first < 0 || (f[first] * f[first] == 1 && f[j] * f[j] != 1))) first = j;
+    for (int i = -1; i < n && first >= 0; i++) {
+        int j = i < 0 ? first : i;
+        uint32_t bits;
+        if (f[j] == 0 || i == first || (parity >= 0 && j % 2 != parity)) continue;
+        memcpy(&bits, &f[j], sizeof bits);
+        dync__xrm times = dync__x_constant(&c->a, bits, 4);
+        if (i < 0 && f[j] == 1) dync__ct_rvm(c, DYNC__X_MOVUPS, to, 0, dync__x_reg(at[j]));
+        else if (i < 0) dync__ct_rvm(c, DYNC__X_MULPS, to, at[j], times);
+        else if (f[j] == 1 || f[j] == -1) dync__ct_rvm(c, f[j] == 1 ? DYNC__X_ADDPS : DYNC__X_SUBPS, to, to, dync__x_reg(at[j]));
+        else dync__ct_rvm(c, DYNC__X_FMA231PS, to, at[j], times);
+    }
+}
+/* Registers 0 .. columns to RESULT .. + rows. Two rows that differ in the signs of odd columns share their two halves; columns that differ so
+ * (OUT) become their sum and difference first. */
+static void dync__cw_line(dync__ct *c, const dync__cw_matrix *m, bool by_columns) {
+    static const int plain[6] = {0, 1, 2, 3, 4, 5}, paired[6] = {0, DYNC__CW_SPARE, 1, 2, 3, 5};
+    const int *at = by_columns && m->columns == 6 ? paired : plain;
+    for (int r = 0; r < m->rows; r++) {
+        float f[6];
+        bool twins = !by_columns && r > 0 && r + 1 < m->rows;
+        memcpy(f, m->at[r], sizeof f);
+        for (int j = 0; j < m->columns; j++) twins = twins && m->at[r + 1][j] == (j % 2 ? -f[j] : f[j]);
+        if (at == paired) {
+            if (r == 0)
+                for (int j = 1; j < 5; j += 2) {
+                    dync__ct_rvm(c, DYNC__X_ADDPS, at[j], j, dync__x_reg(j + 1));
+                    dync__ct_rvm(c, DYNC__X_SUBPS, at[j + 1], j, dync__x_reg(j + 1));
+                }
+            for (int j = 1; j < 5; j += 2) {
+                f[j] = (m->at[r][j] + m->at[r][j + 1]) / 2;
+                f[j + 1] = (m->at[r][j] - m->at[r][j + 1]) / 2;
+            }
+        }
+        int to = DYNC__CW_RESULT + r;
+        if (!twins) {
+            dync__cw_sum(c, to, f, at, m->columns, -1);
+            continue;
+        }
+        dync__cw_sum(c, DYNC__CW_SPARE, f, at, m->columns, 0);
+        dync__cw_sum(c, to + 1, f, at, m->columns, 1);
+        dync__ct_rvm(c, DYNC__X_ADDPS, to, DYNC__CW_SPARE, dync__x_reg(to + 1));
+        dync__ct_rvm(c, DYNC__X_SUBPS, to + 1, DYNC__CW_SPARE, dync__x_reg(to + 1));
+        r++;
+    }
+}
+static void dync__cw_emit(dync__ct *c) {
+    const dync__ctile *t = c->t;
+    const dync__cw_matrix *m = &dync__cw_matrices[t->w_b / 4 == 4][t->w_b % 4];
+    bool out = t->w_b % 4 == DYNC__CW_OUT;
+    int line = m->columns, bytes = 16 << t->vl;
+    c->wreg = DYNC__CW_SPARE;
+    dync__x_i(&c->a, DYNC__X_MOV, DYNC__RDX, dync__ct_arg(DYNC__CA_TAPS), 0);
+    for (int j = 0; j < line; j++) {
+        for (int i = 0; i < line; i++) dync__ct_rvm(c, DYNC__X_MOVUPS, i, 0, dync__x_mem(DYNC__RSI, i * t->in_at[0] + j * t->in_at[1]));
+        dync__cw_line(c, m, out);
+        for (int r = 0; r < m->rows; r++) dync__ct_rvm(c, DYNC__X_MOVUPS_M, DYNC__CW_RESULT + r, 0, dync__x_mem(DYNC__RDX, (r * line + j) * bytes));
+    }
+    dync__x_i(&c->a, DYNC__X_MOV, DYNC__RAX, dync__ct_arg(DYNC__CA_OUT), 0);
+    if (out && t->flags & DYNC__CT_BIAS) dync__x_i(&c->a, DYNC__X_MOV, DYNC__R8, dync__ct_arg(DYNC__CA_BIAS), 0);
+    for (int i = 0; i < (out ? t->K : m->rows); i++) {
+        for (int j = 0; j < line; j++) dync__ct_rvm(c, DYNC__X_MOVUPS, j, 0, dync__x_mem(DYNC__RDX, (i * line + j) * bytes));
+        dync__cw_line(c, m, out);
+        for (int r = 0; r < (out ? t->across : m->rows); r++) {
+            int reg = DYNC__CW_RESULT + r, p = i * m->rows + r;
+            if (out && t->flags & DYNC__CT_BIAS) dync__ct_rvm(c, DYNC__X_ADDPS, reg, reg, dync__x_mem(DYNC__R8, 0));
+            dync__ct_rvm(c, DYNC__X_MOVUPS_M, out ? dync__ct_post(c, reg, p, 0) : reg, 0, dync__x_mem(DYNC__RAX, out ? t->out_at[p] : i * t->out_at[0] + r * t->out_at[1]));
+        }
+    }
+}
 static void dync__ct_emit(dync__ct *c) {
     const dync__ctile *t = c->t;
     dync__xasm *a = &c->a;
@@ -16052,9 +16144,12 @@ static void dync__ct_emit(dync__ct *c) {
     dync__x_push(a, DYNC__RBP);
     dync__x_i(a, DYNC__X_MOV, DYNC__RSI, dync__ct_arg(DYNC__CA_IN), 0);
     dync__x_bind(a, again);
-    dync__ct_start(c);
-    dync__ct_sum(c);
-    dync__ct_store(c);
+    if (t->op == DYNC__CT_TURN) dync__cw_emit(c);
+    else {
+        dync__ct_start(c);
+        dync__ct_sum(c);
+        dync__ct_store(c);
+    }
     if (t->op == DYNC__CT_WHERE) dync__ct_store_where(c);
     dync__x_i(a, DYNC__X_ADD, DYNC__RSI, dync__ct_arg(DYNC__CA_T_IN), 0);
     dync__ct_advance(c, DYNC__CA_OUT, DYNC__CA_T_OUT, DYNC__RAX);
@@ -20233,7 +20328,7 @@ typedef struct dync__kcall_row {
 #define DYNC__KERNELS(X)                                                                                                                        \
     X(matmul)                /* a [B.., M, K], b [B.., K, N] (broadcast by stride 0), c [B.., M, N]; integers too */                              \
     X(addmm)                 /* a [M, K], b [K, N], bias (expanded to [M, N] by stride 0), c [M, N] = a@b + bias */                               \
-    X(conv2d)                /* x [N,C,H,W], w [O,C/g,KH,KW], bias [O] or n == 3, y; attr: stride2 pad2 dilation2 groups */                        \
+    X(conv2d)                /* x [N,C,H,W], w [O,C/g,KH,KW], bias [O] or n == 3, y; attr: stride2 pad2 dilation2 groups winograd */               \
     X(conv2d_grad_input)     /* gy, w, gx; the same attr */                                                                                       \
     X(conv2d_grad_weight)    /* x, gy, gw; the same attr */                                                                                       \
     X(max_pool2d)            /* x, y, index i64; attr: kernel2 stride2 pad2 dilation2 ceil */                                                      \
@@ -20259,6 +20354,8 @@ enum { DYNC__RNN_IN, DYNC__RNN_W, DYNC__RNN_BIAS, DYNC__RNN_H0, DYNC__RNN_C0, DY
 enum { DYNC__KERNELS(DYNC__X) DYNC__N_KERNELS };
 #undef DYNC__X
 DYNC__FN const dync__kcall_row *dync__kernel_row(int kernel);
+/* conv2d's attribute winograd, given what is allowed (0, 2 or 4 places of a side of a tile): what is fastest by estimate. */
+DYNC__FN int dync__conv_winograd(const int64_t *x, const int64_t *w, const int64_t *y, int64_t groups, int most);
 /* Rows of its result that the kernel tells the end of, for an epilogue; 0: it takes none. */
 DYNC__FN int64_t dync__kcall_rows(const dync__kcall *);
 /* The matmul that conv2d and others share: C[m,n] (+)= A[m,k] B[k,n], any strides, compute type f32 or f64. */
@@ -21339,7 +21436,7 @@ DYNC__BESIDE_JIT_END
 
 /* What is to be computed, as conv.c and pooling.c know it; f32. For the data gradient x is what comes out and y what goes in. */
 typedef enum { DYNC__CJ_FORWARD, DYNC__CJ_INPUT, DYNC__CJ_WEIGHT, DYNC__CJ_MAX, DYNC__CJ_AVERAGE, DYNC__CJ_WHERE } dync__cj_what;
-typedef struct dync__cj_shape { int64_t n, c, h, w, o, oh, ow, kh, kw, sy, sx, py, px, dy, dx, groups; } dync__cj_shape;
+typedef struct dync__cj_shape { int64_t n, c, h, w, o, oh, ow, kh, kw, sy, sx, py, px, dy, dx, groups, winograd /* 0, 2, 4: places of a side of a tile */; } dync__cj_shape;
 typedef struct dync__cj dync__cj;
 /* Arrays in blocks: [N, C / V, H, W, V] instead of [N, C, H, W]; V is this machine's, C a multiple of it. after: on accumulators; its loads
  * are `step` apart from channel to channel of operand `operand` of after's own, or full: an array in blocks like the result. */
@@ -21402,6 +21499,13 @@ struct dync__cj {
     dync__ccode move[2][3];                  /* lines from blocks to planes and back, of 4, 8, 16 pixels or more */
     int64_t outer, all;                      /* WEIGHT: times the lists are gone through for a block of channels; their places */
     struct { dync__ccode code[2]; int first, P; } list[DYNC__CJ_LISTS];
+    struct {                                 /* m x m places from n x n transformed ones; m 0: not so */
+        int m, n;
+        int64_t across, tiles;               /* of a line; of a job */
+        int64_t in, out, weights;            /* from one transformed element to the next: bytes, bytes, floats */
+        dync__ccode in_code, weight_code, out_code[4];   /* out: + 1 the last column, + 2 the last row of tiles, where they are cut off */
+        dync__cj_run_of run[2];
+    } wino;
 };
 /* ---- planes and blocks ---------------------------------------------------------------------------------------------------------- */
 /* n pixels of c <= V channels; planes `plane` floats apart. */
@@ -21586,6 +21690,89 @@ DYNC__RARE static void dync__cj_channels(dync__cj *v) {
     v->osy = gradient ? s->sy : 1;
     v->osx = gradient ? s->sx : 1;
 }
+/* ---- Winograd: tiles of m x m places by (m + 2)^2 products a channel instead of 9 m^2 ----------------------------------------------------
+ * A job's input in blocks is transformed tile by tile, U [element][block of in channels][tile][V]; each element is a matrix product with its
+ * transformed weights, by the tiles of a 1x1 convolution; the results turn back into places, and what follows is done to them. */
+DYNC__RARE static dync__ccode dync__cj_wino_turn(const dync__cj *v, int which, int64_t row, int64_t column, int64_t to_row, int64_t to_column, int64_t high, int64_t wide) {
+    dync__ctile t;
+    int m = v->wino.m;
+    memset(&t, 0, sizeof t);
+    t.isa = (int8_t)v->isa;
+    t.vl = (int8_t)(v->V == 16 ? 2 : v->V == 8 ? 1 : 0);
+    t.op = DYNC__CT_TURN;
+    t.P = t.B = 1;
+    t.w_b = m * 4 + which;
+    t.in_at[0] = (int32_t)row;
+    t.in_at[1] = (int32_t)column;
+    t.out_at[0] = (int32_t)to_row;
+    t.out_at[1] = (int32_t)to_column;
+    if (which == DYNC__CW_OUT) {
+        t.K = (int32_t)high;
+        t.across = (int8_t)wide;
+        t.flags = v->what == DYNC__CJ_FORWARD ? DYNC__CT_BIAS : 0;
+        t.n_post = (int8_t)v->after.n;
+        memcpy(t.post, v->after.post, sizeof t.post);
+        for (int p = 0; p < m * m; p++) t.out_at[p] = (int32_t)(p / m * to_row + p % m * to_column);
+    }
+    return dync__ctile_code(&t);
+}
+/* The tiles of a job, before rows and widths are laid out. False: not for this layer. */
+DYNC__RARE static bool dync__cj_wino_open(dync__cj *v) {
+    enum { ROOM = 384 * 1024, FEW = 14 };
+    const dync__cj_shape *s = &v->s;
+    int64_t m = s->winograd, n = m + 2, down = (v->oh + m - 1) / m, across = (v->ow + m - 1) / m, line = n * n * (v->icb + v->ocb) * across * v->V * 4;
+    if (s->kh != 3 || s->kw != 3 || s->sy != 1 || s->sx != 1 || s->dy != 1 || s->dx != 1 || v->depthwise || v->planar || v->what > DYNC__CJ_INPUT) return false;
+    for (int t = 0; t < 9; t++) {
+        const dync__cj_tap *tap = &v->phase[0].tap[t];
+        if (v->lo_y + tap->y > 2 || v->lo_x + tap->x > 2) return false;
+    }
+    v->wino.m = (int)m;
+    v->wino.n = (int)n;
+    v->wino.across = across;
+    int64_t rows = DYNC__MIN(DYNC__MAX(ROOM / line, (FEW + across - 1) / across), down);
+    rows = (down + (down + rows - 1) / rows - 1) / ((down + rows - 1) / rows);       /* as many in each job */
+    v->rows = rows * m;
+    v->wino.tiles = rows * across;
+    v->wino.in = (v->icb * v->wino.tiles + 1) * v->V * 4;        /* + 1: elements do not meet in one set of the cache */
+    v->wino.out = (v->ocb * v->wino.tiles + 1) * v->V * 4;
+    v->wino.weights = v->pack / 9;
+    v->pack = v->wino.weights * n * n;
+    v->wide = DYNC__MAX(v->wide, across * m + 2 - v->lo_x);
+    v->hi_y = 2 - v->lo_y;
+    return true;
+}
+DYNC__RARE static bool dync__cj_wino_code(dync__cj *v) {
+    int64_t m = v->wino.m, n = v->wino.n, pixel = 4 * v->V, tiles = v->wino.tiles, lines = v->oh % m, columns = v->ow % m;
+    int64_t most = ((v->isa == 2 ? 32 : 16) - v->B[0] - 1) / v->B[0], p = dync__cj_places(tiles, DYNC__MIN(most, DYNC__CT_PLACES), v->B[0]);
+    if (n * n * DYNC__MAX(v->wino.in, v->wino.out) > INT32_MAX || v->pack * 4 > INT32_MAX) return false;
+    v->wino.run[0] = (dync__cj_run_of){.first = 0, .count = tiles / p, .step = p};
+    v->wino.run[1] = (dync__cj_run_of){.first = tiles / p * p, .count = tiles % p != 0, .step = tiles % p};
+    for (int i = 0; i < 4; i++) {
+        dync__ctile t;
+        dync__cj_run_of *run = &v->wino.run[i / 2];
+        if (!run->count || !v->B[i % 2]) continue;
+        memset(&t, 0, sizeof t);
+        t.isa = (int8_t)v->isa;
+        t.vl = (int8_t)(v->V == 16 ? 2 : v->V == 8 ? 1 : 0);
+        t.P = (int8_t)run->step;
+        t.B = (int8_t)v->B[i % 2];
+        t.K = v->V;
+        t.in_k = 4;
+        t.w_b = (int32_t)pixel;
+        t.w_k = t.B * t.w_b;
+        t.out_b = (int32_t)(tiles * pixel);
+        for (int q = 0; q < t.P; q++) t.in_at[q] = t.out_at[q] = (int32_t)(q * pixel);
+        if (!(run->code[i % 2] = dync__ctile_code(&t))) return false;
+    }
+    v->wino.in_code = dync__cj_wino_turn(v, DYNC__CW_IN, v->in_row, pixel, n * v->wino.in, v->wino.in, 0, 0);
+    v->wino.weight_code = dync__cj_wino_turn(v, DYNC__CW_WEIGHT, 3 * pixel, pixel, n * v->wino.weights * 4, v->wino.weights * 4, 0, 0);
+    for (int i = 0; i < 4; i++) {
+        int64_t high = i / 2 ? lines : m, wide = i % 2 ? columns : m;
+        v->wino.out_code[i] = high && wide ? dync__cj_wino_turn(v, DYNC__CW_OUT, n * v->wino.out, v->wino.out, v->out_row, pixel, high, wide) : NULL;
+        if (high && wide && !v->wino.out_code[i]) return false;
+    }
+    return v->wino.in_code && v->wino.weight_code;
+}
 /* Rows of a job and where things lie in its memory. False: too far apart for the code. */
 DYNC__RARE static bool dync__cj_rows(dync__cj *v) {
     v->wide = v->lo_x + DYNC__MAX(v->wide, v->w);
@@ -21593,14 +21780,14 @@ DYNC__RARE static bool dync__cj_rows(dync__cj *v) {
     v->in_row = v->wide * v->in_pixel;
     v->out_row = v->ow * 4 * v->V;
     int64_t bytes = v->isy * v->in_row * (v->planar ? v->ic : v->icb) + v->ocb * v->out_row;
-    v->rows = v->oh;
-    if (v->n_phases == 1 && v->pack * 4 <= DYNC__CJ_WEIGHTS && v->what != DYNC__CJ_WEIGHT && v->ow >= 8)
+    if (!v->wino.m) v->rows = v->oh;
+    if (!v->wino.m && v->n_phases == 1 && v->pack * 4 <= DYNC__CJ_WEIGHTS && v->what != DYNC__CJ_WEIGHT && v->ow >= 8)
         v->rows = DYNC__MIN(v->oh, DYNC__MAX(DYNC__CJ_L2 / DYNC__MAX(bytes, 1), 8));
     v->chunks = (v->oh + v->rows - 1) / v->rows;
     v->rows_in = v->lo_y + ((v->n_phases == 1 ? v->rows : v->phase[0].jh) - 1) * v->isy + v->hi_y + 1;
     v->in_block = v->rows_in * v->in_row;
     v->out_block = (v->form.out_blocks ? v->oh : v->rows) * v->out_row;
-    v->bare = v->form.in_blocks && v->lo_y == 0 && v->lo_x == 0 && v->wide == v->w && (v->oh - 1) * v->isy + v->hi_y < v->h && v->n_phases == 1;
+    v->bare = v->form.in_blocks && v->lo_y == 0 && v->lo_x == 0 && v->wide == v->w && (v->oh - 1) * v->isy + v->hi_y < v->h && v->n_phases == 1 && !v->wino.m;
     if (v->bare) v->in_block = v->h * v->in_row;
     return v->in_block * v->V < INT32_MAX / 2 && v->out_block * 4 < INT32_MAX / 2;
 }
@@ -21662,7 +21849,8 @@ DYNC__RARE static bool dync__cj_make(dync__cj *v) {
         f->weights = v->pack;
         v->pack += v->groups * v->ocb * v->icb * f->n_taps * v->K * v->V;
     }
-    if (!dync__cj_rows(v)) return false;
+    if (v->s.winograd && !dync__cj_wino_open(v)) return false;
+    if (!dync__cj_rows(v) || (v->wino.m && !dync__cj_wino_code(v))) return false;
     for (int i = 0; i < v->n_phases; i++) {
         dync__cj_phase *f = &v->phase[i];
         for (int t = 0; t < 2 * f->n_taps; t++) {
@@ -21670,7 +21858,7 @@ DYNC__RARE static bool dync__cj_make(dync__cj *v) {
             f->at[t % 2][t / 2] = (dync__ctap){tap->y * v->in_row + tap->x * v->in_pixel, t / 2 * v->K * v->B[t % 2] * v->V * 4};
             if (v->what == DYNC__CJ_WHERE) f->at[t % 2][t / 2].w = tap->y * v->w + tap->x;
         }
-        if (!weight && !dync__cj_phase_code(v, f)) return false;
+        if (!weight && !v->wino.m && !dync__cj_phase_code(v, f)) return false;
     }
     if (weight && !dync__cj_lists(v)) return false;
     for (int i = 0; i < 6; i++)
@@ -21724,7 +21912,20 @@ static bool dync__cj_pack(const dync__cj *v, const float *w, float *to) {
         int64_t a = i % v->icb, b = i / v->icb % v->ocb, g = i / v->icb / v->ocb, first = b / v->B[0] * v->B[0], B = DYNC__MIN(v->B[0], v->ocb - first);
         memset(table, 0, bytes);
         dync__cj_lines(v, true, (float *)(uintptr_t)w, g, b, a, table);
-        for (int p = 0; p < v->n_phases; p++) {
+        for (int64_t k = 0; v->wino.m && k < v->K; k++) {
+            _Alignas(64) float square[9 * 16], room[DYNC__CW_ROOM / 4];
+            int64_t args[DYNC__CA_WORDS] = {0};
+            for (int t = 0; t < 9; t++) {
+                const dync__cj_tap *tap = &v->phase[0].tap[t];
+                memcpy(square + ((v->lo_y + tap->y) * 3 + v->lo_x + tap->x) * v->V, table + (k * taps + tap->from) * v->V, line);
+            }
+            args[DYNC__CA_IN] = (int64_t)(uintptr_t)square;
+            args[DYNC__CA_OUT] = (int64_t)(uintptr_t)(to + ((g * v->ocb + first) * v->icb + a * B) * v->K * v->V + (b - first) * v->V + k * B * v->V);
+            args[DYNC__CA_TAPS] = (int64_t)(uintptr_t)room;
+            args[DYNC__CA_TILES] = 1;
+            v->wino.weight_code(args);
+        }
+        for (int p = 0; p < v->n_phases && !v->wino.m; p++) {
             const dync__cj_phase *f = &v->phase[p];
             float *at = to + f->weights + ((g * v->ocb + first) * v->icb + a * B) * f->n_taps * v->K * v->V + (b - first) * v->V;
             for (int t = 0; t < f->n_taps; t++)
@@ -21800,6 +22001,57 @@ static void dync__cj_blocks(const dync__cj_work *w, int64_t g, int64_t b0, int64
         }
     }
 }
+/* The same by Winograd's tiles; room: for the transformed input and result. */
+static void dync__cj_wino(const dync__cj_work *w, int64_t g, int64_t b0, int64_t b1, int64_t rows, const float *x, float *y, int64_t full, char *room) {
+    const dync__cj *v = w->v;
+    int64_t m = v->wino.m, n2 = (int64_t)v->wino.n * v->wino.n, pixel = 4 * v->V, down = (rows + m - 1) / m, across = v->wino.across;
+    int64_t args[DYNC__CA_WORDS], u = dync__cj_address(room) + DYNC__CW_ROOM, out = u + n2 * v->wino.in;
+    dync__ctap none = {0, 0};
+    for (int64_t i = 0; i < v->icb * down; i++) {
+        int64_t a = i / down, t = i % down;
+        args[DYNC__CA_IN] = dync__cj_address(x) + a * v->in_block + t * m * v->in_row;
+        args[DYNC__CA_OUT] = u + (a * v->wino.tiles + t * across) * pixel;
+        args[DYNC__CA_TAPS] = dync__cj_address(room);
+        args[DYNC__CA_TILES] = across;
+        args[DYNC__CA_T_IN] = m * pixel;
+        args[DYNC__CA_T_OUT] = pixel;
+        v->wino.in_code(args);
+    }
+    args[DYNC__CA_TAPS] = dync__cj_address(&none);
+    args[DYNC__CA_NTAPS] = 1;
+    args[DYNC__CA_NA] = v->icb;
+    args[DYNC__CA_A_IN] = v->wino.tiles * pixel;
+    for (int64_t e = 0; e < n2; e++)
+        for (int64_t b = b0, B; b < b1; b += B) {
+            B = DYNC__MIN(v->B[0], v->ocb - b);
+            args[DYNC__CA_W] = dync__cj_address(w->packed) + 4 * (e * v->wino.weights + (g * v->ocb + b) * v->icb * v->K * v->V);
+            args[DYNC__CA_A_W] = v->K * B * pixel;
+            for (int r = 0; r < 2 && v->wino.run[r].count; r++) {
+                const dync__cj_run_of *run = &v->wino.run[r];
+                args[DYNC__CA_IN] = u + e * v->wino.in + run->first * pixel;
+                args[DYNC__CA_OUT] = out + e * v->wino.out + (b * v->wino.tiles + run->first) * pixel;
+                args[DYNC__CA_TILES] = run->count;
+                args[DYNC__CA_T_IN] = args[DYNC__CA_T_OUT] = run->step * pixel;
+                run->code[B != v->B[0]](args);
+            }
+        }
+    args[DYNC__CA_TAPS] = dync__cj_address(room);
+    args[DYNC__CA_T_IN] = pixel;
+    args[DYNC__CA_T_OUT] = m * pixel;
+    for (int64_t i = 0; i < (b1 - b0) * down * 2; i++) {
+        int64_t b = b0 + i / 2 / down, t = i / 2 % down, whole = v->ow / m, cut = i % 2, at = (b - b0) * v->out_block + t * m * v->out_row + cut * whole * m * pixel;
+        if (cut ? v->ow % m == 0 : whole == 0) continue;
+        args[DYNC__CA_IN] = out + (b * v->wino.tiles + t * across + cut * whole) * pixel;
+        args[DYNC__CA_OUT] = dync__cj_address(y) + at;
+        args[DYNC__CA_BIAS] = v->what == DYNC__CJ_FORWARD ? dync__cj_address(w->bias + (g * v->ocb + b) * v->V) : 0;
+        args[DYNC__CA_TILES] = cut ? 1 : whole;
+        for (int p = 1; p < v->after.n; p++) {
+            const dync__cpost *e = &v->after.post[p];
+            if (e->prim == DYNC__P_load) args[DYNC__CA_POST + e->source] = dync__cj_address(w->after[e->source]) + (e->full ? full + at : 4 * (g * v->ocb + b) * v->V);
+        }
+        v->wino.out_code[cut + (rows - t * m < m ? 2 : 0)](args);
+    }
+}
 /* Channels that group g has of `per` a group, of all: depthwise the last one may have fewer. */
 static int64_t dync__cj_has(const dync__cj *v, int64_t g, int64_t per) { return v->depthwise ? DYNC__MIN(per, v->s.c - g * per) : per; }
 /* The first element of a window that lies in the picture: the greatest where there is nothing but -inf. */
@@ -21839,7 +22091,8 @@ static void dync__cj_job(const dync__cj_work *w, int64_t job, float *x, float *y
     bool where = v->what == DYNC__CJ_WHERE;
     float *found = where ? y + (v->form.out_blocks ? 0 : v->out_block / 4) : NULL, *to = v->form.out_blocks ? w->out + result + j * v->ow * v->V : y;
     if (v->form.out_blocks) result += j * v->ow * v->V;
-    dync__cj_blocks(w, g, b0, b1, j, rows, x, to, where ? dync__cj_address(found) - dync__cj_address(to) : v->form.out_blocks ? 4 * result : 0);
+    if (v->wino.m) dync__cj_wino(w, g, b0, b1, rows, x, to, v->form.out_blocks ? 4 * result : 0, (char *)y + (v->form.out_blocks ? 0 : v->ocb * v->out_block));
+    else dync__cj_blocks(w, g, b0, b1, j, rows, x, to, where ? dync__cj_address(found) - dync__cj_address(to) : v->form.out_blocks ? 4 * result : 0);
     if (where) dync__cj_index(v, found, found + v->rows * v->ow * v->V, have, j, rows, w->index + (image * out_all + g * v->oc) * v->oh * v->ow + j * v->ow);
     if (v->form.out_blocks) return;
     for (int64_t b = b0; b < b1; b++)
@@ -21853,6 +22106,7 @@ static void dync__cj_part(void *user, int part, int n_parts) {
     size_t in = v->bare ? 0 : (size_t)((v->planar ? v->ic : v->icb) * v->in_block), out = v->form.out_blocks ? 0 : (size_t)(v->ocb * v->out_block);
     int64_t jobs = dync__cj_jobs(w);
     if (v->what == DYNC__CJ_WHERE) out += 8 * (size_t)(v->rows * v->ow * v->V);
+    if (v->wino.m) out += DYNC__CW_ROOM + (size_t)(v->wino.n * v->wino.n * (v->wino.in + v->wino.out));
     char *memory = dync__alloc_data(DYNC__MAX(in + out, 1));
     if (!memory) {
         DYNC__ATOMIC_STORE(&w->failed, 1);
@@ -22361,15 +22615,36 @@ DYNC__RARE static dync_status dync__conv_check(dync__kcall *c, const dync__opera
     }
     return DYNC_OK;
 }
+/* By what was measured: products of the tiles at one a cycle and vector, transforms, and weights, which are (m + 2)^2 / 9 as many and come
+ * from memory where the caches do not hold them. */
+DYNC__RARE DYNC__FN int dync__conv_winograd(const int64_t *x, const int64_t *w, const int64_t *y, int64_t groups, int most) {
+    double lanes = dync__cj_lanes(), area = (double)(y[2] * y[3]), products = (double)(w[0] * w[1]), best;
+    int chosen = 0;
+    if (lanes == 0 || w[2] != 3 || w[3] != 3 || (double)w[1] < lanes || (double)w[0] / (double)groups < lanes) return 0;
+    best = 9 * area * products;
+    for (int m = 2; m <= most; m += 2) {
+        double tiles = (double)((y[2] + m - 1) / m * ((y[3] + m - 1) / m)), elements = (m + 2) * (m + 2);
+        double cost = tiles * elements * products + tiles * elements * (double)(x[1] + w[0]) * 10 + (elements * products > 1 << 18 ? elements * products * 6 : 0);
+        if (cost < best) {
+            best = cost;
+            chosen = m;
+        }
+    }
+    return chosen;
+}
 DYNC__RARE static void dync__conv_drop(void *state) { dync__cj_free(state); }
 /* Machine code where there is some; else state stays NULL. */
 DYNC__RARE static dync_status dync__conv_ready(dync__kcall *c, int what, const dync__operand *x, const dync__operand *w, const dync__operand *y) {
     dync__conv v;
     if (dync__operand_working(y->dtype) != DYNC_F32) return DYNC_OK;
     dync__conv_open(&v, c, x, w, y);
-    dync__cj_shape s = {v.n, v.c, v.h, v.w, v.o, v.oh, v.ow, v.kh, v.kw, v.sy, v.sx, v.py, v.px, v.dy, v.dx, v.groups};
+    dync__cj_shape s = {v.n, v.c, v.h, v.w, v.o, v.oh, v.ow, v.kh, v.kw, v.sy, v.sx, v.py, v.px, v.dy, v.dx, v.groups, what == DYNC__CJ_WEIGHT ? 0 : c->attr[7]};
     dync__cj_form form = {c->blocked & 1, c->blocked >> (c->n - 1) & 1, c->after};
     c->state = dync__cj_new(&s, what, &form);
+    if (!c->state && s.winograd) {
+        s.winograd = 0;
+        c->state = dync__cj_new(&s, what, &form);
+    }
     c->drop = dync__conv_drop;
     return (c->blocked || c->after) && !c->state ? dync__fail_memory(0) : DYNC_OK;
 }
@@ -22610,7 +22885,7 @@ DYNC__RARE static void dync__pool2d_ready(dync__kcall *c, int what, int64_t dy, 
     if (dync__operand_working(c->operand[0].dtype) != DYNC_F32) return;
     dync__pool2d_open(&p, &c->operand[0], &c->operand[1], c->attr);
     int64_t channels = c->operand[0].lay.ndim >= 3 ? shape[c->operand[0].lay.ndim - 3] : 1;
-    dync__cj_shape s = {channels ? p.planes / channels : 0, channels, p.h, p.w, channels, p.oh, p.ow, p.kh, p.kw, p.sy, p.sx, p.py, p.px, dy, dx, channels};
+    dync__cj_shape s = {channels ? p.planes / channels : 0, channels, p.h, p.w, channels, p.oh, p.ow, p.kh, p.kw, p.sy, p.sx, p.py, p.px, dy, dx, channels, 0};
     dync__cj_form form = {c->blocked & 1, c->blocked >> 1 & 1, NULL};
     c->state = dync__cj_new(&s, what, &form);
     c->drop = dync__pool2d_drop;
@@ -23706,6 +23981,7 @@ typedef struct dync__pb {
     const char *origin;          /* operator being lowered */
     const int32_t *number_slot;  /* op/: slot (one F64 or I64 element) that holds number argument i of the operator being lowered; -1 or NULL: a constant */
     bool fast_math;
+    int winograd;                /* places of a side of the largest tile that convolutions may be computed by; 0: none */
 } dync__pb;
 DYNC__FN int dync__pb_slot(dync__pb *, int kind, int dtype, int64_t size, const char *name); /* index of the new slot; -1 no memory. INPUT/OUTPUT number themselves in order */
 DYNC__FN int dync__pb_constant(dync__pb *, int dtype, int64_t size, void *data);
@@ -31911,19 +32187,21 @@ static void dync__lower_conv_attr(const dync__opcall *call, int first, int64_t *
     dync__lower_pair(&call->args[first + 1], zero, attr + 2);
     dync__lower_pair(&call->args[first + 2], one, attr + 4);
     attr[6] = call->args[first + 3].as.i;
+    attr[7] = 0;
 }
 DYNC__FN dync_status dync__l_convolution(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
                                          const dync__operand *out) {
     const dync__operand *bias = dync__lower_operand(call, in, 2);
     dync__operand op[4] = {in[0], in[1]};
-    int64_t attr[7];
+    int64_t attr[8];
     int n = 2;
     if (dync__lower_empty(out)) return DYNC_OK;
     dync__lower_conv_attr(call, 3, attr);
+    if (pb->winograd) attr[7] = dync__conv_winograd(in[0].lay.shape, in[1].lay.shape, out->lay.shape, attr[6], pb->winograd);
     if (bias) op[n++] = *bias;
     op[n] = *out;
     op[n++].written = true;
-    return dync__lower_kcall(pb, DYNC__K_conv2d, n, op, 7, attr);
+    return dync__lower_kcall(pb, DYNC__K_conv2d, n, op, 8, attr);
 }
 /* The bias gradient: the sum of grad_output over all but channels. */
 static dync_status dync__lower_channel_sum(dync__pb *pb, const dync__operand *g, const dync__operand *out) {
@@ -31935,13 +32213,13 @@ static dync_status dync__lower_channel_sum(dync__pb *pb, const dync__operand *g,
 DYNC__FN dync_status dync__l_convolution_backward(dync__pb *pb, const dync__opcall *call,
                                                   const dync__operand *in, const dync__operand *out) {
     dync__operand to_input[3] = {in[0], in[2], out[0]}, to_weight[3] = {in[1], in[0], out[1]};
-    int64_t attr[7];
+    int64_t attr[8];
     bool none = dync__lower_empty(&in[0]);
     dync__lower_conv_attr(call, 3, attr);
     to_input[2].written = to_weight[2].written = true;
     if (call->args[7].as.i && !dync__lower_empty(&out[0])) {
         DYNC__TRY(none ? dync__lower_fill(pb, call, -1, 0, &out[0])
-                       : dync__lower_kcall(pb, DYNC__K_conv2d_grad_input, 3, to_input, 7, attr));
+                       : dync__lower_kcall(pb, DYNC__K_conv2d_grad_input, 3, to_input, 8, attr));
     }
     if (call->args[8].as.i && !dync__lower_empty(&out[1])) {
         DYNC__TRY(none ? dync__lower_fill(pb, call, -1, 0, &out[1])
@@ -52555,6 +52833,8 @@ static dync_status dync__lower_steps(dync__lowerer *w, dync_graph *g, const bool
     w->pb.arena = &w->arena;
     w->pb.device = dync__graph_device(g);
     w->pb.fast_math = dync__option_on(options, "fast_math");
+    const char *winograd = dync__option_value(options, "winograd");
+    if (winograd) w->pb.winograd = strncmp(winograd, "=2", 2) == 0 ? 2 : 4;
     dync__graph_renumber(g);
     size_t n = (size_t)g->node.n + 1;
     w->value = dync__arena_alloc(&w->arena, n * sizeof *w->value);
@@ -53063,7 +53343,7 @@ static dync_status dync__aot_ts_graph(dync_graph *g, const dync_value *ex, int n
     return dync__backend_ts(g, ex, n, NULL, out, user);
 }
 static dync__aot_user dync__aot_ts = {.fw = {.name = "aot_ts", .compile = dync__aot_ts_graph}, .bw = {.name = "aot_ts", .compile = dync__aot_ts_graph}};
-#define DYNC__INDUCTOR_OPTIONS "opt_level,threads,fast_math,no_fuse,autotune,cudagraphs," DYNC__AOT_OPTIONS
+#define DYNC__INDUCTOR_OPTIONS "opt_level,threads,fast_math,no_fuse,autotune,winograd,cudagraphs," DYNC__AOT_OPTIONS
 /* compile function, name, options, what compiles the functional graphs */
 #define DYNC__AOT_BACKENDS(X)                                                                                                              \
     X(dync__backend_aot_eager, "aot_eager", DYNC__AOT_OPTIONS, .compile = dync__inner_interpret)                                          \

@@ -117,7 +117,7 @@ static dync_status dync__aot_ts_graph(dync_graph *g, const dync_value *ex, int n
 }
 static dync__aot_user dync__aot_ts = {.fw = {.name = "aot_ts", .compile = dync__aot_ts_graph}, .bw = {.name = "aot_ts", .compile = dync__aot_ts_graph}};
 
-#define DYNC__INDUCTOR_OPTIONS "opt_level,threads,fast_math,no_fuse,autotune,cudagraphs," DYNC__AOT_OPTIONS
+#define DYNC__INDUCTOR_OPTIONS "opt_level,threads,fast_math,no_fuse,autotune,winograd,cudagraphs," DYNC__AOT_OPTIONS
 /* compile function, name, options, what compiles the functional graphs */
 #define DYNC__AOT_BACKENDS(X)                                                                                                              \
     X(dync__backend_aot_eager, "aot_eager", DYNC__AOT_OPTIONS, .compile = dync__inner_interpret)                                          \

@@ -236,12 +236,12 @@ static void dync__ct_apply(dync__ct *c, dync__ct_values *v, int i, int p, int b)
     dync__ct_rvm(c, insn, v->reg[i], left, last);
 }
 
-/* The register of the result. */
-static int dync__ct_post(dync__ct *c, int p, int b)
+/* The register of the result of what is in `reg`. */
+static int dync__ct_post(dync__ct *c, int reg, int p, int b)
 {
     dync__ct_values v;
     memset(&v, 0, sizeof v);
-    v.reg[0] = (int8_t)(p * c->t->B + b);
+    v.reg[0] = (int8_t)reg;
     for (int i = 1; i < c->t->n_post && !c->a.failed; i++)
         if (!dync__ct_is_source(c->t, i)) dync__ct_apply(c, &v, i, p, b);
     return v.reg[DYNC__MAX(c->t->n_post - 1, 0)];
@@ -260,7 +260,7 @@ static void dync__ct_store(dync__ct *c)
         for (int p = 0; p < t->P; p++) {
             int r = p * t->B + b, at = t->out_at[p] + b * t->out_b;
             if (t->flags & DYNC__CT_DIVIDE) dync__ct_rvm(c, DYNC__X_DIVPS, r, r, dync__x_reg(c->breg));
-            dync__ct_rvm(c, DYNC__X_MOVUPS_M, dync__ct_post(c, p, b), 0, dync__x_mem(DYNC__RAX, at));
+            dync__ct_rvm(c, DYNC__X_MOVUPS_M, dync__ct_post(c, r, p, b), 0, dync__x_mem(DYNC__RAX, at));
         }
 }
 
@@ -284,6 +284,99 @@ static void dync__ct_advance(dync__ct *c, int word, int step, int through)
     dync__x_i(&c->a, DYNC__X_MOV_M, through, dync__ct_arg(word), 0);
 }
 
+/* ---- Winograd ------------------------------------------------------------------------------------- */
+
+/* Lavin and Gray 2016: F(2x2, 3x3) at the points 0, 1, -1 and F(4x4, 3x3) at 0, 1, -1, 2, -2 (and infinity). */
+typedef struct dync__cw_matrix { int8_t rows, columns; float at[6][6]; } dync__cw_matrix;
+static const dync__cw_matrix dync__cw_matrices[2][3] = {
+    {{4, 4, {{1, 0, -1, 0}, {0, 1, 1, 0}, {0, -1, 1, 0}, {0, 1, 0, -1}}},
+     {4, 3, {{1, 0, 0}, {.5f, .5f, .5f}, {.5f, -.5f, .5f}, {0, 0, 1}}},
+     {2, 4, {{1, 1, 1, 0}, {0, 1, -1, -1}}}},
+    {{6, 6, {{4, 0, -5, 0, 1, 0}, {0, -4, -4, 1, 1, 0}, {0, 4, -4, -1, 1, 0}, {0, -2, -1, 2, 1, 0}, {0, 2, -1, -2, 1, 0}, {0, 4, 0, -5, 0, 1}}},
+     {6, 3, {{1 / 4.f, 0, 0}, {-1 / 6.f, -1 / 6.f, -1 / 6.f}, {-1 / 6.f, 1 / 6.f, -1 / 6.f}, {1 / 24.f, 1 / 12.f, 1 / 6.f}, {1 / 24.f, -1 / 12.f, 1 / 6.f}, {0, 0, 1}}},
+     {4, 6, {{1, 1, 1, 1, 1, 0}, {0, 1, -1, 2, -2, 0}, {0, 1, 1, 4, 4, 0}, {0, 1, -1, 8, -8, 1}}}}};
+enum { DYNC__CW_RESULT = 6, DYNC__CW_SPARE = 12 };       /* registers: results from 6, what is asked for from 0 */
+
+/* Register to = the sum of f times the registers at: those columns of the given parity, or all (-1). */
+static void dync__cw_sum(dync__ct *c, int to, const float *f, const int *at, int n, int parity)
+{
+    int first = -1;
+    for (int j = 0; j < n; j++)          /* one that has to be multiplied goes first */
+        if (f[j] != 0 && (parity < 0 || j % 2 == parity) && (first < 0 || (f[first] * f[first] == 1 && f[j] * f[j] != 1))) first = j;
+    for (int i = -1; i < n && first >= 0; i++) {
+        int j = i < 0 ? first : i;
+        uint32_t bits;
+        if (f[j] == 0 || i == first || (parity >= 0 && j % 2 != parity)) continue;
+        memcpy(&bits, &f[j], sizeof bits);
+        dync__xrm times = dync__x_constant(&c->a, bits, 4);
+        if (i < 0 && f[j] == 1) dync__ct_rvm(c, DYNC__X_MOVUPS, to, 0, dync__x_reg(at[j]));
+        else if (i < 0) dync__ct_rvm(c, DYNC__X_MULPS, to, at[j], times);
+        else if (f[j] == 1 || f[j] == -1) dync__ct_rvm(c, f[j] == 1 ? DYNC__X_ADDPS : DYNC__X_SUBPS, to, to, dync__x_reg(at[j]));
+        else dync__ct_rvm(c, DYNC__X_FMA231PS, to, at[j], times);
+    }
+}
+
+/* Registers 0 .. columns to RESULT .. + rows. Two rows that differ in the signs of odd columns share their two halves; columns that differ so
+ * (OUT) become their sum and difference first. */
+static void dync__cw_line(dync__ct *c, const dync__cw_matrix *m, bool by_columns)
+{
+    static const int plain[6] = {0, 1, 2, 3, 4, 5}, paired[6] = {0, DYNC__CW_SPARE, 1, 2, 3, 5};
+    const int *at = by_columns && m->columns == 6 ? paired : plain;
+    for (int r = 0; r < m->rows; r++) {
+        float f[6];
+        bool twins = !by_columns && r > 0 && r + 1 < m->rows;
+        memcpy(f, m->at[r], sizeof f);
+        for (int j = 0; j < m->columns; j++) twins = twins && m->at[r + 1][j] == (j % 2 ? -f[j] : f[j]);
+        if (at == paired) {
+            if (r == 0)
+                for (int j = 1; j < 5; j += 2) {
+                    dync__ct_rvm(c, DYNC__X_ADDPS, at[j], j, dync__x_reg(j + 1));
+                    dync__ct_rvm(c, DYNC__X_SUBPS, at[j + 1], j, dync__x_reg(j + 1));
+                }
+            for (int j = 1; j < 5; j += 2) {
+                f[j] = (m->at[r][j] + m->at[r][j + 1]) / 2;
+                f[j + 1] = (m->at[r][j] - m->at[r][j + 1]) / 2;
+            }
+        }
+        int to = DYNC__CW_RESULT + r;
+        if (!twins) {
+            dync__cw_sum(c, to, f, at, m->columns, -1);
+            continue;
+        }
+        dync__cw_sum(c, DYNC__CW_SPARE, f, at, m->columns, 0);
+        dync__cw_sum(c, to + 1, f, at, m->columns, 1);
+        dync__ct_rvm(c, DYNC__X_ADDPS, to, DYNC__CW_SPARE, dync__x_reg(to + 1));
+        dync__ct_rvm(c, DYNC__X_SUBPS, to + 1, DYNC__CW_SPARE, dync__x_reg(to + 1));
+        r++;
+    }
+}
+
+static void dync__cw_emit(dync__ct *c)
+{
+    const dync__ctile *t = c->t;
+    const dync__cw_matrix *m = &dync__cw_matrices[t->w_b / 4 == 4][t->w_b % 4];
+    bool out = t->w_b % 4 == DYNC__CW_OUT;
+    int line = m->columns, bytes = 16 << t->vl;
+    c->wreg = DYNC__CW_SPARE;
+    dync__x_i(&c->a, DYNC__X_MOV, DYNC__RDX, dync__ct_arg(DYNC__CA_TAPS), 0);
+    for (int j = 0; j < line; j++) {
+        for (int i = 0; i < line; i++) dync__ct_rvm(c, DYNC__X_MOVUPS, i, 0, dync__x_mem(DYNC__RSI, i * t->in_at[0] + j * t->in_at[1]));
+        dync__cw_line(c, m, out);
+        for (int r = 0; r < m->rows; r++) dync__ct_rvm(c, DYNC__X_MOVUPS_M, DYNC__CW_RESULT + r, 0, dync__x_mem(DYNC__RDX, (r * line + j) * bytes));
+    }
+    dync__x_i(&c->a, DYNC__X_MOV, DYNC__RAX, dync__ct_arg(DYNC__CA_OUT), 0);
+    if (out && t->flags & DYNC__CT_BIAS) dync__x_i(&c->a, DYNC__X_MOV, DYNC__R8, dync__ct_arg(DYNC__CA_BIAS), 0);
+    for (int i = 0; i < (out ? t->K : m->rows); i++) {
+        for (int j = 0; j < line; j++) dync__ct_rvm(c, DYNC__X_MOVUPS, j, 0, dync__x_mem(DYNC__RDX, (i * line + j) * bytes));
+        dync__cw_line(c, m, out);
+        for (int r = 0; r < (out ? t->across : m->rows); r++) {
+            int reg = DYNC__CW_RESULT + r, p = i * m->rows + r;
+            if (out && t->flags & DYNC__CT_BIAS) dync__ct_rvm(c, DYNC__X_ADDPS, reg, reg, dync__x_mem(DYNC__R8, 0));
+            dync__ct_rvm(c, DYNC__X_MOVUPS_M, out ? dync__ct_post(c, reg, p, 0) : reg, 0, dync__x_mem(DYNC__RAX, out ? t->out_at[p] : i * t->out_at[0] + r * t->out_at[1]));
+        }
+    }
+}
+
 static void dync__ct_emit(dync__ct *c)
 {
     const dync__ctile *t = c->t;
@@ -295,9 +388,12 @@ static void dync__ct_emit(dync__ct *c)
     dync__x_push(a, DYNC__RBP);
     dync__x_i(a, DYNC__X_MOV, DYNC__RSI, dync__ct_arg(DYNC__CA_IN), 0);
     dync__x_bind(a, again);
-    dync__ct_start(c);
-    dync__ct_sum(c);
-    dync__ct_store(c);
+    if (t->op == DYNC__CT_TURN) dync__cw_emit(c);
+    else {
+        dync__ct_start(c);
+        dync__ct_sum(c);
+        dync__ct_store(c);
+    }
     if (t->op == DYNC__CT_WHERE) dync__ct_store_where(c);
     dync__x_i(a, DYNC__X_ADD, DYNC__RSI, dync__ct_arg(DYNC__CA_T_IN), 0);
     dync__ct_advance(c, DYNC__CA_OUT, DYNC__CA_T_OUT, DYNC__RAX);

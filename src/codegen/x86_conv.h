@@ -11,7 +11,11 @@
 #include "x86_enc.h"
 enum { DYNC__CT_PLACES = 28, DYNC__CT_POST = 20, DYNC__CT_SOURCES = 8, DYNC__CT_FREE = 4 /* registers that accumulators leave */ };
 /* WHERE: MAX, and where it was found: the number of its tap (the w of dync__ctap), to which the place's own is added. */
-typedef enum { DYNC__CT_BROADCAST, DYNC__CT_VECTOR, DYNC__CT_MAX, DYNC__CT_SUM, DYNC__CT_WHERE } dync__ct_op;
+/* TURN: no sum but a Winograd transform, M X M^T of a small square of vectors X: w_b m * 4 + which, in_at rows and columns of X apart;
+ * X and weights to a square out_at[0], [1] apart; results to places out_at of which `across` columns of K rows are stored; TAPS: room. */
+typedef enum { DYNC__CT_BROADCAST, DYNC__CT_VECTOR, DYNC__CT_MAX, DYNC__CT_SUM, DYNC__CT_WHERE, DYNC__CT_TURN } dync__ct_op;
+typedef enum { DYNC__CW_IN, DYNC__CW_WEIGHT, DYNC__CW_OUT } dync__cw_which;
+enum { DYNC__CW_ROOM = 36 * 64 };
 typedef enum { DYNC__CT_ADD = 1 /* to what is there */, DYNC__CT_BIAS = 2, DYNC__CT_DIVIDE = 4 /* by the number at BIAS */ } dync__ct_flags;
 /* What is done to an accumulator before it is stored: value i of a list of primitives of loop.h over f32; value 0 is the accumulator, the
  * last one the result. load: a vector of channels at source, or (full) the element at the place of the result. */

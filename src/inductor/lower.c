@@ -264,6 +264,8 @@ static dync_status dync__lower_steps(dync__lowerer *w, dync_graph *g, const bool
     w->pb.arena = &w->arena;
     w->pb.device = dync__graph_device(g);
     w->pb.fast_math = dync__option_on(options, "fast_math");
+    const char *winograd = dync__option_value(options, "winograd");
+    if (winograd) w->pb.winograd = strncmp(winograd, "=2", 2) == 0 ? 2 : 4;
     dync__graph_renumber(g);
     size_t n = (size_t)g->node.n + 1;
     w->value = dync__arena_alloc(&w->arena, n * sizeof *w->value);

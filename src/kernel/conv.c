@@ -346,6 +346,25 @@ DYNC__RARE static dync_status dync__conv_check(dync__kcall *c, const dync__opera
     return DYNC_OK;
 }
 
+/* By what was measured: products of the tiles at one a cycle and vector, transforms, and weights, which are (m + 2)^2 / 9 as many and come
+ * from memory where the caches do not hold them. */
+DYNC__RARE DYNC__FN int dync__conv_winograd(const int64_t *x, const int64_t *w, const int64_t *y, int64_t groups, int most)
+{
+    double lanes = dync__cj_lanes(), area = (double)(y[2] * y[3]), products = (double)(w[0] * w[1]), best;
+    int chosen = 0;
+    if (lanes == 0 || w[2] != 3 || w[3] != 3 || (double)w[1] < lanes || (double)w[0] / (double)groups < lanes) return 0;
+    best = 9 * area * products;
+    for (int m = 2; m <= most; m += 2) {
+        double tiles = (double)((y[2] + m - 1) / m * ((y[3] + m - 1) / m)), elements = (m + 2) * (m + 2);
+        double cost = tiles * elements * products + tiles * elements * (double)(x[1] + w[0]) * 10 + (elements * products > 1 << 18 ? elements * products * 6 : 0);
+        if (cost < best) {
+            best = cost;
+            chosen = m;
+        }
+    }
+    return chosen;
+}
+
 DYNC__RARE static void dync__conv_drop(void *state) { dync__cj_free(state); }
 
 /* Machine code where there is some; else state stays NULL. */
@@ -354,9 +373,13 @@ DYNC__RARE static dync_status dync__conv_ready(dync__kcall *c, int what, const d
     dync__conv v;
     if (dync__operand_working(y->dtype) != DYNC_F32) return DYNC_OK;
     dync__conv_open(&v, c, x, w, y);
-    dync__cj_shape s = {v.n, v.c, v.h, v.w, v.o, v.oh, v.ow, v.kh, v.kw, v.sy, v.sx, v.py, v.px, v.dy, v.dx, v.groups};
+    dync__cj_shape s = {v.n, v.c, v.h, v.w, v.o, v.oh, v.ow, v.kh, v.kw, v.sy, v.sx, v.py, v.px, v.dy, v.dx, v.groups, what == DYNC__CJ_WEIGHT ? 0 : c->attr[7]};
     dync__cj_form form = {c->blocked & 1, c->blocked >> (c->n - 1) & 1, c->after};
     c->state = dync__cj_new(&s, what, &form);
+    if (!c->state && s.winograd) {
+        s.winograd = 0;
+        c->state = dync__cj_new(&s, what, &form);
+    }
     c->drop = dync__conv_drop;
     return (c->blocked || c->after) && !c->state ? dync__fail_memory(0) : DYNC_OK;
 }

@@ -51,6 +51,13 @@ struct dync__cj {
     dync__ccode move[2][3];                  /* lines from blocks to planes and back, of 4, 8, 16 pixels or more */
     int64_t outer, all;                      /* WEIGHT: times the lists are gone through for a block of channels; their places */
     struct { dync__ccode code[2]; int first, P; } list[DYNC__CJ_LISTS];
+    struct {                                 /* m x m places from n x n transformed ones; m 0: not so */
+        int m, n;
+        int64_t across, tiles;               /* of a line; of a job */
+        int64_t in, out, weights;            /* from one transformed element to the next: bytes, bytes, floats */
+        dync__ccode in_code, weight_code, out_code[4];   /* out: + 1 the last column, + 2 the last row of tiles, where they are cut off */
+        dync__cj_run_of run[2];
+    } wino;
 };
 
 /* ---- planes and blocks ---------------------------------------------------------------------------------------------------------- */
@@ -256,6 +263,95 @@ DYNC__RARE static void dync__cj_channels(dync__cj *v)
     v->osx = gradient ? s->sx : 1;
 }
 
+/* ---- Winograd: tiles of m x m places by (m + 2)^2 products a channel instead of 9 m^2 ----------------------------------------------------
+ * A job's input in blocks is transformed tile by tile, U [element][block of in channels][tile][V]; each element is a matrix product with its
+ * transformed weights, by the tiles of a 1x1 convolution; the results turn back into places, and what follows is done to them. */
+DYNC__RARE static dync__ccode dync__cj_wino_turn(const dync__cj *v, int which, int64_t row, int64_t column, int64_t to_row, int64_t to_column, int64_t high, int64_t wide)
+{
+    dync__ctile t;
+    int m = v->wino.m;
+    memset(&t, 0, sizeof t);
+    t.isa = (int8_t)v->isa;
+    t.vl = (int8_t)(v->V == 16 ? 2 : v->V == 8 ? 1 : 0);
+    t.op = DYNC__CT_TURN;
+    t.P = t.B = 1;
+    t.w_b = m * 4 + which;
+    t.in_at[0] = (int32_t)row;
+    t.in_at[1] = (int32_t)column;
+    t.out_at[0] = (int32_t)to_row;
+    t.out_at[1] = (int32_t)to_column;
+    if (which == DYNC__CW_OUT) {
+        t.K = (int32_t)high;
+        t.across = (int8_t)wide;
+        t.flags = v->what == DYNC__CJ_FORWARD ? DYNC__CT_BIAS : 0;
+        t.n_post = (int8_t)v->after.n;
+        memcpy(t.post, v->after.post, sizeof t.post);
+        for (int p = 0; p < m * m; p++) t.out_at[p] = (int32_t)(p / m * to_row + p % m * to_column);
+    }
+    return dync__ctile_code(&t);
+}
+
+/* The tiles of a job, before rows and widths are laid out. False: not for this layer. */
+DYNC__RARE static bool dync__cj_wino_open(dync__cj *v)
+{
+    enum { ROOM = 384 * 1024, FEW = 14 };
+    const dync__cj_shape *s = &v->s;
+    int64_t m = s->winograd, n = m + 2, down = (v->oh + m - 1) / m, across = (v->ow + m - 1) / m, line = n * n * (v->icb + v->ocb) * across * v->V * 4;
+    if (s->kh != 3 || s->kw != 3 || s->sy != 1 || s->sx != 1 || s->dy != 1 || s->dx != 1 || v->depthwise || v->planar || v->what > DYNC__CJ_INPUT) return false;
+    for (int t = 0; t < 9; t++) {
+        const dync__cj_tap *tap = &v->phase[0].tap[t];
+        if (v->lo_y + tap->y > 2 || v->lo_x + tap->x > 2) return false;
+    }
+    v->wino.m = (int)m;
+    v->wino.n = (int)n;
+    v->wino.across = across;
+    int64_t rows = DYNC__MIN(DYNC__MAX(ROOM / line, (FEW + across - 1) / across), down);
+    rows = (down + (down + rows - 1) / rows - 1) / ((down + rows - 1) / rows);       /* as many in each job */
+    v->rows = rows * m;
+    v->wino.tiles = rows * across;
+    v->wino.in = (v->icb * v->wino.tiles + 1) * v->V * 4;        /* + 1: elements do not meet in one set of the cache */
+    v->wino.out = (v->ocb * v->wino.tiles + 1) * v->V * 4;
+    v->wino.weights = v->pack / 9;
+    v->pack = v->wino.weights * n * n;
+    v->wide = DYNC__MAX(v->wide, across * m + 2 - v->lo_x);
+    v->hi_y = 2 - v->lo_y;
+    return true;
+}
+
+DYNC__RARE static bool dync__cj_wino_code(dync__cj *v)
+{
+    int64_t m = v->wino.m, n = v->wino.n, pixel = 4 * v->V, tiles = v->wino.tiles, lines = v->oh % m, columns = v->ow % m;
+    int64_t most = ((v->isa == 2 ? 32 : 16) - v->B[0] - 1) / v->B[0], p = dync__cj_places(tiles, DYNC__MIN(most, DYNC__CT_PLACES), v->B[0]);
+    if (n * n * DYNC__MAX(v->wino.in, v->wino.out) > INT32_MAX || v->pack * 4 > INT32_MAX) return false;
+    v->wino.run[0] = (dync__cj_run_of){.first = 0, .count = tiles / p, .step = p};
+    v->wino.run[1] = (dync__cj_run_of){.first = tiles / p * p, .count = tiles % p != 0, .step = tiles % p};
+    for (int i = 0; i < 4; i++) {
+        dync__ctile t;
+        dync__cj_run_of *run = &v->wino.run[i / 2];
+        if (!run->count || !v->B[i % 2]) continue;
+        memset(&t, 0, sizeof t);
+        t.isa = (int8_t)v->isa;
+        t.vl = (int8_t)(v->V == 16 ? 2 : v->V == 8 ? 1 : 0);
+        t.P = (int8_t)run->step;
+        t.B = (int8_t)v->B[i % 2];
+        t.K = v->V;
+        t.in_k = 4;
+        t.w_b = (int32_t)pixel;
+        t.w_k = t.B * t.w_b;
+        t.out_b = (int32_t)(tiles * pixel);
+        for (int q = 0; q < t.P; q++) t.in_at[q] = t.out_at[q] = (int32_t)(q * pixel);
+        if (!(run->code[i % 2] = dync__ctile_code(&t))) return false;
+    }
+    v->wino.in_code = dync__cj_wino_turn(v, DYNC__CW_IN, v->in_row, pixel, n * v->wino.in, v->wino.in, 0, 0);
+    v->wino.weight_code = dync__cj_wino_turn(v, DYNC__CW_WEIGHT, 3 * pixel, pixel, n * v->wino.weights * 4, v->wino.weights * 4, 0, 0);
+    for (int i = 0; i < 4; i++) {
+        int64_t high = i / 2 ? lines : m, wide = i % 2 ? columns : m;
+        v->wino.out_code[i] = high && wide ? dync__cj_wino_turn(v, DYNC__CW_OUT, n * v->wino.out, v->wino.out, v->out_row, pixel, high, wide) : NULL;
+        if (high && wide && !v->wino.out_code[i]) return false;
+    }
+    return v->wino.in_code && v->wino.weight_code;
+}
+
 /* Rows of a job and where things lie in its memory. False: too far apart for the code. */
 DYNC__RARE static bool dync__cj_rows(dync__cj *v)
 {
@@ -264,14 +360,14 @@ DYNC__RARE static bool dync__cj_rows(dync__cj *v)
     v->in_row = v->wide * v->in_pixel;
     v->out_row = v->ow * 4 * v->V;
     int64_t bytes = v->isy * v->in_row * (v->planar ? v->ic : v->icb) + v->ocb * v->out_row;
-    v->rows = v->oh;
-    if (v->n_phases == 1 && v->pack * 4 <= DYNC__CJ_WEIGHTS && v->what != DYNC__CJ_WEIGHT && v->ow >= 8)
+    if (!v->wino.m) v->rows = v->oh;
+    if (!v->wino.m && v->n_phases == 1 && v->pack * 4 <= DYNC__CJ_WEIGHTS && v->what != DYNC__CJ_WEIGHT && v->ow >= 8)
         v->rows = DYNC__MIN(v->oh, DYNC__MAX(DYNC__CJ_L2 / DYNC__MAX(bytes, 1), 8));
     v->chunks = (v->oh + v->rows - 1) / v->rows;
     v->rows_in = v->lo_y + ((v->n_phases == 1 ? v->rows : v->phase[0].jh) - 1) * v->isy + v->hi_y + 1;
     v->in_block = v->rows_in * v->in_row;
     v->out_block = (v->form.out_blocks ? v->oh : v->rows) * v->out_row;
-    v->bare = v->form.in_blocks && v->lo_y == 0 && v->lo_x == 0 && v->wide == v->w && (v->oh - 1) * v->isy + v->hi_y < v->h && v->n_phases == 1;
+    v->bare = v->form.in_blocks && v->lo_y == 0 && v->lo_x == 0 && v->wide == v->w && (v->oh - 1) * v->isy + v->hi_y < v->h && v->n_phases == 1 && !v->wino.m;
     if (v->bare) v->in_block = v->h * v->in_row;
     return v->in_block * v->V < INT32_MAX / 2 && v->out_block * 4 < INT32_MAX / 2;
 }
@@ -337,7 +433,8 @@ DYNC__RARE static bool dync__cj_make(dync__cj *v)
         f->weights = v->pack;
         v->pack += v->groups * v->ocb * v->icb * f->n_taps * v->K * v->V;
     }
-    if (!dync__cj_rows(v)) return false;
+    if (v->s.winograd && !dync__cj_wino_open(v)) return false;
+    if (!dync__cj_rows(v) || (v->wino.m && !dync__cj_wino_code(v))) return false;
     for (int i = 0; i < v->n_phases; i++) {
         dync__cj_phase *f = &v->phase[i];
         for (int t = 0; t < 2 * f->n_taps; t++) {
@@ -345,7 +442,7 @@ DYNC__RARE static bool dync__cj_make(dync__cj *v)
             f->at[t % 2][t / 2] = (dync__ctap){tap->y * v->in_row + tap->x * v->in_pixel, t / 2 * v->K * v->B[t % 2] * v->V * 4};
             if (v->what == DYNC__CJ_WHERE) f->at[t % 2][t / 2].w = tap->y * v->w + tap->x;
         }
-        if (!weight && !dync__cj_phase_code(v, f)) return false;
+        if (!weight && !v->wino.m && !dync__cj_phase_code(v, f)) return false;
     }
     if (weight && !dync__cj_lists(v)) return false;
     for (int i = 0; i < 6; i++)
@@ -407,7 +504,20 @@ static bool dync__cj_pack(const dync__cj *v, const float *w, float *to)
         int64_t a = i % v->icb, b = i / v->icb % v->ocb, g = i / v->icb / v->ocb, first = b / v->B[0] * v->B[0], B = DYNC__MIN(v->B[0], v->ocb - first);
         memset(table, 0, bytes);
         dync__cj_lines(v, true, (float *)(uintptr_t)w, g, b, a, table);
-        for (int p = 0; p < v->n_phases; p++) {
+        for (int64_t k = 0; v->wino.m && k < v->K; k++) {
+            _Alignas(64) float square[9 * 16], room[DYNC__CW_ROOM / 4];
+            int64_t args[DYNC__CA_WORDS] = {0};
+            for (int t = 0; t < 9; t++) {
+                const dync__cj_tap *tap = &v->phase[0].tap[t];
+                memcpy(square + ((v->lo_y + tap->y) * 3 + v->lo_x + tap->x) * v->V, table + (k * taps + tap->from) * v->V, line);
+            }
+            args[DYNC__CA_IN] = (int64_t)(uintptr_t)square;
+            args[DYNC__CA_OUT] = (int64_t)(uintptr_t)(to + ((g * v->ocb + first) * v->icb + a * B) * v->K * v->V + (b - first) * v->V + k * B * v->V);
+            args[DYNC__CA_TAPS] = (int64_t)(uintptr_t)room;
+            args[DYNC__CA_TILES] = 1;
+            v->wino.weight_code(args);
+        }
+        for (int p = 0; p < v->n_phases && !v->wino.m; p++) {
             const dync__cj_phase *f = &v->phase[p];
             float *at = to + f->weights + ((g * v->ocb + first) * v->icb + a * B) * f->n_taps * v->K * v->V + (b - first) * v->V;
             for (int t = 0; t < f->n_taps; t++)
@@ -491,6 +601,59 @@ static void dync__cj_blocks(const dync__cj_work *w, int64_t g, int64_t b0, int64
     }
 }
 
+/* The same by Winograd's tiles; room: for the transformed input and result. */
+static void dync__cj_wino(const dync__cj_work *w, int64_t g, int64_t b0, int64_t b1, int64_t rows, const float *x, float *y, int64_t full, char *room)
+{
+    const dync__cj *v = w->v;
+    int64_t m = v->wino.m, n2 = (int64_t)v->wino.n * v->wino.n, pixel = 4 * v->V, down = (rows + m - 1) / m, across = v->wino.across;
+    int64_t args[DYNC__CA_WORDS], u = dync__cj_address(room) + DYNC__CW_ROOM, out = u + n2 * v->wino.in;
+    dync__ctap none = {0, 0};
+    for (int64_t i = 0; i < v->icb * down; i++) {
+        int64_t a = i / down, t = i % down;
+        args[DYNC__CA_IN] = dync__cj_address(x) + a * v->in_block + t * m * v->in_row;
+        args[DYNC__CA_OUT] = u + (a * v->wino.tiles + t * across) * pixel;
+        args[DYNC__CA_TAPS] = dync__cj_address(room);
+        args[DYNC__CA_TILES] = across;
+        args[DYNC__CA_T_IN] = m * pixel;
+        args[DYNC__CA_T_OUT] = pixel;
+        v->wino.in_code(args);
+    }
+    args[DYNC__CA_TAPS] = dync__cj_address(&none);
+    args[DYNC__CA_NTAPS] = 1;
+    args[DYNC__CA_NA] = v->icb;
+    args[DYNC__CA_A_IN] = v->wino.tiles * pixel;
+    for (int64_t e = 0; e < n2; e++)
+        for (int64_t b = b0, B; b < b1; b += B) {
+            B = DYNC__MIN(v->B[0], v->ocb - b);
+            args[DYNC__CA_W] = dync__cj_address(w->packed) + 4 * (e * v->wino.weights + (g * v->ocb + b) * v->icb * v->K * v->V);
+            args[DYNC__CA_A_W] = v->K * B * pixel;
+            for (int r = 0; r < 2 && v->wino.run[r].count; r++) {
+                const dync__cj_run_of *run = &v->wino.run[r];
+                args[DYNC__CA_IN] = u + e * v->wino.in + run->first * pixel;
+                args[DYNC__CA_OUT] = out + e * v->wino.out + (b * v->wino.tiles + run->first) * pixel;
+                args[DYNC__CA_TILES] = run->count;
+                args[DYNC__CA_T_IN] = args[DYNC__CA_T_OUT] = run->step * pixel;
+                run->code[B != v->B[0]](args);
+            }
+        }
+    args[DYNC__CA_TAPS] = dync__cj_address(room);
+    args[DYNC__CA_T_IN] = pixel;
+    args[DYNC__CA_T_OUT] = m * pixel;
+    for (int64_t i = 0; i < (b1 - b0) * down * 2; i++) {
+        int64_t b = b0 + i / 2 / down, t = i / 2 % down, whole = v->ow / m, cut = i % 2, at = (b - b0) * v->out_block + t * m * v->out_row + cut * whole * m * pixel;
+        if (cut ? v->ow % m == 0 : whole == 0) continue;
+        args[DYNC__CA_IN] = out + (b * v->wino.tiles + t * across + cut * whole) * pixel;
+        args[DYNC__CA_OUT] = dync__cj_address(y) + at;
+        args[DYNC__CA_BIAS] = v->what == DYNC__CJ_FORWARD ? dync__cj_address(w->bias + (g * v->ocb + b) * v->V) : 0;
+        args[DYNC__CA_TILES] = cut ? 1 : whole;
+        for (int p = 1; p < v->after.n; p++) {
+            const dync__cpost *e = &v->after.post[p];
+            if (e->prim == DYNC__P_load) args[DYNC__CA_POST + e->source] = dync__cj_address(w->after[e->source]) + (e->full ? full + at : 4 * (g * v->ocb + b) * v->V);
+        }
+        v->wino.out_code[cut + (rows - t * m < m ? 2 : 0)](args);
+    }
+}
+
 /* Channels that group g has of `per` a group, of all: depthwise the last one may have fewer. */
 static int64_t dync__cj_has(const dync__cj *v, int64_t g, int64_t per) { return v->depthwise ? DYNC__MIN(per, v->s.c - g * per) : per; }
 
@@ -536,7 +699,8 @@ static void dync__cj_job(const dync__cj_work *w, int64_t job, float *x, float *y
     bool where = v->what == DYNC__CJ_WHERE;
     float *found = where ? y + (v->form.out_blocks ? 0 : v->out_block / 4) : NULL, *to = v->form.out_blocks ? w->out + result + j * v->ow * v->V : y;
     if (v->form.out_blocks) result += j * v->ow * v->V;
-    dync__cj_blocks(w, g, b0, b1, j, rows, x, to, where ? dync__cj_address(found) - dync__cj_address(to) : v->form.out_blocks ? 4 * result : 0);
+    if (v->wino.m) dync__cj_wino(w, g, b0, b1, rows, x, to, v->form.out_blocks ? 4 * result : 0, (char *)y + (v->form.out_blocks ? 0 : v->ocb * v->out_block));
+    else dync__cj_blocks(w, g, b0, b1, j, rows, x, to, where ? dync__cj_address(found) - dync__cj_address(to) : v->form.out_blocks ? 4 * result : 0);
     if (where) dync__cj_index(v, found, found + v->rows * v->ow * v->V, have, j, rows, w->index + (image * out_all + g * v->oc) * v->oh * v->ow + j * v->ow);
     if (v->form.out_blocks) return;
     for (int64_t b = b0; b < b1; b++)
@@ -553,6 +717,7 @@ static void dync__cj_part(void *user, int part, int n_parts)
     size_t in = v->bare ? 0 : (size_t)((v->planar ? v->ic : v->icb) * v->in_block), out = v->form.out_blocks ? 0 : (size_t)(v->ocb * v->out_block);
     int64_t jobs = dync__cj_jobs(w);
     if (v->what == DYNC__CJ_WHERE) out += 8 * (size_t)(v->rows * v->ow * v->V);
+    if (v->wino.m) out += DYNC__CW_ROOM + (size_t)(v->wino.n * v->wino.n * (v->wino.in + v->wino.out));
     char *memory = dync__alloc_data(DYNC__MAX(in + out, 1));
     if (!memory) {
         DYNC__ATOMIC_STORE(&w->failed, 1);

@@ -6,7 +6,7 @@
 
 /* What is to be computed, as conv.c and pooling.c know it; f32. For the data gradient x is what comes out and y what goes in. */
 typedef enum { DYNC__CJ_FORWARD, DYNC__CJ_INPUT, DYNC__CJ_WEIGHT, DYNC__CJ_MAX, DYNC__CJ_AVERAGE, DYNC__CJ_WHERE } dync__cj_what;
-typedef struct dync__cj_shape { int64_t n, c, h, w, o, oh, ow, kh, kw, sy, sx, py, px, dy, dx, groups; } dync__cj_shape;
+typedef struct dync__cj_shape { int64_t n, c, h, w, o, oh, ow, kh, kw, sy, sx, py, px, dy, dx, groups, winograd /* 0, 2, 4: places of a side of a tile */; } dync__cj_shape;
 typedef struct dync__cj dync__cj;
 /* Arrays in blocks: [N, C / V, H, W, V] instead of [N, C, H, W]; V is this machine's, C a multiple of it. after: on accumulators; its loads
  * are `step` apart from channel to channel of operand `operand` of after's own, or full: an array in blocks like the result. */

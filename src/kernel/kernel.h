@@ -33,7 +33,7 @@ typedef struct dync__kcall_row {
 #define DYNC__KERNELS(X)                                                                                                                        \
     X(matmul)                /* a [B.., M, K], b [B.., K, N] (broadcast by stride 0), c [B.., M, N]; integers too */                              \
     X(addmm)                 /* a [M, K], b [K, N], bias (expanded to [M, N] by stride 0), c [M, N] = a@b + bias */                               \
-    X(conv2d)                /* x [N,C,H,W], w [O,C/g,KH,KW], bias [O] or n == 3, y; attr: stride2 pad2 dilation2 groups */                        \
+    X(conv2d)                /* x [N,C,H,W], w [O,C/g,KH,KW], bias [O] or n == 3, y; attr: stride2 pad2 dilation2 groups winograd */               \
     X(conv2d_grad_input)     /* gy, w, gx; the same attr */                                                                                       \
     X(conv2d_grad_weight)    /* x, gy, gw; the same attr */                                                                                       \
     X(max_pool2d)            /* x, y, index i64; attr: kernel2 stride2 pad2 dilation2 ceil */                                                      \
@@ -59,6 +59,8 @@ enum { DYNC__RNN_IN, DYNC__RNN_W, DYNC__RNN_BIAS, DYNC__RNN_H0, DYNC__RNN_C0, DY
 enum { DYNC__KERNELS(DYNC__X) DYNC__N_KERNELS };
 #undef DYNC__X
 DYNC__FN const dync__kcall_row *dync__kernel_row(int kernel);
+/* conv2d's attribute winograd, given what is allowed (0, 2 or 4 places of a side of a tile): what is fastest by estimate. */
+DYNC__FN int dync__conv_winograd(const int64_t *x, const int64_t *w, const int64_t *y, int64_t groups, int most);
 /* Rows of its result that the kernel tells the end of, for an epilogue; 0: it takes none. */
 DYNC__FN int64_t dync__kcall_rows(const dync__kcall *);
 /* The matmul that conv2d and others share: C[m,n] (+)= A[m,k] B[k,n], any strides, compute type f32 or f64. */

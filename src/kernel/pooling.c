@@ -183,7 +183,7 @@ DYNC__RARE static void dync__pool2d_ready(dync__kcall *c, int what, int64_t dy, 
     if (dync__operand_working(c->operand[0].dtype) != DYNC_F32) return;
     dync__pool2d_open(&p, &c->operand[0], &c->operand[1], c->attr);
     int64_t channels = c->operand[0].lay.ndim >= 3 ? shape[c->operand[0].lay.ndim - 3] : 1;
-    dync__cj_shape s = {channels ? p.planes / channels : 0, channels, p.h, p.w, channels, p.oh, p.ow, p.kh, p.kw, p.sy, p.sx, p.py, p.px, dy, dx, channels};
+    dync__cj_shape s = {channels ? p.planes / channels : 0, channels, p.h, p.w, channels, p.oh, p.ow, p.kh, p.kw, p.sy, p.sx, p.py, p.px, dy, dx, channels, 0};
     dync__cj_form form = {c->blocked & 1, c->blocked >> 1 & 1, NULL};
     c->state = dync__cj_new(&s, what, &form);
     c->drop = dync__pool2d_drop;

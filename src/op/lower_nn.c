@@ -111,6 +111,7 @@ static void dync__lower_conv_attr(const dync__opcall *call, int first, int64_t *
     dync__lower_pair(&call->args[first + 1], zero, attr + 2);
     dync__lower_pair(&call->args[first + 2], one, attr + 4);
     attr[6] = call->args[first + 3].as.i;
+    attr[7] = 0;
 }
 
 DYNC__FN dync_status dync__l_convolution(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
@@ -118,14 +119,15 @@ DYNC__FN dync_status dync__l_convolution(dync__pb *pb, const dync__opcall *call,
 {
     const dync__operand *bias = dync__lower_operand(call, in, 2);
     dync__operand op[4] = {in[0], in[1]};
-    int64_t attr[7];
+    int64_t attr[8];
     int n = 2;
     if (dync__lower_empty(out)) return DYNC_OK;
     dync__lower_conv_attr(call, 3, attr);
+    if (pb->winograd) attr[7] = dync__conv_winograd(in[0].lay.shape, in[1].lay.shape, out->lay.shape, attr[6], pb->winograd);
     if (bias) op[n++] = *bias;
     op[n] = *out;
     op[n++].written = true;
-    return dync__lower_kcall(pb, DYNC__K_conv2d, n, op, 7, attr);
+    return dync__lower_kcall(pb, DYNC__K_conv2d, n, op, 8, attr);
 }
 
 /* The bias gradient: the sum of grad_output over all but channels. */
@@ -141,13 +143,13 @@ DYNC__FN dync_status dync__l_convolution_backward(dync__pb *pb, const dync__opca
                                                   const dync__operand *in, const dync__operand *out)
 {
     dync__operand to_input[3] = {in[0], in[2], out[0]}, to_weight[3] = {in[1], in[0], out[1]};
-    int64_t attr[7];
+    int64_t attr[8];
     bool none = dync__lower_empty(&in[0]);
     dync__lower_conv_attr(call, 3, attr);
     to_input[2].written = to_weight[2].written = true;
     if (call->args[7].as.i && !dync__lower_empty(&out[0])) {
         DYNC__TRY(none ? dync__lower_fill(pb, call, -1, 0, &out[0])
-                       : dync__lower_kcall(pb, DYNC__K_conv2d_grad_input, 3, to_input, 7, attr));
+                       : dync__lower_kcall(pb, DYNC__K_conv2d_grad_input, 3, to_input, 8, attr));
     }
     if (call->args[8].as.i && !dync__lower_empty(&out[1])) {
         DYNC__TRY(none ? dync__lower_fill(pb, call, -1, 0, &out[1])

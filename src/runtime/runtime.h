@@ -31,6 +31,7 @@ typedef struct dync__pb {
     const char *origin;          /* operator being lowered */
     const int32_t *number_slot;  /* op/: slot (one F64 or I64 element) that holds number argument i of the operator being lowered; -1 or NULL: a constant */
     bool fast_math;
+    int winograd;                /* places of a side of the largest tile that convolutions may be computed by; 0: none */
 } dync__pb;
 DYNC__FN int dync__pb_slot(dync__pb *, int kind, int dtype, int64_t size, const char *name); /* index of the new slot; -1 no memory. INPUT/OUTPUT number themselves in order */
 DYNC__FN int dync__pb_constant(dync__pb *, int dtype, int64_t size, void *data);

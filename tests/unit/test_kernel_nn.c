@@ -161,6 +161,47 @@ TEST(convolution_and_its_gradients)
     for (int i = 0; i < 600; i++) check_conv(kernels[i % 3], i % 5 == 0 ? DYNC_F64 : i % 7 == 0 ? DYNC_BF16 : DYNC_F32, i % 8 == 0);
 }
 
+/* By tiles of m x m places. Weights are multiples of what the transform of weights divides by, and small: all sums are exact but for the
+ * rounding of 1/6 and its kin (m 4), which moves a product by 2^-24 of the transformed values, at most 400 times the weights here. */
+static void check_winograd(int kernel, int m)
+{
+    sizes s = {test_random_int(1, 2), test_random_int(16, 26), test_random_int(1, 11), test_random_int(1, 11), test_random_int(16, 26), 3, 3, 0, 0,
+               {1, 1, test_random_int(0, 2), test_random_int(0, 2), 1, 1, test_random_int(1, 2)}};
+    double unit = m == 4 ? 576 : 1;
+    call k;
+    s.oh = s.h + 2 * s.a[2] - 2;
+    s.ow = s.w + 2 * s.a[3] - 2;
+    if (s.oh <= 0 || s.ow <= 0) return;
+    s.c *= s.a[6];
+    s.o *= s.a[6];
+    int64_t xs[4] = {s.n, s.c, s.h, s.w}, ws[4] = {s.o, s.c / s.a[6], 3, 3}, ys[4] = {s.n, s.o, s.oh, s.ow};
+    bool forward = kernel == DYNC__K_conv2d, bias = forward && test_random() % 2;
+    begin(&k, kernel);
+    memcpy(k.c.attr, s.a, sizeof s.a);
+    k.c.attr[7] = m;
+    add(&k, DYNC_F32, 4, forward ? xs : ys, false);
+    add(&k, DYNC_F32, 4, ws, test_random() % 3 == 0);
+    if (bias) add(&k, DYNC_F32, 1, &s.o, true);
+    add(&k, DYNC_F32, 4, forward ? ys : xs, test_random() % 3 == 0);
+    for (int e = 0; e < ROOM; e++) ((float *)k.data[1])[e] *= (float)unit;
+    dync__pool_set_threads(1 + (int)(test_random() % 3));
+    REQUIRE(run(&k));
+    int last = k.c.n - 1;
+    double *first = dense(&k, 0), *w = dense(&k, 1), *want = calloc(ROOM, sizeof *want), *got = dense(&k, last);
+    plain_conv(&s, forward ? first : want, w, forward ? want : first, forward ? 0 : 1);
+    if (bias)
+        for (int64_t i = 0; i < s.n * s.o * s.oh * s.ow; i++) want[i] += get(&k, 2, i / (s.oh * s.ow) % s.o, 0, 0, 0);
+    EXPECT_NEAR_F64(got, want, dync__operand_numel(&k.c.operand[last]), 0, m == 4 ? unit * 1e-3 : 0);
+    free(first), free(w), free(want), free(got);
+    end(&k);
+    dync__pool_set_threads(0);
+}
+
+TEST(convolution_by_winograd)
+{
+    for (int i = 0; i < 160; i++) check_winograd(i % 2 ? DYNC__K_conv2d : DYNC__K_conv2d_grad_input, i / 2 % 2 ? 4 : 2);
+}
+
 TEST(convolution_without_executable_memory)
 {
     static const int kernels[] = {DYNC__K_conv2d, DYNC__K_conv2d_grad_input, DYNC__K_conv2d_grad_weight};
