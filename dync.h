@@ -12522,6 +12522,7 @@ DYNC__FN dync__codemem_stats dync__codemem_read_stats(void);
 #define DYNC__X86_VECTOR(X)                                                                        \
     X(MOVUPS, "vmovups", "vmovups", 1, 0, 0x10, 0, RM, F)                                          \
     X(MOVUPS_M, "vmovups", "vmovups", 1, 0, 0x11, 0, MR, F)                                        \
+    X(MOVNTPS_M, "vmovntps", "vmovntps", 1, 0, 0x2b, 0, MR, F)                                     \
     X(MOVUPD, "vmovupd", "vmovupd", 1, 1, 0x10, 1, RM, F)                                          \
     X(MOVUPD_M, "vmovupd", "vmovupd", 1, 1, 0x11, 1, MR, F)                                        \
     X(MOVAPS, "vmovaps", "vmovaps", 1, 0, 0x28, 0, RM, F)                                          \
@@ -12792,7 +12793,7 @@ enum { DYNC__XS_MEM, DYNC__XS_KEEP, DYNC__XS_INDEX, DYNC__XS_GATHER };         /
 enum { DYNC__XL_SAME, DYNC__XL_DENSE, DYNC__XL_STRIDED };                      /* along the lanes */
 typedef struct dync__xstream {
     int32_t access, buf, inst;         /* inst: the value that a row buffer keeps */
-    uint8_t kind, lane, bytes;
+    uint8_t kind, lane, bytes, past;   /* past: whole vectors are stored past the caches */
     int8_t gpr;                        /* where the phase being emitted has its address; -1 */
     int32_t pointer;                   /* else where in the frame; -1: in the argument block */
 } dync__xstream;
@@ -12993,9 +12994,9 @@ typedef struct dync__jit_form {
     dync__codeblock block;
 } dync__jit_form;
 
-typedef struct dync__jit_stream { int32_t buf; int64_t at; int64_t step[DYNC__XG_DIMS]; } dync__jit_stream;
+typedef struct dync__jit_stream { int32_t buf; bool past; int64_t at; int64_t step[DYNC__XG_DIMS]; } dync__jit_stream;
 struct dync__jit {
-    dync__jit_form *form;
+    dync__jit_form *form, *past;       /* past: stores past the caches, where lines are whole; NULL: too small for that */
     char *listing;
     size_t bytes;
     int32_t n_words, n_streams, n_row_dims, n_inner_dims, record;
@@ -14105,9 +14106,10 @@ static int dync__xg_narrow(dync__xg *g, int dtype, int value) {
     }
     return t;
 }
-static void dync__xg_store_some(dync__xg *g, int total, int r, dync__xrm to) {
+static void dync__xg_store_some(dync__xg *g, int total, int r, dync__xrm to, bool past) {
     if (total == 4) dync__x_v(&g->a, DYNC__X_MOVD_M, 0, r, 0, to, 0, 0);
     else if (total == 8) dync__x_v(&g->a, DYNC__X_MOVQ_M, 0, r, 0, to, 0, 0);
+    else if (past) dync__x_v(&g->a, DYNC__X_MOVNTPS_M, dync__xg_vl_bytes(total), r, 0, to, 0, 0);
     else dync__x_v(&g->a, DYNC__X_MOVUPS_M, dync__xg_vl_bytes(total), r, 0, to, 0, 0);
 }
 DYNC__FN void dync__xg_store(dync__xg *g, int i) {
@@ -14118,16 +14120,16 @@ DYNC__FN void dync__xg_store(dync__xg *g, int i) {
     int r = dync__xg_narrow(g, g->b->k->buf.at[in->buf].dtype, in->arg[0]);
     if (dync__xg_is_same(g, s)) {
         if (bytes >= 4) {
-            dync__xg_store_some(g, bytes, r, dync__xg_element(g, stream));
+            dync__xg_store_some(g, bytes, r, dync__xg_element(g, stream), false);
             return;
         }
         dync__x_v(a, DYNC__X_MOVD_M, 0, r, 0, dync__x_reg(DYNC__RSI), 0, 0);
         dync__x_i(a, bytes == 2 ? DYNC__X_MOV16_M : DYNC__X_MOV8_M, DYNC__RSI, dync__xg_element(g, stream), 0);
     } else if (dync__xg_is_staged(g, s)) {
-        dync__xg_store_some(g, g->V * bytes, r, dync__xg_at(g->stage));
+        dync__xg_store_some(g, g->V * bytes, r, dync__xg_at(g->stage), false);
         dync__xg_stage(g, stream, false);
     } else if (!g->masked) {
-        dync__xg_store_some(g, g->V * bytes, r, dync__xg_element(g, stream));
+        dync__xg_store_some(g, g->V * bytes, r, dync__xg_element(g, stream), s->past);
     } else if (g->isa == 2) {
         int k = dync__xg_tail_k(g);
         dync__x_v(a, dync__xg_store_insn[bytes], dync__xg_vl_bytes(g->V * bytes), r, 0, dync__xg_element(g, stream), 0, k);
@@ -16300,7 +16302,7 @@ DYNC__FN dync__ccode dync__cblock_code(int isa, int V, int64_t n, bool to_blocks
 
 /* ==== codegen/jit.c ============================================================================================= */
 #if DYNC__JIT_X86
-enum { DYNC__JIT_FRAME = 64 * 1024, DYNC__JIT_KEEP = 4 * 1024 * 1024 };
+enum { DYNC__JIT_FRAME = 64 * 1024, DYNC__JIT_KEEP = 4 * 1024 * 1024, DYNC__JIT_PAST = 32 * 1024 * 1024 }; /* PAST: bytes touched that no cache holds */
 static struct {
     dync__mutex lock;
     dync__jit_form *forms[64];
@@ -16342,6 +16344,7 @@ typedef struct dync__jb {              /* one kernel being compiled */
     dync__jit_loops rows, inner;       /* those with a counter; the lane loop apart */
     int lane_loop;                     /* -1: one lane */
     int64_t lanes;
+    bool past;                         /* stores go past the caches */
 } dync__jb;
 static int64_t dync__jb_stride(const dync__jb *j, int access, int loop) {
     return loop < 0 ? 0 : j->b->k->access.at[access].stride[loop];
@@ -16436,6 +16439,26 @@ static void dync__jb_streams(dync__jb *j) {
         }
     }
 }
+/* Are the arrays larger than caches? Then those only written need not be read first, nor drive out others. */
+static bool dync__jb_is_large(const dync__jb *j) {
+    const dync__ib *b = j->b;
+    int64_t bytes = 0;
+    bool writes = false;
+    for (int s = 0; s < j->g->stream.n; s++) {
+        const dync__xstream *st = &j->g->stream.at[s];
+        bool whole = st->kind == DYNC__XS_MEM && st->lane == DYNC__XL_DENSE && j->lane_loop >= 0;
+        for (int d = 0; d < b->k->n_dims && whole; d++) whole = b->k->extent[d] == 1 || b->k->access.at[st->access].stride[d] != 0;
+        if (whole) bytes += b->n_rows * b->n_inner * st->bytes;
+        writes |= whole && !(b->k->buf.at[st->buf].mode & DYNC__BUF_IN);
+    }
+    return writes && bytes >= DYNC__JIT_PAST;
+}
+static void dync__jb_store_past(const dync__jb *j) {
+    for (int s = 0; s < j->g->stream.n; s++) {
+        dync__xstream *st = &j->g->stream.at[s];
+        st->past = st->kind == DYNC__XS_MEM && st->lane == DYNC__XL_DENSE && !(j->b->k->buf.at[st->buf].mode & DYNC__BUF_IN);
+    }
+}
 /* ---- what is covered ------------------------------------------------------------------------- */
 static const char *dync__jb_refuses(const dync__jb *j) {
     const dync__ib *b = j->b;
@@ -16496,7 +16519,7 @@ static void dync__jb_key(const dync__jb *j, dync__str *key) {
     for (int s = 0; s < g->stream.n; s++) {
         const dync__xstream *st = &g->stream.at[s];
         const dync__buf *buf = st->buf >= 0 ? &b->k->buf.at[st->buf] : NULL;
-        uint8_t row[6] = {st->kind, st->lane, st->bytes, buf ? buf->dtype : 0, buf ? buf->mode : 0, 0};
+        uint8_t row[6] = {st->kind, st->lane, st->bytes, buf ? buf->dtype : 0, buf ? buf->mode : 0, st->past};
         dync__str_addn(key, (const char *)row, sizeof row);
     }
 }
@@ -16603,6 +16626,7 @@ static void dync__jb_record(const dync__jb *j, const dync__jit *jit, int s, int6
         return;
     }
     out->at = j->b->k->access.at[st->access].offset * bytes;
+    out->past = st->past;
     w[DYNC__XA_LANE] = dync__jb_stride(j, st->access, j->lane_loop) * bytes;
     for (int d = 0; d < D; d++) {
         out->step[d] = dync__jb_stride(j, st->access, j->rows.loop[d]) * bytes;
@@ -16693,6 +16717,7 @@ static dync__jit *dync__jb_compile(dync__jb *j, dync__str *key, dync__str *listi
     dync__xg_find_cones(g);
     dync__jb_width(j);
     dync__jb_streams(j);
+    if (j->past) dync__jb_store_past(j);
     if (g->a.failed || (g->why = dync__jb_refuses(j)) || !dync__jb_lists(j)) return NULL;
     int64_t keep = 0;
     for (int i = 0; i < j->b->k->inst.n; i++)
@@ -16722,24 +16747,40 @@ static dync__jit *dync__jit_decline(const dync__ib *b, const char *why) {
     dync__log(DYNC__LOG_code, "kernel %s stays interpreted: %s", b->k->name, why ? why : "no memory");
     return NULL;
 }
-DYNC__FN dync__jit *dync__jit_new(dync__ib *b) {
-    dync__error_guard guard;
+/* *why: where there is none. large: the kernel's arrays are. */
+static dync__jit *dync__jit_try(dync__ib *b, bool past, const char **why, bool *large) {
     dync__str key = {0}, listing = {0};
-    if (b->isa == 0) return NULL;
     dync__xg *g = dync__arena_alloc(b->arena, sizeof *g);
     if (!g) return NULL;
-    dync__jb j = {.b = b, .g = g, .lane_loop = -1};
+    dync__jb j = {.b = b, .g = g, .lane_loop = -1, .past = past};
     g->b = b;
-    dync__error_guard_begin(&guard); /* an allocation that fails here only leaves the kernel interpreted */
     dync__jit *jit = dync__jb_compile(&j, &key, dync__log_on(DYNC__LOG_code) || dync__log_on(DYNC__LOG_asm) ? &listing : NULL);
-    dync__error_guard_end(&guard);
     dync__str_free(&key);
     dync__str_free(&listing);
-    return jit ? jit : dync__jit_decline(b, g->why);
+    *why = g->why;
+    *large = jit && dync__jb_is_large(&j);
+    return jit;
+}
+DYNC__FN dync__jit *dync__jit_new(dync__ib *b) {
+    dync__error_guard guard;
+    const char *why = NULL;
+    bool large = false;
+    if (b->isa == 0) return NULL;
+    dync__error_guard_begin(&guard); /* an allocation that fails here only leaves the kernel interpreted */
+    dync__jit *jit = dync__jit_try(b, false, &why, &large), *other;
+    if (large && (other = dync__jit_try(b, true, &why, &large))) {
+        jit->past = other->form;
+        for (int s = 0; s < jit->n_streams; s++) jit->stream[s].past = other->stream[s].past;
+        other->form = NULL;
+        dync__jit_free(other);
+    }
+    dync__error_guard_end(&guard);
+    return jit ? jit : dync__jit_decline(b, why);
 }
 DYNC__FN void dync__jit_free(dync__jit *jit) {
     if (!jit) return;
-    dync__jit_release(jit->form);
+    if (jit->form) dync__jit_release(jit->form);
+    if (jit->past) dync__jit_release(jit->past);
     dync__strfree(jit->listing);
     dync__free(jit, jit->bytes);
 }
@@ -18216,15 +18257,19 @@ static dync_status dync__jit_part(const dync__jit *jit, void *const *buffers, co
         words[DYNC__XA_FIXED + 2 * d] = extent - index[d];
     }
     int64_t *record = words + jit->n_words - jit->n_streams * jit->record;
+    int64_t lines = 0;                 /* of the streams past the caches: bits of addresses and steps */
     for (int s = 0; s < jit->n_streams; s++, record += jit->record) {
         const dync__jit_stream *st = &jit->stream[s];
         char *base = st->buf >= 0 ? buffers[st->buf] : st->buf == -1 ? keep : NULL;
         int64_t at = st->at + lane * record[DYNC__XA_LANE];
         for (int d = 0; d < jit->n_row_dims; d++) at += index[d] * st->step[d];
         record[DYNC__XA_AT] = (int64_t)((uint64_t)(uintptr_t)base + (uint64_t)at);
+        for (int w = 0; w < jit->record && st->past; w++) lines |= w == DYNC__XA_LANE ? 0 : record[w];
     }
-    memcpy(&entry, &jit->form->block.exec, sizeof entry);
+    bool past = jit->past && !(lines & 63);
+    memcpy(&entry, past ? &jit->past->block.exec : &jit->form->block.exec, sizeof entry);
     entry(words);
+    if (past) __builtin_ia32_sfence();
     if (keep) dync__free_data(keep, (size_t)jit->keep_bytes);
     return DYNC_OK;
 }

@@ -8,7 +8,7 @@
 #include "jit.h"
 #if DYNC__JIT_X86
 
-enum { DYNC__JIT_FRAME = 64 * 1024, DYNC__JIT_KEEP = 4 * 1024 * 1024 };
+enum { DYNC__JIT_FRAME = 64 * 1024, DYNC__JIT_KEEP = 4 * 1024 * 1024, DYNC__JIT_PAST = 32 * 1024 * 1024 }; /* PAST: bytes touched that no cache holds */
 
 static struct {
     dync__mutex lock;
@@ -58,6 +58,7 @@ typedef struct dync__jb {              /* one kernel being compiled */
     dync__jit_loops rows, inner;       /* those with a counter; the lane loop apart */
     int lane_loop;                     /* -1: one lane */
     int64_t lanes;
+    bool past;                         /* stores go past the caches */
 } dync__jb;
 
 static int64_t dync__jb_stride(const dync__jb *j, int access, int loop)
@@ -166,6 +167,30 @@ static void dync__jb_streams(dync__jb *j)
     }
 }
 
+/* Are the arrays larger than caches? Then those only written need not be read first, nor drive out others. */
+static bool dync__jb_is_large(const dync__jb *j)
+{
+    const dync__ib *b = j->b;
+    int64_t bytes = 0;
+    bool writes = false;
+    for (int s = 0; s < j->g->stream.n; s++) {
+        const dync__xstream *st = &j->g->stream.at[s];
+        bool whole = st->kind == DYNC__XS_MEM && st->lane == DYNC__XL_DENSE && j->lane_loop >= 0;
+        for (int d = 0; d < b->k->n_dims && whole; d++) whole = b->k->extent[d] == 1 || b->k->access.at[st->access].stride[d] != 0;
+        if (whole) bytes += b->n_rows * b->n_inner * st->bytes;
+        writes |= whole && !(b->k->buf.at[st->buf].mode & DYNC__BUF_IN);
+    }
+    return writes && bytes >= DYNC__JIT_PAST;
+}
+
+static void dync__jb_store_past(const dync__jb *j)
+{
+    for (int s = 0; s < j->g->stream.n; s++) {
+        dync__xstream *st = &j->g->stream.at[s];
+        st->past = st->kind == DYNC__XS_MEM && st->lane == DYNC__XL_DENSE && !(j->b->k->buf.at[st->buf].mode & DYNC__BUF_IN);
+    }
+}
+
 /* ---- what is covered ------------------------------------------------------------------------- */
 
 static const char *dync__jb_refuses(const dync__jb *j)
@@ -233,7 +258,7 @@ static void dync__jb_key(const dync__jb *j, dync__str *key)
     for (int s = 0; s < g->stream.n; s++) {
         const dync__xstream *st = &g->stream.at[s];
         const dync__buf *buf = st->buf >= 0 ? &b->k->buf.at[st->buf] : NULL;
-        uint8_t row[6] = {st->kind, st->lane, st->bytes, buf ? buf->dtype : 0, buf ? buf->mode : 0, 0};
+        uint8_t row[6] = {st->kind, st->lane, st->bytes, buf ? buf->dtype : 0, buf ? buf->mode : 0, st->past};
         dync__str_addn(key, (const char *)row, sizeof row);
     }
 }
@@ -356,6 +381,7 @@ static void dync__jb_record(const dync__jb *j, const dync__jit *jit, int s, int6
         return;
     }
     out->at = j->b->k->access.at[st->access].offset * bytes;
+    out->past = st->past;
     w[DYNC__XA_LANE] = dync__jb_stride(j, st->access, j->lane_loop) * bytes;
     for (int d = 0; d < D; d++) {
         out->step[d] = dync__jb_stride(j, st->access, j->rows.loop[d]) * bytes;
@@ -455,6 +481,7 @@ static dync__jit *dync__jb_compile(dync__jb *j, dync__str *key, dync__str *listi
     dync__xg_find_cones(g);
     dync__jb_width(j);
     dync__jb_streams(j);
+    if (j->past) dync__jb_store_past(j);
     if (g->a.failed || (g->why = dync__jb_refuses(j)) || !dync__jb_lists(j)) return NULL;
     int64_t keep = 0;
     for (int i = 0; i < j->b->k->inst.n; i++)
@@ -487,27 +514,45 @@ static dync__jit *dync__jit_decline(const dync__ib *b, const char *why)
     return NULL;
 }
 
+/* *why: where there is none. large: the kernel's arrays are. */
+static dync__jit *dync__jit_try(dync__ib *b, bool past, const char **why, bool *large)
+{
+    dync__str key = {0}, listing = {0};
+    dync__xg *g = dync__arena_alloc(b->arena, sizeof *g);
+    if (!g) return NULL;
+    dync__jb j = {.b = b, .g = g, .lane_loop = -1, .past = past};
+    g->b = b;
+    dync__jit *jit = dync__jb_compile(&j, &key, dync__log_on(DYNC__LOG_code) || dync__log_on(DYNC__LOG_asm) ? &listing : NULL);
+    dync__str_free(&key);
+    dync__str_free(&listing);
+    *why = g->why;
+    *large = jit && dync__jb_is_large(&j);
+    return jit;
+}
+
 DYNC__FN dync__jit *dync__jit_new(dync__ib *b)
 {
     dync__error_guard guard;
-    dync__str key = {0}, listing = {0};
+    const char *why = NULL;
+    bool large = false;
     if (b->isa == 0) return NULL;
-    dync__xg *g = dync__arena_alloc(b->arena, sizeof *g);
-    if (!g) return NULL;
-    dync__jb j = {.b = b, .g = g, .lane_loop = -1};
-    g->b = b;
     dync__error_guard_begin(&guard); /* an allocation that fails here only leaves the kernel interpreted */
-    dync__jit *jit = dync__jb_compile(&j, &key, dync__log_on(DYNC__LOG_code) || dync__log_on(DYNC__LOG_asm) ? &listing : NULL);
+    dync__jit *jit = dync__jit_try(b, false, &why, &large), *other;
+    if (large && (other = dync__jit_try(b, true, &why, &large))) {
+        jit->past = other->form;
+        for (int s = 0; s < jit->n_streams; s++) jit->stream[s].past = other->stream[s].past;
+        other->form = NULL;
+        dync__jit_free(other);
+    }
     dync__error_guard_end(&guard);
-    dync__str_free(&key);
-    dync__str_free(&listing);
-    return jit ? jit : dync__jit_decline(b, g->why);
+    return jit ? jit : dync__jit_decline(b, why);
 }
 
 DYNC__FN void dync__jit_free(dync__jit *jit)
 {
     if (!jit) return;
-    dync__jit_release(jit->form);
+    if (jit->form) dync__jit_release(jit->form);
+    if (jit->past) dync__jit_release(jit->past);
     dync__strfree(jit->listing);
     dync__free(jit, jit->bytes);
 }

@@ -15,9 +15,9 @@ typedef struct dync__jit_form {
     dync__codeblock block;
 } dync__jit_form;
 
-typedef struct dync__jit_stream { int32_t buf; int64_t at; int64_t step[DYNC__XG_DIMS]; } dync__jit_stream;
+typedef struct dync__jit_stream { int32_t buf; bool past; int64_t at; int64_t step[DYNC__XG_DIMS]; } dync__jit_stream;
 struct dync__jit {
-    dync__jit_form *form;
+    dync__jit_form *form, *past;       /* past: stores past the caches, where lines are whole; NULL: too small for that */
     char *listing;
     size_t bytes;
     int32_t n_words, n_streams, n_row_dims, n_inner_dims, record;

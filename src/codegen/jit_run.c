@@ -26,15 +26,19 @@ static dync_status dync__jit_part(const dync__jit *jit, void *const *buffers, co
         words[DYNC__XA_FIXED + 2 * d] = extent - index[d];
     }
     int64_t *record = words + jit->n_words - jit->n_streams * jit->record;
+    int64_t lines = 0;                 /* of the streams past the caches: bits of addresses and steps */
     for (int s = 0; s < jit->n_streams; s++, record += jit->record) {
         const dync__jit_stream *st = &jit->stream[s];
         char *base = st->buf >= 0 ? buffers[st->buf] : st->buf == -1 ? keep : NULL;
         int64_t at = st->at + lane * record[DYNC__XA_LANE];
         for (int d = 0; d < jit->n_row_dims; d++) at += index[d] * st->step[d];
         record[DYNC__XA_AT] = (int64_t)((uint64_t)(uintptr_t)base + (uint64_t)at);
+        for (int w = 0; w < jit->record && st->past; w++) lines |= w == DYNC__XA_LANE ? 0 : record[w];
     }
-    memcpy(&entry, &jit->form->block.exec, sizeof entry);
+    bool past = jit->past && !(lines & 63);
+    memcpy(&entry, past ? &jit->past->block.exec : &jit->form->block.exec, sizeof entry);
     entry(words);
+    if (past) __builtin_ia32_sfence();
     if (keep) dync__free_data(keep, (size_t)jit->keep_bytes);
     return DYNC_OK;
 }

@@ -25,6 +25,7 @@
 #define DYNC__X86_VECTOR(X)                                                                        \
     X(MOVUPS, "vmovups", "vmovups", 1, 0, 0x10, 0, RM, F)                                          \
     X(MOVUPS_M, "vmovups", "vmovups", 1, 0, 0x11, 0, MR, F)                                        \
+    X(MOVNTPS_M, "vmovntps", "vmovntps", 1, 0, 0x2b, 0, MR, F)                                     \
     X(MOVUPD, "vmovupd", "vmovupd", 1, 1, 0x10, 1, RM, F)                                          \
     X(MOVUPD_M, "vmovupd", "vmovupd", 1, 1, 0x11, 1, MR, F)                                        \
     X(MOVAPS, "vmovaps", "vmovaps", 1, 0, 0x28, 0, RM, F)                                          \

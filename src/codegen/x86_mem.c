@@ -331,10 +331,11 @@ static int dync__xg_narrow(dync__xg *g, int dtype, int value)
     return t;
 }
 
-static void dync__xg_store_some(dync__xg *g, int total, int r, dync__xrm to)
+static void dync__xg_store_some(dync__xg *g, int total, int r, dync__xrm to, bool past)
 {
     if (total == 4) dync__x_v(&g->a, DYNC__X_MOVD_M, 0, r, 0, to, 0, 0);
     else if (total == 8) dync__x_v(&g->a, DYNC__X_MOVQ_M, 0, r, 0, to, 0, 0);
+    else if (past) dync__x_v(&g->a, DYNC__X_MOVNTPS_M, dync__xg_vl_bytes(total), r, 0, to, 0, 0);
     else dync__x_v(&g->a, DYNC__X_MOVUPS_M, dync__xg_vl_bytes(total), r, 0, to, 0, 0);
 }
 
@@ -347,16 +348,16 @@ DYNC__FN void dync__xg_store(dync__xg *g, int i)
     int r = dync__xg_narrow(g, g->b->k->buf.at[in->buf].dtype, in->arg[0]);
     if (dync__xg_is_same(g, s)) {
         if (bytes >= 4) {
-            dync__xg_store_some(g, bytes, r, dync__xg_element(g, stream));
+            dync__xg_store_some(g, bytes, r, dync__xg_element(g, stream), false);
             return;
         }
         dync__x_v(a, DYNC__X_MOVD_M, 0, r, 0, dync__x_reg(DYNC__RSI), 0, 0);
         dync__x_i(a, bytes == 2 ? DYNC__X_MOV16_M : DYNC__X_MOV8_M, DYNC__RSI, dync__xg_element(g, stream), 0);
     } else if (dync__xg_is_staged(g, s)) {
-        dync__xg_store_some(g, g->V * bytes, r, dync__xg_at(g->stage));
+        dync__xg_store_some(g, g->V * bytes, r, dync__xg_at(g->stage), false);
         dync__xg_stage(g, stream, false);
     } else if (!g->masked) {
-        dync__xg_store_some(g, g->V * bytes, r, dync__xg_element(g, stream));
+        dync__xg_store_some(g, g->V * bytes, r, dync__xg_element(g, stream), s->past);
     } else if (g->isa == 2) {
         int k = dync__xg_tail_k(g);
         dync__x_v(a, dync__xg_store_insn[bytes], dync__xg_vl_bytes(g->V * bytes), r, 0, dync__xg_element(g, stream), 0, k);

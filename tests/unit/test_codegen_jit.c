@@ -204,6 +204,41 @@ TEST(seldom_choices)
     EXPECT(best == 0 || (n_jitted > 100 && n_declined == 0));
 }
 
+#if DYNC__JIT_X86
+/* Arrays larger than caches are stored past them where lines are whole, in part and not at all: the interpreter's bits all the same. */
+TEST(large_arrays_are_stored_past_the_caches)
+{
+    static const char *const forms[] = {
+        "kernel flat(in x f32[%d] @0, out y f32[%d] @1) inner i0<%d {\n  phase 0 {\n    v0 = load x[i0]\n    v1 = add v0, v0\n    store y[i0 + %d], v1\n  }\n}\n",
+        "kernel flat(in x f32[%d] @0, out y f16[%d] @1) inner i0<%d {\n  phase 0 {\n    v0 = load x[i0]\n    v1 = add v0, v0\n    store y[i0 + %d], v1\n  }\n}\n"};
+    enum { BIG = 6000000 };
+    int best = dync__tile_isa();
+    for (int i = 0; i < 4 && best > 0; i++) {
+        char text[512];
+        int n = BIG - 7 * i, shift = i / 2 * 16 + i % 2;
+        dync__format(text, sizeof text, forms[i / 2], n, n + shift, n, shift);
+        dync__arena arena = {0};
+        dync__kernel *k = dync__kernel_parse(&arena, text);
+        dync__code *code = dync__code_new_for(k, best, true), *plain = dync__code_new_for(k, best, false);
+        float *x = dync__alloc_data(sizeof(float) * (size_t)n), *y = dync__alloc_data(sizeof(float) * (size_t)(n + 32)), *z = dync__alloc_data(sizeof(float) * (size_t)(n + 32));
+        void *to[] = {x, y}, *want[] = {x, z};
+        for (int e = 0; e < n; e++) x[e] = (float)(e % 1000);
+        memset(y, 0, sizeof(float) * (size_t)(n + 32));
+        memset(z, 0, sizeof(float) * (size_t)(n + 32));
+        EXPECT(code->jit != NULL && code->jit->past != NULL);
+        EXPECT_OK(dync__code_run(code, to, 0, 0));
+        EXPECT_OK(dync__code_run(plain, want, 0, 0));
+        EXPECT(memcmp(y, z, sizeof(float) * (size_t)(n + 32)) == 0);
+        dync__free_data(x, sizeof(float) * (size_t)n);
+        dync__free_data(y, sizeof(float) * (size_t)(n + 32));
+        dync__free_data(z, sizeof(float) * (size_t)(n + 32));
+        dync__code_free(code);
+        dync__code_free(plain);
+        dync__arena_free(&arena);
+    }
+}
+#endif
+
 /* Sums that round: the bits of the interpreter, rows one at a time and side by side. */
 TEST(sums_have_the_interpreters_bits)
 {

@@ -40,7 +40,7 @@ static void assemble(dync__xasm *a, int insn, int form, bool has_vex, bool has_e
     case DYNC__XF_MR:
         if (insn == DYNC__X_MOVQ_M) dync__x_v(a, insn, 0, reg, 0, m, 0, 0);
         else if (insn == DYNC__X_PMOVDB || insn == DYNC__X_PMOVDW || insn == DYNC__X_PMOVQD) dync__x_v(a, insn, vl, reg, 0, rm, 0, k | (rm.is_mem ? 0 : z));
-        else dync__x_v(a, insn, vl, reg, 0, m, 0, k);
+        else dync__x_v(a, insn, vl, reg, 0, m, 0, insn == DYNC__X_MOVNTPS_M ? 0 : k);
         return;
     case DYNC__XF_MVR: dync__x_v(a, insn, vl, reg, v, m, 0, 0); return;
     case DYNC__XF_RG:
