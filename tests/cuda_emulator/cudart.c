@@ -5,6 +5,7 @@
  *   errors    of kernels are kept and shown by the next call that waits, then by every call (as a lost context), until cuemu_reset
  *   streams   run in the order of calls; a stream under capture collects nodes, which a launched graph runs
  *   PTX       each text given is written to CUEMU_PTX_DIR, where that is set, for ptxas
+ * CUEMU_NULL=1: kernels are counted and not run, for times of the host's side.
  * CUEMU_DEVICES (2), CUEMU_UNITS (4), CUEMU_CC (90) set the machine. What a program does that the runtime forbids is an error, not undefined. */
 #define _GNU_SOURCE
 #include "emulator.h"
@@ -32,7 +33,7 @@ typedef struct event { double ms; bool recorded; } event;
 static struct {
     pthread_mutex_t lock;
     int devices, current, error, last, units, cc;
-    bool started;
+    bool started, null;
     uint64_t base, next[MAX_DEVICES];
     cuemu_region *region;
     int n_regions, cap_regions;
@@ -54,6 +55,7 @@ static void start(void)
     if (emu.devices == 0) emu.devices = setting("CUEMU_DEVICES", 2);
     emu.units = setting("CUEMU_UNITS", 4);
     emu.cc = setting("CUEMU_CC", 90);
+    emu.null = setting("CUEMU_NULL", 0);
     if (!emu.base) {
         void *p = mmap(NULL, SPACE * MAX_DEVICES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         emu.base = (uint64_t)(uintptr_t)p;
@@ -453,7 +455,7 @@ cudaError_t cudaFuncSetAttribute(kernel *k, int attr, int value)
 static void run_now(const node *x)
 {
     emu.launches++;
-    if (emu.error) return;
+    if (emu.error || emu.null) return;
     emu.error = ptx_launch(x->k->entry, x->grid, x->block, x->cluster, x->params, x->shared, x->device, emu.detail, sizeof emu.detail, &emu.instructions);
     if (emu.error && !getenv("CUEMU_QUIET")) fprintf(stderr, "cuda emulator: %s\n", emu.detail);
 }
