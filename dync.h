@@ -1913,6 +1913,12 @@ DYNC_API void dync_module_free(dync_module *m);
  *   ->      how many there are */
 DYNC_API int dync_module_parameters(dync_module *m, dync_tensor **out, int capacity);
 
+/* dync_module_to_device, dync_module_to_dtype: moves every parameter and buffer, children's included, with its gradient; converts those of floating
+ * dtype. The tensors stay the same ones, so that optimizers made before go on; what compiled forms know of them is guarded.
+ *   errors  DYNC_ERR_DEVICE, DYNC_ERR_DTYPE, DYNC_ERR_MEMORY: the tensors before the failing one have moved */
+DYNC_API dync_status dync_module_to_device(dync_module *m, dync_device device);
+DYNC_API dync_status dync_module_to_dtype(dync_module *m, dync_dtype dtype);
+
 /* dync_module_save, dync_module_load: the state as safetensors; save writes the structure into its metadata as well.
  *   errors  DYNC_ERR_IO, DYNC_ERR_FORMAT (not such a file), DYNC_ERR_VALUE (a name is missing or unknown), DYNC_ERR_SHAPE, DYNC_ERR_DTYPE
  *   notes   a failed load leaves the module as it was */
@@ -7512,23 +7518,43 @@ DYNC__RARE static void dync__scope_keep_texts(dync__scopes *s, int i, const dync
     if (v->kind == DYNC_KIND_STR && v->as.s) dync__scope_hand_down(s, i, v->as.s);
     for (int k = 0; v->kind == DYNC_KIND_LIST && v->as.l && k < v->as.l->n; k++) dync__scope_keep_texts(s, i, &v->as.l->items[k]);
 }
+/* Is the object an item of the list, at any depth? */
+DYNC__RARE static bool dync__list_holds(const dync_list *l, const void *object) {
+    for (int i = 0; i < l->n; i++) {
+        const dync_value *v = &l->items[i];
+        if (v->kind == DYNC_KIND_TENSOR && dync__peek(v->as.t) == object) return true;
+        if (v->kind == DYNC_KIND_LIST && v->as.l && (v->as.l == object || dync__list_holds(v->as.l, object))) return true;
+    }
+    return false;
+}
+/* What lives in the scope by a list of it alone gets an entry of its own outside. */
+DYNC__RARE static void dync__scope_lift_item(dync__scopes *s, int i, void *object, bool is_list) {
+    for (int k = s->mark.at[i].start; k < s->entry.n; k++) {
+        if (s->entry.at[k].kind != DYNC__ENTRY_LIST || !dync__list_holds(s->entry.at[k].object, object)) continue;
+        if (!dync__scope_push(is_list ? DYNC__ENTRY_LIST : DYNC__ENTRY_TENSOR, object, 0)) return;
+        if (is_list) dync__list_ref(object);
+        else dync__ref(object);
+        dync__scope_hand_down(s, i, object);
+        return;
+    }
+}
 DYNC__FN void dync__scope_end_keep(dync_scope *scope, dync_value *v) {
     dync__scopes *s = dync__tls.scopes;
     if (!scope || !scope->open) return;
     int i = dync__scope_find(s, scope);
     if (i >= 0 && v) {
-        const dync__tensor *t = v->kind == DYNC_KIND_TENSOR ? dync__peek(v->as.t) : NULL;
-        if (t) dync__scope_hand_down(s, i, t);
-        if (v->kind == DYNC_KIND_LIST && v->as.l) dync__scope_hand_down(s, i, v->as.l);
+        dync__tensor *t = v->kind == DYNC_KIND_TENSOR ? dync__peek(v->as.t) : NULL;
+        if (t && DYNC__UNLIKELY(!dync__scope_hand_down(s, i, t))) dync__scope_lift_item(s, i, t, false);
+        if (v->kind == DYNC_KIND_LIST && v->as.l && !dync__scope_hand_down(s, i, v->as.l)) dync__scope_lift_item(s, i, v->as.l, true);
         if (v->kind == DYNC_KIND_STR || (v->kind == DYNC_KIND_LIST && v->as.l)) dync__scope_keep_texts(s, i, v);
     }
     dync_scope_end(scope);
 }
 DYNC__RARE DYNC_API dync_tensor *dync_escape(dync_tensor *handle) {
     dync__scopes *s = dync__tls.scopes;
-    const dync__tensor *t = dync__open(handle);
+    dync__tensor *t = dync__open(handle);
     if (!t) return NULL;
-    if (s && s->mark.n > 0) dync__scope_hand_down(s, s->mark.n - 1, t);     /* not in there: it lives longer already */
+    if (s && s->mark.n > 0 && !dync__scope_hand_down(s, s->mark.n - 1, t)) dync__scope_lift_item(s, s->mark.n - 1, t, false);   /* or it lives longer already */
     return handle;
 }
 DYNC_API dync_tensor *dync_retain(dync_tensor *handle) {
@@ -37387,6 +37413,49 @@ DYNC_API int dync_module_parameters(dync_module *m, dync_tensor **out, int capac
     }
     dync__module_list(m, out, capacity, &n);
     return n;
+}
+/* In place, so that handles and optimizers keep their tensors; the gradient goes along. */
+static dync_status dync__module_convert(dync__tensor *t, int device, int dtype) {
+    if (dync__dtype_info(t->dtype)->kind != 'f') dtype = t->dtype;
+    if (t->device == device && t->dtype == dtype) return DYNC_OK;
+    dync_scope scope = dync_scope_begin();
+    bool off = dync__tls.grad_enabled_off;
+    dync__tls.grad_enabled_off = true;
+    dync_tensor *g = dync_grad(dync__handle(t)), *h = dync_to_device(dync_to_dtype(dync__handle(t), (dync_dtype)dtype), (dync_device)device);
+    if (h && g) g = dync_to_device(dync_to_dtype(g, (dync_dtype)dtype), (dync_device)device);
+    dync__tensor *made = h ? dync__open(h) : NULL;
+    dync__tls.grad_enabled_off = off;
+    if (made) {
+        dync__storage *before = t->storage;
+        dync__tensor_set_grad(t, NULL);
+        dync__storage_ref(t->storage = made->storage);
+        t->lay = made->lay;
+        t->dtype = made->dtype;
+        t->device = made->device;
+        dync__storage_unref(before);
+        if (g) dync__tensor_set_grad(t, dync__open(g));
+    }
+    dync_scope_end(&scope);
+    return made ? DYNC_OK : dync_error();
+}
+static dync_status dync__module_move(dync_module *m, int device, int dtype) {
+    for (int i = 0; i < m->entry.n; i++) {
+        dync__tensor *t = m->entry.at[i].tensor;
+        DYNC__TRY(dync__module_convert(t, device < 0 ? t->device : device, dtype < 0 ? t->dtype : dtype));
+    }
+    for (int i = 0; i < m->child.n; i++) DYNC__TRY(dync__module_move(m->child.at[i], device, dtype));
+    dync__module_bump(m);
+    return DYNC_OK;
+}
+DYNC_API dync_status dync_module_to_device(dync_module *m, dync_device device) {
+    if (!m) return dync__fail(DYNC_ERR_VALUE, "dync_module_to_device: the module is NULL");
+    return dync__module_move(m, (int)device, -1);
+}
+DYNC_API dync_status dync_module_to_dtype(dync_module *m, dync_dtype dtype) {
+    if (!m) return dync__fail(DYNC_ERR_VALUE, "dync_module_to_dtype: the module is NULL");
+    if ((int)dtype < 0 || (int)dtype > DYNC_BOOL || dync__dtype_info((int)dtype)->kind != 'f')
+        return dync__fail(DYNC_ERR_DTYPE, "dync_module_to_dtype: expected a floating point dtype");
+    return dync__module_move(m, -1, (int)dtype);
 }
 DYNC__FN bool dync__module_path_of(const dync_module *root, const dync__tensor *t, dync__str *out) {
     size_t n = out->n;

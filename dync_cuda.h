@@ -679,7 +679,7 @@ DYNC__FN const dync__kernel *dync__ptx_expand(dync__arena *arena, const dync__ke
 }
 
 /* ==== cuda/ptx_plan.c =========================================================================================== */
-enum { DYNC__PTX_ROW_LANES = 16, DYNC__PTX_LOOP_LANES = 8 };
+enum { DYNC__PTX_ROW_LANES = 16, DYNC__PTX_TURN_LANES = 32, DYNC__PTX_IN_FLIGHT = 4 };
 DYNC__FN bool dync__ptx_has_reduce(const dync__kernel *k) {
     for (int i = 0; i < k->inst.n; i++)
         if (k->inst.at[i].prim == DYNC__P_reduce) return true;
@@ -743,6 +743,21 @@ static void dync__ptx_plan_vector(dync__ptx *p, bool is_flat) {
         p->check[p->n_checks++] = (dync__ptx_check){in->buf, DYNC__MIN(vec * bytes, 16), offset};
         if (!dync__ptx_is_vector(p, in->buf, in->access)) p->n_checks--;
     }
+}
+/* Groups of a turn, such that a thread has four accesses under way before it waits for the first; fewer where a lane is much work, as registers
+ * limit the number of threads then. */
+static int dync__ptx_turn_groups(const dync__ptx *p) {
+    int loads = 0, work = 0;
+    for (int i = 0; i < p->k->inst.n; i++) {
+        const dync__inst *in = &p->k->inst.at[i];
+        if (!p->needed[i] || !(in->section & 1)) continue;
+        work++;
+        loads += (in->prim == DYNC__P_load || in->prim == DYNC__P_loadx) && !p->host[in->buf];
+    }
+    int most = DYNC__PTX_TURN_LANES / p->shape.vec, groups = (DYNC__PTX_IN_FLIGHT + DYNC__MAX(loads, 1) - 1) / DYNC__MAX(loads, 1);
+    if (work > 60) groups = DYNC__MIN(groups, DYNC__MAX(8 / p->shape.vec, 1));
+    if (work > 240) groups = 1;
+    return DYNC__MIN(groups, most);
 }
 /* Are the elements of neighbouring rows nearer to each other than those of a row? */
 static bool dync__ptx_is_columns(const dync__ptx *p) {
@@ -824,7 +839,7 @@ static void dync__ptx_plan_rows(dync__ptx *p, int units) {
         s->turns = 1;
         s->groups = (int)groups;
     } else {
-        s->groups = DYNC__MAX(DYNC__PTX_LOOP_LANES / s->vec, 1);
+        s->groups = DYNC__MAX(dync__ptx_turn_groups(p), DYNC__MAX(8 / s->vec, 1));
         s->turns = (groups + s->groups - 1) / s->groups;
         p->unsupported = dync__ptx_must_keep(p);
         int64_t turn = s->threads * s->vec * s->groups, alive = (s->mode == DYNC__PTX_ROWS ? s->rows * s->threads : (s->rows + 31) / 32 * 32 * s->threads);
@@ -841,8 +856,7 @@ DYNC__FN void dync__ptx_plan(dync__ptx *p, int units, bool scalar) {
     dync__ptx_shape *s = &p->shape;
     const dync__kernel *k = p->k;
     bool is_flat = dync__ptx_is_flat(p);
-    int first = is_flat ? 0 : k->n_outer, heavy = 0;
-    for (int i = 0; i < k->inst.n; i++) heavy += p->needed[i];
+    int first = is_flat ? 0 : k->n_outer;
     s->vec = p->vec = 1;
     s->rows = dync__ptx_product(k, 0, first);
     s->inner = dync__ptx_product(k, first, k->n_dims);
@@ -857,7 +871,7 @@ DYNC__FN void dync__ptx_plan(dync__ptx *p, int units, bool scalar) {
     s->block = DYNC__PTX_BLOCK;
     s->splits = 1;
     s->turns = 2;
-    s->groups = heavy > 60 ? 1 : DYNC__MAX(8 / s->vec, 1);
+    s->groups = dync__ptx_turn_groups(p);
     while (s->groups > 1 && s->inner < (int64_t)units * s->block * s->vec * s->groups) s->groups /= 2;
     s->guarded = s->groups > 1;
     if (units) dync__ptx_plan_turn(p, units, scalar);

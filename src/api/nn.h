@@ -120,6 +120,12 @@ DYNC_API void dync_module_free(dync_module *m);
  *   ->      how many there are */
 DYNC_API int dync_module_parameters(dync_module *m, dync_tensor **out, int capacity);
 
+/* dync_module_to_device, dync_module_to_dtype: moves every parameter and buffer, children's included, with its gradient; converts those of floating
+ * dtype. The tensors stay the same ones, so that optimizers made before go on; what compiled forms know of them is guarded.
+ *   errors  DYNC_ERR_DEVICE, DYNC_ERR_DTYPE, DYNC_ERR_MEMORY: the tensors before the failing one have moved */
+DYNC_API dync_status dync_module_to_device(dync_module *m, dync_device device);
+DYNC_API dync_status dync_module_to_dtype(dync_module *m, dync_dtype dtype);
+
 /* dync_module_save, dync_module_load: the state as safetensors; save writes the structure into its metadata as well.
  *   errors  DYNC_ERR_IO, DYNC_ERR_FORMAT (not such a file), DYNC_ERR_VALUE (a name is missing or unknown), DYNC_ERR_SHAPE, DYNC_ERR_DTYPE
  *   notes   a failed load leaves the module as it was */

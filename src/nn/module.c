@@ -249,6 +249,56 @@ DYNC_API int dync_module_parameters(dync_module *m, dync_tensor **out, int capac
     return n;
 }
 
+/* In place, so that handles and optimizers keep their tensors; the gradient goes along. */
+static dync_status dync__module_convert(dync__tensor *t, int device, int dtype)
+{
+    if (dync__dtype_info(t->dtype)->kind != 'f') dtype = t->dtype;
+    if (t->device == device && t->dtype == dtype) return DYNC_OK;
+    dync_scope scope = dync_scope_begin();
+    bool off = dync__tls.grad_enabled_off;
+    dync__tls.grad_enabled_off = true;
+    dync_tensor *g = dync_grad(dync__handle(t)), *h = dync_to_device(dync_to_dtype(dync__handle(t), (dync_dtype)dtype), (dync_device)device);
+    if (h && g) g = dync_to_device(dync_to_dtype(g, (dync_dtype)dtype), (dync_device)device);
+    dync__tensor *made = h ? dync__open(h) : NULL;
+    dync__tls.grad_enabled_off = off;
+    if (made) {
+        dync__storage *before = t->storage;
+        dync__tensor_set_grad(t, NULL);
+        dync__storage_ref(t->storage = made->storage);
+        t->lay = made->lay;
+        t->dtype = made->dtype;
+        t->device = made->device;
+        dync__storage_unref(before);
+        if (g) dync__tensor_set_grad(t, dync__open(g));
+    }
+    dync_scope_end(&scope);
+    return made ? DYNC_OK : dync_error();
+}
+
+static dync_status dync__module_move(dync_module *m, int device, int dtype)
+{
+    for (int i = 0; i < m->entry.n; i++) {
+        dync__tensor *t = m->entry.at[i].tensor;
+        DYNC__TRY(dync__module_convert(t, device < 0 ? t->device : device, dtype < 0 ? t->dtype : dtype));
+    }
+    for (int i = 0; i < m->child.n; i++) DYNC__TRY(dync__module_move(m->child.at[i], device, dtype));
+    dync__module_bump(m);
+    return DYNC_OK;
+}
+
+DYNC_API dync_status dync_module_to_device(dync_module *m, dync_device device)
+{
+    if (!m) return dync__fail(DYNC_ERR_VALUE, "dync_module_to_device: the module is NULL");
+    return dync__module_move(m, (int)device, -1);
+}
+DYNC_API dync_status dync_module_to_dtype(dync_module *m, dync_dtype dtype)
+{
+    if (!m) return dync__fail(DYNC_ERR_VALUE, "dync_module_to_dtype: the module is NULL");
+    if ((int)dtype < 0 || (int)dtype > DYNC_BOOL || dync__dtype_info((int)dtype)->kind != 'f')
+        return dync__fail(DYNC_ERR_DTYPE, "dync_module_to_dtype: expected a floating point dtype");
+    return dync__module_move(m, -1, (int)dtype);
+}
+
 DYNC__FN bool dync__module_path_of(const dync_module *root, const dync__tensor *t, dync__str *out)
 {
     size_t n = out->n;

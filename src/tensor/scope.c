@@ -182,15 +182,39 @@ DYNC__RARE static void dync__scope_keep_texts(dync__scopes *s, int i, const dync
     for (int k = 0; v->kind == DYNC_KIND_LIST && v->as.l && k < v->as.l->n; k++) dync__scope_keep_texts(s, i, &v->as.l->items[k]);
 }
 
+/* Is the object an item of the list, at any depth? */
+DYNC__RARE static bool dync__list_holds(const dync_list *l, const void *object)
+{
+    for (int i = 0; i < l->n; i++) {
+        const dync_value *v = &l->items[i];
+        if (v->kind == DYNC_KIND_TENSOR && dync__peek(v->as.t) == object) return true;
+        if (v->kind == DYNC_KIND_LIST && v->as.l && (v->as.l == object || dync__list_holds(v->as.l, object))) return true;
+    }
+    return false;
+}
+
+/* What lives in the scope by a list of it alone gets an entry of its own outside. */
+DYNC__RARE static void dync__scope_lift_item(dync__scopes *s, int i, void *object, bool is_list)
+{
+    for (int k = s->mark.at[i].start; k < s->entry.n; k++) {
+        if (s->entry.at[k].kind != DYNC__ENTRY_LIST || !dync__list_holds(s->entry.at[k].object, object)) continue;
+        if (!dync__scope_push(is_list ? DYNC__ENTRY_LIST : DYNC__ENTRY_TENSOR, object, 0)) return;
+        if (is_list) dync__list_ref(object);
+        else dync__ref(object);
+        dync__scope_hand_down(s, i, object);
+        return;
+    }
+}
+
 DYNC__FN void dync__scope_end_keep(dync_scope *scope, dync_value *v)
 {
     dync__scopes *s = dync__tls.scopes;
     if (!scope || !scope->open) return;
     int i = dync__scope_find(s, scope);
     if (i >= 0 && v) {
-        const dync__tensor *t = v->kind == DYNC_KIND_TENSOR ? dync__peek(v->as.t) : NULL;
-        if (t) dync__scope_hand_down(s, i, t);
-        if (v->kind == DYNC_KIND_LIST && v->as.l) dync__scope_hand_down(s, i, v->as.l);
+        dync__tensor *t = v->kind == DYNC_KIND_TENSOR ? dync__peek(v->as.t) : NULL;
+        if (t && DYNC__UNLIKELY(!dync__scope_hand_down(s, i, t))) dync__scope_lift_item(s, i, t, false);
+        if (v->kind == DYNC_KIND_LIST && v->as.l && !dync__scope_hand_down(s, i, v->as.l)) dync__scope_lift_item(s, i, v->as.l, true);
         if (v->kind == DYNC_KIND_STR || (v->kind == DYNC_KIND_LIST && v->as.l)) dync__scope_keep_texts(s, i, v);
     }
     dync_scope_end(scope);
@@ -199,9 +223,9 @@ DYNC__FN void dync__scope_end_keep(dync_scope *scope, dync_value *v)
 DYNC__RARE DYNC_API dync_tensor *dync_escape(dync_tensor *handle)
 {
     dync__scopes *s = dync__tls.scopes;
-    const dync__tensor *t = dync__open(handle);
+    dync__tensor *t = dync__open(handle);
     if (!t) return NULL;
-    if (s && s->mark.n > 0) dync__scope_hand_down(s, s->mark.n - 1, t);     /* not in there: it lives longer already */
+    if (s && s->mark.n > 0 && !dync__scope_hand_down(s, s->mark.n - 1, t)) dync__scope_lift_item(s, s->mark.n - 1, t, false);   /* or it lives longer already */
     return handle;
 }
 

@@ -644,4 +644,51 @@ TEST(a_layer_without_its_weights)
     dync_shutdown();
 }
 
+/* A forward that gives one of what its child gives: the item outlives the child's list. */
+static dync_value first_of(dync_module *m, const dync_value *a, int n)
+{
+    (void)n;
+    return dync_at(dync_module_call_values(dync_module_child(m, "rnn"), 1, a), 0);
+}
+TEST(an_item_of_a_list_outlives_it)
+{
+    dync_module *m = dync_module_new_values("First", first_of, "x", NULL);
+    dync_module_add(m, "rnn", dync_nn_lstm(3, 4, 1, false));
+    dync_value x = DYNC_V(dync_randn(dync_shape(5, 2, 3)));
+    dync_tensor *kept = NULL;
+    DYNC_SCOPE {
+        dync_tensor *y = dync_as_tensor(dync_module_call_values(m, 1, &x));
+        EXPECT(y && dync_size(y, 2) == 4);
+        kept = dync_escape(dync_as_tensor(dync_at(dync_tuple(dync_add(y, 1), dync_tuple(y, dync_mul(y, 2))), 0)));
+    }
+    EXPECT(kept && dync_size(kept, 0) == 5);
+    EXPECT_EQ_INT(dync_error(), DYNC_OK);
+    dync_module_free(m);
+}
+
+/* Parameters, buffers and gradients become the new dtype; the tensors stay who they are, and an optimizer made before goes on with them. */
+TEST(modules_are_converted_in_place)
+{
+    dync_module *m = dync_sequential(dync_nn_linear(3, 4, true), dync_nn_conv1d(4, 4, 1, 1, 0, false)), *b = dync_nn_batch_norm2d(2);
+    dync_tensor *w = dync_module_param(m, "0.weight"), *before = dync_to_dtype(dync_detach(w), DYNC_F64);
+    dync_optim *o = dync_optim_of(DYNC_OPTIM_SGD, m, (dync_optim_options){.lr = 0.5});
+    dync_backward(dync_sum(w, DYNC_ALL, false));
+    EXPECT_OK(dync_module_to_dtype(m, DYNC_F64));
+    EXPECT(dync_module_param(m, "0.weight") == w && dync_type(w) == DYNC_F64 && dync_type(dync_grad(w)) == DYNC_F64);
+    EXPECT(dync_requires_grad(w) && dync_is_leaf(w) && dync_equal(dync_detach(w), before));
+    EXPECT_OK(dync_optim_step(o));
+    EXPECT(dync_allclose(dync_detach(w), dync_sub(before, 0.5), 0, 0));
+    EXPECT_OK(dync_module_to_dtype(b, DYNC_BF16));
+    EXPECT(dync_type(dync_module_buffer(b, "running_mean")) == DYNC_BF16 && dync_type(dync_module_buffer(b, "num_batches_tracked")) == DYNC_I64);
+    EXPECT_OK(dync_module_to_device(m, DYNC_CPU));
+    EXPECT_EQ_INT(dync_error(), DYNC_OK);
+    QUIET;
+    EXPECT_EQ_INT(dync_module_to_dtype(m, DYNC_I32), DYNC_ERR_DTYPE);
+    dync_clear_error();
+    EXPECT_EQ_INT(dync_module_to_device(NULL, DYNC_CPU), DYNC_ERR_VALUE);
+    dync_clear_error();
+    dync_optim_free(o);
+    dync_module_free(m);
+    dync_module_free(b);
+}
 TEST_MAIN
