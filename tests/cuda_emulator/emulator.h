@@ -11,6 +11,7 @@ void cuemu_reset(void);                       /* as at the start of the process:
 void cuemu_set_devices(int n);                /* before the library asks; -1: the driver is missing, -2: it is too old */
 void cuemu_fail_malloc(int64_t bytes);        /* a device has this much memory; 0: plenty */
 int64_t cuemu_launches(void), cuemu_live_bytes(void), cuemu_instructions(void);
+extern int64_t cuemu_products;                /* of warps, by wgmma */
 const char *cuemu_detail(void);               /* of the last error of a kernel: what, where */
 
 /* cuTensorMapEncodeTiled: every argument is checked */

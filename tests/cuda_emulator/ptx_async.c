@@ -21,6 +21,7 @@ static void tell(machine *m, uint32_t *to)
     clock_join(to, m->clock[m->me / 32], m->c->n * AGENTS);
     clock_release(m, m->me / 32);
 }
+int64_t cuemu_products;
 static bool overlap(uint32_t a, uint32_t n, uint32_t b, uint32_t k) { return a < b + k && b < a + n; }
 
 /* ---- tensor maps ------------------------------------------------------------------------------------------------------------------------- */
@@ -329,15 +330,15 @@ void async_thread_ends(machine *m)
 }
 
 /* ---- wgmma --------------------------------------------------------------------------------------------------------------------------------------- */
-typedef struct { int bytes, depth, n; bool integer, f16, tf32; } mma_shape;
+typedef struct { int bytes, depth, n; bool integer, is_signed, f16, tf32; } mma_shape;
 static mma_shape shape_of(const ptx_inst *in)
 {
-    mma_shape s = {2, 16, 8, false, false, false};
+    mma_shape s = {2, 16, 8, false, false, false, false};
     for (int i = 0; i < in->n_words; i++) {
         const char *w = in->word[i];
         if (strncmp(w, "m64n", 4) == 0) s.n = atoi(w + 4);
         if (strcmp(w, "tf32") == 0) s.bytes = 4, s.depth = 8, s.tf32 = true;
-        if (strcmp(w, "s8") == 0) s.bytes = 1, s.depth = 32, s.integer = true;
+        if (strcmp(w, "s8") == 0 || strcmp(w, "u8") == 0) s.bytes = 1, s.depth = 32, s.integer = true, s.is_signed = w[0] == 's';
         if (strcmp(w, "f16") == 0) s.f16 = true;
     }
     return s;
@@ -357,7 +358,7 @@ static double element_of(const char *p, const mma_shape *s)
     uint16_t h;
     uint32_t u;
     float f;
-    if (s->integer) return (double)*(const signed char *)p;
+    if (s->integer) return s->is_signed ? (double)*(const signed char *)p : (double)*(const unsigned char *)p;
     if (s->tf32) {
         memcpy(&u, p, 4);
         u &= ~(uint32_t)0x1fff;
@@ -410,7 +411,7 @@ static void mma_issue(machine *m, const ptx_inst *in, int first)
                 fault(m, CUEMU_LAUNCH_FAILURE, in, "shared address %llu: a copy to it is under way", p->low[which], 0);
     }
     w->n++;
-    w->issued++;
+    cuemu_products++;
 }
 /* The 16 rows of a warp. */
 static void mma_run(machine *m, int first, const pending_mma *p)
@@ -462,19 +463,35 @@ static void mma_groups(machine *m, const ptx_inst *in, int first)
         w->groups++;
         return;
     }
+    /* A product is the whole warpgroup's: the first warp that is past the wait knows that all have read their rows. */
     m->me = first;
-    int left = (int)get(m, &in->o[0]), n = 0;
-    while (n < w->n && w->q[n].group >= 0 && w->q[n].group < w->groups - left) mma_run(m, first, &w->q[n++]);
-    memmove(w->q, w->q + n, (size_t)(w->n - n) * sizeof *w->q);
-    w->n -= n;
+    int left = (int)get(m, &in->o[0]), group = first / 128 * 4;
     w->fenced = false;
+    for (int i = group; i < group + 4; i++) {
+        warp_state *x = &m->w[i];
+        int n = 0;
+        while (n < x->n && x->q[n].group >= 0 && x->q[n].group < x->groups - left) mma_run(m, i * 32, &x->q[n++]);
+        memmove(x->q, x->q + n, (size_t)(x->n - n) * sizeof *x->q);
+        x->n -= n;
+        if (i != first / 32) learn(m, m->clock[i]);
+    }
+}
+/* The four warps of a group take each step together. */
+static bool group_together(machine *m, int first)
+{
+    warp_state *w = &m->w[first / 32];
+    if (!w->counted) w->steps++;
+    w->counted = true;
+    for (int i = first / 128 * 4; i < first / 128 * 4 + 4; i++)
+        if (m->w[i].steps < w->steps) return false;
+    w->counted = false;
+    return true;
 }
 void async_block_ends(machine *m)
 {
     for (int w = 0; m->w && w < m->n_threads / 32 && !m->error; w++) {
         m->me = w * 32;
         if (m->w[w].n) fault(m, CUEMU_LAUNCH_FAILURE, m->w[w].q[0].in, "a product was never waited for", 0, 0);
-        if (m->w[w].issued != m->w[w / 4 * 4].issued) fault(m, CUEMU_LAUNCH_FAILURE, NULL, "warp %llu did not take part in products of its group", (uint64_t)w, 0);
     }
 }
 
@@ -494,7 +511,7 @@ bool async_decode(ptx_inst *in)
     case OP_wgmma:
         if (!has(in, "sync") || !has(in, "aligned")) return false;
         if (!has(in, "mma_async")) return has(in, "fence") || has(in, "commit_group") || (has(in, "wait_group") && in->n == 1);
-        if (has(in, "s32")) return has(in, "s8") && !has(in, "u8") && in->n == 4;
+        if (has(in, "s32")) return (has(in, "s8") != has(in, "u8")) && in->n == 4;
         return has(in, "f32") && (has(in, "tf32") ? in->n == 6 : (has(in, "f16") || has(in, "bf16")) && in->n == (in->o[1].kind == O_LIST ? 7 : 8));
     case OP_cp:
         if (has(in, "commit_group") || has(in, "wait_group")) return true;
@@ -571,7 +588,8 @@ int async_meeting(machine *m, const ptx_inst *in, int first, int n)
         if (up && m->free_regs < 32 * (to - w->regs)) return AGAIN;
         m->free_regs -= 32 * (to - w->regs);
         w->regs = to;
-    } else if (has(in, "mma_async")) mma_issue(m, in, first);
+    } else if (!group_together(m, first)) return AGAIN;
+    else if (has(in, "mma_async")) mma_issue(m, in, first);
     else mma_groups(m, in, first);
     return DONE;
 }

@@ -327,7 +327,7 @@ static void body(parser *p)
         skip(p);
         if (*p->at == '}' || !*p->at) break;
         char *start = p->at, *end = start;
-        while (*end && *end != ';' && *end != ':' && *end != '\n') end++;
+        while (*end && *end != ';' && *end != '\n' && (*end != ':' || end[1] == ':')) end += *end == ':' ? 2 : 1;
         if (*end == ':') {
             p->label = grow(p->label, &p->cap_labels, p->n_labels + 1, sizeof *p->label);
             snprintf(p->label[p->n_labels].name, sizeof p->label[0].name, "%.*s", (int)(end - start), start);

@@ -96,6 +96,7 @@ bool ptx_decode(ptx_inst *in)
         in->mode = has(in, "commit_group") ? M_COMMIT : has(in, "wait_group") || has(in, "wait_all") ? M_WAIT : M_ASYNC;
         return has(in, "async");
     case OP_mma: return has(in, "m16n8k16") || has(in, "m16n8k8") || has(in, "m16n8k32");
+    case OP_shl: case OP_and: case OP_or: case OP_xor: case OP_not: return in->type == T_PRED || in->type == T_B16 || in->type == T_B32 || in->type == T_B64;
     case OP_bar: return has(in, "sync") || has(in, "arrive") || in->mode == M_WARP;
     case OP_bfi: return in->n == 5;
     case OP_bfe: return in->n == 4;
@@ -946,9 +947,9 @@ static void begin_block(machine *m, uint64_t b)
     if (!m->w) return;
     int warps = (m->n_threads + 31) / 32, regs = m->e->max_regs ? m->e->max_regs : 65536 / (warps * 32) / 8 * 8;
     for (int w = 0; w < warps; w++) {
-        m->w[w].n = m->w[w].open = m->w[w].groups = 0;
-        m->w[w].fenced = false;
-        m->w[w].issued = 0;
+        m->w[w].n = m->w[w].groups = 0;
+        m->w[w].fenced = m->w[w].counted = false;
+        m->w[w].steps = 0;
         m->w[w].regs = regs > 255 ? 255 : regs;
     }
     m->free_regs = 65536 - warps * 32 * regs;

@@ -26,7 +26,7 @@ typedef struct {
 typedef struct machine machine;
 typedef struct { char *to; const char *from; uint64_t at; int n, from_n, thread, group; } small_copy;   /* cp.async: done at its wait */
 typedef struct { const ptx_inst *in; uint64_t a, b; bool add; int group; uint32_t low[2], high[2]; } pending_mma;    /* shared memory that it reads */
-typedef struct { pending_mma q[PENDING]; int n, open, groups; bool fenced; int64_t issued; int regs; } warp_state;
+typedef struct { pending_mma q[PENDING]; int n, groups, regs; bool fenced, counted; int64_t steps; } warp_state;   /* steps: of its group that it has come to; counted: this one */
 typedef struct {
     const ptx_inst *in;
     char map[128];
