@@ -337,5 +337,7 @@ DYNC__FN dync_status dync__cuda_gemm(dync__cuda_code *code, const dync__kcall *c
         buf[i] = i == g->given ? 0 : id < 2 ? g->side[id].id : id;
         g->host[i] = end->k && id >= call->n && id < DYNC__CUDA_TEMP && end->host[id - call->n];
     }
-    return dync__cuda_add_gemm(code, g, g->end, g->host, buf) ? DYNC_OK : DYNC_ERR_MEMORY;
+    if (!dync__cuda_add_gemm(code, g, g->end, g->host, buf)) return DYNC_ERR_MEMORY;
+    dync__ptx_text variant;
+    return !dync__gm_wgmma(g, &variant) || dync__cuda_add_variant(code, &variant) ? DYNC_OK : DYNC_ERR_MEMORY;
 }

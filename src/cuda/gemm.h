@@ -55,9 +55,14 @@ DYNC__FN void dync__gm_pieces(dync__gm *, int side, int lines);          /* word
 /* ---- gemm_mma.c, gemm_simt.c ---- */
 DYNC__FN void dync__gm_mma(dync__gm *);
 DYNC__FN void dync__gm_simt(dync__gm *);
+/* ---- wgmma.c ---- */
+DYNC__FN bool dync__gm_wgmma(const dync__gm *, dync__ptx_text *out);     /* the variant for 9.0; false: there is none, or no memory */
 /* ---- gemm_end.c ---- */
 /* The block's accumulators lie in shared memory at %smem, lines of row_bytes: rows 0 .. rows of the tile from row `from` on. Stores them by way of
  * `end`, or as partial sums where the depth is cut. Starts with a barrier. */
 DYNC__FN void dync__gm_flush(dync__gm *, int from, int rows, int row_bytes);
+/* value[0 .. n) = n sums at [address] of a space, at most 16 bytes an access. */
+DYNC__FN void dync__gm_read_sums(dync__gm *, const char *space, const char *address, int n, char value[][24]);
+DYNC__FN void dync__gm_linear(dync__gm *, const char *name, const char *row, const char *column);   /* name = (%batch * m + row) * n + column, in the type of indices */
 DYNC__FN void dync__gm_join(dync__gm *);                                 /* the second launch, for partial sums */
 #endif

@@ -3,8 +3,7 @@
 #include "../dync.in.h"
 #include "gemm.h"
 
-/* value[0 .. n) = n sums at [address] of a space, at most 16 bytes an access. */
-static void dync__gm_read_sums(dync__gm *g, const char *space, const char *address, int n, char value[][24])
+DYNC__FN void dync__gm_read_sums(dync__gm *g, const char *space, const char *address, int n, char value[][24])
 {
     dync__ptx *p = &g->t.p;
     const char *type = dync__ptx_type(g->compute);
@@ -28,8 +27,7 @@ static int dync__gm_partial_vec(const dync__gm *g)
     return vec;
 }
 
-/* name = (%batch * m + row) * n + column, in the type of indices. */
-static void dync__gm_linear(dync__gm *g, const char *name, const char *row, const char *column)
+DYNC__FN void dync__gm_linear(dync__gm *g, const char *name, const char *row, const char *column)
 {
     dync__ptx *p = &g->t.p;
     dync__ptx_reg(p, p->index, name);

@@ -72,7 +72,8 @@ DYNC__FN void dync__tile_entry(dync__tile *t, const char *name, int64_t gx, int6
     dync__str_addf(s, "\n.visible .entry %s(", l->entry);
     l->steps = t->steps;
     for (int i = 0; i <= t->n_buffers + (t->steps > 0); i++) dync__str_addf(s, "%s.param .b64 p%d", i ? ", " : "", i);
-    dync__str_addf(s, ")\n.maxntid %d, 1, 1\n{\n", threads);
+    for (int i = 0; i < t->out.n_maps; i++) dync__str_addf(s, ", .param .align 64 .b8 m%d[128]", i);
+    dync__str_addf(s, ")\n.maxntid %d, 1, 1\n%s{\n", threads, t->directives ? t->directives : "");
     if (t->p.shared_bytes) dync__str_addf(s, "    .shared .align 16 .b8 smem[%d];\n", t->p.shared_bytes);
     if (t->shared) dync__str_add(s, "    .reg .b32 %smem;\n");
     dync__str_add(s, dync__str_get(&t->p.regs));

@@ -22,6 +22,7 @@ typedef struct dync__tile {
     dync__ptx_text out;                  /* what is done; scratch_bytes and checks are the maker's to set */
     int n_buffers, shared;               /* bytes of dynamic shared memory so far */
     int64_t steps;                       /* launches of the next entry, whose numbers are in the parameter behind the scratch; 0: one, without */
+    const char *directives;              /* lines of an entry before its body, such as those of a cluster; NULL: none */
     const char *target;                  /* "sm_80" unless changed before the first dync__tile_entry */
 } dync__tile;
 
