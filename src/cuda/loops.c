@@ -230,31 +230,50 @@ static int dync__cl_planes(dync__cl *c, const dync__operand *out, int *pairs, in
     return n;
 }
 
+/* A window over the last two dims of `in`: loops, and the place that the inner ones point at. */
+typedef struct dync__cl_pool { int pairs[2 * DYNC_MAX_DIMS + 5], n, oy, ox, iy, ix, ok, rank, type; int64_t h, w; } dync__cl_pool;
+
+static dync__cl_pool dync__cl_pool_begin(dync__cl *c, dync__cuda_code *code, int64_t down, int64_t right)
+{
+    const int64_t *t = c->call->attr;
+    const dync__operand *in = &c->call->operand[0];
+    dync__cl_pool p = {.rank = in->lay.ndim, .type = dync__cl_working(in->dtype)};
+    p.n = dync__cl_planes(c, &c->call->operand[1], p.pairs, &p.oy, &p.ox);
+    int n_outer = c->n, ky = dync__cl_loop(c, t[0]), kx = dync__cl_loop(c, t[1]);
+    p.h = in->lay.shape[p.rank - 2];
+    p.w = in->lay.shape[p.rank - 1];
+    dync__cl_begin(c, code, n_outer);
+    p.iy = dync__cl_form(c, -t[4], p.oy, t[2], ky, down);
+    p.ix = dync__cl_form(c, -t[5], p.ox, t[3], kx, right);
+    p.ok = dync__cl_op(c, DYNC__P_and_, dync__cl_inside(c, p.iy, p.h), dync__cl_inside(c, p.ix, p.w));
+    return p;
+}
+
+/* From here on the pairs are those of the result. */
+static void dync__cl_pool_result(dync__cl_pool *p)
+{
+    int more[] = {p->oy, p->rank - 2, p->ox, p->rank - 1, -1};
+    memcpy(p->pairs + p->n, more, sizeof more);
+}
+
 /* The greatest, then the first place that holds it, or the last NaN. */
 static dync_status dync__cl_max_pool(dync__cuda_code *code, const dync__kcall *call)
 {
     dync__cl c = {.call = call};
-    const int64_t *t = call->attr;
-    const dync__operand *in = &call->operand[0], *out = &call->operand[1];
-    int pairs[2 * DYNC_MAX_DIMS + 5], oy, ox, rank = in->lay.ndim, type = dync__cl_working(in->dtype), n = dync__cl_planes(&c, out, pairs, &oy, &ox);
-    int n_outer = c.n, ky = dync__cl_loop(&c, t[0]), kx = dync__cl_loop(&c, t[1]);
-    int64_t h = in->lay.shape[rank - 2], w = in->lay.shape[rank - 1];
-    dync__cl_begin(&c, code, n_outer);
-    int iy = dync__cl_form(&c, -t[4], oy, t[2], ky, t[6]), ix = dync__cl_form(&c, -t[5], ox, t[3], kx, t[7]);
-    int ok = dync__cl_op(&c, DYNC__P_and_, dync__cl_inside(&c, iy, h), dync__cl_inside(&c, ix, w));
-    int v = dync__cl_picture(&c, 0, pairs, iy, ix, ok, type, dync__lb_f(&c.b, type, -HUGE_VAL));
+    dync__cl_pool p = dync__cl_pool_begin(&c, code, call->attr[6], call->attr[7]);
+    int v = dync__cl_picture(&c, 0, p.pairs, p.iy, p.ix, p.ok, p.type, dync__lb_f(&c.b, p.type, -HUGE_VAL));
     int top = dync__lb_reduce(&c.b, DYNC__R_MAX, v);
     c.b.section = 3;
-    int place = dync__cl_op(&c, DYNC__P_add, dync__cl_op(&c, DYNC__P_mul, iy, dync__cl_i(&c, w)), ix);
-    int found = dync__cl_op(&c, DYNC__P_and_, ok, dync__cl_op(&c, DYNC__P_eq, v, top)), nan = dync__cl_op(&c, DYNC__P_ne, v, v);
-    int first = dync__lb_reduce(&c.b, DYNC__R_MIN, dync__cl_select(&c, found, place, dync__cl_i(&c, h * w)));
+    int place = dync__cl_op(&c, DYNC__P_add, dync__cl_op(&c, DYNC__P_mul, p.iy, dync__cl_i(&c, p.w)), p.ix);
+    int found = dync__cl_op(&c, DYNC__P_and_, p.ok, dync__cl_op(&c, DYNC__P_eq, v, top)), nan = dync__cl_op(&c, DYNC__P_ne, v, v);
+    int first = dync__lb_reduce(&c.b, DYNC__R_MIN, dync__cl_select(&c, found, place, dync__cl_i(&c, p.h * p.w)));
     int last = dync__lb_reduce(&c.b, DYNC__R_MAX, dync__cl_select(&c, nan, place, dync__cl_i(&c, -1)));
     c.b.section = 4;
     int index = dync__cl_select(&c, dync__cl_op(&c, DYNC__P_le, dync__cl_i(&c, 0), last), last, first);
-    index = dync__cl_select(&c, dync__cl_op(&c, DYNC__P_lt, index, dync__cl_i(&c, h * w)), index, dync__cl_i(&c, 0));
-    pairs[n] = oy, pairs[n + 1] = rank - 2, pairs[n + 2] = ox, pairs[n + 3] = rank - 1, pairs[n + 4] = -1;
-    dync__cl_store(&c, 1, pairs, top);
-    dync__cl_store(&c, 2, pairs, index);
+    index = dync__cl_select(&c, dync__cl_op(&c, DYNC__P_lt, index, dync__cl_i(&c, p.h * p.w)), index, dync__cl_i(&c, 0));
+    dync__cl_pool_result(&p);
+    dync__cl_store(&c, 1, p.pairs, top);
+    dync__cl_store(&c, 2, p.pairs, index);
     return dync__cl_finish(&c, code);
 }
 
@@ -277,20 +296,13 @@ static int dync__cl_window(dync__cl *c, int oy, int ox, int64_t h, int64_t w)
 static dync_status dync__cl_avg_pool(dync__cuda_code *code, const dync__kcall *call)
 {
     dync__cl c = {.call = call};
-    const int64_t *t = call->attr;
-    const dync__operand *in = &call->operand[0], *out = &call->operand[1];
-    int pairs[2 * DYNC_MAX_DIMS + 5], oy, ox, rank = in->lay.ndim, type = dync__cl_working(in->dtype), n = dync__cl_planes(&c, out, pairs, &oy, &ox);
-    int n_outer = c.n, ky = dync__cl_loop(&c, t[0]), kx = dync__cl_loop(&c, t[1]);
-    int64_t h = in->lay.shape[rank - 2], w = in->lay.shape[rank - 1];
-    dync__cl_begin(&c, code, n_outer);
-    int iy = dync__cl_form(&c, -t[4], oy, t[2], ky, 1), ix = dync__cl_form(&c, -t[5], ox, t[3], kx, 1);
-    int ok = dync__cl_op(&c, DYNC__P_and_, dync__cl_inside(&c, iy, h), dync__cl_inside(&c, ix, w));
-    int sum = dync__lb_reduce(&c.b, DYNC__R_SUM, dync__cl_picture(&c, 0, pairs, iy, ix, ok, type, dync__lb_f(&c.b, type, 0)));
-    int any = dync__lb_reduce(&c.b, DYNC__R_ANY, ok);
+    dync__cl_pool p = dync__cl_pool_begin(&c, code, 1, 1);
+    int zero = dync__lb_f(&c.b, p.type, 0);
+    int sum = dync__lb_reduce(&c.b, DYNC__R_SUM, dync__cl_picture(&c, 0, p.pairs, p.iy, p.ix, p.ok, p.type, zero)), any = dync__lb_reduce(&c.b, DYNC__R_ANY, p.ok);
     c.b.section = 2;
-    int by = dync__lb_cast(&c.b, dync__cl_window(&c, dync__cl_form(&c, 0, oy, 1, ox, 0), dync__cl_form(&c, 0, ox, 1, oy, 0), h, w), type);
-    pairs[n] = oy, pairs[n + 1] = rank - 2, pairs[n + 2] = ox, pairs[n + 3] = rank - 1, pairs[n + 4] = -1;
-    dync__cl_store(&c, 1, pairs, dync__cl_select(&c, any, dync__cl_op(&c, DYNC__P_div, sum, by), dync__lb_f(&c.b, type, 0)));
+    int by = dync__lb_cast(&c.b, dync__cl_window(&c, dync__cl_form(&c, 0, p.oy, 1, p.ox, 0), dync__cl_form(&c, 0, p.ox, 1, p.oy, 0), p.h, p.w), p.type);
+    dync__cl_pool_result(&p);
+    dync__cl_store(&c, 1, p.pairs, dync__cl_select(&c, any, dync__cl_op(&c, DYNC__P_div, sum, by), dync__lb_f(&c.b, p.type, 0)));
     return dync__cl_finish(&c, code);
 }
 
