@@ -85,7 +85,8 @@ static void dync__gm_how(dync__gm *g, dync__gm_side *s, int64_t lines)
     bool tensor = g->kind >= 0, along = (s->step == 1 || g->k == 1) && dync__gm_on_boundary(g, s, s->line, lines);
     bool across = (s->line == 1 || lines == 1) && dync__gm_on_boundary(g, s, s->step, g->k), plain = dync__dtype_info(g->dtype)->bytes == dync__dtype_info(g->compute)->bytes;
     s->how = DYNC__GM_PIECES;
-    if (g->scalar) return;
+    if (s->gather && !g->scalar) s->how = s->gather->how;
+    if (g->scalar || s->gather) return;
     if (tensor && along) s->how = DYNC__GM_ALONG;
     else if (across && (tensor ? dync__dtype_info(g->dtype)->bytes == 2 : plain)) s->how = DYNC__GM_ACROSS;
 }
@@ -135,7 +136,7 @@ static bool dync__gm_open(dync__gm *g, dync__cuda_code *code, const dync__kcall 
 /* ---- what is done to the results ---------------------------------------------------------------------------------------------------------- */
 
 /* The sums as a value: loads of a buffer that is no memory, in the order of the results. */
-static int dync__gm_sums(dync__gm *g, dync__lb *b, const int64_t *linear)
+DYNC__FN int dync__gm_sums(dync__gm *g, dync__lb *b, const int64_t *linear)
 {
     g->given = dync__kernel_buf(b->k, 2 * DYNC__CUDA_TEMP, g->compute, DYNC__BUF_IN, -1, "sum");
     return dync__lb_load(b, g->given, dync__kernel_access(b->k, 0, linear));
@@ -320,8 +321,8 @@ DYNC__FN bool dync__gm_takes(int device, const dync__kcall *call, const dync__ke
 DYNC__FN dync_status dync__cuda_gemm(dync__cuda_code *code, const dync__kcall *call, const dync__cuda_end *end, bool *done)
 {
     dync__gm *g = dync__arena_alloc(&code->arena, sizeof *g);
-    int32_t buf[64];
     *done = false;
+    if (call->row != dync__kernel_row(DYNC__K_matmul) && call->row != dync__kernel_row(DYNC__K_addmm)) return DYNC_OK;
     if (!g) return DYNC_ERR_MEMORY;
     if (!dync__gm_open(g, code, call)) return DYNC_OK;
     *done = true;
@@ -330,6 +331,12 @@ DYNC__FN dync_status dync__cuda_gemm(dync__cuda_code *code, const dync__kcall *c
         if (g->kind >= 0 && g->side[s].how == DYNC__GM_PIECES && (s ? g->m : g->n) >= DYNC__GM_REPACK && !dync__gm_repack(g, code, s)) return DYNC_ERR_MEMORY;
     }
     if (end->k ? !dync__gm_end_of(g, call, end->k, end->keep) : !dync__gm_end_plain(g, call)) return dync__fail_memory(0);
+    return dync__gm_add(code, g, call, end);
+}
+
+DYNC__FN dync_status dync__gm_add(dync__cuda_code *code, dync__gm *g, const dync__kcall *call, const dync__cuda_end *end)
+{
+    int32_t buf[64];
     g->host = dync__arena_alloc(&code->arena, (size_t)g->end->buf.n + 1);
     if (!g->host || g->end->buf.n > 64) return dync__fail_memory(0);
     for (int i = 0; i < g->end->buf.n; i++) {

@@ -12,11 +12,17 @@
 enum { DYNC__GM_ALONG, DYNC__GM_ACROSS, DYNC__GM_PIECES };
 /* How a side comes into shared memory. ALONG: neighbours in memory are neighbours in depth, 16 bytes at a time; ACROSS: they are of neighbouring
  * lines, 16 bytes at a time; PIECES: element by element, any strides and boundaries. */
+/* A gathered side (gemm_gather.c): the numbers of a line ([0]) and of a depth ([1]) are taken apart into digits, the last one fastest; each step of
+ * a digit is `by` elements, y rows and x columns further. Elements whose row or column, counted from y, x, is outside of h, w are zeros; `first` is
+ * where the element at row y, column x would lie. how: as it may come where 16 bytes at a time are on boundaries. */
+typedef struct dync__gm_digit { int64_t extent, by, y, x; } dync__gm_digit;
+typedef struct dync__gm_gather { int n[2], how; dync__gm_digit digit[2][3]; int64_t y, x, h, w, first; } dync__gm_gather;
 typedef struct dync__gm_side {
     int buf, how;                        /* buf: of `end` */
     int32_t id;                          /* operand number or temporary */
     int64_t offset, line, step;          /* elements: of element 0, to the next line, to the next k */
     int64_t batch[DYNC_MAX_DIMS];        /* to the next of each batch dim */
+    const dync__gm_gather *gather;       /* in the place of line and step; or NULL */
 } dync__gm_side;
 
 typedef struct dync__gm_tile { int m, n, threads, stages, efficiency; } dync__gm_tile;
@@ -47,11 +53,22 @@ typedef struct dync__gm {
 DYNC__FN dync_status dync__cuda_gemm(dync__cuda_code *, const dync__kcall *, const dync__cuda_end *, bool *done);
 DYNC__FN bool dync__gm_takes(int device, const dync__kcall *, const dync__kernel *end);    /* would the product do this too? */
 DYNC__FN dync_status dync__gm_text(dync__gm *, int form, dync__ptx_text *out);             /* of a form of the part (launch.c) */
+/* The product as the next part of the code, once its sides and its end are there: buffers 0 and 1 of the end are the sides, others operands. */
+DYNC__FN dync_status dync__gm_add(dync__cuda_code *, dync__gm *, const dync__kcall *, const dync__cuda_end *);
+DYNC__FN int dync__gm_sums(dync__gm *, dync__lb *, const int64_t *linear);   /* the sums as a value of the end: `linear` steps of each loop */
 DYNC__FN int dync__gm_shared_most(const dync__gm *);                                       /* bytes that a block of the device may have */
 /* ---- gemm_load.c ---- */
 DYNC__FN void dync__gm_place(dync__gm *);                                /* %m0 %n0 %batch %klen, %A and %B: addresses of this block's first elements */
 DYNC__FN void dync__gm_pipeline(dync__gm *, void (*load)(dync__gm *), void (*compute)(dync__gm *));   /* load: to %to; compute: from %from; %kleft is left to load */
 DYNC__FN void dync__gm_pieces(dync__gm *, int side, int lines);          /* words of 4 bytes into swizzled rows of %to */
+/* ---- gemm_gather.c ---- */
+DYNC__FN void dync__gm_gather_begin(dync__gm *, int side, int lines);    /* 16 bytes at a time: what is said of lines, before the loop over the depth */
+DYNC__FN void dync__gm_gather_copy(dync__gm *, int side, int lines);
+DYNC__FN void dync__gm_gather_pieces(dync__gm *, int side, int lines);   /* halves, one by one */
+DYNC__FN void dync__gm_gather_single_begin(dync__gm *, int side, int lines);
+DYNC__FN void dync__gm_gather_single(dync__gm *, int side, int lines, int row_bytes);   /* for CUDA cores */
+/* ---- conv.c ---- */
+DYNC__FN dync_status dync__cuda_conv(dync__cuda_code *, const dync__kcall *, bool *done);   /* conv2d and its gradients */
 /* ---- gemm_mma.c, gemm_simt.c ---- */
 DYNC__FN void dync__gm_mma(dync__gm *);
 DYNC__FN void dync__gm_simt(dync__gm *);

@@ -27,7 +27,8 @@ static void dync__gmm_windows(dync__gm *g, int s)
     const dync__gm_side *side = &g->side[s];
     int bytes = dync__tile_kind_of(g->kind)->bytes, lines = dync__gmm_lines(g, s), count = side->how == DYNC__GM_ACROSS ? lines * bytes / 128 : 1;
     int64_t all = s ? g->n : g->m;
-    for (int w = 0; w < count && side->how != DYNC__GM_PIECES; w++) {
+    if (side->gather && side->how != DYNC__GM_PIECES) dync__gm_gather_begin(g, s, lines);
+    for (int w = 0; w < count && !side->gather && side->how != DYNC__GM_PIECES; w++) {
         dync__tile_rows *r = &g->window[s][w];
         char *name = g->window_name[s][w];
         const char *base = s ? "%B" : "%A";
@@ -61,6 +62,11 @@ static void dync__gmm_load(dync__gm *g)
         int64_t all = s ? g->n : g->m;
         char left[40];
         dync__tile_note(&g->t, "%s: %d lines of %d", s ? "b" : "a", lines, g->depth);
+        if (side->gather) {
+            if (side->how == DYNC__GM_PIECES) dync__gm_gather_pieces(g, s, lines);
+            else dync__gm_gather_copy(g, s, lines);
+            continue;
+        }
         if (side->how == DYNC__GM_PIECES) {
             dync__gm_pieces(g, s, lines);
             dync__ptx_line(&g->t.p, "add.s64 %s, %s, %lld", s ? "%B" : "%A", s ? "%B" : "%A", (long long)(g->depth * side->step * bytes));

@@ -103,6 +103,10 @@ static void dync__gms_load(dync__gm *g)
     int bytes = dync__dtype_info(g->dtype)->bytes;
     for (int s = 0; s < 2; s++) {
         dync__tile_note(&g->t, "%s: %d lines of %d", s ? "b" : "a", dync__gms_lines(g, s), (int)DYNC__GMS_DEPTH);
+        if (g->side[s].gather) {
+            dync__gm_gather_single(g, s, dync__gms_lines(g, s), dync__gms_row(g, s));
+            continue;
+        }
         if (g->side[s].how == DYNC__GM_ACROSS) dync__gms_load_wide(g, s);
         else dync__gms_load_single(g, s);
         dync__ptx_line(&g->t.p, "add.s64 %s, %s, %lld", s ? "%B" : "%A", s ? "%B" : "%A", (long long)(DYNC__GMS_DEPTH * g->side[s].step * bytes));
@@ -166,6 +170,8 @@ DYNC__FN void dync__gm_simt(dync__gm *g)
     g->side_at[1] = DYNC__GMS_DEPTH * dync__gms_row(g, 0);
     g->stage_bytes = DYNC__GMS_DEPTH * (dync__gms_row(g, 0) + dync__gms_row(g, 1));
     dync__gm_place(g);
+    for (int s = 0; s < 2; s++)
+        if (g->side[s].gather) dync__gm_gather_single_begin(g, s, dync__gms_lines(g, s));
     dync__tile_set(t, "u32", "%tx", "rem", "%%thr, %d", g->tile.n / own);
     dync__tile_set(t, "u32", "%ty", "div", "%%thr, %d", g->tile.n / own);
     dync__tile_set(t, "u32", "%la", "mul.lo", "%%ty, %d", group * g->acc_bytes);

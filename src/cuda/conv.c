@@ -1,0 +1,370 @@
+/* cuda/conv.c: convolutions and their gradients on a GPU. After gemm.c, before loops.c, whose loop nests are the plain form: other dtypes, arrays
+ * of 2^31 elements and what is too small.
+ *
+ *   x [N, C, H, W]  w [O, C/g, KH, KW]  y [N, O, OH, OW]      a group is a batch of the product; rows x columns, summed over:
+ *   forward         w [O/g, taps of channels]        x [taps of channels, pixels of y]       -> y
+ *   data gradient   w [C/g, taps of channels of y]   gy [taps of channels, pixels of x]      -> gx   a product for each remainder by the stride
+ *   weight gradient gy [O/g, pixels of y]            x [pixels of y, taps of channels]       -> gw   the sum cut over blocks, joined in order
+ * The side that slides is gathered (gemm_gather.c): no matrix of windows is made. Halves come 16 bytes at a time from arrays whose channels are
+ * neighbours: those that lie so are taken as they are, others are turned first (ptx_turn.c), as are the weights; with few channels element by
+ * element. A window of one element without padding and stride is a plain product of planes.
+ * Few channels to a group (depthwise) are no product: a thread an element, the window unrolled.
+ * Sources: Chetlur et al. 2014 (implicit products); Dumoulin and Visin 2016 (transposed convolution). */
+#include "../dync.in.h"
+#include "gemm.h"
+
+enum { DYNC__CV_WINDOW = 64, DYNC__CV_FEW = 16, DYNC__CV_PHASES = 16 };
+/* A 4-D array in memory: of an operand, or packed. */
+typedef struct dync__cv_array { int32_t id; int64_t shape[4], stride[4], offset; } dync__cv_array;
+typedef struct dync__cv {
+    dync__cuda_code *code;
+    const dync__kcall *call;
+    int64_t s[2], p[2], d[2], groups, gc, go;   /* gc, go: channels of a group in x and y */
+    dync__cv_array x, w, y;
+    int dtype, out;                          /* out: the operand that is written */
+    bool halves;
+} dync__cv;
+
+static bool dync__cv_small(const dync__operand *o) { return (double)dync__layout_span(&o->lay) < 1073741824.0; }
+
+static bool dync__cv_open(dync__cv *v, dync__cuda_code *code, const dync__kcall *call)
+{
+    bool input = call->row == dync__kernel_row(DYNC__K_conv2d_grad_input), weight = call->row == dync__kernel_row(DYNC__K_conv2d_grad_weight);
+    int at[3] = {0, 1, call->n - 1};             /* operands that x, w and y are */
+    memset(v, 0, sizeof *v);
+    v->code = code;
+    v->call = call;
+    v->out = call->n - 1;
+    v->dtype = call->operand[v->out].dtype;
+    v->halves = v->dtype == DYNC_F16 || v->dtype == DYNC_BF16;
+    if (input) at[0] = 2, at[2] = 0;
+    if (weight) at[1] = 2, at[2] = 1;
+    dync__cv_array *array[3] = {&v->x, &v->w, &v->y};
+    for (int i = 0; i < 3; i++) {
+        const dync__operand *o = &call->operand[at[i]];
+        if (!dync__cv_small(o) || o->dtype != v->dtype) return false;
+        array[i]->id = at[i];
+        array[i]->offset = o->lay.offset;
+        memcpy(array[i]->shape, o->lay.shape, sizeof array[i]->shape);
+        memcpy(array[i]->stride, o->lay.stride, sizeof array[i]->stride);
+    }
+    for (int i = 0; i < 2; i++) {
+        v->s[i] = call->attr[i];
+        v->p[i] = call->attr[2 + i];
+        v->d[i] = call->attr[4 + i];
+    }
+    v->groups = call->attr[6];
+    v->gc = v->w.shape[1];
+    v->go = v->w.shape[0] / v->groups;
+    return v->halves || v->dtype == DYNC_F32 || v->dtype == DYNC_F64;
+}
+
+/* ---- packing ------------------------------------------------------------------------------------------------------------------------------ */
+
+/* The array's dims in this order, outermost first, on boundaries: as it lies, or copied. */
+static bool dync__cv_pack(dync__cv *v, dync__cv_array *a, const int *order)
+{
+    int64_t bytes = dync__dtype_info(v->dtype)->bytes, next = 1, to[4], stride[4], extent[4];
+    bool as_it_is = a->stride[order[3]] == 1 && a->offset * bytes % 16 == 0;
+    for (int i = 3; i >= 0; i--) {
+        to[order[i]] = next;
+        next *= a->shape[order[i]];
+        as_it_is &= i == 3 || a->shape[order[i]] == 1 || a->stride[order[i]] * bytes % 16 == 0;
+    }
+    if (as_it_is) return true;
+    for (int i = 0; i < 4; i++) {
+        extent[i] = a->shape[order[i]];
+        stride[i] = a->stride[order[i]];
+    }
+    int temp = dync__cuda_add_temp(v->code, next * bytes);
+    dync__kernel *k = temp < 0 ? NULL : dync__kernel_new(&v->code->arena, "conv_pack", 0, 4, extent);
+    if (!k) return dync__fail_memory(0), false;
+    dync__lb b = {.k = k, .section = 1, .origin = v->call->row->name};
+    int64_t dense[4] = {to[order[0]], to[order[1]], to[order[2]], to[order[3]]};
+    int value = dync__lb_load(&b, dync__kernel_buf(k, a->id, v->dtype, DYNC__BUF_IN, -1, NULL), dync__kernel_access(k, a->offset, stride));
+    dync__lb_store(&b, dync__kernel_buf(k, temp, v->dtype, DYNC__BUF_OUT, -1, NULL), dync__kernel_access(k, 0, dense), value);
+    a->id = temp;
+    a->offset = 0;
+    memcpy(a->stride, to, sizeof to);
+    return dync__cuda_add_loop(v->code, k);
+}
+
+/* ---- sides ---------------------------------------------------------------------------------------------------------------------------------- */
+
+static void dync__cv_digit(dync__gm_gather *g, int part, int64_t extent, int64_t by, int64_t y, int64_t x)
+{
+    g->digit[part][g->n[part]++] = (dync__gm_digit){extent, by, y, x};
+}
+
+/* Digits of channels and taps, in the order in which they are summed up: channels last where they are neighbours. */
+static void dync__cv_window(dync__gm_gather *g, int part, bool last, dync__gm_digit channels, dync__gm_digit down, dync__gm_digit right)
+{
+    if (!last) g->digit[part][g->n[part]++] = channels;
+    g->digit[part][g->n[part]++] = down;
+    g->digit[part][g->n[part]++] = right;
+    if (last) g->digit[part][g->n[part]++] = channels;
+}
+
+/* Digits that walk memory evenly are one. */
+static void dync__cv_merge(dync__gm_gather *g)
+{
+    for (int part = 0; part < 2; part++) {
+        int n = 0;
+        dync__gm_digit *at = g->digit[part];
+        for (int i = 0; i < g->n[part]; i++) {
+            if (at[i].extent == 1 && g->n[part] > 1 && (n > 0 || i + 1 < g->n[part])) continue;
+            dync__gm_digit *before = n > 0 ? &at[n - 1] : NULL;
+            if (before && before->by == at[i].extent * at[i].by && before->y == at[i].extent * at[i].y && before->x == at[i].extent * at[i].x)
+                *before = (dync__gm_digit){before->extent * at[i].extent, at[i].by, at[i].y, at[i].x};
+            else at[n++] = at[i];
+        }
+        g->n[part] = n;
+    }
+}
+
+/* The side of g that is this array, seen so; plain where nothing has to be gathered. Without bounds everything is inside. */
+static bool dync__cv_side(dync__cv *v, dync__gm *g, int s, const dync__cv_array *a, const dync__gm_gather *as, bool bounds, int64_t offset)
+{
+    dync__gm_side *side = &g->side[s];
+    dync__gm_gather *own = dync__arena_copy(&v->code->arena, as, sizeof *own);
+    if (!own) return false;
+    side->id = a->id;
+    side->offset = a->offset + offset;
+    if (!bounds) {
+        own->h = own->w = 1;
+        own->y = own->x = 0;
+        for (int part = 0; part < 2; part++)
+            for (int i = 0; i < own->n[part]; i++) own->digit[part][i].y = own->digit[part][i].x = 0;
+    }
+    dync__cv_merge(own);
+    if (!bounds && own->n[0] == 1 && own->n[1] == 1) {
+        side->offset += own->first;
+        side->line = own->digit[0][0].by;
+        side->step = own->digit[1][0].by;
+        return true;
+    }
+    int64_t per = 16 / dync__dtype_info(v->dtype)->bytes;
+    own->how = DYNC__GM_PIECES;
+    for (int part = 0; part < 2 && v->halves; part++) {      /* neighbours by 16 bytes: of a depth, or of a line */
+        const dync__gm_digit *near = &own->digit[part][own->n[part] - 1];
+        bool fits = near->by == 1 && near->y == 0 && near->x == 0 && near->extent % per == 0 && own->first % per == 0 && side->offset % per == 0;
+        for (int q = 0; q < 2; q++)
+            for (int i = 0; i < own->n[q]; i++) fits &= (q == part && i == own->n[q] - 1) || own->digit[q][i].extent == 1 || own->digit[q][i].by % per == 0;
+        for (int d = 0; d < g->n_batch; d++) fits &= g->batch[d] == 1 || side->batch[d] % per == 0;
+        if (fits) own->how = part ? DYNC__GM_ALONG : DYNC__GM_ACROSS;
+    }
+    side->gather = own;
+    return true;
+}
+
+/* ---- the product ---------------------------------------------------------------------------------------------------------------------------- */
+
+static dync__gm *dync__cv_product(dync__cv *v, int64_t m, int64_t n, int64_t k)
+{
+    dync__gm *g = dync__arena_alloc(&v->code->arena, sizeof *g);
+    if (!g) return NULL;
+    memset(g, 0, sizeof *g);
+    g->arena = &v->code->arena;
+    g->device = v->code->device;
+    g->dtype = v->dtype;
+    g->compute = dync__dtype_info(v->dtype)->compute;
+    g->kind = v->dtype == DYNC_BF16 ? DYNC__TILE_BF16 : v->dtype == DYNC_F16 ? DYNC__TILE_F16 : -1;
+    g->m = m;
+    g->n = n;
+    g->k = k;
+    g->n_batch = 1;
+    g->batches = g->batch[0] = v->groups;
+    return g;
+}
+
+/* Where the sums go: loops in the order of the product's results, strides of what is written, of the bias or NULL. */
+static dync_status dync__cv_end(dync__cv *v, dync__gm *g, int n, const int64_t *extent, const int64_t *stride, int64_t offset, const int64_t *bias)
+{
+    int64_t linear[8], next = 1;
+    const dync__operand *out = &v->call->operand[v->out];
+    dync__kernel *e = dync__kernel_new(g->arena, v->call->row->name, 0, n, extent);
+    if (!e) return DYNC_ERR_MEMORY;
+    for (int d = n - 1; d >= 0; d--) {
+        linear[d] = next;
+        next *= extent[d];
+    }
+    dync__lb b = {.k = e, .section = 1, .origin = v->call->row->name};
+    for (int s = 0; s < 2; s++) g->side[s].buf = dync__kernel_buf(e, s, g->dtype, DYNC__BUF_IN, -1, s ? "b" : "a");
+    int sum = dync__gm_sums(g, &b, linear);
+    if (bias) {
+        const dync__operand *o = &v->call->operand[2];
+        int value = dync__lb_load(&b, dync__kernel_buf(e, 2, o->dtype, DYNC__BUF_IN, -1, "bias"), dync__kernel_access(e, o->lay.offset, bias));
+        sum = dync__lb_op(&b, DYNC__P_add, sum, dync__lb_cast(&b, value, g->compute), -1);
+    }
+    dync__lb_store(&b, dync__kernel_buf(e, v->out, out->dtype, DYNC__BUF_OUT, -1, NULL), dync__kernel_access(e, offset, stride), sum);
+    g->end = e;
+    if (e->failed) return DYNC_ERR_MEMORY;
+    return dync__gm_add(v->code, g, v->call, &(dync__cuda_end){0});
+}
+
+static const int dync__cv_channels_last[4] = {0, 2, 3, 1};
+
+static dync_status dync__cv_forward(dync__cv *v)
+{
+    const int64_t *xs = v->x.stride, *ws = v->w.stride, *ys = v->y.stride;
+    int64_t kh = v->w.shape[2], kw = v->w.shape[3], n = v->x.shape[0], oh = v->y.shape[2], ow = v->y.shape[3], plane = oh * ow;
+    bool simple = kh * kw == 1 && v->s[0] * v->s[1] == 1 && v->p[0] + v->p[1] == 0, by_image = simple && plane >= 64 && (!v->halves || plane % 8 == 0);
+    bool last = v->halves && v->gc % 8 == 0 && !by_image;
+    if (last && (!dync__cv_pack(v, &v->x, dync__cv_channels_last) || !dync__cv_pack(v, &v->w, dync__cv_channels_last))) return DYNC_ERR_MEMORY;
+    dync__gm *g = dync__cv_product(v, v->go, by_image ? plane : n * plane, v->gc * kh * kw);
+    if (!g) return DYNC_ERR_MEMORY;
+    g->side[0].batch[0] = v->go * ws[0];
+    g->side[1].batch[0] = v->gc * xs[1];
+    if (by_image) {                              /* batches: images, then groups */
+        g->n_batch = 2;
+        g->batches *= g->batch[0] = n;
+        g->batch[1] = v->groups;
+        for (int s = 0; s < 2; s++) g->side[s].batch[1] = g->side[s].batch[0];
+        g->side[0].batch[0] = 0;
+        g->side[1].batch[0] = xs[0];
+    }
+    dync__gm_gather a = {.how = DYNC__GM_PIECES}, b = a;
+    dync__cv_digit(&a, 0, v->go, ws[0], 0, 0);
+    dync__cv_window(&a, 1, last, (dync__gm_digit){v->gc, ws[1], 0, 0}, (dync__gm_digit){kh, ws[2], 0, 0}, (dync__gm_digit){kw, ws[3], 0, 0});
+    if (!by_image) dync__cv_digit(&b, 0, n, xs[0], 0, 0);
+    dync__cv_digit(&b, 0, oh, v->s[0] * xs[2], v->s[0], 0);
+    dync__cv_digit(&b, 0, ow, v->s[1] * xs[3], 0, v->s[1]);
+    dync__cv_window(&b, 1, last, (dync__gm_digit){v->gc, xs[1], 0, 0}, (dync__gm_digit){kh, v->d[0] * xs[2], v->d[0], 0},
+                    (dync__gm_digit){kw, v->d[1] * xs[3], 0, v->d[1]});
+    b.y = -v->p[0];
+    b.x = -v->p[1];
+    b.h = v->x.shape[2];
+    b.w = v->x.shape[3];
+    b.first = b.y * xs[2] + b.x * xs[3];
+    if (!dync__cv_side(v, g, 0, &v->w, &a, false, 0) || !dync__cv_side(v, g, 1, &v->x, &b, v->p[0] + v->p[1] > 0, 0)) return DYNC_ERR_MEMORY;
+    bool biased = v->call->n == 4;
+    int64_t bs = biased ? v->call->operand[2].lay.stride[0] : 0;
+    if (by_image)
+        return dync__cv_end(v, g, 5, (int64_t[]){n, v->groups, v->go, oh, ow}, (int64_t[]){ys[0], v->go * ys[1], ys[1], ys[2], ys[3]}, v->y.offset,
+                            biased ? (int64_t[]){0, v->go * bs, bs, 0, 0} : NULL);
+    return dync__cv_end(v, g, 5, (int64_t[]){v->groups, v->go, n, oh, ow}, (int64_t[]){v->go * ys[1], ys[1], ys[0], ys[2], ys[3]}, v->y.offset,
+                        biased ? (int64_t[]){v->go * bs, bs, 0, 0, 0} : NULL);
+}
+
+/* ---- data gradient ---------------------------------------------------------------------------------------------------------------------------- */
+
+/* Taps of places r modulo the stride: first, first + step, ...; row (column) at + place - back * tap of gy. */
+typedef struct dync__cv_taps { int64_t n, first, step, at, back, places; } dync__cv_taps;
+static dync__cv_taps dync__cv_taps_of(const dync__cv *v, int axis, int64_t r)
+{
+    int64_t kernel = v->w.shape[2 + axis], s = v->s[axis], d = v->d[axis], size = v->x.shape[2 + axis];
+    dync__cv_taps t = {.first = -1, .step = 1, .places = r < size ? (size - r + s - 1) / s : 0};
+    for (int64_t k = 0; k < kernel; k++) {
+        if ((r + v->p[axis] - k * d) % s) continue;
+        if (t.first < 0) t.first = k;
+        else if (t.n == 1) t.step = k - t.first;
+        t.n++;
+    }
+    if (t.n) t.at = (r + v->p[axis] - t.first * d) / s;
+    t.back = t.step * d / s;
+    return t;
+}
+
+static dync_status dync__cv_zeros(dync__cv *v, const int64_t *extent, const int64_t *stride, int64_t offset)
+{
+    dync__kernel *k = dync__kernel_new(&v->code->arena, "conv_zero", 0, 4, extent);
+    dync__lb b = {.k = k, .section = 1, .origin = v->call->row->name};
+    if (!k) return DYNC_ERR_MEMORY;
+    dync__lb_store(&b, dync__kernel_buf(k, v->out, v->dtype, DYNC__BUF_OUT, -1, NULL), dync__kernel_access(k, offset, stride),
+                   dync__lb_f(&b, dync__dtype_info(v->dtype)->compute, 0));
+    return dync__cuda_add_loop(v->code, k) ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+static dync_status dync__cv_phase(dync__cv *v, int64_t ry, int64_t rx, bool last)
+{
+    const int64_t *xs = v->x.stride, *ws = v->w.stride, *ys = v->y.stride;
+    dync__cv_taps ty = dync__cv_taps_of(v, 0, ry), tx = dync__cv_taps_of(v, 1, rx);
+    int64_t n = v->x.shape[0], offset = v->x.offset + ry * xs[2] + rx * xs[3], down = v->s[0] * xs[2], right = v->s[1] * xs[3];
+    if (ty.places == 0 || tx.places == 0) return DYNC_OK;
+    if (ty.n * tx.n == 0)
+        return dync__cv_zeros(v, (int64_t[]){n, v->x.shape[1], ty.places, tx.places}, (int64_t[]){xs[0], xs[1], down, right}, offset);
+    dync__gm *g = dync__cv_product(v, v->gc, n * ty.places * tx.places, v->go * ty.n * tx.n);
+    if (!g) return DYNC_ERR_MEMORY;
+    g->side[0].batch[0] = v->go * ws[0];
+    g->side[1].batch[0] = v->go * ys[1];
+    dync__gm_gather a = {.how = DYNC__GM_PIECES}, b = a;
+    dync__cv_digit(&a, 0, v->gc, ws[1], 0, 0);
+    dync__cv_window(&a, 1, last, (dync__gm_digit){v->go, ws[0], 0, 0}, (dync__gm_digit){ty.n, ty.step * ws[2], 0, 0}, (dync__gm_digit){tx.n, tx.step * ws[3], 0, 0});
+    dync__cv_digit(&b, 0, n, ys[0], 0, 0);
+    dync__cv_digit(&b, 0, ty.places, ys[2], 1, 0);
+    dync__cv_digit(&b, 0, tx.places, ys[3], 0, 1);
+    dync__cv_window(&b, 1, last, (dync__gm_digit){v->go, ys[1], 0, 0}, (dync__gm_digit){ty.n, -ty.back * ys[2], -ty.back, 0},
+                    (dync__gm_digit){tx.n, -tx.back * ys[3], 0, -tx.back});
+    b.y = ty.at;
+    b.x = tx.at;
+    b.h = v->y.shape[2];
+    b.w = v->y.shape[3];
+    b.first = b.y * ys[2] + b.x * ys[3];
+    bool simple = ty.n * tx.n == 1 && ty.at == 0 && tx.at == 0 && ty.places <= b.h && tx.places <= b.w;
+    if (!dync__cv_side(v, g, 0, &v->w, &a, false, ty.first * ws[2] + tx.first * ws[3]) || !dync__cv_side(v, g, 1, &v->y, &b, !simple, 0)) return DYNC_ERR_MEMORY;
+    return dync__cv_end(v, g, 5, (int64_t[]){v->groups, v->gc, n, ty.places, tx.places}, (int64_t[]){v->gc * xs[1], xs[1], xs[0], down, right}, offset, NULL);
+}
+
+static dync_status dync__cv_input(dync__cv *v)
+{
+    static const int by_output[4] = {1, 2, 3, 0};
+    bool last = v->halves && v->go % 8 == 0;
+    if (last && (!dync__cv_pack(v, &v->y, dync__cv_channels_last) || !dync__cv_pack(v, &v->w, by_output))) return DYNC_ERR_MEMORY;
+    for (int64_t r = 0; r < v->s[0] * v->s[1]; r++) DYNC__TRY(dync__cv_phase(v, r / v->s[1], r % v->s[1], last));
+    return DYNC_OK;
+}
+
+/* ---- weight gradient -------------------------------------------------------------------------------------------------------------------------- */
+
+static dync_status dync__cv_weight(dync__cv *v)
+{
+    bool last = v->halves && v->gc % 8 == 0;
+    if (last && (!dync__cv_pack(v, &v->x, dync__cv_channels_last) || (v->go % 8 == 0 && !dync__cv_pack(v, &v->y, dync__cv_channels_last)))) return DYNC_ERR_MEMORY;
+    const int64_t *xs = v->x.stride, *ws = v->w.stride, *ys = v->y.stride;
+    int64_t kh = v->w.shape[2], kw = v->w.shape[3], n = v->x.shape[0], oh = v->y.shape[2], ow = v->y.shape[3];
+    dync__gm *g = dync__cv_product(v, v->go, v->gc * kh * kw, n * oh * ow);
+    if (!g) return DYNC_ERR_MEMORY;
+    g->side[0].batch[0] = v->go * ys[1];
+    g->side[1].batch[0] = v->gc * xs[1];
+    dync__gm_gather a = {.how = DYNC__GM_PIECES}, b = a;
+    dync__cv_digit(&a, 0, v->go, ys[1], 0, 0);
+    dync__cv_digit(&a, 1, n, ys[0], 0, 0);
+    dync__cv_digit(&a, 1, oh, ys[2], 0, 0);
+    dync__cv_digit(&a, 1, ow, ys[3], 0, 0);
+    dync__cv_window(&b, 0, last, (dync__gm_digit){v->gc, xs[1], 0, 0}, (dync__gm_digit){kh, v->d[0] * xs[2], v->d[0], 0},
+                    (dync__gm_digit){kw, v->d[1] * xs[3], 0, v->d[1]});
+    dync__cv_digit(&b, 1, n, xs[0], 0, 0);
+    dync__cv_digit(&b, 1, oh, v->s[0] * xs[2], v->s[0], 0);
+    dync__cv_digit(&b, 1, ow, v->s[1] * xs[3], 0, v->s[1]);
+    b.y = -v->p[0];
+    b.x = -v->p[1];
+    b.h = v->x.shape[2];
+    b.w = v->x.shape[3];
+    b.first = b.y * xs[2] + b.x * xs[3];
+    if (!dync__cv_side(v, g, 0, &v->y, &a, false, 0) || !dync__cv_side(v, g, 1, &v->x, &b, v->p[0] + v->p[1] > 0, 0)) return DYNC_ERR_MEMORY;
+    if (last)
+        return dync__cv_end(v, g, 5, (int64_t[]){v->groups, v->go, kh, kw, v->gc}, (int64_t[]){v->go * ws[0], ws[0], ws[2], ws[3], ws[1]}, v->w.offset, NULL);
+    return dync__cv_end(v, g, 5, (int64_t[]){v->groups, v->go, v->gc, kh, kw}, (int64_t[]){v->go * ws[0], ws[0], ws[1], ws[2], ws[3]}, v->w.offset, NULL);
+}
+
+/* Worth a tile's trouble: several rows and columns, and work. */
+static bool dync__cv_is_product(int64_t m, int64_t n, int64_t k)
+{
+    return m >= 4 && n >= 8 && k >= 4 && (double)m * (double)n * (double)k > 4096 && m < 1 << 30 && n < 1 << 30 && k < 1 << 30;
+}
+
+DYNC__FN dync_status dync__cuda_conv(dync__cuda_code *code, const dync__kcall *call, bool *done)
+{
+    dync__cv v;
+    *done = false;
+    if (call->row != dync__kernel_row(DYNC__K_conv2d) && call->row != dync__kernel_row(DYNC__K_conv2d_grad_input) &&
+        call->row != dync__kernel_row(DYNC__K_conv2d_grad_weight))
+        return DYNC_OK;
+    if (!dync__cv_open(&v, code, call)) return DYNC_OK;
+    int64_t window = v.w.shape[2] * v.w.shape[3], pixels = v.x.shape[0] * v.y.shape[2] * v.y.shape[3], all = v.x.shape[0] * v.x.shape[2] * v.x.shape[3];
+    bool input = v.out == 2 && v.x.id == 2, weight = v.w.id == v.out;
+    *done = input ? dync__cv_is_product(v.gc, all, v.go * window) && v.s[0] * v.s[1] <= DYNC__CV_PHASES
+                  : weight ? dync__cv_is_product(v.go, v.gc * window, pixels) : dync__cv_is_product(v.go, pixels, v.gc * window);
+    if (!*done) return DYNC_OK;
+    return input ? dync__cv_input(&v) : weight ? dync__cv_weight(&v) : dync__cv_forward(&v);
+}
