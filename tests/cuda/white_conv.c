@@ -132,7 +132,7 @@ static void random_geometries(int count, int dtype, int channels)
     EXPECT(as_product > count);
 }
 TEST(f32) { random_geometries(20, DYNC_F32, 4); }
-TEST(f64) { random_geometries(6, DYNC_F64, 3); }
+TEST(f64) { random_geometries(6, DYNC_F64, 4); }
 TEST(bf16_of_8_channels)
 {
     random_geometries(16, DYNC_BF16, 8);
