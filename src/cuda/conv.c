@@ -13,21 +13,23 @@
 #include "../dync.in.h"
 #include "gemm.h"
 
-enum { DYNC__CV_WINDOW = 64, DYNC__CV_FEW = 16, DYNC__CV_PHASES = 16 };
+enum { DYNC__CUV_PHASES = 16 };
 /* A 4-D array in memory: of an operand, or packed. */
-typedef struct dync__cv_array { int32_t id; int64_t shape[4], stride[4], offset; } dync__cv_array;
-typedef struct dync__cv {
+typedef struct dync__cuv_array { int32_t id; int64_t shape[4], stride[4], offset; } dync__cuv_array;
+typedef struct dync__cuv {
     dync__cuda_code *code;
     const dync__kcall *call;
     int64_t s[2], p[2], d[2], groups, gc, go;   /* gc, go: channels of a group in x and y */
-    dync__cv_array x, w, y;
+    dync__cuv_array x, w, y;
     int dtype, out;                          /* out: the operand that is written */
-    bool halves;
-} dync__cv;
+    bool halves, by_image;                   /* by_image: the images are batches of the product */
+    const dync__cuda_end *end;
+} dync__cuv;
 
-static bool dync__cv_small(const dync__operand *o) { return (double)dync__layout_span(&o->lay) < 1073741824.0; }
+static const dync__cuda_end dync__cuv_no_end = {NULL, NULL, false};
+static bool dync__cuv_small(const dync__operand *o) { return (double)dync__layout_span(&o->lay) < 1073741824.0; }
 
-static bool dync__cv_open(dync__cv *v, dync__cuda_code *code, const dync__kcall *call)
+static bool dync__cuv_open(dync__cuv *v, dync__cuda_code *code, const dync__kcall *call)
 {
     bool input = call->row == dync__kernel_row(DYNC__K_conv2d_grad_input), weight = call->row == dync__kernel_row(DYNC__K_conv2d_grad_weight);
     int at[3] = {0, 1, call->n - 1};             /* operands that x, w and y are */
@@ -37,12 +39,13 @@ static bool dync__cv_open(dync__cv *v, dync__cuda_code *code, const dync__kcall 
     v->out = call->n - 1;
     v->dtype = call->operand[v->out].dtype;
     v->halves = v->dtype == DYNC_F16 || v->dtype == DYNC_BF16;
+    v->end = &dync__cuv_no_end;
     if (input) at[0] = 2, at[2] = 0;
     if (weight) at[1] = 2, at[2] = 1;
-    dync__cv_array *array[3] = {&v->x, &v->w, &v->y};
+    dync__cuv_array *array[3] = {&v->x, &v->w, &v->y};
     for (int i = 0; i < 3; i++) {
         const dync__operand *o = &call->operand[at[i]];
-        if (!dync__cv_small(o) || o->dtype != v->dtype) return false;
+        if (!dync__cuv_small(o) || o->dtype != v->dtype) return false;
         array[i]->id = at[i];
         array[i]->offset = o->lay.offset;
         memcpy(array[i]->shape, o->lay.shape, sizeof array[i]->shape);
@@ -56,13 +59,16 @@ static bool dync__cv_open(dync__cv *v, dync__cuda_code *code, const dync__kcall 
     v->groups = call->attr[6];
     v->gc = v->w.shape[1];
     v->go = v->w.shape[0] / v->groups;
+    int64_t plane = v->y.shape[2] * v->y.shape[3];
+    bool simple = v->w.shape[2] * v->w.shape[3] == 1 && v->s[0] * v->s[1] == 1 && v->p[0] + v->p[1] == 0;
+    v->by_image = simple && plane >= 64 && (!v->halves || plane % 8 == 0);
     return v->halves || v->dtype == DYNC_F32 || v->dtype == DYNC_F64;
 }
 
 /* ---- packing ------------------------------------------------------------------------------------------------------------------------------ */
 
 /* The array's dims in this order, outermost first, on boundaries: as it lies, or copied. */
-static bool dync__cv_pack(dync__cv *v, dync__cv_array *a, const int *order)
+static bool dync__cuv_pack(dync__cuv *v, dync__cuv_array *a, const int *order)
 {
     int64_t bytes = dync__dtype_info(v->dtype)->bytes, next = 1, to[4], stride[4], extent[4];
     bool as_it_is = a->stride[order[3]] == 1 && a->offset * bytes % 16 == 0;
@@ -91,13 +97,13 @@ static bool dync__cv_pack(dync__cv *v, dync__cv_array *a, const int *order)
 
 /* ---- sides ---------------------------------------------------------------------------------------------------------------------------------- */
 
-static void dync__cv_digit(dync__gm_gather *g, int part, int64_t extent, int64_t by, int64_t y, int64_t x)
+static void dync__cuv_digit(dync__gm_gather *g, int part, int64_t extent, int64_t by, int64_t y, int64_t x)
 {
     g->digit[part][g->n[part]++] = (dync__gm_digit){extent, by, y, x};
 }
 
 /* Digits of channels and taps, in the order in which they are summed up: channels last where they are neighbours. */
-static void dync__cv_window(dync__gm_gather *g, int part, bool last, dync__gm_digit channels, dync__gm_digit down, dync__gm_digit right)
+static void dync__cuv_window(dync__gm_gather *g, int part, bool last, dync__gm_digit channels, dync__gm_digit down, dync__gm_digit right)
 {
     if (!last) g->digit[part][g->n[part]++] = channels;
     g->digit[part][g->n[part]++] = down;
@@ -106,7 +112,7 @@ static void dync__cv_window(dync__gm_gather *g, int part, bool last, dync__gm_di
 }
 
 /* Digits that walk memory evenly are one. */
-static void dync__cv_merge(dync__gm_gather *g)
+static void dync__cuv_merge(dync__gm_gather *g)
 {
     for (int part = 0; part < 2; part++) {
         int n = 0;
@@ -123,7 +129,7 @@ static void dync__cv_merge(dync__gm_gather *g)
 }
 
 /* The side of g that is this array, seen so; plain where nothing has to be gathered. Without bounds everything is inside. */
-static bool dync__cv_side(dync__cv *v, dync__gm *g, int s, const dync__cv_array *a, const dync__gm_gather *as, bool bounds, int64_t offset)
+static bool dync__cuv_side(dync__cuv *v, dync__gm *g, int s, const dync__cuv_array *a, const dync__gm_gather *as, bool bounds, int64_t offset)
 {
     dync__gm_side *side = &g->side[s];
     dync__gm_gather *own = dync__arena_copy(&v->code->arena, as, sizeof *own);
@@ -136,7 +142,7 @@ static bool dync__cv_side(dync__cv *v, dync__gm *g, int s, const dync__cv_array 
         for (int part = 0; part < 2; part++)
             for (int i = 0; i < own->n[part]; i++) own->digit[part][i].y = own->digit[part][i].x = 0;
     }
-    dync__cv_merge(own);
+    dync__cuv_merge(own);
     if (!bounds && own->n[0] == 1 && own->n[1] == 1) {
         side->offset += own->first;
         side->line = own->digit[0][0].by;
@@ -159,7 +165,7 @@ static bool dync__cv_side(dync__cv *v, dync__gm *g, int s, const dync__cv_array 
 
 /* ---- the product ---------------------------------------------------------------------------------------------------------------------------- */
 
-static dync__gm *dync__cv_product(dync__cv *v, int64_t m, int64_t n, int64_t k)
+static dync__gm *dync__cuv_product(dync__cuv *v, int64_t m, int64_t n, int64_t k)
 {
     dync__gm *g = dync__arena_alloc(&v->code->arena, sizeof *g);
     if (!g) return NULL;
@@ -178,7 +184,7 @@ static dync__gm *dync__cv_product(dync__cv *v, int64_t m, int64_t n, int64_t k)
 }
 
 /* Where the sums go: loops in the order of the product's results, strides of what is written, of the bias or NULL. */
-static dync_status dync__cv_end(dync__cv *v, dync__gm *g, int n, const int64_t *extent, const int64_t *stride, int64_t offset, const int64_t *bias)
+static dync_status dync__cuv_end(dync__cuv *v, dync__gm *g, int n, const int64_t *extent, const int64_t *stride, int64_t offset, const int64_t *bias)
 {
     int64_t linear[8], next = 1;
     const dync__operand *out = &v->call->operand[v->out];
@@ -191,27 +197,49 @@ static dync_status dync__cv_end(dync__cv *v, dync__gm *g, int n, const int64_t *
     dync__lb b = {.k = e, .section = 1, .origin = v->call->row->name};
     for (int s = 0; s < 2; s++) g->side[s].buf = dync__kernel_buf(e, s, g->dtype, DYNC__BUF_IN, -1, s ? "b" : "a");
     int sum = dync__gm_sums(g, &b, linear);
-    if (bias) {
-        const dync__operand *o = &v->call->operand[2];
-        int value = dync__lb_load(&b, dync__kernel_buf(e, 2, o->dtype, DYNC__BUF_IN, -1, "bias"), dync__kernel_access(e, o->lay.offset, bias));
-        sum = dync__lb_op(&b, DYNC__P_add, sum, dync__lb_cast(&b, value, g->compute), -1);
-    }
+    if (bias) sum = dync__gm_biased(g, &b, &v->call->operand[2], bias, sum);
     dync__lb_store(&b, dync__kernel_buf(e, v->out, out->dtype, DYNC__BUF_OUT, -1, NULL), dync__kernel_access(e, offset, stride), sum);
     g->end = e;
     if (e->failed) return DYNC_ERR_MEMORY;
     return dync__gm_add(v->code, g, v->call, &(dync__cuda_end){0});
 }
 
-static const int dync__cv_channels_last[4] = {0, 2, 3, 1};
+/* What follows a convolution, in the order of the product: channels, then images and pixels (by_image: as y lies). Its loops are cut at the ends of
+ * planes and images, so that each is of one of them. */
+static bool dync__cuv_end_of(dync__cuv *v, dync__gm *g)
+{
+    dync__gm_loops l, r;
+    int64_t plane = v->y.shape[2] * v->y.shape[3], image = plane * v->y.shape[1], all = plane * v->y.shape[0], bias[DYNC__LOOP_MAX_DIMS] = {0};
+    dync__gm_loops_of(&l, v->end->k);
+    dync__gm_cut(&l, plane);
+    dync__gm_cut(&l, image);
+    r.n = 0;
+    for (int part = 0; part < 3; part++)                     /* channels, images, pixels: 0 1 2; by image: images, channels, pixels */
+        for (int d = 0; d < l.n; d++) {
+            int64_t from = l.place[d], to = from * l.extent[d];
+            int is = l.extent[d] == 1 ? 2 : from >= image ? 1 : from >= plane ? 0 : 2;
+            if ((is == 0 && to > image) || (is == 2 && to > plane && l.extent[d] > 1)) return false;
+            if ((v->by_image && is < 2 ? !is : is) != part) continue;
+            r.from[r.n] = l.from[d];
+            r.extent[r.n] = l.extent[d];
+            r.times[r.n] = l.times[d];
+            r.place[r.n] = from;
+            r.sum[r.n] = v->by_image || is == 2 ? from : is == 0 ? from / plane * all : from / image * plane;
+            if (is == 0 && v->call->n == 4) bias[r.n] = from / plane * v->call->operand[2].lay.stride[0];
+            r.n++;
+        }
+    return dync__gm_end_over(g, v->call, v->end->k, v->end->keep, &r, v->call->n == 4 ? bias : NULL);
+}
 
-static dync_status dync__cv_forward(dync__cv *v)
+static const int dync__cuv_channels_last[4] = {0, 2, 3, 1};
+
+static dync_status dync__cuv_forward(dync__cuv *v)
 {
     const int64_t *xs = v->x.stride, *ws = v->w.stride, *ys = v->y.stride;
     int64_t kh = v->w.shape[2], kw = v->w.shape[3], n = v->x.shape[0], oh = v->y.shape[2], ow = v->y.shape[3], plane = oh * ow;
-    bool simple = kh * kw == 1 && v->s[0] * v->s[1] == 1 && v->p[0] + v->p[1] == 0, by_image = simple && plane >= 64 && (!v->halves || plane % 8 == 0);
-    bool last = v->halves && v->gc % 8 == 0 && !by_image;
-    if (last && (!dync__cv_pack(v, &v->x, dync__cv_channels_last) || !dync__cv_pack(v, &v->w, dync__cv_channels_last))) return DYNC_ERR_MEMORY;
-    dync__gm *g = dync__cv_product(v, v->go, by_image ? plane : n * plane, v->gc * kh * kw);
+    bool by_image = v->by_image, last = v->halves && v->gc % 8 == 0 && !by_image;
+    if (last && (!dync__cuv_pack(v, &v->x, dync__cuv_channels_last) || !dync__cuv_pack(v, &v->w, dync__cuv_channels_last))) return DYNC_ERR_MEMORY;
+    dync__gm *g = dync__cuv_product(v, v->go, by_image ? plane : n * plane, v->gc * kh * kw);
     if (!g) return DYNC_ERR_MEMORY;
     g->side[0].batch[0] = v->go * ws[0];
     g->side[1].batch[0] = v->gc * xs[1];
@@ -224,36 +252,36 @@ static dync_status dync__cv_forward(dync__cv *v)
         g->side[1].batch[0] = xs[0];
     }
     dync__gm_gather a = {.how = DYNC__GM_PIECES}, b = a;
-    dync__cv_digit(&a, 0, v->go, ws[0], 0, 0);
-    dync__cv_window(&a, 1, last, (dync__gm_digit){v->gc, ws[1], 0, 0}, (dync__gm_digit){kh, ws[2], 0, 0}, (dync__gm_digit){kw, ws[3], 0, 0});
-    if (!by_image) dync__cv_digit(&b, 0, n, xs[0], 0, 0);
-    dync__cv_digit(&b, 0, oh, v->s[0] * xs[2], v->s[0], 0);
-    dync__cv_digit(&b, 0, ow, v->s[1] * xs[3], 0, v->s[1]);
-    dync__cv_window(&b, 1, last, (dync__gm_digit){v->gc, xs[1], 0, 0}, (dync__gm_digit){kh, v->d[0] * xs[2], v->d[0], 0},
+    dync__cuv_digit(&a, 0, v->go, ws[0], 0, 0);
+    dync__cuv_window(&a, 1, last, (dync__gm_digit){v->gc, ws[1], 0, 0}, (dync__gm_digit){kh, ws[2], 0, 0}, (dync__gm_digit){kw, ws[3], 0, 0});
+    if (!by_image) dync__cuv_digit(&b, 0, n, xs[0], 0, 0);
+    dync__cuv_digit(&b, 0, oh, v->s[0] * xs[2], v->s[0], 0);
+    dync__cuv_digit(&b, 0, ow, v->s[1] * xs[3], 0, v->s[1]);
+    dync__cuv_window(&b, 1, last, (dync__gm_digit){v->gc, xs[1], 0, 0}, (dync__gm_digit){kh, v->d[0] * xs[2], v->d[0], 0},
                     (dync__gm_digit){kw, v->d[1] * xs[3], 0, v->d[1]});
     b.y = -v->p[0];
     b.x = -v->p[1];
     b.h = v->x.shape[2];
     b.w = v->x.shape[3];
     b.first = b.y * xs[2] + b.x * xs[3];
-    if (!dync__cv_side(v, g, 0, &v->w, &a, false, 0) || !dync__cv_side(v, g, 1, &v->x, &b, v->p[0] + v->p[1] > 0, 0)) return DYNC_ERR_MEMORY;
-    bool biased = v->call->n == 4;
-    int64_t bs = biased ? v->call->operand[2].lay.stride[0] : 0;
+    if (!dync__cuv_side(v, g, 0, &v->w, &a, false, 0) || !dync__cuv_side(v, g, 1, &v->x, &b, v->p[0] + v->p[1] > 0, 0)) return DYNC_ERR_MEMORY;
+    if (v->end->k) return dync__cuv_end_of(v, g) ? dync__gm_add(v->code, g, v->call, v->end) : dync__fail_memory(0);
+    int64_t bs = v->call->n == 4 ? v->call->operand[2].lay.stride[0] : 0;
     if (by_image)
-        return dync__cv_end(v, g, 5, (int64_t[]){n, v->groups, v->go, oh, ow}, (int64_t[]){ys[0], v->go * ys[1], ys[1], ys[2], ys[3]}, v->y.offset,
-                            biased ? (int64_t[]){0, v->go * bs, bs, 0, 0} : NULL);
-    return dync__cv_end(v, g, 5, (int64_t[]){v->groups, v->go, n, oh, ow}, (int64_t[]){v->go * ys[1], ys[1], ys[0], ys[2], ys[3]}, v->y.offset,
-                        biased ? (int64_t[]){v->go * bs, bs, 0, 0, 0} : NULL);
+        return dync__cuv_end(v, g, 5, (int64_t[]){n, v->groups, v->go, oh, ow}, (int64_t[]){ys[0], v->go * ys[1], ys[1], ys[2], ys[3]}, v->y.offset,
+                            v->call->n == 4 ? (int64_t[]){0, v->go * bs, bs, 0, 0} : NULL);
+    return dync__cuv_end(v, g, 5, (int64_t[]){v->groups, v->go, n, oh, ow}, (int64_t[]){v->go * ys[1], ys[1], ys[0], ys[2], ys[3]}, v->y.offset,
+                        v->call->n == 4 ? (int64_t[]){v->go * bs, bs, 0, 0, 0} : NULL);
 }
 
 /* ---- data gradient ---------------------------------------------------------------------------------------------------------------------------- */
 
 /* Taps of places r modulo the stride: first, first + step, ...; row (column) at + place - back * tap of gy. */
-typedef struct dync__cv_taps { int64_t n, first, step, at, back, places; } dync__cv_taps;
-static dync__cv_taps dync__cv_taps_of(const dync__cv *v, int axis, int64_t r)
+typedef struct dync__cuv_taps { int64_t n, first, step, at, back, places; } dync__cuv_taps;
+static dync__cuv_taps dync__cuv_taps_of(const dync__cuv *v, int axis, int64_t r)
 {
     int64_t kernel = v->w.shape[2 + axis], s = v->s[axis], d = v->d[axis], size = v->x.shape[2 + axis];
-    dync__cv_taps t = {.first = -1, .step = 1, .places = r < size ? (size - r + s - 1) / s : 0};
+    dync__cuv_taps t = {.first = -1, .step = 1, .places = r < size ? (size - r + s - 1) / s : 0};
     for (int64_t k = 0; k < kernel; k++) {
         if ((r + v->p[axis] - k * d) % s) continue;
         if (t.first < 0) t.first = k;
@@ -265,7 +293,7 @@ static dync__cv_taps dync__cv_taps_of(const dync__cv *v, int axis, int64_t r)
     return t;
 }
 
-static dync_status dync__cv_zeros(dync__cv *v, const int64_t *extent, const int64_t *stride, int64_t offset)
+static dync_status dync__cuv_zeros(dync__cuv *v, const int64_t *extent, const int64_t *stride, int64_t offset)
 {
     dync__kernel *k = dync__kernel_new(&v->code->arena, "conv_zero", 0, 4, extent);
     dync__lb b = {.k = k, .section = 1, .origin = v->call->row->name};
@@ -275,25 +303,25 @@ static dync_status dync__cv_zeros(dync__cv *v, const int64_t *extent, const int6
     return dync__cuda_add_loop(v->code, k) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
-static dync_status dync__cv_phase(dync__cv *v, int64_t ry, int64_t rx, bool last)
+static dync_status dync__cuv_phase(dync__cuv *v, int64_t ry, int64_t rx, bool last)
 {
     const int64_t *xs = v->x.stride, *ws = v->w.stride, *ys = v->y.stride;
-    dync__cv_taps ty = dync__cv_taps_of(v, 0, ry), tx = dync__cv_taps_of(v, 1, rx);
+    dync__cuv_taps ty = dync__cuv_taps_of(v, 0, ry), tx = dync__cuv_taps_of(v, 1, rx);
     int64_t n = v->x.shape[0], offset = v->x.offset + ry * xs[2] + rx * xs[3], down = v->s[0] * xs[2], right = v->s[1] * xs[3];
     if (ty.places == 0 || tx.places == 0) return DYNC_OK;
     if (ty.n * tx.n == 0)
-        return dync__cv_zeros(v, (int64_t[]){n, v->x.shape[1], ty.places, tx.places}, (int64_t[]){xs[0], xs[1], down, right}, offset);
-    dync__gm *g = dync__cv_product(v, v->gc, n * ty.places * tx.places, v->go * ty.n * tx.n);
+        return dync__cuv_zeros(v, (int64_t[]){n, v->x.shape[1], ty.places, tx.places}, (int64_t[]){xs[0], xs[1], down, right}, offset);
+    dync__gm *g = dync__cuv_product(v, v->gc, n * ty.places * tx.places, v->go * ty.n * tx.n);
     if (!g) return DYNC_ERR_MEMORY;
     g->side[0].batch[0] = v->go * ws[0];
     g->side[1].batch[0] = v->go * ys[1];
     dync__gm_gather a = {.how = DYNC__GM_PIECES}, b = a;
-    dync__cv_digit(&a, 0, v->gc, ws[1], 0, 0);
-    dync__cv_window(&a, 1, last, (dync__gm_digit){v->go, ws[0], 0, 0}, (dync__gm_digit){ty.n, ty.step * ws[2], 0, 0}, (dync__gm_digit){tx.n, tx.step * ws[3], 0, 0});
-    dync__cv_digit(&b, 0, n, ys[0], 0, 0);
-    dync__cv_digit(&b, 0, ty.places, ys[2], 1, 0);
-    dync__cv_digit(&b, 0, tx.places, ys[3], 0, 1);
-    dync__cv_window(&b, 1, last, (dync__gm_digit){v->go, ys[1], 0, 0}, (dync__gm_digit){ty.n, -ty.back * ys[2], -ty.back, 0},
+    dync__cuv_digit(&a, 0, v->gc, ws[1], 0, 0);
+    dync__cuv_window(&a, 1, last, (dync__gm_digit){v->go, ws[0], 0, 0}, (dync__gm_digit){ty.n, ty.step * ws[2], 0, 0}, (dync__gm_digit){tx.n, tx.step * ws[3], 0, 0});
+    dync__cuv_digit(&b, 0, n, ys[0], 0, 0);
+    dync__cuv_digit(&b, 0, ty.places, ys[2], 1, 0);
+    dync__cuv_digit(&b, 0, tx.places, ys[3], 0, 1);
+    dync__cuv_window(&b, 1, last, (dync__gm_digit){v->go, ys[1], 0, 0}, (dync__gm_digit){ty.n, -ty.back * ys[2], -ty.back, 0},
                     (dync__gm_digit){tx.n, -tx.back * ys[3], 0, -tx.back});
     b.y = ty.at;
     b.x = tx.at;
@@ -301,70 +329,85 @@ static dync_status dync__cv_phase(dync__cv *v, int64_t ry, int64_t rx, bool last
     b.w = v->y.shape[3];
     b.first = b.y * ys[2] + b.x * ys[3];
     bool simple = ty.n * tx.n == 1 && ty.at == 0 && tx.at == 0 && ty.places <= b.h && tx.places <= b.w;
-    if (!dync__cv_side(v, g, 0, &v->w, &a, false, ty.first * ws[2] + tx.first * ws[3]) || !dync__cv_side(v, g, 1, &v->y, &b, !simple, 0)) return DYNC_ERR_MEMORY;
-    return dync__cv_end(v, g, 5, (int64_t[]){v->groups, v->gc, n, ty.places, tx.places}, (int64_t[]){v->gc * xs[1], xs[1], xs[0], down, right}, offset, NULL);
+    if (!dync__cuv_side(v, g, 0, &v->w, &a, false, ty.first * ws[2] + tx.first * ws[3]) || !dync__cuv_side(v, g, 1, &v->y, &b, !simple, 0)) return DYNC_ERR_MEMORY;
+    return dync__cuv_end(v, g, 5, (int64_t[]){v->groups, v->gc, n, ty.places, tx.places}, (int64_t[]){v->gc * xs[1], xs[1], xs[0], down, right}, offset, NULL);
 }
 
-static dync_status dync__cv_input(dync__cv *v)
+static dync_status dync__cuv_input(dync__cuv *v)
 {
     static const int by_output[4] = {1, 2, 3, 0};
     bool last = v->halves && v->go % 8 == 0;
-    if (last && (!dync__cv_pack(v, &v->y, dync__cv_channels_last) || !dync__cv_pack(v, &v->w, by_output))) return DYNC_ERR_MEMORY;
-    for (int64_t r = 0; r < v->s[0] * v->s[1]; r++) DYNC__TRY(dync__cv_phase(v, r / v->s[1], r % v->s[1], last));
+    if (last && (!dync__cuv_pack(v, &v->y, dync__cuv_channels_last) || !dync__cuv_pack(v, &v->w, by_output))) return DYNC_ERR_MEMORY;
+    for (int64_t r = 0; r < v->s[0] * v->s[1]; r++) DYNC__TRY(dync__cuv_phase(v, r / v->s[1], r % v->s[1], last));
     return DYNC_OK;
 }
 
 /* ---- weight gradient -------------------------------------------------------------------------------------------------------------------------- */
 
-static dync_status dync__cv_weight(dync__cv *v)
+static dync_status dync__cuv_weight(dync__cuv *v)
 {
     bool last = v->halves && v->gc % 8 == 0;
-    if (last && (!dync__cv_pack(v, &v->x, dync__cv_channels_last) || (v->go % 8 == 0 && !dync__cv_pack(v, &v->y, dync__cv_channels_last)))) return DYNC_ERR_MEMORY;
+    if (last && (!dync__cuv_pack(v, &v->x, dync__cuv_channels_last) || (v->go % 8 == 0 && !dync__cuv_pack(v, &v->y, dync__cuv_channels_last)))) return DYNC_ERR_MEMORY;
     const int64_t *xs = v->x.stride, *ws = v->w.stride, *ys = v->y.stride;
     int64_t kh = v->w.shape[2], kw = v->w.shape[3], n = v->x.shape[0], oh = v->y.shape[2], ow = v->y.shape[3];
-    dync__gm *g = dync__cv_product(v, v->go, v->gc * kh * kw, n * oh * ow);
+    dync__gm *g = dync__cuv_product(v, v->go, v->gc * kh * kw, n * oh * ow);
     if (!g) return DYNC_ERR_MEMORY;
     g->side[0].batch[0] = v->go * ys[1];
     g->side[1].batch[0] = v->gc * xs[1];
     dync__gm_gather a = {.how = DYNC__GM_PIECES}, b = a;
-    dync__cv_digit(&a, 0, v->go, ys[1], 0, 0);
-    dync__cv_digit(&a, 1, n, ys[0], 0, 0);
-    dync__cv_digit(&a, 1, oh, ys[2], 0, 0);
-    dync__cv_digit(&a, 1, ow, ys[3], 0, 0);
-    dync__cv_window(&b, 0, last, (dync__gm_digit){v->gc, xs[1], 0, 0}, (dync__gm_digit){kh, v->d[0] * xs[2], v->d[0], 0},
+    dync__cuv_digit(&a, 0, v->go, ys[1], 0, 0);
+    dync__cuv_digit(&a, 1, n, ys[0], 0, 0);
+    dync__cuv_digit(&a, 1, oh, ys[2], 0, 0);
+    dync__cuv_digit(&a, 1, ow, ys[3], 0, 0);
+    dync__cuv_window(&b, 0, last, (dync__gm_digit){v->gc, xs[1], 0, 0}, (dync__gm_digit){kh, v->d[0] * xs[2], v->d[0], 0},
                     (dync__gm_digit){kw, v->d[1] * xs[3], 0, v->d[1]});
-    dync__cv_digit(&b, 1, n, xs[0], 0, 0);
-    dync__cv_digit(&b, 1, oh, v->s[0] * xs[2], v->s[0], 0);
-    dync__cv_digit(&b, 1, ow, v->s[1] * xs[3], 0, v->s[1]);
+    dync__cuv_digit(&b, 1, n, xs[0], 0, 0);
+    dync__cuv_digit(&b, 1, oh, v->s[0] * xs[2], v->s[0], 0);
+    dync__cuv_digit(&b, 1, ow, v->s[1] * xs[3], 0, v->s[1]);
     b.y = -v->p[0];
     b.x = -v->p[1];
     b.h = v->x.shape[2];
     b.w = v->x.shape[3];
     b.first = b.y * xs[2] + b.x * xs[3];
-    if (!dync__cv_side(v, g, 0, &v->y, &a, false, 0) || !dync__cv_side(v, g, 1, &v->x, &b, v->p[0] + v->p[1] > 0, 0)) return DYNC_ERR_MEMORY;
+    if (!dync__cuv_side(v, g, 0, &v->y, &a, false, 0) || !dync__cuv_side(v, g, 1, &v->x, &b, v->p[0] + v->p[1] > 0, 0)) return DYNC_ERR_MEMORY;
     if (last)
-        return dync__cv_end(v, g, 5, (int64_t[]){v->groups, v->go, kh, kw, v->gc}, (int64_t[]){v->go * ws[0], ws[0], ws[2], ws[3], ws[1]}, v->w.offset, NULL);
-    return dync__cv_end(v, g, 5, (int64_t[]){v->groups, v->go, v->gc, kh, kw}, (int64_t[]){v->go * ws[0], ws[0], ws[1], ws[2], ws[3]}, v->w.offset, NULL);
+        return dync__cuv_end(v, g, 5, (int64_t[]){v->groups, v->go, kh, kw, v->gc}, (int64_t[]){v->go * ws[0], ws[0], ws[2], ws[3], ws[1]}, v->w.offset, NULL);
+    return dync__cuv_end(v, g, 5, (int64_t[]){v->groups, v->go, v->gc, kh, kw}, (int64_t[]){v->go * ws[0], ws[0], ws[1], ws[2], ws[3]}, v->w.offset, NULL);
 }
 
 /* Worth a tile's trouble: several rows and columns, and work. */
-static bool dync__cv_is_product(int64_t m, int64_t n, int64_t k)
+static bool dync__cuv_is_product(int64_t m, int64_t n, int64_t k)
 {
     return m >= 4 && n >= 8 && k >= 4 && (double)m * (double)n * (double)k > 4096 && m < 1 << 30 && n < 1 << 30 && k < 1 << 30;
 }
 
-DYNC__FN dync_status dync__cuda_conv(dync__cuda_code *code, const dync__kcall *call, bool *done)
+/* Is the call a product here? 0 no, 1 forward, 2 to the input, 3 to the weight. */
+static int dync__cuv_kind(dync__cuv *v, dync__cuda_code *code, const dync__kcall *call)
 {
-    dync__cv v;
-    *done = false;
-    if (call->row != dync__kernel_row(DYNC__K_conv2d) && call->row != dync__kernel_row(DYNC__K_conv2d_grad_input) &&
-        call->row != dync__kernel_row(DYNC__K_conv2d_grad_weight))
-        return DYNC_OK;
-    if (!dync__cv_open(&v, code, call)) return DYNC_OK;
-    int64_t window = v.w.shape[2] * v.w.shape[3], pixels = v.x.shape[0] * v.y.shape[2] * v.y.shape[3], all = v.x.shape[0] * v.x.shape[2] * v.x.shape[3];
-    bool input = v.out == 2 && v.x.id == 2, weight = v.w.id == v.out;
-    *done = input ? dync__cv_is_product(v.gc, all, v.go * window) && v.s[0] * v.s[1] <= DYNC__CV_PHASES
-                  : weight ? dync__cv_is_product(v.go, v.gc * window, pixels) : dync__cv_is_product(v.go, pixels, v.gc * window);
-    if (!*done) return DYNC_OK;
-    return input ? dync__cv_input(&v) : weight ? dync__cv_weight(&v) : dync__cv_forward(&v);
+    int kind = call->row == dync__kernel_row(DYNC__K_conv2d) ? 1 : call->row == dync__kernel_row(DYNC__K_conv2d_grad_input) ? 2 :
+               call->row == dync__kernel_row(DYNC__K_conv2d_grad_weight) ? 3 : 0;
+    if (!kind || !dync__cuv_open(v, code, call)) return 0;
+    int64_t window = v->w.shape[2] * v->w.shape[3], pixels = v->x.shape[0] * v->y.shape[2] * v->y.shape[3], all = v->x.shape[0] * v->x.shape[2] * v->x.shape[3];
+    bool is = kind == 1 ? dync__cuv_is_product(v->go, pixels, v->gc * window) : kind == 3 ? dync__cuv_is_product(v->go, v->gc * window, pixels) :
+              dync__cuv_is_product(v->gc, all, v->go * window) && v->s[0] * v->s[1] <= DYNC__CUV_PHASES;
+    return is ? kind : 0;
+}
+
+DYNC__FN bool dync__cuda_conv_takes(dync__cuda_code *code, const dync__kcall *call, const dync__kernel *end)
+{
+    dync__cuv v;
+    dync__cuda_end e = {end, NULL, false};
+    if (dync__cuv_kind(&v, code, call) != 1) return false;
+    v.end = &e;
+    dync__gm *g = dync__cuv_product(&v, v.go, v.y.shape[0] * v.y.shape[2] * v.y.shape[3], 1);
+    return g && dync__cuv_end_of(&v, g);
+}
+
+DYNC__FN dync_status dync__cuda_conv(dync__cuda_code *code, const dync__kcall *call, const dync__cuda_end *end, bool *done)
+{
+    dync__cuv v;
+    int kind = dync__cuv_kind(&v, code, call);
+    *done = kind != 0;
+    if (kind == 1) v.end = end;
+    return kind == 1 ? dync__cuv_forward(&v) : kind == 2 ? dync__cuv_input(&v) : kind == 3 ? dync__cuv_weight(&v) : DYNC_OK;
 }

@@ -142,6 +142,12 @@ DYNC__FN int dync__gm_sums(dync__gm *g, dync__lb *b, const int64_t *linear)
     return dync__lb_load(b, g->given, dync__kernel_access(b->k, 0, linear));
 }
 
+DYNC__FN int dync__gm_biased(const dync__gm *g, dync__lb *b, const dync__operand *bias, const int64_t *stride, int value)
+{
+    int v = dync__lb_load(b, dync__kernel_buf(b->k, 2, bias->dtype, DYNC__BUF_IN, -1, "bias"), dync__kernel_access(b->k, bias->lay.offset, stride));
+    return dync__lb_op(b, DYNC__P_add, value, dync__lb_cast(b, v, g->compute), -1);
+}
+
 /* + bias, whose place follows from the places in the result: each loop runs within a row, or over whole rows. False: one does neither. */
 static bool dync__gm_bias(const dync__gm *g, dync__lb *b, const dync__operand *bias, const int64_t *linear, int *value)
 {
@@ -153,47 +159,64 @@ static bool dync__gm_bias(const dync__gm *g, dync__lb *b, const dync__operand *b
         else if (linear[d] * b->k->extent[d] <= g->n) stride[d] = linear[d] * bias->lay.stride[rank - 1];
         else return false;
     }
-    int v = dync__lb_load(b, dync__kernel_buf(b->k, 2, bias->dtype, DYNC__BUF_IN, -1, "bias"), dync__kernel_access(b->k, bias->lay.offset, stride));
-    *value = dync__lb_op(b, DYNC__P_add, *value, dync__lb_cast(b, v, g->compute), -1);
+    *value = dync__gm_biased(g, b, bias, stride, *value);
     return true;
 }
 
-/* Loops of an epilogue, those that cross the ends of rows cut in two there. from[d]: loop of the epilogue, times[d]: steps of it. */
-static int dync__gm_cut_loops(const dync__gm *g, const dync__kernel *k, int64_t *extent, int64_t *linear, int *from, int64_t *times)
+DYNC__FN void dync__gm_loops_of(dync__gm_loops *l, const dync__kernel *k)
 {
-    int n = 0;
-    int64_t next = 1, of[DYNC__LOOP_MAX_DIMS];
-    for (int d = k->n_dims - 1; d >= 0; d--) {
-        of[d] = next;
+    int64_t next = 1;
+    l->n = k->n_dims;
+    for (int d = l->n - 1; d >= 0; d--) {
+        l->from[d] = d;
+        l->extent[d] = k->extent[d];
+        l->times[d] = 1;
+        l->place[d] = l->sum[d] = next;
         next *= k->extent[d];
     }
-    for (int d = 0; d < k->n_dims; d++) {
-        int64_t inner = of[d] < g->n && g->n % of[d] == 0 ? g->n / of[d] : 1;
-        bool cut = inner > 1 && k->extent[d] > inner && k->extent[d] % inner == 0 && n + k->n_dims - d < DYNC__LOOP_MAX_DIMS;
-        for (int half = !cut; half < 2; half++) {
-            extent[n] = !cut ? k->extent[d] : half ? inner : k->extent[d] / inner;
-            times[n] = cut && !half ? inner : 1;
-            linear[n] = of[d] * times[n];
-            from[n++] = d;
-        }
-    }
-    return n;
 }
 
-/* The epilogue over sums: its loads of the result c are the sums (with bias), rounded as they would have been in memory. */
+DYNC__FN void dync__gm_cut(dync__gm_loops *l, int64_t at)
+{
+    for (int d = 0; d < l->n && l->n < DYNC__LOOP_MAX_DIMS; d++) {
+        int64_t inner = at / l->place[d];
+        if (l->place[d] >= at || at % l->place[d] || l->extent[d] <= inner || l->extent[d] % inner) continue;
+        for (int e = l->n++; e > d; e--) {
+            l->from[e] = l->from[e - 1];
+            l->extent[e] = l->extent[e - 1];
+            l->times[e] = l->times[e - 1];
+            l->place[e] = l->sum[e] = l->place[e - 1];
+        }
+        l->extent[d] /= inner;
+        l->extent[d + 1] = inner;
+        l->times[d] *= inner;
+        l->place[d] = l->sum[d] = l->place[d] * inner;
+    }
+}
+
+/* The epilogue over sums: that of matmul and addmm. */
 static bool dync__gm_end_of(dync__gm *g, const dync__kcall *call, const dync__kernel *k, bool keep)
 {
-    int64_t extent[DYNC__LOOP_MAX_DIMS], linear[DYNC__LOOP_MAX_DIMS], times[DYNC__LOOP_MAX_DIMS], stride[DYNC__LOOP_MAX_DIMS];
-    int from[DYNC__LOOP_MAX_DIMS], n = dync__gm_cut_loops(g, k, extent, linear, from, times);
+    dync__gm_loops l;
+    dync__gm_loops_of(&l, k);
+    dync__gm_cut(&l, g->n);
+    return dync__gm_end_over(g, call, k, keep, &l, NULL);
+}
+
+DYNC__FN bool dync__gm_end_over(dync__gm *g, const dync__kcall *call, const dync__kernel *k, bool keep, const dync__gm_loops *l, const int64_t *bias)
+{
+    int64_t stride[DYNC__LOOP_MAX_DIMS] = {0};
     const dync__operand *c = &call->operand[call->n - 1];
-    dync__kernel *e = dync__kernel_new(g->arena, call->row->name, 0, n, extent);
+    dync__kernel *e = dync__kernel_new(g->arena, call->row->name, 0, l->n, l->extent);
     int32_t *number = dync__arena_alloc(g->arena, (size_t)(k->inst.n + 1) * sizeof *number);
     if (!e || !number) return false;
     dync__lb b = {.k = e, .section = 1, .origin = call->row->name};
     for (int s = 0; s < 2; s++) g->side[s].buf = dync__kernel_buf(e, s, g->dtype, DYNC__BUF_IN, -1, s ? "b" : "a");
-    int sum = dync__gm_sums(g, &b, linear);
-    if (call->n == 4 && !dync__gm_bias(g, &b, &call->operand[2], linear, &sum)) return false;
-    if (keep) dync__lb_store(&b, dync__kernel_buf(e, call->n - 1, c->dtype, DYNC__BUF_OUT, -1, "c"), dync__kernel_access(e, c->lay.offset, linear), sum);
+    int sum = dync__gm_sums(g, &b, l->sum);
+    if (bias) sum = dync__gm_biased(g, &b, &call->operand[2], bias, sum);
+    else if (call->n == 4 && !dync__gm_bias(g, &b, &call->operand[2], l->sum, &sum)) return false;
+    for (int d = 0; d < l->n; d++) stride[d] = l->place[d];
+    if (keep) dync__lb_store(&b, dync__kernel_buf(e, call->n - 1, c->dtype, DYNC__BUF_OUT, -1, "c"), dync__kernel_access(e, c->lay.offset, stride), sum);
     sum = dync__lb_wrap(&b, sum, c->dtype);
     for (int i = 0; i < k->inst.n; i++) {
         dync__inst in = k->inst.at[i];
@@ -203,7 +226,7 @@ static bool dync__gm_end_of(dync__gm *g, const dync__kcall *call, const dync__ke
         in.origin = in.origin ? dync__arena_strdup(g->arena, in.origin) : NULL;
         if (in.access >= 0) {
             const dync__access *a = &k->access.at[in.access];
-            for (int d = 0; d < n; d++) stride[d] = a->stride[from[d]] * times[d];
+            for (int d = 0; d < l->n; d++) stride[d] = a->stride[l->from[d]] * l->times[d];
             in.access = dync__kernel_access(e, a->offset, stride);
         }
         if (in.buf >= 0 && k->buf.at[in.buf].id == c->slot) {
@@ -310,10 +333,11 @@ DYNC__FN bool dync__gm_takes(int device, const dync__kcall *call, const dync__ke
 {
     dync__cuda_code code = {.device = device};
     dync__gm g;
-    bool ok = !dync__ptx_has_reduce(k) && !k->uses_random && k->buf.n < 40 && k->n_dims < DYNC__LOOP_MAX_DIMS && dync__gm_open(&g, &code, call);
+    bool conv = call->row == dync__kernel_row(DYNC__K_conv2d);
+    bool ok = !dync__ptx_has_reduce(k) && !k->uses_random && k->buf.n < 40 && k->n_dims < DYNC__LOOP_MAX_DIMS && (conv || dync__gm_open(&g, &code, call));
     for (int i = 0; i < k->inst.n && ok; i++) ok = k->inst.at[i].section <= 2;
     for (int i = 0; i < k->buf.n && ok; i++) ok = k->buf.at[i].mode != (DYNC__BUF_IN | DYNC__BUF_OUT);
-    ok = ok && dync__gm_end_of(&g, call, k, false);
+    ok = ok && (conv ? dync__cuda_conv_takes(&code, call, k) : dync__gm_end_of(&g, call, k, false));
     dync__arena_free(&code.arena);
     return ok;
 }

@@ -48,7 +48,17 @@ typedef struct dync__gm {
     bool scalar;                         /* no vector accesses */
 } dync__gm;
 
+/* Loops of an epilogue as they are run on sums: loop from[d] of it in steps of times[d], `place` elements of the (contiguous) result and `sum` of
+ * the product's results further each. */
+typedef struct dync__gm_loops { int n, from[DYNC__LOOP_MAX_DIMS]; int64_t extent[DYNC__LOOP_MAX_DIMS], times[DYNC__LOOP_MAX_DIMS], place[DYNC__LOOP_MAX_DIMS], sum[DYNC__LOOP_MAX_DIMS]; } dync__gm_loops;
+
 /* ---- gemm.c ---- */
+DYNC__FN void dync__gm_loops_of(dync__gm_loops *, const dync__kernel *);
+DYNC__FN void dync__gm_cut(dync__gm_loops *, int64_t at);                /* loops that cross multiples of `at` elements are cut in two there */
+/* The end: k's loads of the call's result are the sums, with bias (its strides over the loops; NULL: addmm's, if there is one), rounded as they would
+ * have been in memory. keep: the result is stored too. False: loops of which this cannot be said. */
+DYNC__FN bool dync__gm_end_over(dync__gm *, const dync__kcall *, const dync__kernel *k, bool keep, const dync__gm_loops *, const int64_t *bias);
+DYNC__FN int dync__gm_biased(const dync__gm *, dync__lb *, const dync__operand *bias, const int64_t *stride, int value);
 /* matmul, addmm and what is done to their result; done: false where a loop serves better. */
 DYNC__FN dync_status dync__cuda_gemm(dync__cuda_code *, const dync__kcall *, const dync__cuda_end *, bool *done);
 DYNC__FN bool dync__gm_takes(int device, const dync__kcall *, const dync__kernel *end);    /* would the product do this too? */
@@ -68,7 +78,8 @@ DYNC__FN void dync__gm_gather_pieces(dync__gm *, int side, int lines);   /* halv
 DYNC__FN void dync__gm_gather_single_begin(dync__gm *, int side, int lines);
 DYNC__FN void dync__gm_gather_single(dync__gm *, int side, int lines, int row_bytes);   /* for CUDA cores */
 /* ---- conv.c ---- */
-DYNC__FN dync_status dync__cuda_conv(dync__cuda_code *, const dync__kcall *, bool *done);   /* conv2d and its gradients */
+DYNC__FN dync_status dync__cuda_conv(dync__cuda_code *, const dync__kcall *, const dync__cuda_end *, bool *done);   /* conv2d and its gradients */
+DYNC__FN bool dync__cuda_conv_takes(dync__cuda_code *, const dync__kcall *, const dync__kernel *end);
 /* ---- gemm_mma.c, gemm_simt.c ---- */
 DYNC__FN void dync__gm_mma(dync__gm *);
 DYNC__FN void dync__gm_simt(dync__gm *);

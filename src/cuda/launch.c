@@ -418,7 +418,7 @@ DYNC__FN void *dync__cuda_call_new(int device, const dync__kcall *call, const dy
     c->n_buffers = call->n;
     dync__cuda_end end = {k, host, keep};
     dync_status status = dync__cuda_gemm(c, call, &end, &done);
-    if (status == DYNC_OK && !done) status = dync__cuda_conv(c, call, &done);
+    if (status == DYNC_OK && !done) status = dync__cuda_conv(c, call, &end, &done);
     if (status == DYNC_OK && !done) status = dync__cuda_call_text(c, call, &done);
     if (status == DYNC_OK && !done) status = dync__cuda_call_attention(c, call, &done);
     if (status == DYNC_OK && !done) status = dync__cuda_call_recurrent(c, call, &done);
