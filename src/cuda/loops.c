@@ -130,16 +130,33 @@ static dync_status dync__cl_matmul(dync__cuda_code *code, const dync__kcall *cal
 
 /* ---- convolution: x [N,C,H,W] w [O,C/g,KH,KW] y [N,O,OH,OW] ------------------------------------------------------------------------------ */
 
+/* Windows of few elements are unrolled: a thread a result, nothing is reduced, neighbours side by side. Depthwise convolutions, mostly. */
+enum { DYNC__CL_WINDOW = 64 };
+static bool dync__cl_is_few(int64_t channels, const int64_t *w) { return channels * w[2] * w[3] <= DYNC__CL_WINDOW; }
+
+/* sum + the element of picture 0 at y, x of channel number `channel` of the group, if ok, times that of w; -1: nothing yet. */
+static int dync__cl_tap(dync__cl *c, const dync__kcall *call, int sum, int64_t channel, int dim, int64_t ky, int64_t kx, const int *at_x, const int *at_w, int y, int x, int ok)
+{
+    dync__kcall here = *call;
+    int type = dync__cl_working(call->operand[0].dtype), zero = dync__lb_f(&c->b, type, 0);
+    dync__layout *in = &here.operand[0].lay, *w = &here.operand[1].lay;
+    in->offset += channel * in->stride[1];
+    w->offset += channel * w->stride[dim] + ky * w->stride[2] + kx * w->stride[3];
+    c->call = &here;
+    int v = dync__cl_op(c, DYNC__P_mul, dync__cl_picture(c, 0, at_x, y, x, ok, type, zero), dync__cl_load(c, 1, at_w, type));
+    c->call = call;
+    return sum < 0 ? v : dync__cl_op(c, DYNC__P_add, sum, v);
+}
+
 static dync_status dync__cl_conv(dync__cuda_code *code, const dync__kcall *call)
 {
     dync__cl c = {.call = call};
     const int64_t *t = call->attr, *xs = call->operand[0].lay.shape, *ws = call->operand[1].lay.shape, *ys = call->operand[call->n - 1].lay.shape;
     int type = dync__cl_working(call->operand[0].dtype), out = call->n - 1;
-    int n = dync__cl_loop(&c, ys[0]), g = dync__cl_loop(&c, t[6]), o = dync__cl_loop(&c, ws[0] / t[6]), oy = dync__cl_loop(&c, ys[2]),
-        ox = dync__cl_loop(&c, ys[3]), i = dync__cl_loop(&c, ws[1]), ky = dync__cl_loop(&c, ws[2]), kx = dync__cl_loop(&c, ws[3]);
-    dync__cl_begin(&c, code, 5);
-    int iy = dync__cl_form(&c, -t[2], oy, t[0], ky, t[4]), ix = dync__cl_form(&c, -t[3], ox, t[1], kx, t[5]);
-    int ok = dync__cl_op(&c, DYNC__P_and_, dync__cl_inside(&c, iy, xs[2]), dync__cl_inside(&c, ix, xs[3]));
+    bool few = dync__cl_is_few(ws[1], ws);
+    int n = dync__cl_loop(&c, ys[0]), g = dync__cl_loop(&c, t[6]), o = dync__cl_loop(&c, ws[0] / t[6]), oy = dync__cl_loop(&c, ys[2]), ox = dync__cl_loop(&c, ys[3]);
+    int i = few ? 0 : dync__cl_loop(&c, ws[1]), ky = few ? 0 : dync__cl_loop(&c, ws[2]), kx = few ? 0 : dync__cl_loop(&c, ws[3]), sum = -1;
+    dync__cl_begin(&c, code, few ? 0 : 5);
     dync__operand x = call->operand[0], w = call->operand[1], y = call->operand[out], bias = call->operand[2];
     int64_t xg = ws[1], wg = ws[0] / t[6];
     dync__kcall grouped = *call;                             /* channels as group and channel of it: a stride for the group */
@@ -148,11 +165,21 @@ static dync_status dync__cl_conv(dync__cuda_code *code, const dync__kcall *call)
     grouped.operand[1].lay.stride[4] = w.lay.stride[0] * wg;
     grouped.operand[out].lay.stride[4] = y.lay.stride[1] * wg;
     if (call->n == 4) grouped.operand[2].lay.stride[1] = bias.lay.stride[0] * wg;
-    int at_x[] = {n, 0, g, 4, i, 1, -1}, at_w[] = {g, 4, o, 0, i, 1, ky, 2, kx, 3, -1}, at_y[] = {n, 0, g, 4, o, 1, oy, 2, ox, 3, -1};
-    grouped.operand[0].lay.ndim = 4;
-    int zero = dync__lb_f(&c.b, type, 0), v = dync__cl_picture(&c, 0, at_x, iy, ix, ok, type, zero);
-    int sum = dync__lb_reduce(&c.b, DYNC__R_SUM, dync__cl_op(&c, DYNC__P_mul, v, dync__cl_load(&c, 1, at_w, type)));
-    c.b.section = 2;
+    int at_x[] = {n, 0, g, 4, -1, 1, -1}, at_w[] = {g, 4, o, 0, -1, 1, ky, 2, kx, 3, -1}, at_y[] = {n, 0, g, 4, o, 1, oy, 2, ox, 3, -1};
+    for (int64_t tap = 0; few && tap < ws[1] * ws[2] * ws[3]; tap++) {
+        int64_t down = tap / ws[3] % ws[2], right = tap % ws[3];
+        int iy = dync__cl_form(&c, down * t[4] - t[2], oy, t[0], n, 0), ix = dync__cl_form(&c, right * t[5] - t[3], ox, t[1], n, 0);
+        int ok = dync__cl_op(&c, DYNC__P_and_, dync__cl_inside(&c, iy, xs[2]), dync__cl_inside(&c, ix, xs[3]));
+        sum = dync__cl_tap(&c, &grouped, sum, tap / (ws[2] * ws[3]), 1, down, right, at_x, at_w, iy, ix, ok);
+    }
+    if (!few) {
+        at_x[4] = at_w[4] = i;
+        int iy = dync__cl_form(&c, -t[2], oy, t[0], ky, t[4]), ix = dync__cl_form(&c, -t[3], ox, t[1], kx, t[5]);
+        int ok = dync__cl_op(&c, DYNC__P_and_, dync__cl_inside(&c, iy, xs[2]), dync__cl_inside(&c, ix, xs[3]));
+        int v = dync__cl_picture(&c, 0, at_x, iy, ix, ok, type, dync__lb_f(&c.b, type, 0));
+        sum = dync__lb_reduce(&c.b, DYNC__R_SUM, dync__cl_op(&c, DYNC__P_mul, v, dync__cl_load(&c, 1, at_w, type)));
+        c.b.section = 2;
+    }
     if (call->n == 4) {
         int at_b[] = {g, 1, o, 0, -1};
         sum = dync__cl_op(&c, DYNC__P_add, sum, dync__cl_load(&c, 2, at_b, type));
@@ -164,6 +191,10 @@ static dync_status dync__cl_conv(dync__cuda_code *code, const dync__kcall *call)
 /* oy with oy * stride == y + pad - k * dilation, and whether there is one in [0, n). */
 static int dync__cl_source(dync__cl *c, int from, int64_t stride, int64_t n, int *ok)
 {
+    if (stride == 1) {
+        *ok = dync__cl_inside(c, from, n);
+        return from;
+    }
     int by = dync__cl_i(c, stride), whole = dync__cl_op(c, DYNC__P_div, from, by);
     int exact = dync__cl_op(c, DYNC__P_eq, dync__cl_op(c, DYNC__P_mul, whole, by), from);
     exact = dync__cl_op(c, DYNC__P_and_, exact, dync__cl_op(c, DYNC__P_le, dync__cl_i(c, 0), from));
@@ -176,20 +207,30 @@ static dync_status dync__cl_conv_input(dync__cuda_code *code, const dync__kcall 
     dync__cl c = {.call = call};
     const int64_t *t = call->attr, *ys = call->operand[0].lay.shape, *ws = call->operand[1].lay.shape, *xs = call->operand[2].lay.shape;
     int type = dync__cl_working(call->operand[0].dtype), ok_y, ok_x;
-    int n = dync__cl_loop(&c, xs[0]), g = dync__cl_loop(&c, t[6]), i = dync__cl_loop(&c, ws[1]), h = dync__cl_loop(&c, xs[2]), w = dync__cl_loop(&c, xs[3]),
-        o = dync__cl_loop(&c, ws[0] / t[6]), ky = dync__cl_loop(&c, ws[2]), kx = dync__cl_loop(&c, ws[3]);
-    dync__cl_begin(&c, code, 5);
+    bool few = dync__cl_is_few(ws[0] / t[6], ws);
+    int n = dync__cl_loop(&c, xs[0]), g = dync__cl_loop(&c, t[6]), i = dync__cl_loop(&c, ws[1]), h = dync__cl_loop(&c, xs[2]), w = dync__cl_loop(&c, xs[3]), sum = -1;
+    int o = few ? 0 : dync__cl_loop(&c, ws[0] / t[6]), ky = few ? 0 : dync__cl_loop(&c, ws[2]), kx = few ? 0 : dync__cl_loop(&c, ws[3]);
+    dync__cl_begin(&c, code, few ? 0 : 5);
     dync__kcall grouped = *call;
     c.call = &grouped;
     grouped.operand[0].lay.stride[4] = call->operand[0].lay.stride[1] * (ws[0] / t[6]);
     grouped.operand[1].lay.stride[4] = call->operand[1].lay.stride[0] * (ws[0] / t[6]);
     grouped.operand[2].lay.stride[4] = call->operand[2].lay.stride[1] * ws[1];
-    int oy = dync__cl_source(&c, dync__cl_form(&c, t[2], h, 1, ky, -t[4]), t[0], ys[2], &ok_y);
-    int ox = dync__cl_source(&c, dync__cl_form(&c, t[3], w, 1, kx, -t[5]), t[1], ys[3], &ok_x);
-    int at_y[] = {n, 0, g, 4, o, 1, -1}, at_w[] = {g, 4, o, 0, i, 1, ky, 2, kx, 3, -1}, at_x[] = {n, 0, g, 4, i, 1, h, 2, w, 3, -1};
-    int v = dync__cl_picture(&c, 0, at_y, oy, ox, dync__cl_op(&c, DYNC__P_and_, ok_y, ok_x), type, dync__lb_f(&c.b, type, 0));
-    int sum = dync__lb_reduce(&c.b, DYNC__R_SUM, dync__cl_op(&c, DYNC__P_mul, v, dync__cl_load(&c, 1, at_w, type)));
-    c.b.section = 2;
+    int at_y[] = {n, 0, g, 4, -1, 1, -1}, at_w[] = {g, 4, i, 1, -1, 0, ky, 2, kx, 3, -1}, at_x[] = {n, 0, g, 4, i, 1, h, 2, w, 3, -1};
+    for (int64_t tap = 0; few && tap < ws[0] / t[6] * ws[2] * ws[3]; tap++) {
+        int64_t down = tap / ws[3] % ws[2], right = tap % ws[3];
+        int oy = dync__cl_source(&c, dync__cl_form(&c, t[2] - down * t[4], h, 1, n, 0), t[0], ys[2], &ok_y);
+        int ox = dync__cl_source(&c, dync__cl_form(&c, t[3] - right * t[5], w, 1, n, 0), t[1], ys[3], &ok_x);
+        sum = dync__cl_tap(&c, &grouped, sum, tap / (ws[2] * ws[3]), 0, down, right, at_y, at_w, oy, ox, dync__cl_op(&c, DYNC__P_and_, ok_y, ok_x));
+    }
+    if (!few) {
+        at_y[4] = at_w[4] = o;
+        int oy = dync__cl_source(&c, dync__cl_form(&c, t[2], h, 1, ky, -t[4]), t[0], ys[2], &ok_y);
+        int ox = dync__cl_source(&c, dync__cl_form(&c, t[3], w, 1, kx, -t[5]), t[1], ys[3], &ok_x);
+        int v = dync__cl_picture(&c, 0, at_y, oy, ox, dync__cl_op(&c, DYNC__P_and_, ok_y, ok_x), type, dync__lb_f(&c.b, type, 0));
+        sum = dync__lb_reduce(&c.b, DYNC__R_SUM, dync__cl_op(&c, DYNC__P_mul, v, dync__cl_load(&c, 1, at_w, type)));
+        c.b.section = 2;
+    }
     dync__cl_store(&c, 2, at_x, sum);
     return dync__cl_finish(&c, code);
 }
