@@ -592,11 +592,17 @@ DYNC__FN dync_status dync__fa_plain_grad(dync__cuda_code *, const dync__kcall *)
 enum { DYNC__GM_ALONG, DYNC__GM_ACROSS, DYNC__GM_PIECES };
 /* How a side comes into shared memory. ALONG: neighbours in memory are neighbours in depth, 16 bytes at a time; ACROSS: they are of neighbouring
  * lines, 16 bytes at a time; PIECES: element by element, any strides and boundaries. */
+/* A gathered side (gemm_gather.c): the numbers of a line ([0]) and of a depth ([1]) are taken apart into digits, the last one fastest; each step of
+ * a digit is `by` elements, y rows and x columns further. Elements whose row or column, counted from y, x, is outside of h, w are zeros; `first` is
+ * where the element at row y, column x would lie. how: as it may come where 16 bytes at a time are on boundaries. */
+typedef struct dync__gm_digit { int64_t extent, by, y, x; } dync__gm_digit;
+typedef struct dync__gm_gather { int n[2], how; dync__gm_digit digit[2][3]; int64_t y, x, h, w, first; } dync__gm_gather;
 typedef struct dync__gm_side {
     int buf, how;                        /* buf: of `end` */
     int32_t id;                          /* operand number or temporary */
     int64_t offset, line, step;          /* elements: of element 0, to the next line, to the next k */
     int64_t batch[DYNC_MAX_DIMS];        /* to the next of each batch dim */
+    const dync__gm_gather *gather;       /* in the place of line and step; or NULL */
 } dync__gm_side;
 
 typedef struct dync__gm_tile { int m, n, threads, stages, efficiency; } dync__gm_tile;
@@ -622,16 +628,38 @@ typedef struct dync__gm {
     bool scalar;                         /* no vector accesses */
 } dync__gm;
 
+/* Loops of an epilogue as they are run on sums: loop from[d] of it in steps of times[d], `place` elements of the (contiguous) result and `sum` of
+ * the product's results further each. */
+typedef struct dync__gm_loops { int n, from[DYNC__LOOP_MAX_DIMS]; int64_t extent[DYNC__LOOP_MAX_DIMS], times[DYNC__LOOP_MAX_DIMS], place[DYNC__LOOP_MAX_DIMS], sum[DYNC__LOOP_MAX_DIMS]; } dync__gm_loops;
+
 /* ---- gemm.c ---- */
+DYNC__FN void dync__gm_loops_of(dync__gm_loops *, const dync__kernel *);
+DYNC__FN void dync__gm_cut(dync__gm_loops *, int64_t at);                /* loops that cross multiples of `at` elements are cut in two there */
+/* The end: k's loads of the call's result are the sums, with bias (its strides over the loops; NULL: addmm's, if there is one), rounded as they would
+ * have been in memory. keep: the result is stored too. False: loops of which this cannot be said. */
+DYNC__FN bool dync__gm_end_over(dync__gm *, const dync__kcall *, const dync__kernel *k, bool keep, const dync__gm_loops *, const int64_t *bias);
+DYNC__FN int dync__gm_biased(const dync__gm *, dync__lb *, const dync__operand *bias, const int64_t *stride, int value);
 /* matmul, addmm and what is done to their result; done: false where a loop serves better. */
 DYNC__FN dync_status dync__cuda_gemm(dync__cuda_code *, const dync__kcall *, const dync__cuda_end *, bool *done);
 DYNC__FN bool dync__gm_takes(int device, const dync__kcall *, const dync__kernel *end);    /* would the product do this too? */
 DYNC__FN dync_status dync__gm_text(dync__gm *, int form, dync__ptx_text *out);             /* of a form of the part (launch.c) */
+/* The product as the next part of the code, once its sides and its end are there: buffers 0 and 1 of the end are the sides, others operands. */
+DYNC__FN dync_status dync__gm_add(dync__cuda_code *, dync__gm *, const dync__kcall *, const dync__cuda_end *);
+DYNC__FN int dync__gm_sums(dync__gm *, dync__lb *, const int64_t *linear);   /* the sums as a value of the end: `linear` steps of each loop */
 DYNC__FN int dync__gm_shared_most(const dync__gm *);                                       /* bytes that a block of the device may have */
 /* ---- gemm_load.c ---- */
 DYNC__FN void dync__gm_place(dync__gm *);                                /* %m0 %n0 %batch %klen, %A and %B: addresses of this block's first elements */
 DYNC__FN void dync__gm_pipeline(dync__gm *, void (*load)(dync__gm *), void (*compute)(dync__gm *));   /* load: to %to; compute: from %from; %kleft is left to load */
 DYNC__FN void dync__gm_pieces(dync__gm *, int side, int lines);          /* words of 4 bytes into swizzled rows of %to */
+/* ---- gemm_gather.c ---- */
+DYNC__FN void dync__gm_gather_begin(dync__gm *, int side, int lines);    /* 16 bytes at a time: what is said of lines, before the loop over the depth */
+DYNC__FN void dync__gm_gather_copy(dync__gm *, int side, int lines);
+DYNC__FN void dync__gm_gather_pieces(dync__gm *, int side, int lines);   /* halves, one by one */
+DYNC__FN void dync__gm_gather_single_begin(dync__gm *, int side, int lines);
+DYNC__FN void dync__gm_gather_single(dync__gm *, int side, int lines, int row_bytes);   /* for CUDA cores */
+/* ---- conv.c ---- */
+DYNC__FN dync_status dync__cuda_conv(dync__cuda_code *, const dync__kcall *, const dync__cuda_end *, bool *done);   /* conv2d and its gradients */
+DYNC__FN bool dync__cuda_conv_takes(dync__cuda_code *, const dync__kcall *, const dync__kernel *end);
 /* ---- gemm_mma.c, gemm_simt.c ---- */
 DYNC__FN void dync__gm_mma(dync__gm *);
 DYNC__FN void dync__gm_simt(dync__gm *);
@@ -3071,6 +3099,222 @@ DYNC__FN void dync__gm_pieces(dync__gm *g, int s, int lines) {
     dync__ptx_line(p, "@%s bra PIECES%s", more, id);
 }
 
+/* ==== cuda/gemm_gather.c ======================================================================================== */
+enum { DYNC__GMG_OUTSIDE = -0x40000000 };
+typedef struct dync__gmg { char off[32], y[32], x[32]; } dync__gmg;       /* s32 registers: elements, row, column */
+/* Registers of this name, or fresh ones. */
+static dync__gmg dync__gmg_new(dync__gm *g, const char *name, int number) {
+    dync__gmg r;
+    char *const part[3] = {r.off, r.y, r.x};
+    for (int i = 0; i < 3; i++) {
+        if (name) dync__format(part[i], sizeof r.off, "%s%d_%c", name, number, "oyx"[i]);
+        else dync__format(part[i], sizeof r.off, "%s", dync__ptx_temp(&g->t.p, "s32"));
+        if (name) dync__ptx_reg(&g->t.p, "s32", part[i]);
+    }
+    return r;
+}
+/* r = what the digits of `linear` (u32) give; part 0: of a line, 1: of a depth. Outside where not in < left (b32 registers, signed). */
+static dync__gmg dync__gmg_digits(dync__gm *g, int s, int part, const char *linear, const char *in, const char *left, const char *name, int number) {
+    const dync__gm_gather *v = g->side[s].gather;
+    dync__ptx *p = &g->t.p;
+    dync__gmg r = dync__gmg_new(g, name, number);
+    char rest[32], here[32], next[32];
+    dync__format(rest, sizeof rest, "%s", linear);
+    dync__ptx_line(p, "mov.b32 %s, %d", r.off, part ? 0 : (int)v->first);
+    dync__ptx_line(p, "mov.b32 %s, %d", r.y, part ? 0 : (int)v->y);
+    dync__ptx_line(p, "mov.b32 %s, %d", r.x, part ? 0 : (int)v->x);
+    for (int d = v->n[part] - 1; d >= 0; d--) {
+        const dync__gm_digit *at = &v->digit[part][d];
+        if (d > 0 && at->extent == 1) continue;
+        dync__format(here, sizeof here, "%s", rest);
+        if (d > 0) {
+            dync__format(here, sizeof here, "%s", dync__ptx_temp(p, "u32"));
+            dync__format(next, sizeof next, "%s", dync__ptx_temp(p, "u32"));
+            dync__ptx_line(p, "div.u32 %s, %s, %lld", next, rest, (long long)at->extent);
+            dync__ptx_line(p, "mad.lo.s32 %s, %s, %lld, %s", here, next, (long long)-at->extent, rest);
+            dync__format(rest, sizeof rest, "%s", next);
+        }
+        if (at->by) dync__ptx_line(p, "mad.lo.s32 %s, %s, %lld, %s", r.off, here, (long long)at->by, r.off);
+        if (at->y) dync__ptx_line(p, "mad.lo.s32 %s, %s, %lld, %s", r.y, here, (long long)at->y, r.y);
+        if (at->x) dync__ptx_line(p, "mad.lo.s32 %s, %s, %lld, %s", r.x, here, (long long)at->x, r.x);
+    }
+    const char *is = dync__ptx_temp(p, "pred");
+    dync__ptx_line(p, "setp.lt.s32 %s, %s, %s", is, in, left);
+    dync__ptx_line(p, "selp.b32 %s, %s, %d, %s", r.y, r.y, (int)DYNC__GMG_OUTSIDE, is);
+    return r;
+}
+/* The digits of line first + (b32 register) of the tile, in registers named for the side. */
+static void dync__gmg_line(dync__gm *g, int s, const char *line, int number) {
+    char all[32], in[32];
+    dync__format(in, sizeof in, "%s", line);
+    dync__format(all, sizeof all, "%s", dync__ptx_temp(&g->t.p, "u32"));
+    dync__ptx_line(&g->t.p, "add.u32 %s, %s, %s", all, in, s ? "%n0" : "%m0");
+    (void)dync__gmg_digits(g, s, 0, all, in, s ? "%nleft" : "%mleft", s ? "%gb" : "%ga", number);
+}
+/* Those of depth k (b32 register) of the stage that is being loaded. */
+static dync__gmg dync__gmg_depth(dync__gm *g, int s, const char *k) {
+    char all[32], in[32];
+    dync__format(in, sizeof in, "%s", k);
+    dync__format(all, sizeof all, "%s", dync__ptx_temp(&g->t.p, "u32"));
+    dync__ptx_line(&g->t.p, "add.u32 %s, %s, %%k0", all, in);
+    dync__ptx_line(&g->t.p, "add.u32 %s, %s, %%klen", all, all);
+    dync__ptx_line(&g->t.p, "sub.u32 %s, %s, %%kleft", all, all);
+    return dync__gmg_digits(g, s, 1, all, in, "%kleft", NULL, 0);
+}
+/* The element at the digits of a line (number) and a depth: its address (b64), and whether it is inside (predicate). */
+static void dync__gmg_meet(dync__gm *g, int s, int number, const dync__gmg *depth, char *at, char *inside) {
+    const dync__gm_gather *v = g->side[s].gather;
+    dync__ptx *p = &g->t.p;
+    const char *y = dync__ptx_temp(p, "s32"), *x = dync__ptx_temp(p, "s32"), *off = dync__ptx_temp(p, "s32"), *name = s ? "%gb" : "%ga";
+    dync__format(at, 32, "%s", dync__ptx_temp(p, "b64"));
+    dync__format(inside, 32, "%s", dync__ptx_temp(p, "pred"));
+    dync__ptx_line(p, "add.s32 %s, %s%d_y, %s", y, name, number, depth->y);
+    dync__ptx_line(p, "add.s32 %s, %s%d_x, %s", x, name, number, depth->x);
+    dync__ptx_line(p, "add.s32 %s, %s%d_o, %s", off, name, number, depth->off);
+    dync__ptx_line(p, "setp.lt.u32 %s, %s, %lld", inside, y, (long long)v->h);
+    dync__ptx_line(p, "setp.lt.and.u32 %s, %s, %lld, %s", inside, x, (long long)v->w, inside);
+    dync__ptx_line(p, "selp.b32 %s, %s, 0, %s", off, off, inside);
+    dync__ptx_line(p, "mad.wide.s32 %s, %s, %d, %s", at, off, (int)dync__dtype_info(g->dtype)->bytes, s ? "%B" : "%A");
+}
+static void dync__gmg_copy(dync__gm *g, int bytes, const char *to, int to_at, const char *at, const char *inside) {
+    char size[32];
+    dync__format(size, sizeof size, "%s", dync__ptx_temp(&g->t.p, "b32"));
+    dync__ptx_line(&g->t.p, "selp.b32 %s, %d, 0, %s", size, bytes, inside);
+    dync__tile_cp(&g->t, bytes, to, to_at, at, 0, size);
+}
+/* ---- 16 bytes at a time, into swizzled rows of 128 ------------------------------------------------------------------------------------- */
+/* Thread i: chunk i % 8 of rows i / 8, i / 8 + threads / 8, ... Named: %gs_ where its first row's chunk lies, %gc_ its chunk, %gr_ its row. */
+static void dync__gmg_thread(dync__gm *g, int s) {
+    char name[3][8];
+    for (int i = 0; i < 3; i++) {
+        dync__format(name[i], sizeof name[i], "%%g%c_%d", "scr"[i], s);
+        dync__ptx_reg(&g->t.p, "u32", name[i]);
+    }
+    dync__ptx_line(&g->t.p, "shr.u32 %s, %%thr, 3", name[2]);
+    dync__ptx_line(&g->t.p, "and.b32 %s, %%thr, 7", name[1]);
+    dync__ptx_line(&g->t.p, "xor.b32 %s, %s, %s", name[0], name[1], name[2]);
+    dync__ptx_line(&g->t.p, "and.b32 %s, %s, 7", name[0], name[0]);
+    dync__ptx_line(&g->t.p, "mad.lo.u32 %s, %s, 8, %s", name[0], name[2], name[0]);
+    dync__ptx_line(&g->t.p, "shl.b32 %s, %s, 4", name[0], name[0]);
+}
+DYNC__FN void dync__gm_gather_begin(dync__gm *g, int s, int lines) {
+    int bytes = dync__dtype_info(g->dtype)->bytes, per = 16 / bytes;
+    bool across = g->side[s].how == DYNC__GM_ACROSS;
+    dync__tile_note(&g->t, "%s: digits of lines", s ? "b" : "a");
+    dync__gmg_thread(g, s);
+    for (int i = 0; i < (across ? lines * bytes / 128 : lines * 8 / g->tile.threads); i++) {
+        char line[32];
+        dync__format(line, sizeof line, "%s", dync__ptx_temp(&g->t.p, "u32"));
+        if (across) dync__ptx_line(&g->t.p, "mad.lo.u32 %s, %%gc_%d, %d, %d", line, s, per, i * 8 * per);
+        else dync__ptx_line(&g->t.p, "add.u32 %s, %%gr_%d, %d", line, s, i * g->tile.threads / 8);
+        dync__gmg_line(g, s, line, i);
+    }
+}
+DYNC__FN void dync__gm_gather_copy(dync__gm *g, int s, int lines) {
+    int bytes = dync__dtype_info(g->dtype)->bytes, per = 16 / bytes, step = g->tile.threads / 8;
+    bool across = g->side[s].how == DYNC__GM_ACROSS;
+    char to[32], k[32], at[32], inside[32];
+    dync__format(to, sizeof to, "%s", dync__ptx_temp(&g->t.p, "b32"));
+    dync__format(k, sizeof k, "%s", dync__ptx_temp(&g->t.p, "u32"));
+    dync__ptx_line(&g->t.p, "add.u32 %s, %%to, %%gs_%d", to, s);
+    dync__gmg depth;
+    if (!across) {
+        dync__ptx_line(&g->t.p, "mul.lo.u32 %s, %%gc_%d, %d", k, s, per);
+        depth = dync__gmg_depth(g, s, k);
+    }
+    for (int j = 0; j < (across ? g->depth : lines) / step; j++) {
+        if (across) {
+            dync__ptx_line(&g->t.p, "add.u32 %s, %%gr_%d, %d", k, s, j * step);
+            depth = dync__gmg_depth(g, s, k);
+        }
+        for (int w = 0; w < (across ? lines * bytes / 128 : 1); w++) {
+            dync__gmg_meet(g, s, across ? w : j, &depth, at, inside);
+            dync__gmg_copy(g, 16, to, g->side_at[s] + (w * g->depth + j * step) * 128, at, inside);
+        }
+    }
+}
+/* ---- element by element ------------------------------------------------------------------------------------------------------------------ */
+/* Are neighbours in depth nearer in memory than neighbouring lines? */
+static bool dync__gmg_is_along(const dync__gm *g, int s) {
+    const dync__gm_gather *v = g->side[s].gather;
+    return v->digit[1][v->n[1] - 1].by == 1 && v->digit[0][v->n[0] - 1].by != 1;
+}
+/* Halves as words of 4 bytes, into swizzled rows: neighbouring threads take neighbouring lines, or depths. */
+DYNC__FN void dync__gm_gather_pieces(dync__gm *g, int s, int lines) {
+    dync__ptx *p = &g->t.p;
+    const char *id = s ? "B" : "A";
+    char q[32], line[32], k[32], place[32], at[32], inside[32], half[2][32], more[32];
+    int log_lines = 0;
+    while (1 << log_lines < lines) log_lines++;
+    dync__format(q, sizeof q, "%%at%s", id);
+    dync__tile_set(&g->t, "u32", q, "mov", "%%thr");
+    dync__tile_label(&g->t, "PIECES%s", id);
+    dync__format(line, sizeof line, "%s", dync__ptx_temp(p, "u32"));
+    dync__format(k, sizeof k, "%s", dync__ptx_temp(p, "u32"));
+    dync__format(place, sizeof place, "%s", dync__ptx_temp(p, "u32"));
+    bool along = dync__gmg_is_along(g, s);
+    dync__ptx_line(p, "and.b32 %s, %s, %d", along ? k : line, q, along ? 31 : lines - 1);
+    dync__ptx_line(p, "shr.u32 %s, %s, %d", along ? line : k, q, along ? 5 : log_lines);
+    dync__ptx_line(p, "shr.u32 %s, %s, 2", place, k);
+    dync__ptx_line(p, "xor.b32 %s, %s, %s", place, place, line);
+    dync__ptx_line(p, "and.b32 %s, %s, 7", place, place);
+    dync__ptx_line(p, "mad.lo.u32 %s, %s, 8, %s", place, line, place);
+    const char *word = dync__ptx_temp(p, "u32");
+    dync__ptx_line(p, "and.b32 %s, %s, 3", word, k);
+    dync__ptx_line(p, "mad.lo.u32 %s, %s, 4, %s", place, place, word);
+    dync__ptx_line(p, "mad.lo.u32 %s, %s, 4, %%to", place, place);
+    dync__ptx_line(p, "shl.b32 %s, %s, 1", k, k);
+    dync__gmg_line(g, s, line, 0);
+    for (int e = 0; e < 2; e++) {
+        dync__format(half[e], sizeof half[e], "%s", dync__ptx_temp(p, "b16"));
+        if (e) dync__ptx_line(p, "add.u32 %s, %s, 1", k, k);
+        dync__gmg depth = dync__gmg_depth(g, s, k);
+        dync__gmg_meet(g, s, 0, &depth, at, inside);
+        dync__ptx_line(p, "mov.b16 %s, 0", half[e]);
+        dync__ptx_line(p, "@%s ld.global.b16 %s, [%s]", inside, half[e], at);
+    }
+    dync__format(more, sizeof more, "%s", dync__ptx_temp(p, "pred"));
+    const char *both = dync__ptx_temp(p, "b32");
+    dync__ptx_line(p, "mov.b32 %s, {%s, %s}", both, half[0], half[1]);
+    dync__ptx_line(p, "st.shared.b32 [%s+%d], %s", place, g->side_at[s], both);
+    dync__ptx_line(p, "add.u32 %s, %s, %d", q, q, g->tile.threads);
+    dync__ptx_line(p, "setp.lt.u32 %s, %s, %d", more, q, lines * 32);
+    dync__ptx_line(p, "@%s bra PIECES%s", more, id);
+}
+/* CUDA cores: depths as rows of lines, row_bytes apart. Along: thread i takes depth i % depth of several lines; else line i % lines of several. */
+DYNC__FN void dync__gm_gather_single_begin(dync__gm *g, int s, int lines) {
+    bool along = dync__gmg_is_along(g, s);
+    int step = g->tile.threads / g->depth;
+    char line[32];
+    dync__tile_note(&g->t, "%s: digits of lines", s ? "b" : "a");
+    dync__format(line, sizeof line, "%s", dync__ptx_temp(&g->t.p, "u32"));
+    for (int i = 0; i < (along ? lines / step : 1); i++) {
+        if (i) dync__ptx_line(&g->t.p, "add.u32 %s, %s, %d", line, line, step);
+        else dync__ptx_line(&g->t.p, "%s.u32 %s, %%thr, %d", along ? "div" : "rem", line, along ? g->depth : lines);
+        dync__gmg_line(g, s, line, i);
+    }
+}
+DYNC__FN void dync__gm_gather_single(dync__gm *g, int s, int lines, int row_bytes) {
+    dync__ptx *p = &g->t.p;
+    bool along = dync__gmg_is_along(g, s);
+    int step = g->tile.threads / (along ? g->depth : lines), bytes = g->acc_bytes;
+    char line[32], k[32], to[32], at[32], inside[32];
+    dync__format(line, sizeof line, "%s", dync__ptx_temp(p, "u32"));
+    dync__format(k, sizeof k, "%s", dync__ptx_temp(p, "u32"));
+    dync__format(to, sizeof to, "%s", dync__ptx_temp(p, "u32"));
+    dync__ptx_line(p, "%s.u32 %s, %%thr, %d", along ? "div" : "rem", line, along ? g->depth : lines);
+    dync__ptx_line(p, "%s.u32 %s, %%thr, %d", along ? "rem" : "div", k, along ? g->depth : lines);
+    dync__ptx_line(p, "mad.lo.u32 %s, %s, %d, %%to", to, k, row_bytes);
+    dync__ptx_line(p, "mad.lo.u32 %s, %s, %d, %s", to, line, bytes, to);
+    dync__gmg depth;
+    for (int i = 0; i < lines * g->depth / g->tile.threads; i++) {
+        if (i && !along) dync__ptx_line(p, "add.u32 %s, %s, %d", k, k, step);
+        if (i == 0 || !along) depth = dync__gmg_depth(g, s, k);
+        dync__gmg_meet(g, s, along ? i : 0, &depth, at, inside);
+        dync__gmg_copy(g, bytes, to, g->side_at[s] + i * step * (along ? bytes : row_bytes), at, inside);
+    }
+}
+
 /* ==== cuda/gemm_mma.c =========================================================================================== */
 typedef struct dync__gmm { int bytes, warp_m, warp_n, warps_n; bool turned[2]; } dync__gmm;   /* turned: the side lies ACROSS */
 static dync__gmm dync__gmm_of(const dync__gm *g) {
@@ -3084,7 +3328,8 @@ static void dync__gmm_windows(dync__gm *g, int s) {
     const dync__gm_side *side = &g->side[s];
     int bytes = dync__tile_kind_of(g->kind)->bytes, lines = dync__gmm_lines(g, s), count = side->how == DYNC__GM_ACROSS ? lines * bytes / 128 : 1;
     int64_t all = s ? g->n : g->m;
-    for (int w = 0; w < count && side->how != DYNC__GM_PIECES; w++) {
+    if (side->gather && side->how != DYNC__GM_PIECES) dync__gm_gather_begin(g, s, lines);
+    for (int w = 0; w < count && !side->gather && side->how != DYNC__GM_PIECES; w++) {
         dync__tile_rows *r = &g->window[s][w];
         char *name = g->window_name[s][w];
         const char *base = s ? "%B" : "%A";
@@ -3116,6 +3361,11 @@ static void dync__gmm_load(dync__gm *g) {
         int64_t all = s ? g->n : g->m;
         char left[40];
         dync__tile_note(&g->t, "%s: %d lines of %d", s ? "b" : "a", lines, g->depth);
+        if (side->gather) {
+            if (side->how == DYNC__GM_PIECES) dync__gm_gather_pieces(g, s, lines);
+            else dync__gm_gather_copy(g, s, lines);
+            continue;
+        }
         if (side->how == DYNC__GM_PIECES) {
             dync__gm_pieces(g, s, lines);
             dync__ptx_line(&g->t.p, "add.s64 %s, %s, %lld", s ? "%B" : "%A", s ? "%B" : "%A", (long long)(g->depth * side->step * bytes));
@@ -3317,6 +3567,10 @@ static void dync__gms_load(dync__gm *g) {
     int bytes = dync__dtype_info(g->dtype)->bytes;
     for (int s = 0; s < 2; s++) {
         dync__tile_note(&g->t, "%s: %d lines of %d", s ? "b" : "a", dync__gms_lines(g, s), (int)DYNC__GMS_DEPTH);
+        if (g->side[s].gather) {
+            dync__gm_gather_single(g, s, dync__gms_lines(g, s), dync__gms_row(g, s));
+            continue;
+        }
         if (g->side[s].how == DYNC__GM_ACROSS) dync__gms_load_wide(g, s);
         else dync__gms_load_single(g, s);
         dync__ptx_line(&g->t.p, "add.s64 %s, %s, %lld", s ? "%B" : "%A", s ? "%B" : "%A", (long long)(DYNC__GMS_DEPTH * g->side[s].step * bytes));
@@ -3372,6 +3626,8 @@ DYNC__FN void dync__gm_simt(dync__gm *g) {
     g->side_at[1] = DYNC__GMS_DEPTH * dync__gms_row(g, 0);
     g->stage_bytes = DYNC__GMS_DEPTH * (dync__gms_row(g, 0) + dync__gms_row(g, 1));
     dync__gm_place(g);
+    for (int s = 0; s < 2; s++)
+        if (g->side[s].gather) dync__gm_gather_single_begin(g, s, dync__gms_lines(g, s));
     dync__tile_set(t, "u32", "%tx", "rem", "%%thr, %d", g->tile.n / own);
     dync__tile_set(t, "u32", "%ty", "div", "%%thr, %d", g->tile.n / own);
     dync__tile_set(t, "u32", "%la", "mul.lo", "%%ty, %d", group * g->acc_bytes);
@@ -4025,7 +4281,8 @@ static void dync__gm_how(dync__gm *g, dync__gm_side *s, int64_t lines) {
     bool tensor = g->kind >= 0, along = (s->step == 1 || g->k == 1) && dync__gm_on_boundary(g, s, s->line, lines);
     bool across = (s->line == 1 || lines == 1) && dync__gm_on_boundary(g, s, s->step, g->k), plain = dync__dtype_info(g->dtype)->bytes == dync__dtype_info(g->compute)->bytes;
     s->how = DYNC__GM_PIECES;
-    if (g->scalar) return;
+    if (s->gather && !g->scalar) s->how = s->gather->how;
+    if (g->scalar || s->gather) return;
     if (tensor && along) s->how = DYNC__GM_ALONG;
     else if (across && (tensor ? dync__dtype_info(g->dtype)->bytes == 2 : plain)) s->how = DYNC__GM_ACROSS;
 }
@@ -4069,9 +4326,13 @@ static bool dync__gm_open(dync__gm *g, dync__cuda_code *code, const dync__kcall 
 }
 /* ---- what is done to the results ---------------------------------------------------------------------------------------------------------- */
 /* The sums as a value: loads of a buffer that is no memory, in the order of the results. */
-static int dync__gm_sums(dync__gm *g, dync__lb *b, const int64_t *linear) {
+DYNC__FN int dync__gm_sums(dync__gm *g, dync__lb *b, const int64_t *linear) {
     g->given = dync__kernel_buf(b->k, 2 * DYNC__CUDA_TEMP, g->compute, DYNC__BUF_IN, -1, "sum");
     return dync__lb_load(b, g->given, dync__kernel_access(b->k, 0, linear));
+}
+DYNC__FN int dync__gm_biased(const dync__gm *g, dync__lb *b, const dync__operand *bias, const int64_t *stride, int value) {
+    int v = dync__lb_load(b, dync__kernel_buf(b->k, 2, bias->dtype, DYNC__BUF_IN, -1, "bias"), dync__kernel_access(b->k, bias->lay.offset, stride));
+    return dync__lb_op(b, DYNC__P_add, value, dync__lb_cast(b, v, g->compute), -1);
 }
 /* + bias, whose place follows from the places in the result: each loop runs within a row, or over whole rows. False: one does neither. */
 static bool dync__gm_bias(const dync__gm *g, dync__lb *b, const dync__operand *bias, const int64_t *linear, int *value) {
@@ -4083,43 +4344,56 @@ static bool dync__gm_bias(const dync__gm *g, dync__lb *b, const dync__operand *b
         else if (linear[d] * b->k->extent[d] <= g->n) stride[d] = linear[d] * bias->lay.stride[rank - 1];
         else return false;
     }
-    int v = dync__lb_load(b, dync__kernel_buf(b->k, 2, bias->dtype, DYNC__BUF_IN, -1, "bias"), dync__kernel_access(b->k, bias->lay.offset, stride));
-    *value = dync__lb_op(b, DYNC__P_add, *value, dync__lb_cast(b, v, g->compute), -1);
+    *value = dync__gm_biased(g, b, bias, stride, *value);
     return true;
 }
-/* Loops of an epilogue, those that cross the ends of rows cut in two there. from[d]: loop of the epilogue, times[d]: steps of it. */
-static int dync__gm_cut_loops(const dync__gm *g, const dync__kernel *k, int64_t *extent, int64_t *linear, int *from, int64_t *times) {
-    int n = 0;
-    int64_t next = 1, of[DYNC__LOOP_MAX_DIMS];
-    for (int d = k->n_dims - 1; d >= 0; d--) {
-        of[d] = next;
+DYNC__FN void dync__gm_loops_of(dync__gm_loops *l, const dync__kernel *k) {
+    int64_t next = 1;
+    l->n = k->n_dims;
+    for (int d = l->n - 1; d >= 0; d--) {
+        l->from[d] = d;
+        l->extent[d] = k->extent[d];
+        l->times[d] = 1;
+        l->place[d] = l->sum[d] = next;
         next *= k->extent[d];
     }
-    for (int d = 0; d < k->n_dims; d++) {
-        int64_t inner = of[d] < g->n && g->n % of[d] == 0 ? g->n / of[d] : 1;
-        bool cut = inner > 1 && k->extent[d] > inner && k->extent[d] % inner == 0 && n + k->n_dims - d < DYNC__LOOP_MAX_DIMS;
-        for (int half = !cut; half < 2; half++) {
-            extent[n] = !cut ? k->extent[d] : half ? inner : k->extent[d] / inner;
-            times[n] = cut && !half ? inner : 1;
-            linear[n] = of[d] * times[n];
-            from[n++] = d;
-        }
-    }
-    return n;
 }
-/* The epilogue over sums: its loads of the result c are the sums (with bias), rounded as they would have been in memory. */
+DYNC__FN void dync__gm_cut(dync__gm_loops *l, int64_t at) {
+    for (int d = 0; d < l->n && l->n < DYNC__LOOP_MAX_DIMS; d++) {
+        int64_t inner = at / l->place[d];
+        if (l->place[d] >= at || at % l->place[d] || l->extent[d] <= inner || l->extent[d] % inner) continue;
+        for (int e = l->n++; e > d; e--) {
+            l->from[e] = l->from[e - 1];
+            l->extent[e] = l->extent[e - 1];
+            l->times[e] = l->times[e - 1];
+            l->place[e] = l->sum[e] = l->place[e - 1];
+        }
+        l->extent[d] /= inner;
+        l->extent[d + 1] = inner;
+        l->times[d] *= inner;
+        l->place[d] = l->sum[d] = l->place[d] * inner;
+    }
+}
+/* The epilogue over sums: that of matmul and addmm. */
 static bool dync__gm_end_of(dync__gm *g, const dync__kcall *call, const dync__kernel *k, bool keep) {
-    int64_t extent[DYNC__LOOP_MAX_DIMS], linear[DYNC__LOOP_MAX_DIMS], times[DYNC__LOOP_MAX_DIMS], stride[DYNC__LOOP_MAX_DIMS];
-    int from[DYNC__LOOP_MAX_DIMS], n = dync__gm_cut_loops(g, k, extent, linear, from, times);
+    dync__gm_loops l;
+    dync__gm_loops_of(&l, k);
+    dync__gm_cut(&l, g->n);
+    return dync__gm_end_over(g, call, k, keep, &l, NULL);
+}
+DYNC__FN bool dync__gm_end_over(dync__gm *g, const dync__kcall *call, const dync__kernel *k, bool keep, const dync__gm_loops *l, const int64_t *bias) {
+    int64_t stride[DYNC__LOOP_MAX_DIMS] = {0};
     const dync__operand *c = &call->operand[call->n - 1];
-    dync__kernel *e = dync__kernel_new(g->arena, call->row->name, 0, n, extent);
+    dync__kernel *e = dync__kernel_new(g->arena, call->row->name, 0, l->n, l->extent);
     int32_t *number = dync__arena_alloc(g->arena, (size_t)(k->inst.n + 1) * sizeof *number);
     if (!e || !number) return false;
     dync__lb b = {.k = e, .section = 1, .origin = call->row->name};
     for (int s = 0; s < 2; s++) g->side[s].buf = dync__kernel_buf(e, s, g->dtype, DYNC__BUF_IN, -1, s ? "b" : "a");
-    int sum = dync__gm_sums(g, &b, linear);
-    if (call->n == 4 && !dync__gm_bias(g, &b, &call->operand[2], linear, &sum)) return false;
-    if (keep) dync__lb_store(&b, dync__kernel_buf(e, call->n - 1, c->dtype, DYNC__BUF_OUT, -1, "c"), dync__kernel_access(e, c->lay.offset, linear), sum);
+    int sum = dync__gm_sums(g, &b, l->sum);
+    if (bias) sum = dync__gm_biased(g, &b, &call->operand[2], bias, sum);
+    else if (call->n == 4 && !dync__gm_bias(g, &b, &call->operand[2], l->sum, &sum)) return false;
+    for (int d = 0; d < l->n; d++) stride[d] = l->place[d];
+    if (keep) dync__lb_store(&b, dync__kernel_buf(e, call->n - 1, c->dtype, DYNC__BUF_OUT, -1, "c"), dync__kernel_access(e, c->lay.offset, stride), sum);
     sum = dync__lb_wrap(&b, sum, c->dtype);
     for (int i = 0; i < k->inst.n; i++) {
         dync__inst in = k->inst.at[i];
@@ -4129,7 +4403,7 @@ static bool dync__gm_end_of(dync__gm *g, const dync__kcall *call, const dync__ke
         in.origin = in.origin ? dync__arena_strdup(g->arena, in.origin) : NULL;
         if (in.access >= 0) {
             const dync__access *a = &k->access.at[in.access];
-            for (int d = 0; d < n; d++) stride[d] = a->stride[from[d]] * times[d];
+            for (int d = 0; d < l->n; d++) stride[d] = a->stride[l->from[d]] * l->times[d];
             in.access = dync__kernel_access(e, a->offset, stride);
         }
         if (in.buf >= 0 && k->buf.at[in.buf].id == c->slot) {
@@ -4227,16 +4501,16 @@ DYNC__FN dync_status dync__gm_text(dync__gm *g, int form, dync__ptx_text *out) {
 DYNC__FN bool dync__gm_takes(int device, const dync__kcall *call, const dync__kernel *k) {
     dync__cuda_code code = {.device = device};
     dync__gm g;
-    bool ok = !dync__ptx_has_reduce(k) && !k->uses_random && k->buf.n < 40 && k->n_dims < DYNC__LOOP_MAX_DIMS && dync__gm_open(&g, &code, call);
+    bool conv = call->row == dync__kernel_row(DYNC__K_conv2d);
+    bool ok = !dync__ptx_has_reduce(k) && !k->uses_random && k->buf.n < 40 && k->n_dims < DYNC__LOOP_MAX_DIMS && (conv || dync__gm_open(&g, &code, call));
     for (int i = 0; i < k->inst.n && ok; i++) ok = k->inst.at[i].section <= 2;
     for (int i = 0; i < k->buf.n && ok; i++) ok = k->buf.at[i].mode != (DYNC__BUF_IN | DYNC__BUF_OUT);
-    ok = ok && dync__gm_end_of(&g, call, k, false);
+    ok = ok && (conv ? dync__cuda_conv_takes(&code, call, k) : dync__gm_end_of(&g, call, k, false));
     dync__arena_free(&code.arena);
     return ok;
 }
 DYNC__FN dync_status dync__cuda_gemm(dync__cuda_code *code, const dync__kcall *call, const dync__cuda_end *end, bool *done) {
     dync__gm *g = dync__arena_alloc(&code->arena, sizeof *g);
-    int32_t buf[64];
     *done = false;
     if (!g) return DYNC_ERR_MEMORY;
     if (!dync__gm_open(g, code, call)) return DYNC_OK;
@@ -4246,6 +4520,10 @@ DYNC__FN dync_status dync__cuda_gemm(dync__cuda_code *code, const dync__kcall *c
         if (g->kind >= 0 && g->side[s].how == DYNC__GM_PIECES && (s ? g->m : g->n) >= DYNC__GM_REPACK && !dync__gm_repack(g, code, s)) return DYNC_ERR_MEMORY;
     }
     if (end->k ? !dync__gm_end_of(g, call, end->k, end->keep) : !dync__gm_end_plain(g, call)) return dync__fail_memory(0);
+    return dync__gm_add(code, g, call, end);
+}
+DYNC__FN dync_status dync__gm_add(dync__cuda_code *code, dync__gm *g, const dync__kcall *call, const dync__cuda_end *end) {
+    int32_t buf[64];
     g->host = dync__arena_alloc(&code->arena, (size_t)g->end->buf.n + 1);
     if (!g->host || g->end->buf.n > 64) return dync__fail_memory(0);
     for (int i = 0; i < g->end->buf.n; i++) {
@@ -4256,6 +4534,363 @@ DYNC__FN dync_status dync__cuda_gemm(dync__cuda_code *code, const dync__kcall *c
     if (!dync__cuda_add_gemm(code, g, g->end, g->host, buf)) return DYNC_ERR_MEMORY;
     dync__ptx_text variant;
     return !dync__gm_wgmma(g, &variant) || dync__cuda_add_variant(code, &variant) ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+/* ==== cuda/conv.c =============================================================================================== */
+enum { DYNC__CUV_PHASES = 16, DYNC__CUV_WINDOW = 64, DYNC__CUV_FEW = 16 };
+/* A 4-D array in memory: of an operand, or packed. */
+typedef struct dync__cuv_array { int32_t id; int64_t shape[4], stride[4], offset; } dync__cuv_array;
+typedef struct dync__cuv {
+    dync__cuda_code *code;
+    const dync__kcall *call;
+    int64_t s[2], p[2], d[2], groups, gc, go;   /* gc, go: channels of a group in x and y */
+    dync__cuv_array x, w, y;
+    int dtype, out;                          /* out: the operand that is written */
+    bool halves, by_image;                   /* by_image: the images are batches of the product */
+    const dync__cuda_end *end;
+} dync__cuv;
+static const dync__cuda_end dync__cuv_no_end = {NULL, NULL, false};
+static bool dync__cuv_small(const dync__operand *o) { return (double)dync__layout_span(&o->lay) < 1073741824.0; }
+static bool dync__cuv_open(dync__cuv *v, dync__cuda_code *code, const dync__kcall *call) {
+    bool input = call->row == dync__kernel_row(DYNC__K_conv2d_grad_input), weight = call->row == dync__kernel_row(DYNC__K_conv2d_grad_weight);
+    int at[3] = {0, 1, call->n - 1};             /* operands that x, w and y are */
+    memset(v, 0, sizeof *v);
+    v->code = code;
+    v->call = call;
+    v->out = call->n - 1;
+    v->dtype = call->operand[v->out].dtype;
+    v->halves = v->dtype == DYNC_F16 || v->dtype == DYNC_BF16;
+    v->end = &dync__cuv_no_end;
+    if (input) at[0] = 2, at[2] = 0;
+    if (weight) at[1] = 2, at[2] = 1;
+    dync__cuv_array *array[3] = {&v->x, &v->w, &v->y};
+    for (int i = 0; i < 3; i++) {
+        const dync__operand *o = &call->operand[at[i]];
+        if (!dync__cuv_small(o) || o->dtype != v->dtype) return false;
+        array[i]->id = at[i];
+        array[i]->offset = o->lay.offset;
+        memcpy(array[i]->shape, o->lay.shape, sizeof array[i]->shape);
+        memcpy(array[i]->stride, o->lay.stride, sizeof array[i]->stride);
+    }
+    for (int i = 0; i < 2; i++) {
+        v->s[i] = call->attr[i];
+        v->p[i] = call->attr[2 + i];
+        v->d[i] = call->attr[4 + i];
+    }
+    v->groups = call->attr[6];
+    v->gc = v->w.shape[1];
+    v->go = v->w.shape[0] / v->groups;
+    int64_t plane = v->y.shape[2] * v->y.shape[3];
+    bool simple = v->w.shape[2] * v->w.shape[3] == 1 && v->s[0] * v->s[1] == 1 && v->p[0] + v->p[1] == 0;
+    v->by_image = simple && plane >= 64 && (!v->halves || plane % 8 == 0);
+    return v->halves || v->dtype == DYNC_F32 || v->dtype == DYNC_F64;
+}
+/* ---- packing ------------------------------------------------------------------------------------------------------------------------------ */
+/* The array's dims in this order, outermost first, on boundaries: as it lies, or copied. */
+static bool dync__cuv_pack(dync__cuv *v, dync__cuv_array *a, const int *order) {
+    int64_t bytes = dync__dtype_info(v->dtype)->bytes, next = 1, to[4], stride[4], extent[4];
+    bool as_it_is = a->stride[order[3]] == 1 && a->offset * bytes % 16 == 0;
+    for (int i = 3; i >= 0; i--) {
+        to[order[i]] = next;
+        next *= a->shape[order[i]];
+        as_it_is &= i == 3 || a->shape[order[i]] == 1 || a->stride[order[i]] * bytes % 16 == 0;
+    }
+    if (as_it_is) return true;
+    for (int i = 0; i < 4; i++) {
+        extent[i] = a->shape[order[i]];
+        stride[i] = a->stride[order[i]];
+    }
+    int temp = dync__cuda_add_temp(v->code, next * bytes);
+    dync__kernel *k = temp < 0 ? NULL : dync__kernel_new(&v->code->arena, "conv_pack", 0, 4, extent);
+    if (!k) return dync__fail_memory(0), false;
+    dync__lb b = {.k = k, .section = 1, .origin = v->call->row->name};
+    int64_t dense[4] = {to[order[0]], to[order[1]], to[order[2]], to[order[3]]};
+    int value = dync__lb_load(&b, dync__kernel_buf(k, a->id, v->dtype, DYNC__BUF_IN, -1, NULL), dync__kernel_access(k, a->offset, stride));
+    dync__lb_store(&b, dync__kernel_buf(k, temp, v->dtype, DYNC__BUF_OUT, -1, NULL), dync__kernel_access(k, 0, dense), value);
+    a->id = temp;
+    a->offset = 0;
+    memcpy(a->stride, to, sizeof to);
+    return dync__cuda_add_loop(v->code, k);
+}
+/* ---- sides ---------------------------------------------------------------------------------------------------------------------------------- */
+static void dync__cuv_digit(dync__gm_gather *g, int part, int64_t extent, int64_t by, int64_t y, int64_t x) {
+    g->digit[part][g->n[part]++] = (dync__gm_digit){extent, by, y, x};
+}
+/* Digits of channels and taps, in the order in which they are summed up: channels last where they are neighbours. */
+static void dync__cuv_window(dync__gm_gather *g, int part, bool last, dync__gm_digit channels, dync__gm_digit down, dync__gm_digit right) {
+    if (!last) g->digit[part][g->n[part]++] = channels;
+    g->digit[part][g->n[part]++] = down;
+    g->digit[part][g->n[part]++] = right;
+    if (last) g->digit[part][g->n[part]++] = channels;
+}
+/* Digits that walk memory evenly are one. */
+static void dync__cuv_merge(dync__gm_gather *g) {
+    for (int part = 0; part < 2; part++) {
+        int n = 0;
+        dync__gm_digit *at = g->digit[part];
+        for (int i = 0; i < g->n[part]; i++) {
+            if (at[i].extent == 1 && g->n[part] > 1 && (n > 0 || i + 1 < g->n[part])) continue;
+            dync__gm_digit *before = n > 0 ? &at[n - 1] : NULL;
+            if (before && before->by == at[i].extent * at[i].by && before->y == at[i].extent * at[i].y && before->x == at[i].extent * at[i].x)
+                *before = (dync__gm_digit){before->extent * at[i].extent, at[i].by, at[i].y, at[i].x};
+            else at[n++] = at[i];
+        }
+        g->n[part] = n;
+    }
+}
+/* The side of g that is this array, seen so; plain where nothing has to be gathered. Without bounds everything is inside. */
+static bool dync__cuv_side(dync__cuv *v, dync__gm *g, int s, const dync__cuv_array *a, const dync__gm_gather *as, bool bounds, int64_t offset) {
+    dync__gm_side *side = &g->side[s];
+    dync__gm_gather *own = dync__arena_copy(&v->code->arena, as, sizeof *own);
+    if (!own) return false;
+    side->id = a->id;
+    side->offset = a->offset + offset;
+    if (!bounds) {
+        own->h = own->w = 1;
+        own->y = own->x = 0;
+        for (int part = 0; part < 2; part++)
+            for (int i = 0; i < own->n[part]; i++) own->digit[part][i].y = own->digit[part][i].x = 0;
+    }
+    dync__cuv_merge(own);
+    if (!bounds && own->n[0] == 1 && own->n[1] == 1) {
+        side->offset += own->first;
+        side->line = own->digit[0][0].by;
+        side->step = own->digit[1][0].by;
+        return true;
+    }
+    int64_t per = 16 / dync__dtype_info(v->dtype)->bytes;
+    own->how = DYNC__GM_PIECES;
+    for (int part = 0; part < 2 && v->halves; part++) {      /* neighbours by 16 bytes: of a depth, or of a line */
+        const dync__gm_digit *near = &own->digit[part][own->n[part] - 1];
+        bool fits = near->by == 1 && near->y == 0 && near->x == 0 && near->extent % per == 0 && own->first % per == 0 && side->offset % per == 0;
+        for (int q = 0; q < 2; q++)
+            for (int i = 0; i < own->n[q]; i++) fits &= (q == part && i == own->n[q] - 1) || own->digit[q][i].extent == 1 || own->digit[q][i].by % per == 0;
+        for (int d = 0; d < g->n_batch; d++) fits &= g->batch[d] == 1 || side->batch[d] % per == 0;
+        if (fits) own->how = part ? DYNC__GM_ALONG : DYNC__GM_ACROSS;
+    }
+    side->gather = own;
+    return true;
+}
+/* ---- the product ---------------------------------------------------------------------------------------------------------------------------- */
+static dync__gm *dync__cuv_product(dync__cuv *v, int64_t m, int64_t n, int64_t k) {
+    dync__gm *g = dync__arena_alloc(&v->code->arena, sizeof *g);
+    if (!g) return NULL;
+    memset(g, 0, sizeof *g);
+    g->arena = &v->code->arena;
+    g->device = v->code->device;
+    g->dtype = v->dtype;
+    g->compute = dync__dtype_info(v->dtype)->compute;
+    g->kind = v->dtype == DYNC_BF16 ? DYNC__TILE_BF16 : v->dtype == DYNC_F16 ? DYNC__TILE_F16 : -1;
+    g->m = m;
+    g->n = n;
+    g->k = k;
+    g->n_batch = 1;
+    g->batches = g->batch[0] = v->groups;
+    return g;
+}
+/* Where the sums go: loops in the order of the product's results, strides of what is written, of the bias or NULL. */
+static dync_status dync__cuv_end(dync__cuv *v, dync__gm *g, int n, const int64_t *extent, const int64_t *stride, int64_t offset, const int64_t *bias) {
+    int64_t linear[8], next = 1;
+    const dync__operand *out = &v->call->operand[v->out];
+    dync__kernel *e = dync__kernel_new(g->arena, v->call->row->name, 0, n, extent);
+    if (!e) return DYNC_ERR_MEMORY;
+    for (int d = n - 1; d >= 0; d--) {
+        linear[d] = next;
+        next *= extent[d];
+    }
+    dync__lb b = {.k = e, .section = 1, .origin = v->call->row->name};
+    for (int s = 0; s < 2; s++) g->side[s].buf = dync__kernel_buf(e, s, g->dtype, DYNC__BUF_IN, -1, s ? "b" : "a");
+    int sum = dync__gm_sums(g, &b, linear);
+    if (bias) sum = dync__gm_biased(g, &b, &v->call->operand[2], bias, sum);
+    dync__lb_store(&b, dync__kernel_buf(e, v->out, out->dtype, DYNC__BUF_OUT, -1, NULL), dync__kernel_access(e, offset, stride), sum);
+    g->end = e;
+    if (e->failed) return DYNC_ERR_MEMORY;
+    return dync__gm_add(v->code, g, v->call, &(dync__cuda_end){0});
+}
+/* What follows a convolution, in the order of the product: channels, then images and pixels (by_image: as y lies). Its loops are cut at the ends of
+ * planes and images, so that each is of one of them. */
+static bool dync__cuv_end_of(dync__cuv *v, dync__gm *g) {
+    dync__gm_loops l, r;
+    int64_t plane = v->y.shape[2] * v->y.shape[3], image = plane * v->y.shape[1], all = plane * v->y.shape[0], bias[DYNC__LOOP_MAX_DIMS] = {0};
+    dync__gm_loops_of(&l, v->end->k);
+    dync__gm_cut(&l, plane);
+    dync__gm_cut(&l, image);
+    r.n = 0;
+    for (int part = 0; part < 3; part++)                     /* channels, images, pixels: 0 1 2; by image: images, channels, pixels */
+        for (int d = 0; d < l.n; d++) {
+            int64_t from = l.place[d], to = from * l.extent[d];
+            int is = l.extent[d] == 1 ? 2 : from >= image ? 1 : from >= plane ? 0 : 2;
+            if ((is == 0 && to > image) || (is == 2 && to > plane && l.extent[d] > 1)) return false;
+            if ((v->by_image && is < 2 ? !is : is) != part) continue;
+            r.from[r.n] = l.from[d];
+            r.extent[r.n] = l.extent[d];
+            r.times[r.n] = l.times[d];
+            r.place[r.n] = from;
+            r.sum[r.n] = v->by_image || is == 2 ? from : is == 0 ? from / plane * all : from / image * plane;
+            if (is == 0 && v->call->n == 4) bias[r.n] = from / plane * v->call->operand[2].lay.stride[0];
+            r.n++;
+        }
+    return dync__gm_end_over(g, v->call, v->end->k, v->end->keep, &r, v->call->n == 4 ? bias : NULL);
+}
+static const int dync__cuv_channels_last[4] = {0, 2, 3, 1};
+static dync_status dync__cuv_forward(dync__cuv *v) {
+    const int64_t *xs = v->x.stride, *ws = v->w.stride, *ys = v->y.stride;
+    int64_t kh = v->w.shape[2], kw = v->w.shape[3], n = v->x.shape[0], oh = v->y.shape[2], ow = v->y.shape[3], plane = oh * ow;
+    bool by_image = v->by_image, last = v->halves && v->gc % 8 == 0 && !by_image;
+    if (last && (!dync__cuv_pack(v, &v->x, dync__cuv_channels_last) || !dync__cuv_pack(v, &v->w, dync__cuv_channels_last))) return DYNC_ERR_MEMORY;
+    dync__gm *g = dync__cuv_product(v, v->go, by_image ? plane : n * plane, v->gc * kh * kw);
+    if (!g) return DYNC_ERR_MEMORY;
+    g->side[0].batch[0] = v->go * ws[0];
+    g->side[1].batch[0] = v->gc * xs[1];
+    if (by_image) {                              /* batches: images, then groups */
+        g->n_batch = 2;
+        g->batches *= g->batch[0] = n;
+        g->batch[1] = v->groups;
+        for (int s = 0; s < 2; s++) g->side[s].batch[1] = g->side[s].batch[0];
+        g->side[0].batch[0] = 0;
+        g->side[1].batch[0] = xs[0];
+    }
+    dync__gm_gather a = {.how = DYNC__GM_PIECES}, b = a;
+    dync__cuv_digit(&a, 0, v->go, ws[0], 0, 0);
+    dync__cuv_window(&a, 1, last, (dync__gm_digit){v->gc, ws[1], 0, 0}, (dync__gm_digit){kh, ws[2], 0, 0}, (dync__gm_digit){kw, ws[3], 0, 0});
+    if (!by_image) dync__cuv_digit(&b, 0, n, xs[0], 0, 0);
+    dync__cuv_digit(&b, 0, oh, v->s[0] * xs[2], v->s[0], 0);
+    dync__cuv_digit(&b, 0, ow, v->s[1] * xs[3], 0, v->s[1]);
+    dync__cuv_window(&b, 1, last, (dync__gm_digit){v->gc, xs[1], 0, 0}, (dync__gm_digit){kh, v->d[0] * xs[2], v->d[0], 0},
+                    (dync__gm_digit){kw, v->d[1] * xs[3], 0, v->d[1]});
+    b.y = -v->p[0];
+    b.x = -v->p[1];
+    b.h = v->x.shape[2];
+    b.w = v->x.shape[3];
+    b.first = b.y * xs[2] + b.x * xs[3];
+    if (!dync__cuv_side(v, g, 0, &v->w, &a, false, 0) || !dync__cuv_side(v, g, 1, &v->x, &b, v->p[0] + v->p[1] > 0, 0)) return DYNC_ERR_MEMORY;
+    if (v->end->k) return dync__cuv_end_of(v, g) ? dync__gm_add(v->code, g, v->call, v->end) : dync__fail_memory(0);
+    int64_t bs = v->call->n == 4 ? v->call->operand[2].lay.stride[0] : 0;
+    if (by_image)
+        return dync__cuv_end(v, g, 5, (int64_t[]){n, v->groups, v->go, oh, ow}, (int64_t[]){ys[0], v->go * ys[1], ys[1], ys[2], ys[3]}, v->y.offset,
+                            v->call->n == 4 ? (int64_t[]){0, v->go * bs, bs, 0, 0} : NULL);
+    return dync__cuv_end(v, g, 5, (int64_t[]){v->groups, v->go, n, oh, ow}, (int64_t[]){v->go * ys[1], ys[1], ys[0], ys[2], ys[3]}, v->y.offset,
+                        v->call->n == 4 ? (int64_t[]){v->go * bs, bs, 0, 0, 0} : NULL);
+}
+/* ---- data gradient ---------------------------------------------------------------------------------------------------------------------------- */
+/* Taps of places r modulo the stride: first, first + step, ...; row (column) at + place - back * tap of gy. */
+typedef struct dync__cuv_taps { int64_t n, first, step, at, back, places; } dync__cuv_taps;
+static dync__cuv_taps dync__cuv_taps_of(const dync__cuv *v, int axis, int64_t r) {
+    int64_t kernel = v->w.shape[2 + axis], s = v->s[axis], d = v->d[axis], size = v->x.shape[2 + axis];
+    dync__cuv_taps t = {.first = -1, .step = 1, .places = r < size ? (size - r + s - 1) / s : 0};
+    for (int64_t k = 0; k < kernel; k++) {
+        if ((r + v->p[axis] - k * d) % s) continue;
+        if (t.first < 0) t.first = k;
+        else if (t.n == 1) t.step = k - t.first;
+        t.n++;
+    }
+    if (t.n) t.at = (r + v->p[axis] - t.first * d) / s;
+    t.back = t.step * d / s;
+    return t;
+}
+static dync_status dync__cuv_zeros(dync__cuv *v, const int64_t *extent, const int64_t *stride, int64_t offset) {
+    dync__kernel *k = dync__kernel_new(&v->code->arena, "conv_zero", 0, 4, extent);
+    dync__lb b = {.k = k, .section = 1, .origin = v->call->row->name};
+    if (!k) return DYNC_ERR_MEMORY;
+    dync__lb_store(&b, dync__kernel_buf(k, v->out, v->dtype, DYNC__BUF_OUT, -1, NULL), dync__kernel_access(k, offset, stride),
+                   dync__lb_f(&b, dync__dtype_info(v->dtype)->compute, 0));
+    return dync__cuda_add_loop(v->code, k) ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+static dync_status dync__cuv_phase(dync__cuv *v, int64_t ry, int64_t rx, bool last) {
+    const int64_t *xs = v->x.stride, *ws = v->w.stride, *ys = v->y.stride;
+    dync__cuv_taps ty = dync__cuv_taps_of(v, 0, ry), tx = dync__cuv_taps_of(v, 1, rx);
+    int64_t n = v->x.shape[0], offset = v->x.offset + ry * xs[2] + rx * xs[3], down = v->s[0] * xs[2], right = v->s[1] * xs[3];
+    if (ty.places == 0 || tx.places == 0) return DYNC_OK;
+    if (ty.n * tx.n == 0)
+        return dync__cuv_zeros(v, (int64_t[]){n, v->x.shape[1], ty.places, tx.places}, (int64_t[]){xs[0], xs[1], down, right}, offset);
+    dync__gm *g = dync__cuv_product(v, v->gc, n * ty.places * tx.places, v->go * ty.n * tx.n);
+    if (!g) return DYNC_ERR_MEMORY;
+    g->side[0].batch[0] = v->go * ws[0];
+    g->side[1].batch[0] = v->go * ys[1];
+    dync__gm_gather a = {.how = DYNC__GM_PIECES}, b = a;
+    dync__cuv_digit(&a, 0, v->gc, ws[1], 0, 0);
+    dync__cuv_window(&a, 1, last, (dync__gm_digit){v->go, ws[0], 0, 0}, (dync__gm_digit){ty.n, ty.step * ws[2], 0, 0}, (dync__gm_digit){tx.n, tx.step * ws[3], 0, 0});
+    dync__cuv_digit(&b, 0, n, ys[0], 0, 0);
+    dync__cuv_digit(&b, 0, ty.places, ys[2], 1, 0);
+    dync__cuv_digit(&b, 0, tx.places, ys[3], 0, 1);
+    dync__cuv_window(&b, 1, last, (dync__gm_digit){v->go, ys[1], 0, 0}, (dync__gm_digit){ty.n, -ty.back * ys[2], -ty.back, 0},
+                    (dync__gm_digit){tx.n, -tx.back * ys[3], 0, -tx.back});
+    b.y = ty.at;
+    b.x = tx.at;
+    b.h = v->y.shape[2];
+    b.w = v->y.shape[3];
+    b.first = b.y * ys[2] + b.x * ys[3];
+    bool simple = ty.n * tx.n == 1 && ty.at == 0 && tx.at == 0 && ty.places <= b.h && tx.places <= b.w;
+    if (!dync__cuv_side(v, g, 0, &v->w, &a, false, ty.first * ws[2] + tx.first * ws[3]) || !dync__cuv_side(v, g, 1, &v->y, &b, !simple, 0)) return DYNC_ERR_MEMORY;
+    return dync__cuv_end(v, g, 5, (int64_t[]){v->groups, v->gc, n, ty.places, tx.places}, (int64_t[]){v->gc * xs[1], xs[1], xs[0], down, right}, offset, NULL);
+}
+static dync_status dync__cuv_input(dync__cuv *v) {
+    static const int by_output[4] = {1, 2, 3, 0};
+    bool last = v->halves && v->go % 8 == 0;
+    if (last && (!dync__cuv_pack(v, &v->y, dync__cuv_channels_last) || !dync__cuv_pack(v, &v->w, by_output))) return DYNC_ERR_MEMORY;
+    for (int64_t r = 0; r < v->s[0] * v->s[1]; r++) DYNC__TRY(dync__cuv_phase(v, r / v->s[1], r % v->s[1], last));
+    return DYNC_OK;
+}
+/* ---- weight gradient -------------------------------------------------------------------------------------------------------------------------- */
+static dync_status dync__cuv_weight(dync__cuv *v) {
+    bool last = v->halves && v->gc % 8 == 0;
+    if (last && (!dync__cuv_pack(v, &v->x, dync__cuv_channels_last) || (v->go % 8 == 0 && !dync__cuv_pack(v, &v->y, dync__cuv_channels_last)))) return DYNC_ERR_MEMORY;
+    const int64_t *xs = v->x.stride, *ws = v->w.stride, *ys = v->y.stride;
+    int64_t kh = v->w.shape[2], kw = v->w.shape[3], n = v->x.shape[0], oh = v->y.shape[2], ow = v->y.shape[3];
+    dync__gm *g = dync__cuv_product(v, v->go, v->gc * kh * kw, n * oh * ow);
+    if (!g) return DYNC_ERR_MEMORY;
+    g->side[0].batch[0] = v->go * ys[1];
+    g->side[1].batch[0] = v->gc * xs[1];
+    dync__gm_gather a = {.how = DYNC__GM_PIECES}, b = a;
+    dync__cuv_digit(&a, 0, v->go, ys[1], 0, 0);
+    dync__cuv_digit(&a, 1, n, ys[0], 0, 0);
+    dync__cuv_digit(&a, 1, oh, ys[2], 0, 0);
+    dync__cuv_digit(&a, 1, ow, ys[3], 0, 0);
+    dync__cuv_window(&b, 0, last, (dync__gm_digit){v->gc, xs[1], 0, 0}, (dync__gm_digit){kh, v->d[0] * xs[2], v->d[0], 0},
+                    (dync__gm_digit){kw, v->d[1] * xs[3], 0, v->d[1]});
+    dync__cuv_digit(&b, 1, n, xs[0], 0, 0);
+    dync__cuv_digit(&b, 1, oh, v->s[0] * xs[2], v->s[0], 0);
+    dync__cuv_digit(&b, 1, ow, v->s[1] * xs[3], 0, v->s[1]);
+    b.y = -v->p[0];
+    b.x = -v->p[1];
+    b.h = v->x.shape[2];
+    b.w = v->x.shape[3];
+    b.first = b.y * xs[2] + b.x * xs[3];
+    if (!dync__cuv_side(v, g, 0, &v->y, &a, false, 0) || !dync__cuv_side(v, g, 1, &v->x, &b, v->p[0] + v->p[1] > 0, 0)) return DYNC_ERR_MEMORY;
+    if (last)
+        return dync__cuv_end(v, g, 5, (int64_t[]){v->groups, v->go, kh, kw, v->gc}, (int64_t[]){v->go * ws[0], ws[0], ws[2], ws[3], ws[1]}, v->w.offset, NULL);
+    return dync__cuv_end(v, g, 5, (int64_t[]){v->groups, v->go, v->gc, kh, kw}, (int64_t[]){v->go * ws[0], ws[0], ws[1], ws[2], ws[3]}, v->w.offset, NULL);
+}
+/* Worth a tile's trouble: several rows and columns, and work. */
+static bool dync__cuv_is_product(int64_t m, int64_t n, int64_t k) {
+    return m >= 4 && n >= 8 && k >= 4 && (double)m * (double)n * (double)k > 4096 && m < 1 << 30 && n < 1 << 30 && k < 1 << 30;
+}
+/* Is the call a product here? 0 no, 1 forward, 2 to the input, 3 to the weight. */
+static int dync__cuv_kind(dync__cuv *v, dync__cuda_code *code, const dync__kcall *call) {
+    int kind = call->row == dync__kernel_row(DYNC__K_conv2d) ? 1 : call->row == dync__kernel_row(DYNC__K_conv2d_grad_input) ? 2 :
+               call->row == dync__kernel_row(DYNC__K_conv2d_grad_weight) ? 3 : 0;
+    if (!kind || !dync__cuv_open(v, code, call)) return 0;
+    int64_t window = v->w.shape[2] * v->w.shape[3], pixels = v->x.shape[0] * v->y.shape[2] * v->y.shape[3], all = v->x.shape[0] * v->x.shape[2] * v->x.shape[3];
+    if (kind == 1 && v->go < DYNC__CUV_FEW && v->gc * window <= DYNC__CUV_WINDOW) return 0;      /* loops.c unrolls the window */
+    if (kind == 2 && v->gc < DYNC__CUV_FEW && v->go * window <= DYNC__CUV_WINDOW) return 0;
+    bool is = kind == 1 ? dync__cuv_is_product(v->go, pixels, v->gc * window) : kind == 3 ? dync__cuv_is_product(v->go, v->gc * window, pixels) :
+              dync__cuv_is_product(v->gc, all, v->go * window) && v->s[0] * v->s[1] <= DYNC__CUV_PHASES;
+    return is ? kind : 0;
+}
+DYNC__FN bool dync__cuda_conv_takes(dync__cuda_code *code, const dync__kcall *call, const dync__kernel *end) {
+    dync__cuv v;
+    dync__cuda_end e = {end, NULL, false};
+    if (dync__cuv_kind(&v, code, call) != 1) return false;
+    v.end = &e;
+    dync__gm *g = dync__cuv_product(&v, v.go, v.y.shape[0] * v.y.shape[2] * v.y.shape[3], 1);
+    return g && dync__cuv_end_of(&v, g);
+}
+DYNC__FN dync_status dync__cuda_conv(dync__cuda_code *code, const dync__kcall *call, const dync__cuda_end *end, bool *done) {
+    dync__cuv v;
+    int kind = dync__cuv_kind(&v, code, call);
+    *done = kind != 0;
+    if (kind == 1) v.end = end;
+    return kind == 1 ? dync__cuv_forward(&v) : kind == 2 ? dync__cuv_input(&v) : kind == 3 ? dync__cuv_weight(&v) : DYNC_OK;
 }
 
 /* ==== cuda/loops.c ============================================================================================== */
@@ -4360,15 +4995,29 @@ static dync_status dync__cl_matmul(dync__cuda_code *code, const dync__kcall *cal
     return dync__cl_finish(&c, code);
 }
 /* ---- convolution: x [N,C,H,W] w [O,C/g,KH,KW] y [N,O,OH,OW] ------------------------------------------------------------------------------ */
+/* Windows of few elements are unrolled: a thread a result, nothing is reduced, neighbours side by side. Depthwise convolutions, mostly. */
+enum { DYNC__CL_WINDOW = 64 };
+static bool dync__cl_is_few(int64_t channels, const int64_t *w) { return channels * w[2] * w[3] <= DYNC__CL_WINDOW; }
+/* sum + the element of picture 0 at y, x of channel number `channel` of the group, if ok, times that of w; -1: nothing yet. */
+static int dync__cl_tap(dync__cl *c, const dync__kcall *call, int sum, int64_t channel, int dim, int64_t ky, int64_t kx, const int *at_x, const int *at_w, int y, int x, int ok) {
+    dync__kcall here = *call;
+    int type = dync__cl_working(call->operand[0].dtype), zero = dync__lb_f(&c->b, type, 0);
+    dync__layout *in = &here.operand[0].lay, *w = &here.operand[1].lay;
+    in->offset += channel * in->stride[1];
+    w->offset += channel * w->stride[dim] + ky * w->stride[2] + kx * w->stride[3];
+    c->call = &here;
+    int v = dync__cl_op(c, DYNC__P_mul, dync__cl_picture(c, 0, at_x, y, x, ok, type, zero), dync__cl_load(c, 1, at_w, type));
+    c->call = call;
+    return sum < 0 ? v : dync__cl_op(c, DYNC__P_add, sum, v);
+}
 static dync_status dync__cl_conv(dync__cuda_code *code, const dync__kcall *call) {
     dync__cl c = {.call = call};
     const int64_t *t = call->attr, *xs = call->operand[0].lay.shape, *ws = call->operand[1].lay.shape, *ys = call->operand[call->n - 1].lay.shape;
     int type = dync__cl_working(call->operand[0].dtype), out = call->n - 1;
-    int n = dync__cl_loop(&c, ys[0]), g = dync__cl_loop(&c, t[6]), o = dync__cl_loop(&c, ws[0] / t[6]), oy = dync__cl_loop(&c, ys[2]),
-        ox = dync__cl_loop(&c, ys[3]), i = dync__cl_loop(&c, ws[1]), ky = dync__cl_loop(&c, ws[2]), kx = dync__cl_loop(&c, ws[3]);
-    dync__cl_begin(&c, code, 5);
-    int iy = dync__cl_form(&c, -t[2], oy, t[0], ky, t[4]), ix = dync__cl_form(&c, -t[3], ox, t[1], kx, t[5]);
-    int ok = dync__cl_op(&c, DYNC__P_and_, dync__cl_inside(&c, iy, xs[2]), dync__cl_inside(&c, ix, xs[3]));
+    bool few = dync__cl_is_few(ws[1], ws);
+    int n = dync__cl_loop(&c, ys[0]), g = dync__cl_loop(&c, t[6]), o = dync__cl_loop(&c, ws[0] / t[6]), oy = dync__cl_loop(&c, ys[2]), ox = dync__cl_loop(&c, ys[3]);
+    int i = few ? 0 : dync__cl_loop(&c, ws[1]), ky = few ? 0 : dync__cl_loop(&c, ws[2]), kx = few ? 0 : dync__cl_loop(&c, ws[3]), sum = -1;
+    dync__cl_begin(&c, code, few ? 0 : 5);
     dync__operand x = call->operand[0], w = call->operand[1], y = call->operand[out], bias = call->operand[2];
     int64_t xg = ws[1], wg = ws[0] / t[6];
     dync__kcall grouped = *call;                             /* channels as group and channel of it: a stride for the group */
@@ -4377,11 +5026,21 @@ static dync_status dync__cl_conv(dync__cuda_code *code, const dync__kcall *call)
     grouped.operand[1].lay.stride[4] = w.lay.stride[0] * wg;
     grouped.operand[out].lay.stride[4] = y.lay.stride[1] * wg;
     if (call->n == 4) grouped.operand[2].lay.stride[1] = bias.lay.stride[0] * wg;
-    int at_x[] = {n, 0, g, 4, i, 1, -1}, at_w[] = {g, 4, o, 0, i, 1, ky, 2, kx, 3, -1}, at_y[] = {n, 0, g, 4, o, 1, oy, 2, ox, 3, -1};
-    grouped.operand[0].lay.ndim = 4;
-    int zero = dync__lb_f(&c.b, type, 0), v = dync__cl_picture(&c, 0, at_x, iy, ix, ok, type, zero);
-    int sum = dync__lb_reduce(&c.b, DYNC__R_SUM, dync__cl_op(&c, DYNC__P_mul, v, dync__cl_load(&c, 1, at_w, type)));
-    c.b.section = 2;
+    int at_x[] = {n, 0, g, 4, -1, 1, -1}, at_w[] = {g, 4, o, 0, -1, 1, ky, 2, kx, 3, -1}, at_y[] = {n, 0, g, 4, o, 1, oy, 2, ox, 3, -1};
+    for (int64_t tap = 0; few && tap < ws[1] * ws[2] * ws[3]; tap++) {
+        int64_t down = tap / ws[3] % ws[2], right = tap % ws[3];
+        int iy = dync__cl_form(&c, down * t[4] - t[2], oy, t[0], n, 0), ix = dync__cl_form(&c, right * t[5] - t[3], ox, t[1], n, 0);
+        int ok = dync__cl_op(&c, DYNC__P_and_, dync__cl_inside(&c, iy, xs[2]), dync__cl_inside(&c, ix, xs[3]));
+        sum = dync__cl_tap(&c, &grouped, sum, tap / (ws[2] * ws[3]), 1, down, right, at_x, at_w, iy, ix, ok);
+    }
+    if (!few) {
+        at_x[4] = at_w[4] = i;
+        int iy = dync__cl_form(&c, -t[2], oy, t[0], ky, t[4]), ix = dync__cl_form(&c, -t[3], ox, t[1], kx, t[5]);
+        int ok = dync__cl_op(&c, DYNC__P_and_, dync__cl_inside(&c, iy, xs[2]), dync__cl_inside(&c, ix, xs[3]));
+        int v = dync__cl_picture(&c, 0, at_x, iy, ix, ok, type, dync__lb_f(&c.b, type, 0));
+        sum = dync__lb_reduce(&c.b, DYNC__R_SUM, dync__cl_op(&c, DYNC__P_mul, v, dync__cl_load(&c, 1, at_w, type)));
+        c.b.section = 2;
+    }
     if (call->n == 4) {
         int at_b[] = {g, 1, o, 0, -1};
         sum = dync__cl_op(&c, DYNC__P_add, sum, dync__cl_load(&c, 2, at_b, type));
@@ -4391,6 +5050,10 @@ static dync_status dync__cl_conv(dync__cuda_code *code, const dync__kcall *call)
 }
 /* oy with oy * stride == y + pad - k * dilation, and whether there is one in [0, n). */
 static int dync__cl_source(dync__cl *c, int from, int64_t stride, int64_t n, int *ok) {
+    if (stride == 1) {
+        *ok = dync__cl_inside(c, from, n);
+        return from;
+    }
     int by = dync__cl_i(c, stride), whole = dync__cl_op(c, DYNC__P_div, from, by);
     int exact = dync__cl_op(c, DYNC__P_eq, dync__cl_op(c, DYNC__P_mul, whole, by), from);
     exact = dync__cl_op(c, DYNC__P_and_, exact, dync__cl_op(c, DYNC__P_le, dync__cl_i(c, 0), from));
@@ -4401,20 +5064,30 @@ static dync_status dync__cl_conv_input(dync__cuda_code *code, const dync__kcall 
     dync__cl c = {.call = call};
     const int64_t *t = call->attr, *ys = call->operand[0].lay.shape, *ws = call->operand[1].lay.shape, *xs = call->operand[2].lay.shape;
     int type = dync__cl_working(call->operand[0].dtype), ok_y, ok_x;
-    int n = dync__cl_loop(&c, xs[0]), g = dync__cl_loop(&c, t[6]), i = dync__cl_loop(&c, ws[1]), h = dync__cl_loop(&c, xs[2]), w = dync__cl_loop(&c, xs[3]),
-        o = dync__cl_loop(&c, ws[0] / t[6]), ky = dync__cl_loop(&c, ws[2]), kx = dync__cl_loop(&c, ws[3]);
-    dync__cl_begin(&c, code, 5);
+    bool few = dync__cl_is_few(ws[0] / t[6], ws);
+    int n = dync__cl_loop(&c, xs[0]), g = dync__cl_loop(&c, t[6]), i = dync__cl_loop(&c, ws[1]), h = dync__cl_loop(&c, xs[2]), w = dync__cl_loop(&c, xs[3]), sum = -1;
+    int o = few ? 0 : dync__cl_loop(&c, ws[0] / t[6]), ky = few ? 0 : dync__cl_loop(&c, ws[2]), kx = few ? 0 : dync__cl_loop(&c, ws[3]);
+    dync__cl_begin(&c, code, few ? 0 : 5);
     dync__kcall grouped = *call;
     c.call = &grouped;
     grouped.operand[0].lay.stride[4] = call->operand[0].lay.stride[1] * (ws[0] / t[6]);
     grouped.operand[1].lay.stride[4] = call->operand[1].lay.stride[0] * (ws[0] / t[6]);
     grouped.operand[2].lay.stride[4] = call->operand[2].lay.stride[1] * ws[1];
-    int oy = dync__cl_source(&c, dync__cl_form(&c, t[2], h, 1, ky, -t[4]), t[0], ys[2], &ok_y);
-    int ox = dync__cl_source(&c, dync__cl_form(&c, t[3], w, 1, kx, -t[5]), t[1], ys[3], &ok_x);
-    int at_y[] = {n, 0, g, 4, o, 1, -1}, at_w[] = {g, 4, o, 0, i, 1, ky, 2, kx, 3, -1}, at_x[] = {n, 0, g, 4, i, 1, h, 2, w, 3, -1};
-    int v = dync__cl_picture(&c, 0, at_y, oy, ox, dync__cl_op(&c, DYNC__P_and_, ok_y, ok_x), type, dync__lb_f(&c.b, type, 0));
-    int sum = dync__lb_reduce(&c.b, DYNC__R_SUM, dync__cl_op(&c, DYNC__P_mul, v, dync__cl_load(&c, 1, at_w, type)));
-    c.b.section = 2;
+    int at_y[] = {n, 0, g, 4, -1, 1, -1}, at_w[] = {g, 4, i, 1, -1, 0, ky, 2, kx, 3, -1}, at_x[] = {n, 0, g, 4, i, 1, h, 2, w, 3, -1};
+    for (int64_t tap = 0; few && tap < ws[0] / t[6] * ws[2] * ws[3]; tap++) {
+        int64_t down = tap / ws[3] % ws[2], right = tap % ws[3];
+        int oy = dync__cl_source(&c, dync__cl_form(&c, t[2] - down * t[4], h, 1, n, 0), t[0], ys[2], &ok_y);
+        int ox = dync__cl_source(&c, dync__cl_form(&c, t[3] - right * t[5], w, 1, n, 0), t[1], ys[3], &ok_x);
+        sum = dync__cl_tap(&c, &grouped, sum, tap / (ws[2] * ws[3]), 0, down, right, at_y, at_w, oy, ox, dync__cl_op(&c, DYNC__P_and_, ok_y, ok_x));
+    }
+    if (!few) {
+        at_y[4] = at_w[4] = o;
+        int oy = dync__cl_source(&c, dync__cl_form(&c, t[2], h, 1, ky, -t[4]), t[0], ys[2], &ok_y);
+        int ox = dync__cl_source(&c, dync__cl_form(&c, t[3], w, 1, kx, -t[5]), t[1], ys[3], &ok_x);
+        int v = dync__cl_picture(&c, 0, at_y, oy, ox, dync__cl_op(&c, DYNC__P_and_, ok_y, ok_x), type, dync__lb_f(&c.b, type, 0));
+        sum = dync__lb_reduce(&c.b, DYNC__R_SUM, dync__cl_op(&c, DYNC__P_mul, v, dync__cl_load(&c, 1, at_w, type)));
+        c.b.section = 2;
+    }
     dync__cl_store(&c, 2, at_x, sum);
     return dync__cl_finish(&c, code);
 }
@@ -4449,30 +5122,44 @@ static int dync__cl_planes(dync__cl *c, const dync__operand *out, int *pairs, in
     pairs[n] = -1;
     return n;
 }
+/* A window over the last two dims of `in`: loops, and the place that the inner ones point at. */
+typedef struct dync__cl_pool { int pairs[2 * DYNC_MAX_DIMS + 5], n, oy, ox, iy, ix, ok, rank, type; int64_t h, w; } dync__cl_pool;
+static dync__cl_pool dync__cl_pool_begin(dync__cl *c, dync__cuda_code *code, int64_t down, int64_t right) {
+    const int64_t *t = c->call->attr;
+    const dync__operand *in = &c->call->operand[0];
+    dync__cl_pool p = {.rank = in->lay.ndim, .type = dync__cl_working(in->dtype)};
+    p.n = dync__cl_planes(c, &c->call->operand[1], p.pairs, &p.oy, &p.ox);
+    int n_outer = c->n, ky = dync__cl_loop(c, t[0]), kx = dync__cl_loop(c, t[1]);
+    p.h = in->lay.shape[p.rank - 2];
+    p.w = in->lay.shape[p.rank - 1];
+    dync__cl_begin(c, code, n_outer);
+    p.iy = dync__cl_form(c, -t[4], p.oy, t[2], ky, down);
+    p.ix = dync__cl_form(c, -t[5], p.ox, t[3], kx, right);
+    p.ok = dync__cl_op(c, DYNC__P_and_, dync__cl_inside(c, p.iy, p.h), dync__cl_inside(c, p.ix, p.w));
+    return p;
+}
+/* From here on the pairs are those of the result. */
+static void dync__cl_pool_result(dync__cl_pool *p) {
+    int more[] = {p->oy, p->rank - 2, p->ox, p->rank - 1, -1};
+    memcpy(p->pairs + p->n, more, sizeof more);
+}
 /* The greatest, then the first place that holds it, or the last NaN. */
 static dync_status dync__cl_max_pool(dync__cuda_code *code, const dync__kcall *call) {
     dync__cl c = {.call = call};
-    const int64_t *t = call->attr;
-    const dync__operand *in = &call->operand[0], *out = &call->operand[1];
-    int pairs[2 * DYNC_MAX_DIMS + 5], oy, ox, rank = in->lay.ndim, type = dync__cl_working(in->dtype), n = dync__cl_planes(&c, out, pairs, &oy, &ox);
-    int n_outer = c.n, ky = dync__cl_loop(&c, t[0]), kx = dync__cl_loop(&c, t[1]);
-    int64_t h = in->lay.shape[rank - 2], w = in->lay.shape[rank - 1];
-    dync__cl_begin(&c, code, n_outer);
-    int iy = dync__cl_form(&c, -t[4], oy, t[2], ky, t[6]), ix = dync__cl_form(&c, -t[5], ox, t[3], kx, t[7]);
-    int ok = dync__cl_op(&c, DYNC__P_and_, dync__cl_inside(&c, iy, h), dync__cl_inside(&c, ix, w));
-    int v = dync__cl_picture(&c, 0, pairs, iy, ix, ok, type, dync__lb_f(&c.b, type, -HUGE_VAL));
+    dync__cl_pool p = dync__cl_pool_begin(&c, code, call->attr[6], call->attr[7]);
+    int v = dync__cl_picture(&c, 0, p.pairs, p.iy, p.ix, p.ok, p.type, dync__lb_f(&c.b, p.type, -HUGE_VAL));
     int top = dync__lb_reduce(&c.b, DYNC__R_MAX, v);
     c.b.section = 3;
-    int place = dync__cl_op(&c, DYNC__P_add, dync__cl_op(&c, DYNC__P_mul, iy, dync__cl_i(&c, w)), ix);
-    int found = dync__cl_op(&c, DYNC__P_and_, ok, dync__cl_op(&c, DYNC__P_eq, v, top)), nan = dync__cl_op(&c, DYNC__P_ne, v, v);
-    int first = dync__lb_reduce(&c.b, DYNC__R_MIN, dync__cl_select(&c, found, place, dync__cl_i(&c, h * w)));
+    int place = dync__cl_op(&c, DYNC__P_add, dync__cl_op(&c, DYNC__P_mul, p.iy, dync__cl_i(&c, p.w)), p.ix);
+    int found = dync__cl_op(&c, DYNC__P_and_, p.ok, dync__cl_op(&c, DYNC__P_eq, v, top)), nan = dync__cl_op(&c, DYNC__P_ne, v, v);
+    int first = dync__lb_reduce(&c.b, DYNC__R_MIN, dync__cl_select(&c, found, place, dync__cl_i(&c, p.h * p.w)));
     int last = dync__lb_reduce(&c.b, DYNC__R_MAX, dync__cl_select(&c, nan, place, dync__cl_i(&c, -1)));
     c.b.section = 4;
     int index = dync__cl_select(&c, dync__cl_op(&c, DYNC__P_le, dync__cl_i(&c, 0), last), last, first);
-    index = dync__cl_select(&c, dync__cl_op(&c, DYNC__P_lt, index, dync__cl_i(&c, h * w)), index, dync__cl_i(&c, 0));
-    pairs[n] = oy, pairs[n + 1] = rank - 2, pairs[n + 2] = ox, pairs[n + 3] = rank - 1, pairs[n + 4] = -1;
-    dync__cl_store(&c, 1, pairs, top);
-    dync__cl_store(&c, 2, pairs, index);
+    index = dync__cl_select(&c, dync__cl_op(&c, DYNC__P_lt, index, dync__cl_i(&c, p.h * p.w)), index, dync__cl_i(&c, 0));
+    dync__cl_pool_result(&p);
+    dync__cl_store(&c, 1, p.pairs, top);
+    dync__cl_store(&c, 2, p.pairs, index);
     return dync__cl_finish(&c, code);
 }
 /* What the average over the window at oy, ox divides by; both I64. */
@@ -4491,20 +5178,13 @@ static int dync__cl_window(dync__cl *c, int oy, int ox, int64_t h, int64_t w) {
 }
 static dync_status dync__cl_avg_pool(dync__cuda_code *code, const dync__kcall *call) {
     dync__cl c = {.call = call};
-    const int64_t *t = call->attr;
-    const dync__operand *in = &call->operand[0], *out = &call->operand[1];
-    int pairs[2 * DYNC_MAX_DIMS + 5], oy, ox, rank = in->lay.ndim, type = dync__cl_working(in->dtype), n = dync__cl_planes(&c, out, pairs, &oy, &ox);
-    int n_outer = c.n, ky = dync__cl_loop(&c, t[0]), kx = dync__cl_loop(&c, t[1]);
-    int64_t h = in->lay.shape[rank - 2], w = in->lay.shape[rank - 1];
-    dync__cl_begin(&c, code, n_outer);
-    int iy = dync__cl_form(&c, -t[4], oy, t[2], ky, 1), ix = dync__cl_form(&c, -t[5], ox, t[3], kx, 1);
-    int ok = dync__cl_op(&c, DYNC__P_and_, dync__cl_inside(&c, iy, h), dync__cl_inside(&c, ix, w));
-    int sum = dync__lb_reduce(&c.b, DYNC__R_SUM, dync__cl_picture(&c, 0, pairs, iy, ix, ok, type, dync__lb_f(&c.b, type, 0)));
-    int any = dync__lb_reduce(&c.b, DYNC__R_ANY, ok);
+    dync__cl_pool p = dync__cl_pool_begin(&c, code, 1, 1);
+    int zero = dync__lb_f(&c.b, p.type, 0);
+    int sum = dync__lb_reduce(&c.b, DYNC__R_SUM, dync__cl_picture(&c, 0, p.pairs, p.iy, p.ix, p.ok, p.type, zero)), any = dync__lb_reduce(&c.b, DYNC__R_ANY, p.ok);
     c.b.section = 2;
-    int by = dync__lb_cast(&c.b, dync__cl_window(&c, dync__cl_form(&c, 0, oy, 1, ox, 0), dync__cl_form(&c, 0, ox, 1, oy, 0), h, w), type);
-    pairs[n] = oy, pairs[n + 1] = rank - 2, pairs[n + 2] = ox, pairs[n + 3] = rank - 1, pairs[n + 4] = -1;
-    dync__cl_store(&c, 1, pairs, dync__cl_select(&c, any, dync__cl_op(&c, DYNC__P_div, sum, by), dync__lb_f(&c.b, type, 0)));
+    int by = dync__lb_cast(&c.b, dync__cl_window(&c, dync__cl_form(&c, 0, p.oy, 1, p.ox, 0), dync__cl_form(&c, 0, p.ox, 1, p.oy, 0), p.h, p.w), p.type);
+    dync__cl_pool_result(&p);
+    dync__cl_store(&c, 1, p.pairs, dync__cl_select(&c, any, dync__cl_op(&c, DYNC__P_div, sum, by), dync__lb_f(&c.b, p.type, 0)));
     return dync__cl_finish(&c, code);
 }
 static dync_status dync__cl_avg_pool_grad(dync__cuda_code *code, const dync__kcall *call) {
@@ -7191,6 +7871,7 @@ DYNC__FN void *dync__cuda_call_new(int device, const dync__kcall *call, const dy
     c->n_buffers = call->n;
     dync__cuda_end end = {k, host, keep};
     dync_status status = dync__cuda_gemm(c, call, &end, &done);
+    if (status == DYNC_OK && !done) status = dync__cuda_conv(c, call, &end, &done);
     if (status == DYNC_OK && !done) status = dync__cuda_call_text(c, call, &done);
     if (status == DYNC_OK && !done) status = dync__cuda_call_attention(c, call, &done);
     if (status == DYNC_OK && !done) status = dync__cuda_call_recurrent(c, call, &done);

@@ -346,7 +346,6 @@ DYNC__FN dync_status dync__cuda_gemm(dync__cuda_code *code, const dync__kcall *c
 {
     dync__gm *g = dync__arena_alloc(&code->arena, sizeof *g);
     *done = false;
-    if (call->row != dync__kernel_row(DYNC__K_matmul) && call->row != dync__kernel_row(DYNC__K_addmm)) return DYNC_OK;
     if (!g) return DYNC_ERR_MEMORY;
     if (!dync__gm_open(g, code, call)) return DYNC_OK;
     *done = true;
