@@ -421,6 +421,7 @@ DYNC__FN dync_status dync__cuda_call_loops(dync__cuda_code *, const dync__kcall 
 DYNC__FN dync_status dync__cuda_call_text(dync__cuda_code *, const dync__kcall *, bool *done);
 DYNC__FN dync_status dync__cuda_call_attention(dync__cuda_code *, const dync__kcall *, bool *done);
 DYNC__FN dync_status dync__cuda_call_recurrent(dync__cuda_code *, const dync__kcall *, bool *done);
+DYNC__FN dync_status dync__cuda_call_sort(dync__cuda_code *, const dync__kcall *, bool *done);
 #endif
 
 /* ==== cuda/tile.h =============================================================================================== */
@@ -5205,45 +5206,6 @@ static dync_status dync__cl_avg_pool_grad(dync__cuda_code *code, const dync__kca
     dync__cl_store(&c, 1, pairs, sum);
     return dync__cl_finish(&c, code);
 }
-/* ---- sorting: the place of an element is the number of those that come before it ----------------------------------------------------------- */
-static dync_status dync__cl_sort(dync__cuda_code *code, const dync__kcall *call) {
-    dync__cl c = {.call = call};
-    const dync__operand *in = &call->operand[0];
-    int rank = in->lay.ndim, dim = (int)call->attr[0], mine[2 * DYNC_MAX_DIMS + 3], n = 0, type = dync__cl_working(in->dtype);
-    bool descending = call->attr[1] != 0, is_float = type == DYNC_F32 || type == DYNC_F64;
-    for (int d = 0; d < rank; d++)
-        if (d != dim) mine[n++] = dync__cl_loop(&c, in->lay.shape[d]), mine[n++] = d;
-    int i = dync__cl_loop(&c, in->lay.shape[dim]), j = dync__cl_loop(&c, in->lay.shape[dim]);
-    dync__cl_begin(&c, code, c.n - 1);
-    int other[2 * DYNC_MAX_DIMS + 3];
-    memcpy(other, mine, sizeof mine);
-    mine[n] = i, mine[n + 1] = dim, mine[n + 2] = -1;
-    other[n] = j, other[n + 1] = dim, other[n + 2] = -1;
-    if (type == DYNC_BOOL) type = DYNC_I32;
-    c.b.section = 0;
-    int xi = dync__cl_load(&c, 0, mine, type), at = dync__cl_form(&c, 0, i, 1, i, 0);
-    c.b.section = 1;
-    int xj = dync__cl_load(&c, 0, other, type), low = descending ? xi : xj, high = descending ? xj : xi;
-    int before = dync__cl_op(&c, DYNC__P_lt, low, high), same = dync__cl_op(&c, DYNC__P_eq, xi, xj);
-    if (is_float) {                                          /* NaN is the greatest, and equal to NaN */
-        int nan_low = dync__cl_op(&c, DYNC__P_ne, low, low), nan_high = dync__cl_op(&c, DYNC__P_ne, high, high);
-        int over = dync__cl_op(&c, DYNC__P_and_, nan_high, dync__cl_op(&c, DYNC__P_not_, nan_low, -1));
-        before = dync__cl_op(&c, DYNC__P_or_, before, over);
-        same = dync__cl_op(&c, DYNC__P_or_, same, dync__cl_op(&c, DYNC__P_and_, nan_low, nan_high));
-    }
-    int earlier = dync__cl_op(&c, DYNC__P_and_, same, dync__cl_op(&c, DYNC__P_lt, dync__cl_form(&c, 0, j, 1, j, 0), at));
-    before = dync__cl_op(&c, DYNC__P_or_, before, earlier);
-    int place = dync__lb_reduce(&c.b, DYNC__R_SUM, dync__cl_select(&c, before, dync__cl_i(&c, 1), dync__cl_i(&c, 0)));
-    c.b.section = 2;
-    mine[n] = -1;                                            /* the results' dim is reached by the place */
-    for (int k = 1; k < 3; k++) {
-        const dync__operand *o = &call->operand[k];
-        int value = k == 1 ? dync__lb_cast(&c.b, xi, dync__cl_working(o->dtype)) : at;
-        int away = dync__cl_op(&c, DYNC__P_mul, place, dync__cl_i(&c, o->lay.stride[dim]));
-        dync__lb_storex(&c.b, dync__cl_buf(&c, k, DYNC__BUF_OUT), dync__cl_access(&c, o, mine, NULL), value, away);
-    }
-    return dync__cl_finish(&c, code);
-}
 /* ---- rows ------------------------------------------------------------------------------------------------------------------------------------ */
 DYNC__FN dync_status dync__cuda_call_loops(dync__cuda_code *code, const dync__kcall *call, bool *done) {
     *done = true;
@@ -5258,7 +5220,6 @@ DYNC__FN dync_status dync__cuda_call_loops(dync__cuda_code *code, const dync__kc
     if (call->row == dync__kernel_row(DYNC__K_max_pool2d)) return dync__cl_max_pool(code, call);
     if (call->row == dync__kernel_row(DYNC__K_avg_pool2d)) return dync__cl_avg_pool(code, call);
     if (call->row == dync__kernel_row(DYNC__K_avg_pool2d_grad)) return dync__cl_avg_pool_grad(code, call);
-    if (call->row == dync__kernel_row(DYNC__K_sort)) return dync__cl_sort(code, call);
     *done = false;
     return DYNC_OK;
 }
@@ -6890,6 +6851,351 @@ DYNC__FN dync_status dync__cuda_call_recurrent(dync__cuda_code *code, const dync
     return dync__tile_end(&u.t, code, buf) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
+/* ==== cuda/sort.c =============================================================================================== */
+enum { DYNC__SK_TILE_BYTES = 32 * 1024, DYNC__SK_THREADS = 512, DYNC__SK_PIECE = 8 };
+typedef struct dync__sk {
+    dync__tile t;
+    const dync__operand *x, *values, *index;
+    int dim, words, compute;
+    bool descending;
+    int64_t lines, length, tile, tiles;  /* tile: items sorted at a time, a power of two; tiles of a line */
+} dync__sk;
+static long long dync__sk_step(const dync__sk *s, const dync__operand *o) { return (long long)(o->lay.stride[s->dim] * dync__dtype_info(o->dtype)->bytes); }
+/* A new register: address of the line's beginning; %line: b64. */
+static void dync__sk_line(dync__sk *s, const char *name, const dync__operand *o, int buffer) {
+    char base[16];
+    dync__format(base, sizeof base, "%%b%d", buffer);
+    dync__tile_wide(&s->t, name, base);
+    dync__tile_address(&s->t, name, o, o->lay.shape, s->dim, "%line");
+}
+/* An item moves: registers name0 (and name1, the place) from or to [at + offset]. */
+static void dync__sk_move(dync__sk *s, const char *guard, bool store, const char *space, const char *name, const char *at) {
+    char list[64];
+    if (s->words == 1) dync__format(list, sizeof list, "%s0", name);
+    else dync__format(list, sizeof list, "{%s0, %s1}", name, name);
+    if (store) dync__ptx_line(&s->t.p, "%sst.%s%s.b64 [%s], %s", guard, space, s->words == 1 ? "" : ".v2", at, list);
+    else dync__ptx_line(&s->t.p, "%sld.%s%s.b64 %s, [%s]", guard, space, s->words == 1 ? "" : ".v2", list, at);
+}
+static void dync__sk_item(dync__sk *s, const char *name) { dync__tile_regs(&s->t, "b64", name, s->words); }
+/* p = a before b */
+static void dync__sk_before(dync__sk *s, const char *p, const char *a, const char *b) {
+    if (s->words == 2) {
+        dync__ptx_line(&s->t.p, "setp.lt.u64 %s, %s1, %s1", p, a, b);
+        dync__ptx_line(&s->t.p, "setp.eq.and.u64 %s, %s0, %s0, %s", p, a, b, p);
+        dync__ptx_line(&s->t.p, "setp.lt.or.u64 %s, %s0, %s0, %s", p, a, b, p);
+    } else {
+        dync__ptx_line(&s->t.p, "setp.lt.u64 %s, %s0, %s0", p, a, b);
+    }
+}
+/* %a0 (and %a1) = the item of the element at `at`, whose place is %place (u32), where `p` holds; else one behind all others. */
+static void dync__sk_make(dync__sk *s, const char *at, const char *p) {
+    dync__ptx *x = &s->t.p;
+    bool wide = s->words == 2, real = s->compute == DYNC_F32 || s->compute == DYNC_F64;
+    const char *ty = wide ? "64" : "32", *sign = wide ? "0x8000000000000000" : "0x80000000", *rest = wide ? "0x7fffffffffffffff" : "0x7fffffff";
+    char guard[24];
+    dync__format(guard, sizeof guard, "@%s ", p);
+    if (s->x->dtype == DYNC_BOOL) dync__ptx_line(x, "%sld.global.u8 %%key, [%s]", guard, at);
+    else dync__tile_load(&s->t, s->x->dtype, "%value", at, guard);
+    if (s->x->dtype != DYNC_BOOL) dync__ptx_line(x, "mov.b%s %%key, %%value", ty);
+    if (real) {                                              /* below 0 the other way round; -0 is 0; NaN is the greatest */
+        dync__ptx_line(x, "setp.lt.s%s %%negative, %%key, 0", ty);
+        dync__ptx_line(x, "and.b%s %%size, %%key, %s", ty, rest);
+        dync__ptx_line(x, "setp.gt.u%s %%nan, %%size, %s", ty, wide ? "0x7ff0000000000000" : "0x7f800000");
+        dync__ptx_line(x, "add.s%s %%key, %%size, %s", ty, sign);
+        dync__ptx_line(x, "neg.s%s %%size, %%size", ty);
+        dync__ptx_line(x, "add.s%s %%size, %%size, %s", ty, sign);
+        dync__ptx_line(x, "selp.b%s %%key, %%size, %%key, %%negative", ty);
+        dync__ptx_line(x, "selp.b%s %%key, -1, %%key, %%nan", ty);
+    } else {
+        dync__ptx_line(x, "xor.b%s %%key, %%key, %s", ty, sign);
+    }
+    if (s->descending) dync__ptx_line(x, "not.b%s %%key, %%key", ty);
+    if (wide) {
+        dync__ptx_line(x, "selp.b64 %%a0, %%key, -1, %s", p);
+        dync__ptx_line(x, "cvt.u64.u32 %%a1, %%place");
+        return;
+    }
+    dync__ptx_line(x, "selp.b32 %%key, %%key, -1, %s", p);
+    dync__ptx_line(x, "mov.b64 %%a0, {%%place, %%key}");
+}
+/* Where an item says, to place `to` (b64) of the line: value and place, where p holds. */
+static void dync__sk_result(dync__sk *s, const char *item, const char *to, const char *p) {
+    dync__ptx *x = &s->t.p;
+    int bytes = dync__dtype_info(s->x->dtype)->bytes;
+    const char *from = dync__ptx_temp(x, "b64"), *at = dync__ptx_temp(x, "b64"), *value = dync__ptx_temp(x, bytes == 8 ? "b64" : bytes == 2 ? "b16" : "b32");
+    if (s->words == 2) dync__ptx_line(x, "mov.b64 %s, %s1", from, item);
+    else dync__ptx_line(x, "and.b64 %s, %s0, 0xffffffff", from, item);
+    dync__ptx_line(x, "mad.lo.s64 %s, %s, %lld, %%index", at, to, dync__sk_step(s, s->index));
+    dync__ptx_line(x, "@%s st.global.b64 [%s], %s", p, at, from);
+    dync__ptx_line(x, "mad.lo.s64 %s, %s, %lld, %%x", from, from, dync__sk_step(s, s->x));
+    dync__ptx_line(x, "mad.lo.s64 %s, %s, %lld, %%values", at, to, dync__sk_step(s, s->values));
+    const char *type = bytes == 8 ? "b64" : bytes == 4 ? "b32" : bytes == 2 ? "b16" : "u8";
+    dync__ptx_line(x, "@%s ld.global.%s %s, [%s]", p, type, value, from);
+    dync__ptx_line(x, "@%s st.global.%s [%s], %s", p, type, at, value);
+}
+/* %at (b64) = address of item `place` (b64) of the line in half `half` (b64 0 or 1) of the scratch. */
+static void dync__sk_scratch_at(dync__sk *s, const char *half, const char *place) {
+    dync__ptx *x = &s->t.p;
+    dync__ptx_line(x, "mad.lo.s64 %%at, %%line, %lld, %s", (long long)s->length, place);
+    if (half) dync__ptx_line(x, "mad.lo.s64 %%at, %s, %lld, %%at", half, (long long)(s->lines * s->length));
+    dync__ptx_line(x, "mad.lo.s64 %%at, %%at, %d, %%scratch", 8 * s->words);
+}
+/* Sorts tiles in shared memory: a block has `several` lines, or a tile of one. Results: the sorted lines, or items in the scratch. */
+static void dync__sk_tiles(dync__sk *s) {
+    dync__ptx *x = &s->t.p;
+    int item = 8 * s->words, threads = (int)DYNC__MIN(DYNC__MAX(s->tile / 2, 1), DYNC__SK_THREADS), several = s->tiles > 1 ? 1 : DYNC__MAX(128 / threads, 1);
+    static const char *const names[][2] = {{"u32", "%sub"}, {"u32", "%me"}, {"u32", "%place"}, {"s32", "%slot"}, {"s32", "%other"}, {"s32", "%i"}, {"s32", "%j"}, {"s32", "%k"},
+                                           {"s32", "%mask"}, {"b64", "%at"}, {"b64", "%wide"}, {"pred", "%in"}, {"pred", "%more"}, {"pred", "%nan"}, {"pred", "%negative"},
+                                           {"pred", "%up"}, {"pred", "%swap"}, {"b64", "%line"}, {"pred", "%there"}, {"u32", "%first"}};
+    for (int i = 0; i < DYNC__COUNT_OF(names); i++) dync__ptx_reg(x, names[i][0], names[i][1]);
+    dync__ptx_reg(x, s->words == 2 ? "b64" : "b32", "%key");
+    dync__ptx_reg(x, s->words == 2 ? "b64" : "b32", "%size");
+    if (s->x->dtype != DYNC_BOOL) dync__ptx_reg(x, dync__ptx_type(s->compute), "%value");
+    dync__sk_item(s, "%a");
+    dync__sk_item(s, "%c");
+    int at = dync__tile_shared(&s->t, (int)s->tile * item * several, 16);
+    dync__ptx_line(x, "div.u32 %%sub, %%thr, %d", threads);
+    dync__ptx_line(x, "rem.u32 %%me, %%thr, %d", threads);
+    dync__ptx_line(x, "mov.b32 %%first, 0");
+    if (s->tiles > 1) {
+        dync__ptx_line(x, "rem.u32 %%first, %%cta, %lld", (long long)s->tiles);
+        dync__ptx_line(x, "mul.lo.s32 %%first, %%first, %lld", (long long)s->tile);
+        dync__ptx_line(x, "div.u32 %%i, %%cta, %lld", (long long)s->tiles);
+        dync__ptx_line(x, "cvt.u64.u32 %%line, %%i");
+    } else {
+        dync__ptx_line(x, "cvt.u64.u32 %%line, %%sub");
+        dync__ptx_line(x, "mad.wide.u32 %%line, %%cta, %d, %%line", several);
+    }
+    dync__ptx_line(x, "setp.lt.u64 %%there, %%line, %lld", (long long)s->lines);
+    dync__ptx_line(x, "min.u64 %%line, %%line, %lld", (long long)(s->lines - 1));
+    dync__sk_line(s, "%x", s->x, 0);
+    if (s->tiles == 1) {
+        dync__sk_line(s, "%values", s->values, 1);
+        dync__sk_line(s, "%index", s->index, 2);
+    }
+    dync__tile_set(&s->t, "s32", "%mine", "mad.lo", "%%sub, %lld, %%smem", (long long)(s->tile * item));
+    dync__ptx_line(x, "add.s32 %%mine, %%mine, %d", at);
+    dync__tile_note(&s->t, "items");
+    dync__ptx_line(x, "mov.b32 %%i, %%me");
+    dync__tile_label(&s->t, "LOAD");
+    dync__ptx_line(x, "add.s32 %%place, %%i, %%first");
+    dync__ptx_line(x, "setp.lt.u32 %%in, %%place, %lld", (long long)s->length);
+    dync__ptx_line(x, "cvt.u64.u32 %%at, %%place");
+    dync__ptx_line(x, "mad.lo.s64 %%at, %%at, %lld, %%x", dync__sk_step(s, s->x));
+    dync__sk_make(s, "%at", "%in");
+    dync__ptx_line(x, "mad.lo.s32 %%slot, %%i, %d, %%mine", item);
+    dync__sk_move(s, "", true, "shared", "%a", "%slot");
+    dync__ptx_line(x, "add.s32 %%i, %%i, %d", threads);
+    dync__ptx_line(x, "setp.lt.s32 %%more, %%i, %lld", (long long)s->tile);
+    dync__ptx_line(x, "@%%more bra LOAD");
+    if (s->tile > 1) {
+        dync__tile_note(&s->t, "runs of k, up and down in turn, from pairs j apart");
+        dync__ptx_line(x, "mov.b32 %%k, 2");
+        dync__tile_label(&s->t, "RUNS");
+        dync__ptx_line(x, "shr.u32 %%j, %%k, 1");
+        dync__tile_label(&s->t, "PAIRS");
+        dync__tile_barrier(&s->t);
+        dync__ptx_line(x, "sub.s32 %%mask, %%j, 1");
+        dync__ptx_line(x, "mov.b32 %%i, %%me");
+        dync__tile_label(&s->t, "EXCHANGE");
+        dync__ptx_line(x, "and.b32 %%other, %%i, %%mask");
+        dync__ptx_line(x, "mul.lo.s32 %%slot, %%i, 2");
+        dync__ptx_line(x, "sub.s32 %%slot, %%slot, %%other");
+        dync__ptx_line(x, "and.b32 %%other, %%slot, %%k");
+        dync__ptx_line(x, "setp.eq.s32 %%up, %%other, 0");
+        dync__ptx_line(x, "add.s32 %%other, %%slot, %%j");
+        dync__ptx_line(x, "mad.lo.s32 %%slot, %%slot, %d, %%mine", item);
+        dync__ptx_line(x, "mad.lo.s32 %%other, %%other, %d, %%mine", item);
+        dync__sk_move(s, "", false, "shared", "%a", "%slot");
+        dync__sk_move(s, "", false, "shared", "%c", "%other");
+        dync__sk_before(s, "%swap", "%c", "%a");
+        dync__ptx_line(x, "xor.pred %%swap, %%swap, %%up");  /* in their order: nothing to do */
+        dync__ptx_line(x, "not.pred %%swap, %%swap");
+        dync__sk_move(s, "@%swap ", true, "shared", "%c", "%slot");
+        dync__sk_move(s, "@%swap ", true, "shared", "%a", "%other");
+        dync__ptx_line(x, "add.s32 %%i, %%i, %d", threads);
+        dync__ptx_line(x, "setp.lt.s32 %%more, %%i, %lld", (long long)(s->tile / 2));
+        dync__ptx_line(x, "@%%more bra EXCHANGE");
+        dync__ptx_line(x, "shr.u32 %%j, %%j, 1");
+        dync__ptx_line(x, "setp.gt.s32 %%more, %%j, 0");
+        dync__ptx_line(x, "@%%more bra PAIRS");
+        dync__ptx_line(x, "shl.b32 %%k, %%k, 1");
+        dync__ptx_line(x, "setp.le.s32 %%more, %%k, %lld", (long long)s->tile);
+        dync__ptx_line(x, "@%%more bra RUNS");
+        dync__tile_barrier(&s->t);
+    }
+    if (s->tiles > 1) dync__tile_scratch(&s->t);
+    dync__ptx_line(x, "mov.b32 %%i, %%me");
+    dync__tile_label(&s->t, "STORE");
+    dync__ptx_line(x, "mad.lo.s32 %%slot, %%i, %d, %%mine", item);
+    dync__sk_move(s, "", false, "shared", "%a", "%slot");
+    dync__ptx_line(x, "add.s32 %%place, %%i, %%first");
+    dync__ptx_line(x, "setp.lt.and.u32 %%in, %%place, %lld, %%there", (long long)s->length);
+    dync__ptx_line(x, "cvt.u64.u32 %%wide, %%place");
+    if (s->tiles > 1) {
+        dync__sk_scratch_at(s, NULL, "%wide");
+        dync__sk_move(s, "@%in ", true, "global", "%a", "%at");
+    } else {
+        dync__sk_result(s, "%a", "%wide", "%in");
+    }
+    dync__ptx_line(x, "add.s32 %%i, %%i, %d", threads);
+    dync__ptx_line(x, "setp.lt.s32 %%more, %%i, %lld", (long long)s->tile);
+    dync__ptx_line(x, "@%%more bra STORE");
+    dync__tile_entry(&s->t, "sort", s->tiles > 1 ? s->lines * s->tiles : (s->lines + several - 1) / several, 1, 1, threads * several);
+}
+/* A thread's place: %line and %d, the first of its `each` items. */
+static void dync__sk_place(dync__sk *s, int each) {
+    dync__ptx *x = &s->t.p;
+    long long per_line = (long long)((s->length + each - 1) / each);
+    static const char *const names[] = {"%line", "%d", "%at"};
+    for (int i = 0; i < 3; i++) dync__tile_wide(&s->t, names[i], NULL);
+    dync__ptx_reg(x, "pred", "%in");
+    dync__ptx_line(x, "cvt.u64.u32 %%d, %%thr");
+    dync__ptx_line(x, "mad.wide.u32 %%d, %%cta, 256, %%d");
+    dync__ptx_line(x, "div.u64 %%line, %%d, %lld", per_line);
+    dync__ptx_line(x, "rem.u64 %%d, %%d, %lld", per_line);
+    dync__ptx_line(x, "mul.lo.s64 %%d, %%d, %d", each);
+    dync__ptx_line(x, "setp.ge.u64 %%in, %%line, %lld", (long long)s->lines);
+    dync__ptx_line(x, "@%%in ret");
+    dync__tile_scratch(&s->t);
+}
+static int64_t dync__sk_blocks(const dync__sk *s, int each) { return (s->lines * ((s->length + each - 1) / each) + 255) / 256; }
+/* Merges pairs of runs; the number of the launch gives their length and which half of the scratch they are in. */
+static void dync__sk_merge(dync__sk *s, int passes) {
+    dync__ptx *x = &s->t.p;
+    static const char *const names[] = {"%pass", "%half", "%run", "%left", "%middle", "%right", "%low", "%high", "%i", "%j", "%diagonal", "%from", "%to", "%base"};
+    static const char *const preds[] = {"%more", "%mine", "%is"};
+    for (int i = 0; i < DYNC__COUNT_OF(names); i++) dync__tile_wide(&s->t, names[i], NULL);
+    for (int i = 0; i < DYNC__COUNT_OF(preds); i++) dync__ptx_reg(x, "pred", preds[i]);
+    dync__ptx_reg(x, "b32", "%shift");
+    dync__sk_item(s, "%a");
+    dync__sk_item(s, "%c");
+    dync__sk_place(s, DYNC__SK_PIECE);
+    dync__ptx_line(x, "ld.param.b64 %%pass, [p%d]", s->t.n_buffers + 1);
+    dync__ptx_line(x, "cvt.u32.u64 %%shift, %%pass");
+    dync__ptx_line(x, "mov.b64 %%run, %lld", (long long)s->tile);
+    dync__ptx_line(x, "shl.b64 %%run, %%run, %%shift");
+    dync__ptx_line(x, "and.b64 %%half, %%pass, 1");
+    dync__ptx_line(x, "mov.b64 %%base, 0");
+    dync__sk_scratch_at(s, "%half", "%base");
+    dync__ptx_line(x, "mov.b64 %%from, %%at");
+    dync__ptx_line(x, "xor.b64 %%half, %%half, 1");
+    dync__sk_scratch_at(s, "%half", "%d");
+    dync__ptx_line(x, "mov.b64 %%to, %%at");
+    dync__ptx_line(x, "neg.s64 %%left, %%run");
+    dync__ptx_line(x, "shl.b64 %%left, %%left, 1");
+    dync__ptx_line(x, "and.b64 %%left, %%left, %%d");        /* runs are powers of two */
+    dync__ptx_line(x, "add.s64 %%middle, %%left, %%run");
+    dync__ptx_line(x, "add.s64 %%right, %%middle, %%run");
+    dync__ptx_line(x, "min.s64 %%middle, %%middle, %lld", (long long)s->length);
+    dync__ptx_line(x, "min.s64 %%right, %%right, %lld", (long long)s->length);
+    dync__ptx_line(x, "sub.s64 %%diagonal, %%d, %%left");
+    dync__ptx_line(x, "sub.s64 %%low, %%right, %%middle");
+    dync__ptx_line(x, "sub.s64 %%low, %%diagonal, %%low");
+    dync__ptx_line(x, "max.s64 %%low, %%low, 0");
+    dync__ptx_line(x, "sub.s64 %%high, %%middle, %%left");
+    dync__ptx_line(x, "min.s64 %%high, %%high, %%diagonal");
+    dync__tile_note(&s->t, "items of the first run before the diagonal");
+    dync__tile_label(&s->t, "BISECT");
+    dync__ptx_line(x, "setp.ge.s64 %%more, %%low, %%high");
+    dync__ptx_line(x, "@%%more bra FOUND");
+    dync__ptx_line(x, "add.s64 %%i, %%low, %%high");
+    dync__ptx_line(x, "shr.s64 %%i, %%i, 1");
+    dync__ptx_line(x, "sub.s64 %%j, %%diagonal, %%i");
+    dync__ptx_line(x, "add.s64 %%j, %%j, %%middle");
+    dync__ptx_line(x, "sub.s64 %%j, %%j, 1");
+    dync__ptx_line(x, "add.s64 %%base, %%left, %%i");
+    dync__ptx_line(x, "mad.lo.s64 %%at, %%base, %d, %%from", 8 * s->words);
+    dync__sk_move(s, "", false, "global", "%a", "%at");
+    dync__ptx_line(x, "mad.lo.s64 %%at, %%j, %d, %%from", 8 * s->words);
+    dync__sk_move(s, "", false, "global", "%c", "%at");
+    dync__sk_before(s, "%is", "%a", "%c");
+    dync__ptx_line(x, "@%%is add.s64 %%low, %%i, 1");
+    dync__ptx_line(x, "not.pred %%is, %%is");
+    dync__ptx_line(x, "@%%is mov.b64 %%high, %%i");
+    dync__ptx_line(x, "bra BISECT");
+    dync__tile_label(&s->t, "FOUND");
+    dync__ptx_line(x, "add.s64 %%i, %%left, %%low");
+    dync__ptx_line(x, "sub.s64 %%j, %%diagonal, %%low");
+    dync__ptx_line(x, "add.s64 %%j, %%j, %%middle");
+    for (int n = 0; n < DYNC__SK_PIECE; n++) {
+        dync__ptx_line(x, "add.s64 %%base, %%d, %d", n);
+        dync__ptx_line(x, "setp.ge.s64 %%more, %%base, %lld", (long long)s->length);
+        dync__ptx_line(x, "@%%more bra DONE");
+        dync__ptx_line(x, "setp.lt.s64 %%mine, %%i, %%middle");
+        dync__ptx_line(x, "setp.lt.s64 %%is, %%j, %%right");
+        dync__ptx_line(x, "mad.lo.s64 %%at, %%i, %d, %%from", 8 * s->words);
+        dync__sk_move(s, "@%mine ", false, "global", "%a", "%at");
+        dync__ptx_line(x, "mad.lo.s64 %%at, %%j, %d, %%from", 8 * s->words);
+        dync__sk_move(s, "@%is ", false, "global", "%c", "%at");
+        dync__sk_before(s, "%more", "%a", "%c");
+        dync__ptx_line(x, "not.pred %%is, %%is");
+        dync__ptx_line(x, "or.pred %%more, %%more, %%is");
+        dync__ptx_line(x, "and.pred %%mine, %%mine, %%more");
+        dync__ptx_line(x, "add.s64 %%at, %%to, %d", n * 8 * s->words);
+        dync__sk_move(s, "@%mine ", true, "global", "%a", "%at");
+        dync__ptx_line(x, "@%%mine add.s64 %%i, %%i, 1");
+        dync__ptx_line(x, "not.pred %%mine, %%mine");
+        dync__sk_move(s, "@%mine ", true, "global", "%c", "%at");
+        dync__ptx_line(x, "@%%mine add.s64 %%j, %%j, 1");
+    }
+    dync__tile_label(&s->t, "DONE");
+    s->t.steps = passes;
+    dync__tile_entry(&s->t, "sort", dync__sk_blocks(s, DYNC__SK_PIECE), 1, 1, 256);
+    s->t.steps = 0;
+}
+static void dync__sk_gather(dync__sk *s, int passes) {
+    char half[8];
+    dync__sk_item(s, "%a");
+    dync__sk_place(s, 1);
+    dync__format(half, sizeof half, "%d", passes & 1);
+    dync__tile_wide(&s->t, "%half", half);
+    dync__sk_scratch_at(s, "%half", "%d");
+    dync__sk_move(s, "", false, "global", "%a", "%at");
+    dync__sk_line(s, "%x", s->x, 0);
+    dync__sk_line(s, "%values", s->values, 1);
+    dync__sk_line(s, "%index", s->index, 2);
+    dync__sk_result(s, "%a", "%d", "%true");
+    dync__tile_entry(&s->t, "sort", dync__sk_blocks(s, 1), 1, 1, 256);
+}
+DYNC__FN dync_status dync__cuda_call_sort(dync__cuda_code *code, const dync__kcall *call, bool *done) {
+    dync__sk s;
+    static const int32_t buf[] = {0, 1, 2};
+    memset(&s, 0, sizeof s);
+    *done = false;
+    if (call->row != dync__kernel_row(DYNC__K_sort)) return DYNC_OK;
+    s.x = &call->operand[0];
+    s.values = &call->operand[1];
+    s.index = &call->operand[2];
+    s.dim = (int)call->attr[0];
+    s.descending = call->attr[1] != 0;
+    s.compute = dync__dtype_info(s.x->dtype)->compute;
+    s.words = s.compute == DYNC_F64 || s.compute == DYNC_I64 ? 2 : 1;
+    s.length = s.x->lay.shape[s.dim];
+    s.lines = 1;
+    for (int d = 0; d < s.x->lay.ndim; d++)
+        if (d != s.dim) s.lines *= s.x->lay.shape[d];
+    *done = true;
+    if (s.lines * s.length == 0) return DYNC_OK;
+    int64_t most = DYNC__SK_TILE_BYTES / (8 * s.words);
+    for (s.tile = 1; s.tile < s.length && s.tile < most;) s.tile *= 2;
+    s.tiles = (s.length + s.tile - 1) / s.tile;
+    if (s.length > INT32_MAX || s.lines * s.tiles > INT32_MAX || dync__sk_blocks(&s, 1) > INT32_MAX)
+        return dync__fail(DYNC_ERR_UNSUPPORTED, "sort on a GPU: %lld lines of %lld elements are too many", (long long)s.lines, (long long)s.length);
+    int passes = 0;
+    while ((int64_t)1 << passes < s.tiles) passes++;
+    dync__tile_begin(&s.t, 3);
+    dync__sk_tiles(&s);
+    if (passes) {
+        s.t.out.scratch_bytes = 2 * s.lines * s.length * 8 * s.words;
+        dync__tile_next(&s.t);
+        dync__sk_merge(&s, passes);
+        dync__tile_next(&s.t);
+        dync__sk_gather(&s, passes);
+    }
+    return dync__tile_end(&s.t, code, buf) ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
 /* ==== cuda/calls.c ============================================================================================== */
 static int64_t dync__cw_numel(const dync__operand *o, int skip) {
     int64_t n = 1;
@@ -7875,6 +8181,7 @@ DYNC__FN void *dync__cuda_call_new(int device, const dync__kcall *call, const dy
     if (status == DYNC_OK && !done) status = dync__cuda_call_text(c, call, &done);
     if (status == DYNC_OK && !done) status = dync__cuda_call_attention(c, call, &done);
     if (status == DYNC_OK && !done) status = dync__cuda_call_recurrent(c, call, &done);
+    if (status == DYNC_OK && !done) status = dync__cuda_call_sort(c, call, &done);
     if (status == DYNC_OK && !done) status = dync__cuda_call_loops(c, call, &done);
     if (status == DYNC_OK && !done) status = dync__cuda_add_host(c, call);
     return dync__cuda_code_finish(c, status == DYNC_OK);

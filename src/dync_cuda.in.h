@@ -40,6 +40,7 @@ DYNC__COLD_BEGIN
 #include "cuda/attention_tile.c"
 #include "cuda/attention.c"
 #include "cuda/recurrent.c"
+#include "cuda/sort.c"
 #include "cuda/calls.c"
 DYNC__COLD_END
 #include "cuda/device.c"

@@ -422,6 +422,7 @@ DYNC__FN void *dync__cuda_call_new(int device, const dync__kcall *call, const dy
     if (status == DYNC_OK && !done) status = dync__cuda_call_text(c, call, &done);
     if (status == DYNC_OK && !done) status = dync__cuda_call_attention(c, call, &done);
     if (status == DYNC_OK && !done) status = dync__cuda_call_recurrent(c, call, &done);
+    if (status == DYNC_OK && !done) status = dync__cuda_call_sort(c, call, &done);
     if (status == DYNC_OK && !done) status = dync__cuda_call_loops(c, call, &done);
     if (status == DYNC_OK && !done) status = dync__cuda_add_host(c, call);
     return dync__cuda_code_finish(c, status == DYNC_OK);

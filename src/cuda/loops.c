@@ -1,5 +1,5 @@
 /* cuda/loops.c: kernel calls (kernel/kernel.h) as loop kernels, where a loop nest says it all: matmul of any dtype, convolution and its
- * gradients, pooling, sorting by ranks. Before calls.c, which has faster texts for some and the rest.
+ * gradients, pooling. Before calls.c, which has faster texts for some and the rest.
  *
  * Every result element is gathered by one reduction, so nothing is written twice and the order of additions is fixed. Places outside of a
  * picture are read at its beginning and replaced by a neutral value. */
@@ -367,48 +367,6 @@ static dync_status dync__cl_avg_pool_grad(dync__cuda_code *code, const dync__kca
     return dync__cl_finish(&c, code);
 }
 
-/* ---- sorting: the place of an element is the number of those that come before it ----------------------------------------------------------- */
-
-static dync_status dync__cl_sort(dync__cuda_code *code, const dync__kcall *call)
-{
-    dync__cl c = {.call = call};
-    const dync__operand *in = &call->operand[0];
-    int rank = in->lay.ndim, dim = (int)call->attr[0], mine[2 * DYNC_MAX_DIMS + 3], n = 0, type = dync__cl_working(in->dtype);
-    bool descending = call->attr[1] != 0, is_float = type == DYNC_F32 || type == DYNC_F64;
-    for (int d = 0; d < rank; d++)
-        if (d != dim) mine[n++] = dync__cl_loop(&c, in->lay.shape[d]), mine[n++] = d;
-    int i = dync__cl_loop(&c, in->lay.shape[dim]), j = dync__cl_loop(&c, in->lay.shape[dim]);
-    dync__cl_begin(&c, code, c.n - 1);
-    int other[2 * DYNC_MAX_DIMS + 3];
-    memcpy(other, mine, sizeof mine);
-    mine[n] = i, mine[n + 1] = dim, mine[n + 2] = -1;
-    other[n] = j, other[n + 1] = dim, other[n + 2] = -1;
-    if (type == DYNC_BOOL) type = DYNC_I32;
-    c.b.section = 0;
-    int xi = dync__cl_load(&c, 0, mine, type), at = dync__cl_form(&c, 0, i, 1, i, 0);
-    c.b.section = 1;
-    int xj = dync__cl_load(&c, 0, other, type), low = descending ? xi : xj, high = descending ? xj : xi;
-    int before = dync__cl_op(&c, DYNC__P_lt, low, high), same = dync__cl_op(&c, DYNC__P_eq, xi, xj);
-    if (is_float) {                                          /* NaN is the greatest, and equal to NaN */
-        int nan_low = dync__cl_op(&c, DYNC__P_ne, low, low), nan_high = dync__cl_op(&c, DYNC__P_ne, high, high);
-        int over = dync__cl_op(&c, DYNC__P_and_, nan_high, dync__cl_op(&c, DYNC__P_not_, nan_low, -1));
-        before = dync__cl_op(&c, DYNC__P_or_, before, over);
-        same = dync__cl_op(&c, DYNC__P_or_, same, dync__cl_op(&c, DYNC__P_and_, nan_low, nan_high));
-    }
-    int earlier = dync__cl_op(&c, DYNC__P_and_, same, dync__cl_op(&c, DYNC__P_lt, dync__cl_form(&c, 0, j, 1, j, 0), at));
-    before = dync__cl_op(&c, DYNC__P_or_, before, earlier);
-    int place = dync__lb_reduce(&c.b, DYNC__R_SUM, dync__cl_select(&c, before, dync__cl_i(&c, 1), dync__cl_i(&c, 0)));
-    c.b.section = 2;
-    mine[n] = -1;                                            /* the results' dim is reached by the place */
-    for (int k = 1; k < 3; k++) {
-        const dync__operand *o = &call->operand[k];
-        int value = k == 1 ? dync__lb_cast(&c.b, xi, dync__cl_working(o->dtype)) : at;
-        int away = dync__cl_op(&c, DYNC__P_mul, place, dync__cl_i(&c, o->lay.stride[dim]));
-        dync__lb_storex(&c.b, dync__cl_buf(&c, k, DYNC__BUF_OUT), dync__cl_access(&c, o, mine, NULL), value, away);
-    }
-    return dync__cl_finish(&c, code);
-}
-
 /* ---- rows ------------------------------------------------------------------------------------------------------------------------------------ */
 
 DYNC__FN dync_status dync__cuda_call_loops(dync__cuda_code *code, const dync__kcall *call, bool *done)
@@ -425,7 +383,6 @@ DYNC__FN dync_status dync__cuda_call_loops(dync__cuda_code *code, const dync__kc
     if (call->row == dync__kernel_row(DYNC__K_max_pool2d)) return dync__cl_max_pool(code, call);
     if (call->row == dync__kernel_row(DYNC__K_avg_pool2d)) return dync__cl_avg_pool(code, call);
     if (call->row == dync__kernel_row(DYNC__K_avg_pool2d_grad)) return dync__cl_avg_pool_grad(code, call);
-    if (call->row == dync__kernel_row(DYNC__K_sort)) return dync__cl_sort(code, call);
     *done = false;
     return DYNC_OK;
 }

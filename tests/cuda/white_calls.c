@@ -306,4 +306,41 @@ TEST(recurrent_layers)
         if (!recurrent_agrees(&t)) return;
     }
 }
+/* ---- sorting ---------------------------------------------------------------------------------------------------------------------------------- */
+
+static bool sort_agrees(int dtype, int n, const int64_t *shape, int dim, bool descending, int kinds)
+{
+    a_call c;
+    memset(&c, 0, sizeof c);
+    c.call.row = dync__kernel_row(DYNC__K_sort);
+    add(&c, dtype, false, n, shape, 0);
+    add(&c, dtype, true, n, shape, 0);
+    add(&c, DYNC_I64, true, n, shape, 0);
+    c.call.attr[0] = dim;
+    c.call.attr[1] = descending;
+    c.call.attr[2] = 1;
+    fill_all(&c);
+    int bytes = dync__dtype_info(dtype)->bytes;
+    for (int64_t e = 0; e < c.span[0]; e++) {                 /* few different values, with zeros of both signs, infinities and NaN */
+        static const double odd[] = {0.0, -0.0, HUGE_VAL, -HUGE_VAL};
+        int pick = (int)(test_random() % (unsigned)kinds);
+        if (dync__dtype_info(dtype)->kind == 'f') dync__store_f64(c.data[0] + e * bytes, dtype, pick < 4 ? odd[pick] : pick == 4 ? (double)NAN : (pick - 20) * 0.25);
+        else if (dtype == DYNC_BOOL) c.data[0][e] = pick & 1;
+        else dync__store_i64(c.data[0] + e * bytes, dtype, pick - 20);
+    }
+    bool ok = agree(&c, 0);
+    if (!ok) printf("  dtype %d lines along %d of %d: %lld %lld descending %d\n", dtype, dim, n, (long long)shape[0], (long long)shape[1], descending);
+    drop_all(&c);
+    return ok;
+}
+TEST(sorting)
+{
+    static const int dtypes[] = {DYNC_F32, DYNC_F64, DYNC_I64, DYNC_BF16, DYNC_U8, DYNC_BOOL, DYNC_I32, DYNC_F16};
+    for (int i = 0; i < 8 + RANDOM_CALLS; i++) {
+        int64_t shape[] = {1 + (int)(test_random() % 5), 1 + (int)(test_random() % (i % 4 ? 40 : 300)), 1 + (int)(test_random() % 3)};
+        if (!sort_agrees(dtypes[i % 8], 3, shape, (int)(test_random() % 3), test_random() % 2, test_random() % 2 ? 10 : 120)) return;
+    }
+    static const int64_t lengths[][2] = {{2, 4097}, {1, 13000}};     /* merged from tiles */
+    if (!sort_agrees(DYNC_F32, 2, lengths[0], 1, true, 120) || !sort_agrees(DYNC_I32, 2, lengths[1], 1, false, 30) || !sort_agrees(DYNC_F64, 2, lengths[0], 1, false, 90)) return;
+}
 TEST_MAIN
