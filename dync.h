@@ -12655,6 +12655,10 @@ DYNC__FN dync__codemem_stats dync__codemem_read_stats(void);
     X(PMOVDW, NULL, "vpmovdw", 2, 2, 0x33, 0, MR, H)                                               \
     X(PMOVQD, NULL, "vpmovqd", 2, 2, 0x35, 0, MR, H)                                               \
     X(PSHUFB, "vpshufb", "vpshufb", 2, 1, 0x00, 0, RVM, F)                                         \
+    X(PUNPCKLBW, "vpunpcklbw", "vpunpcklbw", 1, 1, 0x60, 0, RVM, F)                                \
+    X(PUNPCKHBW, "vpunpckhbw", "vpunpckhbw", 1, 1, 0x68, 0, RVM, F)                                \
+    X(PUNPCKLWD, "vpunpcklwd", "vpunpcklwd", 1, 1, 0x61, 0, RVM, F)                                \
+    X(PUNPCKHWD, "vpunpckhwd", "vpunpckhwd", 1, 1, 0x69, 0, RVM, F)                                \
     X(PUNPCKLDQ, "vpunpckldq", "vpunpckldq", 1, 1, 0x62, 0, RVM, F)                                \
     X(PUNPCKHDQ, "vpunpckhdq", "vpunpckhdq", 1, 1, 0x6a, 0, RVM, F)                                \
     X(PUNPCKLQDQ, "vpunpcklqdq", "vpunpcklqdq", 1, 1, 0x6c, 1, RVM, F)                             \
@@ -12819,7 +12823,7 @@ enum { DYNC__XS_MEM, DYNC__XS_KEEP, DYNC__XS_INDEX, DYNC__XS_GATHER };         /
 enum { DYNC__XL_SAME, DYNC__XL_DENSE, DYNC__XL_STRIDED };                      /* along the lanes */
 typedef struct dync__xstream {
     int32_t access, buf, inst;         /* inst: the value that a row buffer keeps */
-    uint8_t kind, lane, bytes, past;   /* past: whole vectors are stored past the caches */
+    uint8_t kind, lane, bytes, past, turned; /* past: whole vectors are stored past the caches; turned: dense by way of a tile (jit.h) */
     int8_t gpr;                        /* where the phase being emitted has its address; -1 */
     int32_t pointer;                   /* else where in the frame; -1: in the argument block */
 } dync__xstream;
@@ -13020,17 +13024,26 @@ typedef struct dync__jit_form {
     dync__codeblock block;
 } dync__jit_form;
 
-typedef struct dync__jit_stream { int32_t buf; bool past; int64_t at; int64_t step[DYNC__XG_DIMS]; } dync__jit_stream;
+/* turned: blocks of it are transposed into a tile (a load) or from one (a store), and the code sees the tile; lane: its own step then. */
+typedef struct dync__jit_stream { int32_t buf; uint8_t turned, bytes; bool past; int64_t at, lane, step[DYNC__XG_DIMS]; } dync__jit_stream;
+enum { DYNC__JIT_TURN_LOAD = 1, DYNC__JIT_TURN_STORE };
 struct dync__jit {
     dync__jit_form *form, *past;       /* past: stores past the caches, where lines are whole; NULL: too small for that */
     char *listing;
     size_t bytes;
     int32_t n_words, n_streams, n_row_dims, n_inner_dims, record;
     bool vertical;
+    int8_t copies;                     /* blocks: nothing else is done than turning stream copies - 1 into the other; 0 */
     int64_t rows, lanes, keep_bytes;
+    /* A kernel in blocks: `rows` are of one loop, the others (n_over) stand around; a block is about this many rows and lanes. */
+    bool blocks;
+    int32_t n_over;
+    int64_t over[DYNC__XG_DIMS], block_rows, block_lanes; /* streams: step[0] of rows, step[1 + d] of over[d] */
     dync__jit_stream *stream;
     int64_t *words;
 };
+/* The tile of a turned stream: rows 64-byte aligned. */
+DYNC__INLINE int64_t dync__jit_tile_bytes(int64_t rows, int64_t lanes, int bytes) { return rows * ((lanes * bytes + 63) & ~(int64_t)63); }
 #endif
 /* The kernel of b (planned by the interpreter) as machine code; NULL where it stays interpreted: the log says why. Never an error. */
 DYNC__FN dync__jit *dync__jit_new(dync__ib *);
@@ -13053,8 +13066,9 @@ enum { DYNC__GT_F32, DYNC__GT_F64, DYNC__GT_BF16, DYNC__GT_U8 };
  * DOTS   c[i, j] = (c +) a line i . b line j, both dense along k: `rows` lines of a, `columns` lines of b, at most 4 each
  * TURN   `columns` lines, dense along k, to lines of k: c[k, line] = a[line, k]; k at least 16 bytes; elements of 4 or 8 bytes
  * COPY   lines of k, dense: c[k, column] = a[k, column]
+ * SWAP   x86_turn.c, by dync__gt_swap only
  * PAIR   two lines of 2-byte (BF16) or four of 1-byte elements (U8) to one of 4 bytes: c[p, column] = a[n p .. n p + n, column] */
-enum { DYNC__GT_TILE, DYNC__GT_DOTS, DYNC__GT_TURN, DYNC__GT_COPY, DYNC__GT_PAIR };
+enum { DYNC__GT_TILE, DYNC__GT_DOTS, DYNC__GT_TURN, DYNC__GT_COPY, DYNC__GT_PAIR, DYNC__GT_SWAP };
 /* A_ROWS: a is dense along k, its rows a_step apart; else dense along the rows and its steps of k a_step apart (packed, transposed).
  * ADD: d (c itself in DOTS) is added at the end. HALF: vectors of 32 bytes where those of the machine have 64. TAIL is for the
  * emitter: the last vector is a part, by mask and lanes. */
@@ -13081,6 +13095,10 @@ DYNC__FN bool dync__gt_fits(int kind, int type, int flags, int rows, int columns
 DYNC__FN bool dync__gt_can(int type);                                                /* has the machine instructions for it? */
 DYNC__FN int dync__gt_lanes(int type, int flags);                                    /* columns of a vector */
 DYNC__INLINE int64_t dync__gt_bytes(int type) { return type == DYNC__GT_F64 ? 8 : 4; }   /* of one step of k of one column */
+/* SWAP: c[k, line] = a[line, k] of elements of 1, 2, 4 or 8 bytes; lines and columns take at least 16 bytes. scratch: 4 KB. */
+DYNC__FN void dync__gt_swap(void *to, int64_t to_step, const void *from, int64_t from_step, int64_t lines, int64_t columns, int bytes, void *scratch);
+struct dync__xasm;
+DYNC__FN void dync__xt_emit(struct dync__xasm *, int bytes, int vl, bool lines);
 /* x86_gemm.c: the form's code, made if need be; NULL: there is none. Thread safe; lives until dync_shutdown. */
 DYNC__FN dync__gt_fn dync__gt_code(int kind, int type, int flags, int rows, int vectors);
 #endif
@@ -16371,9 +16389,53 @@ typedef struct dync__jb {              /* one kernel being compiled */
     int lane_loop;                     /* -1: one lane */
     int64_t lanes;
     bool past;                         /* stores go past the caches */
+    dync__jit_loops over;              /* in blocks: the row loops but the one that rows has then */
+    bool blocks;
 } dync__jb;
 static int64_t dync__jb_stride(const dync__jb *j, int access, int loop) {
     return loop < 0 ? 0 : j->b->k->access.at[access].stride[loop];
+}
+/* ---- blocks ---------------------------------------------------------------------------------- */
+/* Is instruction i strided along the lanes and dense along a row loop, so that blocks of it can be transposed? */
+static int dync__jb_turns(const dync__jb *j, int i, int loop, int64_t extent) {
+    const dync__ib *b = j->b;
+    const dync__inst *in = dync__ib_inst(b, i);
+    if (!b->needed[i] || (in->prim != DYNC__P_load && in->prim != DYNC__P_store)) return 0;
+    const dync__buf *buf = &b->k->buf.at[in->buf];
+    int64_t lane = dync__jb_stride(j, in->access, j->lane_loop), least = 16 / (int64_t)dync__dtype_info(buf->dtype)->bytes;
+    if (lane == 0 || lane == 1 || dync__jb_stride(j, in->access, loop) != 1 || extent < least || j->lanes < least) return 0;
+    if (buf->mode == (DYNC__BUF_IN | DYNC__BUF_OUT)) return 0;
+    return in->prim == DYNC__P_load ? DYNC__JIT_TURN_LOAD : DYNC__JIT_TURN_STORE;
+}
+/* May the indices come in another order? What is written is read in its own place alone, and written once. */
+static bool dync__jb_any_order(const dync__ib *b) {
+    for (int i = 0; i < b->k->inst.n; i++)
+        for (int l = 0; l < b->k->inst.n; l++) {
+            const dync__inst *in = dync__ib_inst(b, i), *other = dync__ib_inst(b, l);
+            if (i == l || !b->needed[i] || !b->needed[l] || dync__inst_has_value(in) || other->buf != in->buf) continue;
+            if (other->prim != DYNC__P_load || other->access != in->access) return false;
+        }
+    return true;
+}
+/* Pointwise kernels that memory crosses: the row loop that most turned streams are dense along stays the code's only row loop. */
+static void dync__jb_find_blocks(dync__jb *j) {
+    int most = 0, at = 0;
+    if (j->b->sectioned || j->g->vertical || j->inner.n > 0 || j->lane_loop < 0) return;
+    for (int r = 0; r < j->rows.n; r++) {
+        int n = 0;
+        for (int i = 0; i < j->b->k->inst.n; i++) n += dync__jb_turns(j, i, j->rows.loop[r], j->rows.extent[r]) > 0;
+        if (n > most) most = n, at = r;
+    }
+    if (!most || !dync__jb_any_order(j->b)) return;
+    j->blocks = true;
+    for (int r = 0; r < j->rows.n; r++) {
+        if (r == at) continue;
+        j->over.extent[j->over.n] = j->rows.extent[r];
+        j->over.loop[j->over.n++] = j->rows.loop[r];
+    }
+    j->rows.loop[0] = j->rows.loop[at];
+    j->rows.extent[0] = j->rows.extent[at];
+    j->rows.n = 1;
 }
 /* ---- lists and streams ----------------------------------------------------------------------- */
 static bool dync__jb_is_code(const dync__ib *b, int i) {
@@ -16440,6 +16502,8 @@ static int dync__jb_stream(dync__jb *j, int kind, int access, int buf, int inst,
     int64_t stride = kind == DYNC__XS_KEEP ? 1 : dync__jb_stride(j, access, j->lane_loop);
     s.lane = stride == 1 || j->lane_loop < 0 ? DYNC__XL_DENSE : stride == 0 ? DYNC__XL_SAME : DYNC__XL_STRIDED;
     if (kind == DYNC__XS_INDEX && s.lane == DYNC__XL_DENSE) s.lane = DYNC__XL_STRIDED;
+    if (kind == DYNC__XS_MEM && j->blocks) s.turned = (uint8_t)dync__jb_turns(j, inst, j->rows.loop[0], j->rows.extent[0]);
+    if (s.turned) s.lane = DYNC__XL_DENSE;
     if (!dync__avec_push(j->b->arena, &g->stream, s)) g->a.failed = true;
     return g->stream.n - 1;
 }
@@ -16506,7 +16570,6 @@ static const char *dync__jb_plan(dync__jb *j) {
     dync__ib *b = j->b;
     if (b->serial) return "an index that is data";
     if (b->n_rows <= 0 || b->n_inner <= 0) return "no elements";
-    if (b->mode == DYNC__INTERP_SQUARE) return "a transposition";
     j->rows = dync__jit_find_loops(b, 0, b->split);
     j->inner = dync__jit_find_loops(b, b->split, b->k->n_dims);
     if (j->rows.too_many || j->inner.too_many) return "too many loops";
@@ -16514,6 +16577,8 @@ static const char *dync__jb_plan(dync__jb *j) {
     dync__jit_loops *from = j->g->vertical ? &j->rows : &j->inner;
     j->lane_loop = from->n > 0 ? from->loop[from->n - 1] : -1;
     j->lanes = from->n > 0 ? from->extent[--from->n] : 1;
+    dync__jb_find_blocks(j);
+    if (b->mode == DYNC__INTERP_SQUARE && !j->blocks) return "a transposition";
     b->whole = false; /* registers hold no tile */
     dync__ib_mark_kept(b);
     return NULL;
@@ -16653,7 +16718,10 @@ static void dync__jb_record(const dync__jb *j, const dync__jit *jit, int s, int6
     }
     out->at = j->b->k->access.at[st->access].offset * bytes;
     out->past = st->past;
-    w[DYNC__XA_LANE] = dync__jb_stride(j, st->access, j->lane_loop) * bytes;
+    out->turned = st->turned;
+    out->bytes = st->bytes;
+    out->lane = w[DYNC__XA_LANE] = dync__jb_stride(j, st->access, j->lane_loop) * bytes;
+    for (int d = 0; d < j->over.n; d++) out->step[1 + d] = dync__jb_stride(j, st->access, j->over.loop[d]) * bytes;
     for (int d = 0; d < D; d++) {
         out->step[d] = dync__jb_stride(j, st->access, j->rows.loop[d]) * bytes;
         w[DYNC__XA_STEP + d] = out->step[d];
@@ -16664,6 +16732,25 @@ static void dync__jb_record(const dync__jb *j, const dync__jit *jit, int s, int6
         *to = dync__jb_stride(j, st->access, j->inner.loop[d]) * bytes;
         if (d + 1 < K) *to -= dync__jb_stride(j, st->access, j->inner.loop[d + 1]) * j->inner.extent[d + 1] * bytes;
     }
+}
+/* Blocks of 256 bytes a lane row, and half as many rows: two fit into the first cache. A load that is stored as it is needs no tile. */
+static void dync__jb_block(const dync__jb *j, dync__jit *jit) {
+    const dync__xstream *s = j->g->stream.at;
+    int bytes = 1, code = 0;
+    jit->blocks = true;
+    jit->n_over = j->over.n;
+    memcpy(jit->over, j->over.extent, sizeof jit->over);
+    for (int i = 0; i < jit->n_streams; i++)
+        if (s[i].turned) bytes = DYNC__MAX(bytes, (int)s[i].bytes);
+    for (int i = 0; i < j->b->k->inst.n; i++) code += dync__jb_is_code(j->b, i);
+    if (code == 2 && jit->n_streams == 2 && s[0].lane == DYNC__XL_DENSE && s[1].lane == DYNC__XL_DENSE && !s[0].turned != !s[1].turned &&
+        j->b->k->buf.at[s[0].buf].dtype == j->b->k->buf.at[s[1].buf].dtype)
+        jit->copies = s[0].turned ? 1 : 2;
+    jit->block_lanes = DYNC__MIN(256 / bytes, 128);
+    jit->block_rows = jit->copies ? jit->block_lanes : jit->block_lanes / 2;
+    jit->keep_bytes = 4096;
+    for (int i = 0; i < jit->n_streams; i++)
+        if (s[i].turned) jit->keep_bytes += dync__jit_tile_bytes(jit->block_rows * 3 / 2, jit->block_lanes * 3 / 2, s[i].bytes);
 }
 static dync__jit *dync__jb_finish(dync__jb *j, dync__jit_form *form) {
     int D = j->rows.n, K = j->inner.n, n = j->g->stream.n, record = DYNC__XA_STEP + D + K, words = DYNC__XA_FIXED + 2 * D + K + n * record;
@@ -16691,6 +16778,7 @@ static dync__jit *dync__jb_finish(dync__jb *j, dync__jit_form *form) {
     jit->words[DYNC__XA_LANES] = jit->lanes;
     jit->words[DYNC__XA_FRAME] = form->frame;
     for (int s = 0; s < n; s++) dync__jb_record(j, jit, s, &jit->keep_bytes);
+    if (j->blocks) dync__jb_block(j, jit);
     if (j->g->a.listing && !j->g->a.listing->failed) {
         jit->listing = dync__strdup(dync__str_get(j->g->a.listing));
     }
@@ -16794,7 +16882,7 @@ DYNC__FN dync__jit *dync__jit_new(dync__ib *b) {
     if (b->isa == 0) return NULL;
     dync__error_guard_begin(&guard); /* an allocation that fails here only leaves the kernel interpreted */
     dync__jit *jit = dync__jit_try(b, false, &why, &large), *other;
-    if (large && (other = dync__jit_try(b, true, &why, &large))) {
+    if (large && !jit->blocks && (other = dync__jit_try(b, true, &why, &large))) {
         jit->past = other->form;
         for (int s = 0; s < jit->n_streams; s++) jit->stream[s].past = other->stream[s].past;
         other->form = NULL;
@@ -16832,6 +16920,91 @@ DYNC__FN void dync__jit_dump(dync__str *out, const dync__jit *jit) { (void)out, 
 DYNC__FN dync__jit_stats dync__jit_read_stats(void) {
     dync__jit_stats none = {0, 0, 0};
     return none;
+}
+#endif
+
+/* ==== codegen/x86_turn.c ======================================================================================== */
+#if DYNC__JIT_X86
+#include <stddef.h>
+#define DYNC__XT_ARG(field) dync__x_mem(DYNC__RDI, (int32_t)offsetof(dync__gt_args, field))
+/* Line n of those that start at base: every four lines the base moves on. */
+static dync__xrm dync__xt_line(dync__xasm *x, int base, int step, int step3, int n) {
+    if (n > 0 && n % 4 == 0) dync__x_i(x, DYNC__X_LEA, base, dync__x_index(base, step, 4, 0), 0);
+    return n % 4 == 0 ? dync__x_mem(base, 0) : n % 4 == 3 ? dync__x_index(base, step3, 1, 0) : dync__x_index(base, step, n % 4, 0);
+}
+/* v[0..P): registers, in order; the register behind them is free, or where there is none, memory at b. */
+static void dync__xt_shuffle(dync__xasm *x, int vl, int P, int8_t *v) {
+    static const int low[] = {0, DYNC__X_PUNPCKLBW, DYNC__X_PUNPCKLWD, 0, DYNC__X_PUNPCKLDQ, 0, 0, 0, DYNC__X_PUNPCKLQDQ};
+    static const int high[] = {0, DYNC__X_PUNPCKHBW, DYNC__X_PUNPCKHWD, 0, DYNC__X_PUNPCKHDQ, 0, 0, 0, DYNC__X_PUNPCKHQDQ};
+    int8_t next[16], spare = (int8_t)P;
+    bool spills = P == 16 && !x->evex;
+    if (spills) dync__x_i(x, DYNC__X_MOV, DYNC__R9, DYNC__XT_ARG(b), 0);
+    for (int round = P; round > 1; round /= 2) {
+        for (int k = 0; k < P / 2; k++) {
+            int a = v[k], b = v[k + P / 2];
+            dync__xrm second = dync__x_reg(b);
+            if (spills) {
+                second = dync__x_mem(DYNC__R9, 0);
+                dync__x_v(x, DYNC__X_MOVUPS_M, vl, b, 0, second, 0, 0);
+                spare = (int8_t)b;
+            }
+            dync__x_v(x, high[16 / P], vl, spare, a, dync__x_reg(b), 0, 0);
+            dync__x_v(x, low[16 / P], vl, a, a, second, 0, 0);
+            next[2 * k] = (int8_t)a;
+            next[2 * k + 1] = spare;
+            spare = (int8_t)b;
+        }
+        memcpy(v, next, (size_t)P);
+    }
+}
+/* For k groups of columns: `blocks` times P << vl lines. b_step: bytes of c from one group to the next. lines: a group is a cache line, copied
+ * to b first, as lines of a that fall into one set of the cache cannot be read piece by piece. */
+DYNC__FN void dync__xt_emit(dync__xasm *x, int bytes, int vl, bool lines) {
+    int P = 16 / bytes, T = P << vl, group = dync__x_label(x), block = dync__x_label(x);
+    dync__x_push(x, DYNC__RBX);
+    dync__x_push(x, DYNC__RBP);
+    dync__x_i(x, DYNC__X_MOV, DYNC__RCX, DYNC__XT_ARG(a_step), 0);
+    dync__x_i(x, DYNC__X_LEA, DYNC__R10, dync__x_index(DYNC__RCX, DYNC__RCX, 2, 0), 0);
+    dync__x_i(x, DYNC__X_MOV, DYNC__R11, DYNC__XT_ARG(c_step), 0);
+    dync__x_i(x, DYNC__X_LEA, DYNC__RBX, dync__x_index(DYNC__R11, DYNC__R11, 2, 0), 0);
+    dync__x_bind(x, group);
+    dync__x_i(x, DYNC__X_MOV, DYNC__RSI, DYNC__XT_ARG(a), 0);
+    dync__x_i(x, DYNC__X_MOV, DYNC__RDX, DYNC__XT_ARG(c), 0);
+    dync__x_i(x, DYNC__X_MOV, DYNC__R8, DYNC__XT_ARG(blocks), 0);
+    dync__x_bind(x, block);
+    dync__x_i(x, DYNC__X_MOV, DYNC__RBP, dync__x_reg(DYNC__RDX), 0);
+    if (lines) {
+        dync__x_i(x, DYNC__X_MOV, DYNC__RAX, DYNC__XT_ARG(b), 0);
+        for (int i = 0; i < T; i++) {
+            dync__x_v(x, DYNC__X_MOVUPS, 2, i % 16, 0, dync__xt_line(x, DYNC__RSI, DYNC__RCX, DYNC__R10, i), 0, 0);
+            dync__x_v(x, DYNC__X_MOVUPS_M, 2, i % 16, 0, dync__x_mem(DYNC__RAX, 64 * i), 0, 0);
+        }
+    }
+    for (int q = 0; q < (lines ? 4 : 1); q++) {
+        int8_t v[16];
+        if (!lines) dync__x_i(x, DYNC__X_MOV, DYNC__R9, dync__x_reg(DYNC__RSI), 0);
+        for (int i = 0; i < T; i++) {
+            dync__xrm from = lines ? dync__x_mem(DYNC__RAX, 64 * i + 16 * q) : dync__xt_line(x, DYNC__R9, DYNC__RCX, DYNC__R10, i);
+            if (i < P) dync__x_v(x, DYNC__X_MOVUPS, 0, v[i] = (int8_t)i, 0, from, 0, 0);
+            else dync__x_v(x, DYNC__X_INSERT128, vl, i % P, i % P, from, i / P, 0);
+        }
+        if (!lines && q == 0) dync__x_i(x, DYNC__X_LEA, DYNC__RSI, dync__x_index(DYNC__R9, DYNC__RCX, T < 4 ? T : 4, 0), 0);
+        dync__xt_shuffle(x, vl, P, v);
+        for (int i = 0; i < P; i++)
+            dync__x_v(x, DYNC__X_MOVUPS_M, vl, v[i], 0, dync__xt_line(x, DYNC__RBP, DYNC__R11, DYNC__RBX, q * P + i), 0, 0);
+    }
+    if (lines) dync__x_i(x, DYNC__X_LEA, DYNC__RSI, dync__x_index(DYNC__RSI, DYNC__RCX, 4, 0), 0);
+    dync__x_i(x, DYNC__X_ADDI, 0, dync__x_reg(DYNC__RDX), 16 << vl);
+    dync__x_i(x, DYNC__X_SUBI, 0, dync__x_reg(DYNC__R8), 1);
+    dync__x_jump(x, DYNC__CC_NE, block);
+    dync__x_i(x, DYNC__X_MOV, DYNC__RAX, DYNC__XT_ARG(b_step), 0);
+    dync__x_i(x, DYNC__X_ADD_M, DYNC__RAX, DYNC__XT_ARG(c), 0);
+    dync__x_i(x, DYNC__X_ADDI, 0, DYNC__XT_ARG(a), lines ? 64 : 16);
+    dync__x_i(x, DYNC__X_SUBI, 0, DYNC__XT_ARG(k), 1);
+    dync__x_jump(x, DYNC__CC_NE, group);
+    dync__x_pop(x, DYNC__RBP);
+    dync__x_pop(x, DYNC__RBX);
+    dync__x_ret(x);
 }
 #endif
 
@@ -17182,13 +17355,14 @@ static size_t dync__gt_emit(dync__gtx *g, int kind) {
         g->vectors = 1;
         dync__gt_turn(g);
         break;
+    case DYNC__GT_SWAP: dync__xt_emit(&g->x, g->rows, g->vectors % 4, g->vectors > 3); break;
     default: dync__gt_copy(g, kind == DYNC__GT_PAIR);
     }
     return dync__x_finish(&g->x);
 }
 static bool dync__gt_make(dync__gt_form *f, int kind, int type, int rows, int vectors, int flags) {
     dync__arena arena = {0};
-    static const char *const kinds[] = {"tile", "dots", "turn", "copy", "pair"}, *const types[] = {"f32", "f64", "bf16", "u8"};
+    static const char *const kinds[] = {"tile", "dots", "turn", "copy", "pair", "swap"}, *const types[] = {"f32", "f64", "bf16", "u8"};
     dync__gtx g;
     dync__str listing = {0};
     uint8_t *write;
@@ -18299,6 +18473,74 @@ static dync_status dync__jit_part(const dync__jit *jit, void *const *buffers, co
     if (keep) dync__free_data(keep, (size_t)jit->keep_bytes);
     return DYNC_OK;
 }
+/* ---- blocks ------------------------------------------------------------------------------------ */
+/* Part i of n, all but the last `block` long; the last from half of it to one and a half. */
+static int64_t dync__jit_cuts(int64_t n, int64_t block) { return DYNC__MAX((n + block / 2) / block, 1); }
+static int64_t dync__jit_cut(int64_t n, int64_t block, int64_t i, int64_t *length) {
+    *length = i + 1 == dync__jit_cuts(n, block) ? n - i * block : block;
+    return i * block;
+}
+static int64_t dync__jit_n_blocks(const dync__jit *jit) {
+    int64_t n = dync__jit_cuts(jit->rows, jit->block_rows) * dync__jit_cuts(jit->lanes, jit->block_lanes);
+    for (int d = 0; d < jit->n_over; d++) n *= jit->over[d];
+    return n;
+}
+/* One block: at[s] is where stream s has its first row and lane. Loads are turned into tiles, the code runs on `rows` by `lanes`, tiles are
+ * turned into stores. */
+static void dync__jit_block(const dync__jit *jit, char *const *at, int64_t *words, int64_t rows, int64_t lanes, char *scratch) {
+    void (*entry)(int64_t *);
+    int64_t *record = words + jit->n_words - jit->n_streams * jit->record;
+    char *tile = scratch + 4096;
+    if (jit->copies) {
+        const dync__jit_stream *t = &jit->stream[jit->copies - 1], *other = &jit->stream[2 - jit->copies];
+        char *here = at[jit->copies - 1], *there = at[2 - jit->copies];
+        if (t->turned == DYNC__JIT_TURN_LOAD) dync__gt_swap(there, other->step[0], here, t->lane, lanes, rows, t->bytes, scratch);
+        else dync__gt_swap(here, t->lane, there, other->step[0], rows, lanes, t->bytes, scratch);
+        return;
+    }
+    words[DYNC__XA_ROWS] = rows;
+    words[DYNC__XA_LANES] = lanes;
+    words[DYNC__XA_FIXED] = words[DYNC__XA_FIXED + 1] = rows;
+    for (int s = 0; s < jit->n_streams; s++, record += jit->record) {
+        const dync__jit_stream *st = &jit->stream[s];
+        record[DYNC__XA_AT] = (int64_t)(uintptr_t)(st->turned ? tile : at[s]);
+        if (!st->turned) continue;
+        int64_t step = dync__jit_tile_bytes(1, lanes, st->bytes);
+        record[DYNC__XA_STEP] = step;
+        if (st->turned == DYNC__JIT_TURN_LOAD) dync__gt_swap(tile, step, at[s], st->lane, lanes, rows, st->bytes, scratch);
+        tile += rows * step;
+    }
+    memcpy(&entry, &jit->form->block.exec, sizeof entry);
+    entry(words);
+    tile = scratch + 4096;
+    for (int s = 0; s < jit->n_streams; s++) {
+        const dync__jit_stream *st = &jit->stream[s];
+        int64_t step = dync__jit_tile_bytes(1, lanes, st->bytes);
+        if (st->turned == DYNC__JIT_TURN_STORE) dync__gt_swap(at[s], st->lane, tile, step, rows, lanes, st->bytes, scratch);
+        tile += st->turned ? rows * step : 0;
+    }
+}
+static dync_status dync__jit_blocks(const dync__jit *jit, void *const *buffers, const uint64_t rng[2], int64_t begin, int64_t end) {
+    int64_t words[DYNC__JIT_WORDS], across = dync__jit_cuts(jit->lanes, jit->block_lanes), down = dync__jit_cuts(jit->rows, jit->block_rows);
+    char *at[DYNC__JIT_WORDS], *scratch = dync__alloc_data((size_t)jit->keep_bytes);
+    if (!scratch) return DYNC_ERR_MEMORY;
+    for (int64_t n = begin; n < end; n++) {
+        int64_t rows, lanes, left = n / across, lane = dync__jit_cut(jit->lanes, jit->block_lanes, n % across, &lanes);
+        int64_t row = dync__jit_cut(jit->rows, jit->block_rows, left % down, &rows);
+        for (int s = 0; s < jit->n_streams; s++) {
+            const dync__jit_stream *st = &jit->stream[s];
+            int64_t to = st->at + row * st->step[0] + lane * st->lane, rest = left / down;
+            for (int d = jit->n_over - 1; d >= 0; rest /= jit->over[d--]) to += rest % jit->over[d] * st->step[1 + d];
+            at[s] = (char *)((uintptr_t)(st->buf >= 0 ? buffers[st->buf] : NULL) + (uintptr_t)to);
+        }
+        memcpy(words, jit->words, (size_t)jit->n_words * sizeof *words);
+        words[DYNC__XA_SEED] = (int64_t)rng[0];
+        words[DYNC__XA_OFFSET] = (int64_t)rng[1];
+        dync__jit_block(jit, at, words, rows, lanes, scratch);
+    }
+    dync__free_data(scratch, (size_t)jit->keep_bytes);
+    return DYNC_OK;
+}
 typedef struct dync__jit_job {
     const dync__jit *jit;
     void *const *buffers;
@@ -18309,9 +18551,10 @@ typedef struct dync__jit_job {
 static void dync__jit_job_part(void *user, int part, int n_parts) {
     dync__jit_job *job = user;
     const dync__jit *jit = job->jit;
-    int64_t n = job->by_lanes ? (jit->lanes + 63) / 64 : jit->rows, begin = n * part / n_parts, end = n * (part + 1) / n_parts;
-    dync_status status = job->by_lanes ? dync__jit_part(jit, job->buffers, job->rng, 0, jit->rows, begin * 64, DYNC__MIN(end * 64, jit->lanes))
-                                       : dync__jit_part(jit, job->buffers, job->rng, begin, end, 0, jit->lanes);
+    int64_t n = jit->blocks ? dync__jit_n_blocks(jit) : job->by_lanes ? (jit->lanes + 63) / 64 : jit->rows, begin = n * part / n_parts, end = n * (part + 1) / n_parts;
+    dync_status status = jit->blocks   ? dync__jit_blocks(jit, job->buffers, job->rng, begin, end)
+                         : job->by_lanes ? dync__jit_part(jit, job->buffers, job->rng, 0, jit->rows, begin * 64, DYNC__MIN(end * 64, jit->lanes))
+                                         : dync__jit_part(jit, job->buffers, job->rng, begin, end, 0, jit->lanes);
     if (status != DYNC_OK) DYNC__ATOMIC_STORE(&job->status, status);
 }
 enum { DYNC__JIT_PARALLEL = 400000 };  /* element-operations below which threads are not worth waking */
@@ -18321,8 +18564,8 @@ static bool dync__jit_run(const dync__jit *jit, const dync__code *c, void *const
     if (c->work >= DYNC__JIT_PARALLEL && (threads = dync__pool_threads()) > 1) {
         /* lanes are independent rows when vertical, else only where nothing is reduced or written once a row */
         bool lanes_apart = jit->vertical || (!c->has_reduce && !c->stores_rows && jit->n_inner_dims == 0);
-        dync__jit_job job = {jit, buffers, rng, jit->rows < 2 * threads && lanes_apart, DYNC_OK};
-        int64_t units = job.by_lanes ? (jit->lanes + 63) / 64 : jit->rows;
+        dync__jit_job job = {jit, buffers, rng, !jit->blocks && jit->rows < 2 * threads && lanes_apart, DYNC_OK};
+        int64_t units = jit->blocks ? dync__jit_n_blocks(jit) : job.by_lanes ? (jit->lanes + 63) / 64 : jit->rows;
         if (!jit->vertical && c->has_reduce && units < threads) return false;
         if (units >= 2) {
             dync__pool_run(dync__jit_job_part, &job, (int)DYNC__MIN(units, threads));
@@ -18330,14 +18573,14 @@ static bool dync__jit_run(const dync__jit *jit, const dync__code *c, void *const
             return true;
         }
     }
-    *status = dync__jit_part(jit, buffers, rng, 0, jit->rows, 0, jit->lanes);
+    *status = jit->blocks ? dync__jit_blocks(jit, buffers, rng, 0, dync__jit_n_blocks(jit)) : dync__jit_part(jit, buffers, rng, 0, jit->rows, 0, jit->lanes);
     return true;
 }
 /* Lanes that nothing ties to each other. */
 static bool dync__jit_lanes_apart(const dync__code *c) { return !c->has_reduce && !c->stores_rows && c->jit->n_inner_dims == 0; }
 DYNC__FN bool dync__code_has_parts(const dync__code *c, int64_t of) {
     const dync__jit *jit = c->jit;
-    if (!jit || jit->vertical || c->empty || of <= 0) return false;
+    if (!jit || jit->vertical || jit->blocks || c->empty || of <= 0) return false;
     return jit->rows % of == 0 || (jit->rows == 1 && jit->lanes % of == 0 && dync__jit_lanes_apart(c));
 }
 DYNC__FN dync_status dync__code_run_part(const dync__code *c, void *const *buffers, int64_t begin, int64_t end, int64_t of) {
@@ -18549,6 +18792,24 @@ DYNC__FN dync__gt_fn dync__gt_find(int kind, int type, int flags, int rows, int 
         x->lanes = dync__gt_words + 16 - tail * (type == DYNC__GT_F64 ? 2 : 1);
     }
     return dync__gt_code(kind, type, flags | (tail ? DYNC__GT_TAIL : 0), kind == DYNC__GT_TURN ? columns : rows, vectors);
+}
+/* What is left of lines and columns is done with some before it once more. Lines whose steps fall into few sets of the cache are copied in
+ * whole cache lines first. */
+DYNC__FN void dync__gt_swap(void *to, int64_t to_step, const void *from, int64_t from_step, int64_t lines, int64_t columns, int bytes, void *scratch) {
+    int P = 16 / bytes, vl = dync__cpu_features() & DYNC__CPU_AVX512 ? 2 : 1;
+    while (vl > 0 && lines < P << vl) vl--;
+    bool whole = vl == 2 && from_step % 2048 == 0 && columns * bytes >= 64;
+    int64_t step[2] = {P << vl, whole ? 64 / bytes : P}, start[2][2] = {{0, lines - step[0]}, {0, columns - step[1]}};
+    int64_t count[2][2] = {{lines / step[0], lines % step[0] > 0}, {columns / step[1], columns % step[1] > 0}};
+    dync__gt_fn fn = dync__gt_code(DYNC__GT_SWAP, DYNC__GT_F32, 0, bytes, vl | whole << 2);
+    for (int64_t i = 0; !fn && i < lines; i++)
+        for (int64_t k = 0; k < columns; k++) memcpy((char *)to + k * to_step + i * bytes, (const char *)from + i * from_step + k * bytes, (size_t)bytes);
+    for (int n = 0; fn && n < 4; n++) {
+        int64_t line = start[0][n / 2], column = start[1][n % 2];
+        dync__gt_args x = {.a = (const char *)from + line * from_step + column * bytes, .a_step = from_step, .c = (char *)to + column * to_step + line * bytes,
+                           .c_step = to_step, .b = scratch, .b_step = step[1] * to_step, .k = count[1][n % 2], .blocks = count[0][n / 2]};
+        if (x.k && x.blocks) fn(&x);
+    }
 }
 DYNC__FN void dync__gt_do(int kind, int type, int flags, int rows, int columns, dync__gt_args *x) {
     dync__gt_fn fn = dync__gt_find(kind, type, flags, rows, columns, x);

@@ -100,6 +100,7 @@ DYNC__COLD_BEGIN
 #include "codegen/x86_gen.c"
 #include "codegen/x86_conv.c"
 #include "codegen/jit.c"
+#include "codegen/x86_turn.c"
 #include "codegen/x86_gemm.c"
 #include "codegen/interp_plan.c"
 #include "codegen/interp_emit.c"

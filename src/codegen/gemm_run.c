@@ -207,6 +207,26 @@ DYNC__FN dync__gt_fn dync__gt_find(int kind, int type, int flags, int rows, int 
     return dync__gt_code(kind, type, flags | (tail ? DYNC__GT_TAIL : 0), kind == DYNC__GT_TURN ? columns : rows, vectors);
 }
 
+/* What is left of lines and columns is done with some before it once more. Lines whose steps fall into few sets of the cache are copied in
+ * whole cache lines first. */
+DYNC__FN void dync__gt_swap(void *to, int64_t to_step, const void *from, int64_t from_step, int64_t lines, int64_t columns, int bytes, void *scratch)
+{
+    int P = 16 / bytes, vl = dync__cpu_features() & DYNC__CPU_AVX512 ? 2 : 1;
+    while (vl > 0 && lines < P << vl) vl--;
+    bool whole = vl == 2 && from_step % 2048 == 0 && columns * bytes >= 64;
+    int64_t step[2] = {P << vl, whole ? 64 / bytes : P}, start[2][2] = {{0, lines - step[0]}, {0, columns - step[1]}};
+    int64_t count[2][2] = {{lines / step[0], lines % step[0] > 0}, {columns / step[1], columns % step[1] > 0}};
+    dync__gt_fn fn = dync__gt_code(DYNC__GT_SWAP, DYNC__GT_F32, 0, bytes, vl | whole << 2);
+    for (int64_t i = 0; !fn && i < lines; i++)
+        for (int64_t k = 0; k < columns; k++) memcpy((char *)to + k * to_step + i * bytes, (const char *)from + i * from_step + k * bytes, (size_t)bytes);
+    for (int n = 0; fn && n < 4; n++) {
+        int64_t line = start[0][n / 2], column = start[1][n % 2];
+        dync__gt_args x = {.a = (const char *)from + line * from_step + column * bytes, .a_step = from_step, .c = (char *)to + column * to_step + line * bytes,
+                           .c_step = to_step, .b = scratch, .b_step = step[1] * to_step, .k = count[1][n % 2], .blocks = count[0][n / 2]};
+        if (x.k && x.blocks) fn(&x);
+    }
+}
+
 DYNC__FN void dync__gt_do(int kind, int type, int flags, int rows, int columns, dync__gt_args *x)
 {
     dync__gt_fn fn = dync__gt_find(kind, type, flags, rows, columns, x);

@@ -59,11 +59,62 @@ typedef struct dync__jb {              /* one kernel being compiled */
     int lane_loop;                     /* -1: one lane */
     int64_t lanes;
     bool past;                         /* stores go past the caches */
+    dync__jit_loops over;              /* in blocks: the row loops but the one that rows has then */
+    bool blocks;
 } dync__jb;
 
 static int64_t dync__jb_stride(const dync__jb *j, int access, int loop)
 {
     return loop < 0 ? 0 : j->b->k->access.at[access].stride[loop];
+}
+
+/* ---- blocks ---------------------------------------------------------------------------------- */
+
+/* Is instruction i strided along the lanes and dense along a row loop, so that blocks of it can be transposed? */
+static int dync__jb_turns(const dync__jb *j, int i, int loop, int64_t extent)
+{
+    const dync__ib *b = j->b;
+    const dync__inst *in = dync__ib_inst(b, i);
+    if (!b->needed[i] || (in->prim != DYNC__P_load && in->prim != DYNC__P_store)) return 0;
+    const dync__buf *buf = &b->k->buf.at[in->buf];
+    int64_t lane = dync__jb_stride(j, in->access, j->lane_loop), least = 16 / (int64_t)dync__dtype_info(buf->dtype)->bytes;
+    if (lane == 0 || lane == 1 || dync__jb_stride(j, in->access, loop) != 1 || extent < least || j->lanes < least) return 0;
+    if (buf->mode == (DYNC__BUF_IN | DYNC__BUF_OUT)) return 0;
+    return in->prim == DYNC__P_load ? DYNC__JIT_TURN_LOAD : DYNC__JIT_TURN_STORE;
+}
+
+/* May the indices come in another order? What is written is read in its own place alone, and written once. */
+static bool dync__jb_any_order(const dync__ib *b)
+{
+    for (int i = 0; i < b->k->inst.n; i++)
+        for (int l = 0; l < b->k->inst.n; l++) {
+            const dync__inst *in = dync__ib_inst(b, i), *other = dync__ib_inst(b, l);
+            if (i == l || !b->needed[i] || !b->needed[l] || dync__inst_has_value(in) || other->buf != in->buf) continue;
+            if (other->prim != DYNC__P_load || other->access != in->access) return false;
+        }
+    return true;
+}
+
+/* Pointwise kernels that memory crosses: the row loop that most turned streams are dense along stays the code's only row loop. */
+static void dync__jb_find_blocks(dync__jb *j)
+{
+    int most = 0, at = 0;
+    if (j->b->sectioned || j->g->vertical || j->inner.n > 0 || j->lane_loop < 0) return;
+    for (int r = 0; r < j->rows.n; r++) {
+        int n = 0;
+        for (int i = 0; i < j->b->k->inst.n; i++) n += dync__jb_turns(j, i, j->rows.loop[r], j->rows.extent[r]) > 0;
+        if (n > most) most = n, at = r;
+    }
+    if (!most || !dync__jb_any_order(j->b)) return;
+    j->blocks = true;
+    for (int r = 0; r < j->rows.n; r++) {
+        if (r == at) continue;
+        j->over.extent[j->over.n] = j->rows.extent[r];
+        j->over.loop[j->over.n++] = j->rows.loop[r];
+    }
+    j->rows.loop[0] = j->rows.loop[at];
+    j->rows.extent[0] = j->rows.extent[at];
+    j->rows.n = 1;
 }
 
 /* ---- lists and streams ----------------------------------------------------------------------- */
@@ -139,6 +190,8 @@ static int dync__jb_stream(dync__jb *j, int kind, int access, int buf, int inst,
     int64_t stride = kind == DYNC__XS_KEEP ? 1 : dync__jb_stride(j, access, j->lane_loop);
     s.lane = stride == 1 || j->lane_loop < 0 ? DYNC__XL_DENSE : stride == 0 ? DYNC__XL_SAME : DYNC__XL_STRIDED;
     if (kind == DYNC__XS_INDEX && s.lane == DYNC__XL_DENSE) s.lane = DYNC__XL_STRIDED;
+    if (kind == DYNC__XS_MEM && j->blocks) s.turned = (uint8_t)dync__jb_turns(j, inst, j->rows.loop[0], j->rows.extent[0]);
+    if (s.turned) s.lane = DYNC__XL_DENSE;
     if (!dync__avec_push(j->b->arena, &g->stream, s)) g->a.failed = true;
     return g->stream.n - 1;
 }
@@ -216,7 +269,6 @@ static const char *dync__jb_plan(dync__jb *j)
     dync__ib *b = j->b;
     if (b->serial) return "an index that is data";
     if (b->n_rows <= 0 || b->n_inner <= 0) return "no elements";
-    if (b->mode == DYNC__INTERP_SQUARE) return "a transposition";
     j->rows = dync__jit_find_loops(b, 0, b->split);
     j->inner = dync__jit_find_loops(b, b->split, b->k->n_dims);
     if (j->rows.too_many || j->inner.too_many) return "too many loops";
@@ -224,6 +276,8 @@ static const char *dync__jb_plan(dync__jb *j)
     dync__jit_loops *from = j->g->vertical ? &j->rows : &j->inner;
     j->lane_loop = from->n > 0 ? from->loop[from->n - 1] : -1;
     j->lanes = from->n > 0 ? from->extent[--from->n] : 1;
+    dync__jb_find_blocks(j);
+    if (b->mode == DYNC__INTERP_SQUARE && !j->blocks) return "a transposition";
     b->whole = false; /* registers hold no tile */
     dync__ib_mark_kept(b);
     return NULL;
@@ -382,7 +436,10 @@ static void dync__jb_record(const dync__jb *j, const dync__jit *jit, int s, int6
     }
     out->at = j->b->k->access.at[st->access].offset * bytes;
     out->past = st->past;
-    w[DYNC__XA_LANE] = dync__jb_stride(j, st->access, j->lane_loop) * bytes;
+    out->turned = st->turned;
+    out->bytes = st->bytes;
+    out->lane = w[DYNC__XA_LANE] = dync__jb_stride(j, st->access, j->lane_loop) * bytes;
+    for (int d = 0; d < j->over.n; d++) out->step[1 + d] = dync__jb_stride(j, st->access, j->over.loop[d]) * bytes;
     for (int d = 0; d < D; d++) {
         out->step[d] = dync__jb_stride(j, st->access, j->rows.loop[d]) * bytes;
         w[DYNC__XA_STEP + d] = out->step[d];
@@ -393,6 +450,27 @@ static void dync__jb_record(const dync__jb *j, const dync__jit *jit, int s, int6
         *to = dync__jb_stride(j, st->access, j->inner.loop[d]) * bytes;
         if (d + 1 < K) *to -= dync__jb_stride(j, st->access, j->inner.loop[d + 1]) * j->inner.extent[d + 1] * bytes;
     }
+}
+
+/* Blocks of 256 bytes a lane row, and half as many rows: two fit into the first cache. A load that is stored as it is needs no tile. */
+static void dync__jb_block(const dync__jb *j, dync__jit *jit)
+{
+    const dync__xstream *s = j->g->stream.at;
+    int bytes = 1, code = 0;
+    jit->blocks = true;
+    jit->n_over = j->over.n;
+    memcpy(jit->over, j->over.extent, sizeof jit->over);
+    for (int i = 0; i < jit->n_streams; i++)
+        if (s[i].turned) bytes = DYNC__MAX(bytes, (int)s[i].bytes);
+    for (int i = 0; i < j->b->k->inst.n; i++) code += dync__jb_is_code(j->b, i);
+    if (code == 2 && jit->n_streams == 2 && s[0].lane == DYNC__XL_DENSE && s[1].lane == DYNC__XL_DENSE && !s[0].turned != !s[1].turned &&
+        j->b->k->buf.at[s[0].buf].dtype == j->b->k->buf.at[s[1].buf].dtype)
+        jit->copies = s[0].turned ? 1 : 2;
+    jit->block_lanes = DYNC__MIN(256 / bytes, 128);
+    jit->block_rows = jit->copies ? jit->block_lanes : jit->block_lanes / 2;
+    jit->keep_bytes = 4096;
+    for (int i = 0; i < jit->n_streams; i++)
+        if (s[i].turned) jit->keep_bytes += dync__jit_tile_bytes(jit->block_rows * 3 / 2, jit->block_lanes * 3 / 2, s[i].bytes);
 }
 
 static dync__jit *dync__jb_finish(dync__jb *j, dync__jit_form *form)
@@ -422,6 +500,7 @@ static dync__jit *dync__jb_finish(dync__jb *j, dync__jit_form *form)
     jit->words[DYNC__XA_LANES] = jit->lanes;
     jit->words[DYNC__XA_FRAME] = form->frame;
     for (int s = 0; s < n; s++) dync__jb_record(j, jit, s, &jit->keep_bytes);
+    if (j->blocks) dync__jb_block(j, jit);
     if (j->g->a.listing && !j->g->a.listing->failed) {
         jit->listing = dync__strdup(dync__str_get(j->g->a.listing));
     }
@@ -538,7 +617,7 @@ DYNC__FN dync__jit *dync__jit_new(dync__ib *b)
     if (b->isa == 0) return NULL;
     dync__error_guard_begin(&guard); /* an allocation that fails here only leaves the kernel interpreted */
     dync__jit *jit = dync__jit_try(b, false, &why, &large), *other;
-    if (large && (other = dync__jit_try(b, true, &why, &large))) {
+    if (large && !jit->blocks && (other = dync__jit_try(b, true, &why, &large))) {
         jit->past = other->form;
         for (int s = 0; s < jit->n_streams; s++) jit->stream[s].past = other->stream[s].past;
         other->form = NULL;

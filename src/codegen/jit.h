@@ -15,17 +15,26 @@ typedef struct dync__jit_form {
     dync__codeblock block;
 } dync__jit_form;
 
-typedef struct dync__jit_stream { int32_t buf; bool past; int64_t at; int64_t step[DYNC__XG_DIMS]; } dync__jit_stream;
+/* turned: blocks of it are transposed into a tile (a load) or from one (a store), and the code sees the tile; lane: its own step then. */
+typedef struct dync__jit_stream { int32_t buf; uint8_t turned, bytes; bool past; int64_t at, lane, step[DYNC__XG_DIMS]; } dync__jit_stream;
+enum { DYNC__JIT_TURN_LOAD = 1, DYNC__JIT_TURN_STORE };
 struct dync__jit {
     dync__jit_form *form, *past;       /* past: stores past the caches, where lines are whole; NULL: too small for that */
     char *listing;
     size_t bytes;
     int32_t n_words, n_streams, n_row_dims, n_inner_dims, record;
     bool vertical;
+    int8_t copies;                     /* blocks: nothing else is done than turning stream copies - 1 into the other; 0 */
     int64_t rows, lanes, keep_bytes;
+    /* A kernel in blocks: `rows` are of one loop, the others (n_over) stand around; a block is about this many rows and lanes. */
+    bool blocks;
+    int32_t n_over;
+    int64_t over[DYNC__XG_DIMS], block_rows, block_lanes; /* streams: step[0] of rows, step[1 + d] of over[d] */
     dync__jit_stream *stream;
     int64_t *words;
 };
+/* The tile of a turned stream: rows 64-byte aligned. */
+DYNC__INLINE int64_t dync__jit_tile_bytes(int64_t rows, int64_t lanes, int bytes) { return rows * ((lanes * bytes + 63) & ~(int64_t)63); }
 #endif
 /* The kernel of b (planned by the interpreter) as machine code; NULL where it stays interpreted: the log says why. Never an error. */
 DYNC__FN dync__jit *dync__jit_new(dync__ib *);

@@ -5,6 +5,7 @@
 #include "../dync.in.h"
 #include "interp.h"
 #include "jit.h"
+#include "gemm_code.h"
 #if DYNC__JIT_X86
 
 /* Rows [row, row_end) of lanes [lane, lane_end). */
@@ -43,6 +44,83 @@ static dync_status dync__jit_part(const dync__jit *jit, void *const *buffers, co
     return DYNC_OK;
 }
 
+/* ---- blocks ------------------------------------------------------------------------------------ */
+
+/* Part i of n, all but the last `block` long; the last from half of it to one and a half. */
+static int64_t dync__jit_cuts(int64_t n, int64_t block) { return DYNC__MAX((n + block / 2) / block, 1); }
+static int64_t dync__jit_cut(int64_t n, int64_t block, int64_t i, int64_t *length)
+{
+    *length = i + 1 == dync__jit_cuts(n, block) ? n - i * block : block;
+    return i * block;
+}
+
+static int64_t dync__jit_n_blocks(const dync__jit *jit)
+{
+    int64_t n = dync__jit_cuts(jit->rows, jit->block_rows) * dync__jit_cuts(jit->lanes, jit->block_lanes);
+    for (int d = 0; d < jit->n_over; d++) n *= jit->over[d];
+    return n;
+}
+
+/* One block: at[s] is where stream s has its first row and lane. Loads are turned into tiles, the code runs on `rows` by `lanes`, tiles are
+ * turned into stores. */
+static void dync__jit_block(const dync__jit *jit, char *const *at, int64_t *words, int64_t rows, int64_t lanes, char *scratch)
+{
+    void (*entry)(int64_t *);
+    int64_t *record = words + jit->n_words - jit->n_streams * jit->record;
+    char *tile = scratch + 4096;
+    if (jit->copies) {
+        const dync__jit_stream *t = &jit->stream[jit->copies - 1], *other = &jit->stream[2 - jit->copies];
+        char *here = at[jit->copies - 1], *there = at[2 - jit->copies];
+        if (t->turned == DYNC__JIT_TURN_LOAD) dync__gt_swap(there, other->step[0], here, t->lane, lanes, rows, t->bytes, scratch);
+        else dync__gt_swap(here, t->lane, there, other->step[0], rows, lanes, t->bytes, scratch);
+        return;
+    }
+    words[DYNC__XA_ROWS] = rows;
+    words[DYNC__XA_LANES] = lanes;
+    words[DYNC__XA_FIXED] = words[DYNC__XA_FIXED + 1] = rows;
+    for (int s = 0; s < jit->n_streams; s++, record += jit->record) {
+        const dync__jit_stream *st = &jit->stream[s];
+        record[DYNC__XA_AT] = (int64_t)(uintptr_t)(st->turned ? tile : at[s]);
+        if (!st->turned) continue;
+        int64_t step = dync__jit_tile_bytes(1, lanes, st->bytes);
+        record[DYNC__XA_STEP] = step;
+        if (st->turned == DYNC__JIT_TURN_LOAD) dync__gt_swap(tile, step, at[s], st->lane, lanes, rows, st->bytes, scratch);
+        tile += rows * step;
+    }
+    memcpy(&entry, &jit->form->block.exec, sizeof entry);
+    entry(words);
+    tile = scratch + 4096;
+    for (int s = 0; s < jit->n_streams; s++) {
+        const dync__jit_stream *st = &jit->stream[s];
+        int64_t step = dync__jit_tile_bytes(1, lanes, st->bytes);
+        if (st->turned == DYNC__JIT_TURN_STORE) dync__gt_swap(at[s], st->lane, tile, step, rows, lanes, st->bytes, scratch);
+        tile += st->turned ? rows * step : 0;
+    }
+}
+
+static dync_status dync__jit_blocks(const dync__jit *jit, void *const *buffers, const uint64_t rng[2], int64_t begin, int64_t end)
+{
+    int64_t words[DYNC__JIT_WORDS], across = dync__jit_cuts(jit->lanes, jit->block_lanes), down = dync__jit_cuts(jit->rows, jit->block_rows);
+    char *at[DYNC__JIT_WORDS], *scratch = dync__alloc_data((size_t)jit->keep_bytes);
+    if (!scratch) return DYNC_ERR_MEMORY;
+    for (int64_t n = begin; n < end; n++) {
+        int64_t rows, lanes, left = n / across, lane = dync__jit_cut(jit->lanes, jit->block_lanes, n % across, &lanes);
+        int64_t row = dync__jit_cut(jit->rows, jit->block_rows, left % down, &rows);
+        for (int s = 0; s < jit->n_streams; s++) {
+            const dync__jit_stream *st = &jit->stream[s];
+            int64_t to = st->at + row * st->step[0] + lane * st->lane, rest = left / down;
+            for (int d = jit->n_over - 1; d >= 0; rest /= jit->over[d--]) to += rest % jit->over[d] * st->step[1 + d];
+            at[s] = (char *)((uintptr_t)(st->buf >= 0 ? buffers[st->buf] : NULL) + (uintptr_t)to);
+        }
+        memcpy(words, jit->words, (size_t)jit->n_words * sizeof *words);
+        words[DYNC__XA_SEED] = (int64_t)rng[0];
+        words[DYNC__XA_OFFSET] = (int64_t)rng[1];
+        dync__jit_block(jit, at, words, rows, lanes, scratch);
+    }
+    dync__free_data(scratch, (size_t)jit->keep_bytes);
+    return DYNC_OK;
+}
+
 typedef struct dync__jit_job {
     const dync__jit *jit;
     void *const *buffers;
@@ -55,9 +133,10 @@ static void dync__jit_job_part(void *user, int part, int n_parts)
 {
     dync__jit_job *job = user;
     const dync__jit *jit = job->jit;
-    int64_t n = job->by_lanes ? (jit->lanes + 63) / 64 : jit->rows, begin = n * part / n_parts, end = n * (part + 1) / n_parts;
-    dync_status status = job->by_lanes ? dync__jit_part(jit, job->buffers, job->rng, 0, jit->rows, begin * 64, DYNC__MIN(end * 64, jit->lanes))
-                                       : dync__jit_part(jit, job->buffers, job->rng, begin, end, 0, jit->lanes);
+    int64_t n = jit->blocks ? dync__jit_n_blocks(jit) : job->by_lanes ? (jit->lanes + 63) / 64 : jit->rows, begin = n * part / n_parts, end = n * (part + 1) / n_parts;
+    dync_status status = jit->blocks   ? dync__jit_blocks(jit, job->buffers, job->rng, begin, end)
+                         : job->by_lanes ? dync__jit_part(jit, job->buffers, job->rng, 0, jit->rows, begin * 64, DYNC__MIN(end * 64, jit->lanes))
+                                         : dync__jit_part(jit, job->buffers, job->rng, begin, end, 0, jit->lanes);
     if (status != DYNC_OK) DYNC__ATOMIC_STORE(&job->status, status);
 }
 
@@ -70,8 +149,8 @@ static bool dync__jit_run(const dync__jit *jit, const dync__code *c, void *const
     if (c->work >= DYNC__JIT_PARALLEL && (threads = dync__pool_threads()) > 1) {
         /* lanes are independent rows when vertical, else only where nothing is reduced or written once a row */
         bool lanes_apart = jit->vertical || (!c->has_reduce && !c->stores_rows && jit->n_inner_dims == 0);
-        dync__jit_job job = {jit, buffers, rng, jit->rows < 2 * threads && lanes_apart, DYNC_OK};
-        int64_t units = job.by_lanes ? (jit->lanes + 63) / 64 : jit->rows;
+        dync__jit_job job = {jit, buffers, rng, !jit->blocks && jit->rows < 2 * threads && lanes_apart, DYNC_OK};
+        int64_t units = jit->blocks ? dync__jit_n_blocks(jit) : job.by_lanes ? (jit->lanes + 63) / 64 : jit->rows;
         if (!jit->vertical && c->has_reduce && units < threads) return false;
         if (units >= 2) {
             dync__pool_run(dync__jit_job_part, &job, (int)DYNC__MIN(units, threads));
@@ -79,7 +158,7 @@ static bool dync__jit_run(const dync__jit *jit, const dync__code *c, void *const
             return true;
         }
     }
-    *status = dync__jit_part(jit, buffers, rng, 0, jit->rows, 0, jit->lanes);
+    *status = jit->blocks ? dync__jit_blocks(jit, buffers, rng, 0, dync__jit_n_blocks(jit)) : dync__jit_part(jit, buffers, rng, 0, jit->rows, 0, jit->lanes);
     return true;
 }
 /* Lanes that nothing ties to each other. */
@@ -88,7 +167,7 @@ static bool dync__jit_lanes_apart(const dync__code *c) { return !c->has_reduce &
 DYNC__FN bool dync__code_has_parts(const dync__code *c, int64_t of)
 {
     const dync__jit *jit = c->jit;
-    if (!jit || jit->vertical || c->empty || of <= 0) return false;
+    if (!jit || jit->vertical || jit->blocks || c->empty || of <= 0) return false;
     return jit->rows % of == 0 || (jit->rows == 1 && jit->lanes % of == 0 && dync__jit_lanes_apart(c));
 }
 

@@ -132,6 +132,10 @@
     X(PMOVDW, NULL, "vpmovdw", 2, 2, 0x33, 0, MR, H)                                               \
     X(PMOVQD, NULL, "vpmovqd", 2, 2, 0x35, 0, MR, H)                                               \
     X(PSHUFB, "vpshufb", "vpshufb", 2, 1, 0x00, 0, RVM, F)                                         \
+    X(PUNPCKLBW, "vpunpcklbw", "vpunpcklbw", 1, 1, 0x60, 0, RVM, F)                                \
+    X(PUNPCKHBW, "vpunpckhbw", "vpunpckhbw", 1, 1, 0x68, 0, RVM, F)                                \
+    X(PUNPCKLWD, "vpunpcklwd", "vpunpcklwd", 1, 1, 0x61, 0, RVM, F)                                \
+    X(PUNPCKHWD, "vpunpckhwd", "vpunpckhwd", 1, 1, 0x69, 0, RVM, F)                                \
     X(PUNPCKLDQ, "vpunpckldq", "vpunpckldq", 1, 1, 0x62, 0, RVM, F)                                \
     X(PUNPCKHDQ, "vpunpckhdq", "vpunpckhdq", 1, 1, 0x6a, 0, RVM, F)                                \
     X(PUNPCKLQDQ, "vpunpcklqdq", "vpunpcklqdq", 1, 1, 0x6c, 1, RVM, F)                             \

@@ -21,7 +21,7 @@ enum { DYNC__XS_MEM, DYNC__XS_KEEP, DYNC__XS_INDEX, DYNC__XS_GATHER };         /
 enum { DYNC__XL_SAME, DYNC__XL_DENSE, DYNC__XL_STRIDED };                      /* along the lanes */
 typedef struct dync__xstream {
     int32_t access, buf, inst;         /* inst: the value that a row buffer keeps */
-    uint8_t kind, lane, bytes, past;   /* past: whole vectors are stored past the caches */
+    uint8_t kind, lane, bytes, past, turned; /* past: whole vectors are stored past the caches; turned: dense by way of a tile (jit.h) */
     int8_t gpr;                        /* where the phase being emitted has its address; -1 */
     int32_t pointer;                   /* else where in the frame; -1: in the argument block */
 } dync__xstream;

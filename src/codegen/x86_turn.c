@@ -1,0 +1,99 @@
+/* codegen/x86_turn.c: transpositions in registers. Before: jit_run.c turns blocks of a loop nest that memory crosses; with x86_gemm.c,
+ * whose table keeps the code.
+ *
+ * 16 bytes of each of P = 16 / element lines, in all lanes of 128 bits at once (line i + P c in lane c), become P lines of one vector by
+ * log2 P rounds of the same perfect shuffle: v[k] and v[k + P / 2] interleaved give v[2k] and v[2k + 1] (Stone 1971).
+ * Registers: rsi a and r9 its lines, rcx a_step, r10 three of it; rdx c and rbp its lines, r11 c_step, rbx three of it; r8 counts. */
+#include "../dync.in.h"
+#include "gemm_code.h"
+#include "x86_enc.h"
+#if DYNC__JIT_X86
+#include <stddef.h>
+
+#define DYNC__XT_ARG(field) dync__x_mem(DYNC__RDI, (int32_t)offsetof(dync__gt_args, field))
+
+/* Line n of those that start at base: every four lines the base moves on. */
+static dync__xrm dync__xt_line(dync__xasm *x, int base, int step, int step3, int n)
+{
+    if (n > 0 && n % 4 == 0) dync__x_i(x, DYNC__X_LEA, base, dync__x_index(base, step, 4, 0), 0);
+    return n % 4 == 0 ? dync__x_mem(base, 0) : n % 4 == 3 ? dync__x_index(base, step3, 1, 0) : dync__x_index(base, step, n % 4, 0);
+}
+
+/* v[0..P): registers, in order; the register behind them is free, or where there is none, memory at b. */
+static void dync__xt_shuffle(dync__xasm *x, int vl, int P, int8_t *v)
+{
+    static const int low[] = {0, DYNC__X_PUNPCKLBW, DYNC__X_PUNPCKLWD, 0, DYNC__X_PUNPCKLDQ, 0, 0, 0, DYNC__X_PUNPCKLQDQ};
+    static const int high[] = {0, DYNC__X_PUNPCKHBW, DYNC__X_PUNPCKHWD, 0, DYNC__X_PUNPCKHDQ, 0, 0, 0, DYNC__X_PUNPCKHQDQ};
+    int8_t next[16], spare = (int8_t)P;
+    bool spills = P == 16 && !x->evex;
+    if (spills) dync__x_i(x, DYNC__X_MOV, DYNC__R9, DYNC__XT_ARG(b), 0);
+    for (int round = P; round > 1; round /= 2) {
+        for (int k = 0; k < P / 2; k++) {
+            int a = v[k], b = v[k + P / 2];
+            dync__xrm second = dync__x_reg(b);
+            if (spills) {
+                second = dync__x_mem(DYNC__R9, 0);
+                dync__x_v(x, DYNC__X_MOVUPS_M, vl, b, 0, second, 0, 0);
+                spare = (int8_t)b;
+            }
+            dync__x_v(x, high[16 / P], vl, spare, a, dync__x_reg(b), 0, 0);
+            dync__x_v(x, low[16 / P], vl, a, a, second, 0, 0);
+            next[2 * k] = (int8_t)a;
+            next[2 * k + 1] = spare;
+            spare = (int8_t)b;
+        }
+        memcpy(v, next, (size_t)P);
+    }
+}
+
+/* For k groups of columns: `blocks` times P << vl lines. b_step: bytes of c from one group to the next. lines: a group is a cache line, copied
+ * to b first, as lines of a that fall into one set of the cache cannot be read piece by piece. */
+DYNC__FN void dync__xt_emit(dync__xasm *x, int bytes, int vl, bool lines)
+{
+    int P = 16 / bytes, T = P << vl, group = dync__x_label(x), block = dync__x_label(x);
+    dync__x_push(x, DYNC__RBX);
+    dync__x_push(x, DYNC__RBP);
+    dync__x_i(x, DYNC__X_MOV, DYNC__RCX, DYNC__XT_ARG(a_step), 0);
+    dync__x_i(x, DYNC__X_LEA, DYNC__R10, dync__x_index(DYNC__RCX, DYNC__RCX, 2, 0), 0);
+    dync__x_i(x, DYNC__X_MOV, DYNC__R11, DYNC__XT_ARG(c_step), 0);
+    dync__x_i(x, DYNC__X_LEA, DYNC__RBX, dync__x_index(DYNC__R11, DYNC__R11, 2, 0), 0);
+    dync__x_bind(x, group);
+    dync__x_i(x, DYNC__X_MOV, DYNC__RSI, DYNC__XT_ARG(a), 0);
+    dync__x_i(x, DYNC__X_MOV, DYNC__RDX, DYNC__XT_ARG(c), 0);
+    dync__x_i(x, DYNC__X_MOV, DYNC__R8, DYNC__XT_ARG(blocks), 0);
+    dync__x_bind(x, block);
+    dync__x_i(x, DYNC__X_MOV, DYNC__RBP, dync__x_reg(DYNC__RDX), 0);
+    if (lines) {
+        dync__x_i(x, DYNC__X_MOV, DYNC__RAX, DYNC__XT_ARG(b), 0);
+        for (int i = 0; i < T; i++) {
+            dync__x_v(x, DYNC__X_MOVUPS, 2, i % 16, 0, dync__xt_line(x, DYNC__RSI, DYNC__RCX, DYNC__R10, i), 0, 0);
+            dync__x_v(x, DYNC__X_MOVUPS_M, 2, i % 16, 0, dync__x_mem(DYNC__RAX, 64 * i), 0, 0);
+        }
+    }
+    for (int q = 0; q < (lines ? 4 : 1); q++) {
+        int8_t v[16];
+        if (!lines) dync__x_i(x, DYNC__X_MOV, DYNC__R9, dync__x_reg(DYNC__RSI), 0);
+        for (int i = 0; i < T; i++) {
+            dync__xrm from = lines ? dync__x_mem(DYNC__RAX, 64 * i + 16 * q) : dync__xt_line(x, DYNC__R9, DYNC__RCX, DYNC__R10, i);
+            if (i < P) dync__x_v(x, DYNC__X_MOVUPS, 0, v[i] = (int8_t)i, 0, from, 0, 0);
+            else dync__x_v(x, DYNC__X_INSERT128, vl, i % P, i % P, from, i / P, 0);
+        }
+        if (!lines && q == 0) dync__x_i(x, DYNC__X_LEA, DYNC__RSI, dync__x_index(DYNC__R9, DYNC__RCX, T < 4 ? T : 4, 0), 0);
+        dync__xt_shuffle(x, vl, P, v);
+        for (int i = 0; i < P; i++)
+            dync__x_v(x, DYNC__X_MOVUPS_M, vl, v[i], 0, dync__xt_line(x, DYNC__RBP, DYNC__R11, DYNC__RBX, q * P + i), 0, 0);
+    }
+    if (lines) dync__x_i(x, DYNC__X_LEA, DYNC__RSI, dync__x_index(DYNC__RSI, DYNC__RCX, 4, 0), 0);
+    dync__x_i(x, DYNC__X_ADDI, 0, dync__x_reg(DYNC__RDX), 16 << vl);
+    dync__x_i(x, DYNC__X_SUBI, 0, dync__x_reg(DYNC__R8), 1);
+    dync__x_jump(x, DYNC__CC_NE, block);
+    dync__x_i(x, DYNC__X_MOV, DYNC__RAX, DYNC__XT_ARG(b_step), 0);
+    dync__x_i(x, DYNC__X_ADD_M, DYNC__RAX, DYNC__XT_ARG(c), 0);
+    dync__x_i(x, DYNC__X_ADDI, 0, DYNC__XT_ARG(a), lines ? 64 : 16);
+    dync__x_i(x, DYNC__X_SUBI, 0, DYNC__XT_ARG(k), 1);
+    dync__x_jump(x, DYNC__CC_NE, group);
+    dync__x_pop(x, DYNC__RBP);
+    dync__x_pop(x, DYNC__RBX);
+    dync__x_ret(x);
+}
+#endif
