@@ -73,7 +73,9 @@ static dync_value fn_reduce(const dync_value *v, int n, void *user)
 static dync_value fn_move(const dync_value *v, int n, void *user)
 {
     dync_tensor *x = tensor(v[0]);
+    dync_dims order = {.n = (int)dync_ndim(x)};
     (void)n, (void)user;
+    for (int i = 0; i < order.n; i++) order.d[i] = p[1 + i];
     switch (p[0]) {
     case 0: return DYNC_V(dync_add(v[1], dync_transpose(x, 0, 1)));
     case 1: return DYNC_V(dync_contiguous(dync_transpose(x, 0, 1)));
@@ -81,7 +83,20 @@ static dync_value fn_move(const dync_value *v, int n, void *user)
     case 3: return DYNC_V(dync_mul(dync_index_select(x, 0, tensor(v[1])), 2));
     case 4: return DYNC_V(dync_gather(x, 1, tensor(v[1])));
     case 5: return DYNC_V(dync_scatter_add(dync_zeros(dync_shape(dync_size(x, 0), dync_size(x, 1))), 1, tensor(v[1]), x));
-    default: return DYNC_V(dync_relu(dync_cat(dync_tuple(v[0], v[1]), 1)));
+    case 6: return DYNC_V(dync_relu(dync_cat(dync_tuple(v[0], v[1]), 1)));
+    case 7: return DYNC_V(dync_contiguous(dync_permute(x, order)));
+    case 8: return DYNC_V(dync_div(dync_to_dtype(dync_permute(x, dync_shape(2, 0, 1)), DYNC_F32), 255));
+    case 9: return DYNC_V(dync_pixel_shuffle(x, 2));
+    case 10: return DYNC_V(dync_flip(x, dync_shape(p[1])));
+    case 11: return DYNC_V(dync_mul(dync_slice(x, 1, 0, DYNC_END, 2), 2));
+    case 12: return DYNC_V(dync_add(dync_slice(x, 1, 0, DYNC_END, 2), dync_slice(x, 1, 1, DYNC_END, 2)));
+    case 13: return DYNC_V(dync_stack(dync_tuple(v[0], v[1]), -1));
+    case 14: return DYNC_V(dync_cat(dync_tuple(v[0], v[1], v[2]), 0));
+    case 15: return DYNC_V(dync_add(dync_silu(dync_cat(dync_tuple(v[0], v[1]), 1)), 1));
+    case 16: return DYNC_V(dync_gather(x, 0, tensor(v[1])));
+    case 17: return DYNC_V(dync_matmul(dync_contiguous(dync_transpose(x, 1, 2)), tensor(v[1])));
+    case 18: return DYNC_V(dync_softmax(dync_transpose(x, 0, 1), 1));
+    default: return DYNC_V(dync_roll(x, dync_shape(3), dync_shape(1)));
     }
 }
 

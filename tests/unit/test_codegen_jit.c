@@ -350,6 +350,69 @@ TEST(indexed_loads)
     EXPECT(n_declined <= n_jitted / 100);
 }
 
+/* Loads and stores of any order of dims, offsets and steps back and forth: blocks turned in registers, steps of -1, 2 and more. */
+TEST(crossed_loops)
+{
+    static const int types[] = {DYNC_F32, DYNC_F64, DYNC_I32, DYNC_I64, DYNC_BF16, DYNC_F16, DYNC_I16, DYNC_I8, DYNC_U8, DYNC_BOOL};
+    n_jitted = n_declined = 0;
+    int64_t blocks = 0;
+    for (int i = 0; i < 150; i++)
+        for (int isa = 1; isa <= dync__tile_isa(); isa++) {
+            dync__arena arena = {0};
+            int rank = test_random_int(1, 4), loads = test_random_int(1, 3), sum = -1, long_dim = test_random_int(0, rank - 1);
+            int64_t extent[4], elements[4];
+            for (int d = 0; d < rank; d++) extent[d] = d == long_dim ? test_random_int(1, 150) : test_random_int(1, rank < 3 ? 150 : 25);
+            dync__kernel *k = dync__kernel_new(&arena, "crossed", 0, rank, extent);
+            dync__lb b = {.k = k, .section = 1};
+            int type = types[test_random_int(0, 9)], steps = i % 3 == 0;
+            for (int n = 0; n <= loads; n++) {           /* the last one is the store's */
+                int64_t stride[4] = {0}, step = steps && test_random() % 2 ? test_random_int(2, 4) : 1, offset = 0;
+                int order[4] = {0, 1, 2, 3};
+                for (int d = rank - 1; d > 0; d--) {
+                    int other = test_random_int(0, d), was = order[d];
+                    order[d] = order[other];
+                    order[other] = was;
+                }
+                for (int d = 0; d < rank && i % 4; d++) order[d] = n % 2 ? d : rank - 1 - d;
+                for (int d = rank - 1; d >= 0; d--) {
+                    bool back = steps && test_random() % 3 == 0, still = n < loads && test_random() % 12 == 0;
+                    stride[order[d]] = still ? 0 : back ? -step : step;
+                    if (back && !still) offset += step * (extent[order[d]] - 1);
+                    if (!still) step *= extent[order[d]];
+                }
+                int buf = dync__kernel_buf(k, n, n < loads && test_random() % 4 == 0 ? types[test_random_int(0, 9)] : type, n < loads ? DYNC__BUF_IN : DYNC__BUF_OUT, -1, NULL);
+                int access = dync__kernel_access(k, offset, stride);
+                elements[n] = step;
+                if (n < loads) {
+                    int x = dync__lb_cast(&b, dync__lb_load(&b, buf, access), dync__dtype_info(type)->compute);
+                    sum = sum < 0 ? x : dync__lb_op(&b, type == DYNC_BOOL ? DYNC__P_xor_ : DYNC__P_max, sum, x, -1);
+                } else {
+                    dync__lb_store(&b, buf, access, sum);
+                }
+            }
+            dync__code *code = dync__code_new_for(k, isa, true);
+            blocks += code && code->jit && code->jit->blocks;
+            dync__code_free(code);
+            bool ok = EXPECT(agree(k, elements, type == DYNC_F32 ? 2 : 0, isa, true));
+            dync__arena_free(&arena);
+            if (!ok) return;
+        }
+    if (test__state.verbose) printf("  machine code %lld, in blocks %lld, interpreted %lld\n", (long long)n_jitted, (long long)blocks, (long long)n_declined);
+    EXPECT(dync__tile_isa() == 0 || blocks > 30);
+#if defined(__linux__)
+    char path[400], command[500];                        /* once more where transpositions are AVX2's, and where there is no such code */
+    extern int setenv(const char *, const char *, int), unsetenv(const char *);
+    extern long readlink(const char *, char *, size_t);
+    long n = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (getenv("DYNC_CPU") || n <= 0) return;
+    path[n] = 0;
+    setenv("DYNC_CPU", "avx2", 1);
+    dync__format(command, sizeof command, "'%s' -t crossed_loops > /dev/null", path);
+    EXPECT_EQ_INT(system(command), 0);
+    unsetenv("DYNC_CPU");
+#endif
+}
+
 /* Kernels of one structure share code; other sizes are other words of the argument block. */
 static const char chain[] = "kernel chain(in x f32[%d] @0, out y f32[%d] @1) inner i0<%d {\n  phase 0 {\n    v0 = load x[i0]\n    v1 = mul v0, v0\n"
                             "    v2 = add v1, v0\n    store y[i0], v2\n  }\n}\n";
