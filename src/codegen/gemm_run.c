@@ -216,8 +216,8 @@ DYNC__FN void dync__gt_swap(void *to, int64_t to_step, const void *from, int64_t
     bool whole = vl == 2 && from_step % 2048 == 0 && columns * bytes >= 64;
     int64_t step[2] = {P << vl, whole ? 64 / bytes : P}, start[2][2] = {{0, lines - step[0]}, {0, columns - step[1]}};
     int64_t count[2][2] = {{lines / step[0], lines % step[0] > 0}, {columns / step[1], columns % step[1] > 0}};
-    dync__gt_fn fn = dync__gt_code(DYNC__GT_SWAP, DYNC__GT_F32, 0, bytes, vl | whole << 2);
-    for (int64_t i = 0; !fn && i < lines; i++)
+    dync__gt_fn fn = lines < P || columns < P ? NULL : dync__gt_code(DYNC__GT_SWAP, DYNC__GT_F32, 0, bytes, vl | whole << 2);
+    for (int64_t i = 0; !fn && i < lines; i++)                /* a few rows of a matrix product's epilogue */
         for (int64_t k = 0; k < columns; k++) memcpy((char *)to + k * to_step + i * bytes, (const char *)from + i * from_step + k * bytes, (size_t)bytes);
     for (int n = 0; fn && n < 4; n++) {
         int64_t line = start[0][n / 2], column = start[1][n % 2];

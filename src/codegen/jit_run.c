@@ -54,9 +54,9 @@ static int64_t dync__jit_cut(int64_t n, int64_t block, int64_t i, int64_t *lengt
     return i * block;
 }
 
-static int64_t dync__jit_n_blocks(const dync__jit *jit)
+static int64_t dync__jit_n_blocks(const dync__jit *jit, int64_t rows)
 {
-    int64_t n = dync__jit_cuts(jit->rows, jit->block_rows) * dync__jit_cuts(jit->lanes, jit->block_lanes);
+    int64_t n = dync__jit_cuts(rows, jit->block_rows) * dync__jit_cuts(jit->lanes, jit->block_lanes);
     for (int d = 0; d < jit->n_over; d++) n *= jit->over[d];
     return n;
 }
@@ -98,14 +98,15 @@ static void dync__jit_block(const dync__jit *jit, char *const *at, int64_t *word
     }
 }
 
-static dync_status dync__jit_blocks(const dync__jit *jit, void *const *buffers, const uint64_t rng[2], int64_t begin, int64_t end)
+/* Blocks [begin, end) of those that rows [first, first + n_rows) have. */
+static dync_status dync__jit_blocks(const dync__jit *jit, void *const *buffers, const uint64_t rng[2], int64_t first, int64_t n_rows, int64_t begin, int64_t end)
 {
-    int64_t words[DYNC__JIT_WORDS], across = dync__jit_cuts(jit->lanes, jit->block_lanes), down = dync__jit_cuts(jit->rows, jit->block_rows);
+    int64_t words[DYNC__JIT_WORDS], across = dync__jit_cuts(jit->lanes, jit->block_lanes), down = dync__jit_cuts(n_rows, jit->block_rows);
     char *at[DYNC__JIT_WORDS], *scratch = dync__alloc_data((size_t)jit->keep_bytes);
     if (!scratch) return DYNC_ERR_MEMORY;
     for (int64_t n = begin; n < end; n++) {
         int64_t rows, lanes, left = n / across, lane = dync__jit_cut(jit->lanes, jit->block_lanes, n % across, &lanes);
-        int64_t row = dync__jit_cut(jit->rows, jit->block_rows, left % down, &rows);
+        int64_t row = first + dync__jit_cut(n_rows, jit->block_rows, left % down, &rows);
         for (int s = 0; s < jit->n_streams; s++) {
             const dync__jit_stream *st = &jit->stream[s];
             int64_t to = st->at + row * st->step[0] + lane * st->lane, rest = left / down;
@@ -133,8 +134,8 @@ static void dync__jit_job_part(void *user, int part, int n_parts)
 {
     dync__jit_job *job = user;
     const dync__jit *jit = job->jit;
-    int64_t n = jit->blocks ? dync__jit_n_blocks(jit) : job->by_lanes ? (jit->lanes + 63) / 64 : jit->rows, begin = n * part / n_parts, end = n * (part + 1) / n_parts;
-    dync_status status = jit->blocks   ? dync__jit_blocks(jit, job->buffers, job->rng, begin, end)
+    int64_t n = jit->blocks ? dync__jit_n_blocks(jit, jit->rows) : job->by_lanes ? (jit->lanes + 63) / 64 : jit->rows, begin = n * part / n_parts, end = n * (part + 1) / n_parts;
+    dync_status status = jit->blocks   ? dync__jit_blocks(jit, job->buffers, job->rng, 0, jit->rows, begin, end)
                          : job->by_lanes ? dync__jit_part(jit, job->buffers, job->rng, 0, jit->rows, begin * 64, DYNC__MIN(end * 64, jit->lanes))
                                          : dync__jit_part(jit, job->buffers, job->rng, begin, end, 0, jit->lanes);
     if (status != DYNC_OK) DYNC__ATOMIC_STORE(&job->status, status);
@@ -150,7 +151,7 @@ static bool dync__jit_run(const dync__jit *jit, const dync__code *c, void *const
         /* lanes are independent rows when vertical, else only where nothing is reduced or written once a row */
         bool lanes_apart = jit->vertical || (!c->has_reduce && !c->stores_rows && jit->n_inner_dims == 0);
         dync__jit_job job = {jit, buffers, rng, !jit->blocks && jit->rows < 2 * threads && lanes_apart, DYNC_OK};
-        int64_t units = jit->blocks ? dync__jit_n_blocks(jit) : job.by_lanes ? (jit->lanes + 63) / 64 : jit->rows;
+        int64_t units = jit->blocks ? dync__jit_n_blocks(jit, jit->rows) : job.by_lanes ? (jit->lanes + 63) / 64 : jit->rows;
         if (!jit->vertical && c->has_reduce && units < threads) return false;
         if (units >= 2) {
             dync__pool_run(dync__jit_job_part, &job, (int)DYNC__MIN(units, threads));
@@ -158,7 +159,7 @@ static bool dync__jit_run(const dync__jit *jit, const dync__code *c, void *const
             return true;
         }
     }
-    *status = jit->blocks ? dync__jit_blocks(jit, buffers, rng, 0, dync__jit_n_blocks(jit)) : dync__jit_part(jit, buffers, rng, 0, jit->rows, 0, jit->lanes);
+    *status = jit->blocks ? dync__jit_blocks(jit, buffers, rng, 0, jit->rows, 0, dync__jit_n_blocks(jit, jit->rows)) : dync__jit_part(jit, buffers, rng, 0, jit->rows, 0, jit->lanes);
     return true;
 }
 /* Lanes that nothing ties to each other. */
@@ -167,7 +168,8 @@ static bool dync__jit_lanes_apart(const dync__code *c) { return !c->has_reduce &
 DYNC__FN bool dync__code_has_parts(const dync__code *c, int64_t of)
 {
     const dync__jit *jit = c->jit;
-    if (!jit || jit->vertical || jit->blocks || c->empty || of <= 0) return false;
+    if (!jit || jit->vertical || c->empty || of <= 0) return false;
+    if (jit->blocks) return jit->n_over == 0 && jit->rows % of == 0;
     return jit->rows % of == 0 || (jit->rows == 1 && jit->lanes % of == 0 && dync__jit_lanes_apart(c));
 }
 
@@ -175,7 +177,8 @@ DYNC__FN dync_status dync__code_run_part(const dync__code *c, void *const *buffe
 {
     const dync__jit *jit = c->jit;
     const uint64_t none[2] = {0, 0};
-    int64_t rows = jit->rows / of, lanes = jit->lanes / of;
+    int64_t rows = jit->rows / of, lanes = jit->lanes / of, n = (end - begin) * rows;
+    if (jit->blocks) return dync__jit_blocks(jit, buffers, none, begin * rows, n, 0, dync__jit_n_blocks(jit, n));
     if (jit->rows % of == 0) return dync__jit_part(jit, buffers, none, begin * rows, end * rows, 0, jit->lanes);
     return dync__jit_part(jit, buffers, none, 0, 1, begin * lanes, end * lanes);
 }
