@@ -13095,7 +13095,7 @@ DYNC__FN bool dync__gt_fits(int kind, int type, int flags, int rows, int columns
 DYNC__FN bool dync__gt_can(int type);                                                /* has the machine instructions for it? */
 DYNC__FN int dync__gt_lanes(int type, int flags);                                    /* columns of a vector */
 DYNC__INLINE int64_t dync__gt_bytes(int type) { return type == DYNC__GT_F64 ? 8 : 4; }   /* of one step of k of one column */
-/* SWAP: c[k, line] = a[line, k] of elements of 1, 2, 4 or 8 bytes; lines and columns take at least 16 bytes. scratch: 4 KB. */
+/* SWAP: c[k, line] = a[line, k] of elements of 1, 2, 4 or 8 bytes; in registers where both take at least 16 bytes. scratch: 4 KB. */
 DYNC__FN void dync__gt_swap(void *to, int64_t to_step, const void *from, int64_t from_step, int64_t lines, int64_t columns, int bytes, void *scratch);
 struct dync__xasm;
 DYNC__FN void dync__xt_emit(struct dync__xasm *, int bytes, int vl, bool lines);
@@ -16733,21 +16733,22 @@ static void dync__jb_record(const dync__jb *j, const dync__jit *jit, int s, int6
         if (d + 1 < K) *to -= dync__jb_stride(j, st->access, j->inner.loop[d + 1]) * j->inner.extent[d + 1] * bytes;
     }
 }
-/* Blocks of 256 bytes a lane row, and half as many rows: two fit into the first cache. A load that is stored as it is needs no tile. */
+/* Blocks of 256 bytes a lane row, and half as many rows: two fit into the first cache; half a block is still 16 bytes of each turned stream.
+ * A load that is stored as it is needs no tile. */
 static void dync__jb_block(const dync__jb *j, dync__jit *jit) {
     const dync__xstream *s = j->g->stream.at;
-    int bytes = 1, code = 0;
+    int bytes = 1, least = 8, code = 0;
     jit->blocks = true;
     jit->n_over = j->over.n;
     memcpy(jit->over, j->over.extent, sizeof jit->over);
     for (int i = 0; i < jit->n_streams; i++)
-        if (s[i].turned) bytes = DYNC__MAX(bytes, (int)s[i].bytes);
+        if (s[i].turned) bytes = DYNC__MAX(bytes, (int)s[i].bytes), least = DYNC__MIN(least, (int)s[i].bytes);
     for (int i = 0; i < j->b->k->inst.n; i++) code += dync__jb_is_code(j->b, i);
     if (code == 2 && jit->n_streams == 2 && s[0].lane == DYNC__XL_DENSE && s[1].lane == DYNC__XL_DENSE && !s[0].turned != !s[1].turned &&
         j->b->k->buf.at[s[0].buf].dtype == j->b->k->buf.at[s[1].buf].dtype)
         jit->copies = s[0].turned ? 1 : 2;
-    jit->block_lanes = DYNC__MIN(256 / bytes, 128);
-    jit->block_rows = jit->copies ? jit->block_lanes : jit->block_lanes / 2;
+    jit->block_lanes = DYNC__MAX(DYNC__MIN(256 / bytes, 128), 32 / least);
+    jit->block_rows = jit->copies ? jit->block_lanes : DYNC__MAX(jit->block_lanes / 2, 32 / least);
     jit->keep_bytes = 4096;
     for (int i = 0; i < jit->n_streams; i++)
         if (s[i].turned) jit->keep_bytes += dync__jit_tile_bytes(jit->block_rows * 3 / 2, jit->block_lanes * 3 / 2, s[i].bytes);
@@ -18480,8 +18481,8 @@ static int64_t dync__jit_cut(int64_t n, int64_t block, int64_t i, int64_t *lengt
     *length = i + 1 == dync__jit_cuts(n, block) ? n - i * block : block;
     return i * block;
 }
-static int64_t dync__jit_n_blocks(const dync__jit *jit) {
-    int64_t n = dync__jit_cuts(jit->rows, jit->block_rows) * dync__jit_cuts(jit->lanes, jit->block_lanes);
+static int64_t dync__jit_n_blocks(const dync__jit *jit, int64_t rows) {
+    int64_t n = dync__jit_cuts(rows, jit->block_rows) * dync__jit_cuts(jit->lanes, jit->block_lanes);
     for (int d = 0; d < jit->n_over; d++) n *= jit->over[d];
     return n;
 }
@@ -18520,13 +18521,14 @@ static void dync__jit_block(const dync__jit *jit, char *const *at, int64_t *word
         tile += st->turned ? rows * step : 0;
     }
 }
-static dync_status dync__jit_blocks(const dync__jit *jit, void *const *buffers, const uint64_t rng[2], int64_t begin, int64_t end) {
-    int64_t words[DYNC__JIT_WORDS], across = dync__jit_cuts(jit->lanes, jit->block_lanes), down = dync__jit_cuts(jit->rows, jit->block_rows);
+/* Blocks [begin, end) of those that rows [first, first + n_rows) have. */
+static dync_status dync__jit_blocks(const dync__jit *jit, void *const *buffers, const uint64_t rng[2], int64_t first, int64_t n_rows, int64_t begin, int64_t end) {
+    int64_t words[DYNC__JIT_WORDS], across = dync__jit_cuts(jit->lanes, jit->block_lanes), down = dync__jit_cuts(n_rows, jit->block_rows);
     char *at[DYNC__JIT_WORDS], *scratch = dync__alloc_data((size_t)jit->keep_bytes);
     if (!scratch) return DYNC_ERR_MEMORY;
     for (int64_t n = begin; n < end; n++) {
         int64_t rows, lanes, left = n / across, lane = dync__jit_cut(jit->lanes, jit->block_lanes, n % across, &lanes);
-        int64_t row = dync__jit_cut(jit->rows, jit->block_rows, left % down, &rows);
+        int64_t row = first + dync__jit_cut(n_rows, jit->block_rows, left % down, &rows);
         for (int s = 0; s < jit->n_streams; s++) {
             const dync__jit_stream *st = &jit->stream[s];
             int64_t to = st->at + row * st->step[0] + lane * st->lane, rest = left / down;
@@ -18551,8 +18553,8 @@ typedef struct dync__jit_job {
 static void dync__jit_job_part(void *user, int part, int n_parts) {
     dync__jit_job *job = user;
     const dync__jit *jit = job->jit;
-    int64_t n = jit->blocks ? dync__jit_n_blocks(jit) : job->by_lanes ? (jit->lanes + 63) / 64 : jit->rows, begin = n * part / n_parts, end = n * (part + 1) / n_parts;
-    dync_status status = jit->blocks   ? dync__jit_blocks(jit, job->buffers, job->rng, begin, end)
+    int64_t n = jit->blocks ? dync__jit_n_blocks(jit, jit->rows) : job->by_lanes ? (jit->lanes + 63) / 64 : jit->rows, begin = n * part / n_parts, end = n * (part + 1) / n_parts;
+    dync_status status = jit->blocks   ? dync__jit_blocks(jit, job->buffers, job->rng, 0, jit->rows, begin, end)
                          : job->by_lanes ? dync__jit_part(jit, job->buffers, job->rng, 0, jit->rows, begin * 64, DYNC__MIN(end * 64, jit->lanes))
                                          : dync__jit_part(jit, job->buffers, job->rng, begin, end, 0, jit->lanes);
     if (status != DYNC_OK) DYNC__ATOMIC_STORE(&job->status, status);
@@ -18565,7 +18567,7 @@ static bool dync__jit_run(const dync__jit *jit, const dync__code *c, void *const
         /* lanes are independent rows when vertical, else only where nothing is reduced or written once a row */
         bool lanes_apart = jit->vertical || (!c->has_reduce && !c->stores_rows && jit->n_inner_dims == 0);
         dync__jit_job job = {jit, buffers, rng, !jit->blocks && jit->rows < 2 * threads && lanes_apart, DYNC_OK};
-        int64_t units = jit->blocks ? dync__jit_n_blocks(jit) : job.by_lanes ? (jit->lanes + 63) / 64 : jit->rows;
+        int64_t units = jit->blocks ? dync__jit_n_blocks(jit, jit->rows) : job.by_lanes ? (jit->lanes + 63) / 64 : jit->rows;
         if (!jit->vertical && c->has_reduce && units < threads) return false;
         if (units >= 2) {
             dync__pool_run(dync__jit_job_part, &job, (int)DYNC__MIN(units, threads));
@@ -18573,20 +18575,22 @@ static bool dync__jit_run(const dync__jit *jit, const dync__code *c, void *const
             return true;
         }
     }
-    *status = jit->blocks ? dync__jit_blocks(jit, buffers, rng, 0, dync__jit_n_blocks(jit)) : dync__jit_part(jit, buffers, rng, 0, jit->rows, 0, jit->lanes);
+    *status = jit->blocks ? dync__jit_blocks(jit, buffers, rng, 0, jit->rows, 0, dync__jit_n_blocks(jit, jit->rows)) : dync__jit_part(jit, buffers, rng, 0, jit->rows, 0, jit->lanes);
     return true;
 }
 /* Lanes that nothing ties to each other. */
 static bool dync__jit_lanes_apart(const dync__code *c) { return !c->has_reduce && !c->stores_rows && c->jit->n_inner_dims == 0; }
 DYNC__FN bool dync__code_has_parts(const dync__code *c, int64_t of) {
     const dync__jit *jit = c->jit;
-    if (!jit || jit->vertical || jit->blocks || c->empty || of <= 0) return false;
+    if (!jit || jit->vertical || c->empty || of <= 0) return false;
+    if (jit->blocks) return jit->n_over == 0 && jit->rows % of == 0;
     return jit->rows % of == 0 || (jit->rows == 1 && jit->lanes % of == 0 && dync__jit_lanes_apart(c));
 }
 DYNC__FN dync_status dync__code_run_part(const dync__code *c, void *const *buffers, int64_t begin, int64_t end, int64_t of) {
     const dync__jit *jit = c->jit;
     const uint64_t none[2] = {0, 0};
-    int64_t rows = jit->rows / of, lanes = jit->lanes / of;
+    int64_t rows = jit->rows / of, lanes = jit->lanes / of, n = (end - begin) * rows;
+    if (jit->blocks) return dync__jit_blocks(jit, buffers, none, begin * rows, n, 0, dync__jit_n_blocks(jit, n));
     if (jit->rows % of == 0) return dync__jit_part(jit, buffers, none, begin * rows, end * rows, 0, jit->lanes);
     return dync__jit_part(jit, buffers, none, 0, 1, begin * lanes, end * lanes);
 }
@@ -18801,8 +18805,8 @@ DYNC__FN void dync__gt_swap(void *to, int64_t to_step, const void *from, int64_t
     bool whole = vl == 2 && from_step % 2048 == 0 && columns * bytes >= 64;
     int64_t step[2] = {P << vl, whole ? 64 / bytes : P}, start[2][2] = {{0, lines - step[0]}, {0, columns - step[1]}};
     int64_t count[2][2] = {{lines / step[0], lines % step[0] > 0}, {columns / step[1], columns % step[1] > 0}};
-    dync__gt_fn fn = dync__gt_code(DYNC__GT_SWAP, DYNC__GT_F32, 0, bytes, vl | whole << 2);
-    for (int64_t i = 0; !fn && i < lines; i++)
+    dync__gt_fn fn = lines < P || columns < P ? NULL : dync__gt_code(DYNC__GT_SWAP, DYNC__GT_F32, 0, bytes, vl | whole << 2);
+    for (int64_t i = 0; !fn && i < lines; i++)                /* a few rows of a matrix product's epilogue */
         for (int64_t k = 0; k < columns; k++) memcpy((char *)to + k * to_step + i * bytes, (const char *)from + i * from_step + k * bytes, (size_t)bytes);
     for (int n = 0; fn && n < 4; n++) {
         int64_t line = start[0][n / 2], column = start[1][n % 2];
