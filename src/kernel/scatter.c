@@ -5,6 +5,7 @@
  * In order of places, by one thread: of two writes to one element the later wins, and sums do not depend on threads. An index
  * outside the dim is DYNC_ERR_INDEX; what was written before stays written. Dense arrays as in operand.c; base and out may be one. */
 #include "../dync.in.h"
+#include "gemm.h"
 #include "operand.h"
 
 static dync_status dync__scatter_bad_index(const dync__kcall *c, int64_t index, int64_t size)
@@ -104,14 +105,18 @@ static dync_status dync__scatter_lines(const dync__scatter *s)
     float narrow = (float)s->call->fattr[0];
     const void *scale = bytes == 4 ? (const void *)&narrow : (const void *)&s->call->fattr[0];
     for (int d = 0; d < rank && d < s->dim; d++) outer *= out->lay.shape[d];
-    for (int64_t o = 0; o < outer; o++)
-        for (int64_t i = 0; i < n; i++) {
-            int64_t index = ((const int64_t *)s->index.data)[i];
-            if (index < 0 || index >= size) return dync__scatter_bad_index(s->call, index, size);
-            dync__gemm_add_lines(bytes, inner, 1, scale, (const char *)s->source.data + (o * n + i) * inner * bytes, 0,
-                                 (char *)s->out.data + (o * size + index) * inner * bytes);
-        }
-    return DYNC_OK;
+    dync__gemm line = {.type = bytes == 8 ? DYNC__GT_F64 : DYNC__GT_F32, .m = 1, .n = inner, .k = 1, .d = s->out.data, .a_col = 1, .b_col = 1, .c_col = 1};
+    dync__gemm_fixed *f = outer * n >= 64 ? dync__gemm_fix(&line) : NULL;
+    dync_status status = DYNC_OK;
+    for (int64_t i = 0; i < outer * n && status == DYNC_OK; i++) {
+        int64_t index = ((const int64_t *)s->index.data)[i % n];
+        const char *from = (const char *)s->source.data + i * inner * bytes;
+        char *to = (char *)s->out.data + (i / n * size + index) * inner * bytes;
+        if (index < 0 || index >= size) status = dync__scatter_bad_index(s->call, index, size);
+        else if (!f || !dync__gemm_fixed_run(f, scale, from, to, to)) dync__gemm_add_lines(bytes, inner, 1, scale, from, 0, to);
+    }
+    if (f) dync__gemm_fixed_free(f);
+    return status;
 }
 
 static dync_status dync__scatter_run(const dync__kcall *c, void *const *data, int kind)
