@@ -23425,14 +23425,18 @@ static dync_status dync__scatter_lines(const dync__scatter *s) {
     float narrow = (float)s->call->fattr[0];
     const void *scale = bytes == 4 ? (const void *)&narrow : (const void *)&s->call->fattr[0];
     for (int d = 0; d < rank && d < s->dim; d++) outer *= out->lay.shape[d];
-    for (int64_t o = 0; o < outer; o++)
-        for (int64_t i = 0; i < n; i++) {
-            int64_t index = ((const int64_t *)s->index.data)[i];
-            if (index < 0 || index >= size) return dync__scatter_bad_index(s->call, index, size);
-            dync__gemm_add_lines(bytes, inner, 1, scale, (const char *)s->source.data + (o * n + i) * inner * bytes, 0,
-                                 (char *)s->out.data + (o * size + index) * inner * bytes);
-        }
-    return DYNC_OK;
+    dync__gemm line = {.type = bytes == 8 ? DYNC__GT_F64 : DYNC__GT_F32, .m = 1, .n = inner, .k = 1, .d = s->out.data, .a_col = 1, .b_col = 1, .c_col = 1};
+    dync__gemm_fixed *f = outer * n >= 64 ? dync__gemm_fix(&line) : NULL;
+    dync_status status = DYNC_OK;
+    for (int64_t i = 0; i < outer * n && status == DYNC_OK; i++) {
+        int64_t index = ((const int64_t *)s->index.data)[i % n];
+        const char *from = (const char *)s->source.data + i * inner * bytes;
+        char *to = (char *)s->out.data + (i / n * size + index) * inner * bytes;
+        if (index < 0 || index >= size) status = dync__scatter_bad_index(s->call, index, size);
+        else if (!f || !dync__gemm_fixed_run(f, scale, from, to, to)) dync__gemm_add_lines(bytes, inner, 1, scale, from, 0, to);
+    }
+    if (f) dync__gemm_fixed_free(f);
+    return status;
 }
 static dync_status dync__scatter_run(const dync__kcall *c, void *const *data, int kind) {
     const dync__operand *op = c->operand;
@@ -23507,13 +23511,14 @@ static void dync__lines_of(const dync__operand *o, int64_t dim, dync__lines *l) 
     }
     l->length = o->lay.shape[dim];
 }
-static dync_status dync__lines_check(dync__kcall *c, int last) {
+static dync_status dync__lines_check(dync__kcall *c, int last, bool shorter) {
     const dync__operand *x = &c->operand[0];
     DYNC__TRY(dync__kcall_expect(c, c->n == last + 1 && c->attr[0] >= 0 && c->attr[0] < x->lay.ndim, "a dim of the operand"));
     for (int i = 1; i <= last; i++) {
         DYNC__TRY(dync__kcall_expect(c, c->operand[i].lay.ndim == x->lay.ndim, "operands of one rank"));
         for (int d = 0; d < x->lay.ndim; d++)
-            DYNC__TRY(dync__kcall_expect(c, c->operand[i].lay.shape[d] == x->lay.shape[d], "operands of one shape"));
+            DYNC__TRY(dync__kcall_expect(c, c->operand[i].lay.shape[d] == (d == c->attr[0] && shorter ? c->operand[1].lay.shape[d] : x->lay.shape[d]) &&
+                                         c->operand[i].lay.shape[d] <= x->lay.shape[d], "operands of one shape"));
     }
     return dync__kcall_expect(c, c->operand[1].dtype == x->dtype, "operands of one dtype");
 }
@@ -23564,7 +23569,7 @@ DYNC__CUMSUM(uint64_t, uint64_t, 8)      /* unsigned: integers wrap */
 DYNC__CUMSUM(uint32_t, uint64_t, 4)
 DYNC__CUMSUM(uint16_t, uint64_t, 2)
 DYNC__CUMSUM(uint8_t, uint64_t, 1)
-DYNC__FN dync_status dync__k_cumsum_prepare(dync__kcall *c) { return dync__lines_check(c, 1); }
+DYNC__FN dync_status dync__k_cumsum_prepare(dync__kcall *c) { return dync__lines_check(c, 1, false); }
 DYNC__FN dync_status dync__k_cumsum(const dync__kcall *c, void *const *data, void *scratch) {
     const dync__operand *op = c->operand;
     int dtype = dync__operand_working(op[0].dtype);
@@ -23633,8 +23638,16 @@ static dync__sort_item *dync__sort_items(dync__sort_item *a, dync__sort_item *b,
     }
     return a;
 }
+/* a[0..best) is in order, a[best..n) came later: the first k of all go to a[0..k). */
+static void dync__sort_join(dync__sort_item *a, dync__sort_item *b, int64_t best, int64_t n, int64_t k) {
+    const dync__sort_item *late = dync__sort_items(a + best, b, n - best);
+    dync__sort_item *out = b + n - best;
+    for (int64_t at = 0, i = 0, j = 0; at < k; at++) out[at] = j >= n - best || (i < best && a[i].key <= late[j].key) ? a[i++] : late[j++];
+    memcpy(a, out, (size_t)k * sizeof *a);
+}
 typedef struct dync__sorting {
     dync__lines lines;
+    int64_t k;                          /* wanted of each line */
     const char *x;
     char *values;
     int64_t *index;
@@ -23642,17 +23655,28 @@ typedef struct dync__sorting {
     bool descending;
     int32_t failed;
 } dync__sorting;
+/* Where few of many are wanted, those that come before the last of the best so far are gathered, and joined to them now and then. */
 static void dync__sort_line(const dync__sorting *s, int64_t line, dync__sort_item *items) {
-    int64_t bytes = dync__dtype_info(s->dtype)->bytes, n = s->lines.length, step = s->lines.inner;
-    int64_t first = line / step * n * step + line % step;
+    int64_t bytes = dync__dtype_info(s->dtype)->bytes, n = s->lines.length, k = s->k, step = s->lines.inner, have = 0, best = 0;
+    int64_t first = line / step * n * step + line % step, room = k <= n / 4 && n >= 256 ? k + DYNC__MAX(k, 64) : n + 1;
+    const dync__sort_item *sorted = items;
     for (int64_t i = 0; i < n; i++) {
         uint64_t key = dync__sort_key(s->x + (first + i * step) * bytes, s->dtype);
-        items[i].key = s->descending ? ~key : key;
-        items[i].position = i;
+        if (s->descending) key = ~key;
+        if (best && key >= items[k - 1].key) continue;
+        items[have].key = key;
+        items[have++].position = i;
+        if (have == room) {
+            dync__sort_join(items, items + n, best, have, k);
+            have = best = k;
+        }
     }
-    const dync__sort_item *sorted = dync__sort_items(items, items + n, n);
-    for (int64_t i = 0; i < n; i++) {
-        memcpy(s->values + (first + i * step) * bytes, s->x + (first + sorted[i].position * step) * bytes, (size_t)bytes);
+    if (room > n) sorted = dync__sort_items(items, items + n, n);
+    else dync__sort_join(items, items + n, best, have, k);
+    const char *from = s->x + first * bytes;
+    first = line / step * k * step + line % step;
+    for (int64_t i = 0; i < k; i++) {
+        memcpy(s->values + (first + i * step) * bytes, from + sorted[i].position * step * bytes, (size_t)bytes);
         s->index[first + i * step] = sorted[i].position;
     }
 }
@@ -23669,7 +23693,7 @@ static void dync__sort_part(void *user, int part, int n_parts) {
     dync__free_data(items, bytes);
 }
 DYNC__FN dync_status dync__k_sort_prepare(dync__kcall *c) {
-    DYNC__TRY(dync__lines_check(c, 2));
+    DYNC__TRY(dync__lines_check(c, 2, true));
     return dync__kcall_expect(c, c->operand[2].dtype == DYNC_I64, "an I64 index");
 }
 DYNC__FN dync_status dync__k_sort(const dync__kcall *c, void *const *data, void *scratch) {
@@ -23681,7 +23705,8 @@ DYNC__FN dync_status dync__k_sort(const dync__kcall *c, void *const *data, void 
     s.dtype = dync__operand_working(op[0].dtype);
     s.descending = c->attr[1] != 0;
     dync__lines_of(&op[0], c->attr[0], &s.lines);
-    if (dync__operand_numel(&op[0]) == 0) return DYNC_OK;
+    s.k = op[1].lay.shape[c->attr[0]];
+    if (dync__operand_numel(&op[1]) == 0) return DYNC_OK;
     dync_status status = dync__dense_in(&op[0], data[0], s.dtype, &x);
     if (status == DYNC_OK) status = dync__dense_out(&op[1], data[1], s.dtype, &values);
     if (status == DYNC_OK) status = dync__dense_out(&op[2], data[2], DYNC_I64, &index);
@@ -26188,7 +26213,7 @@ enum { DYNC__OP_NONDIFF = 1 /* integer or boolean results, detach */, DYNC__OP_R
       DYNC__OP_PRIVATE, -1, "a copy on another device")                                                                                   \
     X(to_dtype,       POINTWISE, "(Tensor self, Dtype dtype)", 1, i_to_dtype, e_clone, none, g_to_dtype, none, ".to",                     \
       DYNC__OP_PRIVATE | DYNC__OP_CHEAP, -1, "the elements cast")                                                                         \
-    X(topk,           COMPOSITE, "(Tensor self, int64 k, int dim, bool largest, bool sorted)", 2, i_topk, none, none, none, d_topk,       \
+    X(topk,           KERNEL, "(Tensor self, int64 k, int dim, bool largest, bool sorted)", 2, i_topk, none, l_topk, g_topk, none,          \
       "torch.topk", 0, -1, "the k largest or smallest along dim, in order, and their places")                                             \
     X(tril,           KERNEL, "(Tensor self, int diagonal)", 1, i_tril, none, l_tril, g_tril, none, "torch.tril", 0, -1,                  \
       "zero above the diagonal of the last two dims")                                                                                     \
@@ -26335,7 +26360,7 @@ static const dync__read_intercept *(*dync__read_intercept_get)(void);
     X(cat) X(clone) X(convolution) X(convolution_backward) X(cumsum) X(embedding) X(eye) X(flash_attention) X(flash_attention_backward) X(flip) X(full) X(gather)    \
     X(index_add) X(index_select) X(logsumexp) X(matmul) X(max_dim) X(max_pool2d) X(max_pool2d_backward) X(mean)       \
     X(min_dim) X(native_layer_norm) X(nothing) X(one_hot) X(prod) X(random) X(rnn_layer) X(rnn_layer_backward) X(scatter) X(scatter_add) X(softmax)      \
-    X(sort) X(sum) X(tril) X(triu) X(var) X(view_backward)
+    X(sort) X(sum) X(topk) X(tril) X(triu) X(var) X(view_backward)
 #define DYNC__DECOMPOSES(X) \
     X(adaptive_avg_pool2d) X(addcdiv) X(addcmul) X(argsort) X(batch_norm) X(binary_cross_entropy)                     \
     X(binary_cross_entropy_with_logits) X(contiguous) X(conv2d) X(cross_entropy) X(dropout)                           \
@@ -26343,7 +26368,7 @@ static const dync__read_intercept *(*dync__read_intercept_get)(void);
     X(masked_select) X(matmul) X(max) X(max_pool2d) X(min) X(mish) X(mse_loss) X(narrow) X(native_batch_norm)                       \
     X(native_batch_norm_backward) X(nll_loss) X(nonzero) X(norm) X(outer) X(relu6) X(repeat) X(reshape) X(roll)       \
     X(set_) X(set_grad_enabled) X(sigmoid_backward) X(smooth_l1_loss) X(stack) X(take_along_dim) X(tanh_backward)     \
-    X(topk) X(trace_wrapped) X(unflatten) X(view_as)                                                                                   \
+    X(trace_wrapped) X(unflatten) X(view_as)                                                                                   \
     X(addmv) X(baddbmm) X(bernoulli) X(celu) X(conv1d) X(conv_transpose2d) X(cosine_similarity) X(count_nonzero)      \
     X(einsum) X(flash_attention) X(glu) X(group_norm) X(hardshrink) X(hardsigmoid) X(hardswish) X(huber_loss) X(instance_norm)           \
     X(isclose) X(kl_div) X(logaddexp) X(movedim) X(nan_to_num) X(normalize) X(pad) X(pixel_shuffle) X(prelu)          \
@@ -27058,18 +27083,6 @@ DYNC__FN dync_status dync__d_argsort(dync__opcall *call) {
     dync__dt *both[2];
     dync__chain_call(&c, DYNC__OP_sort, 3, call->args, both);
     return dync__chain_end(&c, call, both[1]);
-}
-DYNC__FN dync_status dync__d_topk(dync__opcall *call) {
-    dync__chain c = {0};
-    dync__dt *x, *both[2];
-    DYNC__TRY(dync__dt_self(call, &x));
-    dync__arg args[3] = {call->args[0], call->args[2], dync__arg_b(call->args[3].as.i != 0)};
-    dync__chain_call(&c, DYNC__OP_sort, 3, args, both);
-    for (int i = 0; i < 2; i++) {
-        if (x->lay.ndim) both[i] = dync__chain_slice(&c, both[i], call->args[2].as.i, 0, call->args[1].as.i);
-        both[i] = dync__chain1(&c, DYNC__OP__clone_contiguous, both[i]);
-    }
-    return dync__chain_end_n(&c, call, 2, both);
 }
 /* ---- products ----------------------------------------------------------------------------------------------------------------- */
 /* x as a batch of matrices [B, rows, cols], broadcast to the batch dims of shape. */
@@ -32720,6 +32733,20 @@ DYNC__FN dync_status dync__l_sort(dync__pb *pb, const dync__opcall *call, const 
     if (dync__lower_empty(out)) return DYNC_OK;
     return dync__lower_kcall(pb, DYNC__K_sort, 3, op, 3, attr);
 }
+/* Elsewhere than on the CPU all is sorted first. */
+DYNC__FN dync_status dync__l_topk(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
+    dync__operand x = dync__lower_lifted(in, 1), op[3] = {x, dync__lower_written(&out[0], 1), dync__lower_written(&out[1], 1)}, whole[3] = {x};
+    int64_t attr[3] = {dync__lower_axis(&call->args[2], in->lay.ndim), call->args[3].as.i != 0, 1};
+    if (dync__lower_empty(out)) return DYNC_OK;
+    if (pb->device == DYNC_CPU) return dync__lower_kcall(pb, DYNC__K_sort, 3, op, 3, attr);
+    for (int i = 1; i < 3; i++) DYNC__TRY(dync__lower_temp(pb, op[i].dtype, x.lay.ndim, x.lay.shape, &whole[i]));
+    DYNC__TRY(dync__lower_kcall(pb, DYNC__K_sort, 3, whole, 3, attr));
+    for (int i = 1; i < 3; i++) {
+        whole[i].lay.shape[attr[0]] = op[i].lay.shape[attr[0]];
+        DYNC__TRY(dync__lower_copy(pb, &whole[i], &op[i]));
+    }
+    return DYNC_OK;
+}
 /* base, index, source -> out; a number as source is spread over the index's shape first. */
 static dync_status dync__lower_scattered(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
                                          const dync__operand *out, int kernel) {
@@ -33660,6 +33687,7 @@ DYNC__FN const dync__grad_rule *dync__grad_rule_zero(void);        /* of what fo
     X(g_softmax, 1, DYNC__GO(0), 0, 0, 0)                                                                                 \
     X(g_sort, 1, DYNC__GO(1), 0, 0, 0)                                                                                    \
     X(g_std, 1, DYNC__GA(0) | DYNC__GO(0), 0, 0, 0)                                                                        \
+    X(g_topk, 1, DYNC__GO(1), 0, 0, 0)                                                                                    \
     X(g_sum, 1, 0, 0, 0, 0)                                                                                              \
     X(g_var, 1, DYNC__GA(0), 0, 0, 0)                                                                                     \
     /* matrices */                                                                                                       \
@@ -35527,11 +35555,13 @@ DYNC__FN dync_status dync__g_max_dim(dync__grad *g) {
     }
     return dync__grads_set(g, dync_scatter(dync__g_zeros_of_arg(g, 0), dim, index, gy));
 }
-DYNC__FN dync_status dync__g_sort(dync__grad *g) {
+static dync_status dync__g_sorted(dync__grad *g, int dim_arg) {
     dync_tensor *gy = dync__grads_gy(g);
     if (!gy || dync__ga_shape(g, 0).n == 0) return gy ? dync__grads_set(g, gy) : DYNC_OK;
-    return dync__grads_set(g, dync_scatter(dync__g_zeros_of_arg(g, 0), (int)dync__ga_int(g, 1), dync__grad_output(g, 1), gy));
+    return dync__grads_set(g, dync_scatter(dync__g_zeros_of_arg(g, 0), (int)dync__ga_int(g, dim_arg), dync__grad_output(g, 1), gy));
 }
+DYNC__FN dync_status dync__g_sort(dync__grad *g) { return dync__g_sorted(g, 1); }
+DYNC__FN dync_status dync__g_topk(dync__grad *g) { return dync__g_sorted(g, 2); }
 /* ---- along a dim -------------------------------------------------------------------------------------------------------------- */
 DYNC__FN dync_status dync__g_cumsum(dync__grad *g) {
     int dim = (int)dync__ga_int(g, 1);

@@ -79,6 +79,7 @@
     X(g_softmax, 1, DYNC__GO(0), 0, 0, 0)                                                                                 \
     X(g_sort, 1, DYNC__GO(1), 0, 0, 0)                                                                                    \
     X(g_std, 1, DYNC__GA(0) | DYNC__GO(0), 0, 0, 0)                                                                        \
+    X(g_topk, 1, DYNC__GO(1), 0, 0, 0)                                                                                    \
     X(g_sum, 1, 0, 0, 0, 0)                                                                                              \
     X(g_var, 1, DYNC__GA(0), 0, 0, 0)                                                                                     \
     /* matrices */                                                                                                       \

@@ -124,12 +124,14 @@ DYNC__FN dync_status dync__g_max_dim(dync__grad *g)
     return dync__grads_set(g, dync_scatter(dync__g_zeros_of_arg(g, 0), dim, index, gy));
 }
 
-DYNC__FN dync_status dync__g_sort(dync__grad *g)
+static dync_status dync__g_sorted(dync__grad *g, int dim_arg)
 {
     dync_tensor *gy = dync__grads_gy(g);
     if (!gy || dync__ga_shape(g, 0).n == 0) return gy ? dync__grads_set(g, gy) : DYNC_OK;
-    return dync__grads_set(g, dync_scatter(dync__g_zeros_of_arg(g, 0), (int)dync__ga_int(g, 1), dync__grad_output(g, 1), gy));
+    return dync__grads_set(g, dync_scatter(dync__g_zeros_of_arg(g, 0), (int)dync__ga_int(g, dim_arg), dync__grad_output(g, 1), gy));
 }
+DYNC__FN dync_status dync__g_sort(dync__grad *g) { return dync__g_sorted(g, 1); }
+DYNC__FN dync_status dync__g_topk(dync__grad *g) { return dync__g_sorted(g, 2); }
 
 /* ---- along a dim -------------------------------------------------------------------------------------------------------------- */
 

@@ -1,7 +1,8 @@
 /* kernel/sort.c: cumulative sums and stable sorting along one dim. Before: runtime/run.c.
  *
  *   cumsum  x, y               attr: dim                     f32 adds up in double, integers wrap
- *   sort    x, values, index   attr: dim descending stable   NaN is the greatest; equal elements keep their order
+ *   sort    x, values, index   attr: dim descending stable   NaN is the greatest; equal elements keep their order; the first k where
+ *                              values and index are only k long
  * A dense array is [outer, length, inner] around the dim. Sorting maps elements to unsigned keys of the same order and merges
  * (key, position) pairs bottom up: one routine for every dtype. */
 #include "../dync.in.h"
@@ -19,14 +20,15 @@ static void dync__lines_of(const dync__operand *o, int64_t dim, dync__lines *l)
     l->length = o->lay.shape[dim];
 }
 
-static dync_status dync__lines_check(dync__kcall *c, int last)
+static dync_status dync__lines_check(dync__kcall *c, int last, bool shorter)
 {
     const dync__operand *x = &c->operand[0];
     DYNC__TRY(dync__kcall_expect(c, c->n == last + 1 && c->attr[0] >= 0 && c->attr[0] < x->lay.ndim, "a dim of the operand"));
     for (int i = 1; i <= last; i++) {
         DYNC__TRY(dync__kcall_expect(c, c->operand[i].lay.ndim == x->lay.ndim, "operands of one rank"));
         for (int d = 0; d < x->lay.ndim; d++)
-            DYNC__TRY(dync__kcall_expect(c, c->operand[i].lay.shape[d] == x->lay.shape[d], "operands of one shape"));
+            DYNC__TRY(dync__kcall_expect(c, c->operand[i].lay.shape[d] == (d == c->attr[0] && shorter ? c->operand[1].lay.shape[d] : x->lay.shape[d]) &&
+                                         c->operand[i].lay.shape[d] <= x->lay.shape[d], "operands of one shape"));
     }
     return dync__kcall_expect(c, c->operand[1].dtype == x->dtype, "operands of one dtype");
 }
@@ -80,7 +82,7 @@ DYNC__CUMSUM(uint32_t, uint64_t, 4)
 DYNC__CUMSUM(uint16_t, uint64_t, 2)
 DYNC__CUMSUM(uint8_t, uint64_t, 1)
 
-DYNC__FN dync_status dync__k_cumsum_prepare(dync__kcall *c) { return dync__lines_check(c, 1); }
+DYNC__FN dync_status dync__k_cumsum_prepare(dync__kcall *c) { return dync__lines_check(c, 1, false); }
 
 DYNC__FN dync_status dync__k_cumsum(const dync__kcall *c, void *const *data, void *scratch)
 {
@@ -160,8 +162,18 @@ static dync__sort_item *dync__sort_items(dync__sort_item *a, dync__sort_item *b,
     return a;
 }
 
+/* a[0..best) is in order, a[best..n) came later: the first k of all go to a[0..k). */
+static void dync__sort_join(dync__sort_item *a, dync__sort_item *b, int64_t best, int64_t n, int64_t k)
+{
+    const dync__sort_item *late = dync__sort_items(a + best, b, n - best);
+    dync__sort_item *out = b + n - best;
+    for (int64_t at = 0, i = 0, j = 0; at < k; at++) out[at] = j >= n - best || (i < best && a[i].key <= late[j].key) ? a[i++] : late[j++];
+    memcpy(a, out, (size_t)k * sizeof *a);
+}
+
 typedef struct dync__sorting {
     dync__lines lines;
+    int64_t k;                          /* wanted of each line */
     const char *x;
     char *values;
     int64_t *index;
@@ -170,18 +182,29 @@ typedef struct dync__sorting {
     int32_t failed;
 } dync__sorting;
 
+/* Where few of many are wanted, those that come before the last of the best so far are gathered, and joined to them now and then. */
 static void dync__sort_line(const dync__sorting *s, int64_t line, dync__sort_item *items)
 {
-    int64_t bytes = dync__dtype_info(s->dtype)->bytes, n = s->lines.length, step = s->lines.inner;
-    int64_t first = line / step * n * step + line % step;
+    int64_t bytes = dync__dtype_info(s->dtype)->bytes, n = s->lines.length, k = s->k, step = s->lines.inner, have = 0, best = 0;
+    int64_t first = line / step * n * step + line % step, room = k <= n / 4 && n >= 256 ? k + DYNC__MAX(k, 64) : n + 1;
+    const dync__sort_item *sorted = items;
     for (int64_t i = 0; i < n; i++) {
         uint64_t key = dync__sort_key(s->x + (first + i * step) * bytes, s->dtype);
-        items[i].key = s->descending ? ~key : key;
-        items[i].position = i;
+        if (s->descending) key = ~key;
+        if (best && key >= items[k - 1].key) continue;
+        items[have].key = key;
+        items[have++].position = i;
+        if (have == room) {
+            dync__sort_join(items, items + n, best, have, k);
+            have = best = k;
+        }
     }
-    const dync__sort_item *sorted = dync__sort_items(items, items + n, n);
-    for (int64_t i = 0; i < n; i++) {
-        memcpy(s->values + (first + i * step) * bytes, s->x + (first + sorted[i].position * step) * bytes, (size_t)bytes);
+    if (room > n) sorted = dync__sort_items(items, items + n, n);
+    else dync__sort_join(items, items + n, best, have, k);
+    const char *from = s->x + first * bytes;
+    first = line / step * k * step + line % step;
+    for (int64_t i = 0; i < k; i++) {
+        memcpy(s->values + (first + i * step) * bytes, from + sorted[i].position * step * bytes, (size_t)bytes);
         s->index[first + i * step] = sorted[i].position;
     }
 }
@@ -202,7 +225,7 @@ static void dync__sort_part(void *user, int part, int n_parts)
 
 DYNC__FN dync_status dync__k_sort_prepare(dync__kcall *c)
 {
-    DYNC__TRY(dync__lines_check(c, 2));
+    DYNC__TRY(dync__lines_check(c, 2, true));
     return dync__kcall_expect(c, c->operand[2].dtype == DYNC_I64, "an I64 index");
 }
 
@@ -216,7 +239,8 @@ DYNC__FN dync_status dync__k_sort(const dync__kcall *c, void *const *data, void 
     s.dtype = dync__operand_working(op[0].dtype);
     s.descending = c->attr[1] != 0;
     dync__lines_of(&op[0], c->attr[0], &s.lines);
-    if (dync__operand_numel(&op[0]) == 0) return DYNC_OK;
+    s.k = op[1].lay.shape[c->attr[0]];
+    if (dync__operand_numel(&op[1]) == 0) return DYNC_OK;
     dync_status status = dync__dense_in(&op[0], data[0], s.dtype, &x);
     if (status == DYNC_OK) status = dync__dense_out(&op[1], data[1], s.dtype, &values);
     if (status == DYNC_OK) status = dync__dense_out(&op[2], data[2], DYNC_I64, &index);

@@ -155,20 +155,6 @@ DYNC__FN dync_status dync__d_argsort(dync__opcall *call)
     return dync__chain_end(&c, call, both[1]);
 }
 
-DYNC__FN dync_status dync__d_topk(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__dt *x, *both[2];
-    DYNC__TRY(dync__dt_self(call, &x));
-    dync__arg args[3] = {call->args[0], call->args[2], dync__arg_b(call->args[3].as.i != 0)};
-    dync__chain_call(&c, DYNC__OP_sort, 3, args, both);
-    for (int i = 0; i < 2; i++) {
-        if (x->lay.ndim) both[i] = dync__chain_slice(&c, both[i], call->args[2].as.i, 0, call->args[1].as.i);
-        both[i] = dync__chain1(&c, DYNC__OP__clone_contiguous, both[i]);
-    }
-    return dync__chain_end_n(&c, call, 2, both);
-}
-
 /* ---- products ----------------------------------------------------------------------------------------------------------------- */
 
 /* x as a batch of matrices [B, rows, cols], broadcast to the batch dims of shape. */

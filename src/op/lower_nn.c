@@ -349,6 +349,22 @@ DYNC__FN dync_status dync__l_sort(dync__pb *pb, const dync__opcall *call, const 
     return dync__lower_kcall(pb, DYNC__K_sort, 3, op, 3, attr);
 }
 
+/* Elsewhere than on the CPU all is sorted first. */
+DYNC__FN dync_status dync__l_topk(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
+{
+    dync__operand x = dync__lower_lifted(in, 1), op[3] = {x, dync__lower_written(&out[0], 1), dync__lower_written(&out[1], 1)}, whole[3] = {x};
+    int64_t attr[3] = {dync__lower_axis(&call->args[2], in->lay.ndim), call->args[3].as.i != 0, 1};
+    if (dync__lower_empty(out)) return DYNC_OK;
+    if (pb->device == DYNC_CPU) return dync__lower_kcall(pb, DYNC__K_sort, 3, op, 3, attr);
+    for (int i = 1; i < 3; i++) DYNC__TRY(dync__lower_temp(pb, op[i].dtype, x.lay.ndim, x.lay.shape, &whole[i]));
+    DYNC__TRY(dync__lower_kcall(pb, DYNC__K_sort, 3, whole, 3, attr));
+    for (int i = 1; i < 3; i++) {
+        whole[i].lay.shape[attr[0]] = op[i].lay.shape[attr[0]];
+        DYNC__TRY(dync__lower_copy(pb, &whole[i], &op[i]));
+    }
+    return DYNC_OK;
+}
+
 /* base, index, source -> out; a number as source is spread over the index's shape first. */
 static dync_status dync__lower_scattered(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
                                          const dync__operand *out, int kernel)

@@ -576,7 +576,7 @@
       DYNC__OP_PRIVATE, -1, "a copy on another device")                                                                                   \
     X(to_dtype,       POINTWISE, "(Tensor self, Dtype dtype)", 1, i_to_dtype, e_clone, none, g_to_dtype, none, ".to",                     \
       DYNC__OP_PRIVATE | DYNC__OP_CHEAP, -1, "the elements cast")                                                                         \
-    X(topk,           COMPOSITE, "(Tensor self, int64 k, int dim, bool largest, bool sorted)", 2, i_topk, none, none, none, d_topk,       \
+    X(topk,           KERNEL, "(Tensor self, int64 k, int dim, bool largest, bool sorted)", 2, i_topk, none, l_topk, g_topk, none,          \
       "torch.topk", 0, -1, "the k largest or smallest along dim, in order, and their places")                                             \
     X(tril,           KERNEL, "(Tensor self, int diagonal)", 1, i_tril, none, l_tril, g_tril, none, "torch.tril", 0, -1,                  \
       "zero above the diagonal of the last two dims")                                                                                     \

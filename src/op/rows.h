@@ -31,7 +31,7 @@
     X(cat) X(clone) X(convolution) X(convolution_backward) X(cumsum) X(embedding) X(eye) X(flash_attention) X(flash_attention_backward) X(flip) X(full) X(gather)    \
     X(index_add) X(index_select) X(logsumexp) X(matmul) X(max_dim) X(max_pool2d) X(max_pool2d_backward) X(mean)       \
     X(min_dim) X(native_layer_norm) X(nothing) X(one_hot) X(prod) X(random) X(rnn_layer) X(rnn_layer_backward) X(scatter) X(scatter_add) X(softmax)      \
-    X(sort) X(sum) X(tril) X(triu) X(var) X(view_backward)
+    X(sort) X(sum) X(topk) X(tril) X(triu) X(var) X(view_backward)
 #define DYNC__DECOMPOSES(X) \
     X(adaptive_avg_pool2d) X(addcdiv) X(addcmul) X(argsort) X(batch_norm) X(binary_cross_entropy)                     \
     X(binary_cross_entropy_with_logits) X(contiguous) X(conv2d) X(cross_entropy) X(dropout)                           \
@@ -39,7 +39,7 @@
     X(masked_select) X(matmul) X(max) X(max_pool2d) X(min) X(mish) X(mse_loss) X(narrow) X(native_batch_norm)                       \
     X(native_batch_norm_backward) X(nll_loss) X(nonzero) X(norm) X(outer) X(relu6) X(repeat) X(reshape) X(roll)       \
     X(set_) X(set_grad_enabled) X(sigmoid_backward) X(smooth_l1_loss) X(stack) X(take_along_dim) X(tanh_backward)     \
-    X(topk) X(trace_wrapped) X(unflatten) X(view_as)                                                                                   \
+    X(trace_wrapped) X(unflatten) X(view_as)                                                                                   \
     X(addmv) X(baddbmm) X(bernoulli) X(celu) X(conv1d) X(conv_transpose2d) X(cosine_similarity) X(count_nonzero)      \
     X(einsum) X(flash_attention) X(glu) X(group_norm) X(hardshrink) X(hardsigmoid) X(hardswish) X(huber_loss) X(instance_norm)           \
     X(isclose) X(kl_div) X(logaddexp) X(movedim) X(nan_to_num) X(normalize) X(pad) X(pixel_shuffle) X(prelu)          \

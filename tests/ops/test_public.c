@@ -326,4 +326,43 @@ TEST(shutdown_leaves_nothing)
     dync_shutdown();
     EXPECT_EQ_INT(dync_memory_stats().live_bytes, 0);
 }
+/* The first k of topk are the first k of sort, equal elements and NaN included; and so are the gradients. */
+static struct { int64_t k; int dim; bool largest; } best;
+static dync_value best_of(const dync_value *args, int n, void *user)
+{
+    (void)user, (void)n;
+    return dync_topk(dync_as_tensor(args[0]), best.k, best.dim, best.largest, true);
+}
+static dync_tensor *comparable(dync_value of, int i)
+{
+    return dync_nan_to_num(dync_to_dtype(dync_as_tensor(dync_at(of, i)), DYNC_F64), DYNC_V(77.0), DYNC_NONE, DYNC_NONE);
+}
+TEST(topk_is_the_beginning_of_sort)
+{
+    static const int64_t lengths[] = {1, 7, 255, 256, 300, 1000};
+    for (int round = 0; round < 48; round++) DYNC_SCOPE {
+        int64_t n = lengths[round % 6];
+        best.k = round % 5 == 4 ? n : 1 + (round * 7) % (n < 40 ? n : 40);
+        best.dim = round / 6 % 2;
+        best.largest = round / 12 % 2 == 0;
+        dync_tensor *x = dync_randn(best.dim ? dync_shape(5, n, 2) : dync_shape(n, 3));
+        if (round % 3 == 0) x = dync_round(dync_mul(x, 3));
+        if (round % 4 == 1) x = dync_sqrt(x);                               /* NaN below zero */
+        if (round % 7 == 2) x = dync_to_dtype(dync_round(dync_mul(x, 9)), DYNC_I32);
+        dync_compiled *f = dync_compile(best_of, .args = "x");
+        dync_value given = DYNC_V(x), sorted = dync_sort(x, best.dim, best.largest), whole = best_of(&given, 1, NULL), compiled = dync_call_values(f, 1, &given);
+        for (int i = 0; i < 2; i++) {
+            dync_tensor *want = dync_slice(comparable(sorted, i), best.dim, 0, best.k, 1);
+            EXPECT(dync_equal(comparable(whole, i), want));
+            EXPECT(dync_equal(comparable(compiled, i), want));
+        }
+        dync_compiled_free(f);
+        EXPECT_OK(dync_error());
+    }
+    dync_tensor *x = dync_reshape(dync_arange(0, 300, 1), dync_shape(1, 300)), *want = dync_zeros(dync_shape(1, 300));
+    dync_requires_grad_(x, true);
+    EXPECT_OK(dync_backward(dync_sum(dync_as_tensor(dync_at(dync_topk(x, 3, -1, true, true), 0)), DYNC_ALL, false)));
+    dync_fill_(dync_slice(want, 1, 297, 300, 1), 1);
+    EXPECT(dync_equal(dync_grad(x), want));
+}
 TEST_MAIN
