@@ -15,7 +15,12 @@ void clock_join(uint32_t *to, const uint32_t *from, int n)
         if (from[i] > to[i]) to[i] = from[i];
 }
 void clock_release(machine *m, int warp) { m->clock[warp][m->rank * AGENTS + warp]++; }
-static void learn(machine *m, const uint32_t *from) { clock_join(m->clock[m->me / 32], from, m->c->n * AGENTS); }
+static void learn(machine *m, const uint32_t *from)
+{
+    uint32_t own = from[m->rank * AGENTS + m->me / 32];
+    if (own > m->t[m->me].known) m->t[m->me].known = own;
+    clock_join(m->clock[m->me / 32], from, m->c->n * AGENTS);
+}
 static void tell(machine *m, uint32_t *to)
 {
     clock_join(to, m->clock[m->me / 32], m->c->n * AGENTS);
@@ -162,7 +167,7 @@ static int bar_op(machine *m, const ptx_inst *in)
         b->count = b->pending = (int)count;
         return DONE;
     }
-    bool waits = has(in, "try_wait") || has(in, "test_wait"), plain = has(in, "expect_tx") && !has(in, "arrive");
+    bool waits = has(in, "try_wait") || has(in, "test_wait"), plain = (has(in, "expect_tx") || has(in, "complete_tx")) && !has(in, "arrive");
     int at = waits || (has(in, "arrive") && !plain) ? 1 : 0;
     mbarrier *b = bar_at(m, in, address_of(m, &in->o[at]), NULL, false);
     if (!b) return DONE;
@@ -173,6 +178,7 @@ static int bar_op(machine *m, const ptx_inst *in)
         set(m, &in->o[0], 1);
     } else {
         if (has(in, "expect_tx")) b->tx += (int)get(m, &in->o[at + 1]);
+        if (has(in, "complete_tx")) b->tx -= (int)get(m, &in->o[at + 1]);
         if (!plain) {
             tell(m, b->now);
             b->pending -= has(in, "expect_tx") || in->n <= at + 1 ? 1 : (int)get(m, &in->o[at + 1]);
@@ -503,7 +509,7 @@ bool async_decode(ptx_inst *in)
     case OP_mbarrier:
         if (has(in, "init") || has(in, "inval")) return has(in, "b64");
         if (has(in, "try_wait") || has(in, "test_wait")) return has(in, "parity") && in->n >= 3;
-        return has(in, "arrive") || has(in, "expect_tx");
+        return has(in, "arrive") || has(in, "expect_tx") || has(in, "complete_tx");
     case OP_barrier: return has(in, "cluster") && (has(in, "arrive") || has(in, "wait"));
     case OP_mapa: return in->cluster && has(in, "u32") && in->n == 3;
     case OP_elect: return has(in, "sync") && in->mode2;

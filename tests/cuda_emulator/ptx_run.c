@@ -198,7 +198,7 @@ static bool ordered(const machine *m, const cuemu_shadow *s)
     if (s->block / n != m->block_number / n) return false;
     if (s->block == m->block_number && s->agent < WARPS) {
         if (s->thread == m->me) return true;
-        if (s->thread / 32 == m->me / 32) return s->sync != m->sync[m->me / 32];
+        if (s->thread / 32 == m->me / 32) return s->sync != m->sync[m->me / 32] || m->t[m->me].known >= s->clock;
     }
     return m->clock[m->me / 32][s->block % n * AGENTS + s->agent] >= s->clock;
 }

@@ -13,6 +13,7 @@ typedef struct {
     int pc;
     uint8_t state, barrier, cluster_phase;       /* number of the barrier it waits at */
     uint16_t fences;                             /* fence.proxy.async so far */
+    uint32_t known;                              /* of its own warp's clock, by waits of this thread */
     int threads, groups, bulk;                   /* threads asked for at the barrier; groups committed: of cp.async, of bulk stores */
     uint64_t *reg;
 } thread;
