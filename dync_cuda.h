@@ -574,6 +574,16 @@ DYNC__FN void dync__fa_nn(dync__fa *, const dync__fa_frag *, const dync__fa_tile
 DYNC__FN void dync__fa_across(dync__fa *, const char *op, const char *name, int n);
 /* out = frag * times (a register prefix<i> of the row, or one constant); row0: the tile's first row, of `limit`. */
 DYNC__FN void dync__fa_write(dync__fa *, const dync__fa_frag *, const dync__operand *, int buf, const char *times, bool by_row, int64_t limit);
+/* ---- attention.c ---- */
+DYNC__FN void dync__fa_place(dync__fa *, int64_t limit, bool late_first);    /* %unit, %i0, %rb, %row, %cb, %cn1 ...; rows: `limit` in all */
+DYNC__FN void dync__fa_mask_regs(dync__fa *);
+DYNC__FN void dync__fa_last_key(dync__fa *);                                  /* %jend */
+DYNC__FN void dync__fa_begin_rows(dync__fa *, const dync__fa_frag *scores, const dync__fa_frag *values);
+DYNC__FN void dync__fa_mask(dync__fa *, const dync__fa_frag *, bool keys, const char *skip);
+DYNC__FN void dync__fa_softmax(dync__fa *, const dync__fa_frag *scores, const dync__fa_frag *values);
+DYNC__FN void dync__fa_outputs(dync__fa *, const dync__fa_frag *values);
+/* ---- attention_wgmma.c ---- */
+DYNC__FN bool dync__fa_wgmma(dync__fa *, int device);
 /* Plain form in loop kernels: any head size, any dtype. */
 DYNC__FN dync_status dync__fa_plain(dync__cuda_code *, const dync__kcall *);
 DYNC__FN dync_status dync__fa_plain_grad(dync__cuda_code *, const dync__kcall *);
@@ -5675,6 +5685,217 @@ DYNC__FN void dync__fa_write(dync__fa *c, const dync__fa_frag *f, const dync__op
         }
 }
 
+/* ==== cuda/attention_wgmma.c ==================================================================================== */
+enum { DYNC__FW_ROWS = 128, DYNC__FW_KEYS = 128, DYNC__FW_STAGES = 2, DYNC__FW_THREADS = 384 };
+enum { DYNC__FW_Q, DYNC__FW_K_FULL = 8, DYNC__FW_K_EMPTY = 24, DYNC__FW_V_FULL = 40, DYNC__FW_V_EMPTY = 56, DYNC__FW_BARS = 72 };   /* mbarriers, from %bars on */
+/* A map of the operand's rows, in boxes of 64 columns. */
+static bool dync__fw_map(dync__fa *c, int which, const dync__operand *o, int rows) {
+    dync__ptx_map *m = &c->t.out.map[which];
+    const int64_t *shape = o->lay.shape, *stride = o->lay.stride;
+    int n = c->n_batch;
+    *m = (dync__ptx_map){.buf = (int)(o - c->op), .type = c->dtype == DYNC_BF16 ? 9 : 6, .rank = 2, .swizzle = 3, .offset = o->lay.offset * 2,
+                         .size = {(uint64_t)shape[n + 1], (uint64_t)shape[n]}, .box = {64, (uint32_t)rows}};
+    m->stride[0] = shape[n] > 1 ? (uint64_t)(stride[n] * 2) : 16;
+    bool ok = stride[n + 1] == 1 && (shape[n] == 1 || (stride[n] > 0 && stride[n] % 8 == 0));
+    for (int d = n - 1; d >= 0; d--) {
+        if (c->q->lay.shape[d] == 1 || stride[d] == 0) continue;
+        if (m->rank == 5 || stride[d] < 0 || stride[d] % 8) return false;
+        m->stride[m->rank - 1] = (uint64_t)(stride[d] * 2);
+        m->size[m->rank] = (uint64_t)c->q->lay.shape[d];
+        m->box[m->rank++] = 1;
+    }
+    return ok;
+}
+static void dync__fw_wait(dync__fa *c, int bar, const char *stage, const char *parity) {
+    dync__ptx *p = &c->t.p;
+    int label = p->n_labels++;
+    const char *at = dync__ptx_temp(p, "u32"), *done = dync__ptx_temp(p, "pred");
+    dync__ptx_line(p, "mad.lo.u32 %s, %s, 8, %%bars", at, stage);
+    dync__tile_label(&c->t, "WAIT%d", label);
+    dync__ptx_line(p, "mbarrier.try_wait.parity.shared::cta.b64 %s, [%s+%d], %s", done, at, bar, parity);
+    dync__ptx_line(p, "@!%s bra WAIT%d", done, label);
+}
+/* The boxes of a tile: rows from `row` on, to `to`; the barrier %full learns of them. */
+static void dync__fw_load(dync__fa *c, int which, const dync__operand *o, int rows, const char *row, const char *to) {
+    dync__ptx *p = &c->t.p;
+    int boxes = (int)(o->lay.shape[c->n_batch + 1] + 63) / 64;
+    char at[120];
+    dync__ptx_line(p, "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%%full], %d", boxes * rows * 128);
+    for (int i = 0; i < boxes; i++) {
+        int n = dync__format(at, sizeof at, "{%%box%d, %s", i, row);
+        for (int d = c->n_batch - 1; d >= 0; d--)
+            if (c->q->lay.shape[d] > 1 && o->lay.stride[d]) n += dync__format(at + n, sizeof at - (size_t)n, ", %%u%d", d);
+        dync__format(at + n, sizeof at - (size_t)n, "}");
+        dync__ptx_line(p, "cp.async.bulk.tensor.%dd.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%s+%d], [%%map%d, %s], [%%full]", c->t.out.map[which].rank, to,
+                       i * rows * 128, which, at);
+    }
+}
+static void dync__fw_next(dync__fa *c) {
+    dync__ptx *p = &c->t.p;
+    dync__ptx_line(p, "add.u32 %%stage, %%stage, 1");
+    dync__ptx_line(p, "setp.eq.u32 %%wrap, %%stage, %d", DYNC__FW_STAGES);
+    dync__ptx_line(p, "@%%wrap mov.u32 %%stage, 0");
+    dync__ptx_line(p, "@%%wrap xor.b32 %%parity, %%parity, 1");
+}
+/* Keys, then values of each tile into the ring. */
+static void dync__fw_producer(dync__fa *c, const int at[3], const int stage_bytes[3]) {
+    dync__ptx *p = &c->t.p;
+    dync__tile_note(&c->t, "the first warpgroup: one thread loads");
+    dync__ptx_line(p, "setmaxnreg.dec.sync.aligned.u32 40");
+    dync__ptx_line(p, "@!%%one bra DONE");
+    dync__ptx_line(p, "mov.u32 %%full, %%bars");
+    dync__ptx_line(p, "add.u32 %%to, %%smem, %d", at[0]);
+    dync__fw_load(c, 0, c->q, DYNC__FW_ROWS, "%i0", "%to");
+    dync__ptx_line(p, "mov.u32 %%parity, 1");
+    dync__tile_label(&c->t, "LOAD");
+    for (int i = 1; i < 3; i++) {
+        dync__fw_wait(c, i == 1 ? DYNC__FW_K_EMPTY : DYNC__FW_V_EMPTY, "%stage", "%parity");
+        dync__ptx_line(p, "mad.lo.u32 %%full, %%stage, 8, %%bars");
+        dync__ptx_line(p, "add.u32 %%full, %%full, %d", i == 1 ? DYNC__FW_K_FULL : DYNC__FW_V_FULL);
+        dync__ptx_line(p, "mad.lo.u32 %%to, %%stage, %d, %%smem", stage_bytes[i]);
+        dync__ptx_line(p, "add.u32 %%to, %%to, %d", at[i]);
+        dync__fw_load(c, i, i == 1 ? c->k : c->v, DYNC__FW_KEYS, "%j", "%to");
+    }
+    dync__fw_next(c);
+    dync__ptx_line(p, "add.s32 %%j, %%j, %d", DYNC__FW_KEYS);
+    dync__ptx_line(p, "setp.lt.s32 %%more, %%j, %%jend");
+    dync__ptx_line(p, "@%%more bra LOAD");
+    dync__ptx_line(p, "bra DONE");
+}
+/* A new descriptor: rows of 128 bytes with 128-byte swizzle, groups of eight 1024 bytes apart; lead: from 64 columns to the next, 0 along rows. */
+static void dync__fw_descriptor(dync__fa *c, const char *name, const char *base, int at, int lead) {
+    dync__ptx *p = &c->t.p;
+    uint64_t fixed = (uint64_t)1 << 62 | (uint64_t)(1024 >> 4) << 32 | (uint64_t)(lead ? lead >> 4 : 1) << 16;
+    const char *low = dync__ptx_temp(p, "b32");
+    dync__ptx_reg(p, "b64", name);
+    dync__ptx_line(p, "add.s32 %s, %s, %d", low, base, at);
+    dync__ptx_line(p, "shr.u32 %s, %s, 4", low, low);
+    dync__ptx_line(p, "cvt.u64.u32 %s, %s", name, low);
+    dync__ptx_line(p, "or.b64 %s, %s, %llu", name, name, (unsigned long long)fixed);
+}
+/* One wgmma of 16 k's into all registers of f. */
+static void dync__fw_multiply(dync__fa *c, const dync__fa_frag *f, const char *a, bool add, bool across) {
+    dync__ptx *p = &c->t.p;
+    const char *in = dync__tile_kind_of(c->kind)->in;
+    int n = f->cols * 4;
+    dync__str_addf(&p->body, "    wgmma.mma_async.sync.aligned.m64n%dk16.f32.%s.%s {%s0", n, in, in, f->name);
+    for (int i = 1; i < n / 2; i++) dync__str_addf(&p->body, ", %s%d", f->name, i);
+    dync__str_addf(&p->body, "}, %s, %%db, %s, 1, 1%s, %d;\n", a, add ? "%true" : "%false", across ? "" : ", 0", across);
+}
+/* Both of a stage's readers have done with it. */
+static void dync__fw_release(dync__fa *c, int bar) {
+    dync__ptx *p = &c->t.p;
+    const char *at = dync__ptx_temp(p, "u32");
+    dync__ptx_line(p, "mad.lo.u32 %s, %%stage, 8, %%bars", at);
+    dync__ptx_line(p, "@%%one mbarrier.arrive.shared::cta.b64 _, [%s+%d]", at, bar);
+}
+static void dync__fw_consumers(dync__fa *c, const int at[3], const int stage_bytes[3]) {
+    dync__ptx *p = &c->t.p;
+    int wide_e = (int)(c->E + 63) / 64 * 64, wide_v = (int)(c->V + 63) / 64 * 64;
+    char a[80];
+    dync__tile_note(&c->t, "the other two: 64 queries each");
+    dync__tile_label(&c->t, "CONSUME");
+    dync__ptx_line(p, "setmaxnreg.inc.sync.aligned.u32 232");
+    dync__fa_frag s = dync__fa_frag_new(c, "%s", DYNC__FW_KEYS, false), o = dync__fa_frag_new(c, "%o", wide_v, true);
+    dync__fa_begin_rows(c, &s, &o);
+    dync__ptx_line(p, "sub.u32 %%half, %%half, 1");
+    dync__tile_set(&c->t, "b32", "%within", "and", "%%thr, 127");
+    dync__ptx_line(p, "setp.eq.u32 %%one, %%within, 0");
+    dync__tile_set(&c->t, "s32", "%mine", "mad.lo", "%%half, %d, %%smem", 64 * 128);
+    dync__fw_descriptor(c, "%dq", "%mine", at[0], 0);
+    dync__fw_descriptor(c, "%dk", "%smem", at[1], 0);
+    dync__fw_descriptor(c, "%dv", "%smem", at[2], DYNC__FW_KEYS * 128);
+    static const char *const wide[] = {"%da", "%db", "%dstage"};
+    for (int i = 0; i < 3; i++) dync__ptx_reg(p, "b64", wide[i]);
+    dync__ptx_line(p, "mov.u32 %%parity, 0");
+    dync__fw_wait(c, DYNC__FW_Q, "%stage", "%parity");       /* stage 0 still */
+    dync__tile_label(&c->t, "KEYS");
+    dync__fw_wait(c, DYNC__FW_K_FULL, "%stage", "%parity");
+    dync__ptx_line(p, "mul.wide.u32 %%dstage, %%stage, %d", stage_bytes[1] >> 4);
+    dync__ptx_line(p, "add.s64 %%dstage, %%dstage, %%dk");
+    dync__ptx_line(p, "wgmma.fence.sync.aligned");
+    for (int k = 0; k < wide_e / 16; k++) {
+        dync__ptx_line(p, "add.s64 %%da, %%dq, %d", (k / 4 * DYNC__FW_ROWS * 128 + k % 4 * 32) >> 4);
+        dync__ptx_line(p, "add.s64 %%db, %%dstage, %d", (k / 4 * DYNC__FW_KEYS * 128 + k % 4 * 32) >> 4);
+        dync__fw_multiply(c, &s, "%da", k > 0, false);
+    }
+    dync__ptx_line(p, "wgmma.commit_group.sync.aligned");
+    dync__ptx_line(p, "wgmma.wait_group.sync.aligned 0");
+    dync__fw_release(c, DYNC__FW_K_EMPTY);
+    dync__fa_mask(c, &s, false, "SEEN");
+    dync__fa_softmax(c, &s, &o);
+    dync__fa_weights(c, &s);
+    dync__fw_wait(c, DYNC__FW_V_FULL, "%stage", "%parity");
+    dync__ptx_line(p, "mul.wide.u32 %%dstage, %%stage, %d", stage_bytes[2] >> 4);
+    dync__ptx_line(p, "add.s64 %%dstage, %%dstage, %%dv");
+    dync__ptx_line(p, "wgmma.fence.sync.aligned");
+    for (int k = 0; k < DYNC__FW_KEYS / 16; k++) {
+        dync__ptx_line(p, "add.s64 %%db, %%dstage, %d", k * 16 * 128 >> 4);
+        dync__format(a, sizeof a, "{%%mw%d, %%mw%d, %%mw%d, %%mw%d}", 4 * k, 4 * k + 1, 4 * k + 2, 4 * k + 3);
+        dync__fw_multiply(c, &o, a, true, true);
+    }
+    dync__ptx_line(p, "wgmma.commit_group.sync.aligned");
+    dync__ptx_line(p, "wgmma.wait_group.sync.aligned 0");
+    dync__fw_release(c, DYNC__FW_V_EMPTY);
+    dync__fw_next(c);
+    dync__ptx_line(p, "add.s32 %%j, %%j, %d", DYNC__FW_KEYS);
+    dync__ptx_line(p, "setp.lt.s32 %%more, %%j, %%jend");
+    dync__ptx_line(p, "@%%more bra KEYS");
+    dync__fa_outputs(c, &o);
+}
+/* The whole text, in c->t, for a call that c was opened with and c->t begun for; false: not for this call or device. */
+DYNC__FN bool dync__fa_wgmma(dync__fa *c, int device) {
+    dync__ptx *p = &c->t.p;
+    static const char *const words[] = {"%stage", "%parity", "%full", "%to"};
+    int boxes_e = (int)(c->E + 63) / 64, boxes_v = (int)(c->V + 63) / 64, at[3], bytes[3] = {DYNC__FW_ROWS * 128 * boxes_e, DYNC__FW_KEYS * 128 * boxes_e, DYNC__FW_KEYS * 128 * boxes_v};
+    char name[16];
+    if (!c->mma || c->E > 128 || c->V > 128 || c->L <= 64 || !dync__cuda_takes(device, "sm_90a", 80)) return false;
+    if (!dync__fw_map(c, 0, c->q, DYNC__FW_ROWS) || !dync__fw_map(c, 1, c->k, DYNC__FW_KEYS) || !dync__fw_map(c, 2, c->v, DYNC__FW_KEYS)) return false;
+    c->t.target = "sm_90a";
+    c->t.out.n_maps = 3;
+    c->threads = DYNC__FW_THREADS;
+    c->mt = 1;
+    c->rows = DYNC__FW_ROWS;
+    c->cols = DYNC__FW_KEYS;
+    for (int i = 0; i < 3; i++) at[i] = dync__tile_shared(&c->t, i ? DYNC__FW_STAGES * bytes[i] : bytes[i], 1024);
+    int bars = dync__tile_shared(&c->t, DYNC__FW_BARS, 8);
+    dync__fa_place(c, c->L, c->causal);
+    dync__fa_mask_regs(c);
+    dync__ptx_line(p, "sub.s32 %%rb, %%rb, 64");             /* warps 4 to 11 have the rows */
+    dync__ptx_line(p, "sub.s32 %%row, %%row, 64");
+    for (int i = 0; i < DYNC__COUNT_OF(words); i++) dync__ptx_reg(p, "u32", words[i]);
+    dync__ptx_reg(p, "pred", "%wrap");
+    dync__ptx_reg(p, "pred", "%one");
+    for (int i = 0; i < 3; i++) {
+        dync__format(name, sizeof name, "%%map%d", i);
+        dync__ptx_reg(p, "b64", name);
+        dync__ptx_line(p, "mov.b64 %s, m%d", name, i);
+        dync__ptx_line(p, "cvta.param.u64 %s, %s", name, name);
+    }
+    dync__tile_set(&c->t, "u32", "%box0", "mov", "0");
+    dync__tile_set(&c->t, "u32", "%box1", "mov", "64");
+    dync__tile_set(&c->t, "u32", "%bars", "add", "%%smem, %d", bars);
+    dync__ptx_line(p, "setp.eq.u32 %%one, %%thr, 0");
+    for (int i = 0; i < DYNC__FW_BARS / 8; i++) {
+        bool empty = (8 * i >= DYNC__FW_K_EMPTY && 8 * i < DYNC__FW_V_FULL) || 8 * i >= DYNC__FW_V_EMPTY;
+        dync__ptx_line(p, "@%%one mbarrier.init.shared::cta.b64 [%%bars+%d], %d", 8 * i, empty ? 2 : 1);
+    }
+    dync__ptx_line(p, "@%%one fence.mbarrier_init.release.cluster");
+    dync__tile_barrier(&c->t);
+    dync__ptx_line(p, "mov.u32 %%stage, 0");
+    dync__ptx_line(p, "mov.b32 %%j, 0");
+    dync__fa_last_key(c);
+    dync__tile_set(&c->t, "u32", "%half", "shr", "%%thr, 7");
+    dync__ptx_line(p, "setp.ne.u32 %%more, %%half, 0");
+    dync__ptx_line(p, "@%%more bra CONSUME");
+    dync__fw_producer(c, at, bytes);
+    dync__fw_consumers(c, at, bytes);
+    dync__tile_label(&c->t, "DONE");
+    dync__tile_entry(&c->t, "attention_wgmma", c->units * ((c->L + c->rows - 1) / c->rows), 1, 1, c->threads);
+    for (int i = 0; i < 3; i++) c->t.out.check[c->t.out.n_checks++] = (dync__ptx_check){c->t.out.map[i].buf, 16, c->t.out.map[i].offset};
+    return true;
+}
+
 /* ==== cuda/attention.c ========================================================================================== */
 static const double dync__fa_log2e = 1.4426950408889634074;
 enum { DYNC__FA_GQ = 1, DYNC__FA_GK = 2, DYNC__FA_GV = 4, DYNC__FA_SHARED = 99 * 1024, DYNC__FA_WIDEST = 256 };
@@ -5724,7 +5945,7 @@ static bool dync__fa_rows_fit(dync__fa *c, const dync__operand *const *o, int n)
 static int dync__fa_padded(int64_t width) { return (int)(width + 15) / 16 * 16; }
 /* ---- beginnings and ends --------------------------------------------------------------------------------------------------------------------- */
 /* Which unit, which tile of rows; where in the tile the thread stands. */
-static void dync__fa_place(dync__fa *c, int64_t limit, bool late_first) {
+DYNC__FN void dync__fa_place(dync__fa *c, int64_t limit, bool late_first) {
     dync__ptx *p = &c->t.p;
     long long tiles = (long long)((limit + c->rows - 1) / c->rows);
     dync__tile_set(&c->t, "u32", "%unit", "div", "%%cta, %lld", tiles);
@@ -5818,7 +6039,7 @@ static void dync__fa_mask_operand(dync__fa *c, const dync__fa_frag *s, bool keys
         }
 }
 /* All that hides scores of the tile at %i0, %j: the mask, keys past the last one (as columns), the diagonal. Sets %col. */
-static void dync__fa_mask(dync__fa *c, const dync__fa_frag *s, bool keys, const char *skip) {
+DYNC__FN void dync__fa_mask(dync__fa *c, const dync__fa_frag *s, bool keys, const char *skip) {
     dync__ptx *p = &c->t.p;
     char reg[24], number[24];
     bool tail = !keys && c->S % c->cols != 0;
@@ -5845,14 +6066,14 @@ static void dync__fa_mask(dync__fa *c, const dync__fa_frag *s, bool keys, const 
         }
     dync__tile_label(&c->t, "%s", skip);
 }
-static void dync__fa_mask_regs(dync__fa *c) {
+DYNC__FN void dync__fa_mask_regs(dync__fa *c) {
     static const char *const names[][2] = {{"s32", "%j"}, {"s32", "%jn"}, {"s32", "%jend"}, {"s32", "%col"}, {"s32", "%edge"}, {"pred", "%inside"},
                                            {"pred", "%more"}, {"s64", "%wide"}, {"s64", "%here"}, {"pred", "%moved"}, {"pred", "%none"}};
     for (int i = 0; i < DYNC__COUNT_OF(names); i++) dync__ptx_reg(&c->t.p, names[i][0], names[i][1]);
 }
 /* ---- forward ----------------------------------------------------------------------------------------------------------------------------------- */
 /* New maxima and exponentials of a tile of scores; sums and values so far are rescaled where a maximum of the warp moved. */
-static void dync__fa_softmax(dync__fa *c, const dync__fa_frag *s, const dync__fa_frag *o) {
+DYNC__FN void dync__fa_softmax(dync__fa *c, const dync__fa_frag *s, const dync__fa_frag *o) {
     dync__ptx *p = &c->t.p;
     char reg[24], factor[24];
     dync__fa_number(factor, dync__fa_raw(c) ? c->scale * dync__fa_log2e : 1.0);
@@ -5894,7 +6115,7 @@ static void dync__fa_softmax(dync__fa *c, const dync__fa_frag *s, const dync__fa
     }
 }
 /* Logarithms of the sums, outputs. */
-static void dync__fa_outputs(dync__fa *c, const dync__fa_frag *o) {
+DYNC__FN void dync__fa_outputs(dync__fa *c, const dync__fa_frag *o) {
     dync__ptx *p = &c->t.p;
     const dync__operand *lse = &c->op[4];
     char factor[24], ln2[24];
@@ -5920,6 +6141,23 @@ static void dync__fa_outputs(dync__fa *c, const dync__fa_frag *o) {
     }
     dync__fa_write(c, o, &c->op[3], 3, "%sum", true, c->L);
 }
+/* Nothing seen so far. */
+DYNC__FN void dync__fa_begin_rows(dync__fa *c, const dync__fa_frag *s, const dync__fa_frag *o) {
+    static const char *const stats[] = {"%m", "%sum", "%top", "%from"};
+    for (int i = 0; i < 4; i++) dync__tile_regs(&c->t, "f32", stats[i], s->rows);
+    dync__fa_zero(c, o);
+    for (int i = 0; i < s->rows; i++) {
+        dync__ptx_line(&c->t.p, "mov.f32 %%m%d, 0fff800000", i);
+        dync__ptx_line(&c->t.p, "mov.b32 %%sum%d, 0", i);
+    }
+}
+/* %jend: keys from there on are hidden from all of the tile's queries, or not there. */
+DYNC__FN void dync__fa_last_key(dync__fa *c) {
+    dync__ptx_line(&c->t.p, "mov.b32 %%jend, %lld", (long long)c->S);
+    if (!c->causal) return;
+    dync__ptx_line(&c->t.p, "add.s32 %%jn, %%i0, %d", c->rows);
+    dync__ptx_line(&c->t.p, "min.s32 %%jend, %%jend, %%jn");
+}
 static void dync__fa_forward_text(dync__fa *c) {
     dync__ptx *p = &c->t.p;
     int wide_e = dync__fa_padded(c->E), wide_v = dync__fa_padded(c->V);
@@ -5929,8 +6167,6 @@ static void dync__fa_forward_text(dync__fa *c) {
     dync__fa_place(c, c->L, c->causal);
     dync__fa_mask_regs(c);
     dync__fa_frag s = dync__fa_frag_new(c, "%s", c->cols, false), o = dync__fa_frag_new(c, "%o", wide_v, true);
-    static const char *const stats[] = {"%m", "%sum", "%top", "%from"};
-    for (int i = 0; i < 4; i++) dync__tile_regs(&c->t, "f32", stats[i], s.rows);
     dync__ptx_line(p, "mov.b32 %%j, 0");
     dync__fa_tile_begin(c, &q, "%i0");
     dync__fa_tile_begin(c, &k, "%j");
@@ -5941,16 +6177,8 @@ static void dync__fa_forward_text(dync__fa *c) {
     dync__fa_issue(c, &q);
     dync__fa_issue(c, &k);
     dync__tile_commit(&c->t);
-    dync__fa_zero(c, &o);
-    for (int i = 0; i < s.rows; i++) {
-        dync__ptx_line(p, "mov.f32 %%m%d, 0fff800000", i);
-        dync__ptx_line(p, "mov.b32 %%sum%d, 0", i);
-    }
-    dync__ptx_line(p, "mov.b32 %%jend, %lld", (long long)c->S);
-    if (c->causal) {
-        dync__ptx_line(p, "add.s32 %%jn, %%i0, %d", c->rows);
-        dync__ptx_line(p, "min.s32 %%jend, %%jend, %%jn");
-    }
+    dync__fa_begin_rows(c, &s, &o);
+    dync__fa_last_key(c);
     dync__tile_label(&c->t, "KEYS");
     dync__tile_wait(&c->t, 0);
     dync__tile_barrier(&c->t);                               /* keys are there; all have done with the last values */
@@ -5975,11 +6203,11 @@ static void dync__fa_forward_text(dync__fa *c) {
     dync__fa_outputs(c, &o);
     dync__tile_entry(&c->t, "attention", c->units * ((c->L + c->rows - 1) / c->rows), 1, 1, c->threads);
 }
-/* Tiles by width of the head: the first that is not too tall for the queries there are. */
-static void dync__fa_forward_shape(dync__fa *c) {
+/* Tiles by width of the head; two tiles of rows to a warp where there are enough of them for every multiprocessor. */
+static void dync__fa_forward_shape(dync__fa *c, int units) {
     int width = dync__fa_padded(DYNC__MAX(c->E, c->V));
     c->threads = 128;
-    c->mt = c->L > 64 && width <= 128 ? 2 : 1;
+    c->mt = c->L > 64 && width <= 128 && c->units * ((c->L + 127) / 128) >= units ? 2 : 1;
     c->rows = 64 * c->mt;
     c->cols = width > 128 || (width > 64 && c->mt == 2) ? 32 : 64;
     if (c->mma) return;
@@ -5999,8 +6227,10 @@ static dync_status dync__fa_forward(dync__cuda_code *code, const dync__kcall *ca
             dync__str_free(&c.t.p.body);
             break;
         }
-        dync__fa_forward_shape(&c);
-        dync__fa_forward_text(&c);
+        if (!vec || !dync__fa_wgmma(&c, code->device)) {
+            dync__fa_forward_shape(&c, dync__cuda_unit_of(code->device >> 8)->units);
+            dync__fa_forward_text(&c);
+        }
         if (!dync__fa_finish(&c, code, vec, buf)) return DYNC_ERR_MEMORY;
     }
     return DYNC_OK;
@@ -6107,7 +6337,7 @@ static void dync__fa_backward_text(dync__fa *c, int outs, int pair_buf, bool twi
     bool keys = outs != DYNC__FA_GQ, scores = outs != DYNC__FA_GV;
     char scale[24];
     int wide_e = dync__fa_padded(c->E), wide_v = dync__fa_padded(c->V), stage = twice;
-    int64_t n_rows = keys ? c->S : c->L, n_cols = keys ? c->L : c->S;
+    int64_t n_rows = keys ? c->S : c->L;
     const dync__fa_tile of_q = {.name = "q", .o = c->q, .buf = 1, .width = wide_e, .limit = c->L, .columns = c->E};
     const dync__fa_tile of_k = {.name = "k", .o = c->k, .buf = 2, .width = wide_e, .limit = c->S, .columns = c->E};
     const dync__fa_tile of_v = {.name = "v", .o = c->v, .buf = 3, .width = wide_v, .limit = c->S, .columns = c->V};
@@ -6130,11 +6360,8 @@ static void dync__fa_backward_text(dync__fa *c, int outs, int pair_buf, bool twi
     } else {
         dync__ptx_line(p, "mov.b32 %%j, 0");
     }
-    dync__ptx_line(p, "mov.b32 %%jend, %lld", (long long)n_cols);
-    if (!keys && c->causal) {
-        dync__ptx_line(p, "add.s32 %%jn, %%i0, %d", c->rows);
-        dync__ptx_line(p, "min.s32 %%jend, %%jend, %%jn");
-    }
+    if (keys) dync__ptx_line(p, "mov.b32 %%jend, %lld", (long long)c->L);
+    else dync__fa_last_key(c);
     dync__fa_tile_begin(c, &a1, "%i0");
     dync__fa_tile_begin(c, &b1, "%j");
     dync__fa_reader(c, &a1, 'a');

@@ -38,6 +38,7 @@ DYNC__COLD_BEGIN
 #include "cuda/loops.c"
 #include "cuda/attention_plain.c"
 #include "cuda/attention_tile.c"
+#include "cuda/attention_wgmma.c"
 #include "cuda/attention.c"
 #include "cuda/recurrent.c"
 #include "cuda/sort.c"

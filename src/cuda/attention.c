@@ -68,7 +68,7 @@ static int dync__fa_padded(int64_t width) { return (int)(width + 15) / 16 * 16; 
 /* ---- beginnings and ends --------------------------------------------------------------------------------------------------------------------- */
 
 /* Which unit, which tile of rows; where in the tile the thread stands. */
-static void dync__fa_place(dync__fa *c, int64_t limit, bool late_first)
+DYNC__FN void dync__fa_place(dync__fa *c, int64_t limit, bool late_first)
 {
     dync__ptx *p = &c->t.p;
     long long tiles = (long long)((limit + c->rows - 1) / c->rows);
@@ -172,7 +172,7 @@ static void dync__fa_mask_operand(dync__fa *c, const dync__fa_frag *s, bool keys
 }
 
 /* All that hides scores of the tile at %i0, %j: the mask, keys past the last one (as columns), the diagonal. Sets %col. */
-static void dync__fa_mask(dync__fa *c, const dync__fa_frag *s, bool keys, const char *skip)
+DYNC__FN void dync__fa_mask(dync__fa *c, const dync__fa_frag *s, bool keys, const char *skip)
 {
     dync__ptx *p = &c->t.p;
     char reg[24], number[24];
@@ -201,7 +201,7 @@ static void dync__fa_mask(dync__fa *c, const dync__fa_frag *s, bool keys, const 
     dync__tile_label(&c->t, "%s", skip);
 }
 
-static void dync__fa_mask_regs(dync__fa *c)
+DYNC__FN void dync__fa_mask_regs(dync__fa *c)
 {
     static const char *const names[][2] = {{"s32", "%j"}, {"s32", "%jn"}, {"s32", "%jend"}, {"s32", "%col"}, {"s32", "%edge"}, {"pred", "%inside"},
                                            {"pred", "%more"}, {"s64", "%wide"}, {"s64", "%here"}, {"pred", "%moved"}, {"pred", "%none"}};
@@ -211,7 +211,7 @@ static void dync__fa_mask_regs(dync__fa *c)
 /* ---- forward ----------------------------------------------------------------------------------------------------------------------------------- */
 
 /* New maxima and exponentials of a tile of scores; sums and values so far are rescaled where a maximum of the warp moved. */
-static void dync__fa_softmax(dync__fa *c, const dync__fa_frag *s, const dync__fa_frag *o)
+DYNC__FN void dync__fa_softmax(dync__fa *c, const dync__fa_frag *s, const dync__fa_frag *o)
 {
     dync__ptx *p = &c->t.p;
     char reg[24], factor[24];
@@ -255,7 +255,7 @@ static void dync__fa_softmax(dync__fa *c, const dync__fa_frag *s, const dync__fa
 }
 
 /* Logarithms of the sums, outputs. */
-static void dync__fa_outputs(dync__fa *c, const dync__fa_frag *o)
+DYNC__FN void dync__fa_outputs(dync__fa *c, const dync__fa_frag *o)
 {
     dync__ptx *p = &c->t.p;
     const dync__operand *lse = &c->op[4];
@@ -283,6 +283,27 @@ static void dync__fa_outputs(dync__fa *c, const dync__fa_frag *o)
     dync__fa_write(c, o, &c->op[3], 3, "%sum", true, c->L);
 }
 
+/* Nothing seen so far. */
+DYNC__FN void dync__fa_begin_rows(dync__fa *c, const dync__fa_frag *s, const dync__fa_frag *o)
+{
+    static const char *const stats[] = {"%m", "%sum", "%top", "%from"};
+    for (int i = 0; i < 4; i++) dync__tile_regs(&c->t, "f32", stats[i], s->rows);
+    dync__fa_zero(c, o);
+    for (int i = 0; i < s->rows; i++) {
+        dync__ptx_line(&c->t.p, "mov.f32 %%m%d, 0fff800000", i);
+        dync__ptx_line(&c->t.p, "mov.b32 %%sum%d, 0", i);
+    }
+}
+
+/* %jend: keys from there on are hidden from all of the tile's queries, or not there. */
+DYNC__FN void dync__fa_last_key(dync__fa *c)
+{
+    dync__ptx_line(&c->t.p, "mov.b32 %%jend, %lld", (long long)c->S);
+    if (!c->causal) return;
+    dync__ptx_line(&c->t.p, "add.s32 %%jn, %%i0, %d", c->rows);
+    dync__ptx_line(&c->t.p, "min.s32 %%jend, %%jend, %%jn");
+}
+
 static void dync__fa_forward_text(dync__fa *c)
 {
     dync__ptx *p = &c->t.p;
@@ -293,8 +314,6 @@ static void dync__fa_forward_text(dync__fa *c)
     dync__fa_place(c, c->L, c->causal);
     dync__fa_mask_regs(c);
     dync__fa_frag s = dync__fa_frag_new(c, "%s", c->cols, false), o = dync__fa_frag_new(c, "%o", wide_v, true);
-    static const char *const stats[] = {"%m", "%sum", "%top", "%from"};
-    for (int i = 0; i < 4; i++) dync__tile_regs(&c->t, "f32", stats[i], s.rows);
     dync__ptx_line(p, "mov.b32 %%j, 0");
     dync__fa_tile_begin(c, &q, "%i0");
     dync__fa_tile_begin(c, &k, "%j");
@@ -305,16 +324,8 @@ static void dync__fa_forward_text(dync__fa *c)
     dync__fa_issue(c, &q);
     dync__fa_issue(c, &k);
     dync__tile_commit(&c->t);
-    dync__fa_zero(c, &o);
-    for (int i = 0; i < s.rows; i++) {
-        dync__ptx_line(p, "mov.f32 %%m%d, 0fff800000", i);
-        dync__ptx_line(p, "mov.b32 %%sum%d, 0", i);
-    }
-    dync__ptx_line(p, "mov.b32 %%jend, %lld", (long long)c->S);
-    if (c->causal) {
-        dync__ptx_line(p, "add.s32 %%jn, %%i0, %d", c->rows);
-        dync__ptx_line(p, "min.s32 %%jend, %%jend, %%jn");
-    }
+    dync__fa_begin_rows(c, &s, &o);
+    dync__fa_last_key(c);
     dync__tile_label(&c->t, "KEYS");
     dync__tile_wait(&c->t, 0);
     dync__tile_barrier(&c->t);                               /* keys are there; all have done with the last values */
@@ -340,12 +351,12 @@ static void dync__fa_forward_text(dync__fa *c)
     dync__tile_entry(&c->t, "attention", c->units * ((c->L + c->rows - 1) / c->rows), 1, 1, c->threads);
 }
 
-/* Tiles by width of the head: the first that is not too tall for the queries there are. */
-static void dync__fa_forward_shape(dync__fa *c)
+/* Tiles by width of the head; two tiles of rows to a warp where there are enough of them for every multiprocessor. */
+static void dync__fa_forward_shape(dync__fa *c, int units)
 {
     int width = dync__fa_padded(DYNC__MAX(c->E, c->V));
     c->threads = 128;
-    c->mt = c->L > 64 && width <= 128 ? 2 : 1;
+    c->mt = c->L > 64 && width <= 128 && c->units * ((c->L + 127) / 128) >= units ? 2 : 1;
     c->rows = 64 * c->mt;
     c->cols = width > 128 || (width > 64 && c->mt == 2) ? 32 : 64;
     if (c->mma) return;
@@ -367,8 +378,10 @@ static dync_status dync__fa_forward(dync__cuda_code *code, const dync__kcall *ca
             dync__str_free(&c.t.p.body);
             break;
         }
-        dync__fa_forward_shape(&c);
-        dync__fa_forward_text(&c);
+        if (!vec || !dync__fa_wgmma(&c, code->device)) {
+            dync__fa_forward_shape(&c, dync__cuda_unit_of(code->device >> 8)->units);
+            dync__fa_forward_text(&c);
+        }
         if (!dync__fa_finish(&c, code, vec, buf)) return DYNC_ERR_MEMORY;
     }
     return DYNC_OK;
@@ -488,7 +501,7 @@ static void dync__fa_backward_text(dync__fa *c, int outs, int pair_buf, bool twi
     bool keys = outs != DYNC__FA_GQ, scores = outs != DYNC__FA_GV;
     char scale[24];
     int wide_e = dync__fa_padded(c->E), wide_v = dync__fa_padded(c->V), stage = twice;
-    int64_t n_rows = keys ? c->S : c->L, n_cols = keys ? c->L : c->S;
+    int64_t n_rows = keys ? c->S : c->L;
     const dync__fa_tile of_q = {.name = "q", .o = c->q, .buf = 1, .width = wide_e, .limit = c->L, .columns = c->E};
     const dync__fa_tile of_k = {.name = "k", .o = c->k, .buf = 2, .width = wide_e, .limit = c->S, .columns = c->E};
     const dync__fa_tile of_v = {.name = "v", .o = c->v, .buf = 3, .width = wide_v, .limit = c->S, .columns = c->V};
@@ -511,11 +524,8 @@ static void dync__fa_backward_text(dync__fa *c, int outs, int pair_buf, bool twi
     } else {
         dync__ptx_line(p, "mov.b32 %%j, 0");
     }
-    dync__ptx_line(p, "mov.b32 %%jend, %lld", (long long)n_cols);
-    if (!keys && c->causal) {
-        dync__ptx_line(p, "add.s32 %%jn, %%i0, %d", c->rows);
-        dync__ptx_line(p, "min.s32 %%jend, %%jend, %%jn");
-    }
+    if (keys) dync__ptx_line(p, "mov.b32 %%jend, %lld", (long long)c->L);
+    else dync__fa_last_key(c);
     dync__fa_tile_begin(c, &a1, "%i0");
     dync__fa_tile_begin(c, &b1, "%j");
     dync__fa_reader(c, &a1, 'a');

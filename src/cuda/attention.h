@@ -51,6 +51,16 @@ DYNC__FN void dync__fa_nn(dync__fa *, const dync__fa_frag *, const dync__fa_tile
 DYNC__FN void dync__fa_across(dync__fa *, const char *op, const char *name, int n);
 /* out = frag * times (a register prefix<i> of the row, or one constant); row0: the tile's first row, of `limit`. */
 DYNC__FN void dync__fa_write(dync__fa *, const dync__fa_frag *, const dync__operand *, int buf, const char *times, bool by_row, int64_t limit);
+/* ---- attention.c ---- */
+DYNC__FN void dync__fa_place(dync__fa *, int64_t limit, bool late_first);    /* %unit, %i0, %rb, %row, %cb, %cn1 ...; rows: `limit` in all */
+DYNC__FN void dync__fa_mask_regs(dync__fa *);
+DYNC__FN void dync__fa_last_key(dync__fa *);                                  /* %jend */
+DYNC__FN void dync__fa_begin_rows(dync__fa *, const dync__fa_frag *scores, const dync__fa_frag *values);
+DYNC__FN void dync__fa_mask(dync__fa *, const dync__fa_frag *, bool keys, const char *skip);
+DYNC__FN void dync__fa_softmax(dync__fa *, const dync__fa_frag *scores, const dync__fa_frag *values);
+DYNC__FN void dync__fa_outputs(dync__fa *, const dync__fa_frag *values);
+/* ---- attention_wgmma.c ---- */
+DYNC__FN bool dync__fa_wgmma(dync__fa *, int device);
 /* Plain form in loop kernels: any head size, any dtype. */
 DYNC__FN dync_status dync__fa_plain(dync__cuda_code *, const dync__kcall *);
 DYNC__FN dync_status dync__fa_plain_grad(dync__cuda_code *, const dync__kcall *);

@@ -4,7 +4,11 @@
 #include "../tol.h"
 #define TEST_AFTER_EACH (dync_shutdown(), dync_clear_error(), dync_on_error(NULL, NULL))
 #include "test.h"
+extern int setenv(const char *, const char *, int);
 
+#if defined(TEST_REAL_GPU)
+static int64_t cuemu_products = 1;                           /* of the emulator; here the variant is the driver's matter */
+#endif
 #if !defined(RANDOM_CALLS)
 #define RANDOM_CALLS 8
 #endif
@@ -214,8 +218,20 @@ TEST(attention_of_every_kind)
             if (!attention_agrees(&kinds[i], dense)) return;
     EXPECT_EQ_INT(cuemu_live_bytes() - dync_cuda_memory_stats(0).reserved, 0);
 }
+/* On compute capability 9.0: wgmma and TMA. */
+TEST(attention_by_wgmma)
+{
+    static const attention kinds[] = {{DYNC_BF16, 1, 2, 70, 200, 64, 64, 0, 0, 0.125}, {DYNC_F16, 2, 1, 140, 140, 128, 72, 1, 0, 0.1},
+                                      {DYNC_BF16, 1, 1, 65, 130, 40, 128, 0, 1, 0.2}, {DYNC_F16, 1, 1, 130, 40, 16, 8, 0, 2, 0.2}};
+    int64_t before = cuemu_products;
+    for (int i = 0; i < DYNC__COUNT_OF(kinds); i++)
+        if (!attention_agrees(&kinds[i], true)) return;
+    EXPECT(cuemu_products > before || before == 1);
+}
+
 TEST(random_attention)
 {
+    setenv("DYNC_CUDA_TARGET", "sm_80", 1);
     static const int dtypes[] = {DYNC_F32, DYNC_BF16, DYNC_F16};
     for (int i = 0; i < RANDOM_CALLS; i++) {
         unsigned wide = test_random() % 8 == 0 ? 256 : test_random() % 3 ? 32 : 128;
