@@ -2866,12 +2866,12 @@ DYNC__FN bool dync__text_double(const char *s, const char **end, double *out);
 
 /* ---- Philox4x32-10 (rng.c), Salmon et al., SC 2011. Counter-based: value i of a stream needs no state. Key = seed, counter =
  * index: one block per number, so the kinds below never share bits. uniform_f32 = (out[0] >> 8) * 2^-24, uniform_f64 =
- * ((out[1]:out[0]) >> 11) * 2^-53, normal = sqrt(-2 log(1 - u)) * cos(2 pi v) in double, u and v the doubles of out[0,1], out[2,3]. */
+ * ((out[1]:out[0]) >> 11) * 2^-53, normal = sqrt(-2 log(1 - u)) * cos(2 pi v) in double, u and v the doubles of out[0,1], out[2,3] (loop/expand.c). */
 DYNC__FN void   dync__philox_block(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]);
 DYNC__FN void   dync__philox(uint64_t seed, uint64_t offset, uint32_t out[4]);   /* counter {offset, 0}, key seed */
 DYNC__FN float  dync__rng_uniform_f32(uint64_t seed, uint64_t index);         /* [0, 1), 24 bits */
-DYNC__FN double dync__rng_uniform_f64(uint64_t seed, uint64_t index);         /* [0, 1), 53 bits */
-DYNC__FN double dync__rng_normal(uint64_t seed, uint64_t index);              /* Box-Muller */
+DYNC__FN double dync__rng_uniform_f64(uint64_t seed, uint64_t index, int which); /* [0, 1), 53 bits; which 0: out[0,1], 1: out[2,3] */
+DYNC__FN double dync__rng_normal(uint64_t seed, uint64_t index);              /* by libm: kernels may differ in the last place */
 /* Takes n numbers of this thread's stream: returns the index of the first and moves on. */
 DYNC__FN uint64_t dync__rng_take(uint64_t n);
 
@@ -4667,24 +4667,19 @@ DYNC__FN void dync__philox(uint64_t seed, uint64_t offset, uint32_t out[4]) {
     uint32_t counter[4] = {(uint32_t)offset, (uint32_t)(offset >> 32), 0, 0}, key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
     dync__philox_block(counter, key, out);
 }
-static double dync__rng_unit(uint32_t lo, uint32_t hi) {
-    return (double)(((uint64_t)hi << 32 | lo) >> 11) * (1.0 / 9007199254740992.0);
-}
 DYNC__FN float dync__rng_uniform_f32(uint64_t seed, uint64_t index) {
     uint32_t r[4];
     dync__philox(seed, index, r);
     return (float)(r[0] >> 8) * (1.0f / 16777216.0f);
 }
-DYNC__FN double dync__rng_uniform_f64(uint64_t seed, uint64_t index) {
+DYNC__FN double dync__rng_uniform_f64(uint64_t seed, uint64_t index, int which) {
     uint32_t r[4];
     dync__philox(seed, index, r);
-    return dync__rng_unit(r[0], r[1]);
+    return (double)(((uint64_t)r[2 * which + 1] << 32 | r[2 * which]) >> 11) * (1.0 / 9007199254740992.0);
 }
 DYNC__FN double dync__rng_normal(uint64_t seed, uint64_t index) {
-    uint32_t r[4];
-    dync__philox(seed, index, r);
-    double u = 1.0 - dync__rng_unit(r[0], r[1]);      /* (0, 1] */
-    return sqrt(-2.0 * log(u)) * cos(6.283185307179586476925 * dync__rng_unit(r[2], r[3]));
+    double u = 1.0 - dync__rng_uniform_f64(seed, index, 0);      /* (0, 1] */
+    return sqrt(-2.0 * log(u)) * cos(6.283185307179586476925 * dync__rng_uniform_f64(seed, index, 1));
 }
 DYNC__FN uint64_t dync__rng_take(uint64_t n) {
     uint64_t first = dync__tls.rng_offset;
@@ -8010,7 +8005,7 @@ enum { DYNC__LOOP_MAX_DIMS = 16 };
     X(store,   1, "fdilb", 'S') /* value a to buffer at access; no result */                               \
     X(storex,  2, "fdilb", 'S') /* scatter: a to access + b (I64) */                                        \
     X(reduce,  1, "fdilb", 'S') /* imm.i = dync__reduce_kind over the inner loops */                       \
-    X(random,  1, "l",     'T') /* Philox draw number a (I64) of the kernel's seed; imm.i 0 uniform 1 normal; result type T (F32 or F64) */ \
+    X(random,  1, "l",     'T') /* Philox draw number a (I64) of the kernel's seed; imm.i 0 uniform 1 normal 2 another uniform F64 (expand.c); result type T (F32 or F64) */ \
     X(add,     2, "fdil",  'S') X(sub, 2, "fdil", 'S') X(mul, 2, "fdil", 'S')                               \
     X(div,     2, "fdil",  'S') /* float IEEE; int truncates, x/0 = 0, MIN/-1 wraps */                     \
     X(rem,     2, "il",    'S') /* C's % with x%0 = 0 */                                                    \
@@ -8119,6 +8114,8 @@ DYNC__FN dync_status dync__kernel_check(const dync__kernel *);                  
 /* ---- passes --------------------------------------------------------------------------------------------------------------------------- */
 DYNC__FN void dync__kernel_simplify(dync__kernel *);                               /* dead values, constant folding, CSE; keeps meaning to the bit */
 DYNC__FN void dync__kernel_collapse(dync__kernel *);                               /* merges adjacent loops where every access allows, drops extents of 1 */
+/* expand.c: without primitives that generators do not have; k itself where there are none. NULL: no memory. */
+DYNC__FN const dync__kernel *dync__kernel_expand(dync__arena *, const dync__kernel *k);
 /* fuse.c: the steps of one program in order; a step is a kernel, or an opaque call (k NULL) that reads and writes buffers by id.
  * Gives fewer steps in a legal order: producer/consumer and sibling fusion into one nest (phases, row buffers), inlining of cheap
  * producers through index maps. A buffer for which keep(id) is false loses its store once every reader got its value directly.
@@ -8393,9 +8390,8 @@ static void dync__eval_store(char *p, int dtype, dync__scalar x) {
 }
 static dync__scalar dync__eval_random(const dync__eval_run *r, const dync__inst *in, int64_t i) {
     uint64_t at = r->offset + (uint64_t)i;
-    if (in->type == DYNC_F32)
-        return dync__eval_f32(in->imm.i ? (float)dync__rng_normal(r->seed, at) : dync__rng_uniform_f32(r->seed, at));
-    return dync__eval_f64(in->imm.i ? dync__rng_normal(r->seed, at) : dync__rng_uniform_f64(r->seed, at));
+    if (in->type == DYNC_F32) return dync__eval_f32(dync__rng_uniform_f32(r->seed, at));
+    return dync__eval_f64(dync__rng_uniform_f64(r->seed, at, (int)in->imm.i / 2));
 }
 /* ---- reductions: begin, one step per inner index, end -------------------------------------------------------- */
 static int dync__eval_operand_type(const dync__kernel *k, const dync__inst *in) {
@@ -8561,14 +8557,19 @@ static dync_status dync__eval_rows(dync__eval_run *r, int64_t n_rows) {
 }
 DYNC__FN dync_status dync__kernel_eval(const dync__kernel *k, void *const *buffers, uint64_t rng_seed, uint64_t rng_offset) {
     dync__eval_run r;
+    dync__arena arena;
     memset(&r, 0, sizeof r);
+    memset(&arena, 0, sizeof arena);
     int64_t n_rows = 1;
     r.n_inner = 1;
     for (int d = 0; d < k->n_dims; d++) {
         int64_t *n = d < k->n_outer ? &n_rows : &r.n_inner;
         if (!dync__mul_ok(*n, k->extent[d], n)) return dync__fail(DYNC_ERR_SHAPE, "kernel %s: too many indices", k->name);
     }
-    r.k = k;
+    if (!(r.k = k = dync__kernel_expand(&arena, k))) {
+        dync__arena_free(&arena);
+        return DYNC_ERR_MEMORY;
+    }
     r.buffers = buffers;
     r.seed = rng_seed;
     r.offset = rng_offset;
@@ -8581,6 +8582,7 @@ DYNC__FN dync_status dync__kernel_eval(const dync__kernel *k, void *const *buffe
     dync__free(r.value, n * sizeof *r.value);
     dync__free(r.kept, n * sizeof *r.kept);
     dync__free(r.acc, n * sizeof *r.acc);
+    dync__arena_free(&arena);
     return status;
 }
 DYNC__STRICT_FP_END
@@ -8915,7 +8917,7 @@ static void dync__text_prim(dync__str *out, const dync__kernel *k, const dync__i
     dync__str_add(out, dync__prim_info(in->prim)->name);
     if (in->prim == DYNC__P_const_ || in->prim == DYNC__P_cast || in->prim == DYNC__P_bitcast || in->prim == DYNC__P_random)
         dync__str_addf(out, ".%s", dync__dtype_info(in->type)->fx);
-    if (in->prim == DYNC__P_random) dync__str_add(out, in->imm.i ? ".normal" : ".uniform");
+    if (in->prim == DYNC__P_random) dync__str_add(out, in->imm.i == 1 ? ".normal" : in->imm.i ? ".second" : ".uniform");
     if (in->prim == DYNC__P_select && in->imm.i) dync__str_add(out, ".seldom");
     if (in->prim == DYNC__P_wrap) dync__str_addf(out, ".%s", dync__dtype_info((int)in->imm.i)->fx);
     if (in->prim == DYNC__P_reduce) dync__str_addf(out, ".%s", dync__reduce_names[in->imm.i & 7]);
@@ -9168,8 +9170,8 @@ static void dync__text_read_suffix(dync__text_reader *r, dync__inst *in, char *s
     switch (in->prim) {
     case DYNC__P_random:
         rest = dync__text_suffix(suffix);
-        in->imm.i = strcmp(rest, "normal") == 0;
-        if (!in->imm.i && strcmp(rest, "uniform") != 0) dync__text_fail(r, "uniform or normal");
+        in->imm.i = strcmp(rest, "normal") == 0 ? 1 : strcmp(rest, "second") == 0 ? 2 : 0;
+        if (!in->imm.i && strcmp(rest, "uniform") != 0) dync__text_fail(r, "uniform, normal or second");
         in->type = (uint8_t)dync__text_dtype(r, suffix);
         break;
     case DYNC__P_const_:
@@ -9368,7 +9370,7 @@ static const char *dync__check_types(const dync__kernel *k, const dync__inst *in
     }
     case DYNC__P_reduce: return dync__check_reduce(in, t[0]);
     case DYNC__P_random:
-        if (in->imm.i != 0 && in->imm.i != 1) return "neither uniform nor normal";
+        if (in->imm.i < 0 || in->imm.i > 2 || (in->imm.i == 2 && in->type != DYNC_F64)) return "neither uniform nor normal";
         return t[0] == DYNC_I64 && dync__check_is_float(in->type) ? NULL : "expected an I64 number and a float result";
     case DYNC__P_select:
         return t[0] == DYNC_BOOL && t[1] == t[2] && in->type == t[1] ? NULL : "expected BOOL and two operands of its type";
@@ -12270,6 +12272,48 @@ DYNC__FN int dync__vm_tan(dync__lb *b, int a) {
     int flip = dync__m_shlk(b, p.q, wide ? 63 : 31);
     return dync__m_xor_sign(b, dync__m_two_div(b, nh, nl, dh, dl), dync__m_xor(b, flip, dync__m_sign_bits(b, a)));
 }
+
+/* ==== loop/expand.c ============================================================================================= */
+/* sqrt(-2 log(1 - u)) cos(2 pi v) */
+static int dync__expand_normal(dync__lb *b, int number, int type) {
+    dync__inst u = dync__inst_make(DYNC__P_random, DYNC_F64, number, -1, -1), v = u;
+    dync__lb small = *b;
+    v.imm.i = 2;
+    small.fast_math = true;            /* the angle is less than 2 pi */
+    int first = dync__lb_share(b, &u, false), second = dync__lb_share(b, &v, false);
+    int log = dync__vm_log(b, dync__m_sub(b, dync__m_k(b, first, 1.0), first));
+    int cosine = dync__vm_cos(&small, dync__m_mulk(b, second, 6.283185307179586476925));
+    return dync__lb_cast(b, dync__m_mul(b, dync__m_sqrt(b, dync__m_mulk(b, log, -2.0)), cosine), type);
+}
+static dync__kernel *dync__expand_all(dync__arena *arena, const dync__kernel *k) {
+    dync__kernel *out = dync__kernel_new(arena, k->name, k->n_outer, k->n_dims, k->extent);
+    int32_t *number = dync__arena_alloc(arena, (size_t)(k->inst.n + 1) * sizeof *number);
+    if (!out || !number) return NULL;
+    out->uses_random = true;
+    for (int i = 0; i < k->buf.n; i++)
+        if (!dync__avec_push(arena, &out->buf, k->buf.at[i])) return NULL;
+    for (int i = 0; i < k->access.n; i++)
+        if (!dync__avec_push(arena, &out->access, k->access.at[i])) return NULL;
+    for (int i = 0; i < k->inst.n; i++) {
+        dync__inst in = k->inst.at[i];
+        dync__lb b = {.k = out, .section = in.section, .origin = in.origin};
+        for (int a = 0; a < 3; a++)
+            if (in.arg[a] >= 0) in.arg[a] = number[in.arg[a]];
+        if (in.prim == DYNC__P_random && in.imm.i == 1) {
+            number[i] = dync__expand_normal(&b, in.arg[0], in.type);
+        } else {
+            if (!dync__avec_push(arena, &out->inst, in)) return NULL;
+            number[i] = out->inst.n - 1;
+        }
+    }
+    return out->failed ? NULL : out;
+}
+DYNC__FN const dync__kernel *dync__kernel_expand(dync__arena *arena, const dync__kernel *k) {
+    bool any = false;
+    for (int i = 0; i < k->inst.n; i++) any |= k->inst.at[i].prim == DYNC__P_random && k->inst.at[i].imm.i == 1;
+    if (any && !(k = dync__expand_all(arena, k))) dync__fail_memory(0);
+    return k;
+}
 DYNC__COLD_END
 
 /* ==== codegen/codegen.h ========================================================================================= */
@@ -12324,7 +12368,7 @@ DYNC__FN dync__tile_fn dync__tile_widen(int isa, int storage); /* storage dtype 
 DYNC__FN dync__tile_fn dync__tile_narrow(int isa, int storage);
 DYNC__FN dync__tile_fn dync__tile_wrap(int isa, int storage);
 /* a: I64 numbers of draws; b: uint64_t {seed, offset} */
-DYNC__FN dync__tile_fn dync__tile_uniform(int isa, int type);
+DYNC__FN dync__tile_fn dync__tile_uniform(int isa, int type, bool second);
 /* Partial results of a reduction: c points to int64_t length; a holds n / length rows of that
  * length, each cut into grains of DYNC__TILE_GRAIN elements; d gets one value per grain, row
  * after row. kind: SUM PROD MAX MIN (ANY and ALL for BOOL). */
@@ -12862,7 +12906,7 @@ typedef struct dync__xg {
     int n_cones;
     dync__xcone cone[DYNC__XG_CONES];
     int32_t cone_input, saved_regs, cone_areas; /* cone_input: of the cone at hand, -1; the rest in the frame */
-    int32_t *pool_at;                  /* by instruction: of a constant; -1 not there yet */
+    int32_t *pool_at;                  /* by instruction: of a constant, or where a draw lies in the frame; -1 not there yet */
     /* the list being emitted */
     int U;
     bool single, masked, in_phase;
@@ -14238,7 +14282,7 @@ DYNC__FN const char *dync__xg_refuses(const dync__xg *g, int i) {
         const dync__buf *buf = &g->b->k->buf.at[in->buf];
         return buf->size >= 0 ? "an index to be checked" : buf->dtype == DYNC_BOOL || buf->mode & DYNC__BUF_OUT ? "such an indexed load" : NULL;
     }
-    case DYNC__P_random: return in->imm.i ? "normal random numbers" : g->isa == 1 && in->type == DYNC_F64 ? "random f64" : NULL;
+    case DYNC__P_random: return NULL;
     case DYNC__P_reduce:
         if (in->imm.i >= DYNC__R_ARGMAX) return dync__xg_arg_type(g, i) == DYNC_BOOL ? "argmax of BOOL" : NULL;
         return g->isa == 1 && in->imm.i == DYNC__R_PROD && in->type == DYNC_I64 ? "products of i64" : NULL;
@@ -14660,10 +14704,50 @@ DYNC__FN void dync__xg_random_keys(dync__xg *g) {
         dync__x_i(a, DYNC__X_ADDI, 0, dync__x_reg(r), (int32_t)(k % 2 ? 0xbb67ae85u : 0x9e3779b9u));
     }
 }
+/* 53 of the 64 bits in lo and hi as a number in [0, 1), in `to`; the words' upper halves are of no account. */
+static void dync__xg_unit(dync__xg *g, int to, int lo, int hi) {
+    dync__xasm *a = &g->a;
+    int vl = dync__xg_vl(g, DYNC_I64);
+    dync__x_v(a, DYNC__X_PSLLQ, vl, 0, hi, dync__x_reg(hi), 32, 0);
+    if (g->isa == 2) {
+        dync__x_v(a, DYNC__X_PSLLQ, vl, 0, lo, dync__x_reg(lo), 32, 0);
+        dync__x_v(a, DYNC__X_PSRLQ, vl, 0, lo, dync__x_reg(lo), 32, 0);
+        dync__x_v(a, DYNC__X_ORPS, vl, lo, lo, dync__x_reg(hi), 0, 0);
+        dync__x_v(a, DYNC__X_PSRLQ, vl, 0, lo, dync__x_reg(lo), 11, 0);
+        dync__x_v(a, DYNC__X_CVTQQ2PD, vl, to, 0, dync__x_reg(lo), 0, 0);
+    } else { /* 32 bits and 21, each below the bits of 2^52 */
+        dync__xrm magic = dync__xg_const(g, DYNC_F64, 4503599627370496.0, 0);
+        dync__x_v(a, DYNC__X_PSLLQ, vl, 0, lo, dync__x_reg(lo), 32, 0);
+        dync__x_v(a, DYNC__X_PSRLQ, vl, 0, lo, dync__x_reg(lo), 43, 0);
+        dync__x_v(a, DYNC__X_PSRLQ, vl, 0, hi, dync__x_reg(hi), 32, 0);
+        dync__x_v(a, DYNC__X_ORPS, vl, lo, lo, magic, 0, 0);
+        dync__x_v(a, DYNC__X_ORPS, vl, hi, hi, magic, 0, 0);
+        dync__x_v(a, DYNC__X_SUBPD, vl, lo, lo, magic, 0, 0);
+        dync__x_v(a, DYNC__X_SUBPD, vl, hi, hi, magic, 0, 0);
+        dync__x_v(a, DYNC__X_MULPD, vl, hi, hi, dync__xg_const(g, DYNC_F64, 2097152.0, 0), 0, 0);
+        dync__x_v(a, DYNC__X_ADDPD, vl, to, hi, dync__x_reg(lo), 0, 0);
+    }
+    dync__x_v(a, DYNC__X_MULPD, vl, to, to, dync__xg_const(g, DYNC_F64, 1.0 / 9007199254740992.0, 0), 0, 0);
+}
+/* The other draw of the same block in this list, after i; it finds its vector in the frame, where pool_at says. */
+static int dync__xg_other_draw(const dync__xg *g, int i) {
+    const dync__xlist *l = &g->list[g->cur];
+    const dync__inst *in = dync__xg_inst(g, i);
+    for (int p = g->pos + 1; p < l->n && in->type == DYNC_F64; p++) {
+        const dync__inst *other = dync__xg_inst(g, l->at[p]);
+        if (other->prim == DYNC__P_random && other->type == DYNC_F64 && other->imm.i != in->imm.i && other->arg[0] == in->arg[0]) return l->at[p];
+    }
+    return -1;
+}
 static void dync__xg_uniform(dync__xg *g, int i) {
     const dync__inst *in = dync__xg_inst(g, i);
     dync__xasm *a = &g->a;
-    int vl = dync__xg_vl(g, DYNC_I64), x = dync__xg_src(g, in->arg[0]), c[4], m[2];
+    int vl = dync__xg_vl(g, DYNC_I64), x, c[4], m[2], first = (int)in->imm.i, other = dync__xg_other_draw(g, i);
+    if (g->pool_at[i] >= 0) {
+        dync__x_v(a, DYNC__X_MOVUPS, vl, dync__xg_def(g, i), 0, dync__xg_at(g->pool_at[i] + 64 * g->u), 0, 0);
+        return;
+    }
+    x = dync__xg_src(g, in->arg[0]);
     for (int k = 0; k < 4; k++) c[k] = dync__xg_temp(g);
     m[0] = dync__xg_temp(g);
     m[1] = dync__xg_temp(g);
@@ -14688,17 +14772,16 @@ static void dync__xg_uniform(dync__xg *g, int i) {
         c[3] = m[0];
         m[0] = t;
     }
-    dync__x_v(a, DYNC__X_PSLLQ, vl, 0, c[0], dync__x_reg(c[0]), 32, 0);
     int r = dync__xg_def(g, i);
     if (in->type == DYNC_F64) {
-        dync__x_v(a, DYNC__X_PSLLQ, vl, 0, c[1], dync__x_reg(c[1]), 32, 0);
-        dync__x_v(a, DYNC__X_PSRLQ, vl, 0, c[0], dync__x_reg(c[0]), 32, 0);
-        dync__x_v(a, DYNC__X_ORPS, vl, c[0], c[0], dync__x_reg(c[1]), 0, 0);
-        dync__x_v(a, DYNC__X_PSRLQ, vl, 0, c[0], dync__x_reg(c[0]), 11, 0);
-        dync__x_v(a, DYNC__X_CVTQQ2PD, vl, r, 0, dync__x_reg(c[0]), 0, 0);
-        dync__x_v(a, DYNC__X_MULPD, vl, r, r, dync__xg_const(g, DYNC_F64, 1.0 / 9007199254740992.0, 0), 0, 0);
+        dync__xg_unit(g, r, c[first], c[first + 1]);
+        if (other < 0) return;
+        if (g->pool_at[other] < 0) g->pool_at[other] = dync__xg_frame(g, 64 * DYNC__XG_UNROLL);
+        dync__xg_unit(g, m[0], c[2 - first], c[3 - first]);
+        dync__x_v(a, DYNC__X_MOVUPS_M, vl, m[0], 0, dync__xg_at(g->pool_at[other] + 64 * g->u), 0, 0);
         return;
     }
+    dync__x_v(a, DYNC__X_PSLLQ, vl, 0, c[0], dync__x_reg(c[0]), 32, 0);
     dync__x_v(a, DYNC__X_PSRLQ, vl, 0, c[0], dync__x_reg(c[0]), 40, 0);
     if (g->isa == 2) {
         dync__x_v(a, DYNC__X_CVTQQ2PS, vl, r, 0, dync__x_reg(c[0]), 0, 0);
@@ -18074,9 +18157,9 @@ static int dync__ib_emit_op(dync__ib *b, int i, int phase) {
     if (in->prim != DYNC__P_random) fn = dync__ib_kernel(b, i, n, o, level, phase);
     else {
         dync__ib_make_vector(b, &o[0], level, phase);
-        fn = in->imm.i ? NULL : dync__tile_uniform(b->isa, in->type);
+        fn = dync__tile_uniform(b->isa, in->type, in->imm.i == 2);
     }
-    if (!fn && in->prim != DYNC__P_random) {
+    if (!fn) {
         if (!b->failed)
             dync__fail(DYNC_ERR_INTERNAL, "kernel %s: %s of %s has no tile kernel", b->k->name,
                        dync__prim_info(in->prim)->name, dync__dtype_info(in->type)->name);
@@ -18382,10 +18465,10 @@ DYNC__FN dync__code *dync__code_new_for(const dync__kernel *k, int isa, bool jit
     dync__ib b;
     memset(&arena, 0, sizeof arena);
     memset(&b, 0, sizeof b);
-    b.k = k;
+    b.k = k->failed ? k : dync__kernel_expand(&arena, k);
     b.arena = &arena;
     b.isa = isa;
-    dync__code *code = dync__ib_compile(&b);
+    dync__code *code = b.k ? dync__ib_compile(&b) : NULL;
     if (code && jit) code->jit = dync__jit_new(&b);
     dync__arena_free(&arena);
     return code;
@@ -19162,19 +19245,8 @@ static void dync__irun_storex(dync__irun *r, const dync__interp_step *s, int64_t
 }
 static void dync__irun_random(const dync__irun *r, const dync__interp_step *s, int64_t n) {
     const int64_t *index = (const int64_t *)(void *)r->ptr[s->a];
-    float *f = (float *)(void *)r->ptr[s->dst];
-    double *d = (double *)(void *)r->ptr[s->dst];
     const uint64_t seed[2] = {r->seed, r->offset};
-    if (s->fn) {
-        s->fn(d, index, seed, NULL, n, 0);
-        return;
-    }
-    for (int64_t i = 0; i < n; i++) {
-        uint64_t at = r->offset + (uint64_t)index[i];
-        double x = dync__rng_normal(r->seed, at);
-        if (s->type == DYNC_F32) f[i] = (float)x;
-        else d[i] = x;
-    }
+    s->fn(r->ptr[s->dst], index, seed, NULL, n, 0);
 }
 /* Row vector to tile: each row's value along its inner indices, or (vertical) the vector once
  * per inner index. */
@@ -19922,7 +19994,9 @@ DYNC__STRICT_FP_BEGIN
 #define DYNC__TILE_DEFINE_UNIFORMS(V, A)                                                           \
     DYNC__TILE_DEFINE_UNIFORM(V, A, f, float, (float)(int32_t)(c0 >> 8) * (1.0f / 16777216.0f))    \
     DYNC__TILE_DEFINE_UNIFORM(V, A, d, double,                                                     \
-        (double)(int64_t)(((uint64_t)c1 << 32 | c0) >> 11) * (1.0 / 9007199254740992.0))
+        (double)(int64_t)(((uint64_t)c1 << 32 | c0) >> 11) * (1.0 / 9007199254740992.0))           \
+    DYNC__TILE_DEFINE_UNIFORM(V, A, d2, double,                                                    \
+        (double)(int64_t)(((uint64_t)c3 << 32 | c2) >> 11) * (1.0 / 9007199254740992.0))
 /* 32 independent lanes over a grain, then a tree; lanes that got no element hold the identity.
  * Machine code (x86_reduce.c) keeps this order. */
 #define DYNC__TILE_DEFINE_REDUCE(V, A, kind, t, T, identity, OP)                                   \
@@ -19993,7 +20067,7 @@ typedef struct dync__tile_table {
     dync__tile_fn op[DYNC__N_TILES][DYNC__TILE_N];
     dync__tile_fn cast[DYNC__TILE_N][DYNC__TILE_N];
     dync__tile_fn widen[DYNC_BOOL + 1], narrow[DYNC_BOOL + 1], wrap[DYNC_BOOL + 1];
-    dync__tile_fn reduce[DYNC__R_ALL + 1][DYNC__TILE_N], uniform[DYNC__TILE_d + 1];
+    dync__tile_fn reduce[DYNC__R_ALL + 1][DYNC__TILE_N], uniform[DYNC__TILE_d + 2];
 } dync__tile_table;
 #define DYNC__TILE_ROW(V, A, prim, t, T, R, e) \
     [DYNC__P_##prim][DYNC__TILE_##t] = dync__tile_##V##_##prim##_##t,
@@ -20054,7 +20128,7 @@ typedef struct dync__tile_table {
             [DYNC_BF16] = dync__tile_##W##_wrap_bf16,                                              \
                  [DYNC_I16] = dync__tile_##W##_wrap_i16, [DYNC_I8] = dync__tile_##W##_wrap_i8,     \
                  [DYNC_U8] = dync__tile_##W##_wrap_u8},                                            \
-        .uniform = {dync__tile_##W##_uniform_f, dync__tile_##W##_uniform_d},                       \
+        .uniform = {dync__tile_##W##_uniform_f, dync__tile_##W##_uniform_d, dync__tile_##W##_uniform_d2},                       \
         .reduce = {DYNC__TILE_FLOAT_REDUCES(DYNC__TILE_ROW_REDUCE, F, , f, )                       \
             DYNC__TILE_FLOAT_REDUCES(DYNC__TILE_ROW_REDUCE, W, , d, )                              \
                    DYNC__TILE_OTHER_REDUCES(DYNC__TILE_ROW_REDUCE, P, )},                          \
@@ -20134,8 +20208,8 @@ DYNC__FN dync__tile_fn dync__tile_widen(int isa, int storage) {
 DYNC__FN dync__tile_fn dync__tile_narrow(int isa, int storage) {
     return dync__tile_tables(isa)->narrow[storage];
 }
-DYNC__FN dync__tile_fn dync__tile_uniform(int isa, int type) {
-    return dync__tile_tables(isa)->uniform[dync__tile_letter(type)];
+DYNC__FN dync__tile_fn dync__tile_uniform(int isa, int type, bool second) {
+    return dync__tile_tables(isa)->uniform[second ? DYNC__TILE_d + 1 : dync__tile_letter(type)];
 }
 DYNC__FN dync__tile_fn dync__tile_wrap(int isa, int storage) {
     return dync__tile_tables(isa)->wrap[storage];

@@ -301,9 +301,6 @@ DYNC__FN void dync__ptx_reduce_end(dync__ptx *, int phase);              /* resu
 DYNC__FN void dync__ptx_partials_store(dync__ptx *);                     /* stage 1 of a split */
 DYNC__FN void dync__ptx_partials_load(dync__ptx *);                      /* stage 2 */
 DYNC__FN int64_t dync__ptx_partial_bytes(const dync__ptx *);
-/* ---- expand.c ---- */
-/* The kernel with draws from the normal distribution written as draws of two doubles (imm 2 and 3) and primitives. */
-DYNC__FN const dync__kernel *dync__ptx_expand(dync__arena *, const dync__kernel *);
 #endif
 
 /* ==== cuda/cuda.h =============================================================================================== */
@@ -686,43 +683,6 @@ DYNC__FN void dync__gm_linear(dync__gm *, const char *name, const char *row, con
 DYNC__FN void dync__gm_join(dync__gm *);                                 /* the second launch, for partial sums */
 #endif
 
-/* ==== cuda/expand.c ============================================================================================= */
-static int dync__ptx_normal(dync__lb *b, int number, int type) {
-    dync__inst u = dync__inst_make(DYNC__P_random, DYNC_F64, number, -1, -1), v = u;
-    u.imm.i = 2;
-    v.imm.i = 3;
-    int log = dync__vm_log(b, dync__lb_share(b, &u, false));
-    int radius = dync__lb_op(b, DYNC__P_sqrt, dync__lb_op(b, DYNC__P_mul, log, dync__lb_f(b, DYNC_F64, -2.0), -1), -1, -1);
-    int angle = dync__lb_op(b, DYNC__P_mul, dync__lb_share(b, &v, false), dync__lb_f(b, DYNC_F64, 6.283185307179586476925), -1);
-    return dync__lb_cast(b, dync__lb_op(b, DYNC__P_mul, radius, dync__vm_cos(b, angle), -1), type);
-}
-DYNC__FN const dync__kernel *dync__ptx_expand(dync__arena *arena, const dync__kernel *k) {
-    bool any = false;
-    for (int i = 0; i < k->inst.n; i++) any |= k->inst.at[i].prim == DYNC__P_random && k->inst.at[i].imm.i == 1;
-    if (!any) return k;
-    dync__kernel *out = dync__kernel_new(arena, k->name, k->n_outer, k->n_dims, k->extent);
-    int32_t *number = dync__arena_alloc(arena, (size_t)(k->inst.n + 1) * sizeof *number);
-    if (!out || !number) return NULL;
-    out->uses_random = true;
-    for (int i = 0; i < k->buf.n; i++)
-        if (!dync__avec_push(arena, &out->buf, k->buf.at[i])) return NULL;
-    for (int i = 0; i < k->access.n; i++)
-        if (!dync__avec_push(arena, &out->access, k->access.at[i])) return NULL;
-    for (int i = 0; i < k->inst.n; i++) {
-        dync__inst in = k->inst.at[i];
-        dync__lb b = {.k = out, .section = in.section, .origin = in.origin};
-        for (int a = 0; a < 3; a++)
-            if (in.arg[a] >= 0) in.arg[a] = number[in.arg[a]];
-        if (in.prim == DYNC__P_random && in.imm.i == 1) {
-            number[i] = dync__ptx_normal(&b, in.arg[0], in.type);
-        } else {
-            if (!dync__avec_push(arena, &out->inst, in)) return NULL;
-            number[i] = out->inst.n - 1;
-        }
-    }
-    return out->failed ? NULL : out;
-}
-
 /* ==== cuda/ptx_plan.c =========================================================================================== */
 enum { DYNC__PTX_ROW_LANES = 16, DYNC__PTX_TURN_LANES = 32, DYNC__PTX_IN_FLIGHT = 4 };
 DYNC__FN bool dync__ptx_has_reduce(const dync__kernel *k) {
@@ -1073,12 +1033,11 @@ static void dync__ptx_random(const dync__ptx_op *o) {
         return;
     }
     const char *wide = dync__ptx_temp(p, "b64");
-    int first = o->in->imm.i == 3 ? 2 : 0;
+    int first = o->in->imm.i;
     dync__ptx_line(p, "mov.b64 %s, {%s, %s}", wide, w[first], w[first + 1]);
     dync__ptx_line(p, "shr.u64 %s, %s, 11", wide, wide);
     dync__ptx_line(p, "cvt.rn.f64.u64 %s, %s", o->to, wide);
     dync__ptx_line(p, "mul.rn.f64 %s, %s, 0d3ca0000000000000", o->to, o->to);
-    if (o->in->imm.i == 2) dync__ptx_line(p, "sub.rn.f64 %s, 0d3ff0000000000000, %s", o->to, o->to);
 }
 /* ---- all of them ---------------------------------------------------------------------------------------------------------------------- */
 static void dync__ptx_arithmetic(const dync__ptx_op *o, const char *name) {
@@ -2664,7 +2623,7 @@ DYNC__FN dync_status dync__ptx_kernel(const dync__kernel *kernel, const bool *ho
     memset(&p, 0, sizeof p);
     memset(out, 0, sizeof *out);
     p.arena = &arena;
-    p.k = dync__ptx_expand(&arena, kernel);
+    p.k = dync__kernel_expand(&arena, kernel);
     p.host = host;
     size_t n = p.k ? (size_t)p.k->inst.n + 1 : 0;
     p.needed = p.k ? dync__arena_alloc(&arena, 2 * n) : NULL;

@@ -79,6 +79,7 @@ DYNC__COLD_BEGIN
 #include "loop/vecmath_log.c"
 #include "loop/vecmath_pow.c"
 #include "loop/vecmath_trig.c"
+#include "loop/expand.c"
 DYNC__COLD_END
 #include "codegen/codegen.h"
 #include "codegen/interp.h"

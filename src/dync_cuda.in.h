@@ -19,7 +19,6 @@ DYNC__COLD_BEGIN
 #include "cuda/tile.h"
 #include "cuda/attention.h"
 #include "cuda/gemm.h"
-#include "cuda/expand.c"
 #include "cuda/ptx_plan.c"
 #include "cuda/ptx_prim.c"
 #include "cuda/ptx_mem.c"

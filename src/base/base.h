@@ -160,12 +160,12 @@ DYNC__FN bool dync__text_double(const char *s, const char **end, double *out);
 
 /* ---- Philox4x32-10 (rng.c), Salmon et al., SC 2011. Counter-based: value i of a stream needs no state. Key = seed, counter =
  * index: one block per number, so the kinds below never share bits. uniform_f32 = (out[0] >> 8) * 2^-24, uniform_f64 =
- * ((out[1]:out[0]) >> 11) * 2^-53, normal = sqrt(-2 log(1 - u)) * cos(2 pi v) in double, u and v the doubles of out[0,1], out[2,3]. */
+ * ((out[1]:out[0]) >> 11) * 2^-53, normal = sqrt(-2 log(1 - u)) * cos(2 pi v) in double, u and v the doubles of out[0,1], out[2,3] (loop/expand.c). */
 DYNC__FN void   dync__philox_block(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]);
 DYNC__FN void   dync__philox(uint64_t seed, uint64_t offset, uint32_t out[4]);   /* counter {offset, 0}, key seed */
 DYNC__FN float  dync__rng_uniform_f32(uint64_t seed, uint64_t index);         /* [0, 1), 24 bits */
-DYNC__FN double dync__rng_uniform_f64(uint64_t seed, uint64_t index);         /* [0, 1), 53 bits */
-DYNC__FN double dync__rng_normal(uint64_t seed, uint64_t index);              /* Box-Muller */
+DYNC__FN double dync__rng_uniform_f64(uint64_t seed, uint64_t index, int which); /* [0, 1), 53 bits; which 0: out[0,1], 1: out[2,3] */
+DYNC__FN double dync__rng_normal(uint64_t seed, uint64_t index);              /* by libm: kernels may differ in the last place */
 /* Takes n numbers of this thread's stream: returns the index of the first and moves on. */
 DYNC__FN uint64_t dync__rng_take(uint64_t n);
 

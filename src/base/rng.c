@@ -28,11 +28,6 @@ DYNC__FN void dync__philox(uint64_t seed, uint64_t offset, uint32_t out[4])
     dync__philox_block(counter, key, out);
 }
 
-static double dync__rng_unit(uint32_t lo, uint32_t hi)
-{
-    return (double)(((uint64_t)hi << 32 | lo) >> 11) * (1.0 / 9007199254740992.0);
-}
-
 DYNC__FN float dync__rng_uniform_f32(uint64_t seed, uint64_t index)
 {
     uint32_t r[4];
@@ -40,19 +35,17 @@ DYNC__FN float dync__rng_uniform_f32(uint64_t seed, uint64_t index)
     return (float)(r[0] >> 8) * (1.0f / 16777216.0f);
 }
 
-DYNC__FN double dync__rng_uniform_f64(uint64_t seed, uint64_t index)
+DYNC__FN double dync__rng_uniform_f64(uint64_t seed, uint64_t index, int which)
 {
     uint32_t r[4];
     dync__philox(seed, index, r);
-    return dync__rng_unit(r[0], r[1]);
+    return (double)(((uint64_t)r[2 * which + 1] << 32 | r[2 * which]) >> 11) * (1.0 / 9007199254740992.0);
 }
 
 DYNC__FN double dync__rng_normal(uint64_t seed, uint64_t index)
 {
-    uint32_t r[4];
-    dync__philox(seed, index, r);
-    double u = 1.0 - dync__rng_unit(r[0], r[1]);      /* (0, 1] */
-    return sqrt(-2.0 * log(u)) * cos(6.283185307179586476925 * dync__rng_unit(r[2], r[3]));
+    double u = 1.0 - dync__rng_uniform_f64(seed, index, 0);      /* (0, 1] */
+    return sqrt(-2.0 * log(u)) * cos(6.283185307179586476925 * dync__rng_uniform_f64(seed, index, 1));
 }
 
 DYNC__FN uint64_t dync__rng_take(uint64_t n)

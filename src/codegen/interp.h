@@ -29,7 +29,7 @@ DYNC__FN dync__tile_fn dync__tile_widen(int isa, int storage); /* storage dtype 
 DYNC__FN dync__tile_fn dync__tile_narrow(int isa, int storage);
 DYNC__FN dync__tile_fn dync__tile_wrap(int isa, int storage);
 /* a: I64 numbers of draws; b: uint64_t {seed, offset} */
-DYNC__FN dync__tile_fn dync__tile_uniform(int isa, int type);
+DYNC__FN dync__tile_fn dync__tile_uniform(int isa, int type, bool second);
 /* Partial results of a reduction: c points to int64_t length; a holds n / length rows of that
  * length, each cut into grains of DYNC__TILE_GRAIN elements; d gets one value per grain, row
  * after row. kind: SUM PROD MAX MIN (ANY and ALL for BOOL). */

@@ -398,9 +398,9 @@ static int dync__ib_emit_op(dync__ib *b, int i, int phase)
     if (in->prim != DYNC__P_random) fn = dync__ib_kernel(b, i, n, o, level, phase);
     else {
         dync__ib_make_vector(b, &o[0], level, phase);
-        fn = in->imm.i ? NULL : dync__tile_uniform(b->isa, in->type);
+        fn = dync__tile_uniform(b->isa, in->type, in->imm.i == 2);
     }
-    if (!fn && in->prim != DYNC__P_random) {
+    if (!fn) {
         if (!b->failed)
             dync__fail(DYNC_ERR_INTERNAL, "kernel %s: %s of %s has no tile kernel", b->k->name,
                        dync__prim_info(in->prim)->name, dync__dtype_info(in->type)->name);

@@ -406,19 +406,8 @@ static void dync__irun_storex(dync__irun *r, const dync__interp_step *s, int64_t
 static void dync__irun_random(const dync__irun *r, const dync__interp_step *s, int64_t n)
 {
     const int64_t *index = (const int64_t *)(void *)r->ptr[s->a];
-    float *f = (float *)(void *)r->ptr[s->dst];
-    double *d = (double *)(void *)r->ptr[s->dst];
     const uint64_t seed[2] = {r->seed, r->offset};
-    if (s->fn) {
-        s->fn(d, index, seed, NULL, n, 0);
-        return;
-    }
-    for (int64_t i = 0; i < n; i++) {
-        uint64_t at = r->offset + (uint64_t)index[i];
-        double x = dync__rng_normal(r->seed, at);
-        if (s->type == DYNC_F32) f[i] = (float)x;
-        else d[i] = x;
-    }
+    s->fn(r->ptr[s->dst], index, seed, NULL, n, 0);
 }
 
 /* Row vector to tile: each row's value along its inner indices, or (vertical) the vector once

@@ -330,7 +330,9 @@ DYNC__STRICT_FP_BEGIN
 #define DYNC__TILE_DEFINE_UNIFORMS(V, A)                                                           \
     DYNC__TILE_DEFINE_UNIFORM(V, A, f, float, (float)(int32_t)(c0 >> 8) * (1.0f / 16777216.0f))    \
     DYNC__TILE_DEFINE_UNIFORM(V, A, d, double,                                                     \
-        (double)(int64_t)(((uint64_t)c1 << 32 | c0) >> 11) * (1.0 / 9007199254740992.0))
+        (double)(int64_t)(((uint64_t)c1 << 32 | c0) >> 11) * (1.0 / 9007199254740992.0))           \
+    DYNC__TILE_DEFINE_UNIFORM(V, A, d2, double,                                                    \
+        (double)(int64_t)(((uint64_t)c3 << 32 | c2) >> 11) * (1.0 / 9007199254740992.0))
 
 /* 32 independent lanes over a grain, then a tree; lanes that got no element hold the identity.
  * Machine code (x86_reduce.c) keeps this order. */
@@ -404,7 +406,7 @@ typedef struct dync__tile_table {
     dync__tile_fn op[DYNC__N_TILES][DYNC__TILE_N];
     dync__tile_fn cast[DYNC__TILE_N][DYNC__TILE_N];
     dync__tile_fn widen[DYNC_BOOL + 1], narrow[DYNC_BOOL + 1], wrap[DYNC_BOOL + 1];
-    dync__tile_fn reduce[DYNC__R_ALL + 1][DYNC__TILE_N], uniform[DYNC__TILE_d + 1];
+    dync__tile_fn reduce[DYNC__R_ALL + 1][DYNC__TILE_N], uniform[DYNC__TILE_d + 2];
 } dync__tile_table;
 
 #define DYNC__TILE_ROW(V, A, prim, t, T, R, e) \
@@ -467,7 +469,7 @@ typedef struct dync__tile_table {
             [DYNC_BF16] = dync__tile_##W##_wrap_bf16,                                              \
                  [DYNC_I16] = dync__tile_##W##_wrap_i16, [DYNC_I8] = dync__tile_##W##_wrap_i8,     \
                  [DYNC_U8] = dync__tile_##W##_wrap_u8},                                            \
-        .uniform = {dync__tile_##W##_uniform_f, dync__tile_##W##_uniform_d},                       \
+        .uniform = {dync__tile_##W##_uniform_f, dync__tile_##W##_uniform_d, dync__tile_##W##_uniform_d2},                       \
         .reduce = {DYNC__TILE_FLOAT_REDUCES(DYNC__TILE_ROW_REDUCE, F, , f, )                       \
             DYNC__TILE_FLOAT_REDUCES(DYNC__TILE_ROW_REDUCE, W, , d, )                              \
                    DYNC__TILE_OTHER_REDUCES(DYNC__TILE_ROW_REDUCE, P, )},                          \
@@ -567,9 +569,9 @@ DYNC__FN dync__tile_fn dync__tile_narrow(int isa, int storage)
     return dync__tile_tables(isa)->narrow[storage];
 }
 
-DYNC__FN dync__tile_fn dync__tile_uniform(int isa, int type)
+DYNC__FN dync__tile_fn dync__tile_uniform(int isa, int type, bool second)
 {
-    return dync__tile_tables(isa)->uniform[dync__tile_letter(type)];
+    return dync__tile_tables(isa)->uniform[second ? DYNC__TILE_d + 1 : dync__tile_letter(type)];
 }
 
 DYNC__FN dync__tile_fn dync__tile_wrap(int isa, int storage)

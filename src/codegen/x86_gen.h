@@ -60,7 +60,7 @@ typedef struct dync__xg {
     int n_cones;
     dync__xcone cone[DYNC__XG_CONES];
     int32_t cone_input, saved_regs, cone_areas; /* cone_input: of the cone at hand, -1; the rest in the frame */
-    int32_t *pool_at;                  /* by instruction: of a constant; -1 not there yet */
+    int32_t *pool_at;                  /* by instruction: of a constant, or where a draw lies in the frame; -1 not there yet */
     /* the list being emitted */
     int U;
     bool single, masked, in_phase;

@@ -28,7 +28,7 @@ DYNC__FN const char *dync__xg_refuses(const dync__xg *g, int i)
         const dync__buf *buf = &g->b->k->buf.at[in->buf];
         return buf->size >= 0 ? "an index to be checked" : buf->dtype == DYNC_BOOL || buf->mode & DYNC__BUF_OUT ? "such an indexed load" : NULL;
     }
-    case DYNC__P_random: return in->imm.i ? "normal random numbers" : g->isa == 1 && in->type == DYNC_F64 ? "random f64" : NULL;
+    case DYNC__P_random: return NULL;
     case DYNC__P_reduce:
         if (in->imm.i >= DYNC__R_ARGMAX) return dync__xg_arg_type(g, i) == DYNC_BOOL ? "argmax of BOOL" : NULL;
         return g->isa == 1 && in->imm.i == DYNC__R_PROD && in->type == DYNC_I64 ? "products of i64" : NULL;
@@ -502,11 +502,55 @@ DYNC__FN void dync__xg_random_keys(dync__xg *g)
     }
 }
 
+/* 53 of the 64 bits in lo and hi as a number in [0, 1), in `to`; the words' upper halves are of no account. */
+static void dync__xg_unit(dync__xg *g, int to, int lo, int hi)
+{
+    dync__xasm *a = &g->a;
+    int vl = dync__xg_vl(g, DYNC_I64);
+    dync__x_v(a, DYNC__X_PSLLQ, vl, 0, hi, dync__x_reg(hi), 32, 0);
+    if (g->isa == 2) {
+        dync__x_v(a, DYNC__X_PSLLQ, vl, 0, lo, dync__x_reg(lo), 32, 0);
+        dync__x_v(a, DYNC__X_PSRLQ, vl, 0, lo, dync__x_reg(lo), 32, 0);
+        dync__x_v(a, DYNC__X_ORPS, vl, lo, lo, dync__x_reg(hi), 0, 0);
+        dync__x_v(a, DYNC__X_PSRLQ, vl, 0, lo, dync__x_reg(lo), 11, 0);
+        dync__x_v(a, DYNC__X_CVTQQ2PD, vl, to, 0, dync__x_reg(lo), 0, 0);
+    } else { /* 32 bits and 21, each below the bits of 2^52 */
+        dync__xrm magic = dync__xg_const(g, DYNC_F64, 4503599627370496.0, 0);
+        dync__x_v(a, DYNC__X_PSLLQ, vl, 0, lo, dync__x_reg(lo), 32, 0);
+        dync__x_v(a, DYNC__X_PSRLQ, vl, 0, lo, dync__x_reg(lo), 43, 0);
+        dync__x_v(a, DYNC__X_PSRLQ, vl, 0, hi, dync__x_reg(hi), 32, 0);
+        dync__x_v(a, DYNC__X_ORPS, vl, lo, lo, magic, 0, 0);
+        dync__x_v(a, DYNC__X_ORPS, vl, hi, hi, magic, 0, 0);
+        dync__x_v(a, DYNC__X_SUBPD, vl, lo, lo, magic, 0, 0);
+        dync__x_v(a, DYNC__X_SUBPD, vl, hi, hi, magic, 0, 0);
+        dync__x_v(a, DYNC__X_MULPD, vl, hi, hi, dync__xg_const(g, DYNC_F64, 2097152.0, 0), 0, 0);
+        dync__x_v(a, DYNC__X_ADDPD, vl, to, hi, dync__x_reg(lo), 0, 0);
+    }
+    dync__x_v(a, DYNC__X_MULPD, vl, to, to, dync__xg_const(g, DYNC_F64, 1.0 / 9007199254740992.0, 0), 0, 0);
+}
+
+/* The other draw of the same block in this list, after i; it finds its vector in the frame, where pool_at says. */
+static int dync__xg_other_draw(const dync__xg *g, int i)
+{
+    const dync__xlist *l = &g->list[g->cur];
+    const dync__inst *in = dync__xg_inst(g, i);
+    for (int p = g->pos + 1; p < l->n && in->type == DYNC_F64; p++) {
+        const dync__inst *other = dync__xg_inst(g, l->at[p]);
+        if (other->prim == DYNC__P_random && other->type == DYNC_F64 && other->imm.i != in->imm.i && other->arg[0] == in->arg[0]) return l->at[p];
+    }
+    return -1;
+}
+
 static void dync__xg_uniform(dync__xg *g, int i)
 {
     const dync__inst *in = dync__xg_inst(g, i);
     dync__xasm *a = &g->a;
-    int vl = dync__xg_vl(g, DYNC_I64), x = dync__xg_src(g, in->arg[0]), c[4], m[2];
+    int vl = dync__xg_vl(g, DYNC_I64), x, c[4], m[2], first = (int)in->imm.i, other = dync__xg_other_draw(g, i);
+    if (g->pool_at[i] >= 0) {
+        dync__x_v(a, DYNC__X_MOVUPS, vl, dync__xg_def(g, i), 0, dync__xg_at(g->pool_at[i] + 64 * g->u), 0, 0);
+        return;
+    }
+    x = dync__xg_src(g, in->arg[0]);
     for (int k = 0; k < 4; k++) c[k] = dync__xg_temp(g);
     m[0] = dync__xg_temp(g);
     m[1] = dync__xg_temp(g);
@@ -531,17 +575,16 @@ static void dync__xg_uniform(dync__xg *g, int i)
         c[3] = m[0];
         m[0] = t;
     }
-    dync__x_v(a, DYNC__X_PSLLQ, vl, 0, c[0], dync__x_reg(c[0]), 32, 0);
     int r = dync__xg_def(g, i);
     if (in->type == DYNC_F64) {
-        dync__x_v(a, DYNC__X_PSLLQ, vl, 0, c[1], dync__x_reg(c[1]), 32, 0);
-        dync__x_v(a, DYNC__X_PSRLQ, vl, 0, c[0], dync__x_reg(c[0]), 32, 0);
-        dync__x_v(a, DYNC__X_ORPS, vl, c[0], c[0], dync__x_reg(c[1]), 0, 0);
-        dync__x_v(a, DYNC__X_PSRLQ, vl, 0, c[0], dync__x_reg(c[0]), 11, 0);
-        dync__x_v(a, DYNC__X_CVTQQ2PD, vl, r, 0, dync__x_reg(c[0]), 0, 0);
-        dync__x_v(a, DYNC__X_MULPD, vl, r, r, dync__xg_const(g, DYNC_F64, 1.0 / 9007199254740992.0, 0), 0, 0);
+        dync__xg_unit(g, r, c[first], c[first + 1]);
+        if (other < 0) return;
+        if (g->pool_at[other] < 0) g->pool_at[other] = dync__xg_frame(g, 64 * DYNC__XG_UNROLL);
+        dync__xg_unit(g, m[0], c[2 - first], c[3 - first]);
+        dync__x_v(a, DYNC__X_MOVUPS_M, vl, m[0], 0, dync__xg_at(g->pool_at[other] + 64 * g->u), 0, 0);
         return;
     }
+    dync__x_v(a, DYNC__X_PSLLQ, vl, 0, c[0], dync__x_reg(c[0]), 32, 0);
     dync__x_v(a, DYNC__X_PSRLQ, vl, 0, c[0], dync__x_reg(c[0]), 40, 0);
     if (g->isa == 2) {
         dync__x_v(a, DYNC__X_CVTQQ2PS, vl, r, 0, dync__x_reg(c[0]), 0, 0);

@@ -1,4 +1,4 @@
-/* cuda/ptx.c: a kernel of loop IR as PTX text. After expand.c, before calls.c; launch.c runs the result.
+/* cuda/ptx.c: a kernel of loop IR as PTX text. Before calls.c; launch.c runs the result.
  *
  *   parameters   one 64-bit word a buffer (its address, or for one element of main memory its value), then scratch, then the state, seed and
  *                offset of random numbers where they are drawn
@@ -583,7 +583,7 @@ DYNC__FN dync_status dync__ptx_kernel(const dync__kernel *kernel, const bool *ho
     memset(&p, 0, sizeof p);
     memset(out, 0, sizeof *out);
     p.arena = &arena;
-    p.k = dync__ptx_expand(&arena, kernel);
+    p.k = dync__kernel_expand(&arena, kernel);
     p.host = host;
     size_t n = p.k ? (size_t)p.k->inst.n + 1 : 0;
     p.needed = p.k ? dync__arena_alloc(&arena, 2 * n) : NULL;

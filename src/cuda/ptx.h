@@ -133,7 +133,4 @@ DYNC__FN void dync__ptx_reduce_end(dync__ptx *, int phase);              /* resu
 DYNC__FN void dync__ptx_partials_store(dync__ptx *);                     /* stage 1 of a split */
 DYNC__FN void dync__ptx_partials_load(dync__ptx *);                      /* stage 2 */
 DYNC__FN int64_t dync__ptx_partial_bytes(const dync__ptx *);
-/* ---- expand.c ---- */
-/* The kernel with draws from the normal distribution written as draws of two doubles (imm 2 and 3) and primitives. */
-DYNC__FN const dync__kernel *dync__ptx_expand(dync__arena *, const dync__kernel *);
 #endif

@@ -175,12 +175,11 @@ static void dync__ptx_random(const dync__ptx_op *o)
         return;
     }
     const char *wide = dync__ptx_temp(p, "b64");
-    int first = o->in->imm.i == 3 ? 2 : 0;
+    int first = o->in->imm.i;
     dync__ptx_line(p, "mov.b64 %s, {%s, %s}", wide, w[first], w[first + 1]);
     dync__ptx_line(p, "shr.u64 %s, %s, 11", wide, wide);
     dync__ptx_line(p, "cvt.rn.f64.u64 %s, %s", o->to, wide);
     dync__ptx_line(p, "mul.rn.f64 %s, %s, 0d3ca0000000000000", o->to, o->to);
-    if (o->in->imm.i == 2) dync__ptx_line(p, "sub.rn.f64 %s, 0d3ff0000000000000, %s", o->to, o->to);
 }
 
 /* ---- all of them ---------------------------------------------------------------------------------------------------------------------- */

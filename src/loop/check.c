@@ -89,7 +89,7 @@ static const char *dync__check_types(const dync__kernel *k, const dync__inst *in
     }
     case DYNC__P_reduce: return dync__check_reduce(in, t[0]);
     case DYNC__P_random:
-        if (in->imm.i != 0 && in->imm.i != 1) return "neither uniform nor normal";
+        if (in->imm.i < 0 || in->imm.i > 2 || (in->imm.i == 2 && in->type != DYNC_F64)) return "neither uniform nor normal";
         return t[0] == DYNC_I64 && dync__check_is_float(in->type) ? NULL : "expected an I64 number and a float result";
     case DYNC__P_select:
         return t[0] == DYNC_BOOL && t[1] == t[2] && in->type == t[1] ? NULL : "expected BOOL and two operands of its type";

@@ -324,9 +324,8 @@ static void dync__eval_store(char *p, int dtype, dync__scalar x)
 static dync__scalar dync__eval_random(const dync__eval_run *r, const dync__inst *in, int64_t i)
 {
     uint64_t at = r->offset + (uint64_t)i;
-    if (in->type == DYNC_F32)
-        return dync__eval_f32(in->imm.i ? (float)dync__rng_normal(r->seed, at) : dync__rng_uniform_f32(r->seed, at));
-    return dync__eval_f64(in->imm.i ? dync__rng_normal(r->seed, at) : dync__rng_uniform_f64(r->seed, at));
+    if (in->type == DYNC_F32) return dync__eval_f32(dync__rng_uniform_f32(r->seed, at));
+    return dync__eval_f64(dync__rng_uniform_f64(r->seed, at, (int)in->imm.i / 2));
 }
 
 /* ---- reductions: begin, one step per inner index, end -------------------------------------------------------- */
@@ -524,14 +523,19 @@ static dync_status dync__eval_rows(dync__eval_run *r, int64_t n_rows)
 DYNC__FN dync_status dync__kernel_eval(const dync__kernel *k, void *const *buffers, uint64_t rng_seed, uint64_t rng_offset)
 {
     dync__eval_run r;
+    dync__arena arena;
     memset(&r, 0, sizeof r);
+    memset(&arena, 0, sizeof arena);
     int64_t n_rows = 1;
     r.n_inner = 1;
     for (int d = 0; d < k->n_dims; d++) {
         int64_t *n = d < k->n_outer ? &n_rows : &r.n_inner;
         if (!dync__mul_ok(*n, k->extent[d], n)) return dync__fail(DYNC_ERR_SHAPE, "kernel %s: too many indices", k->name);
     }
-    r.k = k;
+    if (!(r.k = k = dync__kernel_expand(&arena, k))) {
+        dync__arena_free(&arena);
+        return DYNC_ERR_MEMORY;
+    }
     r.buffers = buffers;
     r.seed = rng_seed;
     r.offset = rng_offset;
@@ -544,6 +548,7 @@ DYNC__FN dync_status dync__kernel_eval(const dync__kernel *k, void *const *buffe
     dync__free(r.value, n * sizeof *r.value);
     dync__free(r.kept, n * sizeof *r.kept);
     dync__free(r.acc, n * sizeof *r.acc);
+    dync__arena_free(&arena);
     return status;
 }
 

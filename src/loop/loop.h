@@ -38,7 +38,7 @@ enum { DYNC__LOOP_MAX_DIMS = 16 };
     X(store,   1, "fdilb", 'S') /* value a to buffer at access; no result */                               \
     X(storex,  2, "fdilb", 'S') /* scatter: a to access + b (I64) */                                        \
     X(reduce,  1, "fdilb", 'S') /* imm.i = dync__reduce_kind over the inner loops */                       \
-    X(random,  1, "l",     'T') /* Philox draw number a (I64) of the kernel's seed; imm.i 0 uniform 1 normal; result type T (F32 or F64) */ \
+    X(random,  1, "l",     'T') /* Philox draw number a (I64) of the kernel's seed; imm.i 0 uniform 1 normal 2 another uniform F64 (expand.c); result type T (F32 or F64) */ \
     X(add,     2, "fdil",  'S') X(sub, 2, "fdil", 'S') X(mul, 2, "fdil", 'S')                               \
     X(div,     2, "fdil",  'S') /* float IEEE; int truncates, x/0 = 0, MIN/-1 wraps */                     \
     X(rem,     2, "il",    'S') /* C's % with x%0 = 0 */                                                    \
@@ -147,6 +147,8 @@ DYNC__FN dync_status dync__kernel_check(const dync__kernel *);                  
 /* ---- passes --------------------------------------------------------------------------------------------------------------------------- */
 DYNC__FN void dync__kernel_simplify(dync__kernel *);                               /* dead values, constant folding, CSE; keeps meaning to the bit */
 DYNC__FN void dync__kernel_collapse(dync__kernel *);                               /* merges adjacent loops where every access allows, drops extents of 1 */
+/* expand.c: without primitives that generators do not have; k itself where there are none. NULL: no memory. */
+DYNC__FN const dync__kernel *dync__kernel_expand(dync__arena *, const dync__kernel *k);
 /* fuse.c: the steps of one program in order; a step is a kernel, or an opaque call (k NULL) that reads and writes buffers by id.
  * Gives fewer steps in a legal order: producer/consumer and sibling fusion into one nest (phases, row buffers), inlining of cheap
  * producers through index maps. A buffer for which keep(id) is false loses its store once every reader got its value directly.

@@ -126,7 +126,7 @@ static void dync__text_prim(dync__str *out, const dync__kernel *k, const dync__i
     dync__str_add(out, dync__prim_info(in->prim)->name);
     if (in->prim == DYNC__P_const_ || in->prim == DYNC__P_cast || in->prim == DYNC__P_bitcast || in->prim == DYNC__P_random)
         dync__str_addf(out, ".%s", dync__dtype_info(in->type)->fx);
-    if (in->prim == DYNC__P_random) dync__str_add(out, in->imm.i ? ".normal" : ".uniform");
+    if (in->prim == DYNC__P_random) dync__str_add(out, in->imm.i == 1 ? ".normal" : in->imm.i ? ".second" : ".uniform");
     if (in->prim == DYNC__P_select && in->imm.i) dync__str_add(out, ".seldom");
     if (in->prim == DYNC__P_wrap) dync__str_addf(out, ".%s", dync__dtype_info((int)in->imm.i)->fx);
     if (in->prim == DYNC__P_reduce) dync__str_addf(out, ".%s", dync__reduce_names[in->imm.i & 7]);
@@ -419,8 +419,8 @@ static void dync__text_read_suffix(dync__text_reader *r, dync__inst *in, char *s
     switch (in->prim) {
     case DYNC__P_random:
         rest = dync__text_suffix(suffix);
-        in->imm.i = strcmp(rest, "normal") == 0;
-        if (!in->imm.i && strcmp(rest, "uniform") != 0) dync__text_fail(r, "uniform or normal");
+        in->imm.i = strcmp(rest, "normal") == 0 ? 1 : strcmp(rest, "second") == 0 ? 2 : 0;
+        if (!in->imm.i && strcmp(rest, "uniform") != 0) dync__text_fail(r, "uniform, normal or second");
         in->type = (uint8_t)dync__text_dtype(r, suffix);
         break;
     case DYNC__P_const_:

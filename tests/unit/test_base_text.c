@@ -295,7 +295,7 @@ TEST(random_numbers_have_their_moments)
     enum { N = 100000 };
     double sum = 0, squares = 0, normal = 0, normal_squares = 0, normal_fourth = 0;
     for (uint64_t i = 0; i < N; i++) {
-        double u = dync__rng_uniform_f64(42, i), z = dync__rng_normal(42, i);
+        double u = dync__rng_uniform_f64(42, i, 0), z = dync__rng_normal(42, i);
         float f = dync__rng_uniform_f32(42, i);
         REQUIRE(u >= 0 && u < 1 && f >= 0 && f < 1);
         sum += (double)f;
@@ -309,7 +309,7 @@ TEST(random_numbers_have_their_moments)
     EXPECT_NEAR(normal / N, 0, 0.016);
     EXPECT_NEAR(normal_squares / N, 1, 0.023);
     EXPECT_NEAR(normal_fourth / N, 3, 0.16);
-    EXPECT(dync__rng_uniform_f64(42, 1) != dync__rng_uniform_f64(43, 1));
+    EXPECT(dync__rng_uniform_f64(42, 1, 0) != dync__rng_uniform_f64(43, 1, 0));
 }
 
 TEST(taking_numbers_moves_on)

@@ -204,6 +204,52 @@ TEST(seldom_choices)
     EXPECT(best == 0 || (n_jitted > 100 && n_declined == 0));
 }
 
+/* Uniform and normal numbers, two streams of each in one kernel, some used again after a reduction; normal ones are those of base/rng.c. */
+TEST(draws)
+{
+    int best = dync__tile_isa();
+    n_jitted = n_declined = 0;
+    dync__pool_set_threads(1);
+    for (int i = 0; i < 32; i++) {
+        dync__arena arena = {0};
+        int64_t extent[2] = {test_random_int(1, 5), test_random_int(1, 90)}, both[2] = {extent[1], 1}, elements[] = {extent[0] * extent[1], extent[0] * extent[1]};
+        int type = i % 2 ? DYNC_F32 : DYNC_F64, phases = i / 2 % 2;
+        dync__kernel *k = dync__kernel_new(&arena, "draws", phases, 2, extent);
+        dync__lb b = {.k = k, .section = 1};
+        int at = dync__kernel_access(k, 0, both), from = dync__lb_index(&b, dync__kernel_access(k, test_random_int(0, 1000), both)), sum = -1;
+        int x = dync__lb_random(&b, from, type, true), y = dync__lb_random(&b, dync__lb_op(&b, DYNC__P_add, from, from, -1), type, i / 4 % 2);
+        int z = dync__lb_op(&b, DYNC__P_mul, y, dync__lb_random(&b, from, type, false), -1);
+        if (phases) {
+            sum = dync__lb_reduce(&b, DYNC__R_MAX, z);
+            b.section = 3;
+            z = dync__lb_op(&b, DYNC__P_sub, z, sum, -1);
+        }
+        dync__lb_store(&b, dync__kernel_buf(k, 0, type, DYNC__BUF_OUT, elements[0], "x"), at, x);
+        dync__lb_store(&b, dync__kernel_buf(k, 1, type, DYNC__BUF_OUT, elements[1], "z"), at, z);
+        bool ok = !k->failed && EXPECT_OK(dync__kernel_check(k));
+        for (int isa = 1; isa <= best && ok; isa++) ok = agree(k, elements, 0, isa, true);
+        dync__arena_free(&arena);
+        if (!EXPECT(ok)) {
+            printf("  kernel number %d\n", i);
+            return;
+        }
+    }
+    EXPECT(best == 0 || (n_jitted >= 32 && n_declined == 0));
+    static double drawn[1000];
+    dync__arena arena = {0};
+    int64_t n = 1000, one = 1;
+    dync__kernel *k = dync__kernel_new(&arena, "draws", 0, 1, &n);
+    dync__lb b = {.k = k, .section = 1};
+    int at = dync__kernel_access(k, 0, &one);
+    dync__lb_store(&b, dync__kernel_buf(k, 0, DYNC_F64, DYNC__BUF_OUT, n, "x"), at, dync__lb_random(&b, dync__lb_index(&b, at), DYNC_F64, true));
+    dync__code *code = dync__code_new(k);
+    void *to[] = {drawn};
+    EXPECT_OK(dync__code_run(code, to, 99, 12345));
+    for (int i = 0; i < 1000; i++) EXPECT(fabs(drawn[i] - dync__rng_normal(99, (uint64_t)(12345 + i))) <= 1e-15 * (1 + 4 * fabs(drawn[i])));
+    dync__code_free(code);
+    dync__arena_free(&arena);
+}
+
 #if DYNC__JIT_X86
 /* Arrays larger than caches are stored past them where lines are whole, in part and not at all: the interpreter's bits all the same. */
 TEST(large_arrays_are_stored_past_the_caches)

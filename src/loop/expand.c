@@ -1,0 +1,52 @@
+/* loop/expand.c: primitives that no generator has, in terms of those that they have. After fuse.c, before all generators.
+ *
+ * A draw from the normal distribution (Box and Muller 1958, in F64) becomes two uniform ones of the same number, kinds 0 and 2 of
+ * `random`, and vecmath's log and cos: the same bits everywhere. It is one primitive until here, as nobody wants to fuse into it. */
+#include "../dync.in.h"
+#include "vecmath.h"
+
+/* sqrt(-2 log(1 - u)) cos(2 pi v) */
+static int dync__expand_normal(dync__lb *b, int number, int type)
+{
+    dync__inst u = dync__inst_make(DYNC__P_random, DYNC_F64, number, -1, -1), v = u;
+    dync__lb small = *b;
+    v.imm.i = 2;
+    small.fast_math = true;            /* the angle is less than 2 pi */
+    int first = dync__lb_share(b, &u, false), second = dync__lb_share(b, &v, false);
+    int log = dync__vm_log(b, dync__m_sub(b, dync__m_k(b, first, 1.0), first));
+    int cosine = dync__vm_cos(&small, dync__m_mulk(b, second, 6.283185307179586476925));
+    return dync__lb_cast(b, dync__m_mul(b, dync__m_sqrt(b, dync__m_mulk(b, log, -2.0)), cosine), type);
+}
+
+static dync__kernel *dync__expand_all(dync__arena *arena, const dync__kernel *k)
+{
+    dync__kernel *out = dync__kernel_new(arena, k->name, k->n_outer, k->n_dims, k->extent);
+    int32_t *number = dync__arena_alloc(arena, (size_t)(k->inst.n + 1) * sizeof *number);
+    if (!out || !number) return NULL;
+    out->uses_random = true;
+    for (int i = 0; i < k->buf.n; i++)
+        if (!dync__avec_push(arena, &out->buf, k->buf.at[i])) return NULL;
+    for (int i = 0; i < k->access.n; i++)
+        if (!dync__avec_push(arena, &out->access, k->access.at[i])) return NULL;
+    for (int i = 0; i < k->inst.n; i++) {
+        dync__inst in = k->inst.at[i];
+        dync__lb b = {.k = out, .section = in.section, .origin = in.origin};
+        for (int a = 0; a < 3; a++)
+            if (in.arg[a] >= 0) in.arg[a] = number[in.arg[a]];
+        if (in.prim == DYNC__P_random && in.imm.i == 1) {
+            number[i] = dync__expand_normal(&b, in.arg[0], in.type);
+        } else {
+            if (!dync__avec_push(arena, &out->inst, in)) return NULL;
+            number[i] = out->inst.n - 1;
+        }
+    }
+    return out->failed ? NULL : out;
+}
+
+DYNC__FN const dync__kernel *dync__kernel_expand(dync__arena *arena, const dync__kernel *k)
+{
+    bool any = false;
+    for (int i = 0; i < k->inst.n; i++) any |= k->inst.at[i].prim == DYNC__P_random && k->inst.at[i].imm.i == 1;
+    if (any && !(k = dync__expand_all(arena, k))) dync__fail_memory(0);
+    return k;
+}
