@@ -198,23 +198,49 @@ soak: test
 	@for seed in 2 3 5 7 11 13 17 19; do for t in $(QUICK) $(LONG); do $$t --seed $$seed | tail -n 1; done; done
 
 # ---- GPUs -------------------------------------------------------------------------------------------------------------------
-# ptxas: every PTX text of the tests assembles, where there is a toolkit. gpu: the tests of tests/cuda that need no emulator's help with the real
-# libcudart, under compute-sanitizer where there is one, then bench/gpu beside PyTorch: on a machine with a GPU.
+# ptxas: every PTX text of the tests assembles, where there is a toolkit. gpu: on a machine with a GPU and its driver, a compiler and the CUDA runtime
+# (a toolkit's, or that of a Python package, or CUDART=path of libcudart.so.N): gpu-tests runs tests/cuda with it, under compute-sanitizer too where
+# there is one; gpu-bench runs bench/gpu beside PyTorch where there is one; each within four minutes. Without a GPU both say so. gpu-dry: the same
+# programs with the emulator in the runtime's place, the benchmarks in small sizes.
 CUDA_HOME ?= /usr/local/cuda
 ptxas: $(CUDA_WHITE) $(CUDA_MERGED)
 	@EVERY=$(EVERY) sh tests/cuda/ptxas.sh $(B) $(CUDA_WHITE) $(CUDA_MERGED)
-GPU_LIBS = -L$(CUDA_HOME)/lib64 -Wl,-rpath,$(CUDA_HOME)/lib64 -lcudart
-$(B)/gpu/%: tests/cuda/%.c $(CUDA_SPLIT) $(B)/split/libdync.a
+CUDART ?= $(firstword $(wildcard $(CUDA_HOME)/lib64/libcudart.so $(CUDA_HOME)/lib64/libcudart.so.* $(CUDA_HOME)/targets/*/lib/libcudart.so* /usr/lib/*/libcudart.so*) \
+            $(shell python3 -c "import glob, site; print(*[p for d in site.getsitepackages() + [site.getusersitepackages()] for p in glob.glob(d + '/nvidia/*/lib/libcudart.so.*')])" 2>/dev/null))
+GPU_DRY  ?=
+GPU_LIBS  = $(if $(GPU_DRY),$(abspath $(EMULATOR)),$(or $(CUDART),$(error no libcudart found: CUDART=path names one)) -Wl,-rpath,$(dir $(CUDART)))
+GPU_B     = $(B)/gpu$(GPU_DRY)
+GPU_WHITE  = $(patsubst tests/cuda/%.c,$(GPU_B)/%,$(wildcard tests/cuda/white_*.c))
+GPU_MERGED = $(patsubst tests/cuda/%.c,$(GPU_B)/%,$(wildcard tests/cuda/test_*.c))
+GPU_TOO    = $(if $(GPU_DRY),$(EMULATOR))
+$(B)/gpu/white_% $(B)/gpu-dry/white_%: tests/cuda/white_%.c $(CUDA_SPLIT) $(B)/split/libdync.a $(GPU_TOO)
 	@mkdir -p $(@D)
+	@echo "  LD   $@"
 	$(Q)$(CC) $(STD) $(USER) $(CFLAGS) -DTEST_REAL_GPU -DDYNC__SPLIT -Isrc -Itests $< $(CUDA_SPLIT) $(B)/split/libdync.a $(LDFLAGS) $(GPU_LIBS) $(LIBS) -o $@
-$(B)/gpu/bench: bench/gpu/bench.c $(B)/cuda/dync.o
+$(B)/gpu/test_% $(B)/gpu-dry/test_%: tests/cuda/test_%.c $(B)/cuda/dync.o $(GPU_TOO)
+	@mkdir -p $(@D)
+	@echo "  LD   $@"
+	$(Q)$(CC) $(STD) $(USER) $(CFLAGS) -DTEST_REAL_GPU -DTEST_CUDART='"$(GPU_LIBS)"' -I. -Itests -DDYNC__IMPLEMENTED $< $(B)/cuda/dync.o $(LDFLAGS) $(GPU_LIBS) $(LIBS) -o $@
+$(B)/gpu/probe $(B)/gpu-dry/probe: tests/cuda/probe.c $(B)/cuda/dync.o $(GPU_TOO)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(STD) $(USER) $(CFLAGS) -I. -DDYNC__IMPLEMENTED $< $(B)/cuda/dync.o $(LDFLAGS) $(GPU_LIBS) $(LIBS) -o $@
-gpu: $(B)/gpu/white_kernels $(B)/gpu/white_ops $(B)/gpu/bench
-	@for t in $(B)/gpu/white_kernels $(B)/gpu/white_ops; do $$t --no-fork || exit 1; \
-	    if command -v compute-sanitizer >/dev/null; then compute-sanitizer --error-exitcode 1 $$t --no-fork || exit 1; fi; done
-	@$(B)/gpu/bench
-	@$(PEERS_PYTHON) bench/gpu/peer.py
+$(B)/gpu/bench $(B)/gpu-dry/bench: bench/gpu/bench.c $(B)/cuda/dync.o $(GPU_TOO)
+	@mkdir -p $(@D)
+	@echo "  LD   $@"
+	$(Q)$(CC) $(STD) $(USER) $(CFLAGS) -I. -DDYNC__IMPLEMENTED $< $(B)/cuda/dync.o $(LDFLAGS) $(GPU_LIBS) $(LIBS) -o $@
+GPU_PYTHON ?= $(or $(PYTHON),python3)
+gpu-tests: $(GPU_B)/probe $(GPU_WHITE) $(GPU_MERGED)
+	@B=$(B) sh tests/cuda/gpu.sh $(GPU_B) $(GPU_B)/probe $(GPU_WHITE) $(GPU_MERGED)
+gpu-bench: $(GPU_B)/probe $(GPU_B)/bench
+	@if $(GPU_B)/probe; then J=$(GPU_B)/bench.json $(GPU_B)/bench $(if $(GPU_DRY),--tiny,--seconds 110) && \
+	    $(GPU_PYTHON) bench/gpu/peer.py $(GPU_B)/bench.json --json $(GPU_B)/table.json --markdown $(GPU_B)/table.md $(if $(GPU_DRY),--tiny --seconds 1,--seconds 110); \
+	    else echo "no GPU: nothing was measured"; fi
+gpu:
+	@$(MAKE) --no-print-directory gpu-tests
+	@$(MAKE) --no-print-directory gpu-bench
+gpu-dry:
+	@$(MAKE) --no-print-directory GPU_DRY=-dry gpu-tests gpu-bench
+.PHONY: gpu-tests gpu-bench gpu-dry
 
 # ---- structure ------------------------------------------------------------------------------------------------------------------
 layers: $(B)/tools/layers
@@ -288,7 +314,7 @@ help:
 	@echo "make layers names size switches same-code cxx split embed m32 docs-check   structure and build variants"
 	@echo "make asan ubsan sanitize tsan valgrind soak           sanitizers; everything long"
 	@echo "make golden-update   rewrites what the golden files of tests/ir expect; review the difference"
-	@echo "make ptxas      the PTX of the tests through ptxas;  gpu: tests and bench/gpu on a machine with a GPU"
+	@echo "make ptxas      the PTX of the tests through ptxas;  gpu: gpu-tests and gpu-bench on a machine with a GPU; gpu-dry: the same, emulated"
 	@echo "make clean      removes build/"
 	@echo "variables       CC CXX CFLAGS LDFLAGS V=1 WERROR=1 B=dir"
 

@@ -31034,7 +31034,12 @@ DYNC__FN dync_status dync__i_effect(const dync__opcall *call, dync__info *out) {
 }
 /* ---- for all rows -------------------------------------------------------------------------------------------------------------------- */
 DYNC__FN dync_status dync__op_infer(const dync__opcall *call, dync__info *out) {
-    if (call->row->infer) return call->row->infer(call, out);
+    int device;
+    if (call->row->infer) {
+        DYNC__TRY(call->row->infer(call, out));
+        bool mixes = call->nargs < 2 || call->op == DYNC__OP_copy || call->op == DYNC__OP_copy_ || call->op == DYNC__OP_set_ || call->row->cls == DYNC__EFFECT;
+        return mixes ? DYNC_OK : dync__infer_device(call, &device);
+    }
     return dync__fail(DYNC_ERR_UNSUPPORTED, "dynamic shape operator: aten.%s.default", call->row->name);
 }
 DYNC__FN dync_status dync__op_fake(dync__opcall *call) {
@@ -38128,6 +38133,7 @@ static dync__cell_state dync__cell_start(const dync__cell *cell, dync_tensor *x,
     dync_make make = {0};
     make.shape = dync_shape(n, dync__open(x)->lay.shape[1], hidden);
     make.dtype = dync_type(x);
+    make.device = (dync_device)dync__open(x)->device;
     if (!state || state->kind == DYNC_KIND_NONE) {
         s.h = s.c = dync_zeros_opt(make);
     } else if (cell->two_states && state->kind == DYNC_KIND_LIST && dync_len(*state) == 2) {

@@ -71,6 +71,7 @@ static dync__cell_state dync__cell_start(const dync__cell *cell, dync_tensor *x,
     dync_make make = {0};
     make.shape = dync_shape(n, dync__open(x)->lay.shape[1], hidden);
     make.dtype = dync_type(x);
+    make.device = (dync_device)dync__open(x)->device;
     if (!state || state->kind == DYNC_KIND_NONE) {
         s.h = s.c = dync_zeros_opt(make);
     } else if (cell->two_states && state->kind == DYNC_KIND_LIST && dync_len(*state) == 2) {

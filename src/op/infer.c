@@ -996,7 +996,12 @@ DYNC__FN dync_status dync__i_effect(const dync__opcall *call, dync__info *out)
 
 DYNC__FN dync_status dync__op_infer(const dync__opcall *call, dync__info *out)
 {
-    if (call->row->infer) return call->row->infer(call, out);
+    int device;
+    if (call->row->infer) {
+        DYNC__TRY(call->row->infer(call, out));
+        bool mixes = call->nargs < 2 || call->op == DYNC__OP_copy || call->op == DYNC__OP_copy_ || call->op == DYNC__OP_set_ || call->row->cls == DYNC__EFFECT;
+        return mixes ? DYNC_OK : dync__infer_device(call, &device);
+    }
     return dync__fail(DYNC_ERR_UNSUPPORTED, "dynamic shape operator: aten.%s.default", call->row->name);
 }
 

@@ -403,7 +403,6 @@ cudaError_t cudaLibraryLoadData(library **out, const void *code, int *jit, void 
         if (atoi((const char *)code + 4) != emu.cc) return leave(CUEMU_NO_BINARY);
         code = (const char *)code + 8;
     }
-    keep_text(code);
     library *l = calloc(1, sizeof *l);
     l->module = ptx_parse(code);
     if (l->module->error[0] || l->module->n_entries == 0) {
@@ -414,6 +413,7 @@ cudaError_t cudaLibraryLoadData(library **out, const void *code, int *jit, void 
         free(l);
         return leave(CUEMU_INVALID_PTX);
     }
+    keep_text(code);
     l->kernels = calloc((size_t)l->module->n_entries, sizeof *l->kernels);
     for (int i = 0; i < l->module->n_entries; i++) l->kernels[i] = (kernel){l, &l->module->entry[i], 0};
     l->next = emu.libraries;

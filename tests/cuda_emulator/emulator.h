@@ -6,6 +6,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* On a GPU (make gpu-tests) the same tests run without an emulator: what asks it for something stands in #if EMULATED. */
+#if defined(TEST_REAL_GPU)
+#define EMULATED 0
+static inline const char *cuemu_detail(void) { return ""; }
+static inline int64_t cuemu_live_bytes(void) { return 0; }
+#else
+#define EMULATED 1
+
 /* ---- for tests ---- */
 void cuemu_reset(void);                       /* as at the start of the process: no devices asked for, errors forgotten; memory stays */
 void cuemu_set_devices(int n);                /* before the library asks; -1: the driver is missing, -2: it is too old */
@@ -72,4 +80,5 @@ typedef struct cuemu_region { uint64_t address; size_t n; char *host; cuemu_shad
 extern bool cuemu_count_banks;
 extern int64_t cuemu_bank_turns[2];
 cuemu_region *cuemu_find(uint64_t address);   /* the live region that it is in, or NULL */
+#endif
 #endif
