@@ -570,6 +570,10 @@ DYNC_API dync_tensor *dync_bmm_at(dync_tensor *self, dync_tensor *mat2, dync_loc
 DYNC_API dync_tensor *(dync_dot)(dync_tensor *self, dync_tensor *tensor);
 DYNC_API dync_tensor *dync_dot_at(dync_tensor *self, dync_tensor *tensor, dync_loc at);
 #define dync_dot(self, tensor) DYNC_SEQ2(dync_dot_at, self, tensor, DYNC_HERE)
+/* dync_int_mm: matrix product of [M, K] and [K, N] of I8 with sums in I32, for quantised weights. Compiled, the cast, scales and bias behind it run on rows in the cache. No gradient. */
+DYNC_API dync_tensor *(dync_int_mm)(dync_tensor *self, dync_tensor *mat2);
+DYNC_API dync_tensor *dync_int_mm_at(dync_tensor *self, dync_tensor *mat2, dync_loc at);
+#define dync_int_mm(self, mat2) DYNC_SEQ2(dync_int_mm_at, self, mat2, DYNC_HERE)
 /* dync_linear: input @ weight^T + bias, over any leading dims. */
 DYNC_API dync_tensor *(dync_linear)(dync_tensor *input, dync_tensor *weight, dync_tensor *bias);
 DYNC_API dync_tensor *dync_linear_at(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_loc at);

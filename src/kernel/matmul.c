@@ -1,9 +1,10 @@
 /* kernel/matmul.c: batched matrix products with broadcast batches and any strides. Before: runtime/run.c; under it: gemm.c.
  *
  *   a [B.., M, K]  b [B.., K, N]  c [B.., M, N]; addmm: bias [M, N] by strides is copied into c first
- * f32 and f64 go to gemm where they lie. Half floats are converted one matrix at a time into scratch (a, b, c in f32) and rounded
- * once; where the machine multiplies pairs of bf16 (fours of bytes) with sums in f32 (i32), they only change places. Other integers are
- * multiplied plainly and wrap. Many small products are shared among threads by index. */
+ * f32 and f64 go to gemm where they lie. Half floats are converted into scratch some rows at a time (a, b, c in f32) and rounded
+ * once; where the machine multiplies pairs of bf16 (fours of bytes) with sums in f32 (i32), they only change places. i8 with sums in i32: bytes
+ * of a are moved up to u8, which the machine wants, and 128 times b's sums along k are taken off again. Other integers are multiplied plainly
+ * and wrap. Many small products are shared among threads by index. */
 #include "../dync.in.h"
 #include "gemm.h"
 #include "operand.h"
@@ -13,7 +14,9 @@ typedef struct dync__mm {
     const dync__kcall *call;
     const char *a, *b;
     char *c;
-    int dtype, n_batch;                /* dims of the batch after merging into rows */
+    int dtype, in_dtype, n_batch;      /* of c, of a and b; dims of the batch after merging into rows */
+    int type, group;                   /* what it is multiplied as (DYNC__GT_, -1: integers, plainly); elements of a word */
+    bool converted, sums;              /* by way of scratch; i8 with sums in i32 */
     int64_t batches, m, n, k, shape[DYNC_MAX_DIMS], a_step[DYNC_MAX_DIMS], b_step[DYNC_MAX_DIMS], c_step[DYNC_MAX_DIMS];
     int64_t a_row, a_col, b_row, b_col, c_row, c_col;
     bool accumulate;
@@ -37,6 +40,13 @@ static void dync__mm_open(dync__mm *g, const dync__kcall *call, void *const *dat
     g->b = dync__operand_at(b, data[1]);
     g->c = dync__operand_at(c, data[call->n - 1]);
     g->dtype = c->dtype;
+    g->in_dtype = a->dtype;
+    g->sums = a->dtype == DYNC_I8 && c->dtype == DYNC_I32;
+    g->type = c->dtype == DYNC_F64 ? DYNC__GT_F64 : dync__dtype_info(c->dtype)->kind == 'f' ? DYNC__GT_F32 : g->sums ? DYNC__GT_U8 : -1;
+    if (c->dtype == DYNC_BF16 && dync__gt_can(DYNC__GT_BF16)) g->type = DYNC__GT_BF16;
+    if ((c->dtype == DYNC_I8 || c->dtype == DYNC_U8) && dync__gt_can(DYNC__GT_U8)) g->type = DYNC__GT_U8;
+    g->group = g->type == DYNC__GT_BF16 ? 2 : g->type == DYNC__GT_U8 ? 4 : 1;
+    g->converted = g->type >= 0 && c->dtype != DYNC_F32 && c->dtype != DYNC_F64;
     g->m = c->lay.shape[rank - 2];
     g->n = c->lay.shape[rank - 1];
     g->k = a->lay.shape[rank - 1];
@@ -80,30 +90,14 @@ static void dync__mm_widen(float *to, const char *from, int dtype, int64_t rows,
     step[1] = dense[!turned];
 }
 
-static void dync__mm_half(const dync__mm *g, const char *a, const char *b, char *c)
-{
-    float *wa = g->scratch, *wb = wa + g->m * g->k, *wc = wb + g->k * g->n;
-    int64_t as[2], bs[2], cs[2] = {g->n, 1}, shape[2] = {g->m, g->n}, stride[2] = {g->c_row, g->c_col};
-    dync__mm_widen(wa, a, g->call->operand[0].dtype, g->m, g->k, g->a_row, g->a_col, as);
-    dync__mm_widen(wb, b, g->call->operand[1].dtype, g->k, g->n, g->b_row, g->b_col, bs);
-    if (g->accumulate) dync__copy_elements(2, shape, wc, DYNC_F32, cs, c, g->dtype, stride);
-    dync__gemm_f32(g->m, g->n, g->k, wa, as[0], as[1], wb, bs[0], bs[1], wc, g->n, 1, g->accumulate);
-    dync__copy_elements(2, shape, c, g->dtype, stride, wc, DYNC_F32, cs);
-}
-
 /* ---- pairs of bf16, fours of bytes --------------------------------------------------------------------------------------------- */
 
-static int dync__mm_narrow_type(int dtype)
-{
-    int type = dtype == DYNC_BF16 ? DYNC__GT_BF16 : dtype == DYNC_I8 || dtype == DYNC_U8 ? DYNC__GT_U8 : DYNC__GT_F32;
-    return type != DYNC__GT_F32 && dync__gt_can(type) ? type : DYNC__GT_F32;
-}
-
-/* Lines dense along k as words, the last one filled up with zeros: where they lie, or copied to `to`. Their step in words. */
-static const char *dync__mm_words(char *to, const char *from, int64_t lines, int64_t line, int64_t k, int64_t step, int64_t bytes, int64_t *words)
+/* Lines dense along k as words, the last one filled up with zeros: where they lie, or copied to `to`. Their step in words. lift: bytes - 128 .. 127
+ * to 0 .. 255. */
+static const char *dync__mm_words(char *to, const char *from, int64_t lines, int64_t line, int64_t k, int64_t step, int64_t bytes, bool lift, int64_t *words)
 {
     int64_t group = 4 / bytes, all = (k + group - 1) / group * group;
-    if (step == 1 && k % group == 0 && line % group == 0) {
+    if (step == 1 && k % group == 0 && line % group == 0 && !lift) {
         *words = line / group;
         return from;
     }
@@ -113,6 +107,12 @@ static const char *dync__mm_words(char *to, const char *from, int64_t lines, int
         if (step == 1) memcpy(out, in, (size_t)(k * bytes));
         for (int64_t p = 0; p < k && step != 1; p++) memcpy(out + p * bytes, in + p * step * bytes, (size_t)bytes);
         memset(out + k * bytes, 0, (size_t)((all - k) * bytes));
+        for (int64_t p = 0; lift && p < all; p += 4) {
+            uint32_t word;
+            memcpy(&word, out + p, sizeof word);
+            word ^= 0x80808080u;
+            memcpy(out + p, &word, sizeof word);
+        }
     }
     *words = all / group;
     return to;
@@ -131,39 +131,6 @@ static void dync__mm_interleave(char *to, const char *b, int64_t row, int64_t n,
     memset(to + whole * 4 * n, 0, (size_t)(4 * n));
     for (int64_t p = whole * group; p < k; p++)
         for (int64_t j = 0; j < n; j++) memcpy(to + whole * 4 * n + 4 * j + p % group * bytes, b + (p * row + j) * bytes, (size_t)bytes);
-}
-
-static int64_t dync__mm_narrow_words(const dync__mm *g, int64_t bytes)
-{
-    int64_t group = 4 / bytes, k = (g->k + group - 1) / group;
-    return g->m * k + k * g->n + g->m * g->n;
-}
-
-static void dync__mm_narrow(const dync__mm *g, const char *a, const char *b, char *c, int type)
-{
-    int64_t bytes = type == DYNC__GT_U8 ? 1 : 2, group = 4 / bytes, k = (g->k + group - 1) / group;
-    char *wa = (char *)g->scratch, *wb = wa + 4 * g->m * k, *wc = wb + 4 * k * g->n;
-    int64_t shape[2] = {g->m, g->n}, dense[2] = {g->n, 1}, stride[2] = {g->c_row, g->c_col};
-    dync__gemm x = {.type = type, .m = g->m, .n = g->n, .k = k, .c = wc, .a_col = 1, .b_row = 1, .b_col = 1, .c_row = g->n, .c_col = 1};
-    x.a = dync__mm_words(wa, a, g->m, g->a_row, g->k, g->a_col, bytes, &x.a_row);
-    if (g->b_col == 1 && g->n > 1) {
-        dync__mm_interleave(wb, b, g->b_row, g->n, g->k, bytes, type);
-        x.b = wb;
-        x.b_row = g->n;
-    } else {
-        x.b = dync__mm_words(wb, b, g->n, g->b_col, g->k, g->b_row, bytes, &x.b_col);
-    }
-    if (g->accumulate) {
-        if (type == DYNC__GT_BF16) dync__copy_elements(2, shape, wc, DYNC_F32, dense, c, g->dtype, stride);
-        for (int64_t i = 0; type == DYNC__GT_U8 && i < g->m * g->n; i++)
-            dync__store_i64(wc + 4 * i, DYNC_I32, ((const uint8_t *)c)[i / g->n * g->c_row + i % g->n * g->c_col]);
-        x.d = wc;
-        x.d_row = g->n;
-    }
-    dync__gemm_run(&x);
-    if (type == DYNC__GT_BF16) dync__copy_elements(2, shape, c, g->dtype, stride, wc, DYNC_F32, dense);
-    for (int64_t i = 0; type == DYNC__GT_U8 && i < g->m; i++)
-        for (int64_t j = 0; j < g->n; j++) c[i * g->c_row + j * g->c_col] = wc[4 * (i * g->n + j)];    /* the low byte */
 }
 
 /* ---- integers -------------------------------------------------------------------------------------------------------------------- */
@@ -196,6 +163,110 @@ static void dync__mm_integers(const dync__mm *g, const void *a, const void *b, v
     }
 }
 
+/* Rows of one product are final. */
+typedef struct dync__mm_rows { dync__mm *g; int64_t first; } dync__mm_rows;
+static void dync__mm_done(void *user, int64_t begin, int64_t end)
+{
+    const dync__mm_rows *r = user;
+    const dync__kcall *c = r->g->call;
+    dync_status status = dync__code_run_part(c->epilogue, r->g->data + c->n, r->first + begin, r->first + end, c->epilogue_rows);
+    if (status != DYNC_OK) DYNC__ATOMIC_STORE(&r->g->status, status);
+}
+
+/* ---- by way of scratch -------------------------------------------------------------------------------------------------------- */
+
+static int64_t dync__mm_k(const dync__mm *g) { return (g->k + g->group - 1) / g->group; }      /* in words */
+
+/* Rows that are converted at a time: what they need beside b stays in the cache. */
+static int64_t dync__mm_some(const dync__mm *g) { return DYNC__MIN(g->m, 12 * 14); }
+
+/* b as it is multiplied: in `to`, or where it lies. */
+static void dync__mm_b(const dync__mm *g, char *to, const char *b, dync__gemm *x)
+{
+    int64_t bytes = dync__dtype_info(g->in_dtype)->bytes;
+    x->b = to;
+    if (g->type == DYNC__GT_F32) {
+        int64_t step[2];
+        dync__mm_widen((float *)(void *)to, b, g->in_dtype, g->k, g->n, g->b_row, g->b_col, step);
+        x->b_row = step[0];
+        x->b_col = step[1];
+    } else if (g->b_col == 1 && g->n > 1) {
+        dync__mm_interleave(to, b, g->b_row, g->n, g->k, bytes, g->type);
+        x->b_row = g->n;
+        x->b_col = 1;
+    } else {
+        x->b_row = 1;
+        x->b = dync__mm_words(to, b, g->n, g->b_col, g->k, g->b_row, bytes, false, &x->b_col);
+    }
+}
+
+/* - 128 times the sums of b along k: n of them at `to`, behind which is room for k words. */
+static void dync__mm_offset(const dync__mm *g, const dync__gemm *of, char *to)
+{
+    int64_t k = dync__mm_k(g);
+    dync__gemm x = {.type = DYNC__GT_U8, .m = 1, .n = g->n, .k = k, .a = to + 4 * g->n, .a_row = k, .a_col = 1, .b = of->b, .b_row = of->b_row,
+                    .b_col = of->b_col, .packed = of->packed, .c = to, .c_row = g->n, .c_col = 1};
+    memset(to + 4 * g->n, 0x80, (size_t)(4 * k));
+    dync__gemm_run(&x);
+    for (int64_t j = 0; j < g->n; j++) {
+        uint32_t word;
+        memcpy(&word, to + 4 * j, sizeof word);
+        word = 0u - word;
+        memcpy(to + 4 * j, &word, sizeof word);
+    }
+}
+
+static size_t dync__mm_scratch(const dync__mm *g)
+{
+    int64_t k = dync__mm_k(g), some = dync__mm_some(g);
+    return (size_t)(k * g->n + some * (k + g->n) + (g->sums ? g->n + k : 0)) * 4;
+}
+
+static void dync__mm_low_bytes(const dync__mm *g, bool in, char *words, char *c, int64_t rows)
+{
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < g->n; j++) {
+            char *word = words + 4 * (i * g->n + j), *byte = c + i * g->c_row + j * g->c_col;
+            if (in) dync__store_i64(word, DYNC_I32, *(uint8_t *)byte);
+            else memcpy(byte, word, 1);
+        }
+}
+
+static void dync__mm_converted(dync__mm *g, int64_t index, const char *a, const char *b, char *c)
+{
+    int64_t bytes = dync__dtype_info(g->in_dtype)->bytes, c_bytes = dync__dtype_info(g->dtype)->bytes, k = dync__mm_k(g), some = dync__mm_some(g), rows;
+    char *wb = (char *)g->scratch, *wa = wb + 4 * k * g->n, *wc = wa + 4 * some * k, *offset = wc + 4 * some * g->n;
+    dync__gemm bs = {.packed = g->packed};
+    bool bytewise = g->type == DYNC__GT_U8 && !g->sums, in_place = g->sums && g->c_col == 1;
+    if (!g->packed) dync__mm_b(g, wb, b, &bs);
+    if (g->sums && g->packed) offset = (char *)(uintptr_t)g->packed + dync__gemm_packed_bytes(g->type, g->n, k);
+    else if (g->sums) dync__mm_offset(g, &bs, offset);
+    for (int64_t row = 0; row < g->m; row += rows, c += rows * g->c_row * c_bytes, a += rows * g->a_row * bytes) {
+        rows = DYNC__MIN(some, g->m - row);
+        int64_t step[2] = {0, 1}, shape[2] = {rows, g->n}, dense[2] = {g->n, 1}, stride[2] = {g->c_row, g->c_col};
+        dync__gemm x = {.type = g->type, .m = rows, .n = g->n, .k = k, .b = bs.b, .b_row = bs.b_row, .b_col = bs.b_col, .packed = bs.packed, .c_col = 1};
+        x.a = wa;
+        if (g->type == DYNC__GT_F32) dync__mm_widen((float *)(void *)wa, a, g->in_dtype, rows, g->k, g->a_row, g->a_col, step);
+        else x.a = dync__mm_words(wa, a, rows, g->a_row, g->k, g->a_col, bytes, g->sums, &step[0]);
+        x.a_row = step[0];
+        x.a_col = step[1];
+        x.c = in_place ? c : wc;
+        x.c_row = in_place ? g->c_row : g->n;
+        if (g->sums) x.d = offset;
+        else if (g->accumulate) {
+            if (bytewise) dync__mm_low_bytes(g, true, wc, c, rows);
+            else dync__copy_elements(2, shape, wc, DYNC_F32, dense, c, g->dtype, stride);
+            x.d = wc;
+            x.d_row = g->n;
+        }
+        dync__gemm_run(&x);
+        if (bytewise) dync__mm_low_bytes(g, false, wc, c, rows);
+        else if (!in_place) dync__copy_elements(2, shape, c, g->dtype, stride, wc, g->sums ? DYNC_I32 : DYNC_F32, dense);
+        if (g->call->epilogue) dync__mm_done(&(dync__mm_rows){g, index * g->m}, row, row + rows);
+    }
+    (void)DYNC__ATOMIC_ADD(&g->told, 1);
+}
+
 /* ---- b packed once ------------------------------------------------------------------------------------------------------- */
 
 /* Where b is an input of the plan that nobody wrote since the last run, its panels are kept. Written or new: the second run in a row
@@ -225,18 +296,26 @@ DYNC__RARE static void dync__mm_panels_put(dync__mm_panels *p)
 
 DYNC__RARE static dync__mm_panels *dync__mm_panels_new(const dync__mm *g, const dync__mm_source *source)
 {
-    int type = g->dtype == DYNC_F64 ? DYNC__GT_F64 : DYNC__GT_F32;
+    int64_t k = dync__mm_k(g), panels = dync__gemm_packed_bytes(g->type, g->n, k);
+    size_t words = g->converted ? (size_t)(4 * k * g->n) : 0;
     dync__mm_panels *p = dync__calloc(sizeof *p);
     if (!p) return NULL;
     p->source = *source;
     p->users = 2;                      /* the call's and the caller's */
-    p->bytes = (size_t)dync__gemm_packed_bytes(type, g->n, g->k);
+    p->bytes = (size_t)(panels + (g->sums ? 4 * (g->n + k) : 0));
     p->data = dync__alloc_data(p->bytes);
-    if (!p->data) {
+    char *room = words ? dync__alloc_data(words) : NULL;
+    dync__gemm x = {.b = g->b, .b_row = g->b_row, .b_col = g->b_col};
+    if (!p->data || (words && !room)) {
+        if (p->data) dync__free_data(p->data, p->bytes);
         dync__free(p, sizeof *p);
         return NULL;
     }
-    dync__gemm_pack_b(type, g->n, g->k, g->b, g->b_row, g->b_col, p->data);
+    if (words) dync__mm_b(g, room, g->b, &x);
+    dync__gemm_pack_b(g->type, g->n, k, x.b, x.b_row, x.b_col, p->data);
+    x.packed = p->data;
+    if (g->sums) dync__mm_offset(g, &x, p->data + panels);
+    if (room) dync__free_data(room, words);
     return p;
 }
 
@@ -272,20 +351,10 @@ DYNC__RARE static void dync__mm_drop(void *state_)
     dync__free(state, sizeof *state);
 }
 
-/* Rows of one product are final. */
-typedef struct dync__mm_rows { dync__mm *g; int64_t first; } dync__mm_rows;
-static void dync__mm_done(void *user, int64_t begin, int64_t end)
-{
-    const dync__mm_rows *r = user;
-    const dync__kcall *c = r->g->call;
-    dync_status status = dync__code_run_part(c->epilogue, r->g->data + c->n, r->first + begin, r->first + end, c->epilogue_rows);
-    if (status != DYNC_OK) DYNC__ATOMIC_STORE(&r->g->status, status);
-}
-
 static void dync__mm_float(dync__mm *g, int64_t index, const char *a, const char *b, char *c)
 {
     dync__mm_rows rows = {g, index * g->m};
-    dync__gemm x = {.type = g->dtype == DYNC_F64 ? DYNC__GT_F64 : DYNC__GT_F32, .m = g->m, .n = g->n, .k = g->k, .a = a, .b = b, .c = c, .a_row = g->a_row,
+    dync__gemm x = {.type = g->type, .m = g->m, .n = g->n, .k = g->k, .a = a, .b = b, .c = c, .a_row = g->a_row,
                     .a_col = g->a_col, .b_row = g->b_row, .b_col = g->b_col, .c_row = g->c_row, .c_col = g->c_col, .d = g->d, .d_row = g->d_row,
                     .packed = g->packed};
     if (g->accumulate) x.d = c, x.d_row = g->c_row;
@@ -301,7 +370,7 @@ static void dync__mm_float(dync__mm *g, int64_t index, const char *a, const char
 
 static void dync__mm_one(dync__mm *g, int64_t index)
 {
-    int64_t bytes = dync__dtype_info(g->dtype)->bytes;
+    int64_t bytes = dync__dtype_info(g->in_dtype)->bytes, c_bytes = dync__dtype_info(g->dtype)->bytes;
     const char *a = g->a, *b = g->b;
     char *c = g->c;
     for (int64_t d = g->n_batch - 1, i = index; d >= 0; d--) {
@@ -309,12 +378,10 @@ static void dync__mm_one(dync__mm *g, int64_t index)
         i /= g->shape[d];
         a += at * g->a_step[d] * bytes;
         b += at * g->b_step[d] * bytes;
-        c += at * g->c_step[d] * bytes;
+        c += at * g->c_step[d] * c_bytes;
     }
-    int narrow = dync__mm_narrow_type(g->dtype);
-    if (g->dtype == DYNC_F32 || g->dtype == DYNC_F64) dync__mm_float(g, index, a, b, c);
-    else if (narrow != DYNC__GT_F32) dync__mm_narrow(g, a, b, c, narrow);
-    else if (dync__dtype_info(g->dtype)->kind == 'f') dync__mm_half(g, a, b, c);
+    if (g->converted) dync__mm_converted(g, index, a, b, c);
+    else if (g->type >= 0) dync__mm_float(g, index, a, b, c);
     else dync__mm_integers(g, a, b, c);
 }
 
@@ -347,17 +414,17 @@ DYNC__RARE static bool dync__mm_dense_bias(const dync__kcall *c)
     return (y->dtype == DYNC_F32 || y->dtype == DYNC_F64) && (bias->lay.stride[1] == 1 || y->lay.shape[1] == 1);
 }
 
-/* f32 and f64: what can be known before the runs. */
+/* What can be known before the runs. */
 DYNC__RARE static dync_status dync__mm_ready(dync__kcall *c, const dync__mm *g)
 {
     static char some[1];
-    int type = g->dtype == DYNC_F64 ? DYNC__GT_F64 : DYNC__GT_F32;
     bool with_bias = c->n == 4;
-    dync__gemm x = {.type = type, .m = g->m, .n = g->n, .k = g->k, .a_row = g->a_row, .a_col = g->a_col, .b_row = g->b_row, .b_col = g->b_col,
+    dync__gemm x = {.type = g->type, .m = g->m, .n = g->n, .k = g->k, .a_row = g->a_row, .a_col = g->a_col, .b_row = g->b_row, .b_col = g->b_col,
                     .c_row = g->c_row, .c_col = g->c_col, .d = with_bias ? some : NULL, .d_row = with_bias ? c->operand[2].lay.stride[0] : 0};
-    bool keeps = c->input[1] && g->n_batch == 0 && g->n * g->k >= DYNC__MM_KEEP && dync__gemm_wants_packed(type, g->m, g->n, g->k, g->b_row, g->b_col);
+    bool keeps = c->input[1] && g->n_batch == 0 && g->n * g->k >= DYNC__MM_KEEP &&
+                 (g->converted ? g->n > 1 : dync__gemm_wants_packed(g->type, g->m, g->n, g->k, g->b_row, g->b_col));
     if (g->batches == 0) return DYNC_OK;
-    dync__gemm_fixed *fixed = keeps || (with_bias && !dync__mm_dense_bias(c)) ? NULL : dync__gemm_fix(&x);
+    dync__gemm_fixed *fixed = keeps || g->converted || (with_bias && !dync__mm_dense_bias(c)) ? NULL : dync__gemm_fix(&x);
     if (!fixed && !keeps) return DYNC_OK;
     dync__mm_state *state = dync__calloc(sizeof *state);
     if (!state) {
@@ -377,7 +444,8 @@ DYNC__RARE static dync_status dync__mm_check(dync__kcall *c)
     const dync__operand *a = &c->operand[0], *b = &c->operand[1], *y = &c->operand[c->n - 1];
     int rank = y->lay.ndim;
     DYNC__TRY(dync__kcall_expect(c, rank >= 2 && a->lay.ndim == rank && b->lay.ndim == rank, "matrices of one rank"));
-    DYNC__TRY(dync__kcall_expect(c, a->dtype == y->dtype && b->dtype == y->dtype && y->dtype != DYNC_BOOL, "operands of one dtype"));
+    DYNC__TRY(dync__kcall_expect(c, a->dtype == b->dtype && (a->dtype == y->dtype || (a->dtype == DYNC_I8 && y->dtype == DYNC_I32 && c->n == 3)) && y->dtype != DYNC_BOOL,
+                                 "operands of one dtype, or I8 with a result of I32"));
     for (int d = 0; d < rank - 2; d++)
         DYNC__TRY(dync__kcall_expect(c, (a->lay.shape[d] == y->lay.shape[d] || a->lay.shape[d] == 1) &&
                                             (b->lay.shape[d] == y->lay.shape[d] || b->lay.shape[d] == 1), "batches that broadcast"));
@@ -387,10 +455,8 @@ DYNC__RARE static dync_status dync__mm_check(dync__kcall *c)
     void *const none[4] = {nothing, nothing, nothing, nothing};
     dync__mm g;                         /* its sizes after merging; the data pointers do not count */
     dync__mm_open(&g, c, none);
-    if (y->dtype == DYNC_F32 || y->dtype == DYNC_F64) DYNC__TRY(dync__mm_ready(c, &g));
-    int64_t bytes = dync__dtype_info(y->dtype)->bytes;
-    if (dync__mm_narrow_type(y->dtype) != DYNC__GT_F32) c->scratch_bytes = (size_t)dync__mm_narrow_words(&g, bytes) * 4;
-    else if (y->dtype == DYNC_F16 || y->dtype == DYNC_BF16) c->scratch_bytes = (size_t)(g.m * g.k + g.k * g.n + g.m * g.n) * sizeof(float);
+    if (g.type >= 0) DYNC__TRY(dync__mm_ready(c, &g));
+    if (g.converted) c->scratch_bytes = dync__mm_scratch(&g);
     return DYNC_OK;
 }
 
@@ -398,7 +464,7 @@ DYNC__RARE DYNC__FN int64_t dync__kcall_rows(const dync__kcall *c)
 {
     const dync__operand *y = &c->operand[c->n - 1];
     int64_t rows = 1;
-    if ((c->row->run != dync__k_matmul && c->row->run != dync__k_addmm) || (y->dtype != DYNC_F32 && y->dtype != DYNC_F64)) return 0;
+    if ((c->row->run != dync__k_matmul && c->row->run != dync__k_addmm) || (dync__dtype_info(y->dtype)->kind != 'f' && !(y->dtype == DYNC_I32 && c->operand[0].dtype == DYNC_I8))) return 0;
     for (int d = 0; d < y->lay.ndim - 1; d++) rows *= y->lay.shape[d];
     return rows;
 }

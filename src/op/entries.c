@@ -389,6 +389,7 @@ DYNC__ENTRY_1Tdib(var)
 DYNC__ENTRY_1TTT(addmm)
 DYNC__ENTRY_1TT(bmm)
 DYNC__ENTRY_1TT(dot)
+DYNC__ENTRY_1TT(int_mm)
 
 DYNC_API dync_tensor *dync_linear_at(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_loc at)
 {

@@ -203,6 +203,14 @@ DYNC__FN dync_status dync__i_mm(const dync__opcall *call, dync__info *out)
     return dync__infer_fresh(out, a->dtype, device, 2, shape);
 }
 
+DYNC__FN dync_status dync__i_int_mm(const dync__opcall *call, dync__info *out)
+{
+    DYNC__TRY(dync__i_mm(call, out));
+    if (out->dtype != DYNC_I8) return dync__fail(DYNC_ERR_DTYPE, "expected self and mat2 of int8, got %s", dync__dtype_info(out->dtype)->name);
+    out->dtype = DYNC_I32;
+    return DYNC_OK;
+}
+
 DYNC__FN dync_status dync__i_bmm(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *a, *b;

@@ -301,6 +301,9 @@
       "a batch of matrix products: [B, M, K] @ [B, K, N]")                                                                                \
     X(dot,    KERNEL, "(Tensor self, Tensor tensor)", 1, i_dot, none, l_matmul, g_dot, none, "torch.dot", 0, -1,                          \
       "the scalar product of two vectors")                                                                                                \
+    X(int_mm, KERNEL, "(Tensor self, Tensor mat2)", 1, i_int_mm, none, l_matmul, none, none, "torch._int_mm", DYNC__OP_NONDIFF, -1,       \
+      "matrix product of [M, K] and [K, N] of I8 with sums in I32, for quantised weights. Compiled, the cast, scales and bias behind it run on " \
+      "rows in the cache")                                                                                                                \
     X(linear, COMPOSITE, "(Tensor input, Tensor weight, Tensor? bias)", 1, i_linear, none, none, none, d_linear,                          \
       "torch.nn.functional.linear", 0, -1, "input @ weight^T + bias, over any leading dims")                                              \
     X(matmul, COMPOSITE, "(Tensor self, Tensor other)", 1, i_matmul, none, none, none, d_matmul, "@", 0, -1,                              \

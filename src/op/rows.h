@@ -8,7 +8,7 @@
 
 #define DYNC__INFERS(X) \
     X(adaptive_avg_pool2d) X(addc) X(addmm) X(alias) X(arange) X(arg_reduce) X(argsort) X(as_strided) X(as_strided_scatter) \
-    X(avg_pool2d) X(batch_norm) X(binary) X(bitwise) X(bmm) X(cat) X(clamp) X(clone) X(composite) X(contiguous) X(conv2d) \
+    X(avg_pool2d) X(batch_norm) X(binary) X(bitwise) X(bmm) X(int_mm) X(cat) X(clamp) X(clone) X(composite) X(contiguous) X(conv2d) \
     X(convolution) X(convolution_backward) X(cumsum) X(diagonal) X(dot) X(dropout) X(effect) X(embedding)             \
     X(embedding_dense_backward) X(expand) X(expand_as) X(eye) X(factory) X(fill) X(flash_attention) X(flash_attention_backward) X(flatten) X(flip) X(float_unary)    \
     X(full) X(gather) X(index_add) X(index_select) X(inplace) X(layer_norm) X(lerp) X(like) X(like_arg1)              \

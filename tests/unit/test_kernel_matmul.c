@@ -279,7 +279,7 @@ static double value(const dync__operand *o, const void *data, const int64_t *at)
     return dync__load_f64((const char *)data + off * dync__dtype_info(o->dtype)->bytes, o->dtype);
 }
 
-static void check_matmul(int dtype, int kernel)
+static void check_matmul(int in, int dtype, int kernel)
 {
     int64_t B = test_random_int(1, 4), C = test_random_int(1, 3), m = test_random_int(1, 9), n = test_random_int(1, 20), k = test_random_int(1, 12);
     int rank = kernel == DYNC__K_addmm ? 2 : test_random_int(2, 4);
@@ -290,8 +290,8 @@ static void check_matmul(int dtype, int kernel)
     dync__kcall c;
     memset(&c, 0, sizeof c);
     c.row = dync__kernel_row(kernel);
-    c.operand[c.n++] = operand(dtype, rank, as + 4 - rank, test_random() % 2);
-    c.operand[c.n++] = operand(dtype, rank, bs + 4 - rank, test_random() % 2);
+    c.operand[c.n++] = operand(in, rank, as + 4 - rank, test_random() % 2);
+    c.operand[c.n++] = operand(in, rank, bs + 4 - rank, test_random() % 2);
     if (kernel == DYNC__K_addmm) {
         c.operand[c.n] = operand(dtype, rank, ys + 4 - rank, false);
         c.operand[c.n].lay.stride[0] = 0;
@@ -302,7 +302,8 @@ static void check_matmul(int dtype, int kernel)
     static double memory[4][4096];
     void *data[4] = {memory[0], memory[1], memory[2], memory[3]}, *scratch = malloc(c.scratch_bytes + 1);
     for (int i = 0; i < 4; i++)
-        for (int e = 0; e < 4096; e++) dync__store_f64((char *)data[i] + e * dync__dtype_info(dtype)->bytes, dtype, test_random_int(-4, 4));
+        for (int e = 0; e < 4096; e++)
+            dync__store_f64((char *)data[i] + e * dync__dtype_info(in)->bytes, in, in == dtype ? test_random_int(-4, 4) : test_random_int(-128, 127));
     if (test_random() % 50 == 0) dync_shutdown();             /* what prepare found is gone: the run finds its own */
     REQUIRE_OK(c.row->run(&c, data, scratch));
     if (c.drop) c.drop(c.state);
@@ -329,7 +330,8 @@ static void check_matmul(int dtype, int kernel)
 TEST(matmul_layouts_and_dtypes)
 {
     static const int dtypes[] = {DYNC_F32, DYNC_F64, DYNC_F16, DYNC_BF16, DYNC_I64, DYNC_I32, DYNC_I8, DYNC_U8};
-    for (int i = 0; i < 1600; i++) check_matmul(dtypes[i % 8], i % 3 ? DYNC__K_matmul : DYNC__K_addmm);
+    for (int i = 0; i < 1600; i++) check_matmul(dtypes[i % 8], dtypes[i % 8], i % 3 ? DYNC__K_matmul : DYNC__K_addmm);
+    for (int i = 0; i < 300; i++) check_matmul(DYNC_I8, DYNC_I32, DYNC__K_matmul);
     EXPECT_EQ_INT(test__state.failures, 0);
 }
 
