@@ -1,15 +1,16 @@
 /* codegen/x86_conv.c: emits the tiles of x86_conv.h. Before: x86_enc.c encodes; after: kernel/conv_jit.c calls them.
  *
- * Registers: accumulators from 0, then the B vectors of weights, last the broadcast. Code is found by its description in a table that
- * only grows; there are as many descriptions as different layers. */
+ * Registers: accumulators from 0, then the B vectors of weights, last the broadcast. Code is found by its description in a table; a form that
+ * no layer holds any more goes when there are more than IDLE. */
 #include "../dync.in.h"
 #include "x86_conv.h"
 #include "interp.h"
 #if DYNC__JIT_X86
 
-enum { DYNC__CT_UNROLL = 16, DYNC__CT_MOST = 4096 /* kernels; then the portable form serves */ };
+enum { DYNC__CT_UNROLL = 16, DYNC__CT_IDLE = 128 /* forms */ };
 typedef struct dync__ct_entry {
     struct dync__ct_entry *next;
+    int users;
     dync__ctile key;
     dync__codeblock block;
 } dync__ct_entry;
@@ -17,6 +18,7 @@ static struct {
     dync__mutex lock;
     dync__ct_entry *entry[128];
     int n;
+    uint32_t epoch;                   /* another one after dync_shutdown */
 } dync__cts;
 
 DYNC__FN int dync__conv_isa(void) { return dync__tile_isa(); }
@@ -491,6 +493,7 @@ static void dync__cts_shutdown(void)
             dync__free(e, sizeof *e);
         }
     dync__cts.n = 0;
+    dync__cts.epoch++;
     dync__unlock(&dync__cts.lock);
 }
 
@@ -521,15 +524,17 @@ static dync__ct_entry *dync__ct_make(const dync__ctile *t)
     return e;
 }
 
-DYNC__FN dync__ccode dync__ctile_code(const dync__ctile *t)
+static uint64_t dync__ct_at(const dync__ctile *t) { return dync__hash_bytes(t, sizeof *t, 0) % (uint64_t)DYNC__COUNT_OF(dync__cts.entry); }
+
+DYNC__FN dync__ccode dync__ctile_code(dync__cheld *held, const dync__ctile *t)
 {
     dync__error_guard guard;
     dync__ccode code = NULL;
-    uint64_t at = dync__hash_bytes(t, sizeof *t, 0) % (uint64_t)DYNC__COUNT_OF(dync__cts.entry);
+    uint64_t at = dync__ct_at(t);
     dync__lock(&dync__cts.lock);
     dync__ct_entry *e = dync__cts.entry[at];
     while (e && memcmp(&e->key, t, sizeof *t) != 0) e = e->next;
-    bool make = !e && dync__cts.n < DYNC__CT_MOST;
+    bool make = !e;
     if (make) {
         dync__error_guard_begin(&guard);      /* without memory the portable form serves */
         e = dync__ct_make(t);
@@ -540,13 +545,33 @@ DYNC__FN dync__ccode dync__ctile_code(const dync__ctile *t)
         dync__cts.entry[at] = e;
         dync__cts.n++;
     }
+    void *form = e;
+    if (e && !dync__avec_push(held->arena, &held->form, form)) e = NULL;
+    if (e) e->users++;
+    held->epoch = dync__cts.epoch;
     dync__unlock(&dync__cts.lock);
-    if (make && e) dync__at_shutdown(dync__cts_shutdown);
+    if (make && form) dync__at_shutdown(dync__cts_shutdown);
     if (e) memcpy(&code, &e->block.exec, sizeof code);
     return code;
 }
 
-DYNC__FN dync__ccode dync__cblock_code(int isa, int V, int64_t n, bool to_blocks)
+DYNC__FN void dync__ctile_drop(dync__cheld *held)
+{
+    dync__lock(&dync__cts.lock);
+    for (int i = 0; i < held->form.n && held->epoch == dync__cts.epoch; i++) {
+        dync__ct_entry *e = held->form.at[i], **from = &dync__cts.entry[dync__ct_at(&e->key)];
+        if (--e->users > 0 || dync__cts.n <= DYNC__CT_IDLE) continue;
+        while (*from != e) from = &(*from)->next;
+        *from = e->next;
+        dync__codemem_free(&e->block);
+        dync__free(e, sizeof *e);
+        dync__cts.n--;
+    }
+    held->form.n = 0;
+    dync__unlock(&dync__cts.lock);
+}
+
+DYNC__FN dync__ccode dync__cblock_code(dync__cheld *held, int isa, int V, int64_t n, bool to_blocks)
 {
     dync__ctile t;
     memset(&t, 0, sizeof t);
@@ -554,6 +579,6 @@ DYNC__FN dync__ccode dync__cblock_code(int isa, int V, int64_t n, bool to_blocks
     t.vl = (int8_t)(isa == 2 && n >= 16 ? 2 : n >= 8 ? 1 : 0);
     t.B = (int8_t)(V == 16 ? 4 : V == 8 ? 3 : 2);
     t.op = to_blocks;
-    return dync__ctile_code(&t);
+    return dync__ctile_code(held, &t);
 }
 #endif

@@ -36,9 +36,12 @@ typedef struct dync__ctap { int64_t in, w; } dync__ctap;
 enum { DYNC__CB_FROM, DYNC__CB_TO, DYNC__CB_PLANE /* bytes from plane to plane */, DYNC__CB_N, DYNC__CB_QUADS, DYNC__CB_WORDS };
 typedef void (*dync__ccode)(int64_t *args);
 #if DYNC__JIT_X86
-/* Code for it, kept until dync_shutdown and shared; NULL where there is none to be had (no executable memory, no vectors). */
-DYNC__FN dync__ccode dync__ctile_code(const dync__ctile *);
-DYNC__FN dync__ccode dync__cblock_code(int isa, int V, int64_t n, bool to_blocks);
+/* Code that somebody holds. Forms are shared; of those that nobody holds some are kept for the next who asks. */
+typedef struct dync__cheld { dync__arena *arena; uint32_t epoch; DYNC__VEC(void *) form; } dync__cheld;
+/* Code for it, good until dync__ctile_drop; NULL where there is none to be had (no executable memory, no vectors). */
+DYNC__FN dync__ccode dync__ctile_code(dync__cheld *, const dync__ctile *);
+DYNC__FN dync__ccode dync__cblock_code(dync__cheld *, int isa, int V, int64_t n, bool to_blocks);
+DYNC__FN void dync__ctile_drop(dync__cheld *);
 DYNC__FN int dync__conv_isa(void);              /* 0: the portable form; 1 AVX2, 2 AVX-512 */
 #endif
 #endif

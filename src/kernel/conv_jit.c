@@ -33,6 +33,7 @@ typedef struct dync__cj_packed {
 } dync__cj_packed;
 struct dync__cj {
     dync__arena arena;
+    dync__cheld held;
     dync__mutex lock;
     dync__cj_packed *kept;                   /* under the lock */
     int32_t missed;                          /* how often in a row it was no use */
@@ -148,7 +149,7 @@ DYNC__RARE static int64_t dync__cj_places(int64_t n, int64_t most, int B)
 }
 
 /* Code of a tile of `high` rows times `across` columns for each of the two counts of blocks. */
-DYNC__RARE static bool dync__cj_code(const dync__cj *v, int64_t high, int64_t across, int flags, dync__ccode *code)
+DYNC__RARE static bool dync__cj_code(dync__cj *v, int64_t high, int64_t across, int flags, dync__ccode *code)
 {
     for (int k = 0; k < 2 && v->B[k]; k++) {
         dync__ctile t;
@@ -175,7 +176,7 @@ DYNC__RARE static bool dync__cj_code(const dync__cj *v, int64_t high, int64_t ac
             t.in_at[p] = (int32_t)(p / across * v->isy * v->in_row + p % across * v->isx * v->in_pixel);
             t.out_at[p] = (int32_t)(p / across * v->osy * v->out_row + p % across * v->osx * 4 * v->V);
         }
-        if (!(code[k] = dync__ctile_code(&t))) return false;
+        if (!(code[k] = dync__ctile_code(&v->held, &t))) return false;
     }
     return true;
 }
@@ -266,7 +267,7 @@ DYNC__RARE static void dync__cj_channels(dync__cj *v)
 /* ---- Winograd: tiles of m x m places by (m + 2)^2 products a channel instead of 9 m^2 ----------------------------------------------------
  * A job's input in blocks is transformed tile by tile, U [element][block of in channels][tile][V]; each element is a matrix product with its
  * transformed weights, by the tiles of a 1x1 convolution; the results turn back into places, and what follows is done to them. */
-DYNC__RARE static dync__ccode dync__cj_wino_turn(const dync__cj *v, int which, int64_t row, int64_t column, int64_t to_row, int64_t to_column, int64_t high, int64_t wide)
+DYNC__RARE static dync__ccode dync__cj_wino_turn(dync__cj *v, int which, int64_t row, int64_t column, int64_t to_row, int64_t to_column, int64_t high, int64_t wide)
 {
     dync__ctile t;
     int m = v->wino.m;
@@ -288,7 +289,7 @@ DYNC__RARE static dync__ccode dync__cj_wino_turn(const dync__cj *v, int which, i
         memcpy(t.post, v->after.post, sizeof t.post);
         for (int p = 0; p < m * m; p++) t.out_at[p] = (int32_t)(p / m * to_row + p % m * to_column);
     }
-    return dync__ctile_code(&t);
+    return dync__ctile_code(&v->held, &t);
 }
 
 /* The tiles of a job, before rows and widths are laid out. False: not for this layer. */
@@ -340,7 +341,7 @@ DYNC__RARE static bool dync__cj_wino_code(dync__cj *v)
         t.w_k = t.B * t.w_b;
         t.out_b = (int32_t)(tiles * pixel);
         for (int q = 0; q < t.P; q++) t.in_at[q] = t.out_at[q] = (int32_t)(q * pixel);
-        if (!(run->code[i % 2] = dync__ctile_code(&t))) return false;
+        if (!(run->code[i % 2] = dync__ctile_code(&v->held, &t))) return false;
     }
     v->wino.in_code = dync__cj_wino_turn(v, DYNC__CW_IN, v->in_row, pixel, n * v->wino.in, v->wino.in, 0, 0);
     v->wino.weight_code = dync__cj_wino_turn(v, DYNC__CW_WEIGHT, 3 * pixel, pixel, n * v->wino.weights * 4, v->wino.weights * 4, 0, 0);
@@ -408,7 +409,7 @@ DYNC__RARE static bool dync__cj_lists(dync__cj *v)
             t.B = (int8_t)v->B[k];
             t.out_b = 4 * v->V;
             for (int p = 0; p < t.P; p++) t.out_at[p] = p * t.B * t.out_b;
-            if (!(v->list[l].code[k] = dync__ctile_code(&t))) return false;
+            if (!(v->list[l].code[k] = dync__ctile_code(&v->held, &t))) return false;
         }
     }
     return true;
@@ -446,7 +447,7 @@ DYNC__RARE static bool dync__cj_make(dync__cj *v)
     }
     if (weight && !dync__cj_lists(v)) return false;
     for (int i = 0; i < 6; i++)
-        if (!(v->move[i / 3][i % 3] = dync__cblock_code(v->isa, v->V, 4 << i % 3, i >= 3))) return false;
+        if (!(v->move[i / 3][i % 3] = dync__cblock_code(&v->held, v->isa, v->V, 4 << i % 3, i >= 3))) return false;
     return true;
 }
 
@@ -459,6 +460,7 @@ DYNC__RARE DYNC__FN dync__cj *dync__cj_new(const dync__cj_shape *s, int what, co
     dync__error_guard_begin(&guard);           /* without memory the portable form serves */
     dync__cj *v = dync__calloc(sizeof *v);
     if (v) {
+        v->held.arena = &v->arena;
         v->s = *s;
         v->what = what;
         v->form = *form;
@@ -933,6 +935,7 @@ DYNC__RARE DYNC__FN void dync__cj_free(dync__cj *v)
 {
     if (!v) return;
     dync__cj_unpack(v, v->kept);
+    dync__ctile_drop(&v->held);
     dync__arena_free(&v->arena);
     dync__free(v, sizeof *v);
 }

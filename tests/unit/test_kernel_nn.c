@@ -210,6 +210,25 @@ TEST(convolution_without_executable_memory)
     dync__codemem_force(DYNC__CODEMEM_TWICE);
 }
 
+/* Layers that come and go do not leave their code behind: ever new widths, one at a time. */
+TEST(code_of_layers_that_are_gone_is_freed)
+{
+    int64_t live[3];
+    for (int64_t i = 0; i < 240; i++) {
+        int64_t w = 20 + i, xs[4] = {1, 3, 5, w}, ws[4] = {8, 3, 3, 3}, ys[4] = {1, 8, 3, w - 2};
+        call k;
+        begin(&k, i % 2 ? DYNC__K_conv2d_grad_weight : DYNC__K_conv2d);
+        for (int e = 0; e < 7; e++) k.c.attr[e] = e != 2 && e != 3;
+        add(&k, DYNC_F32, 4, xs, false);
+        add(&k, DYNC_F32, 4, i % 2 ? ys : ws, false);
+        add(&k, DYNC_F32, 4, i % 2 ? ws : ys, false);
+        REQUIRE(run(&k));
+        end(&k);
+        if (i % 80 == 79) live[i / 80] = dync__codemem_read_stats().chunks;
+    }
+    EXPECT(live[2] <= live[1]);
+}
+
 /* Channels for many vectors, rows for several jobs; values that round. */
 TEST(threads_do_not_change_a_bit_of_a_convolution)
 {
