@@ -1215,6 +1215,10 @@ DYNC_API dync_tensor *dync_bmm_at(dync_tensor *self, dync_tensor *mat2, dync_loc
 DYNC_API dync_tensor *(dync_dot)(dync_tensor *self, dync_tensor *tensor);
 DYNC_API dync_tensor *dync_dot_at(dync_tensor *self, dync_tensor *tensor, dync_loc at);
 #define dync_dot(self, tensor) DYNC_SEQ2(dync_dot_at, self, tensor, DYNC_HERE)
+/* dync_int_mm: matrix product of [M, K] and [K, N] of I8 with sums in I32, for quantised weights. Compiled, the cast, scales and bias behind it run on rows in the cache. No gradient. */
+DYNC_API dync_tensor *(dync_int_mm)(dync_tensor *self, dync_tensor *mat2);
+DYNC_API dync_tensor *dync_int_mm_at(dync_tensor *self, dync_tensor *mat2, dync_loc at);
+#define dync_int_mm(self, mat2) DYNC_SEQ2(dync_int_mm_at, self, mat2, DYNC_HERE)
 /* dync_linear: input @ weight^T + bias, over any leading dims. */
 DYNC_API dync_tensor *(dync_linear)(dync_tensor *input, dync_tensor *weight, dync_tensor *bias);
 DYNC_API dync_tensor *dync_linear_at(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_loc at);
@@ -13045,9 +13049,12 @@ typedef struct dync__ctap { int64_t in, w; } dync__ctap;
 enum { DYNC__CB_FROM, DYNC__CB_TO, DYNC__CB_PLANE /* bytes from plane to plane */, DYNC__CB_N, DYNC__CB_QUADS, DYNC__CB_WORDS };
 typedef void (*dync__ccode)(int64_t *args);
 #if DYNC__JIT_X86
-/* Code for it, kept until dync_shutdown and shared; NULL where there is none to be had (no executable memory, no vectors). */
-DYNC__FN dync__ccode dync__ctile_code(const dync__ctile *);
-DYNC__FN dync__ccode dync__cblock_code(int isa, int V, int64_t n, bool to_blocks);
+/* Code that somebody holds. Forms are shared; of those that nobody holds some are kept for the next who asks. */
+typedef struct dync__cheld { dync__arena *arena; uint32_t epoch; DYNC__VEC(void *) form; } dync__cheld;
+/* Code for it, good until dync__ctile_drop; NULL where there is none to be had (no executable memory, no vectors). */
+DYNC__FN dync__ccode dync__ctile_code(dync__cheld *, const dync__ctile *);
+DYNC__FN dync__ccode dync__cblock_code(dync__cheld *, int isa, int V, int64_t n, bool to_blocks);
+DYNC__FN void dync__ctile_drop(dync__cheld *);
 DYNC__FN int dync__conv_isa(void);              /* 0: the portable form; 1 AVX2, 2 AVX-512 */
 #endif
 #endif
@@ -15937,9 +15944,10 @@ DYNC__FN void dync__xg_emit(dync__xg *g) {
 
 /* ==== codegen/x86_conv.c ======================================================================================== */
 #if DYNC__JIT_X86
-enum { DYNC__CT_UNROLL = 16, DYNC__CT_MOST = 4096 /* kernels; then the portable form serves */ };
+enum { DYNC__CT_UNROLL = 16, DYNC__CT_IDLE = 128 /* forms */ };
 typedef struct dync__ct_entry {
     struct dync__ct_entry *next;
+    int users;
     dync__ctile key;
     dync__codeblock block;
 } dync__ct_entry;
@@ -15947,6 +15955,7 @@ static struct {
     dync__mutex lock;
     dync__ct_entry *entry[128];
     int n;
+    uint32_t epoch;                   /* another one after dync_shutdown */
 } dync__cts;
 DYNC__FN int dync__conv_isa(void) { return dync__tile_isa(); }
 /* ---- a tile ------------------------------------------------------------------------------------ */
@@ -16366,6 +16375,7 @@ static void dync__cts_shutdown(void) {
             dync__free(e, sizeof *e);
         }
     dync__cts.n = 0;
+    dync__cts.epoch++;
     dync__unlock(&dync__cts.lock);
 }
 /* A tile of no accumulators (P 0) stands for a block move: vl its vectors, B log2 V, op the direction. */
@@ -16393,14 +16403,15 @@ static dync__ct_entry *dync__ct_make(const dync__ctile *t) {
     dync__arena_free(&arena);
     return e;
 }
-DYNC__FN dync__ccode dync__ctile_code(const dync__ctile *t) {
+static uint64_t dync__ct_at(const dync__ctile *t) { return dync__hash_bytes(t, sizeof *t, 0) % (uint64_t)DYNC__COUNT_OF(dync__cts.entry); }
+DYNC__FN dync__ccode dync__ctile_code(dync__cheld *held, const dync__ctile *t) {
     dync__error_guard guard;
     dync__ccode code = NULL;
-    uint64_t at = dync__hash_bytes(t, sizeof *t, 0) % (uint64_t)DYNC__COUNT_OF(dync__cts.entry);
+    uint64_t at = dync__ct_at(t);
     dync__lock(&dync__cts.lock);
     dync__ct_entry *e = dync__cts.entry[at];
     while (e && memcmp(&e->key, t, sizeof *t) != 0) e = e->next;
-    bool make = !e && dync__cts.n < DYNC__CT_MOST;
+    bool make = !e;
     if (make) {
         dync__error_guard_begin(&guard);      /* without memory the portable form serves */
         e = dync__ct_make(t);
@@ -16411,19 +16422,37 @@ DYNC__FN dync__ccode dync__ctile_code(const dync__ctile *t) {
         dync__cts.entry[at] = e;
         dync__cts.n++;
     }
+    void *form = e;
+    if (e && !dync__avec_push(held->arena, &held->form, form)) e = NULL;
+    if (e) e->users++;
+    held->epoch = dync__cts.epoch;
     dync__unlock(&dync__cts.lock);
-    if (make && e) dync__at_shutdown(dync__cts_shutdown);
+    if (make && form) dync__at_shutdown(dync__cts_shutdown);
     if (e) memcpy(&code, &e->block.exec, sizeof code);
     return code;
 }
-DYNC__FN dync__ccode dync__cblock_code(int isa, int V, int64_t n, bool to_blocks) {
+DYNC__FN void dync__ctile_drop(dync__cheld *held) {
+    dync__lock(&dync__cts.lock);
+    for (int i = 0; i < held->form.n && held->epoch == dync__cts.epoch; i++) {
+        dync__ct_entry *e = held->form.at[i], **from = &dync__cts.entry[dync__ct_at(&e->key)];
+        if (--e->users > 0 || dync__cts.n <= DYNC__CT_IDLE) continue;
+        while (*from != e) from = &(*from)->next;
+        *from = e->next;
+        dync__codemem_free(&e->block);
+        dync__free(e, sizeof *e);
+        dync__cts.n--;
+    }
+    held->form.n = 0;
+    dync__unlock(&dync__cts.lock);
+}
+DYNC__FN dync__ccode dync__cblock_code(dync__cheld *held, int isa, int V, int64_t n, bool to_blocks) {
     dync__ctile t;
     memset(&t, 0, sizeof t);
     t.isa = (int8_t)isa;
     t.vl = (int8_t)(isa == 2 && n >= 16 ? 2 : n >= 8 ? 1 : 0);
     t.B = (int8_t)(V == 16 ? 4 : V == 8 ? 3 : 2);
     t.op = to_blocks;
-    return dync__ctile_code(&t);
+    return dync__ctile_code(held, &t);
 }
 #endif
 
@@ -21453,7 +21482,9 @@ typedef struct dync__mm {
     const dync__kcall *call;
     const char *a, *b;
     char *c;
-    int dtype, n_batch;                /* dims of the batch after merging into rows */
+    int dtype, in_dtype, n_batch;      /* of c, of a and b; dims of the batch after merging into rows */
+    int type, group;                   /* what it is multiplied as (DYNC__GT_, -1: integers, plainly); elements of a word */
+    bool converted, sums;              /* by way of scratch; i8 with sums in i32 */
     int64_t batches, m, n, k, shape[DYNC_MAX_DIMS], a_step[DYNC_MAX_DIMS], b_step[DYNC_MAX_DIMS], c_step[DYNC_MAX_DIMS];
     int64_t a_row, a_col, b_row, b_col, c_row, c_col;
     bool accumulate;
@@ -21475,6 +21506,13 @@ static void dync__mm_open(dync__mm *g, const dync__kcall *call, void *const *dat
     g->b = dync__operand_at(b, data[1]);
     g->c = dync__operand_at(c, data[call->n - 1]);
     g->dtype = c->dtype;
+    g->in_dtype = a->dtype;
+    g->sums = a->dtype == DYNC_I8 && c->dtype == DYNC_I32;
+    g->type = c->dtype == DYNC_F64 ? DYNC__GT_F64 : dync__dtype_info(c->dtype)->kind == 'f' ? DYNC__GT_F32 : g->sums ? DYNC__GT_U8 : -1;
+    if (c->dtype == DYNC_BF16 && dync__gt_can(DYNC__GT_BF16)) g->type = DYNC__GT_BF16;
+    if ((c->dtype == DYNC_I8 || c->dtype == DYNC_U8) && dync__gt_can(DYNC__GT_U8)) g->type = DYNC__GT_U8;
+    g->group = g->type == DYNC__GT_BF16 ? 2 : g->type == DYNC__GT_U8 ? 4 : 1;
+    g->converted = g->type >= 0 && c->dtype != DYNC_F32 && c->dtype != DYNC_F64;
     g->m = c->lay.shape[rank - 2];
     g->n = c->lay.shape[rank - 1];
     g->k = a->lay.shape[rank - 1];
@@ -21515,24 +21553,12 @@ static void dync__mm_widen(float *to, const char *from, int dtype, int64_t rows,
     step[0] = dense[turned];
     step[1] = dense[!turned];
 }
-static void dync__mm_half(const dync__mm *g, const char *a, const char *b, char *c) {
-    float *wa = g->scratch, *wb = wa + g->m * g->k, *wc = wb + g->k * g->n;
-    int64_t as[2], bs[2], cs[2] = {g->n, 1}, shape[2] = {g->m, g->n}, stride[2] = {g->c_row, g->c_col};
-    dync__mm_widen(wa, a, g->call->operand[0].dtype, g->m, g->k, g->a_row, g->a_col, as);
-    dync__mm_widen(wb, b, g->call->operand[1].dtype, g->k, g->n, g->b_row, g->b_col, bs);
-    if (g->accumulate) dync__copy_elements(2, shape, wc, DYNC_F32, cs, c, g->dtype, stride);
-    dync__gemm_f32(g->m, g->n, g->k, wa, as[0], as[1], wb, bs[0], bs[1], wc, g->n, 1, g->accumulate);
-    dync__copy_elements(2, shape, c, g->dtype, stride, wc, DYNC_F32, cs);
-}
 /* ---- pairs of bf16, fours of bytes --------------------------------------------------------------------------------------------- */
-static int dync__mm_narrow_type(int dtype) {
-    int type = dtype == DYNC_BF16 ? DYNC__GT_BF16 : dtype == DYNC_I8 || dtype == DYNC_U8 ? DYNC__GT_U8 : DYNC__GT_F32;
-    return type != DYNC__GT_F32 && dync__gt_can(type) ? type : DYNC__GT_F32;
-}
-/* Lines dense along k as words, the last one filled up with zeros: where they lie, or copied to `to`. Their step in words. */
-static const char *dync__mm_words(char *to, const char *from, int64_t lines, int64_t line, int64_t k, int64_t step, int64_t bytes, int64_t *words) {
+/* Lines dense along k as words, the last one filled up with zeros: where they lie, or copied to `to`. Their step in words. lift: bytes - 128 .. 127
+ * to 0 .. 255. */
+static const char *dync__mm_words(char *to, const char *from, int64_t lines, int64_t line, int64_t k, int64_t step, int64_t bytes, bool lift, int64_t *words) {
     int64_t group = 4 / bytes, all = (k + group - 1) / group * group;
-    if (step == 1 && k % group == 0 && line % group == 0) {
+    if (step == 1 && k % group == 0 && line % group == 0 && !lift) {
         *words = line / group;
         return from;
     }
@@ -21542,6 +21568,12 @@ static const char *dync__mm_words(char *to, const char *from, int64_t lines, int
         if (step == 1) memcpy(out, in, (size_t)(k * bytes));
         for (int64_t p = 0; p < k && step != 1; p++) memcpy(out + p * bytes, in + p * step * bytes, (size_t)bytes);
         memset(out + k * bytes, 0, (size_t)((all - k) * bytes));
+        for (int64_t p = 0; lift && p < all; p += 4) {
+            uint32_t word;
+            memcpy(&word, out + p, sizeof word);
+            word ^= 0x80808080u;
+            memcpy(out + p, &word, sizeof word);
+        }
     }
     *words = all / group;
     return to;
@@ -21558,35 +21590,6 @@ static void dync__mm_interleave(char *to, const char *b, int64_t row, int64_t n,
     memset(to + whole * 4 * n, 0, (size_t)(4 * n));
     for (int64_t p = whole * group; p < k; p++)
         for (int64_t j = 0; j < n; j++) memcpy(to + whole * 4 * n + 4 * j + p % group * bytes, b + (p * row + j) * bytes, (size_t)bytes);
-}
-static int64_t dync__mm_narrow_words(const dync__mm *g, int64_t bytes) {
-    int64_t group = 4 / bytes, k = (g->k + group - 1) / group;
-    return g->m * k + k * g->n + g->m * g->n;
-}
-static void dync__mm_narrow(const dync__mm *g, const char *a, const char *b, char *c, int type) {
-    int64_t bytes = type == DYNC__GT_U8 ? 1 : 2, group = 4 / bytes, k = (g->k + group - 1) / group;
-    char *wa = (char *)g->scratch, *wb = wa + 4 * g->m * k, *wc = wb + 4 * k * g->n;
-    int64_t shape[2] = {g->m, g->n}, dense[2] = {g->n, 1}, stride[2] = {g->c_row, g->c_col};
-    dync__gemm x = {.type = type, .m = g->m, .n = g->n, .k = k, .c = wc, .a_col = 1, .b_row = 1, .b_col = 1, .c_row = g->n, .c_col = 1};
-    x.a = dync__mm_words(wa, a, g->m, g->a_row, g->k, g->a_col, bytes, &x.a_row);
-    if (g->b_col == 1 && g->n > 1) {
-        dync__mm_interleave(wb, b, g->b_row, g->n, g->k, bytes, type);
-        x.b = wb;
-        x.b_row = g->n;
-    } else {
-        x.b = dync__mm_words(wb, b, g->n, g->b_col, g->k, g->b_row, bytes, &x.b_col);
-    }
-    if (g->accumulate) {
-        if (type == DYNC__GT_BF16) dync__copy_elements(2, shape, wc, DYNC_F32, dense, c, g->dtype, stride);
-        for (int64_t i = 0; type == DYNC__GT_U8 && i < g->m * g->n; i++)
-            dync__store_i64(wc + 4 * i, DYNC_I32, ((const uint8_t *)c)[i / g->n * g->c_row + i % g->n * g->c_col]);
-        x.d = wc;
-        x.d_row = g->n;
-    }
-    dync__gemm_run(&x);
-    if (type == DYNC__GT_BF16) dync__copy_elements(2, shape, c, g->dtype, stride, wc, DYNC_F32, dense);
-    for (int64_t i = 0; type == DYNC__GT_U8 && i < g->m; i++)
-        for (int64_t j = 0; j < g->n; j++) c[i * g->c_row + j * g->c_col] = wc[4 * (i * g->n + j)];    /* the low byte */
 }
 /* ---- integers -------------------------------------------------------------------------------------------------------------------- */
 /* Unsigned arithmetic of the element's own width: the low bits of a product depend on low bits alone. */
@@ -21614,6 +21617,95 @@ static void dync__mm_integers(const dync__mm *g, const void *a, const void *b, v
     default: dync__mm_integers_1(g, a, b, c);
     }
 }
+/* Rows of one product are final. */
+typedef struct dync__mm_rows { dync__mm *g; int64_t first; } dync__mm_rows;
+static void dync__mm_done(void *user, int64_t begin, int64_t end) {
+    const dync__mm_rows *r = user;
+    const dync__kcall *c = r->g->call;
+    dync_status status = dync__code_run_part(c->epilogue, r->g->data + c->n, r->first + begin, r->first + end, c->epilogue_rows);
+    if (status != DYNC_OK) DYNC__ATOMIC_STORE(&r->g->status, status);
+}
+/* ---- by way of scratch -------------------------------------------------------------------------------------------------------- */
+static int64_t dync__mm_k(const dync__mm *g) { return (g->k + g->group - 1) / g->group; }      /* in words */
+/* Rows that are converted at a time: what they need beside b stays in the cache. */
+static int64_t dync__mm_some(const dync__mm *g) { return DYNC__MIN(g->m, 12 * 14); }
+/* b as it is multiplied: in `to`, or where it lies. */
+static void dync__mm_b(const dync__mm *g, char *to, const char *b, dync__gemm *x) {
+    int64_t bytes = dync__dtype_info(g->in_dtype)->bytes;
+    x->b = to;
+    if (g->type == DYNC__GT_F32) {
+        int64_t step[2];
+        dync__mm_widen((float *)(void *)to, b, g->in_dtype, g->k, g->n, g->b_row, g->b_col, step);
+        x->b_row = step[0];
+        x->b_col = step[1];
+    } else if (g->b_col == 1 && g->n > 1) {
+        dync__mm_interleave(to, b, g->b_row, g->n, g->k, bytes, g->type);
+        x->b_row = g->n;
+        x->b_col = 1;
+    } else {
+        x->b_row = 1;
+        x->b = dync__mm_words(to, b, g->n, g->b_col, g->k, g->b_row, bytes, false, &x->b_col);
+    }
+}
+/* - 128 times the sums of b along k: n of them at `to`, behind which is room for k words. */
+static void dync__mm_offset(const dync__mm *g, const dync__gemm *of, char *to) {
+    int64_t k = dync__mm_k(g);
+    dync__gemm x = {.type = DYNC__GT_U8, .m = 1, .n = g->n, .k = k, .a = to + 4 * g->n, .a_row = k, .a_col = 1, .b = of->b, .b_row = of->b_row,
+                    .b_col = of->b_col, .packed = of->packed, .c = to, .c_row = g->n, .c_col = 1};
+    memset(to + 4 * g->n, 0x80, (size_t)(4 * k));
+    dync__gemm_run(&x);
+    for (int64_t j = 0; j < g->n; j++) {
+        uint32_t word;
+        memcpy(&word, to + 4 * j, sizeof word);
+        word = 0u - word;
+        memcpy(to + 4 * j, &word, sizeof word);
+    }
+}
+static size_t dync__mm_scratch(const dync__mm *g) {
+    int64_t k = dync__mm_k(g), some = dync__mm_some(g);
+    return (size_t)(k * g->n + some * (k + g->n) + (g->sums ? g->n + k : 0)) * 4;
+}
+static void dync__mm_low_bytes(const dync__mm *g, bool in, char *words, char *c, int64_t rows) {
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < g->n; j++) {
+            char *word = words + 4 * (i * g->n + j), *byte = c + i * g->c_row + j * g->c_col;
+            if (in) dync__store_i64(word, DYNC_I32, *(uint8_t *)byte);
+            else memcpy(byte, word, 1);
+        }
+}
+static void dync__mm_converted(dync__mm *g, int64_t index, const char *a, const char *b, char *c) {
+    int64_t bytes = dync__dtype_info(g->in_dtype)->bytes, c_bytes = dync__dtype_info(g->dtype)->bytes, k = dync__mm_k(g), some = dync__mm_some(g), rows;
+    char *wb = (char *)g->scratch, *wa = wb + 4 * k * g->n, *wc = wa + 4 * some * k, *offset = wc + 4 * some * g->n;
+    dync__gemm bs = {.packed = g->packed};
+    bool bytewise = g->type == DYNC__GT_U8 && !g->sums, in_place = g->sums && g->c_col == 1;
+    if (!g->packed) dync__mm_b(g, wb, b, &bs);
+    if (g->sums && g->packed) offset = (char *)(uintptr_t)g->packed + dync__gemm_packed_bytes(g->type, g->n, k);
+    else if (g->sums) dync__mm_offset(g, &bs, offset);
+    for (int64_t row = 0; row < g->m; row += rows, c += rows * g->c_row * c_bytes, a += rows * g->a_row * bytes) {
+        rows = DYNC__MIN(some, g->m - row);
+        int64_t step[2] = {0, 1}, shape[2] = {rows, g->n}, dense[2] = {g->n, 1}, stride[2] = {g->c_row, g->c_col};
+        dync__gemm x = {.type = g->type, .m = rows, .n = g->n, .k = k, .b = bs.b, .b_row = bs.b_row, .b_col = bs.b_col, .packed = bs.packed, .c_col = 1};
+        x.a = wa;
+        if (g->type == DYNC__GT_F32) dync__mm_widen((float *)(void *)wa, a, g->in_dtype, rows, g->k, g->a_row, g->a_col, step);
+        else x.a = dync__mm_words(wa, a, rows, g->a_row, g->k, g->a_col, bytes, g->sums, &step[0]);
+        x.a_row = step[0];
+        x.a_col = step[1];
+        x.c = in_place ? c : wc;
+        x.c_row = in_place ? g->c_row : g->n;
+        if (g->sums) x.d = offset;
+        else if (g->accumulate) {
+            if (bytewise) dync__mm_low_bytes(g, true, wc, c, rows);
+            else dync__copy_elements(2, shape, wc, DYNC_F32, dense, c, g->dtype, stride);
+            x.d = wc;
+            x.d_row = g->n;
+        }
+        dync__gemm_run(&x);
+        if (bytewise) dync__mm_low_bytes(g, false, wc, c, rows);
+        else if (!in_place) dync__copy_elements(2, shape, c, g->dtype, stride, wc, g->sums ? DYNC_I32 : DYNC_F32, dense);
+        if (g->call->epilogue) dync__mm_done(&(dync__mm_rows){g, index * g->m}, row, row + rows);
+    }
+    (void)DYNC__ATOMIC_ADD(&g->told, 1);
+}
 /* ---- b packed once ------------------------------------------------------------------------------------------------------- */
 /* Where b is an input of the plan that nobody wrote since the last run, its panels are kept. Written or new: the second run in a row
  * with the same one packs it. What dync_data gave away or the user lent may change unseen and is never kept. */
@@ -21636,18 +21728,26 @@ DYNC__RARE static void dync__mm_panels_put(dync__mm_panels *p) {
     dync__free(p, sizeof *p);
 }
 DYNC__RARE static dync__mm_panels *dync__mm_panels_new(const dync__mm *g, const dync__mm_source *source) {
-    int type = g->dtype == DYNC_F64 ? DYNC__GT_F64 : DYNC__GT_F32;
+    int64_t k = dync__mm_k(g), panels = dync__gemm_packed_bytes(g->type, g->n, k);
+    size_t words = g->converted ? (size_t)(4 * k * g->n) : 0;
     dync__mm_panels *p = dync__calloc(sizeof *p);
     if (!p) return NULL;
     p->source = *source;
     p->users = 2;                      /* the call's and the caller's */
-    p->bytes = (size_t)dync__gemm_packed_bytes(type, g->n, g->k);
+    p->bytes = (size_t)(panels + (g->sums ? 4 * (g->n + k) : 0));
     p->data = dync__alloc_data(p->bytes);
-    if (!p->data) {
+    char *room = words ? dync__alloc_data(words) : NULL;
+    dync__gemm x = {.b = g->b, .b_row = g->b_row, .b_col = g->b_col};
+    if (!p->data || (words && !room)) {
+        if (p->data) dync__free_data(p->data, p->bytes);
         dync__free(p, sizeof *p);
         return NULL;
     }
-    dync__gemm_pack_b(type, g->n, g->k, g->b, g->b_row, g->b_col, p->data);
+    if (words) dync__mm_b(g, room, g->b, &x);
+    dync__gemm_pack_b(g->type, g->n, k, x.b, x.b_row, x.b_col, p->data);
+    x.packed = p->data;
+    if (g->sums) dync__mm_offset(g, &x, p->data + panels);
+    if (room) dync__free_data(room, words);
     return p;
 }
 /* The panels of b with a use for the caller, or NULL. */
@@ -21678,17 +21778,9 @@ DYNC__RARE static void dync__mm_drop(void *state_) {
     dync__gemm_fixed_free(state->fixed);
     dync__free(state, sizeof *state);
 }
-/* Rows of one product are final. */
-typedef struct dync__mm_rows { dync__mm *g; int64_t first; } dync__mm_rows;
-static void dync__mm_done(void *user, int64_t begin, int64_t end) {
-    const dync__mm_rows *r = user;
-    const dync__kcall *c = r->g->call;
-    dync_status status = dync__code_run_part(c->epilogue, r->g->data + c->n, r->first + begin, r->first + end, c->epilogue_rows);
-    if (status != DYNC_OK) DYNC__ATOMIC_STORE(&r->g->status, status);
-}
 static void dync__mm_float(dync__mm *g, int64_t index, const char *a, const char *b, char *c) {
     dync__mm_rows rows = {g, index * g->m};
-    dync__gemm x = {.type = g->dtype == DYNC_F64 ? DYNC__GT_F64 : DYNC__GT_F32, .m = g->m, .n = g->n, .k = g->k, .a = a, .b = b, .c = c, .a_row = g->a_row,
+    dync__gemm x = {.type = g->type, .m = g->m, .n = g->n, .k = g->k, .a = a, .b = b, .c = c, .a_row = g->a_row,
                     .a_col = g->a_col, .b_row = g->b_row, .b_col = g->b_col, .c_row = g->c_row, .c_col = g->c_col, .d = g->d, .d_row = g->d_row,
                     .packed = g->packed};
     if (g->accumulate) x.d = c, x.d_row = g->c_row;
@@ -21702,7 +21794,7 @@ static void dync__mm_float(dync__mm *g, int64_t index, const char *a, const char
     }
 }
 static void dync__mm_one(dync__mm *g, int64_t index) {
-    int64_t bytes = dync__dtype_info(g->dtype)->bytes;
+    int64_t bytes = dync__dtype_info(g->in_dtype)->bytes, c_bytes = dync__dtype_info(g->dtype)->bytes;
     const char *a = g->a, *b = g->b;
     char *c = g->c;
     for (int64_t d = g->n_batch - 1, i = index; d >= 0; d--) {
@@ -21710,12 +21802,10 @@ static void dync__mm_one(dync__mm *g, int64_t index) {
         i /= g->shape[d];
         a += at * g->a_step[d] * bytes;
         b += at * g->b_step[d] * bytes;
-        c += at * g->c_step[d] * bytes;
+        c += at * g->c_step[d] * c_bytes;
     }
-    int narrow = dync__mm_narrow_type(g->dtype);
-    if (g->dtype == DYNC_F32 || g->dtype == DYNC_F64) dync__mm_float(g, index, a, b, c);
-    else if (narrow != DYNC__GT_F32) dync__mm_narrow(g, a, b, c, narrow);
-    else if (dync__dtype_info(g->dtype)->kind == 'f') dync__mm_half(g, a, b, c);
+    if (g->converted) dync__mm_converted(g, index, a, b, c);
+    else if (g->type >= 0) dync__mm_float(g, index, a, b, c);
     else dync__mm_integers(g, a, b, c);
 }
 static void dync__mm_part(void *user, int part, int n_parts) {
@@ -21740,16 +21830,16 @@ DYNC__RARE static bool dync__mm_dense_bias(const dync__kcall *c) {
     const dync__operand *bias = &c->operand[2], *y = &c->operand[3];
     return (y->dtype == DYNC_F32 || y->dtype == DYNC_F64) && (bias->lay.stride[1] == 1 || y->lay.shape[1] == 1);
 }
-/* f32 and f64: what can be known before the runs. */
+/* What can be known before the runs. */
 DYNC__RARE static dync_status dync__mm_ready(dync__kcall *c, const dync__mm *g) {
     static char some[1];
-    int type = g->dtype == DYNC_F64 ? DYNC__GT_F64 : DYNC__GT_F32;
     bool with_bias = c->n == 4;
-    dync__gemm x = {.type = type, .m = g->m, .n = g->n, .k = g->k, .a_row = g->a_row, .a_col = g->a_col, .b_row = g->b_row, .b_col = g->b_col,
+    dync__gemm x = {.type = g->type, .m = g->m, .n = g->n, .k = g->k, .a_row = g->a_row, .a_col = g->a_col, .b_row = g->b_row, .b_col = g->b_col,
                     .c_row = g->c_row, .c_col = g->c_col, .d = with_bias ? some : NULL, .d_row = with_bias ? c->operand[2].lay.stride[0] : 0};
-    bool keeps = c->input[1] && g->n_batch == 0 && g->n * g->k >= DYNC__MM_KEEP && dync__gemm_wants_packed(type, g->m, g->n, g->k, g->b_row, g->b_col);
+    bool keeps = c->input[1] && g->n_batch == 0 && g->n * g->k >= DYNC__MM_KEEP &&
+                 (g->converted ? g->n > 1 : dync__gemm_wants_packed(g->type, g->m, g->n, g->k, g->b_row, g->b_col));
     if (g->batches == 0) return DYNC_OK;
-    dync__gemm_fixed *fixed = keeps || (with_bias && !dync__mm_dense_bias(c)) ? NULL : dync__gemm_fix(&x);
+    dync__gemm_fixed *fixed = keeps || g->converted || (with_bias && !dync__mm_dense_bias(c)) ? NULL : dync__gemm_fix(&x);
     if (!fixed && !keeps) return DYNC_OK;
     dync__mm_state *state = dync__calloc(sizeof *state);
     if (!state) {
@@ -21767,7 +21857,8 @@ DYNC__RARE static dync_status dync__mm_check(dync__kcall *c) {
     const dync__operand *a = &c->operand[0], *b = &c->operand[1], *y = &c->operand[c->n - 1];
     int rank = y->lay.ndim;
     DYNC__TRY(dync__kcall_expect(c, rank >= 2 && a->lay.ndim == rank && b->lay.ndim == rank, "matrices of one rank"));
-    DYNC__TRY(dync__kcall_expect(c, a->dtype == y->dtype && b->dtype == y->dtype && y->dtype != DYNC_BOOL, "operands of one dtype"));
+    DYNC__TRY(dync__kcall_expect(c, a->dtype == b->dtype && (a->dtype == y->dtype || (a->dtype == DYNC_I8 && y->dtype == DYNC_I32 && c->n == 3)) && y->dtype != DYNC_BOOL,
+                                 "operands of one dtype, or I8 with a result of I32"));
     for (int d = 0; d < rank - 2; d++)
         DYNC__TRY(dync__kcall_expect(c, (a->lay.shape[d] == y->lay.shape[d] || a->lay.shape[d] == 1) &&
                                             (b->lay.shape[d] == y->lay.shape[d] || b->lay.shape[d] == 1), "batches that broadcast"));
@@ -21777,16 +21868,14 @@ DYNC__RARE static dync_status dync__mm_check(dync__kcall *c) {
     void *const none[4] = {nothing, nothing, nothing, nothing};
     dync__mm g;                         /* its sizes after merging; the data pointers do not count */
     dync__mm_open(&g, c, none);
-    if (y->dtype == DYNC_F32 || y->dtype == DYNC_F64) DYNC__TRY(dync__mm_ready(c, &g));
-    int64_t bytes = dync__dtype_info(y->dtype)->bytes;
-    if (dync__mm_narrow_type(y->dtype) != DYNC__GT_F32) c->scratch_bytes = (size_t)dync__mm_narrow_words(&g, bytes) * 4;
-    else if (y->dtype == DYNC_F16 || y->dtype == DYNC_BF16) c->scratch_bytes = (size_t)(g.m * g.k + g.k * g.n + g.m * g.n) * sizeof(float);
+    if (g.type >= 0) DYNC__TRY(dync__mm_ready(c, &g));
+    if (g.converted) c->scratch_bytes = dync__mm_scratch(&g);
     return DYNC_OK;
 }
 DYNC__RARE DYNC__FN int64_t dync__kcall_rows(const dync__kcall *c) {
     const dync__operand *y = &c->operand[c->n - 1];
     int64_t rows = 1;
-    if ((c->row->run != dync__k_matmul && c->row->run != dync__k_addmm) || (y->dtype != DYNC_F32 && y->dtype != DYNC_F64)) return 0;
+    if ((c->row->run != dync__k_matmul && c->row->run != dync__k_addmm) || (dync__dtype_info(y->dtype)->kind != 'f' && !(y->dtype == DYNC_I32 && c->operand[0].dtype == DYNC_I8))) return 0;
     for (int d = 0; d < y->lay.ndim - 1; d++) rows *= y->lay.shape[d];
     return rows;
 }
@@ -21891,6 +21980,7 @@ typedef struct dync__cj_packed {
 } dync__cj_packed;
 struct dync__cj {
     dync__arena arena;
+    dync__cheld held;
     dync__mutex lock;
     dync__cj_packed *kept;                   /* under the lock */
     int32_t missed;                          /* how often in a row it was no use */
@@ -21993,7 +22083,7 @@ DYNC__RARE static int64_t dync__cj_places(int64_t n, int64_t most, int B) {
     return best;
 }
 /* Code of a tile of `high` rows times `across` columns for each of the two counts of blocks. */
-DYNC__RARE static bool dync__cj_code(const dync__cj *v, int64_t high, int64_t across, int flags, dync__ccode *code) {
+DYNC__RARE static bool dync__cj_code(dync__cj *v, int64_t high, int64_t across, int flags, dync__ccode *code) {
     for (int k = 0; k < 2 && v->B[k]; k++) {
         dync__ctile t;
         memset(&t, 0, sizeof t);
@@ -22019,7 +22109,7 @@ DYNC__RARE static bool dync__cj_code(const dync__cj *v, int64_t high, int64_t ac
             t.in_at[p] = (int32_t)(p / across * v->isy * v->in_row + p % across * v->isx * v->in_pixel);
             t.out_at[p] = (int32_t)(p / across * v->osy * v->out_row + p % across * v->osx * 4 * v->V);
         }
-        if (!(code[k] = dync__ctile_code(&t))) return false;
+        if (!(code[k] = dync__ctile_code(&v->held, &t))) return false;
     }
     return true;
 }
@@ -22103,7 +22193,7 @@ DYNC__RARE static void dync__cj_channels(dync__cj *v) {
 /* ---- Winograd: tiles of m x m places by (m + 2)^2 products a channel instead of 9 m^2 ----------------------------------------------------
  * A job's input in blocks is transformed tile by tile, U [element][block of in channels][tile][V]; each element is a matrix product with its
  * transformed weights, by the tiles of a 1x1 convolution; the results turn back into places, and what follows is done to them. */
-DYNC__RARE static dync__ccode dync__cj_wino_turn(const dync__cj *v, int which, int64_t row, int64_t column, int64_t to_row, int64_t to_column, int64_t high, int64_t wide) {
+DYNC__RARE static dync__ccode dync__cj_wino_turn(dync__cj *v, int which, int64_t row, int64_t column, int64_t to_row, int64_t to_column, int64_t high, int64_t wide) {
     dync__ctile t;
     int m = v->wino.m;
     memset(&t, 0, sizeof t);
@@ -22124,7 +22214,7 @@ DYNC__RARE static dync__ccode dync__cj_wino_turn(const dync__cj *v, int which, i
         memcpy(t.post, v->after.post, sizeof t.post);
         for (int p = 0; p < m * m; p++) t.out_at[p] = (int32_t)(p / m * to_row + p % m * to_column);
     }
-    return dync__ctile_code(&t);
+    return dync__ctile_code(&v->held, &t);
 }
 /* The tiles of a job, before rows and widths are laid out. False: not for this layer. */
 DYNC__RARE static bool dync__cj_wino_open(dync__cj *v) {
@@ -22172,7 +22262,7 @@ DYNC__RARE static bool dync__cj_wino_code(dync__cj *v) {
         t.w_k = t.B * t.w_b;
         t.out_b = (int32_t)(tiles * pixel);
         for (int q = 0; q < t.P; q++) t.in_at[q] = t.out_at[q] = (int32_t)(q * pixel);
-        if (!(run->code[i % 2] = dync__ctile_code(&t))) return false;
+        if (!(run->code[i % 2] = dync__ctile_code(&v->held, &t))) return false;
     }
     v->wino.in_code = dync__cj_wino_turn(v, DYNC__CW_IN, v->in_row, pixel, n * v->wino.in, v->wino.in, 0, 0);
     v->wino.weight_code = dync__cj_wino_turn(v, DYNC__CW_WEIGHT, 3 * pixel, pixel, n * v->wino.weights * 4, v->wino.weights * 4, 0, 0);
@@ -22236,7 +22326,7 @@ DYNC__RARE static bool dync__cj_lists(dync__cj *v) {
             t.B = (int8_t)v->B[k];
             t.out_b = 4 * v->V;
             for (int p = 0; p < t.P; p++) t.out_at[p] = p * t.B * t.out_b;
-            if (!(v->list[l].code[k] = dync__ctile_code(&t))) return false;
+            if (!(v->list[l].code[k] = dync__ctile_code(&v->held, &t))) return false;
         }
     }
     return true;
@@ -22272,7 +22362,7 @@ DYNC__RARE static bool dync__cj_make(dync__cj *v) {
     }
     if (weight && !dync__cj_lists(v)) return false;
     for (int i = 0; i < 6; i++)
-        if (!(v->move[i / 3][i % 3] = dync__cblock_code(v->isa, v->V, 4 << i % 3, i >= 3))) return false;
+        if (!(v->move[i / 3][i % 3] = dync__cblock_code(&v->held, v->isa, v->V, 4 << i % 3, i >= 3))) return false;
     return true;
 }
 DYNC__FN int dync__cj_lanes(void) { return 8 * dync__conv_isa(); }
@@ -22282,6 +22372,7 @@ DYNC__RARE DYNC__FN dync__cj *dync__cj_new(const dync__cj_shape *s, int what, co
     dync__error_guard_begin(&guard);           /* without memory the portable form serves */
     dync__cj *v = dync__calloc(sizeof *v);
     if (v) {
+        v->held.arena = &v->arena;
         v->s = *s;
         v->what = what;
         v->form = *form;
@@ -22707,6 +22798,7 @@ DYNC__FN dync_status dync__cj_run(dync__cj *v, const dync__cj_data *d) {
 DYNC__RARE DYNC__FN void dync__cj_free(dync__cj *v) {
     if (!v) return;
     dync__cj_unpack(v, v->kept);
+    dync__ctile_drop(&v->held);
     dync__arena_free(&v->arena);
     dync__free(v, sizeof *v);
 }
@@ -26012,6 +26104,9 @@ enum { DYNC__OP_NONDIFF = 1 /* integer or boolean results, detach */, DYNC__OP_R
       "a batch of matrix products: [B, M, K] @ [B, K, N]")                                                                                \
     X(dot,    KERNEL, "(Tensor self, Tensor tensor)", 1, i_dot, none, l_matmul, g_dot, none, "torch.dot", 0, -1,                          \
       "the scalar product of two vectors")                                                                                                \
+    X(int_mm, KERNEL, "(Tensor self, Tensor mat2)", 1, i_int_mm, none, l_matmul, none, none, "torch._int_mm", DYNC__OP_NONDIFF, -1,       \
+      "matrix product of [M, K] and [K, N] of I8 with sums in I32, for quantised weights. Compiled, the cast, scales and bias behind it run on " \
+      "rows in the cache")                                                                                                                \
     X(linear, COMPOSITE, "(Tensor input, Tensor weight, Tensor? bias)", 1, i_linear, none, none, none, d_linear,                          \
       "torch.nn.functional.linear", 0, -1, "input @ weight^T + bias, over any leading dims")                                              \
     X(matmul, COMPOSITE, "(Tensor self, Tensor other)", 1, i_matmul, none, none, none, d_matmul, "@", 0, -1,                              \
@@ -26411,7 +26506,7 @@ static const dync__read_intercept *(*dync__read_intercept_get)(void);
 
 #define DYNC__INFERS(X) \
     X(adaptive_avg_pool2d) X(addc) X(addmm) X(alias) X(arange) X(arg_reduce) X(argsort) X(as_strided) X(as_strided_scatter) \
-    X(avg_pool2d) X(batch_norm) X(binary) X(bitwise) X(bmm) X(cat) X(clamp) X(clone) X(composite) X(contiguous) X(conv2d) \
+    X(avg_pool2d) X(batch_norm) X(binary) X(bitwise) X(bmm) X(int_mm) X(cat) X(clamp) X(clone) X(composite) X(contiguous) X(conv2d) \
     X(convolution) X(convolution_backward) X(cumsum) X(diagonal) X(dot) X(dropout) X(effect) X(embedding)             \
     X(embedding_dense_backward) X(expand) X(expand_as) X(eye) X(factory) X(fill) X(flash_attention) X(flash_attention_backward) X(flatten) X(flip) X(float_unary)    \
     X(full) X(gather) X(index_add) X(index_select) X(inplace) X(layer_norm) X(lerp) X(like) X(like_arg1)              \
@@ -29663,6 +29758,7 @@ DYNC__ENTRY_1Tdib(var)
 DYNC__ENTRY_1TTT(addmm)
 DYNC__ENTRY_1TT(bmm)
 DYNC__ENTRY_1TT(dot)
+DYNC__ENTRY_1TT(int_mm)
 DYNC_API dync_tensor *dync_linear_at(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_loc at) {
     dync__arg args[] = {dync__arg_h(input), dync__arg_h(weight), bias ? dync__arg_h(bias) : dync__arg_none()};
     return dync__op_call(DYNC__OP_linear, 3, args, at);
@@ -31234,6 +31330,12 @@ DYNC__FN dync_status dync__i_mm(const dync__opcall *call, dync__info *out) {
     DYNC__TRY(dync__infer_inner(a, a->lay.shape[1], b, b->lay.shape[0]));
     int64_t shape[2] = {a->lay.shape[0], b->lay.shape[1]};
     return dync__infer_fresh(out, a->dtype, device, 2, shape);
+}
+DYNC__FN dync_status dync__i_int_mm(const dync__opcall *call, dync__info *out) {
+    DYNC__TRY(dync__i_mm(call, out));
+    if (out->dtype != DYNC_I8) return dync__fail(DYNC_ERR_DTYPE, "expected self and mat2 of int8, got %s", dync__dtype_info(out->dtype)->name);
+    out->dtype = DYNC_I32;
+    return DYNC_OK;
 }
 DYNC__FN dync_status dync__i_bmm(const dync__opcall *call, dync__info *out) {
     dync__tensor *a, *b;

@@ -328,7 +328,7 @@ MEANING = {
     'dropout': lambda x, p, t: F.dropout(x, p, t),
     'embedding': lambda w, i: F.embedding(i, w),
     'embedding_dense_backward': lambda g, i, n: aten.embedding_dense_backward(g, i, n, -1, False),
-    'layer_norm': F.layer_norm,
+    'layer_norm': F.layer_norm, 'int_mm': lambda a, b: torch._int_mm(a, b),
     '_scaled_dot_product_flash_attention_for_cpu': flash, '_scaled_dot_product_flash_attention_for_cpu_backward': flash_backward,
     '_rnn_layer': rnn_layer, '_rnn_layer_backward': rnn_layer_backward,
     'native_layer_norm': lambda *a: list(torch.native_layer_norm(*a)),
@@ -674,6 +674,9 @@ for d in ['f32', 'f64', 'f16', 'bf16', 'i64', 'i32', 'b8']:
     sample('bmm', T(d, [2, 3, 4], pat_for(d)), T(d, [2, 4, 2], pat_for(d, 'n', 1)))
     sample('linear', T(d, [2, 3], pat_for(d)), T(d, [4, 3], pat_for(d, 'n', 1)), T(d, [4], pat_for(d, 'n', 2)))
 sample('mm', T('f32', [3, 4], 'n0', [1, 3]), T('f32', [4, 2], 'n1', [1, 4]))
+sample('int_mm', T('i8', [20, 8], pat_for('i8')), T('i8', [8, 16], pat_for('i8', 'n', 1)))
+sample('int_mm', T('i8', [3, 4], 'k0'), T('i8', [3, 4], 'k1'))
+sample('int_mm', T('i8', [3, 4], 'k0'), T('f32', [4, 2], 'n1'))
 sample('mm', T('f32', [3, 0], 'n0'), T('f32', [0, 2], 'n1'))
 sample('mm', T('f32', [0, 3], 'n0'), T('f32', [3, 2], 'n1'))
 sample('mm', T('f32', [3, 4], 'n0'), T('f32', [3, 4], 'n1'))
