@@ -38,9 +38,11 @@ typedef struct dync__cuda_thread { dync_cuda_stream *stream[DYNC__CUDA_DEVICES];
 #if defined(DYNC__SPLIT)
 extern DYNC__TLS dync__cuda_thread dync__cuda_tls;
 extern dync_cuda_counters dync__cuda_counters;
+extern int dync__cuda_tf32;              /* dync_cuda_allow_tf32 */
 #else
 static DYNC__TLS dync__cuda_thread dync__cuda_tls;
 static dync_cuda_counters dync__cuda_counters;
+static int dync__cuda_tf32;
 #endif
 
 #if defined(DYNC__SPLIT)
@@ -61,9 +63,9 @@ DYNC__FN dync_status dync__cuda_images_in(const char *folder);           /* NULL
 /* Loads the image of a text for the device, from its file or made now. False: none are kept, or it was not to be; no error then. */
 DYNC__FN bool dync__cuda_image_load(int index, const char *text, cudaLibrary_t *library);
 
-/* ---- code: parts in order, each a text in up to three forms: for memory on boundaries and any device, without
- * vector accesses, and for this very device (dync__cuda_add_variant) ---- */
-enum { DYNC__CUDA_ANY, DYNC__CUDA_UNALIGNED, DYNC__CUDA_VARIANT, DYNC__CUDA_FORMS };
+/* ---- code: parts in order, each a text in up to four forms: for memory on boundaries and any device, without
+ * vector accesses, for this very device (dync__cuda_add_variant), and products of f32 where the user allows tf32 ---- */
+enum { DYNC__CUDA_ANY, DYNC__CUDA_UNALIGNED, DYNC__CUDA_VARIANT, DYNC__CUDA_TF32, DYNC__CUDA_FORMS };
 typedef struct dync__cuda_form {
     dync__ptx_text text;
     struct dync__cuda_module *module;    /* loaded; NULL: not yet */

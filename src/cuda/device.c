@@ -8,6 +8,7 @@
 #if defined(DYNC__SPLIT)
 DYNC__TLS dync__cuda_thread dync__cuda_tls;
 dync_cuda_counters dync__cuda_counters;
+int dync__cuda_tf32;
 #endif
 static struct { dync__mutex lock; int ready, count; char reason[256]; dync__cuda_unit unit[DYNC__CUDA_DEVICES]; } dync__cuda;
 

@@ -295,14 +295,21 @@ static bool dync__gm_repack(dync__gm *g, dync__cuda_code *code, int s)
     return dync__cuda_add_loop(code, k);
 }
 
+DYNC__FN bool dync__gm_may_tf32(const dync__gm *g) { return g->dtype == DYNC_F32; }
+
 DYNC__FN dync_status dync__gm_text(dync__gm *g, int form, dync__ptx_text *out)
 {
     int64_t bytes = dync__dtype_info(g->dtype)->bytes, tiles;
     dync__tile *t = &g->t;
+    int kind = g->kind;
     g->scalar = form == DYNC__CUDA_UNALIGNED;
+    if (form == DYNC__CUDA_TF32) g->kind = DYNC__TILE_TF32;
     for (int s = 0; s < 2; s++) dync__gm_how(g, &g->side[s], s ? g->n : g->m);
     dync__gm_choose(g);
-    if (!dync__tile_begin_kernel(t, g->arena, g->end, g->host, g->n, g->scalar)) return DYNC_ERR_MEMORY;
+    if (!dync__tile_begin_kernel(t, g->arena, g->end, g->host, g->n, g->scalar)) {
+        g->kind = kind;
+        return DYNC_ERR_MEMORY;
+    }
     if (g->splits > 1) {
         dync__tile_scratch(t);
         t->out.scratch_bytes = g->splits * g->batches * g->m * g->n * dync__dtype_info(g->compute)->bytes;
@@ -311,7 +318,8 @@ DYNC__FN dync_status dync__gm_text(dync__gm *g, int form, dync__ptx_text *out)
     else dync__gm_simt(g);
     tiles = ((g->m + g->tile.m - 1) / g->tile.m) * ((g->n + g->tile.n - 1) / g->tile.n);
     char name[80];
-    dync__format(name, sizeof name, "gemm_%s_%dx%d", dync__dtype_info(g->dtype)->name, g->tile.m, g->tile.n);
+    dync__format(name, sizeof name, "gemm_%s_%dx%d", g->kind == DYNC__TILE_TF32 ? "tf32" : dync__dtype_info(g->dtype)->name, g->tile.m, g->tile.n);
+    g->kind = kind;
     dync__tile_entry(t, name, tiles * g->splits * g->batches, 1, 1, g->tile.threads);
     if (g->splits > 1) dync__gm_join(g);
     t->out.n_checks = t->p.n_checks;

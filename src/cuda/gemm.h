@@ -66,6 +66,7 @@ DYNC__FN dync_status dync__gm_text(dync__gm *, int form, dync__ptx_text *out);  
 /* The product as the next part of the code, once its sides and its end are there: buffers 0 and 1 of the end are the sides, others operands. */
 DYNC__FN dync_status dync__gm_add(dync__cuda_code *, dync__gm *, const dync__kcall *, const dync__cuda_end *);
 DYNC__FN int dync__gm_sums(dync__gm *, dync__lb *, const int64_t *linear);   /* the sums as a value of the end: `linear` steps of each loop */
+DYNC__FN bool dync__gm_may_tf32(const dync__gm *);                                         /* there is a form DYNC__CUDA_TF32 */
 DYNC__FN int dync__gm_shared_most(const dync__gm *);                                       /* bytes that a block of the device may have */
 /* ---- gemm_load.c ---- */
 DYNC__FN void dync__gm_place(dync__gm *);                                /* %m0 %n0 %batch %klen, %A and %B: addresses of this block's first elements */

@@ -149,20 +149,27 @@ DYNC__FN void dync__gm_pieces(dync__gm *g, int s, int lines)
         dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", at, wide, (long long)(side->line * bytes), dync__gm_base[s]);
         dync__ptx_line(p, "cvt.u64.u32 %s, %s", wide, k);
         dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", at, wide, (long long)(side->step * bytes), at);
+        if (per == 1) {                                      /* 4 bytes are what cp.async takes, from anywhere */
+            const char *there = dync__ptx_temp(p, "pred");
+            dync__ptx_line(p, "setp.lt.and.s32 %s, %s, %%kleft, %s", there, k, in_line);
+            dync__ptx_line(p, "selp.b32 %s, 4, 0, %s", word[w], there);
+            dync__tile_cp(t, 4, place[w], g->side_at[s], at, 0, word[w]);
+            continue;
+        }
         for (int e = 0; e < per; e++) {
             const char *there = dync__ptx_temp(p, "pred"), *here = dync__ptx_temp(p, "s32");
-            dync__format(half[e], sizeof half[e], "%s", per == 1 ? word[w] : dync__ptx_temp(p, per == 2 ? "b16" : "b32"));
+            dync__format(half[e], sizeof half[e], "%s", dync__ptx_temp(p, per == 2 ? "b16" : "b32"));
             dync__ptx_line(p, "sub.s32 %s, %%kleft, %d", here, e);
             dync__ptx_line(p, "setp.lt.and.s32 %s, %s, %s, %s", there, k, here, in_line);
             dync__ptx_line(p, "mov.b%d %s, 0", per == 2 ? 16 : 32, half[e]);
-            dync__ptx_line(p, "@%s ld.global.%s %s, [%s+%lld]", there, per == 1 ? "b32" : per == 2 ? "b16" : "u8", half[e], at, (long long)(e * side->step * bytes));
+            dync__ptx_line(p, "@%s ld.global.%s %s, [%s+%lld]", there, per == 2 ? "b16" : "u8", half[e], at, (long long)(e * side->step * bytes));
         }
         if (per == 2) dync__ptx_line(p, "mov.b32 %s, {%s, %s}", word[w], half[0], half[1]);
         for (int e = 0; e < 4 && per == 4; e++)
             if (e) dync__ptx_line(p, "bfi.b32 %s, %s, %s, %d, 8", word[w], half[e], word[w], 8 * e);
             else dync__ptx_line(p, "mov.b32 %s, %s", word[w], half[e]);
     }
-    for (int w = 0; w < WORDS; w++) dync__ptx_line(p, "st.shared.b32 [%s+%d], %s", place[w], g->side_at[s], word[w]);
+    for (int w = 0; w < WORDS && per > 1; w++) dync__ptx_line(p, "st.shared.b32 [%s+%d], %s", place[w], g->side_at[s], word[w]);
     const char *more = dync__ptx_temp(p, "pred");
     dync__ptx_line(p, "add.u32 %s, %s, %d", name, name, WORDS * g->tile.threads);
     dync__ptx_line(p, "setp.lt.u32 %s, %s, %d", more, name, lines * 32);

@@ -184,6 +184,9 @@ static dync_status dync__cuda_run_part(dync__cuda_code *c, dync__cuda_part *part
     dync__cuda_recording *r = dync__cuda_tls.recording;
     dync__cuda_words_of(part, buffers, temp, word);
     const dync__cuda_form *f = &part->form[DYNC__CUDA_VARIANT];
+    bool tf32 = part->gemm && DYNC__ATOMIC_LOAD(&dync__cuda_tf32) && dync__gm_may_tf32(part->gemm);
+    if (tf32) f = dync__cuda_form_of(c, part, DYNC__CUDA_TF32);
+    if (!f) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
     if (!f->module || !dync__cuda_fits(&f->text, word)) {
         f = dync__cuda_form_of(c, part, DYNC__CUDA_ANY);
         if (f && part->kernel && !dync__cuda_fits(&f->text, word)) f = dync__cuda_form_of(c, part, DYNC__CUDA_UNALIGNED);

@@ -32,6 +32,13 @@ DYNC_API dync_status dync_cuda_synchronize(int index)
     return dync__cuda_check(cudaDeviceSynchronize(), "a kernel or copy on the device failed");
 }
 
+DYNC_API bool dync_cuda_allow_tf32(bool allow)
+{
+    bool before = DYNC__ATOMIC_LOAD(&dync__cuda_tf32) != 0;
+    DYNC__ATOMIC_STORE(&dync__cuda_tf32, allow);
+    return before;
+}
+
 /* ---- memory ---------------------------------------------------------------------------------------------------------------------------- */
 
 DYNC_API dync_cuda_memory dync_cuda_memory_stats(int index) { return dync__cuda_stats(index); }

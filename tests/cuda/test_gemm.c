@@ -74,4 +74,20 @@ TEST(what_follows_is_done_by_the_product)
             EXPECT_EQ_INT(launches_of(mlp, dtypes[t], 64, 800, tol), 2);     /* the depth is cut: partial sums, then the rest */
         }
 }
+/* Off: f32 to the last bits. On: operands of 10 bits, whatever their strides; off again: as before. */
+TEST(tf32_where_it_is_allowed)
+{
+    dync_tensor *x = dync_randn(dync_shape(70, 100)), *w = dync_randn(dync_shape(100, 72)), *a = gpu(x), *b = gpu(w);
+    dync_tensor *at = gpu(dync_contiguous(dync_transpose(x, 0, 1))), *bt = gpu(dync_contiguous(dync_transpose(w, 0, 1))), *want = dync_matmul(x, w);
+    EXPECT(dync_allclose(dync_matmul(a, b), want, 1e-5, 1e-5));
+    EXPECT(!dync_cuda_allow_tf32(true));
+    for (int way = 0; way < 4; way++) {
+        dync_tensor *got = dync_matmul(way & 1 ? dync_transpose(at, 0, 1) : a, way & 2 ? dync_transpose(bt, 0, 1) : b);
+        EXPECT(dync_allclose(got, want, 2e-2, 2e-2));
+        EXPECT(!dync_allclose(got, want, 1e-5, 1e-5));
+    }
+    EXPECT(dync_cuda_allow_tf32(false));
+    EXPECT(dync_allclose(dync_matmul(a, b), want, 1e-5, 1e-5));
+    EXPECT_EQ_INT(dync_error(), DYNC_OK);
+}
 TEST_MAIN
