@@ -73,6 +73,11 @@ DYNC_API double dync_cuda_event_ms(dync_cuda_event *start, dync_cuda_event *end)
  * where the folder cannot be written nothing is kept. The driver has a cache of its own (CUDA_CACHE_PATH), which this one does not need.
  *   errors  DYNC_ERR_IO: the folder cannot be made      thread  any */
 DYNC_API dync_status dync_cuda_cache(const char *folder_or_null);
+/* dync_cuda_allow_tf32: whether products of f32 may round their operands to 10 bits behind the point and run on tensor cores, several times as fast;
+ * sums stay f32. Off at the start, as torch.backends.cuda.matmul.allow_tf32 is. Holds from the next call on, for compiled functions too; graphs
+ * that were recorded keep what they have.
+ *   ->      what it was      thread  any */
+DYNC_API bool dync_cuda_allow_tf32(bool allow);
 /* What the library did so far: kernels launched, texts loaded, graphs recorded and replayed, steps that the GPU has no kernel for and that
  * ran on the CPU, on copies (DYNC_LOG=perf names them), and how many of the texts loaded came as images from dync_cuda_cache's folder. */
 typedef struct dync_cuda_counters { int64_t launches, loads, recordings, replays, host_steps, images; } dync_cuda_counters;
@@ -341,9 +346,11 @@ typedef struct dync__cuda_thread { dync_cuda_stream *stream[DYNC__CUDA_DEVICES];
 #if defined(DYNC__SPLIT)
 extern DYNC__TLS dync__cuda_thread dync__cuda_tls;
 extern dync_cuda_counters dync__cuda_counters;
+extern int dync__cuda_tf32;              /* dync_cuda_allow_tf32 */
 #else
 static DYNC__TLS dync__cuda_thread dync__cuda_tls;
 static dync_cuda_counters dync__cuda_counters;
+static int dync__cuda_tf32;
 #endif
 
 #if defined(DYNC__SPLIT)
@@ -364,9 +371,9 @@ DYNC__FN dync_status dync__cuda_images_in(const char *folder);           /* NULL
 /* Loads the image of a text for the device, from its file or made now. False: none are kept, or it was not to be; no error then. */
 DYNC__FN bool dync__cuda_image_load(int index, const char *text, cudaLibrary_t *library);
 
-/* ---- code: parts in order, each a text in up to three forms: for memory on boundaries and any device, without
- * vector accesses, and for this very device (dync__cuda_add_variant) ---- */
-enum { DYNC__CUDA_ANY, DYNC__CUDA_UNALIGNED, DYNC__CUDA_VARIANT, DYNC__CUDA_FORMS };
+/* ---- code: parts in order, each a text in up to four forms: for memory on boundaries and any device, without
+ * vector accesses, for this very device (dync__cuda_add_variant), and products of f32 where the user allows tf32 ---- */
+enum { DYNC__CUDA_ANY, DYNC__CUDA_UNALIGNED, DYNC__CUDA_VARIANT, DYNC__CUDA_TF32, DYNC__CUDA_FORMS };
 typedef struct dync__cuda_form {
     dync__ptx_text text;
     struct dync__cuda_module *module;    /* loaded; NULL: not yet */
@@ -623,7 +630,7 @@ typedef struct dync__gm {
     const dync__kernel *end;
     bool *host;                          /* buffers of `end` in main memory */
     int given;
-    bool swapped;                        /* thin: a and b changed places, so that m is the smaller */
+    bool thin, swapped;                  /* few rows (gemm_thin.c); swapped: a and b changed places, so that m is the smaller */
     /* chosen */
     dync__gm_tile tile;
     int64_t splits, chunk;               /* depth of each split, a multiple of `depth` */
@@ -654,6 +661,7 @@ DYNC__FN dync_status dync__gm_text(dync__gm *, int form, dync__ptx_text *out);  
 /* The product as the next part of the code, once its sides and its end are there: buffers 0 and 1 of the end are the sides, others operands. */
 DYNC__FN dync_status dync__gm_add(dync__cuda_code *, dync__gm *, const dync__kcall *, const dync__cuda_end *);
 DYNC__FN int dync__gm_sums(dync__gm *, dync__lb *, const int64_t *linear);   /* the sums as a value of the end: `linear` steps of each loop */
+DYNC__FN bool dync__gm_may_tf32(const dync__gm *);                                         /* there is a form DYNC__CUDA_TF32 */
 DYNC__FN int dync__gm_shared_most(const dync__gm *);                                       /* bytes that a block of the device may have */
 /* ---- gemm_load.c ---- */
 DYNC__FN void dync__gm_place(dync__gm *);                                /* %m0 %n0 %batch %klen, %A and %B: addresses of this block's first elements */
@@ -680,7 +688,13 @@ DYNC__FN void dync__gm_flush(dync__gm *, int from, int rows, int row_bytes);
 /* value[0 .. n) = n sums at [address] of a space, at most 16 bytes an access. */
 DYNC__FN void dync__gm_read_sums(dync__gm *, const char *space, const char *address, int n, char value[][24]);
 DYNC__FN void dync__gm_linear(dync__gm *, const char *name, const char *row, const char *column);   /* name = (%batch * m + row) * n + column, in the type of indices */
+/* n neighbours of a row from their sums, registers: by way of `end`, or to the partial sums. Registers it makes are named after `number`. */
+DYNC__FN void dync__gm_result(dync__gm *, int number, const char *row, const char *column, int n, char value[][24]);
 DYNC__FN void dync__gm_join(dync__gm *);                                 /* the second launch, for partial sums */
+/* ---- gemm_thin.c ---- */
+DYNC__FN bool dync__gm_thin_fits(const dync__gm *);                      /* both sides' `how` are set, a is the smaller */
+DYNC__FN void dync__gm_thin_choose(dync__gm *);
+DYNC__FN void dync__gm_thin(dync__gm *);
 #endif
 
 /* ==== cuda/ptx_plan.c =========================================================================================== */
@@ -3049,20 +3063,27 @@ DYNC__FN void dync__gm_pieces(dync__gm *g, int s, int lines) {
         dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", at, wide, (long long)(side->line * bytes), dync__gm_base[s]);
         dync__ptx_line(p, "cvt.u64.u32 %s, %s", wide, k);
         dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", at, wide, (long long)(side->step * bytes), at);
+        if (per == 1) {                                      /* 4 bytes are what cp.async takes, from anywhere */
+            const char *there = dync__ptx_temp(p, "pred");
+            dync__ptx_line(p, "setp.lt.and.s32 %s, %s, %%kleft, %s", there, k, in_line);
+            dync__ptx_line(p, "selp.b32 %s, 4, 0, %s", word[w], there);
+            dync__tile_cp(t, 4, place[w], g->side_at[s], at, 0, word[w]);
+            continue;
+        }
         for (int e = 0; e < per; e++) {
             const char *there = dync__ptx_temp(p, "pred"), *here = dync__ptx_temp(p, "s32");
-            dync__format(half[e], sizeof half[e], "%s", per == 1 ? word[w] : dync__ptx_temp(p, per == 2 ? "b16" : "b32"));
+            dync__format(half[e], sizeof half[e], "%s", dync__ptx_temp(p, per == 2 ? "b16" : "b32"));
             dync__ptx_line(p, "sub.s32 %s, %%kleft, %d", here, e);
             dync__ptx_line(p, "setp.lt.and.s32 %s, %s, %s, %s", there, k, here, in_line);
             dync__ptx_line(p, "mov.b%d %s, 0", per == 2 ? 16 : 32, half[e]);
-            dync__ptx_line(p, "@%s ld.global.%s %s, [%s+%lld]", there, per == 1 ? "b32" : per == 2 ? "b16" : "u8", half[e], at, (long long)(e * side->step * bytes));
+            dync__ptx_line(p, "@%s ld.global.%s %s, [%s+%lld]", there, per == 2 ? "b16" : "u8", half[e], at, (long long)(e * side->step * bytes));
         }
         if (per == 2) dync__ptx_line(p, "mov.b32 %s, {%s, %s}", word[w], half[0], half[1]);
         for (int e = 0; e < 4 && per == 4; e++)
             if (e) dync__ptx_line(p, "bfi.b32 %s, %s, %s, %d, 8", word[w], half[e], word[w], 8 * e);
             else dync__ptx_line(p, "mov.b32 %s, %s", word[w], half[e]);
     }
-    for (int w = 0; w < WORDS; w++) dync__ptx_line(p, "st.shared.b32 [%s+%d], %s", place[w], g->side_at[s], word[w]);
+    for (int w = 0; w < WORDS && per > 1; w++) dync__ptx_line(p, "st.shared.b32 [%s+%d], %s", place[w], g->side_at[s], word[w]);
     const char *more = dync__ptx_temp(p, "pred");
     dync__ptx_line(p, "add.u32 %s, %s, %d", name, name, WORDS * g->tile.threads);
     dync__ptx_line(p, "setp.lt.u32 %s, %s, %d", more, name, lines * 32);
@@ -3633,33 +3654,54 @@ static int dync__gm_partial_vec(const dync__gm *g) {
     while (g->n % vec) vec /= 2;
     return vec;
 }
-DYNC__FN void dync__gm_linear(dync__gm *g, const char *name, const char *row, const char *column) {
+DYNC__FN void dync__gm_linear(dync__gm *g, const char *name, const char *first, const char *second) {
     dync__ptx *p = &g->t.p;
+    const char *row = g->swapped ? second : first, *column = g->swapped ? first : second;
+    int64_t m = g->swapped ? g->n : g->m, n = g->swapped ? g->m : g->n;
     dync__ptx_reg(p, p->index, name);
     if (p->index[1] == '3') {
-        dync__ptx_line(p, "mad.lo.u32 %s, %%batch, %lld, %s", name, (long long)g->m, row);
-        dync__ptx_line(p, "mad.lo.u32 %s, %s, %lld, %s", name, name, (long long)g->n, column);
+        dync__ptx_line(p, "mad.lo.u32 %s, %%batch, %lld, %s", name, (long long)m, row);
+        dync__ptx_line(p, "mad.lo.u32 %s, %s, %lld, %s", name, name, (long long)n, column);
         return;
     }
     const char *wide = dync__ptx_temp(p, "u64");
     dync__ptx_line(p, "cvt.u64.u32 %s, %s", wide, row);
     dync__ptx_line(p, "cvt.u64.u32 %s, %%batch", name);
-    dync__ptx_line(p, "mad.lo.u64 %s, %s, %lld, %s", name, name, (long long)g->m, wide);
+    dync__ptx_line(p, "mad.lo.u64 %s, %s, %lld, %s", name, name, (long long)m, wide);
     dync__ptx_line(p, "cvt.u64.u32 %s, %s", wide, column);
-    dync__ptx_line(p, "mad.lo.u64 %s, %s, %lld, %s", name, name, (long long)g->n, wide);
+    dync__ptx_line(p, "mad.lo.u64 %s, %s, %lld, %s", name, name, (long long)n, wide);
 }
 static void dync__gm_wide_index(dync__gm *g, const char *to, const char *linear) {
     dync__ptx_reg(&g->t.p, "b64", to);
     dync__ptx_line(&g->t.p, g->t.p.index[1] == '3' ? "cvt.u64.u32 %s, %s" : "mov.b64 %s, %s", to, linear);
 }
+DYNC__FN void dync__gm_result(dync__gm *g, int number, const char *row, const char *column, int n, char value[][24]) {
+    dync__ptx *p = &g->t.p;
+    char lin[24], at[24], list[120];
+    dync__format(lin, sizeof lin, "%%lin_%d", number);
+    dync__format(at, sizeof at, "%%at_%d", number);
+    dync__gm_linear(g, lin, row, column);
+    if (g->splits == 1) {
+        dync__tile_piece(&g->t, lin, g->given, value);
+        return;
+    }
+    int length = dync__format(list, sizeof list, "%s", value[0]);
+    const char *part = dync__ptx_temp(p, "b64");
+    for (int i = 1; i < n; i++) length += dync__format(list + length, sizeof list - (size_t)length, ", %s", value[i]);
+    dync__gm_wide_index(g, at, lin);
+    dync__ptx_line(p, "cvt.u64.u32 %s, %%split", part);
+    dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", at, part, (long long)(g->batches * g->m * g->n), at);
+    dync__ptx_line(p, "mad.lo.s64 %s, %s, %d, %%scratch", at, at, g->acc_bytes);
+    dync__ptx_line(p, "st.global%s.b%d [%s], %s%s%s", n == 4 ? ".v4" : n == 2 ? ".v2" : "", g->acc_bytes * 8, at, n > 1 ? "{" : "", list, n > 1 ? "}" : "");
+}
 DYNC__FN void dync__gm_flush(dync__gm *g, int from, int rows, int row_bytes) {
     dync__tile *t = &g->t;
     dync__ptx *p = &t->p;
     int vec = g->splits > 1 ? dync__gm_partial_vec(g) : p->shape.vec, groups = g->tile.n / vec;
-    char name[8][24], value[8][24];
-    static const char *const names[] = {"q", "row", "col", "sum", "lin", "more", "in", "at"};
-    for (int i = 0; i < 8; i++) dync__format(name[i], sizeof name[i], "%%%s_%d", names[i], from);
-    const char *q = name[0], *row = name[1], *col = name[2], *sum = name[3], *lin = name[4], *more = name[5], *in = name[6], *at = name[7];
+    char name[6][24], value[8][24];
+    static const char *const names[] = {"q", "row", "col", "sum", "more", "in"};
+    for (int i = 0; i < 6; i++) dync__format(name[i], sizeof name[i], "%%%s_%d", names[i], from);
+    const char *q = name[0], *row = name[1], *col = name[2], *sum = name[3], *more = name[4], *in = name[5];
     dync__tile_barrier(t);
     dync__tile_set(t, "u32", q, "mov", "%%thr");
     dync__ptx_reg(p, "pred", more);
@@ -3684,20 +3726,7 @@ DYNC__FN void dync__gm_flush(dync__gm *g, int from, int rows, int row_bytes) {
     dync__gm_read_sums(g, "shared", sum, vec, value);
     dync__ptx_line(p, "add.u32 %s, %s, %%m0", row, row);
     dync__ptx_line(p, "add.u32 %s, %s, %%n0", col, col);
-    dync__gm_linear(g, lin, row, col);
-    if (g->splits == 1) {
-        dync__tile_piece(t, lin, g->given, value);
-    } else {
-        char list[120];
-        int n = dync__format(list, sizeof list, "%s", value[0]);
-        const char *part = dync__ptx_temp(p, "b64");
-        for (int i = 1; i < vec; i++) n += dync__format(list + n, sizeof list - (size_t)n, ", %s", value[i]);
-        dync__gm_wide_index(g, at, lin);
-        dync__ptx_line(p, "cvt.u64.u32 %s, %%split", part);
-        dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", at, part, (long long)(g->batches * g->m * g->n), at);
-        dync__ptx_line(p, "mad.lo.s64 %s, %s, %d, %%scratch", at, at, g->acc_bytes);
-        dync__ptx_line(p, "st.global%s.b%d [%s], %s%s%s", vec == 4 ? ".v4" : vec == 2 ? ".v2" : "", g->acc_bytes * 8, at, vec > 1 ? "{" : "", list, vec > 1 ? "}" : "");
-    }
+    dync__gm_result(g, from, row, col, vec, value);
     dync__tile_label(t, "OUT_%d", from);
     dync__ptx_line(p, "@%s bra ROWS_%d", more, from);
 }
@@ -3738,6 +3767,247 @@ DYNC__FN void dync__gm_join(dync__gm *g) {
     dync__ptx_line(p, "@%%more bra NEXT");
     dync__tile_piece(t, "%lin", g->given, value);
     dync__tile_entry(t, "gemm_join", (groups + THREADS - 1) / THREADS, 1, 1, THREADS);
+}
+
+/* ==== cuda/gemm_thin.c ========================================================================================== */
+enum { DYNC__GMT_ROWS = 8, DYNC__GMT_COLUMNS = 4, DYNC__GMT_WARPS = 8, DYNC__GMT_UNROLL = 4 };
+static int dync__gmt_vec(const dync__gm *g) { return 16 / dync__dtype_info(g->dtype)->bytes; }
+static int dync__gmt_columns(const dync__gm *g) { return g->m > 4 ? 2 : DYNC__GMT_COLUMNS; }
+/* reg<first> .. = the elements of 16 bytes at [at + by], as values. */
+static void dync__gmt_load(dync__gm *g, const char *reg, int first, const char *at, int64_t by, const char *guard) {
+    dync__ptx *p = &g->t.p;
+    char word[4][24];
+    if (g->dtype == DYNC_F64) {
+        dync__ptx_line(p, "%sld.global.v2.b64 {%s%d, %s%d}, [%s+%lld]", guard, reg, first, reg, first + 1, at, (long long)by);
+    } else if (g->dtype == DYNC_F32) {
+        dync__ptx_line(p, "%sld.global.v4.b32 {%s%d, %s%d, %s%d, %s%d}, [%s+%lld]", guard, reg, first, reg, first + 1, reg, first + 2, reg, first + 3, at,
+                       (long long)by);
+    } else {
+        for (int w = 0; w < 4; w++) dync__format(word[w], sizeof word[w], "%s%dw%d", reg, first, w);
+        dync__ptx_line(p, "%sld.global.v4.b32 {%s, %s, %s, %s}, [%s+%lld]", guard, word[0], word[1], word[2], word[3], at, (long long)by);
+    }
+}
+/* Half floats come as words; they are widened where they are used, behind all loads. */
+static void dync__gmt_widen(dync__gm *g, const char *reg, int first) {
+    dync__ptx *p = &g->t.p;
+    for (int w = 0; w < 4 && dync__dtype_info(g->dtype)->bytes == 2; w++) {
+        char word[24];
+        dync__format(word, sizeof word, "%s%dw%d", reg, first, w);
+        if (g->dtype == DYNC_BF16) {
+            dync__ptx_line(p, "shl.b32 %s%d, %s, 16", reg, first + 2 * w, word);
+            dync__ptx_line(p, "and.b32 %s%d, %s, 0xffff0000", reg, first + 2 * w + 1, word);
+            continue;
+        }
+        const char *low = dync__ptx_temp(p, "b16"), *high = dync__ptx_temp(p, "b16");
+        dync__ptx_line(p, "mov.b32 {%s, %s}, %s", low, high, word);
+        dync__ptx_line(p, "cvt.f32.f16 %s%d, %s", reg, first + 2 * w, low);
+        dync__ptx_line(p, "cvt.f32.f16 %s%d, %s", reg, first + 2 * w + 1, high);
+    }
+}
+static void dync__gmt_regs(dync__gm *g, const char *reg, int vectors) {
+    char word[24];
+    int vec = dync__gmt_vec(g);
+    dync__tile_regs(&g->t, g->compute == DYNC_F64 ? "b64" : "b32", reg, vectors * vec);
+    for (int v = 0; v < vectors && vec == 8; v++) {
+        dync__format(word, sizeof word, "%s%dw", reg, v * vec);
+        dync__tile_regs(&g->t, "b32", word, 4);
+    }
+}
+static void dync__gmt_sums(dync__gm *g, int n) {
+    dync__tile_regs(&g->t, dync__ptx_type(g->compute), "%acc", n);
+    for (int i = 0; i < n; i++) dync__ptx_line(&g->t.p, "mov.b%d %%acc%d, 0", g->acc_bytes * 8, i);
+}
+/* acc += what the lane `distance` away has. */
+static void dync__gmt_shuffle(dync__gm *g, int acc, int distance) {
+    dync__ptx *p = &g->t.p;
+    const char *type = dync__ptx_type(g->compute), *other = dync__ptx_temp(p, type);
+    if (g->acc_bytes == 4) {
+        dync__ptx_line(p, "shfl.sync.bfly.b32 %s, %%acc%d, %d, 31, 0xffffffff", other, acc, distance);
+    } else {
+        const char *low = dync__ptx_temp(p, "b32"), *high = dync__ptx_temp(p, "b32");
+        dync__ptx_line(p, "mov.b64 {%s, %s}, %%acc%d", low, high, acc);
+        dync__ptx_line(p, "shfl.sync.bfly.b32 %s, %s, %d, 31, 0xffffffff", low, low, distance);
+        dync__ptx_line(p, "shfl.sync.bfly.b32 %s, %s, %d, 31, 0xffffffff", high, high, distance);
+        dync__ptx_line(p, "mov.b64 %s, {%s, %s}", other, low, high);
+    }
+    dync__ptx_line(p, "add.rn.%s %%acc%d, %%acc%d, %s", type, acc, acc, other);
+}
+static void dync__gmt_along(dync__gm *g) {
+    dync__tile *t = &g->t;
+    dync__ptx *p = &t->p;
+    int vec = dync__gmt_vec(g), columns = dync__gmt_columns(g), m = (int)g->m, bytes = dync__dtype_info(g->dtype)->bytes;
+    const char *type = dync__ptx_type(g->compute);
+    dync__tile_note(t, "the warp's columns, the lane's part of the depth");
+    dync__tile_set(t, "u32", "%col0", "mul.lo", "%%warp, %d", columns);
+    dync__tile_set(t, "s32", "%mine", "mul.lo", "%%lane, %d", vec);
+    dync__tile_wide(t, "%pa", NULL);
+    dync__ptx_line(p, "mad.wide.s32 %%pa, %%mine, %d, %%A", bytes);
+    for (int c = 0; c < columns; c++) {                      /* columns past the end read the last one again */
+        char at[24];
+        const char *col = dync__ptx_temp(p, "s32"), *last = dync__ptx_temp(p, "s32"), *wide = dync__ptx_temp(p, "s64");
+        dync__format(at, sizeof at, "%%pb%d", c);
+        dync__ptx_line(p, "add.s32 %s, %%col0, %d", col, c);
+        dync__ptx_line(p, "sub.s32 %s, %%nleft, 1", last);
+        dync__ptx_line(p, "min.s32 %s, %s, %s", col, col, last);
+        dync__ptx_line(p, "cvt.s64.s32 %s, %s", wide, col);
+        dync__tile_set(t, "s64", at, "mad.lo", "%s, %lld, %%B", wide, (long long)(g->side[1].line * bytes));
+        dync__ptx_line(p, "mad.wide.s32 %s, %%mine, %d, %s", at, bytes, at);
+    }
+    dync__gmt_sums(g, m * columns);
+    dync__gmt_regs(g, "%va", m);
+    dync__gmt_regs(g, "%vb", columns);
+    dync__ptx_reg(p, "pred", "%past");
+    dync__tile_label(t, "DEPTH");
+    dync__ptx_line(p, "setp.ge.s32 %%past, %%mine, %%klen");
+    dync__ptx_line(p, "@%%past bra SUMMED");
+    for (int c = 0; c < columns; c++) {
+        char at[24];
+        dync__format(at, sizeof at, "%%pb%d", c);
+        dync__gmt_load(g, "%vb", c * vec, at, 0, "");
+    }
+    for (int r = 0; r < m; r++) dync__gmt_load(g, "%va", r * vec, "%pa", r * g->side[0].line * bytes, "");
+    for (int c = 0; c < columns; c++) dync__gmt_widen(g, "%vb", c * vec);
+    for (int r = 0; r < m; r++) dync__gmt_widen(g, "%va", r * vec);
+    for (int v = 0; v < vec; v++)
+        for (int r = 0; r < m; r++)
+            for (int c = 0; c < columns; c++)
+                dync__ptx_line(p, "fma.rn.%s %%acc%d, %%va%d, %%vb%d, %%acc%d", type, r * columns + c, r * vec + v, c * vec + v, r * columns + c);
+    dync__ptx_line(p, "add.s64 %%pa, %%pa, 512");
+    for (int c = 0; c < columns; c++) dync__ptx_line(p, "add.s64 %%pb%d, %%pb%d, 512", c, c);
+    dync__ptx_line(p, "add.s32 %%mine, %%mine, %d", 32 * vec);
+    dync__ptx_line(p, "bra DEPTH");
+    dync__tile_label(t, "SUMMED");
+    for (int i = 0; i < m * columns; i++)
+        for (int distance = 16; distance; distance /= 2) dync__gmt_shuffle(g, i, distance);
+    dync__tile_note(t, "lane i stores sum i");
+    char value[1][24] = {"%acc0"};
+    dync__ptx_reg(p, "pred", "%is");
+    for (int i = 1; i < m * columns; i++) {
+        dync__ptx_line(p, "setp.eq.u32 %%is, %%lane, %d", i);
+        dync__ptx_line(p, "selp.%s %%acc0, %%acc%d, %%acc0, %%is", type, i);
+    }
+    dync__tile_set(t, "u32", "%row", "div", "%%lane, %d", columns);
+    dync__tile_set(t, "u32", "%col", "rem", "%%lane, %d", columns);
+    dync__ptx_line(p, "add.u32 %%col, %%col, %%col0");
+    dync__ptx_line(p, "setp.lt.s32 %%is, %%row, %d", m);
+    dync__ptx_line(p, "setp.lt.and.s32 %%is, %%col, %%nleft, %%is");
+    dync__ptx_line(p, "@!%%is ret");
+    dync__ptx_line(p, "add.u32 %%col, %%col, %%n0");
+    dync__gm_result(g, 0, "%row", "%col", 1, value);
+}
+static void dync__gmt_across(dync__gm *g) {
+    dync__tile *t = &g->t;
+    dync__ptx *p = &t->p;
+    int vec = dync__gmt_vec(g), m = (int)g->m, bytes = dync__dtype_info(g->dtype)->bytes, columns = 32 * vec;
+    const char *type = dync__ptx_type(g->compute);
+    int64_t a_step = g->side[0].step * bytes, b_step = g->side[1].step * bytes;
+    (void)dync__tile_shared(t, DYNC__GMT_WARPS * m * columns * g->acc_bytes, 16);
+    dync__tile_note(t, "the lane's columns; the warp's part of the depth: every %dth", (int)DYNC__GMT_WARPS);
+    dync__tile_set(t, "s32", "%col0", "mul.lo", "%%lane, %d", vec);
+    dync__tile_wide(t, "%wide", NULL);
+    dync__ptx_line(p, "cvt.u64.u32 %%wide, %%warp");
+    dync__tile_set(t, "s64", "%pa", "mad.lo", "%%wide, %lld, %%A", (long long)a_step);
+    dync__tile_set(t, "s64", "%pb", "mad.lo", "%%wide, %lld, %%B", (long long)b_step);
+    dync__ptx_line(p, "mad.wide.s32 %%pb, %%col0, %d, %%pb", bytes);
+    dync__gmt_sums(g, m * vec);
+    dync__gmt_regs(g, "%vb", DYNC__GMT_UNROLL);
+    dync__tile_regs(t, type, "%va", m * DYNC__GMT_UNROLL);
+    dync__ptx_reg(p, "pred", "%out");
+    dync__ptx_reg(p, "pred", "%past");
+    dync__tile_regs(t, "pred", "%is", DYNC__GMT_UNROLL);
+    dync__tile_set(t, "s32", "%mine", "mov", "%%warp");
+    dync__ptx_line(p, "setp.ge.s32 %%out, %%col0, %%nleft");
+    dync__ptx_line(p, "@%%out bra SUMMED");
+    dync__tile_label(t, "DEPTH");
+    dync__ptx_line(p, "setp.ge.s32 %%past, %%mine, %%klen");
+    dync__ptx_line(p, "@%%past bra SUMMED");
+    for (int u = 0; u < DYNC__GMT_UNROLL; u++) {
+        const char *k = dync__ptx_temp(p, "s32");
+        char guard[16];
+        dync__format(guard, sizeof guard, "@%%is%d ", u);
+        dync__ptx_line(p, "add.s32 %s, %%mine, %d", k, u * DYNC__GMT_WARPS);
+        dync__ptx_line(p, "setp.lt.s32 %%is%d, %s, %%klen", u, k);
+        for (int w = 0; w < (vec == 8 ? 4 : vec); w++) dync__ptx_line(p, "mov.b%d %%vb%d%s%s, 0", g->acc_bytes * 8, vec == 8 ? u * vec : u * vec + w, vec == 8 ? "w" : "",
+                                                                     vec == 8 ? w == 0 ? "0" : w == 1 ? "1" : w == 2 ? "2" : "3" : "");
+        dync__gmt_load(g, "%vb", u * vec, "%pb", u * DYNC__GMT_WARPS * b_step, guard);
+    }
+    for (int u = 0; u < DYNC__GMT_UNROLL; u++)
+        for (int r = 0; r < m; r++) {
+            char value[24], at[64], guard[16];
+            dync__format(value, sizeof value, "%%va%d", u * m + r);
+            dync__format(guard, sizeof guard, "@%%is%d ", u);
+            dync__format(at, sizeof at, "%%pa+%lld", (long long)(u * DYNC__GMT_WARPS * a_step + r * g->side[0].line * bytes));
+            dync__ptx_line(p, "mov.b%d %s, 0", g->acc_bytes * 8, value);
+            if (g->dtype == g->compute) {
+                dync__ptx_line(p, "%sld.global.%s %s, [%s]", guard, type, value, at);
+                continue;
+            }
+            char half[24];
+            dync__format(half, sizeof half, "%s", dync__ptx_temp(p, "b16"));
+            dync__ptx_line(p, "mov.b16 %s, 0", half);
+            dync__ptx_line(p, "%sld.global.b16 %s, [%s]", guard, half, at);
+            dync__ptx_widen(p, g->dtype, value, half);
+        }
+    for (int u = 0; u < DYNC__GMT_UNROLL; u++) {
+        dync__gmt_widen(g, "%vb", u * vec);
+        for (int r = 0; r < m; r++)
+            for (int v = 0; v < vec; v++) dync__ptx_line(p, "fma.rn.%s %%acc%d, %%va%d, %%vb%d, %%acc%d", type, r * vec + v, u * m + r, u * vec + v, r * vec + v);
+    }
+    dync__ptx_line(p, "add.s64 %%pa, %%pa, %lld", (long long)(DYNC__GMT_UNROLL * DYNC__GMT_WARPS * a_step));
+    dync__ptx_line(p, "add.s64 %%pb, %%pb, %lld", (long long)(DYNC__GMT_UNROLL * DYNC__GMT_WARPS * b_step));
+    dync__ptx_line(p, "add.s32 %%mine, %%mine, %d", DYNC__GMT_UNROLL * DYNC__GMT_WARPS);
+    dync__ptx_line(p, "bra DEPTH");
+    dync__tile_label(t, "SUMMED");
+    dync__tile_note(t, "sums of the warps to shared memory, [row][warp][column]");
+    dync__tile_set(t, "u32", "%put", "mad.lo", "%%warp, %d, %%smem", columns * g->acc_bytes);
+    dync__ptx_line(p, "mad.lo.u32 %%put, %%col0, %d, %%put", g->acc_bytes);
+    for (int r = 0; r < m; r++)
+        for (int v = 0; v < vec; v++)
+            dync__ptx_line(p, "st.shared.%s [%%put+%d], %%acc%d", type, (r * DYNC__GMT_WARPS * columns + v) * g->acc_bytes, r * vec + v);
+    dync__tile_barrier(t);
+    dync__tile_set(t, "u32", "%q", "mov", "%%thr");
+    dync__ptx_reg(p, "pred", "%in");
+    dync__tile_label(t, "RESULTS");
+    dync__ptx_line(p, "setp.ge.u32 %%past, %%q, %d", m * columns);
+    dync__ptx_line(p, "@%%past ret");
+    dync__tile_set(t, "u32", "%row", "div", "%%q, %d", columns);
+    dync__tile_set(t, "u32", "%col", "rem", "%%q, %d", columns);
+    dync__ptx_line(p, "add.u32 %%q, %%q, %d", 32 * DYNC__GMT_WARPS);
+    dync__ptx_line(p, "setp.ge.s32 %%in, %%col, %%nleft");
+    dync__ptx_line(p, "@%%in bra RESULTS");
+    dync__tile_set(t, "u32", "%get", "mad.lo", "%%row, %d, %%smem", DYNC__GMT_WARPS * columns * g->acc_bytes);
+    dync__ptx_line(p, "mad.lo.u32 %%get, %%col, %d, %%get", g->acc_bytes);
+    dync__tile_regs(t, type, "%part", DYNC__GMT_WARPS);
+    for (int w = 0; w < DYNC__GMT_WARPS; w++) dync__ptx_line(p, "ld.shared.%s %%part%d, [%%get+%d]", type, w, w * columns * g->acc_bytes);
+    for (int w = 1; w < DYNC__GMT_WARPS; w++) dync__ptx_line(p, "add.rn.%s %%part0, %%part0, %%part%d", type, w);
+    char value[1][24] = {"%part0"};
+    dync__ptx_line(p, "add.u32 %%col, %%col, %%n0");
+    dync__gm_result(g, 0, "%row", "%col", 1, value);
+    dync__ptx_line(p, "bra RESULTS");
+}
+/* The long side is b. Its ends have to be where 16 bytes end, so that nothing past them is read. */
+DYNC__FN bool dync__gm_thin_fits(const dync__gm *g) {
+    int vec = dync__gmt_vec(g);
+    int64_t rest = g->side[1].how == DYNC__GM_ALONG ? g->k : g->n;
+    if (g->m > DYNC__GMT_ROWS || g->n < 16 || g->k < 64 || (g->compute != DYNC_F32 && g->compute != DYNC_F64) || rest % vec) return false;
+    return g->side[1].how == DYNC__GM_ALONG ? g->side[0].how == DYNC__GM_ALONG : g->side[1].how == DYNC__GM_ACROSS;
+}
+DYNC__FN void dync__gm_thin_choose(dync__gm *g) {
+    int vec = dync__gmt_vec(g);
+    bool along = g->side[1].how == DYNC__GM_ALONG;
+    int64_t units = dync__cuda_unit_of(g->device >> 8)->units;
+    g->depth = along ? 32 * vec : DYNC__GMT_WARPS * DYNC__GMT_UNROLL;
+    g->tile = (dync__gm_tile){(int)g->m, along ? 4 * dync__gmt_columns(g) : 32 * vec, along ? 128 : 32 * DYNC__GMT_WARPS, 1, 100};
+    int64_t blocks = (g->n + g->tile.n - 1) / g->tile.n * g->batches, wanted = units * (along ? 8 : 3), steps = (g->k + g->depth - 1) / g->depth;
+    int64_t splits = DYNC__MAX(DYNC__MIN(DYNC__MIN((wanted + blocks - 1) / blocks, steps / 4), 32), 1);
+    g->chunk = (steps + splits - 1) / splits * g->depth;
+    g->splits = (g->k + g->chunk - 1) / g->chunk;
+}
+DYNC__FN void dync__gm_thin(dync__gm *g) {
+    g->acc_bytes = dync__dtype_info(g->compute)->bytes;
+    dync__gm_place(g);
+    if (g->side[1].how == DYNC__GM_ALONG) dync__gmt_along(g);
+    else dync__gmt_across(g);
 }
 
 /* ==== cuda/wgmma.c ============================================================================================== */
@@ -4248,13 +4518,33 @@ static bool dync__gm_on_boundary(const dync__gm *g, const dync__gm_side *s, int6
     return true;
 }
 static void dync__gm_how(dync__gm *g, dync__gm_side *s, int64_t lines) {
-    bool tensor = g->kind >= 0, along = (s->step == 1 || g->k == 1) && dync__gm_on_boundary(g, s, s->line, lines);
+    bool tensor = g->kind >= 0 || g->thin, along = (s->step == 1 || g->k == 1) && dync__gm_on_boundary(g, s, s->line, lines);
     bool across = (s->line == 1 || lines == 1) && dync__gm_on_boundary(g, s, s->step, g->k), plain = dync__dtype_info(g->dtype)->bytes == dync__dtype_info(g->compute)->bytes;
     s->how = DYNC__GM_PIECES;
     if (s->gather && !g->scalar) s->how = s->gather->how;
     if (g->scalar || s->gather) return;
     if (tensor && along) s->how = DYNC__GM_ALONG;
-    else if (across && (tensor ? dync__dtype_info(g->dtype)->bytes == 2 : plain)) s->how = DYNC__GM_ACROSS;
+    else if (across && (g->kind >= 0 ? dync__dtype_info(g->dtype)->bytes == 2 : plain)) s->how = DYNC__GM_ACROSS;
+}
+static void dync__gm_swap(dync__gm *g) {
+    dync__gm_side a = g->side[0];
+    int64_t m = g->m;
+    g->side[0] = g->side[1];
+    g->side[1] = a;
+    g->m = g->n;
+    g->n = m;
+    g->swapped = !g->swapped;
+}
+/* Few rows or columns, and memory as gemm_thin.c wants it: a and b change places where columns are the fewer. */
+static bool dync__gm_make_thin(dync__gm *g) {
+    bool swap = g->n < g->m;
+    if (g->scalar || g->side[0].gather || g->side[1].gather) return false;
+    if (swap) dync__gm_swap(g);
+    g->thin = true;
+    for (int s = 0; s < 2; s++) dync__gm_how(g, &g->side[s], s ? g->n : g->m);
+    if (dync__gm_thin_fits(g)) return true;
+    if (swap) dync__gm_swap(g);
+    return g->thin = false;
 }
 /* Batches over which the other side is the same, and whose rows go on from one to the next, are more rows. */
 static void dync__gm_fold(dync__gm *g) {
@@ -4291,7 +4581,10 @@ static bool dync__gm_open(dync__gm *g, dync__cuda_code *code, const dync__kcall 
     dync__gm_fold(g);
     double work = (double)g->m * (double)g->n * (double)g->k * (double)g->batches;
     g->kind = g->dtype == DYNC_BF16 ? DYNC__TILE_BF16 : g->dtype == DYNC_F16 ? DYNC__TILE_F16 : g->dtype == DYNC_I8 ? DYNC__TILE_S8 : g->dtype == DYNC_U8 ? DYNC__TILE_U8 : -1;
-    return g->k > 0 && g->m > 1 && g->n > 1 && work > DYNC__GM_PLAIN && g->m < 1 << 30 && g->n < 1 << 30 && g->k < 1 << 30 &&
+    bool thin = dync__gm_make_thin(g);
+    if (g->swapped) dync__gm_swap(g);
+    g->thin = false;
+    return g->k > 0 && (thin || (g->m > 1 && g->n > 1)) && work > DYNC__GM_PLAIN && g->m < 1 << 30 && g->n < 1 << 30 && g->k < 1 << 30 &&
            (double)g->batches * (double)(g->m / 64 + 1) * (double)(g->n / 64 + 1) * DYNC__GM_SPLITS < 2147483648.0;
 }
 /* ---- what is done to the results ---------------------------------------------------------------------------------------------------------- */
@@ -4436,30 +4729,46 @@ static bool dync__gm_repack(dync__gm *g, dync__cuda_code *code, int s) {
     for (int d = 0; d < g->n_batch; d++) side->batch[d] = to[d];
     return dync__cuda_add_loop(code, k);
 }
-DYNC__FN dync_status dync__gm_text(dync__gm *g, int form, dync__ptx_text *out) {
-    int64_t bytes = dync__dtype_info(g->dtype)->bytes, tiles;
+DYNC__FN bool dync__gm_may_tf32(const dync__gm *g) { return g->dtype == DYNC_F32 && !g->side[0].gather && !g->side[1].gather; }
+/* The launches of what was chosen. */
+static void dync__gm_write(dync__gm *g) {
     dync__tile *t = &g->t;
-    g->scalar = form == DYNC__CUDA_UNALIGNED;
-    for (int s = 0; s < 2; s++) dync__gm_how(g, &g->side[s], s ? g->n : g->m);
-    dync__gm_choose(g);
-    if (!dync__tile_begin_kernel(t, g->arena, g->end, g->host, g->n, g->scalar)) return DYNC_ERR_MEMORY;
+    char name[80];
     if (g->splits > 1) {
         dync__tile_scratch(t);
         t->out.scratch_bytes = g->splits * g->batches * g->m * g->n * dync__dtype_info(g->compute)->bytes;
     }
-    if (g->kind >= 0) dync__gm_mma(g);
+    if (g->thin) dync__gm_thin(g);
+    else if (g->kind >= 0) dync__gm_mma(g);
     else dync__gm_simt(g);
-    tiles = ((g->m + g->tile.m - 1) / g->tile.m) * ((g->n + g->tile.n - 1) / g->tile.n);
-    char name[80];
-    dync__format(name, sizeof name, "gemm_%s_%dx%d", dync__dtype_info(g->dtype)->name, g->tile.m, g->tile.n);
+    int64_t tiles = ((g->m + g->tile.m - 1) / g->tile.m) * ((g->n + g->tile.n - 1) / g->tile.n);
+    dync__format(name, sizeof name, "gemm_%s%s_%dx%d", g->thin ? "thin_" : "", g->kind == DYNC__TILE_TF32 ? "tf32" : dync__dtype_info(g->dtype)->name, g->tile.m,
+                 g->tile.n);
     dync__tile_entry(t, name, tiles * g->splits * g->batches, 1, 1, g->tile.threads);
     if (g->splits > 1) dync__gm_join(g);
     t->out.n_checks = t->p.n_checks;
     memcpy(t->out.check, t->p.check, sizeof t->out.check);
+}
+DYNC__FN dync_status dync__gm_text(dync__gm *g, int form, dync__ptx_text *out) {
+    int64_t bytes = dync__dtype_info(g->dtype)->bytes;
+    dync__tile *t = &g->t;
+    int kind = g->kind;
+    g->scalar = form == DYNC__CUDA_UNALIGNED;
+    if (form == DYNC__CUDA_TF32) g->kind = DYNC__TILE_TF32;
+    bool thin = form != DYNC__CUDA_TF32 && dync__gm_make_thin(g);
+    for (int s = 0; s < 2; s++) dync__gm_how(g, &g->side[s], s ? g->n : g->m);
+    if (thin) dync__gm_thin_choose(g);
+    else dync__gm_choose(g);
+    bool begun = dync__tile_begin_kernel(t, g->arena, g->end, g->host, g->n, g->scalar || thin);
+    if (begun) dync__gm_write(g);
     for (int s = 0; s < 2; s++)
-        if (g->side[s].how != DYNC__GM_PIECES && t->out.n_checks < DYNC__PTX_CHECKS)
+        if (begun && g->side[s].how != DYNC__GM_PIECES && t->out.n_checks < DYNC__PTX_CHECKS)
             t->out.check[t->out.n_checks++] = (dync__ptx_check){g->side[s].buf, 16, g->side[s].offset * bytes};
         else if (g->side[s].how != DYNC__GM_PIECES) t->p.failed = true;
+    if (g->swapped) dync__gm_swap(g);                        /* another form may not want it */
+    g->thin = false;
+    g->kind = kind;
+    if (!begun) return DYNC_ERR_MEMORY;
     dync__str_free(&t->p.regs);
     dync__str_free(&t->p.body);
     *out = t->out;
@@ -7620,6 +7929,7 @@ DYNC__COLD_END
 #if defined(DYNC__SPLIT)
 DYNC__TLS dync__cuda_thread dync__cuda_tls;
 dync_cuda_counters dync__cuda_counters;
+int dync__cuda_tf32;
 #endif
 static struct { dync__mutex lock; int ready, count; char reason[256]; dync__cuda_unit unit[DYNC__CUDA_DEVICES]; } dync__cuda;
 static void dync__cuda_words(char *out, size_t cap, cudaError_t e) {
@@ -8162,6 +8472,9 @@ static dync_status dync__cuda_run_part(dync__cuda_code *c, dync__cuda_part *part
     dync__cuda_recording *r = dync__cuda_tls.recording;
     dync__cuda_words_of(part, buffers, temp, word);
     const dync__cuda_form *f = &part->form[DYNC__CUDA_VARIANT];
+    bool tf32 = part->gemm && DYNC__ATOMIC_LOAD(&dync__cuda_tf32) && dync__gm_may_tf32(part->gemm);
+    if (tf32) f = dync__cuda_form_of(c, part, DYNC__CUDA_TF32);
+    if (!f) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
     if (!f->module || !dync__cuda_fits(&f->text, word)) {
         f = dync__cuda_form_of(c, part, DYNC__CUDA_ANY);
         if (f && part->kernel && !dync__cuda_fits(&f->text, word)) f = dync__cuda_form_of(c, part, DYNC__CUDA_UNALIGNED);
@@ -8619,6 +8932,11 @@ DYNC_API dync_status dync_cuda_synchronize(int index) {
     int device;
     DYNC__TRY(dync__cuda_device_of(index, &device));
     return dync__cuda_check(cudaDeviceSynchronize(), "a kernel or copy on the device failed");
+}
+DYNC_API bool dync_cuda_allow_tf32(bool allow) {
+    bool before = DYNC__ATOMIC_LOAD(&dync__cuda_tf32) != 0;
+    DYNC__ATOMIC_STORE(&dync__cuda_tf32, allow);
+    return before;
 }
 /* ---- memory ---------------------------------------------------------------------------------------------------------------------------- */
 DYNC_API dync_cuda_memory dync_cuda_memory_stats(int index) { return dync__cuda_stats(index); }

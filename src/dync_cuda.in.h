@@ -31,6 +31,7 @@ DYNC__COLD_BEGIN
 #include "cuda/gemm_mma.c"
 #include "cuda/gemm_simt.c"
 #include "cuda/gemm_end.c"
+#include "cuda/gemm_thin.c"
 #include "cuda/wgmma.c"
 #include "cuda/gemm.c"
 #include "cuda/conv.c"

@@ -82,13 +82,37 @@ static bool dync__gm_on_boundary(const dync__gm *g, const dync__gm_side *s, int6
 
 static void dync__gm_how(dync__gm *g, dync__gm_side *s, int64_t lines)
 {
-    bool tensor = g->kind >= 0, along = (s->step == 1 || g->k == 1) && dync__gm_on_boundary(g, s, s->line, lines);
+    bool tensor = g->kind >= 0 || g->thin, along = (s->step == 1 || g->k == 1) && dync__gm_on_boundary(g, s, s->line, lines);
     bool across = (s->line == 1 || lines == 1) && dync__gm_on_boundary(g, s, s->step, g->k), plain = dync__dtype_info(g->dtype)->bytes == dync__dtype_info(g->compute)->bytes;
     s->how = DYNC__GM_PIECES;
     if (s->gather && !g->scalar) s->how = s->gather->how;
     if (g->scalar || s->gather) return;
     if (tensor && along) s->how = DYNC__GM_ALONG;
-    else if (across && (tensor ? dync__dtype_info(g->dtype)->bytes == 2 : plain)) s->how = DYNC__GM_ACROSS;
+    else if (across && (g->kind >= 0 ? dync__dtype_info(g->dtype)->bytes == 2 : plain)) s->how = DYNC__GM_ACROSS;
+}
+
+static void dync__gm_swap(dync__gm *g)
+{
+    dync__gm_side a = g->side[0];
+    int64_t m = g->m;
+    g->side[0] = g->side[1];
+    g->side[1] = a;
+    g->m = g->n;
+    g->n = m;
+    g->swapped = !g->swapped;
+}
+
+/* Few rows or columns, and memory as gemm_thin.c wants it: a and b change places where columns are the fewer. */
+static bool dync__gm_make_thin(dync__gm *g)
+{
+    bool swap = g->n < g->m;
+    if (g->scalar || g->side[0].gather || g->side[1].gather) return false;
+    if (swap) dync__gm_swap(g);
+    g->thin = true;
+    for (int s = 0; s < 2; s++) dync__gm_how(g, &g->side[s], s ? g->n : g->m);
+    if (dync__gm_thin_fits(g)) return true;
+    if (swap) dync__gm_swap(g);
+    return g->thin = false;
 }
 
 /* Batches over which the other side is the same, and whose rows go on from one to the next, are more rows. */
@@ -129,7 +153,10 @@ static bool dync__gm_open(dync__gm *g, dync__cuda_code *code, const dync__kcall 
     dync__gm_fold(g);
     double work = (double)g->m * (double)g->n * (double)g->k * (double)g->batches;
     g->kind = g->dtype == DYNC_BF16 ? DYNC__TILE_BF16 : g->dtype == DYNC_F16 ? DYNC__TILE_F16 : g->dtype == DYNC_I8 ? DYNC__TILE_S8 : g->dtype == DYNC_U8 ? DYNC__TILE_U8 : -1;
-    return g->k > 0 && g->m > 1 && g->n > 1 && work > DYNC__GM_PLAIN && g->m < 1 << 30 && g->n < 1 << 30 && g->k < 1 << 30 &&
+    bool thin = dync__gm_make_thin(g);
+    if (g->swapped) dync__gm_swap(g);
+    g->thin = false;
+    return g->k > 0 && (thin || (g->m > 1 && g->n > 1)) && work > DYNC__GM_PLAIN && g->m < 1 << 30 && g->n < 1 << 30 && g->k < 1 << 30 &&
            (double)g->batches * (double)(g->m / 64 + 1) * (double)(g->n / 64 + 1) * DYNC__GM_SPLITS < 2147483648.0;
 }
 
@@ -295,39 +322,50 @@ static bool dync__gm_repack(dync__gm *g, dync__cuda_code *code, int s)
     return dync__cuda_add_loop(code, k);
 }
 
-DYNC__FN bool dync__gm_may_tf32(const dync__gm *g) { return g->dtype == DYNC_F32; }
+DYNC__FN bool dync__gm_may_tf32(const dync__gm *g) { return g->dtype == DYNC_F32 && !g->side[0].gather && !g->side[1].gather; }
 
-DYNC__FN dync_status dync__gm_text(dync__gm *g, int form, dync__ptx_text *out)
+/* The launches of what was chosen. */
+static void dync__gm_write(dync__gm *g)
 {
-    int64_t bytes = dync__dtype_info(g->dtype)->bytes, tiles;
     dync__tile *t = &g->t;
-    int kind = g->kind;
-    g->scalar = form == DYNC__CUDA_UNALIGNED;
-    if (form == DYNC__CUDA_TF32) g->kind = DYNC__TILE_TF32;
-    for (int s = 0; s < 2; s++) dync__gm_how(g, &g->side[s], s ? g->n : g->m);
-    dync__gm_choose(g);
-    if (!dync__tile_begin_kernel(t, g->arena, g->end, g->host, g->n, g->scalar)) {
-        g->kind = kind;
-        return DYNC_ERR_MEMORY;
-    }
+    char name[80];
     if (g->splits > 1) {
         dync__tile_scratch(t);
         t->out.scratch_bytes = g->splits * g->batches * g->m * g->n * dync__dtype_info(g->compute)->bytes;
     }
-    if (g->kind >= 0) dync__gm_mma(g);
+    if (g->thin) dync__gm_thin(g);
+    else if (g->kind >= 0) dync__gm_mma(g);
     else dync__gm_simt(g);
-    tiles = ((g->m + g->tile.m - 1) / g->tile.m) * ((g->n + g->tile.n - 1) / g->tile.n);
-    char name[80];
-    dync__format(name, sizeof name, "gemm_%s_%dx%d", g->kind == DYNC__TILE_TF32 ? "tf32" : dync__dtype_info(g->dtype)->name, g->tile.m, g->tile.n);
-    g->kind = kind;
+    int64_t tiles = ((g->m + g->tile.m - 1) / g->tile.m) * ((g->n + g->tile.n - 1) / g->tile.n);
+    dync__format(name, sizeof name, "gemm_%s%s_%dx%d", g->thin ? "thin_" : "", g->kind == DYNC__TILE_TF32 ? "tf32" : dync__dtype_info(g->dtype)->name, g->tile.m,
+                 g->tile.n);
     dync__tile_entry(t, name, tiles * g->splits * g->batches, 1, 1, g->tile.threads);
     if (g->splits > 1) dync__gm_join(g);
     t->out.n_checks = t->p.n_checks;
     memcpy(t->out.check, t->p.check, sizeof t->out.check);
+}
+
+DYNC__FN dync_status dync__gm_text(dync__gm *g, int form, dync__ptx_text *out)
+{
+    int64_t bytes = dync__dtype_info(g->dtype)->bytes;
+    dync__tile *t = &g->t;
+    int kind = g->kind;
+    g->scalar = form == DYNC__CUDA_UNALIGNED;
+    if (form == DYNC__CUDA_TF32) g->kind = DYNC__TILE_TF32;
+    bool thin = form != DYNC__CUDA_TF32 && dync__gm_make_thin(g);
+    for (int s = 0; s < 2; s++) dync__gm_how(g, &g->side[s], s ? g->n : g->m);
+    if (thin) dync__gm_thin_choose(g);
+    else dync__gm_choose(g);
+    bool begun = dync__tile_begin_kernel(t, g->arena, g->end, g->host, g->n, g->scalar || thin);
+    if (begun) dync__gm_write(g);
     for (int s = 0; s < 2; s++)
-        if (g->side[s].how != DYNC__GM_PIECES && t->out.n_checks < DYNC__PTX_CHECKS)
+        if (begun && g->side[s].how != DYNC__GM_PIECES && t->out.n_checks < DYNC__PTX_CHECKS)
             t->out.check[t->out.n_checks++] = (dync__ptx_check){g->side[s].buf, 16, g->side[s].offset * bytes};
         else if (g->side[s].how != DYNC__GM_PIECES) t->p.failed = true;
+    if (g->swapped) dync__gm_swap(g);                        /* another form may not want it */
+    g->thin = false;
+    g->kind = kind;
+    if (!begun) return DYNC_ERR_MEMORY;
     dync__str_free(&t->p.regs);
     dync__str_free(&t->p.body);
     *out = t->out;

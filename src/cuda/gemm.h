@@ -35,7 +35,7 @@ typedef struct dync__gm {
     const dync__kernel *end;
     bool *host;                          /* buffers of `end` in main memory */
     int given;
-    bool swapped;                        /* thin: a and b changed places, so that m is the smaller */
+    bool thin, swapped;                  /* few rows (gemm_thin.c); swapped: a and b changed places, so that m is the smaller */
     /* chosen */
     dync__gm_tile tile;
     int64_t splits, chunk;               /* depth of each split, a multiple of `depth` */
@@ -93,5 +93,11 @@ DYNC__FN void dync__gm_flush(dync__gm *, int from, int rows, int row_bytes);
 /* value[0 .. n) = n sums at [address] of a space, at most 16 bytes an access. */
 DYNC__FN void dync__gm_read_sums(dync__gm *, const char *space, const char *address, int n, char value[][24]);
 DYNC__FN void dync__gm_linear(dync__gm *, const char *name, const char *row, const char *column);   /* name = (%batch * m + row) * n + column, in the type of indices */
+/* n neighbours of a row from their sums, registers: by way of `end`, or to the partial sums. Registers it makes are named after `number`. */
+DYNC__FN void dync__gm_result(dync__gm *, int number, const char *row, const char *column, int n, char value[][24]);
 DYNC__FN void dync__gm_join(dync__gm *);                                 /* the second launch, for partial sums */
+/* ---- gemm_thin.c ---- */
+DYNC__FN bool dync__gm_thin_fits(const dync__gm *);                      /* both sides' `how` are set, a is the smaller */
+DYNC__FN void dync__gm_thin_choose(dync__gm *);
+DYNC__FN void dync__gm_thin(dync__gm *);
 #endif

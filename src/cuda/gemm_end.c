@@ -27,21 +27,23 @@ static int dync__gm_partial_vec(const dync__gm *g)
     return vec;
 }
 
-DYNC__FN void dync__gm_linear(dync__gm *g, const char *name, const char *row, const char *column)
+DYNC__FN void dync__gm_linear(dync__gm *g, const char *name, const char *first, const char *second)
 {
     dync__ptx *p = &g->t.p;
+    const char *row = g->swapped ? second : first, *column = g->swapped ? first : second;
+    int64_t m = g->swapped ? g->n : g->m, n = g->swapped ? g->m : g->n;
     dync__ptx_reg(p, p->index, name);
     if (p->index[1] == '3') {
-        dync__ptx_line(p, "mad.lo.u32 %s, %%batch, %lld, %s", name, (long long)g->m, row);
-        dync__ptx_line(p, "mad.lo.u32 %s, %s, %lld, %s", name, name, (long long)g->n, column);
+        dync__ptx_line(p, "mad.lo.u32 %s, %%batch, %lld, %s", name, (long long)m, row);
+        dync__ptx_line(p, "mad.lo.u32 %s, %s, %lld, %s", name, name, (long long)n, column);
         return;
     }
     const char *wide = dync__ptx_temp(p, "u64");
     dync__ptx_line(p, "cvt.u64.u32 %s, %s", wide, row);
     dync__ptx_line(p, "cvt.u64.u32 %s, %%batch", name);
-    dync__ptx_line(p, "mad.lo.u64 %s, %s, %lld, %s", name, name, (long long)g->m, wide);
+    dync__ptx_line(p, "mad.lo.u64 %s, %s, %lld, %s", name, name, (long long)m, wide);
     dync__ptx_line(p, "cvt.u64.u32 %s, %s", wide, column);
-    dync__ptx_line(p, "mad.lo.u64 %s, %s, %lld, %s", name, name, (long long)g->n, wide);
+    dync__ptx_line(p, "mad.lo.u64 %s, %s, %lld, %s", name, name, (long long)n, wide);
 }
 
 static void dync__gm_wide_index(dync__gm *g, const char *to, const char *linear)
@@ -50,15 +52,36 @@ static void dync__gm_wide_index(dync__gm *g, const char *to, const char *linear)
     dync__ptx_line(&g->t.p, g->t.p.index[1] == '3' ? "cvt.u64.u32 %s, %s" : "mov.b64 %s, %s", to, linear);
 }
 
+DYNC__FN void dync__gm_result(dync__gm *g, int number, const char *row, const char *column, int n, char value[][24])
+{
+    dync__ptx *p = &g->t.p;
+    char lin[24], at[24], list[120];
+    dync__format(lin, sizeof lin, "%%lin_%d", number);
+    dync__format(at, sizeof at, "%%at_%d", number);
+    dync__gm_linear(g, lin, row, column);
+    if (g->splits == 1) {
+        dync__tile_piece(&g->t, lin, g->given, value);
+        return;
+    }
+    int length = dync__format(list, sizeof list, "%s", value[0]);
+    const char *part = dync__ptx_temp(p, "b64");
+    for (int i = 1; i < n; i++) length += dync__format(list + length, sizeof list - (size_t)length, ", %s", value[i]);
+    dync__gm_wide_index(g, at, lin);
+    dync__ptx_line(p, "cvt.u64.u32 %s, %%split", part);
+    dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", at, part, (long long)(g->batches * g->m * g->n), at);
+    dync__ptx_line(p, "mad.lo.s64 %s, %s, %d, %%scratch", at, at, g->acc_bytes);
+    dync__ptx_line(p, "st.global%s.b%d [%s], %s%s%s", n == 4 ? ".v4" : n == 2 ? ".v2" : "", g->acc_bytes * 8, at, n > 1 ? "{" : "", list, n > 1 ? "}" : "");
+}
+
 DYNC__FN void dync__gm_flush(dync__gm *g, int from, int rows, int row_bytes)
 {
     dync__tile *t = &g->t;
     dync__ptx *p = &t->p;
     int vec = g->splits > 1 ? dync__gm_partial_vec(g) : p->shape.vec, groups = g->tile.n / vec;
-    char name[8][24], value[8][24];
-    static const char *const names[] = {"q", "row", "col", "sum", "lin", "more", "in", "at"};
-    for (int i = 0; i < 8; i++) dync__format(name[i], sizeof name[i], "%%%s_%d", names[i], from);
-    const char *q = name[0], *row = name[1], *col = name[2], *sum = name[3], *lin = name[4], *more = name[5], *in = name[6], *at = name[7];
+    char name[6][24], value[8][24];
+    static const char *const names[] = {"q", "row", "col", "sum", "more", "in"};
+    for (int i = 0; i < 6; i++) dync__format(name[i], sizeof name[i], "%%%s_%d", names[i], from);
+    const char *q = name[0], *row = name[1], *col = name[2], *sum = name[3], *more = name[4], *in = name[5];
     dync__tile_barrier(t);
     dync__tile_set(t, "u32", q, "mov", "%%thr");
     dync__ptx_reg(p, "pred", more);
@@ -83,20 +106,7 @@ DYNC__FN void dync__gm_flush(dync__gm *g, int from, int rows, int row_bytes)
     dync__gm_read_sums(g, "shared", sum, vec, value);
     dync__ptx_line(p, "add.u32 %s, %s, %%m0", row, row);
     dync__ptx_line(p, "add.u32 %s, %s, %%n0", col, col);
-    dync__gm_linear(g, lin, row, col);
-    if (g->splits == 1) {
-        dync__tile_piece(t, lin, g->given, value);
-    } else {
-        char list[120];
-        int n = dync__format(list, sizeof list, "%s", value[0]);
-        const char *part = dync__ptx_temp(p, "b64");
-        for (int i = 1; i < vec; i++) n += dync__format(list + n, sizeof list - (size_t)n, ", %s", value[i]);
-        dync__gm_wide_index(g, at, lin);
-        dync__ptx_line(p, "cvt.u64.u32 %s, %%split", part);
-        dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", at, part, (long long)(g->batches * g->m * g->n), at);
-        dync__ptx_line(p, "mad.lo.s64 %s, %s, %d, %%scratch", at, at, g->acc_bytes);
-        dync__ptx_line(p, "st.global%s.b%d [%s], %s%s%s", vec == 4 ? ".v4" : vec == 2 ? ".v2" : "", g->acc_bytes * 8, at, vec > 1 ? "{" : "", list, vec > 1 ? "}" : "");
-    }
+    dync__gm_result(g, from, row, col, vec, value);
     dync__tile_label(t, "OUT_%d", from);
     dync__ptx_line(p, "@%s bra ROWS_%d", more, from);
 }
