@@ -31710,7 +31710,8 @@ DYNC__FN dync_status dync__i_flash_attention(const dync__opcall *call, dync__inf
     DYNC__TRY(dync__infer_tensor(call, 1, &k));
     DYNC__TRY(dync__infer_tensor(call, 2, &v));
     DYNC__TRY(dync__infer_floating(q));
-    int n = q->lay.ndim;
+    int n = q->lay.ndim, device;
+    DYNC__TRY(dync__infer_device(call, &device));
     if (q->dtype != k->dtype || q->dtype != v->dtype) return dync__fail(DYNC_ERR_DTYPE, "expected query, key and value of one dtype");
     if (n < 2 || k->lay.ndim != n || v->lay.ndim != n || !dync__sz_same(n - 2, q->lay.shape, k->lay.shape) ||
         !dync__sz_same(n - 2, q->lay.shape, v->lay.shape) || !dync__sz_eq(q->lay.shape[n - 1], k->lay.shape[n - 1]) ||
@@ -31764,7 +31765,9 @@ DYNC__FN dync_status dync__i_rnn_layer(const dync__opcall *call, dync__info *out
     static const int64_t none = 0;
     dync__tensor *x;
     int64_t shape[3], gates = call->args[5].as.i;
+    int device;
     DYNC__TRY(dync__infer_rnn(call, &x, shape));
+    DYNC__TRY(dync__infer_device(call, &device));
     bool train = call->args[7].as.i && gates > 1;
     DYNC__TRY(dync__infer_fresh(&out[0], x->dtype, x->device, 3, shape));
     DYNC__TRY(dync__infer_fresh(&out[1], x->dtype, x->device, gates == 4 ? 2 : 1, gates == 4 ? shape + 1 : &none));

@@ -172,6 +172,7 @@ DYNC__FN void *dync__cuda_alloc_pinned(size_t n)
 DYNC__FN dync_status dync__cuda_copy_later(int to_device, void *dst, int from_device, const void *src, size_t n)
 {
     int device = to_device == DYNC_CPU ? from_device : to_device;
+    if (n == 0) return DYNC_OK;                              /* there may be no address */
     DYNC__TRY(dync__cuda_known(device));
     DYNC__TRY(dync__cuda_enter(device));
     if (to_device == DYNC_CPU || from_device == DYNC_CPU || to_device == from_device)
