@@ -584,7 +584,8 @@ DYNC__FN void dync__fa_mask_regs(dync__fa *);
 DYNC__FN void dync__fa_last_key(dync__fa *);                                  /* %jend */
 DYNC__FN void dync__fa_begin_rows(dync__fa *, const dync__fa_frag *scores, const dync__fa_frag *values);
 DYNC__FN void dync__fa_mask(dync__fa *, const dync__fa_frag *, bool keys, const char *skip);
-DYNC__FN void dync__fa_softmax(dync__fa *, const dync__fa_frag *scores, const dync__fa_frag *values);
+DYNC__FN void dync__fa_exponentials(dync__fa *, const dync__fa_frag *scores);
+DYNC__FN void dync__fa_rescale(dync__fa *, const dync__fa_frag *values);
 DYNC__FN void dync__fa_outputs(dync__fa *, const dync__fa_frag *values);
 /* ---- attention_wgmma.c ---- */
 DYNC__FN bool dync__fa_wgmma(dync__fa *, int device);
@@ -5998,12 +5999,12 @@ static void dync__fw_load(dync__fa *c, int which, const dync__operand *o, int ro
                        i * rows * 128, which, at);
     }
 }
-static void dync__fw_next(dync__fa *c) {
+static void dync__fw_next(dync__fa *c, const char *stage, const char *parity) {
     dync__ptx *p = &c->t.p;
-    dync__ptx_line(p, "add.u32 %%stage, %%stage, 1");
-    dync__ptx_line(p, "setp.eq.u32 %%wrap, %%stage, %d", DYNC__FW_STAGES);
-    dync__ptx_line(p, "@%%wrap mov.u32 %%stage, 0");
-    dync__ptx_line(p, "@%%wrap xor.b32 %%parity, %%parity, 1");
+    dync__ptx_line(p, "add.u32 %s, %s, 1", stage, stage);
+    dync__ptx_line(p, "setp.eq.u32 %%wrap, %s, %d", stage, DYNC__FW_STAGES);
+    dync__ptx_line(p, "@%%wrap mov.u32 %s, 0", stage);
+    dync__ptx_line(p, "@%%wrap xor.b32 %s, %s, 1", parity, parity);
 }
 /* Keys, then values of each tile into the ring. */
 static void dync__fw_producer(dync__fa *c, const int at[3], const int stage_bytes[3]) {
@@ -6024,7 +6025,7 @@ static void dync__fw_producer(dync__fa *c, const int at[3], const int stage_byte
         dync__ptx_line(p, "add.u32 %%to, %%to, %d", at[i]);
         dync__fw_load(c, i, i == 1 ? c->k : c->v, DYNC__FW_KEYS, "%j", "%to");
     }
-    dync__fw_next(c);
+    dync__fw_next(c, "%stage", "%parity");
     dync__ptx_line(p, "add.s32 %%j, %%j, %d", DYNC__FW_KEYS);
     dync__ptx_line(p, "setp.lt.s32 %%more, %%j, %%jend");
     dync__ptx_line(p, "@%%more bra LOAD");
@@ -6051,20 +6052,48 @@ static void dync__fw_multiply(dync__fa *c, const dync__fa_frag *f, const char *a
     dync__str_addf(&p->body, "}, %s, %%db, %s, 1, 1%s, %d;\n", a, add ? "%true" : "%false", across ? "" : ", 0", across);
 }
 /* Both of a stage's readers have done with it. */
-static void dync__fw_release(dync__fa *c, int bar) {
+static void dync__fw_release(dync__fa *c, int bar, const char *stage) {
     dync__ptx *p = &c->t.p;
     const char *at = dync__ptx_temp(p, "u32");
-    dync__ptx_line(p, "mad.lo.u32 %s, %%stage, 8, %%bars", at);
+    dync__ptx_line(p, "mad.lo.u32 %s, %s, 8, %%bars", at, stage);
     dync__ptx_line(p, "@%%one mbarrier.arrive.shared::cta.b64 _, [%s+%d]", at, bar);
 }
+/* Begins scores = queries x keys of %stage. */
+static void dync__fw_scores(dync__fa *c, const dync__fa_frag *s, int stage_bytes) {
+    dync__ptx *p = &c->t.p;
+    dync__fw_wait(c, DYNC__FW_K_FULL, "%stage", "%parity");
+    dync__ptx_line(p, "mul.wide.u32 %%dstage, %%stage, %d", stage_bytes >> 4);
+    dync__ptx_line(p, "add.s64 %%dstage, %%dstage, %%dk");
+    dync__ptx_line(p, "wgmma.fence.sync.aligned");
+    for (int k = 0; k < (int)(c->E + 63) / 64 * 4; k++) {
+        dync__ptx_line(p, "add.s64 %%da, %%dq, %d", (k / 4 * DYNC__FW_ROWS * 128 + k % 4 * 32) >> 4);
+        dync__ptx_line(p, "add.s64 %%db, %%dstage, %d", (k / 4 * DYNC__FW_KEYS * 128 + k % 4 * 32) >> 4);
+        dync__fw_multiply(c, s, "%da", k > 0, false);
+    }
+    dync__ptx_line(p, "wgmma.commit_group.sync.aligned");
+}
+/* Begins results += weights x values of %vstage. */
+static void dync__fw_values(dync__fa *c, const dync__fa_frag *o, int stage_bytes) {
+    dync__ptx *p = &c->t.p;
+    char a[80];
+    dync__fw_wait(c, DYNC__FW_V_FULL, "%vstage", "%vparity");
+    dync__ptx_line(p, "mul.wide.u32 %%dstage, %%vstage, %d", stage_bytes >> 4);
+    dync__ptx_line(p, "add.s64 %%dstage, %%dstage, %%dv");
+    dync__ptx_line(p, "wgmma.fence.sync.aligned");
+    for (int k = 0; k < DYNC__FW_KEYS / 16; k++) {
+        dync__ptx_line(p, "add.s64 %%db, %%dstage, %d", k * 16 * 128 >> 4);
+        dync__format(a, sizeof a, "{%%mw%d, %%mw%d, %%mw%d, %%mw%d}", 4 * k, 4 * k + 1, 4 * k + 2, 4 * k + 3);
+        dync__fw_multiply(c, o, a, true, true);
+    }
+    dync__ptx_line(p, "wgmma.commit_group.sync.aligned");
+}
+/* Scores are one tile ahead of values: their exponentials are taken while the values of the tile before are multiplied. */
 static void dync__fw_consumers(dync__fa *c, const int at[3], const int stage_bytes[3]) {
     dync__ptx *p = &c->t.p;
-    int wide_e = (int)(c->E + 63) / 64 * 64, wide_v = (int)(c->V + 63) / 64 * 64;
-    char a[80];
     dync__tile_note(&c->t, "the other two: 64 queries each");
     dync__tile_label(&c->t, "CONSUME");
     dync__ptx_line(p, "setmaxnreg.inc.sync.aligned.u32 232");
-    dync__fa_frag s = dync__fa_frag_new(c, "%s", DYNC__FW_KEYS, false), o = dync__fa_frag_new(c, "%o", wide_v, true);
+    dync__fa_frag s = dync__fa_frag_new(c, "%s", DYNC__FW_KEYS, false), o = dync__fa_frag_new(c, "%o", (int)(c->V + 63) / 64 * 64, true);
     dync__fa_begin_rows(c, &s, &o);
     dync__ptx_line(p, "sub.u32 %%half, %%half, 1");
     dync__tile_set(&c->t, "b32", "%within", "and", "%%thr, 127");
@@ -6076,39 +6105,32 @@ static void dync__fw_consumers(dync__fa *c, const int at[3], const int stage_byt
     static const char *const wide[] = {"%da", "%db", "%dstage"};
     for (int i = 0; i < 3; i++) dync__ptx_reg(p, "b64", wide[i]);
     dync__ptx_line(p, "mov.u32 %%parity, 0");
+    dync__tile_set(&c->t, "u32", "%vstage", "mov", "0");
+    dync__tile_set(&c->t, "u32", "%vparity", "mov", "0");
     dync__fw_wait(c, DYNC__FW_Q, "%stage", "%parity");       /* stage 0 still */
-    dync__tile_label(&c->t, "KEYS");
-    dync__fw_wait(c, DYNC__FW_K_FULL, "%stage", "%parity");
-    dync__ptx_line(p, "mul.wide.u32 %%dstage, %%stage, %d", stage_bytes[1] >> 4);
-    dync__ptx_line(p, "add.s64 %%dstage, %%dstage, %%dk");
-    dync__ptx_line(p, "wgmma.fence.sync.aligned");
-    for (int k = 0; k < wide_e / 16; k++) {
-        dync__ptx_line(p, "add.s64 %%da, %%dq, %d", (k / 4 * DYNC__FW_ROWS * 128 + k % 4 * 32) >> 4);
-        dync__ptx_line(p, "add.s64 %%db, %%dstage, %d", (k / 4 * DYNC__FW_KEYS * 128 + k % 4 * 32) >> 4);
-        dync__fw_multiply(c, &s, "%da", k > 0, false);
+    for (int turn = 0; turn < 2; turn++) {                   /* the first tile, the others */
+        if (turn) dync__tile_label(&c->t, "KEYS");
+        dync__fw_scores(c, &s, stage_bytes[1]);
+        if (turn) dync__fw_values(c, &o, stage_bytes[2]);
+        dync__ptx_line(p, "wgmma.wait_group.sync.aligned %d", turn);
+        dync__fw_release(c, DYNC__FW_K_EMPTY, "%stage");
+        dync__fa_mask(c, &s, false, turn ? "SEEN" : "SEEN_FIRST");
+        dync__fa_exponentials(c, &s);
+        if (turn) {
+            dync__ptx_line(p, "wgmma.wait_group.sync.aligned 0");
+            dync__fw_release(c, DYNC__FW_V_EMPTY, "%vstage");
+            dync__fw_next(c, "%vstage", "%vparity");
+            dync__fa_rescale(c, &o);
+        }
+        dync__fa_weights(c, &s);
+        dync__fw_next(c, "%stage", "%parity");
+        dync__ptx_line(p, "add.s32 %%j, %%j, %d", DYNC__FW_KEYS);
+        dync__ptx_line(p, "setp.lt.s32 %%more, %%j, %%jend");
+        dync__ptx_line(p, turn ? "@%%more bra KEYS" : "@!%%more bra REST");
     }
-    dync__ptx_line(p, "wgmma.commit_group.sync.aligned");
+    dync__tile_label(&c->t, "REST");
+    dync__fw_values(c, &o, stage_bytes[2]);
     dync__ptx_line(p, "wgmma.wait_group.sync.aligned 0");
-    dync__fw_release(c, DYNC__FW_K_EMPTY);
-    dync__fa_mask(c, &s, false, "SEEN");
-    dync__fa_softmax(c, &s, &o);
-    dync__fa_weights(c, &s);
-    dync__fw_wait(c, DYNC__FW_V_FULL, "%stage", "%parity");
-    dync__ptx_line(p, "mul.wide.u32 %%dstage, %%stage, %d", stage_bytes[2] >> 4);
-    dync__ptx_line(p, "add.s64 %%dstage, %%dstage, %%dv");
-    dync__ptx_line(p, "wgmma.fence.sync.aligned");
-    for (int k = 0; k < DYNC__FW_KEYS / 16; k++) {
-        dync__ptx_line(p, "add.s64 %%db, %%dstage, %d", k * 16 * 128 >> 4);
-        dync__format(a, sizeof a, "{%%mw%d, %%mw%d, %%mw%d, %%mw%d}", 4 * k, 4 * k + 1, 4 * k + 2, 4 * k + 3);
-        dync__fw_multiply(c, &o, a, true, true);
-    }
-    dync__ptx_line(p, "wgmma.commit_group.sync.aligned");
-    dync__ptx_line(p, "wgmma.wait_group.sync.aligned 0");
-    dync__fw_release(c, DYNC__FW_V_EMPTY);
-    dync__fw_next(c);
-    dync__ptx_line(p, "add.s32 %%j, %%j, %d", DYNC__FW_KEYS);
-    dync__ptx_line(p, "setp.lt.s32 %%more, %%j, %%jend");
-    dync__ptx_line(p, "@%%more bra KEYS");
     dync__fa_outputs(c, &o);
 }
 /* The whole text, in c->t, for a call that c was opened with and c->t begun for; false: not for this call or device. */
@@ -6340,8 +6362,8 @@ DYNC__FN void dync__fa_mask_regs(dync__fa *c) {
     for (int i = 0; i < DYNC__COUNT_OF(names); i++) dync__ptx_reg(&c->t.p, names[i][0], names[i][1]);
 }
 /* ---- forward ----------------------------------------------------------------------------------------------------------------------------------- */
-/* New maxima and exponentials of a tile of scores; sums and values so far are rescaled where a maximum of the warp moved. */
-DYNC__FN void dync__fa_softmax(dync__fa *c, const dync__fa_frag *s, const dync__fa_frag *o) {
+/* New maxima and exponentials of a tile of scores; %scale<i> is what sums and values so far have to be multiplied by, %moved whether any has to be. */
+DYNC__FN void dync__fa_exponentials(dync__fa *c, const dync__fa_frag *s) {
     dync__ptx *p = &c->t.p;
     char reg[24], factor[24];
     dync__fa_number(factor, dync__fa_raw(c) ? c->scale * dync__fa_log2e : 1.0);
@@ -6356,23 +6378,11 @@ DYNC__FN void dync__fa_softmax(dync__fa *c, const dync__fa_frag *s, const dync__
         dync__ptx_line(p, "mul.rn.f32 %%from%d, %%top%d, %s", i, i, factor);
         dync__ptx_line(p, "setp.eq.f32 %%none, %%top%d, 0fff800000", i);      /* a row that has seen nothing yet */
         dync__ptx_line(p, "selp.f32 %%from%d, 0f00000000, %%from%d, %%none", i, i);
-    }
-    dync__ptx_line(p, "vote.sync.any.pred %%moved, %%moved, 0xffffffff");
-    dync__ptx_line(p, "not.pred %%moved, %%moved");
-    dync__ptx_line(p, "@%%moved bra STILL");
-    for (int i = 0; i < s->rows; i++) {
-        dync__ptx_line(p, "mul.rn.f32 %%m%d, %%m%d, %s", i, i, factor);
-        dync__ptx_line(p, "sub.rn.f32 %%m%d, %%m%d, %%from%d", i, i, i);
-        dync__ptx_line(p, "ex2.approx.ftz.f32 %%m%d, %%m%d", i, i);
-        dync__ptx_line(p, "mul.rn.f32 %%sum%d, %%sum%d, %%m%d", i, i, i);
-        for (int j = 0; j < o->cols; j++) {
-            dync__fa_reg(c, o, i, j, reg);
-            dync__ptx_line(p, "mul.rn.f32 %s, %s, %%m%d", reg, reg, i);
-        }
+        dync__ptx_line(p, "mul.rn.f32 %%scale%d, %%m%d, %s", i, i, factor);
+        dync__ptx_line(p, "sub.rn.f32 %%scale%d, %%scale%d, %%from%d", i, i, i);
+        dync__ptx_line(p, "ex2.approx.ftz.f32 %%scale%d, %%scale%d", i, i);
+        dync__ptx_line(p, "mul.rn.f32 %%sum%d, %%sum%d, %%scale%d", i, i, i);
         dync__ptx_line(p, "mov.f32 %%m%d, %%top%d", i, i);
-    }
-    dync__tile_label(&c->t, "STILL");
-    for (int i = 0; i < s->rows; i++) {
         dync__ptx_line(p, "neg.f32 %%from%d, %%from%d", i, i);
         for (int j = 0; j < s->cols; j++) {
             dync__fa_reg(c, s, i, j, reg);
@@ -6381,6 +6391,19 @@ DYNC__FN void dync__fa_softmax(dync__fa *c, const dync__fa_frag *s, const dync__
             dync__ptx_line(p, "add.rn.f32 %%sum%d, %%sum%d, %s", i, i, reg);
         }
     }
+}
+/* Values so far, where a maximum of the warp moved. */
+DYNC__FN void dync__fa_rescale(dync__fa *c, const dync__fa_frag *o) {
+    dync__ptx *p = &c->t.p;
+    char reg[24];
+    dync__ptx_line(p, "vote.sync.any.pred %%moved, %%moved, 0xffffffff");
+    dync__ptx_line(p, "@!%%moved bra STILL");
+    for (int i = 0; i < o->rows; i++)
+        for (int j = 0; j < o->cols; j++) {
+            dync__fa_reg(c, o, i, j, reg);
+            dync__ptx_line(p, "mul.rn.f32 %s, %s, %%scale%d", reg, reg, i);
+        }
+    dync__tile_label(&c->t, "STILL");
 }
 /* Logarithms of the sums, outputs. */
 DYNC__FN void dync__fa_outputs(dync__fa *c, const dync__fa_frag *o) {
@@ -6411,8 +6434,8 @@ DYNC__FN void dync__fa_outputs(dync__fa *c, const dync__fa_frag *o) {
 }
 /* Nothing seen so far. */
 DYNC__FN void dync__fa_begin_rows(dync__fa *c, const dync__fa_frag *s, const dync__fa_frag *o) {
-    static const char *const stats[] = {"%m", "%sum", "%top", "%from"};
-    for (int i = 0; i < 4; i++) dync__tile_regs(&c->t, "f32", stats[i], s->rows);
+    static const char *const stats[] = {"%m", "%sum", "%top", "%from", "%scale"};
+    for (int i = 0; i < 5; i++) dync__tile_regs(&c->t, "f32", stats[i], s->rows);
     dync__fa_zero(c, o);
     for (int i = 0; i < s->rows; i++) {
         dync__ptx_line(&c->t.p, "mov.f32 %%m%d, 0fff800000", i);
@@ -6463,7 +6486,8 @@ static void dync__fa_forward_text(dync__fa *c) {
     dync__tile_label(&c->t, "LAST");
     dync__tile_commit(&c->t);
     dync__fa_mask(c, &s, false, "SEEN");
-    dync__fa_softmax(c, &s, &o);
+    dync__fa_exponentials(c, &s);
+    dync__fa_rescale(c, &o);
     dync__fa_weights(c, &s);
     dync__fa_nn(c, &o, &v);
     dync__ptx_line(p, "mov.b32 %%j, %%jn");

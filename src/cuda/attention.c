@@ -210,8 +210,8 @@ DYNC__FN void dync__fa_mask_regs(dync__fa *c)
 
 /* ---- forward ----------------------------------------------------------------------------------------------------------------------------------- */
 
-/* New maxima and exponentials of a tile of scores; sums and values so far are rescaled where a maximum of the warp moved. */
-DYNC__FN void dync__fa_softmax(dync__fa *c, const dync__fa_frag *s, const dync__fa_frag *o)
+/* New maxima and exponentials of a tile of scores; %scale<i> is what sums and values so far have to be multiplied by, %moved whether any has to be. */
+DYNC__FN void dync__fa_exponentials(dync__fa *c, const dync__fa_frag *s)
 {
     dync__ptx *p = &c->t.p;
     char reg[24], factor[24];
@@ -227,23 +227,11 @@ DYNC__FN void dync__fa_softmax(dync__fa *c, const dync__fa_frag *s, const dync__
         dync__ptx_line(p, "mul.rn.f32 %%from%d, %%top%d, %s", i, i, factor);
         dync__ptx_line(p, "setp.eq.f32 %%none, %%top%d, 0fff800000", i);      /* a row that has seen nothing yet */
         dync__ptx_line(p, "selp.f32 %%from%d, 0f00000000, %%from%d, %%none", i, i);
-    }
-    dync__ptx_line(p, "vote.sync.any.pred %%moved, %%moved, 0xffffffff");
-    dync__ptx_line(p, "not.pred %%moved, %%moved");
-    dync__ptx_line(p, "@%%moved bra STILL");
-    for (int i = 0; i < s->rows; i++) {
-        dync__ptx_line(p, "mul.rn.f32 %%m%d, %%m%d, %s", i, i, factor);
-        dync__ptx_line(p, "sub.rn.f32 %%m%d, %%m%d, %%from%d", i, i, i);
-        dync__ptx_line(p, "ex2.approx.ftz.f32 %%m%d, %%m%d", i, i);
-        dync__ptx_line(p, "mul.rn.f32 %%sum%d, %%sum%d, %%m%d", i, i, i);
-        for (int j = 0; j < o->cols; j++) {
-            dync__fa_reg(c, o, i, j, reg);
-            dync__ptx_line(p, "mul.rn.f32 %s, %s, %%m%d", reg, reg, i);
-        }
+        dync__ptx_line(p, "mul.rn.f32 %%scale%d, %%m%d, %s", i, i, factor);
+        dync__ptx_line(p, "sub.rn.f32 %%scale%d, %%scale%d, %%from%d", i, i, i);
+        dync__ptx_line(p, "ex2.approx.ftz.f32 %%scale%d, %%scale%d", i, i);
+        dync__ptx_line(p, "mul.rn.f32 %%sum%d, %%sum%d, %%scale%d", i, i, i);
         dync__ptx_line(p, "mov.f32 %%m%d, %%top%d", i, i);
-    }
-    dync__tile_label(&c->t, "STILL");
-    for (int i = 0; i < s->rows; i++) {
         dync__ptx_line(p, "neg.f32 %%from%d, %%from%d", i, i);
         for (int j = 0; j < s->cols; j++) {
             dync__fa_reg(c, s, i, j, reg);
@@ -252,6 +240,21 @@ DYNC__FN void dync__fa_softmax(dync__fa *c, const dync__fa_frag *s, const dync__
             dync__ptx_line(p, "add.rn.f32 %%sum%d, %%sum%d, %s", i, i, reg);
         }
     }
+}
+
+/* Values so far, where a maximum of the warp moved. */
+DYNC__FN void dync__fa_rescale(dync__fa *c, const dync__fa_frag *o)
+{
+    dync__ptx *p = &c->t.p;
+    char reg[24];
+    dync__ptx_line(p, "vote.sync.any.pred %%moved, %%moved, 0xffffffff");
+    dync__ptx_line(p, "@!%%moved bra STILL");
+    for (int i = 0; i < o->rows; i++)
+        for (int j = 0; j < o->cols; j++) {
+            dync__fa_reg(c, o, i, j, reg);
+            dync__ptx_line(p, "mul.rn.f32 %s, %s, %%scale%d", reg, reg, i);
+        }
+    dync__tile_label(&c->t, "STILL");
 }
 
 /* Logarithms of the sums, outputs. */
@@ -286,8 +289,8 @@ DYNC__FN void dync__fa_outputs(dync__fa *c, const dync__fa_frag *o)
 /* Nothing seen so far. */
 DYNC__FN void dync__fa_begin_rows(dync__fa *c, const dync__fa_frag *s, const dync__fa_frag *o)
 {
-    static const char *const stats[] = {"%m", "%sum", "%top", "%from"};
-    for (int i = 0; i < 4; i++) dync__tile_regs(&c->t, "f32", stats[i], s->rows);
+    static const char *const stats[] = {"%m", "%sum", "%top", "%from", "%scale"};
+    for (int i = 0; i < 5; i++) dync__tile_regs(&c->t, "f32", stats[i], s->rows);
     dync__fa_zero(c, o);
     for (int i = 0; i < s->rows; i++) {
         dync__ptx_line(&c->t.p, "mov.f32 %%m%d, 0fff800000", i);
@@ -342,7 +345,8 @@ static void dync__fa_forward_text(dync__fa *c)
     dync__tile_label(&c->t, "LAST");
     dync__tile_commit(&c->t);
     dync__fa_mask(c, &s, false, "SEEN");
-    dync__fa_softmax(c, &s, &o);
+    dync__fa_exponentials(c, &s);
+    dync__fa_rescale(c, &o);
     dync__fa_weights(c, &s);
     dync__fa_nn(c, &o, &v);
     dync__ptx_line(p, "mov.b32 %%j, %%jn");

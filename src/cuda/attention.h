@@ -57,7 +57,8 @@ DYNC__FN void dync__fa_mask_regs(dync__fa *);
 DYNC__FN void dync__fa_last_key(dync__fa *);                                  /* %jend */
 DYNC__FN void dync__fa_begin_rows(dync__fa *, const dync__fa_frag *scores, const dync__fa_frag *values);
 DYNC__FN void dync__fa_mask(dync__fa *, const dync__fa_frag *, bool keys, const char *skip);
-DYNC__FN void dync__fa_softmax(dync__fa *, const dync__fa_frag *scores, const dync__fa_frag *values);
+DYNC__FN void dync__fa_exponentials(dync__fa *, const dync__fa_frag *scores);
+DYNC__FN void dync__fa_rescale(dync__fa *, const dync__fa_frag *values);
 DYNC__FN void dync__fa_outputs(dync__fa *, const dync__fa_frag *values);
 /* ---- attention_wgmma.c ---- */
 DYNC__FN bool dync__fa_wgmma(dync__fa *, int device);

@@ -1,8 +1,8 @@
 /* cuda/attention_wgmma.c: attention forward for compute capability 9.0, halves and heads up to 128: wgmma on tiles that TMA brings. After attention.c's
  * pieces (attention.h), whose masks, softmax and results it shares; before attention.c, which asks for it as the variant of a call.
  *
- * A block is three warpgroups: one thread of the first loads, the other two have 64 queries each and go over tiles of 128 keys on their own, so that one
- * multiplies while the other takes exponentials. Keys and values lie in two stages each, with a pair of mbarriers a stage: `full` (the bytes are there)
+ * A block is three warpgroups: one thread of the first loads, the other two have 64 queries each and go over tiles of 128 keys on their own, scores
+ * a tile ahead of values, so that exponentials are taken beside products, the warpgroup's own and the other's. Keys and values lie in two stages each, with a pair of mbarriers a stage: `full` (the bytes are there)
  * and `empty` (both warpgroups are done with it). Scores are accumulators, weights operand a in registers; values are read across their rows.
  *
  *   shared memory   queries, stages of keys, stages of values: boxes of 64 columns (128 bytes, 128-byte swizzle) by all rows of the tile
@@ -62,13 +62,13 @@ static void dync__fw_load(dync__fa *c, int which, const dync__operand *o, int ro
     }
 }
 
-static void dync__fw_next(dync__fa *c)
+static void dync__fw_next(dync__fa *c, const char *stage, const char *parity)
 {
     dync__ptx *p = &c->t.p;
-    dync__ptx_line(p, "add.u32 %%stage, %%stage, 1");
-    dync__ptx_line(p, "setp.eq.u32 %%wrap, %%stage, %d", DYNC__FW_STAGES);
-    dync__ptx_line(p, "@%%wrap mov.u32 %%stage, 0");
-    dync__ptx_line(p, "@%%wrap xor.b32 %%parity, %%parity, 1");
+    dync__ptx_line(p, "add.u32 %s, %s, 1", stage, stage);
+    dync__ptx_line(p, "setp.eq.u32 %%wrap, %s, %d", stage, DYNC__FW_STAGES);
+    dync__ptx_line(p, "@%%wrap mov.u32 %s, 0", stage);
+    dync__ptx_line(p, "@%%wrap xor.b32 %s, %s, 1", parity, parity);
 }
 
 /* Keys, then values of each tile into the ring. */
@@ -91,7 +91,7 @@ static void dync__fw_producer(dync__fa *c, const int at[3], const int stage_byte
         dync__ptx_line(p, "add.u32 %%to, %%to, %d", at[i]);
         dync__fw_load(c, i, i == 1 ? c->k : c->v, DYNC__FW_KEYS, "%j", "%to");
     }
-    dync__fw_next(c);
+    dync__fw_next(c, "%stage", "%parity");
     dync__ptx_line(p, "add.s32 %%j, %%j, %d", DYNC__FW_KEYS);
     dync__ptx_line(p, "setp.lt.s32 %%more, %%j, %%jend");
     dync__ptx_line(p, "@%%more bra LOAD");
@@ -123,23 +123,55 @@ static void dync__fw_multiply(dync__fa *c, const dync__fa_frag *f, const char *a
 }
 
 /* Both of a stage's readers have done with it. */
-static void dync__fw_release(dync__fa *c, int bar)
+static void dync__fw_release(dync__fa *c, int bar, const char *stage)
 {
     dync__ptx *p = &c->t.p;
     const char *at = dync__ptx_temp(p, "u32");
-    dync__ptx_line(p, "mad.lo.u32 %s, %%stage, 8, %%bars", at);
+    dync__ptx_line(p, "mad.lo.u32 %s, %s, 8, %%bars", at, stage);
     dync__ptx_line(p, "@%%one mbarrier.arrive.shared::cta.b64 _, [%s+%d]", at, bar);
 }
 
+/* Begins scores = queries x keys of %stage. */
+static void dync__fw_scores(dync__fa *c, const dync__fa_frag *s, int stage_bytes)
+{
+    dync__ptx *p = &c->t.p;
+    dync__fw_wait(c, DYNC__FW_K_FULL, "%stage", "%parity");
+    dync__ptx_line(p, "mul.wide.u32 %%dstage, %%stage, %d", stage_bytes >> 4);
+    dync__ptx_line(p, "add.s64 %%dstage, %%dstage, %%dk");
+    dync__ptx_line(p, "wgmma.fence.sync.aligned");
+    for (int k = 0; k < (int)(c->E + 63) / 64 * 4; k++) {
+        dync__ptx_line(p, "add.s64 %%da, %%dq, %d", (k / 4 * DYNC__FW_ROWS * 128 + k % 4 * 32) >> 4);
+        dync__ptx_line(p, "add.s64 %%db, %%dstage, %d", (k / 4 * DYNC__FW_KEYS * 128 + k % 4 * 32) >> 4);
+        dync__fw_multiply(c, s, "%da", k > 0, false);
+    }
+    dync__ptx_line(p, "wgmma.commit_group.sync.aligned");
+}
+
+/* Begins results += weights x values of %vstage. */
+static void dync__fw_values(dync__fa *c, const dync__fa_frag *o, int stage_bytes)
+{
+    dync__ptx *p = &c->t.p;
+    char a[80];
+    dync__fw_wait(c, DYNC__FW_V_FULL, "%vstage", "%vparity");
+    dync__ptx_line(p, "mul.wide.u32 %%dstage, %%vstage, %d", stage_bytes >> 4);
+    dync__ptx_line(p, "add.s64 %%dstage, %%dstage, %%dv");
+    dync__ptx_line(p, "wgmma.fence.sync.aligned");
+    for (int k = 0; k < DYNC__FW_KEYS / 16; k++) {
+        dync__ptx_line(p, "add.s64 %%db, %%dstage, %d", k * 16 * 128 >> 4);
+        dync__format(a, sizeof a, "{%%mw%d, %%mw%d, %%mw%d, %%mw%d}", 4 * k, 4 * k + 1, 4 * k + 2, 4 * k + 3);
+        dync__fw_multiply(c, o, a, true, true);
+    }
+    dync__ptx_line(p, "wgmma.commit_group.sync.aligned");
+}
+
+/* Scores are one tile ahead of values: their exponentials are taken while the values of the tile before are multiplied. */
 static void dync__fw_consumers(dync__fa *c, const int at[3], const int stage_bytes[3])
 {
     dync__ptx *p = &c->t.p;
-    int wide_e = (int)(c->E + 63) / 64 * 64, wide_v = (int)(c->V + 63) / 64 * 64;
-    char a[80];
     dync__tile_note(&c->t, "the other two: 64 queries each");
     dync__tile_label(&c->t, "CONSUME");
     dync__ptx_line(p, "setmaxnreg.inc.sync.aligned.u32 232");
-    dync__fa_frag s = dync__fa_frag_new(c, "%s", DYNC__FW_KEYS, false), o = dync__fa_frag_new(c, "%o", wide_v, true);
+    dync__fa_frag s = dync__fa_frag_new(c, "%s", DYNC__FW_KEYS, false), o = dync__fa_frag_new(c, "%o", (int)(c->V + 63) / 64 * 64, true);
     dync__fa_begin_rows(c, &s, &o);
     dync__ptx_line(p, "sub.u32 %%half, %%half, 1");
     dync__tile_set(&c->t, "b32", "%within", "and", "%%thr, 127");
@@ -151,39 +183,32 @@ static void dync__fw_consumers(dync__fa *c, const int at[3], const int stage_byt
     static const char *const wide[] = {"%da", "%db", "%dstage"};
     for (int i = 0; i < 3; i++) dync__ptx_reg(p, "b64", wide[i]);
     dync__ptx_line(p, "mov.u32 %%parity, 0");
+    dync__tile_set(&c->t, "u32", "%vstage", "mov", "0");
+    dync__tile_set(&c->t, "u32", "%vparity", "mov", "0");
     dync__fw_wait(c, DYNC__FW_Q, "%stage", "%parity");       /* stage 0 still */
-    dync__tile_label(&c->t, "KEYS");
-    dync__fw_wait(c, DYNC__FW_K_FULL, "%stage", "%parity");
-    dync__ptx_line(p, "mul.wide.u32 %%dstage, %%stage, %d", stage_bytes[1] >> 4);
-    dync__ptx_line(p, "add.s64 %%dstage, %%dstage, %%dk");
-    dync__ptx_line(p, "wgmma.fence.sync.aligned");
-    for (int k = 0; k < wide_e / 16; k++) {
-        dync__ptx_line(p, "add.s64 %%da, %%dq, %d", (k / 4 * DYNC__FW_ROWS * 128 + k % 4 * 32) >> 4);
-        dync__ptx_line(p, "add.s64 %%db, %%dstage, %d", (k / 4 * DYNC__FW_KEYS * 128 + k % 4 * 32) >> 4);
-        dync__fw_multiply(c, &s, "%da", k > 0, false);
+    for (int turn = 0; turn < 2; turn++) {                   /* the first tile, the others */
+        if (turn) dync__tile_label(&c->t, "KEYS");
+        dync__fw_scores(c, &s, stage_bytes[1]);
+        if (turn) dync__fw_values(c, &o, stage_bytes[2]);
+        dync__ptx_line(p, "wgmma.wait_group.sync.aligned %d", turn);
+        dync__fw_release(c, DYNC__FW_K_EMPTY, "%stage");
+        dync__fa_mask(c, &s, false, turn ? "SEEN" : "SEEN_FIRST");
+        dync__fa_exponentials(c, &s);
+        if (turn) {
+            dync__ptx_line(p, "wgmma.wait_group.sync.aligned 0");
+            dync__fw_release(c, DYNC__FW_V_EMPTY, "%vstage");
+            dync__fw_next(c, "%vstage", "%vparity");
+            dync__fa_rescale(c, &o);
+        }
+        dync__fa_weights(c, &s);
+        dync__fw_next(c, "%stage", "%parity");
+        dync__ptx_line(p, "add.s32 %%j, %%j, %d", DYNC__FW_KEYS);
+        dync__ptx_line(p, "setp.lt.s32 %%more, %%j, %%jend");
+        dync__ptx_line(p, turn ? "@%%more bra KEYS" : "@!%%more bra REST");
     }
-    dync__ptx_line(p, "wgmma.commit_group.sync.aligned");
+    dync__tile_label(&c->t, "REST");
+    dync__fw_values(c, &o, stage_bytes[2]);
     dync__ptx_line(p, "wgmma.wait_group.sync.aligned 0");
-    dync__fw_release(c, DYNC__FW_K_EMPTY);
-    dync__fa_mask(c, &s, false, "SEEN");
-    dync__fa_softmax(c, &s, &o);
-    dync__fa_weights(c, &s);
-    dync__fw_wait(c, DYNC__FW_V_FULL, "%stage", "%parity");
-    dync__ptx_line(p, "mul.wide.u32 %%dstage, %%stage, %d", stage_bytes[2] >> 4);
-    dync__ptx_line(p, "add.s64 %%dstage, %%dstage, %%dv");
-    dync__ptx_line(p, "wgmma.fence.sync.aligned");
-    for (int k = 0; k < DYNC__FW_KEYS / 16; k++) {
-        dync__ptx_line(p, "add.s64 %%db, %%dstage, %d", k * 16 * 128 >> 4);
-        dync__format(a, sizeof a, "{%%mw%d, %%mw%d, %%mw%d, %%mw%d}", 4 * k, 4 * k + 1, 4 * k + 2, 4 * k + 3);
-        dync__fw_multiply(c, &o, a, true, true);
-    }
-    dync__ptx_line(p, "wgmma.commit_group.sync.aligned");
-    dync__ptx_line(p, "wgmma.wait_group.sync.aligned 0");
-    dync__fw_release(c, DYNC__FW_V_EMPTY);
-    dync__fw_next(c);
-    dync__ptx_line(p, "add.s32 %%j, %%j, %d", DYNC__FW_KEYS);
-    dync__ptx_line(p, "setp.lt.s32 %%more, %%j, %%jend");
-    dync__ptx_line(p, "@%%more bra KEYS");
     dync__fa_outputs(c, &o);
 }
 
