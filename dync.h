@@ -10340,10 +10340,10 @@ static bool dync__fuse_merge_all(dync__fuse_graph *g, bool siblings) {
 }
 /* ---- inlining --------------------------------------------------------------------------- */
 /* cost, n_loads: of the expression; work: how often the readers compute it; stays: the producer has other
- * results. */
-static bool dync__fuse_worth(int cost, int n_loads, int64_t work, int64_t domain, bool stays, bool tiny) {
+ * results; broadcast: its loads are of few elements. */
+static bool dync__fuse_worth(int cost, int n_loads, int64_t work, int64_t domain, bool stays, bool tiny, bool broadcast) {
     int64_t now = work + domain + (stays ? 0 : domain * n_loads), then = work * n_loads;
-    if (tiny) return cost <= 2 && n_loads <= 1;
+    if (tiny) return (cost <= 2 && n_loads <= 1) || (broadcast && cost <= 12 && work <= 2 * domain);
     if (stays) return cost <= 4 && then < now;
     return then <= DYNC__MAX(now, 2 * work) &&
            (work <= domain || cost <= 4 || (cost <= 12 && work <= 2 * domain));
@@ -10362,6 +10362,18 @@ static bool dync__fuse_sources_stay(const dync__fuse_graph *g, int i, int j) {
                 dync__fuse_touches(&g->node[x].step, k->buf.at[b].id, DYNC__BUF_OUT))
                 return false;
     return true;
+}
+/* Do all loads together read an eighth of the domain at most, which is too large for the nearest cache? */
+static bool dync__fuse_is_broadcast(const dync__kernel *k) {
+    int64_t domain = dync__fuse_domain(k), read = 0;
+    for (int i = 0; i < k->inst.n; i++) {
+        const dync__inst *in = &k->inst.at[i];
+        int64_t n = 1;
+        if (in->buf < 0 || !dync__inst_has_value(in)) continue;
+        for (int d = 0; d < k->n_dims; d++) n *= k->access.at[in->access].stride[d] != 0 ? k->extent[d] : 1;
+        read += n;
+    }
+    return domain >= 8192 && read > 0 && read <= domain / 8;
 }
 /* Readers of id after node i; -1 where one of them cannot take an expression instead. */
 static int dync__fuse_readers(const dync__fuse_graph *g, int i, int32_t id, int *reader, int64_t *work) {
@@ -10389,7 +10401,7 @@ static bool dync__fuse_inline_buf(dync__fuse_graph *g, int i, int32_t id, bool t
     n = dync__fuse_readers(g, i, id, reader, &work);
     int cost = n > 0 ? dync__fuse_inline_cost(&g->job, k, id, &n_loads) : -1;
     if (cost < 0 ||
-        !dync__fuse_worth(cost, n_loads, work, dync__fuse_domain(k), dync__fuse_stores(k) > 1, tiny))
+        !dync__fuse_worth(cost, n_loads, work, dync__fuse_domain(k), dync__fuse_stores(k) > 1, tiny, tiny && dync__fuse_is_broadcast(k)))
         return false;
     dync__kernel **made = dync__arena_alloc(g->job.arena, (size_t)n * sizeof *made);
     if (!made) return !(g->job.no_memory = true);
@@ -17671,7 +17683,8 @@ static void dync__ib_split_pointwise(dync__ib *b) {
         b->split = s;
     }
 }
-/* Would the rows of most loads lie side by side in memory, while each row is strided? */
+/* Would the rows of most loads lie side by side in memory, while each row is strided? What is the same for
+ * neighbouring rows does not care. */
 static bool dync__ib_wants_vertical(const dync__ib *b) {
     dync__interp_dim dims[DYNC__LOOP_MAX_DIMS];
     int votes = 0;
@@ -17681,7 +17694,8 @@ static bool dync__ib_wants_vertical(const dync__ib *b) {
         int n = dync__ib_merge(b, in->access, b->split, b->k->n_dims, dims);
         bool dense_inner = n > 0 && dims[n - 1].stride == 1;
         n = dync__ib_merge(b, in->access, 0, b->split, dims);
-        votes += dense_inner ? -1 : n > 0 && dims[n - 1].stride == 1 ? 1 : 0;
+        bool shared = b->split > 0 && b->k->access.at[in->access].stride[b->split - 1] == 0;
+        votes += dense_inner ? -!shared : n > 0 && dims[n - 1].stride == 1 ? 1 : 0;
     }
     return votes > 0 && b->n_rows >= 4;
 }

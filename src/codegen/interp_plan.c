@@ -143,7 +143,8 @@ static void dync__ib_split_pointwise(dync__ib *b)
     }
 }
 
-/* Would the rows of most loads lie side by side in memory, while each row is strided? */
+/* Would the rows of most loads lie side by side in memory, while each row is strided? What is the same for
+ * neighbouring rows does not care. */
 static bool dync__ib_wants_vertical(const dync__ib *b)
 {
     dync__interp_dim dims[DYNC__LOOP_MAX_DIMS];
@@ -154,7 +155,8 @@ static bool dync__ib_wants_vertical(const dync__ib *b)
         int n = dync__ib_merge(b, in->access, b->split, b->k->n_dims, dims);
         bool dense_inner = n > 0 && dims[n - 1].stride == 1;
         n = dync__ib_merge(b, in->access, 0, b->split, dims);
-        votes += dense_inner ? -1 : n > 0 && dims[n - 1].stride == 1 ? 1 : 0;
+        bool shared = b->split > 0 && b->k->access.at[in->access].stride[b->split - 1] == 0;
+        votes += dense_inner ? -!shared : n > 0 && dims[n - 1].stride == 1 ? 1 : 0;
     }
     return votes > 0 && b->n_rows >= 4;
 }

@@ -11,7 +11,8 @@
  *   3. producers vanish into their readers through index maps (transposes, slices, broadcasts) where that
  * does not cost more. Memory: no more loads than the loads and stores that go. Arithmetic: computed no more
  * often than before; or worth at most 4 additions; or at most 12 and twice as often. A producer that stays
- * for its other results: at most 4, and fewer loads;
+ * for its other results: at most 4, and fewer loads. What is broadcast from an eighth of its elements or less
+ * does so first, before some reader takes it in and stores it for the others;
  *   4. kernels on the same domain that load the same buffer become one.
  * Greedy, nearest pairs first, as TorchInductor's scheduler. Programs are cut into windows so that the work
  * stays linear. */
@@ -317,11 +318,11 @@ static bool dync__fuse_merge_all(dync__fuse_graph *g, bool siblings)
 /* ---- inlining --------------------------------------------------------------------------- */
 
 /* cost, n_loads: of the expression; work: how often the readers compute it; stays: the producer has other
- * results. */
-static bool dync__fuse_worth(int cost, int n_loads, int64_t work, int64_t domain, bool stays, bool tiny)
+ * results; broadcast: its loads are of few elements. */
+static bool dync__fuse_worth(int cost, int n_loads, int64_t work, int64_t domain, bool stays, bool tiny, bool broadcast)
 {
     int64_t now = work + domain + (stays ? 0 : domain * n_loads), then = work * n_loads;
-    if (tiny) return cost <= 2 && n_loads <= 1;
+    if (tiny) return (cost <= 2 && n_loads <= 1) || (broadcast && cost <= 12 && work <= 2 * domain);
     if (stays) return cost <= 4 && then < now;
     return then <= DYNC__MAX(now, 2 * work) &&
            (work <= domain || cost <= 4 || (cost <= 12 && work <= 2 * domain));
@@ -344,6 +345,20 @@ static bool dync__fuse_sources_stay(const dync__fuse_graph *g, int i, int j)
                 dync__fuse_touches(&g->node[x].step, k->buf.at[b].id, DYNC__BUF_OUT))
                 return false;
     return true;
+}
+
+/* Do all loads together read an eighth of the domain at most, which is too large for the nearest cache? */
+static bool dync__fuse_is_broadcast(const dync__kernel *k)
+{
+    int64_t domain = dync__fuse_domain(k), read = 0;
+    for (int i = 0; i < k->inst.n; i++) {
+        const dync__inst *in = &k->inst.at[i];
+        int64_t n = 1;
+        if (in->buf < 0 || !dync__inst_has_value(in)) continue;
+        for (int d = 0; d < k->n_dims; d++) n *= k->access.at[in->access].stride[d] != 0 ? k->extent[d] : 1;
+        read += n;
+    }
+    return domain >= 8192 && read > 0 && read <= domain / 8;
 }
 
 /* Readers of id after node i; -1 where one of them cannot take an expression instead. */
@@ -375,7 +390,7 @@ static bool dync__fuse_inline_buf(dync__fuse_graph *g, int i, int32_t id, bool t
     n = dync__fuse_readers(g, i, id, reader, &work);
     int cost = n > 0 ? dync__fuse_inline_cost(&g->job, k, id, &n_loads) : -1;
     if (cost < 0 ||
-        !dync__fuse_worth(cost, n_loads, work, dync__fuse_domain(k), dync__fuse_stores(k) > 1, tiny))
+        !dync__fuse_worth(cost, n_loads, work, dync__fuse_domain(k), dync__fuse_stores(k) > 1, tiny, tiny && dync__fuse_is_broadcast(k)))
         return false;
     dync__kernel **made = dync__arena_alloc(g->job.arena, (size_t)n * sizeof *made);
     if (!made) return !(g->job.no_memory = true);
