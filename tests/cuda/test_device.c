@@ -293,4 +293,78 @@ TEST(recorded_graphs_write_their_inputs)
     EXPECT_EQ_INT(dync_error(), DYNC_OK);
     dync_compiled_free(f);
 }
+/* Results that are views of an input, of each other, and an input itself; new shapes are recorded for themselves; a CPU graph runs plainly. */
+static dync_value aliases(const dync_value *v, int n, void *user)
+{
+    dync_tensor *x = dync_as_tensor(v[0]), *h = dync_mul(x, 2);
+    (void)n, (void)user;
+    return dync_tuple(h, dync_transpose(h, 0, 1), dync_reshape(x, dync_shape(-1)), x);
+}
+TEST(recorded_graphs_alias)
+{
+    dync_compiled *f = dync_compile(aliases, .args = "x", .backend = "cudagraphs", .dynamic = DYNC_DYNAMIC_OFF);
+    int64_t records[3];
+    dync_tensor *fixed = gpu(dync_randn(dync_shape(3, 4)));
+    for (int i = 0; i < 9; i++) {
+        int64_t rows = i < 3 || i > 5 ? 3 : 5;
+        dync_tensor *x = i % 2 ? fixed : gpu(dync_randn(dync_shape(rows, 4)));
+        if (i % 2 && rows != 3) x = gpu(dync_ones(dync_shape(rows, 4)));
+        dync_value v = DYNC_V(x), r = dync_call_value(f, v);
+        REQUIRE(r.kind == DYNC_KIND_LIST);
+        dync_tensor *y[4];
+        for (int k = 0; k < 4; k++) y[k] = dync_as_tensor(dync_at(r, k));
+        dync_tensor *want = dync_mul(dync_to_device(x, DYNC_CPU), 2);
+        EXPECT(same(y[0], want, 0) && same(y[1], dync_transpose(want, 0, 1), 0) && same(y[3], dync_to_device(x, DYNC_CPU), 0));
+        EXPECT(dync_cuda_data(y[1]) == dync_cuda_data(y[0]) && dync_cuda_data(y[2]) == dync_cuda_data(x) && dync_cuda_data(y[3]) == dync_cuda_data(x));
+        dync_add_(y[0], 1);                                                     /* the caller's own: seen through its view, not by later calls */
+        EXPECT(same(y[1], dync_add(dync_transpose(want, 0, 1), 1), 0));
+        if (i % 3 == 2) records[i / 3] = dync_cuda_get_counters().recordings;
+    }
+    EXPECT(records[0] >= 1 && records[1] > records[0]);
+    int64_t before = dync_cuda_get_counters().recordings, launches = dync_cuda_get_counters().launches;
+    for (int i = 0; i < 3; i++) EXPECT(same(dync_as_tensor(dync_at(dync_call_value(f, DYNC_V(dync_ones(dync_shape(2, 2)))), 0)), dync_full(dync_shape(2, 2), 2.0), 0));
+    EXPECT(dync_cuda_get_counters().recordings == before && dync_cuda_get_counters().launches == launches);
+    EXPECT_EQ_INT(dync_error(), DYNC_OK);
+    dync_compiled_free(f);
+}
+
+/* Forward, loss, backward and AdamW in one compiled function: losses and weights are the CPU's eager ones, on every backend. */
+typedef struct trained { dync_module *m; dync_optim *o; } trained;
+static dync_value train_step(const dync_value *v, int n, void *user)
+{
+    trained *t = user;
+    (void)n;
+    dync_tensor *d = dync_sub(dync_as_tensor(dync_module_call_values(t->m, 1, v)), v[1]), *loss = dync_mean(dync_mul(d, d), DYNC_ALL, false);
+    dync_backward(loss);
+    dync_optim_step(t->o);
+    dync_optim_zero_grad(t->o);
+    return DYNC_V(loss);
+}
+static trained trained_on(dync_device device)
+{
+    dync_manual_seed(5);
+    dync_module *m = dync_sequential(dync_nn_linear(6, 8, true), dync_nn_layer_norm(8), dync_nn_gelu(), dync_nn_linear(8, 3, true));
+    EXPECT_OK(dync_module_to_device(m, device));
+    return (trained){m, dync_optim_of(DYNC_OPTIM_ADAMW, m, (dync_optim_options){.lr = 0.01})};
+}
+TEST(captured_training_steps_equal_the_cpu)
+{
+    for (int b = 0; b < 4; b++) {
+        trained cpu = trained_on(DYNC_CPU), on = trained_on(DYNC_CUDA);
+        dync_compiled *f = dync_compile(train_step, .args = "x, want", .backend = backends[b], .fullgraph = true, .user = &on);
+        for (int step = 0; step < 6; step++)
+            DYNC_SCOPE {
+                dync_tensor *x = dync_randn(dync_shape(4, 6)), *want = dync_randn(dync_shape(4, 3));
+                dync_tensor *got = dync_as_tensor(dync_call_value(f, gpu(x), gpu(want))), *ref = dync_as_tensor(train_step((dync_value[]){DYNC_V(x), DYNC_V(want)}, 2, &cpu));
+                REQUIRE(got && ref);
+                EXPECT_NEAR(dync_item(got), dync_item(ref), 1e-4);
+            }
+        static const char *const names[] = {"0.weight", "0.bias", "1.weight", "3.weight", "3.bias"};
+        for (int i = 0; i < 5; i++) EXPECT(same(dync_module_param(on.m, names[i]), dync_module_param(cpu.m, names[i]), 1e-4));
+        EXPECT_EQ_INT(dync_error(), DYNC_OK);
+        dync_compiled_free(f);
+        trained both[2] = {cpu, on};
+        for (int k = 0; k < 2; k++) dync_optim_free(both[k].o), dync_module_free(both[k].m);
+    }
+}
 TEST_MAIN
