@@ -1,6 +1,7 @@
 /* cuda/calls.c: kernel calls that are no loop nests, as PTX written out: running sums, scattering. After loops.c and tile.c, before launch.c.
  *
- *   cumsum    a block a line: warps scan by shuffles, their totals meet in shared memory, the rest of the line goes on from the carry
+ *   cumsum    a block a line, four elements a thread: warps scan by shuffles, their totals meet in shared memory, the rest of the line goes on
+ *             from the carry. Few long lines are cut into chunks, a block each, after a launch that adds up every chunk
  *   scatter   a thread owns the elements of a line whose place is p modulo P, and walks the line's whole index: nothing is written by two,
  *             and additions come in the order of the index, as on the CPU. Half floats add up in f32.
  * Texts are made for one set of sizes. Sources: Blelloch 1990 (scans). */
@@ -17,86 +18,218 @@ static int64_t dync__cw_numel(const dync__operand *o, int skip)
 
 /* ---- cumsum: x, y; attr: dim ------------------------------------------------------------------------------------------------------------ */
 
-/* acc += what the thread `distance` below has, in the warp (bits: 5) */
-static void dync__cw_scan_step(dync__tile *t, const char *type, const char *acc, int distance)
+enum { DYNC__SCAN_BLOCK = 256, DYNC__SCAN_OWN = 4, DYNC__SCAN_TILE = DYNC__SCAN_BLOCK * DYNC__SCAN_OWN, DYNC__SCAN_MOST = 1024 };
+typedef struct dync__scan {
+    dync__tile t;
+    const dync__operand *x, *y;
+    int dim, compute;
+    const char *type, *add;              /* sums: f64, or s64 */
+    int64_t lines, length, chunk, chunks;
+} dync__scan;
+
+/* other = acc of the thread `distance` below or across; %there tells whether there is one below */
+static void dync__scan_shuffle(dync__scan *s, const char *other, const char *acc, const char *way, int distance)
 {
-    dync__ptx *p = &t->p;
-    const char *low = dync__ptx_temp(p, "b32"), *high = dync__ptx_temp(p, "b32"), *there = dync__ptx_temp(p, "pred");
-    const char *low2 = dync__ptx_temp(p, "b32"), *high2 = dync__ptx_temp(p, "b32"), *other = dync__ptx_temp(p, type);
+    dync__ptx *p = &s->t.p;
+    const char *low = dync__ptx_temp(p, "b32"), *high = dync__ptx_temp(p, "b32"), *low2 = dync__ptx_temp(p, "b32"), *high2 = dync__ptx_temp(p, "b32");
+    int clamp = way[0] == 'u' ? 0 : 31;
     dync__ptx_line(p, "mov.b64 {%s, %s}, %s", low, high, acc);
-    dync__ptx_line(p, "shfl.sync.up.b32 %s|%s, %s, %d, 0, 0xffffffff", low2, there, low, distance);
-    dync__ptx_line(p, "shfl.sync.up.b32 %s|%s, %s, %d, 0, 0xffffffff", high2, there, high, distance);
+    dync__ptx_line(p, "shfl.sync.%s.b32 %s|%%there, %s, %d, %d, 0xffffffff", way, low2, low, distance, clamp);
+    dync__ptx_line(p, "shfl.sync.%s.b32 %s|%%there, %s, %d, %d, 0xffffffff", way, high2, high, distance, clamp);
     dync__ptx_line(p, "mov.b64 %s, {%s, %s}", other, low2, high2);
-    dync__ptx_line(p, "@%s add%s.%s %s, %s, %s", there, type[0] == 'f' ? ".rn" : "", type, acc, acc, other);
+}
+
+/* Every thread's %sum added up, in every thread; `at`: where in shared memory. */
+static void dync__scan_block_sum(dync__scan *s, int at)
+{
+    dync__ptx *p = &s->t.p;
+    for (int distance = 16; distance > 0; distance /= 2) {
+        dync__scan_shuffle(s, "%other", "%sum", "bfly", distance);
+        dync__ptx_line(p, "%s %%sum, %%sum, %%other", s->add);
+    }
+    dync__ptx_line(p, "@%%last st.shared.b64 [%%slot+%d], %%sum", at);
+    dync__tile_barrier(&s->t);
+    dync__ptx_line(p, "mov.b64 %%sum, 0");
+    for (int w = 0; w < DYNC__SCAN_BLOCK / 32; w++) {
+        dync__ptx_line(p, "ld.shared.b64 %%other, [%%smem+%d]", at + 8 * w);
+        dync__ptx_line(p, "%s %%sum, %%sum, %%other", s->add);
+    }
+}
+
+/* Registers; the line's addresses; where the block's part of the line begins and ends. */
+static void dync__scan_open(dync__scan *s)
+{
+    dync__tile *t = &s->t;
+    dync__ptx *p = &t->p;
+    static const char *const b64[] = {"%line", "%chunk", "%pos", "%from", "%stop", "%px", "%py", "%here", "%part", "%x", "%y"}, *const preds[] = {"%last", "%more", "%mine", "%there"};
+    static const char *const sums[] = {"%sum", "%other", "%before", "%carry"};
+    for (int i = 0; i < DYNC__COUNT_OF(b64); i++) dync__ptx_reg(p, "b64", b64[i]);
+    for (int i = 0; i < DYNC__COUNT_OF(preds); i++) dync__ptx_reg(p, "pred", preds[i]);
+    for (int i = 0; i < DYNC__COUNT_OF(sums); i++) dync__ptx_reg(p, s->type, sums[i]);
+    dync__tile_regs(t, s->type, "%acc", DYNC__SCAN_OWN);
+    dync__tile_regs(t, dync__ptx_type(s->compute), "%v", DYNC__SCAN_OWN);
+    dync__tile_regs(t, "pred", "%in", DYNC__SCAN_OWN);
+    dync__ptx_reg(p, "b32", "%slot");
+    dync__tile_special(t, "%ctay", "%ctaid.y");
+    if (s->chunks > 1) dync__tile_scratch(t);
+    (void)dync__tile_shared(t, 2 * 8 * (DYNC__SCAN_BLOCK / 32), 8);
+    dync__ptx_line(p, "cvt.u64.u32 %%line, %%cta");
+    dync__ptx_line(p, "cvt.u64.u32 %%chunk, %%ctay");
+    dync__ptx_line(p, "mov.b64 %%x, %%b0");
+    dync__ptx_line(p, "mov.b64 %%y, %%b1");
+    dync__tile_address(t, "%x", s->x, s->x->lay.shape, s->dim, "%line");
+    dync__tile_address(t, "%y", s->y, s->y->lay.shape, s->dim, "%line");
+    dync__ptx_line(p, "mul.lo.s64 %%pos, %%chunk, %lld", (long long)s->chunk);
+    dync__ptx_line(p, "add.s64 %%stop, %%pos, %lld", (long long)s->chunk);
+    dync__ptx_line(p, "min.s64 %%stop, %%stop, %lld", (long long)s->length);
+    dync__ptx_line(p, "mov.b64 %%from, %%pos");                /* of the tile, the same in every thread */
+    dync__ptx_line(p, "cvt.u64.u32 %%here, %%thr");
+    dync__ptx_line(p, "mad.lo.s64 %%pos, %%here, %d, %%pos", DYNC__SCAN_OWN);
+    dync__ptx_line(p, "mad.lo.u32 %%slot, %%warp, 8, %%smem");
+    dync__ptx_line(p, "setp.eq.u32 %%last, %%lane, 31");
+    dync__ptx_line(p, "mov.b64 %%carry, 0");
+    dync__ptx_line(p, "mov.b64 %%sum, 0");
+}
+
+/* %acc0 ..: the thread's elements of the tile, zeros past the end. */
+static void dync__scan_load(dync__scan *s)
+{
+    dync__ptx *p = &s->t.p;
+    char v[24], in[24];
+    int64_t step = s->x->lay.stride[s->dim] * dync__dtype_info(s->x->dtype)->bytes;
+    dync__ptx_line(p, "mad.lo.s64 %%px, %%pos, %lld, %%x", (long long)step);
+    for (int k = 0; k < DYNC__SCAN_OWN; k++) {
+        dync__format(v, sizeof v, "%%v%d", k);
+        dync__format(in, sizeof in, "@%%in%d ", k);
+        dync__ptx_line(p, "add.s64 %%here, %%pos, %d", k);
+        dync__ptx_line(p, "setp.lt.s64 %%in%d, %%here, %%stop", k);
+        dync__tile_load(&s->t, s->x->dtype, v, "%px", in);
+        if (k + 1 < DYNC__SCAN_OWN) dync__ptx_line(p, "add.s64 %%px, %%px, %lld", (long long)step);
+    }
+    for (int k = 0; k < DYNC__SCAN_OWN; k++) {
+        if (s->compute == DYNC_F32) dync__ptx_line(p, "cvt.f64.f32 %%acc%d, %%v%d", k, k);
+        else if (s->compute == DYNC_I32) dync__ptx_line(p, "cvt.s64.s32 %%acc%d, %%v%d", k, k);
+        else dync__ptx_line(p, "mov.b64 %%acc%d, %%v%d", k, k);
+        dync__ptx_line(p, "selp.%s %%acc%d, %%acc%d, %s, %%in%d", s->type, k, k, s->type[0] == 'f' ? "0d0000000000000000" : "0", k);
+    }
+}
+
+static void dync__scan_next(dync__scan *s)
+{
+    dync__ptx *p = &s->t.p;
+    dync__ptx_line(p, "add.s64 %%pos, %%pos, %d", DYNC__SCAN_TILE);
+    dync__ptx_line(p, "add.s64 %%from, %%from, %d", DYNC__SCAN_TILE);
+    dync__ptx_line(p, "setp.lt.s64 %%more, %%from, %%stop");
+    dync__ptx_line(p, "@%%more bra TILE");
+}
+
+/* The sum of each chunk, into the scratch memory. */
+static void dync__scan_sums(dync__scan *s)
+{
+    dync__ptx *p = &s->t.p;
+    dync__scan_open(s);
+    dync__tile_label(&s->t, "TILE");
+    dync__scan_load(s);
+    for (int k = 0; k < DYNC__SCAN_OWN; k++) dync__ptx_line(p, "%s %%sum, %%sum, %%acc%d", s->add, k);
+    dync__scan_next(s);
+    dync__scan_block_sum(s, 0);
+    dync__ptx_line(p, "mad.lo.s64 %%part, %%line, %lld, %%chunk", (long long)s->chunks);
+    dync__ptx_line(p, "mad.lo.s64 %%part, %%part, 8, %%scratch");
+    dync__ptx_line(p, "setp.eq.u32 %%mine, %%thr, 0");
+    dync__ptx_line(p, "@%%mine st.global.b64 [%%part], %%sum");
+    dync__tile_entry(&s->t, "cumsum_sums", s->lines, s->chunks, 1, DYNC__SCAN_BLOCK);
+    dync__tile_next(&s->t);
+}
+
+/* %carry: the sums of the chunks before this one, always added up in the same order. */
+static void dync__scan_carry(dync__scan *s)
+{
+    dync__ptx *p = &s->t.p;
+    dync__ptx_line(p, "mad.lo.s64 %%part, %%line, %lld, 0", (long long)s->chunks);
+    dync__ptx_line(p, "mad.lo.s64 %%part, %%part, 8, %%scratch");
+    dync__ptx_line(p, "cvt.u64.u32 %%here, %%thr");
+    dync__ptx_line(p, "mad.lo.s64 %%part, %%here, 8, %%part");
+    for (int64_t k = 0; k < s->chunks; k += DYNC__SCAN_BLOCK) {
+        dync__ptx_line(p, "setp.lt.s64 %%mine, %%here, %%chunk");
+        dync__ptx_line(p, "mov.b64 %%other, 0");
+        dync__ptx_line(p, "@%%mine ld.global.b64 %%other, [%%part+%lld]", (long long)(8 * k));
+        dync__ptx_line(p, "%s %%sum, %%sum, %%other", s->add);
+        dync__ptx_line(p, "add.s64 %%here, %%here, %d", DYNC__SCAN_BLOCK);
+    }
+    dync__scan_block_sum(s, 8 * (DYNC__SCAN_BLOCK / 32));
+    dync__ptx_line(p, "mov.b64 %%carry, %%sum");
+}
+
+static void dync__scan_lines(dync__scan *s)
+{
+    dync__ptx *p = &s->t.p;
+    char v[24], in[24];
+    int64_t step = s->y->lay.stride[s->dim] * dync__dtype_info(s->y->dtype)->bytes;
+    dync__scan_open(s);
+    if (s->chunks > 1) dync__scan_carry(s);
+    dync__tile_label(&s->t, "TILE");
+    dync__scan_load(s);
+    for (int k = 1; k < DYNC__SCAN_OWN; k++) dync__ptx_line(p, "%s %%acc%d, %%acc%d, %%acc%d", s->add, k, k, k - 1);
+    dync__ptx_line(p, "mov.b64 %%sum, %%acc%d", DYNC__SCAN_OWN - 1);
+    for (int distance = 1; distance < 32; distance *= 2) {
+        dync__scan_shuffle(s, "%other", "%sum", "up", distance);
+        dync__ptx_line(p, "@%%there %s %%sum, %%sum, %%other", s->add);
+    }
+    dync__scan_shuffle(s, "%other", "%sum", "up", 1);
+    dync__ptx_line(p, "selp.b64 %%before, %%other, 0, %%there");
+    dync__ptx_line(p, "@%%last st.shared.b64 [%%slot], %%sum");
+    dync__tile_barrier(&s->t);
+    dync__ptx_line(p, "%s %%before, %%before, %%carry", s->add);
+    for (int w = 0; w < DYNC__SCAN_BLOCK / 32; w++) {         /* totals of the warps before this one; of all: the next carry */
+        dync__ptx_line(p, "ld.shared.b64 %%other, [%%smem+%d]", 8 * w);
+        dync__ptx_line(p, "setp.gt.u32 %%mine, %%warp, %d", w);
+        dync__ptx_line(p, "@%%mine %s %%before, %%before, %%other", s->add);
+        dync__ptx_line(p, "%s %%carry, %%carry, %%other", s->add);
+    }
+    dync__tile_barrier(&s->t);
+    dync__ptx_line(p, "mad.lo.s64 %%py, %%pos, %lld, %%y", (long long)step);
+    for (int k = 0; k < DYNC__SCAN_OWN; k++) {
+        dync__format(v, sizeof v, "%%v%d", k);
+        dync__format(in, sizeof in, "@%%in%d ", k);
+        dync__ptx_line(p, "%s %%acc%d, %%acc%d, %%before", s->add, k, k);
+        if (s->compute == DYNC_F32) dync__ptx_line(p, "cvt.rn.f32.f64 %%v%d, %%acc%d", k, k);
+        else if (s->compute == DYNC_I32) dync__ptx_line(p, "cvt.u32.u64 %%v%d, %%acc%d", k, k);
+        else dync__ptx_line(p, "mov.b64 %%v%d, %%acc%d", k, k);
+        dync__tile_store(&s->t, s->y->dtype, "%py", v, in);
+        if (k + 1 < DYNC__SCAN_OWN) dync__ptx_line(p, "add.s64 %%py, %%py, %lld", (long long)step);
+    }
+    dync__scan_next(s);
+    dync__tile_entry(&s->t, "cumsum", s->lines, s->chunks, 1, DYNC__SCAN_BLOCK);
 }
 
 static dync_status dync__cw_cumsum(dync__cuda_code *code, const dync__kcall *call)
 {
-    enum { BLOCK = 256 };
-    dync__tile t;
-    dync__ptx *p = &t.p;
-    const dync__operand *x = &call->operand[0], *y = &call->operand[1];
-    int dim = (int)call->attr[0], compute = dync__dtype_info(x->dtype)->compute;
-    const char *type = compute == DYNC_F32 || compute == DYNC_F64 ? "f64" : "s64";
-    int64_t lines = dync__cw_numel(x, dim), length = x->lay.shape[dim];
+    dync__scan s;
+    int64_t units = dync__cuda_unit_of(code->device >> 8)->units;
     int32_t buf[] = {0, 1};
-    if (lines * length == 0) return DYNC_OK;
-    dync__tile_begin(&t, 2);
-    p->shared_bytes = 8 * (BLOCK / 32);
-    dync__tile_wide(&t, "%line", NULL);
-    dync__ptx_line(p, "cvt.u64.u32 %%line, %%cta");
-    dync__tile_wide(&t, "%x", "%b0");
-    dync__tile_wide(&t, "%y", "%b1");
-    dync__tile_address(&t, "%x", x, x->lay.shape, dim, "%line");
-    dync__tile_address(&t, "%y", y, y->lay.shape, dim, "%line");
-    static const char *const b64[] = {"%at", "%px", "%py", "%pos"}, *const b32[] = {"%base", "%slot", "%slot2"};
-    for (int i = 0; i < 4; i++) dync__ptx_reg(p, "b64", b64[i]);
-    for (int i = 0; i < 3; i++) dync__ptx_reg(p, "b32", b32[i]);
-    dync__ptx_reg(p, type, "%carry");
-    dync__ptx_reg(p, type, "%acc");
-    dync__ptx_reg(p, type, "%sum");
-    dync__ptx_reg(p, type, "%before");
-    dync__ptx_reg(p, dync__ptx_type(compute), "%v");
-    dync__ptx_reg(p, "pred", "%in");
-    dync__ptx_reg(p, "pred", "%last");
-    dync__ptx_reg(p, "pred", "%mine");
-    dync__ptx_line(p, "mov.u32 %%base, smem");
-    dync__ptx_line(p, "mad.lo.u32 %%slot, %%warp, 8, %%base");
-    dync__ptx_line(p, "mov.b64 %%carry, 0");
-    dync__ptx_line(p, "cvt.u64.u32 %%pos, %%thr");
-    dync__ptx_line(p, "mov.b64 %%at, 0");
-    dync__str_add(&p->body, "TILE:\n");
-    dync__ptx_line(p, "setp.lt.s64 %%in, %%pos, %lld", (long long)length);
-    dync__ptx_line(p, "mad.lo.s64 %%px, %%pos, %lld, %%x", (long long)(x->lay.stride[dim] * dync__dtype_info(x->dtype)->bytes));
-    dync__ptx_line(p, "mad.lo.s64 %%py, %%pos, %lld, %%y", (long long)(y->lay.stride[dim] * dync__dtype_info(y->dtype)->bytes));
-    dync__tile_load(&t, x->dtype, "%v", "%px", "@%in ");
-    if (compute == DYNC_F32) dync__ptx_line(p, "cvt.f64.f32 %%acc, %%v");
-    else if (compute == DYNC_I32) dync__ptx_line(p, "cvt.s64.s32 %%acc, %%v");
-    else dync__ptx_line(p, "mov.b64 %%acc, %%v");
-    dync__ptx_line(p, "selp.%s %%acc, %%acc, %s, %%in", type, type[0] == 'f' ? "0d0000000000000000" : "0");
-    for (int distance = 1; distance < 32; distance *= 2) dync__cw_scan_step(&t, type, "%acc", distance);
-    dync__ptx_line(p, "setp.eq.u32 %%last, %%lane, 31");
-    dync__ptx_line(p, "@%%last st.shared.b64 [%%slot], %%acc");
-    dync__ptx_line(p, "bar.sync 0");
-    dync__ptx_line(p, "mov.b64 %%before, %%carry");
-    for (int w = 0; w < BLOCK / 32; w++) {                    /* totals of the warps before this one; of all: the next carry */
-        dync__ptx_line(p, "ld.shared.b64 %%sum, [%%base+%d]", 8 * w);
-        dync__ptx_line(p, "setp.gt.u32 %%mine, %%warp, %d", w);
-        dync__ptx_line(p, "@%%mine add%s.%s %%before, %%before, %%sum", type[0] == 'f' ? ".rn" : "", type);
-        dync__ptx_line(p, "add%s.%s %%carry, %%carry, %%sum", type[0] == 'f' ? ".rn" : "", type);
+    memset(&s, 0, sizeof s);
+    s.x = &call->operand[0];
+    s.y = &call->operand[1];
+    s.dim = (int)call->attr[0];
+    s.compute = dync__dtype_info(s.x->dtype)->compute;
+    s.type = s.compute == DYNC_F32 || s.compute == DYNC_F64 ? "f64" : "s64";
+    s.add = s.type[0] == 'f' ? "add.rn.f64" : "add.s64";
+    s.lines = dync__cw_numel(s.x, s.dim);
+    s.chunk = s.length = s.x->lay.shape[s.dim];
+    s.chunks = 1;
+    if (s.lines * s.length == 0) return DYNC_OK;
+    if (s.lines < 2 * units && s.length >= 4 * DYNC__SCAN_TILE) {  /* few long lines: a block would have to do too much alone */
+        int64_t n = DYNC__MIN(DYNC__MIN((6 * units + s.lines - 1) / s.lines, s.length / (2 * DYNC__SCAN_TILE)), DYNC__SCAN_MOST);
+        s.chunk = ((s.length + n - 1) / n + DYNC__SCAN_TILE - 1) / DYNC__SCAN_TILE * DYNC__SCAN_TILE;
+        s.chunks = (s.length + s.chunk - 1) / s.chunk;
     }
-    dync__ptx_line(p, "bar.sync 0");
-    dync__ptx_line(p, "add%s.%s %%acc, %%acc, %%before", type[0] == 'f' ? ".rn" : "", type);
-    if (compute == DYNC_F32) dync__ptx_line(p, "cvt.rn.f32.f64 %%v, %%acc");
-    else if (compute == DYNC_I32) dync__ptx_line(p, "cvt.u32.u64 %%v, %%acc");
-    else dync__ptx_line(p, "mov.b64 %%v, %%acc");
-    dync__tile_store(&t, y->dtype, "%py", "%v", "@%in ");
-    dync__ptx_line(p, "add.s64 %%pos, %%pos, %d", BLOCK);
-    dync__ptx_line(p, "add.s64 %%at, %%at, %d", BLOCK);
-    dync__ptx_line(p, "setp.lt.s64 %%last, %%at, %lld", (long long)length);
-    dync__ptx_line(p, "@%%last bra TILE");
-    dync__tile_entry(&t, "cumsum", lines, 1, 1, BLOCK);
-    return dync__tile_end(&t, code, buf) ? DYNC_OK : DYNC_ERR_MEMORY;
+    dync__tile_begin(&s.t, 2);
+    if (s.chunks > 1) {
+        s.t.out.scratch_bytes = s.lines * s.chunks * 8;
+        dync__scan_sums(&s);
+    }
+    dync__scan_lines(&s);
+    return dync__tile_end(&s.t, code, buf) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
 /* ---- scattering -------------------------------------------------------------------------------------------------------------------------- */

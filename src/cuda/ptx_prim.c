@@ -175,7 +175,7 @@ static void dync__ptx_random(const dync__ptx_op *o)
         return;
     }
     const char *wide = dync__ptx_temp(p, "b64");
-    int first = o->in->imm.i;
+    int first = (int)o->in->imm.i;
     dync__ptx_line(p, "mov.b64 %s, {%s, %s}", wide, w[first], w[first + 1]);
     dync__ptx_line(p, "shr.u64 %s, %s, 11", wide, wide);
     dync__ptx_line(p, "cvt.rn.f64.u64 %s, %s", o->to, wide);

@@ -175,6 +175,23 @@ TEST(streams_and_events)
     EXPECT_OK(dync_cuda_synchronize(0));
 }
 
+/* Lines of every length and place, long ones cut into chunks: the CPU's sums. */
+TEST(running_sums)
+{
+    static const int64_t shapes[][4] = {{1, 1, 1, 1}, {3, 31, 1, 1}, {5, 1025, 1, 1}, {2, 20000, 1, 1}, {1, 9000, 2, 1}, {1, 33333, 1, 1}, {70, 5, 3, 1}, {1, 8192, 1, 0}, {3, 4097, 1, 0}};
+    static const dync_dtype dtypes[] = {DYNC_F32, DYNC_F64, DYNC_BF16, DYNC_I64, DYNC_I32, DYNC_U8};
+    for (int i = 0; i < (int)(sizeof shapes / sizeof shapes[0]); i++)
+        for (int t = 0; t < 6; t++)
+            DYNC_SCOPE {
+                dync_tensor *x = dync_to_dtype(dync_mul(dync_randn(dync_shape(shapes[i][0], shapes[i][1], shapes[i][2])), 3), dtypes[t]);
+                if (!shapes[i][3]) x = dync_transpose(dync_contiguous(dync_transpose(x, 0, 1)), 0, 1);
+                dync_tensor *got = dync_to_device(dync_cumsum(gpu(x), 1), DYNC_CPU), *want = dync_cumsum(x, 1);
+                if (!EXPECT(got && dync_type(got) == dync_type(want) && same(dync_to_dtype(got, DYNC_F64), dync_to_dtype(want, DYNC_F64), dtypes[t] == DYNC_BF16 ? 1e-2 : 1e-6)))
+                    printf("  shape %d dtype %d\n", i, t);
+            }
+    EXPECT_EQ_INT(dync_error(), DYNC_OK);
+}
+
 /* ---- compiled ------------------------------------------------------------------------------------------------------------------------------- */
 static dync_tensor *chain(dync_tensor *x, dync_tensor *y)
 {
