@@ -66,8 +66,10 @@ DYNC__FN bool dync__cuda_image_load(int index, const char *text, cudaLibrary_t *
 /* ---- code: parts in order, each a text in up to four forms: for memory on boundaries and any device, without
  * vector accesses, for this very device (dync__cuda_add_variant), and products of f32 where the user allows tf32 ---- */
 enum { DYNC__CUDA_ANY, DYNC__CUDA_UNALIGNED, DYNC__CUDA_VARIANT, DYNC__CUDA_TF32, DYNC__CUDA_FORMS };
+typedef struct dync__cuda_kept_map { uint64_t base, word[16]; } dync__cuda_kept_map;   /* a tensor map, and the address it was made for */
 typedef struct dync__cuda_form {
     dync__ptx_text text;
+    dync__cuda_kept_map *kept;           /* of text.map */
     struct dync__cuda_module *module;    /* loaded; NULL: not yet */
     bool made;
 } dync__cuda_form;

@@ -148,15 +148,35 @@ static dync_status dync__cuda_map_of(const dync__ptx_map *m, uint64_t base, dync
     return e == 0 ? DYNC_OK : dync__fail(DYNC_ERR_DEVICE, "CUDA error %d: cuTensorMapEncodeTiled", e);
 }
 
-static dync_status dync__cuda_launch(int device, const dync__cuda_form *f, int n_words, uint64_t *word)
+/* Those of a form; one that was made for the same address last time is taken again. */
+static dync_status dync__cuda_maps_of(dync__cuda_code *c, const dync__cuda_form *f, const uint64_t *word, dync__cuda_map *out)
+{
+    dync_status status = DYNC_OK;
+    if (f->text.n_maps == 0) return DYNC_OK;
+    dync__lock(&c->lock);
+    for (int i = 0; i < f->text.n_maps && status == DYNC_OK; i++) {
+        dync__cuda_kept_map *kept = &f->kept[i];
+        uint64_t base = word[f->text.map[i].buf];
+        if (base != kept->base || base == 0) {
+            status = dync__cuda_map_of(&f->text.map[i], base, &out[i]);
+            kept->base = status == DYNC_OK ? base : 0;
+            memcpy(kept->word, out[i].word, sizeof kept->word);
+        } else {
+            memcpy(out[i].word, kept->word, sizeof kept->word);
+        }
+    }
+    dync__unlock(&c->lock);
+    return status;
+}
+
+static dync_status dync__cuda_launch(dync__cuda_code *c, const dync__cuda_form *f, int n_words, uint64_t *word)
 {
     void *args[80];
     dync__cuda_map map[DYNC__PTX_MAPS];
+    memset(map, 0, sizeof map);
+    DYNC__TRY(dync__cuda_maps_of(c, f, word, map));
     for (int i = 0; i < n_words; i++) args[i] = &word[i];
-    for (int i = 0; i < f->text.n_maps; i++) {
-        DYNC__TRY(dync__cuda_map_of(&f->text.map[i], word[f->text.map[i].buf], &map[i]));
-        args[n_words + i] = &map[i];
-    }
+    for (int i = 0; i < f->text.n_maps; i++) args[n_words + i] = &map[i];
     for (int i = 0; i < f->text.n_launches; i++) {
         const dync__ptx_launch *l = &f->text.launch[i];
         dim3 grid, block;
@@ -168,7 +188,7 @@ static dync_status dync__cuda_launch(int device, const dync__cuda_form *f, int n
         int64_t step = 0;
         if (l->steps) args[n_words + f->text.n_maps] = &step;
         for (; step < DYNC__MAX(l->steps, 1); step++) {
-            cudaError_t e = cudaLaunchKernel((const void *)f->module->kernel[i], grid, block, args, (size_t)l->shared_bytes, dync__cuda_stream(device));
+            cudaError_t e = cudaLaunchKernel((const void *)f->module->kernel[i], grid, block, args, (size_t)l->shared_bytes, dync__cuda_stream(c->device));
             if (e != 0) return dync__cuda_check(e, l->entry);
             (void)DYNC__ATOMIC_ADD(&dync__cuda_counters.launches, 1);
         }
@@ -199,7 +219,7 @@ static dync_status dync__cuda_run_part(dync__cuda_code *c, dync__cuda_part *part
         word[n++] = seed;
         word[n++] = r ? offset - r->rng_first : offset;
     }
-    dync_status status = dync__cuda_launch(c->device, f, n, word);
+    dync_status status = dync__cuda_launch(c, f, n, word);
     dync__cuda_free(c->device, scratch, (size_t)f->text.scratch_bytes);
     return status;
 }
@@ -334,7 +354,8 @@ DYNC__FN bool dync__cuda_add_variant(dync__cuda_code *c, const dync__ptx_text *t
     dync__cuda_form *f = &c->part.at[c->part.n - 1].form[DYNC__CUDA_VARIANT];
     f->text = *t;
     f->made = true;
-    return !t->text.failed;
+    f->kept = dync__arena_alloc(&c->arena, (size_t)(t->n_maps + 1) * sizeof *f->kept);
+    return !t->text.failed && f->kept;
 }
 
 DYNC__FN bool dync__cuda_add_gemm(dync__cuda_code *c, struct dync__gm *g, const dync__kernel *end, const bool *host, const int32_t *buf)

@@ -20,7 +20,7 @@ typedef struct dync__wg {
     dync__gm *g;
     dync__tile *t;
     int bn, stages, cluster, bytes, depth;   /* depth: elements of k in a row of 128 bytes */
-    bool by_k[2], by_box;                    /* by_box: results are stored by TMA */
+    bool by_k[2], by_box, cut_k;             /* by_box: results are stored by TMA; cut_k: a block of the cluster loads half of b's k's, not of its lines */
     int out_bytes, stage_bytes, bars, end_at, labels;
     int64_t down, across;                    /* tiles of the whole cluster, in rows and columns */
     int batch_at[3][3], n_batch[3];          /* the batch dims of a map's dims from the third on: of a, b and the result */
@@ -52,11 +52,13 @@ static bool dync__wg_side(dync__wg *w, int s)
     int64_t lines = s ? g->n : g->m;
     dync__ptx_map *m = &w->t->out.map[s];
     bool by_k = side->step == 1 && side->line * w->bytes % 16 == 0;
-    if (!by_k && (side->line != 1 || w->bytes != 2)) return false;
+    if ((!by_k && (side->line != 1 || w->bytes != 2)) || side->offset * w->bytes % 16) return false;
+    uint32_t across = (uint32_t)(!by_k ? w->depth / (s && w->bn / 64 < w->cluster ? w->cluster : 1) : s ? w->bn / w->cluster : DYNC__WG_BM);
     w->by_k[s] = by_k;
+    if (s) w->cut_k = !by_k && w->bn / 64 < w->cluster;
     *m = (dync__ptx_map){.buf = side->buf, .type = types[g->kind], .rank = 1, .swizzle = 3, .offset = side->offset * w->bytes, .size = {(uint64_t)(by_k ? g->k : lines)},
                          .box = {(uint32_t)(128 / w->bytes)}};
-    if (!dync__wg_dim(m, by_k ? lines : g->k, (by_k ? side->line : side->step) * w->bytes, (uint32_t)(!by_k ? w->depth : s ? w->bn / w->cluster : DYNC__WG_BM))) return false;
+    if (!dync__wg_dim(m, by_k ? lines : g->k, (by_k ? side->line : side->step) * w->bytes, across)) return false;
     for (int d = g->n_batch - 1; d >= 0; d--)
         if (!dync__wg_batch(w, s, m, d, side->batch[d] * w->bytes)) return false;
     return true;
@@ -82,7 +84,7 @@ static bool dync__wg_result(dync__wg *w)
     }
     *m = (dync__ptx_map){.buf = e->inst.at[1].buf, .type = to->dtype == DYNC_BF16 ? 9 : 6, .rank = 1, .swizzle = 3, .offset = a->offset * w->out_bytes,
                          .size = {(uint64_t)g->n}, .box = {(uint32_t)(128 / w->out_bytes)}};
-    if (rows != g->m || !dync__wg_dim(m, rows, row * w->out_bytes, 64)) return false;
+    if (rows != g->m || m->offset % 16 || !dync__wg_dim(m, rows, row * w->out_bytes, 64)) return false;
     for (; d > 0; d--, batch--)
         if (batch < 0 || e->extent[d - 1] != g->batch[batch] || !dync__wg_batch(w, 2, m, batch, a->stride[d - 1] * w->out_bytes) || (g->batch[batch] > 1 && a->stride[d - 1] == 0))
             return false;
@@ -149,16 +151,16 @@ static void dync__wg_coordinates(const dync__wg *w, int which, const char *first
 static void dync__wg_load(dync__wg *w, int s)
 {
     dync__ptx *p = &w->t->p;
-    int boxes = w->by_k[s] ? 1 : s ? w->bn / 64 / w->cluster : DYNC__WG_BM / 64;
+    int boxes = w->by_k[s] || (s && w->cut_k) ? 1 : s ? w->bn / 64 / w->cluster : DYNC__WG_BM / 64;
     bool shared = s && w->cluster > 1;
     for (int i = 0; i < boxes; i++) {
         char at[120];
-        const char *line = s ? "%nb" : "%m0";
+        const char *line = s ? "%nb" : "%m0", *k = s && w->cut_k ? "%kb" : "%kk";
         if (i) {
             line = dync__ptx_temp(p, "u32");
             dync__ptx_line(p, "add.u32 %s, %s, %d", line, s ? "%nb" : "%m0", 64 * i);
         }
-        dync__wg_coordinates(w, s, w->by_k[s] ? "%kk" : line, w->by_k[s] ? line : "%kk", at);
+        dync__wg_coordinates(w, s, w->by_k[s] ? k : line, w->by_k[s] ? line : k, at);
         dync__ptx_line(p, "cp.async.bulk.tensor.%dd.shared::cluster.global.tile.mbarrier::complete_tx::bytes%s [%s+%d], [%%map%d, %s], [%%full]%s", w->t->out.map[s].rank,
                        shared ? ".multicast::cluster" : "", shared ? "%tob" : "%to", (s ? DYNC__WG_BM * 128 : 0) + i * DYNC__WG_BOX, s, at, shared ? ", %everyone" : "");
     }
@@ -178,7 +180,7 @@ static void dync__wg_producer(dync__wg *w)
     dync__ptx_line(p, "setp.ge.u32 %%last, %%tile, %lld", (long long)(w->down * w->across * w->g->batches));
     dync__ptx_line(p, "@%%last bra DONE");
     dync__wg_place(w);
-    dync__ptx_line(p, "mad.lo.u32 %%nb, %%rank, %d, %%n0", w->bn / w->cluster);
+    dync__ptx_line(p, "mad.lo.u32 %%nb, %%rank, %d, %%n0", w->cut_k ? 0 : w->bn / w->cluster);
     dync__ptx_line(p, "mov.u32 %%kk, 0");
     dync__tile_label(t, "LOAD");
     dync__ptx_line(p, "mad.lo.u32 %%full, %%stage, 8, %%bars");
@@ -187,6 +189,7 @@ static void dync__wg_producer(dync__wg *w)
     dync__wg_wait(w, "%empty", "%parity");
     dync__ptx_line(p, "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%%full], %d", w->stage_bytes);
     if (w->cluster > 1) dync__ptx_line(p, "mad.lo.u32 %%tob, %%rank, %d, %%to", w->bn / w->cluster * 128);
+    if (w->cut_k) dync__ptx_line(p, "mad.lo.u32 %%kb, %%rank, %d, %%kk", w->depth / w->cluster);
     dync__wg_load(w, 0);
     dync__wg_load(w, 1);
     dync__wg_next(w);
@@ -222,7 +225,7 @@ static void dync__wg_release(dync__wg *w)
 {
     dync__ptx *p = &w->t->p;
     dync__ptx_line(p, "mad.lo.u32 %%empty, %%before, 8, %%there");
-    if (w->cluster > 1) dync__ptx_line(p, "@%%signals mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%%empty]");
+    if (w->cluster > 1) dync__ptx_line(p, "@%%signals mbarrier.arrive.shared::cluster.b64 _, [%%empty]");
     else dync__ptx_line(p, "@%%signals mbarrier.arrive.shared::cta.b64 _, [%%empty]");
 }
 
@@ -257,7 +260,7 @@ static void dync__wg_store_boxes(dync__wg *w)
     dync__ptx_line(p, "mad.lo.u32 %%m0, %%half, 64, %%m0");
     for (int box = 0; box < w->bn / 64; box++) {
         int to = box % 2 * DYNC__WG_BOX;
-        dync__ptx_line(p, "@%%leads cp.async.bulk.wait_group.read 1");
+        dync__ptx_line(p, "@%%leads cp.async.bulk.wait_group.read %d", w->bn > 64);      /* the box before may be under way, where it is the other one */
         dync__ptx_line(p, "bar.sync %%meet, 128");
         for (int j = 0; j < 8; j++) {
             const char *address = dync__ptx_temp(p, "u32");
@@ -404,7 +407,7 @@ static void dync__wg_begin(dync__wg *w, int64_t clusters)
 {
     dync__tile *t = w->t;
     dync__ptx *p = &t->p;
-    static const char *const words[] = {"%stage", "%parity", "%tile", "%in", "%rows", "%m0", "%n0", "%batch", "%nb", "%kk", "%full", "%empty", "%to", "%tob", "%before", "%rank"};
+    static const char *const words[] = {"%stage", "%parity", "%tile", "%in", "%rows", "%m0", "%n0", "%batch", "%nb", "%kk", "%kb", "%full", "%empty", "%to", "%tob", "%before", "%rank"};
     static const char *const preds[] = {"%done", "%wrap", "%last", "%more", "%idle", "%go_on", "%signals", "%leads", "%first"};
     for (int i = 0; i < DYNC__COUNT_OF(words); i++) dync__ptx_reg(p, "u32", words[i]);
     for (int i = 0; i < DYNC__COUNT_OF(preds); i++) dync__ptx_reg(p, "pred", preds[i]);
@@ -448,10 +451,10 @@ static bool dync__wg_choose(dync__wg *w)
     w->cluster = rows % 2 == 0 || rows > 8 ? 2 : 1;
     if (units < 2) w->cluster = 1;
     w->down = (rows + w->cluster - 1) / w->cluster;
-    for (int bn = 256; bn >= 128; bn -= 128) {
+    for (int bn = 256; bn >= 64; bn /= 2) {
         int64_t across = (g->n + bn - 1) / bn, places = units / w->cluster, tiles = w->down * across * g->batches;
-        double cost = (double)((tiles + places - 1) / places) * bn * (bn == 256 ? 1.0 : 1.2);
-        if (bn == 128 && cost >= best) break;
+        double cost = (double)((tiles + places - 1) / places) * bn * (bn == 256 ? 1.0 : bn == 128 ? 1.2 : 1.6);
+        if (bn < 256 && cost >= best) continue;
         best = cost;
         w->bn = bn;
         w->across = across;
@@ -479,7 +482,7 @@ DYNC__FN bool dync__gm_wgmma(const dync__gm *from, dync__ptx_text *out)
         t->out.n_maps = w.by_box ? 3 : 2;
         t->target = "sm_90a";
         t->p.n_checks = w.by_box ? 0 : t->p.n_checks;
-        w.stages = w.bn == 256 ? 4 : 5;
+        w.stages = w.bn == 256 ? 4 : w.bn == 128 ? 5 : 6;
         w.stage_bytes = (DYNC__WG_BM + w.bn) * 128;
         (void)dync__tile_shared(t, w.stages * w.stage_bytes, 1024);
         w.end_at = dync__tile_shared(t, w.by_box ? 4 * DYNC__WG_BOX : 128 * DYNC__WG_END_ROW, 1024);
@@ -489,11 +492,13 @@ DYNC__FN bool dync__gm_wgmma(const dync__gm *from, dync__ptx_text *out)
         dync__tile_label(t, "CONSUME");
         dync__wg_consumer(&w);
         dync__tile_label(t, "DONE");
-        if (w.cluster > 1) {                                 /* nobody leaves while others send to it */
-            dync__ptx_line(&t->p, "barrier.cluster.arrive.release");
-            dync__ptx_line(&t->p, "barrier.cluster.wait.acquire");
-            t->directives = ".explicitcluster\n.reqnctapercluster 2, 1, 1\n";
+        if (w.cluster > 1) {                                 /* nobody leaves while others send to it; the lanes that did not load wait for the one that did */
+            dync__ptx_line(&t->p, "bar.warp.sync 0xffffffff");
+            dync__ptx_line(&t->p, "barrier.cluster.arrive.release.aligned");
+            dync__ptx_line(&t->p, "barrier.cluster.wait.acquire.aligned");
         }
+        /* with the number of threads this tells ptxas the registers that there are at the entry, which setmaxnreg is compiled for */
+        t->directives = w.cluster > 1 ? ".minnctapersm 1\n.explicitcluster\n.reqnctapercluster 2, 1, 1\n" : ".minnctapersm 1\n";
         dync__format(name, sizeof name, "gemm_%s_wgmma_%dx%d", dync__dtype_info(g->dtype)->name, DYNC__WG_BM * w.cluster, w.bn);
         dync__tile_entry(t, name, clusters * w.cluster, 1, 1, DYNC__WG_THREADS);
         ok = t->p.n_checks + t->out.n_maps <= DYNC__PTX_CHECKS && !t->p.failed && !t->out.text.failed;

@@ -248,7 +248,7 @@ TEST(clusters)
         uint32_t e = i % 32 * 2, low = (2 + e / 8) * 100 + 1 + e % 8;
         EXPECT_EQ_INT(got[i], low | (low + 1) << 16);
     }
-    EXPECT(works(RANK SEVERAL("1") MEET "mov.u32 %a, %s;\n" FAR "@%p mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%a];\n" WAIT("W", "0") MEET, 2, 64, PAIR, &m, out, NULL));
+    EXPECT(works(RANK SEVERAL("1") MEET "mov.u32 %a, %s;\n" FAR "@%p mbarrier.arrive.shared::cluster.b64 _, [%a];\n" WAIT("W", "0") MEET, 2, 64, PAIR, &m, out, NULL));
     refuses("a cluster of", "@%p ld.shared.u32 %r0, [%s+33554432];\n", 64, "", &m, out, NULL);
     setenv("CUEMU_QUIET", "1", 1);
     EXPECT(run(RANK OWN_PLACE "st.shared.u32 [%a+64], %t;\n" FAR "ld.shared::cluster.u32 %r0, [%a+64];\n" MEET, 2, 64, PAIR, &m, out, NULL) != 0);
