@@ -15,7 +15,7 @@ typedef struct dync__x_row {
     int8_t bytes;
 } dync__x_row;
 #define DYNC__XN(n) DYNC__XN_##n
-enum { DYNC__XN_4 = 4, DYNC__XN_8 = 8, DYNC__XN_16 = 16, DYNC__XN_32 = 32 };
+enum { DYNC__XN_1 = 1, DYNC__XN_2 = 2, DYNC__XN_4 = 4, DYNC__XN_8 = 8, DYNC__XN_16 = 16, DYNC__XN_32 = 32 };
 static const dync__x_row dync__x_rows[] = {
 #define DYNC__X(name, vex, evex, map, pp, op, w, form, n) {vex, evex, map, pp, op, w, DYNC__XF_##form, DYNC__XN(n)},
     DYNC__X86_VECTOR(DYNC__X)

@@ -140,6 +140,12 @@
     X(PUNPCKHDQ, "vpunpckhdq", "vpunpckhdq", 1, 1, 0x6a, 0, RVM, F)                                \
     X(PUNPCKLQDQ, "vpunpcklqdq", "vpunpcklqdq", 1, 1, 0x6c, 1, RVM, F)                             \
     X(PUNPCKHQDQ, "vpunpckhqdq", "vpunpckhqdq", 1, 1, 0x6d, 1, RVM, F)                             \
+    X(PERMPS, "vpermps", "vpermps", 2, 1, 0x16, 0, RVM, F)                                         \
+    X(PERMT2PS, NULL, "vpermt2ps", 2, 1, 0x7f, 0, RVM, F)                                          \
+    X(PINSRB, "vpinsrb", "vpinsrb", 3, 1, 0x20, 0, RVMI, 1)                                        \
+    X(PINSRW, "vpinsrw", "vpinsrw", 1, 1, 0xc4, 0, RVMI, 2)                                        \
+    X(PINSRD, "vpinsrd", "vpinsrd", 3, 1, 0x22, 0, RVMI, 4)                                        \
+    X(PINSRQ, "vpinsrq", "vpinsrq", 3, 1, 0x22, 1, RVMI, 8)                                        \
     X(SHUFPS, "vshufps", "vshufps", 1, 0, 0xc6, 0, RVMI, F)                                        \
     X(PSHUFD, "vpshufd", "vpshufd", 1, 1, 0x70, 0, RMI, F)                                         \
     X(MOVHLPS, "vmovhlps", "vmovhlps", 1, 0, 0x12, 0, RVM, F)                                      \

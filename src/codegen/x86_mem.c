@@ -49,7 +49,7 @@ DYNC__FN dync__xrm dync__xg_element(dync__xg *g, int stream)
 
 static bool dync__xg_is_staged(const dync__xg *g, const dync__xstream *s)
 {
-    return !g->single && (s->lane == DYNC__XL_STRIDED || (s->lane == DYNC__XL_DENSE && g->masked && g->isa == 1 && s->bytes < 4));
+    return !g->single && (s->lane == DYNC__XL_STRIDED || (s->lane > DYNC__XL_STRIDED && g->masked) || (s->lane == DYNC__XL_DENSE && g->masked && g->isa == 1 && s->bytes < 4));
 }
 
 static void dync__xg_copy_one(dync__xg *g, int bytes, dync__xrm to, dync__xrm from)
@@ -84,19 +84,54 @@ static void dync__xg_some_end(dync__xg *g, int more, int done)
     dync__x_bind(&g->a, done);
 }
 
+/* The address of lane `lane` of vector u, by the stride, to rax. */
+static void dync__xg_strided(dync__xg *g, int stream, int lane)
+{
+    int base = dync__xg_base(g, stream);
+    dync__x_i(&g->a, DYNC__X_LEA, DYNC__RSI, dync__x_mem(DYNC__RCX, g->u * g->V + lane), 0);
+    dync__x_i(&g->a, DYNC__X_IMUL, DYNC__RSI, dync__xg_arg(dync__xg_record(g, stream, DYNC__XA_LANE)), 0);
+    dync__x_i(&g->a, DYNC__X_LEA, DYNC__RAX, dync__x_index(base, DYNC__RSI, 1, 0), 0);
+}
+
+/* V elements into r one by one, by way of no memory, as a load of what several stores wrote would wait for them. rax: the first one's address, or
+ * with `indexed` what the stage's numbers count from; moves: it goes on by the stride. */
+static void dync__xg_collect(dync__xg *g, int stream, int r, bool indexed, bool moves)
+{
+    static const int insert[] = {0, DYNC__X_PINSRB, DYNC__X_PINSRW, 0, DYNC__X_PINSRD, 0, 0, 0, DYNC__X_PINSRQ};
+    dync__xasm *a = &g->a;
+    int bytes = g->stream.at[stream].bytes, each = DYNC__MIN(16 / bytes, g->V), t = g->V > each ? dync__xg_temp(g) : r;
+    dync__xrm stride = dync__xg_arg(dync__xg_record(g, stream, DYNC__XA_LANE));
+    if (!indexed) {
+        dync__x_i(a, DYNC__X_MOV, DYNC__RSI, stride, 0);
+        dync__x_i(a, DYNC__X_LEA, DYNC__RBP, dync__x_index(DYNC__RSI, DYNC__RSI, 2, 0), 0);
+    }
+    for (int l = 0; l < g->V; l++) {
+        int to = l < each ? r : t;
+        dync__xrm from = l % 4 == 0 ? dync__x_mem(DYNC__RAX, 0) : l % 4 == 3 ? dync__x_index(DYNC__RAX, DYNC__RBP, 1, 0) : dync__x_index(DYNC__RAX, DYNC__RSI, l % 4, 0);
+        if (indexed) {
+            dync__x_i(a, DYNC__X_MOV, DYNC__RSI, dync__xg_at(g->stage + 8 * l), 0);
+            from = dync__x_index(DYNC__RAX, DYNC__RSI, bytes, 0);
+        } else if (l > 0 && l % 4 == 0) {
+            dync__x_i(a, DYNC__X_LEA, DYNC__RAX, dync__x_index(DYNC__RAX, DYNC__RSI, 4, 0), 0);
+        }
+        if (l % each == 0 && bytes < 4) dync__x_v(a, DYNC__X_XORPS, 0, to, to, dync__x_reg(to), 0, 0);
+        if (l % each == 0 && bytes >= 4) dync__x_v(a, bytes == 4 ? DYNC__X_MOVD : DYNC__X_MOVQ, 0, to, 0, from, 0, 0);
+        else dync__x_v(a, insert[bytes], 0, to, to, from, l % each, 0);
+        if (l >= each && l % each == each - 1) dync__x_v(a, DYNC__X_INSERT128, dync__xg_vl_bytes(g->V * bytes), r, r, dync__x_reg(t), l / each, 0);
+        if (indexed && moves && l + 1 < g->V) dync__x_i(a, DYNC__X_ADD, DYNC__RAX, stride, 0);
+    }
+}
+
 /* Between memory and the stage: V elements, or those of the tail. */
 static void dync__xg_stage(dync__xg *g, int stream, bool load)
 {
     const dync__xstream *s = &g->stream.at[stream];
     dync__xasm *a = &g->a;
-    bool strided = s->lane == DYNC__XL_STRIDED;
+    bool strided = s->lane >= DYNC__XL_STRIDED;
     dync__xrm stride = dync__xg_arg(dync__xg_record(g, stream, DYNC__XA_LANE)), memory = dync__x_mem(DYNC__RAX, 0);
     int bytes = s->bytes;
     if (strided) {
-        int base = dync__xg_base(g, stream);
-        dync__x_i(a, DYNC__X_LEA, DYNC__RSI, dync__x_mem(DYNC__RCX, g->u * g->V), 0);
-        dync__x_i(a, DYNC__X_IMUL, DYNC__RSI, stride, 0);
-        dync__x_i(a, DYNC__X_LEA, DYNC__RAX, dync__x_index(base, DYNC__RSI, 1, 0), 0);
+        dync__xg_strided(g, stream, 0);
     } else {
         dync__x_i(a, DYNC__X_LEA, DYNC__RAX, dync__xg_element(g, stream), 0);
     }
@@ -128,6 +163,12 @@ static dync__xrm dync__xg_raw(dync__xg *g, int stream, int r)
 {
     const dync__xstream *s = &g->stream.at[stream];
     int vl = dync__xg_vl_bytes(g->V * s->bytes);
+    if (s->lane >= DYNC__XL_STRIDED && !g->masked) {
+        dync__xg_strided(g, stream, s->lane == DYNC__XL_BACK ? g->V - 1 : 0);
+        if (s->lane != DYNC__XL_STRIDED) return dync__x_mem(DYNC__RAX, 0);
+        dync__xg_collect(g, stream, r, false, true);
+        return dync__x_reg(r);
+    }
     if (dync__xg_is_staged(g, s)) {
         dync__xg_stage(g, stream, true);
         return dync__xg_at(g->stage);
@@ -181,12 +222,38 @@ static void dync__xg_spread(dync__xg *g, int dtype, int r, dync__xrm from)
 
 static bool dync__xg_is_same(const dync__xg *g, const dync__xstream *s) { return g->single || s->lane == DYNC__XL_SAME; }
 
+/* Lanes of `bytes` bytes picked: lane l is `first` + l * step of r, or where that is beyond them, one before of the vector in memory that starts
+ * with r's last element. */
+static void dync__xg_pick(dync__xg *g, int dtype, int r, int first, int step)
+{
+    int type = dync__dtype_info(dtype)->compute, vl = dync__xg_vl(g, type), words = dync__xg_type_wide(type) ? 2 : 1;
+    int32_t index[16] = {0};
+    for (int l = 0; l < g->V * words; l++) {
+        int from = first + l / words * step;
+        index[l] = (from < g->V ? from : from + 1) * words + l % words;
+    }
+    if (vl == 0) {
+        dync__x_v(&g->a, DYNC__X_PSHUFD, 0, r, 0, dync__x_reg(r), 0x1b, 0);
+        return;
+    }
+    int at = dync__xg_temp(g);
+    dync__x_v(&g->a, DYNC__X_MOVUPS, vl, at, 0, dync__x_constant64(&g->a, index), 0, 0);
+    if (step < 0) {
+        dync__x_v(&g->a, DYNC__X_PERMPS, vl, r, at, dync__x_reg(r), 0, 0);
+        return;
+    }
+    int more = dync__xg_temp(g);
+    dync__xg_widen(g, dtype, more, dync__x_mem(DYNC__RAX, (g->V - 1) * dync__dtype_info(dtype)->bytes));
+    dync__x_v(&g->a, DYNC__X_PERMT2PS, vl, r, at, dync__x_reg(more), 0, 0);
+}
+
 DYNC__FN void dync__xg_load_now(dync__xg *g, int i, int r)
 {
     const dync__inst *in = dync__xg_inst(g, i);
-    int s = g->stream_of[i], dtype = g->b->k->buf.at[in->buf].dtype;
+    int s = g->stream_of[i], dtype = g->b->k->buf.at[in->buf].dtype, lane = g->stream.at[s].lane;
     if (dync__xg_is_same(g, &g->stream.at[s])) dync__xg_spread(g, dtype, r, dync__xg_element(g, s));
     else dync__xg_widen(g, dtype, r, dync__xg_raw(g, s, r));
+    if (!g->single && !g->masked && lane > DYNC__XL_STRIDED) dync__xg_pick(g, dtype, r, lane == DYNC__XL_BACK ? g->V - 1 : 0, lane == DYNC__XL_BACK ? -1 : 2);
 }
 
 static void dync__xg_load_bool(dync__xg *g, int i)
@@ -251,7 +318,7 @@ DYNC__FN void dync__xg_gather(dync__xg *g, int i)
         return;
     }
     dync__x_v(a, DYNC__X_MOVUPS_M, dync__xg_vl(g, DYNC_I64), dync__xg_src(g, index), 0, dync__xg_at(g->stage), 0, 0);
-    int base = dync__xg_base(g, stream), lanes = g->single ? 1 : g->V;
+    int base = dync__xg_base(g, stream);
     bool moves = !dync__xg_is_same(g, s);
     dync__xrm stride = dync__xg_arg(dync__xg_record(g, stream, DYNC__XA_LANE)), memory = dync__x_index(DYNC__RAX, DYNC__RSI, s->bytes, 0);
     if (moves) {
@@ -261,12 +328,14 @@ DYNC__FN void dync__xg_gather(dync__xg *g, int i)
     } else if (base != DYNC__RAX) {
         dync__x_i(a, DYNC__X_MOV, DYNC__RAX, dync__x_reg(base), 0);
     }
-    if (!g->masked || g->single) {
-        for (int l = 0; l < lanes; l++) {
-            dync__x_i(a, DYNC__X_MOV, DYNC__RSI, dync__xg_at(g->stage + 8 * l), 0);
-            dync__xg_copy_one(g, s->bytes, dync__xg_at(g->stage2 + l * s->bytes), memory);
-            if (moves && l + 1 < lanes) dync__x_i(a, DYNC__X_ADD, DYNC__RAX, stride, 0);
-        }
+    int dtype = g->b->k->buf.at[in->buf].dtype, to = dync__xg_def(g, i);
+    if (g->single) {
+        dync__x_i(a, DYNC__X_MOV, DYNC__RSI, dync__xg_at(g->stage), 0);
+        dync__xg_copy_one(g, s->bytes, dync__xg_at(g->stage2), memory);
+        dync__xg_spread(g, dtype, to, dync__xg_at(g->stage2));
+    } else if (!g->masked) {
+        dync__xg_collect(g, stream, to, true, moves);
+        dync__xg_widen(g, dtype, to, dync__x_reg(to));
     } else {
         int more = dync__x_label(a), done = dync__xg_some_begin(g);
         dync__x_bind(a, more);
@@ -274,10 +343,8 @@ DYNC__FN void dync__xg_gather(dync__xg *g, int i)
         dync__xg_copy_one(g, s->bytes, dync__x_index(DYNC__RSP, DYNC__RBP, s->bytes, g->stage2), memory);
         if (moves) dync__x_i(a, DYNC__X_ADD, DYNC__RAX, stride, 0);
         dync__xg_some_end(g, more, done);
+        dync__xg_widen(g, dtype, to, dync__xg_at(g->stage2));
     }
-    int dtype = g->b->k->buf.at[in->buf].dtype, to = dync__xg_def(g, i);
-    if (g->single) dync__xg_spread(g, dtype, to, dync__xg_at(g->stage2));
-    else dync__xg_widen(g, dtype, to, dync__xg_at(g->stage2));
 }
 
 /* ---- stores ---------------------------------------------------------------------------------- */

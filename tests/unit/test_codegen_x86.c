@@ -25,10 +25,11 @@ static void assemble(dync__xasm *a, int insn, int form, bool has_vex, bool has_e
     switch (form) {
     case DYNC__XF_RVM:
         if (insn == DYNC__X_MOVHLPS) dync__x_v(a, insn, 0, reg, v, r, 0, 0);
+        else if (insn == DYNC__X_PERMPS) dync__x_v(a, insn, DYNC__MAX(vl, 1), reg, v, rm, 0, k | z);
         else if (insn == DYNC__X_BLENDMPS || insn == DYNC__X_BLENDMPD) dync__x_v(a, insn, vl, reg, v, rm, 0, k);
         else if (insn == DYNC__X_MASKMOVPS || insn == DYNC__X_MASKMOVPD) dync__x_v(a, insn, vl, reg, v, m, 0, 0);
         else if (insn == DYNC__X_PMULUDQ || insn == DYNC__X_PSHUFB || insn == DYNC__X_PUNPCKLDQ || insn == DYNC__X_PUNPCKLQDQ ||
-                 insn == DYNC__X_PUNPCKHDQ || insn == DYNC__X_PUNPCKHQDQ)
+                 insn == DYNC__X_PUNPCKHDQ || insn == DYNC__X_PUNPCKHQDQ || (insn >= DYNC__X_PUNPCKLBW && insn <= DYNC__X_PUNPCKHWD))
             dync__x_v(a, insn, vl, reg, v, rm, 0, 0);
         else dync__x_v(a, insn, vl, reg, v, rm, 0, k | z);
         return;
@@ -53,7 +54,8 @@ static void assemble(dync__xasm *a, int insn, int form, bool has_vex, bool has_e
         dync__x_v(a, insn, vl, reg, 0, rm, test_random_int(0, 1), rm.is_mem ? k : k | z);
         return;
     case DYNC__XF_RVMI:
-        if (insn == DYNC__X_INSERT128) dync__x_v(a, insn, DYNC__MAX(vl, 1), reg, v, rm, test_random_int(0, 1), k | z);
+        if (insn >= DYNC__X_PINSRB && insn <= DYNC__X_PINSRQ) dync__x_v(a, insn, 0, reg, v, m, test_random_int(0, 1), 0);
+        else if (insn == DYNC__X_INSERT128) dync__x_v(a, insn, DYNC__MAX(vl, 1), reg, v, rm, test_random_int(0, 1), k | z);
         else dync__x_v(a, insn, vl, reg, v, rm, test_random_int(0, 255), k | z);
         return;
     case DYNC__XF_CMP: dync__x_v(a, insn, vl, a->evex ? reg & 7 : reg, v, rm, insn == DYNC__X_PCMPD || insn == DYNC__X_PCMPQ ? 0x81 : 0x81, k); return;
