@@ -207,13 +207,13 @@ DYNC__FN dync__gt_fn dync__gt_find(int kind, int type, int flags, int rows, int 
     return dync__gt_code(kind, type, flags | (tail ? DYNC__GT_TAIL : 0), kind == DYNC__GT_TURN ? columns : rows, vectors);
 }
 
-/* What is left of lines and columns is done with some before it once more. Lines whose steps fall into few sets of the cache are copied in
- * whole cache lines first. */
+/* What is left of lines and columns is done with some before it once more. Lines whose steps fall into few sets of the cache are read
+ * in whole cache lines. */
 DYNC__FN void dync__gt_swap(void *to, int64_t to_step, const void *from, int64_t from_step, int64_t lines, int64_t columns, int bytes, void *scratch)
 {
     int P = 16 / bytes, vl = dync__cpu_features() & DYNC__CPU_AVX512 ? 2 : 1;
     while (vl > 0 && lines < P << vl) vl--;
-    bool whole = vl == 2 && from_step % 2048 == 0 && columns * bytes >= 64;
+    bool whole = vl == 2 && (bytes >= 4 || from_step % 2048 == 0) && columns * bytes >= 64;
     int64_t step[2] = {P << vl, whole ? 64 / bytes : P}, start[2][2] = {{0, lines - step[0]}, {0, columns - step[1]}};
     int64_t count[2][2] = {{lines / step[0], lines % step[0] > 0}, {columns / step[1], columns % step[1] > 0}};
     dync__gt_fn fn = lines < P || columns < P ? NULL : dync__gt_code(DYNC__GT_SWAP, DYNC__GT_F32, 0, bytes, vl | whole << 2);

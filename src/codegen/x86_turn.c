@@ -19,12 +19,12 @@ static dync__xrm dync__xt_line(dync__xasm *x, int base, int step, int step3, int
     return n % 4 == 0 ? dync__x_mem(base, 0) : n % 4 == 3 ? dync__x_index(base, step3, 1, 0) : dync__x_index(base, step, n % 4, 0);
 }
 
-/* v[0..P): registers, in order; the register behind them is free, or where there is none, memory at b. */
-static void dync__xt_shuffle(dync__xasm *x, int vl, int P, int8_t *v)
+/* v[0..P): registers, in order; spare is free and another one then. Without one (AVX2 and P = 16) memory at b. */
+static void dync__xt_shuffle(dync__xasm *x, int vl, int P, int8_t *v, int8_t *free_reg)
 {
     static const int low[] = {0, DYNC__X_PUNPCKLBW, DYNC__X_PUNPCKLWD, 0, DYNC__X_PUNPCKLDQ, 0, 0, 0, DYNC__X_PUNPCKLQDQ};
     static const int high[] = {0, DYNC__X_PUNPCKHBW, DYNC__X_PUNPCKHWD, 0, DYNC__X_PUNPCKHDQ, 0, 0, 0, DYNC__X_PUNPCKHQDQ};
-    int8_t next[16], spare = (int8_t)P;
+    int8_t next[16], spare = *free_reg;
     bool spills = P == 16 && !x->evex;
     if (spills) dync__x_i(x, DYNC__X_MOV, DYNC__R9, DYNC__XT_ARG(b), 0);
     for (int round = P; round > 1; round /= 2) {
@@ -44,10 +44,31 @@ static void dync__xt_shuffle(dync__xasm *x, int vl, int P, int8_t *v)
         }
         memcpy(v, next, (size_t)P);
     }
+    *free_reg = spare;
 }
 
-/* For k groups of columns: `blocks` times P << vl lines. b_step: bytes of c from one group to the next. lines: a group is a cache line, copied
- * to b first, as lines of a that fall into one set of the cache cannot be read piece by piece. */
+/* Lanes of 128 bits of v[0], v[n], v[2 n], v[3 n], as a 4 by 4 matrix, transposed. */
+static void dync__xt_lanes(dync__xasm *x, int8_t *v, int n, int8_t *spare)
+{
+    int8_t a = v[0], b = v[n], c = v[2 * n], d = v[3 * n], t = *spare;
+    const int step[8][4] = {{t, a, b, 0xee}, {a, a, b, 0x44}, {b, c, d, 0xee}, {c, c, d, 0x44}, {d, a, c, 0xdd}, {a, a, c, 0x88}, {c, t, b, 0xdd}, {t, t, b, 0x88}};
+    for (int i = 0; i < 8; i++) dync__x_v(x, DYNC__X_SHUF128, 2, step[i][0], step[i][1], dync__x_reg(step[i][2]), step[i][3], 0);
+    v[0] = a, v[n] = d, v[2 * n] = t, v[3 * n] = c;
+    *spare = b;
+}
+
+/* A square of whole cache lines, of elements of 4 or 8 bytes: P lines each in their lanes, then the lanes of every P-th line. */
+static void dync__xt_square(dync__xasm *x, int P)
+{
+    int8_t v[16], spare = 16;
+    for (int i = 0; i < 4 * P; i++) dync__x_v(x, DYNC__X_MOVUPS, 2, v[i] = (int8_t)i, 0, dync__xt_line(x, DYNC__RSI, DYNC__RCX, DYNC__R10, i), 0, 0);
+    for (int i = 0; i < 4 * P; i += P) dync__xt_shuffle(x, 2, P, v + i, &spare);
+    for (int i = 0; i < P; i++) dync__xt_lanes(x, v + i, P, &spare);
+    for (int i = 0; i < 4 * P; i++) dync__x_v(x, DYNC__X_MOVUPS_M, 2, v[i], 0, dync__xt_line(x, DYNC__RBP, DYNC__R11, DYNC__RBX, i), 0, 0);
+}
+
+/* For k groups of columns: `blocks` times P << vl lines. b_step: bytes of c from one group to the next. lines: a group is a cache line, not 16
+ * bytes, and read as a whole, as lines of a that fall into one set of the cache cannot be read piece by piece: by way of b, or in a square. */
 DYNC__FN void dync__xt_emit(dync__xasm *x, int bytes, int vl, bool lines)
 {
     int P = 16 / bytes, T = P << vl, group = dync__x_label(x), block = dync__x_label(x);
@@ -63,15 +84,17 @@ DYNC__FN void dync__xt_emit(dync__xasm *x, int bytes, int vl, bool lines)
     dync__x_i(x, DYNC__X_MOV, DYNC__R8, DYNC__XT_ARG(blocks), 0);
     dync__x_bind(x, block);
     dync__x_i(x, DYNC__X_MOV, DYNC__RBP, dync__x_reg(DYNC__RDX), 0);
-    if (lines) {
+    bool square = lines && bytes >= 4;
+    if (square) dync__xt_square(x, P);
+    else if (lines) {
         dync__x_i(x, DYNC__X_MOV, DYNC__RAX, DYNC__XT_ARG(b), 0);
         for (int i = 0; i < T; i++) {
             dync__x_v(x, DYNC__X_MOVUPS, 2, i % 16, 0, dync__xt_line(x, DYNC__RSI, DYNC__RCX, DYNC__R10, i), 0, 0);
             dync__x_v(x, DYNC__X_MOVUPS_M, 2, i % 16, 0, dync__x_mem(DYNC__RAX, 64 * i), 0, 0);
         }
     }
-    for (int q = 0; q < (lines ? 4 : 1); q++) {
-        int8_t v[16];
+    for (int q = 0; !square && q < (lines ? 4 : 1); q++) {
+        int8_t v[16], spare = (int8_t)P;
         if (!lines) dync__x_i(x, DYNC__X_MOV, DYNC__R9, dync__x_reg(DYNC__RSI), 0);
         for (int i = 0; i < T; i++) {
             dync__xrm from = lines ? dync__x_mem(DYNC__RAX, 64 * i + 16 * q) : dync__xt_line(x, DYNC__R9, DYNC__RCX, DYNC__R10, i);
@@ -79,7 +102,7 @@ DYNC__FN void dync__xt_emit(dync__xasm *x, int bytes, int vl, bool lines)
             else dync__x_v(x, DYNC__X_INSERT128, vl, i % P, i % P, from, i / P, 0);
         }
         if (!lines && q == 0) dync__x_i(x, DYNC__X_LEA, DYNC__RSI, dync__x_index(DYNC__R9, DYNC__RCX, T < 4 ? T : 4, 0), 0);
-        dync__xt_shuffle(x, vl, P, v);
+        dync__xt_shuffle(x, vl, P, v, &spare);
         for (int i = 0; i < P; i++)
             dync__x_v(x, DYNC__X_MOVUPS_M, vl, v[i], 0, dync__xt_line(x, DYNC__RBP, DYNC__R11, DYNC__RBX, q * P + i), 0, 0);
     }
