@@ -12723,6 +12723,13 @@ DYNC__FN dync__codemem_stats dync__codemem_read_stats(void);
     X(PUNPCKHDQ, "vpunpckhdq", "vpunpckhdq", 1, 1, 0x6a, 0, RVM, F)                                \
     X(PUNPCKLQDQ, "vpunpcklqdq", "vpunpcklqdq", 1, 1, 0x6c, 1, RVM, F)                             \
     X(PUNPCKHQDQ, "vpunpckhqdq", "vpunpckhqdq", 1, 1, 0x6d, 1, RVM, F)                             \
+    X(SHUF128, NULL, "vshuff32x4", 3, 1, 0x23, 0, RVMI, F)                                         \
+    X(PERMPS, "vpermps", "vpermps", 2, 1, 0x16, 0, RVM, F)                                         \
+    X(PERMT2PS, NULL, "vpermt2ps", 2, 1, 0x7f, 0, RVM, F)                                          \
+    X(PINSRB, "vpinsrb", "vpinsrb", 3, 1, 0x20, 0, RVMI, 1)                                        \
+    X(PINSRW, "vpinsrw", "vpinsrw", 1, 1, 0xc4, 0, RVMI, 2)                                        \
+    X(PINSRD, "vpinsrd", "vpinsrd", 3, 1, 0x22, 0, RVMI, 4)                                        \
+    X(PINSRQ, "vpinsrq", "vpinsrq", 3, 1, 0x22, 1, RVMI, 8)                                        \
     X(SHUFPS, "vshufps", "vshufps", 1, 0, 0xc6, 0, RVMI, F)                                        \
     X(PSHUFD, "vpshufd", "vpshufd", 1, 1, 0x70, 0, RMI, F)                                         \
     X(MOVHLPS, "vmovhlps", "vmovhlps", 1, 0, 0x12, 0, RVM, F)                                      \
@@ -12880,7 +12887,7 @@ DYNC__FN void dync__x_write(const dync__xasm *, uint8_t *to);
 enum { DYNC__XG_CONES = 12 };
 enum { DYNC__XG_DIMS = 8, DYNC__XG_UNROLL = 4, DYNC__XG_GRAIN = 128, DYNC__XG_LANES = 32 };
 enum { DYNC__XS_MEM, DYNC__XS_KEEP, DYNC__XS_INDEX, DYNC__XS_GATHER };         /* streams: a buffer, a row buffer, numbers, one that an index leads into */
-enum { DYNC__XL_SAME, DYNC__XL_DENSE, DYNC__XL_STRIDED };                      /* along the lanes */
+enum { DYNC__XL_SAME, DYNC__XL_DENSE, DYNC__XL_STRIDED, DYNC__XL_BACK, DYNC__XL_TWO }; /* along the lanes; BACK: loads by steps of -1, TWO: of 2 */
 typedef struct dync__xstream {
     int32_t access, buf, inst;         /* inst: the value that a row buffer keeps */
     uint8_t kind, lane, bytes, past, turned; /* past: whole vectors are stored past the caches; turned: dense by way of a tile (jit.h) */
@@ -13299,7 +13306,7 @@ typedef struct dync__x_row {
     int8_t bytes;
 } dync__x_row;
 #define DYNC__XN(n) DYNC__XN_##n
-enum { DYNC__XN_4 = 4, DYNC__XN_8 = 8, DYNC__XN_16 = 16, DYNC__XN_32 = 32 };
+enum { DYNC__XN_1 = 1, DYNC__XN_2 = 2, DYNC__XN_4 = 4, DYNC__XN_8 = 8, DYNC__XN_16 = 16, DYNC__XN_32 = 32 };
 static const dync__x_row dync__x_rows[] = {
 #define DYNC__X(name, vex, evex, map, pp, op, w, form, n) {vex, evex, map, pp, op, w, DYNC__XF_##form, DYNC__XN(n)},
     DYNC__X86_VECTOR(DYNC__X)
@@ -13964,7 +13971,7 @@ DYNC__FN dync__xrm dync__xg_element(dync__xg *g, int stream) {
 }
 /* ---- element by element ---------------------------------------------------------------------- */
 static bool dync__xg_is_staged(const dync__xg *g, const dync__xstream *s) {
-    return !g->single && (s->lane == DYNC__XL_STRIDED || (s->lane == DYNC__XL_DENSE && g->masked && g->isa == 1 && s->bytes < 4));
+    return !g->single && (s->lane == DYNC__XL_STRIDED || (s->lane > DYNC__XL_STRIDED && g->masked) || (s->lane == DYNC__XL_DENSE && g->masked && g->isa == 1 && s->bytes < 4));
 }
 static void dync__xg_copy_one(dync__xg *g, int bytes, dync__xrm to, dync__xrm from) {
     static const int load[] = {0, DYNC__X_MOVZX8, DYNC__X_MOVZX16, 0, DYNC__X_MOV32, 0, 0, 0, DYNC__X_MOV};
@@ -13992,18 +13999,49 @@ static void dync__xg_some_end(dync__xg *g, int more, int done) {
     dync__x_jump(&g->a, DYNC__CC_L, more);
     dync__x_bind(&g->a, done);
 }
+/* The address of lane `lane` of vector u, by the stride, to rax. */
+static void dync__xg_strided(dync__xg *g, int stream, int lane) {
+    int base = dync__xg_base(g, stream);
+    dync__x_i(&g->a, DYNC__X_LEA, DYNC__RSI, dync__x_mem(DYNC__RCX, g->u * g->V + lane), 0);
+    dync__x_i(&g->a, DYNC__X_IMUL, DYNC__RSI, dync__xg_arg(dync__xg_record(g, stream, DYNC__XA_LANE)), 0);
+    dync__x_i(&g->a, DYNC__X_LEA, DYNC__RAX, dync__x_index(base, DYNC__RSI, 1, 0), 0);
+}
+/* V elements into r one by one, by way of no memory, as a load of what several stores wrote would wait for them. rax: the first one's address, or
+ * with `indexed` what the stage's numbers count from; moves: it goes on by the stride. */
+static void dync__xg_collect(dync__xg *g, int stream, int r, bool indexed, bool moves) {
+    static const int insert[] = {0, DYNC__X_PINSRB, DYNC__X_PINSRW, 0, DYNC__X_PINSRD, 0, 0, 0, DYNC__X_PINSRQ};
+    dync__xasm *a = &g->a;
+    int bytes = g->stream.at[stream].bytes, each = DYNC__MIN(16 / bytes, g->V), t = g->V > each ? dync__xg_temp(g) : r;
+    dync__xrm stride = dync__xg_arg(dync__xg_record(g, stream, DYNC__XA_LANE));
+    if (!indexed) {
+        dync__x_i(a, DYNC__X_MOV, DYNC__RSI, stride, 0);
+        dync__x_i(a, DYNC__X_LEA, DYNC__RBP, dync__x_index(DYNC__RSI, DYNC__RSI, 2, 0), 0);
+    }
+    for (int l = 0; l < g->V; l++) {
+        int to = l < each ? r : t;
+        dync__xrm from = l % 4 == 0 ? dync__x_mem(DYNC__RAX, 0) : l % 4 == 3 ? dync__x_index(DYNC__RAX, DYNC__RBP, 1, 0) : dync__x_index(DYNC__RAX, DYNC__RSI, l % 4, 0);
+        if (indexed) {
+            dync__x_i(a, DYNC__X_MOV, DYNC__RSI, dync__xg_at(g->stage + 8 * l), 0);
+            from = dync__x_index(DYNC__RAX, DYNC__RSI, bytes, 0);
+        } else if (l > 0 && l % 4 == 0) {
+            dync__x_i(a, DYNC__X_LEA, DYNC__RAX, dync__x_index(DYNC__RAX, DYNC__RSI, 4, 0), 0);
+        }
+        if (l % each == 0 && bytes < 4) dync__x_v(a, DYNC__X_XORPS, 0, to, to, dync__x_reg(to), 0, 0);
+        if (l % each == 0 && bytes >= 4) dync__x_v(a, bytes == 4 ? DYNC__X_MOVD : DYNC__X_MOVQ, 0, to, 0, from, 0, 0);
+        else dync__x_v(a, insert[bytes], 0, to, to, from, l % each, 0);
+        if (l >= each && l % each == each - 1) dync__x_v(a, DYNC__X_INSERT128, dync__xg_vl_bytes(g->V * bytes), r, r, dync__x_reg(t), l / each, 0);
+        if (indexed && moves && l + 1 < g->V) dync__x_i(a, DYNC__X_ADD, DYNC__RAX, stride, 0);
+    }
+}
 /* Between memory and the stage: V elements, or those of the tail. */
 static void dync__xg_stage(dync__xg *g, int stream, bool load) {
     const dync__xstream *s = &g->stream.at[stream];
     dync__xasm *a = &g->a;
-    bool strided = s->lane == DYNC__XL_STRIDED;
+    bool strided = s->lane >= DYNC__XL_STRIDED;
     dync__xrm stride = dync__xg_arg(dync__xg_record(g, stream, DYNC__XA_LANE)), memory = dync__x_mem(DYNC__RAX, 0);
     int bytes = s->bytes;
     if (strided) {
-        int base = dync__xg_base(g, stream);
-        dync__x_i(a, DYNC__X_LEA, DYNC__RSI, dync__x_mem(DYNC__RCX, g->u * g->V), 0);
-        dync__x_i(a, DYNC__X_IMUL, DYNC__RSI, stride, 0);
-        dync__x_i(a, DYNC__X_LEA, DYNC__RAX, dync__x_index(base, DYNC__RSI, 1, 0), 0);
+        dync__xg_strided(g, stream, 0);
     } else {
         dync__x_i(a, DYNC__X_LEA, DYNC__RAX, dync__xg_element(g, stream), 0);
     }
@@ -14031,6 +14069,12 @@ static const int dync__xg_store_insn[] = {0, DYNC__X_MOVDQU8_M, DYNC__X_MOVDQU16
 static dync__xrm dync__xg_raw(dync__xg *g, int stream, int r) {
     const dync__xstream *s = &g->stream.at[stream];
     int vl = dync__xg_vl_bytes(g->V * s->bytes);
+    if (s->lane >= DYNC__XL_STRIDED && !g->masked) {
+        dync__xg_strided(g, stream, s->lane == DYNC__XL_BACK ? g->V - 1 : 0);
+        if (s->lane != DYNC__XL_STRIDED) return dync__x_mem(DYNC__RAX, 0);
+        dync__xg_collect(g, stream, r, false, true);
+        return dync__x_reg(r);
+    }
     if (dync__xg_is_staged(g, s)) {
         dync__xg_stage(g, stream, true);
         return dync__xg_at(g->stage);
@@ -14078,11 +14122,35 @@ static void dync__xg_spread(dync__xg *g, int dtype, int r, dync__xrm from) {
     dync__x_v(&g->a, DYNC__X_BROADCASTD, vl, r, 0, dync__x_reg(r), 0, 0);
 }
 static bool dync__xg_is_same(const dync__xg *g, const dync__xstream *s) { return g->single || s->lane == DYNC__XL_SAME; }
+/* Lanes of `bytes` bytes picked: lane l is `first` + l * step of r, or where that is beyond them, one before of the vector in memory that starts
+ * with r's last element. */
+static void dync__xg_pick(dync__xg *g, int dtype, int r, int first, int step) {
+    int type = dync__dtype_info(dtype)->compute, vl = dync__xg_vl(g, type), words = dync__xg_type_wide(type) ? 2 : 1;
+    int32_t index[16] = {0};
+    for (int l = 0; l < g->V * words; l++) {
+        int from = first + l / words * step;
+        index[l] = (from < g->V ? from : from + 1) * words + l % words;
+    }
+    if (vl == 0) {
+        dync__x_v(&g->a, DYNC__X_PSHUFD, 0, r, 0, dync__x_reg(r), 0x1b, 0);
+        return;
+    }
+    int at = dync__xg_temp(g);
+    dync__x_v(&g->a, DYNC__X_MOVUPS, vl, at, 0, dync__x_constant64(&g->a, index), 0, 0);
+    if (step < 0) {
+        dync__x_v(&g->a, DYNC__X_PERMPS, vl, r, at, dync__x_reg(r), 0, 0);
+        return;
+    }
+    int more = dync__xg_temp(g);
+    dync__xg_widen(g, dtype, more, dync__x_mem(DYNC__RAX, (g->V - 1) * dync__dtype_info(dtype)->bytes));
+    dync__x_v(&g->a, DYNC__X_PERMT2PS, vl, r, at, dync__x_reg(more), 0, 0);
+}
 DYNC__FN void dync__xg_load_now(dync__xg *g, int i, int r) {
     const dync__inst *in = dync__xg_inst(g, i);
-    int s = g->stream_of[i], dtype = g->b->k->buf.at[in->buf].dtype;
+    int s = g->stream_of[i], dtype = g->b->k->buf.at[in->buf].dtype, lane = g->stream.at[s].lane;
     if (dync__xg_is_same(g, &g->stream.at[s])) dync__xg_spread(g, dtype, r, dync__xg_element(g, s));
     else dync__xg_widen(g, dtype, r, dync__xg_raw(g, s, r));
+    if (!g->single && !g->masked && lane > DYNC__XL_STRIDED) dync__xg_pick(g, dtype, r, lane == DYNC__XL_BACK ? g->V - 1 : 0, lane == DYNC__XL_BACK ? -1 : 2);
 }
 static void dync__xg_load_bool(dync__xg *g, int i) {
     int s = g->stream_of[i], vl = dync__xg_vl_bytes(g->V * 4), zero;
@@ -14139,7 +14207,7 @@ DYNC__FN void dync__xg_gather(dync__xg *g, int i) {
         return;
     }
     dync__x_v(a, DYNC__X_MOVUPS_M, dync__xg_vl(g, DYNC_I64), dync__xg_src(g, index), 0, dync__xg_at(g->stage), 0, 0);
-    int base = dync__xg_base(g, stream), lanes = g->single ? 1 : g->V;
+    int base = dync__xg_base(g, stream);
     bool moves = !dync__xg_is_same(g, s);
     dync__xrm stride = dync__xg_arg(dync__xg_record(g, stream, DYNC__XA_LANE)), memory = dync__x_index(DYNC__RAX, DYNC__RSI, s->bytes, 0);
     if (moves) {
@@ -14149,12 +14217,14 @@ DYNC__FN void dync__xg_gather(dync__xg *g, int i) {
     } else if (base != DYNC__RAX) {
         dync__x_i(a, DYNC__X_MOV, DYNC__RAX, dync__x_reg(base), 0);
     }
-    if (!g->masked || g->single) {
-        for (int l = 0; l < lanes; l++) {
-            dync__x_i(a, DYNC__X_MOV, DYNC__RSI, dync__xg_at(g->stage + 8 * l), 0);
-            dync__xg_copy_one(g, s->bytes, dync__xg_at(g->stage2 + l * s->bytes), memory);
-            if (moves && l + 1 < lanes) dync__x_i(a, DYNC__X_ADD, DYNC__RAX, stride, 0);
-        }
+    int dtype = g->b->k->buf.at[in->buf].dtype, to = dync__xg_def(g, i);
+    if (g->single) {
+        dync__x_i(a, DYNC__X_MOV, DYNC__RSI, dync__xg_at(g->stage), 0);
+        dync__xg_copy_one(g, s->bytes, dync__xg_at(g->stage2), memory);
+        dync__xg_spread(g, dtype, to, dync__xg_at(g->stage2));
+    } else if (!g->masked) {
+        dync__xg_collect(g, stream, to, true, moves);
+        dync__xg_widen(g, dtype, to, dync__x_reg(to));
     } else {
         int more = dync__x_label(a), done = dync__xg_some_begin(g);
         dync__x_bind(a, more);
@@ -14162,10 +14232,8 @@ DYNC__FN void dync__xg_gather(dync__xg *g, int i) {
         dync__xg_copy_one(g, s->bytes, dync__x_index(DYNC__RSP, DYNC__RBP, s->bytes, g->stage2), memory);
         if (moves) dync__x_i(a, DYNC__X_ADD, DYNC__RAX, stride, 0);
         dync__xg_some_end(g, more, done);
+        dync__xg_widen(g, dtype, to, dync__xg_at(g->stage2));
     }
-    int dtype = g->b->k->buf.at[in->buf].dtype, to = dync__xg_def(g, i);
-    if (g->single) dync__xg_spread(g, dtype, to, dync__xg_at(g->stage2));
-    else dync__xg_widen(g, dtype, to, dync__xg_at(g->stage2));
 }
 /* ---- stores ---------------------------------------------------------------------------------- */
 /* Lanes of 32 bits to `bytes` each, side by side. */
@@ -16628,6 +16696,11 @@ static int dync__jb_stream(dync__jb *j, int kind, int access, int buf, int inst,
     if (kind == DYNC__XS_INDEX && s.lane == DYNC__XL_DENSE) s.lane = DYNC__XL_STRIDED;
     if (kind == DYNC__XS_MEM && j->blocks) s.turned = (uint8_t)dync__jb_turns(j, inst, j->rows.loop[0], j->rows.extent[0]);
     if (s.turned) s.lane = DYNC__XL_DENSE;
+    else if (kind == DYNC__XS_MEM && s.lane == DYNC__XL_STRIDED && !(j->b->k->buf.at[buf].mode & DYNC__BUF_OUT) &&
+             j->b->k->buf.at[buf].dtype != DYNC_BOOL) {
+        if (stride == -1) s.lane = DYNC__XL_BACK;
+        if (stride == 2 && j->g->isa == 2) s.lane = DYNC__XL_TWO;
+    }
     if (!dync__avec_push(j->b->arena, &g->stream, s)) g->a.failed = true;
     return g->stream.n - 1;
 }
@@ -16857,8 +16930,8 @@ static void dync__jb_record(const dync__jb *j, const dync__jit *jit, int s, int6
         if (d + 1 < K) *to -= dync__jb_stride(j, st->access, j->inner.loop[d + 1]) * j->inner.extent[d + 1] * bytes;
     }
 }
-/* Blocks of 256 bytes a lane row, and half as many rows: two fit into the first cache; half a block is still 16 bytes of each turned stream.
- * A load that is stored as it is needs no tile. */
+/* Blocks of 1 KB a lane row, as what runs along the rows is fetched ahead, and a cache line of what runs across, or 16 KB where lanes are few; half
+ * a block is still 16 bytes of each turned stream. A load that is stored as it is needs no tile. */
 static void dync__jb_block(const dync__jb *j, dync__jit *jit) {
     const dync__xstream *s = j->g->stream.at;
     int bytes = 1, least = 8, code = 0;
@@ -16871,8 +16944,8 @@ static void dync__jb_block(const dync__jb *j, dync__jit *jit) {
     if (code == 2 && jit->n_streams == 2 && s[0].lane == DYNC__XL_DENSE && s[1].lane == DYNC__XL_DENSE && !s[0].turned != !s[1].turned &&
         j->b->k->buf.at[s[0].buf].dtype == j->b->k->buf.at[s[1].buf].dtype)
         jit->copies = s[0].turned ? 1 : 2;
-    jit->block_lanes = DYNC__MAX(DYNC__MIN(256 / bytes, 128), 32 / least);
-    jit->block_rows = jit->copies ? jit->block_lanes : DYNC__MAX(jit->block_lanes / 2, 32 / least);
+    jit->block_lanes = DYNC__MIN(1024 / bytes, 512);
+    jit->block_rows = DYNC__MAX(64 / least, 16 * 1024 / bytes / DYNC__MIN(jit->block_lanes, jit->lanes));
     jit->keep_bytes = 4096;
     for (int i = 0; i < jit->n_streams; i++)
         if (s[i].turned) jit->keep_bytes += dync__jit_tile_bytes(jit->block_rows * 3 / 2, jit->block_lanes * 3 / 2, s[i].bytes);
@@ -17057,11 +17130,11 @@ static dync__xrm dync__xt_line(dync__xasm *x, int base, int step, int step3, int
     if (n > 0 && n % 4 == 0) dync__x_i(x, DYNC__X_LEA, base, dync__x_index(base, step, 4, 0), 0);
     return n % 4 == 0 ? dync__x_mem(base, 0) : n % 4 == 3 ? dync__x_index(base, step3, 1, 0) : dync__x_index(base, step, n % 4, 0);
 }
-/* v[0..P): registers, in order; the register behind them is free, or where there is none, memory at b. */
-static void dync__xt_shuffle(dync__xasm *x, int vl, int P, int8_t *v) {
+/* v[0..P): registers, in order; spare is free and another one then. Without one (AVX2 and P = 16) memory at b. */
+static void dync__xt_shuffle(dync__xasm *x, int vl, int P, int8_t *v, int8_t *free_reg) {
     static const int low[] = {0, DYNC__X_PUNPCKLBW, DYNC__X_PUNPCKLWD, 0, DYNC__X_PUNPCKLDQ, 0, 0, 0, DYNC__X_PUNPCKLQDQ};
     static const int high[] = {0, DYNC__X_PUNPCKHBW, DYNC__X_PUNPCKHWD, 0, DYNC__X_PUNPCKHDQ, 0, 0, 0, DYNC__X_PUNPCKHQDQ};
-    int8_t next[16], spare = (int8_t)P;
+    int8_t next[16], spare = *free_reg;
     bool spills = P == 16 && !x->evex;
     if (spills) dync__x_i(x, DYNC__X_MOV, DYNC__R9, DYNC__XT_ARG(b), 0);
     for (int round = P; round > 1; round /= 2) {
@@ -17081,9 +17154,26 @@ static void dync__xt_shuffle(dync__xasm *x, int vl, int P, int8_t *v) {
         }
         memcpy(v, next, (size_t)P);
     }
+    *free_reg = spare;
 }
-/* For k groups of columns: `blocks` times P << vl lines. b_step: bytes of c from one group to the next. lines: a group is a cache line, copied
- * to b first, as lines of a that fall into one set of the cache cannot be read piece by piece. */
+/* Lanes of 128 bits of v[0], v[n], v[2 n], v[3 n], as a 4 by 4 matrix, transposed. */
+static void dync__xt_lanes(dync__xasm *x, int8_t *v, int n, int8_t *spare) {
+    int8_t a = v[0], b = v[n], c = v[2 * n], d = v[3 * n], t = *spare;
+    const int step[8][4] = {{t, a, b, 0xee}, {a, a, b, 0x44}, {b, c, d, 0xee}, {c, c, d, 0x44}, {d, a, c, 0xdd}, {a, a, c, 0x88}, {c, t, b, 0xdd}, {t, t, b, 0x88}};
+    for (int i = 0; i < 8; i++) dync__x_v(x, DYNC__X_SHUF128, 2, step[i][0], step[i][1], dync__x_reg(step[i][2]), step[i][3], 0);
+    v[0] = a, v[n] = d, v[2 * n] = t, v[3 * n] = c;
+    *spare = b;
+}
+/* A square of whole cache lines, of elements of 4 or 8 bytes: P lines each in their lanes, then the lanes of every P-th line. */
+static void dync__xt_square(dync__xasm *x, int P) {
+    int8_t v[16], spare = 16;
+    for (int i = 0; i < 4 * P; i++) dync__x_v(x, DYNC__X_MOVUPS, 2, v[i] = (int8_t)i, 0, dync__xt_line(x, DYNC__RSI, DYNC__RCX, DYNC__R10, i), 0, 0);
+    for (int i = 0; i < 4 * P; i += P) dync__xt_shuffle(x, 2, P, v + i, &spare);
+    for (int i = 0; i < P; i++) dync__xt_lanes(x, v + i, P, &spare);
+    for (int i = 0; i < 4 * P; i++) dync__x_v(x, DYNC__X_MOVUPS_M, 2, v[i], 0, dync__xt_line(x, DYNC__RBP, DYNC__R11, DYNC__RBX, i), 0, 0);
+}
+/* For k groups of columns: `blocks` times P << vl lines. b_step: bytes of c from one group to the next. lines: a group is a cache line, not 16
+ * bytes, and read as a whole, as lines of a that fall into one set of the cache cannot be read piece by piece: by way of b, or in a square. */
 DYNC__FN void dync__xt_emit(dync__xasm *x, int bytes, int vl, bool lines) {
     int P = 16 / bytes, T = P << vl, group = dync__x_label(x), block = dync__x_label(x);
     dync__x_push(x, DYNC__RBX);
@@ -17098,15 +17188,17 @@ DYNC__FN void dync__xt_emit(dync__xasm *x, int bytes, int vl, bool lines) {
     dync__x_i(x, DYNC__X_MOV, DYNC__R8, DYNC__XT_ARG(blocks), 0);
     dync__x_bind(x, block);
     dync__x_i(x, DYNC__X_MOV, DYNC__RBP, dync__x_reg(DYNC__RDX), 0);
-    if (lines) {
+    bool square = lines && bytes >= 4;
+    if (square) dync__xt_square(x, P);
+    else if (lines) {
         dync__x_i(x, DYNC__X_MOV, DYNC__RAX, DYNC__XT_ARG(b), 0);
         for (int i = 0; i < T; i++) {
             dync__x_v(x, DYNC__X_MOVUPS, 2, i % 16, 0, dync__xt_line(x, DYNC__RSI, DYNC__RCX, DYNC__R10, i), 0, 0);
             dync__x_v(x, DYNC__X_MOVUPS_M, 2, i % 16, 0, dync__x_mem(DYNC__RAX, 64 * i), 0, 0);
         }
     }
-    for (int q = 0; q < (lines ? 4 : 1); q++) {
-        int8_t v[16];
+    for (int q = 0; !square && q < (lines ? 4 : 1); q++) {
+        int8_t v[16], spare = (int8_t)P;
         if (!lines) dync__x_i(x, DYNC__X_MOV, DYNC__R9, dync__x_reg(DYNC__RSI), 0);
         for (int i = 0; i < T; i++) {
             dync__xrm from = lines ? dync__x_mem(DYNC__RAX, 64 * i + 16 * q) : dync__xt_line(x, DYNC__R9, DYNC__RCX, DYNC__R10, i);
@@ -17114,7 +17206,7 @@ DYNC__FN void dync__xt_emit(dync__xasm *x, int bytes, int vl, bool lines) {
             else dync__x_v(x, DYNC__X_INSERT128, vl, i % P, i % P, from, i / P, 0);
         }
         if (!lines && q == 0) dync__x_i(x, DYNC__X_LEA, DYNC__RSI, dync__x_index(DYNC__R9, DYNC__RCX, T < 4 ? T : 4, 0), 0);
-        dync__xt_shuffle(x, vl, P, v);
+        dync__xt_shuffle(x, vl, P, v, &spare);
         for (int i = 0; i < P; i++)
             dync__x_v(x, DYNC__X_MOVUPS_M, vl, v[i], 0, dync__xt_line(x, DYNC__RBP, DYNC__R11, DYNC__RBX, q * P + i), 0, 0);
     }
@@ -18923,12 +19015,12 @@ DYNC__FN dync__gt_fn dync__gt_find(int kind, int type, int flags, int rows, int 
     }
     return dync__gt_code(kind, type, flags | (tail ? DYNC__GT_TAIL : 0), kind == DYNC__GT_TURN ? columns : rows, vectors);
 }
-/* What is left of lines and columns is done with some before it once more. Lines whose steps fall into few sets of the cache are copied in
- * whole cache lines first. */
+/* What is left of lines and columns is done with some before it once more. Lines whose steps fall into few sets of the cache are read
+ * in whole cache lines. */
 DYNC__FN void dync__gt_swap(void *to, int64_t to_step, const void *from, int64_t from_step, int64_t lines, int64_t columns, int bytes, void *scratch) {
     int P = 16 / bytes, vl = dync__cpu_features() & DYNC__CPU_AVX512 ? 2 : 1;
     while (vl > 0 && lines < P << vl) vl--;
-    bool whole = vl == 2 && from_step % 2048 == 0 && columns * bytes >= 64;
+    bool whole = vl == 2 && (bytes >= 4 || from_step % 2048 == 0) && columns * bytes >= 64;
     int64_t step[2] = {P << vl, whole ? 64 / bytes : P}, start[2][2] = {{0, lines - step[0]}, {0, columns - step[1]}};
     int64_t count[2][2] = {{lines / step[0], lines % step[0] > 0}, {columns / step[1], columns % step[1] > 0}};
     dync__gt_fn fn = lines < P || columns < P ? NULL : dync__gt_code(DYNC__GT_SWAP, DYNC__GT_F32, 0, bytes, vl | whole << 2);

@@ -457,8 +457,8 @@ static void dync__jb_record(const dync__jb *j, const dync__jit *jit, int s, int6
     }
 }
 
-/* Blocks of 256 bytes a lane row, and half as many rows: two fit into the first cache; half a block is still 16 bytes of each turned stream.
- * A load that is stored as it is needs no tile. */
+/* Blocks of 1 KB a lane row, as what runs along the rows is fetched ahead, and a cache line of what runs across, or 16 KB where lanes are few; half
+ * a block is still 16 bytes of each turned stream. A load that is stored as it is needs no tile. */
 static void dync__jb_block(const dync__jb *j, dync__jit *jit)
 {
     const dync__xstream *s = j->g->stream.at;
@@ -472,8 +472,8 @@ static void dync__jb_block(const dync__jb *j, dync__jit *jit)
     if (code == 2 && jit->n_streams == 2 && s[0].lane == DYNC__XL_DENSE && s[1].lane == DYNC__XL_DENSE && !s[0].turned != !s[1].turned &&
         j->b->k->buf.at[s[0].buf].dtype == j->b->k->buf.at[s[1].buf].dtype)
         jit->copies = s[0].turned ? 1 : 2;
-    jit->block_lanes = DYNC__MAX(DYNC__MIN(256 / bytes, 128), 32 / least);
-    jit->block_rows = jit->copies ? jit->block_lanes : DYNC__MAX(jit->block_lanes / 2, 32 / least);
+    jit->block_lanes = DYNC__MIN(1024 / bytes, 512);
+    jit->block_rows = DYNC__MAX(64 / least, 16 * 1024 / bytes / DYNC__MIN(jit->block_lanes, jit->lanes));
     jit->keep_bytes = 4096;
     for (int i = 0; i < jit->n_streams; i++)
         if (s[i].turned) jit->keep_bytes += dync__jit_tile_bytes(jit->block_rows * 3 / 2, jit->block_lanes * 3 / 2, s[i].bytes);
