@@ -290,6 +290,7 @@ DYNC__WARM_BEGIN
 DYNC__WARM_END
 #include "aot/number.c"
 DYNC__WARM_BEGIN
+#include "aot/attend.c"
 #include "aot/runtime.c"
 #include "aot/sized.c"
 DYNC__WARM_END

@@ -20,6 +20,7 @@ typedef struct dync__inner_compiler {
     void *user;
     bool save_all;                       /* the default partitioner instead of a minimum cut */
     bool decompose_all;                  /* every operator that has a decomposition */
+    bool patterns;                       /* operators written out may become one (attend.c) */
     bool symbolic;                       /* takes graphs of symbolic sizes: called once for all of them */
 } dync__inner_compiler;
 /* Hook of minify/: has the compiler compile g. NULL: nobody looks on. */
@@ -135,6 +136,8 @@ DYNC__FN dync__tensor *dync__functional_whole(dync__tensor *);
 
 /* joint.c. training: gradients are wanted and some input requires grad. DYNC_ERR_UNSUPPORTED (not recorded as an error): a program that is not
  * functionalised; *why tells, the caller runs the graph plainly. examples (may be NULL): which inputs share memory. */
+/* Attention written out as the operator: *graph is another graph then. */
+DYNC__FN dync_status dync__aot_attend(dync_graph **graph, bool training);
 DYNC__FN dync_status dync__aot_trace(dync_graph *, const dync_value *examples, bool training, const dync__aot_how *, dync__aot_graphs *out,
                                      const char **why);
 /* Does an input (or a tensor of the graph) require grad? examples may be NULL. */

@@ -455,6 +455,7 @@ DYNC__RARE static dync_status dync__aot_code_trace(dync__aot_code *c, const dync
     c->turns_grad_on = dync__graph_turns_grad_on(c->graph);
     bool training = (!dync__tls.grad_enabled_off || c->turns_grad_on) && dync__aot_wants_grad(c->graph, examples);
     DYNC__TRY(dync__aot_options(options, inner, &how));
+    if (inner->patterns && !c->double_backward) DYNC__TRY(dync__aot_attend(&c->graph, training));
     dync_status status = dync__aot_trace(c->graph, examples, training, &how, &c->g, why);
     c->plain = status == DYNC_ERR_UNSUPPORTED;
     return status;

@@ -32,6 +32,7 @@ typedef struct dync__thread {
     int32_t event, event_epoch;  /* profile.c: the event it is in + 1, and of which record */
     uint64_t seq;                /* autograd/: the sequence number its next node gets */
     int64_t fail_at;             /* mem.c: this many allocations ahead one fails; 0: none */
+    struct dync__reserve *reserve; /* mem.c: given back when memory runs out, before the last try; NULL: none */
     bool quiet;                  /* err.c: an error guard is open: no handler, no stderr */
     int most_threads;            /* pool.c: of loops that this thread begins; 0: all there are */
     bool in_pool;                /* pool.c: runs a part of a parallel loop: loops inside it run inline */
@@ -95,6 +96,8 @@ DYNC__FN bool  dync__mem_set_buffer(void *memory, size_t n); /* NULL: back to DY
 DYNC__FN bool  dync__mem_in_use(void);                    /* something came from DYNC_MALLOC or the buffer and has not gone back */
 DYNC__FN void  dync__mem_trim(void);                      /* give this thread's cached blocks back */
 DYNC__FN void  dync__mem_thread_end(dync__thread *);      /* the same for a thread that ends, and its cache itself (thread.c) */
+/* Memory put aside for work that must not stop half way: a block from dync__alloc_data. Whoever finds it gone does not free it. */
+typedef struct dync__reserve { void *block; size_t bytes; } dync__reserve;
 /* Fault injection for tests: the nth next dync__alloc/realloc/alloc_data of this thread fails, once; 0 switches it off. */
 DYNC__FN void  dync__mem_fail_at(int64_t nth);
 

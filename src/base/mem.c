@@ -313,10 +313,21 @@ static DYNC__NOINLINE void *dync__mem_take_slow(int kind, size_t n, size_t size)
     return p;
 }
 
+DYNC__INLINE void dync__mem_put(int kind, void *p, size_t n);
+static DYNC__NOINLINE bool dync__mem_open_reserve(void)
+{
+    dync__reserve *r = dync__tls.reserve;
+    void *p = r ? DYNC__ATOMIC_LOAD(&r->block) : NULL;
+    if (!p || !DYNC__ATOMIC_CAS(&r->block, &p, NULL)) return false;
+    dync__mem_put(DYNC__MEM_DATA, p, r->bytes);
+    return true;
+}
+
 /* Fault injection: true where this allocation is the one to fail. */
 DYNC__INLINE bool dync__mem_injected(size_t n)
 {
     if (DYNC__LIKELY(dync__tls.fail_at == 0) || --dync__tls.fail_at != 0) return false;
+    if (dync__mem_open_reserve()) return false;
     dync__fail_memory(n);
     return true;
 }
@@ -335,6 +346,7 @@ DYNC__INLINE void *dync__mem_take(int kind, size_t n)
         DYNC__MEM_SHOW(p, n);
     } else {
         p = dync__mem_take_slow(kind, n, size);
+        if (!p && dync__mem_open_reserve()) p = dync__mem_take_slow(kind, n, size);
         if (!p) return dync__fail_memory(n), NULL;
     }
     dync__mem_count(c, (int64_t)n);

@@ -41,6 +41,7 @@ typedef struct dync__pool_job {
     void *user;
     int n_parts, n_threads;
     int32_t left;                       /* workers that have not finished */
+    dync__reserve *reserve;             /* of the thread that asks */
 } dync__pool_job;
 
 typedef struct dync__pool_worker {
@@ -107,9 +108,12 @@ DYNC__FN int dync__pool_worth(double ns)
 
 static void dync__pool_parts(const dync__pool_job *job, int thread)
 {
+    dync__reserve *own = dync__tls.reserve;
     dync__tls.in_pool = true;
+    dync__tls.reserve = job->reserve;
     for (int part = thread; part < job->n_parts; part += job->n_threads) job->fn(job->user, part, job->n_parts);
     dync__tls.in_pool = false;
+    dync__tls.reserve = own;
 }
 
 static void dync__pool_sleep(dync__pool_worker *w)
@@ -226,7 +230,7 @@ DYNC__FN void dync__pool_run(void (*fn)(void *user, int part, int n_parts), void
         return;
     }
     if (!dync__pool.n_workers) dync__pool_start();
-    dync__pool_job job = {fn, user, n_parts, DYNC__MIN(n_parts, dync__pool.n_workers + 1), 0};
+    dync__pool_job job = {fn, user, n_parts, DYNC__MIN(n_parts, dync__pool.n_workers + 1), 0, dync__tls.reserve};
     job.left = job.n_threads - 1;
     for (int i = 0; i < job.n_threads - 1; i++) dync__pool_post(&dync__pool.worker[i], &job);
     dync__pool_parts(&job, 0);

@@ -203,11 +203,13 @@ static dync_status dync__att_check(const dync__kcall *c, int n, int first)
     return dync__kcall_expect(c, ok && dync__dtype_info(c->operand[first].dtype)->kind == 'f', "query, key and value of floats");
 }
 
+static int64_t dync__att_room(const dync__att *a, bool grad);
 DYNC__FN dync_status dync__k_attention_prepare(dync__kcall *c)
 {
     dync__att a;
     DYNC__TRY(dync__att_check(c, 5, 0));
     dync__att_open(&a, c, 0, NULL);
+    c->run_bytes = (size_t)dync__att_room(&a, false) * (size_t)dync__pool_threads();
     DYNC__TRY(dync__att_blocks(c, &a, dync__att_step_piece));
     for (int i = 0; i < 2; i++) {
         int64_t rows = i ? a.L % a.qb : a.qb;
@@ -223,6 +225,7 @@ DYNC__FN dync_status dync__k_attention_grad_prepare(dync__kcall *c)
     dync__att a;
     DYNC__TRY(dync__att_check(c, 9, 1));
     dync__att_open(&a, c, 1, NULL);
+    c->run_bytes = (size_t)dync__att_room(&a, true) * (size_t)dync__pool_threads();
     DYNC__TRY(dync__att_blocks(c, &a, dync__att_grad_piece));
     return dync__att_product_piece(&a, &c->piece[8]);
 }

@@ -371,8 +371,9 @@ DYNC__RARE static void dync__conv_drop(void *state) { dync__cj_free(state); }
 DYNC__RARE static dync_status dync__conv_ready(dync__kcall *c, int what, const dync__operand *x, const dync__operand *w, const dync__operand *y)
 {
     dync__conv v;
-    if (dync__operand_working(y->dtype) != DYNC_F32) return DYNC_OK;
     dync__conv_open(&v, c, x, w, y);
+    if (!v.pointwise && !v.direct) c->run_bytes = (size_t)(v.gc * v.kh * v.kw * v.block * v.ow * v.bytes) * (size_t)dync__pool_threads();
+    if (dync__operand_working(y->dtype) != DYNC_F32) return DYNC_OK;
     dync__cj_shape s = {v.n, v.c, v.h, v.w, v.o, v.oh, v.ow, v.kh, v.kw, v.sy, v.sx, v.py, v.px, v.dy, v.dx, v.groups, what == DYNC__CJ_WEIGHT ? 0 : c->attr[7]};
     dync__cj_form form = {c->blocked & 1, c->blocked >> (c->n - 1) & 1, c->after};
     c->state = dync__cj_new(&s, what, &form);
@@ -381,6 +382,7 @@ DYNC__RARE static dync_status dync__conv_ready(dync__kcall *c, int what, const d
         c->state = dync__cj_new(&s, what, &form);
     }
     c->drop = dync__conv_drop;
+    if (c->state) c->run_bytes = dync__cj_bytes(c->state);
     return (c->blocked || c->after) && !c->state ? dync__fail_memory(0) : DYNC_OK;
 }
 

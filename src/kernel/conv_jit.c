@@ -712,14 +712,22 @@ static void dync__cj_job(const dync__cj_work *w, int64_t job, float *x, float *y
 
 static int64_t dync__cj_jobs(const dync__cj_work *w) { return w->v->s.n * w->v->groups * w->v->chunks * w->split; }
 
+/* Bytes of a thread. */
+static void dync__cj_room(const dync__cj *v, size_t *in, size_t *out)
+{
+    *in = v->bare ? 0 : (size_t)((v->planar ? v->ic : v->icb) * v->in_block);
+    *out = v->form.out_blocks ? 0 : (size_t)(v->ocb * v->out_block);
+    if (v->what == DYNC__CJ_WHERE) *out += 8 * (size_t)(v->rows * v->ow * v->V);
+    if (v->wino.m) *out += DYNC__CW_ROOM + (size_t)(v->wino.n * v->wino.n * (v->wino.in + v->wino.out));
+}
+
 static void dync__cj_part(void *user, int part, int n_parts)
 {
     dync__cj_work *w = user;
     const dync__cj *v = w->v;
-    size_t in = v->bare ? 0 : (size_t)((v->planar ? v->ic : v->icb) * v->in_block), out = v->form.out_blocks ? 0 : (size_t)(v->ocb * v->out_block);
+    size_t in, out;
     int64_t jobs = dync__cj_jobs(w);
-    if (v->what == DYNC__CJ_WHERE) out += 8 * (size_t)(v->rows * v->ow * v->V);
-    if (v->wino.m) out += DYNC__CW_ROOM + (size_t)(v->wino.n * v->wino.n * (v->wino.in + v->wino.out));
+    dync__cj_room(v, &in, &out);
     char *memory = dync__alloc_data(DYNC__MAX(in + out, 1));
     if (!memory) {
         DYNC__ATOMIC_STORE(&w->failed, 1);
@@ -931,6 +939,16 @@ DYNC__FN dync_status dync__cj_run(dync__cj *v, const dync__cj_data *d)
     return v->what == DYNC__CJ_WEIGHT ? dync__cj_run_weight(v, d->in, d->weight, d->out) : dync__cj_run_places(v, d);
 }
 
+DYNC__RARE DYNC__FN size_t dync__cj_bytes(const dync__cj *v)
+{
+    size_t in, out, line = (size_t)v->V * sizeof(float), table = (size_t)(v->K * v->s.kh * v->s.kw) * line;
+    if (v->what == DYNC__CJ_WEIGHT)
+        return (size_t)(v->groups * (v->planar ? v->ic : v->icb) * v->in_block + v->groups * v->ocb * v->out_block) + table +
+               (size_t)(v->groups * v->ocb * v->icb * v->outer * v->all) * line;
+    dync__cj_room(v, &in, &out);
+    return (in + out) * (size_t)dync__pool_threads() + (size_t)v->pack * sizeof(float) + table + (size_t)(v->groups * v->ocb * (1 + v->after.n_operands)) * line;
+}
+
 DYNC__RARE DYNC__FN void dync__cj_free(dync__cj *v)
 {
     if (!v) return;
@@ -948,6 +966,7 @@ DYNC__RARE DYNC__FN dync__cj *dync__cj_new(const dync__cj_shape *s, int what, co
     return NULL;
 }
 DYNC__RARE DYNC__FN void dync__cj_free(dync__cj *v) { (void)v; }
+DYNC__RARE DYNC__FN size_t dync__cj_bytes(const dync__cj *v) { return (void)v, 0; }
 DYNC__FN dync_status dync__cj_run(dync__cj *v, const dync__cj_data *d)
 {
     (void)v, (void)d;

@@ -13,6 +13,7 @@ typedef struct dync__kcall {
     int64_t attr[24];
     double fattr[4];
     size_t scratch_bytes;                    /* asked for by row->prepare */
+    size_t run_bytes;                        /* what a run takes from dync__alloc_data, all threads together; set by row->prepare */
     const char *origin;
     dync__code *piece[DYNC__KCALL_PIECES];   /* loops that row->prepare had compiled; freed with the plan */
     int16_t input[DYNC__KCALL_OPERANDS];     /* of the plan, that an operand is; + 1, 0: none */

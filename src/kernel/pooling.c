@@ -187,6 +187,7 @@ DYNC__RARE static void dync__pool2d_ready(dync__kcall *c, int what, int64_t dy, 
     dync__cj_form form = {c->blocked & 1, c->blocked >> 1 & 1, NULL};
     c->state = dync__cj_new(&s, what, &form);
     c->drop = dync__pool2d_drop;
+    if (c->state) c->run_bytes = dync__cj_bytes(c->state);
 }
 
 /* Nobody reads the index: its operand is left out. */

@@ -226,6 +226,7 @@ static void dync__sort_part(void *user, int part, int n_parts)
 DYNC__FN dync_status dync__k_sort_prepare(dync__kcall *c)
 {
     DYNC__TRY(dync__lines_check(c, 2, true));
+    c->run_bytes = 2 * (size_t)dync__operand_numel(&c->operand[0]) * sizeof(dync__sort_item);      /* of a line; at most */
     return dync__kcall_expect(c, c->operand[2].dtype == DYNC_I64, "an I64 index");
 }
 

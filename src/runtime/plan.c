@@ -3,6 +3,7 @@
 #include "../dync.in.h"
 #include "plan.h"
 #include "../kernel/conv_jit.h"
+#include "../kernel/operand.h"
 
 /* ---- builder ------------------------------------------------------------------------------------------------------------- */
 DYNC__FN int dync__pb_slot(dync__pb *pb, int kind, int dtype, int64_t size, const char *name)
@@ -207,6 +208,32 @@ static dync_status dync__plan_memory(dync__plan *p, int64_t scratch, bool off)
     return status;
 }
 
+/* What a step may ask for: what its call says, dense copies of operands, row buffers and panels. */
+static size_t dync__plan_step_bytes(const dync__plan_step *s)
+{
+    enum { ROOM = 1 << 20 };
+    const dync__kcall *c = s->call;
+    size_t bytes = (c ? c->run_bytes : 0) + (size_t)ROOM * (size_t)dync__pool_threads();
+    for (int i = 0; c && i < c->n; i++) {
+        const dync__operand *o = &c->operand[i];
+        if (!dync__layout_is_contiguous(&o->lay) || dync__operand_working(o->dtype) != o->dtype) bytes += (size_t)dync__operand_numel(o) * 8;
+    }
+    return bytes;
+}
+
+static void dync__plan_reserve(dync__plan *p, const dync__fuse_step *step, int n)
+{
+    bool writes = false;
+    size_t most = 0;
+    for (int i = 0; i < n; i++) {
+        for (int b = 0; step[i].k && b < step[i].k->buf.n; b++)
+            writes |= (step[i].k->buf.at[b].mode & DYNC__BUF_OUT) && p->slot[step[i].k->buf.at[b].id].kind == DYNC__SLOT_INPUT;
+        for (int w = 0; !step[i].k && step[i].call && w < step[i].n_writes; w++) writes |= p->slot[step[i].writes[w]].kind == DYNC__SLOT_INPUT;
+    }
+    for (int i = 0; i < p->n_steps; i++) most = DYNC__MAX(most, dync__plan_step_bytes(&p->step[i]));
+    p->reserve = writes && p->n_steps > 1 && p->device == DYNC_CPU ? most : 0;
+}
+
 /* Slots as a run looks for them. */
 static dync_status dync__plan_sources(dync__plan *p)
 {
@@ -251,6 +278,7 @@ static dync_status dync__plan_make(dync__plan *p, dync__pb *pb, const dync__plan
         DYNC__TRY(step[i].k ? dync__plan_kernel(p, s, step[i].k, opt->autotune) : dync__plan_call(p, s, step[i].call, epilogue, keep, &scratch));
     }
     if (dync__log_on(DYNC__LOG_perf)) dync__perf_begin(p, step);
+    dync__plan_reserve(p, step, n);
     DYNC__TRY(dync__plan_memory(p, scratch, opt->no_memplan));
     return dync__plan_sources(p);
 }

@@ -26,6 +26,7 @@ struct dync__plan {
     const char *name;
     int64_t arena_bytes;                 /* temporaries, then scratch of kernel calls */
     int64_t scratch_offset;
+    size_t reserve;                      /* bytes that a run puts aside first, so that it does not stop between writes to its inputs; 0: it writes none */
     uint64_t rng_used;
     int threads;
     struct dync__perf *perf;             /* DYNC_LOG=perf; NULL: off */

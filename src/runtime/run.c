@@ -1,4 +1,5 @@
-/* runtime/run.c: runs a plan: binds slots to memory, runs steps in order. No allocation but one arena block from the thread's cache.
+/* runtime/run.c: runs a plan: binds slots to memory, runs steps in order. No allocation but one arena block from the thread's cache, and a
+ * reserve where inputs are written: once it is there, no step fails for memory, so parameters are not left half updated.
  * After plan.c. */
 #include "../dync.in.h"
 #include "plan.h"
@@ -32,6 +33,12 @@ DYNC__FN dync_status dync__plan_run(const dync__plan *p, struct dync__tensor *co
     bool away = p->device != DYNC_CPU;
     size_t bytes = (size_t)p->arena_bytes;
     if (bytes && !(b.arena = away ? dync__device_hook->alloc(p->device, bytes) : dync__alloc_data(bytes))) return DYNC_ERR_MEMORY;
+    dync__reserve reserve = {p->reserve ? dync__alloc_data(p->reserve) : NULL, p->reserve}, *outer_reserve = dync__tls.reserve;
+    if (p->reserve && !reserve.block) {
+        if (bytes) dync__free_data(b.arena, bytes);
+        return DYNC_ERR_MEMORY;
+    }
+    if (p->reserve) dync__tls.reserve = &reserve;
     b.rng = p->rng_used ? dync__rng_take(p->rng_used) : 0;
     struct dync__tensor *const *outer = dync__tls.plan_tensors;
     dync__tls.plan_tensors = tensors;
@@ -46,6 +53,8 @@ DYNC__FN dync_status dync__plan_run(const dync__plan *p, struct dync__tensor *co
     dync__tls.most_threads = most_threads;
     if (p->perf) dync__perf_run(p);
     dync__tls.plan_tensors = outer;
+    dync__tls.reserve = outer_reserve;
+    if (reserve.block) dync__free_data(reserve.block, p->reserve);
     if (bytes && away) dync__device_hook->free(p->device, b.arena, bytes);
     else if (bytes) dync__free_data(b.arena, bytes);
     return status;
