@@ -2742,6 +2742,7 @@ typedef struct dync__thread {
     int32_t event, event_epoch;  /* profile.c: the event it is in + 1, and of which record */
     uint64_t seq;                /* autograd/: the sequence number its next node gets */
     int64_t fail_at;             /* mem.c: this many allocations ahead one fails; 0: none */
+    struct dync__reserve *reserve; /* mem.c: given back when memory runs out, before the last try; NULL: none */
     bool quiet;                  /* err.c: an error guard is open: no handler, no stderr */
     int most_threads;            /* pool.c: of loops that this thread begins; 0: all there are */
     bool in_pool;                /* pool.c: runs a part of a parallel loop: loops inside it run inline */
@@ -2805,6 +2806,8 @@ DYNC__FN bool  dync__mem_set_buffer(void *memory, size_t n); /* NULL: back to DY
 DYNC__FN bool  dync__mem_in_use(void);                    /* something came from DYNC_MALLOC or the buffer and has not gone back */
 DYNC__FN void  dync__mem_trim(void);                      /* give this thread's cached blocks back */
 DYNC__FN void  dync__mem_thread_end(dync__thread *);      /* the same for a thread that ends, and its cache itself (thread.c) */
+/* Memory put aside for work that must not stop half way: a block from dync__alloc_data. Whoever finds it gone does not free it. */
+typedef struct dync__reserve { void *block; size_t bytes; } dync__reserve;
 /* Fault injection for tests: the nth next dync__alloc/realloc/alloc_data of this thread fails, once; 0 switches it off. */
 DYNC__FN void  dync__mem_fail_at(int64_t nth);
 
@@ -3688,9 +3691,18 @@ static DYNC__NOINLINE void *dync__mem_take_slow(int kind, size_t n, size_t size)
     if (p) DYNC__MEM_HIDE((char *)p + n, size - n);
     return p;
 }
+DYNC__INLINE void dync__mem_put(int kind, void *p, size_t n);
+static DYNC__NOINLINE bool dync__mem_open_reserve(void) {
+    dync__reserve *r = dync__tls.reserve;
+    void *p = r ? DYNC__ATOMIC_LOAD(&r->block) : NULL;
+    if (!p || !DYNC__ATOMIC_CAS(&r->block, &p, NULL)) return false;
+    dync__mem_put(DYNC__MEM_DATA, p, r->bytes);
+    return true;
+}
 /* Fault injection: true where this allocation is the one to fail. */
 DYNC__INLINE bool dync__mem_injected(size_t n) {
     if (DYNC__LIKELY(dync__tls.fail_at == 0) || --dync__tls.fail_at != 0) return false;
+    if (dync__mem_open_reserve()) return false;
     dync__fail_memory(n);
     return true;
 }
@@ -3707,6 +3719,7 @@ DYNC__INLINE void *dync__mem_take(int kind, size_t n) {
         DYNC__MEM_SHOW(p, n);
     } else {
         p = dync__mem_take_slow(kind, n, size);
+        if (!p && dync__mem_open_reserve()) p = dync__mem_take_slow(kind, n, size);
         if (!p) return dync__fail_memory(n), NULL;
     }
     dync__mem_count(c, (int64_t)n);
@@ -4966,6 +4979,7 @@ typedef struct dync__pool_job {
     void *user;
     int n_parts, n_threads;
     int32_t left;                       /* workers that have not finished */
+    dync__reserve *reserve;             /* of the thread that asks */
 } dync__pool_job;
 typedef struct dync__pool_worker {
     int32_t state;
@@ -5019,9 +5033,12 @@ DYNC__FN int dync__pool_worth(double ns) {
 }
 /* ---- workers ---- */
 static void dync__pool_parts(const dync__pool_job *job, int thread) {
+    dync__reserve *own = dync__tls.reserve;
     dync__tls.in_pool = true;
+    dync__tls.reserve = job->reserve;
     for (int part = thread; part < job->n_parts; part += job->n_threads) job->fn(job->user, part, job->n_parts);
     dync__tls.in_pool = false;
+    dync__tls.reserve = own;
 }
 static void dync__pool_sleep(dync__pool_worker *w) {
     int32_t idle = DYNC__POOL_IDLE;
@@ -5119,7 +5136,7 @@ DYNC__FN void dync__pool_run(void (*fn)(void *user, int part, int n_parts), void
         return;
     }
     if (!dync__pool.n_workers) dync__pool_start();
-    dync__pool_job job = {fn, user, n_parts, DYNC__MIN(n_parts, dync__pool.n_workers + 1), 0};
+    dync__pool_job job = {fn, user, n_parts, DYNC__MIN(n_parts, dync__pool.n_workers + 1), 0, dync__tls.reserve};
     job.left = job.n_threads - 1;
     for (int i = 0; i < job.n_threads - 1; i++) dync__pool_post(&dync__pool.worker[i], &job);
     dync__pool_parts(&job, 0);
@@ -20853,6 +20870,7 @@ typedef struct dync__kcall {
     int64_t attr[24];
     double fattr[4];
     size_t scratch_bytes;                    /* asked for by row->prepare */
+    size_t run_bytes;                        /* what a run takes from dync__alloc_data, all threads together; set by row->prepare */
     const char *origin;
     dync__code *piece[DYNC__KCALL_PIECES];   /* loops that row->prepare had compiled; freed with the plan */
     int16_t input[DYNC__KCALL_OPERANDS];     /* of the plan, that an operand is; + 1, 0: none */
@@ -20927,6 +20945,9 @@ DYNC__FN dync_status dync__dense_in(const dync__operand *, void *slot, int dtype
 DYNC__FN dync_status dync__dense_out(const dync__operand *, void *slot, int dtype, dync__dense *out);  /* contents undefined */
 DYNC__FN void dync__dense_finish(const dync__operand *, void *slot, dync__dense *); /* after dense_out: writes the copy back; frees */
 DYNC__FN void dync__dense_drop(dync__dense *);                                      /* frees without writing; NULL data allowed */
+/* The first n operands, halves as f32: `ins` are read, the rest written. end: writes copies back where status is DYNC_OK, frees; returns it. */
+DYNC__FN dync_status dync__dense_all(const dync__kcall *, int n, int ins, void *const *data, dync__dense *);
+DYNC__FN dync_status dync__dense_end(const dync__kcall *, int n, int ins, void *const *data, dync__dense *, dync_status status);
 /* Elements from one layout into another of the same shape; half floats by way of f32, the other dtypes must be equal. */
 DYNC__FN void dync__copy_elements(int ndim, const int64_t *shape, void *to, int to_dtype, const int64_t *to_stride, const void *from,
                                   int from_dtype, const int64_t *from_stride);
@@ -21116,6 +21137,20 @@ DYNC__FN void dync__dense_finish(const dync__operand *o, void *slot, dync__dense
         dync__copy_elements(o->lay.ndim, o->lay.shape, dync__operand_at(o, slot), o->dtype, o->lay.stride, d->copy, d->dtype, stride);
     }
     dync__dense_drop(d);
+}
+DYNC__FN dync_status dync__dense_all(const dync__kcall *c, int n, int ins, void *const *data, dync__dense *d) {
+    dync_status status = DYNC_OK;
+    memset(d, 0, (size_t)n * sizeof *d);
+    for (int i = 0; i < n && status == DYNC_OK; i++)
+        status = (i < ins ? dync__dense_in : dync__dense_out)(&c->operand[i], data[i], dync__operand_working(c->operand[i].dtype), &d[i]);
+    return status;
+}
+DYNC__FN dync_status dync__dense_end(const dync__kcall *c, int n, int ins, void *const *data, dync__dense *d, dync_status status) {
+    for (int i = 0; i < n; i++) {
+        if (i >= ins && status == DYNC_OK) dync__dense_finish(&c->operand[i], data[i], &d[i]);
+        dync__dense_drop(&d[i]);
+    }
+    return status;
 }
 /* ---- pieces --------------------------------------------------------------------------------------------------------------- */
 DYNC__FN bool dync__piece_begin(dync__piece *p, const char *name, int n_outer, int64_t rows, int64_t lanes) {
@@ -22057,6 +22092,7 @@ typedef struct dync__cj_data { const float *in, *weight, *bias; float *out; cons
 /* Code and tables for it; NULL where the portable form serves (no error). */
 DYNC__FN dync__cj *dync__cj_new(const dync__cj_shape *, int what, const dync__cj_form *);
 DYNC__FN void dync__cj_free(dync__cj *);
+DYNC__FN size_t dync__cj_bytes(const dync__cj *);         /* that a run takes */
 /* Row-major arrays: FORWARD in x, weight, bias or NULL, out y; INPUT in gy, weight, out gx; WEIGHT in x, weight: gy, out gw;
  * MAX, AVERAGE in x, out y, bias: the divisor; WHERE: MAX with index: the greatest element's place in its plane. */
 DYNC__FN dync_status dync__cj_run(dync__cj *, const dync__cj_data *);
@@ -22176,6 +22212,13 @@ static void dync__cj_in_blocks(const dync__cj *v, const float *x, int64_t y, int
         }
 }
 /* ---- making ------------------------------------------------------------------------------------------------------------------------ */
+DYNC__RARE static dync__ctile dync__cj_tile(const dync__cj *v) {
+    dync__ctile t;
+    memset(&t, 0, sizeof t);
+    t.isa = (int8_t)v->isa;
+    t.vl = (int8_t)(v->V == 16 ? 2 : v->V == 8 ? 1 : 0);
+    return t;
+}
 /* Places of a tile: as many as fill the registers, evenly over n. */
 DYNC__RARE static int64_t dync__cj_places(int64_t n, int64_t most, int B) {
     int64_t best = 1, least = INT64_MAX;
@@ -22191,10 +22234,7 @@ DYNC__RARE static int64_t dync__cj_places(int64_t n, int64_t most, int B) {
 /* Code of a tile of `high` rows times `across` columns for each of the two counts of blocks. */
 DYNC__RARE static bool dync__cj_code(dync__cj *v, int64_t high, int64_t across, int flags, dync__ccode *code) {
     for (int k = 0; k < 2 && v->B[k]; k++) {
-        dync__ctile t;
-        memset(&t, 0, sizeof t);
-        t.isa = (int8_t)v->isa;
-        t.vl = (int8_t)(v->V == 16 ? 2 : v->V == 8 ? 1 : 0);
+        dync__ctile t = dync__cj_tile(v);
         t.op = (int8_t)v->op;
         t.flags = (int8_t)flags;
         t.P = (int8_t)(high * across);
@@ -22297,14 +22337,11 @@ DYNC__RARE static void dync__cj_channels(dync__cj *v) {
     v->osx = gradient ? s->sx : 1;
 }
 /* ---- Winograd: tiles of m x m places by (m + 2)^2 products a channel instead of 9 m^2 ----------------------------------------------------
- * A job's input in blocks is transformed tile by tile, U [element][block of in channels][tile][V]; each element is a matrix product with its
+ * A job's input becomes U [element][block of in channels][tile][V]; each element is a matrix product with its
  * transformed weights, by the tiles of a 1x1 convolution; the results turn back into places, and what follows is done to them. */
 DYNC__RARE static dync__ccode dync__cj_wino_turn(dync__cj *v, int which, int64_t row, int64_t column, int64_t to_row, int64_t to_column, int64_t high, int64_t wide) {
-    dync__ctile t;
+    dync__ctile t = dync__cj_tile(v);
     int m = v->wino.m;
-    memset(&t, 0, sizeof t);
-    t.isa = (int8_t)v->isa;
-    t.vl = (int8_t)(v->V == 16 ? 2 : v->V == 8 ? 1 : 0);
     t.op = DYNC__CT_TURN;
     t.P = t.B = 1;
     t.w_b = m * 4 + which;
@@ -22354,12 +22391,9 @@ DYNC__RARE static bool dync__cj_wino_code(dync__cj *v) {
     v->wino.run[0] = (dync__cj_run_of){.first = 0, .count = tiles / p, .step = p};
     v->wino.run[1] = (dync__cj_run_of){.first = tiles / p * p, .count = tiles % p != 0, .step = tiles % p};
     for (int i = 0; i < 4; i++) {
-        dync__ctile t;
+        dync__ctile t = dync__cj_tile(v);
         dync__cj_run_of *run = &v->wino.run[i / 2];
         if (!run->count || !v->B[i % 2]) continue;
-        memset(&t, 0, sizeof t);
-        t.isa = (int8_t)v->isa;
-        t.vl = (int8_t)(v->V == 16 ? 2 : v->V == 8 ? 1 : 0);
         t.P = (int8_t)run->step;
         t.B = (int8_t)v->B[i % 2];
         t.K = v->V;
@@ -22410,11 +22444,8 @@ DYNC__RARE static bool dync__cj_lists(dync__cj *v) {
     v->n_lists = (int)((all + most - 1) / most);
     if (v->n_lists > DYNC__CJ_LISTS) return false;
     for (int l = 0; l < v->n_lists; l++) {
-        dync__ctile t;
+        dync__ctile t = dync__cj_tile(v);
         int64_t from = all * l / v->n_lists, to = all * (l + 1) / v->n_lists;
-        memset(&t, 0, sizeof t);
-        t.isa = (int8_t)v->isa;
-        t.vl = (int8_t)(v->V == 16 ? 2 : v->V == 8 ? 1 : 0);
         t.op = (int8_t)v->op;
         t.flags = DYNC__CT_ADD;
         v->list[l].first = (int)from;
@@ -22707,13 +22738,19 @@ static void dync__cj_job(const dync__cj_work *w, int64_t job, float *x, float *y
                       y + (b - b0) * v->out_block / 4, rows * v->ow, DYNC__MIN(v->V, have - b * v->V));
 }
 static int64_t dync__cj_jobs(const dync__cj_work *w) { return w->v->s.n * w->v->groups * w->v->chunks * w->split; }
+/* Bytes of a thread. */
+static void dync__cj_room(const dync__cj *v, size_t *in, size_t *out) {
+    *in = v->bare ? 0 : (size_t)((v->planar ? v->ic : v->icb) * v->in_block);
+    *out = v->form.out_blocks ? 0 : (size_t)(v->ocb * v->out_block);
+    if (v->what == DYNC__CJ_WHERE) *out += 8 * (size_t)(v->rows * v->ow * v->V);
+    if (v->wino.m) *out += DYNC__CW_ROOM + (size_t)(v->wino.n * v->wino.n * (v->wino.in + v->wino.out));
+}
 static void dync__cj_part(void *user, int part, int n_parts) {
     dync__cj_work *w = user;
     const dync__cj *v = w->v;
-    size_t in = v->bare ? 0 : (size_t)((v->planar ? v->ic : v->icb) * v->in_block), out = v->form.out_blocks ? 0 : (size_t)(v->ocb * v->out_block);
+    size_t in, out;
     int64_t jobs = dync__cj_jobs(w);
-    if (v->what == DYNC__CJ_WHERE) out += 8 * (size_t)(v->rows * v->ow * v->V);
-    if (v->wino.m) out += DYNC__CW_ROOM + (size_t)(v->wino.n * v->wino.n * (v->wino.in + v->wino.out));
+    dync__cj_room(v, &in, &out);
     char *memory = dync__alloc_data(DYNC__MAX(in + out, 1));
     if (!memory) {
         DYNC__ATOMIC_STORE(&w->failed, 1);
@@ -22901,6 +22938,14 @@ static dync_status dync__cj_run_weight(const dync__cj *v, const float *x, const 
 DYNC__FN dync_status dync__cj_run(dync__cj *v, const dync__cj_data *d) {
     return v->what == DYNC__CJ_WEIGHT ? dync__cj_run_weight(v, d->in, d->weight, d->out) : dync__cj_run_places(v, d);
 }
+DYNC__RARE DYNC__FN size_t dync__cj_bytes(const dync__cj *v) {
+    size_t in, out, line = (size_t)v->V * sizeof(float), table = (size_t)(v->K * v->s.kh * v->s.kw) * line;
+    if (v->what == DYNC__CJ_WEIGHT)
+        return (size_t)(v->groups * (v->planar ? v->ic : v->icb) * v->in_block + v->groups * v->ocb * v->out_block) + table +
+               (size_t)(v->groups * v->ocb * v->icb * v->outer * v->all) * line;
+    dync__cj_room(v, &in, &out);
+    return (in + out) * (size_t)dync__pool_threads() + (size_t)v->pack * sizeof(float) + table + (size_t)(v->groups * v->ocb * (1 + v->after.n_operands)) * line;
+}
 DYNC__RARE DYNC__FN void dync__cj_free(dync__cj *v) {
     if (!v) return;
     dync__cj_unpack(v, v->kept);
@@ -22915,6 +22960,7 @@ DYNC__RARE DYNC__FN dync__cj *dync__cj_new(const dync__cj_shape *s, int what, co
     return NULL;
 }
 DYNC__RARE DYNC__FN void dync__cj_free(dync__cj *v) { (void)v; }
+DYNC__RARE DYNC__FN size_t dync__cj_bytes(const dync__cj *v) { return (void)v, 0; }
 DYNC__FN dync_status dync__cj_run(dync__cj *v, const dync__cj_data *d) {
     (void)v, (void)d;
     return DYNC_ERR_INTERNAL;
@@ -22979,13 +23025,6 @@ static void dync__conv_inside(int64_t k, int64_t stride, int64_t pad, int64_t di
 }
 /* columns[(c, ky, kx), (row, ox)] = x[c, iy, ix] or 0; rows [oy, oy + rows) of one group of one image */
 #define DYNC__CONV_COLUMNS(T, name)                                                                  \
-    static void dync__conv_add_##name(T *DYNC__RESTRICT to, const T *DYNC__RESTRICT from, int64_t n) \
-    {                                                                                                \
-        int64_t i = 0;                                                                               \
-        for (; i + 8 <= n; i += 8)                                                                   \
-            for (int e = 0; e < 8; e++) to[i + e] += from[i + e];                                    \
-        for (; i < n; i++) to[i] += from[i];                                                         \
-    }                                                                                                \
     static void dync__conv_im2col_##name(const dync__conv *v, const T *x, T *columns, int64_t oy, int64_t rows) \
     {                                                                                                \
         for (int64_t c = 0; c < v->gc; c++)                                                          \
@@ -23018,8 +23057,7 @@ static void dync__conv_inside(int64_t k, int64_t stride, int64_t pad, int64_t di
                         int64_t iy = (oy + r) * v->sy - v->py + ky * v->dy, ix = from * v->sx - v->px + kx * v->dx; \
                         if (iy < 0 || iy >= v->h) continue;                                          \
                         T *d = x + (c * v->h + iy) * v->w + ix;                                      \
-                        if (v->sx == 1) dync__conv_add_##name(d, columns + from, to - from);         \
-                        else for (int64_t i = from; i < to; i++) d[(i - from) * v->sx] += columns[i]; \
+                        for (int64_t i = from; i < to; i++) d[(i - from) * v->sx] += columns[i];     \
                     }                                                                                \
                 }                                                                                    \
     }                                                                                                \
@@ -23244,8 +23282,9 @@ DYNC__RARE static void dync__conv_drop(void *state) { dync__cj_free(state); }
 /* Machine code where there is some; else state stays NULL. */
 DYNC__RARE static dync_status dync__conv_ready(dync__kcall *c, int what, const dync__operand *x, const dync__operand *w, const dync__operand *y) {
     dync__conv v;
-    if (dync__operand_working(y->dtype) != DYNC_F32) return DYNC_OK;
     dync__conv_open(&v, c, x, w, y);
+    if (!v.pointwise && !v.direct) c->run_bytes = (size_t)(v.gc * v.kh * v.kw * v.block * v.ow * v.bytes) * (size_t)dync__pool_threads();
+    if (dync__operand_working(y->dtype) != DYNC_F32) return DYNC_OK;
     dync__cj_shape s = {v.n, v.c, v.h, v.w, v.o, v.oh, v.ow, v.kh, v.kw, v.sy, v.sx, v.py, v.px, v.dy, v.dx, v.groups, what == DYNC__CJ_WEIGHT ? 0 : c->attr[7]};
     dync__cj_form form = {c->blocked & 1, c->blocked >> (c->n - 1) & 1, c->after};
     c->state = dync__cj_new(&s, what, &form);
@@ -23254,6 +23293,7 @@ DYNC__RARE static dync_status dync__conv_ready(dync__kcall *c, int what, const d
         c->state = dync__cj_new(&s, what, &form);
     }
     c->drop = dync__conv_drop;
+    if (c->state) c->run_bytes = dync__cj_bytes(c->state);
     return (c->blocked || c->after) && !c->state ? dync__fail_memory(0) : DYNC_OK;
 }
 DYNC__RARE DYNC__FN dync_status dync__k_conv2d_prepare(dync__kcall *c) {
@@ -23281,47 +23321,34 @@ static const dync__tensor *dync__conv_owner(const dync__kcall *c) {
 DYNC__FN dync_status dync__k_conv2d(const dync__kcall *c, void *const *data, void *scratch) {
     const dync__operand *op = c->operand;
     int last = c->n - 1, first = last - (c->after ? c->after->n_operands : 0), dtype = dync__operand_working(op[last].dtype);
-    dync__dense x = {0}, w = {0}, bias = {0}, y = {0};
+    dync__dense in[3] = {{0}}, y = {0};
     dync__conv v;
     (void)scratch;
     dync__conv_open(&v, c, &op[0], &op[1], &op[last]);
     if (dync__operand_numel(&op[last]) == 0) return DYNC_OK;
-    dync_status status = dync__dense_in(&op[0], data[0], dtype, &x);
-    if (status == DYNC_OK) status = dync__dense_in(&op[1], data[1], dtype, &w);
-    if (status == DYNC_OK && first == 3) status = dync__dense_in(&op[2], data[2], dtype, &bias);
+    dync_status status = dync__dense_all(c, first, first, data, in);
     if (status == DYNC_OK) status = dync__dense_out(&op[last], data[last], dtype, &y);
-    v.x = x.data;
-    v.weight = w.data;
-    v.bias = bias.data;
+    v.x = in[0].data;
+    v.weight = in[1].data;
+    v.bias = in[2].data;
     v.y = y.data;
-    dync__cj_data d = {x.data, w.data, bias.data, y.data, w.copy ? NULL : dync__conv_owner(c), {NULL}, NULL};
+    dync__cj_data d = {v.x, v.weight, v.bias, v.y, in[1].copy ? NULL : dync__conv_owner(c), {NULL}, NULL};
     for (int i = first; i < last; i++) d.after[i - first] = dync__operand_at(&op[i], data[i]);
     if (status == DYNC_OK) status = c->state ? dync__cj_run(c->state, &d) : dync__conv_run(&v);
     if (status == DYNC_OK) dync__dense_finish(&op[last], data[last], &y);
-    dync__dense_drop(&x);
-    dync__dense_drop(&w);
-    dync__dense_drop(&bias);
     dync__dense_drop(&y);
-    return status;
+    return dync__dense_end(c, first, first, data, in, status);
 }
 /* The two gradients have the same form: two operands in, one out. */
 static dync_status dync__conv_grad(const dync__kcall *c, void *const *data, dync__conv *v, const void **first, const void **second, void **out) {
-    const dync__operand *op = c->operand;
-    int dtype = dync__operand_working(op[2].dtype);
-    dync__dense a = {0}, b = {0}, y = {0};
-    dync_status status = dync__dense_in(&op[0], data[0], dtype, &a);
-    if (status == DYNC_OK) status = dync__dense_in(&op[1], data[1], dtype, &b);
-    if (status == DYNC_OK) status = dync__dense_out(&op[2], data[2], dtype, &y);
-    *first = a.data;
-    *second = b.data;
-    *out = y.data;
-    dync__cj_data d = {a.data, b.data, NULL, y.data, b.copy ? NULL : dync__conv_owner(c), {NULL}, NULL};
-    if (status == DYNC_OK) status = c->state ? dync__cj_run(c->state, &d) : dync__conv_run(v);
-    if (status == DYNC_OK) dync__dense_finish(&op[2], data[2], &y);
-    dync__dense_drop(&a);
-    dync__dense_drop(&b);
-    dync__dense_drop(&y);
-    return status;
+    dync__dense d[3];
+    dync_status status = dync__dense_all(c, 3, 2, data, d);
+    *first = d[0].data;
+    *second = d[1].data;
+    *out = d[2].data;
+    dync__cj_data all = {*first, *second, NULL, *out, d[1].copy ? NULL : dync__conv_owner(c), {NULL}, NULL};
+    if (status == DYNC_OK) status = c->state ? dync__cj_run(c->state, &all) : dync__conv_run(v);
+    return dync__dense_end(c, 3, 2, data, d, status);
 }
 DYNC__FN dync_status dync__k_conv2d_grad_input(const dync__kcall *c, void *const *data, void *scratch) {
     dync__conv v;
@@ -23356,31 +23383,19 @@ static dync__pool2d_window dync__pool2d_inside(const dync__pool2d *p, int64_t oy
     return v;
 }
 DYNC__STRICT_FP_BEGIN
-/* Integers in the order of the numbers, both zeros equal, NaN above all: chosen among without a branch, which would be mispredicted. */
-#define DYNC__POOL2D_KEY(T, I, nan, name)                                                            \
-    static I dync__pool2d_key_##name(T x)                                                            \
-    {                                                                                                \
-        I bits;                                                                                      \
-        T e = x + 0;                                                                                 \
-        memcpy(&bits, &e, sizeof bits);                                                              \
-        bits = bits < 0 ? bits ^ nan : bits;                                                         \
-        return x != x ? nan : bits;                                                                  \
-    }
-DYNC__POOL2D_KEY(float, int32_t, INT32_MAX, f)
-DYNC__POOL2D_KEY(double, int64_t, INT64_MAX, d)
-#define DYNC__POOL2D_PLANES(T, I, nan, name)                                                         \
+#define DYNC__POOL2D_PLANES(T, name)                                                                 \
     static void dync__pool2d_max_##name(const dync__pool2d *p, const T *x, T *y, int64_t *index)     \
     {                                                                                                \
         for (int64_t oy = 0; oy < p->oh; oy++)                                                       \
             for (int64_t ox = 0; ox < p->ow; ox++) {                                                 \
                 dync__pool2d_window v = dync__pool2d_inside(p, oy, ox);                              \
-                I best = dync__pool2d_key_##name((T)-HUGE_VAL);                                      \
+                T best = (T)-HUGE_VAL;                                                               \
                 int64_t first = v.y0 < v.y1 && v.x0 < v.x1 ? v.y0 * p->w + v.x0 : -1, at = first;    \
                 for (int64_t iy = v.y0; iy < v.y1; iy += p->dy)                                      \
                     for (int64_t ix = v.x0; ix < v.x1; ix += p->dx) {                                \
-                        I key = dync__pool2d_key_##name(x[iy * p->w + ix]);                          \
-                        bool takes = (key > best) | (key == nan);                                    \
-                        best = takes ? key : best;                                                   \
+                        T e = x[iy * p->w + ix];                                                     \
+                        bool takes = (e > best) | (e != e);                                          \
+                        best = takes ? e : best;                                                     \
                         at = takes ? iy * p->w + ix : at;                                            \
                     }                                                                                \
                 *y++ = first < 0 ? (T)-HUGE_VAL : x[at];                                             \
@@ -23421,8 +23436,8 @@ DYNC__POOL2D_KEY(double, int64_t, INT64_MAX, d)
                 }                                                                                    \
             }                                                                                        \
     }
-DYNC__POOL2D_PLANES(float, int32_t, INT32_MAX, f)
-DYNC__POOL2D_PLANES(double, int64_t, INT64_MAX, d)
+DYNC__POOL2D_PLANES(float, f)
+DYNC__POOL2D_PLANES(double, d)
 DYNC__STRICT_FP_END
 static void dync__pool2d_plane(const dync__pool2d *p, int64_t plane) {
     int64_t bytes = p->wide ? 8 : 4, in_area = p->backward ? p->oh * p->ow : p->h * p->w, out_area = p->backward ? p->h * p->w : p->oh * p->ow;
@@ -23497,6 +23512,7 @@ DYNC__RARE static void dync__pool2d_ready(dync__kcall *c, int what, int64_t dy, 
     dync__cj_form form = {c->blocked & 1, c->blocked >> 1 & 1, NULL};
     c->state = dync__cj_new(&s, what, &form);
     c->drop = dync__pool2d_drop;
+    if (c->state) c->run_bytes = dync__cj_bytes(c->state);
 }
 /* Nobody reads the index: its operand is left out. */
 DYNC__RARE DYNC__FN dync_status dync__k_max_pool2d_prepare(dync__kcall *c) {
@@ -23528,8 +23544,7 @@ DYNC__RARE DYNC__FN dync_status dync__k_avg_pool2d_grad_prepare(dync__kcall *c) 
 }
 DYNC__FN dync_status dync__k_max_pool2d(const dync__kcall *c, void *const *data, void *scratch) {
     const dync__operand *op = c->operand;
-    int dtype = dync__operand_working(op[0].dtype);
-    dync__dense x = {0}, y = {0}, index = {0};
+    dync__dense d[3] = {{0}};
     dync__pool2d p;
     (void)scratch;
     dync__pool2d_open(&p, &op[0], &op[1], c->attr);
@@ -23537,70 +23552,44 @@ DYNC__FN dync_status dync__k_max_pool2d(const dync__kcall *c, void *const *data,
     p.dx = c->attr[7];
     p.max = true;
     if (dync__operand_numel(&op[1]) == 0) return DYNC_OK;
-    dync_status status = dync__dense_in(&op[0], data[0], dtype, &x);
-    if (status == DYNC_OK) status = dync__dense_out(&op[1], data[1], dtype, &y);
-    if (status == DYNC_OK && c->n == 3) status = dync__dense_out(&op[2], data[2], DYNC_I64, &index);
-    p.in = x.data;
-    p.out = y.data;
-    p.index = index.data;
-    if (status == DYNC_OK && c->state) status = dync__cj_run(c->state, &(dync__cj_data){.in = x.data, .out = y.data, .index = index.data});
+    dync_status status = dync__dense_all(c, c->n, 1, data, d);
+    p.in = d[0].data;
+    p.out = d[1].data;
+    p.index = d[2].data;
+    if (status == DYNC_OK && c->state) status = dync__cj_run(c->state, &(dync__cj_data){.in = p.in, .out = p.out, .index = p.index});
     else if (status == DYNC_OK) dync__pool2d_run(&p);
-    if (status == DYNC_OK) {
-        dync__dense_finish(&op[1], data[1], &y);
-        if (c->n == 3) dync__dense_finish(&op[2], data[2], &index);
-    }
-    dync__dense_drop(&x);
-    dync__dense_drop(&y);
-    dync__dense_drop(&index);
-    return status;
+    return dync__dense_end(c, c->n, 1, data, d, status);
 }
 DYNC__FN dync_status dync__k_max_pool2d_grad(const dync__kcall *c, void *const *data, void *scratch) {
-    const dync__operand *op = c->operand;
-    int dtype = dync__operand_working(op[0].dtype);
-    dync__dense gy = {0}, index = {0}, gx = {0};
+    dync__dense d[3];
     dync__pool2d p;
     (void)scratch;
-    dync__pool2d_open(&p, &op[2], &op[0], NULL);
+    dync__pool2d_open(&p, &c->operand[2], &c->operand[0], NULL);
     p.max = p.backward = true;
-    if (dync__operand_numel(&op[2]) == 0) return DYNC_OK;
-    dync_status status = dync__dense_in(&op[0], data[0], dtype, &gy);
-    if (status == DYNC_OK) status = dync__dense_in(&op[1], data[1], DYNC_I64, &index);
-    if (status == DYNC_OK) status = dync__dense_out(&op[2], data[2], dtype, &gx);
-    p.in = gy.data;
-    p.out = gx.data;
-    p.index = index.data;
-    if (status == DYNC_OK) {
-        dync__pool2d_run(&p);
-        dync__dense_finish(&op[2], data[2], &gx);
-    }
-    dync__dense_drop(&gy);
-    dync__dense_drop(&index);
-    dync__dense_drop(&gx);
-    return status;
+    if (dync__operand_numel(&c->operand[2]) == 0) return DYNC_OK;
+    dync_status status = dync__dense_all(c, 3, 2, data, d);
+    p.in = d[0].data;
+    p.index = d[1].data;
+    p.out = d[2].data;
+    if (status == DYNC_OK) dync__pool2d_run(&p);
+    return dync__dense_end(c, 3, 2, data, d, status);
 }
 static dync_status dync__pool2d_average(const dync__kcall *c, void *const *data, bool backward) {
     const dync__operand *op = c->operand;
-    int dtype = dync__operand_working(op[0].dtype);
-    dync__dense in = {0}, out = {0};
+    dync__dense d[2];
     dync__pool2d p;
+    float size = (float)(c->attr[8] ? c->attr[8] : c->attr[0] * c->attr[1]);
     dync__pool2d_open(&p, &op[backward ? 1 : 0], &op[backward ? 0 : 1], c->attr);
     p.include_pad = c->attr[7] != 0;
     p.divisor = c->attr[8];
     p.backward = backward;
     if (dync__operand_numel(&op[1]) == 0) return DYNC_OK;
-    dync_status status = dync__dense_in(&op[0], data[0], dtype, &in);
-    if (status == DYNC_OK) status = dync__dense_out(&op[1], data[1], dtype, &out);
-    p.in = in.data;
-    p.out = out.data;
-    float size = (float)(c->attr[8] ? c->attr[8] : c->attr[0] * c->attr[1]);
-    if (status == DYNC_OK && c->state) status = dync__cj_run(c->state, &(dync__cj_data){.in = in.data, .bias = &size, .out = out.data});
+    dync_status status = dync__dense_all(c, 2, 1, data, d);
+    p.in = d[0].data;
+    p.out = d[1].data;
+    if (status == DYNC_OK && c->state) status = dync__cj_run(c->state, &(dync__cj_data){.in = p.in, .bias = &size, .out = p.out});
     else if (status == DYNC_OK) dync__pool2d_run(&p);
-    if (status == DYNC_OK) {
-        dync__dense_finish(&op[1], data[1], &out);
-    }
-    dync__dense_drop(&in);
-    dync__dense_drop(&out);
-    return status;
+    return dync__dense_end(c, 2, 1, data, d, status);
 }
 DYNC__FN dync_status dync__k_avg_pool2d(const dync__kcall *c, void *const *data, void *scratch) {
     (void)scratch;
@@ -23966,6 +23955,7 @@ static void dync__sort_part(void *user, int part, int n_parts) {
 }
 DYNC__FN dync_status dync__k_sort_prepare(dync__kcall *c) {
     DYNC__TRY(dync__lines_check(c, 2, true));
+    c->run_bytes = 2 * (size_t)dync__operand_numel(&c->operand[0]) * sizeof(dync__sort_item);      /* of a line; at most */
     return dync__kcall_expect(c, c->operand[2].dtype == DYNC_I64, "an I64 index");
 }
 DYNC__FN dync_status dync__k_sort(const dync__kcall *c, void *const *data, void *scratch) {
@@ -24171,10 +24161,12 @@ static dync_status dync__att_check(const dync__kcall *c, int n, int first) {
     bool ok = c->n == n + (c->attr[2] >= 0) && c->operand[first].lay.ndim >= 2;
     return dync__kcall_expect(c, ok && dync__dtype_info(c->operand[first].dtype)->kind == 'f', "query, key and value of floats");
 }
+static int64_t dync__att_room(const dync__att *a, bool grad);
 DYNC__FN dync_status dync__k_attention_prepare(dync__kcall *c) {
     dync__att a;
     DYNC__TRY(dync__att_check(c, 5, 0));
     dync__att_open(&a, c, 0, NULL);
+    c->run_bytes = (size_t)dync__att_room(&a, false) * (size_t)dync__pool_threads();
     DYNC__TRY(dync__att_blocks(c, &a, dync__att_step_piece));
     for (int i = 0; i < 2; i++) {
         int64_t rows = i ? a.L % a.qb : a.qb;
@@ -24188,6 +24180,7 @@ DYNC__FN dync_status dync__k_attention_grad_prepare(dync__kcall *c) {
     dync__att a;
     DYNC__TRY(dync__att_check(c, 9, 1));
     dync__att_open(&a, c, 1, NULL);
+    c->run_bytes = (size_t)dync__att_room(&a, true) * (size_t)dync__pool_threads();
     DYNC__TRY(dync__att_blocks(c, &a, dync__att_grad_piece));
     return dync__att_product_piece(&a, &c->piece[8]);
 }
@@ -24665,6 +24658,7 @@ struct dync__plan {
     const char *name;
     int64_t arena_bytes;                 /* temporaries, then scratch of kernel calls */
     int64_t scratch_offset;
+    size_t reserve;                      /* bytes that a run puts aside first, so that it does not stop between writes to its inputs; 0: it writes none */
     uint64_t rng_used;
     int threads;
     struct dync__perf *perf;             /* DYNC_LOG=perf; NULL: off */
@@ -25679,6 +25673,28 @@ static dync_status dync__plan_memory(dync__plan *p, int64_t scratch, bool off) {
     p->arena_bytes += scratch;
     return status;
 }
+/* What a step may ask for: what its call says, dense copies of operands, row buffers and panels. */
+static size_t dync__plan_step_bytes(const dync__plan_step *s) {
+    enum { ROOM = 1 << 20 };
+    const dync__kcall *c = s->call;
+    size_t bytes = (c ? c->run_bytes : 0) + (size_t)ROOM * (size_t)dync__pool_threads();
+    for (int i = 0; c && i < c->n; i++) {
+        const dync__operand *o = &c->operand[i];
+        if (!dync__layout_is_contiguous(&o->lay) || dync__operand_working(o->dtype) != o->dtype) bytes += (size_t)dync__operand_numel(o) * 8;
+    }
+    return bytes;
+}
+static void dync__plan_reserve(dync__plan *p, const dync__fuse_step *step, int n) {
+    bool writes = false;
+    size_t most = 0;
+    for (int i = 0; i < n; i++) {
+        for (int b = 0; step[i].k && b < step[i].k->buf.n; b++)
+            writes |= (step[i].k->buf.at[b].mode & DYNC__BUF_OUT) && p->slot[step[i].k->buf.at[b].id].kind == DYNC__SLOT_INPUT;
+        for (int w = 0; !step[i].k && step[i].call && w < step[i].n_writes; w++) writes |= p->slot[step[i].writes[w]].kind == DYNC__SLOT_INPUT;
+    }
+    for (int i = 0; i < p->n_steps; i++) most = DYNC__MAX(most, dync__plan_step_bytes(&p->step[i]));
+    p->reserve = writes && p->n_steps > 1 && p->device == DYNC_CPU ? most : 0;
+}
 /* Slots as a run looks for them. */
 static dync_status dync__plan_sources(dync__plan *p) {
     for (int i = 0; i < p->n_steps; i++) {
@@ -25720,6 +25736,7 @@ static dync_status dync__plan_make(dync__plan *p, dync__pb *pb, const dync__plan
         DYNC__TRY(step[i].k ? dync__plan_kernel(p, s, step[i].k, opt->autotune) : dync__plan_call(p, s, step[i].call, epilogue, keep, &scratch));
     }
     if (dync__log_on(DYNC__LOG_perf)) dync__perf_begin(p, step);
+    dync__plan_reserve(p, step, n);
     DYNC__TRY(dync__plan_memory(p, scratch, opt->no_memplan));
     return dync__plan_sources(p);
 }
@@ -25800,6 +25817,12 @@ DYNC__FN dync_status dync__plan_run(const dync__plan *p, struct dync__tensor *co
     bool away = p->device != DYNC_CPU;
     size_t bytes = (size_t)p->arena_bytes;
     if (bytes && !(b.arena = away ? dync__device_hook->alloc(p->device, bytes) : dync__alloc_data(bytes))) return DYNC_ERR_MEMORY;
+    dync__reserve reserve = {p->reserve ? dync__alloc_data(p->reserve) : NULL, p->reserve}, *outer_reserve = dync__tls.reserve;
+    if (p->reserve && !reserve.block) {
+        if (bytes) dync__free_data(b.arena, bytes);
+        return DYNC_ERR_MEMORY;
+    }
+    if (p->reserve) dync__tls.reserve = &reserve;
     b.rng = p->rng_used ? dync__rng_take(p->rng_used) : 0;
     struct dync__tensor *const *outer = dync__tls.plan_tensors;
     dync__tls.plan_tensors = tensors;
@@ -25814,6 +25837,8 @@ DYNC__FN dync_status dync__plan_run(const dync__plan *p, struct dync__tensor *co
     dync__tls.most_threads = most_threads;
     if (p->perf) dync__perf_run(p);
     dync__tls.plan_tensors = outer;
+    dync__tls.reserve = outer_reserve;
+    if (reserve.block) dync__free_data(reserve.block, p->reserve);
     if (bytes && away) dync__device_hook->free(p->device, b.arena, bytes);
     else if (bytes) dync__free_data(b.arena, bytes);
     return status;
@@ -49518,6 +49543,7 @@ typedef struct dync__inner_compiler {
     void *user;
     bool save_all;                       /* the default partitioner instead of a minimum cut */
     bool decompose_all;                  /* every operator that has a decomposition */
+    bool patterns;                       /* operators written out may become one (attend.c) */
     bool symbolic;                       /* takes graphs of symbolic sizes: called once for all of them */
 } dync__inner_compiler;
 /* Hook of minify/: has the compiler compile g. NULL: nobody looks on. */
@@ -49633,6 +49659,8 @@ DYNC__FN dync__tensor *dync__functional_whole(dync__tensor *);
 
 /* joint.c. training: gradients are wanted and some input requires grad. DYNC_ERR_UNSUPPORTED (not recorded as an error): a program that is not
  * functionalised; *why tells, the caller runs the graph plainly. examples (may be NULL): which inputs share memory. */
+/* Attention written out as the operator: *graph is another graph then. */
+DYNC__FN dync_status dync__aot_attend(dync_graph **graph, bool training);
 DYNC__FN dync_status dync__aot_trace(dync_graph *, const dync_value *examples, bool training, const dync__aot_how *, dync__aot_graphs *out,
                                      const char **why);
 /* Does an input (or a tensor of the graph) require grad? examples may be NULL. */
@@ -52415,6 +52443,189 @@ DYNC__FN dync_status dync__graph_numbers(dync_graph *g, dync_graph **out) {
 }
 DYNC__WARM_BEGIN
 
+/* ==== aot/attend.c ============================================================================================== */
+typedef struct dync__attend {
+    dync_graph *to;
+    dync_node **copy;
+    dync_node *q, *kt, *v, *mask;        /* in the old graph; mask NULL: none, or a triangle */
+    bool hides, causal;                  /* mask: bools of what is hidden */
+    double scale;
+} dync__attend;
+static dync_node *dync__attend_node(void *user, dync_node *old) { return ((dync__attend *)user)->copy[old->index]; }
+static dync_node *dync__attend_arg(const dync_node *n, int i) {
+    dync_node *in = n && i < n->nargs && n->args[i].kind == DYNC__A_NODE ? n->args[i].as.node : NULL;
+    return in && in->has_info ? in : NULL;
+}
+static bool dync__attend_is(const dync_node *n, int op) { return n && dync__node_is_call(n) && n->op == op && n->nout == 1 && n->has_info; }
+static bool dync__attend_product(const dync_node *n) { return dync__attend_is(n, DYNC__OP_matmul) || dync__attend_is(n, DYNC__OP_bmm); }
+static bool dync__attend_number(const dync_node *n, int i, double *x) {
+    bool ok = i < n->nargs && dync__arg_is_number(&n->args[i]);
+    if (ok) *x = dync__arg_number(&n->args[i]);
+    return ok;
+}
+/* tril(ones) (upper false) or triu(ones, 1) (upper): rows by columns of scores [L, S]. */
+static bool dync__attend_triangle(const dync_node *n, bool upper, const dync__layout *scores) {
+    double one = 1, diagonal = -1;
+    dync_node *ones = dync__attend_arg(n, 0);
+    if (!dync__attend_is(n, upper ? DYNC__OP_triu : DYNC__OP_tril) || n->info[0].lay.ndim != 2 || !ones) return false;
+    if (!dync__attend_is(ones, DYNC__OP_ones) && !(dync__attend_is(ones, DYNC__OP_full) && dync__attend_number(ones, 1, &one))) return false;
+    return one == 1 && dync__attend_number(n, 1, &diagonal) && diagonal == (upper ? 1 : 0) &&
+           memcmp(n->info[0].lay.shape, &scores->shape[scores->ndim - 2], 2 * sizeof(int64_t)) == 0;
+}
+/* Is the mask the causal one? */
+static bool dync__attend_causal(const dync_node *n, bool hides, const dync__layout *scores) {
+    double zero = 1;
+    if (dync__attend_triangle(n, hides, scores)) return true;
+    if (dync__attend_is(n, DYNC__OP_logical_not)) return dync__attend_causal(dync__attend_arg(n, 0), !hides, scores);
+    bool same = dync__attend_is(n, DYNC__OP_eq);
+    return (same || dync__attend_is(n, DYNC__OP_ne)) && dync__attend_number(n, 1, &zero) && zero == 0 &&
+           dync__attend_triangle(dync__attend_arg(n, 0), same ? !hides : hides, scores);
+}
+/* The value that n masks, and the mask into a. NULL: it is none. */
+static dync_node *dync__attend_masked(dync__attend *a, const dync_node *n) {
+    bool fills = dync__attend_is(n, DYNC__OP_masked_fill), chooses = dync__attend_is(n, DYNC__OP_where);
+    double x = 0;
+    if ((fills || chooses) && dync__attend_number(n, 2, &x) && x < 0 && isinf(x)) {
+        a->mask = dync__attend_arg(n, fills ? 1 : 0);
+        a->hides = fills;
+        return a->mask && a->mask->info[0].dtype == DYNC_BOOL ? dync__attend_arg(n, fills ? 0 : 1) : NULL;
+    }
+    dync_node *left = dync__attend_arg(n, 0), *right = dync__attend_arg(n, 1);
+    if (!dync__attend_is(n, DYNC__OP_add) || n->nargs != 2 || !left || !right || left->info[0].dtype != right->info[0].dtype) return NULL;
+    a->mask = right;
+    return left;
+}
+static bool dync__attend_shapes(const dync__attend *a, const dync__layout *scores) {
+    const dync__info *q = &a->q->info[0], *kt = &a->kt->info[0], *v = &a->v->info[0];
+    int n = q->lay.ndim;
+    if (n < 2 || kt->lay.ndim != n || v->lay.ndim != n || scores->ndim != n || dync__dtype_info(q->dtype)->kind != 'f' || kt->dtype != q->dtype ||
+        v->dtype != q->dtype || q->device != DYNC_CPU || kt->device != DYNC_CPU || v->device != DYNC_CPU) return false;
+    for (int d = 0; d < n; d++) {
+        if (q->lay.shape[d] <= 0 || kt->lay.shape[d] <= 0 || v->lay.shape[d] <= 0) return false;
+        if (d < n - 2 && (q->lay.shape[d] != kt->lay.shape[d] || q->lay.shape[d] != v->lay.shape[d])) return false;
+    }
+    const dync__layout *m = a->mask ? &a->mask->info[0].lay : NULL;
+    if (m && (m->ndim > n || (a->mask->info[0].dtype != DYNC_BOOL && a->mask->info[0].dtype != q->dtype) || a->mask->info[0].device != DYNC_CPU)) return false;
+    for (int d = 0; m && d < m->ndim; d++)
+        if (m->shape[d] != 1 && m->shape[d] != scores->shape[n - m->ndim + d]) return false;
+    return true;
+}
+/* By what was measured: products with a softmax between them are as fast while scores stay in the caches, and backward computes scores
+ * again. A triangle saves half of the work. */
+static bool dync__attend_pays(const dync__attend *a, const dync__layout *scores, bool training) {
+    double area = (double)scores->shape[scores->ndim - 2] * (double)scores->shape[scores->ndim - 1], all = area;
+    if (a->causal) return area >= (training ? 128 * 128 : 64 * 64);
+    for (int d = 0; d < scores->ndim - 2; d++) all *= (double)scores->shape[d];
+    return all >= (training ? 1 << 24 : 1 << 21);
+}
+/* Is y the last product of an attention? */
+static bool dync__attend_match(dync__attend *a, const dync_node *y, bool training) {
+    const dync_node *soft = dync__attend_arg(y, 0), *n;
+    double dim = 0, factor;
+    a->v = dync__attend_arg(y, 1);
+    a->mask = NULL;
+    a->scale = 1;
+    a->causal = false;
+    if (!dync__attend_product(y) || !a->v || !dync__attend_is(soft, DYNC__OP_softmax) || soft->n_users != 1 || !dync__attend_number(soft, 1, &dim)) return false;
+    const dync__layout *scores = &soft->info[0].lay;
+    if (dim != -1 && dim != scores->ndim - 1) return false;
+    for (n = dync__attend_arg(soft, 0); n && n->n_users == 1 && !dync__attend_product(n);) {
+        bool times = dync__attend_is(n, DYNC__OP_mul), over = dync__attend_is(n, DYNC__OP_div);
+        if ((times || over) && dync__attend_number(n, 1, &factor)) {
+            a->scale *= over ? 1 / factor : factor;
+            n = dync__attend_arg(n, 0);
+        } else if (times && dync__attend_number(n, 0, &factor)) {
+            a->scale *= factor;
+            n = dync__attend_arg(n, 1);
+        } else {
+            dync_node *inner = a->mask ? NULL : dync__attend_masked(a, n);
+            if (!inner || (a->scale != 1 && (a->mask->info[0].dtype != DYNC_BOOL || !(a->scale > 0)))) return false;   /* the factor is the mask's, too */
+            n = inner;
+        }
+    }
+    if (!n || n->n_users != 1 || n->info[0].dtype != soft->info[0].dtype) return false;
+    a->q = dync__attend_arg(n, 0);
+    a->kt = dync__attend_arg(n, 1);
+    if (!a->q || !a->kt || !(fabs(a->scale) < HUGE_VAL) || !dync__attend_shapes(a, scores)) return false;
+    if (a->mask && a->mask->info[0].dtype == DYNC_BOOL && dync__attend_causal(a->mask, a->hides, scores)) {
+        a->causal = true;
+        a->mask = NULL;
+    }
+    return (!training || !a->mask) && dync__attend_pays(a, scores, training);
+}
+static dync_node *dync__attend_call(dync__attend *a, const dync_node *y, int op, int nargs, const dync__arg *args, int nout, const dync__info *info) {
+    for (int i = 0; i < nargs; i++)
+        if (args[i].kind == DYNC__A_NODE && !args[i].as.node) return NULL;
+    dync_node *n = dync__graph_call(a->to, op, nargs, args, nout, info, NULL);
+    if (n) n->at = y->at;
+    for (int i = 0; n && i < nout; i++) n->requires_grad[i] = y->requires_grad[0];
+    return n;
+}
+/* The operator in y's place. */
+static dync_node *dync__attend_put(dync__attend *a, const dync_node *y) {
+    int n = y->info[0].lay.ndim;
+    dync__info k = a->kt->info[0], out[2] = {y->info[0], a->q->info[0]}, blind, column;
+    dync__arg turn[3] = {dync__arg_node(a->copy[a->kt->index]), dync__arg_i(-2), dync__arg_i(-1)};
+    for (int d = n - 2; d < n; d++) {
+        k.lay.shape[d] = a->kt->info[0].lay.shape[2 * n - 3 - d];
+        k.lay.stride[d] = a->kt->info[0].lay.stride[2 * n - 3 - d];
+    }
+    dync_node *key = dync__attend_call(a, y, DYNC__OP_transpose, 3, turn, 1, &k), *mask = a->mask ? a->copy[a->mask->index] : NULL;
+    if (mask && a->mask->info[0].dtype == DYNC_BOOL && a->hides)
+        mask = dync__attend_call(a, y, DYNC__OP_logical_not, 1, (dync__arg[]){dync__arg_node(mask)}, 1, &a->mask->info[0]);
+    if (a->mask && !mask) return NULL;
+    (void)dync__layout_contiguous(&out[1].lay, n - 1, a->q->info[0].lay.shape);
+    out[1].dtype = out[0].dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32;
+    dync__arg args[6] = {dync__arg_node(a->copy[a->q->index]), dync__arg_node(key), dync__arg_node(a->copy[a->v->index]),
+                         mask ? dync__arg_node(mask) : dync__arg_none(), dync__arg_b(a->causal), dync__arg_f(a->scale)};
+    dync_node *both = dync__attend_call(a, y, DYNC__OP__scaled_dot_product_flash_attention_for_cpu, 6, args, 2, out);
+    dync_node *result = dync__graph_getitem(a->to, both, 0), *sum = dync__graph_getitem(a->to, both, 1);
+    blind = out[1];
+    blind.dtype = DYNC_BOOL;
+    dync__arg same[2] = {dync__arg_node(sum), dync__arg_f(-HUGE_VAL)};
+    dync_node *none = dync__attend_call(a, y, DYNC__OP_eq, 2, same, 1, &blind);
+    column = blind;
+    blind.lay.shape[n - 1] = 1;
+    (void)dync__layout_contiguous(&column.lay, n, blind.lay.shape);
+    dync__arg lift[2] = {dync__arg_node(none), dync__arg_i(-1)};
+    none = dync__attend_call(a, y, DYNC__OP_unsqueeze, 2, lift, 1, &column);
+    dync__arg fill[3] = {dync__arg_node(result), dync__arg_node(none), dync__arg_f((double)NAN)};
+    result = dync__attend_call(a, y, DYNC__OP_masked_fill, 3, fill, 1, out);
+    dync__arg whole[1] = {dync__arg_node(result)};
+    return n == 4 ? dync__attend_call(a, y, DYNC__OP_contiguous, 1, whole, 1, out) : result;
+}
+DYNC__FN dync_status dync__aot_attend(dync_graph **graph, bool training) {
+    dync_graph *g = *graph;
+    dync__attend a = {0};
+    int found = 0;
+    dync__graph_renumber(g);
+    for (int i = 0; i < g->node.n; i++) found += dync__attend_match(&a, g->node.at[i], training);
+    if (!found || g->syms || dync__graph_has_writes(g)) return DYNC_OK;
+    a.to = dync__graph_new(g->name);
+    a.copy = dync__calloc((size_t)g->node.n * sizeof *a.copy);
+    dync_status status = a.to && a.copy ? DYNC_OK : DYNC_ERR_MEMORY;
+    for (int i = 0; i < g->node.n && status == DYNC_OK; i++) {
+        dync_node *old = g->node.at[i], **n = &a.copy[i];
+        dync__arg result;
+        if (old->kind == DYNC__N_PLACEHOLDER) *n = dync__graph_copy_placeholder(a.to, old, old->name);
+        else if (old->kind == DYNC__N_OUTPUT) {
+            if (dync__graph_copy_arg(a.to, &old->args[0], &result, dync__attend_node, &a)) *n = dync__graph_output(a.to, &result);
+        } else if (dync__attend_match(&a, old, training)) *n = dync__attend_put(&a, old);
+        else *n = dync__graph_copy_call(a.to, old, dync__attend_node, &a);
+        if (!*n || a.to->failed) status = DYNC_ERR_MEMORY;
+    }
+    dync__free(a.copy, (size_t)g->node.n * sizeof *a.copy);
+    if (status == DYNC_OK) status = dync__graph_dce(a.to);
+    if (status != DYNC_OK) {
+        dync_graph_free(a.to);
+        return status;
+    }
+    dync__graph_renumber(a.to);
+    dync_graph_free(g);
+    *graph = a.to;
+    return DYNC_OK;
+}
+
 /* ==== aot/runtime.c ============================================================================================= */
 #if defined(DYNC__SPLIT)
 dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync_graph *g, bool is_backward, const char *options, dync__inner *out);
@@ -52801,6 +53012,7 @@ DYNC__RARE static dync_status dync__aot_code_trace(dync__aot_code *c, const dync
     c->turns_grad_on = dync__graph_turns_grad_on(c->graph);
     bool training = (!dync__tls.grad_enabled_off || c->turns_grad_on) && dync__aot_wants_grad(c->graph, examples);
     DYNC__TRY(dync__aot_options(options, inner, &how));
+    if (inner->patterns && !c->double_backward) DYNC__TRY(dync__aot_attend(&c->graph, training));
     dync_status status = dync__aot_trace(c->graph, examples, training, &how, &c->g, why);
     c->plain = status == DYNC_ERR_UNSUPPORTED;
     return status;
@@ -54051,7 +54263,7 @@ static dync__aot_user dync__aot_ts = {.fw = {.name = "aot_ts", .compile = dync__
     X(dync__backend_aot_eager_decomp, "aot_eager_decomp_partition", DYNC__AOT_OPTIONS, .compile = dync__inner_interpret, .decompose_all = true) \
     X(dync__backend_aot_ts, "aot_ts", DYNC__AOT_OPTIONS, .compile = dync__boxed_compile, .user = &dync__aot_ts, .save_all = true)         \
     X(dync__backend_cudagraphs, "cudagraphs", DYNC__INDUCTOR_OPTIONS, .compile = dync__inductor_compile, .user = &dync__aot_ts) /* not NULL: record */ \
-    X(dync__backend_inductor, "inductor", DYNC__INDUCTOR_OPTIONS, .compile = dync__inductor_compile)
+    X(dync__backend_inductor, "inductor", DYNC__INDUCTOR_OPTIONS, .compile = dync__inductor_compile, .patterns = true)
 static const struct dync__aot_backend {
     dync_status (*compile)(dync_graph *, const dync_value *, int, const char *, dync_callable *, void *);
     const char *name, *keys;

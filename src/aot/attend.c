@@ -146,32 +146,21 @@ static dync_node *dync__attend_call(dync__attend *a, const dync_node *y, int op,
     return n;
 }
 
-static void dync__attend_rows(dync__layout *lay)
-{
-    int64_t next = 1;
-    for (int d = lay->ndim - 1; d >= 0; d--) {
-        lay->stride[d] = next;
-        next *= lay->shape[d];
-    }
-    lay->offset = 0;
-}
-
 /* The operator in y's place. */
 static dync_node *dync__attend_put(dync__attend *a, const dync_node *y)
 {
     int n = y->info[0].lay.ndim;
     dync__info k = a->kt->info[0], out[2] = {y->info[0], a->q->info[0]}, blind, column;
     dync__arg turn[3] = {dync__arg_node(a->copy[a->kt->index]), dync__arg_i(-2), dync__arg_i(-1)};
-    k.lay.shape[n - 1] = a->kt->info[0].lay.shape[n - 2];
-    k.lay.shape[n - 2] = a->kt->info[0].lay.shape[n - 1];
-    k.lay.stride[n - 1] = a->kt->info[0].lay.stride[n - 2];
-    k.lay.stride[n - 2] = a->kt->info[0].lay.stride[n - 1];
+    for (int d = n - 2; d < n; d++) {
+        k.lay.shape[d] = a->kt->info[0].lay.shape[2 * n - 3 - d];
+        k.lay.stride[d] = a->kt->info[0].lay.stride[2 * n - 3 - d];
+    }
     dync_node *key = dync__attend_call(a, y, DYNC__OP_transpose, 3, turn, 1, &k), *mask = a->mask ? a->copy[a->mask->index] : NULL;
     if (mask && a->mask->info[0].dtype == DYNC_BOOL && a->hides)
         mask = dync__attend_call(a, y, DYNC__OP_logical_not, 1, (dync__arg[]){dync__arg_node(mask)}, 1, &a->mask->info[0]);
     if (a->mask && !mask) return NULL;
-    out[1].lay.ndim = n - 1;
-    dync__attend_rows(&out[1].lay);
+    (void)dync__layout_contiguous(&out[1].lay, n - 1, a->q->info[0].lay.shape);
     out[1].dtype = out[0].dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32;
     dync__arg args[6] = {dync__arg_node(a->copy[a->q->index]), dync__arg_node(key), dync__arg_node(a->copy[a->v->index]),
                          mask ? dync__arg_node(mask) : dync__arg_none(), dync__arg_b(a->causal), dync__arg_f(a->scale)};
@@ -182,8 +171,8 @@ static dync_node *dync__attend_put(dync__attend *a, const dync_node *y)
     dync__arg same[2] = {dync__arg_node(sum), dync__arg_f(-HUGE_VAL)};
     dync_node *none = dync__attend_call(a, y, DYNC__OP_eq, 2, same, 1, &blind);
     column = blind;
-    column.lay.shape[column.lay.ndim++] = 1;
-    dync__attend_rows(&column.lay);
+    blind.lay.shape[n - 1] = 1;
+    (void)dync__layout_contiguous(&column.lay, n, blind.lay.shape);
     dync__arg lift[2] = {dync__arg_node(none), dync__arg_i(-1)};
     none = dync__attend_call(a, y, DYNC__OP_unsqueeze, 2, lift, 1, &column);
     dync__arg fill[3] = {dync__arg_node(result), dync__arg_node(none), dync__arg_f((double)NAN)};

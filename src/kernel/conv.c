@@ -72,13 +72,6 @@ static void dync__conv_inside(int64_t k, int64_t stride, int64_t pad, int64_t di
 
 /* columns[(c, ky, kx), (row, ox)] = x[c, iy, ix] or 0; rows [oy, oy + rows) of one group of one image */
 #define DYNC__CONV_COLUMNS(T, name)                                                                  \
-    static void dync__conv_add_##name(T *DYNC__RESTRICT to, const T *DYNC__RESTRICT from, int64_t n) \
-    {                                                                                                \
-        int64_t i = 0;                                                                               \
-        for (; i + 8 <= n; i += 8)                                                                   \
-            for (int e = 0; e < 8; e++) to[i + e] += from[i + e];                                    \
-        for (; i < n; i++) to[i] += from[i];                                                         \
-    }                                                                                                \
     static void dync__conv_im2col_##name(const dync__conv *v, const T *x, T *columns, int64_t oy, int64_t rows) \
     {                                                                                                \
         for (int64_t c = 0; c < v->gc; c++)                                                          \
@@ -111,8 +104,7 @@ static void dync__conv_inside(int64_t k, int64_t stride, int64_t pad, int64_t di
                         int64_t iy = (oy + r) * v->sy - v->py + ky * v->dy, ix = from * v->sx - v->px + kx * v->dx; \
                         if (iy < 0 || iy >= v->h) continue;                                          \
                         T *d = x + (c * v->h + iy) * v->w + ix;                                      \
-                        if (v->sx == 1) dync__conv_add_##name(d, columns + from, to - from);         \
-                        else for (int64_t i = from; i < to; i++) d[(i - from) * v->sx] += columns[i]; \
+                        for (int64_t i = from; i < to; i++) d[(i - from) * v->sx] += columns[i];     \
                     }                                                                                \
                 }                                                                                    \
     }                                                                                                \
@@ -420,49 +412,36 @@ DYNC__FN dync_status dync__k_conv2d(const dync__kcall *c, void *const *data, voi
 {
     const dync__operand *op = c->operand;
     int last = c->n - 1, first = last - (c->after ? c->after->n_operands : 0), dtype = dync__operand_working(op[last].dtype);
-    dync__dense x = {0}, w = {0}, bias = {0}, y = {0};
+    dync__dense in[3] = {{0}}, y = {0};
     dync__conv v;
     (void)scratch;
     dync__conv_open(&v, c, &op[0], &op[1], &op[last]);
     if (dync__operand_numel(&op[last]) == 0) return DYNC_OK;
-    dync_status status = dync__dense_in(&op[0], data[0], dtype, &x);
-    if (status == DYNC_OK) status = dync__dense_in(&op[1], data[1], dtype, &w);
-    if (status == DYNC_OK && first == 3) status = dync__dense_in(&op[2], data[2], dtype, &bias);
+    dync_status status = dync__dense_all(c, first, first, data, in);
     if (status == DYNC_OK) status = dync__dense_out(&op[last], data[last], dtype, &y);
-    v.x = x.data;
-    v.weight = w.data;
-    v.bias = bias.data;
+    v.x = in[0].data;
+    v.weight = in[1].data;
+    v.bias = in[2].data;
     v.y = y.data;
-    dync__cj_data d = {x.data, w.data, bias.data, y.data, w.copy ? NULL : dync__conv_owner(c), {NULL}, NULL};
+    dync__cj_data d = {v.x, v.weight, v.bias, v.y, in[1].copy ? NULL : dync__conv_owner(c), {NULL}, NULL};
     for (int i = first; i < last; i++) d.after[i - first] = dync__operand_at(&op[i], data[i]);
     if (status == DYNC_OK) status = c->state ? dync__cj_run(c->state, &d) : dync__conv_run(&v);
     if (status == DYNC_OK) dync__dense_finish(&op[last], data[last], &y);
-    dync__dense_drop(&x);
-    dync__dense_drop(&w);
-    dync__dense_drop(&bias);
     dync__dense_drop(&y);
-    return status;
+    return dync__dense_end(c, first, first, data, in, status);
 }
 
 /* The two gradients have the same form: two operands in, one out. */
 static dync_status dync__conv_grad(const dync__kcall *c, void *const *data, dync__conv *v, const void **first, const void **second, void **out)
 {
-    const dync__operand *op = c->operand;
-    int dtype = dync__operand_working(op[2].dtype);
-    dync__dense a = {0}, b = {0}, y = {0};
-    dync_status status = dync__dense_in(&op[0], data[0], dtype, &a);
-    if (status == DYNC_OK) status = dync__dense_in(&op[1], data[1], dtype, &b);
-    if (status == DYNC_OK) status = dync__dense_out(&op[2], data[2], dtype, &y);
-    *first = a.data;
-    *second = b.data;
-    *out = y.data;
-    dync__cj_data d = {a.data, b.data, NULL, y.data, b.copy ? NULL : dync__conv_owner(c), {NULL}, NULL};
-    if (status == DYNC_OK) status = c->state ? dync__cj_run(c->state, &d) : dync__conv_run(v);
-    if (status == DYNC_OK) dync__dense_finish(&op[2], data[2], &y);
-    dync__dense_drop(&a);
-    dync__dense_drop(&b);
-    dync__dense_drop(&y);
-    return status;
+    dync__dense d[3];
+    dync_status status = dync__dense_all(c, 3, 2, data, d);
+    *first = d[0].data;
+    *second = d[1].data;
+    *out = d[2].data;
+    dync__cj_data all = {*first, *second, NULL, *out, d[1].copy ? NULL : dync__conv_owner(c), {NULL}, NULL};
+    if (status == DYNC_OK) status = c->state ? dync__cj_run(c->state, &all) : dync__conv_run(v);
+    return dync__dense_end(c, 3, 2, data, d, status);
 }
 
 DYNC__FN dync_status dync__k_conv2d_grad_input(const dync__kcall *c, void *const *data, void *scratch)

@@ -134,6 +134,15 @@ static void dync__cj_in_blocks(const dync__cj *v, const float *x, int64_t y, int
 
 /* ---- making ------------------------------------------------------------------------------------------------------------------------ */
 
+DYNC__RARE static dync__ctile dync__cj_tile(const dync__cj *v)
+{
+    dync__ctile t;
+    memset(&t, 0, sizeof t);
+    t.isa = (int8_t)v->isa;
+    t.vl = (int8_t)(v->V == 16 ? 2 : v->V == 8 ? 1 : 0);
+    return t;
+}
+
 /* Places of a tile: as many as fill the registers, evenly over n. */
 DYNC__RARE static int64_t dync__cj_places(int64_t n, int64_t most, int B)
 {
@@ -152,10 +161,7 @@ DYNC__RARE static int64_t dync__cj_places(int64_t n, int64_t most, int B)
 DYNC__RARE static bool dync__cj_code(dync__cj *v, int64_t high, int64_t across, int flags, dync__ccode *code)
 {
     for (int k = 0; k < 2 && v->B[k]; k++) {
-        dync__ctile t;
-        memset(&t, 0, sizeof t);
-        t.isa = (int8_t)v->isa;
-        t.vl = (int8_t)(v->V == 16 ? 2 : v->V == 8 ? 1 : 0);
+        dync__ctile t = dync__cj_tile(v);
         t.op = (int8_t)v->op;
         t.flags = (int8_t)flags;
         t.P = (int8_t)(high * across);
@@ -265,15 +271,12 @@ DYNC__RARE static void dync__cj_channels(dync__cj *v)
 }
 
 /* ---- Winograd: tiles of m x m places by (m + 2)^2 products a channel instead of 9 m^2 ----------------------------------------------------
- * A job's input in blocks is transformed tile by tile, U [element][block of in channels][tile][V]; each element is a matrix product with its
+ * A job's input becomes U [element][block of in channels][tile][V]; each element is a matrix product with its
  * transformed weights, by the tiles of a 1x1 convolution; the results turn back into places, and what follows is done to them. */
 DYNC__RARE static dync__ccode dync__cj_wino_turn(dync__cj *v, int which, int64_t row, int64_t column, int64_t to_row, int64_t to_column, int64_t high, int64_t wide)
 {
-    dync__ctile t;
+    dync__ctile t = dync__cj_tile(v);
     int m = v->wino.m;
-    memset(&t, 0, sizeof t);
-    t.isa = (int8_t)v->isa;
-    t.vl = (int8_t)(v->V == 16 ? 2 : v->V == 8 ? 1 : 0);
     t.op = DYNC__CT_TURN;
     t.P = t.B = 1;
     t.w_b = m * 4 + which;
@@ -327,12 +330,9 @@ DYNC__RARE static bool dync__cj_wino_code(dync__cj *v)
     v->wino.run[0] = (dync__cj_run_of){.first = 0, .count = tiles / p, .step = p};
     v->wino.run[1] = (dync__cj_run_of){.first = tiles / p * p, .count = tiles % p != 0, .step = tiles % p};
     for (int i = 0; i < 4; i++) {
-        dync__ctile t;
+        dync__ctile t = dync__cj_tile(v);
         dync__cj_run_of *run = &v->wino.run[i / 2];
         if (!run->count || !v->B[i % 2]) continue;
-        memset(&t, 0, sizeof t);
-        t.isa = (int8_t)v->isa;
-        t.vl = (int8_t)(v->V == 16 ? 2 : v->V == 8 ? 1 : 0);
         t.P = (int8_t)run->step;
         t.B = (int8_t)v->B[i % 2];
         t.K = v->V;
@@ -387,11 +387,8 @@ DYNC__RARE static bool dync__cj_lists(dync__cj *v)
     v->n_lists = (int)((all + most - 1) / most);
     if (v->n_lists > DYNC__CJ_LISTS) return false;
     for (int l = 0; l < v->n_lists; l++) {
-        dync__ctile t;
+        dync__ctile t = dync__cj_tile(v);
         int64_t from = all * l / v->n_lists, to = all * (l + 1) / v->n_lists;
-        memset(&t, 0, sizeof t);
-        t.isa = (int8_t)v->isa;
-        t.vl = (int8_t)(v->V == 16 ? 2 : v->V == 8 ? 1 : 0);
         t.op = (int8_t)v->op;
         t.flags = DYNC__CT_ADD;
         v->list[l].first = (int)from;

@@ -130,6 +130,24 @@ DYNC__FN void dync__dense_finish(const dync__operand *o, void *slot, dync__dense
     dync__dense_drop(d);
 }
 
+DYNC__FN dync_status dync__dense_all(const dync__kcall *c, int n, int ins, void *const *data, dync__dense *d)
+{
+    dync_status status = DYNC_OK;
+    memset(d, 0, (size_t)n * sizeof *d);
+    for (int i = 0; i < n && status == DYNC_OK; i++)
+        status = (i < ins ? dync__dense_in : dync__dense_out)(&c->operand[i], data[i], dync__operand_working(c->operand[i].dtype), &d[i]);
+    return status;
+}
+
+DYNC__FN dync_status dync__dense_end(const dync__kcall *c, int n, int ins, void *const *data, dync__dense *d, dync_status status)
+{
+    for (int i = 0; i < n; i++) {
+        if (i >= ins && status == DYNC_OK) dync__dense_finish(&c->operand[i], data[i], &d[i]);
+        dync__dense_drop(&d[i]);
+    }
+    return status;
+}
+
 /* ---- pieces --------------------------------------------------------------------------------------------------------------- */
 
 DYNC__FN bool dync__piece_begin(dync__piece *p, const char *name, int n_outer, int64_t rows, int64_t lanes)

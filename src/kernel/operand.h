@@ -12,6 +12,9 @@ DYNC__FN dync_status dync__dense_in(const dync__operand *, void *slot, int dtype
 DYNC__FN dync_status dync__dense_out(const dync__operand *, void *slot, int dtype, dync__dense *out);  /* contents undefined */
 DYNC__FN void dync__dense_finish(const dync__operand *, void *slot, dync__dense *); /* after dense_out: writes the copy back; frees */
 DYNC__FN void dync__dense_drop(dync__dense *);                                      /* frees without writing; NULL data allowed */
+/* The first n operands, halves as f32: `ins` are read, the rest written. end: writes copies back where status is DYNC_OK, frees; returns it. */
+DYNC__FN dync_status dync__dense_all(const dync__kcall *, int n, int ins, void *const *data, dync__dense *);
+DYNC__FN dync_status dync__dense_end(const dync__kcall *, int n, int ins, void *const *data, dync__dense *, dync_status status);
 /* Elements from one layout into another of the same shape; half floats by way of f32, the other dtypes must be equal. */
 DYNC__FN void dync__copy_elements(int ndim, const int64_t *shape, void *to, int to_dtype, const int64_t *to_stride, const void *from,
                                   int from_dtype, const int64_t *from_stride);

@@ -30,31 +30,19 @@ static dync__pool2d_window dync__pool2d_inside(const dync__pool2d *p, int64_t oy
 }
 
 DYNC__STRICT_FP_BEGIN
-/* Integers in the order of the numbers, both zeros equal, NaN above all: chosen among without a branch, which would be mispredicted. */
-#define DYNC__POOL2D_KEY(T, I, nan, name)                                                            \
-    static I dync__pool2d_key_##name(T x)                                                            \
-    {                                                                                                \
-        I bits;                                                                                      \
-        T e = x + 0;                                                                                 \
-        memcpy(&bits, &e, sizeof bits);                                                              \
-        bits = bits < 0 ? bits ^ nan : bits;                                                         \
-        return x != x ? nan : bits;                                                                  \
-    }
-DYNC__POOL2D_KEY(float, int32_t, INT32_MAX, f)
-DYNC__POOL2D_KEY(double, int64_t, INT64_MAX, d)
-#define DYNC__POOL2D_PLANES(T, I, nan, name)                                                         \
+#define DYNC__POOL2D_PLANES(T, name)                                                                 \
     static void dync__pool2d_max_##name(const dync__pool2d *p, const T *x, T *y, int64_t *index)     \
     {                                                                                                \
         for (int64_t oy = 0; oy < p->oh; oy++)                                                       \
             for (int64_t ox = 0; ox < p->ow; ox++) {                                                 \
                 dync__pool2d_window v = dync__pool2d_inside(p, oy, ox);                              \
-                I best = dync__pool2d_key_##name((T)-HUGE_VAL);                                      \
+                T best = (T)-HUGE_VAL;                                                               \
                 int64_t first = v.y0 < v.y1 && v.x0 < v.x1 ? v.y0 * p->w + v.x0 : -1, at = first;    \
                 for (int64_t iy = v.y0; iy < v.y1; iy += p->dy)                                      \
                     for (int64_t ix = v.x0; ix < v.x1; ix += p->dx) {                                \
-                        I key = dync__pool2d_key_##name(x[iy * p->w + ix]);                          \
-                        bool takes = (key > best) | (key == nan);                                    \
-                        best = takes ? key : best;                                                   \
+                        T e = x[iy * p->w + ix];                                                     \
+                        bool takes = (e > best) | (e != e);                                          \
+                        best = takes ? e : best;                                                     \
                         at = takes ? iy * p->w + ix : at;                                            \
                     }                                                                                \
                 *y++ = first < 0 ? (T)-HUGE_VAL : x[at];                                             \
@@ -95,8 +83,8 @@ DYNC__POOL2D_KEY(double, int64_t, INT64_MAX, d)
                 }                                                                                    \
             }                                                                                        \
     }
-DYNC__POOL2D_PLANES(float, int32_t, INT32_MAX, f)
-DYNC__POOL2D_PLANES(double, int64_t, INT64_MAX, d)
+DYNC__POOL2D_PLANES(float, f)
+DYNC__POOL2D_PLANES(double, d)
 DYNC__STRICT_FP_END
 
 static void dync__pool2d_plane(const dync__pool2d *p, int64_t plane)
@@ -229,8 +217,7 @@ DYNC__RARE DYNC__FN dync_status dync__k_avg_pool2d_grad_prepare(dync__kcall *c)
 DYNC__FN dync_status dync__k_max_pool2d(const dync__kcall *c, void *const *data, void *scratch)
 {
     const dync__operand *op = c->operand;
-    int dtype = dync__operand_working(op[0].dtype);
-    dync__dense x = {0}, y = {0}, index = {0};
+    dync__dense d[3] = {{0}};
     dync__pool2d p;
     (void)scratch;
     dync__pool2d_open(&p, &op[0], &op[1], c->attr);
@@ -238,74 +225,48 @@ DYNC__FN dync_status dync__k_max_pool2d(const dync__kcall *c, void *const *data,
     p.dx = c->attr[7];
     p.max = true;
     if (dync__operand_numel(&op[1]) == 0) return DYNC_OK;
-    dync_status status = dync__dense_in(&op[0], data[0], dtype, &x);
-    if (status == DYNC_OK) status = dync__dense_out(&op[1], data[1], dtype, &y);
-    if (status == DYNC_OK && c->n == 3) status = dync__dense_out(&op[2], data[2], DYNC_I64, &index);
-    p.in = x.data;
-    p.out = y.data;
-    p.index = index.data;
-    if (status == DYNC_OK && c->state) status = dync__cj_run(c->state, &(dync__cj_data){.in = x.data, .out = y.data, .index = index.data});
+    dync_status status = dync__dense_all(c, c->n, 1, data, d);
+    p.in = d[0].data;
+    p.out = d[1].data;
+    p.index = d[2].data;
+    if (status == DYNC_OK && c->state) status = dync__cj_run(c->state, &(dync__cj_data){.in = p.in, .out = p.out, .index = p.index});
     else if (status == DYNC_OK) dync__pool2d_run(&p);
-    if (status == DYNC_OK) {
-        dync__dense_finish(&op[1], data[1], &y);
-        if (c->n == 3) dync__dense_finish(&op[2], data[2], &index);
-    }
-    dync__dense_drop(&x);
-    dync__dense_drop(&y);
-    dync__dense_drop(&index);
-    return status;
+    return dync__dense_end(c, c->n, 1, data, d, status);
 }
 
 DYNC__FN dync_status dync__k_max_pool2d_grad(const dync__kcall *c, void *const *data, void *scratch)
 {
-    const dync__operand *op = c->operand;
-    int dtype = dync__operand_working(op[0].dtype);
-    dync__dense gy = {0}, index = {0}, gx = {0};
+    dync__dense d[3];
     dync__pool2d p;
     (void)scratch;
-    dync__pool2d_open(&p, &op[2], &op[0], NULL);
+    dync__pool2d_open(&p, &c->operand[2], &c->operand[0], NULL);
     p.max = p.backward = true;
-    if (dync__operand_numel(&op[2]) == 0) return DYNC_OK;
-    dync_status status = dync__dense_in(&op[0], data[0], dtype, &gy);
-    if (status == DYNC_OK) status = dync__dense_in(&op[1], data[1], DYNC_I64, &index);
-    if (status == DYNC_OK) status = dync__dense_out(&op[2], data[2], dtype, &gx);
-    p.in = gy.data;
-    p.out = gx.data;
-    p.index = index.data;
-    if (status == DYNC_OK) {
-        dync__pool2d_run(&p);
-        dync__dense_finish(&op[2], data[2], &gx);
-    }
-    dync__dense_drop(&gy);
-    dync__dense_drop(&index);
-    dync__dense_drop(&gx);
-    return status;
+    if (dync__operand_numel(&c->operand[2]) == 0) return DYNC_OK;
+    dync_status status = dync__dense_all(c, 3, 2, data, d);
+    p.in = d[0].data;
+    p.index = d[1].data;
+    p.out = d[2].data;
+    if (status == DYNC_OK) dync__pool2d_run(&p);
+    return dync__dense_end(c, 3, 2, data, d, status);
 }
 
 static dync_status dync__pool2d_average(const dync__kcall *c, void *const *data, bool backward)
 {
     const dync__operand *op = c->operand;
-    int dtype = dync__operand_working(op[0].dtype);
-    dync__dense in = {0}, out = {0};
+    dync__dense d[2];
     dync__pool2d p;
+    float size = (float)(c->attr[8] ? c->attr[8] : c->attr[0] * c->attr[1]);
     dync__pool2d_open(&p, &op[backward ? 1 : 0], &op[backward ? 0 : 1], c->attr);
     p.include_pad = c->attr[7] != 0;
     p.divisor = c->attr[8];
     p.backward = backward;
     if (dync__operand_numel(&op[1]) == 0) return DYNC_OK;
-    dync_status status = dync__dense_in(&op[0], data[0], dtype, &in);
-    if (status == DYNC_OK) status = dync__dense_out(&op[1], data[1], dtype, &out);
-    p.in = in.data;
-    p.out = out.data;
-    float size = (float)(c->attr[8] ? c->attr[8] : c->attr[0] * c->attr[1]);
-    if (status == DYNC_OK && c->state) status = dync__cj_run(c->state, &(dync__cj_data){.in = in.data, .bias = &size, .out = out.data});
+    dync_status status = dync__dense_all(c, 2, 1, data, d);
+    p.in = d[0].data;
+    p.out = d[1].data;
+    if (status == DYNC_OK && c->state) status = dync__cj_run(c->state, &(dync__cj_data){.in = p.in, .bias = &size, .out = p.out});
     else if (status == DYNC_OK) dync__pool2d_run(&p);
-    if (status == DYNC_OK) {
-        dync__dense_finish(&op[1], data[1], &out);
-    }
-    dync__dense_drop(&in);
-    dync__dense_drop(&out);
-    return status;
+    return dync__dense_end(c, 2, 1, data, d, status);
 }
 
 DYNC__FN dync_status dync__k_avg_pool2d(const dync__kcall *c, void *const *data, void *scratch)
