@@ -4420,7 +4420,7 @@ DYNC__FN bool dync__gm_wgmma(const dync__gm *from, dync__ptx_text *out) {
     dync__gm *g = dync__arena_copy(from->arena, from, sizeof *from);
     dync__wg w = {.g = g};
     char name[80];
-    if (!g || !dync__cuda_takes(g->device, "sm_90a", 80) || g->kind < 0 || g->kind == DYNC__TILE_TF32) return false;
+    if (!g || !dync__cuda_takes(g->device, "sm_90a", 80) || g->kind < 0 || g->kind == DYNC__TILE_TF32 || g->side[0].gather || g->side[1].gather) return false;
     w.t = &g->t;
     w.bytes = dync__dtype_info(g->dtype)->bytes;
     w.depth = 128 / w.bytes;
