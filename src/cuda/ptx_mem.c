@@ -140,7 +140,15 @@ static void dync__ptx_unpack(dync__ptx *p, int i, int lane0, int n, int dtype, c
     int bytes = dync__dtype_info(dtype)->bytes, per = 4 / bytes;
     for (int k = 0; k < n; k += per) {
         const char *half[2] = {NULL, NULL};
-        if (bytes == 2 && dtype != DYNC_I16) {
+        if (dtype == DYNC_BF16) {                             /* the upper half of a float */
+            for (int e = 0; e < 2; e++) {
+                const char *bits = dync__ptx_temp(p, "b32");
+                dync__ptx_line(p, e ? "and.b32 %s, %s, 0xffff0000" : "shl.b32 %s, %s, 16", bits, word[k / per]);
+                dync__ptx_line(p, "mov.b32 %s, %s", dync__ptx_dest(p, i, lane0 + k + e), bits);
+            }
+            continue;
+        }
+        if (dtype == DYNC_F16) {
             half[0] = dync__ptx_temp(p, "b16");
             half[1] = dync__ptx_temp(p, "b16");
             dync__ptx_line(p, "mov.b32 {%s, %s}, %s", half[0], half[1], word[k / per]);
@@ -264,12 +272,9 @@ static void dync__ptx_store_group(dync__ptx *p, int i, int group)
             const char *word = dync__ptx_temp(p, "b32");
             dync__format(name[n], sizeof name[0], "%s", word);
             if (bytes == 2 && dtype != DYNC_I16) {
-                char half[2][40];
-                for (int h = 0; h < 2; h++) {
-                    dync__format(half[h], sizeof half[h], "%s", dync__ptx_temp(p, "b16"));
-                    dync__ptx_narrow(p, dtype, half[h], dync__ptx_in_reg(p, in->arg[0], lane0 + k + e + h));
-                }
-                dync__ptx_line(p, "mov.b32 %s, {%s, %s}", name[n], half[0], half[1]);
+                char low[40];
+                dync__format(low, sizeof low, "%s", dync__ptx_in_reg(p, in->arg[0], lane0 + k + e));
+                dync__ptx_line(p, "cvt.rn.%s.f32 %s, %s, %s", dtype == DYNC_F16 ? "f16x2" : "bf16x2", name[n], dync__ptx_in_reg(p, in->arg[0], lane0 + k + e + 1), low);
             } else {
                 dync__ptx_line(p, "mov.b32 %s, 0", name[n]);
                 for (int b = 0; b < 4 / bytes; b++) {
