@@ -22,6 +22,7 @@ DYNC__COLD_BEGIN
 #include "cuda/ptx_plan.c"
 #include "cuda/ptx_prim.c"
 #include "cuda/ptx_mem.c"
+#include "cuda/ptx_half.c"
 #include "cuda/ptx_turn.c"
 #include "cuda/ptx_reduce.c"
 #include "cuda/ptx.c"

@@ -147,6 +147,7 @@ DYNC__FN void dync__ptx_emit(dync__ptx *p, int i)
     int n_args = dync__prim_info(in->prim)->n_args;
     if (in->prim == DYNC__P_const_ || dync__ptx_at_hand(p, i)) return;
     if (in->prim == DYNC__P_reduce && p->where[i] >= 0) return;
+    if (dync__ptx_emit_pairs(p, i)) return;
     for (int a = 0; a < n_args; a++) (void)dync__ptx_use(p, in->arg[a], 0);
     dync__str_addf(&p->body, "    // %s%s%s\n", dync__prim_info(in->prim)->name, in->origin ? " of " : "", in->origin ? in->origin : "");
     if (in->prim != DYNC__P_reduce) p->where[i] = p->block;
@@ -238,7 +239,10 @@ static void dync__ptx_open(dync__ptx *p)
     p->copy = 0;
     p->shared_bytes = 0;
     p->philox_of = -1;
-    for (int i = 0; i < p->k->inst.n; i++) p->where[i] = -1;
+    for (int i = 0; i < p->k->inst.n; i++) {
+        p->where[i] = -1;
+        if (p->paired) p->paired[i] = -1;
+    }
     dync__ptx_reg(p, "pred", "%true");
     dync__ptx_reg(p, "pred", "%false");
     dync__ptx_line(p, "setp.eq.u32 %%true, 0, 0");
@@ -594,6 +598,7 @@ DYNC__FN dync_status dync__ptx_kernel(const dync__kernel *kernel, const bool *ho
         dync__ptx_mark(&p);
         dync__ptx_plan(&p, units, scalar);
         dync__ptx_mark_uniform(&p);
+        dync__ptx_mark_pairs(&p);
         p.index = p.shape.wide ? "u64" : "u32";
         dync__str_addf(&out->text, "// %s: %lld rows of %lld\n", p.k->name, (long long)p.shape.rows, (long long)p.shape.inner);
         dync__ptx_header(&out->text, "sm_80");

@@ -1,6 +1,6 @@
 /* cuda/ptx.h: PTX text from kernels of loop IR. After rt.h, before calls.c and launch.c. ptx.c holds the text builder and the whole kernel,
  * ptx_prim.c the primitives, ptx_mem.c addresses, loads and stores, ptx_plan.c how a kernel is laid over threads, ptx_reduce.c reductions,
- * ptx_turn.c transposed accesses through shared memory.
+ * ptx_half.c pairs of half floats, ptx_turn.c transposed accesses through shared memory.
  *
  * Words: T threads work on a row; each holds lanes, in groups of `vec` neighbours that one memory access moves. A pointwise kernel is one
  * row and all threads of the grid. A kernel with few rows and long ones is split: stage 1 leaves partial results in scratch memory, stage 2
@@ -66,6 +66,7 @@ typedef struct dync__ptx {
     const char *index;                   /* "u32" or "u64": type of linear indices */
     uint8_t *needed, *uniform;           /* by instruction; uniform 1: within a group, 2: within the row */
     int32_t *where;                      /* block in which the instruction's registers were last written; -1 nowhere */
+    int32_t *paired;                     /* the same of its registers of two halves (ptx_half.c); NULL: there are none */
     int block;                           /* number of the block being emitted */
     int n_temps, n_labels, shared_bytes;
     int philox_of, philox_lane, philox_block; /* the draw whose words are in %ph */
@@ -121,6 +122,11 @@ DYNC__FN void dync__ptx_widen(dync__ptx *, int dtype, const char *to, const char
 DYNC__FN void dync__ptx_narrow(dync__ptx *, int dtype, const char *raw, const char *from);
 DYNC__FN void dync__ptx_index(dync__ptx *, int inst, int lane);
 DYNC__FN void dync__ptx_add_scaled(dync__ptx *, const char *reg, const char *coordinate, int64_t by);  /* reg += coordinate * by, in 64 bits */
+/* ---- ptx_half.c ---- */
+DYNC__FN void dync__ptx_mark_pairs(dync__ptx *);
+DYNC__FN void dync__ptx_pair_is(dync__ptx *, int inst, int lane, const char *word);
+DYNC__FN bool dync__ptx_pair_of(dync__ptx *, int inst, int lane, int dtype, char *name);    /* name: 48 characters */
+DYNC__FN bool dync__ptx_emit_pairs(dync__ptx *, int inst);
 /* ---- ptx_turn.c ---- */
 DYNC__FN void dync__ptx_plan_turn(dync__ptx *, int units, bool scalar);
 DYNC__FN int dync__ptx_turned_of(const dync__ptx *, const dync__inst *);  /* number in p->turned, or -1 */

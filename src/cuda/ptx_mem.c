@@ -140,6 +140,7 @@ static void dync__ptx_unpack(dync__ptx *p, int i, int lane0, int n, int dtype, c
     int bytes = dync__dtype_info(dtype)->bytes, per = 4 / bytes;
     for (int k = 0; k < n; k += per) {
         const char *half[2] = {NULL, NULL};
+        if (dtype == DYNC_BF16 || dtype == DYNC_F16) dync__ptx_pair_is(p, i, lane0 + k, word[k / per]);
         if (dtype == DYNC_BF16) {                             /* the upper half of a float */
             for (int e = 0; e < 2; e++) {
                 const char *bits = dync__ptx_temp(p, "b32");
@@ -272,9 +273,10 @@ static void dync__ptx_store_group(dync__ptx *p, int i, int group)
             const char *word = dync__ptx_temp(p, "b32");
             dync__format(name[n], sizeof name[0], "%s", word);
             if (bytes == 2 && dtype != DYNC_I16) {
-                char low[40];
+                char low[40], pair[48];
                 dync__format(low, sizeof low, "%s", dync__ptx_in_reg(p, in->arg[0], lane0 + k + e));
-                dync__ptx_line(p, "cvt.rn.%s.f32 %s, %s, %s", dtype == DYNC_F16 ? "f16x2" : "bf16x2", name[n], dync__ptx_in_reg(p, in->arg[0], lane0 + k + e + 1), low);
+                if (dync__ptx_pair_of(p, in->arg[0], lane0 + k + e, dtype, pair)) dync__ptx_line(p, "mov.b32 %s, %s", name[n], pair);
+                else dync__ptx_line(p, "cvt.rn.%s.f32 %s, %s, %s", dtype == DYNC_F16 ? "f16x2" : "bf16x2", name[n], dync__ptx_in_reg(p, in->arg[0], lane0 + k + e + 1), low);
             } else {
                 dync__ptx_line(p, "mov.b32 %s, 0", name[n]);
                 for (int b = 0; b < 4 / bytes; b++) {

@@ -59,6 +59,76 @@ TEST(reductions_of_every_shape)
             }
 }
 
+/* Chains of rounded operators on halves, in pairs: every way to mix them with constants, numbers for all lanes and f32. */
+TEST(pairs_of_halves)
+{
+    static const double constants[] = {1.5, -0.0, 0.1, 65504, 3e38, 1e-7};
+    int pairs = 0;
+    for (int i = 0; i < 120; i++) {
+        dync__arena arena = {0};
+        int dtype = i % 2 ? DYNC_F16 : DYNC_BF16, value[24], n = 0;
+        int64_t extent[2] = {test_random_int(1, 5), i % 3 == 0 ? test_random_int(1, 90) : 8 * test_random_int(1, 12)}, elements[5];
+        int64_t dense[2] = {extent[1], 1}, row[2] = {1, 0}, column[2] = {0, 1};
+        bool sums = i % 5 == 0;
+        dync__kernel *k = dync__kernel_new(&arena, "halves", sums, 2, extent);
+        dync__lb b = {.k = k, .section = 1};
+        for (int x = 0; x < 3; x++) elements[x] = x == 0 ? extent[0] * extent[1] : x == 1 ? extent[0] : extent[1];
+        for (int x = 0; x < 3; x++)
+            value[n++] = dync__lb_load(&b, dync__kernel_buf(k, x, dtype, DYNC__BUF_IN, elements[x], NULL), dync__kernel_access(k, 0, x == 0 ? dense : x == 1 ? row : column));
+        value[n++] = dync__lb_f(&b, DYNC_F32, constants[test_random_int(0, 5)]);
+        while (n < 20) {
+            static const int prims[] = {DYNC__P_add, DYNC__P_sub, DYNC__P_mul, DYNC__P_neg, DYNC__P_abs, DYNC__P_max, DYNC__P_div};
+            int prim = prims[test_random_int(0, 6)], a = value[test_random_int(0, n - 1)], c = value[test_random_int(0, n - 1)];
+            int v = dync__lb_op(&b, prim, a, prim == DYNC__P_neg || prim == DYNC__P_abs ? -1 : c, -1);
+            value[n++] = test_random() % 5 ? dync__lb_wrap(&b, v, dtype) : v;
+        }
+        elements[3] = elements[4] = elements[0];
+        for (int x = 0; x < 2 && !sums; x++)
+            dync__lb_store(&b, dync__kernel_buf(k, 3 + x, x ? DYNC_F32 : dtype, DYNC__BUF_OUT, elements[3], NULL), dync__kernel_access(k, 0, dense), value[n - 1 - x]);
+        if (sums) {
+            int most = dync__lb_reduce(&b, DYNC__R_MAX, value[n - 1]);
+            b.section = 2;
+            dync__lb_store(&b, dync__kernel_buf(k, 3, DYNC_F32, DYNC__BUF_OUT, elements[3], NULL), dync__kernel_access(k, 0, row), most);
+        }
+        dync__kernel_schedule(k);
+        bool host[MAX_BUFS] = {false};
+        dync__ptx_text text;
+        if (dync__ptx_kernel(k, host, 8, false, &text) == DYNC_OK) pairs += strstr(dync__str_get(&text.text), "of pairs") != NULL;
+        dync__str_free(&text.text);
+        bool ok = agree(k, elements, i % 2, i % 7 == 0, 0);
+        dync__arena_free(&arena);
+        if (!EXPECT(ok)) {
+            printf("  kernel %d\n", i);
+            return;
+        }
+    }
+    EXPECT(pairs > 40);
+}
+
+/* Rounding the sum, difference or product of two halves to f32 and then to the half is rounding it once: all of f16's products and sums with some
+ * numbers, random ones of bf16, and the halves about its least ones. */
+TEST(rounding_twice_is_rounding_once)
+{
+    for (int dtype = DYNC_F16; dtype <= DYNC_BF16; dtype++)
+        for (int i = 0; i < 400000; i++) {
+            uint16_t h[2] = {(uint16_t)i, (uint16_t)test_random()}, once, twice;
+            if (i % 3 == 1) h[0] &= 0x83ff, h[1] &= 0xbfff;         /* small: products below the least normal */
+            double x = dync__load_f64(&h[0], dtype), y = dync__load_f64(&h[1], dtype);
+            if (!(x - x + (y - y) >= 0)) continue;
+            double exact[3] = {x * y, x + y, x - y};                 /* exact, or far enough apart to be so in all that matters */
+            for (int k = 0; k < 3; k++) {
+                dync__store_f64(&once, dtype, exact[k]);
+                float f = (float)exact[k];
+                dync__store_f64(&twice, dtype, (double)f);
+                if (once != twice) {
+                    EXPECT_EQ_INT(once, twice);
+                    printf("  %g %g\n", x, y);
+                    return;
+                }
+            }
+        }
+}
+
 /* Numbers drawn are the CPU's: to the bit. */
 TEST(random_numbers)
 {

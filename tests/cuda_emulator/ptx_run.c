@@ -80,7 +80,7 @@ bool ptx_decode(ptx_inst *in)
         {"warp", M_WARP}, {"any", M_ANY}, {"all", M_ALL}, {"ballot", M_BALLOT}};
     for (size_t i = 0; i < sizeof modes / sizeof modes[0] && !in->mode; i++)
         if (has(in, modes[i].w)) in->mode = modes[i].m;
-    bool is_float = in->type == T_F32 || in->type == T_F64;
+    bool is_float = in->type == T_F32 || in->type == T_F64 || in->type == T_F16X2 || in->type == T_BF16X2;
     switch (in->op) {
     case OP_setp:
         in->mode2 = has(in, "and") ? 1 : has(in, "or") ? 2 : has(in, "xor") ? 3 : 0;
@@ -418,6 +418,25 @@ static void arithmetic(machine *m, const ptx_inst *in)
 {
     uint64_t a = get(m, &in->o[1]), b = in->n > 2 ? get(m, &in->o[2]) : 0, c = in->n > 3 ? get(m, &in->o[3]) : 0, v = 0;
     int bytes = type_bytes(in->type);
+    if (in->type == T_F16X2 || in->type == T_BF16X2) {        /* sums and products of halves: the same bits by way of f32 */
+        bool bf = in->type == T_BF16X2;
+        for (int e = 0; e < 2; e++) {
+            uint16_t h[3] = {(uint16_t)(a >> 16 * e), (uint16_t)(b >> 16 * e), (uint16_t)(c >> 16 * e)};
+            float f[3], r = 0;
+            for (int k = 0; k < 3; k++) f[k] = bf ? bf16_value(h[k]) : half_value(h[k]);
+            switch (in->op) {
+            case OP_add: r = f[0] + f[1]; break;
+            case OP_sub: r = f[0] - f[1]; break;
+            case OP_mul: r = f[0] * f[1]; break;
+            case OP_fma: r = fmaf(f[0], f[1], f[2]); break;
+            default: fault(m, CUEMU_LAUNCH_FAILURE, in, "no such instruction on pairs", 0, 0);
+            }
+            if (bf && in->op != OP_fma) fault(m, CUEMU_LAUNCH_FAILURE, in, "bf16x2 has fma alone before sm_90", 0, 0);
+            v |= (uint64_t)(bf ? bf16_of(r) : half_of(r)) << 16 * e;
+        }
+        set(m, &in->o[0], v);
+        return;
+    }
     if (in->type == T_F32) {
         float x = as_f32(a), y = as_f32(b), z = as_f32(c), r = 0;
         switch (in->op) {
