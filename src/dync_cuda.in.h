@@ -34,6 +34,7 @@ DYNC__COLD_BEGIN
 #include "cuda/gemm_end.c"
 #include "cuda/gemm_thin.c"
 #include "cuda/wgmma.c"
+#include "cuda/conv_direct.c"
 #include "cuda/gemm.c"
 #include "cuda/conv.c"
 #include "cuda/loops.c"

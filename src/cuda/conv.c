@@ -8,7 +8,7 @@
  * The side that slides is gathered (gemm_gather.c): no matrix of windows is made. Halves come 16 bytes at a time from arrays whose channels are
  * neighbours: those that lie so are taken as they are, others are turned first (ptx_turn.c), as are the weights; with few channels element by
  * element. A window of one element without padding and stride is a plain product of planes.
- * Few channels to a group (depthwise) are no product: a thread an element, the window unrolled.
+ * One channel to a group (depthwise) is no product (conv_direct.c), nor are few: loops.c unrolls the window.
  * Sources: Chetlur et al. 2014 (implicit products); Dumoulin and Visin 2016 (transposed convolution). */
 #include "../dync.in.h"
 #include "gemm.h"
@@ -231,11 +231,62 @@ static bool dync__cuv_end_of(dync__cuv *v, dync__gm *g)
     return dync__gm_end_over(g, v->call, v->end->k, v->end->keep, &r, v->call->n == 4 ? bias : NULL);
 }
 
+/* The sums of forward to y, with bias and what follows. */
+static dync_status dync__cuv_finish(dync__cuv *v, dync__gm *g)
+{
+    if (v->end->k) return dync__cuv_end_of(v, g) ? dync__gm_add(v->code, g, v->call, v->end) : dync__fail_memory(0);
+    bool biased = v->call->n == 4;
+    int64_t bs = biased ? v->call->operand[2].lay.stride[0] : 0, n = v->y.shape[0], oh = v->y.shape[2], ow = v->y.shape[3];
+    const int64_t *ys = v->y.stride;
+    if (v->by_image)
+        return dync__cuv_end(v, g, 5, (int64_t[]){n, v->groups, v->go, oh, ow}, (int64_t[]){ys[0], v->go * ys[1], ys[1], ys[2], ys[3]}, v->y.offset,
+                             biased ? (int64_t[]){0, v->go * bs, bs, 0, 0} : NULL);
+    return dync__cuv_end(v, g, 5, (int64_t[]){v->groups, v->go, n, oh, ow}, (int64_t[]){v->go * ys[1], ys[1], ys[0], ys[2], ys[3]}, v->y.offset,
+                         biased ? (int64_t[]){v->go * bs, bs, 0, 0, 0} : NULL);
+}
+
+/* One channel to a group: forward, and the data gradient of stride 1, which is a convolution of gy by the window turned. */
+static dync_status dync__cuv_direct(dync__cuv *v, bool input)
+{
+    const dync__cuv_array *from = input ? &v->y : &v->x, *to = input ? &v->x : &v->y;
+    dync__gm *g = dync__cuv_product(v, to->shape[0] * to->shape[1] * to->shape[2], to->shape[3], v->w.shape[2] * v->w.shape[3]);
+    dync__gm_window *w = dync__arena_alloc(&v->code->arena, sizeof *w);
+    if (!g || !w) return DYNC_ERR_MEMORY;
+    *w = (dync__gm_window){.kh = v->w.shape[2], .kw = v->w.shape[3], .h = from->shape[2], .w_in = from->shape[3], .o = to->shape[1], .oh = to->shape[2], .per = input ? 1 : v->go};
+    memcpy(w->x, from->stride, sizeof w->x);
+    memcpy(w->w, v->w.stride, sizeof w->w);
+    g->kind = -1;
+    g->batches = g->splits = 1;
+    g->n_batch = 0;
+    g->side[0] = (dync__gm_side){.id = v->w.id, .offset = v->w.offset, .how = DYNC__GM_PIECES};
+    g->side[1] = (dync__gm_side){.id = from->id, .offset = from->offset, .how = DYNC__GM_PIECES};
+    for (int i = 0; i < 2; i++) {
+        w->s[i] = v->s[i];
+        w->d[i] = v->d[i];
+        w->p[i] = v->p[i];
+        if (!input) continue;
+        int64_t most = v->w.shape[2 + i] - 1;
+        w->p[i] = most * v->d[i] - v->p[i];
+        g->side[0].offset += most * w->w[2 + i];
+        w->w[2 + i] = -w->w[2 + i];
+    }
+    g->window_of = w;
+    v->by_image = true;
+    if (!input) return dync__cuv_finish(v, g);
+    return dync__cuv_end(v, g, 4, to->shape, to->stride, to->offset, NULL);
+}
+
+static bool dync__cuv_is_direct(const dync__cuv *v, bool input)
+{
+    bool once = v->gc == 1 && v->w.shape[2] * v->w.shape[3] <= DYNC__CUV_WINDOW && 7 * v->s[1] + v->w.shape[3] * v->d[1] < DYNC__GMD_COLUMNS;
+    return once && (!input || (v->go == 1 && v->s[0] * v->s[1] == 1));
+}
+
 static const int dync__cuv_channels_last[4] = {0, 2, 3, 1};
 
 static dync_status dync__cuv_forward(dync__cuv *v)
 {
-    const int64_t *xs = v->x.stride, *ws = v->w.stride, *ys = v->y.stride;
+    const int64_t *xs = v->x.stride, *ws = v->w.stride;
     int64_t kh = v->w.shape[2], kw = v->w.shape[3], n = v->x.shape[0], oh = v->y.shape[2], ow = v->y.shape[3], plane = oh * ow;
     bool by_image = v->by_image, last = v->halves && v->gc % 8 == 0 && !by_image;
     if (last && (!dync__cuv_pack(v, &v->x, dync__cuv_channels_last) || !dync__cuv_pack(v, &v->w, dync__cuv_channels_last))) return DYNC_ERR_MEMORY;
@@ -265,13 +316,7 @@ static dync_status dync__cuv_forward(dync__cuv *v)
     b.w = v->x.shape[3];
     b.first = b.y * xs[2] + b.x * xs[3];
     if (!dync__cuv_side(v, g, 0, &v->w, &a, false, 0) || !dync__cuv_side(v, g, 1, &v->x, &b, v->p[0] + v->p[1] > 0, 0)) return DYNC_ERR_MEMORY;
-    if (v->end->k) return dync__cuv_end_of(v, g) ? dync__gm_add(v->code, g, v->call, v->end) : dync__fail_memory(0);
-    int64_t bs = v->call->n == 4 ? v->call->operand[2].lay.stride[0] : 0;
-    if (by_image)
-        return dync__cuv_end(v, g, 5, (int64_t[]){n, v->groups, v->go, oh, ow}, (int64_t[]){ys[0], v->go * ys[1], ys[1], ys[2], ys[3]}, v->y.offset,
-                            v->call->n == 4 ? (int64_t[]){0, v->go * bs, bs, 0, 0} : NULL);
-    return dync__cuv_end(v, g, 5, (int64_t[]){v->groups, v->go, n, oh, ow}, (int64_t[]){v->go * ys[1], ys[1], ys[0], ys[2], ys[3]}, v->y.offset,
-                        v->call->n == 4 ? (int64_t[]){v->go * bs, bs, 0, 0, 0} : NULL);
+    return dync__cuv_finish(v, g);
 }
 
 /* ---- data gradient ---------------------------------------------------------------------------------------------------------------------------- */
@@ -381,12 +426,16 @@ static bool dync__cuv_is_product(int64_t m, int64_t n, int64_t k)
     return m >= 4 && n >= 8 && k >= 4 && (double)m * (double)n * (double)k > 4096 && m < 1 << 30 && n < 1 << 30 && k < 1 << 30;
 }
 
-/* Is the call a product here? 0 no, 1 forward, 2 to the input, 3 to the weight. */
+/* What the call is here: 0 nothing, 1 forward, 2 to the input, 3 to the weight; 4, 5: the first two, directly. */
 static int dync__cuv_kind(dync__cuv *v, dync__cuda_code *code, const dync__kcall *call)
 {
     int kind = call->row == dync__kernel_row(DYNC__K_conv2d) ? 1 : call->row == dync__kernel_row(DYNC__K_conv2d_grad_input) ? 2 :
                call->row == dync__kernel_row(DYNC__K_conv2d_grad_weight) ? 3 : 0;
     if (!kind || !dync__cuv_open(v, code, call)) return 0;
+    if (kind < 3 && dync__cuv_is_direct(v, kind == 2)) {
+        v->by_image = true;
+        return kind + 3;
+    }
     int64_t window = v->w.shape[2] * v->w.shape[3], pixels = v->x.shape[0] * v->y.shape[2] * v->y.shape[3], all = v->x.shape[0] * v->x.shape[2] * v->x.shape[3];
     if (kind == 1 && v->go < DYNC__CUV_FEW && v->gc * window <= DYNC__CUV_WINDOW) return 0;      /* loops.c unrolls the window */
     if (kind == 2 && v->gc < DYNC__CUV_FEW && v->go * window <= DYNC__CUV_WINDOW) return 0;
@@ -399,7 +448,8 @@ DYNC__FN bool dync__cuda_conv_takes(dync__cuda_code *code, const dync__kcall *ca
 {
     dync__cuv v;
     dync__cuda_end e = {end, NULL, false};
-    if (dync__cuv_kind(&v, code, call) != 1) return false;
+    int kind = dync__cuv_kind(&v, code, call);
+    if (kind != 1 && kind != 4) return false;
     v.end = &e;
     dync__gm *g = dync__cuv_product(&v, v.go, v.y.shape[0] * v.y.shape[2] * v.y.shape[3], 1);
     return g && dync__cuv_end_of(&v, g);
@@ -410,6 +460,7 @@ DYNC__FN dync_status dync__cuda_conv(dync__cuda_code *code, const dync__kcall *c
     dync__cuv v;
     int kind = dync__cuv_kind(&v, code, call);
     *done = kind != 0;
-    if (kind == 1) v.end = end;
+    if (kind == 1 || kind == 4) v.end = end;
+    if (kind > 3) return dync__cuv_direct(&v, kind == 5);
     return kind == 1 ? dync__cuv_forward(&v) : kind == 2 ? dync__cuv_input(&v) : kind == 3 ? dync__cuv_weight(&v) : DYNC_OK;
 }

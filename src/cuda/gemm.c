@@ -106,7 +106,7 @@ static void dync__gm_swap(dync__gm *g)
 static bool dync__gm_make_thin(dync__gm *g)
 {
     bool swap = g->n < g->m;
-    if (g->scalar || g->side[0].gather || g->side[1].gather) return false;
+    if (g->scalar || g->window_of || g->side[0].gather || g->side[1].gather) return false;
     if (swap) dync__gm_swap(g);
     g->thin = true;
     for (int s = 0; s < 2; s++) dync__gm_how(g, &g->side[s], s ? g->n : g->m);
@@ -322,7 +322,7 @@ static bool dync__gm_repack(dync__gm *g, dync__cuda_code *code, int s)
     return dync__cuda_add_loop(code, k);
 }
 
-DYNC__FN bool dync__gm_may_tf32(const dync__gm *g) { return g->dtype == DYNC_F32 && !g->side[0].gather && !g->side[1].gather; }
+DYNC__FN bool dync__gm_may_tf32(const dync__gm *g) { return g->dtype == DYNC_F32 && !g->side[0].gather && !g->side[1].gather && !g->window_of; }
 
 /* The launches of what was chosen. */
 static void dync__gm_write(dync__gm *g)
@@ -333,13 +333,17 @@ static void dync__gm_write(dync__gm *g)
         dync__tile_scratch(t);
         t->out.scratch_bytes = g->splits * g->batches * g->m * g->n * dync__dtype_info(g->compute)->bytes;
     }
-    if (g->thin) dync__gm_thin(g);
-    else if (g->kind >= 0) dync__gm_mma(g);
-    else dync__gm_simt(g);
-    int64_t tiles = ((g->m + g->tile.m - 1) / g->tile.m) * ((g->n + g->tile.n - 1) / g->tile.n);
-    dync__format(name, sizeof name, "gemm_%s%s_%dx%d", g->thin ? "thin_" : "", g->kind == DYNC__TILE_TF32 ? "tf32" : dync__dtype_info(g->dtype)->name, g->tile.m,
-                 g->tile.n);
-    dync__tile_entry(t, name, tiles * g->splits * g->batches, 1, 1, g->tile.threads);
+    if (g->window_of) {
+        dync__gm_direct(g);
+    } else {
+        if (g->thin) dync__gm_thin(g);
+        else if (g->kind >= 0) dync__gm_mma(g);
+        else dync__gm_simt(g);
+        int64_t tiles = ((g->m + g->tile.m - 1) / g->tile.m) * ((g->n + g->tile.n - 1) / g->tile.n);
+        dync__format(name, sizeof name, "gemm_%s%s_%dx%d", g->thin ? "thin_" : "", g->kind == DYNC__TILE_TF32 ? "tf32" : dync__dtype_info(g->dtype)->name,
+                     g->tile.m, g->tile.n);
+        dync__tile_entry(t, name, tiles * g->splits * g->batches, 1, 1, g->tile.threads);
+    }
     if (g->splits > 1) dync__gm_join(g);
     t->out.n_checks = t->p.n_checks;
     memcpy(t->out.check, t->p.check, sizeof t->out.check);
@@ -353,9 +357,9 @@ DYNC__FN dync_status dync__gm_text(dync__gm *g, int form, dync__ptx_text *out)
     g->scalar = form == DYNC__CUDA_UNALIGNED;
     if (form == DYNC__CUDA_TF32) g->kind = DYNC__TILE_TF32;
     bool thin = form != DYNC__CUDA_TF32 && dync__gm_make_thin(g);
-    for (int s = 0; s < 2; s++) dync__gm_how(g, &g->side[s], s ? g->n : g->m);
+    for (int s = 0; s < 2 && !g->window_of; s++) dync__gm_how(g, &g->side[s], s ? g->n : g->m);
     if (thin) dync__gm_thin_choose(g);
-    else dync__gm_choose(g);
+    else if (!g->window_of) dync__gm_choose(g);
     bool begun = dync__tile_begin_kernel(t, g->arena, g->end, g->host, g->n, g->scalar || thin);
     if (begun) dync__gm_write(g);
     for (int s = 0; s < 2; s++)
@@ -415,5 +419,6 @@ DYNC__FN dync_status dync__gm_add(dync__cuda_code *code, dync__gm *g, const dync
     }
     if (!dync__cuda_add_gemm(code, g, g->end, g->host, buf)) return DYNC_ERR_MEMORY;
     dync__ptx_text variant;
-    return !dync__gm_wgmma(g, &variant) || dync__cuda_add_variant(code, &variant) ? DYNC_OK : DYNC_ERR_MEMORY;
+    bool plain = !g->side[0].gather && !g->side[1].gather && !g->window_of;
+    return !plain || !dync__gm_wgmma(g, &variant) || dync__cuda_add_variant(code, &variant) ? DYNC_OK : DYNC_ERR_MEMORY;
 }

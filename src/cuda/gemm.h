@@ -25,6 +25,11 @@ typedef struct dync__gm_side {
     const dync__gm_gather *gather;       /* in the place of line and step; or NULL */
 } dync__gm_side;
 
+/* No product (conv_direct.c): a window over one channel for each result; rows of results are n wide. x, w: strides of what slides (images, channels,
+ * rows, columns) and of the window's elements; per: results' channels to one of x. */
+enum { DYNC__GMD_COLUMNS = 256 };
+typedef struct dync__gm_window { int64_t kh, kw, s[2], p[2], d[2], x[4], w[4], h, w_in, o, oh, per; } dync__gm_window;
+
 typedef struct dync__gm_tile { int m, n, threads, stages, efficiency; } dync__gm_tile;
 typedef struct dync__gm {
     dync__arena *arena;
@@ -32,6 +37,7 @@ typedef struct dync__gm {
     int64_t m, n, k, batches, batch[DYNC_MAX_DIMS];
     int n_batch;
     dync__gm_side side[2];
+    const dync__gm_window *window_of;    /* instead of a product; side 0 is the window, side 1 what it slides over */
     const dync__kernel *end;
     bool *host;                          /* buffers of `end` in main memory */
     int given;
@@ -78,7 +84,8 @@ DYNC__FN void dync__gm_gather_copy(dync__gm *, int side, int lines);
 DYNC__FN void dync__gm_gather_pieces(dync__gm *, int side, int lines);   /* halves, one by one */
 DYNC__FN void dync__gm_gather_single_begin(dync__gm *, int side, int lines);
 DYNC__FN void dync__gm_gather_single(dync__gm *, int side, int lines, int row_bytes);   /* for CUDA cores */
-/* ---- conv.c ---- */
+/* ---- conv_direct.c, conv.c ---- */
+DYNC__FN void dync__gm_direct(dync__gm *);
 DYNC__FN dync_status dync__cuda_conv(dync__cuda_code *, const dync__kcall *, const dync__cuda_end *, bool *done);   /* conv2d and its gradients */
 DYNC__FN bool dync__cuda_conv_takes(dync__cuda_code *, const dync__kcall *, const dync__kernel *end);
 /* ---- gemm_mma.c, gemm_simt.c ---- */

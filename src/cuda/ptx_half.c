@@ -84,7 +84,7 @@ static void dync__ptx_pair_constant(dync__ptx *p, unsigned bits, char *name)
 }
 
 /* The pair of value i, a half of this dtype, in lanes lane and lane + 1: made where there is none. */
-static void dync__ptx_pair(dync__ptx *p, int i, int lane, int dtype, char *name)
+static void dync__ptx_half_pair(dync__ptx *p, int i, int lane, int dtype, char *name)
 {
     uint16_t bits;
     if (dync__ptx_half_constant(&p->k->inst.at[i], dtype, &bits)) {
@@ -123,7 +123,7 @@ DYNC__FN bool dync__ptx_emit_pairs(dync__ptx *p, int i)
     p->where[i] = p->paired[i] = p->block;
     for (int lane = 0; lane < dync__ptx_lanes(p, i); lane += 2) {
         char arg[2][48] = {"", ""}, to[48], half[2][40], value[2][40];
-        for (int a = 0; a < n; a++) dync__ptx_pair(p, op->arg[a], lane, dtype, arg[a]);
+        for (int a = 0; a < n; a++) dync__ptx_half_pair(p, op->arg[a], lane, dtype, arg[a]);
         for (int e = 0; e < 2; e++) dync__format(value[e], sizeof value[e], "%s", dync__ptx_dest(p, i, lane + e));
         dync__ptx_pair_name(p, i, lane, to);
         dync__ptx_reg(p, "b32", to);
