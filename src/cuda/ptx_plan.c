@@ -5,7 +5,8 @@
 #include "../dync.in.h"
 #include "ptx.h"
 
-enum { DYNC__PTX_ROW_LANES = 16, DYNC__PTX_TURN_LANES = 32, DYNC__PTX_IN_FLIGHT = 4 };
+/* More indexed loads than GATHERED leave no registers for several lanes. */
+enum { DYNC__PTX_ROW_LANES = 16, DYNC__PTX_TURN_LANES = 32, DYNC__PTX_IN_FLIGHT = 4, DYNC__PTX_GATHERED = 7 };
 
 DYNC__FN bool dync__ptx_has_reduce(const dync__kernel *k)
 {
@@ -54,9 +55,11 @@ DYNC__FN bool dync__ptx_is_vector(const dync__ptx *p, int buf, int access)
 static void dync__ptx_plan_vector(dync__ptx *p, bool is_flat)
 {
     const dync__kernel *k = p->k;
-    int narrow = 8, last = k->n_dims - 1;
+    int narrow = 8, last = k->n_dims - 1, gathered = 0;
     bool any = false;
     if (last < (is_flat ? 0 : k->n_outer)) return;
+    for (int i = 0; i < k->inst.n; i++) gathered += p->needed[i] && k->inst.at[i].prim == DYNC__P_loadx;
+    if (gathered > DYNC__PTX_GATHERED) return;
     for (int i = 0; i < k->inst.n; i++) {
         const dync__inst *in = &k->inst.at[i];
         if (!p->needed[i] || (in->prim != DYNC__P_load && in->prim != DYNC__P_store) || p->host[in->buf] || !(in->section & 1)) continue;

@@ -4,7 +4,7 @@
 #include "../test.h"
 #define TEST_AFTER_EACH (dync_shutdown(), dync_clear_error(), dync_on_error(NULL, NULL))
 
-static int as_product, of_halves;
+static int as_product, of_halves, direct;
 
 /* A row-major array, with channels last, or with gaps. */
 static dync__operand array_of(int dtype, const int64_t *shape, int how, int slot, bool written)
@@ -48,6 +48,7 @@ static bool run_both(dync__kcall *call, const char *what)
     dync__str text = {0};
     if (code) dync__cuda_code_dump(&text, code);
     as_product += strstr(dync__str_get(&text), "dync_gemm") != NULL;
+    direct += strstr(dync__str_get(&text), "dync_conv_float") != NULL || strstr(dync__str_get(&text), "dync_conv_bfloat") != NULL;
     of_halves += strstr(dync__str_get(&text), "mma.sync") != NULL;
     if (ok) ok = EXPECT_OK(call->row->prepare(call));
     void *scratch = calloc(call->scratch_bytes + 1, 1);
@@ -81,31 +82,37 @@ static bool run_both(dync__kcall *call, const char *what)
 
 typedef struct { int64_t n, c, h, w, o, kh, kw, sy, sx, py, px, dy, dx, groups; int dtype, how[3]; bool bias; } geometry;
 
-/* Forward, data gradient and weight gradient. */
-static bool all_three(const geometry *g)
+/* Forward, data gradient, weight gradient: 0 1 2. */
+static dync__kcall call_of(const geometry *g, int kind)
 {
+    static const int rows[3] = {DYNC__K_conv2d, DYNC__K_conv2d_grad_input, DYNC__K_conv2d_grad_weight};
     int64_t oh = (g->h + 2 * g->py - g->dy * (g->kh - 1) - 1) / g->sy + 1, ow = (g->w + 2 * g->px - g->dx * (g->kw - 1) - 1) / g->sx + 1;
     int64_t attr[7] = {g->sy, g->sx, g->py, g->px, g->dy, g->dx, g->groups};
     int64_t xs[4] = {g->n, g->c, g->h, g->w}, ws[4] = {g->o, g->c / g->groups, g->kh, g->kw}, ys[4] = {g->n, g->o, oh, ow};
-    if (g->h + 2 * g->py < g->dy * (g->kh - 1) + 1 || g->w + 2 * g->px < g->dx * (g->kw - 1) + 1) return true;
+    int64_t *shape[3][3] = {{xs, ws, ys}, {ys, ws, xs}, {xs, ys, ws}};
+    dync__kcall call;
+    memset(&call, 0, sizeof call);
+    call.row = dync__kernel_row(rows[kind]);
+    call.n = kind == 0 && g->bias ? 4 : 3;
+    memcpy(call.attr, attr, sizeof attr);
+    for (int i = 0; i < 3; i++) {
+        int at = i == 2 ? call.n - 1 : i;
+        call.operand[at] = array_of(g->dtype, shape[kind][i], g->how[i], at, i == 2);
+    }
+    if (call.n == 4) {
+        call.operand[2] = call.operand[0];
+        call.operand[2].slot = 2;
+        EXPECT_OK(dync__layout_contiguous(&call.operand[2].lay, 1, &g->o));
+    }
+    return call;
+}
+
+static bool all_three(const geometry *g)
+{
     bool ok = true;
+    if (g->h + 2 * g->py < g->dy * (g->kh - 1) + 1 || g->w + 2 * g->px < g->dx * (g->kw - 1) + 1) return true;
     for (int kind = 0; kind < 3 && ok; kind++) {
-        static const int rows[3] = {DYNC__K_conv2d, DYNC__K_conv2d_grad_input, DYNC__K_conv2d_grad_weight};
-        dync__kcall call;
-        memset(&call, 0, sizeof call);
-        call.row = dync__kernel_row(rows[kind]);
-        call.n = kind == 0 && g->bias ? 4 : 3;
-        memcpy(call.attr, attr, sizeof attr);
-        int64_t *shape[3][3] = {{xs, ws, ys}, {ys, ws, xs}, {xs, ys, ws}};
-        for (int i = 0; i < 3; i++) {
-            int at = i == 2 ? call.n - 1 : i;
-            call.operand[at] = array_of(g->dtype, shape[kind][i], g->how[i], at, i == 2);
-        }
-        if (call.n == 4) {
-            call.operand[2] = call.operand[0];
-            call.operand[2].slot = 2;
-            EXPECT_OK(dync__layout_contiguous(&call.operand[2].lay, 1, &g->o));
-        }
+        dync__kcall call = call_of(g, kind);
         ok = run_both(&call, kind == 0 ? "forward" : kind == 1 ? "to the input" : "to the weight");
     }
     return ok;
@@ -152,8 +159,39 @@ TEST(known_shapes)
                                       {2, 8, 1, 40, 8, 1, 5, 1, 2, 0, 2, 1, 1, 1, DYNC_F32, {0, 0, 0}, true},
                                       {2, 12, 9, 9, 12, 3, 3, 1, 1, 1, 1, 1, 1, 12, DYNC_F32, {0, 0, 0}, true},
                                       {2, 8, 9, 9, 16, 3, 3, 2, 2, 1, 1, 2, 2, 8, DYNC_BF16, {0, 0, 0}, true},
-                                      {1, 32, 9, 9, 32, 3, 3, 1, 1, 1, 1, 1, 1, 8, DYNC_F32, {0, 0, 0}, false}};
+                                      {1, 32, 9, 9, 32, 3, 3, 1, 1, 1, 1, 1, 1, 8, DYNC_F32, {0, 0, 0}, false},
+                                      {2, 8, 16, 16, 128, 3, 3, 1, 1, 1, 1, 1, 1, 1, DYNC_BF16, {0, 0, 0}, true},
+                                      {1, 128, 15, 17, 8, 3, 2, 1, 1, 1, 1, 1, 1, 1, DYNC_F16, {1, 1, 1}, true},
+                                      {1, 8, 16, 16, 128, 3, 1, 1, 1, 1, 0, 1, 1, 1, DYNC_F32, {0, 0, 0}, false},
+                                      {2, 8, 12, 16, 8, 5, 3, 1, 1, 2, 1, 1, 1, 8, DYNC_BF16, {0, 0, 0}, true},
+                                      {1, 6, 10, 24, 12, 3, 3, 1, 2, 1, 1, 1, 2, 6, DYNC_F32, {0, 1, 0}, true},
+                                      {1, 5, 9, 12, 5, 3, 4, 1, 1, 3, 4, 1, 1, 5, DYNC_F16, {0, 0, 2}, true}};
+    direct = 0;
     for (int i = 0; i < DYNC__COUNT_OF(shapes); i++)
         if (!EXPECT(all_three(&shapes[i]))) printf("  shape %d\n", i);
+    EXPECT(direct >= 7);
+}
+/* Layers as they are in use: texts of the large tiles, which are made and taken by the loader (and by ptxas), but not run. */
+TEST(texts_of_layers_in_use)
+{
+    static const geometry layers[] = {{32, 3, 224, 224, 64, 7, 7, 2, 2, 3, 3, 1, 1, 1, DYNC_BF16, {0, 0, 0}, true},
+                                      {32, 64, 56, 56, 64, 3, 3, 1, 1, 1, 1, 1, 1, 1, DYNC_BF16, {0, 0, 0}, true},
+                                      {32, 256, 14, 14, 512, 3, 3, 2, 2, 1, 1, 1, 1, 1, DYNC_F16, {1, 0, 1}, true},
+                                      {32, 256, 56, 56, 64, 1, 1, 1, 1, 0, 0, 1, 1, 1, DYNC_BF16, {0, 0, 0}, true},
+                                      {32, 128, 28, 28, 128, 3, 3, 1, 1, 1, 1, 1, 1, 1, DYNC_F32, {0, 0, 0}, true},
+                                      {32, 96, 112, 112, 96, 3, 3, 1, 1, 1, 1, 1, 1, 96, DYNC_BF16, {0, 0, 0}, true},
+                                      {32, 96, 112, 112, 96, 3, 3, 2, 2, 1, 1, 1, 1, 96, DYNC_F32, {0, 0, 0}, true}};
+    int large = 0;
+    for (int i = 0; i < DYNC__COUNT_OF(layers); i++)
+        for (int kind = 0; kind < 3; kind++) {
+            dync__kcall call = call_of(&layers[i], kind);
+            void *code = dync__cuda_call_new(DYNC_CUDA, &call, NULL, NULL, false);
+            dync__str text = {0};
+            if (EXPECT(code != NULL)) dync__cuda_code_dump(&text, code);
+            large += strstr(dync__str_get(&text), "128x128") || strstr(dync__str_get(&text), "128x256") || strstr(dync__str_get(&text), "64x128");
+            dync__str_free(&text);
+            dync__cuda_code_free(code);
+        }
+    EXPECT(large > 6);
 }
 TEST_MAIN
