@@ -174,7 +174,7 @@ extern cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 /* ==== cuda/ptx.h ================================================================================================ */
 /* cuda/ptx.h: PTX text from kernels of loop IR. After rt.h, before calls.c and launch.c. ptx.c holds the text builder and the whole kernel,
  * ptx_prim.c the primitives, ptx_mem.c addresses, loads and stores, ptx_plan.c how a kernel is laid over threads, ptx_reduce.c reductions,
- * ptx_turn.c transposed accesses through shared memory.
+ * ptx_half.c pairs of half floats, ptx_turn.c transposed accesses through shared memory.
  *
  * Words: T threads work on a row; each holds lanes, in groups of `vec` neighbours that one memory access moves. A pointwise kernel is one
  * row and all threads of the grid. A kernel with few rows and long ones is split: stage 1 leaves partial results in scratch memory, stage 2
@@ -239,6 +239,7 @@ typedef struct dync__ptx {
     const char *index;                   /* "u32" or "u64": type of linear indices */
     uint8_t *needed, *uniform;           /* by instruction; uniform 1: within a group, 2: within the row */
     int32_t *where;                      /* block in which the instruction's registers were last written; -1 nowhere */
+    int32_t *paired;                     /* the same of its registers of two halves (ptx_half.c); NULL: there are none */
     int block;                           /* number of the block being emitted */
     int n_temps, n_labels, shared_bytes;
     int philox_of, philox_lane, philox_block; /* the draw whose words are in %ph */
@@ -294,6 +295,11 @@ DYNC__FN void dync__ptx_widen(dync__ptx *, int dtype, const char *to, const char
 DYNC__FN void dync__ptx_narrow(dync__ptx *, int dtype, const char *raw, const char *from);
 DYNC__FN void dync__ptx_index(dync__ptx *, int inst, int lane);
 DYNC__FN void dync__ptx_add_scaled(dync__ptx *, const char *reg, const char *coordinate, int64_t by);  /* reg += coordinate * by, in 64 bits */
+/* ---- ptx_half.c ---- */
+DYNC__FN void dync__ptx_mark_pairs(dync__ptx *);
+DYNC__FN void dync__ptx_pair_is(dync__ptx *, int inst, int lane, const char *word);
+DYNC__FN bool dync__ptx_pair_of(dync__ptx *, int inst, int lane, int dtype, char *name);    /* name: 48 characters */
+DYNC__FN bool dync__ptx_emit_pairs(dync__ptx *, int inst);
 /* ---- ptx_turn.c ---- */
 DYNC__FN void dync__ptx_plan_turn(dync__ptx *, int units, bool scalar);
 DYNC__FN int dync__ptx_turned_of(const dync__ptx *, const dync__inst *);  /* number in p->turned, or -1 */
@@ -623,6 +629,11 @@ typedef struct dync__gm_side {
     const dync__gm_gather *gather;       /* in the place of line and step; or NULL */
 } dync__gm_side;
 
+/* No product (conv_direct.c): a window over one channel for each result; rows of results are n wide. x, w: strides of what slides (images, channels,
+ * rows, columns) and of the window's elements; per: results' channels to one of x. */
+enum { DYNC__GMD_COLUMNS = 256 };
+typedef struct dync__gm_window { int64_t kh, kw, s[2], p[2], d[2], x[4], w[4], h, w_in, o, oh, per; } dync__gm_window;
+
 typedef struct dync__gm_tile { int m, n, threads, stages, efficiency; } dync__gm_tile;
 typedef struct dync__gm {
     dync__arena *arena;
@@ -630,6 +641,7 @@ typedef struct dync__gm {
     int64_t m, n, k, batches, batch[DYNC_MAX_DIMS];
     int n_batch;
     dync__gm_side side[2];
+    const dync__gm_window *window_of;    /* instead of a product; side 0 is the window, side 1 what it slides over */
     const dync__kernel *end;
     bool *host;                          /* buffers of `end` in main memory */
     int given;
@@ -676,7 +688,8 @@ DYNC__FN void dync__gm_gather_copy(dync__gm *, int side, int lines);
 DYNC__FN void dync__gm_gather_pieces(dync__gm *, int side, int lines);   /* halves, one by one */
 DYNC__FN void dync__gm_gather_single_begin(dync__gm *, int side, int lines);
 DYNC__FN void dync__gm_gather_single(dync__gm *, int side, int lines, int row_bytes);   /* for CUDA cores */
-/* ---- conv.c ---- */
+/* ---- conv_direct.c, conv.c ---- */
+DYNC__FN void dync__gm_direct(dync__gm *);
 DYNC__FN dync_status dync__cuda_conv(dync__cuda_code *, const dync__kcall *, const dync__cuda_end *, bool *done);   /* conv2d and its gradients */
 DYNC__FN bool dync__cuda_conv_takes(dync__cuda_code *, const dync__kcall *, const dync__kernel *end);
 /* ---- gemm_mma.c, gemm_simt.c ---- */
@@ -701,7 +714,8 @@ DYNC__FN void dync__gm_thin(dync__gm *);
 #endif
 
 /* ==== cuda/ptx_plan.c =========================================================================================== */
-enum { DYNC__PTX_ROW_LANES = 16, DYNC__PTX_TURN_LANES = 32, DYNC__PTX_IN_FLIGHT = 4 };
+/* More indexed loads than GATHERED leave no registers for several lanes. */
+enum { DYNC__PTX_ROW_LANES = 16, DYNC__PTX_TURN_LANES = 32, DYNC__PTX_IN_FLIGHT = 4, DYNC__PTX_GATHERED = 7 };
 DYNC__FN bool dync__ptx_has_reduce(const dync__kernel *k) {
     for (int i = 0; i < k->inst.n; i++)
         if (k->inst.at[i].prim == DYNC__P_reduce) return true;
@@ -740,9 +754,11 @@ DYNC__FN bool dync__ptx_is_vector(const dync__ptx *p, int buf, int access) {
 /* The number of neighbours: 16 bytes of the narrowest element, at most 8 and such that it divides the last loop, or leaves a flat tail. */
 static void dync__ptx_plan_vector(dync__ptx *p, bool is_flat) {
     const dync__kernel *k = p->k;
-    int narrow = 8, last = k->n_dims - 1;
+    int narrow = 8, last = k->n_dims - 1, gathered = 0;
     bool any = false;
     if (last < (is_flat ? 0 : k->n_outer)) return;
+    for (int i = 0; i < k->inst.n; i++) gathered += p->needed[i] && k->inst.at[i].prim == DYNC__P_loadx;
+    if (gathered > DYNC__PTX_GATHERED) return;
     for (int i = 0; i < k->inst.n; i++) {
         const dync__inst *in = &k->inst.at[i];
         if (!p->needed[i] || (in->prim != DYNC__P_load && in->prim != DYNC__P_store) || p->host[in->buf] || !(in->section & 1)) continue;
@@ -1236,7 +1252,16 @@ static void dync__ptx_unpack(dync__ptx *p, int i, int lane0, int n, int dtype, c
     int bytes = dync__dtype_info(dtype)->bytes, per = 4 / bytes;
     for (int k = 0; k < n; k += per) {
         const char *half[2] = {NULL, NULL};
-        if (bytes == 2 && dtype != DYNC_I16) {
+        if (dtype == DYNC_BF16 || dtype == DYNC_F16) dync__ptx_pair_is(p, i, lane0 + k, word[k / per]);
+        if (dtype == DYNC_BF16) {                             /* the upper half of a float */
+            for (int e = 0; e < 2; e++) {
+                const char *bits = dync__ptx_temp(p, "b32");
+                dync__ptx_line(p, e ? "and.b32 %s, %s, 0xffff0000" : "shl.b32 %s, %s, 16", bits, word[k / per]);
+                dync__ptx_line(p, "mov.b32 %s, %s", dync__ptx_dest(p, i, lane0 + k + e), bits);
+            }
+            continue;
+        }
+        if (dtype == DYNC_F16) {
             half[0] = dync__ptx_temp(p, "b16");
             half[1] = dync__ptx_temp(p, "b16");
             dync__ptx_line(p, "mov.b32 {%s, %s}, %s", half[0], half[1], word[k / per]);
@@ -1345,12 +1370,10 @@ static void dync__ptx_store_group(dync__ptx *p, int i, int group) {
             const char *word = dync__ptx_temp(p, "b32");
             dync__format(name[n], sizeof name[0], "%s", word);
             if (bytes == 2 && dtype != DYNC_I16) {
-                char half[2][40];
-                for (int h = 0; h < 2; h++) {
-                    dync__format(half[h], sizeof half[h], "%s", dync__ptx_temp(p, "b16"));
-                    dync__ptx_narrow(p, dtype, half[h], dync__ptx_in_reg(p, in->arg[0], lane0 + k + e + h));
-                }
-                dync__ptx_line(p, "mov.b32 %s, {%s, %s}", name[n], half[0], half[1]);
+                char low[40], pair[48];
+                dync__format(low, sizeof low, "%s", dync__ptx_in_reg(p, in->arg[0], lane0 + k + e));
+                if (dync__ptx_pair_of(p, in->arg[0], lane0 + k + e, dtype, pair)) dync__ptx_line(p, "mov.b32 %s, %s", name[n], pair);
+                else dync__ptx_line(p, "cvt.rn.%s.f32 %s, %s, %s", dtype == DYNC_F16 ? "f16x2" : "bf16x2", name[n], dync__ptx_in_reg(p, in->arg[0], lane0 + k + e + 1), low);
             } else {
                 dync__ptx_line(p, "mov.b32 %s, 0", name[n]);
                 for (int b = 0; b < 4 / bytes; b++) {
@@ -1401,6 +1424,131 @@ DYNC__FN void dync__ptx_store(dync__ptx *p, int i) {
         if (!vector) dync__ptx_store_one(p, i, lane);
         else if (lane % p->vec == 0) dync__ptx_store_group(p, i, lane / p->vec);
     }
+}
+
+/* ==== cuda/ptx_half.c =========================================================================================== */
+static bool dync__ptx_is_half(int dtype) { return dtype == DYNC_F16 || dtype == DYNC_BF16; }
+/* The half that a constant is, if it is one. */
+static bool dync__ptx_half_constant(const dync__inst *in, int dtype, uint16_t *bits) {
+    double x = (double)dync__const_scalar(in).f;
+    if (in->prim != DYNC__P_const_ || in->type != DYNC_F32 || !(x - x >= 0)) return false;
+    dync__store_f64(bits, dtype, x);
+    double back = dync__load_f64(bits, dtype);
+    return !(back < x) && !(back > x);
+}
+/* Is value i a half of this dtype already? */
+static bool dync__ptx_half_value(const dync__ptx *p, int i, int dtype) {
+    const dync__inst *in = &p->k->inst.at[i];
+    uint16_t bits;
+    if (in->prim == DYNC__P_load) return p->k->buf.at[in->buf].dtype == dtype;
+    return (in->prim == DYNC__P_wrap && in->imm.i == dtype) || dync__ptx_half_constant(in, dtype, &bits);
+}
+/* A rounded operator that goes by pairs. */
+static bool dync__ptx_half_rounds(const dync__ptx *p, int i) {
+    const dync__inst *in = &p->k->inst.at[i];
+    if (in->prim != DYNC__P_wrap || !dync__ptx_is_half((int)in->imm.i)) return false;
+    const dync__inst *op = &p->k->inst.at[in->arg[0]];
+    if (op->prim != DYNC__P_add && op->prim != DYNC__P_sub && op->prim != DYNC__P_mul && op->prim != DYNC__P_neg && op->prim != DYNC__P_abs) return false;
+    for (int a = 0; a < dync__prim_info(op->prim)->n_args; a++)
+        if (!dync__ptx_half_value(p, op->arg[a], (int)in->imm.i)) return false;
+    return true;
+}
+/* Operators that only such wraps read are not computed on their own. */
+DYNC__FN void dync__ptx_mark_pairs(dync__ptx *p) {
+    const dync__kernel *k = p->k;
+    if (p->shape.vec < 2) return;
+    uint8_t *read = dync__arena_alloc(p->arena, (size_t)k->inst.n + 1);
+    p->paired = dync__arena_alloc(p->arena, (size_t)(k->inst.n + 1) * sizeof *p->paired);
+    if (!p->paired || !read) {
+        p->failed = true;
+        return;
+    }
+    for (int i = 0; i < k->inst.n; i++) {
+        const dync__inst *in = &k->inst.at[i];
+        bool by_pairs = p->needed[i] && p->uniform[i] == 0 && dync__ptx_half_rounds(p, i);
+        p->paired[i] = -1;
+        for (int a = 0; p->needed[i] && a < dync__prim_info(in->prim)->n_args; a++) read[in->arg[a]] |= by_pairs ? 1 : 2;
+    }
+    for (int i = 0; i < k->inst.n; i++)
+        if (read[i] == 1 && p->shape.inner % p->shape.vec == 0) p->needed[i] = 0;
+}
+/* The register of value i's pair from `lane` on. */
+static void dync__ptx_pair_name(dync__ptx *p, int i, int lane, char *name) { dync__format(name, 48, "%sh", dync__ptx_use(p, i, lane)); }
+/* word is the pair of load i from lane on. */
+DYNC__FN void dync__ptx_pair_is(dync__ptx *p, int i, int lane, const char *word) {
+    char name[48];
+    if (!p->paired) return;
+    p->paired[i] = p->where[i];
+    dync__ptx_pair_name(p, i, lane, name);
+    dync__ptx_reg(p, "b32", name);
+    dync__ptx_line(p, "mov.b32 %s, %s", name, word);
+}
+static void dync__ptx_pair_constant(dync__ptx *p, unsigned bits, char *name) {
+    dync__format(name, 48, "%s", dync__ptx_temp(p, "b32"));
+    dync__ptx_line(p, "mov.b32 %s, 0x%04x%04x", name, bits, bits);
+}
+/* The pair of value i, a half of this dtype, in lanes lane and lane + 1: made where there is none. */
+static void dync__ptx_half_pair(dync__ptx *p, int i, int lane, int dtype, char *name) {
+    uint16_t bits;
+    if (dync__ptx_half_constant(&p->k->inst.at[i], dtype, &bits)) {
+        dync__ptx_pair_constant(p, bits, name);
+        return;
+    }
+    char low[40];
+    dync__format(low, sizeof low, "%s", dync__ptx_in_reg(p, i, lane));
+    if (p->paired[i] >= 0 && p->paired[i] == p->where[i]) {
+        dync__ptx_pair_name(p, i, lane, name);
+        return;
+    }
+    const char *high = dync__ptx_in_reg(p, i, lane + 1);
+    dync__format(name, 48, "%s", dync__ptx_temp(p, "b32"));
+    dync__ptx_line(p, "cvt.rn.%s.f32 %s, %s, %s", dtype == DYNC_F16 ? "f16x2" : "bf16x2", name, high, low);
+}
+/* The pair that store wants of value i, if there is one. */
+DYNC__FN bool dync__ptx_pair_of(dync__ptx *p, int i, int lane, int dtype, char *name) {
+    (void)dync__ptx_use(p, i, lane);
+    if (!p->paired || p->paired[i] < 0 || p->paired[i] != p->where[i] || p->vec % 2 || !dync__ptx_half_value(p, i, dtype) || dync__ptx_lanes(p, i) == 1) return false;
+    dync__ptx_pair_name(p, i, lane, name);
+    return true;
+}
+/* All lanes of a wrap by pairs; false: it is not one of those. */
+DYNC__FN bool dync__ptx_emit_pairs(dync__ptx *p, int i) {
+    const dync__inst *in = &p->k->inst.at[i];
+    if (!p->paired || p->vec % 2 || dync__ptx_lanes(p, i) == 1 || p->uniform[i] != 0 || !dync__ptx_half_rounds(p, i)) return false;
+    const dync__inst *op = &p->k->inst.at[in->arg[0]];
+    int dtype = (int)in->imm.i, n = dync__prim_info(op->prim)->n_args;
+    for (int a = 0; a < n; a++) (void)dync__ptx_use(p, op->arg[a], 0);
+    dync__str_addf(&p->body, "    // %s of pairs%s%s\n", dync__prim_info(op->prim)->name, in->origin ? " of " : "", in->origin ? in->origin : "");
+    p->where[i] = p->paired[i] = p->block;
+    for (int lane = 0; lane < dync__ptx_lanes(p, i); lane += 2) {
+        char arg[2][48] = {"", ""}, to[48], half[2][40], value[2][40];
+        for (int a = 0; a < n; a++) dync__ptx_half_pair(p, op->arg[a], lane, dtype, arg[a]);
+        for (int e = 0; e < 2; e++) dync__format(value[e], sizeof value[e], "%s", dync__ptx_dest(p, i, lane + e));
+        dync__ptx_pair_name(p, i, lane, to);
+        dync__ptx_reg(p, "b32", to);
+        const char *type = dtype == DYNC_F16 ? "f16x2" : "bf16x2", *name = op->prim == DYNC__P_add ? "add" : op->prim == DYNC__P_sub ? "sub" : "mul";
+        if (n == 1) dync__ptx_line(p, op->prim == DYNC__P_neg ? "xor.b32 %s, %s, 0x80008000" : "and.b32 %s, %s, 0x7fff7fff", to, arg[0]);
+        else if (dtype == DYNC_F16) dync__ptx_line(p, "%s.rn.%s %s, %s, %s", name, type, to, arg[0], arg[1]);
+        else {
+            bool add = op->prim == DYNC__P_add, mul = op->prim == DYNC__P_mul;
+            char one[48];
+            dync__ptx_pair_constant(p, mul ? 0x8000 : add ? 0x3f80 : 0xbf80, one);
+            if (mul) dync__ptx_line(p, "fma.rn.bf16x2 %s, %s, %s, %s", to, arg[0], arg[1], one);
+            else dync__ptx_line(p, "fma.rn.bf16x2 %s, %s, %s, %s", to, arg[!add], one, arg[add]);
+        }
+        if (dtype == DYNC_F16) {
+            for (int e = 0; e < 2; e++) dync__format(half[e], sizeof half[e], "%s", dync__ptx_temp(p, "b16"));
+            dync__ptx_line(p, "mov.b32 {%s, %s}, %s", half[0], half[1], to);
+            for (int e = 0; e < 2; e++) dync__ptx_widen(p, dtype, value[e], half[e]);
+        } else {
+            for (int e = 0; e < 2; e++) {
+                const char *bits = dync__ptx_temp(p, "b32");
+                dync__ptx_line(p, e ? "and.b32 %s, %s, 0xffff0000" : "shl.b32 %s, %s, 16", bits, to);
+                dync__ptx_line(p, "mov.b32 %s, %s", value[e], bits);
+            }
+        }
+    }
+    return true;
 }
 
 /* ==== cuda/ptx_turn.c =========================================================================================== */
@@ -2248,6 +2396,7 @@ DYNC__FN void dync__ptx_emit(dync__ptx *p, int i) {
     int n_args = dync__prim_info(in->prim)->n_args;
     if (in->prim == DYNC__P_const_ || dync__ptx_at_hand(p, i)) return;
     if (in->prim == DYNC__P_reduce && p->where[i] >= 0) return;
+    if (dync__ptx_emit_pairs(p, i)) return;
     for (int a = 0; a < n_args; a++) (void)dync__ptx_use(p, in->arg[a], 0);
     dync__str_addf(&p->body, "    // %s%s%s\n", dync__prim_info(in->prim)->name, in->origin ? " of " : "", in->origin ? in->origin : "");
     if (in->prim != DYNC__P_reduce) p->where[i] = p->block;
@@ -2330,7 +2479,10 @@ static void dync__ptx_open(dync__ptx *p) {
     p->copy = 0;
     p->shared_bytes = 0;
     p->philox_of = -1;
-    for (int i = 0; i < p->k->inst.n; i++) p->where[i] = -1;
+    for (int i = 0; i < p->k->inst.n; i++) {
+        p->where[i] = -1;
+        if (p->paired) p->paired[i] = -1;
+    }
     dync__ptx_reg(p, "pred", "%true");
     dync__ptx_reg(p, "pred", "%false");
     dync__ptx_line(p, "setp.eq.u32 %%true, 0, 0");
@@ -2651,6 +2803,7 @@ DYNC__FN dync_status dync__ptx_kernel(const dync__kernel *kernel, const bool *ho
         dync__ptx_mark(&p);
         dync__ptx_plan(&p, units, scalar);
         dync__ptx_mark_uniform(&p);
+        dync__ptx_mark_pairs(&p);
         p.index = p.shape.wide ? "u64" : "u32";
         dync__str_addf(&out->text, "// %s: %lld rows of %lld\n", p.k->name, (long long)p.shape.rows, (long long)p.shape.inner);
         dync__ptx_header(&out->text, "sm_80");
@@ -4465,6 +4618,100 @@ DYNC__FN bool dync__gm_wgmma(const dync__gm *from, dync__ptx_text *out) {
     return ok;
 }
 
+/* ==== cuda/conv_direct.c ======================================================================================== */
+enum { DYNC__GMD_THREADS = 128 };
+/* to += register * by (b32, signed), in 64 bits */
+static void dync__gmd_add(dync__gm *g, const char *to, const char *number, int64_t by) {
+    const char *wide = dync__ptx_temp(&g->t.p, "s64");
+    dync__ptx_line(&g->t.p, "cvt.s64.s32 %s, %s", wide, number);
+    dync__ptx_line(&g->t.p, "mad.lo.s64 %s, %s, %lld, %s", to, wide, (long long)by, to);
+}
+/* Which results: %lin the first one's number, its row, column, channel and image; addresses of what they see first. */
+static void dync__gmd_place(dync__gm *g, int vec) {
+    const dync__gm_window *w = g->window_of;
+    dync__tile *t = &g->t;
+    int64_t bytes = dync__dtype_info(g->dtype)->bytes;
+    dync__ptx_reg(&t->p, "pred", "%out");
+    dync__tile_set(t, "u32", "%lin", "mad.lo", "%%cta, %d, %%thr", DYNC__GMD_THREADS);
+    dync__ptx_line(&t->p, "mul.lo.u32 %%lin, %%lin, %d", vec);
+    dync__ptx_line(&t->p, "setp.ge.u32 %%out, %%lin, %lld", (long long)(g->m * g->n));
+    dync__ptx_line(&t->p, "@%%out ret");
+    dync__tile_set(t, "u32", "%ox", "rem", "%%lin, %lld", (long long)g->n);
+    dync__tile_set(t, "u32", "%rows", "div", "%%lin, %lld", (long long)g->n);
+    dync__tile_set(t, "u32", "%oy", "rem", "%%rows, %lld", (long long)w->oh);
+    dync__tile_set(t, "u32", "%planes", "div", "%%rows, %lld", (long long)w->oh);
+    dync__tile_set(t, "u32", "%channel", "rem", "%%planes, %lld", (long long)w->o);
+    dync__tile_set(t, "u32", "%image", "div", "%%planes, %lld", (long long)w->o);
+    dync__tile_set(t, "u32", "%from", "div", "%%channel, %lld", (long long)w->per);
+    dync__tile_set(t, "s32", "%iy", "mad.lo", "%%oy, %lld, %lld", (long long)w->s[0], (long long)-w->p[0]);
+    dync__tile_set(t, "s32", "%ix", "mad.lo", "%%ox, %lld, %lld", (long long)w->s[1], (long long)-w->p[1]);
+    dync__tile_set(t, "s64", "%X", "add", "%%b%d, %lld", g->side[1].buf, (long long)(g->side[1].offset * bytes));
+    dync__gmd_add(g, "%X", "%image", w->x[0] * bytes);
+    dync__gmd_add(g, "%X", "%from", w->x[1] * bytes);
+    dync__gmd_add(g, "%X", "%iy", w->x[2] * bytes);
+    dync__gmd_add(g, "%X", "%ix", w->x[3] * bytes);
+    dync__tile_set(t, "s64", "%W", "add", "%%b%d, %lld", g->side[0].buf, (long long)(g->side[0].offset * bytes));
+    dync__gmd_add(g, "%W", "%channel", w->w[0] * bytes);
+}
+/* One row of the window: the columns that are seen, the weights, the multiplications. */
+static void dync__gmd_row(dync__gm *g, int vec, int64_t ky, const bool *seen, int64_t columns) {
+    const dync__gm_window *w = g->window_of;
+    dync__ptx *p = &g->t.p;
+    const char *type = dync__ptx_type(g->compute), *zero = g->compute == DYNC_F64 ? "0d0000000000000000" : "0f00000000";
+    int64_t bytes = dync__dtype_info(g->dtype)->bytes;
+    char at[64], guard[40], name[24];
+    dync__tile_note(&g->t, "row %lld of the window", (long long)ky);
+    dync__ptx_line(p, "add.s32 %%row, %%iy, %lld", (long long)(ky * w->d[0]));
+    dync__ptx_line(p, "setp.lt.u32 %%down, %%row, %lld", (long long)w->h);
+    for (int64_t j = 0; j < columns; j++) {
+        if (!seen[j]) continue;
+        dync__ptx_line(p, "and.pred %%in, %%down, %%in%lld", (long long)j);
+        dync__format(name, sizeof name, "%%x%lld_%lld", (long long)ky, (long long)j);
+        dync__ptx_reg(p, type, name);
+        dync__format(at, sizeof at, "%%X+%lld", (long long)((ky * w->d[0] * w->x[2] + j * w->x[3]) * bytes));
+        dync__format(guard, sizeof guard, "@%%in ");
+        dync__tile_load(&g->t, g->dtype, name, at, guard);
+        dync__ptx_line(p, "selp.%s %s, %s, %s, %%in", type, name, name, zero);
+    }
+    for (int64_t kx = 0; kx < w->kw; kx++) {
+        dync__format(name, sizeof name, "%%w%lld_%lld", (long long)ky, (long long)kx);
+        dync__ptx_reg(p, type, name);
+        dync__format(at, sizeof at, "%%W+%lld", (long long)((ky * w->w[2] + kx * w->w[3]) * bytes));
+        dync__tile_load(&g->t, g->dtype, name, at, "");
+        for (int v = 0; v < vec; v++)
+            dync__ptx_line(p, "fma.rn.%s %%acc%d, %%x%lld_%lld, %s, %%acc%d", type, v, (long long)ky, (long long)(v * w->s[1] + kx * w->d[1]), name, v);
+    }
+}
+DYNC__FN void dync__gm_direct(dync__gm *g) {
+    const dync__gm_window *w = g->window_of;
+    dync__tile *t = &g->t;
+    bool seen[DYNC__GMD_COLUMNS] = {false};
+    char value[8][24], name[24];
+    int vec = t->p.shape.vec;
+    int64_t columns = (vec - 1) * w->s[1] + (w->kw - 1) * w->d[1] + 1;
+    dync__gmd_place(g, vec);
+    dync__tile_regs(t, dync__ptx_type(g->compute), "%acc", vec);
+    dync__ptx_reg(&t->p, "s32", "%row");
+    dync__ptx_reg(&t->p, "pred", "%down");
+    dync__ptx_reg(&t->p, "pred", "%in");
+    for (int v = 0; v < vec; v++) {
+        dync__format(value[v], sizeof value[v], "%%acc%d", v);
+        dync__ptx_line(&t->p, "mov.b%d %%acc%d, 0", dync__dtype_info(g->compute)->bytes * 8, v);
+        for (int64_t kx = 0; kx < w->kw; kx++) seen[v * w->s[1] + kx * w->d[1]] = true;
+    }
+    for (int64_t j = 0; j < columns; j++) {
+        if (!seen[j]) continue;
+        dync__format(name, sizeof name, "%%in%lld", (long long)j);
+        dync__ptx_reg(&t->p, "pred", name);
+        dync__ptx_line(&t->p, "add.s32 %%row, %%ix, %lld", (long long)j);
+        dync__ptx_line(&t->p, "setp.lt.u32 %s, %%row, %lld", name, (long long)w->w_in);
+    }
+    for (int64_t ky = 0; ky < w->kh; ky++) dync__gmd_row(g, vec, ky, seen, columns);
+    dync__tile_piece(t, "%lin", g->given, value);
+    dync__format(name, sizeof name, "conv_%s", dync__dtype_info(g->dtype)->name);
+    dync__tile_entry(t, name, (g->m * g->n / vec + DYNC__GMD_THREADS - 1) / DYNC__GMD_THREADS, 1, 1, DYNC__GMD_THREADS);
+}
+
 /* ==== cuda/gemm.c =============================================================================================== */
 static const dync__gm_tile dync__gm_tiles[2][5] = {
     /* tensor cores: m, n, threads, stages, efficiency in percent: the warps' tiles */
@@ -4546,7 +4793,7 @@ static void dync__gm_swap(dync__gm *g) {
 /* Few rows or columns, and memory as gemm_thin.c wants it: a and b change places where columns are the fewer. */
 static bool dync__gm_make_thin(dync__gm *g) {
     bool swap = g->n < g->m;
-    if (g->scalar || g->side[0].gather || g->side[1].gather) return false;
+    if (g->scalar || g->window_of || g->side[0].gather || g->side[1].gather) return false;
     if (swap) dync__gm_swap(g);
     g->thin = true;
     for (int s = 0; s < 2; s++) dync__gm_how(g, &g->side[s], s ? g->n : g->m);
@@ -4737,7 +4984,7 @@ static bool dync__gm_repack(dync__gm *g, dync__cuda_code *code, int s) {
     for (int d = 0; d < g->n_batch; d++) side->batch[d] = to[d];
     return dync__cuda_add_loop(code, k);
 }
-DYNC__FN bool dync__gm_may_tf32(const dync__gm *g) { return g->dtype == DYNC_F32 && !g->side[0].gather && !g->side[1].gather; }
+DYNC__FN bool dync__gm_may_tf32(const dync__gm *g) { return g->dtype == DYNC_F32 && !g->side[0].gather && !g->side[1].gather && !g->window_of; }
 /* The launches of what was chosen. */
 static void dync__gm_write(dync__gm *g) {
     dync__tile *t = &g->t;
@@ -4746,13 +4993,17 @@ static void dync__gm_write(dync__gm *g) {
         dync__tile_scratch(t);
         t->out.scratch_bytes = g->splits * g->batches * g->m * g->n * dync__dtype_info(g->compute)->bytes;
     }
-    if (g->thin) dync__gm_thin(g);
-    else if (g->kind >= 0) dync__gm_mma(g);
-    else dync__gm_simt(g);
-    int64_t tiles = ((g->m + g->tile.m - 1) / g->tile.m) * ((g->n + g->tile.n - 1) / g->tile.n);
-    dync__format(name, sizeof name, "gemm_%s%s_%dx%d", g->thin ? "thin_" : "", g->kind == DYNC__TILE_TF32 ? "tf32" : dync__dtype_info(g->dtype)->name, g->tile.m,
-                 g->tile.n);
-    dync__tile_entry(t, name, tiles * g->splits * g->batches, 1, 1, g->tile.threads);
+    if (g->window_of) {
+        dync__gm_direct(g);
+    } else {
+        if (g->thin) dync__gm_thin(g);
+        else if (g->kind >= 0) dync__gm_mma(g);
+        else dync__gm_simt(g);
+        int64_t tiles = ((g->m + g->tile.m - 1) / g->tile.m) * ((g->n + g->tile.n - 1) / g->tile.n);
+        dync__format(name, sizeof name, "gemm_%s%s_%dx%d", g->thin ? "thin_" : "", g->kind == DYNC__TILE_TF32 ? "tf32" : dync__dtype_info(g->dtype)->name,
+                     g->tile.m, g->tile.n);
+        dync__tile_entry(t, name, tiles * g->splits * g->batches, 1, 1, g->tile.threads);
+    }
     if (g->splits > 1) dync__gm_join(g);
     t->out.n_checks = t->p.n_checks;
     memcpy(t->out.check, t->p.check, sizeof t->out.check);
@@ -4764,9 +5015,9 @@ DYNC__FN dync_status dync__gm_text(dync__gm *g, int form, dync__ptx_text *out) {
     g->scalar = form == DYNC__CUDA_UNALIGNED;
     if (form == DYNC__CUDA_TF32) g->kind = DYNC__TILE_TF32;
     bool thin = form != DYNC__CUDA_TF32 && dync__gm_make_thin(g);
-    for (int s = 0; s < 2; s++) dync__gm_how(g, &g->side[s], s ? g->n : g->m);
+    for (int s = 0; s < 2 && !g->window_of; s++) dync__gm_how(g, &g->side[s], s ? g->n : g->m);
     if (thin) dync__gm_thin_choose(g);
-    else dync__gm_choose(g);
+    else if (!g->window_of) dync__gm_choose(g);
     bool begun = dync__tile_begin_kernel(t, g->arena, g->end, g->host, g->n, g->scalar || thin);
     if (begun) dync__gm_write(g);
     for (int s = 0; s < 2; s++)
@@ -4820,7 +5071,8 @@ DYNC__FN dync_status dync__gm_add(dync__cuda_code *code, dync__gm *g, const dync
     }
     if (!dync__cuda_add_gemm(code, g, g->end, g->host, buf)) return DYNC_ERR_MEMORY;
     dync__ptx_text variant;
-    return !dync__gm_wgmma(g, &variant) || dync__cuda_add_variant(code, &variant) ? DYNC_OK : DYNC_ERR_MEMORY;
+    bool plain = !g->side[0].gather && !g->side[1].gather && !g->window_of;
+    return !plain || !dync__gm_wgmma(g, &variant) || dync__cuda_add_variant(code, &variant) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
 /* ==== cuda/conv.c =============================================================================================== */
@@ -5019,9 +5271,54 @@ static bool dync__cuv_end_of(dync__cuv *v, dync__gm *g) {
         }
     return dync__gm_end_over(g, v->call, v->end->k, v->end->keep, &r, v->call->n == 4 ? bias : NULL);
 }
+/* The sums of forward to y, with bias and what follows. */
+static dync_status dync__cuv_finish(dync__cuv *v, dync__gm *g) {
+    if (v->end->k) return dync__cuv_end_of(v, g) ? dync__gm_add(v->code, g, v->call, v->end) : dync__fail_memory(0);
+    bool biased = v->call->n == 4;
+    int64_t bs = biased ? v->call->operand[2].lay.stride[0] : 0, n = v->y.shape[0], oh = v->y.shape[2], ow = v->y.shape[3];
+    const int64_t *ys = v->y.stride;
+    if (v->by_image)
+        return dync__cuv_end(v, g, 5, (int64_t[]){n, v->groups, v->go, oh, ow}, (int64_t[]){ys[0], v->go * ys[1], ys[1], ys[2], ys[3]}, v->y.offset,
+                             biased ? (int64_t[]){0, v->go * bs, bs, 0, 0} : NULL);
+    return dync__cuv_end(v, g, 5, (int64_t[]){v->groups, v->go, n, oh, ow}, (int64_t[]){v->go * ys[1], ys[1], ys[0], ys[2], ys[3]}, v->y.offset,
+                         biased ? (int64_t[]){v->go * bs, bs, 0, 0, 0} : NULL);
+}
+/* One channel to a group: forward, and the data gradient of stride 1, which is a convolution of gy by the window turned. */
+static dync_status dync__cuv_direct(dync__cuv *v, bool input) {
+    const dync__cuv_array *from = input ? &v->y : &v->x, *to = input ? &v->x : &v->y;
+    dync__gm *g = dync__cuv_product(v, to->shape[0] * to->shape[1] * to->shape[2], to->shape[3], v->w.shape[2] * v->w.shape[3]);
+    dync__gm_window *w = dync__arena_alloc(&v->code->arena, sizeof *w);
+    if (!g || !w) return DYNC_ERR_MEMORY;
+    *w = (dync__gm_window){.kh = v->w.shape[2], .kw = v->w.shape[3], .h = from->shape[2], .w_in = from->shape[3], .o = to->shape[1], .oh = to->shape[2], .per = input ? 1 : v->go};
+    memcpy(w->x, from->stride, sizeof w->x);
+    memcpy(w->w, v->w.stride, sizeof w->w);
+    g->kind = -1;
+    g->batches = g->splits = 1;
+    g->n_batch = 0;
+    g->side[0] = (dync__gm_side){.id = v->w.id, .offset = v->w.offset, .how = DYNC__GM_PIECES};
+    g->side[1] = (dync__gm_side){.id = from->id, .offset = from->offset, .how = DYNC__GM_PIECES};
+    for (int i = 0; i < 2; i++) {
+        w->s[i] = v->s[i];
+        w->d[i] = v->d[i];
+        w->p[i] = v->p[i];
+        if (!input) continue;
+        int64_t most = v->w.shape[2 + i] - 1;
+        w->p[i] = most * v->d[i] - v->p[i];
+        g->side[0].offset += most * w->w[2 + i];
+        w->w[2 + i] = -w->w[2 + i];
+    }
+    g->window_of = w;
+    v->by_image = true;
+    if (!input) return dync__cuv_finish(v, g);
+    return dync__cuv_end(v, g, 4, to->shape, to->stride, to->offset, NULL);
+}
+static bool dync__cuv_is_direct(const dync__cuv *v, bool input) {
+    bool once = v->gc == 1 && v->w.shape[2] * v->w.shape[3] <= DYNC__CUV_WINDOW && 7 * v->s[1] + v->w.shape[3] * v->d[1] < DYNC__GMD_COLUMNS;
+    return once && (!input || (v->go == 1 && v->s[0] * v->s[1] == 1));
+}
 static const int dync__cuv_channels_last[4] = {0, 2, 3, 1};
 static dync_status dync__cuv_forward(dync__cuv *v) {
-    const int64_t *xs = v->x.stride, *ws = v->w.stride, *ys = v->y.stride;
+    const int64_t *xs = v->x.stride, *ws = v->w.stride;
     int64_t kh = v->w.shape[2], kw = v->w.shape[3], n = v->x.shape[0], oh = v->y.shape[2], ow = v->y.shape[3], plane = oh * ow;
     bool by_image = v->by_image, last = v->halves && v->gc % 8 == 0 && !by_image;
     if (last && (!dync__cuv_pack(v, &v->x, dync__cuv_channels_last) || !dync__cuv_pack(v, &v->w, dync__cuv_channels_last))) return DYNC_ERR_MEMORY;
@@ -5051,13 +5348,7 @@ static dync_status dync__cuv_forward(dync__cuv *v) {
     b.w = v->x.shape[3];
     b.first = b.y * xs[2] + b.x * xs[3];
     if (!dync__cuv_side(v, g, 0, &v->w, &a, false, 0) || !dync__cuv_side(v, g, 1, &v->x, &b, v->p[0] + v->p[1] > 0, 0)) return DYNC_ERR_MEMORY;
-    if (v->end->k) return dync__cuv_end_of(v, g) ? dync__gm_add(v->code, g, v->call, v->end) : dync__fail_memory(0);
-    int64_t bs = v->call->n == 4 ? v->call->operand[2].lay.stride[0] : 0;
-    if (by_image)
-        return dync__cuv_end(v, g, 5, (int64_t[]){n, v->groups, v->go, oh, ow}, (int64_t[]){ys[0], v->go * ys[1], ys[1], ys[2], ys[3]}, v->y.offset,
-                            v->call->n == 4 ? (int64_t[]){0, v->go * bs, bs, 0, 0} : NULL);
-    return dync__cuv_end(v, g, 5, (int64_t[]){v->groups, v->go, n, oh, ow}, (int64_t[]){v->go * ys[1], ys[1], ys[0], ys[2], ys[3]}, v->y.offset,
-                        v->call->n == 4 ? (int64_t[]){v->go * bs, bs, 0, 0, 0} : NULL);
+    return dync__cuv_finish(v, g);
 }
 /* ---- data gradient ---------------------------------------------------------------------------------------------------------------------------- */
 /* Taps of places r modulo the stride: first, first + step, ...; row (column) at + place - back * tap of gy. */
@@ -5152,11 +5443,15 @@ static dync_status dync__cuv_weight(dync__cuv *v) {
 static bool dync__cuv_is_product(int64_t m, int64_t n, int64_t k) {
     return m >= 4 && n >= 8 && k >= 4 && (double)m * (double)n * (double)k > 4096 && m < 1 << 30 && n < 1 << 30 && k < 1 << 30;
 }
-/* Is the call a product here? 0 no, 1 forward, 2 to the input, 3 to the weight. */
+/* What the call is here: 0 nothing, 1 forward, 2 to the input, 3 to the weight; 4, 5: the first two, directly. */
 static int dync__cuv_kind(dync__cuv *v, dync__cuda_code *code, const dync__kcall *call) {
     int kind = call->row == dync__kernel_row(DYNC__K_conv2d) ? 1 : call->row == dync__kernel_row(DYNC__K_conv2d_grad_input) ? 2 :
                call->row == dync__kernel_row(DYNC__K_conv2d_grad_weight) ? 3 : 0;
     if (!kind || !dync__cuv_open(v, code, call)) return 0;
+    if (kind < 3 && dync__cuv_is_direct(v, kind == 2)) {
+        v->by_image = true;
+        return kind + 3;
+    }
     int64_t window = v->w.shape[2] * v->w.shape[3], pixels = v->x.shape[0] * v->y.shape[2] * v->y.shape[3], all = v->x.shape[0] * v->x.shape[2] * v->x.shape[3];
     if (kind == 1 && v->go < DYNC__CUV_FEW && v->gc * window <= DYNC__CUV_WINDOW) return 0;      /* loops.c unrolls the window */
     if (kind == 2 && v->gc < DYNC__CUV_FEW && v->go * window <= DYNC__CUV_WINDOW) return 0;
@@ -5167,7 +5462,8 @@ static int dync__cuv_kind(dync__cuv *v, dync__cuda_code *code, const dync__kcall
 DYNC__FN bool dync__cuda_conv_takes(dync__cuda_code *code, const dync__kcall *call, const dync__kernel *end) {
     dync__cuv v;
     dync__cuda_end e = {end, NULL, false};
-    if (dync__cuv_kind(&v, code, call) != 1) return false;
+    int kind = dync__cuv_kind(&v, code, call);
+    if (kind != 1 && kind != 4) return false;
     v.end = &e;
     dync__gm *g = dync__cuv_product(&v, v.go, v.y.shape[0] * v.y.shape[2] * v.y.shape[3], 1);
     return g && dync__cuv_end_of(&v, g);
@@ -5176,7 +5472,8 @@ DYNC__FN dync_status dync__cuda_conv(dync__cuda_code *code, const dync__kcall *c
     dync__cuv v;
     int kind = dync__cuv_kind(&v, code, call);
     *done = kind != 0;
-    if (kind == 1) v.end = end;
+    if (kind == 1 || kind == 4) v.end = end;
+    if (kind > 3) return dync__cuv_direct(&v, kind == 5);
     return kind == 1 ? dync__cuv_forward(&v) : kind == 2 ? dync__cuv_input(&v) : kind == 3 ? dync__cuv_weight(&v) : DYNC_OK;
 }
 
