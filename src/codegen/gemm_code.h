@@ -4,6 +4,7 @@
 #ifndef DYNC__GEMM_CODE_H
 #define DYNC__GEMM_CODE_H
 #include "../base/base.h"
+#include "x86_enc.h"
 
 /* What one step of k multiplies: one f32, one f64, a pair of bf16 (sums in f32), four u8 of A by four i8 of B (sums in i32, wrapping). */
 enum { DYNC__GT_F32, DYNC__GT_F64, DYNC__GT_BF16, DYNC__GT_U8 };
@@ -42,8 +43,9 @@ DYNC__FN int dync__gt_lanes(int type, int flags);                               
 DYNC__INLINE int64_t dync__gt_bytes(int type) { return type == DYNC__GT_F64 ? 8 : 4; }   /* of one step of k of one column */
 /* SWAP: c[k, line] = a[line, k] of elements of 1, 2, 4 or 8 bytes; in registers where both take at least 16 bytes. scratch: 4 KB. */
 DYNC__FN void dync__gt_swap(void *to, int64_t to_step, const void *from, int64_t from_step, int64_t lines, int64_t columns, int bytes, void *scratch);
-struct dync__xasm;
-DYNC__FN void dync__xt_emit(struct dync__xasm *, int bytes, int vl, bool lines);
+#if DYNC__JIT_X86
+DYNC__FN void dync__xt_emit(dync__xasm *, int bytes, int vl, bool lines);
+#endif
 /* x86_gemm.c: the form's code, made if need be; NULL: there is none. Thread safe; lives until dync_shutdown. */
 DYNC__FN dync__gt_fn dync__gt_code(int kind, int type, int flags, int rows, int vectors);
 #endif
