@@ -36,6 +36,18 @@ static dync_tensor *heads(dync_tensor *x, dync_tensor *w, dync_tensor *bias, dyn
     return dync_contiguous(dync_permute(dync_mul(y, 2), dync_shape(1, 0, 2)));
 }
 
+/* A number in main memory, a predicate, and integers as results. */
+static dync_tensor *number(dync_tensor *x, dync_tensor *w, dync_tensor *bias, dync_tensor *residual)
+{
+    (void)residual;
+    return dync_mul(dync_linear(x, w, bias), dync_sum(dync_full(dync_shape(3), 0.5), DYNC_ALL, false));
+}
+static dync_tensor *predicate(dync_tensor *x, dync_tensor *w, dync_tensor *bias, dync_tensor *residual)
+{
+    dync_tensor *y = dync_linear(x, w, bias);
+    return dync_to_dtype(dync_logical_and(dync_gt(y, -0.5), dync_lt(residual, 1)), DYNC_I64);
+}
+
 typedef dync_tensor *(*function)(dync_tensor *, dync_tensor *, dync_tensor *, dync_tensor *);
 static int64_t launches_of(function f, int dtype, int64_t m, int64_t k, double tol)
 {
@@ -68,6 +80,8 @@ TEST(what_follows_is_done_by_the_product)
                 EXPECT(launches_of(mlp, dtypes[t], m, k, tol) <= most);
                 EXPECT(launches_of(scaled, dtypes[t], m, k, tol) <= most);
                 EXPECT(launches_of(cast_away, dtypes[t], m, k, tol) <= most);
+                launches_of(number, dtypes[t], m, k, tol);
+                if (dtypes[t] == DYNC_F32) launches_of(predicate, dtypes[t], m, k, 0);
                 launches_of(both, dtypes[t], m, k, tol);
                 launches_of(heads, dtypes[t], m, k, tol);
             }

@@ -140,6 +140,45 @@ TEST(no_bank_conflicts)
         }
 }
 
+/* The choice by shape on 132 multiprocessors: large tiles where they fill the device, cut depth where few tiles do not. */
+extern int setenv(const char *, const char *, int);
+TEST(choices)
+{
+    static const struct { int dtype; int64_t m, n, k; int tile_m, tile_n; int64_t splits; } want[] = {
+        {DYNC_BF16, 8192, 8192, 8192, 128, 256, 1}, {DYNC_BF16, 4096, 4096, 4096, 128, 256, 1}, {DYNC_BF16, 1024, 1024, 1024, 128, 64, 1},
+        {DYNC_BF16, 512, 512, 512, 64, 64, 1}, {DYNC_BF16, 256, 256, 16384, 128, 64, 16}, {DYNC_BF16, 64, 4096, 4096, 64, 128, 4}, {DYNC_BF16, 16, 4096, 4096, 64, 128, 4},
+        {DYNC_F32, 4096, 4096, 4096, 128, 128, 1}, {DYNC_F32, 512, 512, 512, 64, 64, 2}, {DYNC_F32, 64, 64, 65536, 64, 64, 32}};
+    setenv("CUEMU_UNITS", "132", 1);
+    setenv("DYNC_CUDA_TARGET", "sm_80", 1);
+    for (int i = 0; i < DYNC__COUNT_OF(want); i++) {
+        dync__kcall call;
+        memset(&call, 0, sizeof call);
+        call.n = 3;
+        call.row = dync__kernel_row(DYNC__K_matmul);
+        problem p = {.dtype = want[i].dtype, .rank = 2};
+        (void)lay_out(&call.operand[0], &p, 0, want[i].m, want[i].k, false, false);
+        (void)lay_out(&call.operand[1], &p, 1, want[i].k, want[i].n, false, false);
+        (void)lay_out(&call.operand[2], &p, 2, want[i].m, want[i].n, false, false);
+        call.operand[2].written = true;
+        dync__cuda_code *code = dync__cuda_call_new(DYNC_CUDA, &call, NULL, NULL, true);
+        REQUIRE(code && code->part.at[0].gemm);
+        const dync__gm *g = code->part.at[0].gemm;
+        if (!EXPECT(g->tile.m == want[i].tile_m && g->tile.n == want[i].tile_n && g->splits == want[i].splits))
+            printf("  %lld x %lld x %lld: %d x %d, %lld splits\n", (long long)want[i].m, (long long)want[i].n, (long long)want[i].k, g->tile.m, g->tile.n, (long long)g->splits);
+        dync__cuda_code_free(code);
+    }
+}
+
+/* Sides that lie on no boundary are copied once where there is much to do with them. */
+TEST(repacked_sides)
+{
+    for (int trans = 0; trans < 4; trans++) {
+        problem p = {.dtype = trans == 2 ? DYNC_I8 : DYNC_BF16, .rank = 3, .batch = {2}, .m = trans & 1 ? 260 : 33, .n = trans & 1 ? 37 : 258, .k = 35, .trans = trans,
+                     .broadcast = trans == 3};
+        if (!EXPECT(agree(&p, 0))) return;
+    }
+}
+
 /* Up to eight rows or columns: dense depth and dense columns, the depth cut or not, ends that divide nothing. */
 TEST(few_rows)
 {
