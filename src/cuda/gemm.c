@@ -1,5 +1,6 @@
 /* cuda/gemm.c: matrix products of a plan on a GPU: the problem behind a kernel call, the choice of tile and splits, the texts. After gemm_end.c,
- * before launch.c. The plain form is a loop kernel (loops.c): small products, one row or column, bool, and sizes beyond 31 bits stay there.
+ * before launch.c. The plain form is a loop kernel (loops.c): small products, one row or column that gemm_thin.c does not
+ * take, bool, and sizes beyond 30 bits stay there.
  *
  * A choice costs, in clocks of a multiprocessor,
  *     waves * (START + tile.m * tile.n * depth of a split / (rate * efficiency))  +  (splits > 1: JOIN + bytes of partial sums / BYTES)

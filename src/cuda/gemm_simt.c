@@ -4,7 +4,8 @@
  * cp.async brings 16 bytes at a time; else an element at a time, which turns the side on its way: then eight lanes take eight neighbours in
  * depth (a sector of memory) of four lines, whose places are in 32 banks. Narrow integers are widened in registers.
  * A thread owns 8 x 8 results (4 x 4 of 8 bytes): two groups of four lines on either side, half a tile apart, so that the 16-byte reads of a warp
- * are of neighbours. Of each row of depth it reads 4 times 16 bytes for 64 multiplications: of 64 + 4 instructions 94 % are multiplications.
+ * are of neighbours. Of each row of depth it reads 4 times 16 bytes for 64 multiplications: of the 598 instructions of a stage 512 are
+ * multiplications (sm_80).
  * 128 x 128 by 256 threads: 120 to 128 registers and 34 KiB, two blocks a multiprocessor. */
 #include "../dync.in.h"
 #include "gemm.h"
@@ -15,33 +16,50 @@ static int dync__gms_group(const dync__gm *g) { return g->acc_bytes == 8 ? 2 : 4
 static int dync__gms_lines(const dync__gm *g, int s) { return s ? g->tile.n : g->tile.m; }
 static int dync__gms_row(const dync__gm *g, int s) { return dync__gms_lines(g, s) * g->acc_bytes + 16; }
 
-/* 16 bytes at a time: thread i takes chunk i % chunks of row i / chunks, ... */
-static void dync__gms_load_wide(dync__gm *g, int s)
+/* The element of a stage that the thread begins with: %line (or chunk of 16 bytes) and %k of each side, its place in a stage (%to), its address, to
+ * which %A and %B go on.
+ *   wide     chunk i % chunks of rows i / chunks, ...
+ *   single   dense depth: depth i % 8 of lines i / 8, i / 8 + threads / 8, ...; else line i % lines of depths i / lines, ... */
+static void dync__gms_begin(dync__gm *g, int s)
 {
     dync__tile *t = &g->t;
     dync__ptx *p = &t->p;
-    int chunks = dync__gms_lines(g, s) * g->acc_bytes / 16, step = g->tile.threads / chunks;
-    int64_t row = g->side[s].step * g->acc_bytes, all = s ? g->n : g->m;
-    char chunk[24], k[24], to[24], at[24], size[24] = "";
-    dync__format(chunk, sizeof chunk, "%s", dync__ptx_temp(p, "u32"));
-    dync__format(k, sizeof k, "%s", dync__ptx_temp(p, "u32"));
-    dync__format(to, sizeof to, "%s", dync__ptx_temp(p, "u32"));
-    dync__format(at, sizeof at, "%s", dync__ptx_temp(p, "b64"));
-    dync__ptx_line(p, "rem.u32 %s, %%thr, %d", chunk, chunks);
-    dync__ptx_line(p, "div.u32 %s, %%thr, %d", k, chunks);
-    dync__ptx_line(p, "mad.lo.u32 %s, %s, %d, %%to", to, k, dync__gms_row(g, s));
-    dync__ptx_line(p, "mad.lo.u32 %s, %s, 16, %s", to, chunk, to);
-    dync__ptx_line(p, "cvt.u64.u32 %s, %s", at, k);
-    dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", at, at, (long long)row, s ? "%B" : "%A");
-    dync__ptx_line(p, "mad.wide.u32 %s, %s, 16, %s", at, chunk, at);
-    if (all % dync__gms_lines(g, s)) {                       /* bytes of the chunk that are of lines there are */
-        dync__format(size, sizeof size, "%s", dync__ptx_temp(p, "s32"));
-        dync__ptx_line(p, "mul.lo.s32 %s, %s, %d", size, s ? "%nleft" : "%mleft", g->acc_bytes);
-        dync__ptx_line(p, "mul.lo.s32 %s, %s, 16", chunk, chunk);
-        dync__ptx_line(p, "sub.s32 %s, %s, %s", size, size, chunk);
-        dync__ptx_line(p, "min.s32 %s, %s, 16", size, size);
-        dync__ptx_line(p, "max.s32 %s, %s, 0", size, size);
-    }
+    const dync__gm_side *side = &g->side[s];
+    bool is_wide = side->how == DYNC__GM_ACROSS, along = !is_wide && side->step == 1;
+    int bytes = dync__dtype_info(g->dtype)->bytes, lines = dync__gms_lines(g, s), by = along ? 8 : is_wide ? lines * g->acc_bytes / 16 : lines;
+    const char *id = s ? "B" : "A", *wide = dync__ptx_temp(p, "b64");
+    char line[16], k[16], to[16], base[8];
+    dync__format(line, sizeof line, "%%line%s", id);
+    dync__format(k, sizeof k, "%%k%s", id);
+    dync__format(to, sizeof to, "%%to%s", id);
+    dync__format(base, sizeof base, "%%%s", id);
+    dync__tile_set(t, "u32", along ? k : line, "rem", "%%thr, %d", by);
+    dync__tile_set(t, "u32", along ? line : k, "div", "%%thr, %d", by);
+    if (is_wide) dync__ptx_line(p, "mul.lo.u32 %s, %s, %d", line, line, 16 / g->acc_bytes);
+    dync__tile_set(t, "u32", to, "mul.lo", "%s, %d", k, dync__gms_row(g, s));
+    dync__ptx_line(p, "mad.lo.u32 %s, %s, %d, %s", to, line, g->acc_bytes, to);
+    dync__ptx_line(p, "cvt.u64.u32 %s, %s", wide, line);
+    dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", base, wide, (long long)(side->line * bytes), base);
+    dync__ptx_line(p, "cvt.u64.u32 %s, %s", wide, k);
+    dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", base, wide, (long long)(side->step * bytes), base);
+    if (!is_wide || (s ? g->n : g->m) % lines == 0) return;
+    char size[16];                                           /* bytes of the chunk that are of lines there are */
+    dync__format(size, sizeof size, "%%size%s", id);
+    dync__tile_set(t, "s32", size, "sub", "%s, %s", s ? "%nleft" : "%mleft", line);
+    dync__ptx_line(p, "mul.lo.s32 %s, %s, %d", size, size, g->acc_bytes);
+    dync__ptx_line(p, "min.s32 %s, %s, 16", size, size);
+    dync__ptx_line(p, "max.s32 %s, %s, 0", size, size);
+}
+
+static void dync__gms_load_wide(dync__gm *g, int s, const char *to)
+{
+    dync__ptx *p = &g->t.p;
+    const char *id = s ? "B" : "A";
+    int step = g->tile.threads / (dync__gms_lines(g, s) * g->acc_bytes / 16);
+    int64_t row = g->side[s].step * g->acc_bytes;
+    char size[16] = "", base[8];
+    dync__format(base, sizeof base, "%%%s", id);
+    if ((s ? g->n : g->m) % dync__gms_lines(g, s)) dync__format(size, sizeof size, "%%size%s", id);
     for (int i = 0; i < DYNC__GMS_DEPTH / step; i++) {
         char bytes[24];
         dync__format(bytes, sizeof bytes, "%s", size);
@@ -49,50 +67,45 @@ static void dync__gms_load_wide(dync__gm *g, int s)
             const char *there = dync__ptx_temp(p, "pred"), *here = dync__ptx_temp(p, "s32");
             dync__format(bytes, sizeof bytes, "%s", dync__ptx_temp(p, "b32"));
             dync__ptx_line(p, "sub.s32 %s, %%kleft, %d", here, i * step);
-            dync__ptx_line(p, "setp.lt.s32 %s, %s, %s", there, k, here);
+            dync__ptx_line(p, "setp.lt.s32 %s, %%k%s, %s", there, id, here);
             dync__ptx_line(p, "selp.b32 %s, %s, 0, %s", bytes, size[0] ? size : "16", there);
         }
-        dync__tile_cp(t, 16, to, g->side_at[s] + i * step * dync__gms_row(g, s), at, i * step * row, bytes[0] ? bytes : NULL);
+        dync__tile_cp(&g->t, 16, to, g->side_at[s] + i * step * dync__gms_row(g, s), base, i * step * row, bytes[0] ? bytes : NULL);
     }
 }
 
-/* An element at a time. Dense depth: thread i takes depth i % 8 of lines i / 8, i / 8 + threads / 8, ...; else line i % lines of depths i / lines, ... */
-static void dync__gms_load_single(dync__gm *g, int s)
+static void dync__gms_load_single(dync__gm *g, int s, const char *to)
 {
-    dync__tile *t = &g->t;
-    dync__ptx *p = &t->p;
+    dync__ptx *p = &g->t.p;
     const dync__gm_side *side = &g->side[s];
+    const char *id = s ? "B" : "A";
     int bytes = dync__dtype_info(g->dtype)->bytes, lines = dync__gms_lines(g, s), threads = g->tile.threads, row = dync__gms_row(g, s);
-    bool along = side->step == 1;
+    bool along = side->step == 1, ends = g->k % DYNC__GMS_DEPTH != 0, ragged = (s ? g->n : g->m) % lines != 0;
     int line_step = along ? threads / 8 : 0, k_step = along ? 0 : threads / lines, count = lines * DYNC__GMS_DEPTH / threads;
-    char line[24], k[24], to[24], at[24];
-    dync__format(line, sizeof line, "%s", dync__ptx_temp(p, "u32"));
-    dync__format(k, sizeof k, "%s", dync__ptx_temp(p, "u32"));
-    dync__format(to, sizeof to, "%s", dync__ptx_temp(p, "u32"));
-    dync__format(at, sizeof at, "%s", dync__ptx_temp(p, "b64"));
-    const char *wide = dync__ptx_temp(p, "b64");
-    dync__ptx_line(p, "rem.u32 %s, %%thr, %d", along ? k : line, along ? 8 : lines);
-    dync__ptx_line(p, "div.u32 %s, %%thr, %d", along ? line : k, along ? 8 : lines);
-    dync__ptx_line(p, "mad.lo.u32 %s, %s, %d, %%to", to, k, row);
-    dync__ptx_line(p, "mad.lo.u32 %s, %s, %d, %s", to, line, g->acc_bytes, to);
-    dync__ptx_line(p, "cvt.u64.u32 %s, %s", wide, line);
-    dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", at, wide, (long long)(side->line * bytes), s ? "%B" : "%A");
-    dync__ptx_line(p, "cvt.u64.u32 %s, %s", wide, k);
-    dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", at, wide, (long long)(side->step * bytes), at);
+    char base[8];
+    dync__format(base, sizeof base, "%%%s", id);
     for (int i = 0; i < count; i++) {
-        const char *there = dync__ptx_temp(p, "pred"), *here = dync__ptx_temp(p, "s32"), *left = dync__ptx_temp(p, "s32"), *value = dync__ptx_temp(p, "b32");
+        char there[24] = "%true", value[24];
         int to_at = g->side_at[s] + i * (line_step * g->acc_bytes + k_step * row);
         int64_t from_at = i * (line_step * side->line + k_step * side->step) * bytes;
-        dync__ptx_line(p, "sub.s32 %s, %%kleft, %d", here, i * k_step);
-        dync__ptx_line(p, "sub.s32 %s, %s, %d", left, s ? "%nleft" : "%mleft", i * line_step);
-        dync__ptx_line(p, "setp.lt.s32 %s, %s, %s", there, k, here);
-        dync__ptx_line(p, "setp.lt.and.s32 %s, %s, %s, %s", there, line, left, there);
+        if (ends || ragged) dync__format(there, sizeof there, "%s", dync__ptx_temp(p, "pred"));
+        if (ends) {
+            const char *here = dync__ptx_temp(p, "s32");
+            dync__ptx_line(p, "sub.s32 %s, %%kleft, %d", here, i * k_step);
+            dync__ptx_line(p, "setp.lt.s32 %s, %%k%s, %s", there, id, here);
+        }
+        if (ragged) {
+            const char *left = dync__ptx_temp(p, "s32");
+            dync__ptx_line(p, "sub.s32 %s, %s, %d", left, s ? "%nleft" : "%mleft", i * line_step);
+            dync__ptx_line(p, "setp.lt.and.s32 %s, %%line%s, %s, %s", there, id, left, ends ? there : "%true");
+        }
+        dync__format(value, sizeof value, "%s", dync__ptx_temp(p, "b32"));
         if (bytes == g->acc_bytes) {
-            dync__ptx_line(p, "selp.b32 %s, %d, 0, %s", value, bytes, there);
-            dync__tile_cp(t, bytes, to, to_at, at, from_at, value);
+            if (ends || ragged) dync__ptx_line(p, "selp.b32 %s, %d, 0, %s", value, bytes, there);
+            dync__tile_cp(&g->t, bytes, to, to_at, base, from_at, ends || ragged ? value : NULL);
         } else {
             dync__ptx_line(p, "mov.b32 %s, 0", value);
-            dync__ptx_line(p, "@%s ld.global.%s %s, [%s+%lld]", there, dync__ptx_memory_type(g->dtype), value, at, (long long)from_at);
+            dync__ptx_line(p, "@%s ld.global.%s %s, [%s+%lld]", there, dync__ptx_memory_type(g->dtype), value, base, (long long)from_at);
             dync__ptx_line(p, "st.shared.b32 [%s+%d], %s", to, to_at, value);
         }
     }
@@ -107,8 +120,11 @@ static void dync__gms_load(dync__gm *g)
             dync__gm_gather_single(g, s, dync__gms_lines(g, s), dync__gms_row(g, s));
             continue;
         }
-        if (g->side[s].how == DYNC__GM_ACROSS) dync__gms_load_wide(g, s);
-        else dync__gms_load_single(g, s);
+        char to[24];
+        dync__format(to, sizeof to, "%s", dync__ptx_temp(&g->t.p, "b32"));
+        dync__ptx_line(&g->t.p, "add.u32 %s, %%to, %s", to, s ? "%toB" : "%toA");
+        if (g->side[s].how == DYNC__GM_ACROSS) dync__gms_load_wide(g, s, to);
+        else dync__gms_load_single(g, s, to);
         dync__ptx_line(&g->t.p, "add.s64 %s, %s, %lld", s ? "%B" : "%A", s ? "%B" : "%A", (long long)(DYNC__GMS_DEPTH * g->side[s].step * bytes));
     }
 }
@@ -166,12 +182,14 @@ DYNC__FN void dync__gm_simt(dync__gm *g)
     dync__tile *t = &g->t;
     const char *type = dync__ptx_type(g->compute);
     g->acc_bytes = dync__dtype_info(g->compute)->bytes;
+    if (g->acc_bytes == 8) t->directives = ".minnctapersm 2\n";   /* else ptxas spills a little to get under 64 registers */
     int own = dync__gms_own(g), group = dync__gms_group(g);
     g->side_at[1] = DYNC__GMS_DEPTH * dync__gms_row(g, 0);
     g->stage_bytes = DYNC__GMS_DEPTH * (dync__gms_row(g, 0) + dync__gms_row(g, 1));
     dync__gm_place(g);
     for (int s = 0; s < 2; s++)
         if (g->side[s].gather) dync__gm_gather_single_begin(g, s, dync__gms_lines(g, s));
+        else dync__gms_begin(g, s);
     dync__tile_set(t, "u32", "%tx", "rem", "%%thr, %d", g->tile.n / own);
     dync__tile_set(t, "u32", "%ty", "div", "%%thr, %d", g->tile.n / own);
     dync__tile_set(t, "u32", "%la", "mul.lo", "%%ty, %d", group * g->acc_bytes);
