@@ -167,6 +167,60 @@ static dync_status dync__lower_getitem(dync__lowerer *w, const dync_node *n)
     return dync__lower_fake(w, i, &n->args[0].as.node->info[k]);
 }
 
+static int dync__lower_cat_dim(const dync_node *cat) { return (int)(cat->args[1].as.i + (cat->args[1].as.i < 0 ? cat->info[0].lay.ndim : 0)); }
+
+/* The pointwise operator that alone takes a concatenation: it is computed part by part, straight from what is put together. NULL: there is none. */
+static const dync_node *dync__lower_cat_user(const dync__lowerer *w, const dync_node *cat)
+{
+    if (cat->op != DYNC__OP_cat || cat->n_users != 1 || w->leaves[cat->index] || w->g->over.n || w->pb.device != DYNC_CPU || cat->args[0].n > 8) return NULL;
+    const dync__layout *all = &cat->info[0].lay;
+    int dim = dync__lower_cat_dim(cat);
+    for (int i = 0; i < cat->args[0].n; i++) {
+        const dync__arg *part = &cat->args[0].as.list[i];
+        if (part->kind != DYNC__A_NODE || w->value[part->as.node->index][0].dtype != cat->info[0].dtype ||
+            w->value[part->as.node->index][0].lay.ndim != all->ndim)
+            return NULL;
+    }
+    for (int k = cat->index + 1; k < w->g->node.n; k++) {
+        const dync_node *n = w->g->node.at[k];
+        const dync__op_row *row = n->op >= 0 ? dync__op_info(n->op) : NULL;
+        for (int a = 0; a < n->nargs; a++) {
+            if (n->args[a].kind != DYNC__A_NODE || n->args[a].as.node != cat) continue;
+            bool parted = row && row->cls == DYNC__POINTWISE && !row->lower && !(row->flags & (DYNC__OP_RANDOM | DYNC__OP_OPAQUE)) && n->nout == 1;
+            return parted && n->info[0].lay.ndim == all->ndim && n->info[0].lay.shape[dim] == all->shape[dim] ? n : NULL;
+        }
+        if (row && (row->cls == DYNC__INPLACE || (row->flags & DYNC__OP_OPAQUE))) return NULL;
+    }
+    return NULL;
+}
+
+/* Its parts: the operand in place of the concatenation is what was put together, the others are cut along dim. */
+static dync_status dync__lower_parts(dync__lowerer *w, const dync__opcall *c, const dync_node *n, const dync_node *cat, const dync__operand *in, int n_in)
+{
+    dync__operand part[DYNC__MAX_ARGS], out = w->value[n->index][0];
+    int dim = dync__lower_cat_dim(cat);
+    int64_t start = 0;
+    for (int i = 0; i < cat->args[0].n; i++) {
+        const dync__operand *from = &w->value[cat->args[0].as.list[i].as.node->index][0];
+        int64_t length = from->lay.shape[dim];
+        for (int a = 0, o = 0; a < n->nargs && o < n_in; a++) {
+            if (n->args[a].kind != DYNC__A_NODE) continue;
+            part[o] = n->args[a].as.node == cat ? *from : in[o];
+            int d = dim - (out.lay.ndim - part[o].lay.ndim);
+            if (n->args[a].as.node != cat && d >= 0 && part[o].lay.shape[d] != 1) {
+                part[o].lay.shape[d] = length;
+                part[o].lay.offset += start * part[o].lay.stride[d];
+            }
+            o++;
+        }
+        out.lay.shape[dim] = length;
+        if (length) DYNC__TRY(dync__op_lower(&w->pb, c, part, n_in, &out));
+        out.lay.offset += length * out.lay.stride[dim];
+        start += length;
+    }
+    return DYNC_OK;
+}
+
 static dync_status dync__lower_call(dync__lowerer *w, const dync_node *n, bool leaves)
 {
     dync__arg args[DYNC__MAX_ARGS];
@@ -186,6 +240,10 @@ static dync_status dync__lower_call(dync__lowerer *w, const dync_node *n, bool l
     c.at = n->at;
     w->pb.origin = c.row->name;
     if (c.row->flags & DYNC__OP_OPAQUE) return dync__opaque_lower(&w->pb, n, n_in, in, w->value[n->index]);
+    if (dync__lower_cat_user(w, n)) return DYNC_OK;              /* done with its user */
+    for (int a = 0; a < n->nargs; a++)
+        if (n->args[a].kind == DYNC__A_NODE && dync__lower_cat_user(w, n->args[a].as.node) == n)
+            return dync__lower_parts(w, &c, n, n->args[a].as.node, in, n_in);
     return dync__op_lower(&w->pb, &c, in, n_in, w->value[n->index]);
 }
 

@@ -100,6 +100,50 @@ TEST(epilogues_are_found)
 
 /* ---- b packed once ------------------------------------------------------------------------------------------------------------- */
 
+/* What only a pointwise operator takes of a concatenation is computed part by part: as eager does, in as many kernels as parts. */
+static int joined;
+static dync_value join(const dync_value *v, int n, void *user)
+{
+    dync_tensor *a = dync_as_tensor(v[0]), *b = dync_as_tensor(v[1]), *row = dync_as_tensor(v[2]), *column = dync_as_tensor(v[3]), *all;
+    (void)n, (void)user;
+    switch (joined) {
+    case 0: return DYNC_V(dync_relu(dync_cat(dync_tuple(a, b), 1)));
+    case 1: return DYNC_V(dync_add(dync_cat(dync_tuple(a, b), 1), row));
+    case 2: return DYNC_V(dync_mul(column, dync_cat(dync_tuple(a, b), -1)));
+    case 3: return DYNC_V(dync_sub(dync_cat(dync_tuple(a, dync_slice(b, 1, 0, 7, 1)), 0), dync_slice(row, 0, 5, 12, 1)));
+    case 4: return DYNC_V(dync_lt(dync_cat(dync_tuple(b, a, b), 1), 0.25));
+    case 5: return DYNC_V(dync_where(dync_gt(dync_transpose(dync_cat(dync_tuple(a, b), 1), 0, 1), 0), 1, dync_transpose(column, 0, 1)));
+    case 6: return DYNC_V(dync_mul(dync_cat(dync_tuple(a, dync_to_dtype(b, DYNC_F64)), 1), 2));
+    case 7: return DYNC_V(dync_add(dync_silu(dync_cat(dync_tuple(a, dync_slice(b, 1, 3, 3, 1), dync_transpose(dync_contiguous(dync_transpose(b, 0, 1)), 0, 1)), 1)), 1));
+    case 8: all = dync_cat(dync_tuple(a, b), 1); return DYNC_V(dync_add(dync_relu(all), all));
+    default: all = dync_cat(dync_tuple(a, b), 1); return dync_tuple(dync_relu(all), all);
+    }
+}
+static dync_value join_list(const dync_value *v, int n, void *user) { return dync_tuple(join(v, n, user)); }
+TEST(concatenations_go_into_their_user)
+{
+    for (joined = 0; joined < 10; joined++)
+        DYNC_SCOPE {
+            dync_tensor *a = dync_randn(dync_shape(5, 7)), *b = dync_randn(dync_shape(5, 12)), *row = dync_randn(dync_shape(19)), *column = dync_randn(dync_shape(5, 1));
+            dync_value in[] = {DYNC_V(a), DYNC_V(b), DYNC_V(row), DYNC_V(column)}, want = join(in, 4, NULL);
+            dync_compiled *f = dync_compile(join, .fullgraph = true);
+            dync_value got = dync_call_values(f, 4, in);
+            dync_tensor *x = got.kind == DYNC_KIND_LIST ? dync_as_tensor(dync_at(got, 0)) : dync_as_tensor(got);
+            dync_tensor *y = want.kind == DYNC_KIND_LIST ? dync_as_tensor(dync_at(want, 0)) : dync_as_tensor(want);
+            if (!EXPECT(x && y) || !EXPECT(dync_type(x) == dync_type(y) && dync_allclose(dync_to_dtype(x, DYNC_F64), dync_to_dtype(y, DYNC_F64), 1e-6, 1e-6))) printf("  function %d\n", joined);
+            dync_compiled_free(f);
+            if (joined > 0) continue;
+            dync_graph *g = dync_make_graph(join_list, a, b, row, column);
+            dync__lowered l;
+            dync__str s = {0};
+            if (!EXPECT(g != NULL) || !EXPECT_OK(dync__inductor_lower(g, NULL, "", &l))) continue;
+            dync__plan_dump(&s, l.plan);
+            EXPECT_HAS_STR(dync__str_get(&s), ": 2 steps, 0 bytes of arena");
+            dync__str_free(&s);
+            dync__lowered_free(&l);
+        }
+}
+
 static dync_tensor *linear(dync_tensor *x, dync_tensor *w) { return dync_relu(dync_linear(x, w, NULL)); }
 
 static void as_eager(dync_compiled *f, dync_tensor *x, dync_tensor *w)
