@@ -136,16 +136,16 @@ static void random_geometries(int count, int dtype, int channels)
             return;
         }
     }
-    EXPECT(as_product > 1);
+    EXPECT(as_product > 0);
 }
-TEST(f32) { random_geometries(14, DYNC_F32, 7); }
+TEST(f32) { random_geometries(9, DYNC_F32, 7); }
 TEST(f64) { random_geometries(5, DYNC_F64, 9); }
 TEST(bf16_of_8_channels)
 {
-    random_geometries(12, DYNC_BF16, 8);
+    random_geometries(10, DYNC_BF16, 8);
     EXPECT(of_halves == as_product);
 }
-TEST(f16_of_9_channels) { random_geometries(10, DYNC_F16, 9); }
+TEST(f16_of_9_channels) { random_geometries(6, DYNC_F16, 9); }
 
 /* Larger pictures: several tiles, a cut sum, a plain product of planes. */
 TEST(known_shapes)

@@ -63,7 +63,7 @@ static bool turns(const int64_t *extent, int n, const int *dtype, int order[][4]
 
 TEST(random_orders)
 {
-    int n_tests = 100;
+    int n_tests = 70;
     turned = 0;
     for (int i = 0; i < n_tests; i++) {
         int n = test_random_int(2, 4), dtype[6], order[6][4], n_in = test_random_int(1, 3), n_out = test_random_int(1, 2);
