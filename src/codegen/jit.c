@@ -8,7 +8,7 @@
 #include "jit.h"
 #if DYNC__JIT_X86
 
-enum { DYNC__JIT_FRAME = 64 * 1024, DYNC__JIT_KEEP = 4 * 1024 * 1024, DYNC__JIT_PAST = 32 * 1024 * 1024 }; /* PAST: bytes touched that no cache holds */
+enum { DYNC__JIT_FRAME = 64 * 1024, DYNC__JIT_KEEP = 4 * 1024 * 1024, DYNC__JIT_LONG = 512 * 1024, DYNC__JIT_PAST = 32 * 1024 * 1024 }; /* PAST: bytes touched that no cache holds */
 
 static struct {
     dync__mutex lock;
@@ -268,6 +268,16 @@ static const char *dync__jb_refuses(const dync__jb *j)
     return NULL;
 }
 
+/* Vectors half empty or more, a row after the other: the interpreter folds many rows at once. */
+static bool dync__jb_is_narrow(const dync__jb *j)
+{
+    const dync__ib *b = j->b;
+    if (!j->g->vertical || j->rows.n > 0 || j->inner.n != 1 || b->n_inner < 256 || j->lanes * 2 > (b->isa == 2 ? 16 : 8)) return false;
+    for (int i = 0; i < b->k->inst.n; i++)
+        if (dync__ib_inst(b, i)->prim == DYNC__P_reduce && dync__ib_inst(b, i)->imm.i >= DYNC__R_ARGMAX) return false;
+    return b->k->inst.n < 24;
+}
+
 /* Loops and modes; false with the reason where the interpreter does better. */
 static const char *dync__jb_plan(dync__jb *j)
 {
@@ -283,8 +293,15 @@ static const char *dync__jb_plan(dync__jb *j)
     j->lanes = from->n > 0 ? from->extent[--from->n] : 1;
     dync__jb_find_blocks(j);
     if (b->mode == DYNC__INTERP_SQUARE && !j->blocks) return "a transposition";
+    if (dync__jb_is_narrow(j)) return "few columns";
     b->whole = false; /* registers hold no tile */
     dync__ib_mark_kept(b);
+    if (b->keep_bytes > DYNC__JIT_LONG && !j->g->vertical) { /* rather twice than through memory */
+        b->cheap = DYNC__INTERP_DEAR;
+        dync__ib_mark_kept(b);
+    }
+    /* a few rows of which threads may want a part each: BOOL results are masks of a vector's lanes, so all of it runs alike */
+    j->g->split = b->has_reduce && !j->g->vertical && j->inner.n == 0 && b->n_rows < 64 && b->n_inner >= 16384 && b->n_phases <= DYNC__XG_PHASES;
     return NULL;
 }
 
@@ -294,8 +311,8 @@ static void dync__jb_key(const dync__jb *j, dync__str *key)
 {
     const dync__ib *b = j->b;
     const dync__xg *g = j->g;
-    int16_t head[8] = {(int16_t)g->isa, (int16_t)g->V, g->vertical, (int16_t)j->rows.n, (int16_t)j->inner.n, (int16_t)g->U, (int16_t)b->n_phases,
-                       (int16_t)g->stream.n};
+    int16_t head[9] = {(int16_t)g->isa, (int16_t)g->V, g->vertical, (int16_t)j->rows.n, (int16_t)j->inner.n, (int16_t)g->U, (int16_t)b->n_phases,
+                       (int16_t)g->stream.n, g->split};
     dync__str_addn(key, (const char *)head, sizeof head);
     for (int i = 0; i < b->k->inst.n; i++) {
         const dync__inst *in = dync__ib_inst(b, i);
@@ -401,6 +418,8 @@ static dync__jit_form *dync__jit_make(dync__jb *j, uint64_t hash, const dync__st
     f->users = 1;
     f->frame = g->frame + 64;
     f->unroll = g->U;
+    f->slots = g->slots;
+    f->slot_bytes = g->slot_bytes;
     dync__jit_perf_map(f, j->b->k->name);
     dync__lock(&dync__jits.lock);
     dync__jits.stats.kernels++;
@@ -436,6 +455,7 @@ static void dync__jb_record(const dync__jb *j, const dync__jit *jit, int s, int6
     if (st->kind == DYNC__XS_KEEP) {
         out->at = *keep;
         *keep += dync__jb_keep_bytes(j, st->inst, jit->form->unroll);
+        if (j->g->split) w[DYNC__XA_LANE] = bytes;
         if (K > 0) w[DYNC__XA_STEP + D + K - 1] = bytes * (jit->vertical ? jit->form->unroll * j->g->V : j->lanes);
         return;
     }
@@ -481,8 +501,8 @@ static void dync__jb_block(const dync__jb *j, dync__jit *jit)
 
 static dync__jit *dync__jb_finish(dync__jb *j, dync__jit_form *form)
 {
-    int D = j->rows.n, K = j->inner.n, n = j->g->stream.n, record = DYNC__XA_STEP + D + K, words = DYNC__XA_FIXED + 2 * D + K + n * record;
-    size_t bytes = sizeof(dync__jit) + (size_t)n * sizeof(dync__jit_stream) + (size_t)words * sizeof(int64_t);
+    int D = j->rows.n, K = j->inner.n, n = j->g->stream.n, record = DYNC__XA_STEP + D + K, m = j->g->split ? j->g->red.n : 0, words = DYNC__XA_FIXED + 2 * D + K + n * record;
+    size_t bytes = sizeof(dync__jit) + (size_t)n * sizeof(dync__jit_stream) + (size_t)words * sizeof(int64_t) + (size_t)m * sizeof(dync__jit_reduce);
     dync__jit *jit = dync__calloc(bytes);
     if (!jit) return NULL;
     jit->form = form;
@@ -490,6 +510,17 @@ static dync__jit *dync__jb_finish(dync__jb *j, dync__jit_form *form)
     jit->stream = (dync__jit_stream *)(void *)(jit + 1);
     jit->words = (int64_t *)(void *)(jit->stream + n);
     jit->n_words = words;
+    jit->reduce = (dync__jit_reduce *)(void *)(jit->words + words);
+    jit->split = j->g->split;
+    jit->n_phases = j->b->n_phases;
+    jit->n_reduces = m;
+    jit->slot_bytes = form->slot_bytes;
+    for (int i = 0, at = 0; i < j->b->k->inst.n; i++) { /* as x86_gen.c gives slots out */
+        if (j->g->slot[i] < 0) continue;
+        for (int r = 0; r < m; r++)
+            if (j->g->red.at[r].inst == i) jit->reduce[r] = (dync__jit_reduce){j->g->red.at[r].phase, at, j->g->red.at[r].kind, j->g->red.at[r].type};
+        at += 128;
+    }
     jit->n_streams = n;
     jit->n_row_dims = D;
     jit->n_inner_dims = K;
@@ -505,6 +536,7 @@ static dync__jit *dync__jb_finish(dync__jb *j, dync__jit_form *form)
     jit->words[DYNC__XA_ROWS] = jit->rows;
     jit->words[DYNC__XA_LANES] = jit->lanes;
     jit->words[DYNC__XA_FRAME] = form->frame;
+    jit->words[DYNC__XA_SEGMENT] = -1;
     for (int s = 0; s < n; s++) dync__jb_record(j, jit, s, &jit->keep_bytes);
     if (j->blocks) dync__jb_block(j, jit);
     if (j->g->a.listing && !j->g->a.listing->failed) {

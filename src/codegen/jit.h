@@ -11,11 +11,12 @@ typedef struct dync__jit_form {
     uint64_t hash;
     uint8_t *key;                      /* NULL: of one kernel alone, not shared */
     size_t key_bytes, code_bytes;
-    int32_t users, frame, unroll;      /* under the lock */
+    int32_t users, frame, unroll, slots, slot_bytes;      /* under the lock */
     dync__codeblock block;
 } dync__jit_form;
 
 /* turned: blocks of it are transposed into a tile (a load) or from one (a store), and the code sees the tile; lane: its own step then. */
+typedef struct dync__jit_reduce { int32_t phase, slot; uint8_t kind, type; } dync__jit_reduce; /* slot: among the slots */
 typedef struct dync__jit_stream { int32_t buf; uint8_t turned, bytes; bool past; int64_t at, lane, step[DYNC__XG_DIMS]; } dync__jit_stream;
 enum { DYNC__JIT_TURN_LOAD = 1, DYNC__JIT_TURN_STORE };
 struct dync__jit {
@@ -23,7 +24,8 @@ struct dync__jit {
     char *listing;
     size_t bytes;
     int32_t n_words, n_streams, n_row_dims, n_inner_dims, record;
-    bool vertical;
+    bool vertical, split;
+    int32_t n_phases, n_reduces, slot_bytes;
     int8_t copies;                     /* blocks: nothing else is done than turning stream copies - 1 into the other; 0 */
     int64_t rows, lanes, keep_bytes;
     /* A kernel in blocks: `rows` are of one loop, the others (n_over) stand around; a block is about this many rows and lanes. */
@@ -31,6 +33,7 @@ struct dync__jit {
     int32_t n_over;
     int64_t over[DYNC__XG_DIMS], block_rows, block_lanes; /* streams: step[0] of rows, step[1 + d] of over[d] */
     dync__jit_stream *stream;
+    dync__jit_reduce *reduce;          /* split ones' */
     int64_t *words;
 };
 /* The tile of a turned stream: rows 64-byte aligned. */

@@ -8,18 +8,28 @@
 #include "gemm_code.h"
 #if DYNC__JIT_X86
 
-/* Rows [row, row_end) of lanes [lane, lane_end). */
-static dync_status dync__jit_part(const dync__jit *jit, void *const *buffers, const uint64_t rng[2], int64_t row, int64_t row_end, int64_t lane, int64_t lane_end)
+/* One segment of a split kernel: slots come from `in` and go to `out`. */
+typedef struct dync__jit_segment { int64_t number; char *in, *out, *keep; } dync__jit_segment;
+
+/* Rows [row, row_end) of lanes [lane, lane_end); segment: NULL for all of them. */
+static dync_status dync__jit_piece(const dync__jit *jit, void *const *buffers, const uint64_t rng[2], int64_t row, int64_t row_end, int64_t lane, int64_t lane_end,
+                                   const dync__jit_segment *segment)
 {
     int64_t words[DYNC__JIT_WORDS], index[DYNC__XG_DIMS] = {0};
     void (*entry)(int64_t *);
     char *keep = NULL;
     memcpy(words, jit->words, (size_t)jit->n_words * sizeof *words);
-    if (jit->keep_bytes && !(keep = dync__alloc_data((size_t)jit->keep_bytes))) return DYNC_ERR_MEMORY;
+    if (segment) keep = segment->keep;
+    else if (jit->keep_bytes && !(keep = dync__alloc_data((size_t)jit->keep_bytes))) return DYNC_ERR_MEMORY;
     words[DYNC__XA_ROWS] = row_end - row;
     words[DYNC__XA_LANES] = lane_end - lane;
     words[DYNC__XA_SEED] = (int64_t)rng[0];
     words[DYNC__XA_OFFSET] = (int64_t)rng[1];
+    if (segment) {
+        words[DYNC__XA_SEGMENT] = segment->number;
+        words[DYNC__XA_IN] = (int64_t)(intptr_t)segment->in;
+        words[DYNC__XA_OUT] = (int64_t)(intptr_t)segment->out;
+    }
     for (int d = jit->n_row_dims - 1; d >= 0 && row > 0; d--) {
         int64_t extent = words[DYNC__XA_FIXED + 2 * d + 1];
         index[d] = row % extent;
@@ -40,7 +50,7 @@ static dync_status dync__jit_part(const dync__jit *jit, void *const *buffers, co
     memcpy(&entry, past ? &jit->past->block.exec : &jit->form->block.exec, sizeof entry);
     entry(words);
     if (past) __builtin_ia32_sfence();
-    if (keep) dync__free_data(keep, (size_t)jit->keep_bytes);
+    if (keep && !segment) dync__free_data(keep, (size_t)jit->keep_bytes);
     return DYNC_OK;
 }
 
@@ -122,6 +132,92 @@ static dync_status dync__jit_blocks(const dync__jit *jit, void *const *buffers, 
     return DYNC_OK;
 }
 
+static dync_status dync__jit_part(const dync__jit *jit, void *const *buffers, const uint64_t rng[2], int64_t row, int64_t row_end, int64_t lane, int64_t lane_end)
+{
+    return dync__jit_piece(jit, buffers, rng, row, row_end, lane, lane_end, NULL);
+}
+
+/* ---- few long rows: phases run in parts, a thread each ----------------------------------------------- */
+
+typedef struct dync__jit_split {
+    const dync__jit *jit;
+    void *const *buffers;
+    const uint64_t *rng;
+    char *memory, *keep;               /* slots of the row, then of every part */
+    int64_t row, segment;
+    dync_status status;
+} dync__jit_split;
+
+static int64_t dync__jit_lane(const dync__jit *jit, int part, int n_parts) { return part == n_parts ? jit->lanes : jit->lanes / 1024 * part / n_parts * 1024; }
+
+static void dync__jit_split_part(void *user, int part, int n_parts)
+{
+    dync__jit_split *s = user;
+    const dync__jit *jit = s->jit;
+    dync__jit_segment segment = {s->segment, s->memory, s->memory + (size_t)(part + 1) * (size_t)jit->slot_bytes, s->keep};
+    dync__jit_piece(jit, s->buffers, s->rng, s->row, s->row + 1, dync__jit_lane(jit, part, n_parts), dync__jit_lane(jit, part + 1, n_parts), &segment);
+}
+
+/* Slot `into` takes in slot `from`, of a later part whose lanes begin at `first`; then lane 0 goes to all. */
+static void dync__jit_combine(const dync__jit_reduce *r, char *into, const char *from, int64_t first)
+{
+    bool logical = r->kind == DYNC__R_ANY || r->kind == DYNC__R_ALL, arg = r->kind >= DYNC__R_ARGMAX;
+    if (logical) {                     /* a mask, or lanes of ones */
+        for (int i = 0; i < 64; i++) into[i] = (char)(r->kind == DYNC__R_ANY ? into[i] | from[i] : into[i] & from[i]);
+        return;
+    }
+    if (arg) {
+        int64_t best, key, at;
+        memcpy(&best, into + 64, 8);
+        memcpy(&key, from + 64, 8);
+        memcpy(&at, from, 8);
+        if (key <= best) return;
+        at += first;
+        for (int i = 0; i < 8; i++) memcpy(into + 8 * i, &at, 8);
+        memcpy(into + 64, &key, 8);
+        return;
+    }
+    dync__scalar x = {0}, y = {0};
+    int prim = r->kind == DYNC__R_SUM ? DYNC__P_add : r->kind == DYNC__R_PROD ? DYNC__P_mul : r->kind == DYNC__R_MAX ? DYNC__P_max : DYNC__P_min;
+    int32_t n[2];
+    size_t bytes = dync__type_bytes(r->type);
+    memcpy(&x, into, bytes);
+    memcpy(&y, from, bytes);
+    if (r->type == DYNC_I32) {
+        memcpy(n, into, 4);
+        memcpy(n + 1, from, 4);
+        x.i = n[0];
+        y.i = n[1];
+    }
+    x = dync__prim_eval(prim, r->type, r->type, x, y, y, 0);
+    for (size_t i = 0; i < 64 / bytes; i++) memcpy(into + i * bytes, &x, bytes);
+}
+
+static dync_status dync__jit_split_run(const dync__jit *jit, void *const *buffers, const uint64_t rng[2], int threads)
+{
+    size_t one = (size_t)jit->slot_bytes, bytes = one * (size_t)(threads + 1), keep = (size_t)jit->keep_bytes;
+    char *memory = dync__alloc_data(bytes + keep);
+    if (!memory) return DYNC_ERR_MEMORY;
+    dync__jit_split s = {jit, buffers, rng, memory, memory + bytes, 0, 0, DYNC_OK};
+    for (s.row = 0; s.row < jit->rows; s.row++)
+        for (s.segment = 0; s.segment <= 2 * jit->n_phases; s.segment++) {
+            if (s.segment % 2 == 0) {
+                dync__jit_segment row = {s.segment, memory, memory, s.keep};
+                dync__jit_piece(jit, buffers, rng, s.row, s.row + 1, 0, jit->lanes, &row);
+                continue;
+            }
+            dync__pool_run(dync__jit_split_part, &s, threads);
+            for (int i = 0; i < jit->n_reduces; i++) {
+                const dync__jit_reduce *r = &jit->reduce[i];
+                if (r->phase != s.segment / 2) continue;
+                memcpy(memory + r->slot, memory + one + r->slot, 128);
+                for (int p = 1; p < threads; p++) dync__jit_combine(r, memory + r->slot, memory + one * (size_t)(p + 1) + r->slot, dync__jit_lane(jit, p, threads));
+            }
+        }
+    dync__free_data(memory, bytes + keep);
+    return DYNC_OK;
+}
+
 typedef struct dync__jit_job {
     const dync__jit *jit;
     void *const *buffers;
@@ -152,7 +248,11 @@ static bool dync__jit_run(const dync__jit *jit, const dync__code *c, void *const
         bool lanes_apart = jit->vertical || (!c->has_reduce && !c->stores_rows && jit->n_inner_dims == 0);
         dync__jit_job job = {jit, buffers, rng, !jit->blocks && jit->rows < 2 * threads && lanes_apart, DYNC_OK};
         int64_t units = jit->blocks ? dync__jit_n_blocks(jit, jit->rows) : job.by_lanes ? (jit->lanes + 63) / 64 : jit->rows;
-        if (!jit->vertical && c->has_reduce && units < threads) return false;
+        if (!jit->vertical && c->has_reduce && units < threads) {
+            if (!jit->split) return false;
+            *status = dync__jit_split_run(jit, buffers, rng, threads);
+            return true;
+        }
         if (units >= 2) {
             dync__pool_run(dync__jit_job_part, &job, (int)DYNC__MIN(units, threads));
             *status = job.status;

@@ -426,6 +426,23 @@ static void dync__xg_leave(dync__xg *g)
     dync__x_ret(&g->a);
 }
 
+/* Jumps if the segment to run is less than (equal to, ...) s. */
+static void dync__xg_if_segment(dync__xg *g, int cc, int s, int label)
+{
+    dync__x_i(&g->a, DYNC__X_MOV, DYNC__RAX, dync__xg_arg(8 * DYNC__XA_SEGMENT), 0);
+    dync__x_i(&g->a, DYNC__X_CMPI, 0, dync__x_reg(DYNC__RAX), s);
+    dync__x_jump(&g->a, cc, label);
+}
+
+static void dync__xg_copy_slots(dync__xg *g, bool in)
+{
+    dync__x_i(&g->a, DYNC__X_MOV, DYNC__RSI, dync__xg_arg(8 * (in ? DYNC__XA_IN : DYNC__XA_OUT)), 0);
+    for (int at = 0; at < g->slot_bytes; at += 32) {
+        dync__x_v(&g->a, DYNC__X_MOVUPS, 1, 0, 0, in ? dync__x_mem(DYNC__RSI, at) : dync__xg_at(g->slots + at), 0, 0);
+        dync__x_v(&g->a, DYNC__X_MOVUPS_M, 1, 0, 0, in ? dync__xg_at(g->slots + at) : dync__x_mem(DYNC__RSI, at), 0, 0);
+    }
+}
+
 /* g->U on entry: the most vectors at once. */
 DYNC__FN void dync__xg_emit(dync__xg *g)
 {
@@ -439,12 +456,22 @@ DYNC__FN void dync__xg_emit(dync__xg *g)
     g->tail_mask = dync__xg_frame(g, 64 * DYNC__XG_UNROLL);
     g->tail_mask64 = dync__xg_frame(g, 64 * DYNC__XG_UNROLL);
     dync__xg_unhoist(g);
+    g->slots = g->frame;
     if (g->vertical)
         for (int l = 1; l < g->n_lists; l++) most = DYNC__MIN(most, dync__xg_unroll(g, l, most));
     for (int i = 0; i < g->b->k->inst.n; i++) {
-        if (g->slot[i] >= 0) g->slot[i] = dync__xg_frame(g, 64 * (g->vertical && g->b->level[i] == 1 ? most : 1));
+        if (g->slot[i] >= 0) g->slot[i] = dync__xg_frame(g, 64 * (g->vertical && g->b->level[i] == 1 ? most : g->split ? 2 : 1));
     }
+    g->slot_bytes = g->frame - g->slots;
+    int labels[2 * DYNC__XG_PHASES + 2], in = 0;
     dync__xg_enter(g);
+    for (int s = 0; g->split && s < 2 * phases + 2; s++) labels[s] = dync__x_label(&g->a); /* the last one: out */
+    if (g->split) {
+        in = dync__x_label(&g->a);
+        dync__xg_if_segment(g, DYNC__CC_L, 0, in);
+        dync__xg_copy_slots(g, true);
+        dync__x_bind(&g->a, in);
+    }
     if (g->b->k->uses_random) dync__xg_random_keys(g);
     g->single = true;
     g->U = 1;
@@ -453,14 +480,25 @@ DYNC__FN void dync__xg_emit(dync__xg *g)
     dync__x_bind(&g->a, top);
     g->U = most;
     if (g->vertical) dync__xg_vertical(g);
+    for (int s = 1; g->split && s <= 2 * phases; s++) dync__xg_if_segment(g, DYNC__CC_E, s, labels[s]);
     for (int p = 0; !g->vertical && p <= phases; p++) {
         g->single = true;
         g->U = 1;
+        if (g->split) dync__x_bind(&g->a, labels[2 * p]);
         dync__xg_row_list(g, 1 + 2 * p);
-        if (p < phases) dync__xg_row_phase(g, p, most);
+        if (g->split) dync__xg_if_segment(g, DYNC__CC_GE, 0, labels[2 * phases + 1]);
+        if (p == phases) break;
+        if (g->split) dync__x_bind(&g->a, labels[2 * p + 1]);
+        dync__xg_row_phase(g, p, most);
+        if (g->split) dync__xg_if_segment(g, DYNC__CC_GE, 0, labels[2 * phases + 1]);
     }
     dync__xg_next_row(g, top);
     dync__xg_leave(g);
+    if (g->split) {
+        dync__x_bind(&g->a, labels[2 * phases + 1]);
+        dync__xg_copy_slots(g, false);
+        dync__xg_leave(g);
+    }
     g->U = most;
 }
 #endif

@@ -194,6 +194,7 @@ static int dync__xr_found(dync__xg *g, const dync__xred *r, int u)
         }
         dync__xr_better(g, DYNC__MAX(vl - 1, 0), x, at, y, y_at, m, tie);
     }
+    if (g->split) dync__x_v(a, DYNC__X_MOVQ_M, 0, x, 0, dync__xg_at(g->slot[r->inst] + 64), 0, 0); /* the key, for the other parts */
     /* never taken: every value is the least integer */
     vl = dync__xg_vl(g, DYNC_I64);
     dync__x_v(a, DYNC__X_MOVUPS, vl, y, 0, dync__x_constant(a, INT64_MAX, 8), 0, 0);

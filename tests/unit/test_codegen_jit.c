@@ -250,6 +250,44 @@ TEST(draws)
     dync__arena_free(&arena);
 }
 
+/* Few long rows over threads: each phase in parts, whose results are combined: exact ones as the interpreter's, sums close, the same bits each time. */
+TEST(long_rows_over_threads)
+{
+    static const int kinds[] = {DYNC__R_MAX, DYNC__R_ARGMAX, DYNC__R_SUM, DYNC__R_MIN, DYNC__R_ARGMIN, DYNC__R_ANY, DYNC__R_ALL};
+    static const int types[] = {DYNC_F32, DYNC_F64, DYNC_I32, DYNC_I64};
+    int best = dync__tile_isa();
+    for (int threads = 2; threads <= 3; threads++)
+        for (int i = 0; i < 28; i += threads - 1) {
+            dync__arena arena = {0};
+            int64_t extent[2] = {threads == 3 ? 2 : 1, 50000 + test_random_int(0, 9999)}, both[2] = {extent[1], 1}, row[2] = {1, 0};
+            int64_t elements[] = {extent[0] * extent[1], extent[0], extent[0] * extent[1], extent[0]};
+            int kind = kinds[i % 7], type = types[i / 7];
+            dync__pool_set_threads(threads);
+            dync__kernel *k = dync__kernel_new(&arena, "long", 1, 2, extent);
+            dync__lb b = {.k = k, .section = 1};
+            int x = dync__lb_load(&b, dync__kernel_buf(k, 0, type, DYNC__BUF_IN, elements[0], "x"), dync__kernel_access(k, 0, both));
+            bool logical = kind == DYNC__R_ANY || kind == DYNC__R_ALL;
+            int of = logical ? dync__lb_op(&b, DYNC__P_lt, x, dync__lb_cast(&b, dync__lb_i(&b, DYNC_I32, kind == DYNC__R_ANY ? -8 : 9), type), -1) : x;
+            int first = dync__lb_reduce(&b, kind, of), total = dync__lb_reduce(&b, DYNC__R_MAX, x);
+            b.section = 2;
+            int dtype = dync__lb_type(&b, first);
+            dync__lb_store(&b, dync__kernel_buf(k, 1, dtype, DYNC__BUF_OUT, elements[1], "a"), dync__kernel_access(k, 0, row), first);
+            int shift = dync__lb_op(&b, DYNC__P_sub, total, dync__lb_cast(&b, first, type), -1);
+            b.section = 3;
+            int y = dync__lb_op(&b, DYNC__P_mul, dync__lb_op(&b, DYNC__P_sub, x, shift, -1), x, -1), least = dync__lb_reduce(&b, DYNC__R_MIN, y);
+            dync__lb_store(&b, dync__kernel_buf(k, 2, type, DYNC__BUF_OUT, elements[2], "y"), dync__kernel_access(k, 0, both), y);
+            b.section = 4;
+            dync__lb_store(&b, dync__kernel_buf(k, 3, type, DYNC__BUF_OUT, elements[3], "z"), dync__kernel_access(k, 0, row), dync__lb_op(&b, DYNC__P_add, least, total, -1));
+            bool ok = !k->failed && EXPECT_OK(dync__kernel_check(k));
+            for (int isa = 1; isa <= best && ok; isa++) ok = agree(k, elements, i % 2, isa, true);
+            dync__arena_free(&arena);
+            if (!EXPECT(ok)) {
+                printf("  kernel number %d, %d threads\n", i, threads);
+                return;
+            }
+        }
+}
+
 #if DYNC__JIT_X86
 /* Arrays larger than caches are stored past them where lines are whole, in part and not at all: the interpreter's bits all the same. */
 TEST(large_arrays_are_stored_past_the_caches)
