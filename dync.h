@@ -12901,7 +12901,7 @@ DYNC__FN void dync__x_write(const dync__xasm *, uint8_t *to);
 #define DYNC__X86_GEN_H
 #if DYNC__JIT_X86
 
-enum { DYNC__XG_CONES = 12 };
+enum { DYNC__XG_CONES = 12, DYNC__XG_PHASES = 16 /* of split kernels */ };
 enum { DYNC__XG_DIMS = 8, DYNC__XG_UNROLL = 4, DYNC__XG_GRAIN = 128, DYNC__XG_LANES = 32 };
 enum { DYNC__XS_MEM, DYNC__XS_KEEP, DYNC__XS_INDEX, DYNC__XS_GATHER };         /* streams: a buffer, a row buffer, numbers, one that an index leads into */
 enum { DYNC__XL_SAME, DYNC__XL_DENSE, DYNC__XL_STRIDED, DYNC__XL_BACK, DYNC__XL_TWO }; /* along the lanes; BACK: loads by steps of -1, TWO: of 2 */
@@ -12912,7 +12912,8 @@ typedef struct dync__xstream {
     int32_t pointer;                   /* else where in the frame; -1: in the argument block */
 } dync__xstream;
 /* Words of the argument block; after them come, per row loop, its count and extent, per inner loop its extent, per stream its record. */
-enum { DYNC__XA_ROWS, DYNC__XA_LANES, DYNC__XA_FRAME, DYNC__XA_SEED, DYNC__XA_OFFSET, DYNC__XA_FIXED };
+/* SEGMENT: -1, or (split) the one to run: 2p row code before phase p, 2p + 1 phase p; slots come from and go to memory at IN and OUT. */
+enum { DYNC__XA_ROWS, DYNC__XA_LANES, DYNC__XA_FRAME, DYNC__XA_SEED, DYNC__XA_OFFSET, DYNC__XA_SEGMENT, DYNC__XA_IN, DYNC__XA_OUT, DYNC__XA_FIXED };
 /* A stream's record: address, stride along the lanes, then a step per row loop and inner loop; all in bytes. */
 enum { DYNC__XA_AT, DYNC__XA_LANE, DYNC__XA_STEP };
 
@@ -12933,7 +12934,7 @@ typedef struct dync__xg {
     const dync__ib *b;
     dync__xasm a;
     int isa, V, n_regs;
-    bool wide, vertical;
+    bool wide, vertical, split;        /* split: long rows, whose segments can run alone */
     int n_row_dims, n_inner_dims;      /* D, K */
     int n_lists;
     dync__xlist *list;
@@ -12962,6 +12963,7 @@ typedef struct dync__xg {
     int32_t tail_mask, tail_mask64, tail_count;    /* frame: masks of the U vectors (64 bytes apart), for 64-bit lanes; lanes left */
     int32_t place;                     /* frame: inner indices before the lane loop at hand */
     int line;                          /* the instruction whose one index leads the stream at hand; -1 */
+    int32_t slots, slot_bytes;         /* frame: where slots begin, and their room */
     int32_t frame, stage, stage2, saved_sp, keys;  /* stage: elements on their way one by one; keys: of random numbers, -1 none */
     DYNC__VEC(int32_t) free_spill;
     const char *why;                   /* not compiled: the reason */
@@ -13107,11 +13109,12 @@ typedef struct dync__jit_form {
     uint64_t hash;
     uint8_t *key;                      /* NULL: of one kernel alone, not shared */
     size_t key_bytes, code_bytes;
-    int32_t users, frame, unroll;      /* under the lock */
+    int32_t users, frame, unroll, slots, slot_bytes;      /* under the lock */
     dync__codeblock block;
 } dync__jit_form;
 
 /* turned: blocks of it are transposed into a tile (a load) or from one (a store), and the code sees the tile; lane: its own step then. */
+typedef struct dync__jit_reduce { int32_t phase, slot; uint8_t kind, type; } dync__jit_reduce; /* slot: among the slots */
 typedef struct dync__jit_stream { int32_t buf; uint8_t turned, bytes; bool past; int64_t at, lane, step[DYNC__XG_DIMS]; } dync__jit_stream;
 enum { DYNC__JIT_TURN_LOAD = 1, DYNC__JIT_TURN_STORE };
 struct dync__jit {
@@ -13119,7 +13122,8 @@ struct dync__jit {
     char *listing;
     size_t bytes;
     int32_t n_words, n_streams, n_row_dims, n_inner_dims, record;
-    bool vertical;
+    bool vertical, split;
+    int32_t n_phases, n_reduces, slot_bytes;
     int8_t copies;                     /* blocks: nothing else is done than turning stream copies - 1 into the other; 0 */
     int64_t rows, lanes, keep_bytes;
     /* A kernel in blocks: `rows` are of one loop, the others (n_over) stand around; a block is about this many rows and lanes. */
@@ -13127,6 +13131,7 @@ struct dync__jit {
     int32_t n_over;
     int64_t over[DYNC__XG_DIMS], block_rows, block_lanes; /* streams: step[0] of rows, step[1 + d] of over[d] */
     dync__jit_stream *stream;
+    dync__jit_reduce *reduce;          /* split ones' */
     int64_t *words;
 };
 /* The tile of a turned stream: rows 64-byte aligned. */
@@ -15167,6 +15172,7 @@ static int dync__xr_found(dync__xg *g, const dync__xred *r, int u) {
         }
         dync__xr_better(g, DYNC__MAX(vl - 1, 0), x, at, y, y_at, m, tie);
     }
+    if (g->split) dync__x_v(a, DYNC__X_MOVQ_M, 0, x, 0, dync__xg_at(g->slot[r->inst] + 64), 0, 0); /* the key, for the other parts */
     /* never taken: every value is the least integer */
     vl = dync__xg_vl(g, DYNC_I64);
     dync__x_v(a, DYNC__X_MOVUPS, vl, y, 0, dync__x_constant(a, INT64_MAX, 8), 0, 0);
@@ -15462,13 +15468,11 @@ static bool dync__xs_cone(dync__xg *g, int first, uint8_t *mark, dync__xcone *c)
         bool inside = !member && mark[i] == 1 && i < first && dync__xs_may(g, i, list);
         for (int a = dync__ib_operands(b, i, arg) - 1; a >= 0; a--) mark[arg[a]] |= inside || (member && a == 1) ? 1 : 2;
         if (mark[i] == 1 && !inside && dync__xg_inst(g, i)->prim != DYNC__P_const_) mark[i] = 3;
-        if (inside && !dync__avec_push(b->arena, &c->list, i)) g->a.failed = true;
+        if (inside) code++;
     }
-    for (int i = 0; i < c->list.n / 2; i++) { /* found backwards */
-        int32_t t = c->list.at[i];
-        c->list.at[i] = c->list.at[c->list.n - 1 - i];
-        c->list.at[c->list.n - 1 - i] = t;
-    }
+    for (int i = 0; i < first && code > 0; i++)
+        if (b->needed[i] && mark[i] == 1 && dync__xg_inst(g, i)->prim != DYNC__P_const_ && !dync__avec_push(b->arena, &c->list, i)) g->a.failed = true;
+    code = 0;
     for (int p = 0; p < c->list.n; p++) {
         int i = c->list.at[p];
         for (int a = dync__ib_operands(b, i, arg) - 1; a >= 0; a--) {
@@ -16002,6 +16006,19 @@ static void dync__xg_leave(dync__xg *g) {
     for (int i = DYNC__COUNT_OF(dync__xg_saved) - 1; i >= 0; i--) dync__x_pop(&g->a, dync__xg_saved[i]);
     dync__x_ret(&g->a);
 }
+/* Jumps if the segment to run is less than (equal to, ...) s. */
+static void dync__xg_if_segment(dync__xg *g, int cc, int s, int label) {
+    dync__x_i(&g->a, DYNC__X_MOV, DYNC__RAX, dync__xg_arg(8 * DYNC__XA_SEGMENT), 0);
+    dync__x_i(&g->a, DYNC__X_CMPI, 0, dync__x_reg(DYNC__RAX), s);
+    dync__x_jump(&g->a, cc, label);
+}
+static void dync__xg_copy_slots(dync__xg *g, bool in) {
+    dync__x_i(&g->a, DYNC__X_MOV, DYNC__RSI, dync__xg_arg(8 * (in ? DYNC__XA_IN : DYNC__XA_OUT)), 0);
+    for (int at = 0; at < g->slot_bytes; at += 32) {
+        dync__x_v(&g->a, DYNC__X_MOVUPS, 1, 0, 0, in ? dync__x_mem(DYNC__RSI, at) : dync__xg_at(g->slots + at), 0, 0);
+        dync__x_v(&g->a, DYNC__X_MOVUPS_M, 1, 0, 0, in ? dync__xg_at(g->slots + at) : dync__x_mem(DYNC__RSI, at), 0, 0);
+    }
+}
 /* g->U on entry: the most vectors at once. */
 DYNC__FN void dync__xg_emit(dync__xg *g) {
     int most = g->U, phases = g->b->n_phases;
@@ -16014,12 +16031,22 @@ DYNC__FN void dync__xg_emit(dync__xg *g) {
     g->tail_mask = dync__xg_frame(g, 64 * DYNC__XG_UNROLL);
     g->tail_mask64 = dync__xg_frame(g, 64 * DYNC__XG_UNROLL);
     dync__xg_unhoist(g);
+    g->slots = g->frame;
     if (g->vertical)
         for (int l = 1; l < g->n_lists; l++) most = DYNC__MIN(most, dync__xg_unroll(g, l, most));
     for (int i = 0; i < g->b->k->inst.n; i++) {
-        if (g->slot[i] >= 0) g->slot[i] = dync__xg_frame(g, 64 * (g->vertical && g->b->level[i] == 1 ? most : 1));
+        if (g->slot[i] >= 0) g->slot[i] = dync__xg_frame(g, 64 * (g->vertical && g->b->level[i] == 1 ? most : g->split ? 2 : 1));
     }
+    g->slot_bytes = g->frame - g->slots;
+    int labels[2 * DYNC__XG_PHASES + 2], in = 0;
     dync__xg_enter(g);
+    for (int s = 0; g->split && s < 2 * phases + 2; s++) labels[s] = dync__x_label(&g->a); /* the last one: out */
+    if (g->split) {
+        in = dync__x_label(&g->a);
+        dync__xg_if_segment(g, DYNC__CC_L, 0, in);
+        dync__xg_copy_slots(g, true);
+        dync__x_bind(&g->a, in);
+    }
     if (g->b->k->uses_random) dync__xg_random_keys(g);
     g->single = true;
     g->U = 1;
@@ -16028,14 +16055,25 @@ DYNC__FN void dync__xg_emit(dync__xg *g) {
     dync__x_bind(&g->a, top);
     g->U = most;
     if (g->vertical) dync__xg_vertical(g);
+    for (int s = 1; g->split && s <= 2 * phases; s++) dync__xg_if_segment(g, DYNC__CC_E, s, labels[s]);
     for (int p = 0; !g->vertical && p <= phases; p++) {
         g->single = true;
         g->U = 1;
+        if (g->split) dync__x_bind(&g->a, labels[2 * p]);
         dync__xg_row_list(g, 1 + 2 * p);
-        if (p < phases) dync__xg_row_phase(g, p, most);
+        if (g->split) dync__xg_if_segment(g, DYNC__CC_GE, 0, labels[2 * phases + 1]);
+        if (p == phases) break;
+        if (g->split) dync__x_bind(&g->a, labels[2 * p + 1]);
+        dync__xg_row_phase(g, p, most);
+        if (g->split) dync__xg_if_segment(g, DYNC__CC_GE, 0, labels[2 * phases + 1]);
     }
     dync__xg_next_row(g, top);
     dync__xg_leave(g);
+    if (g->split) {
+        dync__x_bind(&g->a, labels[2 * phases + 1]);
+        dync__xg_copy_slots(g, false);
+        dync__xg_leave(g);
+    }
     g->U = most;
 }
 #endif
@@ -16556,7 +16594,7 @@ DYNC__FN dync__ccode dync__cblock_code(dync__cheld *held, int isa, int V, int64_
 
 /* ==== codegen/jit.c ============================================================================================= */
 #if DYNC__JIT_X86
-enum { DYNC__JIT_FRAME = 64 * 1024, DYNC__JIT_KEEP = 4 * 1024 * 1024, DYNC__JIT_PAST = 32 * 1024 * 1024 }; /* PAST: bytes touched that no cache holds */
+enum { DYNC__JIT_FRAME = 64 * 1024, DYNC__JIT_KEEP = 4 * 1024 * 1024, DYNC__JIT_LONG = 512 * 1024, DYNC__JIT_PAST = 32 * 1024 * 1024 }; /* PAST: bytes touched that no cache holds */
 static struct {
     dync__mutex lock;
     dync__jit_form *forms[64];
@@ -16744,7 +16782,7 @@ static void dync__jb_streams(dync__jb *j) {
         }
     }
 }
-/* Are the arrays larger than caches? Then those only written need not be read first, nor drive out others. */
+/* Are the arrays larger than caches? Then those only written need not be read first, nor drive out others: past marks them. */
 static bool dync__jb_is_large(const dync__jb *j) {
     const dync__ib *b = j->b;
     int64_t bytes = 0;
@@ -16754,15 +16792,11 @@ static bool dync__jb_is_large(const dync__jb *j) {
         bool whole = st->kind == DYNC__XS_MEM && st->lane == DYNC__XL_DENSE && j->lane_loop >= 0;
         for (int d = 0; d < b->k->n_dims && whole; d++) whole = b->k->extent[d] == 1 || b->k->access.at[st->access].stride[d] != 0;
         if (whole) bytes += b->n_rows * b->n_inner * st->bytes;
-        writes |= whole && !(b->k->buf.at[st->buf].mode & DYNC__BUF_IN);
+        bool writes_only = st->kind == DYNC__XS_MEM && st->lane == DYNC__XL_DENSE && !(b->k->buf.at[st->buf].mode & DYNC__BUF_IN);
+        writes |= whole && writes_only;
+        if (j->past) j->g->stream.at[s].past = writes_only;
     }
     return writes && bytes >= DYNC__JIT_PAST;
-}
-static void dync__jb_store_past(const dync__jb *j) {
-    for (int s = 0; s < j->g->stream.n; s++) {
-        dync__xstream *st = &j->g->stream.at[s];
-        st->past = st->kind == DYNC__XS_MEM && st->lane == DYNC__XL_DENSE && !(j->b->k->buf.at[st->buf].mode & DYNC__BUF_IN);
-    }
 }
 /* ---- what is covered ------------------------------------------------------------------------- */
 static const char *dync__jb_refuses(const dync__jb *j) {
@@ -16780,6 +16814,13 @@ static const char *dync__jb_refuses(const dync__jb *j) {
     }
     return NULL;
 }
+/* Vectors half empty or more, a row after the other: the interpreter folds many rows at once. */
+static bool dync__jb_is_narrow(const dync__jb *j) {
+    const dync__ib *b = j->b;
+    bool narrow = j->g->vertical && j->rows.n == 0 && j->inner.n == 1 && b->n_inner >= 256 && j->lanes * 2 <= (b->isa == 2 ? 16 : 8) && b->k->inst.n < 24;
+    for (int i = 0; i < b->k->inst.n; i++) narrow &= dync__ib_inst(b, i)->prim != DYNC__P_reduce || dync__ib_inst(b, i)->imm.i < DYNC__R_ARGMAX;
+    return narrow;
+}
 /* Loops and modes; false with the reason where the interpreter does better. */
 static const char *dync__jb_plan(dync__jb *j) {
     dync__ib *b = j->b;
@@ -16794,16 +16835,23 @@ static const char *dync__jb_plan(dync__jb *j) {
     j->lanes = from->n > 0 ? from->extent[--from->n] : 1;
     dync__jb_find_blocks(j);
     if (b->mode == DYNC__INTERP_SQUARE && !j->blocks) return "a transposition";
+    if (dync__jb_is_narrow(j)) return "few columns";
     b->whole = false; /* registers hold no tile */
     dync__ib_mark_kept(b);
+    if (b->keep_bytes > DYNC__JIT_LONG && !j->g->vertical) { /* rather twice than through memory */
+        b->cheap = DYNC__INTERP_DEAR;
+        dync__ib_mark_kept(b);
+    }
+    /* a few rows of which threads may want a part each: BOOL results are masks of a vector's lanes, so all of it runs alike */
+    j->g->split = b->has_reduce && !j->g->vertical && j->inner.n == 0 && b->n_rows < 64 && b->n_inner >= 16384 && b->n_phases <= DYNC__XG_PHASES;
     return NULL;
 }
 /* ---- structure ------------------------------------------------------------------------------- */
 static void dync__jb_key(const dync__jb *j, dync__str *key) {
     const dync__ib *b = j->b;
     const dync__xg *g = j->g;
-    int16_t head[8] = {(int16_t)g->isa, (int16_t)g->V, g->vertical, (int16_t)j->rows.n, (int16_t)j->inner.n, (int16_t)g->U, (int16_t)b->n_phases,
-                       (int16_t)g->stream.n};
+    int16_t head[9] = {(int16_t)g->isa, (int16_t)g->V, g->vertical, (int16_t)j->rows.n, (int16_t)j->inner.n, (int16_t)g->U, (int16_t)b->n_phases,
+                       (int16_t)g->stream.n, g->split};
     dync__str_addn(key, (const char *)head, sizeof head);
     for (int i = 0; i < b->k->inst.n; i++) {
         const dync__inst *in = dync__ib_inst(b, i);
@@ -16898,6 +16946,8 @@ static dync__jit_form *dync__jit_make(dync__jb *j, uint64_t hash, const dync__st
     f->users = 1;
     f->frame = g->frame + 64;
     f->unroll = g->U;
+    f->slots = g->slots;
+    f->slot_bytes = g->slot_bytes;
     dync__jit_perf_map(f, j->b->k->name);
     dync__lock(&dync__jits.lock);
     dync__jits.stats.kernels++;
@@ -16928,6 +16978,7 @@ static void dync__jb_record(const dync__jb *j, const dync__jit *jit, int s, int6
     if (st->kind == DYNC__XS_KEEP) {
         out->at = *keep;
         *keep += dync__jb_keep_bytes(j, st->inst, jit->form->unroll);
+        if (j->g->split) w[DYNC__XA_LANE] = bytes;
         if (K > 0) w[DYNC__XA_STEP + D + K - 1] = bytes * (jit->vertical ? jit->form->unroll * j->g->V : j->lanes);
         return;
     }
@@ -16969,8 +17020,8 @@ static void dync__jb_block(const dync__jb *j, dync__jit *jit) {
         if (s[i].turned) jit->keep_bytes += dync__jit_tile_bytes(jit->block_rows * 3 / 2, jit->block_lanes * 3 / 2, s[i].bytes);
 }
 static dync__jit *dync__jb_finish(dync__jb *j, dync__jit_form *form) {
-    int D = j->rows.n, K = j->inner.n, n = j->g->stream.n, record = DYNC__XA_STEP + D + K, words = DYNC__XA_FIXED + 2 * D + K + n * record;
-    size_t bytes = sizeof(dync__jit) + (size_t)n * sizeof(dync__jit_stream) + (size_t)words * sizeof(int64_t);
+    int D = j->rows.n, K = j->inner.n, n = j->g->stream.n, record = DYNC__XA_STEP + D + K, m = j->g->split ? j->g->red.n : 0, words = DYNC__XA_FIXED + 2 * D + K + n * record;
+    size_t bytes = sizeof(dync__jit) + (size_t)n * sizeof(dync__jit_stream) + (size_t)words * sizeof(int64_t) + (size_t)m * sizeof(dync__jit_reduce);
     dync__jit *jit = dync__calloc(bytes);
     if (!jit) return NULL;
     jit->form = form;
@@ -16978,6 +17029,17 @@ static dync__jit *dync__jb_finish(dync__jb *j, dync__jit_form *form) {
     jit->stream = (dync__jit_stream *)(void *)(jit + 1);
     jit->words = (int64_t *)(void *)(jit->stream + n);
     jit->n_words = words;
+    jit->reduce = (dync__jit_reduce *)(void *)(jit->words + words);
+    jit->split = j->g->split;
+    jit->n_phases = j->b->n_phases;
+    jit->n_reduces = m;
+    jit->slot_bytes = form->slot_bytes;
+    for (int i = 0, at = 0; i < j->b->k->inst.n; i++) { /* as x86_gen.c gives slots out */
+        if (j->g->slot[i] < 0) continue;
+        for (int r = 0; r < m; r++)
+            if (j->g->red.at[r].inst == i) jit->reduce[r] = (dync__jit_reduce){j->g->red.at[r].phase, at, j->g->red.at[r].kind, j->g->red.at[r].type};
+        at += 128;
+    }
     jit->n_streams = n;
     jit->n_row_dims = D;
     jit->n_inner_dims = K;
@@ -16993,6 +17055,7 @@ static dync__jit *dync__jb_finish(dync__jb *j, dync__jit_form *form) {
     jit->words[DYNC__XA_ROWS] = jit->rows;
     jit->words[DYNC__XA_LANES] = jit->lanes;
     jit->words[DYNC__XA_FRAME] = form->frame;
+    jit->words[DYNC__XA_SEGMENT] = -1;
     for (int s = 0; s < n; s++) dync__jb_record(j, jit, s, &jit->keep_bytes);
     if (j->blocks) dync__jb_block(j, jit);
     if (j->g->a.listing && !j->g->a.listing->failed) {
@@ -17047,7 +17110,7 @@ static dync__jit *dync__jb_compile(dync__jb *j, dync__str *key, dync__str *listi
     dync__xg_find_cones(g);
     dync__jb_width(j);
     dync__jb_streams(j);
-    if (j->past) dync__jb_store_past(j);
+    if (j->past) dync__jb_is_large(j);
     if (g->a.failed || (g->why = dync__jb_refuses(j)) || !dync__jb_lists(j)) return NULL;
     int64_t keep = 0;
     for (int i = 0; i < j->b->k->inst.n; i++)
@@ -18676,17 +18739,26 @@ DYNC__COLD_END
 
 /* ==== codegen/jit_run.c ========================================================================================= */
 #if DYNC__JIT_X86
-/* Rows [row, row_end) of lanes [lane, lane_end). */
-static dync_status dync__jit_part(const dync__jit *jit, void *const *buffers, const uint64_t rng[2], int64_t row, int64_t row_end, int64_t lane, int64_t lane_end) {
+/* One segment of a split kernel: slots come from `in` and go to `out`. */
+typedef struct dync__jit_segment { int64_t number; char *in, *out, *keep; } dync__jit_segment;
+/* Rows [row, row_end) of lanes [lane, lane_end); segment: NULL for all of them. */
+static dync_status dync__jit_piece(const dync__jit *jit, void *const *buffers, const uint64_t rng[2], int64_t row, int64_t row_end, int64_t lane, int64_t lane_end,
+                                   const dync__jit_segment *segment) {
     int64_t words[DYNC__JIT_WORDS], index[DYNC__XG_DIMS] = {0};
     void (*entry)(int64_t *);
     char *keep = NULL;
     memcpy(words, jit->words, (size_t)jit->n_words * sizeof *words);
-    if (jit->keep_bytes && !(keep = dync__alloc_data((size_t)jit->keep_bytes))) return DYNC_ERR_MEMORY;
+    if (segment) keep = segment->keep;
+    else if (jit->keep_bytes && !(keep = dync__alloc_data((size_t)jit->keep_bytes))) return DYNC_ERR_MEMORY;
     words[DYNC__XA_ROWS] = row_end - row;
     words[DYNC__XA_LANES] = lane_end - lane;
     words[DYNC__XA_SEED] = (int64_t)rng[0];
     words[DYNC__XA_OFFSET] = (int64_t)rng[1];
+    if (segment) {
+        words[DYNC__XA_SEGMENT] = segment->number;
+        words[DYNC__XA_IN] = (int64_t)(intptr_t)segment->in;
+        words[DYNC__XA_OUT] = (int64_t)(intptr_t)segment->out;
+    }
     for (int d = jit->n_row_dims - 1; d >= 0 && row > 0; d--) {
         int64_t extent = words[DYNC__XA_FIXED + 2 * d + 1];
         index[d] = row % extent;
@@ -18707,7 +18779,7 @@ static dync_status dync__jit_part(const dync__jit *jit, void *const *buffers, co
     memcpy(&entry, past ? &jit->past->block.exec : &jit->form->block.exec, sizeof entry);
     entry(words);
     if (past) __builtin_ia32_sfence();
-    if (keep) dync__free_data(keep, (size_t)jit->keep_bytes);
+    if (keep && !segment) dync__free_data(keep, (size_t)jit->keep_bytes);
     return DYNC_OK;
 }
 /* ---- blocks ------------------------------------------------------------------------------------ */
@@ -18779,6 +18851,72 @@ static dync_status dync__jit_blocks(const dync__jit *jit, void *const *buffers, 
     dync__free_data(scratch, (size_t)jit->keep_bytes);
     return DYNC_OK;
 }
+static dync_status dync__jit_part(const dync__jit *jit, void *const *buffers, const uint64_t rng[2], int64_t row, int64_t row_end, int64_t lane, int64_t lane_end) {
+    return dync__jit_piece(jit, buffers, rng, row, row_end, lane, lane_end, NULL);
+}
+/* ---- few long rows: phases run in parts, a thread each ----------------------------------------------- */
+typedef struct dync__jit_split {
+    const dync__jit *jit;
+    void *const *buffers;
+    const uint64_t *rng;
+    char *memory, *keep;               /* slots of the row, then of every part */
+    int64_t row, segment;
+} dync__jit_split;
+static int64_t dync__jit_lane(const dync__jit *jit, int part, int n_parts) { return part == n_parts ? jit->lanes : jit->lanes / 1024 * part / n_parts * 1024; }
+static void dync__jit_split_part(void *user, int part, int n_parts) {
+    dync__jit_split *s = user;
+    const dync__jit *jit = s->jit;
+    dync__jit_segment segment = {s->segment, s->memory, s->memory + (size_t)(part + 1) * (size_t)jit->slot_bytes, s->keep};
+    dync__jit_piece(jit, s->buffers, s->rng, s->row, s->row + 1, dync__jit_lane(jit, part, n_parts), dync__jit_lane(jit, part + 1, n_parts), &segment);
+}
+/* Slot `into` takes in slot `from`, of a later part whose lanes begin at `first`; then lane 0 goes to all. */
+static void dync__jit_combine(const dync__jit_reduce *r, char *into, const char *from, int64_t first) {
+    bool logical = r->kind == DYNC__R_ANY || r->kind == DYNC__R_ALL, arg = r->kind >= DYNC__R_ARGMAX;
+    for (int i = 0; logical && i < 64; i++) into[i] = (char)(r->kind == DYNC__R_ANY ? into[i] | from[i] : into[i] & from[i]); /* a mask, or lanes of ones */
+    if (logical) return;
+    if (arg) {
+        int64_t best, key, at;
+        memcpy(&best, into + 64, 8);
+        memcpy(&key, from + 64, 8);
+        memcpy(&at, from, 8);
+        if (key <= best) return;
+        at += first;
+        for (int i = 0; i < 8; i++) memcpy(into + 8 * i, &at, 8);
+        memcpy(into + 64, &key, 8);
+        return;
+    }
+    dync__scalar x = {0}, y = {0};
+    int prim = r->kind == DYNC__R_SUM ? DYNC__P_add : r->kind == DYNC__R_PROD ? DYNC__P_mul : r->kind == DYNC__R_MAX ? DYNC__P_max : DYNC__P_min;
+    size_t bytes = dync__type_bytes(r->type);
+    memcpy(&x, into, bytes);
+    memcpy(&y, from, bytes);
+    if (r->type == DYNC_I32) x.i = (int32_t)x.i, y.i = (int32_t)y.i;
+    x = dync__prim_eval(prim, r->type, r->type, x, y, y, 0);
+    for (size_t i = 0; i < 64 / bytes; i++) memcpy(into + i * bytes, &x, bytes);
+}
+static dync_status dync__jit_split_run(const dync__jit *jit, void *const *buffers, const uint64_t rng[2], int threads) {
+    size_t one = (size_t)jit->slot_bytes, bytes = one * (size_t)(threads + 1), keep = (size_t)jit->keep_bytes;
+    char *memory = dync__alloc_data(bytes + keep);
+    if (!memory) return DYNC_ERR_MEMORY;
+    dync__jit_split s = {jit, buffers, rng, memory, memory + bytes, 0, 0};
+    for (s.row = 0; s.row < jit->rows; s.row++)
+        for (s.segment = 0; s.segment <= 2 * jit->n_phases; s.segment++) {
+            if (s.segment % 2 == 0) {
+                dync__jit_segment row = {s.segment, memory, memory, s.keep};
+                dync__jit_piece(jit, buffers, rng, s.row, s.row + 1, 0, jit->lanes, &row);
+                continue;
+            }
+            dync__pool_run(dync__jit_split_part, &s, threads);
+            for (int i = 0; i < jit->n_reduces; i++) {
+                const dync__jit_reduce *r = &jit->reduce[i];
+                if (r->phase != s.segment / 2) continue;
+                memcpy(memory + r->slot, memory + one + r->slot, 128);
+                for (int p = 1; p < threads; p++) dync__jit_combine(r, memory + r->slot, memory + one * (size_t)(p + 1) + r->slot, dync__jit_lane(jit, p, threads));
+            }
+        }
+    dync__free_data(memory, bytes + keep);
+    return DYNC_OK;
+}
 typedef struct dync__jit_job {
     const dync__jit *jit;
     void *const *buffers;
@@ -18796,23 +18934,20 @@ static void dync__jit_job_part(void *user, int part, int n_parts) {
     if (status != DYNC_OK) DYNC__ATOMIC_STORE(&job->status, status);
 }
 enum { DYNC__JIT_PARALLEL = 400000 };  /* element-operations below which threads are not worth waking */
-/* False: not this time (the interpreter splits long rows over threads). */
-static bool dync__jit_run(const dync__jit *jit, const dync__code *c, void *const *buffers, const uint64_t rng[2], dync_status *status) {
+static dync_status dync__jit_run(const dync__jit *jit, const dync__code *c, void *const *buffers, const uint64_t rng[2]) {
     int threads;
     if (c->work >= DYNC__JIT_PARALLEL && (threads = dync__pool_threads()) > 1) {
         /* lanes are independent rows when vertical, else only where nothing is reduced or written once a row */
         bool lanes_apart = jit->vertical || (!c->has_reduce && !c->stores_rows && jit->n_inner_dims == 0);
         dync__jit_job job = {jit, buffers, rng, !jit->blocks && jit->rows < 2 * threads && lanes_apart, DYNC_OK};
         int64_t units = jit->blocks ? dync__jit_n_blocks(jit, jit->rows) : job.by_lanes ? (jit->lanes + 63) / 64 : jit->rows;
-        if (!jit->vertical && c->has_reduce && units < threads) return false;
+        if (jit->split && units < threads) return dync__jit_split_run(jit, buffers, rng, threads);
         if (units >= 2) {
             dync__pool_run(dync__jit_job_part, &job, (int)DYNC__MIN(units, threads));
-            *status = job.status;
-            return true;
+            return job.status;
         }
     }
-    *status = jit->blocks ? dync__jit_blocks(jit, buffers, rng, 0, jit->rows, 0, dync__jit_n_blocks(jit, jit->rows)) : dync__jit_part(jit, buffers, rng, 0, jit->rows, 0, jit->lanes);
-    return true;
+    return jit->blocks ? dync__jit_blocks(jit, buffers, rng, 0, jit->rows, 0, dync__jit_n_blocks(jit, jit->rows)) : dync__jit_part(jit, buffers, rng, 0, jit->rows, 0, jit->lanes);
 }
 /* Lanes that nothing ties to each other. */
 static bool dync__jit_lanes_apart(const dync__code *c) { return !c->has_reduce && !c->stores_rows && c->jit->n_inner_dims == 0; }
@@ -18831,9 +18966,9 @@ DYNC__FN dync_status dync__code_run_part(const dync__code *c, void *const *buffe
     return dync__jit_part(jit, buffers, none, 0, 1, begin * lanes, end * lanes);
 }
 #else
-static bool dync__jit_run(const dync__jit *jit, const dync__code *c, void *const *buffers, const uint64_t rng[2], dync_status *status) {
-    (void)jit, (void)c, (void)buffers, (void)rng, (void)status;
-    return false;
+static dync_status dync__jit_run(const dync__jit *jit, const dync__code *c, void *const *buffers, const uint64_t rng[2]) {
+    (void)jit, (void)c, (void)buffers, (void)rng;
+    return DYNC_OK;
 }
 DYNC__FN bool dync__code_has_parts(const dync__code *c, int64_t of) {
     (void)c, (void)of;
@@ -18846,9 +18981,8 @@ DYNC__FN dync_status dync__code_run_part(const dync__code *c, void *const *buffe
 #endif
 DYNC__FN dync_status dync__code_run(const dync__code *c, void *const *buffers, uint64_t rng_seed, uint64_t rng_offset) {
     const uint64_t rng[2] = {rng_seed, rng_offset};
-    dync_status status = DYNC_OK;
-    if (c->empty || (c->jit && dync__jit_run(c->jit, c, buffers, rng, &status))) return status;
-    return dync__interp_run(c, buffers, rng);
+    if (c->empty) return DYNC_OK;
+    return c->jit ? dync__jit_run(c->jit, c, buffers, rng) : dync__interp_run(c, buffers, rng);
 }
 DYNC__BESIDE_JIT_BEGIN
 
@@ -19716,90 +19850,6 @@ static void dync__irun_part(void *user, int part, int n_parts) {
     if (r.status != DYNC_OK) DYNC__ATOMIC_STORE(&job->status, r.status);
     dync__free_data(memory, bytes);
 }
-/* Few long rows: each phase is cut along the inner loops. Parts have scratch and reductions of
- * their own, see the row's values where the caller made them, and their results are combined in
- * order. */
-typedef struct dync__irun_cut {
-    const dync__irun *base;
-    char *memory;
-    size_t bytes;
-    int phase, parts;
-    dync_status status;
-} dync__irun_cut;
-static char *dync__irun_part_scratch(const dync__irun_cut *cut, int part) {
-    return cut->memory + (size_t)part * cut->bytes +
-           ((size_t)cut->base->c->n_values * sizeof(char *) + 63) / 64 * 64;
-}
-static void dync__irun_cut_part(void *user, int part, int n_parts) {
-    dync__irun_cut *cut = user;
-    dync__irun r = *cut->base;
-    const dync__code *c = r.c;
-    r.ptr = (char **)(void *)(cut->memory + (size_t)part * cut->bytes);
-    r.scratch = dync__irun_part_scratch(cut, part);
-    for (int i = 0; i < c->n_values; i++) {
-        bool own = c->values[i].home == DYNC__HOME_SCRATCH && c->values[i].level == 2;
-        r.ptr[i] = own ? r.scratch + c->values[i].at : cut->base->ptr[i];
-    }
-    for (int i = 0; i < c->n_reduces; i++)
-        if (c->reduces[i].phase == cut->phase)
-            r.ptr[c->reduces[i].dst] = r.scratch + c->values[c->reduces[i].dst].at;
-    int64_t tiles = dync__irun_tiles(c->n_inner, c->tile_inner);
-    int64_t begin = tiles * part / n_parts * c->tile_inner,
-            end = DYNC__MIN(tiles * (part + 1) / n_parts * c->tile_inner, c->n_inner);
-    dync__irun_phase(&r, cut->phase, begin, end);
-    if (r.status != DYNC_OK) DYNC__ATOMIC_STORE(&cut->status, r.status);
-}
-static void dync__irun_cut_combine(const dync__irun *r, const dync__irun_cut *cut,
-                                   const dync__interp_reduce *red) {
-    const dync__code *c = r->c;
-    char *out = r->ptr[red->dst];
-    int64_t *where = (int64_t *)(void *)(r->scratch + red->acc);
-    bool arg = red->kind >= DYNC__R_ARGMAX;
-    if (arg) dync__irun_reduce_begin(r, red);
-    for (int p = 0; p < cut->parts; p++) {
-        const char *scratch = dync__irun_part_scratch(cut, p),
-                   *result = scratch + c->values[red->dst].at;
-        const int64_t *part_where = (const int64_t *)(const void *)(scratch + red->acc);
-        const char *part_best = (const char *)(part_where + c->tile_rows);
-        for (int64_t i = 0; arg && i < r->rows; i++)
-            if (part_where[i] >= 0)
-                dync__irun_arg_take(red, part_best + i * red->bytes,
-                                    (char *)(where + c->tile_rows) + i * red->bytes, where + i, 1,
-                                    1, 1, 1, part_where[i]);
-        if (!arg && p == 0) memcpy(out, result, (size_t)r->rows * red->bytes);
-        else if (!arg) red->combine(out, out, result, NULL, r->rows, 0);
-    }
-    if (arg) dync__irun_reduce_end(r, red);
-}
-DYNC__RARE static void dync__irun_cut_rows(dync__irun *r, dync__irun_cut *cut) {
-    const dync__code *c = r->c;
-    dync__irun_steps(r, 0, 1);
-    for (int64_t row = 0; row < c->n_rows && cut->status == DYNC_OK; row += c->tile_rows) {
-        r->rows = DYNC__MIN(c->tile_rows, c->n_rows - row);
-        r->from[DYNC__FROM_ROW] = row;
-        r->from[DYNC__FROM_ROW_INNER] = row * c->n_inner;
-        for (int p = 0; p < c->n_phases; p++) {
-            dync__irun_steps(r, 1 + 2 * p, r->rows);
-            cut->phase = p;
-            dync__pool_run(dync__irun_cut_part, cut, cut->parts);
-            for (int i = 0; i < c->n_reduces; i++)
-                if (c->reduces[i].phase == p) dync__irun_cut_combine(r, cut, &c->reduces[i]);
-        }
-        dync__irun_steps(r, 1 + 2 * c->n_phases, r->rows);
-    }
-}
-DYNC__RARE static dync_status dync__irun_cut_phases(dync__irun *r, int parts) {
-    const dync__code *c = r->c;
-    size_t own = (dync__irun_bytes(c) + 63) / 64 * 64, part = dync__irun_bytes(c) - c->keep_bytes,
-           bytes = own + (size_t)parts * part;
-    char *memory = dync__alloc_data(bytes);
-    if (!memory) return DYNC_ERR_MEMORY;
-    dync__irun_setup(r, memory);
-    dync__irun_cut cut = {r, memory + own, part, 0, parts, DYNC_OK};
-    dync__irun_cut_rows(r, &cut);
-    dync__free_data(memory, bytes);
-    return cut.status != DYNC_OK ? cut.status : r->status;
-}
 /* Rows where there are enough of them, else inner indices; false: not worth it. */
 DYNC__RARE static bool dync__irun_in_parallel(dync__irun *r, dync_status *status) {
     const dync__code *c = r->c;
@@ -19808,10 +19858,6 @@ DYNC__RARE static bool dync__irun_in_parallel(dync__irun *r, dync_status *status
             inner_tiles = dync__irun_tiles(c->n_inner, c->tile_inner);
     dync__irun_job job = {r, row_tiles < 2 * threads && !c->has_reduce && !c->stores_rows, DYNC_OK};
     if (threads < 2) return false;
-    if (c->has_reduce && row_tiles < threads && inner_tiles >= 2 * threads) {
-        *status = dync__irun_cut_phases(r, threads);
-        return true;
-    }
     int64_t parts = DYNC__MIN(job.by_inner ? inner_tiles : row_tiles, threads);
     if (parts < 2) return false;
     dync__pool_run(dync__irun_part, &job, (int)parts);

@@ -4,9 +4,9 @@
  * For every block of rows: row code, then each phase tile by tile, row code again, and so on. A
  * worker owns scratch, a table of pointers (one per value) and five counters that say where the
  * tile starts; all else is read-only. Work is cut into equal ranges of rows, or of inner indices
- * where rows are few (reductions then combine the parts in order), by index: the same thread
- * count gives the same bits. Nothing is allocated for kernels that need no scratch, and else from
- * the calling thread's cache. */
+ * where rows are few and nothing is reduced (few long rows in parts: jit_run.c), by index: the same
+ * thread count gives the same bits. Nothing is allocated for kernels that need no scratch, and else
+ * from the calling thread's cache. */
 #include "../dync.in.h"
 #include "interp.h"
 #include "jit.h"
@@ -773,101 +773,6 @@ static void dync__irun_part(void *user, int part, int n_parts)
     dync__free_data(memory, bytes);
 }
 
-/* Few long rows: each phase is cut along the inner loops. Parts have scratch and reductions of
- * their own, see the row's values where the caller made them, and their results are combined in
- * order. */
-typedef struct dync__irun_cut {
-    const dync__irun *base;
-    char *memory;
-    size_t bytes;
-    int phase, parts;
-    dync_status status;
-} dync__irun_cut;
-
-static char *dync__irun_part_scratch(const dync__irun_cut *cut, int part)
-{
-    return cut->memory + (size_t)part * cut->bytes +
-           ((size_t)cut->base->c->n_values * sizeof(char *) + 63) / 64 * 64;
-}
-
-static void dync__irun_cut_part(void *user, int part, int n_parts)
-{
-    dync__irun_cut *cut = user;
-    dync__irun r = *cut->base;
-    const dync__code *c = r.c;
-    r.ptr = (char **)(void *)(cut->memory + (size_t)part * cut->bytes);
-    r.scratch = dync__irun_part_scratch(cut, part);
-    for (int i = 0; i < c->n_values; i++) {
-        bool own = c->values[i].home == DYNC__HOME_SCRATCH && c->values[i].level == 2;
-        r.ptr[i] = own ? r.scratch + c->values[i].at : cut->base->ptr[i];
-    }
-    for (int i = 0; i < c->n_reduces; i++)
-        if (c->reduces[i].phase == cut->phase)
-            r.ptr[c->reduces[i].dst] = r.scratch + c->values[c->reduces[i].dst].at;
-    int64_t tiles = dync__irun_tiles(c->n_inner, c->tile_inner);
-    int64_t begin = tiles * part / n_parts * c->tile_inner,
-            end = DYNC__MIN(tiles * (part + 1) / n_parts * c->tile_inner, c->n_inner);
-    dync__irun_phase(&r, cut->phase, begin, end);
-    if (r.status != DYNC_OK) DYNC__ATOMIC_STORE(&cut->status, r.status);
-}
-
-static void dync__irun_cut_combine(const dync__irun *r, const dync__irun_cut *cut,
-                                   const dync__interp_reduce *red)
-{
-    const dync__code *c = r->c;
-    char *out = r->ptr[red->dst];
-    int64_t *where = (int64_t *)(void *)(r->scratch + red->acc);
-    bool arg = red->kind >= DYNC__R_ARGMAX;
-    if (arg) dync__irun_reduce_begin(r, red);
-    for (int p = 0; p < cut->parts; p++) {
-        const char *scratch = dync__irun_part_scratch(cut, p),
-                   *result = scratch + c->values[red->dst].at;
-        const int64_t *part_where = (const int64_t *)(const void *)(scratch + red->acc);
-        const char *part_best = (const char *)(part_where + c->tile_rows);
-        for (int64_t i = 0; arg && i < r->rows; i++)
-            if (part_where[i] >= 0)
-                dync__irun_arg_take(red, part_best + i * red->bytes,
-                                    (char *)(where + c->tile_rows) + i * red->bytes, where + i, 1,
-                                    1, 1, 1, part_where[i]);
-        if (!arg && p == 0) memcpy(out, result, (size_t)r->rows * red->bytes);
-        else if (!arg) red->combine(out, out, result, NULL, r->rows, 0);
-    }
-    if (arg) dync__irun_reduce_end(r, red);
-}
-
-DYNC__RARE static void dync__irun_cut_rows(dync__irun *r, dync__irun_cut *cut)
-{
-    const dync__code *c = r->c;
-    dync__irun_steps(r, 0, 1);
-    for (int64_t row = 0; row < c->n_rows && cut->status == DYNC_OK; row += c->tile_rows) {
-        r->rows = DYNC__MIN(c->tile_rows, c->n_rows - row);
-        r->from[DYNC__FROM_ROW] = row;
-        r->from[DYNC__FROM_ROW_INNER] = row * c->n_inner;
-        for (int p = 0; p < c->n_phases; p++) {
-            dync__irun_steps(r, 1 + 2 * p, r->rows);
-            cut->phase = p;
-            dync__pool_run(dync__irun_cut_part, cut, cut->parts);
-            for (int i = 0; i < c->n_reduces; i++)
-                if (c->reduces[i].phase == p) dync__irun_cut_combine(r, cut, &c->reduces[i]);
-        }
-        dync__irun_steps(r, 1 + 2 * c->n_phases, r->rows);
-    }
-}
-
-DYNC__RARE static dync_status dync__irun_cut_phases(dync__irun *r, int parts)
-{
-    const dync__code *c = r->c;
-    size_t own = (dync__irun_bytes(c) + 63) / 64 * 64, part = dync__irun_bytes(c) - c->keep_bytes,
-           bytes = own + (size_t)parts * part;
-    char *memory = dync__alloc_data(bytes);
-    if (!memory) return DYNC_ERR_MEMORY;
-    dync__irun_setup(r, memory);
-    dync__irun_cut cut = {r, memory + own, part, 0, parts, DYNC_OK};
-    dync__irun_cut_rows(r, &cut);
-    dync__free_data(memory, bytes);
-    return cut.status != DYNC_OK ? cut.status : r->status;
-}
-
 /* Rows where there are enough of them, else inner indices; false: not worth it. */
 DYNC__RARE static bool dync__irun_in_parallel(dync__irun *r, dync_status *status)
 {
@@ -877,10 +782,6 @@ DYNC__RARE static bool dync__irun_in_parallel(dync__irun *r, dync_status *status
             inner_tiles = dync__irun_tiles(c->n_inner, c->tile_inner);
     dync__irun_job job = {r, row_tiles < 2 * threads && !c->has_reduce && !c->stores_rows, DYNC_OK};
     if (threads < 2) return false;
-    if (c->has_reduce && row_tiles < threads && inner_tiles >= 2 * threads) {
-        *status = dync__irun_cut_phases(r, threads);
-        return true;
-    }
     int64_t parts = DYNC__MIN(job.by_inner ? inner_tiles : row_tiles, threads);
     if (parts < 2) return false;
     dync__pool_run(dync__irun_part, &job, (int)parts);

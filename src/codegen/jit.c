@@ -225,7 +225,7 @@ static void dync__jb_streams(dync__jb *j)
     }
 }
 
-/* Are the arrays larger than caches? Then those only written need not be read first, nor drive out others. */
+/* Are the arrays larger than caches? Then those only written need not be read first, nor drive out others: past marks them. */
 static bool dync__jb_is_large(const dync__jb *j)
 {
     const dync__ib *b = j->b;
@@ -236,17 +236,11 @@ static bool dync__jb_is_large(const dync__jb *j)
         bool whole = st->kind == DYNC__XS_MEM && st->lane == DYNC__XL_DENSE && j->lane_loop >= 0;
         for (int d = 0; d < b->k->n_dims && whole; d++) whole = b->k->extent[d] == 1 || b->k->access.at[st->access].stride[d] != 0;
         if (whole) bytes += b->n_rows * b->n_inner * st->bytes;
-        writes |= whole && !(b->k->buf.at[st->buf].mode & DYNC__BUF_IN);
+        bool writes_only = st->kind == DYNC__XS_MEM && st->lane == DYNC__XL_DENSE && !(b->k->buf.at[st->buf].mode & DYNC__BUF_IN);
+        writes |= whole && writes_only;
+        if (j->past) j->g->stream.at[s].past = writes_only;
     }
     return writes && bytes >= DYNC__JIT_PAST;
-}
-
-static void dync__jb_store_past(const dync__jb *j)
-{
-    for (int s = 0; s < j->g->stream.n; s++) {
-        dync__xstream *st = &j->g->stream.at[s];
-        st->past = st->kind == DYNC__XS_MEM && st->lane == DYNC__XL_DENSE && !(j->b->k->buf.at[st->buf].mode & DYNC__BUF_IN);
-    }
 }
 
 /* ---- what is covered ------------------------------------------------------------------------- */
@@ -272,10 +266,9 @@ static const char *dync__jb_refuses(const dync__jb *j)
 static bool dync__jb_is_narrow(const dync__jb *j)
 {
     const dync__ib *b = j->b;
-    if (!j->g->vertical || j->rows.n > 0 || j->inner.n != 1 || b->n_inner < 256 || j->lanes * 2 > (b->isa == 2 ? 16 : 8)) return false;
-    for (int i = 0; i < b->k->inst.n; i++)
-        if (dync__ib_inst(b, i)->prim == DYNC__P_reduce && dync__ib_inst(b, i)->imm.i >= DYNC__R_ARGMAX) return false;
-    return b->k->inst.n < 24;
+    bool narrow = j->g->vertical && j->rows.n == 0 && j->inner.n == 1 && b->n_inner >= 256 && j->lanes * 2 <= (b->isa == 2 ? 16 : 8) && b->k->inst.n < 24;
+    for (int i = 0; i < b->k->inst.n; i++) narrow &= dync__ib_inst(b, i)->prim != DYNC__P_reduce || dync__ib_inst(b, i)->imm.i < DYNC__R_ARGMAX;
+    return narrow;
 }
 
 /* Loops and modes; false with the reason where the interpreter does better. */
@@ -598,7 +591,7 @@ static dync__jit *dync__jb_compile(dync__jb *j, dync__str *key, dync__str *listi
     dync__xg_find_cones(g);
     dync__jb_width(j);
     dync__jb_streams(j);
-    if (j->past) dync__jb_store_past(j);
+    if (j->past) dync__jb_is_large(j);
     if (g->a.failed || (g->why = dync__jb_refuses(j)) || !dync__jb_lists(j)) return NULL;
     int64_t keep = 0;
     for (int i = 0; i < j->b->k->inst.n; i++)

@@ -145,7 +145,6 @@ typedef struct dync__jit_split {
     const uint64_t *rng;
     char *memory, *keep;               /* slots of the row, then of every part */
     int64_t row, segment;
-    dync_status status;
 } dync__jit_split;
 
 static int64_t dync__jit_lane(const dync__jit *jit, int part, int n_parts) { return part == n_parts ? jit->lanes : jit->lanes / 1024 * part / n_parts * 1024; }
@@ -162,10 +161,8 @@ static void dync__jit_split_part(void *user, int part, int n_parts)
 static void dync__jit_combine(const dync__jit_reduce *r, char *into, const char *from, int64_t first)
 {
     bool logical = r->kind == DYNC__R_ANY || r->kind == DYNC__R_ALL, arg = r->kind >= DYNC__R_ARGMAX;
-    if (logical) {                     /* a mask, or lanes of ones */
-        for (int i = 0; i < 64; i++) into[i] = (char)(r->kind == DYNC__R_ANY ? into[i] | from[i] : into[i] & from[i]);
-        return;
-    }
+    for (int i = 0; logical && i < 64; i++) into[i] = (char)(r->kind == DYNC__R_ANY ? into[i] | from[i] : into[i] & from[i]); /* a mask, or lanes of ones */
+    if (logical) return;
     if (arg) {
         int64_t best, key, at;
         memcpy(&best, into + 64, 8);
@@ -179,16 +176,10 @@ static void dync__jit_combine(const dync__jit_reduce *r, char *into, const char 
     }
     dync__scalar x = {0}, y = {0};
     int prim = r->kind == DYNC__R_SUM ? DYNC__P_add : r->kind == DYNC__R_PROD ? DYNC__P_mul : r->kind == DYNC__R_MAX ? DYNC__P_max : DYNC__P_min;
-    int32_t n[2];
     size_t bytes = dync__type_bytes(r->type);
     memcpy(&x, into, bytes);
     memcpy(&y, from, bytes);
-    if (r->type == DYNC_I32) {
-        memcpy(n, into, 4);
-        memcpy(n + 1, from, 4);
-        x.i = n[0];
-        y.i = n[1];
-    }
+    if (r->type == DYNC_I32) x.i = (int32_t)x.i, y.i = (int32_t)y.i;
     x = dync__prim_eval(prim, r->type, r->type, x, y, y, 0);
     for (size_t i = 0; i < 64 / bytes; i++) memcpy(into + i * bytes, &x, bytes);
 }
@@ -198,7 +189,7 @@ static dync_status dync__jit_split_run(const dync__jit *jit, void *const *buffer
     size_t one = (size_t)jit->slot_bytes, bytes = one * (size_t)(threads + 1), keep = (size_t)jit->keep_bytes;
     char *memory = dync__alloc_data(bytes + keep);
     if (!memory) return DYNC_ERR_MEMORY;
-    dync__jit_split s = {jit, buffers, rng, memory, memory + bytes, 0, 0, DYNC_OK};
+    dync__jit_split s = {jit, buffers, rng, memory, memory + bytes, 0, 0};
     for (s.row = 0; s.row < jit->rows; s.row++)
         for (s.segment = 0; s.segment <= 2 * jit->n_phases; s.segment++) {
             if (s.segment % 2 == 0) {
@@ -239,8 +230,7 @@ static void dync__jit_job_part(void *user, int part, int n_parts)
 
 enum { DYNC__JIT_PARALLEL = 400000 };  /* element-operations below which threads are not worth waking */
 
-/* False: not this time (the interpreter splits long rows over threads). */
-static bool dync__jit_run(const dync__jit *jit, const dync__code *c, void *const *buffers, const uint64_t rng[2], dync_status *status)
+static dync_status dync__jit_run(const dync__jit *jit, const dync__code *c, void *const *buffers, const uint64_t rng[2])
 {
     int threads;
     if (c->work >= DYNC__JIT_PARALLEL && (threads = dync__pool_threads()) > 1) {
@@ -248,19 +238,13 @@ static bool dync__jit_run(const dync__jit *jit, const dync__code *c, void *const
         bool lanes_apart = jit->vertical || (!c->has_reduce && !c->stores_rows && jit->n_inner_dims == 0);
         dync__jit_job job = {jit, buffers, rng, !jit->blocks && jit->rows < 2 * threads && lanes_apart, DYNC_OK};
         int64_t units = jit->blocks ? dync__jit_n_blocks(jit, jit->rows) : job.by_lanes ? (jit->lanes + 63) / 64 : jit->rows;
-        if (!jit->vertical && c->has_reduce && units < threads) {
-            if (!jit->split) return false;
-            *status = dync__jit_split_run(jit, buffers, rng, threads);
-            return true;
-        }
+        if (jit->split && units < threads) return dync__jit_split_run(jit, buffers, rng, threads);
         if (units >= 2) {
             dync__pool_run(dync__jit_job_part, &job, (int)DYNC__MIN(units, threads));
-            *status = job.status;
-            return true;
+            return job.status;
         }
     }
-    *status = jit->blocks ? dync__jit_blocks(jit, buffers, rng, 0, jit->rows, 0, dync__jit_n_blocks(jit, jit->rows)) : dync__jit_part(jit, buffers, rng, 0, jit->rows, 0, jit->lanes);
-    return true;
+    return jit->blocks ? dync__jit_blocks(jit, buffers, rng, 0, jit->rows, 0, dync__jit_n_blocks(jit, jit->rows)) : dync__jit_part(jit, buffers, rng, 0, jit->rows, 0, jit->lanes);
 }
 /* Lanes that nothing ties to each other. */
 static bool dync__jit_lanes_apart(const dync__code *c) { return !c->has_reduce && !c->stores_rows && c->jit->n_inner_dims == 0; }
@@ -283,10 +267,10 @@ DYNC__FN dync_status dync__code_run_part(const dync__code *c, void *const *buffe
     return dync__jit_part(jit, buffers, none, 0, 1, begin * lanes, end * lanes);
 }
 #else
-static bool dync__jit_run(const dync__jit *jit, const dync__code *c, void *const *buffers, const uint64_t rng[2], dync_status *status)
+static dync_status dync__jit_run(const dync__jit *jit, const dync__code *c, void *const *buffers, const uint64_t rng[2])
 {
-    (void)jit, (void)c, (void)buffers, (void)rng, (void)status;
-    return false;
+    (void)jit, (void)c, (void)buffers, (void)rng;
+    return DYNC_OK;
 }
 DYNC__FN bool dync__code_has_parts(const dync__code *c, int64_t of)
 {
@@ -303,7 +287,6 @@ DYNC__FN dync_status dync__code_run_part(const dync__code *c, void *const *buffe
 DYNC__FN dync_status dync__code_run(const dync__code *c, void *const *buffers, uint64_t rng_seed, uint64_t rng_offset)
 {
     const uint64_t rng[2] = {rng_seed, rng_offset};
-    dync_status status = DYNC_OK;
-    if (c->empty || (c->jit && dync__jit_run(c->jit, c, buffers, rng, &status))) return status;
-    return dync__interp_run(c, buffers, rng);
+    if (c->empty) return DYNC_OK;
+    return c->jit ? dync__jit_run(c->jit, c, buffers, rng) : dync__interp_run(c, buffers, rng);
 }

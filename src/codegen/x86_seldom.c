@@ -45,13 +45,11 @@ static bool dync__xs_cone(dync__xg *g, int first, uint8_t *mark, dync__xcone *c)
         bool inside = !member && mark[i] == 1 && i < first && dync__xs_may(g, i, list);
         for (int a = dync__ib_operands(b, i, arg) - 1; a >= 0; a--) mark[arg[a]] |= inside || (member && a == 1) ? 1 : 2;
         if (mark[i] == 1 && !inside && dync__xg_inst(g, i)->prim != DYNC__P_const_) mark[i] = 3;
-        if (inside && !dync__avec_push(b->arena, &c->list, i)) g->a.failed = true;
+        if (inside) code++;
     }
-    for (int i = 0; i < c->list.n / 2; i++) { /* found backwards */
-        int32_t t = c->list.at[i];
-        c->list.at[i] = c->list.at[c->list.n - 1 - i];
-        c->list.at[c->list.n - 1 - i] = t;
-    }
+    for (int i = 0; i < first && code > 0; i++)
+        if (b->needed[i] && mark[i] == 1 && dync__xg_inst(g, i)->prim != DYNC__P_const_ && !dync__avec_push(b->arena, &c->list, i)) g->a.failed = true;
+    code = 0;
     for (int p = 0; p < c->list.n; p++) {
         int i = c->list.at[p];
         for (int a = dync__ib_operands(b, i, arg) - 1; a >= 0; a--) {
