@@ -785,17 +785,21 @@ static void dync__ptx_plan_vector(dync__ptx *p, bool is_flat) {
 /* Groups of a turn, such that a thread has four accesses under way before it waits for the first; fewer where a lane is much work, as registers
  * limit the number of threads then. */
 static int dync__ptx_turn_groups(const dync__ptx *p) {
-    int loads = 0, work = 0;
+    int loads = 0, work = 0, words = 0;                       /* words: registers that a lane's loads and accumulators hold */
     for (int i = 0; i < p->k->inst.n; i++) {
         const dync__inst *in = &p->k->inst.at[i];
         if (!p->needed[i] || !(in->section & 1)) continue;
         work++;
-        loads += (in->prim == DYNC__P_load || in->prim == DYNC__P_loadx) && !p->host[in->buf];
+        bool loaded = (in->prim == DYNC__P_load || in->prim == DYNC__P_loadx) && !p->host[in->buf], reduced = in->prim == DYNC__P_reduce;
+        loads += loaded;
+        if (loaded || reduced) words += dync__ptx_bits(p->k->inst.at[reduced ? in->arg[0] : i].type)[1] == '6' ? 2 : 1;
+        if (reduced && (in->imm.i == DYNC__R_ARGMAX || in->imm.i == DYNC__R_ARGMIN)) words += 2;
     }
     int most = DYNC__PTX_TURN_LANES / p->shape.vec, groups = (DYNC__PTX_IN_FLIGHT + DYNC__MAX(loads, 1) - 1) / DYNC__MAX(loads, 1);
     if (work > 60) groups = DYNC__MIN(groups, DYNC__MAX(8 / p->shape.vec, 1));
     if (work > 240) groups = 1;
-    return DYNC__MIN(groups, most);
+    most = DYNC__MIN(most, 48 / (DYNC__MAX(words, 1) * p->shape.vec));
+    return DYNC__MAX(DYNC__MIN(groups, most), 1);
 }
 /* Are the elements of neighbouring rows nearer to each other than those of a row? */
 static bool dync__ptx_is_columns(const dync__ptx *p) {
@@ -877,7 +881,7 @@ static void dync__ptx_plan_rows(dync__ptx *p, int units) {
         s->turns = 1;
         s->groups = (int)groups;
     } else {
-        s->groups = DYNC__MAX(dync__ptx_turn_groups(p), DYNC__MAX(8 / s->vec, 1));
+        s->groups = dync__ptx_turn_groups(p);
         s->turns = (groups + s->groups - 1) / s->groups;
         p->unsupported = dync__ptx_must_keep(p);
         int64_t turn = s->threads * s->vec * s->groups, alive = (s->mode == DYNC__PTX_ROWS ? s->rows * s->threads : (s->rows + 31) / 32 * 32 * s->threads);
