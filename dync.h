@@ -2999,7 +2999,6 @@ extern int clock_gettime(int, struct timespec *);    /* -std=c11 hides it; clock
 #elif defined(_WIN32)
 #include <time.h>
 #endif
-/* ---- locks ---- */
 #if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))
 #define DYNC__CPU_RELAX() __builtin_ia32_pause()
 #elif defined(__GNUC__) && defined(__aarch64__)
@@ -3030,7 +3029,6 @@ DYNC__FN void dync__lock(dync__mutex *m) {
 #endif
 }
 DYNC__FN void dync__unlock(dync__mutex *m) { DYNC__ATOMIC_STORE(&m->state, 0); }
-/* ---- clock and processors ---- */
 DYNC__FN uint64_t dync__now_ns(void) {
 #if defined(DYNC__UNIX)
     struct timespec t;
@@ -3063,7 +3061,6 @@ DYNC__FN const char *dync__env(const char *name) {
     return getenv(name);
 #endif
 }
-/* ---- CPU features ---- */
 #if defined(__GNUC__) && defined(__x86_64__)
 static void dync__os_cpuid(uint32_t leaf, uint32_t sub, uint32_t out[4]) {
     __asm__ volatile("cpuid" : "=a"(out[0]), "=b"(out[1]), "=c"(out[2]), "=d"(out[3]) : "a"(leaf), "c"(sub));
@@ -3113,7 +3110,6 @@ DYNC__FN unsigned dync__cpu_features(void) {
     DYNC__ATOMIC_STORE(&known, features | 0x80000000u);
     return features;
 }
-/* ---- executable memory ---- */
 #if defined(DYNC__UNIX) && !defined(DYNC_NO_JIT)
 #if defined(MAP_ANONYMOUS)
 #define DYNC__MAP_ANONYMOUS MAP_ANONYMOUS
@@ -3173,7 +3169,6 @@ DYNC__FN bool dync__os_code_seal(void *pages, size_t bytes) {
 }
 DYNC__FN void dync__os_code_unmap(void *pages, size_t bytes) { (void)pages, (void)bytes; }
 #endif
-/* ---- files ---- */
 #if defined(DYNC_NO_STDIO)
 DYNC__FN dync_status dync__file_read(const char *path, char **out, size_t *n) {
     *out = NULL;
@@ -3316,7 +3311,6 @@ DYNC__RARE DYNC__FN dync_status dync__fail_memory(size_t bytes) {
     if (bytes == SIZE_MAX) return dync__fail(DYNC_ERR_MEMORY, "out of memory: a size overflows");
     return dync__fail(DYNC_ERR_MEMORY, "out of memory: %zu bytes", bytes);
 }
-/* ---- guards ---- */
 DYNC__FN void dync__error_guard_begin(dync__error_guard *g) {
     g->outer = dync__tls.error;
     g->errors_before = dync__tls.error_count;
@@ -3338,7 +3332,6 @@ DYNC__RARE DYNC__FN void dync__error_raise(const dync__error_slot *e) {
     dync__tls.error = *e;
     dync__err_report(&dync__tls.error);
 }
-/* ---- public ---- */
 DYNC__RARE DYNC_API dync_status dync_error(void) { return dync__tls.error.status; }
 DYNC__RARE DYNC_API const char *dync_error_message(void) { return dync__tls.error.message; }
 DYNC__RARE DYNC_API const char *dync_error_class(void) { return dync__tls.error.class_name; }
@@ -3487,7 +3480,6 @@ typedef struct dync__cache {
 static struct {
     int64_t live, peak, mallocs, blocks; /* blocks: from below and not given back */
 } dync__mem;
-/* ---- the buffer of dync_init: boundary tags and one free list, first fit ---- */
 typedef struct dync__heap_block {
     size_t size;                        /* with this header; bit 0: in use */
     size_t prev_size;                   /* 0: the first */
@@ -3575,7 +3567,6 @@ DYNC__FN bool dync__mem_set_buffer(void *memory, size_t n) {
     dync__heap_insert(all);
     return true;
 }
-/* ---- below the door ---- */
 static void *dync__mem_raw_alloc(size_t n) {
     void *p;
     if (dync__heap.begin) {
@@ -3615,7 +3606,6 @@ static void dync__mem_block_free(int kind, void *p) {
     if (kind == DYNC__MEM_DATA) memcpy(&p, (char *)p - sizeof(void *), sizeof p);
     dync__mem_raw_free(p);
 }
-/* ---- size classes ---- */
 /* Class of a block of n bytes and its size; -1: too big to be kept, *size = n. */
 DYNC__INLINE int dync__mem_class(int kind, size_t n, size_t *size) {
     if (DYNC__MEM_CACHE_BYTES == 0) {
@@ -3743,7 +3733,6 @@ DYNC__INLINE void dync__mem_put(int kind, void *p, size_t n) {
     c->bin[kind][i] = p;
     c->cached_bytes += size;
 }
-/* ---- the door ---- */
 DYNC__FN void *dync__alloc(size_t n) { return dync__mem_take(DYNC__MEM_PLAIN, n); }
 DYNC__FN void dync__free(void *p, size_t n) { dync__mem_put(DYNC__MEM_PLAIN, p, n); }
 DYNC__FN void *dync__alloc_data(size_t n) { return dync__mem_take(DYNC__MEM_DATA, n); }
@@ -3970,7 +3959,6 @@ DYNC__FN void dync__map_free(dync__map *m) {
 DYNC__COLD_BEGIN
 
 /* ==== base/str.c ================================================================================================ */
-/* ---- the builder ---- */
 static bool dync__str_reserve(dync__str *s, size_t more) {
     if (s->failed) return false;
     if (more < s->cap - s->n) return true;                       /* one place stays for the NUL */
@@ -3998,7 +3986,6 @@ DYNC__FN void dync__str_free(dync__str *s) {
     dync__free(s->at, s->cap);
     memset(s, 0, sizeof *s);
 }
-/* ---- the formatter ---- */
 /* Where formatted text goes: a builder, or a buffer that is cut but counted on. */
 typedef struct dync__str_sink { dync__str *str; char *at; size_t cap, n; } dync__str_sink;
 static void dync__str_put(dync__str_sink *o, const char *text, size_t n) {
@@ -4181,7 +4168,6 @@ DYNC__FN int dync__format(char *out, size_t cap, const char *fmt, ...) {
     va_end(args);
     return n;
 }
-/* ---- interned names ---- */
 typedef struct dync__intern_entry {
     struct dync__intern_entry *next;
     uint64_t hash;
@@ -4252,7 +4238,6 @@ DYNC__FN void dync__intern_clear(void) {
 }
 
 /* ==== base/num.c ================================================================================================ */
-/* ---- half floats ---- */
 DYNC__FN float dync__f16_to_f32(uint16_t h) {
     uint32_t sign = (uint32_t)(h & 0x8000u) << 16, e = h >> 10 & 31, m = h & 0x3ffu, bits;
     if (e == 31) {
@@ -4294,7 +4279,6 @@ DYNC__FN uint16_t dync__f32_to_bf16(float f) {
     if ((bits & 0x7fffffffu) > 0x7f800000u) return (uint16_t)(bits >> 16 | 0x40u);
     return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1)) >> 16);
 }
-/* ---- checked arithmetic ---- */
 DYNC__FN bool dync__mul_ok(int64_t a, int64_t b, int64_t *out) {
     if (a > 0 ? (b > 0 ? a > INT64_MAX / b : b < INT64_MIN / a) : (b > 0 ? a < INT64_MIN / b : a != 0 && b < INT64_MAX / a)) return false;
     *out = a * b;
@@ -4305,7 +4289,6 @@ DYNC__FN bool dync__add_ok(int64_t a, int64_t b, int64_t *out) {
     *out = a + b;
     return true;
 }
-/* ---- big naturals: little-endian limbs of the given base ---- */
 enum { DYNC__NUM_LIMBS = 128, DYNC__NUM_DIGITS = 800 };   /* 10^1107 has 115 limbs; 2^-1076 * (2^55 - 1) has 770 digits */
 typedef struct dync__num_big { int n; uint32_t limb[DYNC__NUM_LIMBS]; } dync__num_big;
 /* b = b * factor + add; base 10^9 or (base 0) 2^32. Never outgrows the limbs: see DYNC__NUM_LIMBS. */
@@ -4325,7 +4308,6 @@ static void dync__num_mul_pow(dync__num_big *b, uint32_t root, uint32_t power_13
     for (; exponent >= 13 && power_13; exponent -= 13) dync__num_mul(b, power_13, 0, base);
     for (; exponent > 0; exponent--) dync__num_mul(b, root, 0, base);
 }
-/* ---- printing ---- */
 /* digit[0].digit[1]... * 10^exponent, as characters; n == 0 means zero. */
 typedef struct dync__num_decimal { int n, exponent; char digit[DYNC__NUM_DIGITS]; } dync__num_decimal;
 /* All digits of m * 2^e (m < 2^56, -1076 <= e), without leading zeros; the last one has weight 10^*scale. */
@@ -4529,7 +4511,6 @@ DYNC__FN int dync__double_format(double x, char conversion, int precision, char 
     }
     return dync__num_end(&o);
 }
-/* ---- reading ---- */
 static int dync__num_bits(const dync__num_big *b) { return b->n ? 32 * (b->n - 1) + DYNC__BIT_LENGTH(b->limb[b->n - 1]) : 0; }
 static void dync__num_shift(dync__num_big *b, int bits) {
     int words = bits / 32, rest = bits % 32;
@@ -4824,7 +4805,6 @@ extern int kill(pid_t, int);
 #include <process.h>
 #include <time.h>
 #endif
-/* ---- children -------------------------------------------------------------------------------- */
 #if defined(DYNC__PROCESSES)
 DYNC__FN bool dync__child_possible(void) { return true; }
 static void dync__child_send(int fd, const char *reply, size_t n) {
@@ -4886,7 +4866,6 @@ DYNC__FN dync__child_end dync__child_run(void (*fn)(void *user, void *reply), vo
     return DYNC__CHILD_NONE;
 }
 #endif
-/* ---- folders and the date -------------------------------------------------------------------- */
 #if defined(DYNC__PROCESSES)
 static bool dync__folder_is(const char *path) {
     struct stat s;
@@ -5031,7 +5010,6 @@ DYNC__FN int dync__pool_worth(double ns) {
     DYNC__ATOMIC_STORE(&dync__pool.asked, now);
     return now - before < DYNC__POOL_SPIN_NS >> 10 ? n : 1;
 }
-/* ---- workers ---- */
 static void dync__pool_parts(const dync__pool_job *job, int thread) {
     dync__reserve *own = dync__tls.reserve;
     dync__tls.in_pool = true;
@@ -5128,7 +5106,6 @@ DYNC__FN void dync__pool_set_threads(int n) {
     DYNC__ATOMIC_STORE(&dync__pool.wanted, n < 0 ? 0 : DYNC__MIN(n, DYNC__POOL_MOST));
     DYNC__ATOMIC_STORE(&dync__pool.known, 0);
 }
-/* ---- loops ---- */
 DYNC__FN void dync__pool_run(void (*fn)(void *user, int part, int n_parts), void *user, int n_parts) {
     int32_t idle = 0;
     if (n_parts <= 1 || dync__tls.in_pool || dync__pool_threads() == 1 || !DYNC__ATOMIC_CAS(&dync__pool.busy, &idle, 1)) {
@@ -5181,7 +5158,6 @@ static bool dync__json_word(dync__json_reader *r, const char *word) {
     r->p += n;
     return true;
 }
-/* ---- strings ---- */
 static bool dync__json_hex4(dync__json_reader *r, uint32_t *out) {
     uint32_t x = 0;
     if (r->end - r->p < 4) return dync__json_fail(r, "\\u needs four hexadecimal digits");
@@ -5255,7 +5231,6 @@ static const char *dync__json_string(dync__json_reader *r) {
     r->p++;
     return text;
 }
-/* ---- numbers ---- */
 static const char *dync__json_digits(const char *p, const char *end) {
     while (p < end && *p >= '0' && *p <= '9') p++;
     return p;
@@ -5299,7 +5274,6 @@ static bool dync__json_number(dync__json_reader *r, dync__json *v) {
     r->p = p;
     return true;
 }
-/* ---- values ---- */
 static bool dync__json_value(dync__json_reader *r, dync__json *v);
 static bool dync__json_array(dync__json_reader *r, dync__json *v) {
     DYNC__VEC(dync__json) items = {0};
@@ -5387,8 +5361,6 @@ DYNC__FN void dync__json_quote(dync__str *s, const char *text) {
     }
     dync__str_addc(s, '"');
 }
-DYNC__COLD_END
-DYNC__WARM_BEGIN
 
 /* ==== base/profile.c ============================================================================================ */
 #if defined(DYNC__SPLIT)
@@ -5432,7 +5404,6 @@ DYNC__RARE static void dync__profile_shutdown(void) {
     DYNC__ATOMIC_STORE(&dync__profiling, 0);
     dync__profile_clear();
 }
-/* ---- reporting ------------------------------------------------------------------------------------------------------------ */
 DYNC__RARE DYNC__FN dync__profiled dync__profile_begin(const char *prefix, const char *name, const char *shapes) {
     dync__profiled p = {dync__tls.event, dync__tls.event_epoch, -1, 0};
     dync__event e = {.seq = -1, .fwd_thread = -1, .thread = dync__thread_number(), .parent = -1, .open = true};
@@ -5463,7 +5434,6 @@ DYNC__RARE DYNC__FN void dync__profile_end(const dync__profiled *p, int64_t seq,
     }
     dync__unlock(&dync__profile.lock);
 }
-/* ---- public ------------------------------------------------------------------------------------------------------------------ */
 DYNC__RARE DYNC_API void dync_profile_start(void) {
     dync__at_shutdown(dync__profile_shutdown);
     dync__lock(&dync__profile.lock);
@@ -5487,7 +5457,6 @@ DYNC__RARE DYNC_API bool dync_profile_event(int i, dync_profile_event_info *out)
     dync__unlock(&dync__profile.lock);
     return found;
 }
-/* ---- the trace file ------------------------------------------------------------------------------------------------------------ */
 DYNC__RARE static void dync__trace_event(dync__str *s, const dync__event *e) {
     dync__str_add(s, "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": ");
     dync__json_quote(s, e->name);
@@ -5535,7 +5504,6 @@ DYNC__RARE DYNC_API dync_status dync_profile_save(const char *path) {
     dync__str_free(&s);
     return status;
 }
-/* ---- the table ------------------------------------------------------------------------------------------------------------------- */
 typedef struct dync__table_row { const char *name; uint64_t self, total; int64_t calls; } dync__table_row;
 /* The events by name, the longest own time first. Rows have room for every event. */
 DYNC__RARE static int dync__table_rows(dync__table_row *row) {
@@ -5597,7 +5565,7 @@ DYNC__RARE DYNC__FN dync_status dync__profile_table(dync__str *s) {
     dync__unlock(&dync__profile.lock);
     return row && !s->failed ? DYNC_OK : dync__fail_memory(bytes);
 }
-DYNC__WARM_END
+DYNC__COLD_END
 
 /* ==== tensor/tensor.h =========================================================================================== */
 /* tensor/tensor.h: dtypes, shapes, storage, tensors, scopes. After base/, before loop/.
@@ -5940,7 +5908,6 @@ static const dync__dtype_row dync__dtype_rows[] = {
 };
 DYNC__FN bool dync__dtype_valid(int dtype) { return dtype >= 0 && dtype < DYNC__COUNT_OF(dync__dtype_rows); }
 DYNC__FN const dync__dtype_row *dync__dtype_info(int dtype) { return &dync__dtype_rows[dync__dtype_valid(dtype) ? dtype : DYNC_F32]; }
-/* ---- promotion ---- */
 /* 0 bool, 1 integer, 2 float */
 static int dync__dtype_kind_rank(int dtype) {
     char kind = dync__dtype_info(dtype)->kind;
@@ -5970,7 +5937,6 @@ DYNC__FN int dync__promoter_result(const dync__promoter *p) {
     return result < 0 ? DYNC_F32 : result;
 }
 DYNC__FN bool dync__can_cast(int from, int to) { return dync__dtype_kind_rank(from) <= dync__dtype_kind_rank(to); }
-/* ---- one element ---- */
 DYNC__FN double dync__load_f64(const void *p, int dtype) {
     float f;
     double d;
@@ -6064,7 +6030,6 @@ enum { DYNC__SF_KEPT = 1 };
 #endif
 typedef struct dync__sz_poly { int n; dync__sz_term term[DYNC__SZ_TERMS]; } dync__sz_poly;
 static int64_t dync__sz_build(dync__symtab *t, dync__sz_op op, int64_t a, int64_t b);
-/* ---- the table ------------------------------------------------------------------------------------------------------------------ */
 DYNC__FN dync__symtab *dync__symtab_new(void) {
     dync__symtab *t = dync__calloc(sizeof *t);
     if (!t) return NULL;
@@ -6126,7 +6091,6 @@ DYNC__FN dync__symtab *dync__symtab_copy(const dync__symtab *from, const int64_t
     dync__symtab_free(t);
     return NULL;
 }
-/* ---- polynomials ------------------------------------------------------------------------------------------------------------------ */
 static int dync__sz_term_order(const dync__sz_term *a, const dync__sz_term *b) {
     if (a->n != b->n) return a->n > b->n ? -1 : 1;
     for (int i = 0; i < a->n; i++)
@@ -6262,7 +6226,6 @@ static int64_t dync__sz_build(dync__symtab *t, dync__sz_op op, int64_t a, int64_
     }
     return ok ? dync__sz_of_poly(t, &r) : dync__sz_atom(t, op, a, b);
 }
-/* ---- numbers ------------------------------------------------------------------------------------------------------------------------ */
 static double dync__sf_plain(int op, double a, double b) {
     switch (op) {
     case DYNC__SF_ADD: return a + b;
@@ -6285,7 +6248,6 @@ static int64_t dync__sf_build(dync__symtab *t, int op, int64_t a, int64_t b) {
     e.hint = dync__sf_bits(dync__sf_plain(op, x, dync__sf_double(dync__sf_hint(t, b))));
     return dync__symtab_find(t, e.token) ? e.token : dync__sz_put(t, e, NULL);
 }
-/* ---- what symbols were found to be --------------------------------------------------------------------------------------------------- */
 static int64_t dync__sf_simple(dync__symtab *t, const dync__sz_expr *e) {
     int op = e->kind;
     int64_t a = dync__symtab_simple(t, e->a), b = dync__symtab_simple(t, e->b);
@@ -6364,7 +6326,6 @@ DYNC__FN void dync__layout_number(dync__layout *lay) {
     }
     lay->offset = dync__sz_number(lay->offset);
 }
-/* ---- ranges ---------------------------------------------------------------------------------------------------------------------------- */
 typedef struct dync__sz_range { double low, high; } dync__sz_range;       /* infinities: open */
 static double dync__sz_bound(int64_t x) { return x == INT64_MIN ? -HUGE_VAL : x == INT64_MAX ? HUGE_VAL : (double)x; }
 static double dync__sz_product(double a, double b) { return a == 0 || b == 0 ? 0 : a * b; }
@@ -6414,7 +6375,6 @@ static dync__sz_range dync__sz_range_of(const dync__symtab *t, int64_t size) {
     default: return all;
     }
 }
-/* ---- decisions --------------------------------------------------------------------------------------------------------------------------- */
 /* coef * symbol + rest, rest a number. */
 static bool dync__sz_linear(const dync__symtab *t, int64_t size, int *symbol, int64_t *coef, int64_t *rest) {
     dync__sz_poly p;
@@ -6504,7 +6464,6 @@ DYNC__FN int64_t dync__sz_at_least_2(int64_t token) {
     (void)dync__sz_decide(DYNC__SZ_LT, 1, size);
     return size;
 }
-/* ---- values ------------------------------------------------------------------------------------------------------------------------------- */
 DYNC__FN int64_t dync__symtab_value(const dync__symtab *t, int64_t size, const int64_t *value, bool *ok) {
     if (DYNC__LIKELY(!dync__is_token(size) && !dync__is_sf(size))) return size;
     const dync__sz_expr *e = dync__symtab_find(t, size);
@@ -6591,7 +6550,6 @@ DYNC__FN bool dync__guard_holds(const dync__symtab *t, const dync__sz_guard *g, 
     }
     return a <= b;
 }
-/* ---- text ------------------------------------------------------------------------------------------------------------------------------------ */
 static void dync__sz_text_atom(const dync__symtab *t, int64_t size, bool sources, bool bind, dync__str *s) {
     static const char *const binary[] = {" + ", " - ", "*", "//", " % "};
     const dync__sz_expr *e = dync__is_token(size) ? dync__symtab_find(t, size) : NULL;
@@ -6948,7 +6906,6 @@ DYNC__FN dync_status dync__layout_view(const dync__layout *in, int ndim, const i
     *out = result;
     return DYNC_OK;
 }
-/* ---- strides of a pointwise result ---- */
 /* Stride of input in along dim of the output; 0 where it is broadcast. */
 static int64_t dync__like_stride(const dync__layout *out, const dync__layout *in, int dim) {
     int own = dim - (out->ndim - in->ndim);
@@ -7046,7 +7003,6 @@ static struct {
 static dync__tensor *dync__slot_at(uint32_t slot) {
     return dync__chunks[slot >> DYNC__CHUNK_BITS] + (slot & (DYNC__CHUNK_SLOTS - 1));
 }
-/* ---- state of a thread ---- */
 DYNC__RARE static void dync__tensor_thread_end(dync__thread *thread) {
     dync__tensor_state *s = thread->tensor_state;
     if (!s) return;
@@ -7088,7 +7044,6 @@ DYNC__FN int64_t dync__live_tensors(void) {
     dync__tensor_state *s = dync__tls.tensor_state;
     return DYNC__ATOMIC_PEEK(&dync__slots.live) + (s ? s->live : 0);
 }
-/* ---- slots ---- */
 /* Called with the lock held. */
 static bool dync__slots_grow(void) {
     uint32_t n = dync__slots.n_chunks;
@@ -7168,7 +7123,6 @@ DYNC__RARE DYNC__FN dync__tensor *dync__open_fail(const dync_tensor *handle) {
     dync__fail(DYNC_ERR_VALUE, "tensor used after its scope ended");
     return NULL;
 }
-/* ---- storage ---- */
 static void *dync__storage_memory(int device, size_t n) {
     if (n == 0 || device == DYNC_META) return NULL;
     if (device == DYNC_CPU) return dync__alloc_data(n);
@@ -7219,7 +7173,6 @@ DYNC__FN void dync__storage_unref(dync__storage *s) {
     if (!s) return;
     if (DYNC__ATOMIC_LOAD(&s->refs) == 1 || DYNC__ATOMIC_DEC(&s->refs) == 0) dync__storage_free(s);
 }
-/* ---- tensors ---- */
 /* Elements from the first to one past the last address a layout reaches; 0 when it is empty. Layouts are checked when made. */
 DYNC__FN int64_t dync__layout_span(const dync__layout *lay) {
     int64_t last = lay->offset;
@@ -7352,7 +7305,6 @@ DYNC__FN dync__tensor *dync__contiguous_copy(const dync__tensor *t) {
     else dync__tensor_copy_elements(copy->storage->data, dync__tensor_data(t), &t->lay, bytes);
     return copy;
 }
-/* ---- the end ---- */
 DYNC__RARE DYNC__FN void dync__tensor_brief(dync__str *s, const dync__tensor *t) {
     dync__str_add(s, dync__dtype_info(t->dtype)->fx);
     dync__shape_text(s, t->lay.ndim, t->lay.shape);
@@ -7421,7 +7373,6 @@ DYNC__INLINE dync__scopes *dync__scopes_get(void) {
     dync__scopes *s = dync__tls.scopes;
     return DYNC__LIKELY(s != NULL) ? s : dync__scopes_new();
 }
-/* ---- entries ---- */
 static DYNC__NOINLINE void dync__scope_hint(dync__scopes *s) {
     if (s->hinted || s->mark.n > 1 || s->entry.n - s->start < DYNC__SCOPE_HINT) return;
     s->hinted = true;
@@ -7487,7 +7438,6 @@ DYNC__FN bool dync__scope_defer(void (*fn)(void *), void *arg) {
     dync__free(d, sizeof *d);
     return false;
 }
-/* ---- scopes ---- */
 DYNC_API dync_scope dync_scope_begin(void) {
     dync__scopes *s = dync__scopes_get();
     if (DYNC__UNLIKELY(!s || (s->mark.n == s->mark.cap && !dync__vec_reserve(&s->mark, s->mark.n + 1)))) return (dync_scope){NULL, false};
@@ -7588,7 +7538,6 @@ DYNC_API void dync_release(dync_tensor *handle) {
     if (n > 0) dync__unref(t);
     else dync__fail(DYNC_ERR_VALUE, "a tensor was released more often than retained: made by %s", t->op ? t->op : "the user");
 }
-/* ---- lists ---- */
 static size_t dync__list_bytes(int n) { return sizeof(dync_list) + (size_t)n * sizeof(dync_value); }
 DYNC__FN dync_value dync__list_new(int n) {
     dync_value none = {DYNC_KIND_NONE, 0, {0}}, v = {DYNC_KIND_LIST, 0, {0}};
@@ -7671,14 +7620,12 @@ DYNC_API dync_value dync_v_ptr(void *p) {
     v.as.p = p;
     return v;
 }
-/* ---- lists ---- */
 DYNC_API dync_value dync_tuple_of(int n, const dync_value *items) {
     dync_value list = dync__list_new(n);
     if (list.kind != DYNC_KIND_LIST) return list;
     for (int i = 0; i < n && items; i++) dync__list_set(list, i, items[i]);
     return list;
 }
-/* ---- out of a value ---- */
 DYNC__FN const char *dync__kind_name(dync_kind kind) {
     static const char *const names[] = {"none", "a bool", "an int", "a float", "a string", "a tensor", "a list", "a module", "a pointer", "a symbol"};
     int i = (int)kind;
@@ -7744,7 +7691,6 @@ DYNC_API const char *dync_as_str(dync_value v) {
     dync__value_wrong("a string", v);
     return NULL;
 }
-/* ---- what a tensor tells ---- */
 static const dync__tensor *dync__tensor_ask(const dync_tensor *handle, int what, int dim) {
     const dync__tensor *t = dync__open(handle);
     if (t && DYNC__UNLIKELY(t->flags & DYNC__T_FAKE) && dync__observe_hook) dync__observe_hook(t, what, dim);
@@ -8154,7 +8100,6 @@ DYNC__COLD_BEGIN
 
 /* ==== loop/eval.c =============================================================================================== */
 DYNC__STRICT_FP_BEGIN
-/* ---- bits -------------------------------------------------------------------------------------------- */
 static uint32_t dync__eval_bits32(float x) {
     uint32_t u;
     memcpy(&u, &x, sizeof u);
@@ -8208,7 +8153,6 @@ DYNC__FN bool dync__has_fma(void) {
     return false;
 #endif
 }
-/* ---- the primitives by compute type ------------------------------------------------------------------- */
 static float dync__eval_f32_op(int prim, float a, float b, float c) {
     switch (prim) {
     case DYNC__P_add: return a + b;
@@ -8360,7 +8304,6 @@ DYNC__FN dync__scalar dync__const_scalar(const dync__inst *in) {
     if (in->type == DYNC_F64) return dync__eval_f64(in->imm.f);
     return dync__eval_int(in->type, (uint64_t)in->imm.i);
 }
-/* ---- kernels --------------------------------------------------------------------------------------------- */
 typedef struct dync__eval_acc { double sum, low; dync__scalar best; int64_t position, n; } dync__eval_acc; /* one reduction under way */
 typedef struct dync__eval_run {
     const dync__kernel *k;
@@ -8414,7 +8357,6 @@ static dync__scalar dync__eval_random(const dync__eval_run *r, const dync__inst 
     if (in->type == DYNC_F32) return dync__eval_f32(dync__rng_uniform_f32(r->seed, at));
     return dync__eval_f64(dync__rng_uniform_f64(r->seed, at, (int)in->imm.i / 2));
 }
-/* ---- reductions: begin, one step per inner index, end -------------------------------------------------------- */
 static int dync__eval_operand_type(const dync__kernel *k, const dync__inst *in) {
     return k->inst.at[in->arg[in->prim == DYNC__P_select ? 1 : 0]].type;
 }
@@ -8480,7 +8422,6 @@ static dync__scalar dync__eval_acc_end(const dync__eval_acc *acc, int kind, int 
     double sum = kind == DYNC__R_SUM && finite ? acc->sum + acc->low : acc->sum;
     return type == DYNC_F32 ? dync__eval_f32((float)sum) : dync__eval_f64(sum);
 }
-/* ---- one index, one section, one row --------------------------------------------------------------------------- */
 static dync__scalar dync__eval_arg(const dync__eval_run *r, const dync__inst *user, int i) {
     dync__scalar none;
     memset(&none, 0, sizeof none);
@@ -8642,7 +8583,6 @@ DYNC__FN bool dync__inst_has_value(const dync__inst *in) {
 DYNC__FN int dync__reduce_type(int kind, int operand_type) {
     return kind == DYNC__R_ARGMAX || kind == DYNC__R_ARGMIN ? DYNC_I64 : operand_type;
 }
-/* ---- the kernel ----------------------------------------------------------------------------------- */
 DYNC__FN dync__kernel *dync__kernel_new(dync__arena *arena, const char *name, int n_outer, int n_dims, const int64_t *extent) {
     if (n_outer < 0 || n_dims < n_outer || n_dims > DYNC__LOOP_MAX_DIMS) {
         dync__fail(DYNC_ERR_INTERNAL, "kernel %s: expected 0 <= outer <= loops <= %d, got %d and %d", name ? name : "",
@@ -8691,7 +8631,6 @@ DYNC__FN int dync__kernel_access(dync__kernel *k, int64_t offset, const int64_t 
     }
     return k->access.n - 1;
 }
-/* ---- sharing equal values ---------------------------------------------------------------------------- */
 static uint64_t dync__lb_hash(const dync__inst *in) {
     uint64_t h = dync__hash_mix(in->prim, in->type);
     for (int i = 0; i < 3; i++) h = dync__hash_mix(h, (uint64_t)(uint32_t)in->arg[i]);
@@ -8766,7 +8705,6 @@ DYNC__FN int dync__lb_share(dync__lb *b, const dync__inst *in, bool across) {
     if (in->prim == DYNC__P_random) k->uses_random = true;
     return k->inst.n - 1;
 }
-/* ---- one function per shape of instruction -------------------------------------------------------------- */
 DYNC__FN int dync__lb_type(const dync__lb *b, int value) {
     return value >= 0 && value < b->k->inst.n ? b->k->inst.at[value].type : DYNC_F32;
 }
@@ -8856,7 +8794,6 @@ static bool dync__text_is_letter(char c) {
 static bool dync__text_is_digit(char c) {
     return c >= '0' && c <= '9';
 }
-/* ---- printing ------------------------------------------------------------------------------------- */
 static bool dync__text_is_name(const char *s) {
     if (!s || !dync__text_is_letter(*s)) return false;
     int n = 0;
@@ -9007,7 +8944,6 @@ DYNC__FN void dync__kernel_print(dync__str *out, const dync__kernel *k) {
     dync__str_add(out, "}\n");
     dync__free(number, bytes);
 }
-/* ---- parsing: a cursor that holds its first error ----------------------------------------------------- */
 typedef struct dync__text_reader {
     dync__arena *arena;
     dync__kernel *k;
@@ -9347,7 +9283,6 @@ static bool dync__check_allows(const dync__inst *in, int type) {
 static bool dync__check_is_float(int type) {
     return type == DYNC_F32 || type == DYNC_F64;
 }
-/* ---- types ------------------------------------------------------------------------------------------ */
 static const char *dync__check_reduce(const dync__inst *in, int operand) {
     if (in->imm.i < DYNC__R_SUM || in->imm.i > DYNC__R_ARGMIN) return "no such reduction";
     if (!(in->section & 1)) return "a reduction stands in a phase";
@@ -9405,7 +9340,6 @@ static const char *dync__check_types(const dync__kernel *k, const dync__inst *in
     if (in->type != (dync__prim_info(in->prim)->result == 'B' ? DYNC_BOOL : t[0])) return "the wrong result type";
     return NULL;
 }
-/* ---- sections and memory --------------------------------------------------------------------------------- */
 static const char *dync__check_visible(const dync__inst *arg, int section) {
     if (!dync__inst_has_value(arg)) return "a store has no value";
     bool row_value = !(arg->section & 1);
@@ -9735,7 +9669,6 @@ DYNC__FN int dync__fuse_inline_cost(dync__fuse_job *, const dync__kernel *first,
 DYNC__COLD_BEGIN
 
 /* ==== loop/simplify.c =========================================================================================== */
-/* ---- constants --------------------------------------------------------------------------------------- */
 static const dync__inst *dync__fold_def(const dync__lb *b, int v) {
     return &b->k->inst.at[v];
 }
@@ -9791,7 +9724,6 @@ static int dync__fold_constants(dync__lb *b, const dync__inst *in) {
     if (in->prim == DYNC__P_bitcast && dync__fold_is_nan(in->type, r)) return -1;
     return dync__fold_emit(b, in->type, r);
 }
-/* ---- identities: the value that `in` equals, or -1; may rewrite `in` to a cheaper equal ----------------------- */
 static bool dync__fold_defined_by(const dync__lb *b, int v, int prim) {
     return dync__fold_def(b, v)->prim == prim;
 }
@@ -9973,7 +9905,6 @@ static int dync__fold_add(dync__lb *b, const dync__inst *original, bool across) 
 DYNC__FN int dync__lb_add(dync__lb *b, const dync__inst *in) {
     return dync__fold_add(b, in, false);
 }
-/* ---- the passes ------------------------------------------------------------------------------------------- */
 /* Drops values that no store needs. Numbers are given anew in place. */
 static void dync__simplify_dead(dync__kernel *k) {
     size_t bytes = (size_t)DYNC__MAX(k->inst.n, 1) * sizeof(int32_t);
@@ -10049,7 +9980,6 @@ DYNC__FN void dync__kernel_simplify(dync__kernel *k) {
     if (!k->failed && phases) dync__simplify_rebuild(k, false, true);
     if (!k->failed) dync__simplify_dead(k);
 }
-/* ---- loops ---------------------------------------------------------------------------------------------------- */
 /* Folds loop d into its outer neighbour d - 1: a stride of d - 1 is that of d times the extent of d, or d has extent 1. */
 static bool dync__collapse_allows(const dync__kernel *k, int d) {
     int64_t product;
@@ -10136,7 +10066,6 @@ static void dync__fuse_put(dync__fuse_set *s, int i, bool on) {
 static void dync__fuse_join(dync__fuse_set *a, const dync__fuse_set *b) {
     for (int w = 0; w < DYNC__FUSE_WORDS; w++) a->word[w] |= b->word[w];
 }
-/* ---- reads and writes ------------------------------------------------------------------- */
 static bool dync__fuse_listed(const int32_t *ids, int n, int32_t id) {
     for (int i = 0; i < n; i++)
         if (ids[i] == id) return true;
@@ -10216,7 +10145,6 @@ static bool dync__fuse_needed(void *user, int32_t id) {
         if (dync__fuse_touches(&g->later[i], id, DYNC__BUF_IN)) return true;
     return false;
 }
-/* ---- order ------------------------------------------------------------------------------ */
 /* Does the set have a member below i? */
 static bool dync__fuse_back(const dync__fuse_set *s, int i) {
     for (int w = 0; w < i / 64; w++)
@@ -10298,7 +10226,6 @@ static void dync__fuse_contract(dync__fuse_graph *g, int i, int j, dync__kernel 
     dync__fuse_put(&g->node[i].reach, i, false);
     dync__fuse_changed(g, i);
 }
-/* ---- merging ---------------------------------------------------------------------------- */
 static bool dync__fuse_is_kernel(const dync__fuse_graph *g, int i) {
     return !g->node[i].dead && g->node[i].step.k;
 }
@@ -10355,7 +10282,6 @@ static bool dync__fuse_merge_all(dync__fuse_graph *g, bool siblings) {
         }
     return changed;
 }
-/* ---- inlining --------------------------------------------------------------------------- */
 /* cost, n_loads: of the expression; work: how often the readers compute it; stays: the producer has other
  * results; broadcast: its loads are of few elements. */
 static bool dync__fuse_worth(int cost, int n_loads, int64_t work, int64_t domain, bool stays, bool tiny, bool broadcast) {
@@ -10457,7 +10383,6 @@ static bool dync__fuse_inline_all(dync__fuse_graph *g, bool tiny) {
     }
     return changed;
 }
-/* ---- one window, and all of them -------------------------------------------------------- */
 /* Every kernel becomes a copy of its own, without stores that nobody needs. Repeats, as readers die too. */
 static bool dync__fuse_prepare(dync__fuse_graph *g) {
     for (int i = g->n - 1; i >= 0; i--) {
@@ -10727,7 +10652,6 @@ DYNC__FN bool dync__map_covers(const dync__fuse_frame *f, int map, int g0, int g
         if (nest->extent[h] > 1 && (linear[h] < 1 || linear[h] >= next)) return false;
     return next == size;
 }
-/* ---- accesses --------------------------------------------------------------------------- */
 DYNC__FN bool dync__access_equal(const dync__access *a, const dync__access *b, int n, const int64_t *extent) {
     if (a->offset != b->offset) return false;
     for (int d = 0; d < n; d++)
@@ -10788,7 +10712,6 @@ static int64_t dync__fuse_size(const int64_t *extent, int from, int to) {
 DYNC__FN int64_t dync__fuse_domain(const dync__kernel *k) {
     return dync__fuse_size(k->extent, 0, k->n_dims);
 }
-/* ---- what a kernel is ------------------------------------------------------------------- */
 /* Does store i order the indices of its own kernel? */
 static bool dync__fuse_store_tangles(const dync__kernel *k, int i) {
     const dync__inst *store = &k->inst.at[i];
@@ -10838,7 +10761,6 @@ static bool dync__fuse_order_matters(const dync__kernel *k) {
     }
     return false;
 }
-/* ---- items ------------------------------------------------------------------------------ */
 static int dync__fuse_push(dync__fuse_job *job, const dync__fuse_item *item) {
     if (!dync__vec_push(&job->item, *item)) {
         job->no_memory = true;
@@ -10889,7 +10811,6 @@ static void dync__fuse_forward(dync__fuse_job *job, int load, int value) {
     item->in.imm.i = dtype;
     item->in.origin = origin;
 }
-/* ---- dependences between the two -------------------------------------------------------- */
 /* The item of the first kernel whose store item i (a load of the second) sees: -1 none, -2 not to be had.
  */
 static int dync__fuse_source(const dync__fuse_job *job, const dync__nest *nest, int i) {
@@ -10948,7 +10869,6 @@ static bool dync__fuse_resolve(dync__fuse_job *job, const dync__nest *nest) {
     }
     return true;
 }
-/* ---- dead stores and values ------------------------------------------------------------- */
 static bool dync__fuse_loaded_after(const dync__fuse_job *job, int i) {
     for (int j = i + 1; j < job->item.n; j++) {
         const dync__fuse_item *item = &job->item.at[j];
@@ -10975,7 +10895,6 @@ static int dync__fuse_sweep(dync__fuse_job *job) {
     }
     return live;
 }
-/* ---- sections --------------------------------------------------------------------------- */
 static bool dync__fuse_varies_inside(const dync__nest *nest, const dync__access *acc) {
     for (int d = nest->n_outer; d < nest->n; d++)
         if (nest->extent[d] > 1 && acc->stride[d] != 0) return true;
@@ -11093,7 +11012,6 @@ static bool dync__fuse_recompute_safe(dync__fuse_job *job, int store) {
     }
     return true;
 }
-/* ---- a kernel from the items ------------------------------------------------------------ */
 /* A store that jumps along the inner loops while a few rows lie side by side (three channels, last) belongs
  * in a nest of its own. Many rows side by side are what generators run as vectors. */
 static bool dync__fuse_bad_layout(const dync__nest *nest, const dync__fuse_item *item) {
@@ -11179,7 +11097,6 @@ DYNC__FN dync__kernel *dync__fuse_alone(dync__fuse_job *job, const dync__kernel 
     if (!dync__fuse_place_all(job, &f->nest)) return NULL;
     return dync__fuse_emit(job, &f->nest, k->name);
 }
-/* ---- merging on one domain -------------------------------------------------------------- */
 typedef struct dync__fuse_roles {
     const dync__kernel *host, *guest;
     bool guest_first, host_pointwise, guest_pointwise;
@@ -11281,7 +11198,6 @@ DYNC__FN dync__kernel *dync__fuse_pair(dync__fuse_job *job, const dync__kernel *
             }
     return NULL;
 }
-/* ---- inlining through a map ------------------------------------------------------------- */
 /* job->number: 0 for the instructions that the value stored to buf_id needs, else -1. Gives the store, or
  * -1: none or no expression. */
 static int dync__fuse_slice(dync__fuse_job *job, const dync__kernel *k, int32_t buf_id) {
@@ -11728,7 +11644,6 @@ DYNC__FN int dync__vm_cosh(dync__lb *b, int a) {
 
 /* ==== loop/vecmath_inverse.c ==================================================================================== */
 #define DYNC__PI 3.14159265358979323846
-/* ---- asin, acos ------------------------------------------------------------------------------------------- */
 typedef struct dync__arc_parts {
     int s, lo, big;           /* asin(t) = s + lo, or with big: asin(sqrt((1 - t)/2)) = s + lo */
 } dync__arc_parts;
@@ -11778,7 +11693,6 @@ DYNC__FN int dync__vm_acos(dync__lb *b, int a) {
     int hi = dync__m_two_sum(b, base, dync__m_mul(b, p.s, factor), &hi_lo);
     return dync__m_add(b, hi, dync__m_fma(b, p.lo, factor, dync__m_add(b, hi_lo, base_lo)));
 }
-/* ---- atan, atan2 ------------------------------------------------------------------------------------------ */
 /* atan(r) - r, |r| <= 7/16 */
 static int dync__arc_atan_tail(dync__lb *b, int r, int z) {
     static const double narrow[] = {-0x1.55554p-2, 0x1.998d2ep-3, -0x1.23623p-3, 0x1.ad2ep-4, -0x1.da3fdep-5};
@@ -11952,7 +11866,6 @@ DYNC__FN int dync__vm_log1p(dync__lb *b, int a) {
 }
 
 /* ==== loop/vecmath_pow.c ======================================================================================== */
-/* ---- pow ---------------------------------------------------------------------------------------------------- */
 /* x > 0 is 2^e m with m around 1; e as an integer of x's width. base: the bits of the least m. */
 static int dync__pow_split(dync__lb *b, int x, int64_t base, int *e) {
     bool wide = dync__m_wide(b, x);
@@ -12066,7 +11979,6 @@ DYNC__FN int dync__vm_pow(dync__lb *b, int x, int y) {
     r = dync__m_sel(b, dync__m_ne(b, x, x), x, r);
     return dync__m_sel(b, dync__m_or(b, dync__m_eq(b, y, zero), dync__m_eq(b, x, one)), one, r);
 }
-/* ---- rsqrt ---------------------------------------------------------------------------------------------------- */
 /* y = 1/s with s = sqrt(x), corrected by what both roundings left: 1/(s + d/(2s)) with d = x - s^2. */
 DYNC__FN int dync__vm_rsqrt(dync__lb *b, int a) {
     int one = dync__m_k(b, a, 1.0), s = dync__m_sqrt(b, a), y = dync__m_div(b, one, s);
@@ -12076,7 +11988,6 @@ DYNC__FN int dync__vm_rsqrt(dync__lb *b, int a) {
     int fine = dync__m_and(b, dync__m_lt(b, dync__m_k(b, a, 0.0), a), dync__m_lt(b, a, dync__m_k(b, a, (double)INFINITY)));
     return dync__m_sel(b, fine, dync__m_fma(b, low, y, y), y);
 }
-/* ---- fmod ------------------------------------------------------------------------------------------------------ */
 /* r - whole(r / (y 2^k)) y 2^k, exact: the quotient has at most `bits` bits, y = y_hi + y_lo. y_lo -1 where y is short. */
 static int dync__fmod_step(dync__lb *b, int r, int inverse, int y_hi, int y_lo, double scale) {
     int q = dync__m_trunc(b, dync__m_mul(b, dync__m_mulk(b, r, 1 / scale), inverse));
@@ -12121,7 +12032,6 @@ static dync__trig_parts dync__trig_either(dync__lb *b, int c, dync__trig_parts f
                             dync__m_seldom(b, c, far_part.q, near_part.q)};
     return out;
 }
-/* ---- reduction, F32 --------------------------------------------------------------------------------------- */
 static dync__trig_parts dync__trig_far32(dync__lb *b, int x) {
     /* two words of 2/pi from bit 2^-(limit - 23 - 2) on, for x of at least the limit before */
     static const struct { double limit, hi, lo; } word[] = {{0x1p45, 0x1.45f306dc9c883p-1, -0x1.6b01ec5417056p-55},
@@ -12172,7 +12082,6 @@ static dync__trig_parts dync__trig_fast32(dync__lb *b, int x) {
     out.q = dync__m_bits(b, t);
     return out;
 }
-/* ---- reduction, F64 --------------------------------------------------------------------------------------- */
 /* n < 2^20 and parts of 33 bits: the products are exact. */
 static dync__trig_parts dync__trig_near64(dync__lb *b, int x) {
     dync__trig_parts out;
@@ -12246,7 +12155,6 @@ static dync__trig_parts dync__trig_reduce(dync__lb *b, int x) {
     if (dync__m_wide(b, x)) return b->fast_math ? dync__trig_near64(b, x) : dync__trig_reduce64(b, x);
     return b->fast_math ? dync__trig_fast32(b, x) : dync__trig_reduce32(b, x);
 }
-/* ---- polynomials on |r| <= pi/4 --------------------------------------------------------------------------- */
 /* sin(r + lo) - r. fine: a term more in F32, for tan. */
 static int dync__trig_sin_lo(dync__lb *b, const dync__trig_parts *p, int z, bool fine) {
     static const double narrow[] = {-0x1.55553ep-3, 0x1.110484p-7, -0x1.9861bp-13};
@@ -12610,10 +12518,14 @@ DYNC__FN dync__codemem_stats dync__codemem_read_stats(void);
 #define DYNC__JIT_X86 1
 #define DYNC__BESIDE_JIT_BEGIN DYNC__WARM_BEGIN        /* what machine code leaves over is compiled quickly */
 #define DYNC__BESIDE_JIT_END DYNC__WARM_END
+#define DYNC__SPARE_BEGIN DYNC__COLD_BEGIN             /* what only calls loops that others optimise */
+#define DYNC__SPARE_END DYNC__COLD_END
 #else
 #define DYNC__JIT_X86 0
 #define DYNC__BESIDE_JIT_BEGIN
 #define DYNC__BESIDE_JIT_END
+#define DYNC__SPARE_BEGIN
+#define DYNC__SPARE_END
 #endif
 #if DYNC__JIT_X86
 
@@ -13342,7 +13254,6 @@ static const dync__x_row dync__x_rows[] = {
 #undef DYNC__X
 };
 #undef DYNC__XN
-/* ---- bytes ----------------------------------------------------------------------------------- */
 static void dync__x_8(dync__xasm *a, int byte) {
     if (!dync__avec_push(a->arena, &a->code, (uint8_t)byte)) a->failed = true;
 }
@@ -13405,7 +13316,6 @@ static void dync__x_evex(dync__xasm *a, const dync__x_row *row, int vl, int reg,
     dync__x_8(a, (k & DYNC__X_ZERO ? 128 : 0) | vl << 5 | !(vvvv >> 4 & 1) << 3 | (k & 7));
     dync__x_8(a, row->op);
 }
-/* ---- listing --------------------------------------------------------------------------------- */
 static const char *dync__x_gpr(int reg, int bytes) {
     static const char *const names[4][16] = {
         {"al", "cl", "dl", "bl", "spl", "bpl", "sil", "dil", "r8b", "r9b", "r10b", "r11b", "r12b", "r13b", "r14b", "r15b"},
@@ -13488,7 +13398,6 @@ static void dync__x_list_v(dync__xasm *a, const dync__x_row *row, int vl, int re
         dync__str_addf(s, ",0x%x", (unsigned)imm);
     dync__str_add(s, "\n");
 }
-/* ---- vectors --------------------------------------------------------------------------------- */
 DYNC__FN void dync__x_v(dync__xasm *a, int insn, int vl, int reg, int vvvv, dync__xrm rm, int imm, int k) {
     const dync__x_row *row = &dync__x_rows[insn];
     int shift = row->form == DYNC__XF_VM_2 ? 2 : row->form == DYNC__XF_VM_4 ? 4 : 6;
@@ -13530,7 +13439,6 @@ DYNC__FN void dync__x_k(dync__xasm *a, int insn, int reg, int vvvv, dync__xrm rm
     dync__x_modrm(a, reg, rm, 1, has_imm);
     if (has_imm) dync__x_8(a, imm);
 }
-/* ---- integers -------------------------------------------------------------------------------- */
 static int dync__x_int_size(int form) {
     return form == DYNC__XF_MR8 ? 1 : form == DYNC__XF_MR16 ? 2
            : form == DYNC__XF_RM32 || form == DYNC__XF_MR32 || form == DYNC__XF_RM32_16 || form == DYNC__XF_RM32_8 || form == DYNC__XF_U32_3 ? 4 : 8;
@@ -13597,7 +13505,6 @@ DYNC__FN void dync__x_ret(dync__xasm *a) {
     dync__x_8(a, 0x77);
     dync__x_8(a, 0xc3);
 }
-/* ---- labels and constants -------------------------------------------------------------------- */
 DYNC__FN int dync__x_label(dync__xasm *a) {
     if (!dync__avec_push(a->arena, &a->label, -1)) {
         a->failed = true;
@@ -13731,7 +13638,6 @@ DYNC__FN void dync__xg_reset(dync__xg *g) {
         for (int u = 0; u < DYNC__XG_UNROLL; u++) g->val[l->at[p] * DYNC__XG_UNROLL + u] = (dync__xval){-1, false, -1};
     }
 }
-/* ---- spilling -------------------------------------------------------------------------------- */
 static int dync__xg_spill_slot(dync__xg *g) {
     if (g->free_spill.n > 0) return g->free_spill.at[--g->free_spill.n];
     return dync__xg_frame(g, 64);
@@ -13819,7 +13725,6 @@ DYNC__FN int dync__xg_temp_k(dync__xg *g) {
     g->temps_k |= 1u << r;
     return r;
 }
-/* ---- operands -------------------------------------------------------------------------------- */
 DYNC__FN dync__xrm dync__xg_const(dync__xg *g, int type, double f, int64_t i) {
     uint64_t bits = 0;
     float f32 = (float)f;
@@ -13900,7 +13805,6 @@ DYNC__FN int dync__xg_src_k(dync__xg *g, int value) {
     g->locked_k |= 1u << x->reg;
     return x->reg;
 }
-/* ---- results --------------------------------------------------------------------------------- */
 static void dync__xg_drop(dync__xg *g, int v) {
     dync__xval *x = &g->val[v * DYNC__XG_UNROLL + g->u];
     bool k = dync__xg_in_k(g, dync__xg_inst(g, v)->type);
@@ -13992,7 +13896,6 @@ DYNC__FN dync__xrm dync__xg_element(dync__xg *g, int stream) {
     if (s->kind == DYNC__XS_KEEP && g->vertical) return dync__x_mem(base, ahead);
     return dync__x_index(base, DYNC__RCX, s->bytes, ahead);
 }
-/* ---- element by element ---------------------------------------------------------------------- */
 static bool dync__xg_is_staged(const dync__xg *g, const dync__xstream *s) {
     return !g->single && (s->lane == DYNC__XL_STRIDED || (s->lane > DYNC__XL_STRIDED && g->masked) || (s->lane == DYNC__XL_DENSE && g->masked && g->isa == 1 && s->bytes < 4));
 }
@@ -14085,7 +13988,6 @@ static void dync__xg_stage(dync__xg *g, int stream, bool load) {
     else dync__x_i(a, DYNC__X_ADDI, 0, dync__x_reg(DYNC__RAX), bytes);
     dync__xg_some_end(g, more, done);
 }
-/* ---- loads ----------------------------------------------------------------------------------- */
 static const int dync__xg_load_insn[] = {0, DYNC__X_MOVDQU8, DYNC__X_MOVDQU16, 0, DYNC__X_MOVUPS, 0, 0, 0, DYNC__X_MOVUPD};
 static const int dync__xg_store_insn[] = {0, DYNC__X_MOVDQU8_M, DYNC__X_MOVDQU16_M, 0, DYNC__X_MOVUPS_M, 0, 0, 0, DYNC__X_MOVUPD_M};
 /* V elements as they are stored: memory, or register r where they had to be loaded with a mask. */
@@ -14258,7 +14160,6 @@ DYNC__FN void dync__xg_gather(dync__xg *g, int i) {
         dync__xg_widen(g, dtype, to, dync__xg_at(g->stage2));
     }
 }
-/* ---- stores ---------------------------------------------------------------------------------- */
 /* Lanes of 32 bits to `bytes` each, side by side. */
 static void dync__xg_pack(dync__xg *g, int bytes, int to, int from) {
     dync__xasm *a = &g->a;
@@ -14336,7 +14237,6 @@ DYNC__FN void dync__xg_store(dync__xg *g, int i) {
         dync__x_v(a, bytes == 8 ? DYNC__X_MASKMOVPD_M : DYNC__X_MASKMOVPS_M, dync__xg_vl_bytes(g->V * bytes), r, m, dync__xg_element(g, stream), 0, 0);
     }
 }
-/* ---- the rest -------------------------------------------------------------------------------- */
 DYNC__FN void dync__xg_index(dync__xg *g, int i) {
     dync__xasm *a = &g->a;
     int stream = g->stream_of[i], vl = dync__xg_vl(g, DYNC_I64);
@@ -14406,7 +14306,6 @@ DYNC__FN const char *dync__xg_refuses(const dync__xg *g, int i) {
     default: return NULL;
     }
 }
-/* ---- shapes of instructions ------------------------------------------------------------------ */
 static bool dync__xg_swaps(const dync__xg *g, const int32_t arg[2]) { return dync__xg_in_memory(g, arg[0]) && !dync__xg_in_memory(g, arg[1]); }
 static void dync__xg_two(dync__xg *g, int i, int a, int b, int insn, int vl, bool commutes) {
     int32_t arg[2] = {a, b};
@@ -14432,7 +14331,6 @@ static void dync__xg_sign64(dync__xg *g, int vl, int to, int x) {
     dync__xg_zero(g, vl, to);
     dync__x_v(&g->a, DYNC__X_PCMPGTQ, vl, to, to, dync__x_reg(x), 0, 0);
 }
-/* ---- arithmetic ------------------------------------------------------------------------------ */
 /* min(a, b) is a < b ? a : b, and a where a is NaN: minps gives b there. */
 static void dync__xg_minmax(dync__xg *g, int i, int insn, int compare, int vl, bool wide) {
     const dync__inst *in = dync__xg_inst(g, i);
@@ -14526,7 +14424,6 @@ static void dync__xg_fma(dync__xg *g, int i, int vl, bool wide) {
     dync__x_v(&g->a, z.is_mem ? DYNC__X_MOVUPS : DYNC__X_MOVAPS, vl, r, 0, z, 0, 0);
     dync__x_v(&g->a, f231, vl, r, x, dync__x_reg(y), 0, 0);
 }
-/* ---- comparisons and BOOL -------------------------------------------------------------------- */
 /* AVX2: the low halves of 64-bit lanes to 32-bit lanes. */
 static void dync__xg_mask_narrow(dync__xg *g, int r) {
     int high = dync__xg_temp(g);
@@ -14628,7 +14525,6 @@ static void dync__xg_select(dync__xg *g, int i) {
     dync__xg_release(g);
     dync__x_v(a, wide ? DYNC__X_BLENDVPD : DYNC__X_BLENDVPS, vl, dync__xg_def(g, i), y, x, m << 4, 0);
 }
-/* ---- conversions ----------------------------------------------------------------------------- */
 /* BOOL to a number: `one` where it holds. */
 static void dync__xg_from_bool(dync__xg *g, int i) {
     const dync__inst *in = dync__xg_inst(g, i);
@@ -14759,7 +14655,6 @@ static void dync__xg_wrap(dync__xg *g, int i) {
         dync__x_v(a, DYNC__X_CVTPH2PS, vl, r, 0, dync__x_reg(r), 0, 0);
     }
 }
-/* ---- integer division, random numbers -------------------------------------------------------- */
 /* Lane by lane in 64 bits: x / 0 and x % 0 are 0, x / -1 wraps. */
 static void dync__xg_divide(dync__xg *g, int i) {
     const dync__inst *in = dync__xg_inst(g, i);
@@ -14901,7 +14796,6 @@ static void dync__xg_uniform(dync__xg *g, int i) {
     }
     dync__x_v(a, DYNC__X_MULPS, dync__xg_vl(g, DYNC_F32), r, r, dync__xg_const(g, DYNC_F32, 1.0 / 16777216.0, 0), 0, 0);
 }
-/* ---- the table ------------------------------------------------------------------------------- */
 enum { DYNC__XP_ONE = 1, DYNC__XP_TWO, DYNC__XP_SWAPS };
 /* Primitives that are one instruction, by operand type f d i l; 0: not so. AVX-512 only ones are marked. */
 typedef struct dync__xg_simple { uint8_t prim, shape, imm, avx512_l; uint8_t insn[4]; } dync__xg_simple;
@@ -15047,7 +14941,6 @@ static void dync__xr_op(dync__xg *g, const dync__xred *r, int vl, int acc, dync_
         dync__x_v(a, insn, vl, acc, acc, x, 0, k);
     }
 }
-/* ---- argmax, argmin: I64 keys that order as the values do, and where the greatest stands ---------------------------------------- */
 static bool dync__xr_is_arg(const dync__xred *r) { return r->kind >= DYNC__R_ARGMAX; }
 DYNC__FN bool dync__xg_has_places(const dync__xg *g, int phase) {
     for (int i = 0; i < g->red.n; i++)
@@ -15186,7 +15079,6 @@ static int dync__xr_found(dync__xg *g, const dync__xred *r, int u) {
     }
     return at;
 }
-/* ---- where they are -------------------------------------------------------------------------- */
 DYNC__FN void dync__xg_reduce_pin(dync__xg *g, int phase) {
     for (int i = 0; i < g->red.n; i++) {
         dync__xred *r = &g->red.at[i];
@@ -15236,7 +15128,6 @@ DYNC__FN void dync__xg_reduce_init(dync__xg *g, int phase, bool ordered, bool le
         dync__xg_drop_temps(g);
     }
 }
-/* ---- taking a vector ------------------------------------------------------------------------- */
 static void dync__xr_take_mask(dync__xg *g, const dync__xred *r, int acc, int value) {
     dync__xasm *a = &g->a;
     int vl = dync__xg_vl(g, DYNC_BOOL), k = dync__xg_src_k(g, value);
@@ -15282,7 +15173,6 @@ DYNC__FN void dync__xg_reduce(dync__xg *g, int i) {
     }
     if (!r->in_regs) dync__x_v(a, DYNC__X_MOVUPS_M, vl, acc, 0, at, 0, 0);
 }
-/* ---- rows one at a time ---------------------------------------------------------------------- */
 /* All accumulators into lane 0 of one, halves onto each other. */
 static int dync__xr_fold(dync__xg *g, const dync__xred *r) {
     dync__xasm *a = &g->a;
@@ -15369,7 +15259,6 @@ static void dync__xr_to_slot(dync__xg *g, const dync__xred *r, int x, int32_t sl
         dync__x_v(a, DYNC__X_MOVUPS_M, vl, x, 0, dync__xg_at(slot), 0, 0);
     }
 }
-/* ---- rows side by side ----------------------------------------------------------------------- */
 /* Level l into the one above it; level 0 is the accumulators. */
 static void dync__xr_up(dync__xg *g, const dync__xred *r, int l, bool clear) {
     dync__xasm *a = &g->a;
@@ -15438,7 +15327,6 @@ DYNC__FN void dync__xg_reduce_end(dync__xg *g, int phase, int32_t count) {
 
 /* ==== codegen/x86_seldom.c ====================================================================================== */
 #if DYNC__JIT_X86
-/* ---- finding --------------------------------------------------------------------------------- */
 static bool dync__xs_may(const dync__xg *g, int i, int list) {
     const dync__ib *b = g->b;
     const dync__inst *in = dync__xg_inst(g, i);
@@ -15505,7 +15393,6 @@ DYNC__FN void dync__xg_find_cones(dync__xg *g) {
         g->cone[g->n_cones++] = c;
     }
 }
-/* ---- where values are ------------------------------------------------------------------------ */
 static dync__xrm dync__xs_place(dync__xg *g, int v, int u) {
     g->u = u;
     if (dync__xg_is_here(g, v) && g->val[v * DYNC__XG_UNROLL + u].reg >= 0) return dync__xg_at(g->saved_regs + 64 * g->val[v * DYNC__XG_UNROLL + u].reg);
@@ -15556,7 +15443,6 @@ static void dync__xs_registers(dync__xg *g, bool save) {
     for (int r = 1; r < 8; r++)
         if (g->owner_k[r] >= 0 || g->locked_k >> r & 1) dync__x_k(&g->a, save ? DYNC__X_KMOVW_M : DYNC__X_KMOVW, r, 0, dync__xg_at(g->saved_regs + 64 * 32 + 8 * r), 0);
 }
-/* ---- the cone -------------------------------------------------------------------------------- */
 static dync__xrm dync__xs_area(const dync__xg *g, int which) { return dync__x_index(DYNC__RSP, DYNC__RBP, 1, g->cone_areas + 64 * DYNC__XG_UNROLL * which); }
 /* All of the inputs in the frame; g comes back as it was, but for what was emitted. */
 static void dync__xs_loop(dync__xg *g, int number, int bytes) {
@@ -15643,7 +15529,6 @@ DYNC__FN void dync__xg_seldom(dync__xg *g, int select) {
 #if DYNC__JIT_X86
 static const int8_t dync__xg_bases[] = {DYNC__RBX, DYNC__R8, DYNC__R9, DYNC__R10, DYNC__R11, DYNC__R12, DYNC__R13, DYNC__R14, DYNC__R15};
 static const int8_t dync__xg_saved[] = {DYNC__RBX, DYNC__RBP, DYNC__R12, DYNC__R13, DYNC__R14, DYNC__R15};
-/* ---- a list ---------------------------------------------------------------------------------- */
 static void dync__xg_emit_inst(dync__xg *g, int i) {
     const dync__ib *b = g->b;
     const dync__inst *in = dync__xg_inst(g, i);
@@ -15721,7 +15606,6 @@ static void dync__xg_row_list(dync__xg *g, int list) {
     dync__xg_begin_list(g, list);
     if (g->list[list].n > 0) dync__xg_emit_list(g);
 }
-/* ---- phases ---------------------------------------------------------------------------------- */
 /* Vectors at once: as many as registers allow. */
 static int dync__xg_unroll(dync__xg *g, int list, int most) {
     dync__xg_begin_list(g, list);
@@ -15939,7 +15823,6 @@ static void dync__xg_column_phase(dync__xg *g, int phase) {
     dync__xg_unhoist(g);
     g->in_phase = false;
 }
-/* ---- the kernel ------------------------------------------------------------------------------ */
 static void dync__xg_columns(dync__xg *g, bool masked) {
     int phases = g->b->n_phases;
     g->single = false;
@@ -16094,7 +15977,6 @@ static struct {
     uint32_t epoch;                   /* another one after dync_shutdown */
 } dync__cts;
 DYNC__FN int dync__conv_isa(void) { return dync__tile_isa(); }
-/* ---- a tile ------------------------------------------------------------------------------------ */
 typedef struct dync__ct {
     dync__xasm a;
     const dync__ctile *t;
@@ -16207,7 +16089,6 @@ static void dync__ct_sum(dync__ct *c) {
     dync__x_jump(a, DYNC__CC_JMP, blocks);
     dync__x_bind(a, done);
 }
-/* ---- what is done to an accumulator ------------------------------------------------------------- */
 typedef struct dync__ct_values { int8_t reg[DYNC__CT_POST]; bool taken[DYNC__CT_FREE]; } dync__ct_values;
 static int dync__ct_take(dync__ct *c, dync__ct_values *v) {
     for (int i = 0; i < DYNC__CT_FREE; i++)
@@ -16323,7 +16204,6 @@ static void dync__ct_advance(dync__ct *c, int word, int step, int through) {
     dync__x_i(&c->a, DYNC__X_ADD, through, dync__ct_arg(step), 0);
     dync__x_i(&c->a, DYNC__X_MOV_M, through, dync__ct_arg(word), 0);
 }
-/* ---- Winograd ------------------------------------------------------------------------------------- */
 /* Lavin and Gray 2016: F(2x2, 3x3) at the points 0, 1, -1 and F(4x4, 3x3) at 0, 1, -1, 2, -2 (and infinity). */
 typedef struct dync__cw_matrix { int8_t rows, columns; float at[6][6]; } dync__cw_matrix;
 static const dync__cw_matrix dync__cw_matrices[2][3] = {
@@ -16436,7 +16316,6 @@ static void dync__ct_emit(dync__ct *c) {
     dync__x_pop(a, DYNC__RBX);
     dync__x_ret(a);
 }
-/* ---- planes and blocks --------------------------------------------------------------------------- */
 /* Registers 0 .. 3, each 4 x 4 in every 128 bits, transposed, into 8 .. 11. */
 static void dync__cb_transpose(dync__xasm *a, int vl) {
     static const struct { int insn, to, x, y; } step[8] = {
@@ -16500,7 +16379,6 @@ static void dync__cb_emit(dync__xasm *a, int vl, int V, bool to_blocks) {
     dync__x_jump(a, DYNC__CC_NE, quads);
     dync__x_ret(a);
 }
-/* ---- the table ------------------------------------------------------------------------------------- */
 static void dync__cts_shutdown(void) {
     dync__lock(&dync__cts.lock);
     for (int i = 0; i < DYNC__COUNT_OF(dync__cts.entry); i++)
@@ -16600,7 +16478,6 @@ static struct {
     dync__jit_form *forms[64];
     dync__jit_stats stats;
 } dync__jits;
-/* ---- loops ----------------------------------------------------------------------------------- */
 /* Loops [from, to) merged where every access allows it; an inner one's own loop number stands for it. */
 typedef struct dync__jit_loops { int n; int64_t extent[DYNC__XG_DIMS]; int loop[DYNC__XG_DIMS]; bool too_many; } dync__jit_loops;
 static bool dync__jit_merges(const dync__ib *b, int outer, int inner, int64_t extent) {
@@ -16643,7 +16520,6 @@ typedef struct dync__jb {              /* one kernel being compiled */
 static int64_t dync__jb_stride(const dync__jb *j, int access, int loop) {
     return loop < 0 ? 0 : j->b->k->access.at[access].stride[loop];
 }
-/* ---- blocks ---------------------------------------------------------------------------------- */
 /* Is instruction i strided along the lanes and dense along a row loop, so that blocks of it can be transposed? */
 static int dync__jb_turns(const dync__jb *j, int i, int loop, int64_t extent) {
     const dync__ib *b = j->b;
@@ -16685,7 +16561,6 @@ static void dync__jb_find_blocks(dync__jb *j) {
     j->rows.extent[0] = j->rows.extent[at];
     j->rows.n = 1;
 }
-/* ---- lists and streams ----------------------------------------------------------------------- */
 static bool dync__jb_is_code(const dync__ib *b, int i) {
     int prim = dync__ib_inst(b, i)->prim;
     return b->needed[i] && prim != DYNC__P_const_ && prim != DYNC__P_bitcast;
@@ -16798,7 +16673,6 @@ static bool dync__jb_is_large(const dync__jb *j) {
     }
     return writes && bytes >= DYNC__JIT_PAST;
 }
-/* ---- what is covered ------------------------------------------------------------------------- */
 static const char *dync__jb_refuses(const dync__jb *j) {
     const dync__ib *b = j->b;
     int words = DYNC__XA_FIXED + 2 * j->rows.n + j->inner.n + j->g->stream.n * (DYNC__XA_STEP + j->rows.n + j->inner.n);
@@ -16846,7 +16720,6 @@ static const char *dync__jb_plan(dync__jb *j) {
     j->g->split = b->has_reduce && !j->g->vertical && j->inner.n == 0 && b->n_rows < 64 && b->n_inner >= 16384 && b->n_phases <= DYNC__XG_PHASES;
     return NULL;
 }
-/* ---- structure ------------------------------------------------------------------------------- */
 static void dync__jb_key(const dync__jb *j, dync__str *key) {
     const dync__ib *b = j->b;
     const dync__xg *g = j->g;
@@ -16877,7 +16750,6 @@ static void dync__jb_key(const dync__jb *j, dync__str *key) {
         dync__str_addn(key, (const char *)row, sizeof row);
     }
 }
-/* ---- forms ----------------------------------------------------------------------------------- */
 static void dync__jit_perf_map(const dync__jit_form *f, const char *name) {
 #if !defined(DYNC_NO_STDIO)
     char path[64];
@@ -16962,7 +16834,6 @@ fail:
     dync__free(f, sizeof *f);
     return NULL;
 }
-/* ---- the kernel's own part ------------------------------------------------------------------- */
 static int64_t dync__jb_keep_bytes(const dync__jb *j, int inst, int unroll) {
     int64_t one = (int64_t)dync__type_bytes(dync__ib_inst(j->b, inst)->type);
     int64_t n = j->g->vertical ? j->b->n_inner * unroll * j->g->V : j->b->n_inner + DYNC__XG_UNROLL * j->g->V;
@@ -17063,7 +16934,6 @@ static dync__jit *dync__jb_finish(dync__jb *j, dync__jit_form *form) {
     }
     return jit;
 }
-/* ---- compiling ------------------------------------------------------------------------------- */
 static bool dync__jb_alloc(dync__jb *j) {
     dync__xg *g = j->g;
     dync__arena *arena = j->b->arena;
@@ -17327,7 +17197,6 @@ static void dync__gt_get(dync__gtx *g, int reg, dync__xrm from) { dync__x_i(&g->
 static void dync__gt_add(dync__gtx *g, int reg, int with) { dync__x_i(&g->x, DYNC__X_ADD, reg, dync__x_reg(with), 0); }
 static void dync__gt_addi(dync__gtx *g, int reg, int n) { dync__x_i(&g->x, DYNC__X_ADDI, 0, dync__x_reg(reg), n); }
 static void dync__gt_move(dync__gtx *g, int insn, int reg, dync__xrm rm, int k) { dync__x_v(&g->x, insn, g->vl, reg, 0, rm, 0, k); }
-/* ---- vectors, the last one perhaps a part ------------------------------------------------------ */
 static bool dync__gt_part(const dync__gtx *g, int v) { return (g->flags & DYNC__GT_TAIL) && v == g->vectors - 1; }
 /* AVX2 has its mask in the last register. */
 static void dync__gt_mask(dync__gtx *g) {
@@ -17346,7 +17215,6 @@ static void dync__gt_store(dync__gtx *g, int reg, dync__xrm to, bool part) {
     if (part && !g->x.evex) dync__x_v(&g->x, g->wide ? DYNC__X_MASKMOVPD_M : DYNC__X_MASKMOVPS_M, g->vl, reg, 15, to, 0, 0);
     else dync__gt_move(g, g->wide ? DYNC__X_MOVUPD_M : DYNC__X_MOVUPS_M, reg, to, part ? 1 : 0);
 }
-/* ---- lines --------------------------------------------------------------------------------------- */
 /* Lines `rows` of a, a_step apart: every fifth has a register. */
 static void dync__gt_lines(dync__gtx *g, dync__xrm from) {
     dync__gt_get(g, DYNC__RCX, DYNC__GT_ARG(a_step));
@@ -17372,7 +17240,6 @@ static void dync__gt_saved(dync__gtx *g, bool push) {
         else dync__x_pop(&g->x, saved[1 - i]);
     }
 }
-/* ---- tiles ----------------------------------------------------------------------------------------- */
 static void dync__gt_step(dync__gtx *g, int u) {
     int n = g->rows * g->vectors, b = n, free = n + (g->rows > 1 ? g->vectors : 0), element = g->wide ? 8 : 4;
     int top = g->n_regs - (!g->x.evex && (g->flags & DYNC__GT_TAIL) ? 1 : 0), spare = top - free;
@@ -17476,7 +17343,6 @@ static void dync__gt_tile(dync__gtx *g) {
     dync__gt_saved(g, false);
     dync__x_ret(x);
 }
-/* ---- inner products ---------------------------------------------------------------------------------- */
 static const int8_t dync__gt_dot_a[4] = {DYNC__RSI, DYNC__R8, DYNC__R9, DYNC__R10};
 static const int8_t dync__gt_dot_b[4] = {DYNC__RDX, DYNC__RCX, DYNC__R11, DYNC__RBX};
 /* One vector of k at byte rax. A sum's order does not depend on which tile it stands in. */
@@ -17557,7 +17423,6 @@ static void dync__gt_dots(dync__gtx *g) {
     dync__gt_saved(g, false);
     dync__x_ret(x);
 }
-/* ---- packing -------------------------------------------------------------------------------------------- */
 /* 16 bytes of every line: those that end in one lane of 128 bits lie side by side in memory order and are transposed in their lane. */
 static void dync__gt_turn_block(dync__gtx *g) {
     dync__xasm *x = &g->x;
@@ -17644,7 +17509,6 @@ static void dync__gt_copy(dync__gtx *g, bool pair) {
     dync__gt_saved(g, false);
     dync__x_ret(x);
 }
-/* ---- the table ---------------------------------------------------------------------------------------------- */
 static size_t dync__gt_emit(dync__gtx *g, int kind) {
     switch (kind) {
     case DYNC__GT_TILE: dync__gt_tile(g); break;
@@ -17756,7 +17620,6 @@ DYNC__FN int dync__ib_list(const dync__ib *b, int i) {
     if (dync__ib_inst(b, i)->prim == DYNC__P_reduce || b->level[i] == 2) return 2 + 2 * p;
     return b->level[i] == 1 ? 1 + 2 * p : 0;
 }
-/* ---- levels ---------------------------------------------------------------------------------- */
 /* select(lt(p, q), s, t) with the same two values is one minimum or maximum. */
 static int dync__ib_clamp(const dync__ib *b, const dync__inst *in) {
     if (in->prim != DYNC__P_select || (in->type != DYNC_F32 && in->type != DYNC_F64)) return 0;
@@ -18458,7 +18321,6 @@ DYNC__FN void dync__ib_emit_all(dync__ib *b) {
 
 /* ==== codegen/interp.c ========================================================================================== */
 DYNC__FN size_t dync__type_bytes(int compute_type) { return dync__dtype_info(compute_type)->bytes; }
-/* ---- scratch --------------------------------------------------------------------------------- */
 static size_t dync__ib_take(dync__ib *b, size_t bytes) {
     size_t at = b->scratch;
     b->scratch += (bytes + 63) & ~(size_t)63;
@@ -18549,7 +18411,6 @@ static void dync__ib_reduce_scratch(dync__ib *b) {
                         : rows * ((inner + DYNC__TILE_GRAIN - 1) / DYNC__TILE_GRAIN) * r->bytes);
     }
 }
-/* ---- the whole ------------------------------------------------------------------------------- */
 static bool dync__ib_alloc(dync__ib *b) {
     size_t n = (size_t)b->k->inst.n + 1;
     b->needed = dync__arena_alloc(b->arena, 4 * n);
@@ -18694,7 +18555,6 @@ DYNC__FN void dync__code_free(dync__code *c) {
     dync__jit_free(c->jit);
     dync__free(c, c->block_bytes);
 }
-/* ---- listing --------------------------------------------------------------------------------- */
 static void dync__code_dump_step(dync__str *out, const dync__code *c, const dync__interp_step *s) {
     static const char *const kinds[] = {"op",     "view",   "gather", "direct", "scatter",
                                         "fill",   "expand", "index",  "loadx",  "storex",
@@ -18782,7 +18642,6 @@ static dync_status dync__jit_piece(const dync__jit *jit, void *const *buffers, c
     if (keep && !segment) dync__free_data(keep, (size_t)jit->keep_bytes);
     return DYNC_OK;
 }
-/* ---- blocks ------------------------------------------------------------------------------------ */
 /* Part i of n, all but the last `block` long; the last from half of it to one and a half. */
 static int64_t dync__jit_cuts(int64_t n, int64_t block) { return DYNC__MAX((n + block / 2) / block, 1); }
 static int64_t dync__jit_cut(int64_t n, int64_t block, int64_t i, int64_t *length) {
@@ -18854,7 +18713,6 @@ static dync_status dync__jit_blocks(const dync__jit *jit, void *const *buffers, 
 static dync_status dync__jit_part(const dync__jit *jit, void *const *buffers, const uint64_t rng[2], int64_t row, int64_t row_end, int64_t lane, int64_t lane_end) {
     return dync__jit_piece(jit, buffers, rng, row, row_end, lane, lane_end, NULL);
 }
-/* ---- few long rows: phases run in parts, a thread each ----------------------------------------------- */
 typedef struct dync__jit_split {
     const dync__jit *jit;
     void *const *buffers;
@@ -19010,7 +18868,6 @@ DYNC__FN bool dync__gt_fits(int kind, int type, int flags, int rows, int columns
     if (kind == DYNC__GT_DOTS) return rows <= 4 && columns <= 4 && rows * columns + rows + 1 <= regs;
     return kind == DYNC__GT_TURN ? columns <= lanes : vectors <= 8;
 }
-/* ---- in C ------------------------------------------------------------------------------------------------------- */
 #if defined(__clang__)
 #define DYNC__GT_CONTRACT _Pragma("clang fp contract(fast)")
 #else
@@ -19190,6 +19047,8 @@ DYNC__FN void dync__gt_do(int kind, int type, int flags, int rows, int columns, 
     if (fn) fn(x);
     else dync__gt_plain(kind, type, flags, rows, columns, x);
 }
+DYNC__BESIDE_JIT_END
+DYNC__SPARE_BEGIN
 
 /* ==== codegen/interp_run.c ====================================================================================== */
 #if defined(DYNC_SMALL)
@@ -19208,7 +19067,6 @@ typedef struct dync__irun {
     uint64_t seed, offset;
     dync_status status;
 } dync__irun;
-/* ---- addresses ------------------------------------------------------------------------------- */
 static DYNC__NOINLINE int64_t dync__irun_nest_deep(const dync__interp_dim *d, int n, int64_t index) {
     int64_t off = 0;
     for (int i = n - 1; i > 0; i--) {
@@ -19253,7 +19111,6 @@ static bool dync__irun_line_index(dync__irun *r, const dync__interp_step *s, int
     dync__irun_bad_index(r, first < 0 || first >= s->imm ? first : last, s->imm);
     return false;
 }
-/* ---- moving elements ------------------------------------------------------------------------- */
 #define DYNC__IRUN_MOVE(T, name)                                                                   \
     static void dync__irun_in_##name(void *to, const void *from, int64_t n, int64_t stride)        \
     {                                                                                              \
@@ -19427,7 +19284,6 @@ static void dync__irun_scatter(const dync__irun *r, char *to, const char *from, 
 static void dync__irun_iota(int64_t *to, int64_t first, int64_t step, int64_t n) {
     for (int64_t i = 0; i < n; i++) to[i] = first + i * step;
 }
-/* ---- steps ----------------------------------------------------------------------------------- */
 static void dync__irun_load(dync__irun *r, const dync__interp_step *s, int64_t n) {
     const dync__interp_stream *st = &r->c->streams[s->stream];
     int64_t index = 0;
@@ -19549,7 +19405,6 @@ static void dync__irun_expand(const dync__irun *r, const dync__interp_step *s) {
     for (int64_t i = 0; i < r->rows; i++)
         dync__irun_in(to + i * r->inner * bytes, from + i * bytes, r->inner, 0, bytes);
 }
-/* ---- reductions ------------------------------------------------------------------------------ */
 /* Horizontal state: int64 count, then one partial result per set bit of it, eight bytes apart:
  * partials are combined as the digits of a binary counter carry, which sums pairwise. */
 static void dync__irun_push(const dync__interp_reduce *red, char *acc, const void *partial) {
@@ -19719,7 +19574,6 @@ static void dync__irun_reduce_end(const dync__irun *r, const dync__interp_reduce
         dync__irun_pushed(red, acc, out);
     }
 }
-/* ---- blocks ---------------------------------------------------------------------------------- */
 static void dync__irun_other_step(dync__irun *r, const dync__interp_step *s, int64_t n) {
     switch (s->kind) {
     case DYNC__STEP_GATHER: dync__irun_load(r, s, n); break;
@@ -19822,7 +19676,6 @@ static void dync__irun_setup(dync__irun *r, char *memory) {
     r->keep = r->scratch + r->c->scratch_bytes;
     dync__irun_pointers(r);
 }
-/* ---- threads --------------------------------------------------------------------------------- */
 static int64_t dync__irun_tiles(int64_t n, int64_t tile) { return (n + tile - 1) / tile; }
 typedef struct dync__irun_job {
     const dync__irun *base;
@@ -19883,7 +19736,7 @@ DYNC__FN dync_status dync__interp_run(const dync__code *c, void *const *buffers,
     if (memory != stack) dync__free_data(memory, bytes);
     return r.status;
 }
-DYNC__BESIDE_JIT_END
+DYNC__SPARE_END
 
 /* ==== codegen/interp_tile.c ===================================================================================== */
 #if defined(__clang__)
@@ -19944,7 +19797,6 @@ static inline double dync__tile_pick_d(int c, double a, double b) {
 #define DYNC__TILE_SQRT(F, x) sqrt##F(x)
 #endif
 DYNC__STRICT_FP_BEGIN
-/* ---- scalar formulas ------------------------------------------------------------------------- */
 #define DYNC__TILE_I(op) (int32_t)((uint32_t)a op (uint32_t)b)
 #define DYNC__TILE_L(op) (int64_t)((uint64_t)a op (uint64_t)b)
 #define DYNC__TILE_DIV(T, U) (b == 0 ? (T)0 : b == -1 ? (T)((U)0 - (U)a) : (T)(a / b))
@@ -20028,7 +19880,6 @@ DYNC__STRICT_FP_BEGIN
       DYNC__TILE_FTOI(f, int64_t, 9223372036854775808.0f, INT64_MIN, INT64_MAX))                   \
     X(V, A, d, double, l, int64_t,                                                                 \
       DYNC__TILE_FTOI(d, int64_t, 9223372036854775808.0, INT64_MIN, INT64_MAX))
-/* ---- f16 and bf16, in integer arithmetic that vectorises ------------------------------------- */
 /* x: the bits of a half in a uint32_t; y: the float's. Subnormals are rebuilt by a float
  * subtraction of normal numbers. */
 #define DYNC__TILE_HALF_TO_FLOAT(x, y)                                                             \
@@ -20055,7 +19906,6 @@ DYNC__STRICT_FP_BEGIN
 #define DYNC__TILE_FLOAT_TO_BF16(x, y)                                                             \
     (y) = ((x) & 0x7fffffffu) > 0x7f800000u ? ((x) >> 16 | 0x40u)                                  \
                                             : ((x) + 0x7fffu + ((x) >> 16 & 1u)) >> 16;
-/* ---- loops ----------------------------------------------------------------------------------- */
 #define DYNC__TILE_HEAD(A, name)                                                                   \
     A static void name(void *d_, const void *a_, const void *b_, const void *c_, int64_t n,        \
         int scalars)
@@ -20251,7 +20101,6 @@ DYNC__STRICT_FP_BEGIN
     X(V, A, max, i, int32_t, , a > b ? a : b) X(V, A, max, l, int64_t, , a > b ? a : b)            \
     X(V, A, min, i, int32_t, , a < b ? a : b) X(V, A, min, l, int64_t, , a < b ? a : b)            \
     X(V, A, any, b, uint8_t, , (uint8_t)(a | b)) X(V, A, all, b, uint8_t, , (uint8_t)(a & b))
-/* ---- tables ---------------------------------------------------------------------------------- */
 enum { DYNC__TILE_f, DYNC__TILE_d, DYNC__TILE_i, DYNC__TILE_l, DYNC__TILE_b, DYNC__TILE_N };
 enum { DYNC__P_maxsel = DYNC__TILE_MAXSEL, DYNC__P_minsel = DYNC__TILE_MINSEL };
 enum {
@@ -20359,7 +20208,6 @@ DYNC__TILES_TABLE(dync__tiles_avx2, avx2, avx2, avx2, base)
 #endif
 #endif
 DYNC__STRICT_FP_END
-/* ---- looking up ------------------------------------------------------------------------------ */
 static const dync__tile_table *dync__tile_tables(int isa) {
 #if DYNC__TILE_X86
     return isa >= 1 ? &dync__tiles_avx2 : &dync__tiles_base;
@@ -20448,7 +20296,6 @@ static bool dync__csrc_is_float(int type) { return type == DYNC_F32 || type == D
 static void dync__csrc_line(dync__csrc *c) {
     for (int i = 0; i < c->indent; i++) dync__str_add(c->out, "    ");
 }
-/* ---- operands -------------------------------------------------------------------------------- */
 static void dync__csrc_float(dync__str *out, double x, int type) {
     char text[48];
     if (x - x != 0) {
@@ -20537,7 +20384,6 @@ static void dync__csrc_use(dync__csrc *c, int i, int section) {
         dync__str_addf(c->out, "v%d", i);
     }
 }
-/* ---- one value ------------------------------------------------------------------------------- */
 /* A template: $a $b $c operands, $T type, $U unsigned type, $F suffix of math functions, $M bits
  * - 1, everything else as it is. */
 static void dync__csrc_expand(dync__csrc *c, const dync__inst *in, int type, const char *template) {
@@ -20665,7 +20511,6 @@ static void dync__csrc_store(dync__csrc *c, const dync__inst *in) {
     dync__csrc_use(c, in->arg[0], in->section);
     dync__str_add(c->out, half ? ");\n" : ";\n");
 }
-/* ---- reductions ------------------------------------------------------------------------------ */
 static void dync__csrc_reduce_begin(dync__csrc *c, int i) {
     const dync__inst *in = dync__csrc_inst(c, i);
     int type = dync__csrc_inst(c, in->arg[0])->type;
@@ -20729,7 +20574,6 @@ static void dync__csrc_reduce_step(dync__csrc *c, int i) {
         dync__str_add(c->out, ";\n");
     }
 }
-/* ---- sections -------------------------------------------------------------------------------- */
 static void dync__csrc_statement(dync__csrc *c, int i) {
     const dync__inst *in = dync__csrc_inst(c, i);
     if (!(c->needed[i] & DYNC__CSRC_HERE) || in->prim == DYNC__P_const_) return;
@@ -21093,7 +20937,6 @@ DYNC__FN void *dync__operand_at(const dync__operand *o, void *slot) {
     return (char *)slot + o->lay.offset * dync__dtype_info(o->dtype)->bytes;
 }
 DYNC__FN int dync__operand_working(int dtype) { return dtype == DYNC_F16 || dtype == DYNC_BF16 ? DYNC_F32 : dtype; }
-/* ---- copying ----------------------------------------------------------------------------------------------------------- */
 static void dync__copy_row(int64_t n, char *to, int to_dtype, int64_t to_step, const char *from, int from_dtype, int64_t from_step) {
     int64_t to_bytes = dync__dtype_info(to_dtype)->bytes, from_bytes = dync__dtype_info(from_dtype)->bytes;
     if (to_dtype == from_dtype) {
@@ -21199,7 +21042,6 @@ DYNC__FN dync_status dync__dense_end(const dync__kcall *c, int n, int ins, void 
     }
     return status;
 }
-/* ---- pieces --------------------------------------------------------------------------------------------------------------- */
 DYNC__FN bool dync__piece_begin(dync__piece *p, const char *name, int n_outer, int64_t rows, int64_t lanes) {
     const int64_t extent[2] = {rows, lanes};
     memset(p, 0, sizeof *p);
@@ -21232,7 +21074,6 @@ DYNC__FN void dync__gemm_of(int dtype, int64_t m, int64_t n, int64_t k, const vo
     if (dtype == DYNC_F32) dync__gemm_f32(m, n, k, a, a_row, a_col, b, b_row, b_col, c, c_row, c_col, accumulate);
     else dync__gemm_f64(m, n, k, a, a_row, a_col, b, b_row, b_col, c, c_row, c_col, accumulate);
 }
-/* ---- the table ----------------------------------------------------------------------------------------------------------- */
 DYNC__FN dync_status dync__kcall_expect(const dync__kcall *c, bool ok, const char *what) {
     return ok ? DYNC_OK : dync__fail(DYNC_ERR_INTERNAL, "kernel %s: expected %s", c->row ? c->row->name : "call", what);
 }
@@ -21252,7 +21093,6 @@ enum { DYNC__GEMM_STACK = 512 };                /* panels up to which no memory 
 #else
 enum { DYNC__GEMM_STACK = 8192 };
 #endif
-/* ---- packing ------------------------------------------------------------------------------------------------------------- */
 DYNC__FN void dync__gemm_pack_lines(int type, void *to_, int64_t to_step, const void *from_, int64_t lines, int64_t line_step, int64_t k,
                                     int64_t k_step) {
     char *to = to_;
@@ -21287,7 +21127,6 @@ DYNC__FN void dync__gemm_pack_b(int type, int64_t n, int64_t k, const void *b, i
         dync__gemm_pack_panels(type, (char *)to + dync__gemm_packed_bytes(type, n, p), (const char *)b + p * b_row * dync__gt_bytes(type), n,
                                DYNC__MIN(DYNC__GEMM_KC, k - p), b_row, b_col);
 }
-/* ---- tiles --------------------------------------------------------------------------------------------------------------- */
 /* fix: tiles are written down instead of run. */
 typedef struct dync__gemm_tile { int type, flags, lanes, columns, rows; dync__gemm_fixed *fix; } dync__gemm_tile;
 enum { DYNC__GEMM_FIXED = 16, DYNC__GEMM_FIX = 80 * 80 * 80 };
@@ -21392,7 +21231,6 @@ static void dync__gemm_dots(const dync__gemm *g) {
         if (g->done) g->done(g->user, i, i + rows);
     }
 }
-/* ---- blocks -------------------------------------------------------------------------------------------------------------- */
 /* A block of a: rows [row, row + rows) in `parts` panels, steps [p, p + k); of b: columns [col, col + columns), packed at b.
  * a NULL: where it lies. */
 typedef struct dync__gemm_block { int64_t row, rows, parts, col, columns, p, k; char *a; const char *b; } dync__gemm_block;
@@ -21453,7 +21291,6 @@ static bool dync__gemm_blocks(const dync__gemm *g) {
     if (memory != stack) dync__free_data(memory, total);
     return true;
 }
-/* ---- choosing -------------------------------------------------------------------------------------------------------------------- */
 static double dync__gemm_product(int type, const char *a, const char *b) {
     double sum = 0;
     if (type == DYNC__GT_F32) return (double)*(const float *)(const void *)a * (double)*(const float *)(const void *)b;
@@ -21741,7 +21578,6 @@ static void dync__mm_widen(float *to, const char *from, int dtype, int64_t rows,
     step[0] = dense[turned];
     step[1] = dense[!turned];
 }
-/* ---- pairs of bf16, fours of bytes --------------------------------------------------------------------------------------------- */
 /* Lines dense along k as words, the last one filled up with zeros: where they lie, or copied to `to`. Their step in words. lift: bytes - 128 .. 127
  * to 0 .. 255. */
 static const char *dync__mm_words(char *to, const char *from, int64_t lines, int64_t line, int64_t k, int64_t step, int64_t bytes, bool lift, int64_t *words) {
@@ -21779,7 +21615,6 @@ static void dync__mm_interleave(char *to, const char *b, int64_t row, int64_t n,
     for (int64_t p = whole * group; p < k; p++)
         for (int64_t j = 0; j < n; j++) memcpy(to + whole * 4 * n + 4 * j + p % group * bytes, b + (p * row + j) * bytes, (size_t)bytes);
 }
-/* ---- integers -------------------------------------------------------------------------------------------------------------------- */
 /* Unsigned arithmetic of the element's own width: the low bits of a product depend on low bits alone. */
 #define DYNC__MM_INTEGERS(T, name)                                                                   \
     static void dync__mm_integers_##name(const dync__mm *g, const T *a, const T *b, T *c)            \
@@ -21813,7 +21648,6 @@ static void dync__mm_done(void *user, int64_t begin, int64_t end) {
     dync_status status = dync__code_run_part(c->epilogue, r->g->data + c->n, r->first + begin, r->first + end, c->epilogue_rows);
     if (status != DYNC_OK) DYNC__ATOMIC_STORE(&r->g->status, status);
 }
-/* ---- by way of scratch -------------------------------------------------------------------------------------------------------- */
 static int64_t dync__mm_k(const dync__mm *g) { return (g->k + g->group - 1) / g->group; }      /* in words */
 /* Rows that are converted at a time: what they need beside b stays in the cache. */
 static int64_t dync__mm_some(const dync__mm *g) { return DYNC__MIN(g->m, 12 * 14); }
@@ -21894,7 +21728,6 @@ static void dync__mm_converted(dync__mm *g, int64_t index, const char *a, const 
     }
     (void)DYNC__ATOMIC_ADD(&g->told, 1);
 }
-/* ---- b packed once ------------------------------------------------------------------------------------------------------- */
 /* Where b is an input of the plan that nobody wrote since the last run, its panels are kept. Written or new: the second run in a row
  * with the same one packs it. What dync_data gave away or the user lent may change unseen and is never kept. */
 typedef struct dync__mm_source { const void *from; uint64_t storage; uint32_t version; } dync__mm_source;
@@ -22012,7 +21845,6 @@ static dync_status dync__mm_run(dync__mm *g) {
     if (g->call->epilogue && g->told != g->batches) return dync__code_run(g->call->epilogue, g->data + g->call->n, 0, 0);
     return g->status;
 }
-/* ---- rows ------------------------------------------------------------------------------------------------------------------ */
 /* d of addmm as gemm takes it. */
 DYNC__RARE static bool dync__mm_dense_bias(const dync__kcall *c) {
     const dync__operand *bias = &c->operand[2], *y = &c->operand[3];
@@ -22196,7 +22028,6 @@ struct dync__cj {
         dync__cj_run_of run[2];
     } wino;
 };
-/* ---- planes and blocks ---------------------------------------------------------------------------------------------------------- */
 /* n pixels of c <= V channels; planes `plane` floats apart. */
 static void dync__cj_move(const dync__cj *v, bool to_blocks, float *planes, int64_t plane, float *block, int64_t n, int64_t c) {
     int64_t quads = n >= 4 ? c / 4 : 0;
@@ -22258,7 +22089,6 @@ static void dync__cj_in_blocks(const dync__cj *v, const float *x, int64_t y, int
             dync__cj_fill(v, to + left + width, right);
         }
 }
-/* ---- making ------------------------------------------------------------------------------------------------------------------------ */
 DYNC__RARE static dync__ctile dync__cj_tile(const dync__cj *v) {
     dync__ctile t;
     memset(&t, 0, sizeof t);
@@ -22569,7 +22399,6 @@ DYNC__RARE DYNC__FN dync__cj *dync__cj_new(const dync__cj_shape *s, int what, co
     dync__error_guard_end(&guard);
     return v;
 }
-/* ---- weights ----------------------------------------------------------------------------------------------------------------------- */
 /* Block b of out channels and block a of in channels of a group, between where the layer has them and a table [in channel, window
  * element][V]. Depthwise: g is the block. */
 static void dync__cj_lines(const dync__cj *v, bool to_table, float *w, int64_t g, int64_t b, int64_t a, float *table) {
@@ -22620,7 +22449,6 @@ static bool dync__cj_pack(const dync__cj *v, const float *w, float *to) {
     dync__free_data(table, bytes);
     return true;
 }
-/* ---- running ------------------------------------------------------------------------------------------------------------------------ */
 typedef struct dync__cj_work {
     const dync__cj *v;
     const float *in, *weight, *bias, *const *after;
@@ -22895,7 +22723,6 @@ static dync_status dync__cj_run_places(dync__cj *v, const dync__cj_data *d) {
     if (padded) dync__free_data(padded, bytes);
     return w.failed ? dync__fail_memory(0) : DYNC_OK;
 }
-/* ---- the weight gradient --------------------------------------------------------------------------------------------------------------- */
 /* One image's x and gy into blocks: a group of x, or a group of gy, at a time. */
 static void dync__cj_weight_in(void *user, int part, int n_parts) {
     const dync__cj_work *w = user;
@@ -23058,7 +22885,6 @@ static void dync__conv_open(dync__conv *v, const dync__kcall *call, const dync__
     int64_t row_bytes = DYNC__MAX(v->gc * v->kh * v->kw * v->ow * v->bytes, 1);
     v->block = v->pointwise ? v->oh : DYNC__MAX(1, DYNC__MIN(v->oh, DYNC__CONV_COLUMNS_BYTES / row_bytes));
 }
-/* ---- columns --------------------------------------------------------------------------------------------------------------- */
 /* Output indices [*from, *to) whose window element k lies inside [0, size): position = i * stride - pad + k * dilation. */
 static void dync__conv_inside(int64_t k, int64_t stride, int64_t pad, int64_t dilation, int64_t size, int64_t out, int64_t *from, int64_t *to) {
     int64_t first = pad - k * dilation, last = size - 1 + pad - k * dilation;
@@ -23167,7 +22993,6 @@ static const char *dync__conv_plane(const dync__conv *v, const void *base, int64
 static char *dync__conv_out(const dync__conv *v, void *base, int64_t planes, int64_t plane) {
     return (char *)base + planes * plane * v->bytes;
 }
-/* ---- one channel per group, no columns ----------------------------------------------------------------------------------------- */
 enum { DYNC__CONV_Y, DYNC__CONV_GX, DYNC__CONV_GW };
 /* One row of the output and one of the window. Where the stride is 1, the middle, which every window element covers, goes by whole
  * lines to gemm's pieces: y = w x; x's gradient = w reversed gy; gw = x gy. */
@@ -23212,7 +23037,6 @@ static void dync__conv_direct(const dync__conv *v, int what, const char *x, cons
                                   out + (what == DYNC__CONV_Y ? y_at : what == DYNC__CONV_GX ? x_at : w_at));
         }
 }
-/* ---- one group of one image -------------------------------------------------------------------------------------------------- */
 static void dync__conv_forward_one(const dync__conv *v, int64_t image, int64_t group, void *columns) {
     int64_t ck = v->gc * v->kh * v->kw, area = v->oh * v->ow;
     const void *x = dync__conv_plane(v, v->x, v->h * v->w, image * v->c + group * v->gc);
@@ -23267,7 +23091,6 @@ static void dync__conv_weight_group(const dync__conv *v, int64_t group, void *co
         }
     }
 }
-/* ---- parts -------------------------------------------------------------------------------------------------------------------- */
 static void dync__conv_part(void *user, int part, int n_parts) {
     dync__conv *v = user;
     int64_t jobs = v->gw ? v->groups : v->n * v->groups;
@@ -23293,7 +23116,6 @@ static dync_status dync__conv_run(dync__conv *v) {
     else dync__conv_part(v, 0, 1);       /* gemm uses the threads itself */
     return v->failed ? dync__fail_memory(0) : DYNC_OK;
 }
-/* ---- rows ------------------------------------------------------------------------------------------------------------------------ */
 DYNC__RARE static dync_status dync__conv_check(dync__kcall *c, const dync__operand *x, const dync__operand *w, const dync__operand *y) {
     const int64_t *a = c->attr;
     DYNC__TRY(dync__kcall_expect(c, x->lay.ndim == 4 && w->lay.ndim == 4 && y->lay.ndim == 4, "operands of rank 4"));
@@ -23533,7 +23355,6 @@ static void dync__pool2d_open(dync__pool2d *p, const dync__operand *x, const dyn
     p->py = a[4];
     p->px = a[5];
 }
-/* ---- rows ------------------------------------------------------------------------------------------------------------------- */
 DYNC__RARE static dync_status dync__pool2d_check(dync__kcall *c, const dync__operand *x, const dync__operand *y, bool windows) {
     int rank = x->lay.ndim;
     const int64_t *a = c->attr;
@@ -23774,7 +23595,6 @@ static dync_status dync__scatter_run(const dync__kcall *c, void *const *data, in
     dync__dense_drop(&s.out);
     return status;
 }
-/* ---- rows ----------------------------------------------------------------------------------------------------------------------- */
 static dync_status dync__scatter_check(dync__kcall *c, bool slices) {
     const dync__operand *base = &c->operand[0], *index = &c->operand[1], *source = &c->operand[2], *out = &c->operand[3];
     DYNC__TRY(dync__kcall_expect(c, c->n == 4 && base->lay.ndim >= 1 && out->lay.ndim == base->lay.ndim && source->lay.ndim == base->lay.ndim,
@@ -23807,7 +23627,6 @@ DYNC__FN dync_status dync__k_index_add(const dync__kcall *c, void *const *data, 
     (void)scratch;
     return dync__scatter_run(c, data, 2);
 }
-DYNC__BESIDE_JIT_END
 
 /* ==== kernel/sort.c ============================================================================================= */
 typedef struct dync__lines { int64_t outer, length, inner; } dync__lines;   /* of a dense array around dim */
@@ -23830,7 +23649,6 @@ static dync_status dync__lines_check(dync__kcall *c, int last, bool shorter) {
     }
     return dync__kcall_expect(c, c->operand[1].dtype == x->dtype, "operands of one dtype");
 }
-/* ---- cumsum ----------------------------------------------------------------------------------------------------------------- */
 /* Neighbouring lines go side by side, so that memory is walked in order; long ones four at a time, as each sum waits for the one before. */
 #define DYNC__CUMSUM(T, ACC, name)                                                                   \
     static void dync__cumsum_one_##name(int64_t n, const T *x, T *y)                                 \
@@ -23903,7 +23721,6 @@ DYNC__FN dync_status dync__k_cumsum(const dync__kcall *c, void *const *data, voi
     dync__dense_drop(&y);
     return status;
 }
-/* ---- sort ------------------------------------------------------------------------------------------------------------------- */
 typedef struct dync__sort_item { uint64_t key; int64_t position; } dync__sort_item;
 /* Unsigned order is the dtype's order. -0 equals 0; every NaN is the greatest. Tested by bits: no flag changes it. */
 static uint64_t dync__sort_float_key(uint64_t bits, int width) {
@@ -24038,6 +23855,7 @@ DYNC__FN dync_status dync__k_sort(const dync__kcall *c, void *const *data, void 
     dync__dense_drop(&index);
     return status;
 }
+DYNC__BESIDE_JIT_END
 DYNC__COLD_BEGIN
 
 /* ==== kernel/attention.c ======================================================================================== */
@@ -24087,7 +23905,6 @@ static char *dync__att_at(const dync__att *a, const dync__operand *o, int64_t un
     }
     return (char *)dync__operand_at(o, a->data[o - a->call->operand]) + at * dync__dtype_info(o->dtype)->bytes;
 }
-/* ---- the pieces ------------------------------------------------------------------------------------------------------------ */
 /* Which of the twelve: a full block or what is left of it, in queries and keys; with or without a mask. */
 static int dync__att_piece(const dync__att *a, int64_t rows, int64_t columns, bool masked) {
     return (rows < a->qb ? 1 : 0) + (columns < a->kb ? 2 : 0) + (masked ? 4 : 0);
@@ -24231,7 +24048,6 @@ DYNC__FN dync_status dync__k_attention_grad_prepare(dync__kcall *c) {
     DYNC__TRY(dync__att_blocks(c, &a, dync__att_grad_piece));
     return dync__att_product_piece(&a, &c->piece[8]);
 }
-/* ---- running --------------------------------------------------------------------------------------------------------------- */
 /* A matrix as gemm takes it. */
 typedef struct dync__att_matrix { char *at; int64_t row, col; } dync__att_matrix;
 typedef struct dync__att_job { const dync__att *a; dync_status status; } dync__att_job;
@@ -24434,7 +24250,6 @@ static void dync__rnn_copy(const dync__rnn *r, int role, bool out, void *dense, 
     if (out) dync__copy_elements(2, shape, r->at[role], r->dtype, mine, dense, dense_dtype, stride);
     else dync__copy_elements(2, shape, dense, dense_dtype, stride, r->at[role], r->dtype, mine);
 }
-/* ---- the pieces ------------------------------------------------------------------------------------------------------------ */
 typedef struct dync__rnn_piece { dync__piece p; const dync__rnn *r; int type; } dync__rnn_piece;
 static int dync__rp(dync__rnn_piece *x, int prim, int a, int b) { return dync__lb_op(&x->p.b, prim, a, b, -1); }
 static int dync__rp_fma(dync__rnn_piece *x, int a, int b, int c) { return dync__lb_op(&x->p.b, DYNC__P_fma, a, b, c); }
@@ -24539,7 +24354,6 @@ static dync_status dync__rnn_backward_piece(const dync__rnn *r, dync__code **out
     }
     return dync__piece_end(&x.p, out);
 }
-/* ---- rows -------------------------------------------------------------------------------------------------------------------- */
 /* Scratch in elements of the computing dtype: weights, the gates of one step, two states, and one as it is stored. */
 static int64_t dync__rnn_room(const dync__rnn *r) { return r->width * r->hidden + r->n * (r->width + 3 * r->hidden); }
 static dync_status dync__rnn_prepare(dync__kcall *c, dync_status (*piece)(const dync__rnn *, dync__code **)) {
@@ -24927,7 +24741,6 @@ DYNC__FN void dync__perf_begin(dync__plan *p, const dync__fuse_step *step) {
     }
     p->perf = f;
 }
-/* ---- the machine ------------------------------------------------------------------------------------------------------------------ */
 static uint64_t dync__perf_best_of(const dync__kernel *k, void *const *buffers) {
     dync__code *code = dync__code_new(k);
     uint64_t best = UINT64_MAX;
@@ -24965,7 +24778,6 @@ static void dync__perf_peaks(double peak[2]) {
     if (data) dync__free_data(data, (size_t)n * 3 * sizeof *data);
     dync__arena_free(&arena);
 }
-/* ---- tables ------------------------------------------------------------------------------------------------------------------------- */
 static void dync__perf_table(const dync__plan *p, const struct dync__perf *f) {
     static dync__mutex lock;
     static double peak[2];
@@ -25151,7 +24963,6 @@ typedef struct dync__cv {
     dync__cv_slot *slot;
 } dync__cv;
 static bool dync__cv_is(const dync__kcall *c, int kernel) { return c->row == dync__kernel_row(kernel); }
-/* ---- loop nests over an array [N, C, H, W] ---------------------------------------------------------------------------------------- */
 /* Does the access walk the whole array, each element once? */
 static bool dync__cv_walks(const dync__kernel *k, const dync__access *a, int64_t numel) {
     int64_t next = 1;
@@ -25225,7 +25036,6 @@ static int dync__cv_meets(const dync__cv *v, const dync__kernel *k, int32_t slot
     }
     return result;
 }
-/* ---- what follows a convolution ----------------------------------------------------------------------------------------------------- */
 /* A load of kernel k, whose loops are cut, as the tiles know it: step from channel to channel, or -1: full. */
 static bool dync__cv_source(const dync__kernel *k, const dync__access *a, const dync__access *whole, const int64_t *cut, int64_t *step) {
     bool full = a->offset == 0;
@@ -25337,7 +25147,6 @@ static dync_status dync__cv_join(dync__cv *v, int i) {
     dync__kernel_schedule(v->step[reader].k);
     return DYNC_OK;
 }
-/* ---- which arrays lie in blocks ------------------------------------------------------------------------------------------------------ */
 static void dync__cv_know(dync__cv *v, const dync__operand *o) {
     dync__cv_slot *s = &v->slot[o->slot];
     int64_t numel = dync__operand_numel(o);
@@ -25546,7 +25355,6 @@ DYNC__FN dync_status dync__plan_convs(dync__pb *pb, dync__fuse_step *step, int *
 }
 
 /* ==== runtime/plan.c ============================================================================================ */
-/* ---- builder ------------------------------------------------------------------------------------------------------------- */
 DYNC__FN int dync__pb_slot(dync__pb *pb, int kind, int dtype, int64_t size, const char *name) {
     dync__slot s = {.kind = (uint8_t)kind, .dtype = (uint8_t)dtype, .index = -1, .size = size, .name = name};
     if (kind == DYNC__SLOT_INPUT) s.index = pb->n_inputs;
@@ -25571,7 +25379,6 @@ DYNC__FN bool dync__pb_add_call(dync__pb *pb, dync__kcall *c) {
     dync__step s = {.call = c};
     return dync__avec_push(pb->arena, &pb->step, s);
 }
-/* ---- stages ---------------------------------------------------------------------------------------------------------------- */
 static bool dync__plan_keeps(void *user, int32_t slot) {
     const dync__pb *pb = user;
     return slot < 0 || slot >= pb->slot.n || pb->slot.at[slot].kind != DYNC__SLOT_TEMP;
@@ -26852,7 +26659,6 @@ static void dync__customs_free(void) {
     }
     dync__vec_free(&dync__customs.hook);
 }
-/* ---- a call of the user's function --------------------------------------------------------------------------------------------- */
 /* Nothing of what the user's function does belongs to a trace or to the tape. */
 typedef struct dync__custom_pause { dync__handler *top, *bottom; bool compiling, grad_off; } dync__custom_pause;
 static dync__custom_pause dync__custom_pause_begin(void) {
@@ -26942,7 +26748,6 @@ static dync_status dync__d_custom(dync__opcall *call) {
     }
     return status;
 }
-/* ---- registering ------------------------------------------------------------------------------------------------------------------ */
 /* Outputs behind the arrow: "Tensor", "(Tensor, Tensor)", "()"; no arrow: one. -1: something else. */
 static int dync__custom_nout(const char *schema) {
     const char *p = strstr(schema, "->");
@@ -26988,7 +26793,6 @@ DYNC__FN dync_status dync__custom_add(const char *name, const char *schema, dync
     if (status != DYNC_OK) dync__custom_free(c);
     return status;
 }
-/* ---- trace_wrapped: a hook's function as one node; its result has the argument's form --------------------------------------------------- */
 DYNC__FN int dync__hook_number(dync_hook fn, void *user) {
     dync__hook_pair pair = {fn, user};
     dync__at_shutdown(dync__customs_free);
@@ -27067,7 +26871,6 @@ DYNC__FN int dync__opcall_tensors(const dync__opcall *call, dync__tensor **out, 
     }
     return n;
 }
-/* ---- text ------------------------------------------------------------------------------------------------------------ */
 static void dync__args_text(dync__str *s, const dync__arg *a) {
     switch ((dync__arg_kind)a->kind) {
     case DYNC__A_TENSOR: dync__tensor_brief(s, a->as.t); break;
@@ -27235,7 +27038,6 @@ DYNC__FN dync__dt *dync__chain_where(dync__chain *c, dync__dt *condition, dync__
 DYNC__FN void dync__chain_fail(dync__chain *c, dync_status status) {
     if (c->status == DYNC_OK) c->status = status;
 }
-/* ---- inference by decomposition ------------------------------------------------------------------------------------ */
 static dync_status dync__composite_bottom(dync__handler *self, dync__opcall *call) {
     (void)self;
     return dync__op_fake(call);
@@ -27302,7 +27104,6 @@ DYNC__FN dync_status dync__i_composite(const dync__opcall *call, dync__info *out
 }
 
 /* ==== op/decompose.c ============================================================================================ */
-/* ---- shapes ---------------------------------------------------------------------------------------------------------------- */
 /* reshape and its kin: infer has found the shape, and whether it can be a view. */
 static dync_status dync__decompose_reshape(dync__opcall *call) {
     dync__chain c = {0};
@@ -27431,7 +27232,6 @@ DYNC__FN dync_status dync__d_argsort(dync__opcall *call) {
     dync__chain_call(&c, DYNC__OP_sort, 3, call->args, both);
     return dync__chain_end(&c, call, both[1]);
 }
-/* ---- products ----------------------------------------------------------------------------------------------------------------- */
 /* x as a batch of matrices [B, rows, cols], broadcast to the batch dims of shape. */
 static dync__dt *dync__chain_batch(dync__chain *c, dync__dt *x, int n_batch, const int64_t *batch) {
     int64_t full[DYNC_MAX_DIMS], flat[3] = {1, 0, 0};
@@ -27498,7 +27298,6 @@ DYNC__FN dync_status dync__d_outer(dync__opcall *call) {
     b = dync__chain_ti(&c, DYNC__OP_unsqueeze, b, 0);
     return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_mul, a, b));
 }
-/* ---- layers ---------------------------------------------------------------------------------------------------------------------- */
 DYNC__FN dync_status dync__d_conv2d(dync__opcall *call) {
     dync__chain c = {0};
     dync__dt *x, *y;
@@ -27679,7 +27478,6 @@ DYNC__FN dync_status dync__d_embedding_dense_backward(dync__opcall *call) {
     dync__chain_call(&c, DYNC__OP_index_add, 4, args, &y);
     return dync__chain_end(&c, call, y);
 }
-/* ---- pointwise, for gradients ---------------------------------------------------------------------------------------------------- */
 DYNC__FN dync_status dync__d_addcmul(dync__opcall *call) {
     dync__chain c = {0};
     dync__dt *p = dync__chain_tt(&c, DYNC__OP_mul, dync__dt_arg(call, 1), dync__dt_arg(call, 2));
@@ -27725,7 +27523,6 @@ DYNC__FN dync_status dync__d_tanh_backward(dync__opcall *call) {
         dync__chain2(&c, DYNC__OP_sub, dync__arg_i(1), dync__arg_t(dync__chain_tt(&c, DYNC__OP_mul, y, y)));
     return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_mul, g, rest));
 }
-/* ---- norms and losses ----------------------------------------------------------------------------------------------------------------- */
 /* The 2-norm keeps away from sqrt's infinite slope at 0: its gradient there is 0, as in PyTorch. */
 static dync__dt *dync__chain_norm2(dync__chain *c, dync__dt *x, int n, const int64_t *dims, bool keepdim) {
     dync__dt *s = dync__chain_reduce(c, DYNC__OP_sum, dync__chain_tt(c, DYNC__OP_mul, x, x), n, dims, keepdim);
@@ -27837,7 +27634,6 @@ DYNC__FN dync_status dync__d_cross_entropy(dync__opcall *call) {
     x = dync__chain_ti(&c, DYNC__OP_log_softmax, x, x->lay.ndim == 1 ? 0 : 1);
     return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_nll_loss, x, dync__dt_arg(call, 1)));
 }
-/* ---- shapes that depend on data: eager only ---------------------------------------------------------------------------------------------- */
 static dync_status dync__decompose_real(const dync__dt *t) {
     if (!(t->flags & DYNC__T_FAKE) && t->device != DYNC_META) return DYNC_OK;
     return dync__fail(DYNC_ERR_UNSUPPORTED,
@@ -27911,7 +27707,6 @@ static dync_status dync__dn_rank(const dync__dt *x, int rank) {
     if (x->lay.ndim == rank) return DYNC_OK;
     return dync__fail(DYNC_ERR_SHAPE, "expected a %dD tensor, got %dD", rank, x->lay.ndim);
 }
-/* ---- activations ---------------------------------------------------------------------------------------------------- */
 /* x where positive, else 0: keeps what comes after away from large positive numbers. */
 static dync__dt *dync__dn_negative_part(dync__chain *c, dync__dt *x, dync__dt *positive) {
     return dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(x), dync__arg_t(positive), dync__arg_i(0));
@@ -28043,7 +27838,6 @@ DYNC__FN dync_status dync__d_softmin(dync__opcall *call) {
     dync__dt *y = dync__chain1(&c, DYNC__OP_neg, x);
     return dync__chain_end(&c, call, dync__chain2(&c, DYNC__OP_softmax, dync__arg_t(y), call->args[1]));
 }
-/* ---- numbers -------------------------------------------------------------------------------------------------------- */
 /* By way of logsumexp, which holds infinities and shares the gradient rightly. */
 DYNC__FN dync_status dync__d_logaddexp(dync__opcall *call) {
     dync__chain c = {0};
@@ -28138,7 +27932,6 @@ DYNC__FN dync_status dync__d_trace(dync__opcall *call) {
     dync__chain_call(&c, DYNC__OP_diagonal, 4, args, &y);
     return dync__chain_end(&c, call, dync__chain_reduce(&c, DYNC__OP_sum, y, 0, NULL, false));
 }
-/* ---- norms and distances -------------------------------------------------------------------------------------------- */
 static dync__dt *dync__dn_norm(dync__chain *c, dync__dt *x, dync__arg p, int64_t dim, bool keepdim) {
     dync__arg args[4] = {dync__arg_t(x), p, dync__arg_dims(1, &dim), dync__arg_b(keepdim)};
     dync__dt *y;
@@ -28239,7 +28032,6 @@ DYNC__FN dync_status dync__d_rms_norm(dync__opcall *call) {
     if (w) y = dync__chain_tt(&c, DYNC__OP_mul, y, w);
     return dync__chain_end(&c, call, dync__chain_dtype(&c, y, x->dtype));
 }
-/* ---- attention ------------------------------------------------------------------------------------------------------ */
 /* The scores with what may not be seen at minus infinity. */
 static dync__dt *dync__dn_masked(dync__chain *c, bool is_causal, dync__dt *scores, dync__dt *mask) {
     const double inf = HUGE_VAL;
@@ -28321,7 +28113,6 @@ DYNC__FN dync_status dync__d_scaled_dot_product_attention(dync__opcall *call) {
         y = dync__chain3(&c, DYNC__OP_dropout, dync__arg_t(y), call->args[4], dync__arg_b(true));
     return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_matmul, y, v));
 }
-/* ---- recurrent layers ----------------------------------------------------------------------------------------------- */
 typedef struct dync__dn_cell { dync__dt *h, *c, *share, *gate[4]; } dync__dn_cell;
 /* One step: in [N, gates H] the input's share, hidden the state's, both with their biases. Gates stand in PyTorch's order: LSTM i, f, g, o
  * (Hochreiter & Schmidhuber 1997, with forget gates); GRU r, z, n (Cho et al. 2014, with the reset gate on the product). */
@@ -28383,7 +28174,6 @@ DYNC__FN dync_status dync__d_rnn_layer(dync__opcall *call) {
     dync__arena_free(&arena);
     return status;
 }
-/* ---- products ------------------------------------------------------------------------------------------------------- */
 static dync_status dync__dn_add_product(dync__opcall *call, int product) {
     dync__chain c = {0};
     dync__dt *y = dync__chain2(&c, product, call->args[1], call->args[2]);
@@ -28391,7 +28181,6 @@ static dync_status dync__dn_add_product(dync__opcall *call, int product) {
 }
 DYNC__FN dync_status dync__d_addmv(dync__opcall *call) { return dync__dn_add_product(call, DYNC__OP_mv); }
 DYNC__FN dync_status dync__d_baddbmm(dync__opcall *call) { return dync__dn_add_product(call, DYNC__OP_bmm); }
-/* ---- convolutions ---------------------------------------------------------------------------------------------------- */
 /* Up to `most` numbers of argument i; one stands for all, none for `otherwise`. */
 static dync_status dync__dn_numbers(const dync__opcall *call, int i, int most, int64_t otherwise, int64_t *out) {
     const dync__arg *a = &call->args[i];
@@ -28465,7 +28254,6 @@ DYNC__FN dync_status dync__d_conv_transpose2d(dync__opcall *call) {
     if (single) y = dync__chain_ti(&c, DYNC__OP_squeeze, y, 0);
     return dync__chain_end(&c, call, y);
 }
-/* ---- shapes ---------------------------------------------------------------------------------------------------------- */
 /* x inside zeros: `before` places of dim in front of it, `after` behind; negative ones cut off. */
 static dync__dt *dync__dn_pad_dim(dync__chain *c, dync__dt *x, int dim, int64_t before, int64_t after) {
     if (!x) return NULL;
@@ -28621,7 +28409,6 @@ DYNC__FN dync_status dync__d_pixel_shuffle(dync__opcall *call) {
     for (int i = 0; i < 3; i++) shape[lead + i] = joined[i];
     return dync__chain_end(&c, call, dync__chain_shape(&c, DYNC__OP_reshape, y, n, shape));
 }
-/* ---- losses ---------------------------------------------------------------------------------------------------------- */
 DYNC__FN dync_status dync__d_huber_loss(dync__opcall *call) {
     dync__chain c = {0};
     dync__dt *x, *t;
@@ -28646,7 +28433,6 @@ DYNC__FN dync_status dync__d_kl_div(dync__opcall *call) {
         y = dync__chain_tt(&c, DYNC__OP_sub, dync__chain_tt(&c, DYNC__OP_xlogy, t, t), dync__chain_tt(&c, DYNC__OP_mul, t, x));
     return dync__chain_end(&c, call, dync__chain_mean(&c, y));
 }
-/* ---- random numbers and data-dependent shapes -------------------------------------------------------------------------- */
 DYNC__FN dync_status dync__d_bernoulli(dync__opcall *call) {
     dync__chain c = {0};
     dync__dt *p;
@@ -28691,7 +28477,6 @@ static int dync__es_find(const dync__es_term *e, int label) {
         if (e->label[i] == label) return i;
     return -1;
 }
-/* ---- the equation ---------------------------------------------------------------------------------------------------- */
 /* Reads labels up to a comma, an arrow or the end. ellipsis: how many dims "..." stands for here. */
 static dync_status dync__es_read(const char **at, int ellipsis, int most_ellipsis, dync__es_term *out, bool *dots) {
     const char *s = *at;
@@ -28789,7 +28574,6 @@ static dync_status dync__es_parse(dync__einsum *e, const char *equation, const d
         }
     return dync__es_output(e, equation, occurs);
 }
-/* ---- the contraction -------------------------------------------------------------------------------------------------- */
 /* A label twice in one operand: its diagonal, which becomes the last dim. */
 static void dync__es_diagonals(dync__einsum *e, dync__es_term *x) {
     for (int a = 0; a < x->n; a++)
@@ -28931,7 +28715,6 @@ DYNC__COLD_END
 #if defined(DYNC__SPLIT)
 const dync__read_intercept *(*dync__read_intercept_get)(void);
 #endif
-/* ---- the stack ----------------------------------------------------------------------------------------------------------- */
 static void dync__op_state_end(dync__thread *t) {
     dync__op_state *s = t->op_state;
     if (!s) return;
@@ -29005,7 +28788,6 @@ DYNC__FN dync_status dync__dispatch(dync__opcall *call) {
 DYNC__FN dync_status dync__dispatch_below(dync__handler *self, dync__opcall *call) {
     return self->below ? self->below->call(self->below, call) : dync__dispatch_tape(call);
 }
-/* ---- entry points ---------------------------------------------------------------------------------------------------------- */
 enum { DYNC__LIST_INLINE = 32 };
 typedef struct dync__entering {        /* what an entry point has to undo */
     const char *op;
@@ -29114,7 +28896,6 @@ typedef struct dync__eager_entry {
     int n_words;
     bool checks_data;                  /* indices or divisors are looked at before running */
 } dync__eager_entry;
-/* ---- the key ---------------------------------------------------------------------------------------------------------------- */
 static const dync__op_row *dync__eager_functional(const dync__opcall *call, int *op) {
     *op = call->row->cls == DYNC__INPLACE && call->row->inplace_of >= 0 ? call->row->inplace_of : call->op;
     return dync__op_info(*op);
@@ -29181,7 +28962,6 @@ static void dync__key_make(dync__eager_key *k, const dync__opcall *call) {
     }
     k->hash = h;
 }
-/* ---- the cache ------------------------------------------------------------------------------------------------------------------ */
 static void dync__eager_entry_free(dync__eager_entry *e) {
     if (!e) return;
     dync__plan_free(e->plan);
@@ -29224,7 +29004,6 @@ static bool dync__eager_keep(const dync__eager_key *k, dync__eager_entry *e) {
     set[0] = e;
     return true;
 }
-/* ---- making a plan ----------------------------------------------------------------------------------------------------------------- */
 /* Slots: tensors in order, then numbers, then outputs; what is written in place is an input that is written. */
 static dync_status dync__eager_lower(dync__pb *pb, const dync__opcall *call, const dync__eager_entry *e) {
     dync__tensor *t[DYNC__EAGER_INPUTS];
@@ -29305,7 +29084,6 @@ static dync_status dync__eager_build(const dync__opcall *call, dync__eager_entry
     *out = e;
     return DYNC_OK;
 }
-/* ---- running ----------------------------------------------------------------------------------------------------------------------------- */
 static dync_status dync__eager_outputs(dync__opcall *call, const dync__eager_entry *e) {
     call->nout = call->row->nout;
     if (call->row->cls == DYNC__INPLACE) {
@@ -29372,7 +29150,7 @@ DYNC__RARE static bool dync__eager_has_no_data(const dync__opcall *call) {
         if (call->args[i].kind == DYNC__A_DEVICE && call->args[i].as.i == DYNC_META) return true;
     return false;
 }
-static dync_status dync__eager_plan(dync__opcall *call);
+DYNC__RARE static dync_status dync__eager_plan(dync__opcall *call);
 /* A real tensor of one device on another. Where the layout is not dense the copy is made before, by a plan of its own device. */
 static dync_status dync__eager_move(dync__opcall *call) {
     dync__info info;
@@ -29395,7 +29173,7 @@ static dync_status dync__eager_move(dync__opcall *call) {
     }
     return status;
 }
-static dync_status dync__eager_plan(dync__opcall *call) {
+DYNC__RARE static dync_status dync__eager_plan(dync__opcall *call) {
     if (DYNC__UNLIKELY(call->op == DYNC__OP_to_device && call->args[0].as.t->device != call->args[1].as.i && !dync__eager_has_no_data(call)))
         return dync__eager_move(call);
     dync__eager_key k;
@@ -29419,7 +29197,6 @@ static dync_status dync__eager_plan(dync__opcall *call) {
     if (!kept) dync__eager_entry_free(e);
     return status;
 }
-/* ---- in place: what is written must not be read elsewhere in the same call ------------------------------------------------------------------ */
 typedef enum { DYNC__OVERLAP_NONE, DYNC__OVERLAP_SAME, DYNC__OVERLAP_PART, DYNC__OVERLAP_MAYBE } dync__overlap;
 /* As PyTorch's get_overlap_status (aten/src/ATen/MemoryOverlap.cpp). */
 static dync__overlap dync__eager_overlap(const dync__tensor *a, const dync__tensor *b) {
@@ -29500,7 +29277,6 @@ static dync_status dync__eager_long_cat(dync__opcall *call) {
     dync__free(group, (size_t)n * sizeof *group);
     return status;
 }
-/* ---- the handler --------------------------------------------------------------------------------------------------------------------------- */
 static dync_status dync__eager_view(dync__opcall *call) {
     dync__info info;
     DYNC__TRY(dync__op_infer(call, &info));
@@ -29530,7 +29306,6 @@ DYNC__FN dync_status dync__eager(dync__opcall *call) {
         return dync__eager_long_cat(call);
     return dync__op_can_lower(call->op) ? dync__eager_plan(call) : dync__eager_composite(call);
 }
-/* ---- effects ---------------------------------------------------------------------------------------------------------------------------------- */
 DYNC__FN dync_status dync__d_set_grad_enabled(dync__opcall *call) {
     dync__tls.grad_enabled_off = call->args[0].as.i == 0;
     return DYNC_OK;
@@ -29556,7 +29331,6 @@ DYNC__RARE DYNC__FN dync_status dync__d_set_(dync__opcall *call) {
     call->nout = 1;
     return DYNC_OK;
 }
-/* ---- values that must be looked at -------------------------------------------------------------------------------------------------------- */
 /* Looks for an element of an integer tensor outside [low, high), or, with low == high, for that very value. */
 DYNC__RARE static dync_status dync__eager_look(const dync__tensor *t, int64_t low, int64_t high, int64_t *bad, bool *found) {
     dync__tensor *dense = NULL;
@@ -30145,7 +29919,6 @@ DYNC__ENTRY_1Ti(triu)
 DYNC__ENTRY_1T(unique)
 
 /* ==== op/expr.c ================================================================================================= */
-/* ---- short names ------------------------------------------------------------------------------------------------------- */
 static int dync__ex1(dync__lb *b, int prim, int x) { return dync__lb_op(b, prim, x, -1, -1); }
 static int dync__ex2(dync__lb *b, int prim, int x, int y) { return dync__lb_op(b, prim, x, y, -1); }
 static int dync__ex_add(dync__lb *b, int x, int y) { return dync__ex2(b, DYNC__P_add, x, y); }
@@ -30166,7 +29939,6 @@ static int dync__ex_const(dync__lb *b, int v, double x) {
 }
 static int dync__ex_zero(dync__lb *b, int v) { return dync__ex_const(b, v, 0); }
 static int dync__ex_bool(dync__lb *b, int v) { return dync__lb_cast(b, v, DYNC_BOOL); }
-/* ---- binary ------------------------------------------------------------------------------------------------------------ */
 DYNC__FN int dync__e_add(dync__lb *b, const dync__opcall *call, const int *in) {
     (void)call;
     return dync__ex2(b, dync__ex_is_bool(b, in[0]) ? DYNC__P_or_ : DYNC__P_add, in[0], in[1]);
@@ -30277,7 +30049,6 @@ DYNC__FN int dync__e_pow(dync__lb *b, const dync__opcall *call, const int *in) {
     default: return dync__vm_pow(b, x, in[1]);
     }
 }
-/* ---- comparison, logic, bits ----------------------------------------------------------------------------------------------- */
 /* name, primitive, operands swapped */
 #define DYNC__COMPARES(X) X(eq, eq, 0, 1) X(ne, ne, 0, 1) X(lt, lt, 0, 1) X(le, le, 0, 1) X(gt, lt, 1, 0) X(ge, le, 1, 0) \
     X(bitwise_and, and_, 0, 1) X(bitwise_or, or_, 0, 1) X(bitwise_xor, xor_, 0, 1)
@@ -30306,7 +30077,6 @@ DYNC__FN int dync__e_bitwise_not(dync__lb *b, const dync__opcall *call, const in
     (void)call;
     return dync__ex1(b, DYNC__P_not_, in[0]);
 }
-/* ---- ternary ------------------------------------------------------------------------------------------------------------------ */
 DYNC__FN int dync__e_where(dync__lb *b, const dync__opcall *call, const int *in) {
     (void)call;
     return dync__ex_select(b, in[0], in[1], in[2]);
@@ -30341,7 +30111,6 @@ DYNC__FN int dync__e_addcdiv(dync__lb *b, const dync__opcall *call, const int *i
     (void)call;
     return dync__ex_add(b, in[0], dync__ex_div(b, dync__ex_mul(b, in[3], in[1]), in[2]));
 }
-/* ---- unary: straight to vecmath or a primitive ----------------------------------------------------------------------------------- */
 #define DYNC__BY_VECMATH(X) X(acos) X(asin) X(atan) X(cos) X(cosh) X(erf) X(erfc) X(exp) X(exp2) X(expm1) X(log) X(log10) X(log1p) X(log2) \
     X(rsqrt) X(sigmoid) X(sin) X(sinh) X(tan) X(tanh)
 #define DYNC__X(name)                                                                 \
@@ -30371,7 +30140,6 @@ DYNC__BY_PRIM(DYNC__X)
     }
 DYNC__ROUNDINGS(DYNC__X)
 #undef DYNC__X
-/* ---- unary: formulas ---------------------------------------------------------------------------------------------------------------- */
 DYNC__FN int dync__e_clone(dync__lb *b, const dync__opcall *call, const int *in) {
     (void)b;
     (void)call;
@@ -30470,7 +30238,6 @@ DYNC__FN int dync__e_softplus(dync__lb *b, const dync__opcall *call, const int *
     (void)call;
     return dync__ex_select(b, dync__ex_lt(b, dync__ex_const(b, x, 20), x), x, soft);
 }
-/* ---- gradients that PyTorch's graphs show as one operator ------------------------------------------------------------------------------ */
 DYNC__FN int dync__e_sigmoid_backward(dync__lb *b, const dync__opcall *call, const int *in) {
     int g = in[0], y = in[1], one = dync__ex_const(b, y, 1);
     (void)call;
@@ -30487,7 +30254,6 @@ DYNC__FN int dync__e_threshold_backward(dync__lb *b, const dync__opcall *call, c
 }
 
 /* ==== op/infer.c ================================================================================================ */
-/* ---- arguments ------------------------------------------------------------------------------------------------------- */
 static const char *dync__infer_kind_text(const dync__arg *a) {
     static const char *const names[] = {"none",     "a tensor", "an int",   "a float",  "a bool",
                                         "dims",     "a dtype",  "a device", "a string", "a list",
@@ -30572,7 +30338,6 @@ DYNC__FN dync_status dync__infer_fresh(dync__info *out, int dtype, int device, i
     out->alias = -1;
     return dync__layout_contiguous(&out->lay, ndim, shape);
 }
-/* ---- strides of a fresh output ----------------------------------------------------------------------------------------- */
 /* TensorIterator's comparison of two dims over all operands: > 0 where a is the slower one. stride[k][d]: 0 where broadcast. */
 static int dync__infer_should_swap(int n, int64_t stride[][DYNC_MAX_DIMS], const int64_t *shape, int a, int b) {
     for (int k = 0; k < n; k++) {
@@ -30632,7 +30397,6 @@ static dync_status dync__infer_like(dync__info *out, int ndim, const int64_t *sh
     dync__infer_permuted(&out->lay, n, stride);
     return DYNC_OK;
 }
-/* ---- pointwise ------------------------------------------------------------------------------------------------------------- */
 /* Bit i: argument i takes part in type promotion. */
 static unsigned dync__infer_promoting(const dync__opcall *call) {
     switch (call->op) {
@@ -30842,7 +30606,6 @@ DYNC__FN dync_status dync__i_to_device(const dync__opcall *call, dync__info *out
     out->device = (int)call->args[1].as.i;
     return DYNC_OK;
 }
-/* ---- in place ----------------------------------------------------------------------------------------------------------------- */
 /* The functional row decides shape and dtype; self must take them. */
 DYNC__FN dync_status dync__i_inplace(const dync__opcall *call, dync__info *out) {
     dync__opcall f = *call;
@@ -30874,7 +30637,6 @@ DYNC__FN dync_status dync__i_inplace(const dync__opcall *call, dync__info *out) 
     *out = (dync__info){.dtype = self->dtype, .device = self->device, .lay = self->lay, .alias = 0};
     return DYNC_OK;
 }
-/* ---- factories ------------------------------------------------------------------------------------------------------------------ */
 static dync_status dync__infer_made(dync__info *out, const dync__arg *dtype, const dync__arg *device, int ndim,
                                     const int64_t *shape) {
     if (!dync__dtype_valid((int)dtype->as.i))
@@ -30958,7 +30720,6 @@ DYNC__FN dync_status dync__i_like_arg1(const dync__opcall *call, dync__info *out
     DYNC__TRY(dync__infer_tensor(call, 1, &self));
     return dync__infer_fresh(out, grad->dtype, grad->device, self->lay.ndim, self->lay.shape);
 }
-/* ---- views -------------------------------------------------------------------------------------------------------------------------- */
 static dync_status dync__infer_view(const dync__opcall *call, dync__tensor **t, dync__info *out) {
     DYNC__TRY(dync__infer_tensor(call, 0, t));
     *out = (dync__info){.dtype = (*t)->dtype, .device = (*t)->device, .lay = (*t)->lay, .alias = 0, .view = true};
@@ -31306,7 +31067,6 @@ DYNC__FN dync_status dync__i_effect(const dync__opcall *call, dync__info *out) {
     (void)out;
     return DYNC_OK;
 }
-/* ---- for all rows -------------------------------------------------------------------------------------------------------------------- */
 DYNC__FN dync_status dync__op_infer(const dync__opcall *call, dync__info *out) {
     int device;
     if (call->row->infer) {
@@ -31368,7 +31128,6 @@ static dync_status dync__infer_rank(const dync__tensor *t, int rank, const char 
     if (t->lay.ndim == rank) return DYNC_OK;
     return dync__fail(DYNC_ERR_SHAPE, "%s must be a %dD tensor, but got %dD", what, rank, t->lay.ndim);
 }
-/* ---- reductions --------------------------------------------------------------------------------------------------------- */
 DYNC__FN dync_status dync__infer_dims(const dync__arg *dims, int ndim, bool *reduced) {
     int64_t one = dims->kind == DYNC__A_INT ? dims->as.i : 0;
     int n = dims->kind == DYNC__A_INT ? 1 : dims->n;
@@ -31477,7 +31236,6 @@ DYNC__FN dync_status dync__i_softmax(const dync__opcall *call, dync__info *out) 
     DYNC__TRY(dync__infer_floating(t));
     return dync__infer_fresh(out, t->dtype, t->device, t->lay.ndim, t->lay.shape);
 }
-/* ---- products ------------------------------------------------------------------------------------------------------------ */
 static dync_status dync__infer_two(const dync__opcall *call, dync__tensor **a, dync__tensor **b, int *device) {
     DYNC__TRY(dync__infer_tensor(call, 0, a));
     DYNC__TRY(dync__infer_tensor(call, 1, b));
@@ -31605,7 +31363,6 @@ DYNC__FN dync_status dync__i_linear(const dync__opcall *call, dync__info *out) {
     shape[x->lay.ndim - 1] = w->lay.shape[0];
     return dync__infer_fresh(out, x->dtype, device, x->lay.ndim, shape);
 }
-/* ---- windows: convolution and pooling -------------------------------------------------------------------------------------- */
 /* Two numbers, one number twice, or `otherwise` where none is given. */
 static dync_status dync__infer_dims2(const dync__arg *a, const char *what, const int64_t *otherwise,
                                      int64_t low, int64_t out[2]) {
@@ -31775,7 +31532,6 @@ DYNC__FN dync_status dync__i_adaptive_avg_pool2d(const dync__opcall *call, dync_
     }
     return dync__infer_fresh(out, x->dtype, x->device, n, shape);
 }
-/* ---- normalisation and other layers ------------------------------------------------------------------------------------------ */
 static dync_status dync__infer_optional_vector(const dync__opcall *call, int i, const char *what, int64_t n) {
     dync__tensor *t;
     if (call->args[i].kind == DYNC__A_NONE) return DYNC_OK;
@@ -31864,7 +31620,6 @@ DYNC__FN dync_status dync__i_layer_norm(const dync__opcall *call, dync__info *ou
     *out = all[0];
     return DYNC_OK;
 }
-/* ---- attention -------------------------------------------------------------------------------------------------------- */
 /* [B, H, L, E] as a transposed [B, L, H, E], where heads are joined again without a copy; other ranks are row major. */
 static dync_status dync__infer_heads(dync__info *out, const dync__tensor *q, int64_t L, int64_t width) {
     int n = q->lay.ndim;
@@ -31913,7 +31668,6 @@ DYNC__FN dync_status dync__i_flash_attention_backward(const dync__opcall *call, 
     }
     return DYNC_OK;
 }
-/* ---- recurrent layers ------------------------------------------------------------------------------------------------- */
 /* input [L, N, gates H], weight_hh [gates H, H], bias_hh [gates H], h0 and c0 [N, H]; *shape [L, N, H] */
 static dync_status dync__infer_rnn(const dync__opcall *call, dync__tensor **x, int64_t *shape) {
     dync__tensor *w, *t;
@@ -32018,7 +31772,6 @@ DYNC__FN dync_status dync__i_one_hot(const dync__opcall *call, dync__info *out) 
     shape[t->lay.ndim] = call->args[1].as.i;
     return dync__infer_fresh(out, DYNC_I64, t->device, t->lay.ndim + 1, shape);
 }
-/* ---- losses ------------------------------------------------------------------------------------------------------------------ */
 DYNC__FN dync_status dync__i_loss(const dync__opcall *call, dync__info *out) {
     dync__tensor *x, *y;
     int device, n;
@@ -32052,7 +31805,6 @@ DYNC__FN dync_status dync__i_nll_loss(const dync__opcall *call, dync__info *out)
                                       &x->lay, &y->lay);
     return dync__infer_fresh(out, x->dtype, device, 0, NULL);
 }
-/* ---- movers -------------------------------------------------------------------------------------------------------------------- */
 DYNC__FN dync_status dync__i_cat(const dync__opcall *call, dync__info *out) {
     const dync__arg *list = &call->args[0];
     const dync__tensor *first = NULL;
@@ -32320,7 +32072,6 @@ DYNC__FN dync_status dync__i_tril(const dync__opcall *call, dync__info *out) {
 }
 
 /* ==== op/lower.c ================================================================================================ */
-/* ---- building blocks ------------------------------------------------------------------------------------------------- */
 DYNC__FN int64_t dync__lower_count(const dync__layout *l) {
     int64_t n = 1;
     for (int d = 0; d < l->ndim; d++)
@@ -32428,7 +32179,6 @@ DYNC__FN dync_status dync__lower_kcall(dync__pb *pb, int kernel, int n, const dy
     for (int i = 0; i < n_attr; i++) c->attr[i] = attr[i];
     return dync__pb_add_call(pb, c) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
-/* ---- pointwise ------------------------------------------------------------------------------------------------------------ */
 /* Arguments that stay BOOL: conditions and masks. */
 static bool dync__lower_is_mask(int op, int arg) {
     return (op == DYNC__OP_where && arg == 0) || (op == DYNC__OP_masked_fill && arg == 1);
@@ -32470,7 +32220,6 @@ DYNC__FN dync_status dync__l_clone(dync__pb *pb, const dync__opcall *call, const
     (void)call;
     return dync__lower_copy(pb, &in[0], &out[0]);
 }
-/* ---- factories --------------------------------------------------------------------------------------------------------------- */
 DYNC__FN dync_status dync__l_nothing(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
                                      const dync__operand *out) {
     (void)pb;
@@ -32536,7 +32285,6 @@ DYNC__FN dync_status dync__l_random(dync__pb *pb, const dync__opcall *call, cons
     pb->rng_used += (uint64_t)dync__lower_count(&out->lay);
     return dync__lower_end(pb, &b);
 }
-/* ---- reductions ------------------------------------------------------------------------------------------------------------------ */
 /* Loops of a reduction over x: kept dims outside in order, reduced dims inside. dim: the dim of x of each loop, -1 none. */
 typedef struct dync__rows {
     int n_outer, n_dims, dim[DYNC_MAX_DIMS + 1];
@@ -32773,7 +32521,6 @@ DYNC__FN dync_status dync__l_native_layer_norm(dync__pb *pb, const dync__opcall 
     dync__lower_store(b, out, full, y);
     return dync__lower_end(pb, b);
 }
-/* ---- in place --------------------------------------------------------------------------------------------------------------------- */
 /* The functional row's value goes straight into self where it is a loop of one pass, by way of a temporary elsewhere. */
 static dync_status dync__lower_inplace(dync__pb *pb, const dync__opcall *call, const dync__operand *in) {
     dync__opcall f = *call;
@@ -32791,7 +32538,6 @@ static dync_status dync__lower_inplace(dync__pb *pb, const dync__opcall *call, c
     DYNC__TRY(f.row->lower(pb, &f, in, &temp));
     return dync__lower_copy(pb, &temp, &self);
 }
-/* ---- the door -------------------------------------------------------------------------------------------------------------------- */
 DYNC__FN bool dync__op_can_lower(int op) {
     const dync__op_row *row = dync__op_info(op);
     if (row->cls == DYNC__INPLACE) return row->inplace_of >= 0;
@@ -32813,7 +32559,6 @@ DYNC__FN dync_status dync__op_lower(dync__pb *pb, const dync__opcall *call, cons
 }
 
 /* ==== op/lower_nn.c ============================================================================================= */
-/* ---- operands in the rank that a kernel wants --------------------------------------------------------------------------- */
 /* A leading dim of size 1. */
 static void dync__lower_lift(dync__layout *l) {
     for (int i = l->ndim++; i > 0; i--) {
@@ -32844,7 +32589,6 @@ static int dync__lower_axis(const dync__arg *a, int ndim) {
     return (int)(a->as.i < 0 ? a->as.i + DYNC__MAX(ndim, 1) : a->as.i);      /* inferred: in range */
 }
 static bool dync__lower_empty(const dync__operand *x) { return dync__lower_count(&x->lay) == 0; }
-/* ---- products ----------------------------------------------------------------------------------------------------------------- */
 /* mm, bmm, mv, dot: all are [.., M, K] @ [.., K, N] after a look at the dims that are missing. */
 DYNC__FN dync_status dync__l_matmul(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
                                     const dync__operand *out) {
@@ -32886,7 +32630,6 @@ DYNC__FN dync_status dync__l_addmm(dync__pb *pb, const dync__opcall *call, const
     sum[1] = in[0];
     return dync__lower_pointwise(pb, &add, sum, out);
 }
-/* ---- convolution and pooling ---------------------------------------------------------------------------------------------------- */
 static void dync__lower_pair(const dync__arg *a, const int64_t *otherwise, int64_t *out) {
     out[0] = a->n ? a->as.dims[0] : otherwise[0];
     out[1] = a->n ? a->as.dims[a->n - 1] : otherwise[1];
@@ -32960,7 +32703,6 @@ DYNC__FN dync_status dync__l_max_pool2d_backward(dync__pb *pb, const dync__opcal
     if (dync__lower_empty(&in[0])) return dync__lower_fill(pb, call, -1, 0, out);
     return dync__lower_kcall(pb, DYNC__K_max_pool2d_grad, 3, op, 0, NULL);
 }
-/* ---- attention -------------------------------------------------------------------------------------------------------- */
 /* op[n]: the operands but the mask; from argument `mask` on: mask, is_causal, scale. */
 static dync_status dync__lower_attention(dync__pb *pb, const dync__opcall *call, const dync__operand *in, int kernel, dync__operand *op, int n, int mask) {
     const dync__operand *m = dync__lower_operand(call, in, mask), *q = &op[kernel == DYNC__K_attention ? 0 : 1];
@@ -32998,7 +32740,6 @@ DYNC__FN dync_status dync__l_flash_attention_backward(dync__pb *pb, const dync__
     for (int i = 0; i < 3; i++) DYNC__TRY(dync__lower_fill(pb, call, -1, 0, &out[i]));
     return DYNC_OK;
 }
-/* ---- recurrent layers ------------------------------------------------------------------------------------------------- */
 typedef struct dync__lower_rnn { dync__operand op[DYNC__KCALL_OPERANDS]; int64_t attr[2 + DYNC__RNN_ROLES]; int n; } dync__lower_rnn;
 static void dync__lower_rnn_add(dync__lower_rnn *l, int role, const dync__operand *x, bool written) {
     if (!x || dync__lower_empty(x)) return;
@@ -33076,7 +32817,6 @@ DYNC__FN dync_status dync__l_avg_pool2d_backward(dync__pb *pb, const dync__opcal
     dync__lower_avg_attr(call, 2, attr);
     return dync__lower_kcall(pb, DYNC__K_avg_pool2d_grad, 2, op, 9, attr);
 }
-/* ---- scans, sorting, scattering ---------------------------------------------------------------------------------------------------- */
 DYNC__FN dync_status dync__l_cumsum(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
                                     const dync__operand *out) {
     dync__operand op[2], x;
@@ -33141,7 +32881,6 @@ DYNC__FN dync_status dync__l_index_add(dync__pb *pb, const dync__opcall *call, c
                                        const dync__operand *out) {
     return dync__lower_scattered(pb, call, in, out, DYNC__K_index_add);
 }
-/* ---- gathering ------------------------------------------------------------------------------------------------------------------------ */
 /* The element of `table` at index * stride past the access; 0 <= index < size is made sure of. */
 static dync_status dync__lower_gather(dync__pb *pb, dync__lb *b, const dync__operand *table,
                                       const int64_t *table_stride, int index, int64_t size, int64_t stride,
@@ -33199,7 +32938,6 @@ DYNC__FN dync_status dync__l_embedding(dync__pb *pb, const dync__opcall *call, c
     return dync__lower_gather(pb, &b, &in[0], column, dync__lower_load(&b, &in[1], which), w->shape[0],
                               w->stride[0], out);
 }
-/* ---- the rest ---------------------------------------------------------------------------------------------------------------------------- */
 DYNC__FN dync_status dync__l_one_hot(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
                                      const dync__operand *out) {
     dync__lb b;
@@ -33289,11 +33027,8 @@ DYNC__FN dync_status dync__l_view_backward(dync__pb *pb, const dync__opcall *cal
     DYNC__TRY(dync__lower_fill(pb, call, -1, 0, out));
     return dync__lower_copy(pb, in, &view);
 }
-DYNC__COLD_END
-DYNC__WARM_BEGIN
 
 /* ==== op/public.c =============================================================================================== */
-/* ---- the operator named in messages ------------------------------------------------------------------------------------------ */
 typedef struct dync__public_frame { const char *op; dync_loc at; } dync__public_frame;
 static dync__public_frame dync__public_begin(const char *op, dync_loc at) {
     dync__public_frame f = {dync__tls.op, dync__tls.at};
@@ -33306,7 +33041,6 @@ static void dync__public_end(const dync__public_frame *f) {
     dync__tls.at = f->at;
 }
 static dync_loc dync__public_at(const dync_loc *given) { return given->file ? *given : dync__tls.at; }
-/* ---- makers --------------------------------------------------------------------------------------------------------------------- */
 /* What all makers do last: the name, and the leaf flag (autograd/ checks the dtype). */
 static dync_tensor *dync__public_finish(dync_tensor *h, bool requires_grad, const char *name, dync_loc at) {
     dync__tensor *t = h ? dync__peek(h) : NULL;
@@ -33429,7 +33163,6 @@ DYNC__RARE DYNC_API void dync_manual_seed(uint64_t seed) {
     dync__arg arg = dync__arg_i((int64_t)seed);
     dync__op_call(DYNC__OP_manual_seed, 1, &arg, dync__tls.at);
 }
-/* ---- reads ------------------------------------------------------------------------------------------------------------------------ */
 /* The interceptor, where this read is to be offered to it. */
 static const dync__read_intercept *dync__public_offer(const dync_tensor *a) {
     const dync__tensor *t = a ? dync__peek(a) : NULL;
@@ -33531,7 +33264,6 @@ DYNC_API void (dync_print)(dync_tensor *h) {
     }
     dync__str_free(&s);
 }
-/* ---- comparisons of whole tensors ----------------------------------------------------------------------------------------------------- */
 DYNC__RARE static bool dync__public_same_element(const void *a, int a_dtype, const void *b, int b_dtype) {
     if (dync__dtype_info(a_dtype)->kind != 'f' && dync__dtype_info(b_dtype)->kind != 'f')
         return dync__load_i64(a, a_dtype) == dync__load_i64(b, b_dtype);
@@ -33611,7 +33343,6 @@ DYNC_API bool (dync_allclose)(dync_tensor *ha, dync_tensor *hb, double rtol, dou
     dync__public_end(&f);
     return result;
 }
-/* ---- splitting: lists of views ------------------------------------------------------------------------------------------------------------ */
 /* n pieces of one size, or of sizes; the last one of a symbolic dim goes up to its end, total. select: places instead of slices. */
 static dync_value dync__public_pieces(dync_tensor *h, int dim, int n, int64_t size, const int64_t *sizes,
                                       bool select, int64_t total) {
@@ -33693,7 +33424,7 @@ DYNC_API dync_value (dync_unbind)(dync_tensor *t, int dim) {
     dync__public_end(&f);
     return list;
 }
-DYNC__WARM_END
+DYNC__COLD_END
 
 /* ==== autograd/autograd.h ======================================================================================= */
 /* autograd/autograd.h: the tape. After op/, before nn/. */
@@ -34133,7 +33864,6 @@ static const dync__grad_intercept *dync__grad_traced(void) { return dync__grad_i
 #if defined(DYNC__SPLIT)
 const dync__grad_intercept *(*dync__grad_intercept_get)(void);
 #endif
-/* ---- lists of tensors out of values -------------------------------------------------------------------------------- */
 typedef struct dync__tensor_list { dync__tensor **at; int n; } dync__tensor_list;     /* borrowed tensors; NULL for none */
 /* what: for messages. none_ok: items of kind NONE (and a NONE for all of them) are allowed; n: as many are expected, -1 any. */
 static dync_status dync__tensor_list_of(dync__tensor_list *l, dync_value v, const char *what, bool none_ok, int n) {
@@ -34162,7 +33892,6 @@ static void dync__tensor_list_drop(dync__tensor_list *l) {
     if (l->at) dync__free(l->at, (size_t)l->n * sizeof *l->at + 1);
     l->at = NULL;
 }
-/* ---- where a walk starts ------------------------------------------------------------------------------------------------ */
 static dync_status dync__seed_mismatch(const dync__tensor *g, const dync__tensor *out, int i) {
     dync__str got = {0}, want = {0};
     dync__shape_text(&got, g->lay.ndim, g->lay.shape);
@@ -34214,7 +33943,6 @@ static dync_status dync__gstart_make(dync__gstart *s, int n, dync__tensor *const
     s->seed = s->edge ? dync__calloc((size_t)n * sizeof *s->seed + 1) : NULL;
     return s->seed ? dync__gstart_fill(s, outputs, given) : DYNC_ERR_MEMORY;
 }
-/* ---- walks ------------------------------------------------------------------------------------------------------------------- */
 static dync_status dync__tape_backward(int n, dync__tensor *const *outputs, dync__tensor *const *given, dync_grad_options options) {
     dync__gstart start = {0};
     dync__walk walk = {0};
@@ -34327,7 +34055,6 @@ DYNC_API dync_value (dync_gradients)(dync_value outputs, dync_value inputs, dync
     dync__tensor_list_drop(&out);
     return result;
 }
-/* ---- what a tensor says of itself --------------------------------------------------------------------------------------------- */
 DYNC__FN dync_tensor *dync__grad_read(const dync_tensor *handle, bool captured) {
     const dync__grad_intercept *traced = dync__grad_traced();
     dync_tensor *result = NULL;
@@ -34434,7 +34161,6 @@ DYNC_API dync_tensor *dync_detach(dync_tensor *handle) {
     dync__arg arg = dync__arg_h(handle);
     return dync__op_call(DYNC__OP_detach, 1, &arg, dync__tls.at);
 }
-/* ---- a node on its own ---------------------------------------------------------------------------------------------------------------- */
 static dync_status dync__node_grads(dync__gnode *node, int nr, dync_value grads, dync__tensor **grad_out) {
     dync__tensor_list given;
     bool single = grads.kind == DYNC_KIND_TENSOR;
@@ -34477,7 +34203,6 @@ DYNC_API dync_value (dync_grad_fn_call)(dync_tensor *out, dync_value grads) {
     dync__opaque_end(&opaque);
     return result;
 }
-/* ---- grad mode --------------------------------------------------------------------------------------------------------------------------- */
 DYNC_API bool dync_is_grad_enabled(void) { return !dync__tls.grad_enabled_off; }
 DYNC_API void dync_set_grad_enabled(bool on) {
     const dync__grad_intercept *traced = dync__grad_traced();
@@ -34495,7 +34220,6 @@ DYNC_API bool dync_grad_mode_push(bool on) {
 DYNC_API void dync_grad_mode_pop(bool before) {
     if (before != dync_is_grad_enabled()) dync_set_grad_enabled(before);
 }
-/* ---- nodes of other stages ------------------------------------------------------------------------------------------------------------------ */
 static dync_status dync__attach_outputs(dync__gnode *node, int n_out, dync__tensor *const *outputs, const bool *out_requires) {
     for (int i = 0; i < n_out; i++) {
         if (!outputs[i]) continue;
@@ -34555,7 +34279,6 @@ typedef struct dync__engine {
     int32_t *next_capture;             /* chains captures of one node */
     uint64_t order;
 } dync__engine;
-/* ---- the nodes ahead, and how many gradients each waits for ------------------------------------------------------- */
 static int dync__engine_task(dync__engine *e, dync__gnode *node) {
     uint64_t at;
     if (dync__map_get(&e->index, (uint64_t)(uintptr_t)node, &at)) return (int)at;
@@ -34615,7 +34338,6 @@ static dync_status dync__engine_captures(dync__engine *e) {
     }
     return DYNC_OK;
 }
-/* ---- the queue: a max-heap ------------------------------------------------------------------------------------------ */
 static bool dync__gready_before(const dync__gready *a, const dync__gready *b) {
     return a->seq != b->seq ? a->seq > b->seq : a->order > b->order;
 }
@@ -34644,7 +34366,6 @@ static int dync__engine_pop(dync__engine *e) {
     e->ready.at[i] = last;
     return task;
 }
-/* ---- gradients arrive ------------------------------------------------------------------------------------------------- */
 /* In place where nobody can see the first one: no tracer, no history, sole owner, the same form. */
 static bool dync__sum_in_place(const dync__tensor *a, const dync__tensor *b) {
     return dync__tls.grad_enabled_off && !dync__tls.handler && !dync__tls.recording && !(a->flags & (DYNC__T_FAKE | DYNC__T_REQUIRES_GRAD)) && a->refs == 1 &&
@@ -34719,7 +34440,6 @@ static dync_status dync__grad_fits(const dync__gnode *node, int i, dync__tensor 
     *grad = cast;
     return DYNC_OK;
 }
-/* ---- running a node -------------------------------------------------------------------------------------------------------- */
 DYNC__FN dync_status dync__gnode_run(dync__gnode *node, dync__tensor *const *grad_out, const bool *needed, dync__tensor **grad_in, bool create_graph) {
     if (node->released && node->cls != dync__opnode_class() && node->cls->release) return dync__gnode_freed_error();
     const dync__gnode *before = dync__gnode_set_running(node);
@@ -34866,7 +34586,6 @@ struct dync_autograd_ctx {
     int32_t *input;                    /* nargs: which edge an argument has, or -1 */
     bool ready, lost;                  /* ready: forward is over; lost: saved tensors were released */
 };
-/* ---- what forward saves ---------------------------------------------------------------------------------------------- */
 DYNC_API void dync_save_for_backward(dync_autograd_ctx *ctx, dync_tensor *handle) {
     dync__ctx_saved s = {0};
     s.raw = dync__open(handle);
@@ -34913,7 +34632,6 @@ static void dync__ctx_destroy(void *state) {
     dync__free(ctx->input, (size_t)ctx->nargs * sizeof *ctx->input + 1);
     dync__free(ctx, sizeof *ctx);
 }
-/* ---- backward ---------------------------------------------------------------------------------------------------------- */
 static dync_status dync__pending_or(dync_status status) { return dync_error() != DYNC_OK ? dync_error() : status; }
 /* Gradients as values: one that did not arrive is zeros. */
 static dync_status dync__ctx_grads(const dync__gnode *node, dync__tensor *const *grad_out, dync_value *out) {
@@ -34978,7 +34696,6 @@ static dync_status dync__ctx_visit(void *state, dync__gvisitor *v) {
     }
     return DYNC_OK;
 }
-/* ---- forward ------------------------------------------------------------------------------------------------------------- */
 enum { DYNC__APPLY_MAX = 32 };
 typedef struct dync__apply {
     dync_autograd_ctx *ctx;
@@ -35106,7 +34823,6 @@ DYNC_API dync_value dync_apply_values(const dync_autograd_function *fn, int narg
     if (a.ctx) dync__ctx_destroy(a.ctx);
     return result;
 }
-/* ---- custom functions in graphs ----------------------------------------------------------------------------------------------- */
 /* What a node of a graph knows of a custom function: a number, the same for the same function over the same kinds of arguments. */
 typedef struct dync__traced_function {
     const dync_autograd_function *fn;
@@ -35251,7 +34967,6 @@ DYNC__FN dync_status dync__g_custom_gradient(dync__grad *g) {
     dync__ctx_destroy(ctx);
     return status;
 }
-/* ---- trace_wrapped, cells --------------------------------------------------------------------------------------------------- */
 DYNC_API dync_tensor *dync_trace_wrapped(dync_tensor *grad, dync_hook fn, void *user) {
     dync_tensor *result = NULL;
     if (!dync__open(grad)) return NULL;
@@ -35300,7 +35015,6 @@ DYNC_API dync_value dync_cell_get(dync_cell *cell) {
 }
 
 /* ==== autograd/grads.c ========================================================================================== */
-/* ---- the table ------------------------------------------------------------------------------------------------------ */
 enum {
     DYNC__RULE_none,
 #define DYNC__X(rule, ...) DYNC__RULE_##rule,
@@ -35330,7 +35044,6 @@ DYNC__FN bool dync__op_differentiable(int op) {
     if (row->cls == DYNC__INPLACE) return row->inplace_of >= 0;
     return dync__grad_of_op[op] || row->decompose;
 }
-/* ---- what rules are written with -------------------------------------------------------------------------------------- */
 DYNC__FN dync_value dync__ga(dync__grad *g, int place) {
     const dync__arg *a = &g->call->args[place];
     switch (a->kind) {
@@ -35364,7 +35077,6 @@ static dync_tensor *dync__g_call2(int op, dync_tensor *a, dync_tensor *b) {
     args[1] = dync__arg_h(b);
     return dync__g_call(op, 2, args);
 }
-/* ---- of two -------------------------------------------------------------------------------------------------------------- */
 DYNC__FN dync_status dync__g_add(dync__grad *g) {
     DYNC__TRY(dync__ga_set(g, 0, dync__grads_gy(g)));
     return dync__ga_set(g, 1, dync__grads_gy(g));
@@ -35477,7 +35189,6 @@ DYNC__FN dync_status dync__g_copy(dync__grad *g) {
     if (dync__ga_needed(g, 0)) DYNC__TRY(dync__ga_set(g, 0, dync_zeros_like(dync__grads_gy(g))));
     return dync__ga_set(g, 1, dync__grads_gy(g));
 }
-/* ---- of one ------------------------------------------------------------------------------------------------------------------ */
 DYNC__FN dync_status dync__g_alias(dync__grad *g) { return dync__grads_set(g, dync__grads_gy(g)); }
 DYNC__FN dync_status dync__g_frac(dync__grad *g) { return dync__grads_set(g, dync__grads_gy(g)); }
 DYNC__FN dync_status dync__g_neg(dync__grad *g) { return dync__grads_set(g, dync_neg(dync__grads_gy(g))); }
@@ -35536,7 +35247,6 @@ DYNC__FN dync_status dync__g_rsqrt(dync__grad *g) {
 }
 DYNC__FN dync_status dync__g_sqrt(dync__grad *g) { return dync__grads_set(g, dync_div(dync__grads_gy(g), dync_mul(dync__grads_y(g), 2))); }
 DYNC__FN dync_status dync__g_square(dync__grad *g) { return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_mul(dync__grads_x(g), 2))); }
-/* ---- activations -------------------------------------------------------------------------------------------------------------- */
 static dync_tensor *dync__g_threshold(dync_tensor *gy, dync_tensor *x, double threshold) {
     dync__arg args[3];
     args[0] = dync__arg_h(gy);
@@ -35594,7 +35304,6 @@ DYNC__FN dync_status dync__g_gelu_tanh(dync__grad *g) {
 }
 
 /* ==== autograd/grads_nn.c ======================================================================================= */
-/* ---- convolution: [N, C, H, W] ------------------------------------------------------------------------------------------- */
 /* convolution_backward of these three; mask: which of its results are wanted. stride, padding, dilation, groups stand in g's call
  * from place `from` on. */
 static dync_value dync__g_conv_backward(dync__grad *g, int from, dync_tensor *gy, dync_tensor *x, dync_tensor *w, const bool *mask) {
@@ -35644,7 +35353,6 @@ DYNC__FN dync_status dync__g_convolution_backward(dync__grad *g) {
         DYNC__TRY(dync__ga_set(g, 2, dync__g_item(dync__g_conv_backward(g, 3, dync__ga_tensor(g, 0), gx, dync__ga_tensor(g, 2), for_w), 1)));
     return DYNC_OK;
 }
-/* ---- pooling -------------------------------------------------------------------------------------------------------------- */
 DYNC__FN dync_status dync__g_avg_pool2d(dync__grad *g) {
     dync__arg args[7];
     args[0] = dync__arg_h(dync__grads_gy(g));
@@ -35672,7 +35380,6 @@ DYNC__FN dync_status dync__g_max_pool2d_backward(dync__grad *g) {
     dync_tensor *index = dync_flatten(dync__ga_tensor(g, 2), -2, -1), *flat = dync_gather(dync_flatten(dync__grads_gy(g), -2, -1), -1, index);
     return dync__grads_set(g, dync_reshape(flat, dync__ga_shape(g, 2)));
 }
-/* ---- normalisation ------------------------------------------------------------------------------------------------------------ */
 /* With create_graph the statistics of the batch are computed again, so that they have a history. */
 static void dync__g_batch_statistics(dync__grad *g, dync_tensor *x, dync_tensor **mean, dync_tensor **invstd) {
     dync_dims dims = {0}, shape = dync__ga_shape(g, 0);
@@ -35728,7 +35435,6 @@ DYNC__FN dync_status dync__g_native_layer_norm(dync__grad *g) {
     if (g->grad_out[2]) gx = dync__g_plus(gx, dync_mul(n, dync_mul(dync_div(g->grad_out[2], dync__sf(DYNC__SF_MUL, count, -1)), dync_mul(rstd, rstd))));
     return dync__ga_set(g, 0, gx);
 }
-/* ---- attention -------------------------------------------------------------------------------------------------------------------- */
 /* With create_graph, or where forward kept nothing: the gradients of the row's decomposition, whose first n arguments are tensors. */
 static dync_status dync__g_plain(dync__grad *g, int n_tensors) {
     dync_value in[5], given[DYNC__MAX_OUT], out[DYNC__MAX_OUT];
@@ -35782,7 +35488,6 @@ DYNC__FN dync_status dync__g_flash_attention(dync__grad *g) {
         if (dync__ga_needed(g, i)) DYNC__TRY(dync__ga_set(g, i, dync__g_item(all, i)));
     return DYNC_OK;
 }
-/* ---- recurrent layers ------------------------------------------------------------------------------------------------------------ */
 /* The steps give the gradient of what each took from the input; that of the weights comes from all of them in one product. */
 DYNC__FN dync_status dync__g_rnn_layer(dync__grad *g) {
     dync__arg args[10], *call = g->call->args;
@@ -35816,7 +35521,6 @@ DYNC__FN dync_status dync__g_rnn_layer(dync__grad *g) {
     dync_tensor *before = dync_flatten(dync_cat(dync_tuple_of(2, states), 0), 0, 1);
     return dync__ga_set(g, 1, dync_mm(dync_transpose(dync_flatten(share, 0, 1), 0, 1), before));
 }
-/* ---- embedding ------------------------------------------------------------------------------------------------------------------ */
 DYNC__FN dync_status dync__g_embedding(dync__grad *g) {
     dync__arg args[3];
     args[0] = dync__arg_h(dync__grads_gy(g));
@@ -35826,7 +35530,6 @@ DYNC__FN dync_status dync__g_embedding(dync__grad *g) {
 }
 
 /* ==== autograd/grads_reduce.c =================================================================================== */
-/* ---- what a reduction did -------------------------------------------------------------------------------------------- */
 /* reduced[d]: dim d of a tensor of n dims was reduced; none named: all. */
 static void dync__g_reduced(dync_dims dims, int n, bool *reduced) {
     for (int d = 0; d < n; d++) reduced[d] = dims.n == 0;
@@ -35856,7 +35559,6 @@ static dync_dims dync__g_dim(int64_t dim) {
     return dims;
 }
 static bool dync__g_flag(const dync__grad *g, int place) { return dync__ga_int(g, place) != 0; }
-/* ---- sums ---------------------------------------------------------------------------------------------------------------- */
 static dync_tensor *dync__g_spread(dync__grad *g) {
     dync_dims shape = dync__ga_shape(g, 0);
     dync_tensor *h = dync__g_keep(dync__grads_gy(g), dync__ga_dims(g, 1), dync__g_flag(g, 2), shape);
@@ -35894,7 +35596,6 @@ DYNC__FN dync_status dync__g_std(dync__grad *g) {
     dync_tensor *y = dync__grads_y(g), *gv = dync_masked_fill(dync_div(dync__grads_gy(g), dync_mul(y, 2)), dync_eq(y, 0), 0);
     return dync__grads_set(g, dync__g_var_of(g, dync__g_keep(gv, dync__ga_dims(g, 1), dync__g_flag(g, 3), dync__ga_shape(g, 0))));
 }
-/* ---- extremes, sorting ------------------------------------------------------------------------------------------------------ */
 /* amax, amin: equal ones share. */
 DYNC__FN dync_status dync__g_amax(dync__grad *g) {
     dync_dims dims = dync__ga_dims(g, 1), shape = dync__ga_shape(g, 0);
@@ -35924,7 +35625,6 @@ static dync_status dync__g_sorted(dync__grad *g, int dim_arg) {
 }
 DYNC__FN dync_status dync__g_sort(dync__grad *g) { return dync__g_sorted(g, 1); }
 DYNC__FN dync_status dync__g_topk(dync__grad *g) { return dync__g_sorted(g, 2); }
-/* ---- along a dim -------------------------------------------------------------------------------------------------------------- */
 DYNC__FN dync_status dync__g_cumsum(dync__grad *g) {
     int dim = (int)dync__ga_int(g, 1);
     if (dync__ga_shape(g, 0).n == 0) return dync__grads_set(g, dync__grads_gy(g));
@@ -35948,7 +35648,6 @@ DYNC__FN dync_status dync__g_logsumexp(dync__grad *g) {
     dync_tensor *gy = dync__g_keep(dync__grads_gy(g), dims, keepdim, shape), *y = dync__g_keep(dync__grads_y(g), dims, keepdim, shape);
     return dync__grads_set(g, dync_mul(gy, dync_exp(dync_sub(dync__grads_x(g), y))));
 }
-/* ---- matrices ------------------------------------------------------------------------------------------------------------------ */
 /* Does the argument lie column by column, as the transpose of a weight does? Then products are formed the other way round, so that its
  * gradient lies like it. */
 static bool dync__g_by_columns(const dync__grad *g, int i) {
@@ -35989,7 +35688,6 @@ DYNC__FN dync_status dync__g_mv(dync__grad *g) {
 }
 
 /* ==== autograd/grads_view.c ===================================================================================== */
-/* ---- views ------------------------------------------------------------------------------------------------------------- */
 DYNC__FN dync_status dync__g_expand(dync__grad *g) { return dync__grads_set(g, dync__grads_gy(g)); }      /* summed by dync__grad_set */
 DYNC__FN dync_status dync__g_view(dync__grad *g) { return dync__grads_set(g, dync_reshape(dync__grads_gy(g), dync__ga_shape(g, 0))); }
 DYNC__FN dync_status dync__g_squeeze(dync__grad *g) { return dync__g_view(g); }
@@ -36041,7 +35739,6 @@ DYNC__FN dync_status dync__g_slice_backward(dync__grad *g) {
 DYNC__FN dync_status dync__g_diagonal_backward(dync__grad *g) {
     return dync__grads_set(g, dync_diagonal(dync__grads_gy(g), (int)dync__ga_int(g, 2), (int)dync__ga_int(g, 3), (int)dync__ga_int(g, 4)));
 }
-/* ---- moves ----------------------------------------------------------------------------------------------------------------- */
 DYNC__FN dync_status dync__g_flip(dync__grad *g) { return dync__grads_set(g, dync_flip(dync__grads_gy(g), dync__ga_dims(g, 1))); }
 DYNC__FN dync_status dync__g_tril(dync__grad *g) { return dync__grads_set(g, dync_tril(dync__grads_gy(g), (int)dync__ga_int(g, 1))); }
 DYNC__FN dync_status dync__g_triu(dync__grad *g) { return dync__grads_set(g, dync_triu(dync__grads_gy(g), (int)dync__ga_int(g, 1))); }
@@ -36093,7 +35790,6 @@ DYNC__FN dync_status dync__g_scatter_add(dync__grad *g) {
 
 /* ==== autograd/hooks.c ========================================================================================== */
 static int32_t dync__hook_last_id;
-/* ---- running ------------------------------------------------------------------------------------------------------- */
 static DYNC__TLS dync__walk_record *dync__walk_recorder;
 DYNC__FN dync__walk_record *dync__walk_record_now(void) { return dync__walk_recorder; }
 DYNC__FN dync__walk_record *dync__walk_record_set(dync__walk_record *r) {
@@ -36170,7 +35866,6 @@ DYNC__FN dync_status dync__hooks_accumulated(const dync__gnode *node) {
     }
     return DYNC_OK;
 }
-/* ---- registering ----------------------------------------------------------------------------------------------------- */
 static bool dync__hook_add(dync__hook_list *list, dync__hook_kind kind, int id, int nr, dync_hook fn, void *user, const dync_tensor *retain) {
     dync__hook_entry h = {0};
     h.kind = (uint8_t)kind;
@@ -36334,7 +36029,6 @@ DYNC__RARE DYNC_API const char *dync_trace_meta_get(const char *key) {
     return text;
 }
 DYNC__FN bool dync__is_float_dtype(int dtype) { return dync__dtype_info(dtype)->kind == 'f'; }
-/* ---- nodes ------------------------------------------------------------------------------------------------------ */
 /* One block: the node, its edges, what it knows of its outputs, their sizes, then the extra bytes. */
 DYNC__FN dync__gnode *dync__gnode_new(const dync__gnode_class *cls, int n_in, int n_out, size_t extra) {
     size_t edges = sizeof(dync__gnode), outs = edges + (size_t)n_in * sizeof(dync__gedge);
@@ -36415,7 +36109,6 @@ DYNC__RARE DYNC__FN const char *dync__gnode_name(const dync__gnode *node, char *
     dync__format(buf + n, cap - n, "Backward0");
     return buf;
 }
-/* ---- what a tensor knows ------------------------------------------------------------------------------------------ */
 static void dync__grad_meta_free(dync__grad_meta *meta) {
     if (!meta) return;
     dync__gnode_unref(meta->node);
@@ -36470,7 +36163,6 @@ DYNC__RARE DYNC__FN void dync__tensor_set_requires_grad(dync__tensor *t, bool on
     if (on) t->flags |= DYNC__T_REQUIRES_GRAD;
     else t->flags &= (uint8_t)~DYNC__T_REQUIRES_GRAD;
 }
-/* ---- accumulation: the last node of every way, which adds into a leaf's .grad ----------------------------------------- */
 static dync__mutex *dync__leaf_lock(const dync__tensor *leaf) {
     return &dync__accumulate_lock[leaf->id % (uint64_t)DYNC__COUNT_OF(dync__accumulate_lock)];
 }
@@ -36597,7 +36289,6 @@ typedef struct dync__opsave {
     dync__saved *in, *out;             /* n_in, n_out */
 } dync__opsave;
 DYNC__RARE DYNC__FN const char *dync__opnode_op_name(const dync__gnode *node) { return ((const dync__opsave *)node->state)->call.row->name; }
-/* ---- saved tensors ------------------------------------------------------------------------------------------------ */
 DYNC__FN dync_status dync__save(dync__saved *s, dync__tensor *t, bool is_output) {
     s->direct = !is_output && (t->flags & DYNC__T_REQUIRES_GRAD) && !(t->grad && (t->grad->node || t->grad->base));
     s->version = t->storage->version;
@@ -36655,7 +36346,6 @@ DYNC__FN void dync__saved_free(dync__saved *s) {
     s->t = NULL;
     dync__unref(t);
 }
-/* ---- operator nodes -------------------------------------------------------------------------------------------------- */
 static void dync__opnode_release(void *state) {
     dync__opsave *save = state;
     for (int i = 0; i < save->n_in; i++) {
@@ -36801,7 +36491,6 @@ static dync__opsave *dync__carve_call(dync__carver *c, const dync__opcall *call,
     save->n_out = call->row->nout;
     return save;
 }
-/* ---- what rules read ---------------------------------------------------------------------------------------------------- */
 static const dync__opsave *dync__grad_save(const dync__grad *g) { return g->node->state; }
 DYNC__FN dync_tensor *dync__grad_arg(dync__grad *g, int i) {
     const dync__opsave *save = dync__grad_save(g);
@@ -36879,7 +36568,6 @@ DYNC__FN dync_status dync__grad_set(dync__grad *g, int i, dync_tensor *h) {
     g->grad_in[i] = h;
     return DYNC_OK;
 }
-/* ---- recording -------------------------------------------------------------------------------------------------------------- */
 static bool dync__arg_requires(const dync__arg *a) {
     if (a->kind == DYNC__A_TENSOR)
         return (a->as.t->flags & DYNC__T_REQUIRES_GRAD) || (a->as.t->grad && dync__tensor_requires_grad(a->as.t));
@@ -37130,7 +36818,7 @@ DYNC__FN dync_status dync__gnode_visit(dync__gnode *node, dync__gvisitor *v) {
     if (!node->cls->visit) v->opaque = true;
     return v->opaque ? DYNC_OK : node->cls->visit(node->state, v);
 }
-DYNC__WARM_BEGIN
+DYNC__COLD_BEGIN
 
 /* ==== autograd/view.c =========================================================================================== */
 typedef struct dync__geometry {        /* of a base and of a view into it */
@@ -37139,7 +36827,6 @@ typedef struct dync__geometry {        /* of a base and of a view into it */
     uint16_t device;
     dync__gnode *inner;                /* CopySlices: the node of the operation that wrote the view. Owned */
 } dync__geometry;
-/* ---- the gradient of a base from that of a view -------------------------------------------------------------------- */
 typedef struct dync__view_span { int64_t low, size; } dync__view_span;     /* in elements of the storage */
 DYNC__RARE static void dync__view_span_add(dync__view_span *span, const dync__layout *lay) {
     int64_t first = lay->offset, last = lay->offset;
@@ -37255,7 +36942,6 @@ DYNC__FN dync_tensor *dync__as_strided_backward(dync_tensor *grad, const dync__l
     double n = dync__view_repeats(base);    /* a repeated element of the input gets its part at each of its places */
     return n > 1 ? dync_div(out, n) : out;
 }
-/* ---- a view's own node, when its base was written ------------------------------------------------------------------- */
 static dync__tensor *dync__view_take(dync_tensor *handle) {
     dync__tensor *t = handle ? dync__open(handle) : NULL;
     if (t) dync__ref(t);
@@ -37338,7 +37024,6 @@ DYNC__FN dync_status dync__view_track(dync__tensor *source, dync__tensor *view, 
     meta->view_version = view->storage->version;
     return DYNC_OK;
 }
-/* ---- writing in place --------------------------------------------------------------------------------------------------- */
 DYNC__RARE static dync_status dync__view_kind_check(const dync__tensor *self) {
     static const char no_grad[] =
         "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this use case is ambiguous "
@@ -37443,7 +37128,7 @@ DYNC__FN void dync__rebase_drop(dync__rebasing *r) {
     dync__gnode_unref(r->base_node);
     r->self_node = r->base_node = NULL;
 }
-DYNC__WARM_END
+DYNC__COLD_END
 
 /* ==== nn/nn.h =================================================================================================== */
 /* nn/nn.h: modules. After autograd/, before graph/. */
@@ -37599,7 +37284,6 @@ DYNC_API dync_module *dync_nn_multihead_attention(int64_t features, int heads) {
 
 /* ==== nn/layers.c =============================================================================================== */
 DYNC__FN dync_tensor *dync__layer_tensor(dync_module *m, const char *name) { return dync__handle(dync__module_tensor(m, name)); }
-/* ---- forward -------------------------------------------------------------------------------------------------------- */
 static dync_tensor *dync__layer_linear(dync_module *m, dync_tensor *x) {
     return dync_linear(x, dync__layer_tensor(m, "weight"), dync__layer_tensor(m, "bias"));
 }
@@ -37658,7 +37342,6 @@ static dync_tensor *dync__layer_sequential(dync_module *m, dync_tensor *x) {
     for (int i = 0; i < m->child.n && x; i++) x = dync_forward_call(m->child.at[i], x);
     return x;
 }
-/* ---- classes ------------------------------------------------------------------------------------------------------------------ */
 typedef struct dync__layer_class { const char *name; dync_forward forward; dync_forward_values forward_values; } dync__layer_class;
 static const dync__layer_class dync__layer_classes[] = {
     {"AvgPool2d", dync__layer_avg_pool2d, NULL},
@@ -37728,7 +37411,6 @@ DYNC__FN dync_status dync__module_find_class(dync_module *m) {
     if (m->forward_values) return DYNC_OK;
     return dync__fail(DYNC_ERR_VALUE, "module class \"%s\" is not known: dync_module_register_class comes first", m->class_name);
 }
-/* ---- constructors ----------------------------------------------------------------------------------------------------------------- */
 DYNC__FN dync_module *dync__layer_new(const char *class_name) {
     dync_module *m = dync__module_alloc(class_name);
     if (m && dync__module_find_class(m) == DYNC_OK) return m;
@@ -37881,7 +37563,6 @@ dync_value (*dync__module_call_compiled)(dync_module *, int nargs, const dync_va
 void (*dync__module_drop_compiled)(dync_module *);
 #endif
 static uint64_t dync__module_last_id;
-/* ---- making and releasing ------------------------------------------------------------------------------------------- */
 DYNC__FN dync_module *dync__module_alloc(const char *class_name) {
     const char *name = dync__intern(class_name && *class_name ? class_name : "Module");
     dync_module *m = name ? dync__calloc(sizeof *m) : NULL;
@@ -37940,7 +37621,6 @@ DYNC__FN void dync__module_touch(const dync_module *m) {
     void (*touched)(dync_module *) = DYNC__ATOMIC_PEEK(&dync__module_touched);
     if (dync__tls.compiling && touched) touched((dync_module *)(uintptr_t)m);
 }
-/* ---- the tree --------------------------------------------------------------------------------------------------------- */
 static dync_module *dync__module_child_named(const dync_module *m, const char *name, size_t n) {
     for (int i = 0; i < m->child.n; i++)
         if (strncmp(m->child.at[i]->name, name, n) == 0 && m->child.at[i]->name[n] == 0) return m->child.at[i];
@@ -37992,7 +37672,6 @@ DYNC_API void dync_module_add(dync_module *m, const char *name, dync_module *chi
     m->child.at[m->child.n++] = child;
     dync__module_bump(m);
 }
-/* ---- parameters and buffers ---------------------------------------------------------------------------------------------- */
 static dync__module_entry *dync__module_entry_of(const dync_module *m, const char *name) {
     for (int i = 0; i < m->entry.n; i++)
         if (strcmp(m->entry.at[i].name, name) == 0) return &m->entry.at[i];
@@ -38131,7 +37810,6 @@ DYNC__FN bool dync__module_path_of(const dync_module *root, const dync__tensor *
     }
     return false;
 }
-/* ---- state, calls ------------------------------------------------------------------------------------------------------------ */
 DYNC_API void *dync_module_user(const dync_module *m) {
     if (!m) return dync__fail(DYNC_ERR_VALUE, "dync_module_user: the module is NULL"), NULL;
     return m->user;
@@ -38200,8 +37878,6 @@ DYNC_API dync_tensor *(dync_forward_call)(dync_module *m, dync_tensor *x) {
     dync_value arg = dync_v_tensor(x), result = dync_module_call_values(m, 1, &arg);
     return result.kind == DYNC_KIND_NONE ? NULL : dync_as_tensor(result);
 }
-DYNC__COLD_END
-DYNC__WARM_BEGIN
 
 /* ==== nn/optim.c ================================================================================================ */
 typedef struct dync__optim_slot { dync__tensor *param, *first, *second; } dync__optim_slot;   /* owned; moments NULL where not used */
@@ -38212,7 +37888,6 @@ struct dync_optim {
     dync__optim_slot *slot;
     dync__tensor *lr, *steps;          /* 0-dim, F64 */
 };
-/* ---- making -------------------------------------------------------------------------------------------------------- */
 DYNC__RARE static double dync__optim_default(double x, double otherwise) { return x > 0 || x < 0 ? x : otherwise; }
 DYNC__RARE static dync__tensor *dync__optim_own(dync_tensor *handle) {
     dync__tensor *t = handle ? dync__open(handle) : NULL;
@@ -38296,7 +37971,6 @@ DYNC__RARE DYNC_API void dync_optim_free(dync_optim *o) {
     dync__free(o->slot, o->slot ? (size_t)o->n * sizeof *o->slot : 0);
     dync__free(o, sizeof *o);
 }
-/* ---- stepping --------------------------------------------------------------------------------------------------------- */
 /* Numbers of one step, 0-dim: made once for all parameters. */
 typedef struct dync__optim_numbers { dync_tensor *lr, *step_size, *root2; } dync__optim_numbers;
 static dync_tensor *dync__sgd_step(const dync_optim *o, const dync__optim_slot *s, dync_tensor *g, const dync__optim_numbers *k) {
@@ -38361,8 +38035,6 @@ DYNC__RARE DYNC_API dync_status dync_optim_set_lr(dync_optim *o, double lr) {
     dync_scope_end(&scope);
     return done ? DYNC_OK : dync_error();
 }
-DYNC__WARM_END
-DYNC__COLD_BEGIN
 
 /* ==== nn/recurrent.c ============================================================================================ */
 typedef struct dync__cell_weights { dync_tensor *ih, *hh, *bih, *bhh; } dync__cell_weights;
@@ -38374,7 +38046,6 @@ static const dync__cell *dync__cell_find(const char *class_name) {
         if (strcmp(dync__cells[i].class_name, class_name) == 0) return &dync__cells[i];
     return NULL;
 }
-/* ---- forward ------------------------------------------------------------------------------------------------------------ */
 static const char *const dync__cell_kinds[4] = {"weight_ih", "weight_hh", "bias_ih", "bias_hh"};
 static void dync__cell_weight_name(char *out, size_t cap, int kind, int layer, bool reverse) {
     dync__format(out, cap, "%s_l%d%s", dync__cell_kinds[kind], layer, reverse ? "_reverse" : "");
@@ -38491,7 +38162,6 @@ DYNC__FN dync_value dync__layer_recurrent(dync_module *m, const dync_value *args
     dync_value result = dync__cell_layers(cell, m, x, start);
     return rank == 2 ? dync__cell_unbatch(result) : result;
 }
-/* ---- constructors -------------------------------------------------------------------------------------------------------- */
 static bool dync__cell_init(const dync__cell *cell, dync_module *m, int layer, bool reverse) {
     int64_t hidden = m->ints[1], in = layer == 0 ? m->ints[0] : hidden * (m->ints[3] ? 2 : 1), rows = cell->gates * hidden;
     for (int i = 0; i < 4; i++) {
@@ -38831,7 +38501,6 @@ DYNC__FN dync_status dync__graph_check(const dync_graph *graph) {
     dync__map_free(&names);
     return status;
 }
-/* ---- types again ----------------------------------------------------------------------------- */
 /* Answers every call by inference. */
 static dync_status dync__fake_handler(dync__handler *self, dync__opcall *call) {
     (void)self;
@@ -39107,7 +38776,6 @@ static void dync__draw_type(dync__str *s, const dync_node *n) {
     dync__str_add(s, dync__dtype_info(n->info[0].dtype)->fx);
     dync__text_shape(s, n->graph, n->info[0].lay.ndim, n->info[0].lay.shape);
 }
-/* ---- DOT ------------------------------------------------------------------------------------- */
 static void dync__dot_quote(dync__str *s, const char *text) {
     for (; *text; text++) {
         if (*text == '"' || *text == '\\') dync__str_addc(s, '\\');
@@ -39162,7 +38830,6 @@ DYNC_API char *dync_graph_dot(const dync_graph *g) {
     dync__str_free(&s);
     return text;
 }
-/* ---- SVG: layout ----------------------------------------------------------------------------- */
 enum { DYNC__DRAW_H = 36, DYNC__DRAW_GAP_X = 16, DYNC__DRAW_GAP_Y = 34, DYNC__DRAW_CHAR = 7 };
 typedef struct dync__box {
     dync_node *node;                    /* NULL: a bend */
@@ -39278,7 +38945,6 @@ static void dync__picture_places(dync__picture *p) {
     }
     for (int i = 0; i < p->n; i++) p->box[i].x += p->width / 2;
 }
-/* ---- SVG: text ------------------------------------------------------------------------------- */
 DYNC__FN void dync__html_text(dync__str *s, const char *text) {
     for (; *text; text++) {
         switch (*text) {
@@ -39449,7 +39115,6 @@ DYNC_API void dync_graph_free(dync_graph *g) {
     dync__arena_free(&g->arena);
     dync__free(g, sizeof *g);
 }
-/* ---- names ----------------------------------------------------------------------------------- */
 /* Words that are no names in Python (its keywords and builtins, as torch.fx has it), in C, or in
  * the headers a printed graph meets. */
 static bool dync__name_is_reserved(const char *s) {
@@ -39587,7 +39252,6 @@ DYNC__FN const char *dync__graph_symbol_text(const dync_graph *g, int64_t token)
         if (g->symbol.at[i].token == token) return g->symbol.at[i].text;
     return NULL;
 }
-/* ---- nodes ----------------------------------------------------------------------------------- */
 DYNC__FN bool dync__arg_copy(dync__arena *arena, const dync__arg *in, dync__arg *out) {
     *out = *in;
     switch (in->kind) {
@@ -39737,7 +39401,6 @@ DYNC__FN dync_node *dync__graph_output(dync_graph *g, const dync__arg *value) {
     dync__graph_renumber(g);
     return node;
 }
-/* ---- uses ------------------------------------------------------------------------------------ */
 static void dync__arg_each_node(dync__arg *arg, void (*fn)(void *user, dync__arg *), void *user) {
     if (arg->kind == DYNC__A_NODE) fn(user, arg);
     if (arg->kind == DYNC__A_LIST)
@@ -39823,7 +39486,6 @@ DYNC__FN int dync__graph_op_count(const dync_graph *g) {
     }
     return n;
 }
-/* ---- what users see -------------------------------------------------------------------------- */
 static bool dync__graph_given(const void *object, const char *what) {
     if (!object && dync_error() == DYNC_OK) dync__fail(DYNC_ERR_VALUE, "%s is NULL", what);
     return object != NULL;
@@ -39884,7 +39546,6 @@ static bool dync__parse_no_memory(dync__parser *q) {
     if (q->status == DYNC_OK) q->status = DYNC_ERR_MEMORY;
     return false;
 }
-/* ---- tokens ---------------------------------------------------------------------------------- */
 static void dync__parse_space(dync__parser *q) {
     while (*q->p == ' ' || *q->p == '\n' || *q->p == '\t' || *q->p == '\r') q->p++;
 }
@@ -39967,7 +39628,6 @@ static bool dync__parse_add_node(dync__parser *q, dync_node *node, const char *n
                          (uint64_t)(uintptr_t)node) ||
            dync__parse_no_memory(q);
 }
-/* ---- arguments ------------------------------------------------------------------------------- */
 static bool dync__parse_arg(dync__parser *q, int depth, dync__arg *out);
 /* Items up to the closing text; in the arena. */
 static bool dync__parse_items(dync__parser *q, const char *close, int depth, dync__arg *out) {
@@ -40143,7 +39803,6 @@ static bool dync__parse_pattern(dync__parser *q, const char *pattern, const dync
     }
     return true;
 }
-/* ---- types ----------------------------------------------------------------------------------- */
 static bool dync__parse_size(dync__parser *q, int64_t *out) {
     if (dync__parse_int(q, out)) return *out >= 0 || dync__parse_fail(q, "a size");
     char *name = q->status == DYNC_OK ? dync__parse_name(q) : NULL;
@@ -40255,7 +39914,6 @@ static void dync__parse_set_type(dync_node *node, const dync__parsed_type *t) {
     node->nout = t->n;
     if (t->number || t->sym) node->scalar = dync__arg_i(0);
 }
-/* ---- parameters ------------------------------------------------------------------------------ */
 /* Text up to "; " or the end of the comment. */
 static char *dync__parse_field(dync__parser *q) {
     const char *start = q->p;
@@ -40305,7 +39963,6 @@ static bool dync__parse_params(dync__parser *q) {
     }
     return true;
 }
-/* ---- statements ------------------------------------------------------------------------------ */
 typedef struct dync__parsed_call {
     enum { DYNC__CALL_OP, DYNC__CALL_CUSTOM, DYNC__CALL_ITEM, DYNC__CALL_CONSTANT } kind;
     int op, nargs;
@@ -40630,7 +40287,6 @@ static void dync__c_arg(dync__c_printer *p, const dync__arg *a, dync__param_type
     }
     if (wrap) dync__str_addc(p->s, ')');
 }
-/* ---- nodes ----------------------------------------------------------------------------------- */
 static void dync__c_type_comment(dync__c_printer *p, const dync_node *node) {
     if (node->sym) {
         dync__str_addf(p->s, "Sym(%s)", node->sym);
@@ -40866,7 +40522,6 @@ typedef struct dync__fx_printer {
     const dync_node **last_user; /* per node: who uses it last; NULL nobody */
     dync__str symbols;           /* names of those that are inputs, each between blanks */
 } dync__fx_printer;
-/* ---- arguments ------------------------------------------------------------------------------- */
 static void dync__fx_double(dync__str *s, double x) {
     char text[40];
     if (x - x != 0) {
@@ -40968,7 +40623,6 @@ static void dync__fx_args(dync__fx_printer *p, const dync_node *node, int first,
     }
     dync__str_addc(p->s, ')');
 }
-/* ---- calls ----------------------------------------------------------------------------------- */
 static const char *dync__fx_hole(const char *c, int *i) {
     *i = 0;
     for (c++; *c >= '0' && *c <= '9'; c++) *i = 10 * *i + (*c - '0');
@@ -41042,8 +40696,6 @@ static void dync__fx_call(dync__fx_printer *p, const dync_node *node) {
         dync__fx_call_arg(p, node, 1);
     }
 }
-/* ---- releases: torch.fx's register_last_uses and delete_unused_values ------------------------ */
-/* ---- symbolic sizes: inputs before the tensors that have them, as Dynamo has it ------------------------------- */
 /* The next name of a symbol in the text of a size: s and digits. *n: how long; NULL: none. */
 static const char *dync__fx_symbol(const char *p, size_t *n) {
     for (; p && *p; p += *n ? *n : 1) {
@@ -41136,7 +40788,6 @@ static void dync__fx_release(dync__fx_printer *p, const dync_node *node) {
     if (u.any) dync__str_add(p->s, " = None");
     dync__str_addc(p->s, '\n');
 }
-/* ---- the function ---------------------------------------------------------------------------- */
 /* : "f32[2, 3]" */
 static void dync__fx_annotation(dync__fx_printer *p, const dync_node *node) {
     if (!p->readable) return;
@@ -41227,7 +40878,6 @@ DYNC__FN void dync__graph_print_fx(dync__str *s, const dync_graph *g) {
     dync__str_addf(s, "class %s(torch.nn.Module):\n", g->name);
     dync__fx_forward(&p);
 }
-/* ---- the minifier's form: torch/_dynamo/debug_utils.py, NNModuleToString --------------------- */
 enum { DYNC__FX_INLINE_ELEMENTS = 4 };
 static void dync__fx_literal(dync__fx_printer *p, const dync__tensor *t) {
     dync__tensor *dense = dync__contiguous_copy(t);
@@ -41314,7 +40964,6 @@ DYNC__FN void dync__arg_release(dync__arg *a) {
     dync__arg_drop(a);
     *a = dync__arg_none();
 }
-/* ---- public values to arguments and back ----------------------------------------------------- */
 DYNC__FN dync_status dync__value_to_arg(dync__arena *arena, dync_value v, dync__arg *out) {
     switch (v.kind) {
     case DYNC_KIND_NONE: *out = dync__arg_none(); return DYNC_OK;
@@ -41367,7 +41016,6 @@ DYNC__FN dync_value dync__arg_to_value(const dync__arg *a) {
     default: return DYNC_NONE;
     }
 }
-/* ---- running --------------------------------------------------------------------------------- */
 /* Symbolic sizes become those of this run. */
 static dync_status dync__env_sizes(dync__frame_env *env, const dync__arg *in, dync__arg *out) {
     const dync__symtab *t = env->graph->syms;
@@ -41815,7 +41463,6 @@ DYNC__FN void dync__graph_bind(const dync_graph *g, dync__tensor *const *in, int
     for (int i = 0; i < t->symbol.n; i++)
         if (!known[i]) value[i] = 0;
 }
-/* ---- one set of sizes --------------------------------------------------------------------------------------------------------- */
 typedef struct dync__concrete { const dync__symtab *syms; const int64_t *value; bool ok; } dync__concrete;
 static bool dync__concrete_size(void *user, int64_t *size) {
     dync__concrete *c = user;
@@ -41850,7 +41497,6 @@ DYNC__FN dync_status dync__graph_concrete(dync_graph *g, const int64_t *value, d
 }
 
 /* ==== graph/text.c ============================================================================================== */
-/* ---- schemas: "(Tensor self, Value other)" --------------------------------------------------- */
 static const struct {
     const char *text;
     dync__param_type type;
@@ -41896,7 +41542,6 @@ DYNC__FN bool dync__schema_param(const char *schema, int i, dync__param *out) {
         if (i-- == 0) return true;
     return false;
 }
-/* ---- the C form of an operator --------------------------------------------------------------- */
 /* Private rows whose public function has another shape. The other private rows are called by name.
  */
 static const struct {
@@ -41937,7 +41582,6 @@ DYNC__FN void dync__graph_c_pattern(dync__str *s, int op) {
         dync__str_addf(s, by_name ? "%s{%d:v}" : "%s{%d}", i ? ", " : "", i);
     dync__str_add(s, by_name ? row->nout == 1 ? "}))" : "})" : ")");
 }
-/* ---- types ----------------------------------------------------------------------------------- */
 DYNC__FN void dync__text_size(dync__str *s, const dync_graph *g, int64_t size) {
     const char *symbol = dync__graph_symbol_text(g, size);
     if (symbol) dync__str_add(s, symbol);
@@ -42663,7 +42307,6 @@ DYNC__FN const char *dync__arg_name(dync__arena *arena, const char *names, int i
     }
     return dync__arena_printf(arena, "arg%d", i);
 }
-/* ---- callees: what dync_compile and dync_frame take ------------------------------------------------------------------- */
 enum { DYNC__CALLEE_FN0, DYNC__CALLEE_FN6 = 6, DYNC__CALLEE_VALUES, DYNC__CALLEE_MODULE, DYNC__CALLEE_COMPILED, DYNC__CALLEE_GRAPH,
        DYNC__CALLEE_PROGRAM };
 static dync_callee dync__callee_make(int kind, void (*fn)(void), void *object) {
@@ -42750,7 +42393,6 @@ DYNC__FN dync_value dync__callee_invoke(const dync_callee *c, int nargs, const d
     dync_value (*run)(dync_program *, int, const dync_value *) = DYNC__ATOMIC_PEEK(&dync__program_run_hook);
     return run ? run(c->object, nargs, args) : DYNC_NONE;
 }
-/* ---- arithmetic on number values: floats where one is a float, integers else ------------------------------------------------ */
 static bool dync__is_plain_number(const dync_value *v) {
     return v->kind == DYNC_KIND_INT || v->kind == DYNC_KIND_FLOAT || v->kind == DYNC_KIND_BOOL;
 }
@@ -42789,7 +42431,6 @@ DYNC__COLD_END
 DYNC__WARM_BEGIN
 
 /* ==== capture/guard.c =========================================================================================== */
-/* ---- making ------------------------------------------------------------------------------------------------------------ */
 DYNC__RARE DYNC__FN dync_status dync__tensor_guard_make(dync__arena *arena, dync__tensor_guard *g, const dync__tensor *t, const char *source) {
     int n = t->lay.ndim;
     int64_t *dims = dync__arena_alloc(arena, (size_t)(2 * n + 1) * sizeof *dims);
@@ -42880,7 +42521,6 @@ DYNC__RARE DYNC__FN dync_status dync__guards_make(dync__cache_entry *e, const dy
     e->threads = dync__pool_threads();
     return DYNC_OK;
 }
-/* ---- checking ------------------------------------------------------------------------------------------------------------- */
 DYNC__FN bool dync__tensor_guard_holds(const dync__tensor_guard *g, const dync__tensor *t) {
     if (t->dtype != g->dtype || t->lay.ndim != g->ndim || t->device != g->device ||
         ((t->flags & DYNC__T_REQUIRES_GRAD) != 0) != g->requires_grad)
@@ -43048,7 +42688,6 @@ DYNC__FN bool dync__guards_hold(const dync__cache_entry *e, const dync__callargs
     if ((dync__entry_count(&e->ints) || dync__entry_count(&e->cells) || dync__entry_count(&e->modules) || dync__entry_count(&e->foreign)) && !dync__surroundings_hold(e, c)) return false;
     return e->threads == dync__pool_threads();
 }
-/* ---- telling ------------------------------------------------------------------------------------------------------------------ */
 DYNC__RARE static bool dync__tensor_reason(const dync__tensor_guard *g, const dync__tensor *t, dync__str *out) {
     if (t->device != g->device && (t->device & 0xff) == (g->device & 0xff)) {
         dync__str_addf(out, "tensor '%s' Tensor device index mismatch. Expected device index to be %d, actual %d", g->source,
@@ -43238,10 +42877,11 @@ DYNC__RARE DYNC__FN void dync__guards_print(const dync__cache_entry *e, dync__st
     dync__str_addf(out, "GLOBAL_STATE grad_mode=%d default_dtype=%s num_threads=%d\n", e->grad_mode,
                    dync__dtype_info(e->default_dtype)->name, e->threads);
 }
+DYNC__WARM_END
+DYNC__COLD_BEGIN
 
 /* ==== capture/dynamic.c ========================================================================================= */
 enum { DYNC__MAX_SYMBOLS = 64 };
-/* ---- choosing ----------------------------------------------------------------------------------------------------------------- */
 DYNC__RARE static uint32_t dync__seen_changes(dync__seen *seen, const dync__layout *lay) {
     bool before = seen->known && seen->ndim == lay->ndim;
     if (!before) seen->dynamic = 0;
@@ -43323,7 +42963,6 @@ static dync_status dync__shape_leaf(dync__tracer *t, int k) {
     memcpy(dims + lay->ndim, lay->stride, (size_t)lay->ndim * sizeof *dims);
     return DYNC_OK;
 }
-/* ---- one trace ------------------------------------------------------------------------------------------------------------------ */
 /* Of a call: what each symbol is. False: not in its range. */
 static bool dync__shapes_values(const dync__symtab *s, const dync__callargs *c, int64_t *value) {
     bool fit = true;
@@ -43416,7 +43055,6 @@ DYNC__RARE DYNC__FN void dync__shapes_give_up(dync__cache_entry *e, const dync__
     }
     e->dynamic = NULL;
 }
-/* ---- graphs that leave the trace ----------------------------------------------------------------------------------------------------- */
 typedef struct dync__shape_pass { dync__tracer *t; bool uses[DYNC__MAX_SYMBOLS], any; } dync__shape_pass;
 DYNC__RARE static bool dync__shape_simplify(void *user, int64_t *size) {
     dync__shape_pass *p = user;
@@ -43460,7 +43098,6 @@ DYNC__RARE DYNC__FN dync_status dync__shapes_settle(dync__tracer *t, dync_graph 
     }
     return dync__graph_each_size(g, dync__shape_name, g) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
-/* ---- checking --------------------------------------------------------------------------------------------------------------------------- */
 static bool dync__shape_fits(const dync__symtab *s, const dync__tensor_guard *g, const dync__tensor *x, const int64_t *value) {
     bool ok = true;
     for (int i = 0; i < 2 * g->ndim && ok; i++) {
@@ -43527,7 +43164,6 @@ DYNC__RARE DYNC__FN bool dync__shapes_text(const dync__cache_entry *e, const dyn
     }
     return false;
 }
-/* ---- public -------------------------------------------------------------------------------------------------------------------------------- */
 DYNC__RARE DYNC_API void dync_mark_dynamic(dync_tensor *x, int dim) {
     dync__tensor *t = dync__open(x);
     int d;
@@ -43560,12 +43196,13 @@ DYNC__RARE DYNC_API bool dync_dim_gt(const dync_tensor *x, int dim, int64_t n) {
     int64_t size;
     return dync__dim_of(x, dim, &size) && dync__sz_lt(n, size);
 }
+DYNC__COLD_END
+DYNC__WARM_BEGIN
 
 /* ==== capture/segment.c ========================================================================================= */
 #if defined(DYNC__SPLIT)
 dync_status (*dync__backend_compile_hook)(const dync_compiled *f, dync_graph *g, const dync_value *examples, int n, dync_callable *out);
 #endif
-/* ---- structural hash and equality ------------------------------------------------------------------------------------------ */
 static uint64_t dync__hash_arg(uint64_t h, const dync__arg *a) {
     h = dync__hash_mix(h, ((uint64_t)a->kind << 32) ^ (uint32_t)a->n);
     switch ((dync__arg_kind)a->kind) {
@@ -43684,7 +43321,6 @@ DYNC__RARE DYNC__FN dync__segment *dync__segment_find(dync_compiled *f, dync_gra
 static dync_value dync__boxed_value(dync__tensor *t) {
     return t->flags & DYNC__T_NUMBER ? dync__number_value(t) : dync_v_tensor(dync__handle(t));
 }
-/* ---- compiling ---------------------------------------------------------------------------------------------------------------- */
 DYNC__RARE static void dync__segment_study(dync__segment *s) {
     const dync_graph *g = s->graph;
     s->narrowable = true;
@@ -43822,7 +43458,6 @@ DYNC__RARE DYNC__FN void dync__segment_free(dync__segment *s) {
     dync_graph_free(s->graph);
     dync__free(s, sizeof *s);
 }
-/* ---- what crosses ---------------------------------------------------------------------------------------------------------------- */
 DYNC__RARE static void dync__metadata_text(dync__str *s, int dtype, const dync__layout *lay) {
     dync__str_addf(s, "%s", dync__dtype_info(dtype)->name);
     dync__shape_text(s, lay->ndim, lay->shape);
@@ -43857,7 +43492,6 @@ static dync_status dync__raw_inputs(const dync_graph *g, int n_in, dync__tensor 
     }
     return DYNC_OK;
 }
-/* ---- running --------------------------------------------------------------------------------------------------------------------- */
 DYNC__RARE static bool dync__form_is_number(const dync__arg *form) {
     return form->kind == DYNC__A_NODE && !form->as.node->has_info && dync__arg_is_number(&form->as.node->scalar);
 }
@@ -44086,7 +43720,6 @@ DYNC__RARE DYNC__FN void dync__quick_make(dync__cache_entry *e) {
     }
     e->quick = q;
 }
-/* ---- a call ------------------------------------------------------------------------------------------------------------------- */
 /* True: surely n different tensors. Their slots are small numbers, so that a few hundred bits rarely see two as one. */
 static bool dync__quick_distinct(dync__tensor *const *t, int n) {
     if (n <= 4) {
@@ -44196,7 +43829,6 @@ static dync__lint *dync__lint_of(const dync__tracer *t) {
     dync__lint *l = dync__lint_now;
     return DYNC__UNLIKELY(l != NULL) && l->entry == t->entry && !l->failed && !l->over ? l : NULL;
 }
-/* ---- rows ----------------------------------------------------------------------------------- */
 static void dync__lint_tensor(const dync__lint *l, const dync__tracer *t, const dync__tensor *x,
                               dync__str *s) {
     uint64_t place;
@@ -44239,7 +43871,6 @@ static const char *dync__lint_row_name(const dync__lint_row *r) {
     if (r->op == DYNC__LINT_BREAK) return "a graph break";
     return r->op == DYNC__LINT_CONSTANT ? "dync_constant" : dync__op_info(r->op)->name;
 }
-/* ---- differences ---------------------------------------------------------------------------- */
 static void dync__lint_tell(dync__lint *l, const char *what, dync_loc at, const char *more) {
     if (l->told || dync_error() == DYNC_ERR_MEMORY) return;
     l->told = true;
@@ -44297,7 +43928,6 @@ static void dync__lint_name(dync__lint *l, const dync__tensor *x, int out) {
     if (x && !dync__map_put(&l->made, x->id, (uint64_t)row * DYNC__MAX_OUT + (uint64_t)out))
         l->failed = true;
 }
-/* ---- what trace.c, cut.c and intercept.c report --------------------------------------------- */
 DYNC__FN void dync__lint_op(const dync__tracer *t, const dync__opcall *c) {
     dync__lint *l = dync__lint_of(t);
     if (DYNC__LIKELY(!l)) return;
@@ -44396,7 +44026,6 @@ DYNC__FN void dync__lint_restart(const dync__tracer *t) {
     l->taped = true;
     dync__map_free(&l->made);
 }
-/* ---- the two traces ------------------------------------------------------------------------- */
 DYNC__FN dync__lint *dync__lint_begin(const dync__cache_entry *e) {
     if (!dync__lint_on()) return NULL;
     dync__lint *l = dync__calloc(sizeof *l);
@@ -44496,7 +44125,6 @@ DYNC__FN dync_status dync__tracer_fail(dync__tracer *t, dync_status status) {
     t->stopped = true;
     return status;
 }
-/* ---- the environment -------------------------------------------------------------------------------------------------------- */
 /* Adds a value: real (a reference is taken, may be NULL) and its fake (taken over). */
 DYNC__FN int dync__tracer_env_add(dync__tracer *t, dync__tensor *real, dync__tensor *fake) {
     int n = t->real.n;
@@ -44594,7 +44222,6 @@ DYNC__FN dync__tensor *dync__tracer_adopt(dync__tracer *t, dync__tensor *x) {
     int env = dync__tracer_foreign(t, x, NULL, NULL);
     return env < 0 ? NULL : t->fake.at[env];
 }
-/* ---- nodes ------------------------------------------------------------------------------------------------------------------------ */
 static dync__info dync__info_of(const dync__tensor *x) {
     dync__info m = {.dtype = x->dtype, .device = x->device, .lay = x->lay, .alias = -1};
     return m;
@@ -44902,7 +44529,6 @@ DYNC__FN dync_status dync__tracer_leaf_written(const dync__opcall *c) {
     if (!real || !dync__tensor_is_leaf(real)) return DYNC_OK;
     return dync__fail(DYNC_ERR_AUTOGRAD, "a leaf Variable that requires grad is being used in an in-place operation.");
 }
-/* ---- opening and closing ------------------------------------------------------------------------------------------------------------ */
 DYNC__FN dync_status dync__tracer_open(dync__tracer *t, dync_compiled *f, dync__cache_entry *e, const dync__callargs *call) {
     static uint64_t ids;
     memset(t, 0, sizeof *t);
@@ -45018,7 +44644,6 @@ DYNC__FN dync_status dync__effect_run(const dync__effect *e, dync__tensor *const
     }
     return DYNC_OK;
 }
-/* ---- gradients --------------------------------------------------------------------------------------------------------------- */
 static int dync__trace_grad_at(const dync__tracer *t, const dync__tensor *fake) {
     for (int i = 0; i < t->grads.n; i++)
         if (t->grads.at[i].of == fake) return i;
@@ -45099,7 +44724,6 @@ DYNC__FN dync_status dync__trace_grad_set(dync__tracer *t, dync__tensor *fake, d
     if (dync__trace_grad_at(t, fake) < 0) DYNC__TRY(dync__trace_grad_note(t, fake, false));
     return dync__tensor_set_grad(fake, grad);
 }
-/* ---- at a cut ------------------------------------------------------------------------------------------------------------------ */
 static bool dync__grad_changed(const dync__grad_record *g) { return !g->read || g->before != dync__tensor_grad(g->of); }
 DYNC__FN void dync__effects_mark(const dync__tracer *t, bool *live) {
     for (int k = 0; k < t->grads.n; k++) {
@@ -45183,7 +44807,6 @@ DYNC__FN bool dync__effect_cancel(dync__tracer *t, int id) {
     }
     return false;
 }
-/* ---- hooks that are there already ------------------------------------------------------------------------------------------------ */
 static dync_status dync__effect_hooks_of(dync__tracer *t, int env, const dync__tensor *real) {
     dync__cache_entry *e = t->entry;
     int32_t owner = dync__grad_owner(t, env);
@@ -45232,7 +44855,6 @@ struct dync__number {
     int arg;                             /* an argument: which; a cell: -1; computed: -2 */
     dync_cell *cell;
 };
-/* ---- values as tensors and back --------------------------------------------------------------------------------------------------- */
 DYNC__FN dync__tensor *dync__number_tensor(dync_value v) {
     dync__layout lay = {.ndim = 0};
     bool is_float = v.kind == DYNC_KIND_FLOAT;
@@ -45272,7 +44894,6 @@ DYNC__FN bool dync__number_named(const dync_compiled *f, int i) {
     }
     return false;
 }
-/* ---- making ------------------------------------------------------------------------------------------------------------------------ */
 static dync__number *dync__number_new(dync__tracer *t, dync_value plain, const char *text) {
     dync__number *x = dync__arena_alloc(&t->scratch, sizeof *x);
     if (!x || !text || !dync__vec_push(&t->number, x)) {
@@ -45371,7 +44992,6 @@ DYNC__FN const char *dync__number_text(const dync__tracer *t, const dync__tensor
         }
     return NULL;
 }
-/* ---- specialising ---------------------------------------------------------------------------------------------------------------------- */
 static void dync__number_fix(dync__tracer *t, dync__number *x) {
     dync__cache_entry *e = t->entry;
     for (int i = 0; i < 2; i++)
@@ -45399,7 +45019,6 @@ static dync_value dync__number_specialise(dync_value v) {
     dync__number_fix(t, x);
     return x->plain;
 }
-/* ---- operators with symbolic operands ----------------------------------------------------------------------------------------------------- */
 /* May a number there be one of run time? */
 DYNC__FN bool dync__number_place(int op, int arg) {
     const dync__op_row *row = dync__op_info(op);
@@ -45438,7 +45057,6 @@ DYNC__FN void dync__number_operands(dync__tracer *t, dync__opcall *c, dync__numb
     }
 }
 DYNC__FN dync_node *dync__number_node(dync__tracer *t, dync__number *x) { return dync__tracer_node(t, x->fake); }
-/* ---- arithmetic ----------------------------------------------------------------------------------------------------------------------------- */
 static const char *dync__number_operand_text(dync__tracer *t, const dync__number *x, dync_value v, bool product) {
     char text[40];
     if (x) return product && x->sum ? dync__arena_printf(&t->scratch, "(%s)", x->text) : x->text;
@@ -45492,7 +45110,6 @@ DYNC__FN bool dync__number_apply(int op, dync_value a, dync_value b, dync_value 
     *result = dync__number_sym(z);
     return true;
 }
-/* ---- cells ------------------------------------------------------------------------------------------------------------------------------------- */
 static dync__cell_now *dync__cell_known(dync__tracer *t, const dync_cell *cell) {
     for (int i = 0; i < t->cell.n; i++)
         if (t->cell.at[i].cell == cell) return &t->cell.at[i];
@@ -45678,7 +45295,6 @@ DYNC__FN dync_status dync__lift_segment(dync__tracer *t, dync_graph *g, uint64_t
 }
 
 /* ==== capture/cut.c ============================================================================================= */
-/* ---- user stacks --------------------------------------------------------------------------------------------------------------- */
 static void dync__stack_line(dync__str *s, dync_loc at, const char *fn) {
     if (at.file) dync__str_addf(s, "%s:%d in %s\n", at.file, at.line, fn ? fn : at.func);
     else dync__str_addf(s, "in %s\n", fn ? fn : "?");
@@ -45703,7 +45319,6 @@ static void dync__log_break(dync__tracer *t, const char *reason) {
     }
     dync__str_free(&stack);
 }
-/* ---- pieces ---------------------------------------------------------------------------------------------------------------------- */
 /* The value of an old node in the piece: its copy, or a placeholder for its place in the environment. */
 typedef struct dync__piece_map { dync_graph *graph; dync_node **holder; } dync__piece_map;
 static dync_node *dync__piece_node(void *user, dync_node *old) {
@@ -45740,7 +45355,6 @@ static dync_graph *dync__piece_graph(dync__tracer *t, int from, int to) {
     dync_graph_free(g);
     return NULL;
 }
-/* ---- running a segment -------------------------------------------------------------------------------------------------------------- */
 static int *dync__in_env(dync__arena *arena, const dync_graph *g) {
     int *in = dync__arena_alloc(arena, (size_t)(g->n_inputs + 1) * sizeof *in);
     for (int i = 0, k = 0; in && i < g->node.n && k < g->n_inputs; i++)
@@ -45939,7 +45553,6 @@ static dync_status dync__cut_piece(dync__tracer *t, dync_graph *g, uint64_t site
     dync__free(out, (size_t)(n_out + 1) * sizeof *out);
     return status;
 }
-/* ---- the cut ------------------------------------------------------------------------------------------------------------------------- */
 /* Where pieces end, and the frame each belongs to. A split is one more end. */
 static int dync__cut_bounds(dync__tracer *t, int *bound, const char **frame, int cap) {
     int n = 0;
@@ -46119,7 +45732,6 @@ DYNC__FN dync__tensor *dync__trace_real(dync__tracer *t, dync__tensor *fake) {
     dync__script_wants(t, fake);
     return dync__env_real(t, fake->node_output);
 }
-/* ---- breaks ------------------------------------------------------------------------------------------------------------------------------ */
 static dync_status dync__break_refused(dync__tracer *t, const char *text) {
     dync__str s = {0};
     dync__trace_stack(t, &s);
@@ -46217,7 +45829,6 @@ DYNC__FN dync_status dync__trace_branch(dync__tracer *t, dync__tensor *fake, boo
     dync_status status = dync__branch_grow(t, fake, as_bool, *outcome);
     return status == DYNC_OK ? DYNC_OK : dync__tracer_fail(t, status);
 }
-/* ---- the result ----------------------------------------------------------------------------------------------------------------------------- */
 static dync_status dync__result_mark(dync__tracer *t, const dync_value *v, bool *live, int depth) {
     if (depth > 16) return dync__fail(DYNC_ERR_VALUE, "the returned value nests deeper than 16 lists");
     if (v->kind == DYNC_KIND_TENSOR) {
@@ -46459,7 +46070,6 @@ DYNC__FN dync_status dync__trace_call(dync_compiled *f, dync__cache_entry *e, co
 DYNC__FN void dync__script_stop(dync__tracer *t) {
     if (t->scripted == DYNC__SCRIPT_RECORDS) t->scripted = DYNC__SCRIPT_STOPPED;
 }
-/* ---- values ------------------------------------------------------------------------------------------------------------------ */
 static int32_t dync__script_find(const dync__script *s, const dync__tensor *fake) {
     int32_t i = s->value.n - 1;
     while (i >= 0 && s->value.at[i].fake != fake) i--;
@@ -46493,7 +46103,6 @@ DYNC__FN bool dync__script_takes(dync__tracer *t, dync__tensor *fake) {
     t->script->value.at[i].owned = true;
     return true;
 }
-/* ---- events ------------------------------------------------------------------------------------------------------------------ */
 /* One more way from where the call is. NULL: no memory; the recording ends. */
 static dync__script_event *dync__script_event_add(dync__tracer *t, dync__script_event e) {
     dync__script *s = t->script;
@@ -46586,7 +46195,6 @@ DYNC__FN void dync__script_frame(dync__tracer *t, const char *name_or_null, dync
     if (name_or_null && !(e.name = dync__arena_strdup(&t->script->arena, name_or_null))) dync__script_stop(t);
     else dync__script_event_add(t, e);
 }
-/* ---- cuts --------------------------------------------------------------------------------------------------------------------- */
 DYNC__FN void dync__script_cut_begin(dync__tracer *t, const char *reason) {
     if (t->scripted != DYNC__SCRIPT_RECORDS || t->script->cut || !dync__script_room(t)) return;       /* the last cut is END's, which is open already */
     dync__arena *arena = &t->script->arena;
@@ -46720,7 +46328,6 @@ DYNC__FN void dync__script_followed(dync__script *s) {
     s->narrowed = true;
     if (dync__script_narrow(s, false) != DYNC_OK) s->broken = true;
 }
-/* ---- life --------------------------------------------------------------------------------------------------------------------- */
 static void dync__script_free(dync__script *s) {
     dync__symtab_free(s->syms);
     for (int i = 0; i < s->value.n; i++)
@@ -46803,7 +46410,6 @@ DYNC__COLD_END
 DYNC__WARM_BEGIN
 
 /* ==== capture/replay.c ========================================================================================== */
-/* ---- handing out ------------------------------------------------------------------------------------------------------------- */
 /* The value as a new tensor of this call: earlier handles are stale from now on. NULL: somebody has kept it from an earlier call. */
 DYNC__INLINE dync__tensor *dync__replay_give(const dync__kept_value *v) {
     dync__tensor *x = v->fake;
@@ -46844,7 +46450,6 @@ static void dync__replay_place_all(dync__tracer *t, const dync__cut_part *p, dyn
     for (int i = 0; i < p->n_out; i++)
         if (out[i]) p->fake[i]->node_output = env + i;
 }
-/* ---- beginning and end ----------------------------------------------------------------------------------------------------- */
 static bool dync__replay_arguments(dync__tracer *t, dync__script *s) {
     const dync__cache_entry *e = t->entry;
     int n = 0;
@@ -46948,7 +46553,6 @@ DYNC__FN void dync__replay_end(dync__tracer *t) {
     if (t->status == DYNC_OK) dync__script_followed(s);
     DYNC__ATOMIC_STORE(&s->busy, 0);
 }
-/* ---- leaving ------------------------------------------------------------------------------------------------------------------ */
 /* An operator that was only compared becomes a node. What waits for its cut belongs to the trace. */
 static dync_status dync__replay_again(dync__tracer *t, const dync__script_event *e) {
     dync__script *s = t->script;
@@ -47000,7 +46604,6 @@ DYNC__FN void dync__replay_leave(dync__tracer *t) {
     if (status != DYNC_OK) dync__tracer_fail(t, status);
     else t->scripted = DYNC__SCRIPT_RECORDS;
 }
-/* ---- comparing ---------------------------------------------------------------------------------------------------------------- */
 DYNC__INLINE bool dync__replay_same(const dync__tracer *t, const dync__arg *want, const dync__arg *got);
 static DYNC__NOINLINE bool dync__replay_alike(const dync__tracer *t, const dync__arg *want, const dync__arg *got) {
     switch ((dync__arg_kind)want->kind) {
@@ -47145,7 +46748,6 @@ DYNC__FN bool dync__replay_frame(dync__tracer *t, const char *name_or_null, dync
     }
     return false;
 }
-/* ---- cuts --------------------------------------------------------------------------------------------------------------------- */
 static bool dync__replay_texts(const char *a, const char *b) { return a == b || (a && b && strcmp(a, b) == 0); }
 /* Is what the record dropped gone in this call too? */
 static bool dync__replay_gone(const dync__script *s, const dync__cut_record *cut) {
@@ -47287,7 +46889,6 @@ DYNC__FN dync__tensor *dync__taped_value(dync__tracer *t, dync__tensor *x) {
         if (t->made.at[i]->node == x->node) return t->made.at[i];
     return x;
 }
-/* ---- walking ------------------------------------------------------------------------------------------------------------------- */
 static dync_tensor *dync__taped_fake(void *user, dync_tensor *h) {
     dync__tensor *x = dync__open(h);
     return x && (x = dync__tracer_adopt(user, x)) ? dync__handle(x) : NULL;
@@ -47335,7 +46936,6 @@ DYNC__FN bool dync__taped_apply(dync__tracer *t, const dync_autograd_function *f
     t->inner = t->inner ? t->inner : "a function with a gradient of its own";
     return true;
 }
-/* ---- the end --------------------------------------------------------------------------------------------------------------------- */
 static bool dync__taped_over(const dync__tensor *x) { return !dync__tensor_has_history(x) || dync__tensor_history_spent(x); }
 static bool dync__taped_value_over(dync__tracer *t, const dync_value *v) {
     if (v->kind == DYNC_KIND_TENSOR) {
@@ -47397,7 +46997,6 @@ static dync_tensor *dync__opaque_read(dync__tracer *t, const dync_tensor *h, con
     if (!dync__open(h) || dync__trace_break(t, reason, fullgraph_text) != DYNC_OK) return NULL;
     return dync__real_handle(t, h);
 }
-/* ---- values read --------------------------------------------------------------------------------------------------------------- */
 static bool dync__branch_on(const dync_tensor *h, bool as_bool, int64_t *out) {
     dync__tracer *t = dync__tracing_or_replay();
     dync__tensor *x = dync__open(h);
@@ -47563,7 +47162,6 @@ static const dync__read_intercept *dync__capture_reads(void) {
         .from = dync__read_from, .constant = dync__read_constant, .opaque = dync__read_opaque};
     return dync__tracing_or_replay() ? &reads : NULL;
 }
-/* ---- autograd inside traced code: opaque, on the real tensors --------------------------------------------------------------------- */
 /* Backward under fullgraph is part of the graph: the trace begins again under the tape, whose nodes it needs. */
 static bool dync__trace_wants_tape(dync__tracer *t) {
     if (!t->fn->opt.fullgraph || t->taped) return false;
@@ -47800,7 +47398,6 @@ static const dync__grad_intercept *dync__capture_grads(void) {
         .cell_get = dync__trace_cell_get, .cell_set = dync__trace_cell_set};
     return dync__tracing_or_replay() ? &grads : dync__verify_inside() ? dync__verify_intercept() : NULL;
 }
-/* ---- modules ------------------------------------------------------------------------------------------------------------------------ */
 static void dync__capture_module_touched(dync_module *m) {
     dync__tracer *t = dync__tracing_or_replay();
     if (!t || !t->at || t->stopped) return;
@@ -47817,7 +47414,6 @@ DYNC__FN void dync__capture_install(void) {
     dync__numbers_install();
     DYNC__ATOMIC_STORE(&dync__graph_custom_call, dync__allowed_run);
 }
-/* ---- breaks, guards, frames: public ---------------------------------------------------------------------------------------------------- */
 DYNC_API bool dync_is_compiling(void) { return dync__tls.compiling; }
 DYNC_API void dync_graph_break_at(const char *reason, dync_loc at) {
     dync__tracer *t = dync__tracing_or_replay();
@@ -47887,7 +47483,6 @@ static dync_callee dync__frame_peel(dync_callee c) {
     }
     return c;
 }
-/* ---- disabled: what it returns is foreign to the trace ------------------------------------------------------------------------- */
 static dync_value dync__frame_opaque(dync__tracer *t, const dync_callee *c, const char *name, int nargs, const dync_value *args) {
     char reason[128];
     dync_value real[DYNC__MAX_LEAVES];
@@ -47900,7 +47495,6 @@ static dync_value dync__frame_opaque(dync__tracer *t, const dync_callee *c, cons
     dync__trace_pause_end(t, pause);
     return r;
 }
-/* ---- constant: its first result belongs to the entry ------------------------------------------------------------------------------- */
 static dync_tensor *dync__constant_bake(void *user, dync_tensor *h) {
     dync__tensor *real = dync__open(h);
     return real ? dync__trace_bake(user, real) : NULL;
@@ -47950,7 +47544,6 @@ static dync_value dync__frame_constant(dync__tracer *t, const dync_callee *c, co
     }
     return dync__value_map(r, dync__constant_bake, t);
 }
-/* ---- allowed: one node ------------------------------------------------------------------------------------------------------------------ */
 /* Shapes only: nothing is recorded, and what is made is of this trace while it infers. */
 static dync_status dync__allowed_infer(dync__handler *self, dync__opcall *c) {
     dync__tracer *t = self->state;
@@ -48081,7 +47674,6 @@ DYNC__FN dync_status dync__allowed_run(dync_node *node, int nargs, dync__arg *ar
     if (dync__error_count() != errors && dync_error() != DYNC_OK) return dync_error();
     return dync__allowed_take(node, r, out);
 }
-/* ---- frames ------------------------------------------------------------------------------------------------------------------------------ */
 DYNC__FN dync_value dync__frame_body(dync__tracer *t, const dync_callee *callee, const char *name, int nargs, const dync_value *args) {
     dync_callee c = dync__frame_peel(*callee);
     if (t->stopped) return DYNC_NONE;
@@ -48236,7 +47828,6 @@ struct dync__verify {
     uint64_t rng_seed, rng_offset;
     bool grad_off;
 };
-/* ---- copies --------------------------------------------------------------------------------- */
 static bool dync__verify_readable(const dync__tensor *t) {
     return (t->device & 255) == DYNC_CPU && (t->storage->data || t->numel == 0);
 }
@@ -48394,7 +47985,6 @@ static void dync__verify_restore(dync__verify *v) {
     dync__tls.rng_offset = v->rng_offset;
     dync__tls.grad_enabled_off = v->grad_off;
 }
-/* ---- comparing ------------------------------------------------------------------------------ */
 /* |a - b| <= tolerance * (1 + |b|). Integers are exact. Order of sums and fused roundings differ
  * between eager and compiled; torch._dynamo.utils.same takes 1e-4. */
 static double dync__verify_tolerance(int dtype) {
@@ -48583,7 +48173,6 @@ static void dync__verify_close(dync__verify *v, dync_value *keep) {
     dync__verify_free(v);
     dync__scope_end_keep(&scope, keep);
 }
-/* ---- a cached call -------------------------------------------------------------------------- */
 typedef struct dync__verify_walk {
     const dync__verify *v;
     int k;
@@ -48635,7 +48224,6 @@ DYNC__FN dync_status dync__verify_end(dync__verify *v, dync_status status, dync_
     dync__verify_close(v, result);
     return status;
 }
-/* ---- a segment ------------------------------------------------------------------------------ */
 static dync_value dync__verify_list(dync__tensor *const *t, int n) {
     dync_value list = dync__list_new(n);
     for (int i = 0; list.kind == DYNC_KIND_LIST && i < n; i++)
@@ -48686,7 +48274,6 @@ DYNC__WARM_BEGIN
 
 /* ==== capture/cache.c =========================================================================================== */
 static struct { dync__mutex lock; dync_compiled *first; uint64_t ids; } dync__all_compiled;
-/* ---- life ------------------------------------------------------------------------------------------------------------------- */
 DYNC__RARE static void dync__entry_free(dync__cache_entry *e) {
     if (!e) return;
     dync__scripts_free(e->scripts);
@@ -48808,7 +48395,6 @@ DYNC__RARE static void dync__compiled_bury(dync_compiled *f) {
     dync__unlock(&f->lock);
     dync__entries_free(grave);
 }
-/* ---- running a closed entry --------------------------------------------------------------------------------------------------- */
 typedef struct dync__call_run_state {
     const dync_value *into;              /* tensor or list of them that the caller wants the result in, or NULL */
     dync__tensor **env;                  /* places; owned references from n_leaf on */
@@ -48875,7 +48461,6 @@ static dync_status dync__run_foreign(const dync__cache_entry *e, const dync__tno
     }
     return DYNC_OK;
 }
-/* ---- results where the caller wants them ---- */
 /* The tensor that the caller wants place env in, if the call's last segment may write it: nothing else of the call lies on its memory. */
 static dync__tensor *dync__into_target(const dync__call_run_state *r, const dync_value *into, const dync__outval *result, int env) {
     if (result->kind == DYNC_KIND_LIST && into->kind == DYNC_KIND_LIST && into->as.l && into->as.l->n == result->n) {
@@ -49015,7 +48600,6 @@ static dync_status dync__call_entry(dync_compiled *f, dync__cache_entry *e, cons
     dync__run_close(&r, e->n_leaf_env);
     return status;
 }
-/* ---- a miss --------------------------------------------------------------------------------------------------------------------------- */
 #define DYNC__RECOMPILING "Recompiling function %s in %s:%d\n    triggered by the following guard failure(s):\n    - %s"
 DYNC__RARE static const char *dync__compiled_file(const dync_compiled *f) {
     const char *file = DYNC__ATOMIC_LOAD(&f->file);
@@ -49113,7 +48697,6 @@ DYNC__RARE static dync_status dync__call_miss(dync_compiled *f, const dync__call
     else dync__entry_free(e);
     return status;
 }
-/* ---- calls ------------------------------------------------------------------------------------------------------------------------------- */
 static dync__cache_entry *dync__entry_lookup(dync_compiled *f, const dync__callargs *call) {
     dync__cache_entry *e = DYNC__ATOMIC_LOAD(&f->last_hit);
     if (e && !DYNC__ATOMIC_LOAD(&e->dead) && dync__guards_hold(e, call)) return e;
@@ -49271,7 +48854,6 @@ DYNC__COLD_BEGIN
 #if defined(DYNC__SPLIT)
 DYNC__TLS dync__capture_log *dync__capture_log_now;
 #endif
-/* ---- the log an explaining call fills ---------------------------------------------------------------------------------------- */
 static void dync__capture_log_free(dync__capture_log *log) {
     for (int i = 0; i < log->graphs.n; i++) dync_graph_free(log->graphs.at[i]);
     dync__vec_free(&log->graphs);
@@ -49344,7 +48926,6 @@ static void dync__explain_fill(dync_explain_output *o, const dync__capture_log *
     o->ops = ops;
     o->graphs = graphs;
 }
-/* ---- dync_explain ------------------------------------------------------------------------------------------------------------------ */
 static dync_value dync__explain_run(void *state, const dync_value *args, int nargs) { return dync_graph_run(state, args, nargs); }
 static dync_status dync__explain_compile(dync_graph *g, const dync_value *examples, int n, const char *options, dync_callable *out, void *user) {
     (void)n, (void)options, (void)user;
@@ -49386,7 +48967,6 @@ DYNC_API dync_explain_output dync_explain_values(dync_callee callee, const char 
     if (inner) dync__explain_history(&o, inner);
     return o;
 }
-/* ---- printed ------------------------------------------------------------------------------------------------------------------------- */
 static void dync__explain_lines(dync__str *s, const char *indent, const char *text) {
     while (*text) {
         const char *end = strchr(text, '\n');
@@ -49465,7 +49045,6 @@ static void dync__html_pre(dync__str *s, const char *text) {
     dync__html_text(s, text);
     dync__str_add(s, "</pre>\n");
 }
-/* ---- source lines ---------------------------------------------------------------------------- */
 /* Lines line - 2 to line + 2 of a file's text, the middle one marked. */
 static void dync__html_lines(dync__str *s, const char *text, int line) {
     dync__str_add(s, "<pre>");
@@ -49519,7 +49098,6 @@ static void dync__html_breaks(dync__str *s, const dync_explain_output *o) {
         }
     }
 }
-/* ---- graphs and lists ------------------------------------------------------------------------ */
 static void dync__html_graph(dync__str *s, int i, const char *text) {
     dync__error_guard guard;
     dync__str_addf(s, "<h3>Graph %d</h3>\n", i + 1);
@@ -49954,7 +49532,6 @@ DYNC__FN dync__tensor *dync__functional_alias(dync__functional *f, dync__tensor 
     dync__unref(t);
     return t;
 }
-/* ---- nodes ------------------------------------------------------------------------------------------------------------------ */
 static dync_node *dync__functional_emit(dync__functional *f, int op, int nargs, const dync__arg *args, const dync__info *info, int nout) {
     dync_node *n = dync__graph_call(f->graph, op, nargs, args, nout, info, NULL);
     if (!n) return NULL;
@@ -50061,7 +49638,6 @@ static dync_status dync__functional_record(dync__functional *f, dync__opcall *c)
     }
     return DYNC_OK;
 }
-/* ---- writes --------------------------------------------------------------------------------------------------------------------- */
 /* self has the value of node from now on. */
 static dync_status dync__functional_write(dync__functional *f, dync__tensor *self, dync_node *old, dync_node *node) {
     dync__fstore *s = dync__functional_store(f, self, old);
@@ -50204,7 +49780,6 @@ static dync_status dync__functional_call(dync__handler *self, dync__opcall *c) {
     if (row->decompose && !(row->flags & DYNC__OP_OPAQUE) && dync__functional_expands(f, c->op)) return row->decompose(c);
     return dync__functional_record(f, c);
 }
-/* ---- opening, closing ---------------------------------------------------------------------------------------------------------------- */
 DYNC__FN void dync__functional_begin(dync__functional *f, dync_graph *g, dync__aot_graphs *into) {
     static uint64_t ids = UINT64_C(1) << 62;          /* apart from capture's */
     memset(f, 0, sizeof *f);
@@ -50226,7 +49801,6 @@ DYNC__FN void dync__functional_end(dync__functional *f) {
 }
 
 /* ==== aot/alias.c =============================================================================================== */
-/* ---- inputs: what the user's graph sees ---------------------------------------------------------------------------------------- */
 static dync_status dync__aot_entry_run(void *state, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed, dync__tensor **grad_in,
                                    bool create_graph) {
     (void)state, (void)n_out, (void)n_in, (void)create_graph;
@@ -50428,7 +50002,6 @@ DYNC__FN dync_status dync__joint_inputs(dync__joint *j, const dync_graph *g) {
     j->n_actual = into->actual.n;
     return DYNC_OK;
 }
-/* ---- outputs ----------------------------------------------------------------------------------------------------------------------- */
 /* The value that is fake t; made where there is none. -1: no memory. */
 static int dync__joint_value(dync__joint *j, dync__tensor *t) {
     dync__aot_graphs *g = j->into;
@@ -50519,7 +50092,6 @@ DYNC__FN dync_status dync__joint_outputs(dync__joint *j) {
     }
     return DYNC_OK;
 }
-/* ---- inputs that were written -------------------------------------------------------------------------------------------------------- */
 /* Was it written so that the tape saw it? */
 static bool dync__joint_new_history(const dync__joint *j, int i) {
     const dync__tensor *t = j->seen[i];
@@ -50579,7 +50151,6 @@ DYNC__FN bool dync__aot_wants_grad(const dync_graph *g, const dync_value *exampl
     }
     return false;
 }
-/* ---- the user's graph with its tensors as inputs --------------------------------------------------------------------------------- */
 static dync_node *dync__joint_copied(void *user, dync_node *old) {
     (void)user;
     return old->mark;
@@ -50626,7 +50197,6 @@ static dync_status dync__joint_prepare(dync__joint *j, dync_graph *g, dync_graph
     dync__graph_renumber(to);
     return to->failed ? DYNC_ERR_MEMORY : DYNC_OK;
 }
-/* ---- forward ----------------------------------------------------------------------------------------------------------------- */
 static void dync__joint_flatten(dync__joint *j, const dync__arg *a) {
     if (a->kind == DYNC__A_TENSOR) j->out[j->n_out++] = a->as.t;
     for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++) dync__joint_flatten(j, &a->as.list[i]);
@@ -50683,7 +50253,6 @@ static dync_status dync__joint_fw_out(dync__joint *j, dync__joint_graph *g) {
         if (j->into->lifted.at[j->into->mutated.at[i].input]) g->mutated[g->n_mutated++] = j->into->lifted.at[j->into->mutated.at[i].input];
     return dync__joint_fresh_values(j, g);
 }
-/* ---- backward ---------------------------------------------------------------------------------------------------------------------- */
 typedef struct dync__joint_grads {
     dync__tensor **out, **tangent, **wrt, **grad;
     int *wrt_input;
@@ -50779,7 +50348,6 @@ static dync_status dync__joint_backward(dync__joint *j, dync__joint_graph *g) {
     }
     return status;
 }
-/* ---- both ------------------------------------------------------------------------------------------------------------------------------ */
 /* A view that shows what an earlier value of its chain already is. */
 static dync_node *dync__joint_same_view(dync_node *n) {
     const dync__info *mine = &n->info[0];
@@ -50915,7 +50483,6 @@ DYNC__FN dync_status dync__aot_trace(dync_graph *user, const dync_value *example
 }
 
 /* ==== aot/export.c ============================================================================================== */
-/* ---- the graph in order ---------------------------------------------------------------------------------------------------------- */
 /* Tensors of the graph stand as attributes again, after the inputs. */
 static dync_status dync__export_attributes(dync__aot_graphs *a) {
     dync_graph *g = a->joint;
@@ -50986,7 +50553,6 @@ static dync_status dync__export_saved_results(dync_graph *g, const dync_node *la
     }
     return DYNC_OK;
 }
-/* ---- results -------------------------------------------------------------------------------------------------------------------------- */
 /* The user's result tree over the joint graph's values. */
 static dync_status dync__export_form(const dync__aot_graphs *a, dync__arena *arena, const dync__arg *form, const dync__arg *values, int *k, dync__arg *out) {
     *out = *form;
@@ -51081,7 +50647,6 @@ DYNC_API dync_status dync_aot_export(dync_graph *graph, const dync_value *inputs
     dync__aot_graphs_free(&a);
     return status;
 }
-/* ---- the table ------------------------------------------------------------------------------------------------------------------------ */
 /* aten's overload of a row: that of its form, or the usual one. */
 static const char *dync__aten_overload(const dync_node *n) {
     static const struct { int16_t op; const char *name; } rows[] = {
@@ -51215,7 +50780,6 @@ DYNC__COLD_BEGIN
 /* ==== aot/partition.c =========================================================================================== */
 static void dync__part_mark_fw(void *user, dync__arg *a) { ((dync__cutter *)user)->fw[a->as.node->index] = true; }
 static void dync__part_mark_bw(void *user, dync__arg *a) { ((dync__cutter *)user)->bw[a->as.node->index] = true; }
-/* ---- facts --------------------------------------------------------------------------------------------------------------------- */
 /* Closes the sets over arguments, from the end of the graph to its beginning. */
 static void dync__part_close(dync__cutter *c) {
     for (int i = c->n - 1; i >= 0; i--) {
@@ -51262,7 +50826,6 @@ static void dync__part_save_all(dync__cutter *c) {
         c->saved[i] = read;
     }
 }
-/* ---- the two graphs: mark holds a node's copy ---------------------------------------------------------------------------------------- */
 static dync_node *dync__partition_map(void *user, dync_node *old) {
     (void)user;
     return old->mark;
@@ -51298,7 +50861,6 @@ static dync_status dync__partition_copy(dync_graph *g, dync_node *old) {
 static void dync__partition_clear(dync_graph *joint) {
     for (int i = 0; i < joint->node.n; i++) joint->node.at[i]->mark = NULL;
 }
-/* ---- saved values on the memory of an input that will be overwritten: copies --------------------------------------------------------- */
 /* That input, or -1. */
 static int dync__part_mutated_root(const dync__cutter *c, const dync_node *n) {
     while (dync__aot_is_view(n) && n->args[0].kind == DYNC__A_NODE) n = n->args[0].as.node;
@@ -51392,7 +50954,6 @@ static dync_status dync__partition_backward(dync__cutter *c, int n_grads, dync_n
     }
     return r.status == DYNC_OK ? dync__graph_output_list(g, n_grads, all) : r.status;
 }
-/* ---- both ------------------------------------------------------------------------------------------------------------------------------ */
 static dync_status dync__cutter_open(dync__cutter *c, dync_graph *joint) {
     memset(c, 0, sizeof *c);
     c->joint = joint;
@@ -51438,7 +50999,6 @@ DYNC__FN dync_status dync__aot_partition(const dync__joint_graph *j, const dync_
     dync__arena_free(&c.arena);
     return status;
 }
-/* ---- backward in parts -------------------------------------------------------------------------------------------------------------------- */
 typedef struct dync__parting { int *label, *up, here; } dync__parting;     /* label: a tangent that a node depends on, or -1; up: a forest */
 static int dync__parting_root(const dync__parting *p, int tangent) {
     while (tangent >= 0 && p->up[tangent] != tangent) tangent = p->up[tangent];
@@ -51575,7 +51135,6 @@ static bool dync__flow_augment(dync__flow *f, int source, int sink) {
     }
     return true;
 }
-/* ---- what operators are like -------------------------------------------------------------------------------------------------- */
 DYNC__FN bool dync__aot_is_view(const dync_node *n) { return n->op >= 0 && dync__op_info(n->op)->cls == DYNC__VIEW; }
 DYNC__FN int64_t dync__aot_bytes(const dync_node *n) {
     if (!n->has_info || n->nout != 1) return 0;
@@ -51600,7 +51159,6 @@ static bool dync__op_fusible(const dync_node *n) {
 static bool dync__pair_fusible(const dync_node *a, const dync_node *b) {
     return b->op == DYNC__OP_cat || (dync__op_fusible(a) && dync__op_fusible(b));
 }
-/* ---- rules ---------------------------------------------------------------------------------------------------------------------- */
 typedef struct dync__part_rules { bool used_far_apart, long_chains, materialized, reductions, not_listed; } dync__part_rules;
 typedef struct dync__mincut_state {
     dync__cutter *c;
@@ -51664,7 +51222,6 @@ static int64_t dync__part_weight(const dync__mincut_state *m, int i) {
     if (!dync__part_materialized(m->c, i)) w *= 2;
     return w > 1e17 ? dync__flow_infinite / 8 : (int64_t)w;
 }
-/* ---- heuristics against long recomputation ---------------------------------------------------------------------------------------- */
 /* A small heap of node indices: nodes are in execution order, so the least index is the earliest. */
 static void dync__part_push(int *heap, int *n, int v) {
     int i = (*n)++;
@@ -51756,7 +51313,6 @@ static void dync__part_long_chains(dync__mincut_state *m) {
         }
     }
 }
-/* ---- the cut ------------------------------------------------------------------------------------------------------------------------ */
 static void dync__part_bans(dync__mincut_state *m) {
     const dync__cutter *c = m->c;
     memset(m->banned, 0, (size_t)c->n);
@@ -51809,7 +51365,6 @@ static void dync__part_measure(dync__mincut_state *m) {
         DYNC__EACH_USER(c, i, u) m->distance[i] = DYNC__MIN(m->distance[i], m->distance[u] + 1);
     }
 }
-/* ---- a memory budget below 1: rules are dropped one after another, then values are freed from them ---------------------------------------- */
 static double dync__part_activations(const dync__mincut_state *m) {
     double bytes = 0;
     for (int i = 0; i < m->c->n; i++)
@@ -52003,7 +51558,6 @@ DYNC__RARE DYNC__FN dync_status dync__aot_tail(dync_graph *g, const char *option
     else *out = t;
     return status;
 }
-/* ---- running both ---------------------------------------------------------------------------------------------------------------- */
 typedef struct dync__tail_code { dync__inner head; const struct dync__aot_tail *tail; } dync__tail_code;
 DYNC__RARE static void dync__tail_destroy(void *state) {
     dync__tail_code *c = state;
@@ -52078,7 +51632,6 @@ static void dync__aot_saved_destroy(void *state) {
     dync__aot_code_unref(s->code);
     dync__free(s, s->bytes);
 }
-/* ---- gradients through the backward graph ---------------------------------------------------------------------------------------- */
 /* A tangent in the form that backward was compiled for: dense, row major; zeros where none arrived. */
 static dync__tensor *dync__aot_tangent(const dync_node *like, dync__tensor *grad) {
     const dync__info *info = &like->info[0];
@@ -52147,7 +51700,6 @@ static dync_status dync__aot_backward_run(dync__aot_saved *s, int n_out, dync__t
     dync__room_end(in, few, room, sizeof *in);
     return status;
 }
-/* ---- under a tracer ---------------------------------------------------------------------------------------------------------------- */
 DYNC__FN int dync__aot_backward_saved(void *state, dync__tensor *const **out) {
     const dync__aot_saved *s = state;
     *out = s->tensor;
@@ -52204,7 +51756,6 @@ static bool dync__any_fake(int n, dync__tensor *const *t) {
         if (t[i] && (t[i]->flags & DYNC__T_FAKE)) return true;
     return false;
 }
-/* ---- twice -------------------------------------------------------------------------------------------------------------------------- */
 DYNC__RARE static dync_status dync__aot_twice(void *state, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed,
                                    dync__tensor **grad_in, bool create_graph) {
     (void)state, (void)n_out, (void)grad_out, (void)n_in, (void)needed, (void)grad_in, (void)create_graph;
@@ -52287,7 +51838,6 @@ DYNC__RARE static dync_status dync__aot_backward_again(dync__aot_saved *s, int n
     dync__free(entry, room * sizeof *entry);
     return status;
 }
-/* ---- the node ------------------------------------------------------------------------------------------------------------------------- */
 static dync_status dync__aot_backward(void *state, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed,
                                       dync__tensor **grad_in, bool create_graph) {
     dync__aot_saved *s = state;
@@ -52680,7 +52230,6 @@ dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync_graph *g,
 /* Of activation memory, for every graph compiled from now on: dync_config_set("activation_memory_budget", ...). */
 static double dync__aot_budget = 1;
 DYNC__RARE DYNC__FN void dync__aot_set_budget(double budget) { dync__aot_budget = budget; }
-/* ---- options -------------------------------------------------------------------------------------------------------------------- */
 /* The value of an option: text up to the next comma; NULL where it is not given. */
 DYNC__RARE static const char *dync__aot_option(const char *options, const char *key, size_t *n) {
     for (const char *p = options; p && *p;) {
@@ -52715,7 +52264,6 @@ DYNC__RARE DYNC__FN dync_status dync__aot_options(const char *options, const dyn
     how->budget = budget;
     return DYNC_OK;
 }
-/* ---- the code ------------------------------------------------------------------------------------------------------------------- */
 DYNC__FN void dync__aot_code_unref(dync__aot_code *c) {
     if (!c || DYNC__ATOMIC_DEC(&c->refs) > 0) return;
     if (c->fw.destroy) c->fw.destroy(c->fw.state);
@@ -52734,7 +52282,6 @@ DYNC__FN void dync__aot_code_unref(dync__aot_code *c) {
     dync__aot_tail_free(c->tail);
     dync__free(c, sizeof *c);
 }
-/* ---- inputs ---------------------------------------------------------------------------------------------------------------------- */
 /* What stands for a group of inputs in this call; a row is made for it. NULL: these inputs share memory in another way, or no memory. */
 DYNC__RARE static dync__tensor *dync__aot_base(const dync__aot_actual *a, dync__tensor *const *in) {
     dync__tensor *x = in[a->from];
@@ -52790,7 +52337,6 @@ static dync_status dync__aot_inputs_begin(const dync__aot_graphs *g, dync__tenso
         if (g->actual.at[i].passed) x->passed[k++] = x->actual[i];
     return DYNC_OK;
 }
-/* ---- results ------------------------------------------------------------------------------------------------------------------------ */
 static dync_status dync__aot_write_back(const dync__aot_graphs *g, dync__tensor *const *actual, dync__tensor *const *fw_out) {
     bool grad_off = dync__tls.grad_enabled_off;
     dync_status status = DYNC_OK;
@@ -52857,7 +52403,6 @@ static dync_status dync__aot_own(dync__tensor **t) {
     *t = own;
     return DYNC_OK;
 }
-/* ---- a call --------------------------------------------------------------------------------------------------------------------------- */
 static dync_status dync__aot_call(dync__aot_code *c, dync__tensor *const *actual, dync__tensor *const *passed, dync__tensor **out) {
     const dync__aot_graphs *g = &c->g;
     dync__tensor *few[DYNC__FEW], **fw_out = dync__room(few, DYNC__FEW, c->n_fw_out, sizeof *fw_out);
@@ -52896,7 +52441,6 @@ static dync_status dync__aot_run(void *state, int n_in, dync__tensor *const *in,
     dync__aot_inputs_end(g, &x);
     return status;
 }
-/* ---- the graph as it is: what is not functionalised -------------------------------------------------------------------- */
 DYNC__RARE static void dync__arg_take_tensors(const dync__arg *a, dync__tensor **out, int *k) {
     if (a->kind == DYNC__A_TENSOR) out[(*k)++] = a->as.t;
     for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++) dync__arg_take_tensors(&a->as.list[i], out, k);
@@ -52932,7 +52476,6 @@ DYNC__RARE DYNC__FN dync_status dync__inner_interpret(void *user, dync_graph *g,
     out->state = dync_graph_retain(g);
     return DYNC_OK;
 }
-/* ---- compiling -------------------------------------------------------------------------------------------------------------------------------- */
 DYNC__RARE static void dync__aot_destroy(void *state) { dync__aot_code_unref(state); }
 /* Only values of the forward graph can be narrowed, and only where there is no backward. */
 DYNC__RARE static dync_status dync__aot_narrow(void *state, const bool *used) {
@@ -53099,7 +52642,6 @@ DYNC__RARE DYNC__FN dync_status dync__aot_compile(dync_graph *graph, const dync_
     }
     return dync__aot_code_out(c, status, out);
 }
-/* ---- forms: graphs of symbolic sizes, traced once --------------------------------------------------------------------------------- */
 DYNC__RARE static dync_status dync__form_settle(dync__aot_code *c, dync__symtab *t) {
     dync__aot_graphs *g = &c->g;
     for (int i = 0; i < g->actual.n; i++)              /* memory that inputs share is described by the sizes of one call */
@@ -53237,7 +52779,6 @@ typedef struct dync__sized {
     bool double_backward;                /* as the function was compiled */
     bool *used;                          /* narrowed to these outputs; NULL: all */
 } dync__sized;
-/* ---- instances ----------------------------------------------------------------------------------------------------------------- */
 static void dync__instance_unref(dync__sized *s, dync__instance *x) {
     if (!x || DYNC__ATOMIC_DEC(&x->refs) > 0) return;
     if (x->code.destroy) x->code.destroy(x->code.state);
@@ -53327,7 +52868,6 @@ DYNC__RARE static dync_status dync__instance_make(dync__sized *s, const int64_t 
     }
     return status;
 }
-/* ---- running ------------------------------------------------------------------------------------------------------------------------ */
 static dync_status dync__sized_run(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out) {
     dync__sized *s = state;
     int64_t few[16], *key = dync__room(few, DYNC__COUNT_OF(few), s->n_symbols, sizeof *key);
@@ -53589,7 +53129,6 @@ DYNC__FN int dync__graph_device(const dync_graph *g) {
     }
     return cpu && device != DYNC_CPU ? -1 : device;
 }
-/* ---- new values of inputs ------------------------------------------------------------------------------------------------------ */
 /* For each node on whose memory the argument lies: read at `at`. */
 static void dync__lower_uses(const dync__lowerer *w, const dync__arg *a, int at, int *last) {
     if (a->kind == DYNC__A_NODE) last[w->base[a->as.node->index]] = at;
@@ -53636,7 +53175,6 @@ static dync_status dync__lower_write_over(dync__lowerer *w, int node) {
     }
     return DYNC_OK;
 }
-/* ---- which slots leave -------------------------------------------------------------------------------------------------------- */
 static dync_status dync__lower_bases(dync__lowerer *w, const bool *used) {
     for (int i = 0; i < w->g->node.n; i++) {
         const dync_node *n = w->g->node.at[i];
@@ -53649,7 +53187,6 @@ static dync_status dync__lower_bases(dync__lowerer *w, const bool *used) {
         if ((!used || used[i]) && w->over_after[i] < 0) w->leaves[w->base[out->as.list[i].as.node->index]] = true;
     return DYNC_OK;
 }
-/* ---- arguments ------------------------------------------------------------------------------------------------------------------- */
 static dync_status dync__lower_args(dync__lowerer *w, int n, const dync__arg *in, dync__arg *out, dync__operand *operand, int *n_operands) {
     for (int i = 0; i < n; i++) {
         out[i] = in[i];
@@ -53795,7 +53332,6 @@ static dync_status dync__lower_nodes(dync__lowerer *w) {
     }
     return DYNC_OK;
 }
-/* ---- outputs ------------------------------------------------------------------------------------------------------------------------- */
 static dync_status dync__lower_outputs(dync__lowerer *w, const bool *used, dync__lowered *l) {
     const dync__arg *out = &w->g->node.at[w->g->node.n - 1]->args[0];
     l->n_out = out->n;
@@ -54137,7 +53673,6 @@ DYNC_API dync_status dync_register_backend(const dync_backend *b) {
     dync__unlock(&dync__backends.lock);
     return DYNC_OK;
 }
-/* ---- lists ---------------------------------------------------------------------------------------------------------------------- */
 /* Is one of the comma-separated words of `words` among those of `list`? */
 static bool dync__words_meet(const char *list, const char *words) {
     for (const char *w = words; w && *w;) {
@@ -54348,7 +53883,6 @@ DYNC_API dync_backend dync_aot_autograd(const dync_backend *fw_compiler, const d
     b.user = u;
     return b;
 }
-/* ---- the library's own ---------------------------------------------------------------------------------------------------------- */
 /* Each graph through the portable program form and back. */
 static dync_status dync__aot_ts_graph(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user) {
     (void)options;
@@ -54676,7 +54210,6 @@ DYNC__FN void dync__csource_index(dync__str *, int n, const int64_t *stride, con
 DYNC__COLD_BEGIN
 
 /* ==== program/csource.c ========================================================================================= */
-/* ---- the functional graph -------------------------------------------------------------------- */
 static bool dync__csource_all(const dync_node *node, void *user) {
     (void)node, (void)user;
     return true;
@@ -54709,7 +54242,6 @@ static dync_status dync__csource_flat(dync_graph *g, dync_graph **out) {
     dync__graph_renumber(*out);
     return DYNC_OK;
 }
-/* ---- steps, fused ---------------------------------------------------------------------------- */
 static dync_status dync__csource_fuse(dync__csource *c) {
     dync__plan_options options = {.name = c->program->name};
     int n;
@@ -54721,7 +54253,6 @@ static dync_status dync__csource_fuse(dync__csource *c) {
             c->steps[c->n_steps++] = c->steps[i];
     return DYNC_OK;
 }
-/* ---- memory ---------------------------------------------------------------------------------- */
 static void dync__csource_touch(dync__csource *c, int slot, int step) {
     dync__csource_slot *s = &c->slot[slot];
     if (s->first < 0) s->first = step;
@@ -54805,7 +54336,6 @@ static void dync__csource_outputs(dync__csource *c) {
         t->copied_out = t->output < 0 && users > 0;
     }
 }
-/* ---- all of it ------------------------------------------------------------------------------- */
 static dync_status dync__csource_prepare(dync__csource *c, const char **why) {
     DYNC__TRY(dync__csource_flat(c->program->graph, &c->flat));
     dync__aot_how how = {.decompose = DYNC__DECOMPOSE_PLAIN, .budget = 1};
@@ -54896,7 +54426,6 @@ static void dync__csource_at(dync__str *s, char letter, const dync__operand *o, 
     dync__csource_index(s, n, stride, var, o->lay.offset);
     dync__str_addc(s, ']');
 }
-/* ---- products: c[.., m, n] = sum over k of a[.., m, k] b[.., k, n] (+ bias[m, n]) ------------ */
 static dync_status dync__csource_matmul(dync__str *s, const dync__kcall *call, const char *name) {
     static const char *const names[] = {"i0", "i1", "i2", "i3", "i4", "i5", "i6", "i7"};
     bool has_bias = call->row == dync__kernel_row(DYNC__K_addmm);
@@ -54938,7 +54467,6 @@ static dync_status dync__csource_matmul(dync__str *s, const dync__kcall *call, c
     dync__str_addf(s, ";\n%*s}\n}\n", 4 * depth, "");
     return DYNC_OK;
 }
-/* ---- windows: convolution and pooling over [n, channel, y, x] -------------------------------- */
 /* Loops over the output and over the window, with the input position p, q inside the picture. */
 static int dync__csource_window(dync__str *s, const dync__operand *out, const dync__operand *x,
                                 const char *init, int64_t kh, int64_t kw, const int64_t *step,
@@ -55056,7 +54584,6 @@ DYNC__FN dync_status dync__kcall_csource(dync__str *s, const dync__kcall *call, 
 }
 
 /* ==== program/csource_print.c =================================================================================== */
-/* ---- numbers --------------------------------------------------------------------------------- */
 static void dync__csource_number(dync__str *s, const char *at, int dtype) {
     char text[48];
     bool is_float = dtype == DYNC_F32 || dtype == DYNC_F64;
@@ -55102,7 +54629,6 @@ static int64_t dync__csource_numel(const dync__layout *lay) {
     for (int d = 0; d < lay->ndim; d++) n *= lay->shape[d];
     return n;
 }
-/* ---- where a slot is ------------------------------------------------------------------------- */
 static void dync__csource_place_of(const dync__csource *c, dync__str *s, int slot) {
     const dync__slot *p = &c->pb.slot.at[slot];
     const dync__csource_slot *t = &c->slot[slot];
@@ -55120,7 +54646,6 @@ static void dync__csource_place_of(const dync__csource *c, dync__str *s, int slo
         dync__str_addf(s, "%s_w%d", c->program->name, (int)p->index - c->aot.n_inputs);
     }
 }
-/* ---- parts of the file ----------------------------------------------------------------------- */
 static const dync__info *dync__csource_input(const dync__csource *c, int i) {
     return &c->aot.fw->node.at[i]->info[0];
 }
@@ -55269,7 +54794,6 @@ static void dync__csource_body(const dync__csource *c, dync__str *s) {
     dync__str_free(&calls);
     dync__str_add(s, "}\n");
 }
-/* ---- the self-test --------------------------------------------------------------------------- */
 /* Inputs between -1 and 1, integers 0, from a fixed stream. */
 static dync__tensor *dync__csource_example(const dync__csource *c, int i, uint64_t *at) {
     const dync__info *info = dync__csource_input(c, i);
@@ -55350,7 +54874,6 @@ static dync_status dync__csource_main(const dync__csource *c, dync__str *s) {
     dync__arena_free(&arena);
     return status;
 }
-/* ---- the file -------------------------------------------------------------------------------- */
 static void dync__csource_includes(dync__str *s, const char *body) {
     static const struct {
         const char *header, *words[12];
@@ -55463,7 +54986,6 @@ DYNC_API void dync_program_free(dync_program *p) {
     dync__strfree((char *)(uintptr_t)p->name);
     dync__free(p, sizeof *p);
 }
-/* ---- running --------------------------------------------------------------------------------- */
 static dync_status dync__program_check_input(const dync_program *p, int i, const dync__tensor *t) {
     const dync_node *node = p->graph->node.at[i];
     const dync__layout *lay = &node->info[0].lay;
@@ -55535,7 +55057,6 @@ DYNC_API dync_value dync_program_run(dync_program *p, int nargs, const dync_valu
     if (dync_is_grad_enabled() != grad) dync_set_grad_enabled(grad);
     return result;
 }
-/* ---- files ----------------------------------------------------------------------------------- */
 static dync_status dync__program_save_as(const dync_program *p, const char *path,
                                          dync_status (*write)(const dync_program *, dync__str *)) {
     dync__str s = {0};
@@ -55583,7 +55104,6 @@ DYNC_API dync_program *dync_program_load_onnx(const char *path) {
 /* ==== program/module_file.c ===================================================================================== */
 static const char dync__module_key[] = "dync.module";
 enum { DYNC__MODULE_MAX_DEPTH = 30 };      /* two levels of JSON each, whose reader stops at 64 */
-/* ---- the state: every parameter and buffer with its path ------------------------------------------------------------- */
 typedef struct dync__module_state {
     dync__arena arena;
     DYNC__VEC(dync__st_item) item;
@@ -55602,7 +55122,6 @@ static dync_status dync__module_collect(dync__module_state *s, const dync_module
     }
     return DYNC_OK;
 }
-/* ---- saving --------------------------------------------------------------------------------------------------------------- */
 static void dync__module_json_entries(dync__str *s, const dync_module *m, bool buffers) {
     bool first = true;
     for (int i = 0; i < m->entry.n; i++) {
@@ -55652,7 +55171,6 @@ static dync_status dync__module_save(dync_module *m, const char *path) {
     dync__arena_free(&state.arena);
     return status;
 }
-/* ---- loading --------------------------------------------------------------------------------------------------------------- */
 static dync_status dync__module_fits(const dync__st_item *item, const dync__st_tensor *from) {
     const dync__tensor *t = item->tensor;
     if (!from) return dync__fail(DYNC_ERR_VALUE, "dync_module_load: the file has no \"%s\"", item->name);
@@ -55721,7 +55239,6 @@ static dync_status dync__module_file_opaque(const char *reason, dync_status (*fn
 }
 DYNC_API dync_status dync_module_save(dync_module *m, const char *path) { return dync__module_file_opaque("torch.save", dync__module_save, m, path); }
 DYNC_API dync_status (dync_module_load)(dync_module *m, const char *path) { return dync__module_file_opaque("torch.load", dync__module_load, m, path); }
-/* ---- opening: the structure again ---------------------------------------------------------------------------------------------- */
 static dync_status dync__module_bad(const char *what) { return dync__fail(DYNC_ERR_FORMAT, "dync_module_open: the structure has %s", what); }
 static const char *dync__module_text(const dync__json *obj, const char *key) {
     const dync__json *v = dync__json_get(obj, key);
@@ -55830,7 +55347,6 @@ DYNC_API dync_module *dync_module_open(const char *path) {
 /* ==== program/npy.c ============================================================================================= */
 static const char dync__npy_magic[] = "\x93NUMPY";
 enum { DYNC__NPY_MAGIC = 6, DYNC__NPY_ALIGN = 64 };
-/* ---- writing --------------------------------------------------------------------------------- */
 static void dync__npy_header(dync__str *s, const dync__tensor *t) {
     dync__str dict = {0};
     dync__str_addf(&dict, "{'descr': '%s', 'fortran_order': False, 'shape': (",
@@ -55889,7 +55405,6 @@ DYNC_API dync_status dync_npy_save(dync_tensor *h, const char *path) {
     dync__opaque_end(&opaque);
     return status;
 }
-/* ---- reading --------------------------------------------------------------------------------- */
 typedef struct dync__npy {
     int dtype;
     bool swapped, fortran;
@@ -56025,7 +55540,6 @@ static size_t dync__program_bytes(const dync__tensor *t) {
 static uint64_t dync__program_sum(const char *bytes, size_t n) {
     return dync__hash_bytes(bytes, n, 0x64796e63u);
 }
-/* ---- writing --------------------------------------------------------------------------------- */
 /* Constants small enough are in the text. */
 static bool dync__program_is_stored(const dync_node *node) {
     return node->kind == DYNC__N_GET_ATTR && !dync__graph_prints_inline(node);
@@ -56104,7 +55618,6 @@ DYNC__FN dync_status dync__program_write(const dync_program *p, dync__str *s) {
     for (int i = 0; i < DYNC__PROGRAM_CHECKSUM; i++) dync__str_addc(s, (char)(sum >> 8 * i & 255));
     return s->failed ? DYNC_ERR_MEMORY : DYNC_OK;
 }
-/* ---- reading --------------------------------------------------------------------------------- */
 typedef struct dync__program_reader {
     const char *start, *p, *end;
     dync_status status;
@@ -56335,7 +55848,6 @@ static void dync__st_swap(char *data, size_t n, size_t item) {
             data[i + b] = t;
         }
 }
-/* ---- reading --------------------------------------------------------------------------------------------------------- */
 static dync_status dync__st_bad(const char *what, const char *name) {
     return dync__fail(DYNC_ERR_FORMAT, "safetensors: %s%s%s%s", what, name ? " in \"" : "", name ? name : "", name ? "\"" : "");
 }
@@ -56449,7 +55961,6 @@ DYNC__FN const dync__st_tensor *dync__st_find(const dync__st_file *f, const char
     }
     return NULL;
 }
-/* ---- writing ------------------------------------------------------------------------------------------------------------- */
 static void dync__st_header(dync__str *h, int n, const dync__st_item *items, int n_texts, const char *const *keys, const char *const *values) {
     uint64_t at = 0;
     dync__str_add(h, "{\"__metadata__\":{");
@@ -56779,7 +56290,6 @@ DYNC__FN void dync__repro_print(dync__str *s, bool with_after) {
 }
 
 /* ==== minify/run.c ============================================================================================== */
-/* ---- copies of inputs ------------------------------------------------------------------------ */
 static dync__storage *dync__run_copy_storage(const dync__storage *old, int dtype, bool as_f64) {
     size_t item = dync__dtype_info(dtype)->bytes, count = old->size_bytes / item;
     dync__storage *s = dync__storage_new(old->device, as_f64 ? count * sizeof(double) : old->size_bytes);
@@ -56835,7 +56345,6 @@ DYNC__FN dync_status dync__run_copy_inputs(int n, const dync_value *in, dync_val
     }
     return DYNC_OK;
 }
-/* ---- one run ----------------------------------------------------------------------------------- */
 static bool dync__run_add(dync__run_items *out, dync_value v, bool gradient) {
     bool ok = true;
     if (v.kind != DYNC_KIND_LIST || !v.as.l) return dync__vec_push(out, ((dync__run_item){v, gradient}));
@@ -57072,7 +56581,6 @@ DYNC__FN dync_status dync__accuracy_check(dync_graph *g, const dync_callable *co
 }
 
 /* ==== minify/judge.c ============================================================================================ */
-/* ---- likeness of texts ------------------------------------------------------------------------- */
 typedef struct dync__match { int a, b, n; } dync__match;
 /* The longest block common to a[a0, a1) and b[b0, b1), the earliest of the longest. before: lengths ending in the row above. */
 static dync__match dync__match_longest(const char *a, int a0, int a1, const char *b, int b0, int b1, int *before) {
@@ -57113,7 +56621,6 @@ DYNC__FN bool dync__judge_similar(const dync__verdict *first, const dync__verdic
 DYNC__FN void dync__error_text(dync__str *s, const dync__error_slot *e) {
     dync__str_addf(s, "%s: %s", e->status != DYNC_OK ? e->class_name : "RuntimeError", e->message);
 }
-/* ---- one trial ----------------------------------------------------------------------------------- */
 /* Outside of whatever is being traced. */
 DYNC__FN dync_status dync__judge_compile(const dync_backend *b, const char *options, dync_graph *g, int n, const dync_value *inputs,
                                          dync_callable *out) {
@@ -57378,7 +56885,6 @@ DYNC__FN void dync__minify_say(const char *fmt, ...) {
 #endif
 }
 static bool dync__shrink_loud(const dync__shrinker *s) { return !s->how->quiet; }
-/* ---- values -------------------------------------------------------------------------------------- */
 static uint64_t dync__shrink_key(const char *name) { return dync__hash_bytes(name, strlen(name), 7); }
 static dync_value dync__shrink_value(const dync__shrinker *s, const dync_node *n) {
     uint64_t i = 0;
@@ -57452,7 +56958,6 @@ static dync_status dync__shrink_values(dync__shrinker *s, int n, const dync_valu
         dync__warn("minifier: eager cannot run the graph: only what nobody uses is removed");
     return DYNC_OK;
 }
-/* ---- queries ---------------------------------------------------------------------------------------- */
 static dync_value *dync__shrink_inputs(const dync__shrinker *s, const dync_graph *g) {
     dync_value *in = dync__alloc((size_t)(g->n_inputs + 1) * sizeof *in);
     for (int i = 0; in && i < g->n_inputs; i++) in[i] = dync__shrink_value(s, g->node.at[i]);
@@ -57477,7 +56982,6 @@ static dync_graph *dync__shrink_try(dync__shrinker *s, dync_graph *g) {
     dync_graph_free(g);
     return NULL;
 }
-/* ---- strategies --------------------------------------------------------------------------------------- */
 static dync_graph *dync__shrink_suffix(dync__shrinker *s, int granularity) {
     dync_graph *g = s->graph;
     for (int i = g->n_inputs; i < g->node.n; i++) {
@@ -57552,7 +57056,6 @@ static dync_graph *dync__shrink_delta(dync__shrinker *s, int granularity) {
     dync__free(drop, 2 * (size_t)n + 1);
     return smaller;
 }
-/* ---- rounds ------------------------------------------------------------------------------------------- */
 /* Says what it does, and whether it came to anything. */
 static bool dync__shrink_apply(dync__shrinker *s, const char *name, dync__strategy strategy, int granularity) {
     dync_graph *old = s->graph;
@@ -57644,7 +57147,6 @@ DYNC__FN dync_status dync__shrink_graph(const dync__shrink *how, dync_graph **gr
     *queries = s.queries;
     return status;
 }
-/* ---- public ------------------------------------------------------------------------------------------- */
 typedef struct dync__minify_user {
     dync_minify_predicate fails;
     void *user;
@@ -57697,7 +57199,6 @@ typedef struct dync__writer {
     DYNC__VEC(const dync__storage *) storage;
     dync_status status;
 } dync__writer;
-/* ---- data ------------------------------------------------------------------------------------------ */
 DYNC__FN uint64_t dync__repro_hash(const void *data, size_t n) { return dync__hash_mix(dync__hash_bytes(data, n, 1), (uint64_t)n); }
 static const void *dync__write_host_data(const dync__storage *s, void **owned) {
     *owned = NULL;
@@ -57765,7 +57266,6 @@ static dync_status dync__write_storage_file(const char *folder, uint64_t hash, c
     dync__str_free(&path);
     return status;
 }
-/* ---- load_args -------------------------------------------------------------------------------------- */
 static int dync__write_storage_index(const dync__writer *w, const dync__storage *s) {
     for (int i = 0; i < w->storage.n; i++)
         if (w->storage.at[i] == s) return i;
@@ -57859,7 +57359,6 @@ static void dync__write_load_args(dync__writer *w) {
     if (body.failed) w->text.failed = true;
     dync__str_free(&body);
 }
-/* ---- the other parts --------------------------------------------------------------------------------- */
 static void dync__write_head(dync__writer *w) {
     bool custom = false;
     for (int i = 0; i < w->graph->node.n; i++)
@@ -57944,7 +57443,6 @@ static dync_status dync__write_program(dync__writer *w) {
     dync__write_math(&w->text);
     return w->text.failed ? DYNC_ERR_MEMORY : w->status;
 }
-/* ---- files ---------------------------------------------------------------------------------------------- */
 static dync_status dync__write_whole_file(const char *path, const dync__str *text) {
     dync_status status = dync__file_write(path, dync__str_get(text), text->n);
     if (status != DYNC_OK) dync__file_remove(path);
@@ -58058,7 +57556,6 @@ DYNC__FN bool dync__hook_busy(bool busy) {
     dync__hook.busy = busy;
     return before;
 }
-/* ---- what is left behind ------------------------------------------------------------------------- */
 /* Behind the text of an error; its end goes where there is no room. */
 static void dync__hook_note(dync__error_slot *e, const char *path) {
     dync__str note = {0};
@@ -58143,7 +57640,6 @@ static dync_status dync__hook_verdict(const dync__verdict *v, int level, dync__r
     dync__error_raise(&error);
     return DYNC_ERR_ACCURACY;
 }
-/* ---- after dynamo --------------------------------------------------------------------------------- */
 static bool dync__hook_may_fork(int level) { return level == 4 || (dync__repro_now()->isolate && dync__child_possible()); }
 static dync_status dync__hook_run(dync_graph *g, dync_callable *code, int n, const dync_value *inputs) {
     dync__run_items items = {0};
@@ -58179,7 +57675,6 @@ static dync_status dync__hook_after_dynamo(const dync_compiled *f, dync_graph *g
     dync__str_free(&path);
     return status;
 }
-/* ---- after AOT ------------------------------------------------------------------------------------ */
 typedef struct dync__hook_aot {
     dync__inner inner;
     dync_graph *graph;
@@ -58313,7 +57808,6 @@ static dync_status dync__hook_after_aot(const dync__inner_compiler *inner, dync_
     out->state = a;
     return DYNC_OK;
 }
-/* ---- the two places ----------------------------------------------------------------------------------- */
 static dync_status dync__hook_backend(const dync_compiled *f, dync_graph *g, const dync_value *ex, int n, dync_callable *out) {
     const dync__repro_settings *now = dync__repro_now();
     int after = now->after, level = f->opt.repro_level ? f->opt.repro_level : now->level;
@@ -58341,7 +57835,6 @@ DYNC__FN void dync__hook_install(void) {
 }
 
 /* ==== minify/repro.c ============================================================================================ */
-/* ---- inputs ----------------------------------------------------------------------------------------- */
 typedef struct dync__reader_storage { dync__storage *storage; bool data; } dync__reader_storage;
 struct dync_repro_reader {
     const char *save_dir;
@@ -58469,7 +57962,6 @@ DYNC_API void dync_repro_number(dync_repro_reader *r, dync_value number) {
     if (!r) dync__fail(DYNC_ERR_VALUE, "dync_repro_number: the reader is NULL");
     else if (!dync__vec_push(&r->value, number)) r->failed = true;
 }
-/* ---- the command line --------------------------------------------------------------------------------- */
 typedef struct dync__repro_options {
     dync_repro repro;
     bool isolate, help;
@@ -58520,7 +58012,6 @@ static bool dync__repro_arguments(dync__repro_options *o, int argc, char **argv)
     }
     return true;
 }
-/* ---- the graph ------------------------------------------------------------------------------------------ */
 typedef struct dync__repro_case {
     const dync__repro_options *o;
     const dync_backend *backend;
@@ -58608,7 +58099,6 @@ static dync_status dync__repro_trace(dync__repro_case *c) {
     if (c->graph) return DYNC_OK;
     return dync_error() != DYNC_OK ? dync_error() : dync__fail(DYNC_ERR_INTERNAL, "the graph of the repro could not be made again");
 }
-/* ---- run ------------------------------------------------------------------------------------------------- */
 static dync_status dync__repro_raise(dync_status status, const char *class_name, const char *text) {
     return dync__fail_class(status, class_name, "%s", text);
 }
@@ -58682,7 +58172,6 @@ static dync_status dync__repro_run(dync__repro_case *c) {
     dync_graph_free(g);
     return status;
 }
-/* ---- minify ------------------------------------------------------------------------------------------------ */
 typedef struct dync__minifying {
     dync__judge judge;
     dync__verdict first;
@@ -58732,7 +58221,6 @@ static void dync__minifying_begin(dync__minifying *m, const dync_backend *b, con
     m->file = (dync__repro_file){.backend = b->name ? b->name : "inductor", .options = options, .accuracy = accuracy,
                                  .forward_only = only_fwd, .grad_off = dync__tls.grad_enabled_off};
 }
-/* ---- main ---------------------------------------------------------------------------------------------------- */
 static dync_status dync__repro_do(dync__repro_case *c) {
     const dync_repro *r = &c->o->repro;
     if (!r->mod || !r->load_args) return dync__fail(DYNC_ERR_VALUE, "dync_run_repro: mod or load_args is NULL");
@@ -58777,7 +58265,6 @@ DYNC_API int dync_run_repro(int argc, char **argv, dync_repro repro) {
     dync__str_free(&text);
     return 1;
 }
-/* ---- backends that shrink what they are given; their option names the backend that fails ---------------------- */
 static dync_status dync__minifier_compile(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, bool accuracy) {
     static const char key[] = "compiler_name=";
     const char *at = options ? strstr(options, key) : NULL;
@@ -58801,7 +58288,6 @@ DYNC__FN dync_status dync__backend_minifier_accuracy(dync_graph *g, const dync_v
     (void)user;
     return dync__minifier_compile(g, ex, n, options, out, true);
 }
-/* ---- predicates ---------------------------------------------------------------------------------------------------- */
 static bool dync__predicate(dync_graph *g, const dync_value *inputs, int n, void *backend, bool accuracy) {
     const dync_backend *b = g && inputs ? dync_lookup_backend(backend ? backend : "inductor") : NULL;
     dync__minifying m;
@@ -58818,7 +58304,6 @@ DYNC_API bool dync_fails(dync_graph *g, const dync_value *inputs, int n, void *b
 DYNC_API bool dync_fails_accuracy(dync_graph *g, const dync_value *inputs, int n, void *backend) { return dync__predicate(g, inputs, n, backend, true); }
 
 /* ==== compile/compile.c ========================================================================================= */
-/* ---- modules -------------------------------------------------------------------------------------------------------------------- */
 static dync_value dync__compile_call_module(dync_module *m, int nargs, const dync_value *args) {
     return dync_call_values(m->compiled, nargs, args);
 }
@@ -58827,7 +58312,6 @@ static void dync__compile_drop_module(dync_module *m) {
     dync_compiled_free(m->compiled);
     m->compiled = NULL;
 }
-/* ---- options --------------------------------------------------------------------------------------------------------------------- */
 /* Is the word of n characters one of those in `names`? -1: no; else which. */
 static int dync__compile_name_at(const char *names, const char *word, size_t n) {
     int i = 0;
@@ -58936,7 +58420,6 @@ DYNC_API void dync_module_compile_opt(dync_module *m, const char *name, dync_com
     dync_compiled_free(m->compiled);
     m->compiled = f;
 }
-/* ---- a function as one graph: arguments are inputs, everything else attributes, the result has its own form ------------------------ */
 typedef struct dync__exporter { dync_graph *g; dync__cache_entry *entry; dync_node **by_env; int leaf[DYNC__MAX_LEAVES]; } dync__exporter;
 static dync_node *dync__export_map(void *user, dync_node *old) {
     (void)user;
@@ -59087,7 +58570,6 @@ DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, 
     dync_graph_free(g);
     return p;
 }
-/* ---- public functions, of every layer, with the place of their call -------------------------------------------------------------- */
 #define DYNC__PLACED(X) \
     X(dync_value, dync_at, (dync_value list, int i, dync_loc at), (list, i)) \
     X(dync_tensor *, dync_as_tensor, (dync_value v, dync_loc at), (v)) \
@@ -59185,7 +58667,6 @@ typedef struct dync__ca {                /* one backward */
 } dync__ca;
 typedef struct dync__ca_thread { int depth; dync_backend backend[DYNC__CA_DEPTH]; dync__ca *now; } dync__ca_thread;
 static DYNC__TLS dync__ca_thread dync__ca_tls;
-/* ---- what a backward depends on ---------------------------------------------------------------------------------------------- */
 static void dync__ca_word(dync__gvisitor *v, uint64_t word) {
     dync__ca *c = (dync__ca *)(void *)v;
     if (!dync__vec_push(&c->word, word)) c->failed = true;
@@ -59265,7 +58746,6 @@ static dync_status dync__ca_collect(dync__ca *c) {
     }
     return c->failed ? DYNC_ERR_MEMORY : DYNC_OK;
 }
-/* ---- the cache ------------------------------------------------------------------------------------------------------------------ */
 static bool dync__ca_matches(const dync__ca *c, const dync__ca_entry *e, uint64_t hash, const dync_backend *b) {
     if (e->hash != hash || e->n_words != c->word.n || e->n_sizes != c->size.n || e->backend.compile != b->compile || e->backend.user != b->user)
         return false;
@@ -59364,7 +58844,6 @@ static dync__ca_entry *dync__ca_find(dync__ca *c, const dync_backend *b) {
     dync__unlock(&dync__ca_cache.lock);
     return e;
 }
-/* ---- the body: a walk over stand-ins ----------------------------------------------------------------------------------------------- */
 /* Calls recorded so far; -1: nothing records. */
 static int dync__ca_position(void) {
     const dync__tracer *t = dync__tls.compiling ? dync__tracer_current() : NULL;
@@ -59519,7 +58998,6 @@ static dync_value dync__ca_body(const dync_value *args, int nargs, void *user) {
     dync__ca_body_end(c);
     return result;
 }
-/* ---- after a run --------------------------------------------------------------------------------------------------------------------- */
 /* A gradient for keeps: nothing else may lie on its memory, or adding to it would show there. */
 static dync_status dync__ca_own(const dync__ca *c, dync__tensor *const *given, int n, dync__tensor *t, dync__tensor **out) {
     bool shared = (t->storage->flags & DYNC__STORAGE_BORROWED) != 0;
@@ -59631,7 +59109,6 @@ static bool dync__ca_intercept(const dync__walk *w, dync_status *status) {
     dync__ca_free(&c);
     return handled;
 }
-/* ---- on and off --------------------------------------------------------------------------------------------------------------------------- */
 DYNC_API bool dync_compiled_autograd_begin(const char *backend) {
     const dync_backend *b = dync_lookup_backend(backend ? backend : "inductor");
     if (!b) return false;
@@ -59645,7 +59122,6 @@ DYNC_API void dync_compiled_autograd_end(void) {
     if (dync__ca_tls.depth) dync__ca_tls.depth--;
     dync__tls.compiled_autograd = dync__ca_tls.depth > 0;
 }
-/* ---- the graph as the backend sees it: one list of inputs ----------------------------------------------------------------------------------- */
 /* place: in the list of each input, -1: by itself. Gradients leave before numbers: out says where each output of the traced graph stands. */
 typedef struct dync__ca_code { dync_callable code; dync_graph *graph; int n, n_list, n_out; int *place, *out; } dync__ca_code;
 /* The i of "L['inputs'][i]"; -1: another input. */
@@ -59884,7 +59360,6 @@ DYNC_API dync_status dync_op_register(const char *name, const char *schema, dync
         return dync__fail(DYNC_ERR_VALUE, "dync_op_register: %s: expected at most %d parameters, got %d", name, (int)DYNC__MAX_ARGS, arity);
     return meta_or_null ? dync__custom_add(name, schema, impl, meta_or_null, user) : dync__composite_add(name, schema, arity, impl, user);
 }
-/* ---- calling ---------------------------------------------------------------------------------------------------------------- */
 static dync_value dync__custom_op_call(const dync__custom_op *o, int nargs, const dync_value *args) {
     if (nargs == o->arity) return o->impl(args, nargs, o->user);
     dync__fail(DYNC_ERR_VALUE, "%s%s: expected %d arguments, got %d", o->name, o->schema, o->arity, nargs);
@@ -59980,7 +59455,6 @@ DYNC_API void dync_make_graph_mode(dync_trace_mode mode) {
     if (mode == DYNC_TRACE_REAL || mode == DYNC_TRACE_FAKE || mode == DYNC_TRACE_SYMBOLIC) dync__maker_mode = mode;
     else dync__fail(DYNC_ERR_VALUE, "dync_make_graph_mode: expected real, fake or symbolic, got %d", (int)mode);
 }
-/* ---- values ---------------------------------------------------------------------------------------------------------------- */
 static bool dync__maker_own(dync__maker *m, const dync__tensor *t, dync_node *n) {
     return dync__map_put(&m->node, t->id, (uint64_t)(uintptr_t)n);
 }
@@ -60039,7 +59513,6 @@ static dync_status dync__maker_args(dync__maker *m, int n, const dync__arg *in, 
     }
     return DYNC_OK;
 }
-/* ---- one operator ------------------------------------------------------------------------------------------------------------- */
 static dync_status dync__maker_run(dync__maker *m, dync__opcall *c) {
     if (m->mode != DYNC_TRACE_REAL && c->row->cls != DYNC__EFFECT) return dync__op_fake(c);
     dync__handler *own = dync__bottom_swap(m->before);
@@ -60086,7 +59559,6 @@ static dync_status dync__maker_call(dync__handler *self, dync__opcall *c) {
     }
     return status;
 }
-/* ---- arguments and the result ------------------------------------------------------------------------------------------------------ */
 /* Sizes other than 0 and 1 become symbols, equal ones the same; strides of dense tensors follow from them. */
 static dync_status dync__maker_symbols(dync__maker *m, const char *name, dync__layout *lay) {
     bool dense = dync__layout_is_contiguous(lay);
@@ -60175,7 +59647,6 @@ static dync_status dync__maker_finish(dync__maker *m, dync_value r, const char *
     if (!dync__graph_output(m->graph, &result) || m->graph->failed) return DYNC_ERR_MEMORY;
     return dync__maker_settle(m);
 }
-/* ---- the run -------------------------------------------------------------------------------------------------------------------------- */
 static dync_status dync__maker_trace(dync__maker *m, const dync_callee *callee, const char *name, int nargs, const dync_value *args) {
     dync_compiled *inner = dync__callee_compiled(callee);
     const char *names = callee->args ? callee->args : inner ? inner->args : NULL;
@@ -60240,7 +59711,6 @@ DYNC_API dync_graph *dync_make_graph_values(dync_callee callee, const char *name
     dync_graph_free(m.graph);
     return NULL;
 }
-/* ---- names of values ------------------------------------------------------------------------------------------------------------------- */
 DYNC_API dync_tensor *dync_named(const char *name, dync_tensor *h) {
     dync__tensor *t = h ? dync__open(h) : NULL;
     if (!t || !name) return h;

@@ -1028,7 +1028,6 @@ static void dync__ptx_wrap(const dync__ptx_op *o) {
     }
     }
 }
-/* ---- random numbers: Philox4x32-10, words in %ph0 .. %ph3 of the block -------------------------------------------------------------- */
 static void dync__ptx_philox(dync__ptx *p, const char *number, char w[4][40]) {
     char key[2][40], high[2][40], low[2][40];
     const char *wide = dync__ptx_temp(p, "b64"), *number_of = dync__ptx_temp(p, "b64");
@@ -1076,7 +1075,6 @@ static void dync__ptx_random(const dync__ptx_op *o) {
     dync__ptx_line(p, "cvt.rn.f64.u64 %s, %s", o->to, wide);
     dync__ptx_line(p, "mul.rn.f64 %s, %s, 0d3ca0000000000000", o->to, o->to);
 }
-/* ---- all of them ---------------------------------------------------------------------------------------------------------------------- */
 static void dync__ptx_arithmetic(const dync__ptx_op *o, const char *name) {
     bool f = dync__ptx_is_float(o->type), mul = strcmp(name, "mul") == 0;
     dync__ptx_line(o->p, "%s%s.%s %s, %s, %s", name, f ? ".rn" : mul ? ".lo" : "", dync__ptx_type(o->type), o->to, o->a, o->b);
@@ -1194,7 +1192,6 @@ DYNC__FN void dync__ptx_index(dync__ptx *p, int i, int lane) {
     dync__ptx_line(p, "mov.b64 %s, %s", name, dync__ptx_constant(p, DYNC_I64, (dync__scalar){.i = a->offset + along}));
     dync__ptx_add_access(p, name, a, 1, dync__ptx_is_row(p, in) || p->uniform[i] == 2 ? -1 : lane / p->vec);
 }
-/* ---- elements -------------------------------------------------------------------------------------------------------------------- */
 /* Type of a load or store of one element, and of the register that it goes through. */
 DYNC__FN const char *dync__ptx_memory_type(int dtype) {
     static const char *const names[] = {"f32", "f64", "b16", "b16", "b64", "b32", "s16", "s8", "u8", "u8"};
@@ -1358,7 +1355,6 @@ DYNC__FN void dync__ptx_load(dync__ptx *p, int i) {
         else if (lane % p->vec == 0) dync__ptx_load_group(p, i, lane / p->vec);
     }
 }
-/* ---- stores ------------------------------------------------------------------------------------------------------------------------ */
 static void dync__ptx_store_group(dync__ptx *p, int i, int group) {
     const dync__inst *in = &p->k->inst.at[i];
     int dtype = p->k->buf.at[in->buf].dtype, bytes = dync__dtype_info(dtype)->bytes, lane0 = group * p->vec;
@@ -1675,7 +1671,6 @@ DYNC__FN void dync__ptx_turned_place(dync__ptx *p, int turned, int group, int el
     dync__ptx_line(p, "add.u32 %s, %s, %%smem", to, to);
     dync__format(out, cap, "%s+%d", to, t->at + of % 16);
 }
-/* ---- in and out ------------------------------------------------------------------------------------------------------------------- */
 /* One lane's part of a square, unit number `unit`: R rows of the last loop by w elements along `across`. */
 typedef struct dync__ptx_turn_unit { int n, rows, words; char in[4][40], place[24], at[4][40]; } dync__ptx_turn_unit;
 /* Names w<turned>_<unit>_<row>_<word> of what is moved. */
@@ -1860,7 +1855,6 @@ static void dync__ptx_turn_move(dync__ptx *p, bool out) {
         if (n < p->shape.block) dync__str_addf(&p->body, "SKIP%d:\n", i);
     }
 }
-/* ---- the kernel ------------------------------------------------------------------------------------------------------------------------ */
 /* to = a + b of u32, in the type of indices. */
 static void dync__ptx_turn_index(dync__ptx *p, const char *to, const char *a, const char *b) {
     dync__ptx_reg(p, p->index, to);
@@ -2055,7 +2049,6 @@ static void dync__ptx_join(dync__ptx *p, int kind, int type, const dync__ptx_pai
     default: dync__ptx_join_arg(p, kind, type, a, b);
     }
 }
-/* ---- within a thread ------------------------------------------------------------------------------------------------------------------ */
 static void dync__ptx_accumulators(dync__ptx *p, int i, int n) {
     int kind = (int)dync__ptx_reduce_inst(p, i)->imm.i, type = dync__ptx_reduce_type(p, i);
     for (int lane = 0; lane < n; lane++) {
@@ -2108,7 +2101,6 @@ DYNC__FN void dync__ptx_reduce_step(dync__ptx *p, int i) {
         }
     }
 }
-/* ---- between threads ------------------------------------------------------------------------------------------------------------------- */
 static const char *dync__ptx_shuffle_word(dync__ptx *p, const char *word, int distance) {
     const char *other = dync__ptx_temp(p, "b32");
     dync__ptx_line(p, "shfl.sync.bfly.b32 %s, %s, %d, 0x1f, 0xffffffff", other, word, distance);
@@ -2233,7 +2225,6 @@ DYNC__FN void dync__ptx_reduce_end(dync__ptx *p, int phase) {
         dync__ptx_reduce_result(p, i, &a);
     }
 }
-/* ---- split rows: partial results [reduction, value or place][part][row], 8 bytes each -------------------------------------------------- */
 DYNC__FN int64_t dync__ptx_partial_bytes(const dync__ptx *p) {
     int64_t n = 0;
     for (int i = 0; i < p->k->inst.n; i++) n += p->needed[i] && dync__ptx_reduce_inst(p, i)->prim == DYNC__P_reduce;
@@ -2294,7 +2285,6 @@ DYNC__FN void dync__ptx_partials_load(dync__ptx *p) {
 }
 
 /* ==== cuda/ptx.c ================================================================================================ */
-/* ---- text ---------------------------------------------------------------------------------------------------------------------- */
 DYNC__FN void dync__ptx_line(dync__ptx *p, const char *fmt, ...) {
     va_list args;
     va_start(args, fmt);
@@ -2337,7 +2327,6 @@ DYNC__FN const char *dync__ptx_constant(dync__ptx *p, int type, dync__scalar s) 
     }
     return name;
 }
-/* ---- values -------------------------------------------------------------------------------------------------------------------- */
 static const dync__inst *dync__ptx_inst(const dync__ptx *p, int i) { return &p->k->inst.at[i]; }
 static bool dync__ptx_straight(const dync__ptx *p) { return p->shape.turns == 1 && p->shape.mode != DYNC__PTX_FLAT; }
 /* Are the registers of i those of this block, or good everywhere? */
@@ -2415,7 +2404,6 @@ DYNC__FN void dync__ptx_emit(dync__ptx *p, int i) {
             if (dync__ptx_lane(p, i, lane) == lane) dync__ptx_prim(p, i, lane);
     }
 }
-/* ---- positions ------------------------------------------------------------------------------------------------------------------- */
 /* Coordinates of loops [from, to) from a linear index in `linear`: names are prefix, loop, suffix. */
 static void dync__ptx_coordinates(dync__ptx *p, int from, int to, const char *linear, const char *prefix, const char *suffix) {
     char rest[40], name[40];
@@ -2473,7 +2461,6 @@ static void dync__ptx_positions(dync__ptx *p, const char *base) {
         dync__ptx_coordinates(p, dync__ptx_first_inner(p), p->k->n_dims, name, "i", suffix);
     }
 }
-/* ---- functions ------------------------------------------------------------------------------------------------------------------- */
 /* Parameters into registers. */
 static void dync__ptx_open(dync__ptx *p) {
     char name[40];
@@ -2719,7 +2706,6 @@ static void dync__ptx_rows(dync__ptx *p, dync__ptx_text *out) {
     for (int section = 2; section <= 2 * p->n_phases; section += 2) dync__ptx_section(p, section);
     dync__ptx_close(p, out, blocks, 1, two->block);
 }
-/* ---- the whole --------------------------------------------------------------------------------------------------------------------- */
 static void dync__ptx_mark(dync__ptx *p) {
     const dync__kernel *k = p->k;
     for (int i = k->inst.n - 1; i >= 0; i--) {
@@ -2750,7 +2736,6 @@ static void dync__ptx_mark_uniform(dync__ptx *p) {
         p->uniform[i] = (uint8_t)(dync__inst_has_value(in) ? level : 0);
     }
 }
-/* ---- pieces ------------------------------------------------------------------------------------------------------------------------- */
 DYNC__FN bool dync__ptx_piece_begin(dync__ptx *p, dync__arena *arena, const dync__kernel *k, const bool *host, int64_t columns, bool scalar) {
     size_t n = (size_t)k->inst.n + 1;
     p->arena = arena;
@@ -2828,7 +2813,6 @@ DYNC__FN dync_status dync__ptx_kernel(const dync__kernel *kernel, const bool *ho
 }
 
 /* ==== cuda/tile.c =============================================================================================== */
-/* ---- text ---------------------------------------------------------------------------------------------------------------------------- */
 static void dync__tile_open(dync__tile *t) {
     static const char *const specials[][2] = {{"%thr", "%tid.x"}, {"%cta", "%ctaid.x"}};
     char name[24];
@@ -2971,7 +2955,6 @@ DYNC__FN void dync__tile_store(dync__tile *t, int dtype, const char *at, const c
     if (raw != value) dync__ptx_narrow(&t->p, dtype, raw, value);
     dync__ptx_line(&t->p, "%sst.global.%s [%s], %s", guard, dync__ptx_memory_type(dtype), at, raw);
 }
-/* ---- cp.async -------------------------------------------------------------------------------------------------------------------------- */
 DYNC__FN void dync__tile_cp(dync__tile *t, int bytes, const char *to, int to_at, const char *from, int64_t from_at, const char *size) {
     dync__ptx_line(&t->p, "cp.async.%s.shared.global [%s+%d], [%s+%lld], %d%s%s", bytes == 16 ? "cg" : "ca", to, to_at, from, (long long)from_at, bytes,
                    size ? ", " : "", size ? size : "");
@@ -3046,7 +3029,6 @@ DYNC__FN void dync__tile_rows_copy(dync__tile *t, const dync__tile_rows *r, cons
 DYNC__FN void dync__tile_rows_move(dync__tile *t, const dync__tile_rows *r, int64_t bytes) {
     dync__ptx_line(&t->p, "add.s64 %s_g, %s_g, %lld", r->name, r->name, (long long)bytes);
 }
-/* ---- fragments ------------------------------------------------------------------------------------------------------------------------- */
 DYNC__FN const dync__tile_kind *dync__tile_kind_of(int kind) {
     static const dync__tile_kind kinds[] = {{"m16n8k16", "bf16", "f32", 2, 16}, {"m16n8k16", "f16", "f32", 2, 16}, {"m16n8k8", "tf32", "f32", 4, 8},
                                             {"m16n8k32", "s8", "s32", 1, 32}, {"m16n8k32", "u8", "s32", 1, 32}};
@@ -3333,7 +3315,6 @@ static void dync__gmg_copy(dync__gm *g, int bytes, const char *to, int to_at, co
     dync__ptx_line(&g->t.p, "selp.b32 %s, %d, 0, %s", size, bytes, inside);
     dync__tile_cp(&g->t, bytes, to, to_at, at, 0, size);
 }
-/* ---- 16 bytes at a time, into swizzled rows of 128 ------------------------------------------------------------------------------------- */
 /* Thread i: chunk i % 8 of rows i / 8, i / 8 + threads / 8, ... Named: %gs_ where its first row's chunk lies, %gc_ its chunk, %gr_ its row. */
 static void dync__gmg_thread(dync__gm *g, int s) {
     char name[3][8];
@@ -3384,7 +3365,6 @@ DYNC__FN void dync__gm_gather_copy(dync__gm *g, int s, int lines) {
         }
     }
 }
-/* ---- element by element ------------------------------------------------------------------------------------------------------------------ */
 /* Are neighbours in depth nearer in memory than neighbouring lines? */
 static bool dync__gmg_is_along(const dync__gm *g, int s) {
     const dync__gm_gather *v = g->side[s].gather;
@@ -4196,7 +4176,6 @@ typedef struct dync__wg {
     int64_t down, across;                    /* tiles of the whole cluster, in rows and columns */
     int batch_at[3][3], n_batch[3];          /* the batch dims of a map's dims from the third on: of a, b and the result */
 } dync__wg;
-/* ---- what TMA takes -------------------------------------------------------------------------------------------------------------------- */
 static bool dync__wg_dim(dync__ptx_map *m, int64_t size, int64_t stride_bytes, uint32_t box) {
     if (m->rank == 5 || (size > 1 && (stride_bytes <= 0 || stride_bytes % 16 || stride_bytes >= (int64_t)1 << 40))) return false;
     m->stride[m->rank - 1] = size > 1 ? (uint64_t)stride_bytes : 16;
@@ -4252,7 +4231,6 @@ static bool dync__wg_result(dync__wg *w) {
             return false;
     return batch < 0;
 }
-/* ---- pieces of text ---------------------------------------------------------------------------------------------------------------------- */
 /* Waits until the phase of this parity is over. */
 static void dync__wg_wait(dync__wg *w, const char *bar, const char *parity) {
     int label = w->labels++;
@@ -4298,7 +4276,6 @@ static void dync__wg_coordinates(const dync__wg *w, int which, const char *first
     for (int i = 0; i < w->n_batch[which]; i++) n += dync__format(out + n, 120 - (size_t)n, ", %%at%d", w->batch_at[which][i]);
     dync__format(out + n, 120 - (size_t)n, "}");
 }
-/* ---- the warpgroup that loads ---------------------------------------------------------------------------------------------------------------- */
 static void dync__wg_load(dync__wg *w, int s) {
     dync__ptx *p = &w->t->p;
     int boxes = w->by_k[s] || (s && w->cut_k) ? 1 : s ? w->bn / 64 / w->cluster : DYNC__WG_BM / 64;
@@ -4347,7 +4324,6 @@ static void dync__wg_producer(dync__wg *w) {
     dync__ptx_line(p, "add.u32 %%tile, %%tile, %%clusters");
     dync__ptx_line(p, "bra LOAD_TILE");
 }
-/* ---- the two that multiply --------------------------------------------------------------------------------------------------------------------- */
 /* Sums of this stage: four steps of 32 bytes of k. */
 static void dync__wg_multiply(dync__wg *w) {
     dync__ptx *p = &w->t->p;
@@ -4531,7 +4507,6 @@ static void dync__wg_consumer(dync__wg *w) {
     dync__tile_label(t, "ALL");
     if (w->by_box) dync__ptx_line(p, "@%%leads cp.async.bulk.wait_group.read 0");
 }
-/* ---- the whole ------------------------------------------------------------------------------------------------------------------------------------ */
 static void dync__wg_begin(dync__wg *w, int64_t clusters) {
     dync__tile *t = w->t;
     dync__ptx *p = &t->p;
@@ -4782,7 +4757,6 @@ static void dync__gm_choose(dync__gm *g) {
         }
     }
 }
-/* ---- the problem ---------------------------------------------------------------------------------------------------------------------- */
 /* Are steps of this many elements on boundaries of 16 bytes? */
 static bool dync__gm_on_boundary(const dync__gm *g, const dync__gm_side *s, int64_t stride, int64_t count) {
     int64_t bytes = dync__dtype_info(g->dtype)->bytes;
@@ -4861,7 +4835,6 @@ static bool dync__gm_open(dync__gm *g, dync__cuda_code *code, const dync__kcall 
     return g->k > 0 && (thin || (g->m > 1 && g->n > 1)) && work > DYNC__GM_PLAIN && g->m < 1 << 30 && g->n < 1 << 30 && g->k < 1 << 30 &&
            (double)g->batches * (double)(g->m / 64 + 1) * (double)(g->n / 64 + 1) * DYNC__GM_SPLITS < 2147483648.0;
 }
-/* ---- what is done to the results ---------------------------------------------------------------------------------------------------------- */
 /* The sums as a value: loads of a buffer that is no memory, in the order of the results. */
 DYNC__FN int dync__gm_sums(dync__gm *g, dync__lb *b, const int64_t *linear) {
     g->given = dync__kernel_buf(b->k, 2 * DYNC__CUDA_TEMP, g->compute, DYNC__BUF_IN, -1, "sum");
@@ -4974,7 +4947,6 @@ static bool dync__gm_end_plain(dync__gm *g, const dync__kcall *call) {
     g->end = e;
     return !e->failed;
 }
-/* ---- parts --------------------------------------------------------------------------------------------------------------------------------- */
 /* A side that neither lies on boundaries nor is small: copied once, its dense dim rounded up to 16 bytes. */
 static bool dync__gm_repack(dync__gm *g, dync__cuda_code *code, int s) {
     dync__gm_side *side = &g->side[s];
@@ -5143,7 +5115,6 @@ static bool dync__cuv_open(dync__cuv *v, dync__cuda_code *code, const dync__kcal
     v->by_image = simple && plane >= 64 && (!v->halves || plane % 8 == 0);
     return v->halves || v->dtype == DYNC_F32 || v->dtype == DYNC_F64;
 }
-/* ---- packing ------------------------------------------------------------------------------------------------------------------------------ */
 /* The array's dims in this order, outermost first, on boundaries: as it lies, or copied. */
 static bool dync__cuv_pack(dync__cuv *v, dync__cuv_array *a, const int *order) {
     int64_t bytes = dync__dtype_info(v->dtype)->bytes, next = 1, to[4], stride[4], extent[4];
@@ -5170,7 +5141,6 @@ static bool dync__cuv_pack(dync__cuv *v, dync__cuv_array *a, const int *order) {
     memcpy(a->stride, to, sizeof to);
     return dync__cuda_add_loop(v->code, k);
 }
-/* ---- sides ---------------------------------------------------------------------------------------------------------------------------------- */
 static void dync__cuv_digit(dync__gm_gather *g, int part, int64_t extent, int64_t by, int64_t y, int64_t x) {
     g->digit[part][g->n[part]++] = (dync__gm_digit){extent, by, y, x};
 }
@@ -5229,7 +5199,6 @@ static bool dync__cuv_side(dync__cuv *v, dync__gm *g, int s, const dync__cuv_arr
     side->gather = own;
     return true;
 }
-/* ---- the product ---------------------------------------------------------------------------------------------------------------------------- */
 static dync__gm *dync__cuv_product(dync__cuv *v, int64_t m, int64_t n, int64_t k) {
     dync__gm *g = dync__arena_alloc(&v->code->arena, sizeof *g);
     if (!g) return NULL;
@@ -5369,7 +5338,6 @@ static dync_status dync__cuv_forward(dync__cuv *v) {
     if (!dync__cuv_side(v, g, 0, &v->w, &a, false, 0) || !dync__cuv_side(v, g, 1, &v->x, &b, v->p[0] + v->p[1] > 0, 0)) return DYNC_ERR_MEMORY;
     return dync__cuv_finish(v, g);
 }
-/* ---- data gradient ---------------------------------------------------------------------------------------------------------------------------- */
 /* Taps of places r modulo the stride: first, first + step, ...; row (column) at + place - back * tap of gy. */
 typedef struct dync__cuv_taps { int64_t n, first, step, at, back, places; } dync__cuv_taps;
 static dync__cuv_taps dync__cuv_taps_of(const dync__cuv *v, int axis, int64_t r) {
@@ -5428,7 +5396,6 @@ static dync_status dync__cuv_input(dync__cuv *v) {
     for (int64_t r = 0; r < v->s[0] * v->s[1]; r++) DYNC__TRY(dync__cuv_phase(v, r / v->s[1], r % v->s[1], last));
     return DYNC_OK;
 }
-/* ---- weight gradient -------------------------------------------------------------------------------------------------------------------------- */
 static dync_status dync__cuv_weight(dync__cuv *v) {
     bool last = v->halves && v->gc % 8 == 0;
     if (last && (!dync__cuv_pack(v, &v->x, dync__cuv_channels_last) || (v->go % 8 == 0 && !dync__cuv_pack(v, &v->y, dync__cuv_channels_last)))) return DYNC_ERR_MEMORY;
@@ -5567,7 +5534,6 @@ static int dync__cl_working(int dtype) { return dync__dtype_info(dtype)->compute
 static dync_status dync__cl_finish(dync__cl *c, dync__cuda_code *code) {
     return dync__cuda_add_loop(code, c->k) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
-/* ---- products ------------------------------------------------------------------------------------------------------------------------- */
 static dync_status dync__cl_matmul(dync__cuda_code *code, const dync__kcall *call, bool bias) {
     dync__cl c = {.call = call};
     int out = bias ? 3 : 2, rank = call->operand[out].lay.ndim, a[2 * DYNC_MAX_DIMS + 1], b[2 * DYNC_MAX_DIMS + 1], y[2 * DYNC_MAX_DIMS + 1];
@@ -5597,7 +5563,6 @@ static dync_status dync__cl_matmul(dync__cuda_code *code, const dync__kcall *cal
     dync__cl_store(&c, out, y, sum);
     return dync__cl_finish(&c, code);
 }
-/* ---- convolution: x [N,C,H,W] w [O,C/g,KH,KW] y [N,O,OH,OW] ------------------------------------------------------------------------------ */
 /* Windows of few elements are unrolled: a thread a result, nothing is reduced, neighbours side by side. Depthwise convolutions, mostly. */
 enum { DYNC__CL_WINDOW = 64 };
 static bool dync__cl_is_few(int64_t channels, const int64_t *w) { return channels * w[2] * w[3] <= DYNC__CL_WINDOW; }
@@ -5715,7 +5680,6 @@ static dync_status dync__cl_conv_weight(dync__cuda_code *code, const dync__kcall
     dync__cl_store(&c, 2, at_w, sum);
     return dync__cl_finish(&c, code);
 }
-/* ---- pooling: x [.., H, W] y [.., OH, OW] ------------------------------------------------------------------------------------------------ */
 /* Loops over the leading dims, then rows and columns of the result; pairs of leading loops for any operand. */
 static int dync__cl_planes(dync__cl *c, const dync__operand *out, int *pairs, int *y, int *x) {
     int n = 0, rank = out->lay.ndim;
@@ -5808,7 +5772,6 @@ static dync_status dync__cl_avg_pool_grad(dync__cuda_code *code, const dync__kca
     dync__cl_store(&c, 1, pairs, sum);
     return dync__cl_finish(&c, code);
 }
-/* ---- rows ------------------------------------------------------------------------------------------------------------------------------------ */
 DYNC__FN dync_status dync__cuda_call_loops(dync__cuda_code *code, const dync__kcall *call, bool *done) {
     *done = true;
     for (int i = 0; i < call->n; i++)                        /* an empty result asks for nothing */
@@ -5978,7 +5941,6 @@ static int64_t dync__fa_stride(const dync__fa *c, int width) { return (int64_t)w
 static int64_t dync__fa_row_bytes(const dync__fa *c, const dync__operand *o) { return o->lay.stride[c->n_batch] * dync__dtype_info(o->dtype)->bytes; }
 /* Neighbouring columns that a thread of the fma form takes of a tile of that width. */
 static int dync__fa_vec(int width) { return width / DYNC__FA_SIDE % 4 == 0 ? 4 : width / DYNC__FA_SIDE % 2 == 0 ? 2 : 1; }
-/* ---- addresses ------------------------------------------------------------------------------------------------------------------------- */
 DYNC__FN void dync__fa_units(dync__fa *c) {
     dync__ptx *p = &c->t.p;
     char name[24];
@@ -6114,7 +6076,6 @@ DYNC__FN void dync__fa_flip(dync__fa *c, const dync__fa_tile *x, const char *how
         dync__ptx_line(p, "add.s32 %s, %s, %s", name, name, by);
     }
 }
-/* ---- accumulators ------------------------------------------------------------------------------------------------------------------------ */
 DYNC__FN dync__fa_frag dync__fa_frag_new(dync__fa *c, const char *name, int width, bool nn) {
     dync__fa_frag f = {.name = name, .vec = 1};
     f.rows = c->mma ? 2 * c->mt : c->rows / (c->threads / DYNC__FA_SIDE);
@@ -6143,7 +6104,6 @@ DYNC__FN void dync__fa_across(dync__fa *c, const char *op, const char *name, int
             dync__ptx_line(p, "%s.f32 %s%d, %s%d, %s", op, name, i, name, i, other);
         }
 }
-/* ---- products ------------------------------------------------------------------------------------------------------------------------------- */
 /* fma: acc += a b for `depth` steps in a loop, 4 at a time. a: [a_at + row, 16 bytes of k]; b: the same (nt), or rows of it (nn). */
 static void dync__fa_fma(dync__fa *c, const dync__fa_frag *f, const char *a, int64_t a_stride, const char *b, int64_t b_stride, bool nn, int depth) {
     dync__ptx *p = &c->t.p;
@@ -6236,7 +6196,6 @@ DYNC__FN void dync__fa_nn(dync__fa *c, const dync__fa_frag *f, const dync__fa_ti
                 for (int h = 0; h < 2; h++) dync__tile_mma(&c->t, c->kind, f->name, (m * (f->cols / 2) + n + h) * 4, "%mw", (m * (b->rows / 16) + k) * 4, "%mb", 2 * h);
         }
 }
-/* ---- results ---------------------------------------------------------------------------------------------------------------------------------- */
 DYNC__FN void dync__fa_write(dync__fa *c, const dync__fa_frag *f, const dync__operand *o, int buf, const char *times, bool by_row, int64_t limit) {
     dync__ptx *p = &c->t.p;
     int64_t bytes = dync__dtype_info(o->dtype)->bytes, row = dync__fa_row_bytes(c, o), column = o->lay.stride[c->n_batch + 1] * bytes, width = o->lay.shape[c->n_batch + 1];
@@ -6556,7 +6515,6 @@ static bool dync__fa_rows_fit(dync__fa *c, const dync__operand *const *o, int n)
     return true;
 }
 static int dync__fa_padded(int64_t width) { return (int)(width + 15) / 16 * 16; }
-/* ---- beginnings and ends --------------------------------------------------------------------------------------------------------------------- */
 /* Which unit, which tile of rows; where in the tile the thread stands. */
 DYNC__FN void dync__fa_place(dync__fa *c, int64_t limit, bool late_first) {
     dync__ptx *p = &c->t.p;
@@ -6608,7 +6566,6 @@ static const char *dync__fa_number(char *to, double x) {
     dync__format(to, 24, "0f%08x", (unsigned)u);
     return to;
 }
-/* ---- scores ---------------------------------------------------------------------------------------------------------------------------------- */
 /* Are scores kept as products, to be scaled on the way into the exponential? Else dync__fa_mask scales them. */
 static bool dync__fa_raw(const dync__fa *c) { return c->scale > 0 && (!c->mask || c->mask->dtype == DYNC_BOOL); }
 /* The mask's operand over a tile of scores: -inf where bools hide, or scores times the scale plus numbers. keys: rows are keys. */
@@ -6684,7 +6641,6 @@ DYNC__FN void dync__fa_mask_regs(dync__fa *c) {
                                            {"pred", "%more"}, {"s64", "%wide"}, {"s64", "%here"}, {"pred", "%moved"}, {"pred", "%none"}};
     for (int i = 0; i < DYNC__COUNT_OF(names); i++) dync__ptx_reg(&c->t.p, names[i][0], names[i][1]);
 }
-/* ---- forward ----------------------------------------------------------------------------------------------------------------------------------- */
 /* New maxima and exponentials of a tile of scores; %scale<i> is what sums and values so far have to be multiplied by, %moved whether any has to be. */
 DYNC__FN void dync__fa_exponentials(dync__fa *c, const dync__fa_frag *s) {
     dync__ptx *p = &c->t.p;
@@ -6850,7 +6806,6 @@ static dync_status dync__fa_forward(dync__cuda_code *code, const dync__kcall *ca
     }
     return DYNC_OK;
 }
-/* ---- backward ------------------------------------------------------------------------------------------------------------------------------------ */
 /* Pairs {log of the sum times log2 e, or 0 where nothing was seen; output . gradient} of every query, dense. */
 static bool dync__fa_pairs(dync__cuda_code *code, const dync__fa *c, int32_t to) {
     const dync__operand *gy = c->gy, *y = &c->op[4], *lse = &c->op[5];
@@ -7098,7 +7053,6 @@ typedef struct dync__ru {
     int state, weights, n;               /* offsets in shared memory; values so far */
     int temp[4];                         /* buffers: weights; in step form what is shared (two copies), GRU's dh, c or dc */
 } dync__ru;
-/* ---- values: registers %v<n> ------------------------------------------------------------------------------------------------------------- */
 static int dync__ru_new(dync__ru *u) {
     dync__str_addf(&u->t.p.regs, "    .reg .%s %%v%d;\n", u->ty, u->n);
     return u->n++;
@@ -7176,7 +7130,6 @@ static int dync__ru_tanh(dync__ru *u, int x) {
     }
     return dync__ru_where(u, "lt", size, dync__ru_number(u, 0.625), near, far);
 }
-/* ---- memory ------------------------------------------------------------------------------------------------------------------------------- */
 /* Address of row r, gate g of an operand [.., N, gates H] that lies at `base`. */
 static const char *dync__ru_address(dync__ru *u, int role, const char *base, int r, int g) {
     dync__ptx *p = &u->t.p;
@@ -7235,7 +7188,6 @@ static void dync__ru_many(dync__ru *u, const char *space, const char *prefix, in
                             first + i + 3, from, place);
     }
 }
-/* ---- the product ------------------------------------------------------------------------------------------------------------------------------ */
 /* %acc<gate rb + r> += the weights of `k` states, from offset `first` on, times what is shared. */
 static void dync__ru_product_part(dync__ru *u, int first, int k) {
     dync__ptx *p = &u->t.p;
@@ -7273,7 +7225,6 @@ static int dync__ru_acc(dync__ru *u, int g, int r) {
     dync__ptx_line(&u->t.p, "mov.%s %%v%d, %%acc%d", u->ty, v, g * u->rb + r);
     return v;
 }
-/* ---- gates -------------------------------------------------------------------------------------------------------------------------------------- */
 /* Row r of a step: %h<r> and %c<r> are the unit's states. */
 static int dync__ru_state(dync__ru *u, char what, int r) {
     int v = dync__ru_new(u);
@@ -7364,7 +7315,6 @@ static void dync__ru_add_product(dync__ru *u, int r) {
     if (u->gates == 3) v = dync__ru_add(u, v, dync__ru_state(u, 'h', r));
     dync__ru_set_state(u, 'h', r, v);
 }
-/* ---- the kernel ----------------------------------------------------------------------------------------------------------------------------------- */
 /* Registers, rows, unit; where the thread's states and weights are. */
 static void dync__ru_begin(dync__ru *u) {
     dync__ptx *p = &u->t.p;
@@ -7612,7 +7562,6 @@ static void dync__ru_step_text(dync__ru *u) {
     u->t.steps = u->grad ? u->L + 1 : u->L;
     dync__tile_entry(&u->t, u->call->row->name, (u->N + u->groups * u->rb - 1) / (u->groups * u->rb), (u->H + u->units - 1) / u->units, 1, u->units * u->groups);
 }
-/* ---- the call -------------------------------------------------------------------------------------------------------------------------------------- */
 /* A temporary = an operand [N, H], or zeros. */
 static bool dync__ru_copy(dync__ru *u, dync__cuda_code *code, int role, int to) {
     const dync__operand *o = u->at[role];
@@ -8045,7 +7994,6 @@ static int64_t dync__cw_numel(const dync__operand *o, int skip) {
         if (d != skip) n *= o->lay.shape[d];
     return n;
 }
-/* ---- cumsum: x, y; attr: dim ------------------------------------------------------------------------------------------------------------ */
 enum { DYNC__SCAN_BLOCK = 256, DYNC__SCAN_OWN = 4, DYNC__SCAN_TILE = DYNC__SCAN_BLOCK * DYNC__SCAN_OWN, DYNC__SCAN_MOST = 1024 };
 typedef struct dync__scan {
     dync__tile t;
@@ -8241,7 +8189,6 @@ static dync_status dync__cw_cumsum(dync__cuda_code *code, const dync__kcall *cal
     dync__scan_lines(&s);
     return dync__tile_end(&s.t, code, buf) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
-/* ---- scattering -------------------------------------------------------------------------------------------------------------------------- */
 enum { DYNC__CW_SET, DYNC__CW_ADD };
 /* to[line, index[i]] = or += scale * from[line, i] for all i in order, where both the index (o: operands as given) and from are walked along
  * dim. index_dim: of the index operand, -1 where all lines share it. */
@@ -8624,7 +8571,6 @@ DYNC__FN void *dync__cuda_alloc_pinned(size_t n) {
     if (dync__cuda_known(DYNC_CUDA) != DYNC_OK) return NULL;
     return dync__cuda_check(cudaHostAlloc(&p, DYNC__MAX(n, 1), 1 /* portable */), "cudaHostAlloc") == DYNC_OK ? p : NULL;
 }
-/* ---- copies ------------------------------------------------------------------------------------------------------------------------ */
 DYNC__FN dync_status dync__cuda_copy_later(int to_device, void *dst, int from_device, const void *src, size_t n) {
     int device = to_device == DYNC_CPU ? from_device : to_device;
     if (n == 0) return DYNC_OK;                              /* there may be no address */
@@ -8800,7 +8746,6 @@ static void dync__cuda_modules_end(void) {
         dync__free(m, sizeof *m);
     }
 }
-/* ---- loading ------------------------------------------------------------------------------------------------------------------------ */
 static int dync__cuda_capability(int index) { return dync__cuda_unit_of(index)->major * 10 + dync__cuda_unit_of(index)->minor; }
 static dync_status dync__cuda_load(dync__cuda_module *m, const dync__ptx_text *t, int index) {
     static const size_t log_bytes = 2048;
@@ -8875,7 +8820,6 @@ static const dync__cuda_form *dync__cuda_form_of(dync__cuda_code *c, dync__cuda_
     dync__unlock(&c->lock);
     return m ? f : NULL;
 }
-/* ---- launching ---------------------------------------------------------------------------------------------------------------------- */
 static bool dync__cuda_fits(const dync__ptx_text *t, const uint64_t *word) {
     for (int i = 0; i < t->n_checks; i++)
         if ((word[t->check[i].buf] + (uint64_t)t->check[i].offset) % (unsigned)t->check[i].align) return false;
@@ -9010,7 +8954,6 @@ DYNC__FN dync_status dync__cuda_run(const void *code, void *const *buffers, uint
     for (int i = 0; i < c->temp.n; i++) dync__cuda_free(c->device, temp[i], (size_t)c->temp.at[i]);
     return status;
 }
-/* ---- making -------------------------------------------------------------------------------------------------------------------------- */
 DYNC__FN void dync__cuda_code_free(void *code) {
     dync__cuda_code *c = code;
     if (!c) return;
@@ -9422,7 +9365,6 @@ DYNC_API bool dync_cuda_allow_tf32(bool allow) {
     DYNC__ATOMIC_STORE(&dync__cuda_tf32, allow);
     return before;
 }
-/* ---- memory ---------------------------------------------------------------------------------------------------------------------------- */
 DYNC_API dync_cuda_memory dync_cuda_memory_stats(int index) { return dync__cuda_stats(index); }
 DYNC_API void dync_cuda_empty_cache(int index) {
     int device;
@@ -9477,7 +9419,6 @@ DYNC_API void *dync_cuda_data(dync_tensor *h) {
     if ((t->device & 255) != DYNC_CUDA) return dync__fail(DYNC_ERR_DEVICE, "expected a tensor on a CUDA device"), NULL;
     return dync__tensor_data(t);
 }
-/* ---- streams and events ------------------------------------------------------------------------------------------------------------------- */
 DYNC_API dync_cuda_stream *dync_cuda_stream_new(int index) {
     int device;
     if (dync__cuda_device_of(index, &device) != DYNC_OK) return NULL;

@@ -37,10 +37,8 @@ DYNC__COLD_END
 #include "base/pool.c"
 DYNC__COLD_BEGIN
 #include "base/json.c"
-DYNC__COLD_END
-DYNC__WARM_BEGIN
 #include "base/profile.c"
-DYNC__WARM_END
+DYNC__COLD_END
 #include "tensor/tensor.h"
 #include "tensor/sym.h"
 #include "tensor/dtype.c"
@@ -110,8 +108,10 @@ DYNC__COLD_END
 #include "codegen/jit_run.c"
 DYNC__BESIDE_JIT_BEGIN
 #include "codegen/gemm_run.c"
-#include "codegen/interp_run.c"
 DYNC__BESIDE_JIT_END
+DYNC__SPARE_BEGIN
+#include "codegen/interp_run.c"
+DYNC__SPARE_END
 #include "codegen/interp_tile.c"
 DYNC__COLD_BEGIN
 #include "codegen/csrc.c"
@@ -132,8 +132,8 @@ DYNC__BESIDE_JIT_BEGIN
 #include "kernel/conv.c"
 #include "kernel/pooling.c"
 #include "kernel/scatter.c"
-DYNC__BESIDE_JIT_END
 #include "kernel/sort.c"
+DYNC__BESIDE_JIT_END
 DYNC__COLD_BEGIN
 #include "kernel/attention.c"
 #include "kernel/recurrent.c"
@@ -172,10 +172,8 @@ DYNC__COLD_BEGIN
 #include "op/infer_nn.c"
 #include "op/lower.c"
 #include "op/lower_nn.c"
-DYNC__COLD_END
-DYNC__WARM_BEGIN
 #include "op/public.c"
-DYNC__WARM_END
+DYNC__COLD_END
 #include "autograd/autograd.h"
 #include "autograd/node.h"
 #include "autograd/grads.h"
@@ -198,20 +196,16 @@ DYNC__WARM_BEGIN
 #include "autograd/tape.c"
 DYNC__WARM_END
 #include "autograd/visit.c"
-DYNC__WARM_BEGIN
+DYNC__COLD_BEGIN
 #include "autograd/view.c"
-DYNC__WARM_END
+DYNC__COLD_END
 #include "nn/nn.h"
 DYNC__COLD_BEGIN
 #include "nn/init.c"
 #include "nn/attention.c"
 #include "nn/layers.c"
 #include "nn/module.c"
-DYNC__COLD_END
-DYNC__WARM_BEGIN
 #include "nn/optim.c"
-DYNC__WARM_END
-DYNC__COLD_BEGIN
 #include "nn/recurrent.c"
 DYNC__COLD_END
 #include "graph/graph.h"
@@ -240,7 +234,11 @@ DYNC__COLD_BEGIN
 DYNC__COLD_END
 DYNC__WARM_BEGIN
 #include "capture/guard.c"
+DYNC__WARM_END
+DYNC__COLD_BEGIN
 #include "capture/dynamic.c"
+DYNC__COLD_END
+DYNC__WARM_BEGIN
 #include "capture/segment.c"
 DYNC__WARM_END
 #include "capture/quick.c"

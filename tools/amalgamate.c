@@ -4,7 +4,7 @@
  *   amalgamate src/dync_cuda.in.h src/dync.in.h > dync_cuda.h      what the second list pastes is left out: it is there before
  *
  * Every #include "file" is replaced by that file, once, at its first occurrence; later ones become nothing, and so do those that name
- * the root itself (each .c file begins with it). Of .c files, the opening comment and blank lines are left out and the brace that opens a
+ * the root itself (each .c file begins with it). Of .c files, the opening comment, blank lines and the rules between sections are left out and the brace that opens a
  * function goes up to its line, which keeps the header within what debuggers take; everything else is copied as it is. Banners name the source file; there are
  * no #line directives and no dates, so the same input gives the same bytes.
  *
@@ -107,6 +107,13 @@ static void banner(const char *path)
 
 static bool is_blank(const char *line) { return *line == '\n' || *line == '\r'; }
 
+/* A comment of one line that begins a section. */
+static bool is_rule(const char *line)
+{
+    const char *end = line + strcspn(line, "\r\n");
+    return strncmp(line, "/* ---", 6) == 0 && end - line > 8 && strncmp(end - 2, "*/", 2) == 0;
+}
+
 static bool is_source(const char *path)
 {
     size_t n = strlen(path);
@@ -143,7 +150,7 @@ static void paste(const char *path, bool is_root)
             paste_include(target, path);
             continue;
         }
-        if (is_source(path) && is_blank(line)) continue;
+        if (is_source(path) && (is_blank(line) || is_rule(line))) continue;
         track(line, line == guard, path);
         if (silent) continue;
         if (is_source(path) && is_before_brace(line)) {

@@ -10,10 +10,14 @@
 #define DYNC__JIT_X86 1
 #define DYNC__BESIDE_JIT_BEGIN DYNC__WARM_BEGIN        /* what machine code leaves over is compiled quickly */
 #define DYNC__BESIDE_JIT_END DYNC__WARM_END
+#define DYNC__SPARE_BEGIN DYNC__COLD_BEGIN             /* what only calls loops that others optimise */
+#define DYNC__SPARE_END DYNC__COLD_END
 #else
 #define DYNC__JIT_X86 0
 #define DYNC__BESIDE_JIT_BEGIN
 #define DYNC__BESIDE_JIT_END
+#define DYNC__SPARE_BEGIN
+#define DYNC__SPARE_END
 #endif
 #if DYNC__JIT_X86
 

@@ -325,7 +325,7 @@ DYNC__RARE static bool dync__eager_has_no_data(const dync__opcall *call)
     return false;
 }
 
-static dync_status dync__eager_plan(dync__opcall *call);
+DYNC__RARE static dync_status dync__eager_plan(dync__opcall *call);
 
 /* A real tensor of one device on another. Where the layout is not dense the copy is made before, by a plan of its own device. */
 static dync_status dync__eager_move(dync__opcall *call)
@@ -351,7 +351,7 @@ static dync_status dync__eager_move(dync__opcall *call)
     return status;
 }
 
-static dync_status dync__eager_plan(dync__opcall *call)
+DYNC__RARE static dync_status dync__eager_plan(dync__opcall *call)
 {
     if (DYNC__UNLIKELY(call->op == DYNC__OP_to_device && call->args[0].as.t->device != call->args[1].as.i && !dync__eager_has_no_data(call)))
         return dync__eager_move(call);
