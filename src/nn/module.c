@@ -294,7 +294,7 @@ DYNC_API dync_status dync_module_to_device(dync_module *m, dync_device device)
 DYNC_API dync_status dync_module_to_dtype(dync_module *m, dync_dtype dtype)
 {
     if (!m) return dync__fail(DYNC_ERR_VALUE, "dync_module_to_dtype: the module is NULL");
-    if ((int)dtype < 0 || (int)dtype > DYNC_BOOL || dync__dtype_info((int)dtype)->kind != 'f')
+    if (!dync__dtype_valid((int)dtype) || dync__dtype_info((int)dtype)->kind != 'f')
         return dync__fail(DYNC_ERR_DTYPE, "dync_module_to_dtype: expected a floating point dtype");
     return dync__module_move(m, -1, (int)dtype);
 }
