@@ -26,7 +26,7 @@ static cudaKernel_t load(cudaLibrary_t *lib, const char *body, int threads, cons
     sprintf(text, ".version 8.0\n.target sm_90a\n.address_size 64\n.extern .shared .align 1024 .b8 dyn[];\n"
                   ".visible .entry t(.param .b64 p0, .param .b64 p1, .param .align 64 .b8 m0[128])\n.maxntid %d, 1, 1\n%s\n{\n"
                   ".reg .b64 %%out;\n.reg .b64 %%in;\n.reg .b64 %%map;\n.reg .u32 %%t;\n.reg .u32 %%s;\n.reg .pred %%p;\n.reg .pred %%q;\n.reg .pred %%d;\n.reg .u32 %%a;\n"
-                  ".reg .u32 %%b;\n.reg .u32 %%r<4>;\n.reg .b64 %%w;\n.reg .b64 %%o;\n.reg .b64 %%da;\n.reg .b64 %%db;\n.reg .b16 %%h;\n"
+                  ".reg .u32 %%b;\n.reg .b32 %%r<4>;\n.reg .b64 %%w;\n.reg .b64 %%o;\n.reg .b64 %%da;\n.reg .b64 %%db;\n.reg .b16 %%h;\n"
                   "ld.param.b64 %%out, [p0];\nld.param.b64 %%in, [p1];\nmov.b64 %%map, m0;\nmov.u32 %%t, %%tid.x;\nmov.u32 %%s, dyn;\nsetp.eq.u32 %%p, %%t, 0;\n%s\nret;\n}\n",
             threads, more, body);
     int e = cudaLibraryLoadData(lib, text, options, values, 1, NULL, NULL, 0);
@@ -278,9 +278,9 @@ TEST(registers_and_elections)
     fetch(got, out, 256);
     for (int i = 0; i < 64; i++) EXPECT_EQ_INT(got[i], i % 32 ? 7 : 9);
 #define GIVE(less, more) "setp.lt.u32 %q, %t, 128;\n@!%q bra OTHERS;\nsetmaxnreg.dec.sync.aligned.u32 " less ";\nbra END;\nOTHERS:\nsetmaxnreg.inc.sync.aligned.u32 " more ";\nEND:\n"
-    EXPECT(works(GIVE("24", "240"), 1, 384, "", NULL, out, NULL));          /* 168 each at first: 24 + 240 + 240 of 512 */
-    refuses("wait for each other", GIVE("40", "240"), 384, "", NULL, out, NULL);
-    refuses("registers where there are", GIVE("176", "232"), 384, "", NULL, out, NULL);
+    EXPECT(works(GIVE("24", "240"), 1, 384, ".minnctapersm 1", NULL, out, NULL));          /* 168 each at first: 24 + 240 + 240 of 512 */
+    refuses("wait for each other", GIVE("40", "240"), 384, ".minnctapersm 1", NULL, out, NULL);
+    refuses("registers where there are", GIVE("176", "232"), 384, ".minnctapersm 1", NULL, out, NULL);
     (void)cudaFree(out);
 }
 
