@@ -27,7 +27,6 @@ import rows as row_table
 
 DTYPES = {torch.float32: 0, torch.float64: 1, torch.float16: 2, torch.bfloat16: 3, torch.int64: 4, torch.int32: 5, torch.int16: 6, torch.int8: 7,
           torch.uint8: 8, torch.bool: 9}
-NUMPY = {0: numpy.float32, 1: numpy.float64, 4: numpy.int64, 5: numpy.int32, 9: numpy.bool_}
 MODES = {"eager": None, "compile": {}, "max-autotune": {"mode": "max-autotune"}, "freezing": {"options": {"freezing": True}},
          "max-autotune+freezing": {"options": {"freezing": True, "max_autotune": True}}}
 OTHERS = ("onnxruntime", "numexpr")
@@ -70,10 +69,9 @@ class Dync:
         if not (self.lib.peer_param(which.encode(), ctypes.byref(a)) if isinstance(which, str) else self.lib.peer_result(which, ctypes.byref(a))):
             raise RuntimeError("dync: " + self.error())
         shape = tuple(a.shape[:a.ndim])
-        count = int(numpy.prod(shape)) if shape else 1
-        dtype = numpy.dtype(NUMPY[a.dtype])
-        data = (ctypes.c_byte * (count * dtype.itemsize)).from_address(a.data)
-        return torch.from_numpy(numpy.frombuffer(data, dtype=dtype).reshape(shape).copy())
+        dtype = next(t for t, number in DTYPES.items() if number == a.dtype)
+        data = ctypes.string_at(a.data, math.prod(shape) * dtype.itemsize)
+        return torch.frombuffer(bytearray(data), dtype=dtype).reshape(shape) if data else torch.empty(shape, dtype=dtype)
 
     def call(self):
         n = self.lib.peer_call()
