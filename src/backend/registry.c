@@ -134,6 +134,23 @@ DYNC_API dync_status dync_compile_graph(const char *backend, dync_graph *g, cons
     return b->compile(g, example_inputs, n, NULL, out, b->user);
 }
 
+/* Options whose value is a number. */
+static const struct { const char *key; int low, high, step; } dync__option_numbers[] = {{"opt_level", 0, 3, 1}, {"threads", 0, 1 << 20, 1}, {"winograd", 2, 4, 2}};
+
+/* value: what follows the equals sign, up to a comma. */
+static dync_status dync__option_check_number(const char *key, const char *value)
+{
+    for (int i = 0; i < DYNC__COUNT_OF(dync__option_numbers); i++) {
+        int low = dync__option_numbers[i].low, high = dync__option_numbers[i].high, step = dync__option_numbers[i].step, n = 0, digits = 0;
+        if (strcmp(key, dync__option_numbers[i].key) != 0) continue;
+        for (; digits < 8 && value[digits] >= '0' && value[digits] <= '9'; digits++) n = n * 10 + value[digits] - '0';
+        if (digits && strcspn(value + digits, ", ") == 0 && n >= low && n <= high && (n - low) % step == 0) continue;
+        return dync__fail(DYNC_ERR_VALUE, "option '%s': expected a number from %d to %d%s, got '%.*s'", key, low, high, step == 2 ? " in steps of 2" : "",
+                          (int)strcspn(value, ","), value);
+    }
+    return DYNC_OK;
+}
+
 DYNC__FN dync_status dync__options_check(const char *options, const char *backend, const char *keys)
 {
     for (const char *p = options; p && *p;) {
@@ -144,6 +161,7 @@ DYNC__FN dync_status dync__options_check(const char *options, const char *backen
         dync__format(word, sizeof word, "%.*s", (int)DYNC__MIN(n, sizeof word - 1), p);
         if (!dync__words_meet(keys, word))
             return dync__fail(DYNC_ERR_VALUE, "backend '%s' has no option '%s'; it has: %s", backend, word, keys);
+        if (p[n] == '=') DYNC__TRY(dync__option_check_number(word, p + n + 1));
         p += strcspn(p, ",");
     }
     return DYNC_OK;

@@ -54,6 +54,10 @@ TEST(compile)
     FINE(dync_compiled_free(NULL));
     BAD(dync_compile(twice, .options = "nonsense=1"), DYNC_ERR_VALUE, "backend 'inductor' has no option 'nonsense'; it has: opt_level");
     BAD(dync_compile(twice, .options = "partition=maybe"), DYNC_ERR_VALUE, "partition: expected min_cut or default, got 'maybe'");
+    BAD(dync_compile(twice, .options = "winograd=3"), DYNC_ERR_VALUE, "option 'winograd': expected a number from 2 to 4 in steps of 2, got '3'");
+    BAD(dync_compile(twice, .options = "no_fuse, threads=many"), DYNC_ERR_VALUE, "option 'threads': expected a number from 0 to 1048576, got 'many'");
+    BAD(dync_compile(twice, .options = "threads=-1"), DYNC_ERR_VALUE, "option 'threads': expected a number");
+    EXPECT(dync_compile(twice, .options = "winograd=2, threads=1, opt_level=0") != NULL);
     BAD(dync_compile(twice, .backend = "aot_eager", .options = "no_fuse"), DYNC_ERR_VALUE, "backend 'aot_eager' has no option 'no_fuse'");
     BAD(dync_compile(twice, .args = "x, y"), DYNC_ERR_VALUE, "dync_compile: twice: .args: expected 1 name, got 2: 'x, y'");
     BAD(dync_compile(twice, .args = ",,, ,"), DYNC_ERR_VALUE, ".args: expected 1 name, got 0");

@@ -40,6 +40,19 @@ static void load_words(dync__tile *t, const char *reg, int n, int buffer)
     dync__tile_regs(t, "b32", reg, n);
     for (int r = 0; r < n; r++) dync__ptx_line(&t->p, "ld.global.b32 %s%d, [%s+%d]", reg, r, at, r * 4);
 }
+/* words[2] += words[0] * words[1]: fragments, a lane's registers after another's. */
+static void multiply(int kind, uint32_t words[3][32 * 4])
+{
+    dync__tile t;
+    dync__tile_begin(&t, 3);
+    load_words(&t, "%fa", 4, 0);
+    load_words(&t, "%fb", 2, 1);
+    load_words(&t, "%acc", 4, 2);
+    dync__tile_mma(&t, kind, "%acc", 0, "%fa", 0, "%fb", 0);
+    for (int r = 0; r < 4; r++) dync__ptx_line(&t.p, "st.global.b32 [%%at2+%d], %%acc%d", r * 4, r);
+    void *data[] = {words[0], words[1], words[2]};
+    EXPECT_OK(run(&t, 32, 3, data, sizeof words[0]));
+}
 
 static uint32_t encode(int kind, double x)
 {
@@ -102,15 +115,7 @@ TEST(mma_as_the_manual_has_it)
                 if (!whole) memcpy(&words[2][lane * 4 + i], &f, 4);
             }
         }
-        dync__tile t;
-        dync__tile_begin(&t, 3);
-        load_words(&t, "%fa", 4, 0);
-        load_words(&t, "%fb", 2, 1);
-        load_words(&t, "%acc", 4, 2);
-        dync__tile_mma(&t, kind, "%acc", 0, "%fa", 0, "%fb", 0);
-        for (int r = 0; r < 4; r++) dync__ptx_line(&t.p, "st.global.b32 [%%at2+%d], %%acc%d", r * 4, r);
-        void *data[] = {words[0], words[1], words[2]};
-        EXPECT_OK(run(&t, 32, 3, data, sizeof words[0]));
+        multiply(kind, words);
         for (int lane = 0; lane < 32; lane++)
             for (int i = 0; i < 4; i++) {
                 int row = (lane >> 2) + (i < 2 ? 0 : 8), column = (lane % 4) * 2 + (i & 1);
@@ -136,15 +141,7 @@ TEST(mma_drops_and_wraps)
             if (kind == DYNC__TILE_TF32) memcpy(&words[0][i], &near_one, 4), memcpy(&words[1][i], &one, 4);
             else words[0][i] = words[1][i] = 0x7f7f7f7f, words[2][i] = 0x7fffffff;
         }
-        dync__tile t;
-        dync__tile_begin(&t, 3);
-        load_words(&t, "%fa", 4, 0);
-        load_words(&t, "%fb", 2, 1);
-        load_words(&t, "%acc", 4, 2);
-        dync__tile_mma(&t, kind, "%acc", 0, "%fa", 0, "%fb", 0);
-        for (int r = 0; r < 4; r++) dync__ptx_line(&t.p, "st.global.b32 [%%at2+%d], %%acc%d", r * 4, r);
-        void *data[] = {words[0], words[1], words[2]};
-        EXPECT_OK(run(&t, 32, 3, data, sizeof words[0]));
+        multiply(kind, words);
         float f;
         memcpy(&f, &words[2][5], 4);
         if (kind == DYNC__TILE_TF32) EXPECT_NEAR((double)f, 8, 0);
