@@ -3136,7 +3136,7 @@ static int dync__os_code_file(size_t bytes) {
 }
 #endif
 DYNC__FN int dync__os_process(void) { return (int)getpid(); }
-DYNC__FN bool dync__os_code_twice(size_t bytes, void **write, void **exec) {
+DYNC__RARE DYNC__FN bool dync__os_code_twice(size_t bytes, void **write, void **exec) {
     int file = dync__os_code_file(bytes);
     if (file < 0) return false;
     *write = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
@@ -3155,7 +3155,7 @@ DYNC__FN bool dync__os_code_seal(void *pages, size_t bytes) { return mprotect(pa
 DYNC__FN void dync__os_code_unmap(void *pages, size_t bytes) { munmap(pages, bytes); }
 #else
 DYNC__FN int dync__os_process(void) { return 0; }
-DYNC__FN bool dync__os_code_twice(size_t bytes, void **write, void **exec) {
+DYNC__RARE DYNC__FN bool dync__os_code_twice(size_t bytes, void **write, void **exec) {
     (void)bytes, (void)write, (void)exec;
     return false;
 }
@@ -3170,12 +3170,12 @@ DYNC__FN bool dync__os_code_seal(void *pages, size_t bytes) {
 DYNC__FN void dync__os_code_unmap(void *pages, size_t bytes) { (void)pages, (void)bytes; }
 #endif
 #if defined(DYNC_NO_STDIO)
-DYNC__FN dync_status dync__file_read(const char *path, char **out, size_t *n) {
+DYNC__RARE DYNC__FN dync_status dync__file_read(const char *path, char **out, size_t *n) {
     *out = NULL;
     *n = 0;
     return dync__fail(DYNC_ERR_IO, "cannot read %s: built with DYNC_NO_STDIO", path ? path : "(null)");
 }
-DYNC__FN dync_status dync__file_write(const char *path, const void *data, size_t n) {
+DYNC__RARE DYNC__FN dync_status dync__file_write(const char *path, const void *data, size_t n) {
     (void)data; (void)n;
     return dync__fail(DYNC_ERR_IO, "cannot write %s: built with DYNC_NO_STDIO", path ? path : "(null)");
 }
@@ -3215,7 +3215,7 @@ static dync_status dync__os_read_all(FILE *f, const char *path, char **out, size
     *n = used;
     return DYNC_OK;
 }
-DYNC__FN dync_status dync__file_read(const char *path, char **out, size_t *n) {
+DYNC__RARE DYNC__FN dync_status dync__file_read(const char *path, char **out, size_t *n) {
     *out = NULL;
     *n = 0;
     if (!path) return dync__fail(DYNC_ERR_VALUE, "a file is read: expected a path, got NULL");
@@ -3226,7 +3226,7 @@ DYNC__FN dync_status dync__file_read(const char *path, char **out, size_t *n) {
     fclose(f);
     return status;
 }
-DYNC__FN dync_status dync__file_write(const char *path, const void *data, size_t n) {
+DYNC__RARE DYNC__FN dync_status dync__file_write(const char *path, const void *data, size_t n) {
     if (!path) return dync__fail(DYNC_ERR_VALUE, "a file is written: expected a path, got NULL");
     errno = 0;
     FILE *f = fopen(path, "wb");
@@ -3318,7 +3318,7 @@ DYNC__FN void dync__error_guard_begin(dync__error_guard *g) {
     dync_clear_error();
     dync__tls.quiet = true;
 }
-DYNC__FN dync__error_slot dync__error_guard_end(dync__error_guard *g) {
+DYNC__RARE DYNC__FN dync__error_slot dync__error_guard_end(dync__error_guard *g) {
     dync__error_slot inner = dync__tls.error;
     dync__tls.error = g->outer;
     dync__tls.error_count = g->errors_before;       /* what was guarded did not happen, unless it is raised again */
@@ -3365,14 +3365,14 @@ static struct {
     pthread_key_t key;
 #endif
 } dync__threads;
-DYNC__FN void dync__thread_state_on_exit(void (*fn)(dync__thread *)) {
+DYNC__RARE DYNC__FN void dync__thread_state_on_exit(void (*fn)(dync__thread *)) {
     dync__lock(&dync__threads.lock);
     bool known = false;
     for (int i = 0; i < dync__threads.n_on_exit; i++) known = known || dync__threads.on_exit[i] == fn;
     if (!known && dync__threads.n_on_exit < DYNC__THREAD_FNS) dync__threads.on_exit[dync__threads.n_on_exit++] = fn;
     dync__unlock(&dync__threads.lock);
 }
-DYNC__FN void dync__at_shutdown(void (*fn)(void)) {
+DYNC__RARE DYNC__FN void dync__at_shutdown(void (*fn)(void)) {
     dync__lock(&dync__threads.lock);
     bool known = false;
     for (int i = 0; i < dync__threads.n_at_shutdown; i++) known = known || dync__threads.at_shutdown[i] == fn;
@@ -3381,7 +3381,7 @@ DYNC__FN void dync__at_shutdown(void (*fn)(void)) {
     dync__unlock(&dync__threads.lock);
 }
 /* No lock is held while the functions run: they may register and unregister. */
-DYNC__FN void dync__run_shutdown(void) {
+DYNC__RARE DYNC__FN void dync__run_shutdown(void) {
     for (int i = dync__threads.n_at_shutdown - 1; i >= 0; i--) dync__threads.at_shutdown[i]();
 }
 static void dync__thread_unlink(dync__thread *t) {
@@ -3397,7 +3397,7 @@ static void dync__thread_unlink(dync__thread *t) {
 }
 /* Destructors do nothing where there is no state. One may use, and so make again, the state of one that ran before: the second
  * round ends that too. The caches go after the last of them; unlinking comes last, for a destructor may arm the thread again. */
-DYNC__FN void dync__thread_end(dync__thread *t) {
+DYNC__RARE DYNC__FN void dync__thread_end(dync__thread *t) {
     for (int round = 0; round < 2; round++) {
         for (int i = dync__threads.n_on_exit - 1; i >= 0; i--) dync__threads.on_exit[i](t);
     }
@@ -3420,7 +3420,7 @@ static bool dync__thread_set_key(dync__thread *t) {
     return has_key && pthread_setspecific(dync__threads.key, t) == 0;
 }
 #endif
-DYNC__FN void dync__thread_arm(void) {
+DYNC__RARE DYNC__FN void dync__thread_arm(void) {
     dync__thread *t = &dync__tls;
     if (DYNC__LIKELY(t->registered)) return;
 #if !defined(DYNC_NO_THREADS)
@@ -3551,7 +3551,7 @@ static void dync__heap_free(void *p) {
     dync__heap_insert(b);
 }
 DYNC__FN bool dync__mem_in_use(void) { return DYNC__ATOMIC_LOAD(&dync__mem.blocks) != 0; }
-DYNC__FN bool dync__mem_set_buffer(void *memory, size_t n) {
+DYNC__RARE DYNC__FN bool dync__mem_set_buffer(void *memory, size_t n) {
     if (dync__mem_in_use()) return false;
     dync__heap.begin = dync__heap.end = NULL;
     dync__heap.free = NULL;
@@ -3632,7 +3632,7 @@ static size_t dync__mem_class_size(int kind, int class_index) {
     int bits = 11 + (class_index - 64) / 2;
     return (class_index - 64) % 2 ? (size_t)1 << bits : (size_t)3 << (bits - 2);
 }
-static void dync__mem_cache_trim(dync__cache *c) {
+DYNC__RARE static void dync__mem_cache_trim(dync__cache *c) {
     for (int kind = 0; kind < 2; kind++) {
         for (int i = 0; i < DYNC__MEM_CLASSES; i++) {
             for (void *p = c->bin[kind][i], *next; p; p = next) {
@@ -3646,7 +3646,7 @@ static void dync__mem_cache_trim(dync__cache *c) {
     c->cached_bytes = 0;
 }
 /* NULL: no cache, for want of memory or because there is to be none; the blocks then go straight through. */
-static DYNC__NOINLINE dync__cache *dync__mem_cache_new(void) {
+DYNC__RARE static DYNC__NOINLINE dync__cache *dync__mem_cache_new(void) {
     if (DYNC__MEM_CACHE_BYTES == 0) return NULL;
     dync__thread_arm();
     dync__cache *c = dync__tls.registered ? dync__mem_raw_alloc(sizeof *c) : NULL;
@@ -3682,7 +3682,7 @@ static DYNC__NOINLINE void *dync__mem_take_slow(int kind, size_t n, size_t size)
     return p;
 }
 DYNC__INLINE void dync__mem_put(int kind, void *p, size_t n);
-static DYNC__NOINLINE bool dync__mem_open_reserve(void) {
+DYNC__RARE static DYNC__NOINLINE bool dync__mem_open_reserve(void) {
     dync__reserve *r = dync__tls.reserve;
     void *p = r ? DYNC__ATOMIC_LOAD(&r->block) : NULL;
     if (!p || !DYNC__ATOMIC_CAS(&r->block, &p, NULL)) return false;
@@ -3830,8 +3830,8 @@ DYNC__FN void *dync__arena_copy(dync__arena *a, const void *src, size_t n) {
     if (p && n) memcpy(p, src, n);
     return p;
 }
-DYNC__FN char *dync__arena_strdup(dync__arena *a, const char *s) { return dync__arena_copy(a, s, strlen(s) + 1); }
-DYNC__FN char *dync__arena_printf(dync__arena *a, const char *fmt, ...) {
+DYNC__RARE DYNC__FN char *dync__arena_strdup(dync__arena *a, const char *s) { return dync__arena_copy(a, s, strlen(s) + 1); }
+DYNC__RARE DYNC__FN char *dync__arena_printf(dync__arena *a, const char *fmt, ...) {
     char small[256];
     va_list args, again;
     va_start(args, fmt);
@@ -5064,7 +5064,7 @@ static void dync__pool_post(dync__pool_worker *w, dync__pool_job *job) {
     pthread_mutex_unlock(&w->lock);
 }
 /* As many as can be had: fewer threads give the same results. Called with busy held. */
-static void dync__pool_start(void) {
+DYNC__RARE static void dync__pool_start(void) {
     int wanted = dync__pool_all_threads() - 1;
     if (wanted <= dync__pool.n_workers || dync__pool.n_allocated) return;
     dync__error_guard guard;
@@ -5085,7 +5085,7 @@ static void dync__pool_start(void) {
         dync__pool.n_workers = i + 1;
     }
 }
-static void dync__pool_end_workers(void) {
+DYNC__RARE static void dync__pool_end_workers(void) {
     for (int i = 0; i < dync__pool.n_workers; i++) dync__pool_post(&dync__pool.worker[i], NULL);
     for (int i = 0; i < dync__pool.n_workers; i++) {
         dync__pool_worker *w = &dync__pool.worker[i];
@@ -7017,7 +7017,7 @@ DYNC__RARE static void dync__tensor_thread_end(dync__thread *thread) {
     (void)DYNC__ATOMIC_ADD(&dync__slots.live, s->live);
     dync__free(s, sizeof *s);
 }
-static DYNC__NOINLINE dync__tensor_state *dync__tensor_state_new(void) {
+DYNC__RARE static DYNC__NOINLINE dync__tensor_state *dync__tensor_state_new(void) {
     dync__thread_state_on_exit(dync__tensor_thread_end);
     dync__thread_arm();
     dync__tls.tensor_state = dync__calloc(sizeof(dync__tensor_state));
@@ -7060,7 +7060,7 @@ static bool dync__slots_grow(void) {
     dync__slots.n_chunks = n + 1;
     return true;
 }
-static DYNC__NOINLINE bool dync__slots_refill(dync__tensor_state *s) {
+DYNC__RARE static DYNC__NOINLINE bool dync__slots_refill(dync__tensor_state *s) {
     dync__lock(&dync__slots.lock);
     bool ok = dync__slots.free || dync__slots_grow();
     int n = 0;
@@ -7078,7 +7078,7 @@ static DYNC__NOINLINE bool dync__slots_refill(dync__tensor_state *s) {
     s->n_free = n;
     return ok;
 }
-static DYNC__NOINLINE void dync__slots_spill(dync__tensor_state *s) {
+DYNC__RARE static DYNC__NOINLINE void dync__slots_spill(dync__tensor_state *s) {
     dync__lock(&dync__slots.lock);
     for (int i = 0; i < DYNC__SLOT_BATCH; i++) {
         s->free[i]->numel = dync__slots.free;
@@ -7309,7 +7309,7 @@ DYNC__RARE DYNC__FN void dync__tensor_brief(dync__str *s, const dync__tensor *t)
     dync__str_add(s, dync__dtype_info(t->dtype)->fx);
     dync__shape_text(s, t->lay.ndim, t->lay.shape);
 }
-static void dync__tensor_log_left(const dync__tensor *t) {
+DYNC__RARE static void dync__tensor_log_left(const dync__tensor *t) {
     dync__str s = {0};
     dync__tensor_brief(&s, t);
     dync__log(DYNC__LOG_memory, "still held at dync_shutdown: %s%s%s made by %s (%s:%d)", dync__str_get(&s), t->name ? " " : "",
@@ -7363,7 +7363,7 @@ typedef struct dync__scopes {
     bool hinted;
 } dync__scopes;
 static void dync__scopes_thread_end(dync__thread *thread);
-static DYNC__NOINLINE dync__scopes *dync__scopes_new(void) {
+DYNC__RARE static DYNC__NOINLINE dync__scopes *dync__scopes_new(void) {
     dync__thread_state_on_exit(dync__scopes_thread_end);
     dync__thread_arm();
     dync__tls.scopes = dync__calloc(sizeof *dync__tls.scopes);
@@ -9417,6 +9417,100 @@ DYNC__FN dync_status dync__kernel_check(const dync__kernel *k) {
 }
 DYNC__COLD_END
 
+/* ==== loop/fuse.h =============================================================================================== */
+/* loop/fuse.h: what the files of fusion share: fuse_map.c (index maps), fuse_merge.c (two kernels become
+ * one), fuse.c (which ones).
+ *
+ * Words: the host is the kernel whose loops stay (split where needed), the guest the one whose body moves
+ * into them; a map gives each guest loop as an affine form of the host's loops. `first` is the kernel that
+ * runs earlier. */
+#ifndef DYNC__FUSE_H
+#define DYNC__FUSE_H
+enum {
+    DYNC__FUSE_BUFS = 16,
+    DYNC__FUSE_MAPS = 4,
+    DYNC__FUSE_INSTS = 400,
+    DYNC__FUSE_SERIAL = 65536,
+    DYNC__FUSE_SMALL = 4096
+};
+
+/* The host's loops, split: loop h counts in steps of mul[h] of the kernel's loop from[h]. */
+typedef struct dync__nest {
+    int n_outer, n;
+    int64_t extent[DYNC__LOOP_MAX_DIMS], mul[DYNC__LOOP_MAX_DIMS];
+    int8_t from[DYNC__LOOP_MAX_DIMS];
+} dync__nest;
+/* guest loop g = offset[g] + sum over host loops h of coef[g][h] * h */
+typedef struct dync__index_map {
+    int n;
+    bool solved[DYNC__LOOP_MAX_DIMS];
+    int64_t extent[DYNC__LOOP_MAX_DIMS], offset[DYNC__LOOP_MAX_DIMS],
+        coef[DYNC__LOOP_MAX_DIMS][DYNC__LOOP_MAX_DIMS];
+} dync__index_map;
+/* A nest and the maps into it; a split of a loop keeps all of them right. */
+typedef struct dync__fuse_frame {
+    dync__nest nest;
+    int n_maps;
+    dync__index_map map[DYNC__FUSE_MAPS];
+} dync__fuse_frame;
+
+/* ---- fuse_map.c ------------------------------------------------------------------------- */
+DYNC__FN void dync__frame_start(dync__fuse_frame *, const dync__kernel *host);
+DYNC__FN int dync__frame_add_map(dync__fuse_frame *, const dync__kernel *guest); /* -1: no room */
+/* An access of the host over its split loops; one of the guest over the host's loops. */
+DYNC__FN dync__access dync__nest_access(const dync__nest *, const dync__access *);
+DYNC__FN dync__access dync__map_access(const dync__index_map *, int n_host, const dync__access *);
+/* Finds the guest loops that `guest` varies along, such that its address is `host`'s (over the split loops)
+ * for every host index. */
+DYNC__FN bool dync__map_solve(dync__fuse_frame *, int map, dync__access host, const dync__access *guest);
+/* The guest loops not solved yet: from the host loops not used yet, in order. */
+DYNC__FN bool dync__map_complete(dync__fuse_frame *, int map);
+/* Do guest loops [g0, g1) run once through all their values while the host's [h0, h1) do, whatever the
+ * others are? In the same order? */
+DYNC__FN bool dync__map_covers(const dync__fuse_frame *, int map, int g0, int g1, int h0, int h1, bool in_order);
+DYNC__FN bool dync__access_equal(const dync__access *, const dync__access *, int n, const int64_t *extent);
+DYNC__FN bool dync__access_injective(const dync__access *, int n, const int64_t *extent);
+/* False only where no element is reached by both. */
+DYNC__FN bool dync__access_overlap(const dync__access *, int n, const int64_t *extent, const dync__access *,
+                                   int n2, const int64_t *extent2);
+
+/* ---- fuse_merge.c ----------------------------------------------------------------------- */
+/* What a kernel is to fusion. Pointwise: no rows, no reductions. Tangled: its result depends on the order
+ * of its indices. */
+typedef struct dync__fuse_traits {
+    bool pointwise, tangled, scatters, empty;
+} dync__fuse_traits;
+typedef struct dync__fuse_item {
+    dync__inst in;       /* operands are items */
+    dync__access access; /* over the merged nest */
+    const dync__buf *buf;
+    int32_t same_as; /* another item has this value; -1 none */
+    bool row, first, dead;
+} dync__fuse_item;
+typedef struct dync__fuse_job {
+    dync__arena *arena;
+    int max_insts;
+    bool (*needed)(void *user, int32_t buf_id); /* by anyone but the kernels at hand */
+    void *user;
+    bool no_memory;
+    DYNC__VEC(dync__fuse_item) item;
+    DYNC__VEC(int32_t) number;
+    dync__fuse_frame frame; /* here, as it is large for a small stack */
+} dync__fuse_job;
+DYNC__FN dync__fuse_traits dync__fuse_traits_of(const dync__kernel *);
+DYNC__FN int64_t dync__fuse_domain(const dync__kernel *);
+/* Each gives a new kernel or NULL: refused, or job->no_memory. alone: a copy without the stores that nobody
+ * needs. pair: both in one. inline: second with its loads of buf_id replaced by first's expression for it. */
+DYNC__FN dync__kernel *dync__fuse_alone(dync__fuse_job *, const dync__kernel *);
+DYNC__FN dync__kernel *dync__fuse_pair(dync__fuse_job *, const dync__kernel *first, const dync__kernel *second);
+DYNC__FN dync__kernel *dync__fuse_inline(dync__fuse_job *, const dync__kernel *first,
+                                         const dync__kernel *second, int32_t buf_id);
+/* How often second would compute that expression, and what once costs; -1: it cannot be inlined. */
+DYNC__FN int64_t dync__fuse_inline_work(const dync__kernel *second, int32_t buf_id);
+DYNC__FN int dync__fuse_inline_cost(dync__fuse_job *, const dync__kernel *first, int32_t buf_id, int *n_loads);
+#endif
+DYNC__COLD_BEGIN
+
 /* ==== loop/vecmath.h ============================================================================================ */
 /* loop/vecmath.h: the shorthand that the vecmath_*.c files are written in. Between loop.h and those files.
  *
@@ -9573,100 +9667,6 @@ DYNC__INLINE int dync__m_two_div(dync__lb *b, int nh, int nl, int dh, int dl)
 /* vecmath_exp.c: e^(x + x_lo) * (factor + factor_lo) for x <= 0 to nearly one rounding, also into the subnormals. */
 DYNC__FN int dync__m_exp_product(dync__lb *b, int x, int x_lo, int factor, int factor_lo);
 #endif
-
-/* ==== loop/fuse.h =============================================================================================== */
-/* loop/fuse.h: what the files of fusion share: fuse_map.c (index maps), fuse_merge.c (two kernels become
- * one), fuse.c (which ones).
- *
- * Words: the host is the kernel whose loops stay (split where needed), the guest the one whose body moves
- * into them; a map gives each guest loop as an affine form of the host's loops. `first` is the kernel that
- * runs earlier. */
-#ifndef DYNC__FUSE_H
-#define DYNC__FUSE_H
-enum {
-    DYNC__FUSE_BUFS = 16,
-    DYNC__FUSE_MAPS = 4,
-    DYNC__FUSE_INSTS = 400,
-    DYNC__FUSE_SERIAL = 65536,
-    DYNC__FUSE_SMALL = 4096
-};
-
-/* The host's loops, split: loop h counts in steps of mul[h] of the kernel's loop from[h]. */
-typedef struct dync__nest {
-    int n_outer, n;
-    int64_t extent[DYNC__LOOP_MAX_DIMS], mul[DYNC__LOOP_MAX_DIMS];
-    int8_t from[DYNC__LOOP_MAX_DIMS];
-} dync__nest;
-/* guest loop g = offset[g] + sum over host loops h of coef[g][h] * h */
-typedef struct dync__index_map {
-    int n;
-    bool solved[DYNC__LOOP_MAX_DIMS];
-    int64_t extent[DYNC__LOOP_MAX_DIMS], offset[DYNC__LOOP_MAX_DIMS],
-        coef[DYNC__LOOP_MAX_DIMS][DYNC__LOOP_MAX_DIMS];
-} dync__index_map;
-/* A nest and the maps into it; a split of a loop keeps all of them right. */
-typedef struct dync__fuse_frame {
-    dync__nest nest;
-    int n_maps;
-    dync__index_map map[DYNC__FUSE_MAPS];
-} dync__fuse_frame;
-
-/* ---- fuse_map.c ------------------------------------------------------------------------- */
-DYNC__FN void dync__frame_start(dync__fuse_frame *, const dync__kernel *host);
-DYNC__FN int dync__frame_add_map(dync__fuse_frame *, const dync__kernel *guest); /* -1: no room */
-/* An access of the host over its split loops; one of the guest over the host's loops. */
-DYNC__FN dync__access dync__nest_access(const dync__nest *, const dync__access *);
-DYNC__FN dync__access dync__map_access(const dync__index_map *, int n_host, const dync__access *);
-/* Finds the guest loops that `guest` varies along, such that its address is `host`'s (over the split loops)
- * for every host index. */
-DYNC__FN bool dync__map_solve(dync__fuse_frame *, int map, dync__access host, const dync__access *guest);
-/* The guest loops not solved yet: from the host loops not used yet, in order. */
-DYNC__FN bool dync__map_complete(dync__fuse_frame *, int map);
-/* Do guest loops [g0, g1) run once through all their values while the host's [h0, h1) do, whatever the
- * others are? In the same order? */
-DYNC__FN bool dync__map_covers(const dync__fuse_frame *, int map, int g0, int g1, int h0, int h1, bool in_order);
-DYNC__FN bool dync__access_equal(const dync__access *, const dync__access *, int n, const int64_t *extent);
-DYNC__FN bool dync__access_injective(const dync__access *, int n, const int64_t *extent);
-/* False only where no element is reached by both. */
-DYNC__FN bool dync__access_overlap(const dync__access *, int n, const int64_t *extent, const dync__access *,
-                                   int n2, const int64_t *extent2);
-
-/* ---- fuse_merge.c ----------------------------------------------------------------------- */
-/* What a kernel is to fusion. Pointwise: no rows, no reductions. Tangled: its result depends on the order
- * of its indices. */
-typedef struct dync__fuse_traits {
-    bool pointwise, tangled, scatters, empty;
-} dync__fuse_traits;
-typedef struct dync__fuse_item {
-    dync__inst in;       /* operands are items */
-    dync__access access; /* over the merged nest */
-    const dync__buf *buf;
-    int32_t same_as; /* another item has this value; -1 none */
-    bool row, first, dead;
-} dync__fuse_item;
-typedef struct dync__fuse_job {
-    dync__arena *arena;
-    int max_insts;
-    bool (*needed)(void *user, int32_t buf_id); /* by anyone but the kernels at hand */
-    void *user;
-    bool no_memory;
-    DYNC__VEC(dync__fuse_item) item;
-    DYNC__VEC(int32_t) number;
-    dync__fuse_frame frame; /* here, as it is large for a small stack */
-} dync__fuse_job;
-DYNC__FN dync__fuse_traits dync__fuse_traits_of(const dync__kernel *);
-DYNC__FN int64_t dync__fuse_domain(const dync__kernel *);
-/* Each gives a new kernel or NULL: refused, or job->no_memory. alone: a copy without the stores that nobody
- * needs. pair: both in one. inline: second with its loads of buf_id replaced by first's expression for it. */
-DYNC__FN dync__kernel *dync__fuse_alone(dync__fuse_job *, const dync__kernel *);
-DYNC__FN dync__kernel *dync__fuse_pair(dync__fuse_job *, const dync__kernel *first, const dync__kernel *second);
-DYNC__FN dync__kernel *dync__fuse_inline(dync__fuse_job *, const dync__kernel *first,
-                                         const dync__kernel *second, int32_t buf_id);
-/* How often second would compute that expression, and what once costs; -1: it cannot be inlined. */
-DYNC__FN int64_t dync__fuse_inline_work(const dync__kernel *second, int32_t buf_id);
-DYNC__FN int dync__fuse_inline_cost(dync__fuse_job *, const dync__kernel *first, int32_t buf_id, int *n_loads);
-#endif
-DYNC__COLD_BEGIN
 
 /* ==== loop/simplify.c =========================================================================================== */
 static const dync__inst *dync__fold_def(const dync__lb *b, int v) {
@@ -28715,14 +28715,14 @@ DYNC__COLD_END
 #if defined(DYNC__SPLIT)
 const dync__read_intercept *(*dync__read_intercept_get)(void);
 #endif
-static void dync__op_state_end(dync__thread *t) {
+DYNC__RARE static void dync__op_state_end(dync__thread *t) {
     dync__op_state *s = t->op_state;
     if (!s) return;
     dync__eager_forget(s);
     dync__free(s, sizeof *s);
     t->op_state = NULL;
 }
-DYNC__FN dync__op_state *dync__op_state_get(void) {
+DYNC__RARE DYNC__FN dync__op_state *dync__op_state_get(void) {
     dync__op_state *s = dync__tls.op_state;
     if (s) return s;
     dync__thread_state_on_exit(dync__op_state_end);
@@ -28962,7 +28962,7 @@ static void dync__key_make(dync__eager_key *k, const dync__opcall *call) {
     }
     k->hash = h;
 }
-static void dync__eager_entry_free(dync__eager_entry *e) {
+DYNC__RARE static void dync__eager_entry_free(dync__eager_entry *e) {
     if (!e) return;
     dync__plan_free(e->plan);
     dync__free(e->word, (size_t)e->n_words * sizeof *e->word);
@@ -28992,7 +28992,7 @@ static dync__eager_entry *dync__eager_find(const dync__eager_key *k) {
     return NULL;
 }
 /* False: not kept (no memory for that, or a key too long); the caller frees the entry after its run. */
-static bool dync__eager_keep(const dync__eager_key *k, dync__eager_entry *e) {
+DYNC__RARE static bool dync__eager_keep(const dync__eager_key *k, dync__eager_entry *e) {
     dync__op_state *s = k->fits ? dync__op_state_get() : NULL;
     if (!s || !(e->word = dync__alloc((size_t)k->n * sizeof k->word[0]))) return false;
     memcpy(e->word, k->word, (size_t)k->n * sizeof k->word[0]);
@@ -29005,7 +29005,7 @@ static bool dync__eager_keep(const dync__eager_key *k, dync__eager_entry *e) {
     return true;
 }
 /* Slots: tensors in order, then numbers, then outputs; what is written in place is an input that is written. */
-static dync_status dync__eager_lower(dync__pb *pb, const dync__opcall *call, const dync__eager_entry *e) {
+DYNC__RARE static dync_status dync__eager_lower(dync__pb *pb, const dync__opcall *call, const dync__eager_entry *e) {
     dync__tensor *t[DYNC__EAGER_INPUTS];
     dync__operand in[DYNC__EAGER_INPUTS], out[DYNC__MAX_OUT];
     int32_t number_slot[DYNC__MAX_ARGS];
@@ -29062,7 +29062,7 @@ static bool dync__eager_checks_data(const dync__opcall *call) {
     default: return false;
     }
 }
-static dync_status dync__eager_build(const dync__opcall *call, dync__eager_entry **out) {
+DYNC__RARE static dync_status dync__eager_build(const dync__opcall *call, dync__eager_entry **out) {
     dync__arena arena = {0};
     dync__pb pb = {.arena = &arena, .origin = call->row->name};
     dync__plan_options options = {.name = call->row->name};
@@ -36307,7 +36307,7 @@ DYNC__FN dync_status dync__save(dync__saved *s, dync__tensor *t, bool is_output)
     s->t = alias;
     return DYNC_OK;
 }
-static dync_status dync__modified_error(const dync__saved *s, const dync__gnode *maker, int nr) {
+DYNC__RARE static dync_status dync__modified_error(const dync__saved *s, const dync__gnode *maker, int nr) {
     dync__str brief = {0};
     char name[80];
     dync__tensor_brief(&brief, s->t);
@@ -36399,7 +36399,7 @@ static dync_status dync__opnode_run(void *state, int n_out, dync__tensor *const 
     return status == DYNC_OK ? dync__opnode_collect(&g, grad_in) : status;
 }
 /* An argument of the forward call. Sizes to view or expand to are not read in backward: it goes by the shapes of the arguments. */
-static void dync__opnode_visit_arg(dync__gvisitor *v, const dync__arg *a) {
+DYNC__RARE static void dync__opnode_visit_arg(dync__gvisitor *v, const dync__arg *a) {
     uint64_t bits;
     v->word(v, a->kind | (uint64_t)(unsigned)a->n << 8);
     if (a->kind == DYNC__A_LIST)
@@ -36412,7 +36412,7 @@ static void dync__opnode_visit_arg(dync__gvisitor *v, const dync__arg *a) {
         v->word(v, bits);
     }
 }
-static dync_status dync__opnode_visit(void *state, dync__gvisitor *v) {
+DYNC__RARE static dync_status dync__opnode_visit(void *state, dync__gvisitor *v) {
     dync__opsave *save = state;
     bool sizes = save->call.op == DYNC__OP_view || save->call.op == DYNC__OP_expand;
     if (save->lost) return dync__gnode_freed_error();
@@ -36773,12 +36773,12 @@ DYNC__RARE DYNC__FN const dync__gnode_class *dync__opnode_class(void) { return &
 DYNC__WARM_END
 
 /* ==== autograd/visit.c ========================================================================================== */
-DYNC__FN void dync__gnode_list_free(dync__gnode_list *l) {
+DYNC__RARE DYNC__FN void dync__gnode_list_free(dync__gnode_list *l) {
     for (int i = 0; i < l->at.n; i++) dync__gnode_unref(l->at.at[i]);
     dync__vec_free(&l->at);
     dync__map_free(&l->index);
 }
-static bool dync__gnode_list_add(dync__gnode_list *l, dync__gnode *node) {
+DYNC__RARE static bool dync__gnode_list_add(dync__gnode_list *l, dync__gnode *node) {
     uint64_t at;
     if (!node || dync__map_get(&l->index, (uint64_t)(uintptr_t)node, &at)) return true;
     if (!dync__vec_reserve(&l->at, l->at.n + 1) || !dync__map_put(&l->index, (uint64_t)(uintptr_t)node, (uint64_t)l->at.n)) return false;
@@ -36787,7 +36787,7 @@ static bool dync__gnode_list_add(dync__gnode_list *l, dync__gnode *node) {
     return true;
 }
 /* Breadth first: the list is its own queue. */
-DYNC__FN dync_status dync__walk_nodes(const dync__walk *w, dync__gnode_list *l) {
+DYNC__RARE DYNC__FN dync_status dync__walk_nodes(const dync__walk *w, dync__gnode_list *l) {
     for (int i = 0; i < w->n_roots; i++)
         if (!dync__gnode_list_add(l, w->root[i].node)) return DYNC_ERR_MEMORY;
     for (int i = 0; i < l->at.n; i++)
@@ -36804,7 +36804,7 @@ static void dync__gnode_visit_hooks(const dync__hook_list *list, dync__gvisitor 
     }
     v->word(v, 0);
 }
-DYNC__FN dync_status dync__gnode_visit(dync__gnode *node, dync__gvisitor *v) {
+DYNC__RARE DYNC__FN dync_status dync__gnode_visit(dync__gnode *node, dync__gvisitor *v) {
     bool leaf = dync__gnode_is_accumulate(node);
     v->word(v, leaf ? 1 : (uint64_t)(uintptr_t)node->cls->visit);
     v->word(v, (uint64_t)(unsigned)node->n_in << 32 | (uint64_t)(unsigned)node->n_out);
@@ -46578,7 +46578,7 @@ static dync_status dync__replay_again(dync__tracer *t, const dync__script_event 
     }
     return DYNC_OK;
 }
-DYNC__FN void dync__replay_leave(dync__tracer *t) {
+DYNC__RARE DYNC__FN void dync__replay_leave(dync__tracer *t) {
     dync__script *s = t->script;
     bool grad_off = dync__tls.grad_enabled_off;
     dync_loc at = t->last_at;
@@ -46643,7 +46643,7 @@ static int32_t dync__replay_find_op(const dync__tracer *t, const dync__opcall *c
     return -1;
 }
 /* A tensor from elsewhere, met where the script met one like it. Its place, or -1. */
-DYNC__FN int dync__replay_foreign(dync__tracer *t, dync__tensor *real) {
+DYNC__RARE DYNC__FN int dync__replay_foreign(dync__tracer *t, dync__tensor *real) {
     dync__script *s = t->script;
     for (int i = t->entry->n_leaf_env; i < t->real.n; i++)
         if (t->real.at[i] == real && !t->origin.at[i].seg) return i;
@@ -48813,7 +48813,7 @@ static dync_status dync__into_pair(dync__into_pairs *p, dync_value out, dync_val
     for (int i = 0; i < out.as.l->n; i++) DYNC__TRY(dync__into_pair(p, out.as.l->items[i], r.as.l->items[i]));
     return DYNC_OK;
 }
-static dync_status dync__into_shape_error(int i, const dync__tensor *to, const dync__tensor *from) {
+DYNC__RARE static dync_status dync__into_shape_error(int i, const dync__tensor *to, const dync__tensor *from) {
     dync__str want = {0}, got = {0};
     dync__tensor_brief(&want, from);
     dync__tensor_brief(&got, to);
@@ -51939,6 +51939,7 @@ DYNC__FN dync_status dync__aot_attach(dync__aot_code *c, int n_actual, dync__ten
     return DYNC_OK;
 }
 DYNC__WARM_END
+DYNC__COLD_BEGIN
 
 /* ==== aot/number.c ============================================================================================== */
 DYNC__FN bool dync__graph_has_numbers(const dync_graph *g) {
@@ -52038,7 +52039,6 @@ DYNC__FN dync_status dync__graph_numbers(dync_graph *g, dync_graph **out) {
     *out = m.to;
     return DYNC_OK;
 }
-DYNC__WARM_BEGIN
 
 /* ==== aot/attend.c ============================================================================================== */
 typedef struct dync__attend {
@@ -52222,6 +52222,8 @@ DYNC__FN dync_status dync__aot_attend(dync_graph **graph, bool training) {
     *graph = a.to;
     return DYNC_OK;
 }
+DYNC__COLD_END
+DYNC__WARM_BEGIN
 
 /* ==== aot/runtime.c ============================================================================================= */
 #if defined(DYNC__SPLIT)
@@ -52753,6 +52755,8 @@ DYNC__FN dync_status dync__aot_of_form(dync__aot_code *form, const int64_t *valu
     if (status == DYNC_OK) status = dync__aot_code_compile(c, options, inner);
     return dync__aot_code_out(c, status, out);
 }
+DYNC__WARM_END
+DYNC__COLD_BEGIN
 
 /* ==== aot/sized.c =============================================================================================== */
 enum { DYNC__SIZED_KEPT = 64 };
@@ -52989,7 +52993,7 @@ DYNC__RARE DYNC__FN dync_status dync__sized_compile(dync_graph *graph, const dyn
     out->state = s;
     return DYNC_OK;
 }
-DYNC__WARM_END
+DYNC__COLD_END
 
 /* ==== inductor/inductor.h ======================================================================================= */
 /* inductor/inductor.h: functional graphs to plans. After aot/, before backend/. */

@@ -62,9 +62,9 @@ DYNC__COLD_BEGIN
 #include "loop/text.c"
 #include "loop/check.c"
 DYNC__COLD_END
-#include "loop/vecmath.h"
 #include "loop/fuse.h"
 DYNC__COLD_BEGIN
+#include "loop/vecmath.h"
 #include "loop/simplify.c"
 #include "loop/cost.c"
 #include "loop/fuse.c"
@@ -286,12 +286,16 @@ DYNC__WARM_BEGIN
 #include "aot/tail.c"
 #include "aot/backward.c"
 DYNC__WARM_END
+DYNC__COLD_BEGIN
 #include "aot/number.c"
-DYNC__WARM_BEGIN
 #include "aot/attend.c"
+DYNC__COLD_END
+DYNC__WARM_BEGIN
 #include "aot/runtime.c"
-#include "aot/sized.c"
 DYNC__WARM_END
+DYNC__COLD_BEGIN
+#include "aot/sized.c"
+DYNC__COLD_END
 #include "inductor/inductor.h"
 DYNC__COLD_BEGIN
 #include "inductor/opaque.c"

@@ -40,7 +40,7 @@ DYNC__FN dync_status dync__save(dync__saved *s, dync__tensor *t, bool is_output)
     return DYNC_OK;
 }
 
-static dync_status dync__modified_error(const dync__saved *s, const dync__gnode *maker, int nr)
+DYNC__RARE static dync_status dync__modified_error(const dync__saved *s, const dync__gnode *maker, int nr)
 {
     dync__str brief = {0};
     char name[80];
@@ -150,7 +150,7 @@ static dync_status dync__opnode_run(void *state, int n_out, dync__tensor *const 
 }
 
 /* An argument of the forward call. Sizes to view or expand to are not read in backward: it goes by the shapes of the arguments. */
-static void dync__opnode_visit_arg(dync__gvisitor *v, const dync__arg *a)
+DYNC__RARE static void dync__opnode_visit_arg(dync__gvisitor *v, const dync__arg *a)
 {
     uint64_t bits;
     v->word(v, a->kind | (uint64_t)(unsigned)a->n << 8);
@@ -165,7 +165,7 @@ static void dync__opnode_visit_arg(dync__gvisitor *v, const dync__arg *a)
     }
 }
 
-static dync_status dync__opnode_visit(void *state, dync__gvisitor *v)
+DYNC__RARE static dync_status dync__opnode_visit(void *state, dync__gvisitor *v)
 {
     dync__opsave *save = state;
     bool sizes = save->call.op == DYNC__OP_view || save->call.op == DYNC__OP_expand;

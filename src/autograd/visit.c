@@ -3,14 +3,14 @@
 #include "../dync.in.h"
 #include "node.h"
 
-DYNC__FN void dync__gnode_list_free(dync__gnode_list *l)
+DYNC__RARE DYNC__FN void dync__gnode_list_free(dync__gnode_list *l)
 {
     for (int i = 0; i < l->at.n; i++) dync__gnode_unref(l->at.at[i]);
     dync__vec_free(&l->at);
     dync__map_free(&l->index);
 }
 
-static bool dync__gnode_list_add(dync__gnode_list *l, dync__gnode *node)
+DYNC__RARE static bool dync__gnode_list_add(dync__gnode_list *l, dync__gnode *node)
 {
     uint64_t at;
     if (!node || dync__map_get(&l->index, (uint64_t)(uintptr_t)node, &at)) return true;
@@ -21,7 +21,7 @@ static bool dync__gnode_list_add(dync__gnode_list *l, dync__gnode *node)
 }
 
 /* Breadth first: the list is its own queue. */
-DYNC__FN dync_status dync__walk_nodes(const dync__walk *w, dync__gnode_list *l)
+DYNC__RARE DYNC__FN dync_status dync__walk_nodes(const dync__walk *w, dync__gnode_list *l)
 {
     for (int i = 0; i < w->n_roots; i++)
         if (!dync__gnode_list_add(l, w->root[i].node)) return DYNC_ERR_MEMORY;
@@ -42,7 +42,7 @@ static void dync__gnode_visit_hooks(const dync__hook_list *list, dync__gvisitor 
     v->word(v, 0);
 }
 
-DYNC__FN dync_status dync__gnode_visit(dync__gnode *node, dync__gvisitor *v)
+DYNC__RARE DYNC__FN dync_status dync__gnode_visit(dync__gnode *node, dync__gvisitor *v)
 {
     bool leaf = dync__gnode_is_accumulate(node);
     v->word(v, leaf ? 1 : (uint64_t)(uintptr_t)node->cls->visit);

@@ -46,9 +46,9 @@ DYNC__FN void *dync__arena_copy(dync__arena *a, const void *src, size_t n)
     return p;
 }
 
-DYNC__FN char *dync__arena_strdup(dync__arena *a, const char *s) { return dync__arena_copy(a, s, strlen(s) + 1); }
+DYNC__RARE DYNC__FN char *dync__arena_strdup(dync__arena *a, const char *s) { return dync__arena_copy(a, s, strlen(s) + 1); }
 
-DYNC__FN char *dync__arena_printf(dync__arena *a, const char *fmt, ...)
+DYNC__RARE DYNC__FN char *dync__arena_printf(dync__arena *a, const char *fmt, ...)
 {
     char small[256];
     va_list args, again;

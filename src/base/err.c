@@ -100,7 +100,7 @@ DYNC__FN void dync__error_guard_begin(dync__error_guard *g)
     dync__tls.quiet = true;
 }
 
-DYNC__FN dync__error_slot dync__error_guard_end(dync__error_guard *g)
+DYNC__RARE DYNC__FN dync__error_slot dync__error_guard_end(dync__error_guard *g)
 {
     dync__error_slot inner = dync__tls.error;
     dync__tls.error = g->outer;

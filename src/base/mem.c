@@ -153,7 +153,7 @@ static void dync__heap_free(void *p)
 
 DYNC__FN bool dync__mem_in_use(void) { return DYNC__ATOMIC_LOAD(&dync__mem.blocks) != 0; }
 
-DYNC__FN bool dync__mem_set_buffer(void *memory, size_t n)
+DYNC__RARE DYNC__FN bool dync__mem_set_buffer(void *memory, size_t n)
 {
     if (dync__mem_in_use()) return false;
     dync__heap.begin = dync__heap.end = NULL;
@@ -252,7 +252,7 @@ static size_t dync__mem_class_size(int kind, int class_index)
     return (class_index - 64) % 2 ? (size_t)1 << bits : (size_t)3 << (bits - 2);
 }
 
-static void dync__mem_cache_trim(dync__cache *c)
+DYNC__RARE static void dync__mem_cache_trim(dync__cache *c)
 {
     for (int kind = 0; kind < 2; kind++) {
         for (int i = 0; i < DYNC__MEM_CLASSES; i++) {
@@ -268,7 +268,7 @@ static void dync__mem_cache_trim(dync__cache *c)
 }
 
 /* NULL: no cache, for want of memory or because there is to be none; the blocks then go straight through. */
-static DYNC__NOINLINE dync__cache *dync__mem_cache_new(void)
+DYNC__RARE static DYNC__NOINLINE dync__cache *dync__mem_cache_new(void)
 {
     if (DYNC__MEM_CACHE_BYTES == 0) return NULL;
     dync__thread_arm();
@@ -314,7 +314,7 @@ static DYNC__NOINLINE void *dync__mem_take_slow(int kind, size_t n, size_t size)
 }
 
 DYNC__INLINE void dync__mem_put(int kind, void *p, size_t n);
-static DYNC__NOINLINE bool dync__mem_open_reserve(void)
+DYNC__RARE static DYNC__NOINLINE bool dync__mem_open_reserve(void)
 {
     dync__reserve *r = dync__tls.reserve;
     void *p = r ? DYNC__ATOMIC_LOAD(&r->block) : NULL;

@@ -196,7 +196,7 @@ static int dync__os_code_file(size_t bytes)
 
 DYNC__FN int dync__os_process(void) { return (int)getpid(); }
 
-DYNC__FN bool dync__os_code_twice(size_t bytes, void **write, void **exec)
+DYNC__RARE DYNC__FN bool dync__os_code_twice(size_t bytes, void **write, void **exec)
 {
     int file = dync__os_code_file(bytes);
     if (file < 0) return false;
@@ -219,7 +219,7 @@ DYNC__FN bool dync__os_code_seal(void *pages, size_t bytes) { return mprotect(pa
 DYNC__FN void dync__os_code_unmap(void *pages, size_t bytes) { munmap(pages, bytes); }
 #else
 DYNC__FN int dync__os_process(void) { return 0; }
-DYNC__FN bool dync__os_code_twice(size_t bytes, void **write, void **exec)
+DYNC__RARE DYNC__FN bool dync__os_code_twice(size_t bytes, void **write, void **exec)
 {
     (void)bytes, (void)write, (void)exec;
     return false;
@@ -240,14 +240,14 @@ DYNC__FN void dync__os_code_unmap(void *pages, size_t bytes) { (void)pages, (voi
 /* ---- files ---- */
 
 #if defined(DYNC_NO_STDIO)
-DYNC__FN dync_status dync__file_read(const char *path, char **out, size_t *n)
+DYNC__RARE DYNC__FN dync_status dync__file_read(const char *path, char **out, size_t *n)
 {
     *out = NULL;
     *n = 0;
     return dync__fail(DYNC_ERR_IO, "cannot read %s: built with DYNC_NO_STDIO", path ? path : "(null)");
 }
 
-DYNC__FN dync_status dync__file_write(const char *path, const void *data, size_t n)
+DYNC__RARE DYNC__FN dync_status dync__file_write(const char *path, const void *data, size_t n)
 {
     (void)data; (void)n;
     return dync__fail(DYNC_ERR_IO, "cannot write %s: built with DYNC_NO_STDIO", path ? path : "(null)");
@@ -293,7 +293,7 @@ static dync_status dync__os_read_all(FILE *f, const char *path, char **out, size
     return DYNC_OK;
 }
 
-DYNC__FN dync_status dync__file_read(const char *path, char **out, size_t *n)
+DYNC__RARE DYNC__FN dync_status dync__file_read(const char *path, char **out, size_t *n)
 {
     *out = NULL;
     *n = 0;
@@ -306,7 +306,7 @@ DYNC__FN dync_status dync__file_read(const char *path, char **out, size_t *n)
     return status;
 }
 
-DYNC__FN dync_status dync__file_write(const char *path, const void *data, size_t n)
+DYNC__RARE DYNC__FN dync_status dync__file_write(const char *path, const void *data, size_t n)
 {
     if (!path) return dync__fail(DYNC_ERR_VALUE, "a file is written: expected a path, got NULL");
     errno = 0;

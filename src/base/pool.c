@@ -170,7 +170,7 @@ static void dync__pool_post(dync__pool_worker *w, dync__pool_job *job)
 }
 
 /* As many as can be had: fewer threads give the same results. Called with busy held. */
-static void dync__pool_start(void)
+DYNC__RARE static void dync__pool_start(void)
 {
     int wanted = dync__pool_all_threads() - 1;
     if (wanted <= dync__pool.n_workers || dync__pool.n_allocated) return;
@@ -193,7 +193,7 @@ static void dync__pool_start(void)
     }
 }
 
-static void dync__pool_end_workers(void)
+DYNC__RARE static void dync__pool_end_workers(void)
 {
     for (int i = 0; i < dync__pool.n_workers; i++) dync__pool_post(&dync__pool.worker[i], NULL);
     for (int i = 0; i < dync__pool.n_workers; i++) {

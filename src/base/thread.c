@@ -26,7 +26,7 @@ static struct {
 #endif
 } dync__threads;
 
-DYNC__FN void dync__thread_state_on_exit(void (*fn)(dync__thread *))
+DYNC__RARE DYNC__FN void dync__thread_state_on_exit(void (*fn)(dync__thread *))
 {
     dync__lock(&dync__threads.lock);
     bool known = false;
@@ -35,7 +35,7 @@ DYNC__FN void dync__thread_state_on_exit(void (*fn)(dync__thread *))
     dync__unlock(&dync__threads.lock);
 }
 
-DYNC__FN void dync__at_shutdown(void (*fn)(void))
+DYNC__RARE DYNC__FN void dync__at_shutdown(void (*fn)(void))
 {
     dync__lock(&dync__threads.lock);
     bool known = false;
@@ -46,7 +46,7 @@ DYNC__FN void dync__at_shutdown(void (*fn)(void))
 }
 
 /* No lock is held while the functions run: they may register and unregister. */
-DYNC__FN void dync__run_shutdown(void)
+DYNC__RARE DYNC__FN void dync__run_shutdown(void)
 {
     for (int i = dync__threads.n_at_shutdown - 1; i >= 0; i--) dync__threads.at_shutdown[i]();
 }
@@ -66,7 +66,7 @@ static void dync__thread_unlink(dync__thread *t)
 
 /* Destructors do nothing where there is no state. One may use, and so make again, the state of one that ran before: the second
  * round ends that too. The caches go after the last of them; unlinking comes last, for a destructor may arm the thread again. */
-DYNC__FN void dync__thread_end(dync__thread *t)
+DYNC__RARE DYNC__FN void dync__thread_end(dync__thread *t)
 {
     for (int round = 0; round < 2; round++) {
         for (int i = dync__threads.n_on_exit - 1; i >= 0; i--) dync__threads.on_exit[i](t);
@@ -96,7 +96,7 @@ static bool dync__thread_set_key(dync__thread *t)
 }
 #endif
 
-DYNC__FN void dync__thread_arm(void)
+DYNC__RARE DYNC__FN void dync__thread_arm(void)
 {
     dync__thread *t = &dync__tls;
     if (DYNC__LIKELY(t->registered)) return;

@@ -641,7 +641,7 @@ static dync_status dync__into_pair(dync__into_pairs *p, dync_value out, dync_val
     return DYNC_OK;
 }
 
-static dync_status dync__into_shape_error(int i, const dync__tensor *to, const dync__tensor *from)
+DYNC__RARE static dync_status dync__into_shape_error(int i, const dync__tensor *to, const dync__tensor *from)
 {
     dync__str want = {0}, got = {0};
     dync__tensor_brief(&want, from);

@@ -199,7 +199,7 @@ static dync_status dync__replay_again(dync__tracer *t, const dync__script_event 
     return DYNC_OK;
 }
 
-DYNC__FN void dync__replay_leave(dync__tracer *t)
+DYNC__RARE DYNC__FN void dync__replay_leave(dync__tracer *t)
 {
     dync__script *s = t->script;
     bool grad_off = dync__tls.grad_enabled_off;
@@ -273,7 +273,7 @@ static int32_t dync__replay_find_op(const dync__tracer *t, const dync__opcall *c
 }
 
 /* A tensor from elsewhere, met where the script met one like it. Its place, or -1. */
-DYNC__FN int dync__replay_foreign(dync__tracer *t, dync__tensor *real)
+DYNC__RARE DYNC__FN int dync__replay_foreign(dync__tracer *t, dync__tensor *real)
 {
     dync__script *s = t->script;
     for (int i = t->entry->n_leaf_env; i < t->real.n; i++)

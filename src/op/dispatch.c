@@ -12,7 +12,7 @@ const dync__read_intercept *(*dync__read_intercept_get)(void);
 
 /* ---- the stack ----------------------------------------------------------------------------------------------------------- */
 
-static void dync__op_state_end(dync__thread *t)
+DYNC__RARE static void dync__op_state_end(dync__thread *t)
 {
     dync__op_state *s = t->op_state;
     if (!s) return;
@@ -21,7 +21,7 @@ static void dync__op_state_end(dync__thread *t)
     t->op_state = NULL;
 }
 
-DYNC__FN dync__op_state *dync__op_state_get(void)
+DYNC__RARE DYNC__FN dync__op_state *dync__op_state_get(void)
 {
     dync__op_state *s = dync__tls.op_state;
     if (s) return s;

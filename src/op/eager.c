@@ -111,7 +111,7 @@ static void dync__key_make(dync__eager_key *k, const dync__opcall *call)
 
 /* ---- the cache ------------------------------------------------------------------------------------------------------------------ */
 
-static void dync__eager_entry_free(dync__eager_entry *e)
+DYNC__RARE static void dync__eager_entry_free(dync__eager_entry *e)
 {
     if (!e) return;
     dync__plan_free(e->plan);
@@ -147,7 +147,7 @@ static dync__eager_entry *dync__eager_find(const dync__eager_key *k)
 }
 
 /* False: not kept (no memory for that, or a key too long); the caller frees the entry after its run. */
-static bool dync__eager_keep(const dync__eager_key *k, dync__eager_entry *e)
+DYNC__RARE static bool dync__eager_keep(const dync__eager_key *k, dync__eager_entry *e)
 {
     dync__op_state *s = k->fits ? dync__op_state_get() : NULL;
     if (!s || !(e->word = dync__alloc((size_t)k->n * sizeof k->word[0]))) return false;
@@ -164,7 +164,7 @@ static bool dync__eager_keep(const dync__eager_key *k, dync__eager_entry *e)
 /* ---- making a plan ----------------------------------------------------------------------------------------------------------------- */
 
 /* Slots: tensors in order, then numbers, then outputs; what is written in place is an input that is written. */
-static dync_status dync__eager_lower(dync__pb *pb, const dync__opcall *call, const dync__eager_entry *e)
+DYNC__RARE static dync_status dync__eager_lower(dync__pb *pb, const dync__opcall *call, const dync__eager_entry *e)
 {
     dync__tensor *t[DYNC__EAGER_INPUTS];
     dync__operand in[DYNC__EAGER_INPUTS], out[DYNC__MAX_OUT];
@@ -225,7 +225,7 @@ static bool dync__eager_checks_data(const dync__opcall *call)
     }
 }
 
-static dync_status dync__eager_build(const dync__opcall *call, dync__eager_entry **out)
+DYNC__RARE static dync_status dync__eager_build(const dync__opcall *call, dync__eager_entry **out)
 {
     dync__arena arena = {0};
     dync__pb pb = {.arena = &arena, .origin = call->row->name};

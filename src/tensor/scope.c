@@ -24,7 +24,7 @@ typedef struct dync__scopes {
 
 static void dync__scopes_thread_end(dync__thread *thread);
 
-static DYNC__NOINLINE dync__scopes *dync__scopes_new(void)
+DYNC__RARE static DYNC__NOINLINE dync__scopes *dync__scopes_new(void)
 {
     dync__thread_state_on_exit(dync__scopes_thread_end);
     dync__thread_arm();

@@ -75,7 +75,7 @@ DYNC__RARE static void dync__tensor_thread_end(dync__thread *thread)
     dync__free(s, sizeof *s);
 }
 
-static DYNC__NOINLINE dync__tensor_state *dync__tensor_state_new(void)
+DYNC__RARE static DYNC__NOINLINE dync__tensor_state *dync__tensor_state_new(void)
 {
     dync__thread_state_on_exit(dync__tensor_thread_end);
     dync__thread_arm();
@@ -132,7 +132,7 @@ static bool dync__slots_grow(void)
     return true;
 }
 
-static DYNC__NOINLINE bool dync__slots_refill(dync__tensor_state *s)
+DYNC__RARE static DYNC__NOINLINE bool dync__slots_refill(dync__tensor_state *s)
 {
     dync__lock(&dync__slots.lock);
     bool ok = dync__slots.free || dync__slots_grow();
@@ -152,7 +152,7 @@ static DYNC__NOINLINE bool dync__slots_refill(dync__tensor_state *s)
     return ok;
 }
 
-static DYNC__NOINLINE void dync__slots_spill(dync__tensor_state *s)
+DYNC__RARE static DYNC__NOINLINE void dync__slots_spill(dync__tensor_state *s)
 {
     dync__lock(&dync__slots.lock);
     for (int i = 0; i < DYNC__SLOT_BATCH; i++) {
@@ -437,7 +437,7 @@ DYNC__RARE DYNC__FN void dync__tensor_brief(dync__str *s, const dync__tensor *t)
     dync__shape_text(s, t->lay.ndim, t->lay.shape);
 }
 
-static void dync__tensor_log_left(const dync__tensor *t)
+DYNC__RARE static void dync__tensor_log_left(const dync__tensor *t)
 {
     dync__str s = {0};
     dync__tensor_brief(&s, t);
