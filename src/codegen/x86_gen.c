@@ -452,7 +452,7 @@ DYNC__FN void dync__xg_emit(dync__xg *g)
     g->stage2 = dync__xg_frame(g, 64 + 8);
     g->tail_count = dync__xg_frame(g, 8);
     g->place = dync__xg_frame(g, 8);
-    g->line = g->cone_input = -1;
+    g->cone_input = -1;
     g->tail_mask = dync__xg_frame(g, 64 * DYNC__XG_UNROLL);
     g->tail_mask64 = dync__xg_frame(g, 64 * DYNC__XG_UNROLL);
     dync__xg_unhoist(g);

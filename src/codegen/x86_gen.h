@@ -76,7 +76,7 @@ typedef struct dync__xg {
     int32_t owner[32], owner_k[8];     /* instruction * UNROLL + u; -1 */
     int32_t tail_mask, tail_mask64, tail_count;    /* frame: masks of the U vectors (64 bytes apart), for 64-bit lanes; lanes left */
     int32_t place;                     /* frame: inner indices before the lane loop at hand */
-    int line;                          /* the instruction whose one index leads the stream at hand; -1 */
+    dync__xrm line;                    /* the one index that leads the stream at hand, in memory; else none */
     int32_t slots, slot_bytes;         /* frame: where slots begin, and their room */
     int32_t frame, stage, stage2, saved_sp, keys;  /* stage: elements on their way one by one; keys: of random numbers, -1 none */
     DYNC__VEC(int32_t) free_spill;

@@ -30,8 +30,8 @@ static int dync__xg_base(dync__xg *g, int stream)
     if (base == DYNC__RAX)
         dync__x_i(&g->a, DYNC__X_MOV, DYNC__RAX,
                   framed ? dync__xg_at(s->pointer) : dync__xg_arg(dync__xg_record(g, stream, DYNC__XA_AT)), 0);
-    if (g->line < 0) return base;
-    dync__x_i(&g->a, DYNC__X_MOV, DYNC__RSI, dync__xg_home(g, dync__xg_root(g, g->line)), 0);
+    if (!g->line.is_mem) return base;
+    dync__x_i(&g->a, DYNC__X_MOV, DYNC__RSI, g->line, 0);
     dync__x_i(&g->a, DYNC__X_LEA, DYNC__RAX, dync__x_index(base, DYNC__RSI, s->bytes, 0), 0);
     return DYNC__RAX;
 }
@@ -303,6 +303,17 @@ DYNC__FN void dync__xg_load(dync__xg *g, int i)
     else dync__xg_load_now(g, i, dync__xg_def(g, i));
 }
 
+/* Has value v one value in all lanes? */
+static bool dync__xg_is_even(const dync__xg *g, int v, int depth)
+{
+    const dync__inst *in = dync__xg_inst(g, v);
+    int32_t arg[3];
+    bool even = depth < 8 && in->prim != DYNC__P_random && (g->stream_of[v] < 0 || g->stream.at[g->stream_of[v]].lane == DYNC__XL_SAME);
+    if (in->prim == DYNC__P_reduce) return !g->vertical;
+    for (int n = dync__xg_args(g, v, arg); even && n > 0; n--) even = dync__xg_is_even(g, arg[n - 1], depth + 1);
+    return even;
+}
+
 /* Elements at the access plus an index: one index for all lanes moves the stream; else lane by lane, through the frame. */
 DYNC__FN void dync__xg_gather(dync__xg *g, int i)
 {
@@ -310,11 +321,12 @@ DYNC__FN void dync__xg_gather(dync__xg *g, int i)
     dync__xasm *a = &g->a;
     int stream = g->stream_of[i], index = dync__xg_root(g, in->arg[0]);
     const dync__xstream *s = &g->stream.at[stream];
-    if (!g->single && !g->vertical && !dync__xg_is_here(g, index)) {
-        int to = dync__xg_def(g, i);
-        g->line = index;
-        dync__xg_load_now(g, i, to);
-        g->line = -1;
+    if (!g->single && dync__xg_is_even(g, index, 0)) {
+        g->line = dync__xg_at(g->stage2);
+        if (dync__xg_is_here(g, index)) dync__x_v(a, DYNC__X_MOVQ_M, 0, dync__xg_src(g, index), 0, g->line, 0, 0);
+        else g->line = dync__xg_home(g, index);
+        dync__xg_load_now(g, i, dync__xg_def(g, i));
+        g->line.is_mem = false;
         return;
     }
     dync__x_v(a, DYNC__X_MOVUPS_M, dync__xg_vl(g, DYNC_I64), dync__xg_src(g, index), 0, dync__xg_at(g->stage), 0, 0);

@@ -431,6 +431,23 @@ TEST(indexed_loads)
             EXPECT(agree(k, elements, 0, isa, true));
             dync__arena_free(&arena);
         }
+    for (int i = 0; i < 300; i++) /* reduced along the index, columns side by side: the index of all lanes at once, or of each */
+        for (int isa = 1; isa <= dync__tile_isa(); isa++) {
+            dync__arena arena = {0};
+            int64_t rows = test_random_int(2, 40), columns = test_random_int(4, 150), lines = test_random_int(1, 9), bags = test_random_int(1, 3), extent[] = {bags, columns, rows};
+            int64_t elements[] = {lines * columns, bags * columns}, along[] = {0, 1, 0}, by_row[] = {5, 0, 1}, skewed[] = {2, 7, 3}, out[] = {columns, 1, 0};
+            int type = types[test_random_int(0, 5)];
+            dync__kernel *k = dync__kernel_new(&arena, "bags", 2, 3, extent);
+            dync__lb b = {.k = k, .section = 1};
+            int at = dync__lb_index(&b, dync__kernel_access(k, 0, i % 3 ? by_row : skewed));
+            at = dync__lb_op(&b, DYNC__P_mul, dync__lb_op(&b, DYNC__P_rem, at, dync__lb_i(&b, DYNC_I64, lines), -1), dync__lb_i(&b, DYNC_I64, columns), -1);
+            int x = dync__lb_loadx(&b, dync__kernel_buf(k, 0, type, DYNC__BUF_IN, -1, NULL), dync__kernel_access(k, 0, along), at);
+            int most = dync__lb_reduce(&b, i % 2 ? DYNC__R_MAX : DYNC__R_MIN, i % 5 ? x : dync__lb_op(&b, DYNC__P_add, x, x, -1));
+            b.section = 2;
+            dync__lb_store(&b, dync__kernel_buf(k, 1, type, DYNC__BUF_OUT, -1, NULL), dync__kernel_access(k, 0, out), most);
+            EXPECT(agree(k, elements, 0, isa, true));
+            dync__arena_free(&arena);
+        }
     EXPECT(n_declined <= n_jitted / 100);
 }
 
