@@ -10098,8 +10098,7 @@ static bool dync__fuse_insts_conflict(const dync__kernel *a, const dync__inst *x
     if (x->buf < 0 || y->buf < 0 || a->buf.at[x->buf].id != b->buf.at[y->buf].id) return false;
     if (dync__inst_has_value(x) && dync__inst_has_value(y)) return false;
     if (a->buf.at[x->buf].dtype != b->buf.at[y->buf].dtype) return true; /* elements of another size */
-    if (x->prim == DYNC__P_loadx || x->prim == DYNC__P_storex || y->prim == DYNC__P_loadx ||
-        y->prim == DYNC__P_storex)
+    if (x->prim == DYNC__P_loadx || x->prim == DYNC__P_storex || y->prim == DYNC__P_loadx || y->prim == DYNC__P_storex)
         return true;
     return dync__access_overlap(&a->access.at[x->access], a->n_dims, a->extent, &b->access.at[y->access],
                                 b->n_dims, b->extent);
@@ -10112,8 +10111,7 @@ static bool dync__fuse_conflict(const dync__fuse_node *a, const dync__fuse_node 
         bool shared = false;
         for (int i = 0; i < s->k->buf.n && !shared; i++) {
             bool writes = s->k->buf.at[i].mode & DYNC__BUF_OUT;
-            shared = dync__fuse_touches(t, s->k->buf.at[i].id,
-                                        writes ? DYNC__BUF_IN | DYNC__BUF_OUT : DYNC__BUF_OUT);
+            shared = dync__fuse_touches(t, s->k->buf.at[i].id, writes ? DYNC__BUF_IN | DYNC__BUF_OUT : DYNC__BUF_OUT);
         }
         for (int i = 0; i < s->k->inst.n && shared; i++)
             for (int j = 0; j < t->k->inst.n && s->k->inst.at[i].buf >= 0; j++)
@@ -10137,8 +10135,7 @@ static bool dync__fuse_needed(void *user, int32_t id) {
     const dync__fuse_graph *g = user;
     if (!g->options->keep || g->options->keep(g->options->user, id)) return true;
     for (int i = 0; i < g->n; i++)
-        if (!g->node[i].dead && i != g->skip_a && i != g->skip_b &&
-            (g->node[i].reads & dync__fuse_bit(id)) &&
+        if (!g->node[i].dead && i != g->skip_a && i != g->skip_b && (g->node[i].reads & dync__fuse_bit(id)) &&
             dync__fuse_touches(&g->node[i].step, id, DYNC__BUF_IN))
             return true;
     for (int i = 0; i < g->n_later; i++)
@@ -10537,8 +10534,7 @@ static int dync__map_places(const dync__index_map *m, const dync__access *acc, i
     return n;
 }
 /* value as digits, greatest place first; digit[] is per place. */
-static bool dync__map_digits(const dync__access *acc, const int *place, int n, int64_t value,
-                             int64_t *digit) {
+static bool dync__map_digits(const dync__access *acc, const int *place, int n, int64_t value, int64_t *digit) {
     bool negative = value < 0;
     int64_t rest = negative ? -value : value;
     for (int i = n - 1; i >= 0; i--) {
@@ -10620,8 +10616,7 @@ DYNC__FN bool dync__map_complete(dync__fuse_frame *f, int map) {
     }
     return size == room && dync__map_solve(f, map, host, &guest);
 }
-DYNC__FN bool dync__map_covers(const dync__fuse_frame *f, int map, int g0, int g1, int h0, int h1,
-                               bool in_order) {
+DYNC__FN bool dync__map_covers(const dync__fuse_frame *f, int map, int g0, int g1, int h0, int h1, bool in_order) {
     const dync__index_map *m = &f->map[map];
     const dync__nest *nest = &f->nest;
     int64_t linear[DYNC__LOOP_MAX_DIMS] = {0}, size = 1, offset = 0, next = 1;
@@ -10755,8 +10750,7 @@ static bool dync__fuse_order_matters(const dync__kernel *k) {
     for (int i = 0; i < k->inst.n; i++) {
         const dync__inst *in = &k->inst.at[i];
         if (in->prim != DYNC__P_reduce) continue;
-        if (in->type == DYNC_F32 || in->type == DYNC_F64 || in->imm.i == DYNC__R_ARGMAX ||
-            in->imm.i == DYNC__R_ARGMIN)
+        if (in->type == DYNC_F32 || in->type == DYNC_F64 || in->imm.i == DYNC__R_ARGMAX || in->imm.i == DYNC__R_ARGMIN)
             return true;
     }
     return false;
@@ -10821,8 +10815,7 @@ static int dync__fuse_source(const dync__fuse_job *job, const dync__nest *nest, 
         if (!store->buf || store->buf->id != load->buf->id || !dync__fuse_is_store(store->in.prim))
             continue;
         if (dync__fuse_is_indexed(store->in.prim) || dync__fuse_is_indexed(load->in.prim)) return -2;
-        if (!dync__access_overlap(&store->access, nest->n, nest->extent, &load->access, nest->n,
-                                  nest->extent))
+        if (!dync__access_overlap(&store->access, nest->n, nest->extent, &load->access, nest->n, nest->extent))
             continue;
         int n = store->row ? nest->n_outer : nest->n;
         if (!dync__access_equal(&store->access, &load->access, nest->n, nest->extent) ||
@@ -10841,11 +10834,9 @@ static bool dync__fuse_may_store(dync__fuse_job *job, const dync__nest *nest, in
         dync__fuse_item *before = &job->item.at[j];
         if (!before->buf || before->buf->id != store->buf->id) continue;
         if (dync__fuse_is_indexed(store->in.prim) || dync__fuse_is_indexed(before->in.prim)) return false;
-        if (!dync__access_overlap(&store->access, nest->n, nest->extent, &before->access, nest->n,
-                                  nest->extent))
+        if (!dync__access_overlap(&store->access, nest->n, nest->extent, &before->access, nest->n, nest->extent))
             continue;
-        if (!dync__access_equal(&store->access, &before->access, nest->n, nest->extent) ||
-            store->row != before->row ||
+        if (!dync__access_equal(&store->access, &before->access, nest->n, nest->extent) || store->row != before->row ||
             !dync__access_injective(&store->access, store->row ? nest->n_outer : nest->n, nest->extent))
             return false;
         if (dync__fuse_is_store(before->in.prim)) before->dead = true;
@@ -10915,8 +10906,7 @@ static bool dync__fuse_stored(const dync__fuse_job *job, int32_t id) {
 static void dync__fuse_hoist(dync__fuse_job *job, const dync__nest *nest) {
     for (int i = 0; i < job->item.n; i++) {
         dync__fuse_item *item = &job->item.at[i];
-        if (item->dead || item->row || item->in.prim == DYNC__P_reduce ||
-            dync__fuse_is_store(item->in.prim))
+        if (item->dead || item->row || item->in.prim == DYNC__P_reduce || dync__fuse_is_store(item->in.prim))
             continue;
         bool same = item->in.access < 0 || !dync__fuse_varies_inside(nest, &item->access);
         for (int a = 0; a < 3 && same; a++)
@@ -11110,8 +11100,7 @@ static bool dync__fuse_find_place(dync__fuse_frame *f, const dync__fuse_roles *r
     if (!r->guest_pointwise) {
         *place = DYNC__FUSE_OWN;
         return dync__map_complete(f, 0) && dync__map_covers(f, 0, 0, n_outer, 0, f->nest.n_outer, false) &&
-               dync__map_covers(f, 0, n_outer, n, f->nest.n_outer, f->nest.n,
-                                dync__fuse_order_matters(r->guest));
+               dync__map_covers(f, 0, n_outer, n, f->nest.n_outer, f->nest.n, dync__fuse_order_matters(r->guest));
     }
     bool row = !r->host_pointwise && solved && dync__map_covers(f, 0, 0, n, 0, f->nest.n_outer, false);
     *place = row && from_row ? DYNC__FUSE_ROW : DYNC__FUSE_PHASE;
@@ -11150,8 +11139,7 @@ static dync__kernel *dync__fuse_try(dync__fuse_job *job, const dync__fuse_roles 
     job->item.n = 0;
     for (int turn = 0; turn < 2; turn++) {
         bool guest = (turn == 0) == r->guest_first;
-        if (!dync__fuse_add(job, f, guest ? r->guest : r->host, guest ? 0 : -1, guest ? place : own,
-                            turn == 0, false))
+        if (!dync__fuse_add(job, f, guest ? r->guest : r->host, guest ? 0 : -1, guest ? place : own, turn == 0, false))
             return NULL;
     }
     if (!dync__fuse_resolve(job, &f->nest)) return NULL;
@@ -11176,8 +11164,7 @@ static int dync__fuse_link_rank(const dync__fuse_roles *r, const dync__inst *h, 
     if (!host_stores && !guest_stores) return 1;
     return host_stores != guest_stores && guest_stores == r->guest_first ? 0 : 2;
 }
-DYNC__FN dync__kernel *dync__fuse_pair(dync__fuse_job *job, const dync__kernel *first,
-                                       const dync__kernel *second) {
+DYNC__FN dync__kernel *dync__fuse_pair(dync__fuse_job *job, const dync__kernel *first, const dync__kernel *second) {
     dync__fuse_traits a = dync__fuse_traits_of(first), b = dync__fuse_traits_of(second);
     bool guest_first = a.pointwise;
     dync__fuse_roles r = {guest_first ? second : first, guest_first ? first : second, guest_first,
@@ -11221,8 +11208,7 @@ static int dync__fuse_slice(dync__fuse_job *job, const dync__kernel *k, int32_t 
                 job->number.at[k->inst.at[i].arg[a]] = 0;
     return store;
 }
-DYNC__FN int dync__fuse_inline_cost(dync__fuse_job *job, const dync__kernel *first, int32_t buf_id,
-                                    int *n_loads) {
+DYNC__FN int dync__fuse_inline_cost(dync__fuse_job *job, const dync__kernel *first, int32_t buf_id, int *n_loads) {
     int cost = 0;
     *n_loads = 0;
     if (dync__fuse_slice(job, first, buf_id) < 0) return -1;
@@ -11262,13 +11248,11 @@ DYNC__FN int64_t dync__fuse_inline_work(const dync__kernel *second, int32_t buf_
 }
 /* Does k write anything that the slice of first (job->number) reads? Then it cannot be read later or
  * elsewhere. */
-static bool dync__fuse_overwrites(const dync__fuse_job *job, const dync__kernel *first,
-                                  const dync__kernel *k) {
+static bool dync__fuse_overwrites(const dync__fuse_job *job, const dync__kernel *first, const dync__kernel *k) {
     for (int i = 0; i < first->inst.n; i++)
         for (int j = 0; j < k->inst.n && job->number.at[i] >= 0 && first->inst.at[i].buf >= 0; j++) {
             const dync__inst *in = &k->inst.at[j];
-            if (dync__fuse_is_store(in->prim) &&
-                k->buf.at[in->buf].id == first->buf.at[first->inst.at[i].buf].id)
+            if (dync__fuse_is_store(in->prim) && k->buf.at[in->buf].id == first->buf.at[first->inst.at[i].buf].id)
                 return true;
         }
     return false;
@@ -11296,8 +11280,7 @@ DYNC__FN dync__kernel *dync__fuse_inline(dync__fuse_job *job, const dync__kernel
     for (int m = 0; m < n; m++) {
         dync__fuse_slice(job, first, buf_id);
         if (job->no_memory ||
-            !dync__fuse_add(job, f, first, m, row[m] && !b.pointwise ? DYNC__FUSE_ROW : DYNC__FUSE_PHASE,
-                            true, true))
+            !dync__fuse_add(job, f, first, m, row[m] && !b.pointwise ? DYNC__FUSE_ROW : DYNC__FUSE_PHASE, true, true))
             return NULL;
         value[m] = job->number.at[made->arg[0]];
     }
@@ -17775,8 +17758,7 @@ static void dync__ib_set_tile(dync__ib *b) {
         lanes *= 4; /* rows of a few pages: less paging about */
         b->rows = DYNC__MIN(b->n_rows, lanes);
         b->inner = b->rows < b->n_rows ? 1 : DYNC__MAX(1, DYNC__MIN(lanes / b->rows, b->n_inner));
-    } else if (b->n_inner > 0 && b->n_inner <= lanes / 2 && b->n_rows > 1 &&
-               (b->has_reduce || b->n_inner < 96)) {
+    } else if (b->n_inner > 0 && b->n_inner <= lanes / 2 && b->n_rows > 1 && (b->has_reduce || b->n_inner < 96)) {
         b->mode = DYNC__INTERP_BLOCK;
         b->rows = DYNC__MIN(b->n_rows, lanes / b->n_inner);
         b->inner = b->n_inner;
@@ -17791,8 +17773,7 @@ static void dync__ib_set_tile(dync__ib *b) {
 /* Is buffer buf written by an instruction between from and to? */
 DYNC__FN bool dync__ib_stored_between(const dync__ib *b, int buf, int from, int to) {
     for (int j = from + 1; j < to; j++)
-        if (b->needed[j] && !dync__inst_has_value(dync__ib_inst(b, j)) &&
-            dync__ib_inst(b, j)->buf == buf)
+        if (b->needed[j] && !dync__inst_has_value(dync__ib_inst(b, j)) && dync__ib_inst(b, j)->buf == buf)
             return true;
     return false;
 }
@@ -17835,8 +17816,7 @@ DYNC__FN bool dync__ib_is_dense(const dync__ib *b, int access, int level) {
     dync__interp_dim dims[DYNC__LOOP_MAX_DIMS];
     int from = b->mode == DYNC__INTERP_CHUNK && level == 2 ? b->split : 0;
     int to = level == 2 && b->mode != DYNC__INTERP_VERTICAL ? b->k->n_dims : b->split;
-    if (level == 2 &&
-        (b->mode == DYNC__INTERP_SQUARE || (b->mode == DYNC__INTERP_VERTICAL && b->inner > 1)))
+    if (level == 2 && (b->mode == DYNC__INTERP_SQUARE || (b->mode == DYNC__INTERP_VERTICAL && b->inner > 1)))
         return false;
     if (level == 1 && b->rows == 1) return true;
     int n = dync__ib_merge(b, access, from, to, dims);
@@ -17853,14 +17833,12 @@ DYNC__FN bool dync__ib_may_direct(const dync__ib *b, int store) {
     const dync__inst *st = dync__ib_inst(b, store), *in = dync__ib_inst(b, st->arg[0]);
     const dync__buf *buf = &b->k->buf.at[st->buf];
     int v = st->arg[0];
-    if (st->prim != DYNC__P_store || buf->dtype != in->type || b->level[v] != b->level[store] ||
-        b->keep[v])
+    if (st->prim != DYNC__P_store || buf->dtype != in->type || b->level[v] != b->level[store] || b->keep[v])
         return false;
     if (in->prim == DYNC__P_const_ || in->prim == DYNC__P_reduce || in->prim == DYNC__P_load ||
         in->prim == DYNC__P_loadx || in->prim == DYNC__P_bitcast)
         return false;
-    if (dync__ib_list(b, v) != dync__ib_list(b, store) ||
-        !dync__ib_is_dense(b, st->access, b->level[v]))
+    if (dync__ib_list(b, v) != dync__ib_list(b, store) || !dync__ib_is_dense(b, st->access, b->level[v]))
         return false;
     for (int i = 0; i < b->k->inst.n; i++) {
         int32_t arg[3];
@@ -17955,9 +17933,7 @@ static int dync__ib_stream(dync__ib *b, int access, int level) {
         s.fixed_from = DYNC__FROM_ROW;
         s.lanes = dync__ib_nest(b, dims, dync__ib_merge(b, access, split, n, dims));
         s.lanes_from = DYNC__FROM_INNER;
-    } else if (level == 2 &&
-               b->mode ==
-                   DYNC__INTERP_SQUARE) { /* two loops: the last of the rows, the inner ones */
+    } else if (level == 2 && b->mode == DYNC__INTERP_SQUARE) { /* two loops: the last of the rows, the inner ones */
         s.fixed = dync__ib_nest(b, dims, dync__ib_merge(b, access, 0, split, dims));
         s.fixed_from = DYNC__FROM_ROW;
         int64_t step = dync__ib_merge(b, access, split, n, dims) ? dims[0].stride : 0;
@@ -17973,9 +17949,7 @@ static int dync__ib_stream(dync__ib *b, int access, int level) {
         s.fixed_from = DYNC__FROM_INNER;
         s.lanes = dync__ib_nest(b, dims, dync__ib_merge(b, access, 0, split, dims));
         s.lanes_from = DYNC__FROM_ROW;
-    } else if (
-        level ==
-        2) { /* vertical, all rows: inner loops outside; each side keeps its loops, 0 strides too */
+    } else if (level == 2) { /* vertical, all rows: inner loops outside; each side keeps its loops, 0 strides too */
         count = dync__ib_merge(b, access, split, n, dims);
         if (count == 0) dims[count++] = (dync__interp_dim){b->n_inner, 0};
         int more = dync__ib_merge(b, access, 0, split, dims + count);
@@ -18016,8 +17990,7 @@ static int dync__ib_widen(dync__ib *b, int i, int phase) {
     const dync__inst *in = dync__ib_inst(b, i);
     int from = b->val[i], dst = dync__ib_value(b, DYNC__HOME_SCRATCH, in->type, 2);
     bool scalar = b->level[i] == 0 || b->rows == 1;
-    dync__ib_emit(
-        b, dync__ib_step(scalar ? DYNC__STEP_FILL : DYNC__STEP_EXPAND, 2, in->type, dst, from));
+    dync__ib_emit(b, dync__ib_step(scalar ? DYNC__STEP_FILL : DYNC__STEP_EXPAND, 2, in->type, dst, from));
     b->wide[i] = dst;
     b->wide_phase[i] = phase;
     return dst;
@@ -18053,8 +18026,7 @@ static void dync__ib_make_vector(dync__ib *b, dync__ib_operand *o, int level, in
     dync__ib_emit(b, dync__ib_step(DYNC__STEP_FILL, 1, type, dst, o->value));
     o->value = dst;
 }
-static dync__tile_fn dync__ib_kernel(dync__ib *b, int i, int n, dync__ib_operand *o, int level,
-                                     int phase) {
+static dync__tile_fn dync__ib_kernel(dync__ib *b, int i, int n, dync__ib_operand *o, int level, int phase) {
     const dync__inst *in = dync__ib_inst(b, i);
     int type = dync__ib_inst(b, in->arg[in->prim == DYNC__P_select ? 1 : 0])->type;
     if (n == 1 || in->prim == DYNC__P_select) dync__ib_make_vector(b, &o[0], level, phase);
@@ -18062,8 +18034,7 @@ static dync__tile_fn dync__ib_kernel(dync__ib *b, int i, int n, dync__ib_operand
     case DYNC__P_cast: return dync__tile_cast(b->isa, type, in->type);
     case DYNC__P_wrap: return dync__tile_wrap(b->isa, (int)in->imm.i);
     default:
-        return dync__tile_find(b->isa,
-                               b->clamp[i] == 1   ? (int)DYNC__TILE_MAXSEL
+        return dync__tile_find(b->isa, b->clamp[i] == 1   ? (int)DYNC__TILE_MAXSEL
                                : b->clamp[i] == 2 ? (int)DYNC__TILE_MINSEL
                                                   : in->prim,
                                type);
@@ -18091,8 +18062,7 @@ static int dync__ib_result(dync__ib *b, int i, int level, int phase) {
     }
     return dync__ib_value(b, DYNC__HOME_SCRATCH, in->type, level);
 }
-static bool dync__ib_is_view(const dync__ib *b, const dync__interp_stream *s,
-                             dync__interp_nest lanes, int level) {
+static bool dync__ib_is_view(const dync__ib *b, const dync__interp_stream *s, dync__interp_nest lanes, int level) {
     if (level == 0 || (level == 1 && b->rows == 1)) return true; /* one lane */
     if (b->mode == DYNC__INTERP_SQUARE && level == 2) return false;
     if (lanes.n == 0) return b->n_rows * b->n_inner == 1;
@@ -18180,8 +18150,7 @@ static void dync__ib_emit_store(dync__ib *b, int i, int phase) {
     int level = b->level[i], dtype = b->k->buf.at[in->buf].dtype;
     if (b->direct[in->arg[0]] == i) return; /* the value was computed in place */
     dync__ib_operand o = dync__ib_fetch(b, in->arg[0], level, phase);
-    if (o.scalar && dtype == in->type &&
-        dync__ib_is_dense(b, in->access, level)) { /* filled where it belongs */
+    if (o.scalar && dtype == in->type && dync__ib_is_dense(b, in->access, level)) { /* filled where it belongs */
         int dst = dync__ib_value(b, DYNC__HOME_FLOATING, in->type, level);
         dync__interp_step at = dync__ib_step(DYNC__STEP_DIRECT, level, in->type, dst, -1);
         at.buf = in->buf;
@@ -18256,8 +18225,7 @@ static int dync__ib_emit_op(dync__ib *b, int i, int phase) {
     }
     int dst = dync__ib_result(b, i, level, phase);
     dync__interp_step s =
-        dync__ib_step(in->prim == DYNC__P_random ? DYNC__STEP_RANDOM : DYNC__STEP_OP, level,
-                      in->type, dst, o[0].value);
+        dync__ib_step(in->prim == DYNC__P_random ? DYNC__STEP_RANDOM : DYNC__STEP_OP, level, in->type, dst, o[0].value);
     s.b = o[1].value;
     s.c = o[2].value;
     s.imm = in->imm.i;
@@ -18318,8 +18286,7 @@ DYNC__FN void dync__ib_emit_all(dync__ib *b) {
     b->lane_bytes = 0;
     for (int i = 0; i < b->k->inst.n; i++) {
         const dync__inst *in = dync__ib_inst(b, i);
-        if (b->needed[i] && in->prim == DYNC__P_store && b->direct[in->arg[0]] < 0 &&
-            dync__ib_may_direct(b, i))
+        if (b->needed[i] && in->prim == DYNC__P_store && b->direct[in->arg[0]] < 0 && dync__ib_may_direct(b, i))
             b->direct[in->arg[0]] = i;
     }
     for (int i = 0; i < b->k->inst.n && !b->failed; i++) {
@@ -18377,8 +18344,7 @@ static void dync__ib_assign(dync__ib *b) {
     for (int i = 0; i < b->value.n; i++) {
         if (b->value.at[i].home != DYNC__HOME_SCRATCH || b->value.at[i].first < 0) continue;
         if (!dync__avec_push(b->arena, &order, i)) goto no_memory;
-        for (int j = order.n - 1;
-             j > 0 && b->value.at[order.at[j - 1]].first > b->value.at[i].first; j--) {
+        for (int j = order.n - 1; j > 0 && b->value.at[order.at[j - 1]].first > b->value.at[i].first; j--) {
             order.at[j] = order.at[j - 1];
             order.at[j - 1] = i;
         }
@@ -18387,8 +18353,7 @@ static void dync__ib_assign(dync__ib *b) {
         dync__interp_value *v = &b->value.at[order.at[i]];
         int found = -1;
         for (int h = 0; v->level > 0 && h < homes.n && found < 0; h++)
-            if (homes.at[h].bytes == v->bytes && homes.at[h].level == v->level &&
-                homes.at[h].free_at <= v->first)
+            if (homes.at[h].bytes == v->bytes && homes.at[h].level == v->level && homes.at[h].free_at <= v->first)
                 found = h;
         if (found < 0) {
             dync__ib_home home = {v->bytes, v->level, 0,
@@ -18416,8 +18381,7 @@ static void dync__ib_reduce_scratch(dync__ib *b) {
         r->acc =
             dync__ib_take(b, vertical ? DYNC__REDUCE_LEVELS * (sizeof(int64_t) + rows * r->bytes)
                                       : 65 * sizeof(int64_t));
-        r->partial = dync__ib_take(
-            b, vertical ? (inner + 1) / 2 * rows * r->bytes
+        r->partial = dync__ib_take(b, vertical ? (inner + 1) / 2 * rows * r->bytes
                         : rows * ((inner + DYNC__TILE_GRAIN - 1) / DYNC__TILE_GRAIN) * r->bytes);
     }
 }
@@ -18538,8 +18502,7 @@ static dync__code *dync__ib_compile(dync__ib *b) {
         dync__ib_assign(b);
         dync__ib_reduce_scratch(b);
         if (b->failed) return NULL;
-        if (b->lanes <= DYNC__TILE_GRAIN ||
-            b->lane_bytes * b->rows * b->inner <= DYNC__INTERP_L1_BYTES)
+        if (b->lanes <= DYNC__TILE_GRAIN || b->lane_bytes * b->rows * b->inner <= DYNC__INTERP_L1_BYTES)
             break;
     }
     return dync__ib_finish(b);
@@ -18569,8 +18532,7 @@ static void dync__code_dump_step(dync__str *out, const dync__code *c, const dync
     static const char *const kinds[] = {"op",     "view",   "gather", "direct", "scatter",
                                         "fill",   "expand", "index",  "loadx",  "storex",
                                         "random", "reduce", "keep"};
-    dync__str_addf(out, "    %-8s %s.%d", kinds[s->kind], dync__dtype_info(s->type)->guard,
-                   (int)s->level);
+    dync__str_addf(out, "    %-8s %s.%d", kinds[s->kind], dync__dtype_info(s->type)->guard, (int)s->level);
     if (s->dst >= 0) dync__str_addf(out, " v%d", (int)s->dst);
     if (s->a >= 0) dync__str_addf(out, " <- v%d", (int)s->a);
     if (s->b >= 0) dync__str_addf(out, " v%d", (int)s->b);
@@ -18591,8 +18553,7 @@ static void dync__code_dump_step(dync__str *out, const dync__code *c, const dync
 DYNC__FN void dync__code_dump(dync__str *out, const dync__code *c) {
     static const char *const modes[] = {"chunk", "block", "vertical", "square"};
     static const char *const isas[] = {"baseline", "avx2", "avx512"};
-    dync__str_addf(out,
-                   "code %s: %s, %lld rows x %lld, tile %lld x %lld, %s, scratch %zu + %zu bytes\n",
+    dync__str_addf(out, "code %s: %s, %lld rows x %lld, tile %lld x %lld, %s, scratch %zu + %zu bytes\n",
                    c->name, modes[c->mode], (long long)c->n_rows, (long long)c->n_inner,
                    (long long)c->tile_rows, (long long)c->tile_inner, isas[c->isa],
                    c->scratch_bytes, c->keep_bytes);
@@ -19108,14 +19069,12 @@ DYNC__RARE static dync_status dync__irun_bad_index(dync__irun *r, int64_t at, in
 }
 /* The index that a load along one line adds to its access; false where the line would leave the
  * buffer. */
-static bool dync__irun_line_index(dync__irun *r, const dync__interp_step *s, int64_t n,
-                                  int64_t *index) {
+static bool dync__irun_line_index(dync__irun *r, const dync__interp_step *s, int64_t n, int64_t *index) {
     const dync__interp_stream *st = &r->c->streams[s->stream];
     memcpy(index, r->ptr[s->a], sizeof *index);
     int64_t stride = st->lanes.n ? r->c->dims[st->lanes.at].stride : 0,
             start = r->from[st->lanes_from];
-    int64_t first = (int64_t)((uint64_t)dync__irun_fixed(r, st) + (uint64_t)(start * stride) +
-                              (uint64_t)*index),
+    int64_t first = (int64_t)((uint64_t)dync__irun_fixed(r, st) + (uint64_t)(start * stride) + (uint64_t)*index),
             last = first + (n - 1) * stride;
     if (s->imm < 0 || (first >= 0 && first < s->imm && last >= 0 && last < s->imm)) return true;
     dync__irun_bad_index(r, first < 0 || first >= s->imm ? first : last, s->imm);
@@ -19168,8 +19127,7 @@ typedef struct dync__irun_walk {
     int n;
     int64_t index[2 * DYNC__LOOP_MAX_DIMS], offset;
 } dync__irun_walk;
-static void dync__irun_walk_start(dync__irun_walk *w, const dync__code *c, dync__interp_nest nest,
-                                  int64_t index) {
+static void dync__irun_walk_start(dync__irun_walk *w, const dync__code *c, dync__interp_nest nest, int64_t index) {
     w->d = c->dims + nest.at;
     w->n = nest.n;
     w->offset = 0;
@@ -19227,8 +19185,7 @@ DYNC__IRUN_SQUARE(uint64_t, 8)
 static bool dync__irun_is_square(const dync__irun *r, int level) {
     return level == 2 && r->c->mode == DYNC__INTERP_SQUARE;
 }
-static void dync__irun_square_in(const dync__irun *r, void *to, const void *from,
-                                 const dync__interp_dim *d, int bytes) {
+static void dync__irun_square_in(const dync__irun *r, void *to, const void *from, const dync__interp_dim *d, int bytes) {
     switch (bytes) {
     case 1: dync__irun_square_in_1(r, to, from, d[0].stride, d[1].stride); break;
     case 2: dync__irun_square_in_2(r, to, from, d[0].stride, d[1].stride); break;
@@ -19236,8 +19193,7 @@ static void dync__irun_square_in(const dync__irun *r, void *to, const void *from
     default: dync__irun_square_in_8(r, to, from, d[0].stride, d[1].stride); break;
     }
 }
-static void dync__irun_square_out(const dync__irun *r, void *to, const void *from,
-                                  const dync__interp_dim *d, int bytes) {
+static void dync__irun_square_out(const dync__irun *r, void *to, const void *from, const dync__interp_dim *d, int bytes) {
     switch (bytes) {
     case 1: dync__irun_square_out_1(r, to, from, d[0].stride, d[1].stride); break;
     case 2: dync__irun_square_out_2(r, to, from, d[0].stride, d[1].stride); break;
@@ -19336,8 +19292,7 @@ static void dync__irun_index(const dync__irun *r, const dync__interp_step *s, in
     if (dync__irun_is_square(r, s->level)) {
         const dync__interp_dim *d = r->c->dims + st->lanes.at;
         for (int64_t i = 0; i < r->rows; i++)
-            dync__irun_iota(to + i * r->inner, base + i * d[0].stride + start * d[1].stride,
-                            d[1].stride, r->inner);
+            dync__irun_iota(to + i * r->inner, base + i * d[0].stride + start * d[1].stride, d[1].stride, r->inner);
         return;
     }
     if (st->lanes.n <= 1) {
@@ -19357,8 +19312,7 @@ static void dync__irun_index(const dync__irun *r, const dync__interp_step *s, in
     }
 }
 /* The access' offset (c) plus the index, checked where the size is known. */
-static bool dync__irun_element(dync__irun *r, const dync__interp_step *s, int64_t offset,
-                               int64_t index, int64_t *at) {
+static bool dync__irun_element(dync__irun *r, const dync__interp_step *s, int64_t offset, int64_t index, int64_t *at) {
     *at = (int64_t)((uint64_t)offset + (uint64_t)index);
     if (s->imm < 0 || (*at >= 0 && *at < s->imm)) return true;
     dync__irun_bad_index(r, *at, s->imm);
@@ -19455,8 +19409,7 @@ static void dync__irun_flush(const dync__irun *r, const dync__interp_reduce *red
     count[level + 1]++;
     count[level] = 0;
 }
-static void dync__irun_vertical(const dync__irun *r, const dync__interp_reduce *red,
-                                const char *tile) {
+static void dync__irun_vertical(const dync__irun *r, const dync__interp_reduce *red, const char *tile) {
     int64_t *count = (int64_t *)(void *)(r->scratch + red->acc), row = r->rows * red->bytes;
     char *level = r->scratch + red->acc + DYNC__REDUCE_LEVELS * sizeof *count,
          *fold = r->scratch + red->partial;
@@ -19478,8 +19431,7 @@ static void dync__irun_vertical_end(const dync__irun *r, const dync__interp_redu
     const int top = DYNC__REDUCE_LEVELS - 1;
     for (int l = 0; l < top; l++) dync__irun_flush(r, red, l);
     if (count[top])
-        memcpy(out,
-               r->scratch + red->acc + (size_t)DYNC__REDUCE_LEVELS * sizeof *count +
+        memcpy(out, r->scratch + red->acc + (size_t)DYNC__REDUCE_LEVELS * sizeof *count +
                    (size_t)(top * r->c->tile_rows) * red->bytes,
                (size_t)r->rows * red->bytes);
     else dync__irun_in(out, (const char *)&red->identity, r->rows, 0, red->bytes);
@@ -19652,8 +19604,7 @@ static void dync__irun_phase(dync__irun *r, int phase, int64_t begin, int64_t en
     for (int i = 0; i < c->n_reduces; i++)
         if (c->reduces[i].phase == phase) dync__irun_reduce_end(r, &c->reduces[i]);
 }
-static void dync__irun_range(dync__irun *r, int64_t row_begin, int64_t row_end, int64_t inner_begin,
-                             int64_t inner_end) {
+static void dync__irun_range(dync__irun *r, int64_t row_begin, int64_t row_end, int64_t inner_begin, int64_t inner_end) {
     const dync__code *c = r->c;
     dync__irun_steps(r, 0, 1);
     for (int64_t row = row_begin; row < row_end && r->status == DYNC_OK; row += r->rows) {
@@ -20309,10 +20260,7 @@ static void dync__csrc_line(dync__csrc *c) {
 static void dync__csrc_float(dync__str *out, double x, int type) {
     char text[48];
     if (x - x != 0) {
-        dync__str_addf(out, "(%s)%s", dync__csrc_type(type),
-                       x != x  ? "NAN"
-                       : x > 0 ? "INFINITY"
-                               : "-INFINITY");
+        dync__str_addf(out, "(%s)%s", dync__csrc_type(type), x != x  ? "NAN" : x > 0 ? "INFINITY" : "-INFINITY");
         return;
     }
     if (type == DYNC_F32) dync__float_text((float)x, text, sizeof text);
@@ -20455,8 +20403,7 @@ static void dync__csrc_cast(dync__csrc *c, const dync__inst *in) {
     else if (!dync__csrc_is_float(from) || dync__csrc_is_float(in->type))
         dync__csrc_expand(c, in, in->type, "($T)$a");
     else
-        dync__csrc_expand(c, in, from,
-                          wide ? "$a != $a ? 0 : $a >= ($T)9223372036854775808.0 ? INT64_MAX : $a "
+        dync__csrc_expand(c, in, from, wide ? "$a != $a ? 0 : $a >= ($T)9223372036854775808.0 ? INT64_MAX : $a "
                                  "< ($T)-9223372036854775808.0 ? INT64_MIN : (int64_t)$a"
                                : "$a != $a ? 0 : $a >= ($T)2147483648.0 ? INT32_MAX : $a < "
                                  "($T)-2147483648.0 ? INT32_MIN : (int32_t)$a");
@@ -20467,8 +20414,7 @@ static void dync__csrc_wrap(dync__csrc *c, const dync__inst *in) {
     case DYNC_I8: dync__csrc_expand(c, in, in->type, "(int8_t)(uint8_t)$a"); break;
     case DYNC_U8: dync__csrc_expand(c, in, in->type, "(uint8_t)$a"); break;
     default:
-        dync__str_addf(c->out, "%s_from_%s(%s_to_%s(", c->name,
-                       dync__dtype_info((int)in->imm.i)->fx, c->name,
+        dync__str_addf(c->out, "%s_from_%s(%s_to_%s(", c->name, dync__dtype_info((int)in->imm.i)->fx, c->name,
                        dync__dtype_info((int)in->imm.i)->fx);
         dync__csrc_use(c, in->arg[0], in->section);
         dync__str_add(c->out, "))");
@@ -20498,9 +20444,7 @@ static void dync__csrc_value(dync__csrc *c, const dync__inst *in) {
     case DYNC__P_cast: dync__csrc_cast(c, in); break;
     case DYNC__P_wrap: dync__csrc_wrap(c, in); break;
     case DYNC__P_bitcast:
-        dync__csrc_expand(c, in, in->type,
-                          unions[in->type == DYNC_I32   ? 0
-                                 : in->type == DYNC_F32 ? 1
+        dync__csrc_expand(c, in, in->type, unions[in->type == DYNC_I32   ? 0 : in->type == DYNC_F32 ? 1
                                  : in->type == DYNC_I64 ? 2
                                                         : 3]);
         break;
@@ -20552,8 +20496,7 @@ static void dync__csrc_reduce_step(dync__csrc *c, int i) {
                    *u = type == DYNC_I64 ? "uint64_t" : "uint32_t";
         if (f) dync__str_addf(c->out, "v%d %s= ", i, op);
         else
-            dync__str_addf(c->out, "v%d = (%s)((%s)v%d %s (%s)", i, dync__csrc_type(type), u, i, op,
-                           u);
+            dync__str_addf(c->out, "v%d = (%s)((%s)v%d %s (%s)", i, dync__csrc_type(type), u, i, op, u);
         dync__csrc_use(c, in->arg[0], in->section);
         dync__str_add(c->out, f ? ";\n" : ");\n");
     } else if (in->imm.i == DYNC__R_ANY || in->imm.i == DYNC__R_ALL) {
@@ -20570,9 +20513,7 @@ static void dync__csrc_reduce_step(dync__csrc *c, int i) {
         }
         if (f) dync__str_addf(c->out, "(%s%d == %s%d && !(", best, i, best, i);
         dync__csrc_use(c, in->arg[0], in->section);
-        dync__str_addf(c->out, f ? " %s %s%d))) " : " %s %s%d) ",
-                       f          ? (greatest ? "<=" : ">=")
-                       : greatest ? ">"
+        dync__str_addf(c->out, f ? " %s %s%d))) " : " %s %s%d) ", f          ? (greatest ? "<=" : ">=") : greatest ? ">"
                                   : "<",
                        best, i);
         dync__str_addf(c->out, arg ? "r%d = " : "v%d = ", i);
@@ -20696,13 +20637,11 @@ static dync_status dync__csrc_check(const dync__csrc *c) {
     int64_t total = 1;
     for (int d = 0; d < c->k->n_dims; d++)
         if (!dync__mul_ok(total, DYNC__MAX(c->k->extent[d], 1), &total) || total > INT32_MAX)
-            return dync__fail(DYNC_ERR_COMPILE,
-                              "kernel %s: more than 2^31 indices do not go into C source",
+            return dync__fail(DYNC_ERR_COMPILE, "kernel %s: more than 2^31 indices do not go into C source",
                               c->k->name);
     for (int i = 0; i < c->k->inst.n; i++)
         if (c->needed[i] && dync__csrc_inst(c, i)->prim == DYNC__P_random)
-            return dync__fail(DYNC_ERR_COMPILE, "kernel %s: random numbers do not go into C source",
-                              c->k->name);
+            return dync__fail(DYNC_ERR_COMPILE, "kernel %s: random numbers do not go into C source", c->k->name);
     return DYNC_OK;
 }
 static void dync__csrc_function(dync__csrc *c) {
@@ -20711,8 +20650,7 @@ static void dync__csrc_function(dync__csrc *c) {
     dync__csrc_halves(c);
     dync__str_addf(c->out, "static void %s(", c->name);
     for (int i = 0; i < k->buf.n; i++)
-        dync__str_addf(c->out, "%s%s%s *restrict b%d", i ? ", " : "",
-                       k->buf.at[i].mode & DYNC__BUF_OUT ? "" : "const ",
+        dync__str_addf(c->out, "%s%s%s *restrict b%d", i ? ", " : "", k->buf.at[i].mode & DYNC__BUF_OUT ? "" : "const ",
                        dync__csrc_type(k->buf.at[i].dtype), i);
     dync__str_add(c->out, k->buf.n ? ")\n{\n" : "void)\n{\n");
     c->indent = 1;
@@ -20737,8 +20675,7 @@ static void dync__csrc_function(dync__csrc *c) {
     dync__csrc_close(c, opened);
     dync__str_add(c->out, "}\n");
 }
-DYNC__FN dync_status dync__kernel_csource(dync__str *out, const dync__kernel *k,
-                                          const char *fn_name) {
+DYNC__FN dync_status dync__kernel_csource(dync__str *out, const dync__kernel *k, const char *fn_name) {
     dync__csrc c;
     size_t n = (size_t)DYNC__MAX(k->inst.n, 1);
     memset(&c, 0, sizeof c);
@@ -27140,9 +27077,7 @@ DYNC__FN dync_status dync__d_contiguous(dync__opcall *call) {
     dync__chain c = {0};
     dync__dt *x;
     DYNC__TRY(dync__dt_self(call, &x));
-    return dync__chain_end(&c, call,
-                           dync__layout_is_contiguous(&x->lay)
-                               ? x
+    return dync__chain_end(&c, call, dync__layout_is_contiguous(&x->lay) ? x
                                : dync__chain1(&c, DYNC__OP__clone_contiguous, x));
 }
 DYNC__FN dync_status dync__d_narrow(dync__opcall *call) {
@@ -27232,8 +27167,7 @@ DYNC__FN dync_status dync__d_take_along_dim(dync__opcall *call) {
     index = dync__chain_shape(&c, DYNC__OP_expand, index, info.lay.ndim, shape);
     if (x->lay.ndim) shape[dim] = x->lay.shape[dim];
     x = dync__chain_shape(&c, DYNC__OP_expand, x, info.lay.ndim, shape);
-    return dync__chain_end(&c, call,
-                           dync__chain3(&c, DYNC__OP_gather, dync__arg_t(x), dync__arg_i(dim),
+    return dync__chain_end(&c, call, dync__chain3(&c, DYNC__OP_gather, dync__arg_t(x), dync__arg_i(dim),
                                         dync__arg_t(index)));
 }
 DYNC__FN dync_status dync__d_argsort(dync__opcall *call) {
@@ -27291,8 +27225,7 @@ DYNC__FN dync_status dync__d_linear(dync__opcall *call) {
     DYNC__TRY(dync__op_infer(call, &info));
     int n = x->lay.ndim;
     if (!bias)
-        return dync__chain_end(&c, call,
-                               dync__chain_tt(&c, DYNC__OP_matmul, x, dync__chain1(&c, DYNC__OP_t, w)));
+        return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_matmul, x, dync__chain1(&c, DYNC__OP_t, w)));
     int64_t rows[2] = {1, x->lay.shape[n - 1]};
     for (int i = 0; i < n - 1; i++) rows[0] = dync__sz_mul(rows[0], x->lay.shape[i]);
     if (n != 2) y = dync__chain_shape(&c, DYNC__OP_reshape, y, 2, rows);
@@ -27360,15 +27293,12 @@ static dync__dt *dync__chain_channels(dync__chain *c, dync__dt *v, const dync__d
 }
 static dync__dt *dync__chain_empty(dync__chain *c, int dtype, int device) {
     static const int64_t none = 0;
-    return dync__chain3(c, DYNC__OP_zeros, dync__arg_dims(1, &none), dync__arg_dtype(dtype),
-                        dync__arg_device(device));
+    return dync__chain3(c, DYNC__OP_zeros, dync__arg_dims(1, &none), dync__arg_dtype(dtype), dync__arg_device(device));
 }
 /* (1 - momentum) * running + momentum * now */
 static dync__dt *dync__chain_running(dync__chain *c, dync__dt *running, dync__dt *now, double momentum) {
     dync__dt *old = dync__chain_tf(c, DYNC__OP_mul, running, 1 - momentum);
-    return dync__chain_dtype(c,
-                             dync__chain_tt(c, DYNC__OP_add, old,
-                                            dync__chain_tf(c, DYNC__OP_mul, now, momentum)),
+    return dync__chain_dtype(c, dync__chain_tt(c, DYNC__OP_add, old, dync__chain_tf(c, DYNC__OP_mul, now, momentum)),
                              running->dtype);
 }
 DYNC__FN dync_status dync__d_native_batch_norm(dync__opcall *call) {
@@ -27435,8 +27365,7 @@ DYNC__FN dync_status dync__d_native_batch_norm_backward(dync__opcall *call) {
     mean = dync__chain_channels(&c, dync__dt_arg(call, train ? 5 : 3), x);
     if (train) invstd = dync__dt_arg(call, 6);
     else
-        invstd = dync__chain1(&c, DYNC__OP_rsqrt,
-                              dync__chain_tf(&c, DYNC__OP_add, dync__dt_arg(call, 4),
+        invstd = dync__chain1(&c, DYNC__OP_rsqrt, dync__chain_tf(&c, DYNC__OP_add, dync__dt_arg(call, 4),
                                              dync__arg_number(&call->args[8])));
     invstd = dync__chain_channels(&c, invstd, x);
     dync__dt *gw = dync__chain_dtype(&c, g, wide),
@@ -27449,8 +27378,7 @@ DYNC__FN dync_status dync__d_native_batch_norm_backward(dync__opcall *call) {
     dync__dt *gx = gw;
     if (train) {
         gx = dync__chain_tt(&c, DYNC__OP_sub, gx, dync__chain_tf(&c, DYNC__OP_mul, sum_g, dync__sf(DYNC__SF_DIV, 1, n)));
-        gx = dync__chain_tt(&c, DYNC__OP_sub, gx,
-                            dync__chain_tt(&c, DYNC__OP_mul, hat,
+        gx = dync__chain_tt(&c, DYNC__OP_sub, gx, dync__chain_tt(&c, DYNC__OP_mul, hat,
                                            dync__chain_tf(&c, DYNC__OP_mul, sum_gh, dync__sf(DYNC__SF_DIV, 1, n))));
     }
     dync__dt *scale = w ? dync__chain_tt(&c, DYNC__OP_mul, invstd, dync__chain_channels(&c, w, x)) : invstd;
@@ -27466,11 +27394,9 @@ DYNC__FN dync_status dync__d_dropout(dync__opcall *call) {
     DYNC__TRY(dync__dt_self(call, &x));
     if (call->args[2].as.i == 0 || !(p > 0)) return dync__chain_end(&c, call, x);
     if (p >= 1)
-        return dync__chain_end(&c, call,
-                               dync__chain_tt(&c, DYNC__OP_mul, x, dync__chain1(&c, DYNC__OP_zeros_like, x)));
+        return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_mul, x, dync__chain1(&c, DYNC__OP_zeros_like, x)));
     dync__dt *keep = dync__chain_tf(&c, DYNC__OP_ge, dync__chain1(&c, DYNC__OP_rand_like, x), p);
-    return dync__chain_end(&c, call,
-                           dync__chain_tf(&c, DYNC__OP_mul, dync__chain_tt(&c, DYNC__OP_mul, x, keep),
+    return dync__chain_end(&c, call, dync__chain_tf(&c, DYNC__OP_mul, dync__chain_tt(&c, DYNC__OP_mul, x, keep),
                                           1 / (1 - p)));
 }
 DYNC__FN dync_status dync__d_embedding_dense_backward(dync__opcall *call) {
@@ -27509,9 +27435,7 @@ DYNC__FN dync_status dync__d_lerp(dync__opcall *call) {
 DYNC__FN dync_status dync__d_mish(dync__opcall *call) {
     dync__chain c = {0};
     dync__dt *x = dync__dt_arg(call, 0);
-    return dync__chain_end(&c, call,
-                           dync__chain_tt(&c, DYNC__OP_mul, x,
-                                          dync__chain1(&c, DYNC__OP_tanh,
+    return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_mul, x, dync__chain1(&c, DYNC__OP_tanh,
                                                        dync__chain1(&c, DYNC__OP_softplus, x))));
 }
 DYNC__FN dync_status dync__d_relu6(dync__opcall *call) {
@@ -27523,8 +27447,7 @@ DYNC__FN dync_status dync__d_sigmoid_backward(dync__opcall *call) {
     dync__chain c = {0};
     dync__dt *g = dync__dt_arg(call, 0), *y = dync__dt_arg(call, 1);
     dync__dt *rest = dync__chain2(&c, DYNC__OP_sub, dync__arg_i(1), dync__arg_t(y));
-    return dync__chain_end(&c, call,
-                           dync__chain_tt(&c, DYNC__OP_mul, dync__chain_tt(&c, DYNC__OP_mul, g, rest), y));
+    return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_mul, dync__chain_tt(&c, DYNC__OP_mul, g, rest), y));
 }
 DYNC__FN dync_status dync__d_tanh_backward(dync__opcall *call) {
     dync__chain c = {0};
@@ -27556,8 +27479,7 @@ DYNC__FN dync_status dync__d_norm(dync__opcall *call) {
     }
     y = dync__chain1(&c, DYNC__OP_abs, x);
     if (p > DBL_MAX || p < -DBL_MAX)
-        return dync__chain_end(&c, call,
-                               dync__chain_reduce(&c, p > 0 ? DYNC__OP_amax : DYNC__OP_amin, y, n, dims,
+        return dync__chain_end(&c, call, dync__chain_reduce(&c, p > 0 ? DYNC__OP_amax : DYNC__OP_amin, y, n, dims,
                                                   keepdim));
     if (p >= 1 && p <= 1)
         return dync__chain_end(&c, call, dync__chain_reduce(&c, DYNC__OP_sum, y, n, dims, keepdim));
@@ -27586,20 +27508,17 @@ DYNC__FN dync_status dync__d_smooth_l1_loss(dync__opcall *call) {
     dync__chain c = {0};
     double beta = dync__arg_number(&call->args[2]);
     dync__dt *gap =
-        dync__chain1(&c, DYNC__OP_abs,
-                     dync__chain_tt(&c, DYNC__OP_sub, dync__dt_arg(call, 0), dync__dt_arg(call, 1)));
+        dync__chain1(&c, DYNC__OP_abs, dync__chain_tt(&c, DYNC__OP_sub, dync__dt_arg(call, 0), dync__dt_arg(call, 1)));
     if (!(beta > 0)) return dync__chain_end(&c, call, dync__chain_mean(&c, gap));
     dync__dt *curve = dync__chain_tf(&c, DYNC__OP_mul, dync__chain1(&c, DYNC__OP_square, gap), 0.5 / beta);
     dync__dt *line = dync__chain_tf(&c, DYNC__OP_sub, gap, 0.5 * beta),
              *near_zero = dync__chain_tf(&c, DYNC__OP_lt, gap, beta);
-    return dync__chain_end(&c, call,
-                           dync__chain_mean(&c, dync__chain3(&c, DYNC__OP_where, dync__arg_t(near_zero),
+    return dync__chain_end(&c, call, dync__chain_mean(&c, dync__chain3(&c, DYNC__OP_where, dync__arg_t(near_zero),
                                                              dync__arg_t(curve), dync__arg_t(line))));
 }
 /* A logarithm, held at -100 from below as PyTorch does. */
 static dync__dt *dync__chain_held_log(dync__chain *c, int op, dync__dt *x) {
-    return dync__chain3(c, DYNC__OP_clamp, dync__arg_t(dync__chain1(c, op, x)), dync__arg_f(-100),
-                        dync__arg_none());
+    return dync__chain3(c, DYNC__OP_clamp, dync__arg_t(dync__chain1(c, op, x)), dync__arg_f(-100), dync__arg_none());
 }
 DYNC__FN dync_status dync__d_binary_cross_entropy(dync__opcall *call) {
     dync__chain c = {0};
@@ -27607,16 +27526,14 @@ DYNC__FN dync_status dync__d_binary_cross_entropy(dync__opcall *call) {
     dync__dt *yes = dync__chain_tt(&c, DYNC__OP_mul, y, dync__chain_held_log(&c, DYNC__OP_log, x));
     dync__dt *no = dync__chain_held_log(&c, DYNC__OP_log1p, dync__chain1(&c, DYNC__OP_neg, x));
     no = dync__chain_tt(&c, DYNC__OP_mul, dync__chain_one_minus(&c, y), no);
-    return dync__chain_end(&c, call,
-                           dync__chain1(&c, DYNC__OP_neg,
+    return dync__chain_end(&c, call, dync__chain1(&c, DYNC__OP_neg,
                                         dync__chain_mean(&c, dync__chain_tt(&c, DYNC__OP_add, yes, no))));
 }
 DYNC__FN dync_status dync__d_binary_cross_entropy_with_logits(dync__opcall *call) {
     dync__chain c = {0};
     dync__dt *x = dync__dt_arg(call, 0), *y = dync__dt_arg(call, 1);
     dync__dt *linear = dync__chain_tt(&c, DYNC__OP_mul, dync__chain_one_minus(&c, y), x);
-    return dync__chain_end(&c, call,
-                           dync__chain_mean(&c, dync__chain_tt(&c, DYNC__OP_sub, linear,
+    return dync__chain_end(&c, call, dync__chain_mean(&c, dync__chain_tt(&c, DYNC__OP_sub, linear,
                                                                dync__chain1(&c, DYNC__OP_logsigmoid, x))));
 }
 enum { DYNC__IGNORE_INDEX = -100 };
@@ -27702,8 +27619,7 @@ DYNC__FN dync_status dync__d_masked_select(dync__opcall *call) {
     x = dync__chain_shape(&c, DYNC__OP_reshape, dync__chain_shape(&c, DYNC__OP_expand, x, n, shape), 1, &all);
     mask = dync__chain_shape(&c, DYNC__OP_reshape, dync__chain_shape(&c, DYNC__OP_expand, mask, n, shape), 1, &all);
     dync__dt *index = dync__chain_ti(&c, DYNC__OP_squeeze, dync__chain1(&c, DYNC__OP_nonzero, mask), 1);
-    return dync__chain_end(&c, call,
-                           dync__chain3(&c, DYNC__OP_index_select, dync__arg_t(x), dync__arg_i(0),
+    return dync__chain_end(&c, call, dync__chain3(&c, DYNC__OP_index_select, dync__arg_t(x), dync__arg_i(0),
                                         dync__arg_t(index)));
 }
 
@@ -27838,8 +27754,7 @@ DYNC__FN dync_status dync__d_glu(dync__opcall *call) {
                           (long long)size);
     int64_t half = dync__sz_div(size, 2);
     dync__dt *gate = dync__chain1(&c, DYNC__OP_sigmoid, dync__chain_slice(&c, x, dim, half, size));
-    return dync__chain_end(&c, call,
-                           dync__chain_tt(&c, DYNC__OP_mul, dync__chain_slice(&c, x, dim, 0, half), gate));
+    return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_mul, dync__chain_slice(&c, x, dim, 0, half), gate));
 }
 DYNC__FN dync_status dync__d_softmin(dync__opcall *call) {
     dync__chain c = {0};
@@ -27930,8 +27845,7 @@ DYNC__FN dync_status dync__d_count_nonzero(dync__opcall *call) {
     dync__dt *x;
     DYNC__TRY(dync__dt_self(call, &x));
     x = dync__chain_ti(&c, DYNC__OP_ne, x, 0);
-    return dync__chain_end(&c, call,
-                           dync__chain3(&c, DYNC__OP_sum, dync__arg_t(x), call->args[1], dync__arg_b(false)));
+    return dync__chain_end(&c, call, dync__chain3(&c, DYNC__OP_sum, dync__arg_t(x), call->args[1], dync__arg_b(false)));
 }
 DYNC__FN dync_status dync__d_trace(dync__opcall *call) {
     dync__chain c = {0};
@@ -29225,8 +29139,7 @@ static dync__overlap dync__eager_overlap(const dync__tensor *a, const dync__tens
 DYNC__FN dync_status dync__op_overlap(const dync__opcall *call) {
     for (int i = 1; i < call->nargs; i++)
         if (call->args[i].kind == DYNC__A_TENSOR && dync__eager_overlap(call->args[0].as.t, call->args[i].as.t) == DYNC__OVERLAP_PART)
-            return dync__fail(
-                DYNC_ERR_RUNTIME,
+            return dync__fail(DYNC_ERR_RUNTIME,
                 "unsupported operation: some elements of the input tensor and the written-to tensor refer to "
                 "a single memory location. Please clone() the tensor before performing the operation.");
     return DYNC_OK;
@@ -30311,8 +30224,7 @@ static dync_status dync__infer_device_add(const dync__tensor *t, int *device, bo
         return DYNC_OK;
     }
     if (t->device == *device || movable) return DYNC_OK;
-    return dync__fail(
-        DYNC_ERR_DEVICE,
+    return dync__fail(DYNC_ERR_DEVICE,
         "Expected all tensors to be on the same device, but found at least two devices, %s and %s!",
         dync__infer_device_text(*device, a, sizeof a), dync__infer_device_text(t->device, b, sizeof b));
 }
@@ -30467,18 +30379,15 @@ static dync_status dync__infer_no_bool(const dync__opcall *call, int dtype) {
                      (dync__infer_is_bool(&call->args[0]) || dync__infer_is_bool(&call->args[1]));
     if (dtype != DYNC_BOOL && !subtracts) return DYNC_OK;
     if (subtracts && dtype != DYNC_BOOL)
-        return dync__fail(
-            DYNC_ERR_DTYPE,
+        return dync__fail(DYNC_ERR_DTYPE,
             "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a "
             "mask, use the `~` or `logical_not()` operator instead.");
     if (subtracts)
-        return dync__fail(
-            DYNC_ERR_DTYPE,
+        return dync__fail(DYNC_ERR_DTYPE,
             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
             "`logical_xor()` operator instead.");
     if (call->op == DYNC__OP_neg)
-        return dync__fail(
-            DYNC_ERR_DTYPE,
+        return dync__fail(DYNC_ERR_DTYPE,
             "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a "
             "mask, use the `~` or `logical_not()` operator instead.");
     return dync__fail(DYNC_ERR_DTYPE, "not implemented for 'Bool'");
@@ -30640,8 +30549,7 @@ DYNC__FN dync_status dync__i_inplace(const dync__opcall *call, dync__info *out) 
     bool idempotent =
         call->op == DYNC__OP_fill_ || call->op == DYNC__OP_zero_; /* writes the same value each time */
     if (!idempotent && dync__layout_overlaps_itself(&self->lay))
-        return dync__fail(
-            DYNC_ERR_VALUE,
+        return dync__fail(DYNC_ERR_VALUE,
             "unsupported operation: more than one element of the written-to tensor refers to a single "
             "memory location. Please clone() the tensor before performing the operation.");
     *out = (dync__info){.dtype = self->dtype, .device = self->device, .lay = self->lay, .alias = 0};
@@ -30700,8 +30608,7 @@ DYNC__FN dync_status dync__i_like(const dync__opcall *call, dync__info *out) {
         if (call->op == DYNC__OP_normal && !(b >= 0))
             return dync__fail(DYNC_ERR_VALUE, "expects std >= 0.0, but found std %g", b);
         if (call->op == DYNC__OP_uniform && !(a <= b))
-            return dync__fail(DYNC_ERR_VALUE, "expects to return a [from, to) range, but found from=%g > to=%g",
-                              a, b);
+            return dync__fail(DYNC_ERR_VALUE, "expects to return a [from, to) range, but found from=%g > to=%g", a, b);
     }
     *out = (dync__info){.dtype = t->dtype, .device = t->device, .alias = -1};
     return dync__infer_like(out, t->lay.ndim, t->lay.shape, 1, &t);
@@ -30719,8 +30626,7 @@ DYNC__FN dync_status dync__i_like_self(const dync__opcall *call, dync__info *out
 }
 DYNC__FN dync_status dync__i_fill(const dync__opcall *call, dync__info *out) {
     if (call->nargs > 1 && call->args[1].kind == DYNC__A_TENSOR && call->args[1].as.t->lay.ndim != 0)
-        return dync__fail(DYNC_ERR_SHAPE,
-                          "only supports 0-dimension value tensor but got tensor with %d dimensions.",
+        return dync__fail(DYNC_ERR_SHAPE, "only supports 0-dimension value tensor but got tensor with %d dimensions.",
                           call->args[1].as.t->lay.ndim);
     return dync__i_like_self(call, out);
 }
@@ -30754,8 +30660,7 @@ DYNC__FN dync_status dync__i_view(const dync__opcall *call, dync__info *out) {
     DYNC__TRY(dync__infer_view(call, &t, out));
     DYNC__TRY(dync__infer_as_view(&t->lay, call->args[1].n, call->args[1].as.dims, &out->lay, &possible));
     if (!possible)
-        return dync__fail(
-            DYNC_ERR_SHAPE,
+        return dync__fail(DYNC_ERR_SHAPE,
             "view size is not compatible with input tensor's size and stride (at least one dimension spans "
             "across two contiguous subspaces). Use reshape(...) instead.");
     return DYNC_OK;
@@ -30860,8 +30765,7 @@ DYNC__FN dync_status dync__i_t(const dync__opcall *call, dync__info *out) {
     dync__tensor *t;
     DYNC__TRY(dync__infer_view(call, &t, out));
     if (t->lay.ndim > 2)
-        return dync__fail(DYNC_ERR_SHAPE, "expects a tensor with <= 2 dimensions, but self is %dD",
-                          t->lay.ndim);
+        return dync__fail(DYNC_ERR_SHAPE, "expects a tensor with <= 2 dimensions, but self is %dD", t->lay.ndim);
     if (t->lay.ndim == 2) dync__infer_swap(&out->lay, 0, 1);
     return DYNC_OK;
 }
@@ -31010,8 +30914,7 @@ DYNC__FN dync_status dync__infer_strided(const dync__arg *size, const dync__arg 
                                          int64_t items, dync__layout *out) {
     int64_t numel, last = dync__sz_hint(offset);
     if (size->n != stride->n)
-        return dync__fail(DYNC_ERR_SHAPE, "mismatch in length of strides (%d) and shape (%d)", stride->n,
-                          size->n);
+        return dync__fail(DYNC_ERR_SHAPE, "mismatch in length of strides (%d) and shape (%d)", stride->n, size->n);
     DYNC__TRY(dync__layout_contiguous(out, size->n, size->as.dims));
     DYNC__TRY(dync__numel(size->n, size->as.dims, &numel));
     if (offset < 0)
@@ -31185,8 +31088,7 @@ DYNC__FN dync_status dync__i_reduce(const dync__opcall *call, dync__info *out) {
     DYNC__TRY(dync__infer_tensor(call, 0, &t));
     DYNC__TRY(dync__infer_dims(&call->args[1], t->lay.ndim, reduced));
     if (call->op == DYNC__OP_mean && dync__dtype_info(t->dtype)->kind != 'f')
-        return dync__fail(
-            DYNC_ERR_DTYPE,
+        return dync__fail(DYNC_ERR_DTYPE,
             "could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
             "Got: %s",
             dync__dtype_info(t->dtype)->guard);
@@ -31344,8 +31246,7 @@ DYNC__FN dync_status dync__i_matmul(const dync__opcall *call, dync__info *out) {
     DYNC__TRY(dync__infer_two(call, &a, &b, &device));
     int na = a->lay.ndim, nb = b->lay.ndim;
     if (na == 0 || nb == 0)
-        return dync__fail(DYNC_ERR_SHAPE, "both arguments need to be at least 1D, but they are %dD and %dD", na,
-                          nb);
+        return dync__fail(DYNC_ERR_SHAPE, "both arguments need to be at least 1D, but they are %dD and %dD", na, nb);
     DYNC__TRY(dync__infer_inner(a, a->lay.shape[na - 1], b, b->lay.shape[nb == 1 ? 0 : nb - 2]));
     DYNC__TRY(dync__broadcast(DYNC__MAX(na - 2, 0), a->lay.shape, DYNC__MAX(nb - 2, 0), b->lay.shape, &n, shape));
     if (na > 1) shape[n++] = a->lay.shape[na - 2];
@@ -31366,8 +31267,7 @@ DYNC__FN dync_status dync__i_linear(const dync__opcall *call, dync__info *out) {
             return dync__fail(DYNC_ERR_DTYPE, "expected bias of dtype %s, got %s", dync__dtype_info(x->dtype)->name,
                               dync__dtype_info(bias->dtype)->name);
         if (bias->lay.ndim != 1 || !dync__sz_eq(bias->lay.shape[0], w->lay.shape[0]))
-            return dync__infer_pair_error("expected a bias with one element per row of weight", &bias->lay,
-                                          &w->lay);
+            return dync__infer_pair_error("expected a bias with one element per row of weight", &bias->lay, &w->lay);
     }
     memcpy(shape, x->lay.shape, sizeof shape);
     shape[x->lay.ndim - 1] = w->lay.shape[0];
@@ -31427,8 +31327,7 @@ DYNC__FN dync_status dync__i_convolution(const dync__opcall *call, dync__info *o
         DYNC__TRY(dync__infer_tensor(call, 2, &bias));
         if (bias->dtype != x->dtype) return dync__fail(DYNC_ERR_DTYPE, "expected bias of the dtype of input");
         if (bias->lay.ndim != 1 || !dync__sz_eq(bias->lay.shape[0], w->lay.shape[0]))
-            return dync__infer_pair_error("expected a bias with one element per output channel", &bias->lay,
-                                          &w->lay);
+            return dync__infer_pair_error("expected a bias with one element per output channel", &bias->lay, &w->lay);
     }
     shape[0] = x->lay.shape[0];
     shape[1] = w->lay.shape[0];
@@ -31438,8 +31337,7 @@ DYNC__FN dync_status dync__i_convolution(const dync__opcall *call, dync__info *o
         shape[2 + i] = dync__infer_window_count(x->lay.shape[2 + i], w->lay.shape[2 + i], stride[i], padding[i],
                                                 dilation[i], false);
         if (shape[2 + i] < 1)
-            return dync__infer_pair_error("Kernel size can't be greater than actual input size", &w->lay,
-                                          &x->lay);
+            return dync__infer_pair_error("Kernel size can't be greater than actual input size", &w->lay, &x->lay);
     }
     return dync__infer_fresh(out, x->dtype, device, 4, shape);
 }
@@ -31606,8 +31504,7 @@ DYNC__FN dync_status dync__i_native_layer_norm(const dync__opcall *call, dync__i
     DYNC__TRY(dync__infer_floating(x));
     DYNC__TRY(dync__infer_device(call, &device));
     int lead = x->lay.ndim - shape->n;
-    if (shape->n < 1 || lead < 0 ||
-        !dync__sz_same(shape->n, x->lay.shape + lead, shape->as.dims)) {
+    if (shape->n < 1 || lead < 0 || !dync__sz_same(shape->n, x->lay.shape + lead, shape->as.dims)) {
         dync__layout want = {.ndim = DYNC__MIN(DYNC__MAX(shape->n, 0), DYNC_MAX_DIMS)};
         memcpy(want.shape, shape->as.dims, (size_t)want.ndim * sizeof(int64_t));
         return dync__infer_pair_error("expected the trailing dims of input to be normalized_shape", &x->lay, &want);
@@ -31829,8 +31726,7 @@ DYNC__FN dync_status dync__i_cat(const dync__opcall *call, dync__info *out) {
         const dync__tensor *t = list->as.list[i].as.t;
         dync__promoter_add(&p, t->dtype, t->lay.ndim ? 2 : 1);
         if (t->lay.ndim == 0)
-            return dync__fail(DYNC_ERR_SHAPE, "zero-dimensional tensor (at position %d) cannot be concatenated",
-                              i);
+            return dync__fail(DYNC_ERR_SHAPE, "zero-dimensional tensor (at position %d) cannot be concatenated", i);
         if (t->lay.ndim == 1 && t->lay.shape[0] == 0) continue;      /* the legacy empty tensor fits anything */
         if (!first) {
             first = t;
@@ -31923,8 +31819,7 @@ DYNC__FN dync_status dync__i_roll(const dync__opcall *call, dync__info *out) {
     int dim;
     DYNC__TRY(dync__infer_tensor(call, 0, &t));
     if (shifts->n < 1 || shifts->n > DYNC_MAX_DIMS || (dims->n != shifts->n && !(dims->n == 0 && shifts->n == 1)))
-        return dync__fail(DYNC_ERR_VALUE, "shifts and dimensions must align. shifts: %d, dims: %d", shifts->n,
-                          dims->n);
+        return dync__fail(DYNC_ERR_VALUE, "shifts and dimensions must align. shifts: %d, dims: %d", shifts->n, dims->n);
     for (int i = 0; i < dims->n; i++) {
         dync__arg d = dync__arg_i(dims->as.dims[i]);
         DYNC__TRY(dync__dim_wrap(dync__infer_int_dim(&d), t->lay.ndim, &dim));
@@ -31937,8 +31832,7 @@ DYNC__FN dync_status dync__i_repeat(const dync__opcall *call, dync__info *out) {
     int64_t shape[DYNC_MAX_DIMS];
     DYNC__TRY(dync__infer_tensor(call, 0, &t));
     if (r->n < t->lay.ndim || r->n > DYNC_MAX_DIMS)
-        return dync__fail(DYNC_ERR_SHAPE,
-                          "Number of dimensions of repeat dims (%d) can not be smaller than number of "
+        return dync__fail(DYNC_ERR_SHAPE, "Number of dimensions of repeat dims (%d) can not be smaller than number of "
                           "dimensions of tensor (%d)",
                           r->n, t->lay.ndim);
     for (int i = 0; i < r->n; i++) {
@@ -32242,8 +32136,7 @@ DYNC__FN dync_status dync__l_full(dync__pb *pb, const dync__opcall *call, const 
                                   const dync__operand *out) {
     bool given = call->op == DYNC__OP_full || call->op == DYNC__OP_full_like;
     (void)in;
-    return dync__lower_fill(pb, call, given ? 1 : -1,
-                            call->op == DYNC__OP_ones || call->op == DYNC__OP_ones_like, out);
+    return dync__lower_fill(pb, call, given ? 1 : -1, call->op == DYNC__OP_ones || call->op == DYNC__OP_ones_like, out);
 }
 /* F64 throughout, rounded once: the error does not grow with the index. Whole numbers stay integers. */
 DYNC__FN dync_status dync__l_arange(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
@@ -32481,8 +32374,7 @@ DYNC__FN dync_status dync__l_softmax(dync__pb *pb, const dync__opcall *call, con
     b->section = 4;
     int log_sum = logarithm ? dync__vm_log(b, sum) : -1;
     b->section = 5;
-    dync__lower_store(b, out, full,
-                      logarithm ? dync__lb_op(b, DYNC__P_sub, gap, log_sum, -1)
+    dync__lower_store(b, out, full, logarithm ? dync__lb_op(b, DYNC__P_sub, gap, log_sum, -1)
                                 : dync__lb_op(b, DYNC__P_div, power, sum, -1));
     return dync__lower_end(pb, b);
 }
@@ -32525,8 +32417,7 @@ DYNC__FN dync_status dync__l_native_layer_norm(dync__pb *pb, const dync__opcall 
         const dync__operand *p = i ? bias : w;
         if (!p) continue;
         for (int k = rows.n_outer; k < rows.n_dims; k++) param[k] = p->lay.stride[rows.dim[k] - lead];
-        y = dync__lb_op(b, i ? DYNC__P_add : DYNC__P_mul, y,
-                        dync__lb_cast(b, dync__lower_load(b, p, param), type), -1);
+        y = dync__lb_op(b, i ? DYNC__P_add : DYNC__P_mul, y, dync__lb_cast(b, dync__lower_load(b, p, param), type), -1);
     }
     dync__lower_store(b, out, full, y);
     return dync__lower_end(pb, b);
@@ -33215,8 +33106,7 @@ DYNC_API double (dync_item)(dync_tensor *h) {
     dync__tensor *owned = NULL, *t = dync__public_readable(h, &owned);
     if (t && t->numel == 1) x = dync__load_f64(dync__tensor_data(t), t->dtype);
     else if (t)
-        dync__fail(DYNC_ERR_VALUE, "a Tensor with %lld elements cannot be converted to Scalar",
-                   (long long)t->numel);
+        dync__fail(DYNC_ERR_VALUE, "a Tensor with %lld elements cannot be converted to Scalar", (long long)t->numel);
     dync__unref(owned);
     dync__public_end(&f);
     return x;
@@ -33405,8 +33295,7 @@ DYNC_API dync_value (dync_split_sizes)(dync_tensor *t, dync_dims sizes, int dim)
     bool ok = total >= 0 && sizes.n >= 0 && sizes.n <= DYNC_MAX_DIMS;
     for (int i = 0; ok && i < sizes.n; i++) ok = sizes.d[i] >= 0 && dync__add_ok(sum, sizes.d[i], &sum);
     if (total >= 0 && (!ok || sum != total))
-        dync__fail(DYNC_ERR_VALUE,
-                   "expects sizes >= 0 that sum exactly to %lld (input tensor's size at dimension %d)",
+        dync__fail(DYNC_ERR_VALUE, "expects sizes >= 0 that sum exactly to %lld (input tensor's size at dimension %d)",
                    (long long)total, dim);
     else if (ok)
         list = dync__public_pieces(t, dim, sizes.n, 0, sizes.d, false, total);
@@ -36321,8 +36210,7 @@ DYNC__RARE static dync_status dync__modified_error(const dync__saved *s, const d
     dync__str brief = {0};
     char name[80];
     dync__tensor_brief(&brief, s->t);
-    dync_status status = dync__fail(
-        DYNC_ERR_AUTOGRAD,
+    dync_status status = dync__fail(DYNC_ERR_AUTOGRAD,
         "one of the variables needed for gradient computation has been modified by an inplace operation: [%s], which is output %d of %s, "
         "is at version %u; expected version %u instead.",
         dync__str_get(&brief), nr, maker ? dync__gnode_name(maker, name, sizeof name) : "no operation",
@@ -38400,8 +38288,7 @@ static void dync__check_use(void *user, dync__arg *arg) {
     if (c->status != DYNC_OK) return;
     if (!used || used->graph != c->graph)
         c->status = dync__node_fail(c->node, "uses a value of another graph");
-    else if (used->index < 0 || used->index >= c->node->index ||
-             c->graph->node.at[used->index] != used)
+    else if (used->index < 0 || used->index >= c->node->index || c->graph->node.at[used->index] != used)
         c->status = dync__node_fail(c->node, "uses a value that is defined later, or not at all");
     else if (used->kind == DYNC__N_OUTPUT)
         c->status = dync__node_fail(c->node, "uses the output node");
@@ -38455,8 +38342,7 @@ static dync_status dync__check_call(const dync_node *node) {
                   node->args[1].kind == DYNC__A_INT && node->args[1].as.i >= 0;
         if (!ok) return dync__node_fail(node, "is not an item of a list");
         const dync_node *list = node->args[0].as.node;
-        if (dync__node_is_call(list) && list->op >= 0 &&
-            (list->nout < 2 || node->args[1].as.i >= list->nout))
+        if (dync__node_is_call(list) && list->op >= 0 && (list->nout < 2 || node->args[1].as.i >= list->nout))
             return dync__node_fail(node, "takes an output that its argument does not have");
         return DYNC_OK;
     }
@@ -38585,8 +38471,7 @@ DYNC__FN dync_status dync__graph_check_types(dync_graph *g) {
 }
 
 /* ==== graph/copy.c ============================================================================================== */
-DYNC__FN bool dync__graph_copy_arg(dync_graph *g, const dync__arg *in, dync__arg *out,
-                                   dync__node_map map, void *user) {
+DYNC__FN bool dync__graph_copy_arg(dync_graph *g, const dync__arg *in, dync__arg *out, dync__node_map map, void *user) {
     *out = *in;
     if (in->kind == DYNC__A_NODE) {
         out->as.node = map(user, in->as.node);
@@ -38617,15 +38502,13 @@ static dync_node *dync__copy_types(dync_node *n, const dync_node *old) {
                ? n
                : NULL;
 }
-DYNC__FN dync_node *dync__graph_copy_call(dync_graph *g, dync_node *old, dync__node_map map,
-                                          void *user) {
+DYNC__FN dync_node *dync__graph_copy_call(dync_graph *g, dync_node *old, dync__node_map map, void *user) {
     dync__arg few[DYNC__MAX_ARGS], *args = few;
     dync_node *n;
     if (old->kind == DYNC__N_GET_ATTR) {
         n = dync__graph_attr(g, old->name, old->target, old->value);
     } else {
-        if (old->nargs > DYNC__MAX_ARGS &&
-            !(args = dync__arena_alloc(&g->arena, (size_t)old->nargs * sizeof *args)))
+        if (old->nargs > DYNC__MAX_ARGS && !(args = dync__arena_alloc(&g->arena, (size_t)old->nargs * sizeof *args)))
             return NULL;
         for (int i = 0; i < old->nargs; i++)
             if (!dync__graph_copy_arg(g, &old->args[i], &args[i], map, user)) return NULL;
@@ -38638,8 +38521,7 @@ DYNC__FN dync_node *dync__graph_copy_call(dync_graph *g, dync_node *old, dync__n
     n->env = -1;
     return dync__copy_types(n, old);
 }
-DYNC__FN dync_node *dync__graph_copy_placeholder(dync_graph *g, const dync_node *old,
-                                                 const char *name) {
+DYNC__FN dync_node *dync__graph_copy_placeholder(dync_graph *g, const dync_node *old, const char *name) {
     dync_node *n = dync__graph_placeholder(g, name, old->source, &old->info[0]);
     if (!n) return NULL;
     n->env = old->env;
@@ -38669,15 +38551,13 @@ static uint64_t dync__cse_hash_arg(uint64_t h, const dync__arg *a) {
     switch (a->kind) {
     case DYNC__A_NODE: return dync__hash_mix(h, (uint64_t)a->as.node->index);
     case DYNC__A_DIMS:
-        return dync__hash_mix(h, dync__hash_bytes(a->as.dims, (size_t)a->n * sizeof(int64_t),
-                                                  (uint64_t)a->n));
+        return dync__hash_mix(h, dync__hash_bytes(a->as.dims, (size_t)a->n * sizeof(int64_t), (uint64_t)a->n));
     case DYNC__A_STR: return dync__hash_mix(h, dync__hash_bytes(a->as.s, strlen(a->as.s), 0));
     case DYNC__A_LIST:
         for (int i = 0; i < a->n; i++) h = dync__cse_hash_arg(h, &a->as.list[i]);
         return dync__hash_mix(h, (uint64_t)a->n);
     case DYNC__A_FLOAT:
-        return dync__hash_mix(h,
-                              dync__hash_bytes(&a->as.f, sizeof a->as.f, 0)); /* -0.0 is not 0.0 */
+        return dync__hash_mix(h, dync__hash_bytes(&a->as.f, sizeof a->as.f, 0)); /* -0.0 is not 0.0 */
     default: return dync__hash_mix(h, (uint64_t)a->as.i);
     }
 }
@@ -38761,8 +38641,7 @@ static void dync__dce_unuse(void *user, dync__arg *arg) {
 DYNC__FN dync_status dync__graph_dce(dync_graph *g) {
     int n = 0;
     dync__graph_renumber(g);
-    for (int i = g->node.n - 1; i >= 0;
-         i--) { /* backwards: what only dead nodes used is dead when its turn comes */
+    for (int i = g->node.n - 1; i >= 0; i--) { /* backwards: what only dead nodes used is dead when its turn comes */
         dync_node *node = g->node.at[i];
         if (node->n_users > 0 || !dync__node_is_pure(node)) continue;
         dync__node_each_input(node, dync__dce_unuse, NULL);
@@ -38973,8 +38852,7 @@ static int dync__box_top(const dync__box *b) {
 static void dync__picture_line(dync__str *s, const dync__box *from, const dync__box *to) {
     int x1 = from->x, y1 = dync__box_top(from) + DYNC__DRAW_H, x2 = to->x, y2 = dync__box_top(to);
     int bend = (y2 - y1) / 2;
-    dync__str_addf(s, "<path class=\"e\" d=\"M%d %dC%d %d %d %d %d %d", x1, y1, x1, y1 + bend, x2,
-                   y2 - bend, x2, y2);
+    dync__str_addf(s, "<path class=\"e\" d=\"M%d %dC%d %d %d %d %d %d", x1, y1, x1, y1 + bend, x2, y2 - bend, x2, y2);
     if (to->node) dync__str_addf(s, "\"/><path class=\"h\" d=\"M%d %dl-4 -7h8z\"/>\n", x2, y2);
     else dync__str_addf(s, "v%d\"/>\n", DYNC__DRAW_H);
 }
@@ -39047,8 +38925,7 @@ static void dync__fold_input(void *user, dync__arg *arg) {
 static bool dync__fold_wanted(dync_node *node) {
     dync__fold_inputs f = {0, true};
     int64_t numel;
-    if (node->op < 0 || node->nout != 1 || !node->has_info || node->requires_grad[0] ||
-        !dync__node_is_pure(node))
+    if (node->op < 0 || node->nout != 1 || !node->has_info || node->requires_grad[0] || !dync__node_is_pure(node))
         return false;
     dync__node_each_input(node, dync__fold_input, &f);
     if (f.tensors == 0 || !f.constant) return false;
@@ -39279,8 +39156,7 @@ DYNC__FN bool dync__arg_copy(dync__arena *arena, const dync__arg *in, dync__arg 
     }
 }
 /* A node of no inputs at position `at`; the nodes behind it move up. */
-static dync_node *dync__graph_insert(dync_graph *g, int at, dync__node_kind kind,
-                                     const char *name_hint) {
+static dync_node *dync__graph_insert(dync_graph *g, int at, dync__node_kind kind, const char *name_hint) {
     if (!g || g->failed) return NULL;
     dync_node *node = dync__arena_alloc(&g->arena, sizeof *node);
     const char *name = node ? dync__graph_unique(g, name_hint) : NULL;
@@ -39309,8 +39185,7 @@ static bool dync__node_set_text(dync_graph *g, const char **field, const char *t
     if (!*field) g->failed = true;
     return !g->failed;
 }
-DYNC__FN dync_node *dync__graph_placeholder(dync_graph *g, const char *name, const char *source,
-                                            const dync__info *info) {
+DYNC__FN dync_node *dync__graph_placeholder(dync_graph *g, const char *name, const char *source, const dync__info *info) {
     dync_node *node = dync__graph_insert(g, g ? g->n_inputs : 0, DYNC__N_PLACEHOLDER, name);
     if (!node) return NULL;
     g->n_inputs++;
@@ -39321,8 +39196,7 @@ DYNC__FN dync_node *dync__graph_placeholder(dync_graph *g, const char *name, con
     }
     return dync__node_set_text(g, &node->source, source) ? node : NULL;
 }
-DYNC__FN dync_node *dync__graph_attr(dync_graph *g, const char *name, const char *path,
-                                     dync__tensor *value) {
+DYNC__FN dync_node *dync__graph_attr(dync_graph *g, const char *name, const char *path, dync__tensor *value) {
     if (value && g && !g->failed && !dync__avec_reserve(&g->arena, &g->attr, g->attr.n + 1))
         g->failed = true;
     dync_node *node = dync__graph_insert(g, g ? g->node.n : 0, DYNC__N_GET_ATTR, name);
@@ -39375,8 +39249,7 @@ DYNC__FN dync_node *dync__graph_call(dync_graph *g, int op, int nargs, const dyn
     bool is_method = row && row->fx && row->fx[0] == '.';
     const char *op_name = row ? row->name : name_hint;
     const char *colons = !name_hint && row ? strstr(row->name, "::") : NULL;   /* mylib::foo: foo */
-    dync_node *node = dync__graph_insert(g, g ? g->node.n : 0,
-                                         is_method ? DYNC__N_CALL_METHOD : DYNC__N_CALL_FUNCTION,
+    dync_node *node = dync__graph_insert(g, g ? g->node.n : 0, is_method ? DYNC__N_CALL_METHOD : DYNC__N_CALL_FUNCTION,
                                          name_hint ? name_hint : colons ? colons + 2 : op_name);
     if (!node || !dync__node_set_args(node, nargs, args)) return NULL;
     node->op = op;
@@ -39395,8 +39268,7 @@ DYNC__FN dync_node *dync__graph_getitem(dync_graph *g, dync_node *list, int i) {
     if (!list) return NULL;
     args[0] = dync__arg_node(list);
     bool known = list->kind != DYNC__N_PLACEHOLDER && list->has_info && i >= 0 && i < list->nout;
-    dync_node *node = dync__graph_call(g, DYNC__NODE_GETITEM, 2, args, 1,
-                                       known ? &list->info[i] : NULL, "getitem");
+    dync_node *node = dync__graph_call(g, DYNC__NODE_GETITEM, 2, args, 1, known ? &list->info[i] : NULL, "getitem");
     if (node && known) {
         node->info[0].alias = -1;
         node->requires_grad[0] = list->requires_grad[i];
@@ -39416,8 +39288,7 @@ static void dync__arg_each_node(dync__arg *arg, void (*fn)(void *user, dync__arg
     if (arg->kind == DYNC__A_LIST)
         for (int i = 0; i < arg->n; i++) dync__arg_each_node(&arg->as.list[i], fn, user);
 }
-DYNC__FN void dync__node_each_input(dync_node *node, void (*fn)(void *user, dync__arg *),
-                                    void *user) {
+DYNC__FN void dync__node_each_input(dync_node *node, void (*fn)(void *user, dync__arg *), void *user) {
     for (int i = 0; i < node->nargs; i++) dync__arg_each_node(&node->args[i], fn, user);
 }
 static void dync__count_use(void *user, dync__arg *arg) {
@@ -39548,8 +39419,7 @@ static bool dync__parse_fail(dync__parser *q, const char *expected) {
     if (q->status != DYNC_OK) return false;
     for (const char *c = q->text; c < q->p; c++) line += *c == '\n';
     while (n < 30 && q->p[n] && q->p[n] != '\n') n++;
-    q->status = dync__fail(DYNC_ERR_FORMAT, "graph text, line %d: expected %s, got \"%.*s\"", line,
-                           expected, n, q->p);
+    q->status = dync__fail(DYNC_ERR_FORMAT, "graph text, line %d: expected %s, got \"%.*s\"", line, expected, n, q->p);
     return false;
 }
 static bool dync__parse_no_memory(dync__parser *q) {
@@ -39634,8 +39504,7 @@ static bool dync__parse_add_node(dync__parser *q, dync_node *node, const char *n
     if (!node) return dync__parse_no_memory(q);
     if (strcmp(node->name, name) != 0)
         return dync__parse_fail(q, "a name that is free and no reserved word");
-    return dync__map_put(&q->nodes, dync__hash_bytes(name, strlen(name), 0),
-                         (uint64_t)(uintptr_t)node) ||
+    return dync__map_put(&q->nodes, dync__hash_bytes(name, strlen(name), 0), (uint64_t)(uintptr_t)node) ||
            dync__parse_no_memory(q);
 }
 static bool dync__parse_arg(dync__parser *q, int depth, dync__arg *out);
@@ -39680,8 +39549,7 @@ static bool dync__parse_number(dync__parser *q, dync__arg *out) {
         *out = dync__arg_f((double)NAN);
         return true;
     }
-    for (q->p = end = start; (*end >= '0' && *end <= '9') || strchr("+-.eE", *end ? *end : '?');
-         end++)
+    for (q->p = end = start; (*end >= '0' && *end <= '9') || strchr("+-.eE", *end ? *end : '?'); end++)
         is_float = is_float || *end == '.' || *end == 'e' || *end == 'E';
     if (!is_float) {
         *out = dync__arg_i(0);
@@ -39699,8 +39567,7 @@ static bool dync__parse_string(dync__parser *q, dync__arg *out) {
             dync__str_addc(&s, *q->p);
         } else if (q->p[1] >= '0' && q->p[1] <= '3' && q->p[2] >= '0' && q->p[2] <= '7' &&
                    q->p[3] >= '0' && q->p[3] <= '7') {
-            dync__str_addc(&s,
-                           (char)((q->p[1] - '0') << 6 | (q->p[2] - '0') << 3 | (q->p[3] - '0')));
+            dync__str_addc(&s, (char)((q->p[1] - '0') << 6 | (q->p[2] - '0') << 3 | (q->p[3] - '0')));
             q->p += 3;
         } else if (q->p[1] == '"' || q->p[1] == '\\') {
             dync__str_addc(&s, *++q->p);
@@ -39805,8 +39672,7 @@ static bool dync__parse_pattern(dync__parser *q, const char *pattern, const dync
         int i = 0;
         for (c++; *c >= '0' && *c <= '9'; c++) i = 10 * i + (*c - '0');
         while (*c != '}') c++;
-        if (i >= DYNC__MAX_ARGS || !dync__schema_param(row->schema, i, &param) ||
-            !dync__parse_arg(q, 0, &args[i]))
+        if (i >= DYNC__MAX_ARGS || !dync__schema_param(row->schema, i, &param) || !dync__parse_arg(q, 0, &args[i]))
             return dync__parse_fail(q, "an argument");
         if (param.type == DYNC__PARAM_DIMS && !dync__parse_as_dims(q, &args[i])) return false;
         *nargs = DYNC__MAX(*nargs, i + 1);
@@ -39867,8 +39733,7 @@ static bool dync__parse_info(dync__parser *q, dync__info *info, bool *requires_g
             info->lay = checked;
         }
     }
-    if (dync__parse_take(q, "+") &&
-        (!dync__parse_int(q, &info->lay.offset) || info->lay.offset < 0))
+    if (dync__parse_take(q, "+") && (!dync__parse_int(q, &info->lay.offset) || info->lay.offset < 0))
         return dync__parse_fail(q, "an offset");
     if (dync__parse_take(q, "cuda:")) {
         if (!dync__parse_int(q, &i) || i < 0 || i > 127)
@@ -39992,8 +39857,7 @@ static bool dync__parse_constant(dync__parser *q, dync__parsed_call *call) {
     if (!dync__parse_need(q, "{") || !dync__parse_items(q, "}", 0, &list) ||
         !dync__parse_need(q, ",") || !dync__parse_arg(q, 0, &shape))
         return dync__parse_fail(q, "an array and its shape");
-    if (dync__parse_take(q, ", .dtype =") &&
-        (!dync__parse_arg(q, 0, &dtype) || dtype.kind != DYNC__A_DTYPE))
+    if (dync__parse_take(q, ", .dtype =") && (!dync__parse_arg(q, 0, &dtype) || dtype.kind != DYNC__A_DTYPE))
         return dync__parse_fail(q, "a dtype");
     if (shape.kind != DYNC__A_DIMS) return dync__parse_fail(q, "a shape before this");
     if (!dync__parse_layout(q, &lay, shape.n, shape.as.dims)) return false;
@@ -40248,8 +40112,7 @@ static void dync__c_dims(dync__c_printer *p, const dync__arg *a, bool as_value) 
     if (a->n) dync__str_addc(p->s, ')');
 }
 static bool dync__c_is_tensor(const dync_node *node) { return node->has_info && node->nout == 1; }
-static void dync__c_arg(dync__c_printer *p, const dync__arg *a, dync__param_type type,
-                        bool as_value);
+static void dync__c_arg(dync__c_printer *p, const dync__arg *a, dync__param_type type, bool as_value);
 static void dync__c_list(dync__c_printer *p, const dync__arg *a) {
     if (a->n == 0) {
         dync__str_add(p->s, "dync_tuple_of(0, NULL)");
@@ -40265,8 +40128,7 @@ static void dync__c_list(dync__c_printer *p, const dync__arg *a) {
     dync__str_add(p->s, small ? ")" : "})");
 }
 /* as_value: the place takes a dync_value and nothing wraps the expression. */
-static void dync__c_arg(dync__c_printer *p, const dync__arg *a, dync__param_type type,
-                        bool as_value) {
+static void dync__c_arg(dync__c_printer *p, const dync__arg *a, dync__param_type type, bool as_value) {
     bool wrap = as_value && a->kind != DYNC__A_NONE && a->kind != DYNC__A_LIST &&
                 a->kind != DYNC__A_DIMS && !(a->kind == DYNC__A_BOOL) &&
                 !(a->kind == DYNC__A_NODE && !dync__c_is_tensor(a->as.node));
@@ -40280,9 +40142,7 @@ static void dync__c_arg(dync__c_printer *p, const dync__arg *a, dync__param_type
         if (!dync__c_symbolic(p, dync__sf_bits(a->as.f))) dync__c_double(p->s, a->as.f);
         break;
     case DYNC__A_BOOL:
-        dync__str_add(p->s, takes_value ? a->as.i ? "DYNC_TRUE" : "DYNC_FALSE"
-                            : a->as.i   ? "true"
-                                        : "false");
+        dync__str_add(p->s, takes_value ? a->as.i ? "DYNC_TRUE" : "DYNC_FALSE" : a->as.i   ? "true" : "false");
         break;
     case DYNC__A_DIMS: dync__c_dims(p, a, as_value); break;
     case DYNC__A_DTYPE: dync__str_add(p->s, dync__c_dtype((int)a->as.i)); break;
@@ -40327,8 +40187,7 @@ static void dync__c_call_custom(dync__c_printer *p, const dync_node *node) {
 }
 /* Arithmetic of symbolic numbers. */
 static void dync__c_call_number(dync__c_printer *p, const dync_node *node) {
-    dync__str_addf(p->s, "dync_sym_%s(",
-                   node->op == DYNC__OP_floor_divide ? "floordiv" : node->target);
+    dync__str_addf(p->s, "dync_sym_%s(", node->op == DYNC__OP_floor_divide ? "floordiv" : node->target);
     dync__c_arg(p, &node->args[0], DYNC__PARAM_VALUE, true);
     dync__str_add(p->s, ", ");
     dync__c_arg(p, &node->args[1], DYNC__PARAM_VALUE, true);
@@ -40355,9 +40214,7 @@ static void dync__c_call_operator(dync__c_printer *p, const dync_node *node) {
 }
 static void dync__c_call(dync__c_printer *p, const dync_node *node) {
     if (node->op == DYNC__NODE_GETITEM)
-        dync__str_addf(p->s,
-                       dync__c_is_tensor(node) ? "dync_as_tensor(dync_at(%s, %d))"
-                                               : "dync_at(%s, %d)",
+        dync__str_addf(p->s, dync__c_is_tensor(node) ? "dync_as_tensor(dync_at(%s, %d))" : "dync_at(%s, %d)",
                        node->args[0].as.node->name, (int)node->args[1].as.i);
     else if (node->op < 0) dync__c_call_custom(p, node);
     else if (!node->has_info && node->nout == 1 && node->nargs == 2) dync__c_call_number(p, node);
@@ -40409,8 +40266,7 @@ static void dync__c_statement(dync__c_printer *p, const dync_node *node) {
     dync__str_add(p->s, "    ");
     if (let) dync__str_addf(p->s, "DYNC_LET(%s, ", node->name);
     else if (used)
-        dync__str_addf(p->s, dync__c_is_tensor(node) ? "dync_tensor *%s = " : "dync_value %s = ",
-                       node->name);
+        dync__str_addf(p->s, dync__c_is_tensor(node) ? "dync_tensor *%s = " : "dync_value %s = ", node->name);
     if (node->kind == DYNC__N_GET_ATTR) dync__c_constant(p, node->value);
     else dync__c_call(p, node);
     dync__str_add(p->s, let ? ");  /* " : ";  /* ");
@@ -40421,8 +40277,7 @@ static void dync__c_statement(dync__c_printer *p, const dync_node *node) {
 static void dync__c_param(dync__c_printer *p, const dync_node *node, bool first) {
     bool is_attr = node->kind == DYNC__N_GET_ATTR;
     dync__str_add(p->s, first ? "" : "    , ");
-    dync__str_addf(p->s, is_attr || dync__c_is_tensor(node) ? "dync_tensor *%s" : "dync_value %s",
-                   node->name);
+    dync__str_addf(p->s, is_attr || dync__c_is_tensor(node) ? "dync_tensor *%s" : "dync_value %s", node->name);
 }
 /* A path or source inside a comment: what would end the comment or its line is dropped. */
 static void dync__c_comment_text(dync__str *s, const char *text) {
@@ -40662,8 +40517,7 @@ static void dync__fx_attr_path(dync__fx_printer *p, const char *path) {
         size_t n = strcspn(path, ".");
         bool is_name = n > 0 && !(path[0] >= '0' && path[0] <= '9');
         next.n = 0;
-        dync__str_addf(&next, is_name ? "%s.%.*s" : "getattr(%s, \"%.*s\")", dync__str_get(&expr),
-                       (int)n, path);
+        dync__str_addf(&next, is_name ? "%s.%.*s" : "getattr(%s, \"%.*s\")", dync__str_get(&expr), (int)n, path);
         dync__str t = expr;
         expr = next;
         next = t;
@@ -40684,8 +40538,7 @@ static void dync__fx_call(dync__fx_printer *p, const dync_node *node) {
     if (!fx) { /* registered operators: mylib::foo is torch.ops.mylib.foo */
         const char *colons = strstr(node->target, "::");
         if (colons)
-            dync__str_addf(p->s, "torch.ops.%.*s.%s", (int)(colons - node->target), node->target,
-                           colons + 2);
+            dync__str_addf(p->s, "torch.ops.%.*s.%s", (int)(colons - node->target), node->target, colons + 2);
         else dync__str_add(p->s, node->target);
         dync__fx_args(p, node, 0, n);
     } else if (strchr(fx, '{')) {
@@ -40915,15 +40768,13 @@ static void dync__fx_repro_attr(dync__fx_printer *p, const dync_node *node, bool
     const char *name = dync__str_get(&path) + (path.n > 5 ? 5 : 0); /* behind "self." */
     if (parameter) dync__str_addf(p->s, "        self.%s = torch.nn.Parameter(torch.randn(", name);
     else dync__str_addf(p->s, "        self.register_buffer('%s', ", name);
-    if (!parameter && node->value && node->value->storage->data &&
-        node->value->numel <= DYNC__FX_INLINE_ELEMENTS) {
+    if (!parameter && node->value && node->value->storage->data && node->value->numel <= DYNC__FX_INLINE_ELEMENTS) {
         dync__fx_literal(p, node->value);
     } else {
         if (!parameter)
             dync__str_add(p->s, dtype->kind == 'f' ? "torch.randn(" : "torch.randint(1, size=");
         dync__text_shape(p->s, p->g, info->lay.ndim, info->lay.shape);
-        dync__str_addf(p->s, ", dtype=torch.%s%s)", dtype->name,
-                       parameter && cuda ? ", device=\"cuda\"" : "");
+        dync__str_addf(p->s, ", dtype=torch.%s%s)", dtype->name, parameter && cuda ? ", device=\"cuda\"" : "");
     }
     if (!parameter && cuda) dync__str_add(p->s, ".cuda()");
     dync__str_add(p->s, ")\n");
@@ -40931,8 +40782,7 @@ static void dync__fx_repro_attr(dync__fx_printer *p, const dync_node *node, bool
 }
 DYNC__FN void dync__graph_print_repro(dync__str *s, const dync_graph *g) {
     dync__fx_printer p = {.s = s, .g = g, .flat_attrs = true};
-    dync__str_add(
-        s, "class Repro(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n");
+    dync__str_add(s, "class Repro(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n");
     for (int pass = 0; pass < 2; pass++) /* buffers, then parameters, each once */
         for (int i = 0; i < g->node.n; i++) {
             const dync_node *node = g->node.at[i];
@@ -40942,8 +40792,7 @@ DYNC__FN void dync__graph_print_repro(dync__str *s, const dync_graph *g) {
             for (int j = 0; j < i; j++)
                 known = known || (g->node.at[j]->kind == DYNC__N_GET_ATTR &&
                                   strcmp(g->node.at[j]->target, node->target) == 0);
-            if (node->kind == DYNC__N_GET_ATTR && node->has_info && !known &&
-                parameter == (pass == 1))
+            if (node->kind == DYNC__N_GET_ATTR && node->has_info && !known && parameter == (pass == 1))
                 dync__fx_repro_attr(&p, node, parameter);
         }
     dync__str_addc(s, '\n');
@@ -41001,8 +40850,7 @@ DYNC__FN dync_status dync__value_to_arg(dync__arena *arena, dync_value v, dync__
         return DYNC_OK;
     default: break;
     }
-    return dync__fail(DYNC_ERR_VALUE,
-                      "expected a tensor, a number or a list, got a value of kind %d", (int)v.kind);
+    return dync__fail(DYNC_ERR_VALUE, "expected a tensor, a number or a list, got a value of kind %d", (int)v.kind);
 }
 DYNC__FN dync_value dync__arg_to_value(const dync__arg *a) {
     switch (a->kind) {
@@ -41117,8 +40965,7 @@ static dync_status dync__run_number(const dync_node *node, const dync__arg *a, d
         default: break;
         }
     }
-    return dync__fail(DYNC_ERR_INTERNAL, "graph node %s: %s of numbers cannot be run", node->name,
-                      node->target);
+    return dync__fail(DYNC_ERR_INTERNAL, "graph node %s: %s of numbers cannot be run", node->name, node->target);
 }
 static bool dync__all_numbers(const dync__arg *a, int n) {
     for (int i = 0; i < n; i++)
@@ -41135,8 +40982,7 @@ static dync_status dync__run_getitem(const dync_node *node, const dync__arg *arg
     return DYNC_OK;
 }
 /* One operator; *out takes the references. */
-static dync_status dync__run_operator(dync__frame_env *env, dync_node *node, dync__arg *args,
-                                      dync__arg *out) {
+static dync_status dync__run_operator(dync__frame_env *env, dync_node *node, dync__arg *args, dync__arg *out) {
     dync__tensor *t[DYNC__MAX_OUT] = {0};
     dync_loc outer = dync__tls.at;
     const dync_node *around = dync__tls.interpreted;
@@ -41150,8 +40996,7 @@ static dync_status dync__run_operator(dync__frame_env *env, dync_node *node, dyn
     if (node->callee && dync__graph_custom_call) status = dync__graph_custom_call(node, node->nargs, args, t);
     else if (op >= 0) status = dync__op_run(op, node->nargs, args, t);
     else
-        status = dync__fail(DYNC_ERR_VALUE, "graph node %s: no operator named %s", node->name,
-                            node->target);
+        status = dync__fail(DYNC_ERR_VALUE, "graph node %s: no operator named %s", node->name, node->target);
     dync_scope_end(&scope);
     dync__tls.at = outer;
     dync__tls.interpreted = around;
@@ -41197,8 +41042,7 @@ static dync_status dync__run_node(dync__frame_env *env, dync_node *node, dync__a
             return dync__run_number(node, args, out);
         return dync__run_operator(env, node, args, out);
     default:
-        return dync__fail(DYNC_ERR_INTERNAL,
-                          "graph node %s: a call of module %s cannot be interpreted", node->name,
+        return dync__fail(DYNC_ERR_INTERNAL, "graph node %s: a call of module %s cannot be interpreted", node->name,
                           node->target);
     }
 }
@@ -41220,8 +41064,7 @@ DYNC__FN dync_status dync__graph_eval_sized(dync_graph *g, const int64_t *value,
     if (!g || g->failed || g->node.n == 0 || g->node.at[g->node.n - 1]->kind != DYNC__N_OUTPUT)
         return dync__fail(DYNC_ERR_VALUE, "graph: expected a finished graph");
     if (nargs != g->n_inputs)
-        return dync__fail(DYNC_ERR_VALUE, "graph %s: expected %d inputs, got %d", g->name,
-                          g->n_inputs, nargs);
+        return dync__fail(DYNC_ERR_VALUE, "graph %s: expected %d inputs, got %d", g->name, g->n_inputs, nargs);
     dync__frame_env env = {.graph = g, .arena = arena};
     env.slot = dync__arena_alloc(arena, (size_t)g->node.n * sizeof *env.slot);
     env.last_use = dync__arena_alloc(arena, (size_t)g->node.n * sizeof *env.last_use);
@@ -41345,8 +41188,7 @@ static int dync__split_number(dync__split *s, bool (*pick)(const dync_node *, vo
 DYNC_API dync_status dync_graph_split(dync_graph *g, bool (*pick)(const dync_node *, void *user),
                                       void *user, dync_graph **parts, int *nparts) {
     if (!g || !pick || !parts || !nparts)
-        return dync__fail(
-            DYNC_ERR_VALUE,
+        return dync__fail(DYNC_ERR_VALUE,
             "dync_graph_split: expected a graph, a predicate and room for the parts, got NULL");
     dync__graph_renumber(g);
     size_t n = (size_t)g->node.n;
@@ -41358,8 +41200,7 @@ DYNC_API dync_status dync_graph_split(dync_graph *g, bool (*pick)(const dync_nod
     dync_status status = s.part_of && s.last_part && s.here ? DYNC_OK : DYNC_ERR_MEMORY;
     int count = status == DYNC_OK ? dync__split_number(&s, pick, user) : 0, made = 0;
     if (count > *nparts)
-        status = dync__fail(DYNC_ERR_VALUE, "dync_graph_split: there are %d parts, and room for %d",
-                            count, *nparts);
+        status = dync__fail(DYNC_ERR_VALUE, "dync_graph_split: there are %d parts, and room for %d", count, *nparts);
     for (; made < count && status == DYNC_OK; made++) {
         s.index = made;
         status = dync__split_part(&s, &parts[made]);
@@ -41540,8 +41381,7 @@ DYNC__FN bool dync__schema_next(const char *schema, const char **at, dync__param
     const char *alias = memchr(word, '(', (size_t)n);
     if (alias) n = (int)(alias - word);
     for (int i = 0; i < DYNC__COUNT_OF(dync__param_types); i++)
-        if ((int)strlen(dync__param_types[i].text) == n &&
-            memcmp(dync__param_types[i].text, word, (size_t)n) == 0)
+        if ((int)strlen(dync__param_types[i].text) == n && memcmp(dync__param_types[i].text, word, (size_t)n) == 0)
             out->type = dync__param_types[i].type;
     *at = dync__schema_word(p, &out->name, &out->name_n);
     return true;
@@ -41605,8 +41445,7 @@ DYNC__FN void dync__text_shape(dync__str *s, const dync_graph *g, int ndim, cons
     }
     dync__str_addc(s, ']');
 }
-DYNC__FN void dync__text_info(dync__str *s, const dync_graph *g, const dync__info *info,
-                              bool requires_grad) {
+DYNC__FN void dync__text_info(dync__str *s, const dync_graph *g, const dync__info *info, bool requires_grad) {
     dync__str_add(s, dync__dtype_info(info->dtype)->fx);
     dync__text_shape(s, g, info->lay.ndim, info->lay.shape);
     if (!dync__layout_is_contiguous(&info->lay)) {
@@ -43839,8 +43678,7 @@ static dync__lint *dync__lint_of(const dync__tracer *t) {
     dync__lint *l = dync__lint_now;
     return DYNC__UNLIKELY(l != NULL) && l->entry == t->entry && !l->failed && !l->over ? l : NULL;
 }
-static void dync__lint_tensor(const dync__lint *l, const dync__tracer *t, const dync__tensor *x,
-                              dync__str *s) {
+static void dync__lint_tensor(const dync__lint *l, const dync__tracer *t, const dync__tensor *x, dync__str *s) {
     uint64_t place;
     if (dync__map_get(&l->made, x->id, &place))
         dync__str_addf(s, "%%%d.%d", (int)(place / DYNC__MAX_OUT), (int)(place % DYNC__MAX_OUT));
@@ -43849,8 +43687,7 @@ static void dync__lint_tensor(const dync__lint *l, const dync__tracer *t, const 
     else if (!x->node && x->node_output < t->real.n && t->real.at[x->node_output])
         dync__str_addf(s, "@%llu", (unsigned long long)t->real.at[x->node_output]->id);
 }
-static void dync__lint_arg(const dync__lint *l, const dync__tracer *t, const dync__arg *a,
-                           dync__str *s) {
+static void dync__lint_arg(const dync__lint *l, const dync__tracer *t, const dync__arg *a, dync__str *s) {
     char number[40];
     switch ((dync__arg_kind)a->kind) {
     case DYNC__A_TENSOR: dync__lint_tensor(l, t, a->as.t, s); break;
@@ -43900,8 +43737,7 @@ static void dync__lint_tell_row(dync__lint *l, const dync__lint_row *was, const 
         dync__format(what, sizeof what, "%s %s", dync__lint_row_name(was ? was : now),
                      was ? "disappeared" : "appeared");
     else
-        dync__format(what, sizeof what, "%s became %s", dync__lint_row_name(was),
-                     dync__lint_row_name(now));
+        dync__format(what, sizeof what, "%s became %s", dync__lint_row_name(was), dync__lint_row_name(now));
     dync__lint_tell(l, what, at, "");
 }
 static void dync__lint_compare(dync__lint *l, const dync__lint_row *now) {
@@ -43953,8 +43789,7 @@ DYNC__FN void dync__lint_op(const dync__tracer *t, const dync__opcall *c) {
     dync__lint_add(l, &r);
     for (int i = 0; i < c->nout; i++) dync__lint_name(l, c->out[i], i);
 }
-DYNC__FN void dync__lint_constant(const dync__tracer *t, const dync__tensor *real,
-                                  const dync__tensor *fake) {
+DYNC__FN void dync__lint_constant(const dync__tracer *t, const dync__tensor *real, const dync__tensor *fake) {
     dync__lint *l = dync__lint_of(t);
     if (!l) return;
     dync__lint_row r = {.op = DYNC__LINT_CONSTANT, .at = dync__tls.at};
@@ -44045,8 +43880,7 @@ DYNC__FN dync__lint *dync__lint_begin(const dync__cache_entry *e) {
     dync__lint_now = l;
     return l;
 }
-static void dync__lint_retrace(dync__lint *l, dync_compiled *f, dync__cache_entry *scratch,
-                               const dync__callargs *call) {
+static void dync__lint_retrace(dync__lint *l, dync_compiled *f, dync__cache_entry *scratch, const dync__callargs *call) {
     dync__tracer t;
     dync_value args[DYNC__MAX_LEAVES * 2];
     dync_scope scope = dync_scope_begin();
@@ -47900,8 +47734,7 @@ static void dync__verify_free(dync__verify *v) {
     dync__free(v, sizeof *v);
 }
 /* The copies stand in a scope that stays open until the comparison. */
-static dync__verify *dync__verify_new(const dync_compiled *f, const char *name, int n,
-                                      dync__tensor *const *in) {
+static dync__verify *dync__verify_new(const dync_compiled *f, const char *name, int n, dync__tensor *const *in) {
     for (int i = 0; i < n; i++)
         if (!dync__verify_readable(in[i])) return NULL;
     dync__verify *v = dync__calloc(sizeof *v);
@@ -48073,8 +47906,7 @@ static dync_status dync__verify_tensor(const dync__verify *v, const char *what,
     for (int d = 0; same && d < got->lay.ndim; d++)
         same = got->lay.shape[d] == expected->lay.shape[d];
     if (same)
-        return dync__verify_elements(v, what, got, dync__tensor_data(got), expected,
-                                     dync__tensor_data(expected));
+        return dync__verify_elements(v, what, got, dync__tensor_data(got), expected, dync__tensor_data(expected));
     dync__str s = {0};
     dync__str_add(&s, " is ");
     dync__tensor_brief(&s, got);
@@ -48084,8 +47916,7 @@ static dync_status dync__verify_tensor(const dync__verify *v, const char *what,
     dync__str_free(&s);
     return status;
 }
-static dync_status dync__verify_scalar(const dync__verify *v, const char *what, dync_value got,
-                                       dync_value expected) {
+static dync_status dync__verify_scalar(const dync__verify *v, const char *what, dync_value got, dync_value expected) {
     bool same = got.kind == expected.kind;
     switch (expected.kind) {
     case DYNC_KIND_INT: same = same && got.as.i == expected.as.i; break;
@@ -48151,13 +47982,11 @@ static dync_status dync__verify_effects(const dync__verify *v) {
 static dync_status dync__verify_writes(const dync__verify *v) {
     dync_status status = DYNC_OK;
     for (int i = 0; i < v->n && status == DYNC_OK; i++)
-        status = dync__verify_tensor(v, v->source[i] ? v->source[i] : "an input", v->real[i],
-                                     v->copy[i]);
+        status = dync__verify_tensor(v, v->source[i] ? v->source[i] : "an input", v->real[i], v->copy[i]);
     for (int i = 0; i < v->global.n && status == DYNC_OK; i++) {
         const dync__verify_global *g = &v->global.at[i];
         size_t offset = (size_t)g->t->lay.offset * dync__dtype_info(g->t->dtype)->bytes;
-        status = dync__verify_elements(v, g->source, g->t, dync__tensor_data(g->t), g->t,
-                                       g->after + offset);
+        status = dync__verify_elements(v, g->source, g->t, dync__tensor_data(g->t), g->t, g->after + offset);
     }
     return status;
 }
@@ -48268,8 +48097,7 @@ DYNC__FN dync__verify *dync__verify_segment_begin(const dync_compiled *f, const 
     dync__verify_restore(v);
     return v;
 }
-DYNC__FN dync_status dync__verify_segment_end(dync__verify *v, dync_status status,
-                                              dync__tensor **out, int n_out) {
+DYNC__FN dync_status dync__verify_segment_end(dync__verify *v, dync_status status, dync__tensor **out, int n_out) {
     dync_value none = DYNC_NONE, got = status == DYNC_OK ? dync__verify_list(out, n_out) : none;
     if (status == DYNC_OK) status = dync__verify_compare(v, &got, true);
     for (int i = 0; status != DYNC_OK && i < n_out; i++) {
@@ -49124,8 +48952,7 @@ static void dync__html_graph(dync__str *s, int i, const char *text) {
     dync__html_pre(s, text);
     dync__str_add(s, "</details>\n");
 }
-static void dync__html_list(dync__str *s, const char *title, const char *each, int n,
-                            const char *const *texts) {
+static void dync__html_list(dync__str *s, const char *title, const char *each, int n, const char *const *texts) {
     if (n && texts) dync__str_addf(s, "<h2>%s</h2>\n", title);
     for (int i = 0; i < n && texts; i++) {
         dync__str_addf(s, "<h3>%s %d</h3>\n", each, i + 1);
@@ -49134,8 +48961,7 @@ static void dync__html_list(dync__str *s, const char *title, const char *each, i
 }
 DYNC_API dync_status dync_explain_html(const dync_explain_output *o, const char *path) {
     if (!o || !path)
-        return dync__fail(DYNC_ERR_VALUE, "dync_explain_html: %s is NULL",
-                          o ? "the path" : "the output");
+        return dync__fail(DYNC_ERR_VALUE, "dync_explain_html: %s is NULL", o ? "the path" : "the output");
     dync__str s = {0};
     dync__str_addf(&s, "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
                    "<title>dync explain</title>\n<style>%s</style>\n<h1>dync explain</h1>\n",
@@ -54244,8 +54070,7 @@ static bool dync__csource_all(const dync_node *node, void *user) {
     return true;
 }
 /* Tensors of a nested result, in order; anything else is refused. */
-static dync_status dync__csource_flatten(dync__arena *arena, const dync__arg *a, dync__arg *list,
-                                         int cap) {
+static dync_status dync__csource_flatten(dync__arena *arena, const dync__arg *a, dync__arg *list, int cap) {
     if (a->kind == DYNC__A_LIST) {
         for (int i = 0; i < a->n; i++)
             DYNC__TRY(dync__csource_flatten(arena, &a->as.list[i], list, cap));
@@ -54375,8 +54200,7 @@ static dync_status dync__csource_prepare(dync__csource *c, const char **why) {
     DYNC__TRY(dync__inductor_steps(c->aot.fw, &c->arena, &c->pb, &c->lowered));
     DYNC__TRY(dync__csource_results(c));
     if (c->pb.rng_used || c->aot.seeds_before)
-        return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: %s draws random numbers",
-                          c->program->name);
+        return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: %s draws random numbers", c->program->name);
     DYNC__TRY(dync__csource_fuse(c));
     c->slot = dync__arena_alloc(&c->arena, (size_t)c->pb.slot.n * sizeof *c->slot);
     if (!c->slot) return DYNC_ERR_MEMORY;
@@ -54395,8 +54219,7 @@ DYNC__FN dync_status dync__program_csource(const dync_program *p, dync__str *s) 
     uint64_t errors = dync__error_count();
     if (status == DYNC_OK) status = dync__csource_prepare(&c, &why);
     if (status == DYNC_ERR_UNSUPPORTED && dync__error_count() == errors)
-        dync__fail(status, "C source: %s: %s", p->name,
-                   why ? why : "a form that is not functional");
+        dync__fail(status, "C source: %s: %s", p->name, why ? why : "a form that is not functional");
     if (status == DYNC_OK) status = dync__csource_print(&c, s);
     dync_graph_free(c.flat);
     dync__aot_graphs_free(&c.aot);
@@ -54412,8 +54235,7 @@ DYNC__FN const char *dync__csource_type(int dtype) {
                                         "int32_t", "int16_t", "int8_t",   "uint8_t",  "uint8_t"};
     return names[dync__dtype_valid(dtype) ? dtype : 0];
 }
-DYNC__FN void dync__csource_index(dync__str *s, int n, const int64_t *stride,
-                                  const char *const *var, int64_t offset) {
+DYNC__FN void dync__csource_index(dync__str *s, int n, const int64_t *stride, const char *const *var, int64_t offset) {
     bool any = false;
     for (int d = 0; d < n; d++) {
         if (stride[d] == 0 || !var[d]) continue;
@@ -54427,13 +54249,11 @@ DYNC__FN void dync__csource_index(dync__str *s, int n, const int64_t *stride,
     if (offset || !any) dync__str_addf(s, any ? " + %lld" : "%lld", (long long)offset);
 }
 /* static void NAME(const float *a, ..., float *y) with the operands' letters. */
-static dync_status dync__csource_head(dync__str *s, const dync__kcall *call, const char *name,
-                                      const char *letters) {
+static dync_status dync__csource_head(dync__str *s, const dync__kcall *call, const char *name, const char *letters) {
     dync__str_addf(s, "static void %s(", name);
     for (int i = 0; i < call->n; i++) {
         if (call->operand[i].dtype == DYNC_F16 || call->operand[i].dtype == DYNC_BF16)
-            return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: %s of half precision",
-                              call->row->name);
+            return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: %s of half precision", call->row->name);
         dync__str_addf(s, "%s%s%s *%c", i ? ", " : "", call->operand[i].written ? "" : "const ",
                        dync__csource_type(call->operand[i].dtype), letters[i]);
     }
@@ -54444,8 +54264,7 @@ static dync_status dync__csource_head(dync__str *s, const dync__kcall *call, con
  * indices. */
 static int dync__csource_for(dync__str *s, int depth, const char *var, int64_t n) {
     if (n == 1) return depth;
-    dync__str_addf(s, "%*sfor (int %s = 0; %s < %lld; %s++)\n", 4 * depth, "", var, var,
-                   (long long)n, var);
+    dync__str_addf(s, "%*sfor (int %s = 0; %s < %lld; %s++)\n", 4 * depth, "", var, var, (long long)n, var);
     return depth + 1;
 }
 /* x[index] with the operand's offset. */
@@ -54539,8 +54358,7 @@ static dync_status dync__csource_conv2d(dync__str *s, const dync__kcall *call, c
     dync__str_addf(s, "%*ssum += x[", 4 * depth, "");
     dync__csource_index(s, 4, x->lay.stride, in_var, x->lay.offset);
     if (groups > 1)
-        dync__str_addf(s, " + o / %lld * %lld", (long long)per_out,
-                       (long long)(per_in * x->lay.stride[1]));
+        dync__str_addf(s, " + o / %lld * %lld", (long long)per_out, (long long)(per_in * x->lay.stride[1]));
     dync__str_add(s, "] * ");
     dync__csource_at(s, 'w', w, 4, w->lay.stride, w_var);
     dync__str_addf(s, ";\n%*s}\n%*s", 4 * depth - 4, "", 4 * (depth - 3), "");
@@ -54564,8 +54382,7 @@ static dync_status dync__csource_max_pool2d(dync__str *s, const dync__kcall *cal
     int depth = dync__csource_window(s, y, x, init, a[0], a[1], a + 2, a + 4, a + 6, NULL, 0);
     dync__str_addf(s, "%*s%s e = ", 4 * depth, "", dync__csource_type(x->dtype));
     dync__csource_at(s, 'x', x, 4, x->lay.stride, in_var);
-    dync__str_addf(
-        s, ";\n%*sif (at < 0 || e > best || e != e) best = e, at = p * %lld + q;\n%*s}\n%*s",
+    dync__str_addf(s, ";\n%*sif (at < 0 || e > best || e != e) best = e, at = p * %lld + q;\n%*s}\n%*s",
         4 * depth, "", (long long)x->lay.shape[3], 4 * depth - 4, "", 4 * depth - 8, "");
     dync__csource_at(s, 'y', y, 4, y->lay.stride, out_var);
     dync__str_addf(s, " = best;\n%*s", 4 * depth - 8, "");
@@ -54591,8 +54408,7 @@ static dync_status dync__csource_avg_pool2d(dync__str *s, const dync__kcall *cal
     if (a[7]) dync__str_addf(s, "%*scount = %lld;\n", 4 * depth - 8, "", (long long)(a[0] * a[1]));
     dync__str_addf(s, "%*s", 4 * depth - 8, "");
     dync__csource_at(s, 'y', y, 4, y->lay.stride, out_var);
-    dync__str_addf(s, " = sum / (%s)count;\n%*s}\n}\n", dync__csource_type(y->dtype),
-                   4 * depth - 12, "");
+    dync__str_addf(s, " = sum / (%s)count;\n%*s}\n}\n", dync__csource_type(y->dtype), 4 * depth - 12, "");
     return DYNC_OK;
 }
 DYNC__FN dync_status dync__kcall_csource(dync__str *s, const dync__kcall *call, const char *name) {
@@ -54608,8 +54424,7 @@ DYNC__FN dync_status dync__kcall_csource(dync__str *s, const dync__kcall *call, 
     };
     for (int i = 0; i < DYNC__COUNT_OF(rows); i++)
         if (call->row == dync__kernel_row(rows[i].kernel)) return rows[i].print(s, call, name);
-    return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: there is no C form of %s yet",
-                      call->row->name);
+    return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: there is no C form of %s yet", call->row->name);
 }
 
 /* ==== program/csource_print.c =================================================================================== */
@@ -54633,11 +54448,9 @@ static void dync__csource_number(dync__str *s, const char *at, int dtype) {
     }
 }
 /* const float NAME[n] = {...}; of all elements that the layout reaches, from the first on. */
-static void dync__csource_array(dync__str *s, const char *name, const char *data, int dtype,
-                                int64_t n) {
+static void dync__csource_array(dync__str *s, const char *name, const char *data, int dtype, int64_t n) {
     int bytes = dync__dtype_info(dtype)->bytes;
-    dync__str_addf(s, "static const %s %s[%lld] = {", dync__csource_type(dtype), name,
-                   (long long)DYNC__MAX(n, 1));
+    dync__str_addf(s, "static const %s %s[%lld] = {", dync__csource_type(dtype), name, (long long)DYNC__MAX(n, 1));
     for (int64_t i = 0; i < n; i++) {
         dync__str_add(s, i % 8 ? " " : "\n    ");
         dync__csource_number(s, data + i * bytes, dtype);
@@ -54681,11 +54494,9 @@ static const dync__info *dync__csource_input(const dync__csource *c, int i) {
 static void dync__csource_signature(const dync__csource *c, dync__str *s) {
     dync__str_addf(s, "void %s(", c->program->name);
     for (int i = 0; i < c->aot.n_inputs; i++)
-        dync__str_addf(s, "%sconst %s *in%d", i ? ", " : "",
-                       dync__csource_type(dync__csource_input(c, i)->dtype), i);
+        dync__str_addf(s, "%sconst %s *in%d", i ? ", " : "", dync__csource_type(dync__csource_input(c, i)->dtype), i);
     for (int i = 0; i < c->n_out; i++)
-        dync__str_addf(s, "%s%s *out%d", i || c->aot.n_inputs ? ", " : "",
-                       dync__csource_type(c->out[i].dtype), i);
+        dync__str_addf(s, "%s%s *out%d", i || c->aot.n_inputs ? ", " : "", dync__csource_type(c->out[i].dtype), i);
     dync__str_addc(s, ')');
 }
 static int64_t dync__csource_weights(const dync__csource *c, dync__str *s) {
@@ -54697,8 +54508,7 @@ static int64_t dync__csource_weights(const dync__csource *c, dync__str *s) {
         if (p->kind == DYNC__SLOT_INPUT && p->index >= c->aot.n_inputs) {
             const dync__tensor *t = c->aot.actual.at[p->index].tensor;
             int64_t n = dync__csource_span(&t->lay);
-            dync__format(name, sizeof name, "%s_w%d", c->program->name,
-                         (int)p->index - c->aot.n_inputs);
+            dync__format(name, sizeof name, "%s_w%d", c->program->name, (int)p->index - c->aot.n_inputs);
             if (s) dync__csource_array(s, name, dync__tensor_data(t), t->dtype, n);
             bytes += n * dync__dtype_info(t->dtype)->bytes;
         } else if (p->kind == DYNC__SLOT_CONST) {
@@ -54739,8 +54549,7 @@ static void dync__csource_arena(const dync__csource *c, dync__str *s) {
     for (int dtype = 0; dync__dtype_valid(dtype); dtype++) {
         bool used = dtype == DYNC_F64; /* for its alignment */
         for (int i = 0; i < c->pb.slot.n; i++)
-            used = used || (c->slot[i].in_arena && c->slot[i].first >= 0 &&
-                            c->pb.slot.at[i].dtype == dtype);
+            used = used || (c->slot[i].in_arena && c->slot[i].first >= 0 && c->pb.slot.at[i].dtype == dtype);
         if (used)
             dync__str_addf(s, "    %s %s[%s_ARENA_BYTES / sizeof(%s)];\n",
                            dync__csource_type(dtype), dync__dtype_info(dtype)->fx, c->upper,
@@ -54836,8 +54645,7 @@ static dync__tensor *dync__csource_example(const dync__csource *c, int i, uint64
                         is_float ? 2 * (double)dync__rng_uniform_f32(1, (*at)++) - 1 : 0);
     return t;
 }
-static dync_status dync__csource_expected(const dync__csource *c, dync__arg *inputs,
-                                          dync__arena *arena, dync__arg *out) {
+static dync_status dync__csource_expected(const dync__csource *c, dync__arg *inputs, dync__arena *arena, dync__arg *out) {
     dync__handler *stack = dync__handler_swap(NULL);
     bool grad = dync_grad_mode_push(false);
     dync_scope scope = dync_scope_begin();
@@ -54854,17 +54662,14 @@ static void dync__csource_main_text(const dync__csource *c, dync__str *s) {
         dync__str_addf(s, "%sexample_out%d", i || c->aot.n_inputs ? ", " : "", i);
     dync__str_add(s, ");\n");
     for (int i = 0; i < c->n_out; i++) {
-        dync__str_addf(
-            s,
-            "    for (int i = 0; i < %s_OUT%d_SIZE; i++) {\n        double got = "
+        dync__str_addf(s, "    for (int i = 0; i < %s_OUT%d_SIZE; i++) {\n        double got = "
             "(double)example_out%d[i], want = (double)expected_out%d[i];\n"
             "        double off = got - want, limit = 1e-5 + 1e-4 * (want < 0 ? -want : want);\n"
             "        if (!(off <= limit && -off <= limit) && !(got != got && want != want) && got "
             "- want != 0) bad++;\n    }\n",
             c->upper, i, i, i);
     }
-    dync__str_addf(
-        s, "    printf(\"%s: %%d values are wrong\\n\", bad);\n    return bad != 0;\n}\n#endif\n",
+    dync__str_addf(s, "    printf(\"%s: %%d values are wrong\\n\", bad);\n    return bad != 0;\n}\n#endif\n",
         c->program->name);
 }
 static dync_status dync__csource_main(const dync__csource *c, dync__str *s) {
@@ -54879,13 +54684,11 @@ static dync_status dync__csource_main(const dync__csource *c, dync__str *s) {
     }
     if (status == DYNC_OK) status = dync__csource_expected(c, inputs, &arena, &out);
     if (status == DYNC_OK)
-        dync__str_addf(
-            s, "\n#ifdef %s_MAIN   /* cc -D%s_MAIN this.c && ./a.out */\n#include <stdio.h>\n",
+        dync__str_addf(s, "\n#ifdef %s_MAIN   /* cc -D%s_MAIN this.c && ./a.out */\n#include <stdio.h>\n",
             c->upper, c->upper);
     for (int i = 0; i < c->aot.n_inputs && status == DYNC_OK; i++) {
         dync__format(name, sizeof name, "example_in%d", i);
-        dync__csource_array(s, name, dync__tensor_data(inputs[i].as.t), inputs[i].as.t->dtype,
-                            inputs[i].as.t->numel);
+        dync__csource_array(s, name, dync__tensor_data(inputs[i].as.t), inputs[i].as.t->dtype, inputs[i].as.t->numel);
     }
     for (int i = 0; out.kind == DYNC__A_LIST && i < out.n && status == DYNC_OK; i++) {
         dync__tensor *dense = dync__contiguous_copy(out.as.list[i].as.t);
@@ -54936,8 +54739,7 @@ DYNC__FN dync_status dync__csource_print(dync__csource *c, dync__str *s) {
         status = dync__csource_main(c, &body);
     }
     if (status == DYNC_OK) {
-        dync__str_addf(s, "/* %s, made by dync " DYNC_VERSION ". C11, static memory only%s. */\n",
-                       c->program->name,
+        dync__str_addf(s, "/* %s, made by dync " DYNC_VERSION ". C11, static memory only%s. */\n", c->program->name,
                        c->arena_bytes ? "; not reentrant: its temporaries are static" : "");
         dync__csource_includes(s, dync__str_get(&body));
         dync__str_add(s, dync__str_get(&body));
@@ -54967,8 +54769,7 @@ static char *dync__program_identifier(const char *name) {
 static dync_status dync__program_detach(dync_graph *g) {
     for (int i = 0; i < g->node.n; i++) {
         dync_node *node = g->node.at[i];
-        if (node->kind != DYNC__N_GET_ATTR || !node->value ||
-            !(node->value->flags & DYNC__T_REQUIRES_GRAD))
+        if (node->kind != DYNC__N_GET_ATTR || !node->value || !(node->value->flags & DYNC__T_REQUIRES_GRAD))
             continue;
         dync__tensor *plain =
             dync__tensor_alias(node->value, node->value->dtype, &node->value->lay);
@@ -54980,8 +54781,7 @@ static dync_status dync__program_detach(dync_graph *g) {
     }
     return DYNC_OK;
 }
-DYNC__FN dync_program *dync__program_from_leaves(dync_graph *g, const char *name, int n_leaves,
-                                                 const int *leaf) {
+DYNC__FN dync_program *dync__program_from_leaves(dync_graph *g, const char *name, int n_leaves, const int *leaf) {
     if (!g || dync__graph_check(g) != DYNC_OK || dync__program_detach(g) != DYNC_OK) return NULL;
     if (g->n_inputs > DYNC__MAX_LEAVES) {
         dync__fail(DYNC_ERR_UNSUPPORTED, "export: more than %d inputs", DYNC__MAX_LEAVES);
@@ -54997,11 +54797,9 @@ DYNC__FN dync_program *dync__program_from_leaves(dync_graph *g, const char *name
     for (int i = 0; ok && i < g->n_inputs; i++) {
         p->leaf[i] = leaf ? leaf[i] : i;
         if (!g->node.at[i]->has_info)
-            ok = !dync__fail(DYNC_ERR_UNSUPPORTED, "export of %s: input %s is no tensor", p->name,
-                             g->node.at[i]->name);
+            ok = !dync__fail(DYNC_ERR_UNSUPPORTED, "export of %s: input %s is no tensor", p->name, g->node.at[i]->name);
         else if (p->leaf[i] < 0 || p->leaf[i] >= p->n_leaves)
-            ok = !dync__fail(DYNC_ERR_VALUE, "export of %s: input %d is none of its arguments",
-                             p->name, i);
+            ok = !dync__fail(DYNC_ERR_VALUE, "export of %s: input %d is none of its arguments", p->name, i);
     }
     if (ok) return p;
     dync_program_free(p);
@@ -55061,8 +54859,7 @@ static dync_value dync__program_call(dync_program *p, int nargs, const dync_valu
     }
     if (dync__callargs_flatten(&flat, nargs, args) != DYNC_OK) return result;
     if (flat.n_tensors != p->n_leaves) {
-        dync__fail(DYNC_ERR_VALUE, "program %s: expected %d tensors, got %d", p->name, p->n_leaves,
-                   flat.n_tensors);
+        dync__fail(DYNC_ERR_VALUE, "program %s: expected %d tensors, got %d", p->name, p->n_leaves, flat.n_tensors);
         return result;
     }
     dync_value inputs[DYNC__MAX_LEAVES];
@@ -55090,8 +54887,7 @@ static dync_status dync__program_save_as(const dync_program *p, const char *path
                                          dync_status (*write)(const dync_program *, dync__str *)) {
     dync__str s = {0};
     if (!p || !path)
-        return dync__fail(DYNC_ERR_VALUE,
-                          "saving a program: expected a program and a path, got NULL");
+        return dync__fail(DYNC_ERR_VALUE, "saving a program: expected a program and a path, got NULL");
     dync_status status = write(p, &s);
     if (status == DYNC_OK && s.failed) status = DYNC_ERR_MEMORY;
     if (status == DYNC_OK) status = dync__file_write(path, s.at, s.n);
@@ -55118,14 +54914,12 @@ DYNC_API dync_program *dync_program_load(const char *path) {
 }
 DYNC_API dync_status dync_program_save_onnx(const dync_program *p, const char *path) {
     (void)p;
-    return dync__fail(
-        DYNC_ERR_UNSUPPORTED,
+    return dync__fail(DYNC_ERR_UNSUPPORTED,
         "%s: this build of dync writes no ONNX; dync_program_save writes its own format",
         path ? path : "NULL");
 }
 DYNC_API dync_program *dync_program_load_onnx(const char *path) {
-    dync__fail(DYNC_ERR_UNSUPPORTED,
-               "%s: this build of dync reads no ONNX; dync_program_load reads its own format",
+    dync__fail(DYNC_ERR_UNSUPPORTED, "%s: this build of dync reads no ONNX; dync_program_load reads its own format",
                path ? path : "NULL");
     return NULL;
 }
@@ -55378,8 +55172,7 @@ static const char dync__npy_magic[] = "\x93NUMPY";
 enum { DYNC__NPY_MAGIC = 6, DYNC__NPY_ALIGN = 64 };
 static void dync__npy_header(dync__str *s, const dync__tensor *t) {
     dync__str dict = {0};
-    dync__str_addf(&dict, "{'descr': '%s', 'fortran_order': False, 'shape': (",
-                   dync__dtype_info(t->dtype)->numpy);
+    dync__str_addf(&dict, "{'descr': '%s', 'fortran_order': False, 'shape': (", dync__dtype_info(t->dtype)->numpy);
     for (int d = 0; d < t->lay.ndim; d++)
         dync__str_addf(&dict, d ? ", %lld" : "%lld", (long long)t->lay.shape[d]);
     dync__str_add(&dict, t->lay.ndim == 1 ? ",), }" : "), }");
@@ -55493,8 +55286,7 @@ static dync__tensor *dync__npy_tensor(const dync__npy *h, const char *data, size
     for (int d = 0; d < h->ndim; d++)
         if (!dync__mul_ok(bytes, h->shape[d], &bytes)) bytes = -1;
     if (bytes < 0 || (uint64_t)bytes != n) {
-        dync__fail(DYNC_ERR_FORMAT,
-                   "npy file: expected as much data as its shape needs, got %llu bytes",
+        dync__fail(DYNC_ERR_FORMAT, "npy file: expected as much data as its shape needs, got %llu bytes",
                    (unsigned long long)n);
         return NULL;
     }
@@ -55591,16 +55383,14 @@ static dync_status dync__program_write_table(const dync_graph *g, dync__str *s, 
         if (!dync__program_is_stored(node)) continue;
         if (!node->value || !node->value->storage->data || (node->value->device & 255) != DYNC_CPU)
             status =
-                dync__fail(DYNC_ERR_UNSUPPORTED,
-                           "saving a program: attribute %s has no data on the CPU", node->target);
+                dync__fail(DYNC_ERR_UNSUPPORTED, "saving a program: attribute %s has no data on the CPU", node->target);
         if (status != DYNC_OK) break;
         uint64_t offset = at;
         earlier = dync__program_earlier(g, i);
         if (earlier) dync__map_get(&offsets, (uint64_t)earlier->index, &offset);
         if (!dync__map_put(&offsets, (uint64_t)i, offset)) status = DYNC_ERR_MEMORY;
         size_t bytes = dync__program_bytes(node->value);
-        dync__str_addf(&rows, "%s %llu %llu\n", node->name, (unsigned long long)offset,
-                       (unsigned long long)bytes);
+        dync__str_addf(&rows, "%s %llu %llu\n", node->name, (unsigned long long)offset, (unsigned long long)bytes);
         if (!earlier)
             at += (bytes + DYNC__PROGRAM_ALIGN - 1) / DYNC__PROGRAM_ALIGN * DYNC__PROGRAM_ALIGN;
         n++;
@@ -55732,8 +55522,7 @@ static dync__tensor *dync__program_tensor(dync__program_reader *r, const dync_no
                (lay.shape[d] < 2 || (dync__mul_ok(lay.shape[d] - 1, lay.stride[d], &step) &&
                                      dync__add_ok(span, step, &span)));
     }
-    if (!fits || (uint64_t)numel > SIZE_MAX / item || (size_t)numel * item != bytes ||
-        (numel > 0 && span > numel)) {
+    if (!fits || (uint64_t)numel > SIZE_MAX / item || (size_t)numel * item != bytes || (numel > 0 && span > numel)) {
         dync__program_refuse(r, "an attribute as large as its type");
         return NULL;
     }
@@ -55755,8 +55544,7 @@ typedef struct dync__program_row {
     dync_node *node;
     size_t offset, bytes;
 } dync__program_row;
-static void dync__program_bind(dync__program_reader *r, const dync__program_row *rows, int i,
-                               const char *data) {
+static void dync__program_bind(dync__program_reader *r, const dync__program_row *rows, int i, const char *data) {
     dync_node *node = rows[i].node;
     const dync__info *info = &node->info[0];
     dync__tensor *t = NULL;
@@ -55801,8 +55589,7 @@ static dync_status dync__program_read_tensors(dync__program_reader *r, dync_grap
     while (r->status == DYNC_OK && (r->p - r->start) % DYNC__PROGRAM_ALIGN && r->p < r->end &&
            *r->p == 0)
         r->p++;
-    if (r->status == DYNC_OK &&
-        ((r->p - r->start) % DYNC__PROGRAM_ALIGN || (size_t)(r->end - r->p) != total))
+    if (r->status == DYNC_OK && ((r->p - r->start) % DYNC__PROGRAM_ALIGN || (size_t)(r->end - r->p) != total))
         dync__program_refuse(r, "the data, whole");
     for (size_t i = 0; i < n && r->status == DYNC_OK; i++)
         dync__program_bind(r, rows, (int)i, r->p);
@@ -55830,8 +55617,7 @@ static dync_program *dync__program_read_body(dync__program_reader *r) {
     if (!g) return NULL;
     dync_program *p = NULL;
     if (g->n_inputs != n) dync__program_refuse(r, "as many inputs as the graph has");
-    else if (dync__program_read_tensors(r, g) == DYNC_OK &&
-             (r->status = dync__graph_check_types(g)) == DYNC_OK)
+    else if (dync__program_read_tensors(r, g) == DYNC_OK && (r->status = dync__graph_check_types(g)) == DYNC_OK)
         p = dync__program_from_leaves(g, name, n_leaves, leaf);
     dync_graph_free(g);
     return p;
@@ -55839,16 +55625,14 @@ static dync_program *dync__program_read_body(dync__program_reader *r) {
 DYNC__FN dync_program *dync__program_read(const char *bytes, size_t n) {
     dync__program_reader r = {bytes, bytes, bytes, DYNC_OK};
     uint64_t sum = 0;
-    if (n < sizeof dync__program_magic - 1 ||
-        memcmp(bytes, dync__program_magic, sizeof dync__program_magic - 1) != 0) {
+    if (n < sizeof dync__program_magic - 1 || memcmp(bytes, dync__program_magic, sizeof dync__program_magic - 1) != 0) {
         dync__fail(DYNC_ERR_FORMAT, "program file: expected \"dync program 1\" at its start");
         return NULL;
     }
     for (int i = 0; n >= DYNC__PROGRAM_CHECKSUM && i < DYNC__PROGRAM_CHECKSUM; i++)
         sum |= (uint64_t)(unsigned char)bytes[n - DYNC__PROGRAM_CHECKSUM + (size_t)i] << 8 * i;
     if (n < DYNC__PROGRAM_CHECKSUM || sum != dync__program_sum(bytes, n - DYNC__PROGRAM_CHECKSUM)) {
-        dync__fail(DYNC_ERR_FORMAT,
-                   "program file: truncated or damaged (its checksum does not hold)");
+        dync__fail(DYNC_ERR_FORMAT, "program file: truncated or damaged (its checksum does not hold)");
         return NULL;
     }
     r.end = bytes + n - DYNC__PROGRAM_CHECKSUM;

@@ -5,14 +5,14 @@
  *
  * Every #include "file" is replaced by that file, once, at its first occurrence; later ones become nothing, and so do those that name
  * the root itself (each .c file begins with it). Of .c files, the opening comment, blank lines and the rules between sections are left out and the brace that opens a
- * function goes up to its line, which keeps the header within what debuggers take; everything else is copied as it is. Banners name the source file; there are
- * no #line directives and no dates, so the same input gives the same bytes.
+ * function goes up to its line, as does what stands between parentheses where it fits 120 columns: this keeps the header within what debuggers take. Everything else is
+ * copied as it is. Banners name the source file; there are no #line directives and no dates, so the same input gives the same bytes.
  *
  * A file that is first pasted under an #if and wanted again outside of it would be missing there: that is an error. An include guard
  * (#ifndef X, #define X as the first directives of a file) is not a condition in this sense. */
 #include "tool.h"
 
-enum { MAX_FILES = 1024, MAX_CONDITIONS = 64, GUARD = 0 };
+enum { MAX_FILES = 1024, MAX_CONDITIONS = 64, GUARD = 0, WIDTH = 120, ALONE = -1000 };
 typedef struct pasted_file { char path[TOOL_PATH]; int n_conditions, conditions[MAX_CONDITIONS]; } pasted_file;
 static pasted_file files[MAX_FILES];
 static int n_files;
@@ -136,6 +136,46 @@ static bool is_before_brace(const char *line)
     return end[0] == '\n' && end[1] == '{' && (end[2] == '\n' || end[2] == '\r');
 }
 
+/* How many parentheses are open after the line, of which `open` were before it; ALONE where nothing may be joined: directives, macros, and comments
+ * but at the end of a statement. */
+static int open_after(const char *line, int open)
+{
+    const char *end = line + strcspn(line, "\r\n");
+    if (*line == '#' || (end > line && end[-1] == '\\') || line[strspn(line, " ")] == '*') return ALONE;
+    for (const char *p = line; p < end; p++) {
+        if (p[0] == '/' && p[1] == '*') return open || strncmp(end - 2, "*/", 2) != 0 ? ALONE : 0;
+        if (*p == '"' || *p == '\'') {
+            for (char quote = *p++; p < end && *p != quote; p++) p += *p == '\\';
+        } else {
+            open += (*p == '(') - (*p == ')');
+        }
+    }
+    return open;
+}
+
+/* Writes the line, what continues it between parentheses and fits beside it, and the brace of a function. What follows them. */
+static char *write_joined(char *line)
+{
+    size_t length = strcspn(line, "\r\n");
+    int open = open_after(line, 0);
+    printf("%.*s", (int)length, line);
+    while (open > 0 && line[tool_line(line)]) {
+        char *next = line + tool_line(line), *rest = next + strspn(next, " ");
+        size_t n = strcspn(rest, "\r\n");
+        open = open_after(next, open);
+        if (open == ALONE || *rest == '#' || n == 0 || length + 1 + n > WIDTH) break;
+        printf("%s%.*s", line[strcspn(line, "\r\n") - 1] == '(' ? "" : " ", (int)n, rest);
+        length += 1 + n;
+        line = next;
+    }
+    if (is_before_brace(line)) {
+        printf(" {");
+        line += tool_line(line);
+    }
+    putchar('\n');
+    return line + tool_line(line);
+}
+
 static void paste(const char *path, bool is_root)
 {
     char *text = tool_read(path), target[TOOL_PATH];
@@ -145,7 +185,8 @@ static void paste(const char *path, bool is_root)
     remember(path);
     guard = find_guard(text);
     if (!is_root && !silent) banner(path);
-    for (char *line = is_source(path) ? after_comment(text) : text; *line; line += tool_line(line)) {
+    for (char *line = is_source(path) ? after_comment(text) : text, *next; *line; line = next) {
+        next = line + tool_line(line);
         if (tool_include(line, path, target)) {
             paste_include(target, path);
             continue;
@@ -153,12 +194,8 @@ static void paste(const char *path, bool is_root)
         if (is_source(path) && (is_blank(line) || is_rule(line))) continue;
         track(line, line == guard, path);
         if (silent) continue;
-        if (is_source(path) && is_before_brace(line)) {
-            printf("%.*s {\n", (int)strcspn(line, "\r\n"), line);
-            line += tool_line(line);
-            continue;
-        }
-        fwrite(line, 1, tool_line(line), stdout);
+        if (is_source(path)) next = write_joined(line);
+        else fwrite(line, 1, tool_line(line), stdout);
     }
     if (n_conditions != depth) tool_die("%s: #if and #endif do not match", path);
     free(text);
