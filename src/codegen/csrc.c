@@ -270,6 +270,11 @@ static void dync__csrc_value(dync__csrc *c, const dync__inst *in)
         break;
     case DYNC__P_cast: dync__csrc_cast(c, in); break;
     case DYNC__P_wrap: dync__csrc_wrap(c, in); break;
+    case DYNC__P_scan:
+        dync__str_addf(c->out, in->type == DYNC_F64 ? "r%d += " : "(int64_t)(r%d += (uint64_t)", (int)(in - c->k->inst.at));
+        dync__csrc_use(c, in->arg[0], in->section);
+        dync__str_add(c->out, in->type == DYNC_F64 ? "" : ")");
+        break;
     case DYNC__P_bitcast:
         dync__csrc_expand(c, in, in->type,
                           unions[in->type == DYNC_I32   ? 0
@@ -422,6 +427,10 @@ static void dync__csrc_phase(dync__csrc *c, int first, int end)
         any |= (c->needed[i] & DYNC__CSRC_HERE) && dync__csrc_inst(c, i)->prim != DYNC__P_const_;
         if (c->needed[i] && dync__csrc_inst(c, i)->prim == DYNC__P_reduce)
             dync__csrc_reduce_begin(c, i);
+        if (c->needed[i] && dync__csrc_inst(c, i)->prim == DYNC__P_scan) {
+            dync__csrc_line(c);
+            dync__str_addf(c->out, "%s r%d = 0;\n", dync__csrc_inst(c, i)->type == DYNC_F64 ? "double" : "uint64_t", i);
+        }
     }
     if (!any) return;
     int opened = dync__csrc_open(c, c->k->n_outer, c->k->n_dims);

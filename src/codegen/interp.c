@@ -288,7 +288,7 @@ static void dync__code_dump_step(dync__str *out, const dync__code *c, const dync
 {
     static const char *const kinds[] = {"op",     "view",   "gather", "direct", "scatter",
                                         "fill",   "expand", "index",  "loadx",  "storex",
-                                        "random", "reduce", "keep"};
+                                        "random", "reduce", "scan",   "keep"};
     dync__str_addf(out, "    %-8s %s.%d", kinds[s->kind], dync__dtype_info(s->type)->guard,
                    (int)s->level);
     if (s->dst >= 0) dync__str_addf(out, " v%d", (int)s->dst);

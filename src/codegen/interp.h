@@ -83,6 +83,7 @@ typedef enum {
     DYNC__STEP_EXPAND,    /* dst = row vector a, once per inner index */
     DYNC__STEP_INDEX, DYNC__STEP_LOADX, DYNC__STEP_STOREX, DYNC__STEP_RANDOM,
     DYNC__STEP_REDUCE,    /* takes a into reduction number `reduce` */
+    DYNC__STEP_SCAN,      /* dst = running sums of a, from the row vector b on, which becomes the last of them */
     DYNC__STEP_KEEP       /* dst = this tile's place in the row buffer at imm */
 } dync__step_kind;
 typedef struct dync__interp_step {

@@ -20,7 +20,7 @@ typedef struct dync__ib {
     int isa, split, n_phases, mode;      /* loops [0, split) are rows */
     int cheap;                           /* values up to this cost are computed again */
     int64_t n_rows, n_inner, rows, inner, lanes; /* rows x inner: a tile; lanes: its budget */
-    bool has_reduce, whole, serial, failed; /* whole: a tile holds whole rows */
+    bool has_reduce, has_scan, whole, serial, failed; /* has_reduce: or a scan; whole: a tile holds whole rows */
     bool sectioned;                      /* sections keep their order */
     int64_t keep_bytes, lane_bytes;      /* of the row buffers per row; of all tiles per lane */
     uint8_t *needed, *level, *keep, *clamp; /* by instruction; clamp: 1 maxsel, 2 minsel */

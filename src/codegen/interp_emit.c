@@ -385,6 +385,22 @@ static int dync__ib_emit_reduce(dync__ib *b, int i, int phase)
     return r.dst;
 }
 
+/* The sums before a tile, one a row, begin as zeros in the row code before the phase. */
+static int dync__ib_emit_scan(dync__ib *b, int i, int phase)
+{
+    const dync__inst *in = dync__ib_inst(b, i), zero = dync__inst_make(DYNC__P_const_, in->type, -1, -1, -1);
+    dync__ib_operand o = dync__ib_fetch(b, in->arg[0], 2, phase);
+    dync__ib_make_vector(b, &o, 2, phase);
+    int carry = dync__ib_value(b, DYNC__HOME_SCRATCH, in->type, 1), list = b->section;
+    b->section = 1 + 2 * phase;
+    dync__ib_emit(b, dync__ib_step(DYNC__STEP_FILL, 1, in->type, carry, dync__ib_constant(b, &zero)));
+    b->section = list;
+    dync__interp_step s = dync__ib_step(DYNC__STEP_SCAN, 2, in->type, dync__ib_result(b, i, 2, phase), o.value);
+    s.b = carry;
+    dync__ib_emit(b, s);
+    return s.dst;
+}
+
 static int dync__ib_emit_op(dync__ib *b, int i, int phase)
 {
     const dync__inst *in = dync__ib_inst(b, i);
@@ -446,6 +462,7 @@ static void dync__ib_emit_inst(dync__ib *b, int i, int phase)
     case DYNC__P_storex: v = dync__ib_emit_indexed(b, i, phase); break;
     case DYNC__P_store: dync__ib_emit_store(b, i, phase); break;
     case DYNC__P_reduce: v = dync__ib_emit_reduce(b, i, phase); break;
+    case DYNC__P_scan: v = dync__ib_emit_scan(b, i, phase); break;
     default: v = dync__ib_emit_op(b, i, phase); break;
     }
     b->val[i] = v;

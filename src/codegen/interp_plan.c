@@ -71,7 +71,8 @@ DYNC__FN void dync__ib_mark_needed(dync__ib *b)
             b->needed[i] = !(no_phases && (dync__ib_inst(b, i)->section & 1));
         b->clamp[i] = (uint8_t)dync__ib_clamp(b, dync__ib_inst(b, i));
         if (!b->needed[i]) continue;
-        b->has_reduce |= dync__ib_inst(b, i)->prim == DYNC__P_reduce;
+        b->has_scan |= dync__ib_inst(b, i)->prim == DYNC__P_scan;
+        b->has_reduce |= b->has_scan || dync__ib_inst(b, i)->prim == DYNC__P_reduce;
         b->sectioned |= b->has_reduce || (!dync__inst_has_value(dync__ib_inst(b, i)) &&
                                           !(dync__ib_inst(b, i)->section & 1));
         for (int a = dync__ib_operands(b, i, arg) - 1; a >= 0; a--) b->needed[arg[a]] = 1;
@@ -93,7 +94,7 @@ static int dync__ib_level_of(const dync__ib *b, int i)
     const dync__inst *in = dync__ib_inst(b, i);
     int32_t arg[3];
     int level = in->access >= 0 ? dync__ib_access_level(b, in->access) : 0;
-    if (in->prim == DYNC__P_reduce) return 1;
+    if (in->prim == DYNC__P_reduce || in->prim == DYNC__P_scan) return in->prim == DYNC__P_scan ? 2 : 1;
     for (int a = dync__ib_operands(b, i, arg) - 1; a >= 0; a--)
         level = DYNC__MAX(level, (int)b->level[arg[a]]);
     /* what the kernel both reads and writes is read and written where it stands */
@@ -224,7 +225,7 @@ static int dync__ib_repeat_cost(const dync__ib *b, int i, int user)
 {
     const dync__inst *in = dync__ib_inst(b, i);
     int32_t arg[3];
-    int cost = 1, too_much = 2 * DYNC__INTERP_DEAR;
+    int cost = in->prim == DYNC__P_scan ? 1 + DYNC__INTERP_CHEAP : 1, too_much = 2 * DYNC__INTERP_DEAR;
     if (b->level[i] < 2) return 0;
     if (b->keep[i]) return 1;
     if (in->prim == DYNC__P_random || in->prim == DYNC__P_loadx) return too_much;

@@ -266,7 +266,7 @@ static const char *dync__jb_refuses(const dync__jb *j)
 static bool dync__jb_is_narrow(const dync__jb *j)
 {
     const dync__ib *b = j->b;
-    bool narrow = j->g->vertical && j->rows.n == 0 && j->inner.n == 1 && b->n_inner >= 256 && j->lanes * 2 <= (b->isa == 2 ? 16 : 8) && b->k->inst.n < 24;
+    bool narrow = !b->has_scan && j->g->vertical && j->rows.n == 0 && j->inner.n == 1 && b->n_inner >= 256 && j->lanes * 2 <= (b->isa == 2 ? 16 : 8) && b->k->inst.n < 24;
     for (int i = 0; i < b->k->inst.n; i++) narrow &= dync__ib_inst(b, i)->prim != DYNC__P_reduce || dync__ib_inst(b, i)->imm.i < DYNC__R_ARGMAX;
     return narrow;
 }
@@ -287,6 +287,7 @@ static const char *dync__jb_plan(dync__jb *j)
     dync__jb_find_blocks(j);
     if (b->mode == DYNC__INTERP_SQUARE && !j->blocks) return "a transposition";
     if (dync__jb_is_narrow(j)) return "few columns";
+    if (b->has_scan && !j->g->vertical && j->inner.n > 0) return "a scan along several loops";
     b->whole = false; /* registers hold no tile */
     dync__ib_mark_kept(b);
     if (b->keep_bytes > DYNC__JIT_LONG && !j->g->vertical) { /* rather twice than through memory */
@@ -294,7 +295,7 @@ static const char *dync__jb_plan(dync__jb *j)
         dync__ib_mark_kept(b);
     }
     /* a few rows of which threads may want a part each: BOOL results are masks of a vector's lanes, so all of it runs alike */
-    j->g->split = b->has_reduce && !j->g->vertical && j->inner.n == 0 && b->n_rows < 64 && b->n_inner >= 16384 && b->n_phases <= DYNC__XG_PHASES;
+    j->g->split = b->has_reduce && !b->has_scan && !j->g->vertical && j->inner.n == 0 && b->n_rows < 64 && b->n_inner >= 16384 && b->n_phases <= DYNC__XG_PHASES;
     return NULL;
 }
 
@@ -546,11 +547,12 @@ static bool dync__jb_alloc(dync__jb *j)
     dync__arena *arena = j->b->arena;
     size_t n = (size_t)j->b->k->inst.n + 1;
     int32_t *ints = dync__arena_alloc(arena, 10 * n * sizeof *ints);
+    g->scan = dync__arena_alloc(arena, n * sizeof *g->scan);
     g->val = dync__arena_alloc(arena, n * DYNC__XG_UNROLL * sizeof *g->val);
     g->hoist = dync__arena_alloc(arena, n);
     g->n_lists = 2 * j->b->n_phases + 2;
     g->list = dync__arena_alloc(arena, (size_t)(g->n_lists + DYNC__XG_CONES) * sizeof *g->list);
-    if (!ints || !g->val || !g->hoist || !g->list) return false;
+    if (!ints || !g->scan || !g->val || !g->hoist || !g->list) return false;
     g->stream_of = ints;
     g->keep_stream = ints + n;
     g->slot = ints + 2 * n;

@@ -144,6 +144,9 @@
     X(PUNPCKHDQ, "vpunpckhdq", "vpunpckhdq", 1, 1, 0x6a, 0, RVM, F)                                \
     X(PUNPCKLQDQ, "vpunpcklqdq", "vpunpcklqdq", 1, 1, 0x6c, 1, RVM, F)                             \
     X(PUNPCKHQDQ, "vpunpckhqdq", "vpunpckhqdq", 1, 1, 0x6d, 1, RVM, F)                             \
+    X(ALIGNQ, NULL, "valignq", 3, 1, 0x03, 1, RVMI, F)                                              \
+    X(PERM128, "vperm2f128", NULL, 3, 1, 0x06, 0, RVMI, F)                                         \
+    X(SHUFPD, "vshufpd", "vshufpd", 1, 1, 0xc6, 1, RVMI, F)                                        \
     X(SHUF128, NULL, "vshuff32x4", 3, 1, 0x23, 0, RVMI, F)                                         \
     X(PERMPS, "vpermps", "vpermps", 2, 1, 0x16, 0, RVM, F)                                         \
     X(PERMT2PS, NULL, "vpermt2ps", 2, 1, 0x7f, 0, RVM, F)                                          \

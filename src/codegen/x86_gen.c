@@ -34,6 +34,7 @@ static void dync__xg_emit_inst(dync__xg *g, int i)
     case DYNC__P_store: dync__xg_store(g, i); break;
     case DYNC__P_index: dync__xg_index(g, i); break;
     case DYNC__P_reduce: dync__xg_reduce(g, i); break;
+    case DYNC__P_scan: dync__xg_scan(g, i); break;
     default:
         if (g->val[i * DYNC__XG_UNROLL + g->u].reg >= 0 || g->val[i * DYNC__XG_UNROLL + g->u].spill >= 0) dync__xg_src(g, i); /* made with its cone */
         else dync__xg_prim(g, i);
@@ -268,12 +269,13 @@ static void dync__xg_row_phase(dync__xg *g, int phase, int most)
     bool ordered = dync__xg_has_ordered(g, phase);
     int32_t counts = dync__xg_frame(g, 8 * DYNC__XG_DIMS), grains = dync__xg_frame(g, 16);
     g->single = false;
-    g->U = dync__xg_unroll(g, list, most);
+    g->U = DYNC__MAX(dync__xg_unroll(g, list, most), g->isa == 1 && g->b->has_scan && most > 1 ? 2 : 1); /* a scan takes eight lanes at once */
     g->in_phase = true;
     g->pinned = 0;
     g->pos = 0;
     dync__xg_reduce_pin(g, phase);
     dync__xg_reset(g);
+    dync__xg_scan_begin(g);
     dync__xg_hoist(g);
     dync__xg_phase_streams(g);
     dync__xg_reset(g);
@@ -328,6 +330,7 @@ static void dync__xg_column_phase(dync__xg *g, int phase)
     g->pos = 0;
     dync__xg_reduce_pin(g, phase);
     dync__xg_reset(g);
+    dync__xg_scan_begin(g);
     dync__xg_hoist(g);
     dync__xg_phase_streams(g);
     dync__xg_reset(g);

@@ -41,6 +41,7 @@ typedef struct dync__xred {
     int32_t where;                     /* argmax, argmin: of the accumulated extremes, in the frame */
     dync__xrm identity;
 } dync__xred;
+typedef struct dync__xscan { int8_t reg; int32_t at; } dync__xscan; /* the sum so far: in registers reg, reg - 1...; -1: at 64 bytes each in the frame */
 typedef DYNC__VEC(int32_t) dync__xlist;
 typedef struct dync__xcone { dync__xlist list; int32_t input, n_outs, out[4]; bool wide; } dync__xcone; /* x86_seldom.c; out: the selects */
 
@@ -58,6 +59,7 @@ typedef struct dync__xg {
     int32_t *keep_stream;              /* by instruction: of its row buffer; -1 */
     int32_t *slot;                     /* by instruction: in the frame; -1 none */
     int32_t *cone_of;                  /* by instruction: select of this cone; DYNC__XG_CONES: inside one; -1 */
+    dync__xscan *scan;                 /* by instruction: of the phase being emitted */
     int n_cones;
     dync__xcone cone[DYNC__XG_CONES];
     int32_t cone_input, saved_regs, cone_areas; /* cone_input: of the cone at hand, -1; the rest in the frame */
@@ -156,6 +158,8 @@ DYNC__FN void dync__xg_reduce_init(dync__xg *, int phase, bool ordered, bool lev
 DYNC__FN void dync__xg_grain_end(dync__xg *, int phase, int32_t count); /* rows one at a time: folds a grain, adds it to its binary counter */
 DYNC__FN void dync__xg_vertical_carry(dync__xg *, int phase, int32_t count); /* rows side by side: every 16 additions go up a level */
 DYNC__FN void dync__xg_reduce_end(dync__xg *, int phase, int32_t count);
+DYNC__FN void dync__xg_scan_begin(dync__xg *);                          /* the scans of this list: zero, in a register where there are enough */
+DYNC__FN void dync__xg_scan(dync__xg *, int inst);
 /* ---- x86_seldom.c ---- */
 DYNC__FN void dync__xg_find_cones(dync__xg *);
 DYNC__FN void dync__xg_seldom(dync__xg *, int select);                  /* all vectors of its cone's selects */

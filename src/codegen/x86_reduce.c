@@ -485,4 +485,87 @@ DYNC__FN void dync__xg_reduce_end(dync__xg *g, int phase, int32_t count)
         }
     }
 }
+
+/* ---- running sums -------------------------------------------------------------------------------- */
+
+static bool dync__xr_scan_in_reg(const dync__xg *g, int i) { return g->scan[i].reg >= 0; }
+
+DYNC__FN void dync__xg_scan_begin(dync__xg *g)
+{
+    dync__xasm *a = &g->a;
+    for (int p = 0; p < g->list[g->cur].n; p++) {
+        int i = g->list[g->cur].at[p], n = g->vertical ? g->U : 1;
+        if (dync__xg_inst(g, i)->prim != DYNC__P_scan || (g->b->keep[i] && dync__ib_list(g->b, i) != g->cur)) continue;
+        int vl = dync__xg_vl(g, dync__xg_inst(g, i)->type);
+        g->scan[i].at = dync__xg_frame(g, 256);
+        g->scan[i].reg = -1;
+        bool in_regs = __builtin_popcount(g->pinned) + n <= g->n_regs / 2;
+        for (int k = 0; k < n; k++) {
+            int r = in_regs ? dync__xg_pin(g) : dync__xg_temp(g);
+            dync__x_v(a, DYNC__X_XORPS, vl, r, r, dync__x_reg(r), 0, 0);
+            if (!in_regs) dync__x_v(a, DYNC__X_MOVUPS_M, vl, r, 0, dync__xg_at(g->scan[i].at + 64 * k), 0, 0);
+            if (in_regs && k == 0) g->scan[i].reg = (int8_t)r;     /* the next ones lie below it */
+        }
+        dync__xg_drop_temps(g);
+        g->free_regs &= ~g->pinned;
+    }
+}
+
+/* x with its lanes moved up by `by`, those of `low` below them: the vector before, or zero (-1). AVX2 has 1 and 2. */
+static void dync__xr_scan_shift(dync__xg *g, int to, int x, int low, int by)
+{
+    dync__xasm *a = &g->a;
+    if (g->isa == 2) {
+        dync__x_v(a, DYNC__X_XORPS, 2, to, to, dync__x_reg(to), 0, 0);
+        dync__x_v(a, DYNC__X_ALIGNQ, 2, to, x, dync__x_reg(to), 8 - by, 0);
+        return;
+    }
+    dync__x_v(a, DYNC__X_PERM128, 1, to, low < 0 ? x : low, dync__x_reg(x), low < 0 ? 0x08 : 0x21, 0);
+    if (by == 1) dync__x_v(a, DYNC__X_SHUFPD, 1, to, to, dync__x_reg(x), 5, 0);
+}
+
+/* Sums within a group of eight lanes, as interp_run.c has them; under AVX2 its second half finds x and the sums of the first in the frame. Its
+ * register; last: the group ends. */
+static int dync__xr_scan_group(dync__xg *g, int i, int x, int add, bool *last)
+{
+    dync__xasm *a = &g->a;
+    int vl = g->isa == 2 ? 2 : 1, sum = dync__xg_temp(g), t = dync__xg_temp(g), low = g->isa == 1 && g->u % 2 ? dync__xg_temp(g) : -1;
+    int32_t at = g->scan[i].at;
+    *last = g->isa == 2 || low >= 0;
+    for (int by = 1; by <= 4 && (by < 4 || *last); by *= 2, at += 64) {
+        int from = by == 1 ? x : sum;
+        if (g->isa == 1 && !*last) dync__x_v(a, DYNC__X_MOVUPS_M, 1, from, 0, dync__xg_at(at + 64), 0, 0);
+        if (low >= 0) dync__x_v(a, DYNC__X_MOVUPS, 1, by == 4 ? t : low, 0, dync__xg_at(at + 64), 0, 0);
+        if (by < 4 || g->isa == 2) dync__xr_scan_shift(g, t, from, low, by);
+        dync__x_v(a, add, vl, sum, from, dync__x_reg(t), 0, 0);
+    }
+    if (g->isa == 1 && !*last) dync__x_v(a, DYNC__X_MOVUPS_M, 1, sum, 0, dync__xg_at(at + 64), 0, 0);
+    return sum;
+}
+
+DYNC__FN void dync__xg_scan(dync__xg *g, int i)
+{
+    dync__xasm *a = &g->a;
+    const dync__inst *in = dync__xg_inst(g, i);
+    int vl = dync__xg_vl(g, in->type), add = in->type == DYNC_F64 ? DYNC__X_ADDPD : DYNC__X_PADDQ, x = dync__xg_src(g, in->arg[0]);
+    int k = g->vertical ? g->u : 0, carry = dync__xr_scan_in_reg(g, i) ? g->scan[i].reg - k : dync__xg_temp(g);
+    dync__xrm home = dync__xg_at(g->scan[i].at + 64 * k);
+    bool changes = true;
+    if (!dync__xr_scan_in_reg(g, i)) dync__x_v(a, DYNC__X_MOVUPS, vl, carry, 0, home, 0, 0);
+    if (g->vertical) {
+        dync__x_v(a, add, vl, carry, carry, dync__x_reg(x), 0, 0);
+        dync__x_v(a, DYNC__X_MOVAPS, vl, dync__xg_def(g, i), 0, dync__x_reg(carry), 0, 0);
+    } else {
+        int sum = dync__xr_scan_group(g, i, x, add, &changes);
+        dync__x_v(a, add, vl, dync__xg_def(g, i), carry, dync__x_reg(sum), 0, 0);
+        if (changes) { /* all lanes of the carry get the last lane's sum */
+            dync__xrm all = dync__xg_at(g->scan[i].at + 64);
+            dync__x_v(a, DYNC__X_MOVUPS_M, vl, sum, 0, all, 0, 0);
+            all.disp += 8 * (g->V - 1);
+            dync__x_v(a, DYNC__X_BROADCASTQ, vl, sum, 0, all, 0, 0);
+            dync__x_v(a, add, vl, carry, carry, dync__x_reg(sum), 0, 0);
+        }
+    }
+    if (changes && !dync__xr_scan_in_reg(g, i)) dync__x_v(a, DYNC__X_MOVUPS_M, vl, carry, 0, home, 0, 0);
+}
 #endif

@@ -41,7 +41,7 @@ typedef struct dync__kcall_row {
     X(max_pool2d_grad)       /* gy, index, gx */                                                                                                  \
     X(avg_pool2d)            /* x, y; attr: kernel2 stride2 pad2 ceil count_include_pad divisor */                                                 \
     X(avg_pool2d_grad)       /* gy, gx; the same attr */                                                                                          \
-    X(cumsum)                /* x, y; attr: dim; any dtype */                                                                                     \
+    X(cumsum)                /* x, y; attr: dim; any dtype; not on the CPU */                                                                     \
     X(sort)                  /* x, values, indices i64; attr: dim descending stable */                                                             \
     X(index_add)             /* base, index i64, source, out; attr: dim; out = base with source rows added (fattr[0]: alpha) */                    \
     X(scatter_add)           /* base, index i64, source, out; attr: dim */                                                                         \

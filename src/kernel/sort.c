@@ -1,6 +1,5 @@
-/* kernel/sort.c: cumulative sums and stable sorting along one dim. Before: runtime/run.c.
+/* kernel/sort.c: stable sorting along one dim. Before: runtime/run.c.
  *
- *   cumsum  x, y               attr: dim                     f32 adds up in double, integers wrap
  *   sort    x, values, index   attr: dim descending stable   NaN is the greatest; equal elements keep their order; the first k where
  *                              values and index are only k long
  * A dense array is [outer, length, inner] around the dim. Sorting maps elements to unsigned keys of the same order and merges
@@ -35,80 +34,12 @@ static dync_status dync__lines_check(dync__kcall *c, int last, bool shorter)
 
 /* ---- cumsum ----------------------------------------------------------------------------------------------------------------- */
 
-/* Neighbouring lines go side by side, so that memory is walked in order; long ones four at a time, as each sum waits for the one before. */
-#define DYNC__CUMSUM(T, ACC, name)                                                                   \
-    static void dync__cumsum_one_##name(int64_t n, const T *x, T *y)                                 \
-    {                                                                                                \
-        ACC sum = 0;                                                                                 \
-        for (int64_t j = 0; j < n; j++) {                                                            \
-            sum += (ACC)x[j];                                                                        \
-            y[j] = (T)sum;                                                                           \
-        }                                                                                            \
-    }                                                                                                \
-    static void dync__cumsum_four_##name(int64_t n, const T *x, T *y)                                \
-    {                                                                                                \
-        const T *x1 = x + n, *x2 = x1 + n, *x3 = x2 + n;                                             \
-        T *y1 = y + n, *y2 = y1 + n, *y3 = y2 + n;                                                   \
-        ACC s0 = 0, s1 = 0, s2 = 0, s3 = 0;                                                          \
-        for (int64_t j = 0; j < n; j++) {                                                            \
-            s0 += (ACC)x[j], s1 += (ACC)x1[j], s2 += (ACC)x2[j], s3 += (ACC)x3[j];                   \
-            y[j] = (T)s0, y1[j] = (T)s1, y2[j] = (T)s2, y3[j] = (T)s3;                               \
-        }                                                                                            \
-    }                                                                                                \
-    static void dync__cumsum_##name(const dync__lines *l, const T *x, T *y)                          \
-    {                                                                                                \
-        enum { SIDE = 64 };                                                                          \
-        ACC sum[SIDE];                                                                               \
-        int64_t o = 0;                                                                               \
-        for (; l->inner == 1 && o + 4 <= l->outer; o += 4, x += 4 * l->length, y += 4 * l->length)   \
-            dync__cumsum_four_##name(l->length, x, y);                                               \
-        for (; o < l->outer; o++, x += l->length * l->inner, y += l->length * l->inner) {            \
-            if (l->inner == 1) dync__cumsum_one_##name(l->length, x, y);                             \
-            for (int64_t i = 0; l->inner > 1 && i < l->inner; i += SIDE) {                           \
-                int64_t n = DYNC__MIN(SIDE, l->inner - i);                                           \
-                for (int64_t e = 0; e < n; e++) sum[e] = 0;                                          \
-                for (int64_t j = 0; j < l->length; j++)                                              \
-                    for (int64_t e = 0; e < n; e++) {                                                \
-                        sum[e] += (ACC)x[j * l->inner + i + e];                                      \
-                        y[j * l->inner + i + e] = (T)sum[e];                                         \
-                    }                                                                                \
-            }                                                                                        \
-        }                                                                                            \
-    }
-DYNC__CUMSUM(float, double, f)
-DYNC__CUMSUM(double, double, d)
-DYNC__CUMSUM(uint64_t, uint64_t, 8)      /* unsigned: integers wrap */
-DYNC__CUMSUM(uint32_t, uint64_t, 4)
-DYNC__CUMSUM(uint16_t, uint64_t, 2)
-DYNC__CUMSUM(uint8_t, uint64_t, 1)
-
 DYNC__FN dync_status dync__k_cumsum_prepare(dync__kcall *c) { return dync__lines_check(c, 1, false); }
-
+/* The CPU runs loops (op/lower.c): the row names it for devices. */
 DYNC__FN dync_status dync__k_cumsum(const dync__kcall *c, void *const *data, void *scratch)
 {
-    const dync__operand *op = c->operand;
-    int dtype = dync__operand_working(op[0].dtype);
-    dync__dense x = {0}, y = {0};
-    dync__lines l;
-    (void)scratch;
-    dync__lines_of(&op[0], c->attr[0], &l);
-    if (dync__operand_numel(&op[0]) == 0) return DYNC_OK;
-    dync_status status = dync__dense_in(&op[0], data[0], dtype, &x);
-    if (status == DYNC_OK) status = dync__dense_out(&op[1], data[1], dtype, &y);
-    if (status == DYNC_OK) {
-        switch (dtype) {
-        case DYNC_F32: dync__cumsum_f(&l, x.data, y.data); break;
-        case DYNC_F64: dync__cumsum_d(&l, x.data, y.data); break;
-        case DYNC_I64: dync__cumsum_8(&l, x.data, y.data); break;
-        case DYNC_I32: dync__cumsum_4(&l, x.data, y.data); break;
-        case DYNC_I16: dync__cumsum_2(&l, x.data, y.data); break;
-        default: dync__cumsum_1(&l, x.data, y.data); break;
-        }
-        dync__dense_finish(&op[1], data[1], &y);
-    }
-    dync__dense_drop(&x);
-    dync__dense_drop(&y);
-    return status;
+    (void)data, (void)scratch;
+    return dync__kcall_expect(c, false, "a device that has a text for it");
 }
 
 /* ---- sort ------------------------------------------------------------------------------------------------------------------- */

@@ -231,6 +231,7 @@ DYNC__FN bool dync__prim_is_pure(int prim)
     case DYNC__P_store:
     case DYNC__P_storex:
     case DYNC__P_reduce:
+    case DYNC__P_scan:
     case DYNC__P_random: return false;
     default: return true;
     }
@@ -443,6 +444,10 @@ static dync_status dync__eval_inst(dync__eval_run *r, int i)
     case DYNC__P_reduce:
         dync__eval_acc_step(&r->acc[i], (int)in->imm.i, dync__eval_operand_type(r->k, in), a, r->position);
         break;
+    case DYNC__P_scan:
+        dync__eval_acc_step(&r->acc[i], DYNC__R_SUM, in->type, a, r->position);
+        *out = dync__eval_acc_end(&r->acc[i], DYNC__R_SUM, in->type);
+        break;
     case DYNC__P_random: *out = dync__eval_random(r, in, a.i); break;
     default: *out = dync__prim_eval(in->prim, in->type, dync__eval_operand_type(r->k, in), a, b, c, in->imm.i);
     }
@@ -464,7 +469,7 @@ static dync_status dync__eval_phase(dync__eval_run *r, int first, int end)
 {
     const dync__kernel *k = r->k;
     for (int i = first; i < end; i++)
-        if (k->inst.at[i].prim == DYNC__P_reduce)
+        if (k->inst.at[i].prim == DYNC__P_reduce || k->inst.at[i].prim == DYNC__P_scan) /* a scan's immediate is 0: SUM */
             dync__eval_acc_begin(&r->acc[i], (int)k->inst.at[i].imm.i, dync__eval_operand_type(k, &k->inst.at[i]));
     for (r->position = 0; r->position < r->n_inner; r->position++) {
         for (int i = first; i < end; i++) DYNC__TRY(dync__eval_inst(r, i));

@@ -64,7 +64,7 @@ DYNC__FN dync__fuse_traits dync__fuse_traits_of(const dync__kernel *k)
     for (int i = 0; i < k->inst.n; i++) {
         const dync__inst *in = &k->inst.at[i];
         bool store = dync__fuse_is_store(in->prim);
-        if (in->prim == DYNC__P_reduce || (store && !(in->section & 1) && !one_index)) t.pointwise = false;
+        if (in->prim == DYNC__P_reduce || in->prim == DYNC__P_scan || (store && !(in->section & 1) && !one_index)) t.pointwise = false;
         if (in->prim == DYNC__P_storex) t.scatters = true;
         if (store && !t.tangled) t.tangled = dync__fuse_store_tangles(k, i);
     }
@@ -85,6 +85,7 @@ static bool dync__fuse_order_matters(const dync__kernel *k)
 {
     for (int i = 0; i < k->inst.n; i++) {
         const dync__inst *in = &k->inst.at[i];
+        if (in->prim == DYNC__P_scan) return true;
         if (in->prim != DYNC__P_reduce) continue;
         if (in->type == DYNC_F32 || in->type == DYNC_F64 || in->imm.i == DYNC__R_ARGMAX ||
             in->imm.i == DYNC__R_ARGMIN)
@@ -278,7 +279,7 @@ static void dync__fuse_hoist(dync__fuse_job *job, const dync__nest *nest)
 {
     for (int i = 0; i < job->item.n; i++) {
         dync__fuse_item *item = &job->item.at[i];
-        if (item->dead || item->row || item->in.prim == DYNC__P_reduce ||
+        if (item->dead || item->row || item->in.prim == DYNC__P_reduce || item->in.prim == DYNC__P_scan ||
             dync__fuse_is_store(item->in.prim))
             continue;
         bool same = item->in.access < 0 || !dync__fuse_varies_inside(nest, &item->access);
@@ -349,7 +350,7 @@ static bool dync__fuse_place_all(dync__fuse_job *job, const dync__nest *nest)
     bool rows = false;
     for (int i = 0; i < job->item.n; i++) {
         const dync__fuse_item *item = &job->item.at[i];
-        rows |= !item->dead && (item->row || item->in.prim == DYNC__P_reduce);
+        rows |= !item->dead && (item->row || item->in.prim == DYNC__P_reduce || item->in.prim == DYNC__P_scan);
     }
     if (rows) dync__fuse_hoist(job, nest);
     for (int i = 0; i < job->item.n; i++) {
@@ -454,6 +455,8 @@ static dync__kernel *dync__fuse_emit(dync__fuse_job *job, const dync__nest *nest
     if (!k->failed) dync__kernel_collapse(k);
     job->no_memory = k->failed;
     if (k->failed) return NULL;
+    for (int i = 0; i < k->inst.n && k->n_dims - k->n_outer > 1; i++)
+        if (k->inst.at[i].prim == DYNC__P_scan) return NULL; /* code carries its sum along one loop */
     DYNC__ASSERT(dync__kernel_check(k) == DYNC_OK);
     return k;
 }

@@ -301,6 +301,12 @@ DYNC__FN int dync__lb_reduce(dync__lb *b, int kind, int a)
     return dync__lb_share(b, &in, false);
 }
 
+DYNC__FN int dync__lb_scan(dync__lb *b, int a)
+{
+    dync__inst in = dync__inst_make(DYNC__P_scan, dync__lb_type(b, a), a, -1, -1);
+    return dync__lb_share(b, &in, false);
+}
+
 DYNC__FN int dync__lb_random(dync__lb *b, int index, int type, bool normal)
 {
     dync__inst in = dync__inst_make(DYNC__P_random, type, index, -1, -1);

@@ -11,6 +11,7 @@
  * Each value (instruction) sits in one section: 2p+1 = inside phase p, once per inner index; 2p = row code before phase p,
  * once per row. A reduce stands in a phase and its result is a row value from the next section on. Sections never decrease
  * along the instruction list. A phase value used in a later phase is kept (row buffer) or recomputed: the generator's choice.
+ * A scan is such a value too: made again in another phase it begins anew, and so is the same.
  * Pointwise kernels have one phase and no outer loops, or any split: the meaning is the same.
  * Values are scalars of a compute type: F32 F64 I64 I32 BOOL. Narrower dtypes exist in buffers only: load widens, store rounds.
  * Integer dtypes narrower than the compute type wrap through the primitive `wrap` where an operator's result must.
@@ -38,6 +39,7 @@ enum { DYNC__LOOP_MAX_DIMS = 16 };
     X(store,   1, "fdilb", 'S') /* value a to buffer at access; no result */                               \
     X(storex,  2, "fdilb", 'S') /* scatter: a to access + b (I64) */                                        \
     X(reduce,  1, "fdilb", 'S') /* imm.i = dync__reduce_kind over the inner loops */                       \
+    X(scan,    1, "dl",    'S') /* sum of a over the inner indices up to this one: a value at each of them */ \
     X(random,  1, "l",     'T') /* Philox draw number a (I64) of the kernel's seed; imm.i 0 uniform 1 normal 2 another uniform F64 (expand.c); result type T (F32 or F64) */ \
     X(add,     2, "fdil",  'S') X(sub, 2, "fdil", 'S') X(mul, 2, "fdil", 'S')                               \
     X(div,     2, "fdil",  'S') /* float IEEE; int truncates, x/0 = 0, MIN/-1 wraps */                     \
@@ -108,6 +110,7 @@ DYNC__FN int dync__lb_cast(dync__lb *, int a, int type);                   /* no
 DYNC__FN int dync__lb_bitcast(dync__lb *, int a, int type);
 DYNC__FN int dync__lb_wrap(dync__lb *, int a, int storage_dtype);          /* no-op for dtypes that are their own compute type */
 DYNC__FN int dync__lb_reduce(dync__lb *, int kind, int a);
+DYNC__FN int dync__lb_scan(dync__lb *, int a);
 DYNC__FN int dync__lb_random(dync__lb *, int index, int type, bool normal);
 DYNC__FN int dync__lb_type(const dync__lb *, int value);
 /* The doors under all of the above: `add` folds, simplifies and shares; `share` only looks for an equal value that may be used in this

@@ -4,7 +4,7 @@
  * Outer loops are ordered among themselves and so are the inner ones: the loop along which memory is walked
  * in the smallest steps goes innermost, stores counting three times a load; then neighbours that every
  * access walks as one are collapsed. A float sum may thereby add in another order (within its error bound,
- * and always the same for one kernel); argmax and argmin, which name positions, and kernels that depend on
+ * and always the same for one kernel); argmax and argmin, which name positions, scans, and kernels that depend on
  * the order of their indices are left as they are. */
 #include "../dync.in.h"
 #include "fuse.h"
@@ -62,6 +62,7 @@ DYNC__FN void dync__kernel_schedule(dync__kernel *k)
     if (k->failed || traits.empty) return;
     for (int i = 0; i < k->inst.n; i++) {
         const dync__inst *in = &k->inst.at[i];
+        positions |= in->prim == DYNC__P_scan;
         positions |=
             in->prim == DYNC__P_reduce && (in->imm.i == DYNC__R_ARGMAX || in->imm.i == DYNC__R_ARGMIN);
     }

@@ -327,12 +327,14 @@ DYNC__FN dync_status dync__l_avg_pool2d_backward(dync__pb *pb, const dync__opcal
 
 /* ---- scans, sorting, scattering ---------------------------------------------------------------------------------------------------- */
 
+/* A loop nest, or (elsewhere than on the CPU) a call. */
 DYNC__FN dync_status dync__l_cumsum(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
                                     const dync__operand *out)
 {
     dync__operand op[2], x;
     int64_t dim = dync__lower_axis(&call->args[1], in->lay.ndim);
     if (dync__lower_empty(out)) return DYNC_OK;
+    if (pb->device == DYNC_CPU) return dync__lower_scan(pb, call, in, out);
     DYNC__TRY(dync__lower_as(pb, in, out->dtype, &x));
     op[0] = dync__lower_lifted(&x, 1);
     op[1] = dync__lower_written(out, 1);

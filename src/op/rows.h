@@ -91,6 +91,7 @@ DYNC__FN bool dync__lower_begin(dync__pb *, dync__lb *, int n_outer, int n_dims,
 DYNC__FN dync_status dync__lower_end(dync__pb *, dync__lb *);
 DYNC__FN int dync__lower_load(dync__lb *, const dync__operand *, const int64_t *stride);   /* strides per loop; offset of the operand's layout */
 DYNC__FN void dync__lower_store(dync__lb *, const dync__operand *, const int64_t *stride, int value); /* cast and rounded to the operand's dtype */
+DYNC__FN dync_status dync__lower_scan(dync__pb *, const dync__opcall *, const dync__operand *in, const dync__operand *out); /* cumsum's loops */
 DYNC__FN int64_t dync__lower_count(const dync__layout *);                                   /* elements */
 DYNC__FN dync_status dync__lower_kcall(dync__pb *, int kernel, int n, const dync__operand *operands, int n_attr, const int64_t *attr);
 

@@ -196,6 +196,15 @@ TEST__UNUSED static void add_reduce(random_kernel *g)
     }
 }
 
+TEST__UNUSED static void add_scan(random_kernel *g)
+{
+    int i = test_random_int(0, g->n_values - 1), v = g->value[i], type = type_of(g, v);
+    if (type == DYNC_F32) v = dync__lb_cast(&g->b, v, type = DYNC_F64);
+    if (type == DYNC_I32) v = dync__lb_cast(&g->b, v, type = DYNC_I64);
+    if (type == DYNC_BOOL || (type == DYNC_F64 && !g->exact[i])) return;
+    keep_value(g, dync__lb_scan(&g->b, v), false);
+}
+
 /* What row code and later phases may see: row values and reductions; with `phase`, values of phases too. */
 TEST__UNUSED static void visible(random_kernel *g, bool phase)
 {
@@ -231,6 +240,7 @@ TEST__UNUSED static void random_build(random_kernel *g, bool reductions)
         if (!phase && (s == 0 ? test_random() % 2 : 0)) continue;
         for (int i = test_random_int(phase || s == 0 ? 1 : 0, 2); i > 0; i--) add_load(g, phase ? n_dims : n_outer);
         if (g->n_values == 0) continue;
+        if (phase && reductions && test_random() % 3 == 0) add_scan(g);
         for (int i = test_random_int(0, 6); i > 0; i--) add_op(g);
         if (phase && reductions)
             for (int i = test_random_int(0, 2); i > 0; i--) add_reduce(g);

@@ -81,6 +81,52 @@ static void random_kernels(int count, bool reductions)
 TEST(random_pointwise) { random_kernels(1200, false); }
 TEST(random_reductions) { random_kernels(1200, true); }
 
+/* Running sums that round: machine code adds in the interpreter's order, and stays near the exact sums. Along rows of any length and across them,
+ * with what comes before and after in the same loops, in one phase or two, fast and from the frame (many sums at once). */
+static int scan_kernel(dync__lb *b, int64_t *elements, bool across, int sums, int dtype)
+{
+    dync__kernel *k = b->k;
+    int64_t rows = k->extent[0], length = k->extent[1], n = rows * length, stride[2] = {across ? 1 : length, across ? rows : 1}, back[2] = {stride[0], -stride[1]};
+    int access = dync__kernel_access(k, 0, stride), reversed = dync__kernel_access(k, (length - 1) * stride[1], back), last = -1, buf = 0;
+    int x = dync__lb_load(b, dync__kernel_buf(k, buf, dtype, DYNC__BUF_IN, n, NULL), test_random() % 4 ? access : reversed);
+    int type = dync__lb_type(b, x) == DYNC_F32 || dync__lb_type(b, x) == DYNC_F64 ? DYNC_F64 : DYNC_I64;
+    x = dync__lb_cast(b, x, type);
+    elements[buf++] = n;
+    for (int s = 0; s < sums; s++) {
+        int factor = type == DYNC_F64 ? dync__lb_f(b, type, 1 + s * 0.37) : dync__lb_i(b, type, 1 + s), v = dync__lb_scan(b, dync__lb_op(b, DYNC__P_mul, x, factor, -1));
+        last = last < 0 ? v : dync__lb_op(b, s % 3 == 2 ? DYNC__P_max : DYNC__P_sub, v, last, -1);
+    }
+    if (test_random() % 3 == 0) {            /* divided by its sum: a second phase */
+        int sum = dync__lb_reduce(b, DYNC__R_MAX, last);
+        b->section = 3;
+        last = dync__lb_op(b, DYNC__P_sub, last, sum, -1);
+    }
+    int out = dync__lb_cast(b, last, dync__dtype_info(dtype)->compute);
+    dync__lb_store(b, dync__kernel_buf(k, buf, dtype, DYNC__BUF_OUT, n, NULL), access, dync__lb_wrap(b, out, dtype));
+    elements[buf++] = n;
+    return type;
+}
+
+TEST(running_sums)
+{
+    static const int dtypes[] = {DYNC_F32, DYNC_F64, DYNC_I64, DYNC_I32, DYNC_F16, DYNC_BF16, DYNC_U8};
+    int best = dync__tile_isa();
+    n_jitted = n_declined = 0;
+    for (int i = 0; i < 400; i++) {
+        dync__arena arena = {0};
+        bool across = test_random() % 2;
+        int64_t elements[MAX_BUFS], extent[2] = {test_random_int(1, across ? 150 : 9), test_random_int(2, i % 10 ? 70 : across ? 300 : 3000)};
+        dync__kernel *k = dync__kernel_new(&arena, "scan", 1, 2, extent);
+        dync__lb b = {.k = k, .section = 1};
+        scan_kernel(&b, elements, across, test_random() % 4 ? 1 : test_random_int(2, 9), dtypes[i % 7]);
+        bool ok = EXPECT_OK(dync__kernel_check(k));
+        for (int isa = 1; isa <= best && ok; isa++) ok = agree(k, elements, test_random() % 4 ? 2 : 0, isa, false);
+        dync__arena_free(&arena);
+        if (!EXPECT(ok)) return;
+    }
+    EXPECT(best == 0 || n_declined == 0);
+}
+
 /* Expressions of up to 500 values, each used again at random: far more than there are registers. */
 static int seldom(dync__lb *b, int condition, int x, int y)
 {

@@ -410,30 +410,6 @@ TEST(max_pooling_of_infinities_and_nan)
 
 /* ---- along a dim ---- */
 
-TEST(cumulative_sums)
-{
-    static const int dtypes[] = {DYNC_F32, DYNC_F64, DYNC_F16, DYNC_I64, DYNC_I32, DYNC_I16, DYNC_I8};
-    for (int i = 0; i < 140; i++) {
-        int64_t shape[3] = {test_random_int(1, 5), test_random_int(1, 6), test_random_int(1, 7)}, dim = test_random_int(0, 2);
-        call k;
-        begin(&k, DYNC__K_cumsum);
-        k.c.attr[0] = dim;
-        add(&k, dtypes[i % 7], 3, shape, test_random() % 2);
-        add(&k, dtypes[i % 7], 3, shape, test_random() % 2);
-        REQUIRE(run(&k));
-        for (int64_t e = 0; e < shape[0] * shape[1] * shape[2]; e++) {
-            int64_t x[3] = {e / (shape[1] * shape[2]), e / shape[2] % shape[1], e % shape[2]};
-            double sum = 0, got = get(&k, 1, x[0], x[1], x[2], 0);
-            for (int64_t top = x[dim], j = 0; j <= top; j++) {
-                x[dim] = j;
-                sum += get(&k, 0, x[0], x[1], x[2], 0);
-            }
-            EXPECT_NEAR(got, sum, TOL_EXACT);
-        }
-        end(&k);
-    }
-}
-
 TEST(sorting_is_stable_and_puts_nan_as_the_greatest)
 {
     static const int dtypes[] = {DYNC_F32, DYNC_F64, DYNC_BF16, DYNC_I64, DYNC_I8, DYNC_U8, DYNC_BOOL};
@@ -544,7 +520,7 @@ TEST(adding_rows_of_an_embedding)
 TEST(nothing_to_do)
 {
     static const struct { int kernel; int n; int64_t shape[3][2]; } calls[] = {
-        {DYNC__K_cumsum, 2, {{0, 3}, {0, 3}}}, {DYNC__K_sort, 3, {{3, 0}, {3, 0}, {3, 0}}},
+        {DYNC__K_sort, 3, {{3, 0}, {3, 0}, {3, 0}}},
         {DYNC__K_scatter, 4, {{0, 3}, {0, 3}, {0, 3}}}, {DYNC__K_scatter_add, 4, {{2, 3}, {0, 3}, {2, 3}}}};
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         call k;
@@ -608,9 +584,6 @@ TEST(memory_runs_out)
     begin(&k, DYNC__K_sort);
     for (int i = 0; i < 3; i++) add(&k, i == 2 ? DYNC_I64 : DYNC_F16, 2, two, true);
     starve(&k, "sort");
-    begin(&k, DYNC__K_cumsum);
-    for (int i = 0; i < 2; i++) add(&k, DYNC_F16, 2, two, true);
-    starve(&k, "cumsum");
     begin(&k, DYNC__K_scatter_add);
     for (int i = 0; i < 4; i++) add(&k, i == 1 ? DYNC_I64 : DYNC_F16, 2, two, true);
     for (int64_t e = 0; e < 35; e++) dync__store_f64(at(&k, 1, e / 7, e % 7, 0, 0), DYNC_I64, (double)(e % 5));
