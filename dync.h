@@ -7946,6 +7946,7 @@ DYNC__COLD_END
  * Each value (instruction) sits in one section: 2p+1 = inside phase p, once per inner index; 2p = row code before phase p,
  * once per row. A reduce stands in a phase and its result is a row value from the next section on. Sections never decrease
  * along the instruction list. A phase value used in a later phase is kept (row buffer) or recomputed: the generator's choice.
+ * A scan is such a value too: made again in another phase it begins anew, and so is the same.
  * Pointwise kernels have one phase and no outer loops, or any split: the meaning is the same.
  * Values are scalars of a compute type: F32 F64 I64 I32 BOOL. Narrower dtypes exist in buffers only: load widens, store rounds.
  * Integer dtypes narrower than the compute type wrap through the primitive `wrap` where an operator's result must.
@@ -7972,6 +7973,7 @@ enum { DYNC__LOOP_MAX_DIMS = 16 };
     X(store,   1, "fdilb", 'S') /* value a to buffer at access; no result */                               \
     X(storex,  2, "fdilb", 'S') /* scatter: a to access + b (I64) */                                        \
     X(reduce,  1, "fdilb", 'S') /* imm.i = dync__reduce_kind over the inner loops */                       \
+    X(scan,    1, "dl",    'S') /* sum of a over the inner indices up to this one: a value at each of them */ \
     X(random,  1, "l",     'T') /* Philox draw number a (I64) of the kernel's seed; imm.i 0 uniform 1 normal 2 another uniform F64 (expand.c); result type T (F32 or F64) */ \
     X(add,     2, "fdil",  'S') X(sub, 2, "fdil", 'S') X(mul, 2, "fdil", 'S')                               \
     X(div,     2, "fdil",  'S') /* float IEEE; int truncates, x/0 = 0, MIN/-1 wraps */                     \
@@ -8042,6 +8044,7 @@ DYNC__FN int dync__lb_cast(dync__lb *, int a, int type);                   /* no
 DYNC__FN int dync__lb_bitcast(dync__lb *, int a, int type);
 DYNC__FN int dync__lb_wrap(dync__lb *, int a, int storage_dtype);          /* no-op for dtypes that are their own compute type */
 DYNC__FN int dync__lb_reduce(dync__lb *, int kind, int a);
+DYNC__FN int dync__lb_scan(dync__lb *, int a);
 DYNC__FN int dync__lb_random(dync__lb *, int index, int type, bool normal);
 DYNC__FN int dync__lb_type(const dync__lb *, int value);
 /* The doors under all of the above: `add` folds, simplifies and shares; `share` only looks for an equal value that may be used in this
@@ -8279,6 +8282,7 @@ DYNC__FN bool dync__prim_is_pure(int prim) {
     case DYNC__P_store:
     case DYNC__P_storex:
     case DYNC__P_reduce:
+    case DYNC__P_scan:
     case DYNC__P_random: return false;
     default: return true;
     }
@@ -8451,6 +8455,10 @@ static dync_status dync__eval_inst(dync__eval_run *r, int i) {
     case DYNC__P_reduce:
         dync__eval_acc_step(&r->acc[i], (int)in->imm.i, dync__eval_operand_type(r->k, in), a, r->position);
         break;
+    case DYNC__P_scan:
+        dync__eval_acc_step(&r->acc[i], DYNC__R_SUM, in->type, a, r->position);
+        *out = dync__eval_acc_end(&r->acc[i], DYNC__R_SUM, in->type);
+        break;
     case DYNC__P_random: *out = dync__eval_random(r, in, a.i); break;
     default: *out = dync__prim_eval(in->prim, in->type, dync__eval_operand_type(r->k, in), a, b, c, in->imm.i);
     }
@@ -8468,7 +8476,7 @@ static bool dync__eval_next(dync__eval_run *r, int from, int to) {
 static dync_status dync__eval_phase(dync__eval_run *r, int first, int end) {
     const dync__kernel *k = r->k;
     for (int i = first; i < end; i++)
-        if (k->inst.at[i].prim == DYNC__P_reduce)
+        if (k->inst.at[i].prim == DYNC__P_reduce || k->inst.at[i].prim == DYNC__P_scan) /* a scan's immediate is 0: SUM */
             dync__eval_acc_begin(&r->acc[i], (int)k->inst.at[i].imm.i, dync__eval_operand_type(k, &k->inst.at[i]));
     for (r->position = 0; r->position < r->n_inner; r->position++) {
         for (int i = first; i < end; i++) DYNC__TRY(dync__eval_inst(r, i));
@@ -8777,6 +8785,10 @@ DYNC__FN int dync__lb_wrap(dync__lb *b, int a, int storage_dtype) {
 DYNC__FN int dync__lb_reduce(dync__lb *b, int kind, int a) {
     dync__inst in = dync__inst_make(DYNC__P_reduce, dync__reduce_type(kind, dync__lb_type(b, a)), a, -1, -1);
     in.imm.i = kind;
+    return dync__lb_share(b, &in, false);
+}
+DYNC__FN int dync__lb_scan(dync__lb *b, int a) {
+    dync__inst in = dync__inst_make(DYNC__P_scan, dync__lb_type(b, a), a, -1, -1);
     return dync__lb_share(b, &in, false);
 }
 DYNC__FN int dync__lb_random(dync__lb *b, int index, int type, bool normal) {
@@ -9325,6 +9337,9 @@ static const char *dync__check_types(const dync__kernel *k, const dync__inst *in
         return dync__inst_has_value(in) || t[0] == compute ? NULL : "the stored value is not of the buffer's compute type";
     }
     case DYNC__P_reduce: return dync__check_reduce(in, t[0]);
+    case DYNC__P_scan:
+        if (!(in->section & 1)) return "a scan stands in a phase";
+        break;
     case DYNC__P_random:
         if (in->imm.i < 0 || in->imm.i > 2 || (in->imm.i == 2 && in->type != DYNC_F64)) return "neither uniform nor normal";
         return t[0] == DYNC_I64 && dync__check_is_float(in->type) ? NULL : "expected an I64 number and a float result";
@@ -10732,7 +10747,7 @@ DYNC__FN dync__fuse_traits dync__fuse_traits_of(const dync__kernel *k) {
     for (int i = 0; i < k->inst.n; i++) {
         const dync__inst *in = &k->inst.at[i];
         bool store = dync__fuse_is_store(in->prim);
-        if (in->prim == DYNC__P_reduce || (store && !(in->section & 1) && !one_index)) t.pointwise = false;
+        if (in->prim == DYNC__P_reduce || in->prim == DYNC__P_scan || (store && !(in->section & 1) && !one_index)) t.pointwise = false;
         if (in->prim == DYNC__P_storex) t.scatters = true;
         if (store && !t.tangled) t.tangled = dync__fuse_store_tangles(k, i);
     }
@@ -10749,6 +10764,7 @@ static bool dync__fuse_same_dtypes(const dync__kernel *a, const dync__kernel *b)
 static bool dync__fuse_order_matters(const dync__kernel *k) {
     for (int i = 0; i < k->inst.n; i++) {
         const dync__inst *in = &k->inst.at[i];
+        if (in->prim == DYNC__P_scan) return true;
         if (in->prim != DYNC__P_reduce) continue;
         if (in->type == DYNC_F32 || in->type == DYNC_F64 || in->imm.i == DYNC__R_ARGMAX || in->imm.i == DYNC__R_ARGMIN)
             return true;
@@ -10906,7 +10922,8 @@ static bool dync__fuse_stored(const dync__fuse_job *job, int32_t id) {
 static void dync__fuse_hoist(dync__fuse_job *job, const dync__nest *nest) {
     for (int i = 0; i < job->item.n; i++) {
         dync__fuse_item *item = &job->item.at[i];
-        if (item->dead || item->row || item->in.prim == DYNC__P_reduce || dync__fuse_is_store(item->in.prim))
+        if (item->dead || item->row || item->in.prim == DYNC__P_reduce || item->in.prim == DYNC__P_scan ||
+            dync__fuse_is_store(item->in.prim))
             continue;
         bool same = item->in.access < 0 || !dync__fuse_varies_inside(nest, &item->access);
         for (int a = 0; a < 3 && same; a++)
@@ -10968,7 +10985,7 @@ static bool dync__fuse_place_all(dync__fuse_job *job, const dync__nest *nest) {
     bool rows = false;
     for (int i = 0; i < job->item.n; i++) {
         const dync__fuse_item *item = &job->item.at[i];
-        rows |= !item->dead && (item->row || item->in.prim == DYNC__P_reduce);
+        rows |= !item->dead && (item->row || item->in.prim == DYNC__P_reduce || item->in.prim == DYNC__P_scan);
     }
     if (rows) dync__fuse_hoist(job, nest);
     for (int i = 0; i < job->item.n; i++) {
@@ -11061,6 +11078,8 @@ static dync__kernel *dync__fuse_emit(dync__fuse_job *job, const dync__nest *nest
     if (!k->failed) dync__kernel_collapse(k);
     job->no_memory = k->failed;
     if (k->failed) return NULL;
+    for (int i = 0; i < k->inst.n && k->n_dims - k->n_outer > 1; i++)
+        if (k->inst.at[i].prim == DYNC__P_scan) return NULL; /* code carries its sum along one loop */
     DYNC__ASSERT(dync__kernel_check(k) == DYNC_OK);
     return k;
 }
@@ -11342,6 +11361,7 @@ DYNC__FN void dync__kernel_schedule(dync__kernel *k) {
     if (k->failed || traits.empty) return;
     for (int i = 0; i < k->inst.n; i++) {
         const dync__inst *in = &k->inst.at[i];
+        positions |= in->prim == DYNC__P_scan;
         positions |=
             in->prim == DYNC__P_reduce && (in->imm.i == DYNC__R_ARGMAX || in->imm.i == DYNC__R_ARGMIN);
     }
@@ -12346,6 +12366,7 @@ typedef enum {
     DYNC__STEP_EXPAND,    /* dst = row vector a, once per inner index */
     DYNC__STEP_INDEX, DYNC__STEP_LOADX, DYNC__STEP_STOREX, DYNC__STEP_RANDOM,
     DYNC__STEP_REDUCE,    /* takes a into reduction number `reduce` */
+    DYNC__STEP_SCAN,      /* dst = running sums of a, from the row vector b on, which becomes the last of them */
     DYNC__STEP_KEEP       /* dst = this tile's place in the row buffer at imm */
 } dync__step_kind;
 typedef struct dync__interp_step {
@@ -12425,7 +12446,7 @@ typedef struct dync__ib {
     int isa, split, n_phases, mode;      /* loops [0, split) are rows */
     int cheap;                           /* values up to this cost are computed again */
     int64_t n_rows, n_inner, rows, inner, lanes; /* rows x inner: a tile; lanes: its budget */
-    bool has_reduce, whole, serial, failed; /* whole: a tile holds whole rows */
+    bool has_reduce, has_scan, whole, serial, failed; /* has_reduce: or a scan; whole: a tile holds whole rows */
     bool sectioned;                      /* sections keep their order */
     int64_t keep_bytes, lane_bytes;      /* of the row buffers per row; of all tiles per lane */
     uint8_t *needed, *level, *keep, *clamp; /* by instruction; clamp: 1 maxsel, 2 minsel */
@@ -12635,6 +12656,9 @@ DYNC__FN dync__codemem_stats dync__codemem_read_stats(void);
     X(PUNPCKHDQ, "vpunpckhdq", "vpunpckhdq", 1, 1, 0x6a, 0, RVM, F)                                \
     X(PUNPCKLQDQ, "vpunpcklqdq", "vpunpcklqdq", 1, 1, 0x6c, 1, RVM, F)                             \
     X(PUNPCKHQDQ, "vpunpckhqdq", "vpunpckhqdq", 1, 1, 0x6d, 1, RVM, F)                             \
+    X(ALIGNQ, NULL, "valignq", 3, 1, 0x03, 1, RVMI, F)                                              \
+    X(PERM128, "vperm2f128", NULL, 3, 1, 0x06, 0, RVMI, F)                                         \
+    X(SHUFPD, "vshufpd", "vshufpd", 1, 1, 0xc6, 1, RVMI, F)                                        \
     X(SHUF128, NULL, "vshuff32x4", 3, 1, 0x23, 0, RVMI, F)                                         \
     X(PERMPS, "vpermps", "vpermps", 2, 1, 0x16, 0, RVM, F)                                         \
     X(PERMT2PS, NULL, "vpermt2ps", 2, 1, 0x7f, 0, RVM, F)                                          \
@@ -12822,6 +12846,7 @@ typedef struct dync__xred {
     int32_t where;                     /* argmax, argmin: of the accumulated extremes, in the frame */
     dync__xrm identity;
 } dync__xred;
+typedef struct dync__xscan { int8_t reg; int32_t at; } dync__xscan; /* the sum so far: in registers reg, reg - 1...; -1: at 64 bytes each in the frame */
 typedef DYNC__VEC(int32_t) dync__xlist;
 typedef struct dync__xcone { dync__xlist list; int32_t input, n_outs, out[4]; bool wide; } dync__xcone; /* x86_seldom.c; out: the selects */
 
@@ -12839,6 +12864,7 @@ typedef struct dync__xg {
     int32_t *keep_stream;              /* by instruction: of its row buffer; -1 */
     int32_t *slot;                     /* by instruction: in the frame; -1 none */
     int32_t *cone_of;                  /* by instruction: select of this cone; DYNC__XG_CONES: inside one; -1 */
+    dync__xscan *scan;                 /* by instruction: of the phase being emitted */
     int n_cones;
     dync__xcone cone[DYNC__XG_CONES];
     int32_t cone_input, saved_regs, cone_areas; /* cone_input: of the cone at hand, -1; the rest in the frame */
@@ -12937,6 +12963,8 @@ DYNC__FN void dync__xg_reduce_init(dync__xg *, int phase, bool ordered, bool lev
 DYNC__FN void dync__xg_grain_end(dync__xg *, int phase, int32_t count); /* rows one at a time: folds a grain, adds it to its binary counter */
 DYNC__FN void dync__xg_vertical_carry(dync__xg *, int phase, int32_t count); /* rows side by side: every 16 additions go up a level */
 DYNC__FN void dync__xg_reduce_end(dync__xg *, int phase, int32_t count);
+DYNC__FN void dync__xg_scan_begin(dync__xg *);                          /* the scans of this list: zero, in a register where there are enough */
+DYNC__FN void dync__xg_scan(dync__xg *, int inst);
 /* ---- x86_seldom.c ---- */
 DYNC__FN void dync__xg_find_cones(dync__xg *);
 DYNC__FN void dync__xg_seldom(dync__xg *, int select);                  /* all vectors of its cone's selects */
@@ -15316,6 +15344,78 @@ DYNC__FN void dync__xg_reduce_end(dync__xg *g, int phase, int32_t count) {
         }
     }
 }
+static bool dync__xr_scan_in_reg(const dync__xg *g, int i) { return g->scan[i].reg >= 0; }
+DYNC__FN void dync__xg_scan_begin(dync__xg *g) {
+    dync__xasm *a = &g->a;
+    for (int p = 0; p < g->list[g->cur].n; p++) {
+        int i = g->list[g->cur].at[p], n = g->vertical ? g->U : 1;
+        if (dync__xg_inst(g, i)->prim != DYNC__P_scan || (g->b->keep[i] && dync__ib_list(g->b, i) != g->cur)) continue;
+        int vl = dync__xg_vl(g, dync__xg_inst(g, i)->type);
+        g->scan[i].at = dync__xg_frame(g, 256);
+        g->scan[i].reg = -1;
+        bool in_regs = __builtin_popcount(g->pinned) + n <= g->n_regs / 2;
+        for (int k = 0; k < n; k++) {
+            int r = in_regs ? dync__xg_pin(g) : dync__xg_temp(g);
+            dync__x_v(a, DYNC__X_XORPS, vl, r, r, dync__x_reg(r), 0, 0);
+            if (!in_regs) dync__x_v(a, DYNC__X_MOVUPS_M, vl, r, 0, dync__xg_at(g->scan[i].at + 64 * k), 0, 0);
+            if (in_regs && k == 0) g->scan[i].reg = (int8_t)r;     /* the next ones lie below it */
+        }
+        dync__xg_drop_temps(g);
+        g->free_regs &= ~g->pinned;
+    }
+}
+/* x with its lanes moved up by `by`, those of `low` below them: the vector before, or zero (-1). AVX2 has 1 and 2. */
+static void dync__xr_scan_shift(dync__xg *g, int to, int x, int low, int by) {
+    dync__xasm *a = &g->a;
+    if (g->isa == 2) {
+        dync__x_v(a, DYNC__X_XORPS, 2, to, to, dync__x_reg(to), 0, 0);
+        dync__x_v(a, DYNC__X_ALIGNQ, 2, to, x, dync__x_reg(to), 8 - by, 0);
+        return;
+    }
+    dync__x_v(a, DYNC__X_PERM128, 1, to, low < 0 ? x : low, dync__x_reg(x), low < 0 ? 0x08 : 0x21, 0);
+    if (by == 1) dync__x_v(a, DYNC__X_SHUFPD, 1, to, to, dync__x_reg(x), 5, 0);
+}
+/* Sums within a group of eight lanes, as interp_run.c has them; under AVX2 its second half finds x and the sums of the first in the frame. Its
+ * register; last: the group ends. */
+static int dync__xr_scan_group(dync__xg *g, int i, int x, int add, bool *last) {
+    dync__xasm *a = &g->a;
+    int vl = g->isa == 2 ? 2 : 1, sum = dync__xg_temp(g), t = dync__xg_temp(g), low = g->isa == 1 && g->u % 2 ? dync__xg_temp(g) : -1;
+    int32_t at = g->scan[i].at;
+    *last = g->isa == 2 || low >= 0;
+    for (int by = 1; by <= 4 && (by < 4 || *last); by *= 2, at += 64) {
+        int from = by == 1 ? x : sum;
+        if (g->isa == 1 && !*last) dync__x_v(a, DYNC__X_MOVUPS_M, 1, from, 0, dync__xg_at(at + 64), 0, 0);
+        if (low >= 0) dync__x_v(a, DYNC__X_MOVUPS, 1, by == 4 ? t : low, 0, dync__xg_at(at + 64), 0, 0);
+        if (by < 4 || g->isa == 2) dync__xr_scan_shift(g, t, from, low, by);
+        dync__x_v(a, add, vl, sum, from, dync__x_reg(t), 0, 0);
+    }
+    if (g->isa == 1 && !*last) dync__x_v(a, DYNC__X_MOVUPS_M, 1, sum, 0, dync__xg_at(at + 64), 0, 0);
+    return sum;
+}
+DYNC__FN void dync__xg_scan(dync__xg *g, int i) {
+    dync__xasm *a = &g->a;
+    const dync__inst *in = dync__xg_inst(g, i);
+    int vl = dync__xg_vl(g, in->type), add = in->type == DYNC_F64 ? DYNC__X_ADDPD : DYNC__X_PADDQ, x = dync__xg_src(g, in->arg[0]);
+    int k = g->vertical ? g->u : 0, carry = dync__xr_scan_in_reg(g, i) ? g->scan[i].reg - k : dync__xg_temp(g);
+    dync__xrm home = dync__xg_at(g->scan[i].at + 64 * k);
+    bool changes = true;
+    if (!dync__xr_scan_in_reg(g, i)) dync__x_v(a, DYNC__X_MOVUPS, vl, carry, 0, home, 0, 0);
+    if (g->vertical) {
+        dync__x_v(a, add, vl, carry, carry, dync__x_reg(x), 0, 0);
+        dync__x_v(a, DYNC__X_MOVAPS, vl, dync__xg_def(g, i), 0, dync__x_reg(carry), 0, 0);
+    } else {
+        int sum = dync__xr_scan_group(g, i, x, add, &changes);
+        dync__x_v(a, add, vl, dync__xg_def(g, i), carry, dync__x_reg(sum), 0, 0);
+        if (changes) { /* all lanes of the carry get the last lane's sum */
+            dync__xrm all = dync__xg_at(g->scan[i].at + 64);
+            dync__x_v(a, DYNC__X_MOVUPS_M, vl, sum, 0, all, 0, 0);
+            all.disp += 8 * (g->V - 1);
+            dync__x_v(a, DYNC__X_BROADCASTQ, vl, sum, 0, all, 0, 0);
+            dync__x_v(a, add, vl, carry, carry, dync__x_reg(sum), 0, 0);
+        }
+    }
+    if (changes && !dync__xr_scan_in_reg(g, i)) dync__x_v(a, DYNC__X_MOVUPS_M, vl, carry, 0, home, 0, 0);
+}
 #endif
 
 /* ==== codegen/x86_seldom.c ====================================================================================== */
@@ -15537,6 +15637,7 @@ static void dync__xg_emit_inst(dync__xg *g, int i) {
     case DYNC__P_store: dync__xg_store(g, i); break;
     case DYNC__P_index: dync__xg_index(g, i); break;
     case DYNC__P_reduce: dync__xg_reduce(g, i); break;
+    case DYNC__P_scan: dync__xg_scan(g, i); break;
     default:
         if (g->val[i * DYNC__XG_UNROLL + g->u].reg >= 0 || g->val[i * DYNC__XG_UNROLL + g->u].spill >= 0) dync__xg_src(g, i); /* made with its cone */
         else dync__xg_prim(g, i);
@@ -15739,12 +15840,13 @@ static void dync__xg_row_phase(dync__xg *g, int phase, int most) {
     bool ordered = dync__xg_has_ordered(g, phase);
     int32_t counts = dync__xg_frame(g, 8 * DYNC__XG_DIMS), grains = dync__xg_frame(g, 16);
     g->single = false;
-    g->U = dync__xg_unroll(g, list, most);
+    g->U = DYNC__MAX(dync__xg_unroll(g, list, most), g->isa == 1 && g->b->has_scan && most > 1 ? 2 : 1); /* a scan takes eight lanes at once */
     g->in_phase = true;
     g->pinned = 0;
     g->pos = 0;
     dync__xg_reduce_pin(g, phase);
     dync__xg_reset(g);
+    dync__xg_scan_begin(g);
     dync__xg_hoist(g);
     dync__xg_phase_streams(g);
     dync__xg_reset(g);
@@ -15797,6 +15899,7 @@ static void dync__xg_column_phase(dync__xg *g, int phase) {
     g->pos = 0;
     dync__xg_reduce_pin(g, phase);
     dync__xg_reset(g);
+    dync__xg_scan_begin(g);
     dync__xg_hoist(g);
     dync__xg_phase_streams(g);
     dync__xg_reset(g);
@@ -16684,7 +16787,7 @@ static const char *dync__jb_refuses(const dync__jb *j) {
 /* Vectors half empty or more, a row after the other: the interpreter folds many rows at once. */
 static bool dync__jb_is_narrow(const dync__jb *j) {
     const dync__ib *b = j->b;
-    bool narrow = j->g->vertical && j->rows.n == 0 && j->inner.n == 1 && b->n_inner >= 256 && j->lanes * 2 <= (b->isa == 2 ? 16 : 8) && b->k->inst.n < 24;
+    bool narrow = !b->has_scan && j->g->vertical && j->rows.n == 0 && j->inner.n == 1 && b->n_inner >= 256 && j->lanes * 2 <= (b->isa == 2 ? 16 : 8) && b->k->inst.n < 24;
     for (int i = 0; i < b->k->inst.n; i++) narrow &= dync__ib_inst(b, i)->prim != DYNC__P_reduce || dync__ib_inst(b, i)->imm.i < DYNC__R_ARGMAX;
     return narrow;
 }
@@ -16703,6 +16806,7 @@ static const char *dync__jb_plan(dync__jb *j) {
     dync__jb_find_blocks(j);
     if (b->mode == DYNC__INTERP_SQUARE && !j->blocks) return "a transposition";
     if (dync__jb_is_narrow(j)) return "few columns";
+    if (b->has_scan && !j->g->vertical && j->inner.n > 0) return "a scan along several loops";
     b->whole = false; /* registers hold no tile */
     dync__ib_mark_kept(b);
     if (b->keep_bytes > DYNC__JIT_LONG && !j->g->vertical) { /* rather twice than through memory */
@@ -16710,7 +16814,7 @@ static const char *dync__jb_plan(dync__jb *j) {
         dync__ib_mark_kept(b);
     }
     /* a few rows of which threads may want a part each: BOOL results are masks of a vector's lanes, so all of it runs alike */
-    j->g->split = b->has_reduce && !j->g->vertical && j->inner.n == 0 && b->n_rows < 64 && b->n_inner >= 16384 && b->n_phases <= DYNC__XG_PHASES;
+    j->g->split = b->has_reduce && !b->has_scan && !j->g->vertical && j->inner.n == 0 && b->n_rows < 64 && b->n_inner >= 16384 && b->n_phases <= DYNC__XG_PHASES;
     return NULL;
 }
 static void dync__jb_key(const dync__jb *j, dync__str *key) {
@@ -16932,11 +17036,12 @@ static bool dync__jb_alloc(dync__jb *j) {
     dync__arena *arena = j->b->arena;
     size_t n = (size_t)j->b->k->inst.n + 1;
     int32_t *ints = dync__arena_alloc(arena, 10 * n * sizeof *ints);
+    g->scan = dync__arena_alloc(arena, n * sizeof *g->scan);
     g->val = dync__arena_alloc(arena, n * DYNC__XG_UNROLL * sizeof *g->val);
     g->hoist = dync__arena_alloc(arena, n);
     g->n_lists = 2 * j->b->n_phases + 2;
     g->list = dync__arena_alloc(arena, (size_t)(g->n_lists + DYNC__XG_CONES) * sizeof *g->list);
-    if (!ints || !g->val || !g->hoist || !g->list) return false;
+    if (!ints || !g->scan || !g->val || !g->hoist || !g->list) return false;
     g->stream_of = ints;
     g->keep_stream = ints + n;
     g->slot = ints + 2 * n;
@@ -17649,7 +17754,8 @@ DYNC__FN void dync__ib_mark_needed(dync__ib *b) {
             b->needed[i] = !(no_phases && (dync__ib_inst(b, i)->section & 1));
         b->clamp[i] = (uint8_t)dync__ib_clamp(b, dync__ib_inst(b, i));
         if (!b->needed[i]) continue;
-        b->has_reduce |= dync__ib_inst(b, i)->prim == DYNC__P_reduce;
+        b->has_scan |= dync__ib_inst(b, i)->prim == DYNC__P_scan;
+        b->has_reduce |= b->has_scan || dync__ib_inst(b, i)->prim == DYNC__P_reduce;
         b->sectioned |= b->has_reduce || (!dync__inst_has_value(dync__ib_inst(b, i)) &&
                                           !(dync__ib_inst(b, i)->section & 1));
         for (int a = dync__ib_operands(b, i, arg) - 1; a >= 0; a--) b->needed[arg[a]] = 1;
@@ -17667,7 +17773,7 @@ static int dync__ib_level_of(const dync__ib *b, int i) {
     const dync__inst *in = dync__ib_inst(b, i);
     int32_t arg[3];
     int level = in->access >= 0 ? dync__ib_access_level(b, in->access) : 0;
-    if (in->prim == DYNC__P_reduce) return 1;
+    if (in->prim == DYNC__P_reduce || in->prim == DYNC__P_scan) return in->prim == DYNC__P_scan ? 2 : 1;
     for (int a = dync__ib_operands(b, i, arg) - 1; a >= 0; a--)
         level = DYNC__MAX(level, (int)b->level[arg[a]]);
     /* what the kernel both reads and writes is read and written where it stands */
@@ -17782,7 +17888,7 @@ DYNC__FN bool dync__ib_stored_between(const dync__ib *b, int buf, int from, int 
 static int dync__ib_repeat_cost(const dync__ib *b, int i, int user) {
     const dync__inst *in = dync__ib_inst(b, i);
     int32_t arg[3];
-    int cost = 1, too_much = 2 * DYNC__INTERP_DEAR;
+    int cost = in->prim == DYNC__P_scan ? 1 + DYNC__INTERP_CHEAP : 1, too_much = 2 * DYNC__INTERP_DEAR;
     if (b->level[i] < 2) return 0;
     if (b->keep[i]) return 1;
     if (in->prim == DYNC__P_random || in->prim == DYNC__P_loadx) return too_much;
@@ -18203,6 +18309,20 @@ static int dync__ib_emit_reduce(dync__ib *b, int i, int phase) {
     dync__ib_emit(b, s);
     return r.dst;
 }
+/* The sums before a tile, one a row, begin as zeros in the row code before the phase. */
+static int dync__ib_emit_scan(dync__ib *b, int i, int phase) {
+    const dync__inst *in = dync__ib_inst(b, i), zero = dync__inst_make(DYNC__P_const_, in->type, -1, -1, -1);
+    dync__ib_operand o = dync__ib_fetch(b, in->arg[0], 2, phase);
+    dync__ib_make_vector(b, &o, 2, phase);
+    int carry = dync__ib_value(b, DYNC__HOME_SCRATCH, in->type, 1), list = b->section;
+    b->section = 1 + 2 * phase;
+    dync__ib_emit(b, dync__ib_step(DYNC__STEP_FILL, 1, in->type, carry, dync__ib_constant(b, &zero)));
+    b->section = list;
+    dync__interp_step s = dync__ib_step(DYNC__STEP_SCAN, 2, in->type, dync__ib_result(b, i, 2, phase), o.value);
+    s.b = carry;
+    dync__ib_emit(b, s);
+    return s.dst;
+}
 static int dync__ib_emit_op(dync__ib *b, int i, int phase) {
     const dync__inst *in = dync__ib_inst(b, i);
     int level = b->level[i];
@@ -18258,6 +18378,7 @@ static void dync__ib_emit_inst(dync__ib *b, int i, int phase) {
     case DYNC__P_storex: v = dync__ib_emit_indexed(b, i, phase); break;
     case DYNC__P_store: dync__ib_emit_store(b, i, phase); break;
     case DYNC__P_reduce: v = dync__ib_emit_reduce(b, i, phase); break;
+    case DYNC__P_scan: v = dync__ib_emit_scan(b, i, phase); break;
     default: v = dync__ib_emit_op(b, i, phase); break;
     }
     b->val[i] = v;
@@ -18531,7 +18652,7 @@ DYNC__FN void dync__code_free(dync__code *c) {
 static void dync__code_dump_step(dync__str *out, const dync__code *c, const dync__interp_step *s) {
     static const char *const kinds[] = {"op",     "view",   "gather", "direct", "scatter",
                                         "fill",   "expand", "index",  "loadx",  "storex",
-                                        "random", "reduce", "keep"};
+                                        "random", "reduce", "scan",   "keep"};
     dync__str_addf(out, "    %-8s %s.%d", kinds[s->kind], dync__dtype_info(s->type)->guard, (int)s->level);
     if (s->dst >= 0) dync__str_addf(out, " v%d", (int)s->dst);
     if (s->a >= 0) dync__str_addf(out, " <- v%d", (int)s->a);
@@ -19455,7 +19576,27 @@ static void dync__irun_vertical_end(const dync__irun *r, const dync__interp_redu
             where[i] = at;                                                                         \
         }                                                                                          \
     }
+/* Running sums. Rows side by side: one addition after another. Along a row in groups of eight, as vectors of machine code: each adds up by
+ * distances of 1, 2 and 4 (Kogge and Stone 1973), then what came before it is added. */
+#define DYNC__IRUN_SCAN(T, name)                                                                   \
+    static void dync__irun_scan_##name(bool vertical, int64_t rows, int64_t inner, const T *x, T *y, T *carry) \
+    {                                                                                              \
+        T sum[8];                                                                                  \
+        for (int64_t j = 0; vertical && j < inner; j++, x += rows, y += rows)                      \
+            for (int64_t i = 0; i < rows; i++) y[i] = carry[i] += x[i];                            \
+        for (int64_t i = 0; !vertical && i < rows; i++)                                            \
+            for (int64_t j = 0, n; j < inner; j += n, x += n, y += n) {                            \
+                n = DYNC__MIN(inner - j, 8);                                                       \
+                for (int k = 0; k < 8; k++) sum[k] = k < n ? x[k] : 0;                             \
+                for (int d = 1; d < 8; d *= 2)                                                     \
+                    for (int k = 7; k >= d; k--) sum[k] += sum[k - d];                             \
+                for (int k = 0; k < n; k++) y[k] = carry[i] + sum[k];                              \
+                carry[i] += sum[7];                                                                \
+            }                                                                                      \
+    }
 DYNC__STRICT_FP_BEGIN
+DYNC__IRUN_SCAN(double, d)
+DYNC__IRUN_SCAN(uint64_t, l)
 DYNC__IRUN_ARG(float, f)
 DYNC__IRUN_ARG(double, d)
 DYNC__IRUN_ARG(int32_t, i)
@@ -19555,6 +19696,13 @@ static void dync__irun_other_step(dync__irun *r, const dync__interp_step *s, int
     case DYNC__STEP_STOREX: dync__irun_storex(r, s, n); break;
     case DYNC__STEP_RANDOM: dync__irun_random(r, s, n); break;
     case DYNC__STEP_REDUCE: dync__irun_reduce(r, &r->c->reduces[s->reduce], r->ptr[s->a]); break;
+    case DYNC__STEP_SCAN: {
+        bool vertical = r->c->mode == DYNC__INTERP_VERTICAL;
+        void *x = r->ptr[s->a], *y = r->ptr[s->dst], *carry = r->ptr[s->b];
+        if (s->type == DYNC_F64) dync__irun_scan_d(vertical, r->rows, r->inner, x, y, carry);
+        else dync__irun_scan_l(vertical, r->rows, r->inner, x, y, carry);
+        break;
+    }
     default: /* KEEP: rows side by side when vertical, one row else */
         r->ptr[s->dst] =
             r->keep + (s->imm + r->from[DYNC__FROM_INNER] * (int64_t)dync__type_bytes(s->type)) *
@@ -20443,6 +20591,11 @@ static void dync__csrc_value(dync__csrc *c, const dync__inst *in) {
         break;
     case DYNC__P_cast: dync__csrc_cast(c, in); break;
     case DYNC__P_wrap: dync__csrc_wrap(c, in); break;
+    case DYNC__P_scan:
+        dync__str_addf(c->out, in->type == DYNC_F64 ? "r%d += " : "(int64_t)(r%d += (uint64_t)", (int)(in - c->k->inst.at));
+        dync__csrc_use(c, in->arg[0], in->section);
+        dync__str_add(c->out, in->type == DYNC_F64 ? "" : ")");
+        break;
     case DYNC__P_bitcast:
         dync__csrc_expand(c, in, in->type, unions[in->type == DYNC_I32   ? 0 : in->type == DYNC_F32 ? 1
                                  : in->type == DYNC_I64 ? 2
@@ -20572,6 +20725,10 @@ static void dync__csrc_phase(dync__csrc *c, int first, int end) {
         any |= (c->needed[i] & DYNC__CSRC_HERE) && dync__csrc_inst(c, i)->prim != DYNC__P_const_;
         if (c->needed[i] && dync__csrc_inst(c, i)->prim == DYNC__P_reduce)
             dync__csrc_reduce_begin(c, i);
+        if (c->needed[i] && dync__csrc_inst(c, i)->prim == DYNC__P_scan) {
+            dync__csrc_line(c);
+            dync__str_addf(c->out, "%s r%d = 0;\n", dync__csrc_inst(c, i)->type == DYNC_F64 ? "double" : "uint64_t", i);
+        }
     }
     if (!any) return;
     int opened = dync__csrc_open(c, c->k->n_outer, c->k->n_dims);
@@ -20736,7 +20893,7 @@ typedef struct dync__kcall_row {
     X(max_pool2d_grad)       /* gy, index, gx */                                                                                                  \
     X(avg_pool2d)            /* x, y; attr: kernel2 stride2 pad2 ceil count_include_pad divisor */                                                 \
     X(avg_pool2d_grad)       /* gy, gx; the same attr */                                                                                          \
-    X(cumsum)                /* x, y; attr: dim; any dtype */                                                                                     \
+    X(cumsum)                /* x, y; attr: dim; any dtype; not on the CPU */                                                                     \
     X(sort)                  /* x, values, indices i64; attr: dim descending stable */                                                             \
     X(index_add)             /* base, index i64, source, out; attr: dim; out = base with source rows added (fattr[0]: alpha) */                    \
     X(scatter_add)           /* base, index i64, source, out; attr: dim */                                                                         \
@@ -23596,77 +23753,11 @@ static dync_status dync__lines_check(dync__kcall *c, int last, bool shorter) {
     }
     return dync__kcall_expect(c, c->operand[1].dtype == x->dtype, "operands of one dtype");
 }
-/* Neighbouring lines go side by side, so that memory is walked in order; long ones four at a time, as each sum waits for the one before. */
-#define DYNC__CUMSUM(T, ACC, name)                                                                   \
-    static void dync__cumsum_one_##name(int64_t n, const T *x, T *y)                                 \
-    {                                                                                                \
-        ACC sum = 0;                                                                                 \
-        for (int64_t j = 0; j < n; j++) {                                                            \
-            sum += (ACC)x[j];                                                                        \
-            y[j] = (T)sum;                                                                           \
-        }                                                                                            \
-    }                                                                                                \
-    static void dync__cumsum_four_##name(int64_t n, const T *x, T *y)                                \
-    {                                                                                                \
-        const T *x1 = x + n, *x2 = x1 + n, *x3 = x2 + n;                                             \
-        T *y1 = y + n, *y2 = y1 + n, *y3 = y2 + n;                                                   \
-        ACC s0 = 0, s1 = 0, s2 = 0, s3 = 0;                                                          \
-        for (int64_t j = 0; j < n; j++) {                                                            \
-            s0 += (ACC)x[j], s1 += (ACC)x1[j], s2 += (ACC)x2[j], s3 += (ACC)x3[j];                   \
-            y[j] = (T)s0, y1[j] = (T)s1, y2[j] = (T)s2, y3[j] = (T)s3;                               \
-        }                                                                                            \
-    }                                                                                                \
-    static void dync__cumsum_##name(const dync__lines *l, const T *x, T *y)                          \
-    {                                                                                                \
-        enum { SIDE = 64 };                                                                          \
-        ACC sum[SIDE];                                                                               \
-        int64_t o = 0;                                                                               \
-        for (; l->inner == 1 && o + 4 <= l->outer; o += 4, x += 4 * l->length, y += 4 * l->length)   \
-            dync__cumsum_four_##name(l->length, x, y);                                               \
-        for (; o < l->outer; o++, x += l->length * l->inner, y += l->length * l->inner) {            \
-            if (l->inner == 1) dync__cumsum_one_##name(l->length, x, y);                             \
-            for (int64_t i = 0; l->inner > 1 && i < l->inner; i += SIDE) {                           \
-                int64_t n = DYNC__MIN(SIDE, l->inner - i);                                           \
-                for (int64_t e = 0; e < n; e++) sum[e] = 0;                                          \
-                for (int64_t j = 0; j < l->length; j++)                                              \
-                    for (int64_t e = 0; e < n; e++) {                                                \
-                        sum[e] += (ACC)x[j * l->inner + i + e];                                      \
-                        y[j * l->inner + i + e] = (T)sum[e];                                         \
-                    }                                                                                \
-            }                                                                                        \
-        }                                                                                            \
-    }
-DYNC__CUMSUM(float, double, f)
-DYNC__CUMSUM(double, double, d)
-DYNC__CUMSUM(uint64_t, uint64_t, 8)      /* unsigned: integers wrap */
-DYNC__CUMSUM(uint32_t, uint64_t, 4)
-DYNC__CUMSUM(uint16_t, uint64_t, 2)
-DYNC__CUMSUM(uint8_t, uint64_t, 1)
 DYNC__FN dync_status dync__k_cumsum_prepare(dync__kcall *c) { return dync__lines_check(c, 1, false); }
+/* The CPU runs loops (op/lower.c): the row names it for devices. */
 DYNC__FN dync_status dync__k_cumsum(const dync__kcall *c, void *const *data, void *scratch) {
-    const dync__operand *op = c->operand;
-    int dtype = dync__operand_working(op[0].dtype);
-    dync__dense x = {0}, y = {0};
-    dync__lines l;
-    (void)scratch;
-    dync__lines_of(&op[0], c->attr[0], &l);
-    if (dync__operand_numel(&op[0]) == 0) return DYNC_OK;
-    dync_status status = dync__dense_in(&op[0], data[0], dtype, &x);
-    if (status == DYNC_OK) status = dync__dense_out(&op[1], data[1], dtype, &y);
-    if (status == DYNC_OK) {
-        switch (dtype) {
-        case DYNC_F32: dync__cumsum_f(&l, x.data, y.data); break;
-        case DYNC_F64: dync__cumsum_d(&l, x.data, y.data); break;
-        case DYNC_I64: dync__cumsum_8(&l, x.data, y.data); break;
-        case DYNC_I32: dync__cumsum_4(&l, x.data, y.data); break;
-        case DYNC_I16: dync__cumsum_2(&l, x.data, y.data); break;
-        default: dync__cumsum_1(&l, x.data, y.data); break;
-        }
-        dync__dense_finish(&op[1], data[1], &y);
-    }
-    dync__dense_drop(&x);
-    dync__dense_drop(&y);
-    return status;
+    (void)data, (void)scratch;
+    return dync__kcall_expect(c, false, "a device that has a text for it");
 }
 typedef struct dync__sort_item { uint64_t key; int64_t position; } dync__sort_item;
 /* Unsigned order is the dtype's order. -0 equals 0; every NaN is the greatest. Tested by bits: no flag changes it. */
@@ -26521,6 +26612,7 @@ DYNC__FN bool dync__lower_begin(dync__pb *, dync__lb *, int n_outer, int n_dims,
 DYNC__FN dync_status dync__lower_end(dync__pb *, dync__lb *);
 DYNC__FN int dync__lower_load(dync__lb *, const dync__operand *, const int64_t *stride);   /* strides per loop; offset of the operand's layout */
 DYNC__FN void dync__lower_store(dync__lb *, const dync__operand *, const int64_t *stride, int value); /* cast and rounded to the operand's dtype */
+DYNC__FN dync_status dync__lower_scan(dync__pb *, const dync__opcall *, const dync__operand *in, const dync__operand *out); /* cumsum's loops */
 DYNC__FN int64_t dync__lower_count(const dync__layout *);                                   /* elements */
 DYNC__FN dync_status dync__lower_kcall(dync__pb *, int kernel, int n, const dync__operand *operands, int n_attr, const int64_t *attr);
 
@@ -32356,6 +32448,18 @@ DYNC__FN dync_status dync__l_logsumexp(dync__pb *pb, const dync__opcall *call, c
     dync__lower_store(b, out, r.out, dync__lb_op(b, DYNC__P_add, dync__vm_log(b, sum), top, -1));
     return dync__lower_end(pb, b);
 }
+/* Floats add up in F64, whose sums of halves and floats need no more; one element is 0 + x. */
+DYNC__FN dync_status dync__lower_scan(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
+    dync__reducer r;
+    int type = dync__dtype_info(out->dtype)->kind == 'f' ? DYNC_F64 : DYNC_I64;
+    DYNC__TRY(dync__lower_reducer(pb, call, in, NULL, type, &r));
+    dync__lower_full_strides(&r.rows, &out->lay, r.out);
+    int v = r.rows.row_length > 1 ? dync__lb_scan(&r.b, r.x)
+            : type == DYNC_F64    ? dync__lb_op(&r.b, DYNC__P_add, r.x, dync__lb_f(&r.b, type, 0), -1)
+                                  : r.x;
+    dync__lower_store(&r.b, out, r.out, v);
+    return dync__lower_end(pb, &r.b);
+}
 /* softmax and log_softmax: largest, sum of exponentials, result: one pass over each row for each. */
 DYNC__FN dync_status dync__l_softmax(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
                                      const dync__operand *out) {
@@ -32718,11 +32822,13 @@ DYNC__FN dync_status dync__l_avg_pool2d_backward(dync__pb *pb, const dync__opcal
     dync__lower_avg_attr(call, 2, attr);
     return dync__lower_kcall(pb, DYNC__K_avg_pool2d_grad, 2, op, 9, attr);
 }
+/* A loop nest, or (elsewhere than on the CPU) a call. */
 DYNC__FN dync_status dync__l_cumsum(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
                                     const dync__operand *out) {
     dync__operand op[2], x;
     int64_t dim = dync__lower_axis(&call->args[1], in->lay.ndim);
     if (dync__lower_empty(out)) return DYNC_OK;
+    if (pb->device == DYNC_CPU) return dync__lower_scan(pb, call, in, out);
     DYNC__TRY(dync__lower_as(pb, in, out->dtype, &x));
     op[0] = dync__lower_lifted(&x, 1);
     op[1] = dync__lower_written(out, 1);

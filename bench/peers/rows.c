@@ -65,7 +65,8 @@ static dync_value fn_reduce(const dync_value *v, int n, void *user)
     case ARGMAX: return DYNC_V(dync_argmax(x, dim, false));
     case VAR: return DYNC_V(dync_var(x, d, 1, false));
     case LOGSUMEXP: return DYNC_V(dync_logsumexp(x, d, false));
-    default: return DYNC_V(dync_cumsum(x, dim));
+    case CUMSUM: return DYNC_V(dync_cumsum(x, dim));
+    default: return DYNC_V(dync_mul(dync_cumsum(dync_exp(x), dim), tensor(v[1])));
     }
 }
 

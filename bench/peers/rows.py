@@ -200,6 +200,9 @@ def table():
         for name, number, fn in REDUCTIONS:
             for dim in (1, 0) if name != "cumsum" or shape[0] == 4096 else (1,):
                 add("rows", f"{name} {size} dim {dim}", "reduce", [number, dim], function(lambda x, fn=fn, dim=dim: fn(x, dim), randn(*shape)))
+        if shape[0] == 4096:
+            for dim in (1, 0):
+                add("rows", f"cumsum(exp(a)) * b {size} dim {dim}", "reduce", [12, dim], function(lambda x, b, dim=dim: x.exp().cumsum(dim) * b, randn(*shape), randn(*shape)))
         c = shape[1]
         add("rows", f"layer_norm {size}", "reduce", [2, 1], function(lambda x, w, b, c=c: F.layer_norm(x, (c,), w, b), randn(*shape), randn(c), randn(c)))
         add("rows", f"rms_norm {size}", "reduce", [3, 1], function(lambda x, w, c=c: F.rms_norm(x, (c,), w, 1e-6), randn(*shape), randn(c)))

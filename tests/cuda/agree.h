@@ -2,6 +2,7 @@
 #ifndef DYNC_TESTS_CUDA_AGREE_H
 #define DYNC_TESTS_CUDA_AGREE_H
 #include "cuda_white.h"
+#define RANDOM_NO_SCANS            /* they are calls there */
 #include "../unit/codegen_random.h"
 #include "../tol.h"
 

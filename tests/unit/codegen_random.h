@@ -240,7 +240,9 @@ TEST__UNUSED static void random_build(random_kernel *g, bool reductions)
         if (!phase && (s == 0 ? test_random() % 2 : 0)) continue;
         for (int i = test_random_int(phase || s == 0 ? 1 : 0, 2); i > 0; i--) add_load(g, phase ? n_dims : n_outer);
         if (g->n_values == 0) continue;
+#ifndef RANDOM_NO_SCANS
         if (phase && reductions && test_random() % 3 == 0) add_scan(g);
+#endif
         for (int i = test_random_int(0, 6); i > 0; i--) add_op(g);
         if (phase && reductions)
             for (int i = test_random_int(0, 2); i > 0; i--) add_reduce(g);

@@ -299,6 +299,28 @@ static dync__kernel *rnd_reduction(rnd_program *p)
     return k;
 }
 
+/* Running sums along one dim of some values, sometimes with more done to them in the same loops. */
+static dync__kernel *rnd_scan(rnd_program *p)
+{
+    int rank, loop_of[3], along, type = rnd(3) ? DYNC_F64 : DYNC_I64;
+    int64_t dim[3], extent[3];
+    dync__access acc;
+    rnd_shape(p, &rank, dim);
+    along = rnd(rank);
+    for (int d = 0, o = 0; d < rank; d++) loop_of[d] = d == along ? rank - 1 : o++;
+    for (int d = 0; d < rank; d++) extent[loop_of[d]] = dim[d];
+    dync__kernel *k = dync__kernel_new(&p->arena, "scan", rank - 1, rank, extent);
+    dync__lb b = {k, 1, NULL, false};
+    int result = dync__lb_scan(&b, rnd_expr(p, &b, type, rnd(2), rank, dim, loop_of));
+    if (rnd(3) == 0) result = dync__lb_op(&b, DYNC__P_mul, result, result, -1);
+    if (rnd(2)) result = dync__lb_cast(&b, result, type = type == DYNC_F64 ? DYNC_F32 : DYNC_I32);
+    int out = rnd_new_buf(p, rank, dim, type, false);
+    memset(&acc, 0, sizeof acc);
+    rnd_strides(&p->buf[out], acc.stride);
+    rnd_store(p, &b, out, &acc, rank, loop_of, result);
+    return k;
+}
+
 /* y[(7 * i) mod size] = value: several indices may meet, the last one wins */
 static dync__kernel *rnd_scatter(rnd_program *p)
 {
@@ -349,7 +371,7 @@ static void rnd_make(rnd_program *p, uint64_t seed, bool tangles)
         } else if (what == 1 && tangles) {
             s.k = rnd_scatter(p);
         } else {
-            s.k = what < 5 ? rnd_reduction(p) : rnd_pointwise(p);
+            s.k = what < 5 ? rnd_reduction(p) : what == 5 ? rnd_scan(p) : rnd_pointwise(p);
         }
         if (!s.k && !s.call) continue;
         if (s.k && s.k->failed) continue;
@@ -388,7 +410,7 @@ static size_t rnd_bytes(const rnd_buf *b)
 static bool rnd_sums(const dync__kernel *k)
 {
     for (int i = 0; i < k->inst.n; i++)
-        if (k->inst.at[i].prim == DYNC__P_reduce &&
+        if ((k->inst.at[i].prim == DYNC__P_reduce || k->inst.at[i].prim == DYNC__P_scan) &&
             (k->inst.at[i].type == DYNC_F32 || k->inst.at[i].type == DYNC_F64))
             return true;
     return false;
