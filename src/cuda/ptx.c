@@ -463,38 +463,68 @@ static void dync__ptx_phase(dync__ptx *p, int phase)
     if (phase + 1 < p->n_phases) dync__ptx_row_barrier(p);
 }
 
+/* p->needed of `all`: what a phase of a split kernel stores and reduces, or (phase n_phases) what row code stores, and what that takes; reductions of
+ * phases before come from the scratch memory. False: nothing. */
+static bool dync__ptx_launch_needs(dync__ptx *p, const uint8_t *all, int phase)
+{
+    bool any = false;
+    memset(p->needed, 0, (size_t)p->k->inst.n);
+    for (int i = p->k->inst.n - 1; i >= 0; i--) {
+        const dync__inst *in = dync__ptx_inst(p, i);
+        bool stores = !dync__inst_has_value(in), reduces = in->prim == DYNC__P_reduce, here = in->section == 2 * phase + 1;
+        if (all[i] && (phase == p->n_phases ? stores && !(in->section & 1) : here && (stores || reduces))) p->needed[i] = any = true;
+        for (int a = 0; a < dync__prim_info(in->prim)->n_args && (here || !reduces); a++) p->needed[in->arg[a]] |= p->needed[i];
+    }
+    return any;
+}
+
+/* Each phase is a launch, and so is row code where it stores: a row to a warp, or where there are many to a thread. */
+static void dync__ptx_split(dync__ptx *p, dync__ptx_text *out)
+{
+    dync__ptx_shape *s = &p->shape;
+    const uint8_t *all = dync__arena_copy(p->arena, p->needed, (size_t)p->k->inst.n + 1);
+    p->failed |= !all;
+    out->scratch_bytes = dync__ptx_partial_bytes(p);
+    for (int phase = 0; all && phase <= p->n_phases; phase++) {
+        if (!dync__ptx_launch_needs(p, all, phase)) continue;
+        p->stage = phase < p->n_phases ? 1 : 2;
+        if (p->stage == 2) {
+            s->mode = DYNC__PTX_ROWS;
+            s->threads = s->rows >= 4096 ? 1 : 32;
+            s->block = 128;
+            s->rows_per_block = (int)(128 / s->threads);
+            s->turns = 2;
+        }
+        dync__ptx_open(p);
+        p->phase = phase;
+        if (p->uses_random) dync__ptx_open_random(p);
+        dync__ptx_row_begin(p);
+        if (phase) dync__ptx_partials_load(p);
+        for (int before = 0; before <= phase; before++) dync__ptx_section(p, 2 * before);
+        if (p->stage == 1) {
+            dync__ptx_phase(p, phase);
+            dync__ptx_partials_store(p);
+        }
+        dync__ptx_close(p, out, (s->rows + s->rows_per_block - 1) / s->rows_per_block, p->stage == 1 ? s->splits : 1, s->block);
+    }
+}
+
 static void dync__ptx_rows(dync__ptx *p, dync__ptx_text *out)
 {
     const dync__ptx_shape *s = &p->shape;
-    int64_t blocks = (s->rows + s->rows_per_block - 1) / s->rows_per_block;
-    p->stage = s->splits > 1;
+    if (s->splits > 1) {
+        dync__ptx_split(p, out);
+        return;
+    }
     dync__ptx_open(p);
     if (p->uses_random) dync__ptx_open_random(p);
     dync__ptx_row_begin(p);
     for (int ph = 0; ph < p->n_phases; ph++) {
-        if (!p->stage || ph == 0) dync__ptx_section(p, 2 * ph);
+        dync__ptx_section(p, 2 * ph);
         dync__ptx_phase(p, ph);
     }
-    if (p->stage) dync__ptx_partials_store(p);
-    else dync__ptx_section(p, 2 * p->n_phases);
-    dync__ptx_close(p, out, blocks, s->splits, s->block);
-    if (!p->stage) return;
-
-    /* Stage 2: a row to a warp, or where there are many to a thread. */
-    dync__ptx_shape *two = &p->shape;
-    out->scratch_bytes = dync__ptx_partial_bytes(p);
-    p->stage = 2;
-    two->mode = DYNC__PTX_ROWS;
-    two->threads = s->rows >= 4096 ? 1 : 32;
-    two->block = 128;
-    two->rows_per_block = (int)(128 / two->threads);
-    two->turns = 2;
-    blocks = (s->rows + two->rows_per_block - 1) / two->rows_per_block;
-    dync__ptx_open(p);
-    dync__ptx_row_begin(p);
-    dync__ptx_partials_load(p);
-    for (int section = 2; section <= 2 * p->n_phases; section += 2) dync__ptx_section(p, section);
-    dync__ptx_close(p, out, blocks, 1, two->block);
+    dync__ptx_section(p, 2 * p->n_phases);
+    dync__ptx_close(p, out, (s->rows + s->rows_per_block - 1) / s->rows_per_block, 1, s->block);
 }
 
 /* ---- the whole --------------------------------------------------------------------------------------------------------------------- */

@@ -3,14 +3,14 @@
  * ptx_half.c pairs of half floats, ptx_turn.c transposed accesses through shared memory.
  *
  * Words: T threads work on a row; each holds lanes, in groups of `vec` neighbours that one memory access moves. A pointwise kernel is one
- * row and all threads of the grid. A kernel with few rows and long ones is split: stage 1 leaves partial results in scratch memory, stage 2
- * joins them. Registers are named after values: %mul7_2 is value 7 in lane 2. */
+ * row and all threads of the grid. A kernel with few rows and long ones is split over blocks: each phase is a launch that joins what the phases before
+ * left in scratch memory and leaves its own partial results there; row code stores in a last one. Registers are named after values: %mul7_2 is value 7 in lane 2. */
 #ifndef DYNC__CUDA_PTX_H
 #define DYNC__CUDA_PTX_H
 #include "rt.h"
 
 enum { DYNC__PTX_FLAT, DYNC__PTX_ROWS, DYNC__PTX_COLUMNS };
-enum { DYNC__PTX_LAUNCHES = 3, DYNC__PTX_MAPS = 4, DYNC__PTX_CHECKS = 16, DYNC__PTX_BLOCK = 256, DYNC__PTX_LANES = 64, DYNC__PTX_TURNED = 6 };
+enum { DYNC__PTX_LAUNCHES = 6, DYNC__PTX_MAPS = 4, DYNC__PTX_CHECKS = 16, DYNC__PTX_BLOCK = 256, DYNC__PTX_LANES = 64, DYNC__PTX_TURNED = 6 };
 
 /* How a kernel is laid over threads. */
 typedef struct dync__ptx_shape {
@@ -61,7 +61,7 @@ typedef struct dync__ptx {
     const bool *host;
     dync__ptx_shape shape;
     int vec, groups;                     /* of what is being emitted: the tail of a flat kernel has one lane */
-    int n_phases, phase, stage;          /* phase being emitted, -1 row code; stage of a split kernel, 0: not split */
+    int n_phases, phase, stage;          /* phase being emitted; stage: 1 a phase of a split kernel, 2 its row code, 0 not split */
     char copy;                           /* suffix that tells the tail's registers from the others; 0 none */
     const char *index;                   /* "u32" or "u64": type of linear indices */
     uint8_t *needed, *uniform;           /* by instruction; uniform 1: within a group, 2: within the row */
@@ -136,7 +136,7 @@ DYNC__FN void dync__ptx_turn(dync__ptx *);                                /* the
 DYNC__FN void dync__ptx_reduce_begin(dync__ptx *);                       /* accumulators of the phase, before its loop */
 DYNC__FN void dync__ptx_reduce_step(dync__ptx *, int inst);              /* takes the lanes of its operand in */
 DYNC__FN void dync__ptx_reduce_end(dync__ptx *, int phase);              /* results in every thread of the row */
-DYNC__FN void dync__ptx_partials_store(dync__ptx *);                     /* stage 1 of a split */
-DYNC__FN void dync__ptx_partials_load(dync__ptx *);                      /* stage 2 */
+DYNC__FN void dync__ptx_partials_store(dync__ptx *);                     /* of the phase, where the row is split */
+DYNC__FN void dync__ptx_partials_load(dync__ptx *);                      /* results of the phases before, as far as they are needed */
 DYNC__FN int64_t dync__ptx_partial_bytes(const dync__ptx *);
 #endif

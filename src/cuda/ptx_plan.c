@@ -1,12 +1,12 @@
 /* cuda/ptx_plan.c: how a kernel is laid over threads. Before ptx.c.
  *
  * Flat where nothing is reduced (in squares where accesses are transposed: ptx_turn.c). Else rows or columns, by which neighbours in memory are nearer: those along the row or those of the next
- * row. Few long rows are split over blocks. A row that fits the registers of its threads is read once; a longer one is read once a phase. */
+ * row. Few long rows are split over blocks, each phase a launch. A row that fits the registers of its threads is read once; a longer one is read once a phase. */
 #include "../dync.in.h"
 #include "ptx.h"
 
-/* More indexed loads than GATHERED leave no registers for several lanes. */
-enum { DYNC__PTX_ROW_LANES = 16, DYNC__PTX_TURN_LANES = 32, DYNC__PTX_IN_FLIGHT = 4, DYNC__PTX_GATHERED = 7 };
+/* More indexed loads than GATHERED leave no registers for several lanes. Rows of several phases are worth a launch for each from SPLIT_FROM on. */
+enum { DYNC__PTX_SPLIT_FROM = 65536, DYNC__PTX_ROW_LANES = 16, DYNC__PTX_TURN_LANES = 32, DYNC__PTX_IN_FLIGHT = 4, DYNC__PTX_GATHERED = 7 };
 
 DYNC__FN bool dync__ptx_has_reduce(const dync__kernel *k)
 {
@@ -127,22 +127,11 @@ static int64_t dync__ptx_pow2(int64_t n)
     return p;
 }
 
-/* May the row be cut into chunks that know nothing of each other? One phase of reductions, row code after it. */
-static bool dync__ptx_may_split(const dync__ptx *p)
-{
-    for (int i = 0; i < p->k->inst.n; i++) {
-        const dync__inst *in = &p->k->inst.at[i];
-        if (p->needed[i] && (in->section > 2 || (in->section == 0 && !dync__inst_has_value(in)))) return false;
-    }
-    return !p->uses_random && !p->in_place && p->n_phases == 1;
-}
-
-/* A phase would load again what has been written since: such values have to stay in registers. */
-static bool dync__ptx_must_keep(const dync__ptx *p)
+/* Sections of the last use of every value, directly or through others; reductions keep what is behind them. */
+static const int32_t *dync__ptx_last_uses(const dync__ptx *p)
 {
     const dync__kernel *k = p->k;
-    bool keep = false;
-    int32_t *last = p->in_place ? dync__arena_alloc(p->arena, (size_t)(k->inst.n + 1) * sizeof *last) : NULL;   /* section of the last use */
+    int32_t *last = dync__arena_alloc(p->arena, (size_t)(k->inst.n + 1) * sizeof *last);
     for (int i = k->inst.n - 1; i >= 0 && last; i--) {
         const dync__inst *in = &k->inst.at[i];
         for (int a = 0; p->needed[i] && a < dync__prim_info(in->prim)->n_args; a++) {
@@ -150,11 +139,43 @@ static bool dync__ptx_must_keep(const dync__ptx *p)
             *use = DYNC__MAX(*use, in->section);
             if (in->prim != DYNC__P_reduce) *use = DYNC__MAX(*use, last[i]);
         }
-        if (in->prim != DYNC__P_load && in->prim != DYNC__P_loadx) continue;
-        for (int j = i + 1; j < k->inst.n; j++)
+    }
+    return last;
+}
+static bool dync__ptx_is_load(const dync__inst *in) { return in->prim == DYNC__P_load || in->prim == DYNC__P_loadx; }
+
+/* A phase would load again what has been written since: such values have to stay in registers. */
+static bool dync__ptx_must_keep(const dync__ptx *p)
+{
+    const dync__kernel *k = p->k;
+    bool keep = false;
+    const int32_t *last = p->in_place ? dync__ptx_last_uses(p) : NULL;
+    for (int i = 0; i < k->inst.n && last; i++) {
+        const dync__inst *in = &k->inst.at[i];
+        for (int j = i + 1; j < k->inst.n && dync__ptx_is_load(in); j++)
             keep |= !dync__inst_has_value(&k->inst.at[j]) && k->inst.at[j].buf == in->buf && (in->section & 1) && k->inst.at[j].section < last[i];
     }
     return keep;
+}
+
+/* May the row be cut into chunks, each phase a launch? Row code stores when the phases are done, and every launch computes it: what is written in
+ * place must have been used before, or by the same element. */
+static bool dync__ptx_may_split(const dync__ptx *p)
+{
+    const dync__kernel *k = p->k;
+    const int32_t *last = p->in_place ? dync__ptx_last_uses(p) : NULL;
+    if (p->n_phases >= DYNC__PTX_LAUNCHES || (p->in_place && !last)) return false;
+    for (int i = 0; i < k->inst.n && last; i++) {
+        const dync__inst *in = &k->inst.at[i];
+        for (int j = 0; j < k->inst.n && dync__ptx_is_load(in) && p->needed[i]; j++) {
+            const dync__inst *to = &k->inst.at[j];
+            if (dync__inst_has_value(to) || to->buf != in->buf) continue;
+            bool before = to->section < in->section && (to->section & 1), after = to->section > last[i] || (to->section == last[i] && !(to->section & 1));
+            bool itself = to->section == last[i] && in->section == to->section && in->access == to->access && in->prim == DYNC__P_load && to->prim == DYNC__P_store;
+            if (!before && !after && !itself) return false;
+        }
+    }
+    return true;
 }
 
 static void dync__ptx_plan_rows(dync__ptx *p, int units)
@@ -198,7 +219,7 @@ static void dync__ptx_plan_rows(dync__ptx *p, int units)
         s->turns = (groups + s->groups - 1) / s->groups;
         p->unsupported = dync__ptx_must_keep(p);
         int64_t turn = s->threads * s->vec * s->groups, alive = (s->mode == DYNC__PTX_ROWS ? s->rows * s->threads : (s->rows + 31) / 32 * 32 * s->threads);
-        if (dync__ptx_may_split(p) && alive * 2 <= places) {
+        if (alive * 2 <= places && (!keep || s->inner >= DYNC__PTX_SPLIT_FROM) && dync__ptx_may_split(p)) {
             int64_t splits = DYNC__MIN(DYNC__MIN(s->turns, (places + alive - 1) / alive), 1024);
             s->chunk = (s->turns + splits - 1) / splits * turn;
             s->splits = (s->inner + s->chunk - 1) / s->chunk;

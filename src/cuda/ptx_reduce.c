@@ -304,10 +304,12 @@ DYNC__FN void dync__ptx_reduce_end(dync__ptx *p, int phase)
 
 /* ---- split rows: partial results [reduction, value or place][part][row], 8 bytes each -------------------------------------------------- */
 
+static bool dync__ptx_is_reduction(const dync__ptx *p, int i) { return dync__ptx_reduce_inst(p, i)->prim == DYNC__P_reduce; }
+
 DYNC__FN int64_t dync__ptx_partial_bytes(const dync__ptx *p)
 {
     int64_t n = 0;
-    for (int i = 0; i < p->k->inst.n; i++) n += p->needed[i] && dync__ptx_reduce_inst(p, i)->prim == DYNC__P_reduce;
+    for (int i = 0; i < p->k->inst.n; i++) n += dync__ptx_is_reduction(p, i);
     return n * 2 * p->shape.splits * p->shape.rows * 8;
 }
 
@@ -325,12 +327,11 @@ static const char *dync__ptx_partial_at(dync__ptx *p, int number, const char *pa
 
 DYNC__FN void dync__ptx_partials_store(dync__ptx *p)
 {
-    int number = 0;
-    for (int i = 0; i < p->k->inst.n; i++) {
+    for (int i = 0, number = 0; i < p->k->inst.n; i++) {
         const dync__inst *in = dync__ptx_reduce_inst(p, i);
-        if (!p->needed[i] || in->prim != DYNC__P_reduce) continue;
+        if (!dync__ptx_is_reduction(p, i)) continue;
         dync__ptx_pair a = dync__ptx_accumulator(i, 0);
-        for (int k = 0; k < (dync__ptx_is_arg((int)in->imm.i) ? 2 : 1); k++) {
+        for (int k = 0; k < (dync__ptx_is_arg((int)in->imm.i) ? 2 : 1) && p->needed[i] && in->section == 2 * p->phase + 1; k++) {
             char at[40];
             dync__format(at, sizeof at, "%s", dync__ptx_partial_at(p, number + k, "%part"));
             dync__ptx_put(p, "@%first ", "global", k ? DYNC_I64 : dync__ptx_reduce_type(p, i), at, k ? a.place : a.value);
@@ -341,13 +342,15 @@ DYNC__FN void dync__ptx_partials_store(dync__ptx *p)
 
 DYNC__FN void dync__ptx_partials_load(dync__ptx *p)
 {
-    int number = 0, label = 0;
+    int label = 0, stage = p->stage;
     dync__ptx_reg(p, "u32", "%from");
     dync__ptx_reg(p, "pred", "%left");
     p->block = 1;
-    for (int i = 0; i < p->k->inst.n; i++) {
+    p->stage = 2;
+    for (int i = 0, number = -2; i < p->k->inst.n; i++) {
         const dync__inst *in = dync__ptx_reduce_inst(p, i);
-        if (!p->needed[i] || in->prim != DYNC__P_reduce) continue;
+        number += 2 * dync__ptx_is_reduction(p, i);
+        if (!dync__ptx_is_reduction(p, i) || !p->needed[i] || in->section > 2 * p->phase) continue;
         int kind = (int)in->imm.i, type = dync__ptx_reduce_type(p, i);
         dync__ptx_pair a = dync__ptx_accumulator(i, 0), b = dync__ptx_new_pair(p, kind, type);
         dync__ptx_accumulators(p, i, 1);
@@ -366,6 +369,6 @@ DYNC__FN void dync__ptx_partials_load(dync__ptx *p)
         dync__str_addf(&p->body, "JOIN%d:\n", label);
         p->where[i] = 1;
         dync__ptx_reduce_result(p, i, &a);
-        number += 2;
     }
+    p->stage = stage;
 }

@@ -122,6 +122,7 @@ TEST(every_way)
             }
 }
 
+#if EMULATED
 /* Turns that accesses of shared memory take, over those they need: whole tiles, every way in. None in the stages; where a thread stores 16 bytes
  * of narrow elements its two reads of four sums take a turn more each. Bytes with lines side by side (PIECES) are not meant to be fast. */
 TEST(no_bank_conflicts)
@@ -139,6 +140,7 @@ TEST(no_bank_conflicts)
             EXPECT(cuemu_bank_turns[0] > 1000);
         }
 }
+#endif
 
 /* The choice by shape on 132 multiprocessors: large tiles where they fill the device, cut depth where few tiles do not. */
 extern int setenv(const char *, const char *, int);

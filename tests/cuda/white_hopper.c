@@ -3,7 +3,7 @@
 #define DYNC_CUDA_NO_HEADER
 #include "cuda_white.h"
 #include "../test.h"
-#if !defined(TEST_REAL_GPU)
+#if EMULATED
 
 typedef struct { _Alignas(64) unsigned char bytes[128]; } map;
 extern cudaError_t cudaLaunchKernelExC(const void *config, const void *kernel, void **args);

@@ -3,7 +3,8 @@
 #include "cuda_white.h"
 #define TEST_AFTER_EACH (dync_shutdown(), dync_clear_error(), dync_on_error(NULL, NULL))
 #include "test.h"
-extern int setenv(const char *, const char *, int);
+extern int setenv(const char *, const char *, int), pclose(FILE *);
+extern FILE *popen(const char *, const char *);
 static void say_nothing(dync_status status, const char *message, void *user) { (void)status, (void)message, (void)user; }
 
 /* out[0] = number, by one thread of one block. */

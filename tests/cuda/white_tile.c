@@ -220,6 +220,7 @@ TEST(windows_end_where_memory_does)
         }
 }
 
+#if EMULATED
 /* ---- when cp.async's bytes may be read ------------------------------------------------------------------------------------------------------ */
 enum { READS_OWN, READS_OTHERS };
 static dync_status read_after(bool commit, int wait, bool barrier, int whose)
@@ -261,6 +262,7 @@ TEST(cp_async_has_to_be_waited_for)
         dync_clear_error();
     }
 }
+#endif
 
 /* ---- banks ---------------------------------------------------------------------------------------------------------------------------------- */
 /* The 8 rows of 16 bytes that a phase of ldmatrix reads, and the 8 chunks that 8 lanes of cp.async write, are in 32 different banks. */

@@ -101,7 +101,7 @@ TEST(known_orders)
     }
 }
 
-#if !defined(TEST_REAL_GPU)
+#if EMULATED
 /* Whole squares with accesses of 16 bytes: every access of shared memory takes the turns it needs and no more. */
 TEST(no_bank_conflicts)
 {

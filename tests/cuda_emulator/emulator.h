@@ -11,6 +11,7 @@
 #define EMULATED 0
 static inline const char *cuemu_detail(void) { return ""; }
 static inline int64_t cuemu_live_bytes(void) { return 0; }
+enum { cuemu_products = 0 };                  /* nobody counts them there */
 #else
 #define EMULATED 1
 
