@@ -177,13 +177,13 @@ extern cudaError_t cudaGraphDestroy(cudaGraph_t graph);
  * ptx_half.c pairs of half floats, ptx_turn.c transposed accesses through shared memory.
  *
  * Words: T threads work on a row; each holds lanes, in groups of `vec` neighbours that one memory access moves. A pointwise kernel is one
- * row and all threads of the grid. A kernel with few rows and long ones is split: stage 1 leaves partial results in scratch memory, stage 2
- * joins them. Registers are named after values: %mul7_2 is value 7 in lane 2. */
+ * row and all threads of the grid. A kernel with few rows and long ones is split over blocks: each phase is a launch that joins what the phases before
+ * left in scratch memory and leaves its own partial results there; row code stores in a last one. Registers are named after values: %mul7_2 is value 7 in lane 2. */
 #ifndef DYNC__CUDA_PTX_H
 #define DYNC__CUDA_PTX_H
 
 enum { DYNC__PTX_FLAT, DYNC__PTX_ROWS, DYNC__PTX_COLUMNS };
-enum { DYNC__PTX_LAUNCHES = 3, DYNC__PTX_MAPS = 4, DYNC__PTX_CHECKS = 16, DYNC__PTX_BLOCK = 256, DYNC__PTX_LANES = 64, DYNC__PTX_TURNED = 6 };
+enum { DYNC__PTX_LAUNCHES = 6, DYNC__PTX_MAPS = 4, DYNC__PTX_CHECKS = 16, DYNC__PTX_BLOCK = 256, DYNC__PTX_LANES = 64, DYNC__PTX_TURNED = 6 };
 
 /* How a kernel is laid over threads. */
 typedef struct dync__ptx_shape {
@@ -234,7 +234,7 @@ typedef struct dync__ptx {
     const bool *host;
     dync__ptx_shape shape;
     int vec, groups;                     /* of what is being emitted: the tail of a flat kernel has one lane */
-    int n_phases, phase, stage;          /* phase being emitted, -1 row code; stage of a split kernel, 0: not split */
+    int n_phases, phase, stage;          /* phase being emitted; stage: 1 a phase of a split kernel, 2 its row code, 0 not split */
     char copy;                           /* suffix that tells the tail's registers from the others; 0 none */
     const char *index;                   /* "u32" or "u64": type of linear indices */
     uint8_t *needed, *uniform;           /* by instruction; uniform 1: within a group, 2: within the row */
@@ -309,8 +309,8 @@ DYNC__FN void dync__ptx_turn(dync__ptx *);                                /* the
 DYNC__FN void dync__ptx_reduce_begin(dync__ptx *);                       /* accumulators of the phase, before its loop */
 DYNC__FN void dync__ptx_reduce_step(dync__ptx *, int inst);              /* takes the lanes of its operand in */
 DYNC__FN void dync__ptx_reduce_end(dync__ptx *, int phase);              /* results in every thread of the row */
-DYNC__FN void dync__ptx_partials_store(dync__ptx *);                     /* stage 1 of a split */
-DYNC__FN void dync__ptx_partials_load(dync__ptx *);                      /* stage 2 */
+DYNC__FN void dync__ptx_partials_store(dync__ptx *);                     /* of the phase, where the row is split */
+DYNC__FN void dync__ptx_partials_load(dync__ptx *);                      /* results of the phases before, as far as they are needed */
 DYNC__FN int64_t dync__ptx_partial_bytes(const dync__ptx *);
 #endif
 
@@ -714,8 +714,8 @@ DYNC__FN void dync__gm_thin(dync__gm *);
 #endif
 
 /* ==== cuda/ptx_plan.c =========================================================================================== */
-/* More indexed loads than GATHERED leave no registers for several lanes. */
-enum { DYNC__PTX_ROW_LANES = 16, DYNC__PTX_TURN_LANES = 32, DYNC__PTX_IN_FLIGHT = 4, DYNC__PTX_GATHERED = 7 };
+/* More indexed loads than GATHERED leave no registers for several lanes. Rows of several phases are worth a launch for each from SPLIT_FROM on. */
+enum { DYNC__PTX_SPLIT_FROM = 65536, DYNC__PTX_ROW_LANES = 16, DYNC__PTX_TURN_LANES = 32, DYNC__PTX_IN_FLIGHT = 4, DYNC__PTX_GATHERED = 7 };
 DYNC__FN bool dync__ptx_has_reduce(const dync__kernel *k) {
     for (int i = 0; i < k->inst.n; i++)
         if (k->inst.at[i].prim == DYNC__P_reduce) return true;
@@ -819,19 +819,10 @@ static int64_t dync__ptx_pow2(int64_t n) {
     while (p < n) p *= 2;
     return p;
 }
-/* May the row be cut into chunks that know nothing of each other? One phase of reductions, row code after it. */
-static bool dync__ptx_may_split(const dync__ptx *p) {
-    for (int i = 0; i < p->k->inst.n; i++) {
-        const dync__inst *in = &p->k->inst.at[i];
-        if (p->needed[i] && (in->section > 2 || (in->section == 0 && !dync__inst_has_value(in)))) return false;
-    }
-    return !p->uses_random && !p->in_place && p->n_phases == 1;
-}
-/* A phase would load again what has been written since: such values have to stay in registers. */
-static bool dync__ptx_must_keep(const dync__ptx *p) {
+/* Sections of the last use of every value, directly or through others; reductions keep what is behind them. */
+static const int32_t *dync__ptx_last_uses(const dync__ptx *p) {
     const dync__kernel *k = p->k;
-    bool keep = false;
-    int32_t *last = p->in_place ? dync__arena_alloc(p->arena, (size_t)(k->inst.n + 1) * sizeof *last) : NULL;   /* section of the last use */
+    int32_t *last = dync__arena_alloc(p->arena, (size_t)(k->inst.n + 1) * sizeof *last);
     for (int i = k->inst.n - 1; i >= 0 && last; i--) {
         const dync__inst *in = &k->inst.at[i];
         for (int a = 0; p->needed[i] && a < dync__prim_info(in->prim)->n_args; a++) {
@@ -839,11 +830,39 @@ static bool dync__ptx_must_keep(const dync__ptx *p) {
             *use = DYNC__MAX(*use, in->section);
             if (in->prim != DYNC__P_reduce) *use = DYNC__MAX(*use, last[i]);
         }
-        if (in->prim != DYNC__P_load && in->prim != DYNC__P_loadx) continue;
-        for (int j = i + 1; j < k->inst.n; j++)
+    }
+    return last;
+}
+static bool dync__ptx_is_load(const dync__inst *in) { return in->prim == DYNC__P_load || in->prim == DYNC__P_loadx; }
+/* A phase would load again what has been written since: such values have to stay in registers. */
+static bool dync__ptx_must_keep(const dync__ptx *p) {
+    const dync__kernel *k = p->k;
+    bool keep = false;
+    const int32_t *last = p->in_place ? dync__ptx_last_uses(p) : NULL;
+    for (int i = 0; i < k->inst.n && last; i++) {
+        const dync__inst *in = &k->inst.at[i];
+        for (int j = i + 1; j < k->inst.n && dync__ptx_is_load(in); j++)
             keep |= !dync__inst_has_value(&k->inst.at[j]) && k->inst.at[j].buf == in->buf && (in->section & 1) && k->inst.at[j].section < last[i];
     }
     return keep;
+}
+/* May the row be cut into chunks, each phase a launch? Row code stores when the phases are done, and every launch computes it: what is written in
+ * place must have been used before, or by the same element. */
+static bool dync__ptx_may_split(const dync__ptx *p) {
+    const dync__kernel *k = p->k;
+    const int32_t *last = p->in_place ? dync__ptx_last_uses(p) : NULL;
+    if (p->n_phases >= DYNC__PTX_LAUNCHES || (p->in_place && !last)) return false;
+    for (int i = 0; i < k->inst.n && last; i++) {
+        const dync__inst *in = &k->inst.at[i];
+        for (int j = 0; j < k->inst.n && dync__ptx_is_load(in) && p->needed[i]; j++) {
+            const dync__inst *to = &k->inst.at[j];
+            if (dync__inst_has_value(to) || to->buf != in->buf) continue;
+            bool before = to->section < in->section && (to->section & 1), after = to->section > last[i] || (to->section == last[i] && !(to->section & 1));
+            bool itself = to->section == last[i] && in->section == to->section && in->access == to->access && in->prim == DYNC__P_load && to->prim == DYNC__P_store;
+            if (!before && !after && !itself) return false;
+        }
+    }
+    return true;
 }
 static void dync__ptx_plan_rows(dync__ptx *p, int units) {
     if (p->shape.inner == 0) {                            /* row code alone; reductions of nothing */
@@ -885,7 +904,7 @@ static void dync__ptx_plan_rows(dync__ptx *p, int units) {
         s->turns = (groups + s->groups - 1) / s->groups;
         p->unsupported = dync__ptx_must_keep(p);
         int64_t turn = s->threads * s->vec * s->groups, alive = (s->mode == DYNC__PTX_ROWS ? s->rows * s->threads : (s->rows + 31) / 32 * 32 * s->threads);
-        if (dync__ptx_may_split(p) && alive * 2 <= places) {
+        if (alive * 2 <= places && (!keep || s->inner >= DYNC__PTX_SPLIT_FROM) && dync__ptx_may_split(p)) {
             int64_t splits = DYNC__MIN(DYNC__MIN(s->turns, (places + alive - 1) / alive), 1024);
             s->chunk = (s->turns + splits - 1) / splits * turn;
             s->splits = (s->inner + s->chunk - 1) / s->chunk;
@@ -2225,9 +2244,10 @@ DYNC__FN void dync__ptx_reduce_end(dync__ptx *p, int phase) {
         dync__ptx_reduce_result(p, i, &a);
     }
 }
+static bool dync__ptx_is_reduction(const dync__ptx *p, int i) { return dync__ptx_reduce_inst(p, i)->prim == DYNC__P_reduce; }
 DYNC__FN int64_t dync__ptx_partial_bytes(const dync__ptx *p) {
     int64_t n = 0;
-    for (int i = 0; i < p->k->inst.n; i++) n += p->needed[i] && dync__ptx_reduce_inst(p, i)->prim == DYNC__P_reduce;
+    for (int i = 0; i < p->k->inst.n; i++) n += dync__ptx_is_reduction(p, i);
     return n * 2 * p->shape.splits * p->shape.rows * 8;
 }
 /* Address of place [number][part][row]. */
@@ -2241,12 +2261,11 @@ static const char *dync__ptx_partial_at(dync__ptx *p, int number, const char *pa
     return at;
 }
 DYNC__FN void dync__ptx_partials_store(dync__ptx *p) {
-    int number = 0;
-    for (int i = 0; i < p->k->inst.n; i++) {
+    for (int i = 0, number = 0; i < p->k->inst.n; i++) {
         const dync__inst *in = dync__ptx_reduce_inst(p, i);
-        if (!p->needed[i] || in->prim != DYNC__P_reduce) continue;
+        if (!dync__ptx_is_reduction(p, i)) continue;
         dync__ptx_pair a = dync__ptx_accumulator(i, 0);
-        for (int k = 0; k < (dync__ptx_is_arg((int)in->imm.i) ? 2 : 1); k++) {
+        for (int k = 0; k < (dync__ptx_is_arg((int)in->imm.i) ? 2 : 1) && p->needed[i] && in->section == 2 * p->phase + 1; k++) {
             char at[40];
             dync__format(at, sizeof at, "%s", dync__ptx_partial_at(p, number + k, "%part"));
             dync__ptx_put(p, "@%first ", "global", k ? DYNC_I64 : dync__ptx_reduce_type(p, i), at, k ? a.place : a.value);
@@ -2255,13 +2274,15 @@ DYNC__FN void dync__ptx_partials_store(dync__ptx *p) {
     }
 }
 DYNC__FN void dync__ptx_partials_load(dync__ptx *p) {
-    int number = 0, label = 0;
+    int label = 0, stage = p->stage;
     dync__ptx_reg(p, "u32", "%from");
     dync__ptx_reg(p, "pred", "%left");
     p->block = 1;
-    for (int i = 0; i < p->k->inst.n; i++) {
+    p->stage = 2;
+    for (int i = 0, number = -2; i < p->k->inst.n; i++) {
         const dync__inst *in = dync__ptx_reduce_inst(p, i);
-        if (!p->needed[i] || in->prim != DYNC__P_reduce) continue;
+        number += 2 * dync__ptx_is_reduction(p, i);
+        if (!dync__ptx_is_reduction(p, i) || !p->needed[i] || in->section > 2 * p->phase) continue;
         int kind = (int)in->imm.i, type = dync__ptx_reduce_type(p, i);
         dync__ptx_pair a = dync__ptx_accumulator(i, 0), b = dync__ptx_new_pair(p, kind, type);
         dync__ptx_accumulators(p, i, 1);
@@ -2280,8 +2301,8 @@ DYNC__FN void dync__ptx_partials_load(dync__ptx *p) {
         dync__str_addf(&p->body, "JOIN%d:\n", label);
         p->where[i] = 1;
         dync__ptx_reduce_result(p, i, &a);
-        number += 2;
     }
+    p->stage = stage;
 }
 
 /* ==== cuda/ptx.c ================================================================================================ */
@@ -2675,36 +2696,63 @@ static void dync__ptx_phase(dync__ptx *p, int phase) {
     dync__ptx_reduce_end(p, phase);
     if (phase + 1 < p->n_phases) dync__ptx_row_barrier(p);
 }
+/* p->needed of `all`: what a phase of a split kernel stores and reduces, or (phase n_phases) what row code stores, and what that takes; reductions of
+ * phases before come from the scratch memory. False: nothing. */
+static bool dync__ptx_launch_needs(dync__ptx *p, const uint8_t *all, int phase) {
+    bool any = false;
+    memset(p->needed, 0, (size_t)p->k->inst.n);
+    for (int i = p->k->inst.n - 1; i >= 0; i--) {
+        const dync__inst *in = dync__ptx_inst(p, i);
+        bool stores = !dync__inst_has_value(in), reduces = in->prim == DYNC__P_reduce, here = in->section == 2 * phase + 1;
+        if (all[i] && (phase == p->n_phases ? stores && !(in->section & 1) : here && (stores || reduces))) p->needed[i] = any = true;
+        for (int a = 0; a < dync__prim_info(in->prim)->n_args && (here || !reduces); a++) p->needed[in->arg[a]] |= p->needed[i];
+    }
+    return any;
+}
+/* Each phase is a launch, and so is row code where it stores: a row to a warp, or where there are many to a thread. */
+static void dync__ptx_split(dync__ptx *p, dync__ptx_text *out) {
+    dync__ptx_shape *s = &p->shape;
+    const uint8_t *all = dync__arena_copy(p->arena, p->needed, (size_t)p->k->inst.n + 1);
+    p->failed |= !all;
+    out->scratch_bytes = dync__ptx_partial_bytes(p);
+    for (int phase = 0; all && phase <= p->n_phases; phase++) {
+        if (!dync__ptx_launch_needs(p, all, phase)) continue;
+        p->stage = phase < p->n_phases ? 1 : 2;
+        if (p->stage == 2) {
+            s->mode = DYNC__PTX_ROWS;
+            s->threads = s->rows >= 4096 ? 1 : 32;
+            s->block = 128;
+            s->rows_per_block = (int)(128 / s->threads);
+            s->turns = 2;
+        }
+        dync__ptx_open(p);
+        p->phase = phase;
+        if (p->uses_random) dync__ptx_open_random(p);
+        dync__ptx_row_begin(p);
+        if (phase) dync__ptx_partials_load(p);
+        for (int before = 0; before <= phase; before++) dync__ptx_section(p, 2 * before);
+        if (p->stage == 1) {
+            dync__ptx_phase(p, phase);
+            dync__ptx_partials_store(p);
+        }
+        dync__ptx_close(p, out, (s->rows + s->rows_per_block - 1) / s->rows_per_block, p->stage == 1 ? s->splits : 1, s->block);
+    }
+}
 static void dync__ptx_rows(dync__ptx *p, dync__ptx_text *out) {
     const dync__ptx_shape *s = &p->shape;
-    int64_t blocks = (s->rows + s->rows_per_block - 1) / s->rows_per_block;
-    p->stage = s->splits > 1;
+    if (s->splits > 1) {
+        dync__ptx_split(p, out);
+        return;
+    }
     dync__ptx_open(p);
     if (p->uses_random) dync__ptx_open_random(p);
     dync__ptx_row_begin(p);
     for (int ph = 0; ph < p->n_phases; ph++) {
-        if (!p->stage || ph == 0) dync__ptx_section(p, 2 * ph);
+        dync__ptx_section(p, 2 * ph);
         dync__ptx_phase(p, ph);
     }
-    if (p->stage) dync__ptx_partials_store(p);
-    else dync__ptx_section(p, 2 * p->n_phases);
-    dync__ptx_close(p, out, blocks, s->splits, s->block);
-    if (!p->stage) return;
-    /* Stage 2: a row to a warp, or where there are many to a thread. */
-    dync__ptx_shape *two = &p->shape;
-    out->scratch_bytes = dync__ptx_partial_bytes(p);
-    p->stage = 2;
-    two->mode = DYNC__PTX_ROWS;
-    two->threads = s->rows >= 4096 ? 1 : 32;
-    two->block = 128;
-    two->rows_per_block = (int)(128 / two->threads);
-    two->turns = 2;
-    blocks = (s->rows + two->rows_per_block - 1) / two->rows_per_block;
-    dync__ptx_open(p);
-    dync__ptx_row_begin(p);
-    dync__ptx_partials_load(p);
-    for (int section = 2; section <= 2 * p->n_phases; section += 2) dync__ptx_section(p, section);
-    dync__ptx_close(p, out, blocks, 1, two->block);
+    dync__ptx_section(p, 2 * p->n_phases);
+    dync__ptx_close(p, out, (s->rows + s->rows_per_block - 1) / s->rows_per_block, 1, s->block);
 }
 static void dync__ptx_mark(dync__ptx *p) {
     const dync__kernel *k = p->k;

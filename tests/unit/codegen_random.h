@@ -15,6 +15,7 @@ typedef struct random_kernel {
     bool stored;
 } random_kernel;
 
+TEST__UNUSED static int64_t random_long;  /* not 0: rows are this long at least, and few */
 TEST__UNUSED static int type_of(random_kernel *g, int v) { return dync__lb_type(&g->b, v); }
 
 TEST__UNUSED static void keep_value(random_kernel *g, int v, bool exact)
@@ -229,6 +230,9 @@ TEST__UNUSED static void random_build(random_kernel *g, bool reductions)
         total *= extent[d];
         if (test_random() % 60 == 0) extent[d] = 0;
     }
+    for (int d = 0; random_long && d < n_dims; d++) extent[d] = d == n_dims - 1 ? random_long + test_random_int(0, 999) : test_random_int(1, 2);
+    if (random_long && n_dims - n_outer == 2) extent[n_dims - 2] = 1;
+    if (random_long && n_outer) extent[n_outer - 1] = test_random() % 3 ? test_random_int(1, 3) : test_random_int(8, 9);
     memset(g, 0, sizeof *g);
     g->k = dync__kernel_new(&g->arena, "random", n_outer, n_dims, extent);
     g->b.k = g->k;
