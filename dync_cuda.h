@@ -160,6 +160,7 @@ extern cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 #endif
 /* Enumerators by number, which both forms take. */
 #define DYNC__CU_OUT_OF_MEMORY 2
+#define DYNC__CU_OLD_DRIVER 35            /* cudaErrorInsufficientDriver: or there is none */
 #define DYNC__CU_COPY_DEFAULT 4          /* cudaMemcpyDefault: the addresses tell */
 #define DYNC__CU_NON_BLOCKING 1
 #define DYNC__CU_CAPTURE_RELAXED 2
@@ -431,9 +432,14 @@ DYNC__FN bool dync__cuda_add_gemm(dync__cuda_code *, struct dync__gm *, const dy
 DYNC__FN int dync__cuda_add_temp(dync__cuda_code *, int64_t bytes);      /* its buffer id in loop kernels; -1 no memory */
 DYNC__FN dync_status dync__cuda_call_loops(dync__cuda_code *, const dync__kcall *, bool *done);
 DYNC__FN dync_status dync__cuda_call_text(dync__cuda_code *, const dync__kcall *, bool *done);
+DYNC__FN dync_status dync__cuda_call_scatter(dync__cuda_code *, const dync__kcall *, bool *done);
 DYNC__FN dync_status dync__cuda_call_attention(dync__cuda_code *, const dync__kcall *, bool *done);
 DYNC__FN dync_status dync__cuda_call_recurrent(dync__cuda_code *, const dync__kcall *, bool *done);
 DYNC__FN dync_status dync__cuda_call_sort(dync__cuda_code *, const dync__kcall *, bool *done);
+/* x sorted along dim, stable: the values, and the places they had (i64). buf: of x, values, places. */
+DYNC__FN dync_status dync__cuda_add_sort(dync__cuda_code *, const dync__operand *x, const dync__operand *values, const dync__operand *places, int dim, bool descending,
+                                         const int32_t *buf);
+DYNC__FN int64_t dync__cuda_numel(const dync__operand *, int skip);     /* elements, dim skip counted as one; -1: all */
 #endif
 
 /* ==== cuda/tile.h =============================================================================================== */
@@ -7997,24 +8003,13 @@ static void dync__sk_gather(dync__sk *s, int passes) {
     dync__sk_result(s, "%a", "%d", "%true");
     dync__tile_entry(&s->t, "sort", dync__sk_blocks(s, 1), 1, 1, 256);
 }
-DYNC__FN dync_status dync__cuda_call_sort(dync__cuda_code *code, const dync__kcall *call, bool *done) {
-    dync__sk s;
-    static const int32_t buf[] = {0, 1, 2};
-    memset(&s, 0, sizeof s);
-    *done = false;
-    if (call->row != dync__kernel_row(DYNC__K_sort)) return DYNC_OK;
-    s.x = &call->operand[0];
-    s.values = &call->operand[1];
-    s.index = &call->operand[2];
-    s.dim = (int)call->attr[0];
-    s.descending = call->attr[1] != 0;
-    s.compute = dync__dtype_info(s.x->dtype)->compute;
-    s.words = s.compute == DYNC_F64 || s.compute == DYNC_I64 ? 2 : 1;
-    s.length = s.x->lay.shape[s.dim];
-    s.lines = 1;
-    for (int d = 0; d < s.x->lay.ndim; d++)
-        if (d != s.dim) s.lines *= s.x->lay.shape[d];
-    *done = true;
+DYNC__FN dync_status dync__cuda_add_sort(dync__cuda_code *code, const dync__operand *x, const dync__operand *values, const dync__operand *places, int dim, bool descending,
+                                         const int32_t *buf) {
+    int compute = dync__dtype_info(x->dtype)->compute;
+    dync__sk s = {.x = x, .values = values, .index = places, .dim = dim, .descending = descending, .compute = compute,
+                  .words = compute == DYNC_F64 || compute == DYNC_I64 ? 2 : 1, .length = x->lay.shape[dim], .lines = 1};
+    for (int d = 0; d < x->lay.ndim; d++)
+        if (d != dim) s.lines *= x->lay.shape[d];
     if (s.lines * s.length == 0) return DYNC_OK;
     int64_t most = DYNC__SK_TILE_BYTES / (8 * s.words);
     for (s.tile = 1; s.tile < s.length && s.tile < most;) s.tile *= 2;
@@ -8034,14 +8029,413 @@ DYNC__FN dync_status dync__cuda_call_sort(dync__cuda_code *code, const dync__kca
     }
     return dync__tile_end(&s.t, code, buf) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
+DYNC__FN dync_status dync__cuda_call_sort(dync__cuda_code *code, const dync__kcall *call, bool *done) {
+    static const int32_t buf[] = {0, 1, 2};
+    *done = call->row == dync__kernel_row(DYNC__K_sort);
+    if (!*done) return DYNC_OK;
+    return dync__cuda_add_sort(code, &call->operand[0], &call->operand[1], &call->operand[2], (int)call->attr[0], call->attr[1] != 0, buf);
+}
 
-/* ==== cuda/calls.c ============================================================================================== */
-static int64_t dync__cw_numel(const dync__operand *o, int skip) {
+/* ==== cuda/scatter.c ============================================================================================ */
+enum { DYNC__SCA_BLOCK = 256, DYNC__SCA_FEW = 512, DYNC__SCA_FEW_SET = 64, DYNC__SCA_AHEAD = 4, DYNC__SCA_CHUNK = 32 };
+DYNC__FN int64_t dync__cuda_numel(const dync__operand *o, int skip) {
     int64_t n = 1;
     for (int d = 0; d < o->lay.ndim; d++)
         if (d != skip) n *= o->lay.shape[d];
     return n;
 }
+/* to[line, index[line, i]] = or += scale * from[line, i] for all i in order, lines being all dims but dim. */
+typedef struct dync__sca {
+    dync__tile t;
+    const dync__operand *index, *from, *to;
+    int32_t buf[3];
+    int dim;
+    bool add, shared;                    /* shared: one index for all lines */
+    const int64_t *walked;               /* sizes of the lines' dims */
+    int64_t count;
+    double scale;
+    int64_t lines, size;                 /* size: places of a line */
+    int compute;
+    const char *type;
+} dync__sca;
+static long long dync__sca_step(const dync__sca *s, const dync__operand *o) {
+    return (long long)(o->lay.stride[s->shared && o == s->index ? 0 : s->dim] * dync__dtype_info(o->dtype)->bytes);
+}
+static bool dync__sca_is_float(const dync__sca *s) { return s->compute == DYNC_F32 || s->compute == DYNC_F64; }
+/* %n: the thread's number; those from n on leave. */
+static void dync__sca_thread(dync__sca *s, int64_t n) {
+    dync__ptx *p = &s->t.p;
+    static const char *const b64[] = {"%n", "%line", "%pi", "%pf", "%pt", "%i", "%place", "%at"}, *const preds[] = {"%out", "%ok", "%more"};
+    for (int i = 0; i < DYNC__COUNT_OF(b64); i++) dync__ptx_reg(p, "b64", b64[i]);
+    for (int i = 0; i < DYNC__COUNT_OF(preds); i++) dync__ptx_reg(p, "pred", preds[i]);
+    dync__ptx_line(p, "cvt.u64.u32 %%i, %%thr");
+    dync__ptx_line(p, "mad.wide.u32 %%n, %%cta, %d, %%i", DYNC__SCA_BLOCK);
+    dync__ptx_line(p, "setp.ge.s64 %%out, %%n, %lld", (long long)n);
+    dync__ptx_line(p, "@%%out ret");
+}
+static void dync__sca_entry(dync__sca *s, const char *name, int64_t threads) {
+    dync__tile_entry(&s->t, name, (threads + DYNC__SCA_BLOCK - 1) / DYNC__SCA_BLOCK, 1, 1, DYNC__SCA_BLOCK);
+}
+/* %pi, %pf, %pt: the beginning of line %line, in buffers `index`, + 1 and + 2. */
+static void dync__sca_lines(dync__sca *s, int from) {
+    dync__ptx *p = &s->t.p;
+    dync__ptx_line(p, "mov.b64 %%pf, %%b%d", from);
+    dync__ptx_line(p, "mov.b64 %%pt, %%b%d", from + 1);
+    dync__tile_address(&s->t, "%pf", s->from, s->walked, s->dim, "%line");
+    dync__tile_address(&s->t, "%pt", s->to, s->walked, s->dim, "%line");
+}
+static void dync__sca_index(dync__sca *s) {
+    dync__ptx *p = &s->t.p;
+    dync__ptx_line(p, "mov.b64 %%pi, %%b0");
+    if (s->shared) dync__ptx_line(p, "add.s64 %%pi, %%pi, %lld", (long long)(s->index->lay.offset * 8));
+    else dync__tile_address(&s->t, "%pi", s->index, s->walked, s->dim, "%line");
+}
+/* %v = scale * %v */
+static void dync__sca_scale(dync__sca *s, const char *v) {
+    dync__scalar scale;
+    scale.i = (int64_t)s->scale;
+    if (!(s->scale < 1 || s->scale > 1)) return;
+    if (s->compute == DYNC_F32) scale.f = (float)s->scale;
+    else if (s->compute == DYNC_F64) scale.d = s->scale;
+    dync__ptx_line(&s->t.p, "mul%s.%s %s, %s, %s", dync__sca_is_float(s) ? ".rn" : ".lo", s->type, v, v, dync__ptx_constant(&s->t.p, s->compute, scale));
+}
+static bool dync__sca_few(dync__cuda_code *code, dync__sca *s, const char *name, int64_t units) {
+    dync__ptx *p = &s->t.p;
+    int64_t parts = 1;
+    while (parts < s->size && s->lines * parts < units * 1024 && parts < 4096) parts *= 2;
+    dync__tile_begin(&s->t, 3);
+    dync__sca_thread(s, s->lines * parts);
+    dync__tile_wide(&s->t, "%part", NULL);
+    dync__ptx_reg(p, "pred", "%mine");
+    dync__ptx_reg(p, s->type, "%v");
+    dync__ptx_reg(p, s->type, "%old");
+    dync__ptx_line(p, "rem.u64 %%line, %%n, %lld", (long long)s->lines);
+    dync__ptx_line(p, "div.u64 %%part, %%n, %lld", (long long)s->lines);
+    dync__sca_index(s);
+    dync__sca_lines(s, 1);
+    dync__ptx_line(p, "mov.b64 %%i, 0");
+    dync__tile_label(&s->t, "NEXT");
+    dync__ptx_line(p, "ld.global.b64 %%place, [%%pi]");
+    dync__ptx_line(p, "and.b64 %%at, %%place, %lld", (long long)(parts - 1));
+    dync__ptx_line(p, "setp.eq.s64 %%mine, %%at, %%part");
+    dync__ptx_line(p, "setp.lt.and.u64 %%ok, %%place, %lld, %%mine", (long long)s->size);   /* unsigned: not below 0 either */
+    dync__ptx_line(p, "not.pred %%mine, %%ok");
+    dync__ptx_line(p, "@%%mine bra SKIP");
+    dync__tile_load(&s->t, s->from->dtype, "%v", "%pf", "");
+    dync__ptx_line(p, "mad.lo.s64 %%at, %%place, %lld, %%pt", dync__sca_step(s, s->to));
+    if (s->add) {
+        dync__sca_scale(s, "%v");
+        dync__tile_load(&s->t, s->to->dtype, "%old", "%at", "");
+        dync__ptx_line(p, "add%s.%s %%v, %%old, %%v", dync__sca_is_float(s) ? ".rn" : "", s->type);
+    }
+    dync__tile_store(&s->t, s->to->dtype, "%at", "%v", "");
+    dync__tile_label(&s->t, "SKIP");
+    dync__ptx_line(p, "add.s64 %%i, %%i, 1");
+    dync__ptx_line(p, "add.s64 %%pi, %%pi, %lld", dync__sca_step(s, s->index));
+    dync__ptx_line(p, "add.s64 %%pf, %%pf, %lld", dync__sca_step(s, s->from));
+    dync__ptx_line(p, "setp.lt.s64 %%more, %%i, %lld", (long long)s->count);
+    dync__ptx_line(p, "@%%more bra NEXT");
+    dync__sca_entry(s, name, s->lines * parts);
+    return dync__tile_end(&s->t, code, s->buf);
+}
+/* %pf: the thread's element; %pt: its place; %at: the word of the place in the scratch, where asked for. Threads without a place leave. */
+static void dync__sca_item(dync__sca *s, bool words) {
+    dync__ptx *p = &s->t.p;
+    bool along = s->from->lay.stride[s->dim] == 1;           /* neighbours in memory for neighbouring threads */
+    dync__sca_thread(s, s->lines * s->count);
+    dync__ptx_line(p, "%s.u64 %%i, %%n, %lld", along ? "rem" : "div", (long long)(along ? s->count : s->lines));
+    dync__ptx_line(p, "%s.u64 %%line, %%n, %lld", along ? "div" : "rem", (long long)(along ? s->count : s->lines));
+    dync__sca_index(s);
+    dync__ptx_line(p, "mad.lo.s64 %%pi, %%i, %lld, %%pi", dync__sca_step(s, s->index));
+    dync__ptx_line(p, "ld.global.b64 %%place, [%%pi]");
+    dync__ptx_line(p, "setp.ge.u64 %%out, %%place, %lld", (long long)s->size);
+    dync__ptx_line(p, "@%%out ret");
+    dync__sca_lines(s, 1);
+    dync__ptx_line(p, "mad.lo.s64 %%pf, %%i, %lld, %%pf", dync__sca_step(s, s->from));
+    dync__ptx_line(p, "mad.lo.s64 %%pt, %%place, %lld, %%pt", dync__sca_step(s, s->to));
+    dync__ptx_reg(p, s->type, "%v");
+    if (!words) return;
+    dync__tile_scratch(&s->t);
+    dync__ptx_line(p, "mad.lo.s64 %%at, %%line, %lld, %%place", (long long)s->size);
+    dync__ptx_line(p, "mad.lo.s64 %%at, %%at, 4, %%scratch");
+    dync__ptx_reg(p, "u32", "%number");
+    dync__ptx_line(p, "cvt.u32.u64 %%number, %%i");
+    dync__ptx_line(p, "add.u32 %%number, %%number, 1");
+}
+static bool dync__sca_last_write(dync__cuda_code *code, dync__sca *s, const char *name) {
+    dync__ptx *p = &s->t.p;
+    dync__tile_begin(&s->t, 3);
+    s->t.out.scratch_bytes = s->lines * s->size * 4;
+    dync__sca_thread(s, s->lines * s->size);
+    dync__tile_scratch(&s->t);
+    dync__ptx_line(p, "mad.lo.s64 %%at, %%n, 4, %%scratch");
+    dync__ptx_line(p, "st.global.u32 [%%at], 0");
+    dync__sca_entry(s, name, s->lines * s->size);
+    dync__tile_next(&s->t);
+    dync__sca_item(s, true);
+    dync__ptx_line(p, "red.global.max.u32 [%%at], %%number");
+    dync__sca_entry(s, name, s->lines * s->count);
+    dync__tile_next(&s->t);
+    dync__sca_item(s, true);
+    dync__ptx_reg(p, "u32", "%last");
+    dync__ptx_line(p, "ld.global.u32 %%last, [%%at]");
+    dync__ptx_line(p, "setp.ne.u32 %%out, %%last, %%number");
+    dync__ptx_line(p, "@%%out ret");
+    dync__tile_load(&s->t, s->from->dtype, "%v", "%pf", "");
+    dync__tile_store(&s->t, s->to->dtype, "%pt", "%v", "");
+    dync__sca_entry(s, name, s->lines * s->count);
+    return dync__tile_end(&s->t, code, s->buf);
+}
+static bool dync__sca_integers(dync__cuda_code *code, dync__sca *s, const char *name) {
+    dync__tile_begin(&s->t, 3);
+    dync__sca_item(s, false);
+    dync__tile_load(&s->t, s->from->dtype, "%v", "%pf", "");
+    dync__sca_scale(s, "%v");
+    dync__ptx_line(&s->t.p, "red.global.add.%s [%%pt], %%v", s->to->dtype == DYNC_I64 ? "u64" : "u32");
+    dync__sca_entry(s, name, s->lines * s->count);
+    return dync__tile_end(&s->t, code, s->buf);
+}
+/* The numbers as sort.c takes them: i32, `size` for those that are no place; dense, the dim innermost. */
+static bool dync__sca_keys(dync__cuda_code *code, const dync__sca *s, const dync__operand *key, int32_t to) {
+    dync__kernel *k = dync__kernel_new(&code->arena, "places", 0, key->lay.ndim, key->lay.shape);
+    dync__lb b = {.k = k, .section = 1, .origin = "scatter"};
+    if (!k) return false;
+    int v = dync__lb_load(&b, dync__kernel_buf(k, s->buf[0], DYNC_I64, DYNC__BUF_IN, -1, NULL), dync__kernel_access(k, s->index->lay.offset, s->index->lay.stride));
+    int size = dync__lb_i(&b, DYNC_I64, s->size), low = dync__lb_op(&b, DYNC__P_le, dync__lb_i(&b, DYNC_I64, 0), v, -1);
+    v = dync__lb_op(&b, DYNC__P_select, dync__lb_op(&b, DYNC__P_and_, low, dync__lb_op(&b, DYNC__P_lt, v, size, -1), -1), v, size);
+    dync__lb_store(&b, dync__kernel_buf(k, to, DYNC_I32, DYNC__BUF_OUT, -1, NULL), dync__kernel_access(k, 0, key->lay.stride), dync__lb_cast(&b, v, DYNC_I32));
+    return dync__cuda_add_loop(code, k);
+}
+/* Of a thread: %line, %c its chunk, %pk the chunk's first key, %pp its place before sorting, %pf, %pt, %carry what the chunk leaves. */
+static void dync__sca_chunk(dync__sca *s, int64_t chunk, int64_t threads) {
+    dync__ptx *p = &s->t.p;
+    int bytes = dync__dtype_info(s->compute)->bytes;
+    static const char *const b64[] = {"%c", "%pk", "%pp", "%carry"}, *const u32[] = {"%key", "%other"}, *const preds[] = {"%cont", "%own", "%put", "%is"};
+    dync__sca_thread(s, threads);
+    for (int i = 0; i < DYNC__COUNT_OF(b64); i++) dync__ptx_reg(p, "b64", b64[i]);
+    for (int i = 0; i < DYNC__COUNT_OF(u32); i++) dync__ptx_reg(p, "u32", u32[i]);
+    for (int i = 0; i < DYNC__COUNT_OF(preds); i++) dync__ptx_reg(p, "pred", preds[i]);
+    dync__ptx_reg(p, s->type, "%acc");
+    dync__ptx_reg(p, s->type, "%old");
+    dync__tile_scratch(&s->t);
+    dync__ptx_line(p, "rem.u64 %%line, %%n, %lld", (long long)s->lines);
+    dync__ptx_line(p, "div.u64 %%c, %%n, %lld", (long long)s->lines);
+    dync__ptx_line(p, "mad.lo.s64 %%carry, %%n, %d, %%scratch", bytes);
+    dync__ptx_line(p, "mul.lo.s64 %%i, %%c, %lld", (long long)chunk);
+    if (!s->shared) dync__ptx_line(p, "mad.lo.s64 %%i, %%line, %lld, %%i", (long long)s->count);
+    dync__ptx_line(p, "mad.lo.s64 %%pk, %%i, 4, %%b0");
+    dync__ptx_line(p, "mad.lo.s64 %%pp, %%i, 8, %%b1");
+    dync__sca_lines(s, 2);
+    dync__ptx_line(p, "mov.b%d %%acc, 0", bytes * 8);
+    dync__ptx_line(p, "setp.gt.s64 %%cont, %%c, 0");         /* does the first run go on from the chunk before? */
+    dync__ptx_line(p, "ld.global.u32 %%key, [%%pk]");
+    dync__ptx_line(p, "@%%cont ld.global.u32 %%other, [%%pk+-4]");
+    dync__ptx_line(p, "setp.eq.and.u32 %%cont, %%key, %%other, %%cont");
+    dync__ptx_line(p, "not.pred %%own, %%cont");
+}
+/* The place of %key += %acc where %own holds and it is one. */
+static void dync__sca_put(dync__sca *s) {
+    dync__ptx *p = &s->t.p;
+    dync__ptx_line(p, "setp.lt.and.u32 %%put, %%key, %lld, %%own", (long long)s->size);
+    dync__ptx_line(p, "cvt.u64.u32 %%place, %%key");
+    dync__ptx_line(p, "mad.lo.s64 %%at, %%place, %lld, %%pt", dync__sca_step(s, s->to));
+    dync__tile_load(&s->t, s->to->dtype, "%old", "%at", "@%put ");
+    dync__ptx_line(p, "add.rn.%s %%old, %%old, %%acc", s->type);
+    dync__tile_store(&s->t, s->to->dtype, "%at", "%old", "@%put ");
+}
+static void dync__sca_runs(dync__sca *s, int64_t chunk, int64_t chunks, const char *name) {
+    dync__tile *t = &s->t;
+    dync__ptx *p = &t->p;
+    char v[16], guard[16];
+    int ahead = DYNC__SCA_AHEAD;
+    dync__sca_chunk(s, chunk, s->lines * chunks);
+    dync__tile_regs(t, "u32", "%k", ahead);
+    dync__tile_regs(t, "b64", "%w", ahead);
+    dync__tile_regs(t, "pred", "%in", ahead);
+    dync__tile_regs(t, s->type, "%v", ahead);
+    dync__tile_wide(t, "%left", NULL);
+    dync__ptx_line(p, "mul.lo.s64 %%left, %%c, %lld", (long long)-chunk);
+    dync__ptx_line(p, "add.s64 %%left, %%left, %lld", (long long)s->count);
+    dync__ptx_line(p, "min.s64 %%left, %%left, %lld", (long long)chunk);
+    dync__tile_label(t, "NEXT");
+    for (int u = 0; u < ahead; u++) {
+        dync__ptx_line(p, "setp.gt.s64 %%in%d, %%left, %d", u, u);
+        dync__ptx_line(p, "@%%in%d ld.global.u32 %%k%d, [%%pk+%d]", u, u, 4 * u);
+        dync__ptx_line(p, "@%%in%d ld.global.b64 %%w%d, [%%pp+%d]", u, u, 8 * u);
+    }
+    for (int u = 0; u < ahead; u++) {
+        dync__format(v, sizeof v, "%%v%d", u);
+        dync__format(guard, sizeof guard, "@%%in%d ", u);
+        dync__ptx_line(p, "mad.lo.s64 %%at, %%w%d, %lld, %%pf", u, dync__sca_step(s, s->from));
+        dync__tile_load(t, s->from->dtype, v, "%at", guard);
+    }
+    for (int u = 0; u < ahead; u++) {
+        dync__format(v, sizeof v, "%%v%d", u);
+        dync__ptx_line(p, "not.pred %%is, %%in%d", u);
+        dync__ptx_line(p, "@%%is bra END");
+        dync__ptx_line(p, "setp.eq.u32 %%is, %%k%d, %%key", u);
+        dync__ptx_line(p, "@%%is bra SAME%d", u);
+        dync__ptx_line(p, "@%%cont st.global.%s [%%carry], %%acc", s->type);
+        dync__sca_put(s);
+        dync__ptx_line(p, "mov.b32 %%key, %%k%d", u);
+        dync__ptx_line(p, "mov.b%d %%acc, 0", dync__dtype_info(s->compute)->bytes * 8);
+        dync__ptx_line(p, "setp.ne.u32 %%cont, 0, 0");
+        dync__ptx_line(p, "not.pred %%own, %%cont");
+        dync__tile_label(t, "SAME%d", u);
+        dync__sca_scale(s, v);
+        dync__ptx_line(p, "add.rn.%s %%acc, %%acc, %s", s->type, v);
+    }
+    dync__ptx_line(p, "add.s64 %%pk, %%pk, %d", 4 * ahead);
+    dync__ptx_line(p, "add.s64 %%pp, %%pp, %d", 8 * ahead);
+    dync__ptx_line(p, "sub.s64 %%left, %%left, %d", ahead);
+    dync__ptx_line(p, "bra NEXT");
+    dync__tile_label(t, "END");
+    dync__ptx_line(p, "@%%cont st.global.%s [%%carry], %%acc", s->type);
+    dync__sca_put(s);
+    dync__sca_entry(s, name, s->lines * chunks);
+}
+/* What chunks left, by the thread of the chunk in which the run begins. */
+static void dync__sca_carries(dync__sca *s, int64_t chunk, int64_t chunks, const char *name) {
+    dync__ptx *p = &s->t.p;
+    dync__sca_chunk(s, chunk, s->lines * (chunks - 1));
+    dync__ptx_reg(p, "u32", "%first");
+    dync__ptx_line(p, "mov.b32 %%first, %%key");
+    dync__ptx_line(p, "ld.global.u32 %%key, [%%pk+%lld]", (long long)(4 * (chunk - 1)));
+    dync__ptx_line(p, "setp.eq.and.u32 %%out, %%first, %%key, %%cont");   /* the whole chunk goes on */
+    dync__ptx_line(p, "@%%out ret");
+    dync__ptx_line(p, "setp.eq.u32 %%own, 0, 0");
+    dync__ptx_line(p, "mov.b64 %%i, %%c");
+    dync__tile_label(&s->t, "NEXT");
+    dync__ptx_line(p, "add.s64 %%pk, %%pk, %lld", (long long)(4 * chunk));
+    dync__ptx_line(p, "ld.global.u32 %%other, [%%pk]");
+    dync__ptx_line(p, "setp.ne.u32 %%is, %%other, %%key");
+    dync__ptx_line(p, "@%%is bra END");
+    dync__ptx_line(p, "add.s64 %%carry, %%carry, %lld", (long long)(s->lines * dync__dtype_info(s->compute)->bytes));
+    dync__ptx_line(p, "ld.global.%s %%old, [%%carry]", s->type);
+    dync__ptx_line(p, "add.rn.%s %%acc, %%acc, %%old", s->type);
+    dync__ptx_line(p, "add.s64 %%i, %%i, 1");
+    dync__ptx_line(p, "setp.lt.s64 %%more, %%i, %lld", (long long)(chunks - 1));
+    dync__ptx_line(p, "@%%more bra NEXT");
+    dync__tile_label(&s->t, "END");
+    dync__ptx_line(p, "setp.gt.and.s64 %%own, %%i, %%c, %%own");
+    dync__sca_put(s);
+    dync__sca_entry(s, name, s->lines * (chunks - 1));
+}
+static bool dync__sca_floats(dync__cuda_code *code, dync__sca *s, const char *name) {
+    dync__operand key = *s->index, sorted, place;
+    int dim = s->shared ? 0 : s->dim;
+    int64_t step = s->count, items = (s->shared ? 1 : s->lines) * s->count, chunk = DYNC__SCA_CHUNK;
+    key.dtype = DYNC_I32;
+    key.lay.offset = 0;
+    for (int d = key.lay.ndim - 1; d >= 0; d--) {
+        key.lay.stride[d] = d == dim ? 1 : step;
+        if (d != dim) step *= key.lay.shape[d];
+    }
+    sorted = place = key;
+    place.dtype = DYNC_I64;
+    int32_t buf[3] = {dync__cuda_add_temp(code, items * 4), dync__cuda_add_temp(code, items * 4), dync__cuda_add_temp(code, items * 8)};
+    if (buf[0] < 0 || buf[1] < 0 || buf[2] < 0 || !dync__sca_keys(code, s, &key, buf[0])) return false;
+    if (dync__cuda_add_sort(code, &key, &sorted, &place, dim, false, buf) != DYNC_OK) return false;
+    while (16 * chunk * chunk < s->count) chunk *= 2;        /* as long as the carries of one run are worth waiting for */
+    int64_t chunks = (s->count + chunk - 1) / chunk;
+    int32_t used[4] = {buf[1], buf[2], s->buf[1], s->buf[2]};
+    dync__tile_begin(&s->t, 4);
+    s->t.out.scratch_bytes = s->lines * chunks * dync__dtype_info(s->compute)->bytes;
+    dync__sca_runs(s, chunk, chunks, name);
+    if (chunks > 1) {
+        dync__tile_next(&s->t);
+        dync__sca_carries(s, chunk, chunks, name);
+    }
+    return dync__tile_end(&s->t, code, used);
+}
+static bool dync__sca_new(dync__cuda_code *code, dync__sca *s, const char *name) {
+    int64_t units = dync__cuda_unit_of(code->device >> 8)->units, few = s->add ? DYNC__SCA_FEW : DYNC__SCA_FEW_SET;
+    s->compute = dync__dtype_info(s->to->dtype)->compute;
+    s->type = dync__ptx_type(s->compute);
+    s->size = s->to->lay.shape[s->dim];
+    s->lines = 1;
+    for (int d = 0; d < s->to->lay.ndim; d++)
+        if (d != s->dim) s->lines *= s->walked[d];
+    if (s->lines * s->count == 0) return true;
+    if (s->lines >= 1024 && s->add) few *= 8;                /* whose walks together fill the device */
+    bool atomic = s->add && (s->to->dtype == DYNC_I32 || s->to->dtype == DYNC_I64), real = dync__sca_is_float(s);
+    if (atomic) return dync__sca_integers(code, s, name);
+    if (s->count > few && !s->add && s->count < INT32_MAX) return dync__sca_last_write(code, s, name);
+    if (s->count > few && real && s->size < INT32_MAX && s->lines * s->count < INT32_MAX) return dync__sca_floats(code, s, name);
+    return dync__sca_few(code, s, name, units);
+}
+/* to = from, element by element; NULL from: zeros. */
+static bool dync__sca_copy(dync__cuda_code *code, const dync__operand *from, int32_t from_buf, const dync__operand *to, int32_t to_buf) {
+    dync__kernel *k = dync__kernel_new(&code->arena, from ? "copy" : "zero", 0, to->lay.ndim, to->lay.shape);
+    dync__lb b = {.k = k, .section = 1, .origin = "scatter"};
+    int type = dync__dtype_info(to->dtype)->compute;
+    if (!k) return false;
+    int v = from ? dync__lb_load(&b, dync__kernel_buf(k, from_buf, from->dtype, DYNC__BUF_IN, -1, NULL), dync__kernel_access(k, from->lay.offset, from->lay.stride))
+                 : type == DYNC_F32 || type == DYNC_F64 ? dync__lb_f(&b, type, 0) : dync__lb_i(&b, type, 0);
+    dync__lb_store(&b, dync__kernel_buf(k, to_buf, to->dtype, DYNC__BUF_OUT, -1, NULL), dync__kernel_access(k, to->lay.offset, to->lay.stride),
+                   dync__lb_wrap(&b, dync__lb_cast(&b, v, type), to->dtype));
+    return dync__cuda_add_loop(code, k);
+}
+/* base, index, source, out: half floats by way of f32 where they are added up, narrow integers of i32. */
+static dync_status dync__sca_call(dync__cuda_code *code, const dync__kcall *call, bool add, bool slices) {
+    const dync__operand *base = &call->operand[0], *index = &call->operand[1], *source = &call->operand[2], *out = &call->operand[3];
+    dync__operand wide = *out;
+    int32_t to = 3;
+    int dim = (int)call->attr[0], compute = dync__dtype_info(out->dtype)->compute;
+    bool widen = add && compute != out->dtype && compute != DYNC_BOOL;
+    if (dync__cuda_numel(out, -1) == 0) return DYNC_OK;
+    if (widen) {
+        wide.dtype = (uint8_t)compute;
+        DYNC__TRY(dync__layout_contiguous(&wide.lay, out->lay.ndim, out->lay.shape));
+        to = dync__cuda_add_temp(code, dync__cuda_numel(out, -1) * 4);
+        if (to < 0) return DYNC_ERR_MEMORY;
+    }
+    bool in_place = base->slot == out->slot && base->lay.offset == out->lay.offset && !widen &&
+                    memcmp(base->lay.stride, out->lay.stride, (size_t)out->lay.ndim * sizeof(int64_t)) == 0;
+    if (!in_place && !dync__sca_copy(code, base, 0, &wide, to)) return DYNC_ERR_MEMORY;
+    dync__sca s = {.index = index, .from = source, .to = &wide, .buf = {1, 2, to}, .dim = dim, .add = add, .shared = slices,
+                   .walked = slices ? source->lay.shape : index->lay.shape, .count = slices ? index->lay.shape[0] : index->lay.shape[dim],
+                   .scale = slices ? call->fattr[0] : 1.0};
+    if (!dync__sca_new(code, &s, call->row->name)) return DYNC_ERR_MEMORY;
+    return widen && !dync__sca_copy(code, &wide, to, out, 3) ? DYNC_ERR_MEMORY : DYNC_OK;
+}
+/* gy, index, gx: planes are lines, H * W places each. */
+static dync_status dync__sca_max_pool_grad(dync__cuda_code *code, const dync__kcall *call) {
+    const dync__operand *gy = &call->operand[0], *index = &call->operand[1], *gx = &call->operand[2];
+    int rank = gx->lay.ndim;
+    int64_t area = gx->lay.shape[rank - 2] * gx->lay.shape[rank - 1], windows = gy->lay.shape[rank - 2] * gy->lay.shape[rank - 1];
+    dync__operand dense[3] = {*gy, *index, *gx};
+    int32_t buf[3];
+    if (dync__cuda_numel(gx, -1) == 0) return DYNC_OK;
+    dense[2].dtype = dync__dtype_info(gx->dtype)->compute;
+    for (int i = 0; i < 3; i++) {                             /* row major, so that a plane is one line */
+        const dync__operand *o = &call->operand[i];
+        DYNC__TRY(dync__layout_contiguous(&dense[i].lay, rank, o->lay.shape));
+        if ((buf[i] = dync__cuda_add_temp(code, DYNC__MAX(dync__cuda_numel(o, -1), 1) * 8)) < 0) return DYNC_ERR_MEMORY;
+        if (!dync__sca_copy(code, i < 2 ? o : NULL, i, &dense[i], buf[i])) return DYNC_ERR_MEMORY;
+    }
+    dync__operand line[3];
+    for (int i = 0; i < 3; i++) {
+        int64_t shape[2] = {dync__cuda_numel(gx, -1) / area, i < 2 ? windows : area};
+        line[i] = dense[i];
+        DYNC__TRY(dync__layout_contiguous(&line[i].lay, 2, shape));
+    }
+    dync__sca s = {.index = &line[1], .from = &line[0], .to = &line[2], .buf = {buf[1], buf[0], buf[2]}, .dim = 1, .add = true, .walked = line[1].lay.shape,
+                   .count = windows, .scale = 1.0};
+    if (!dync__sca_new(code, &s, call->row->name)) return DYNC_ERR_MEMORY;
+    return dync__sca_copy(code, &dense[2], buf[2], gx, 2) ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+DYNC__FN dync_status dync__cuda_call_scatter(dync__cuda_code *code, const dync__kcall *call, bool *done) {
+    *done = true;
+    if (call->row == dync__kernel_row(DYNC__K_scatter)) return dync__sca_call(code, call, false, false);
+    if (call->row == dync__kernel_row(DYNC__K_scatter_add)) return dync__sca_call(code, call, true, false);
+    if (call->row == dync__kernel_row(DYNC__K_index_add)) return dync__sca_call(code, call, true, true);
+    if (call->row == dync__kernel_row(DYNC__K_max_pool2d_grad)) return dync__sca_max_pool_grad(code, call);
+    *done = false;
+    return DYNC_OK;
+}
+
+/* ==== cuda/calls.c ============================================================================================== */
 enum { DYNC__SCAN_BLOCK = 256, DYNC__SCAN_OWN = 4, DYNC__SCAN_TILE = DYNC__SCAN_BLOCK * DYNC__SCAN_OWN, DYNC__SCAN_MOST = 1024 };
 typedef struct dync__scan {
     dync__tile t;
@@ -8220,7 +8614,7 @@ static dync_status dync__cw_cumsum(dync__cuda_code *code, const dync__kcall *cal
     s.compute = dync__dtype_info(s.x->dtype)->compute;
     s.type = s.compute == DYNC_F32 || s.compute == DYNC_F64 ? "f64" : "s64";
     s.add = s.type[0] == 'f' ? "add.rn.f64" : "add.s64";
-    s.lines = dync__cw_numel(s.x, s.dim);
+    s.lines = dync__cuda_numel(s.x, s.dim);
     s.chunk = s.length = s.x->lay.shape[s.dim];
     s.chunks = 1;
     if (s.lines * s.length == 0) return DYNC_OK;
@@ -8237,150 +8631,9 @@ static dync_status dync__cw_cumsum(dync__cuda_code *code, const dync__kcall *cal
     dync__scan_lines(&s);
     return dync__tile_end(&s.t, code, buf) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
-enum { DYNC__CW_SET, DYNC__CW_ADD };
-/* to[line, index[i]] = or += scale * from[line, i] for all i in order, where both the index (o: operands as given) and from are walked along
- * dim. index_dim: of the index operand, -1 where all lines share it. */
-typedef struct dync__cw_scatter {
-    const dync__operand *index, *from, *to;
-    int32_t buf[3];
-    int dim, kind;
-    bool shared;                         /* one index for all lines */
-    const int64_t *walked;               /* sizes of the lines' dims */
-    int64_t count;
-    double scale;
-} dync__cw_scatter;
-static bool dync__cw_scatter_text(dync__cuda_code *code, const char *name, const dync__cw_scatter *s) {
-    dync__tile t;
-    dync__ptx *p = &t.p;
-    int compute = dync__dtype_info(s->to->dtype)->compute;
-    int64_t lines = 1, size = s->to->lay.shape[s->dim], parts = 1, units = dync__cuda_unit_of(code->device >> 8)->units;
-    for (int d = 0; d < s->to->lay.ndim; d++)
-        if (d != s->dim) lines *= s->walked[d];
-    if (lines * s->count == 0) return true;
-    while (parts < size && lines * parts < units * 1024 && parts < 4096) parts *= 2;
-    int64_t threads = lines * parts;
-    const char *type = dync__ptx_type(compute);
-    dync__tile_begin(&t, 3);
-    static const char *const b64[] = {"%thread", "%line", "%part", "%pi", "%pf", "%pt", "%i", "%place", "%to"};
-    for (int i = 0; i < DYNC__COUNT_OF(b64); i++) dync__ptx_reg(p, "b64", b64[i]);
-    static const char *const preds[] = {"%out", "%mine", "%ok", "%more"};
-    for (int i = 0; i < DYNC__COUNT_OF(preds); i++) dync__ptx_reg(p, "pred", preds[i]);
-    dync__ptx_reg(p, type, "%v");
-    dync__ptx_reg(p, type, "%old");
-    dync__ptx_line(p, "mul.wide.u32 %%thread, %%cta, 256");
-    dync__ptx_line(p, "cvt.u64.u32 %%line, %%thr");
-    dync__ptx_line(p, "add.s64 %%thread, %%thread, %%line");
-    dync__ptx_line(p, "setp.ge.s64 %%out, %%thread, %lld", (long long)threads);
-    dync__ptx_line(p, "@%%out ret");
-    dync__ptx_line(p, "rem.u64 %%line, %%thread, %lld", (long long)lines);
-    dync__ptx_line(p, "div.u64 %%part, %%thread, %lld", (long long)lines);
-    dync__ptx_line(p, "mov.b64 %%pi, %%b0");
-    dync__ptx_line(p, "mov.b64 %%pf, %%b1");
-    dync__ptx_line(p, "mov.b64 %%pt, %%b2");
-    if (s->shared) dync__ptx_line(p, "add.s64 %%pi, %%pi, %lld", (long long)(s->index->lay.offset * 8));
-    else dync__tile_address(&t, "%pi", s->index, s->walked, s->dim, "%line");
-    dync__tile_address(&t, "%pf", s->from, s->walked, s->dim, "%line");
-    dync__tile_address(&t, "%pt", s->to, s->walked, s->dim, "%line");
-    dync__ptx_line(p, "mov.b64 %%i, 0");
-    dync__str_add(&p->body, "NEXT:\n");
-    dync__ptx_line(p, "ld.global.b64 %%place, [%%pi]");
-    dync__ptx_line(p, "and.b64 %%to, %%place, %lld", (long long)(parts - 1));
-    dync__ptx_line(p, "setp.eq.s64 %%mine, %%to, %%part");
-    dync__ptx_line(p, "setp.lt.and.u64 %%ok, %%place, %lld, %%mine", (long long)size);   /* unsigned: not below 0 either */
-    dync__ptx_line(p, "not.pred %%mine, %%ok");
-    dync__ptx_line(p, "@%%mine bra SKIP");
-    dync__tile_load(&t, s->from->dtype, "%v", "%pf", "");
-    dync__ptx_line(p, "mad.lo.s64 %%to, %%place, %lld, %%pt", (long long)(s->to->lay.stride[s->dim] * dync__dtype_info(s->to->dtype)->bytes));
-    if (s->kind == DYNC__CW_ADD) {
-        bool f = compute == DYNC_F32 || compute == DYNC_F64;
-        if (s->scale < 1 || s->scale > 1) {
-            dync__scalar scale;
-            scale.i = (int64_t)s->scale;
-            if (compute == DYNC_F32) scale.f = (float)s->scale;
-            else if (f) scale.d = s->scale;
-            dync__ptx_line(p, "mul%s.%s %%v, %%v, %s", f ? ".rn" : ".lo", type, dync__ptx_constant(p, compute, scale));
-        }
-        dync__tile_load(&t, s->to->dtype, "%old", "%to", "");
-        dync__ptx_line(p, "add%s.%s %%v, %%old, %%v", f ? ".rn" : "", type);
-    }
-    dync__tile_store(&t, s->to->dtype, "%to", "%v", "");
-    dync__str_add(&p->body, "SKIP:\n");
-    dync__ptx_line(p, "add.s64 %%i, %%i, 1");
-    dync__ptx_line(p, "add.s64 %%pi, %%pi, %lld", (long long)(s->index->lay.stride[s->shared ? 0 : s->dim] * 8));
-    dync__ptx_line(p, "add.s64 %%pf, %%pf, %lld", (long long)(s->from->lay.stride[s->dim] * dync__dtype_info(s->from->dtype)->bytes));
-    dync__ptx_line(p, "setp.lt.s64 %%more, %%i, %lld", (long long)s->count);
-    dync__ptx_line(p, "@%%more bra NEXT");
-    dync__tile_entry(&t, name, (threads + 255) / 256, 1, 1, 256);
-    return dync__tile_end(&t, code, s->buf);
-}
-/* to = from, element by element; NULL from: zeros. */
-static bool dync__cw_copy(dync__cuda_code *code, const dync__operand *from, int32_t from_buf, const dync__operand *to, int32_t to_buf) {
-    dync__kernel *k = dync__kernel_new(&code->arena, from ? "copy" : "zero", 0, to->lay.ndim, to->lay.shape);
-    dync__lb b = {.k = k, .section = 1, .origin = "scatter"};
-    int type = dync__dtype_info(to->dtype)->compute;
-    if (!k) return false;
-    int v = from ? dync__lb_load(&b, dync__kernel_buf(k, from_buf, from->dtype, DYNC__BUF_IN, -1, NULL), dync__kernel_access(k, from->lay.offset, from->lay.stride))
-                 : type == DYNC_F32 || type == DYNC_F64 ? dync__lb_f(&b, type, 0) : dync__lb_i(&b, type, 0);
-    dync__lb_store(&b, dync__kernel_buf(k, to_buf, to->dtype, DYNC__BUF_OUT, -1, NULL), dync__kernel_access(k, to->lay.offset, to->lay.stride),
-                   dync__lb_wrap(&b, dync__lb_cast(&b, v, type), to->dtype));
-    return dync__cuda_add_loop(code, k);
-}
-/* base, index, source, out: half floats by way of f32 where they are added up. */
-static dync_status dync__cw_scattered(dync__cuda_code *code, const dync__kcall *call, int kind, bool slices) {
-    const dync__operand *base = &call->operand[0], *index = &call->operand[1], *source = &call->operand[2], *out = &call->operand[3];
-    bool half = (out->dtype == DYNC_F16 || out->dtype == DYNC_BF16) && kind == DYNC__CW_ADD;
-    dync__operand wide = *out;
-    int32_t to = 3;
-    int dim = (int)call->attr[0];
-    if (dync__cw_numel(out, -1) == 0) return DYNC_OK;
-    if (half) {
-        wide.dtype = DYNC_F32;
-        DYNC__TRY(dync__layout_contiguous(&wide.lay, out->lay.ndim, out->lay.shape));
-        to = dync__cuda_add_temp(code, dync__cw_numel(out, -1) * 4);
-        if (to < 0) return DYNC_ERR_MEMORY;
-    }
-    bool in_place = base->slot == out->slot && base->lay.offset == out->lay.offset && !half &&
-                    memcmp(base->lay.stride, out->lay.stride, (size_t)out->lay.ndim * sizeof(int64_t)) == 0;
-    if (!in_place && !dync__cw_copy(code, base, 0, &wide, to)) return DYNC_ERR_MEMORY;
-    dync__cw_scatter s = {index, source, &wide, {1, 2, to}, dim, kind, slices, slices ? source->lay.shape : index->lay.shape,
-                          slices ? index->lay.shape[0] : index->lay.shape[dim], slices ? call->fattr[0] : 1.0};
-    if (!dync__cw_scatter_text(code, call->row->name, &s)) return DYNC_ERR_MEMORY;
-    return half && !dync__cw_copy(code, &wide, to, out, 3) ? DYNC_ERR_MEMORY : DYNC_OK;
-}
-/* gy, index, gx: planes are lines, H * W places each. */
-static dync_status dync__cw_max_pool_grad(dync__cuda_code *code, const dync__kcall *call) {
-    const dync__operand *gy = &call->operand[0], *index = &call->operand[1], *gx = &call->operand[2];
-    int rank = gx->lay.ndim;
-    int64_t area = gx->lay.shape[rank - 2] * gx->lay.shape[rank - 1], windows = gy->lay.shape[rank - 2] * gy->lay.shape[rank - 1];
-    dync__operand dense[3] = {*gy, *index, *gx};
-    int32_t buf[3];
-    if (dync__cw_numel(gx, -1) == 0) return DYNC_OK;
-    dense[2].dtype = dync__dtype_info(gx->dtype)->compute;
-    for (int i = 0; i < 3; i++) {                             /* row major, so that a plane is one line */
-        const dync__operand *o = &call->operand[i];
-        DYNC__TRY(dync__layout_contiguous(&dense[i].lay, rank, o->lay.shape));
-        if ((buf[i] = dync__cuda_add_temp(code, DYNC__MAX(dync__cw_numel(o, -1), 1) * 8)) < 0) return DYNC_ERR_MEMORY;
-        if (!dync__cw_copy(code, i < 2 ? o : NULL, i, &dense[i], buf[i])) return DYNC_ERR_MEMORY;
-    }
-    dync__operand line[3];
-    for (int i = 0; i < 3; i++) {
-        int64_t shape[2] = {dync__cw_numel(gx, -1) / area, i < 2 ? windows : area};
-        line[i] = dense[i];
-        DYNC__TRY(dync__layout_contiguous(&line[i].lay, 2, shape));
-    }
-    dync__cw_scatter s = {&line[1], &line[0], &line[2], {buf[1], buf[0], buf[2]}, 1, DYNC__CW_ADD, false, line[1].lay.shape, windows, 1.0};
-    if (!dync__cw_scatter_text(code, call->row->name, &s)) return DYNC_ERR_MEMORY;
-    return dync__cw_copy(code, &dense[2], buf[2], gx, 2) ? DYNC_OK : DYNC_ERR_MEMORY;
-}
 DYNC__FN dync_status dync__cuda_call_text(dync__cuda_code *code, const dync__kcall *call, bool *done) {
-    *done = true;
-    if (call->row == dync__kernel_row(DYNC__K_cumsum)) return dync__cw_cumsum(code, call);
-    if (call->row == dync__kernel_row(DYNC__K_scatter)) return dync__cw_scattered(code, call, DYNC__CW_SET, false);
-    if (call->row == dync__kernel_row(DYNC__K_scatter_add)) return dync__cw_scattered(code, call, DYNC__CW_ADD, false);
-    if (call->row == dync__kernel_row(DYNC__K_index_add)) return dync__cw_scattered(code, call, DYNC__CW_ADD, true);
-    if (call->row == dync__kernel_row(DYNC__K_max_pool2d_grad)) return dync__cw_max_pool_grad(code, call);
-    *done = false;
-    return DYNC_OK;
+    *done = call->row == dync__kernel_row(DYNC__K_cumsum);
+    return *done ? dync__cw_cumsum(code, call) : dync__cuda_call_scatter(code, call, done);
 }
 DYNC__COLD_END
 
@@ -8394,11 +8647,20 @@ static struct { dync__mutex lock; int ready, count; char reason[256]; dync__cuda
 static void dync__cuda_words(char *out, size_t cap, cudaError_t e) {
     dync__format(out, cap, "%s (%s)", cudaGetErrorString(e), cudaGetErrorName(e));
 }
+DYNC__FN int dync__cuda_driver(void) {
+    int version = 0;
+    return cudaDriverGetVersion(&version) == 0 ? version : 0;
+}
 static void dync__cuda_ask(void) {
     int n = 0;
     cudaError_t e = cudaGetDeviceCount(&n);
     if (e != 0) {
-        dync__cuda_words(dync__cuda.reason, sizeof dync__cuda.reason, e);
+        char words[200];
+        int driver = dync__cuda_driver();
+        dync__cuda_words(words, sizeof words, e);
+        if (e != DYNC__CU_OLD_DRIVER) dync__format(dync__cuda.reason, sizeof dync__cuda.reason, "%s", words);
+        else if (driver == 0) dync__format(dync__cuda.reason, sizeof dync__cuda.reason, "%s: no NVIDIA driver is installed", words);
+        else dync__format(dync__cuda.reason, sizeof dync__cuda.reason, "%s: the driver is one of CUDA %d.%d", words, driver / 1000, driver % 1000 / 10);
         (void)cudaGetLastError();
         n = 0;
     } else if (n == 0) {
@@ -8432,10 +8694,6 @@ DYNC__FN dync_status dync__cuda_known(int device) {
         return dync__fail(DYNC_ERR_DEVICE, "device cuda:%d is not available: compute capability 8.0 or later is needed, it has %d.%d", index,
                           dync__cuda.unit[index].major, dync__cuda.unit[index].minor);
     return DYNC_OK;
-}
-DYNC__FN int dync__cuda_driver(void) {
-    int version = 0;
-    return cudaDriverGetVersion(&version) == 0 ? version : 0;
 }
 DYNC__FN dync__cuda_function dync__cuda_driver_function(const char *name, unsigned version) {
     union { void *object; dync__cuda_function function; } it = {NULL};

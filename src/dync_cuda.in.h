@@ -44,6 +44,7 @@ DYNC__COLD_BEGIN
 #include "cuda/attention.c"
 #include "cuda/recurrent.c"
 #include "cuda/sort.c"
+#include "cuda/scatter.c"
 #include "cuda/calls.c"
 DYNC__COLD_END
 #include "cuda/device.c"

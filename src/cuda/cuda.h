@@ -117,7 +117,12 @@ DYNC__FN bool dync__cuda_add_gemm(dync__cuda_code *, struct dync__gm *, const dy
 DYNC__FN int dync__cuda_add_temp(dync__cuda_code *, int64_t bytes);      /* its buffer id in loop kernels; -1 no memory */
 DYNC__FN dync_status dync__cuda_call_loops(dync__cuda_code *, const dync__kcall *, bool *done);
 DYNC__FN dync_status dync__cuda_call_text(dync__cuda_code *, const dync__kcall *, bool *done);
+DYNC__FN dync_status dync__cuda_call_scatter(dync__cuda_code *, const dync__kcall *, bool *done);
 DYNC__FN dync_status dync__cuda_call_attention(dync__cuda_code *, const dync__kcall *, bool *done);
 DYNC__FN dync_status dync__cuda_call_recurrent(dync__cuda_code *, const dync__kcall *, bool *done);
 DYNC__FN dync_status dync__cuda_call_sort(dync__cuda_code *, const dync__kcall *, bool *done);
+/* x sorted along dim, stable: the values, and the places they had (i64). buf: of x, values, places. */
+DYNC__FN dync_status dync__cuda_add_sort(dync__cuda_code *, const dync__operand *x, const dync__operand *values, const dync__operand *places, int dim, bool descending,
+                                         const int32_t *buf);
+DYNC__FN int64_t dync__cuda_numel(const dync__operand *, int skip);     /* elements, dim skip counted as one; -1: all */
 #endif

@@ -17,12 +17,23 @@ static void dync__cuda_words(char *out, size_t cap, cudaError_t e)
     dync__format(out, cap, "%s (%s)", cudaGetErrorString(e), cudaGetErrorName(e));
 }
 
+DYNC__FN int dync__cuda_driver(void)
+{
+    int version = 0;
+    return cudaDriverGetVersion(&version) == 0 ? version : 0;
+}
+
 static void dync__cuda_ask(void)
 {
     int n = 0;
     cudaError_t e = cudaGetDeviceCount(&n);
     if (e != 0) {
-        dync__cuda_words(dync__cuda.reason, sizeof dync__cuda.reason, e);
+        char words[200];
+        int driver = dync__cuda_driver();
+        dync__cuda_words(words, sizeof words, e);
+        if (e != DYNC__CU_OLD_DRIVER) dync__format(dync__cuda.reason, sizeof dync__cuda.reason, "%s", words);
+        else if (driver == 0) dync__format(dync__cuda.reason, sizeof dync__cuda.reason, "%s: no NVIDIA driver is installed", words);
+        else dync__format(dync__cuda.reason, sizeof dync__cuda.reason, "%s: the driver is one of CUDA %d.%d", words, driver / 1000, driver % 1000 / 10);
         (void)cudaGetLastError();
         n = 0;
     } else if (n == 0) {
@@ -62,12 +73,6 @@ DYNC__FN dync_status dync__cuda_known(int device)
         return dync__fail(DYNC_ERR_DEVICE, "device cuda:%d is not available: compute capability 8.0 or later is needed, it has %d.%d", index,
                           dync__cuda.unit[index].major, dync__cuda.unit[index].minor);
     return DYNC_OK;
-}
-
-DYNC__FN int dync__cuda_driver(void)
-{
-    int version = 0;
-    return cudaDriverGetVersion(&version) == 0 ? version : 0;
 }
 
 DYNC__FN dync__cuda_function dync__cuda_driver_function(const char *name, unsigned version)

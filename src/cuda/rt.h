@@ -63,6 +63,7 @@ extern cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 #endif
 /* Enumerators by number, which both forms take. */
 #define DYNC__CU_OUT_OF_MEMORY 2
+#define DYNC__CU_OLD_DRIVER 35            /* cudaErrorInsufficientDriver: or there is none */
 #define DYNC__CU_COPY_DEFAULT 4          /* cudaMemcpyDefault: the addresses tell */
 #define DYNC__CU_NON_BLOCKING 1
 #define DYNC__CU_CAPTURE_RELAXED 2

@@ -335,25 +335,14 @@ static void dync__sk_gather(dync__sk *s, int passes)
     dync__tile_entry(&s->t, "sort", dync__sk_blocks(s, 1), 1, 1, 256);
 }
 
-DYNC__FN dync_status dync__cuda_call_sort(dync__cuda_code *code, const dync__kcall *call, bool *done)
+DYNC__FN dync_status dync__cuda_add_sort(dync__cuda_code *code, const dync__operand *x, const dync__operand *values, const dync__operand *places, int dim, bool descending,
+                                         const int32_t *buf)
 {
-    dync__sk s;
-    static const int32_t buf[] = {0, 1, 2};
-    memset(&s, 0, sizeof s);
-    *done = false;
-    if (call->row != dync__kernel_row(DYNC__K_sort)) return DYNC_OK;
-    s.x = &call->operand[0];
-    s.values = &call->operand[1];
-    s.index = &call->operand[2];
-    s.dim = (int)call->attr[0];
-    s.descending = call->attr[1] != 0;
-    s.compute = dync__dtype_info(s.x->dtype)->compute;
-    s.words = s.compute == DYNC_F64 || s.compute == DYNC_I64 ? 2 : 1;
-    s.length = s.x->lay.shape[s.dim];
-    s.lines = 1;
-    for (int d = 0; d < s.x->lay.ndim; d++)
-        if (d != s.dim) s.lines *= s.x->lay.shape[d];
-    *done = true;
+    int compute = dync__dtype_info(x->dtype)->compute;
+    dync__sk s = {.x = x, .values = values, .index = places, .dim = dim, .descending = descending, .compute = compute,
+                  .words = compute == DYNC_F64 || compute == DYNC_I64 ? 2 : 1, .length = x->lay.shape[dim], .lines = 1};
+    for (int d = 0; d < x->lay.ndim; d++)
+        if (d != dim) s.lines *= x->lay.shape[d];
     if (s.lines * s.length == 0) return DYNC_OK;
     int64_t most = DYNC__SK_TILE_BYTES / (8 * s.words);
     for (s.tile = 1; s.tile < s.length && s.tile < most;) s.tile *= 2;
@@ -372,4 +361,12 @@ DYNC__FN dync_status dync__cuda_call_sort(dync__cuda_code *code, const dync__kca
         dync__sk_gather(&s, passes);
     }
     return dync__tile_end(&s.t, code, buf) ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+DYNC__FN dync_status dync__cuda_call_sort(dync__cuda_code *code, const dync__kcall *call, bool *done)
+{
+    static const int32_t buf[] = {0, 1, 2};
+    *done = call->row == dync__kernel_row(DYNC__K_sort);
+    if (!*done) return DYNC_OK;
+    return dync__cuda_add_sort(code, &call->operand[0], &call->operand[1], &call->operand[2], (int)call->attr[0], call->attr[1] != 0, buf);
 }

@@ -105,7 +105,8 @@ static void no_device(int kind, const char *words)
     EXPECT_NEAR(dync_item(dync_sum(dync_ones(dync_shape(3)), DYNC_ALL, false)), 3, 0);      /* the CPU goes on */
 }
 TEST(no_device) { no_device(0, "no CUDA-capable device is detected (cudaErrorNoDevice)"); }
-TEST(an_old_driver) { no_device(-2, "CUDA driver version is insufficient for CUDA runtime version (cudaErrorInsufficientDriver)"); }
+TEST(an_old_driver) { no_device(-2, "CUDA driver version is insufficient for CUDA runtime version (cudaErrorInsufficientDriver): the driver is one of CUDA 11.4"); }
+TEST(no_driver) { no_device(-1, "CUDA driver version is insufficient for CUDA runtime version (cudaErrorInsufficientDriver): no NVIDIA driver is installed"); }
 TEST(an_old_gpu)
 {
     setenv("CUEMU_CC", "75", 1);
@@ -188,6 +189,32 @@ TEST(running_sums)
                 dync_tensor *got = dync_to_device(dync_cumsum(gpu(x), 1), DYNC_CPU), *want = dync_cumsum(x, 1);
                 if (!EXPECT(got && dync_type(got) == dync_type(want) && same(dync_to_dtype(got, DYNC_F64), dync_to_dtype(want, DYNC_F64), dtypes[t] == DYNC_BF16 ? 1e-2 : 1e-6)))
                     printf("  shape %d dtype %d\n", i, t);
+            }
+    EXPECT_EQ_INT(dync_error(), DYNC_OK);
+}
+
+/* Few long rows: every phase of softmax and the norms is split over blocks, rows side by side or apart, in place too. */
+static dync_tensor *long_softmax(dync_tensor *x) { return dync_softmax(dync_mul(x, 2), 1); }
+static dync_tensor *long_norm(dync_tensor *x) { return dync_layer_norm(x, dync_shape(dync_size(x, 1)), NULL, NULL, 1e-5); }
+static dync_tensor *long_columns(dync_tensor *x) { return dync_transpose(dync_log_softmax(dync_contiguous(dync_transpose(x, 0, 1)), 0), 0, 1); }
+static dync_tensor *long_in_place(dync_tensor *x) { x = dync_mul(x, 3); return dync_sub(dync_add_(x, 1), dync_mean(x, dync_shape(1), true)); }
+static dync_tensor *long_places(dync_tensor *x) { return dync_add(dync_dropout(x, 0.5, true), dync_to_dtype(dync_argmax(x, 1, true), DYNC_F32)); }
+TEST(long_rows)
+{
+    dync_tensor *(*all[])(dync_tensor *) = {long_softmax, long_norm, long_columns, long_in_place, long_places};
+    setenv("CUEMU_UNITS", "132", 1);
+    for (int i = 0; i < 5; i++)
+        for (int way = 0; way < (i ? 1 : 2); way++)
+            DYNC_SCOPE {
+                dync_compiled *f = dync_compile(all[i], .args = "x");
+                dync_tensor *x = dync_randn(dync_shape(2, 66001)), *y = way ? dync_to_dtype(x, DYNC_BF16) : x, *want, *got;
+                dync_manual_seed(3);
+                want = dync_to_dtype(all[i](y), DYNC_F32);
+                dync_manual_seed(3);
+                got = dync_call(f, gpu(y));
+                REQUIRE(got);
+                if (!EXPECT(same(dync_to_dtype(dync_to_device(got, DYNC_CPU), DYNC_F32), want, way ? 2e-2 : 1e-5))) printf("  function %d\n", i);
+                dync_compiled_free(f);
             }
     EXPECT_EQ_INT(dync_error(), DYNC_OK);
 }

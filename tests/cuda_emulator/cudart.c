@@ -135,7 +135,7 @@ cudaError_t cudaDeviceGetAttribute(int *v, int attr, int d)
 }
 cudaError_t cudaDriverGetVersion(int *v)
 {
-    *v = setting("CUEMU_DRIVER", 13000);
+    *v = emu.devices == -1 ? 0 : emu.devices == -2 ? 11040 : setting("CUEMU_DRIVER", 13000);
     return 0;
 }
 /* The driver's linker: an image is a head with the capability that it is for, then the text. */
