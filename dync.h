@@ -12415,7 +12415,7 @@ struct dync__code {
     int64_t *buf_size;
     size_t scratch_bytes, keep_bytes;
     size_t raw_at;                    /* scratch: a tile of two-byte elements for conversions */
-    int64_t work;                     /* element-operations of a whole run */
+    double ns;                        /* roughly what one thread takes, for dync__pool_worth */
     size_t block_bytes;               /* of this struct with all its arrays */
 };
 /* dync__code_new for an instruction set (0 baseline, 1 AVX2, 2 AVX-512), with or without machine code. */
@@ -18597,7 +18597,7 @@ static dync__code *dync__ib_finish(dync__ib *b) {
     c->raw_at = dync__ib_take(b, 2 * (size_t)(b->rows * c->tile_inner));
     c->scratch_bytes = b->scratch;
     c->keep_bytes = (size_t)(b->keep_bytes * b->rows);
-    c->work = b->n_rows * b->n_inner * (phase_steps + 1);
+    c->ns = (double)(b->n_rows * b->n_inner) * (phase_steps + 1) / (b->isa == 2 ? 24 : b->isa == 1 ? 12 : 6);
     c->block_bytes = bytes;
     return c;
 }
@@ -18641,6 +18641,7 @@ DYNC__FN dync__code *dync__code_new_for(const dync__kernel *k, int isa, bool jit
     b.isa = isa;
     dync__code *code = b.k ? dync__ib_compile(&b) : NULL;
     if (code && jit) code->jit = dync__jit_new(&b);
+    if (code && code->jit) code->ns /= 2.5;
     dync__arena_free(&arena);
     return code;
 }
@@ -18810,14 +18811,13 @@ typedef struct dync__jit_split {
     void *const *buffers;
     const uint64_t *rng;
     char *memory, *keep;               /* slots of the row, then of every part */
-    int64_t row, segment;
+    int64_t row, segment, lanes;       /* lanes: of a part, a power of two */
 } dync__jit_split;
-static int64_t dync__jit_lane(const dync__jit *jit, int part, int n_parts) { return part == n_parts ? jit->lanes : jit->lanes / 1024 * part / n_parts * 1024; }
 static void dync__jit_split_part(void *user, int part, int n_parts) {
     dync__jit_split *s = user;
     const dync__jit *jit = s->jit;
     dync__jit_segment segment = {s->segment, s->memory, s->memory + (size_t)(part + 1) * (size_t)jit->slot_bytes, s->keep};
-    dync__jit_piece(jit, s->buffers, s->rng, s->row, s->row + 1, dync__jit_lane(jit, part, n_parts), dync__jit_lane(jit, part + 1, n_parts), &segment);
+    dync__jit_piece(jit, s->buffers, s->rng, s->row, s->row + 1, part * s->lanes, part + 1 == n_parts ? jit->lanes : (part + 1) * s->lanes, &segment);
 }
 /* Slot `into` takes in slot `from`, of a later part whose lanes begin at `first`; then lane 0 goes to all. */
 static void dync__jit_combine(const dync__jit_reduce *r, char *into, const char *from, int64_t first) {
@@ -18844,11 +18844,35 @@ static void dync__jit_combine(const dync__jit_reduce *r, char *into, const char 
     x = dync__prim_eval(prim, r->type, r->type, x, y, y, 0);
     for (size_t i = 0; i < 64 / bytes; i++) memcpy(into + i * bytes, &x, bytes);
 }
-static dync_status dync__jit_split_run(const dync__jit *jit, void *const *buffers, const uint64_t rng[2], int threads) {
-    size_t one = (size_t)jit->slot_bytes, bytes = one * (size_t)(threads + 1), keep = (size_t)jit->keep_bytes;
+/* The parts' slots of a reduction into the row's. Float sums and products as the code combines grains: parts are powers of two of these, so the
+ * bits are those of a run in one piece, whatever the threads. Levels of the counter stand in slots of parts that are taken in. */
+static void dync__jit_gather(const dync__jit_split *s, const dync__jit_reduce *r, int n_parts) {
+    char *row = s->memory + r->slot, *part = row + s->jit->slot_bytes;
+    int64_t each = s->jit->slot_bytes, rest = s->jit->lanes - (n_parts - 1) * s->lanes, whole = n_parts - (rest <= s->lanes - DYNC__XG_GRAIN);
+    bool ordered = dync__xg_type_float(r->type) && (r->kind == DYNC__R_SUM || r->kind == DYNC__R_PROD), begun = whole < n_parts;
+    memcpy(row, part + (ordered ? (n_parts - 1) * each : 0), 128);
+    for (int64_t p = 0; ordered && p < whole; p++) {
+        int64_t level = 0;
+        char x[128];
+        memcpy(x, part + p * each, 128);
+        for (int64_t n = p; n & 1; n >>= 1) dync__jit_combine(r, x, part + level++ * each, 0);
+        memcpy(part + level * each, x, 128);
+    }
+    for (int64_t p = ordered ? 0 : 1; ordered ? whole >> p : p < n_parts; p++) {
+        if (ordered && !(whole >> p & 1)) continue;
+        if (ordered && !begun) memcpy(row, part + p * each, 128);
+        else dync__jit_combine(r, row, part + p * each, p * s->lanes);
+        begun = true;
+    }
+}
+static dync_status dync__jit_split_run(const dync__jit *jit, void *const *buffers, const uint64_t rng[2]) {
+    int64_t lanes = 16384;
+    while (jit->lanes > lanes * 64) lanes *= 2;
+    int n = (int)((jit->lanes + lanes - 1) / lanes);
+    size_t bytes = (size_t)jit->slot_bytes * (size_t)(n + 1), keep = (size_t)jit->keep_bytes;
     char *memory = dync__alloc_data(bytes + keep);
     if (!memory) return DYNC_ERR_MEMORY;
-    dync__jit_split s = {jit, buffers, rng, memory, memory + bytes, 0, 0};
+    dync__jit_split s = {jit, buffers, rng, memory, memory + bytes, 0, 0, lanes};
     for (s.row = 0; s.row < jit->rows; s.row++)
         for (s.segment = 0; s.segment <= 2 * jit->n_phases; s.segment++) {
             if (s.segment % 2 == 0) {
@@ -18856,13 +18880,9 @@ static dync_status dync__jit_split_run(const dync__jit *jit, void *const *buffer
                 dync__jit_piece(jit, buffers, rng, s.row, s.row + 1, 0, jit->lanes, &row);
                 continue;
             }
-            dync__pool_run(dync__jit_split_part, &s, threads);
-            for (int i = 0; i < jit->n_reduces; i++) {
-                const dync__jit_reduce *r = &jit->reduce[i];
-                if (r->phase != s.segment / 2) continue;
-                memcpy(memory + r->slot, memory + one + r->slot, 128);
-                for (int p = 1; p < threads; p++) dync__jit_combine(r, memory + r->slot, memory + one * (size_t)(p + 1) + r->slot, dync__jit_lane(jit, p, threads));
-            }
+            dync__pool_run(dync__jit_split_part, &s, n);
+            for (int i = 0; i < jit->n_reduces; i++)
+                if (jit->reduce[i].phase == s.segment / 2) dync__jit_gather(&s, &jit->reduce[i], n);
         }
     dync__free_data(memory, bytes + keep);
     return DYNC_OK;
@@ -18883,15 +18903,14 @@ static void dync__jit_job_part(void *user, int part, int n_parts) {
                                          : dync__jit_part(jit, job->buffers, job->rng, begin, end, 0, jit->lanes);
     if (status != DYNC_OK) DYNC__ATOMIC_STORE(&job->status, status);
 }
-enum { DYNC__JIT_PARALLEL = 400000 };  /* element-operations below which threads are not worth waking */
 static dync_status dync__jit_run(const dync__jit *jit, const dync__code *c, void *const *buffers, const uint64_t rng[2]) {
-    int threads;
-    if (c->work >= DYNC__JIT_PARALLEL && (threads = dync__pool_threads()) > 1) {
+    int threads = dync__pool_worth(c->ns);
+    if (threads > 1) {
         /* lanes are independent rows when vertical, else only where nothing is reduced or written once a row */
         bool lanes_apart = jit->vertical || (!c->has_reduce && !c->stores_rows && jit->n_inner_dims == 0);
         dync__jit_job job = {jit, buffers, rng, !jit->blocks && jit->rows < 2 * threads && lanes_apart, DYNC_OK};
         int64_t units = jit->blocks ? dync__jit_n_blocks(jit, jit->rows) : job.by_lanes ? (jit->lanes + 63) / 64 : jit->rows;
-        if (jit->split && units < threads) return dync__jit_split_run(jit, buffers, rng, threads);
+        if (jit->split && units < threads) return dync__jit_split_run(jit, buffers, rng);
         if (units >= 2) {
             dync__pool_run(dync__jit_job_part, &job, (int)DYNC__MIN(units, threads));
             return job.status;
@@ -19148,7 +19167,6 @@ enum { DYNC__IRUN_STACK = 512 }; /* scratch up to which no memory is asked for *
 #else
 enum { DYNC__IRUN_STACK = 2048 };
 #endif
-#define DYNC__IRUN_PARALLEL 131072 /* element-operations below which threads are not worth waking */
 typedef struct dync__irun {
     const dync__code *c;
     void *const *buffers;
@@ -19815,11 +19833,11 @@ static void dync__irun_part(void *user, int part, int n_parts) {
 /* Rows where there are enough of them, else inner indices; false: not worth it. */
 DYNC__RARE static bool dync__irun_in_parallel(dync__irun *r, dync_status *status) {
     const dync__code *c = r->c;
-    int threads = dync__pool_threads();
+    int threads = dync__pool_worth(c->ns);
+    if (threads < 2) return false;
     int64_t row_tiles = dync__irun_tiles(c->n_rows, c->tile_rows),
             inner_tiles = dync__irun_tiles(c->n_inner, c->tile_inner);
     dync__irun_job job = {r, row_tiles < 2 * threads && !c->has_reduce && !c->stores_rows, DYNC_OK};
-    if (threads < 2) return false;
     int64_t parts = DYNC__MIN(job.by_inner ? inner_tiles : row_tiles, threads);
     if (parts < 2) return false;
     dync__pool_run(dync__irun_part, &job, (int)parts);
@@ -19835,7 +19853,7 @@ DYNC__FN dync_status dync__interp_run(const dync__code *c, void *const *buffers,
     r.offset = rng[1];
     r.from[DYNC__FROM_ZERO] = 0;
     r.status = DYNC_OK;
-    if (c->work >= DYNC__IRUN_PARALLEL && !c->serial && dync__irun_in_parallel(&r, &r.status))
+    if (!c->serial && dync__irun_in_parallel(&r, &r.status))
         return r.status;
     size_t bytes = dync__irun_bytes(c);
     char *memory = bytes <= sizeof stack ? stack : dync__alloc_data(bytes);

@@ -220,7 +220,7 @@ static dync__code *dync__ib_finish(dync__ib *b)
     c->raw_at = dync__ib_take(b, 2 * (size_t)(b->rows * c->tile_inner));
     c->scratch_bytes = b->scratch;
     c->keep_bytes = (size_t)(b->keep_bytes * b->rows);
-    c->work = b->n_rows * b->n_inner * (phase_steps + 1);
+    c->ns = (double)(b->n_rows * b->n_inner) * (phase_steps + 1) / (b->isa == 2 ? 24 : b->isa == 1 ? 12 : 6);
     c->block_bytes = bytes;
     return c;
 }
@@ -271,6 +271,7 @@ DYNC__FN dync__code *dync__code_new_for(const dync__kernel *k, int isa, bool jit
     b.isa = isa;
     dync__code *code = b.k ? dync__ib_compile(&b) : NULL;
     if (code && jit) code->jit = dync__jit_new(&b);
+    if (code && code->jit) code->ns /= 2.5;
     dync__arena_free(&arena);
     return code;
 }

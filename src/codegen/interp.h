@@ -132,7 +132,7 @@ struct dync__code {
     int64_t *buf_size;
     size_t scratch_bytes, keep_bytes;
     size_t raw_at;                    /* scratch: a tile of two-byte elements for conversions */
-    int64_t work;                     /* element-operations of a whole run */
+    double ns;                        /* roughly what one thread takes, for dync__pool_worth */
     size_t block_bytes;               /* of this struct with all its arrays */
 };
 /* dync__code_new for an instruction set (0 baseline, 1 AVX2, 2 AVX-512), with or without machine code. */

@@ -16,7 +16,6 @@ enum { DYNC__IRUN_STACK = 512 }; /* scratch up to which no memory is asked for *
 #else
 enum { DYNC__IRUN_STACK = 2048 };
 #endif
-#define DYNC__IRUN_PARALLEL 131072 /* element-operations below which threads are not worth waking */
 
 typedef struct dync__irun {
     const dync__code *c;
@@ -804,11 +803,11 @@ static void dync__irun_part(void *user, int part, int n_parts)
 DYNC__RARE static bool dync__irun_in_parallel(dync__irun *r, dync_status *status)
 {
     const dync__code *c = r->c;
-    int threads = dync__pool_threads();
+    int threads = dync__pool_worth(c->ns);
+    if (threads < 2) return false;
     int64_t row_tiles = dync__irun_tiles(c->n_rows, c->tile_rows),
             inner_tiles = dync__irun_tiles(c->n_inner, c->tile_inner);
     dync__irun_job job = {r, row_tiles < 2 * threads && !c->has_reduce && !c->stores_rows, DYNC_OK};
-    if (threads < 2) return false;
     int64_t parts = DYNC__MIN(job.by_inner ? inner_tiles : row_tiles, threads);
     if (parts < 2) return false;
     dync__pool_run(dync__irun_part, &job, (int)parts);
@@ -826,7 +825,7 @@ DYNC__FN dync_status dync__interp_run(const dync__code *c, void *const *buffers,
     r.offset = rng[1];
     r.from[DYNC__FROM_ZERO] = 0;
     r.status = DYNC_OK;
-    if (c->work >= DYNC__IRUN_PARALLEL && !c->serial && dync__irun_in_parallel(&r, &r.status))
+    if (!c->serial && dync__irun_in_parallel(&r, &r.status))
         return r.status;
     size_t bytes = dync__irun_bytes(c);
     char *memory = bytes <= sizeof stack ? stack : dync__alloc_data(bytes);
