@@ -1,16 +1,24 @@
-/* tools/runtests.c: runs test programs one after the other and adds up what they say.
+/* tools/runtests.c: runs test programs, two at a time or as many as --jobs says, and adds up what they say.
  *
- *   runtests [--out dir] [--with "command"] [--examples expected-dir] name ... | what=shell command ...
+ *   runtests [--jobs n] [--out dir] [--with "command"] [--examples expected-dir] name ... | what=shell command ...
  *
  * A program that prints "N passed, N failed, N skipped" counts as that; any other program, and each `what=command`, counts as
  * one test that passes if its exit status is 0. --with puts a command before each program (valgrind, qemu). Under --examples a program
  * runs in an empty folder and its standard output is compared with expected-dir/name.txt, where * stands for any text within a line.
- * Output is shown only where something failed, but for the lines that begin with "skip ". The last line is "N passed, N failed". */
+ * --examples and --plain hold from where they stand. Output is shown only where something failed, but for the lines that begin with "skip ". The last line is "N passed, N failed". */
+#include <pthread.h>
 #include <time.h>
 #include "tool.h"
 
+enum { MAX_JOBS = 16 };
+
 typedef struct totals { long passed, failed, skipped; } totals;
-static const char *out_dir = "build/run", *with = "", *expected_dir;
+static const char *out_dir = "build/run", *with = "";
+static pthread_mutex_t commands = PTHREAD_MUTEX_INITIALIZER;   /* one at a time: they may build the same files */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;       /* what follows, and standard output */
+static char **next_item;
+static const char *expected_now;                               /* of the items from here on */
+static totals sum;
 
 static double now(void)
 {
@@ -56,7 +64,7 @@ static bool line_matches(const char *want, const char *got)
 }
 
 /* Prints the first line that differs; true where there is none. */
-static bool matches_expected(const char *name, const char *got)
+static bool matches_expected(const char *expected_dir, const char *name, const char *got)
 {
     char path[TOOL_PATH];
     char *want;
@@ -93,12 +101,12 @@ static void show_skips(const char *text)
 }
 
 /* Runs one item, prints its line, adds to the sums. */
-static void run(const char *item, totals *sum)
+static void run(const char *item, const char *expected_dir)
 {
     char name[TOOL_PATH], out[TOOL_PATH * 2], err[TOOL_PATH * 2], *command, *text, *errors;
     const char *equals = strchr(item, '=');
     size_t cap = strlen(item) + strlen(with) + 6 * TOOL_PATH;
-    double start = now();
+    double start;
     int status;
     bool ok, differs;
     totals t;
@@ -113,45 +121,73 @@ static void run(const char *item, totals *sum)
         snprintf(command, cap, "( item=$(realpath %s); rm -rf %s/%s.d; mkdir -p %s/%s.d && cd %s/%s.d && %s $item ) >%s 2>%s",
                  item, out_dir, name, out_dir, name, out_dir, name, with, out, err);
     else snprintf(command, cap, "%s %s >%s 2>%s", with, item, out, err);
-    fflush(stdout);
+    if (equals) pthread_mutex_lock(&commands);
+    start = now();
     status = system(command);
+    if (equals) pthread_mutex_unlock(&commands);
     text = read_or_empty(out);
     errors = read_or_empty(err);
     if (!read_summary(text, &t)) t = status == 0 ? (totals){1, 0, 0} : (totals){0, 1, 0};
     else if (status != 0 && t.failed == 0) t.failed = 1;
-    differs = t.failed == 0 && expected_dir && !equals && !matches_expected(base_name(item), text);
+    pthread_mutex_lock(&lock);
+    differs = t.failed == 0 && expected_dir && !equals && !matches_expected(expected_dir, base_name(item), text);
     if (differs) t = (totals){0, 1, 0};
     ok = t.failed == 0;
     printf("%-4s %-34s %5ld passed %6.1f s\n", ok ? "ok" : "FAIL", name, t.passed, now() - start);
     if (!ok && !differs) printf("%s%s", text, errors);
     if (!ok) printf("  repeat: %s%s%s\n", with, *with ? " " : "", equals ? equals + 1 : item);
     else show_skips(text);
-    sum->passed += t.passed;
-    sum->failed += t.failed;
-    sum->skipped += t.skipped;
+    fflush(stdout);
+    sum.passed += t.passed;
+    sum.failed += t.failed;
+    sum.skipped += t.skipped;
+    pthread_mutex_unlock(&lock);
     free(command);
     free(text);
     free(errors);
 }
 
+/* The next item, and the folder that its output is compared with; NULL at the end. */
+static const char *take_item(const char **expected_dir)
+{
+    const char *item;
+    pthread_mutex_lock(&lock);
+    for (; *next_item; next_item++) {
+        if (strcmp(*next_item, "--examples") == 0 && next_item[1]) expected_now = *++next_item;
+        else if (strcmp(*next_item, "--plain") == 0) expected_now = NULL;
+        else break;
+    }
+    item = *next_item ? *next_item++ : NULL;
+    *expected_dir = expected_now;
+    pthread_mutex_unlock(&lock);
+    return item;
+}
+
+static void *work(void *unused)
+{
+    const char *expected_dir, *item;
+    while ((item = take_item(&expected_dir)) != NULL) run(item, expected_dir);
+    return unused;
+}
+
 int main(int argc, char **argv)
 {
-    totals sum = {0};
+    pthread_t worker[MAX_JOBS];
     char command[TOOL_PATH * 2];
-    int i = 1;
+    int i = 1, jobs = 2, n = 0;
     for (; i + 1 < argc && strncmp(argv[i], "--", 2) == 0; i += 2) {
         if (strcmp(argv[i], "--out") == 0) out_dir = argv[i + 1];
         else if (strcmp(argv[i], "--with") == 0) with = argv[i + 1];
-        else if (strcmp(argv[i], "--examples") == 0) expected_dir = argv[i + 1];
+        else if (strcmp(argv[i], "--jobs") == 0) jobs = atoi(argv[i + 1]);
+        else if (strcmp(argv[i], "--examples") == 0) expected_now = argv[i + 1];
         else tool_die("runtests: unknown option %s", argv[i]);
     }
     snprintf(command, sizeof command, "mkdir -p %s", out_dir);
     if (system(command) != 0) tool_die("runtests: cannot make %s", out_dir);
-    for (; i < argc; i++) {
-        if (strcmp(argv[i], "--examples") == 0 && i + 1 < argc) { expected_dir = argv[++i]; continue; }
-        if (strcmp(argv[i], "--plain") == 0) { expected_dir = NULL; continue; }
-        run(argv[i], &sum);
-    }
+    next_item = argv + i;
+    while (n < jobs - 1 && n < MAX_JOBS && pthread_create(&worker[n], NULL, work, NULL) == 0) n++;
+    work(NULL);
+    while (n > 0) pthread_join(worker[--n], NULL);
     if (sum.skipped) printf("%ld skipped, with the reasons above\n", sum.skipped);
     printf("%ld passed, %ld failed\n", sum.passed, sum.failed);
     return sum.failed != 0 || sum.passed == 0;
