@@ -54,8 +54,7 @@ DYNC__FN dync_status dync__infer_device_known(int device)
     if (device == DYNC_CPU || device == DYNC_META) return DYNC_OK;
     if ((device & 0xff) == DYNC_CUDA && device >= 0 && dync__device_hook) return dync__device_hook->known(device);
     if ((device & 0xff) == DYNC_CUDA && device >= 0)
-        return dync__fail(DYNC_ERR_DEVICE, "device cuda:%d is not available: this program has no dync_cuda.h with DYNC_CUDA_IMPLEMENTATION",
-                          device >> 8);
+        return dync__fail(DYNC_ERR_DEVICE, "device cuda:%d is not available: this program has no dync_cuda.h with DYNC_CUDA_IMPLEMENTATION", device >> 8);
     return dync__fail(DYNC_ERR_DEVICE, "unknown device %d", device);
 }
 

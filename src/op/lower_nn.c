@@ -359,6 +359,7 @@ DYNC__FN dync_status dync__l_topk(dync__pb *pb, const dync__opcall *call, const 
     if (dync__lower_empty(out)) return DYNC_OK;
     if (pb->device == DYNC_CPU) return dync__lower_kcall(pb, DYNC__K_sort, 3, op, 3, attr);
     for (int i = 1; i < 3; i++) DYNC__TRY(dync__lower_temp(pb, op[i].dtype, x.lay.ndim, x.lay.shape, &whole[i]));
+    whole[1].written = whole[2].written = true;
     DYNC__TRY(dync__lower_kcall(pb, DYNC__K_sort, 3, whole, 3, attr));
     for (int i = 1; i < 3; i++) {
         whole[i].lay.shape[attr[0]] = op[i].lay.shape[attr[0]];
