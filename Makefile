@@ -162,7 +162,7 @@ $(HAND): $(B)/%.o: %.c
 # One line per program; the last says how many passed and failed.
 STRUCTURE := "headers-current=$(MAKE) -s headers-current" "layers=$(MAKE) -s layers"
 BUILDS    := "names=$(MAKE) -s names" "same-code=$(MAKE) -s same-code" "size=$(MAKE) -s size" "cxx=$(MAKE) -s cxx" "switches=$(MAKE) -s switches" \
-             "embed=$(MAKE) -s embed" "docs-check=$(MAKE) -s docs-check"
+             "embed=$(MAKE) -s embed" "docs-check=$(MAKE) -s docs-check" "gpu-compiles=$(MAKE) -s gpu-compiles"
 check: $(QUICK) $(B)/tools/runtests
 	+@$(RUN) $(QUICK) $(STRUCTURE)
 test: $(QUICK) $(LONG) $(EXAMPLES) $(SAMPLES) $(B)/tools/runtests
@@ -197,6 +197,7 @@ peers-venv: $(B)/peers/bin/python
 soak: test
 	@$(MAKE) -s sanitize valgrind
 	@for seed in 2 3 5 7 11 13 17 19; do for t in $(QUICK) $(LONG); do $$t --seed $$seed | tail -n 1; done; done
+	@SOAK=200 $(B)/tests/cuda/test_random --seed 23
 
 # ---- GPUs -------------------------------------------------------------------------------------------------------------------
 # ptxas: every PTX text of the tests assembles, where there is a toolkit. gpu: on a machine with a GPU and its driver, a compiler and the CUDA runtime
@@ -239,9 +240,14 @@ gpu-bench: $(GPU_B)/probe $(GPU_B)/bench
 gpu:
 	@$(MAKE) --no-print-directory gpu-tests
 	@$(MAKE) --no-print-directory gpu-bench
+# The programs of gpu-tests and gpu-bench compile without the emulator.
+gpu-compiles:
+	@for f in $(wildcard tests/cuda/white_*.c); do $(CC) $(STD) $(USER) -Werror -fsyntax-only -DTEST_REAL_GPU -DDYNC__SPLIT -Isrc -Itests $$f || exit 1; done
+	@for f in $(wildcard tests/cuda/test_*.c) tests/cuda/probe.c bench/gpu/bench.c; do \
+	    $(CC) $(STD) $(USER) -Werror -fsyntax-only -DTEST_REAL_GPU -DTEST_CUDART='""' -I. -Itests -DDYNC__IMPLEMENTED $$f || exit 1; done
 gpu-dry:
 	@$(MAKE) --no-print-directory GPU_DRY=-dry gpu-tests gpu-bench
-.PHONY: gpu-tests gpu-bench gpu-dry
+.PHONY: gpu-tests gpu-bench gpu-compiles gpu-dry
 
 # ---- structure ------------------------------------------------------------------------------------------------------------------
 layers: $(B)/tools/layers

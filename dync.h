@@ -30321,8 +30321,7 @@ DYNC__FN dync_status dync__infer_device_known(int device) {
     if (device == DYNC_CPU || device == DYNC_META) return DYNC_OK;
     if ((device & 0xff) == DYNC_CUDA && device >= 0 && dync__device_hook) return dync__device_hook->known(device);
     if ((device & 0xff) == DYNC_CUDA && device >= 0)
-        return dync__fail(DYNC_ERR_DEVICE, "device cuda:%d is not available: this program has no dync_cuda.h with DYNC_CUDA_IMPLEMENTATION",
-                          device >> 8);
+        return dync__fail(DYNC_ERR_DEVICE, "device cuda:%d is not available: this program has no dync_cuda.h with DYNC_CUDA_IMPLEMENTATION", device >> 8);
     return dync__fail(DYNC_ERR_DEVICE, "unknown device %d", device);
 }
 static dync_status dync__infer_device_add(const dync__tensor *t, int *device, bool *firm) {
@@ -32867,6 +32866,7 @@ DYNC__FN dync_status dync__l_topk(dync__pb *pb, const dync__opcall *call, const 
     if (dync__lower_empty(out)) return DYNC_OK;
     if (pb->device == DYNC_CPU) return dync__lower_kcall(pb, DYNC__K_sort, 3, op, 3, attr);
     for (int i = 1; i < 3; i++) DYNC__TRY(dync__lower_temp(pb, op[i].dtype, x.lay.ndim, x.lay.shape, &whole[i]));
+    whole[1].written = whole[2].written = true;
     DYNC__TRY(dync__lower_kcall(pb, DYNC__K_sort, 3, whole, 3, attr));
     for (int i = 1; i < 3; i++) {
         whole[i].lay.shape[attr[0]] = op[i].lay.shape[attr[0]];
