@@ -251,6 +251,9 @@ typedef struct dync__ptx {
     dync__ptx_turned turned[DYNC__PTX_TURNED];
     int n_turned, turned_bytes;
     bool failed, unsupported, uses_random;
+    int raw;                             /* of a piece in two steps: 1 loads leave what they read in registers named after them, 2 that is made values */
+    int taken;                           /* number of the store that is not done, + 1: its value is asked for; 0 none */
+    int most;                            /* neighbours of a group, at most; 0: as may be */
     bool in_place;                       /* a buffer is read and written: threads past the last row may not even read */
     char name[16][40];                   /* operands under way */
     int next_name;
@@ -279,6 +282,9 @@ DYNC__FN void dync__ptx_section(dync__ptx *, int section);               /* ever
 /* A pointwise kernel as pieces of another text (tile.h, dync__tile_begin_kernel and _piece). */
 DYNC__FN bool dync__ptx_piece_begin(dync__ptx *, dync__arena *, const dync__kernel *, const bool *host, int64_t columns, bool scalar);
 DYNC__FN void dync__ptx_piece(dync__ptx *, const char *linear, int given, char value[][24]);
+/* The same in two steps, for a kernel whose only store is `taken`: loads from `linear` on; later the values, `vec` of them. load gives what value asks for. */
+DYNC__FN int dync__ptx_piece_load(dync__ptx *, const char *linear);
+DYNC__FN void dync__ptx_piece_value(dync__ptx *, int loaded, char value[][40]);
 DYNC__FN void dync__ptx_header(dync__str *, const char *target);
 /* ---- ptx_plan.c ---- */
 DYNC__FN void dync__ptx_plan(dync__ptx *, int units, bool scalar);       /* units: multiprocessors; 0: of another text */
@@ -389,8 +395,8 @@ typedef struct dync__cuda_form {
     bool made;
 } dync__cuda_form;
 /* What is done to the result of a kernel call: a kernel that loads it, whose buffers stand behind the call's operands (host: one element in main
- * memory); keep: the result itself is wanted too. k NULL: nothing. */
-typedef struct dync__cuda_end { const dync__kernel *k; const bool *host; bool keep; } dync__cuda_end;
+ * memory); keep: the result itself is wanted too. k NULL: nothing. pre: what makes operands 0 and 1, buffers behind those of k; or NULL. */
+typedef struct dync__cuda_end { const dync__kernel *k, *pre[2]; const bool *host; bool keep; } dync__cuda_end;
 typedef struct dync__cuda_part {
     dync__kernel *kernel;                /* from which the forms are made, in the code's arena; NULL: form 0 is there */
     dync__cuda_form form[DYNC__CUDA_FORMS];
@@ -411,7 +417,7 @@ typedef struct dync__cuda_code {
 /* ---- launch.c ---- */
 DYNC__FN void *dync__cuda_kernel_new(int device, const dync__kernel *, const bool *host);
 DYNC__FN void *dync__cuda_code_finish(dync__cuda_code *, bool ok);       /* texts are made and loaded; NULL: the code is let go */
-DYNC__FN void *dync__cuda_call_new(int device, const dync__kcall *, const dync__kernel *end, const bool *host, bool keep);
+DYNC__FN void *dync__cuda_call_new(int device, const dync__kcall *, const dync__kernel *const with[3], const bool *host, bool keep);
 DYNC__FN dync_status dync__cuda_run(const void *code, void *const *buffers, uint64_t seed, uint64_t offset);
 DYNC__FN void dync__cuda_code_free(void *code);
 DYNC__FN void dync__cuda_code_dump(dync__str *, const void *code);
@@ -619,7 +625,7 @@ DYNC__FN dync_status dync__fa_plain_grad(dync__cuda_code *, const dync__kcall *)
 #ifndef DYNC__CUDA_GEMM_H
 #define DYNC__CUDA_GEMM_H
 
-enum { DYNC__GM_ALONG, DYNC__GM_ACROSS, DYNC__GM_PIECES };
+enum { DYNC__GM_ALONG, DYNC__GM_ACROSS, DYNC__GM_PIECES, DYNC__GM_BYTES = 1200 /* of memory a clock, all multiprocessors */ };
 /* How a side comes into shared memory. ALONG: neighbours in memory are neighbours in depth, 16 bytes at a time; ACROSS: they are of neighbouring
  * lines, 16 bytes at a time; PIECES: element by element, any strides and boundaries. */
 /* A gathered side (gemm_gather.c): the numbers of a line ([0]) and of a depth ([1]) are taken apart into digits, the last one fastest; each step of
@@ -627,12 +633,22 @@ enum { DYNC__GM_ALONG, DYNC__GM_ACROSS, DYNC__GM_PIECES };
  * where the element at row y, column x would lie. how: as it may come where 16 bytes at a time are on boundaries. */
 typedef struct dync__gm_digit { int64_t extent, by, y, x; } dync__gm_digit;
 typedef struct dync__gm_gather { int n[2], how; dync__gm_digit digit[2][3]; int64_t y, x, h, w, first; } dync__gm_gather;
+/* What is done to a side on its way (gemm_pre.c): a kernel whose loops walk the memory it would have written, its store the last word. */
+enum { DYNC__GM_PRE_GROUPS = 160, DYNC__GM_PRE_CHUNKS = 16 };
+typedef struct dync__gm_pre {
+    dync__kernel *k;
+    int first, store;                    /* number of its first buffer; of its store */
+    dync__ptx p;                         /* text in the making */
+    int chunks, per, block[DYNC__GM_PRE_GROUPS], place[DYNC__GM_PRE_CHUNKS];   /* of the turn being loaded: see dync__gm_pre_chunk */
+    char is[DYNC__GM_PRE_GROUPS][16], to[40];
+} dync__gm_pre;
 typedef struct dync__gm_side {
     int buf, how;                        /* buf: of `end` */
     int32_t id;                          /* operand number or temporary */
     int64_t offset, line, step;          /* elements: of element 0, to the next line, to the next k */
     int64_t batch[DYNC_MAX_DIMS];        /* to the next of each batch dim */
     const dync__gm_gather *gather;       /* in the place of line and step; or NULL */
+    dync__gm_pre *pre;                   /* or NULL; offset is then that in its loops, and addresses in text are counted in elements */
 } dync__gm_side;
 
 /* No product (conv_direct.c): a window over one channel for each result; rows of results are n wide. x, w: strides of what slides (images, channels,
@@ -677,7 +693,8 @@ DYNC__FN bool dync__gm_end_over(dync__gm *, const dync__kcall *, const dync__ker
 DYNC__FN int dync__gm_biased(const dync__gm *, dync__lb *, const dync__operand *bias, const int64_t *stride, int value);
 /* matmul, addmm and what is done to their result; done: false where a loop serves better. */
 DYNC__FN dync_status dync__cuda_gemm(dync__cuda_code *, const dync__kcall *, const dync__cuda_end *, bool *done);
-DYNC__FN bool dync__gm_takes(int device, const dync__kcall *, const dync__kernel *end);    /* would the product do this too? */
+DYNC__FN int dync__gm_takes(int device, const dync__kcall *, const dync__kernel *);          /* would the product do this too? as dync__device.call_takes */
+DYNC__FN bool dync__gm_wgmma_suits(const dync__gm *);                                      /* wgmma.c: is there a variant for the device, as sizes go? */
 DYNC__FN dync_status dync__gm_text(dync__gm *, int form, dync__ptx_text *out);             /* of a form of the part (launch.c) */
 /* The product as the next part of the code, once its sides and its end are there: buffers 0 and 1 of the end are the sides, others operands. */
 DYNC__FN dync_status dync__gm_add(dync__cuda_code *, dync__gm *, const dync__kcall *, const dync__cuda_end *);
@@ -687,7 +704,26 @@ DYNC__FN int dync__gm_shared_most(const dync__gm *);                            
 /* ---- gemm_load.c ---- */
 DYNC__FN void dync__gm_place(dync__gm *);                                /* %m0 %n0 %batch %klen, %A and %B: addresses of this block's first elements */
 DYNC__FN void dync__gm_pipeline(dync__gm *, void (*load)(dync__gm *), void (*compute)(dync__gm *));   /* load: to %to; compute: from %from; %kleft is left to load */
+DYNC__INLINE int dync__gm_unit(const dync__gm *g, int s) { return g->side[s].pre ? 1 : dync__dtype_info(g->dtype)->bytes; }   /* what a side's addresses count */
 DYNC__FN void dync__gm_pieces(dync__gm *, int side, int lines);          /* words of 4 bytes into swizzled rows of %to */
+/* ---- gemm_pre.c ---- */
+DYNC__FN bool dync__gm_pre_open(dync__gm *, int side, const dync__kcall *, const dync__kernel *k, int first);   /* false: k does not fill the operand's memory */
+DYNC__FN bool dync__gm_pre_close(dync__gm *, int side);                  /* after the end is made */
+DYNC__FN int dync__gm_pre_words(const dync__gm *, const dync__gm_tile *);/* registers of a thread that a turn's loads take */
+DYNC__FN double dync__gm_pre_cost(const dync__gm *, const dync__gm_tile *, int64_t chunk);   /* clocks, in a tile of that depth */
+DYNC__FN bool dync__gm_pre_worth(const dync__gm *, int side, double with, double apart, double elements);
+DYNC__FN bool dync__gm_pre_begin(dync__gm *, int side);                  /* once a text, when `how` is known */
+DYNC__FN void dync__gm_pre_index(dync__gm *, int side, const char *name, const char *from);  /* a new register of the piece's index, from one of 64 bits */
+/* Group `number`: vec elements from at + by on, where `is` (NULL: sure); %first<side> is where there are some. Then their values, whose number it returns. */
+DYNC__FN void dync__gm_pre_group(dync__gm *, int side, int number, const char *at, int64_t by, const char *is);
+DYNC__FN int dync__gm_pre_values(dync__gm *, int side, int number, char value[][40]);
+DYNC__FN void dync__gm_pre_pack(dync__gm *, int dtype, int n, char value[][40], char word[][40]);
+DYNC__FN void dync__gm_pre_round(dync__gm *, char value[40]);
+DYNC__FN void dync__gm_pre_turn(dync__gm *, int side, int n, const char *to);
+DYNC__FN void dync__gm_pre_chunk(dync__gm *, int side, const char *at, int64_t by, int64_t near, int place, const char *is, const char *inner, int inner_by, const char *left);
+DYNC__FN void dync__gm_pre_finish(dync__gm *);
+DYNC__FN void dync__gm_pre_rows_begin(dync__gm *, int side);             /* tensor cores */
+DYNC__FN void dync__gm_pre_rows(dync__gm *, int side, int lines);
 /* ---- gemm_gather.c ---- */
 DYNC__FN void dync__gm_gather_begin(dync__gm *, int side, int lines);    /* 16 bytes at a time: what is said of lines, before the loop over the depth */
 DYNC__FN void dync__gm_gather_copy(dync__gm *, int side, int lines);
@@ -775,6 +811,7 @@ static void dync__ptx_plan_vector(dync__ptx *p, bool is_flat) {
     int vec = narrow == 8 ? 2 : narrow == 4 ? 4 : 8, first = is_flat ? 0 : k->n_outer;
     bool one_loop = dync__ptx_product(k, first, last) == 1;
     if (!any) return;
+    if (p->most) vec = DYNC__MIN(vec, p->most);
     while (vec > 1 && k->extent[last] % vec && !(is_flat && one_loop && k->extent[last] >= 64)) vec /= 2;
     p->shape.vec = p->vec = vec;
     for (int i = 0; i < k->inst.n && vec > 1; i++) {          /* what has to lie on boundaries at run time */
@@ -1322,26 +1359,38 @@ static bool dync__ptx_moves_groups(const dync__ptx *p, const dync__inst *in) {
     if (dync__ptx_turned_of(p, in) < 0) return dync__ptx_is_vector(p, in->buf, in->access);
     return p->vec > 1 && p->vec * dync__dtype_info(p->k->buf.at[in->buf].dtype)->bytes >= 4;
 }
+/* A register for bits as they lie in memory. */
+static void dync__ptx_raw(dync__ptx *p, int i, int lane, const char *type, char name[40]) {
+    if (p->raw) dync__format(name, 40, "%%raw%d_%db%d", i, lane, p->block);
+    else dync__format(name, 40, "%s", dync__ptx_temp(p, type));
+    if (p->raw == 1) dync__ptx_reg(p, type, name);
+}
 static void dync__ptx_load_group(dync__ptx *p, int i, int group) {
     const dync__inst *in = &p->k->inst.at[i];
     int dtype = p->k->buf.at[in->buf].dtype, bytes = dync__dtype_info(dtype)->bytes, lane0 = group * p->vec;
     int per = DYNC__MIN(16 / bytes, p->vec);                 /* elements of one access */
     char name[8][40], list[360], at[40] = "", guard[40], spot[64];
-    if (dync__ptx_turned_of(p, in) < 0) dync__format(at, sizeof at, "%s", dync__ptx_address_of(p, in->buf, in->access, group));
+    bool plain = dync__ptx_is_plain(dtype);
+    if (plain && p->raw == 2) return;
+    if (dync__ptx_turned_of(p, in) < 0 && p->raw < 2) dync__format(at, sizeof at, "%s", dync__ptx_address_of(p, in->buf, in->access, group));
     dync__format(guard, sizeof guard, "%s", dync__ptx_guard(p, lane0, false));
     for (int k = 0; k < p->vec; k += per) {
-        bool plain = dync__ptx_is_plain(dtype);
         int n = plain ? per : per * bytes / 4;
         const char *word[8];
         for (int e = 0; e < n; e++) {
-            dync__format(name[e], sizeof name[e], "%s", plain ? dync__ptx_dest(p, i, lane0 + k + e) : dync__ptx_temp(p, "b32"));
+            if (plain) dync__format(name[e], sizeof name[e], "%s", dync__ptx_dest(p, i, lane0 + k + e));
+            else dync__ptx_raw(p, i, lane0 + k + e, "b32", name[e]);
             word[e] = name[e];
+        }
+        if (p->raw == 2) {
+            dync__ptx_unpack(p, i, lane0 + k, per, dtype, word);
+            continue;
         }
         if (n == 1) dync__format(list, sizeof list, "%s", name[0]);
         else dync__ptx_list(list, sizeof list, n, name);
         const char *space = dync__ptx_spot(p, in, group, k, at, spot, sizeof spot);
         dync__ptx_line(p, "%sld.%s.%s%s %s, [%s]", guard, space, n == 1 ? "" : n == 2 ? "v2." : "v4.", plain ? dync__ptx_memory_type(dtype) : "b32", list, spot);
-        if (!plain) dync__ptx_unpack(p, i, lane0 + k, per, dtype, word);
+        if (!plain && !p->raw) dync__ptx_unpack(p, i, lane0 + k, per, dtype, word);
     }
 }
 static void dync__ptx_load_one(dync__ptx *p, int i, int lane) {
@@ -1350,7 +1399,13 @@ static void dync__ptx_load_one(dync__ptx *p, int i, int lane) {
     bool row = dync__ptx_lanes(p, i) == 1 && (dync__ptx_is_row(p, in) || p->uniform[i] == 2);
     char at[40] = "", to[40], guard[40], spot[64];
     int64_t along = row || last < 0 ? 0 : p->k->access.at[in->access].stride[last] * (lane % p->vec) * bytes;
-    bool turned = dync__ptx_turned_of(p, in) >= 0;
+    bool turned = dync__ptx_turned_of(p, in) >= 0, plain = dync__ptx_is_plain(dtype);
+    char raw[40];
+    if (p->raw == 2) {
+        dync__ptx_raw(p, i, lane, dync__ptx_raw_type(dtype), raw);
+        if (!plain) dync__ptx_widen(p, dtype, dync__ptx_dest(p, i, lane), raw);
+        return;
+    }
     if (!turned) dync__format(at, sizeof at, "%s", dync__ptx_address_of(p, in->buf, in->access, row ? -1 : lane / p->vec));
     if (in->prim == DYNC__P_loadx) {
         const char *index = dync__ptx_in_reg(p, in->arg[0], lane), *moved = dync__ptx_temp(p, "s64");
@@ -1359,12 +1414,13 @@ static void dync__ptx_load_one(dync__ptx *p, int i, int lane) {
     }
     bool over = p->in_place && p->shape.mode != DYNC__PTX_FLAT && p->shape.rows % p->shape.rows_per_block;
     dync__format(guard, sizeof guard, "%s", row ? (over ? "@%rowok " : "") : dync__ptx_guard(p, lane, false));
-    dync__format(to, sizeof to, "%s", dync__ptx_dest(p, i, lane));
-    const char *raw = dync__ptx_is_plain(dtype) ? to : dync__ptx_temp(p, dync__ptx_raw_type(dtype));
+    if (plain || !p->raw) dync__format(to, sizeof to, "%s", dync__ptx_dest(p, i, lane));
+    if (plain) dync__format(raw, sizeof raw, "%s", to);
+    else dync__ptx_raw(p, i, lane, dync__ptx_raw_type(dtype), raw);
     dync__format(spot, sizeof spot, "%s+%lld", at, (long long)along);
     if (turned) (void)dync__ptx_spot(p, in, lane / p->vec, lane % p->vec, at, spot, sizeof spot);
     dync__ptx_line(p, "%sld.%s.%s %s, [%s]", guard, turned ? "shared" : "global", dync__ptx_memory_type(dtype), raw, spot);
-    if (raw != to) dync__ptx_widen(p, dtype, to, raw);
+    if (!plain && !p->raw) dync__ptx_widen(p, dtype, to, raw);
 }
 DYNC__FN void dync__ptx_load(dync__ptx *p, int i) {
     const dync__inst *in = &p->k->inst.at[i];
@@ -2418,6 +2474,7 @@ DYNC__FN void dync__ptx_emit(dync__ptx *p, int i) {
     if (in->prim == DYNC__P_reduce && p->where[i] >= 0) return;
     if (dync__ptx_emit_pairs(p, i)) return;
     for (int a = 0; a < n_args; a++) (void)dync__ptx_use(p, in->arg[a], 0);
+    if (p->taken == i + 1) return;
     dync__str_addf(&p->body, "    // %s%s%s\n", dync__prim_info(in->prim)->name, in->origin ? " of " : "", in->origin ? in->origin : "");
     if (in->prim != DYNC__P_reduce) p->where[i] = p->block;
     switch (in->prim) {
@@ -2826,6 +2883,38 @@ DYNC__FN void dync__ptx_piece(dync__ptx *p, const char *linear, int given, char 
     }
     for (int section = 0; section <= 2 * p->n_phases; section++) dync__ptx_section(p, section);
 }
+/* What a piece loads from memory; the rest is in main memory. */
+static bool dync__ptx_piece_loads(dync__ptx *p, int i) {
+    const dync__inst *in = dync__ptx_inst(p, i);
+    return in->prim == DYNC__P_load && p->needed[i] && !p->host[in->buf];
+}
+DYNC__FN int dync__ptx_piece_load(dync__ptx *p, const char *linear) {
+    char suffix[24];
+    dync__format(suffix, sizeof suffix, "_0b%d", ++p->block);
+    dync__ptx_coordinates(p, 0, p->k->n_dims, linear, "i", suffix);
+    p->raw = 1;
+    for (int i = 0; i < p->k->inst.n; i++) {
+        if (!dync__ptx_piece_loads(p, i)) continue;
+        p->where[i] = p->block;
+        dync__ptx_load(p, i);
+    }
+    p->raw = 0;
+    return p->block;
+}
+DYNC__FN void dync__ptx_piece_value(dync__ptx *p, int loaded, char value[][40]) {
+    int last = p->block;
+    p->block = loaded;
+    p->raw = 2;
+    for (int i = 0; i < p->k->inst.n; i++) {
+        if (!dync__ptx_piece_loads(p, i)) continue;
+        p->where[i] = loaded;
+        dync__ptx_load(p, i);
+    }
+    p->raw = 0;
+    dync__ptx_emit(p, p->taken - 1);
+    for (int lane = 0; lane < p->vec; lane++) dync__format(value[lane], sizeof value[lane], "%s", dync__ptx_in_reg(p, dync__ptx_inst(p, p->taken - 1)->arg[0], lane));
+    p->block = last;
+}
 DYNC__FN void dync__ptx_header(dync__str *s, const char *target) {
     dync__str_addf(s, ".version %s\n.target %s\n.address_size 64\n", strcmp(target, "sm_90a") == 0 ? "8.0" : "7.1", target);
 }
@@ -3134,7 +3223,6 @@ DYNC__FN void dync__gm_place(dync__gm *g) {
     enum { BAND = 8 };
     dync__tile *t = &g->t;
     int64_t across = (g->n + g->tile.n - 1) / g->tile.n, down = (g->m + g->tile.m - 1) / g->tile.m;
-    int64_t bytes = dync__dtype_info(g->dtype)->bytes;
     dync__tile_note(t, "tile, split and batch of the block");
     dync__gm_divide(g, "%above", "%tile", "%cta", across * down);
     dync__gm_divide(g, "%batch", "%split", "%above", g->splits);
@@ -3154,7 +3242,9 @@ DYNC__FN void dync__gm_place(dync__gm *g) {
         const dync__gm_side *side = &g->side[s];
         const char *base = dync__gm_base[s], *wide = dync__ptx_temp(&t->p, "b64");
         char rest[24] = "%batch";
-        dync__tile_set(t, "s64", base, "add", "%%b%d, %lld", side->buf, (long long)(side->offset * bytes));
+        int64_t bytes = dync__gm_unit(g, s);
+        if (side->pre) dync__tile_set(t, "s64", base, "mov", "%lld", (long long)side->offset);
+        else dync__tile_set(t, "s64", base, "add", "%%b%d, %lld", side->buf, (long long)(side->offset * bytes));
         dync__ptx_line(&t->p, "cvt.u64.u32 %s, %s", wide, s ? "%n0" : "%m0");
         dync__ptx_line(&t->p, "mad.lo.s64 %s, %s, %lld, %s", base, wide, (long long)(side->line * bytes), base);
         dync__ptx_line(&t->p, "cvt.u64.u32 %s, %%k0", wide);
@@ -3170,6 +3260,7 @@ DYNC__FN void dync__gm_place(dync__gm *g) {
             }
             dync__format(rest, sizeof rest, "%s", next);
         }
+        if (side->pre) dync__gm_pre_index(g, s, s ? "%first1" : "%first0", base);
     }
     dync__tile_set(t, "s32", "%mleft", "sub", "%lld, %%m0", (long long)g->m);
     dync__tile_set(t, "s32", "%nleft", "sub", "%lld, %%n0", (long long)g->n);
@@ -3182,10 +3273,12 @@ static void dync__gm_next_stage(dync__gm *g, const char *stage) {
     dync__ptx_line(&g->t.p, "setp.ge.u32 %s, %s, %%stages", over, stage);
     dync__ptx_line(&g->t.p, "@%s mov.u32 %s, %s", over, stage, strcmp(stage, "%from") ? "%tofirst" : "%fromfirst");
 }
-/* One stage is computed on while the others are filled. A stage is filled again one barrier after everyone has read it. */
+/* One stage is computed on while the others are filled. A stage is filled again one barrier after everyone has read it. Sides with something to be
+ * done to them are loaded into registers before the computation, and stored behind it: everyone else meets them a barrier later at the earliest. */
 DYNC__FN void dync__gm_pipeline(dync__gm *g, void (*load)(dync__gm *), void (*compute)(dync__gm *)) {
     dync__tile *t = &g->t;
     int ahead = g->tile.stages - 1;
+    bool pre = g->side[0].pre || g->side[1].pre;
     (void)dync__tile_shared(t, g->tile.stages * g->stage_bytes, 1024);
     dync__tile_set(t, "u32", "%stages", "add", "%%smem, %d", g->tile.stages * g->stage_bytes);
     dync__tile_set(t, "u32", "%from", "mov", "%%smem");
@@ -3202,17 +3295,27 @@ DYNC__FN void dync__gm_pipeline(dync__gm *g, void (*load)(dync__gm *), void (*co
     dync__ptx_line(&t->p, "setp.le.s32 %%none, %%kleft, 0");
     dync__ptx_line(&t->p, "@%%none bra LOADED");
     load(g);
-    dync__ptx_line(&t->p, "sub.s32 %%kleft, %%kleft, %d", g->depth);
-    dync__gm_next_stage(g, "%to");
+    if (!pre) {
+        dync__ptx_line(&t->p, "sub.s32 %%kleft, %%kleft, %d", g->depth);
+        dync__gm_next_stage(g, "%to");
+    }
     dync__tile_label(t, "LOADED");
     dync__tile_commit(t);
     dync__ptx_line(&t->p, "add.s32 %%turn, %%turn, 1");
-    dync__ptx_line(&t->p, "setp.le.s32 %%none, %%turn, 0");
-    dync__ptx_line(&t->p, "@%%none bra STAGE");
+    dync__ptx_line(&t->p, "setp.le.s32 %%again, %%turn, 0");
+    dync__ptx_line(&t->p, pre ? "@%%again bra MAKE" : "@%%again bra STAGE");
     compute(g);
     dync__gm_next_stage(g, "%from");
     dync__ptx_line(&t->p, "sub.s32 %%todo, %%todo, %d", g->depth);
     dync__ptx_line(&t->p, "setp.gt.s32 %%again, %%todo, 0");
+    if (pre) {
+        dync__tile_label(t, "MAKE");
+        dync__ptx_line(&t->p, "@%%none bra MADE");
+        dync__gm_pre_finish(g);
+        dync__ptx_line(&t->p, "sub.s32 %%kleft, %%kleft, %d", g->depth);
+        dync__gm_next_stage(g, "%to");
+        dync__tile_label(t, "MADE");
+    }
     dync__ptx_line(&t->p, "@%%again bra STAGE");
 }
 /* Words of 32 bits: 4 / bytes neighbours in depth. Threads take neighbouring words where the depth is dense, else neighbouring lines. Loads of
@@ -3284,6 +3387,337 @@ DYNC__FN void dync__gm_pieces(dync__gm *g, int s, int lines) {
     dync__ptx_line(p, "add.u32 %s, %s, %d", name, name, WORDS * g->tile.threads);
     dync__ptx_line(p, "setp.lt.u32 %s, %s, %d", more, name, lines * 32);
     dync__ptx_line(p, "@%s bra PIECES%s", more, id);
+}
+
+/* ==== cuda/gemm_pre.c =========================================================================================== */
+enum { DYNC__GMP_WORDS = 16, DYNC__GMP_LAUNCH = 3000, DYNC__GMP_LANES = 128 };
+static int dync__gmp_store(const dync__kernel *k) {
+    for (int i = 0; i < k->inst.n; i++)
+        if (k->inst.at[i].prim == DYNC__P_store) return i;
+    return -1;
+}
+/* Its loops by stride of the store, the greatest first; false: it does not fill memory from `offset` on. */
+static bool dync__gmp_order(const dync__kernel *k, const dync__access *to, int *order, int *n, int64_t *all) {
+    *n = 0;
+    *all = 1;
+    for (int d = 0; d < k->n_dims; d++) {
+        int at = *n;
+        if (k->extent[d] == 1) continue;
+        for (; at > 0 && to->stride[order[at - 1]] < to->stride[d]; at--) order[at] = order[at - 1];
+        order[at] = d;
+        ++*n;
+    }
+    for (int i = *n - 1; i >= 0; i--) {
+        if (to->stride[order[i]] != *all) return false;
+        *all *= k->extent[order[i]];
+    }
+    return *n > 0;
+}
+static bool dync__gmp_lies_within(const dync__layout *lay, int64_t from, int64_t all) {
+    int64_t last = lay->offset - from;
+    if (last < 0) return false;
+    for (int d = 0; d < lay->ndim; d++) {
+        if (lay->stride[d] < 0) return false;
+        last += (lay->shape[d] - 1) * lay->stride[d];
+    }
+    return last < all;
+}
+DYNC__FN bool dync__gm_pre_open(dync__gm *g, int s, const dync__kcall *call, const dync__kernel *k, int first) {
+    const dync__operand *o = &call->operand[s];
+    int store = dync__gmp_store(k), order[DYNC__LOOP_MAX_DIMS], n;
+    int64_t all, extent[DYNC__LOOP_MAX_DIMS], stride[DYNC__LOOP_MAX_DIMS] = {0};
+    const dync__access *to = &k->access.at[k->inst.at[store].access];
+    bool known = o->dtype == DYNC_F32 || o->dtype == DYNC_F64 || o->dtype == DYNC_F16 || o->dtype == DYNC_BF16 || o->dtype == DYNC_I8 || o->dtype == DYNC_U8;
+    if (!known || !dync__gmp_order(k, to, order, &n, &all) || !dync__gmp_lies_within(&o->lay, to->offset, all)) return false;
+    for (int d = 0; d < n; d++) extent[d] = k->extent[order[d]];
+    dync__gm_pre *pre = dync__arena_alloc(g->arena, sizeof *pre);
+    dync__kernel *own = pre ? dync__kernel_new(g->arena, "prologue", 0, n, extent) : NULL;
+    if (!own) return false;
+    for (int i = 0; i < k->inst.n; i++) {
+        dync__inst in = k->inst.at[i];
+        in.section = 1;
+        in.origin = in.origin ? dync__arena_strdup(g->arena, in.origin) : NULL;
+        if (in.access >= 0) {
+            const dync__access *a = &k->access.at[in.access];
+            for (int d = 0; d < n; d++) stride[d] = a->stride[order[d]];
+            in.access = dync__kernel_access(own, a->offset, stride);
+        }
+        if (!dync__avec_push(g->arena, &own->inst, in)) return false;
+    }
+    for (int i = 0; i < k->buf.n; i++) {
+        dync__buf b = k->buf.at[i];
+        b.name = b.name ? dync__arena_strdup(g->arena, b.name) : NULL;
+        if (!dync__avec_push(g->arena, &own->buf, b)) return false;
+    }
+    dync__kernel_collapse(own);
+    *pre = (dync__gm_pre){.k = own, .first = first, .store = store};
+    g->side[s].offset -= to->offset;
+    g->side[s].pre = pre;
+    return !own->failed;
+}
+/* Its buffers among those of the end. */
+DYNC__FN bool dync__gm_pre_close(dync__gm *g, int s) {
+    dync__gm_pre *pre = g->side[s].pre;
+    dync__kernel *e = (dync__kernel *)(uintptr_t)g->end;
+    for (int i = 0; i < pre->k->inst.n; i++) {
+        dync__inst *in = &pre->k->inst.at[i];
+        const dync__buf *b = in->buf >= 0 ? &pre->k->buf.at[in->buf] : NULL;
+        if (b && i == pre->store) in->buf = g->side[s].buf;
+        else if (b) in->buf = dync__kernel_buf(e, pre->first + in->buf, b->dtype, DYNC__BUF_IN, -1, b->name);
+    }
+    return !e->failed;
+}
+/* Registers that the loads of n elements take; operations of an element; bytes that it is made of. */
+static int dync__gmp_words(const dync__gm_pre *pre, int n) {
+    const dync__kernel *k = pre->k;
+    int words = 0;
+    for (int i = 0; i < k->inst.n; i++) {
+        const dync__inst *in = &k->inst.at[i];
+        if (in->prim != DYNC__P_load) continue;
+        int64_t stride = k->access.at[in->access].stride[k->n_dims - 1];
+        int bytes = dync__dtype_info(k->buf.at[in->buf].dtype)->bytes;
+        words += stride == 0 ? 1 : stride == 1 ? DYNC__MAX(n * bytes / 4, 1) : n * DYNC__MAX(bytes / 4, 1);
+    }
+    return words;
+}
+static double dync__gmp_work(const dync__gm_pre *pre, double *bytes) {
+    double work = 1.5;
+    *bytes = 0;
+    for (int i = 0; i < pre->k->inst.n; i++) {
+        const dync__inst *in = &pre->k->inst.at[i];
+        bool varies = in->prim == DYNC__P_load && pre->k->access.at[in->access].stride[pre->k->n_dims - 1] != 0;
+        if (in->prim != DYNC__P_load && in->prim != DYNC__P_store) work += dync__cost_inst(in);
+        if (varies) work += 0.5;
+        if (varies) *bytes += dync__dtype_info(pre->k->buf.at[in->buf].dtype)->bytes;
+    }
+    return work;
+}
+DYNC__FN int dync__gm_pre_words(const dync__gm *g, const dync__gm_tile *t) {
+    int words = 0, bytes = g->kind >= 0 ? dync__tile_kind_of(g->kind)->bytes : dync__dtype_info(g->compute)->bytes;
+    for (int s = 0; s < 2 && g->kind >= 0; s++)
+        if (g->side[s].pre) words += dync__gmp_words(g->side[s].pre, 16 / bytes) * ((s ? t->n : t->m) * 8 / t->threads);
+    return words;
+}
+DYNC__FN double dync__gm_pre_cost(const dync__gm *g, const dync__gm_tile *t, int64_t chunk) {
+    double cost = 0, bytes;
+    for (int s = 0; s < 2; s++)
+        if (g->side[s].pre) cost += (double)(s ? t->n : t->m) * (double)chunk * dync__gmp_work(g->side[s].pre, &bytes) / DYNC__GMP_LANES;
+    return cost;
+}
+/* Is the product of g, whose side s has one, cheaper than `apart`, the clocks of one without, and what else that takes? elements: of the side. */
+DYNC__FN bool dync__gm_pre_worth(const dync__gm *g, int s, double with, double apart, double elements) {
+    double bytes;
+    (void)dync__gmp_work(g->side[s].pre, &bytes);
+    double trips = elements * (bytes + 2.0 * dync__dtype_info(g->dtype)->bytes) / DYNC__GM_BYTES;
+    return dync__gmp_words(g->side[s].pre, 16 / dync__dtype_info(g->dtype)->bytes) <= DYNC__GMP_WORDS && with < apart + DYNC__GMP_LAUNCH + trips;
+}
+static int64_t dync__gmp_divisor(int64_t a, int64_t b) {
+    while (b) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+/* Neighbours that begin at multiples of a number, and are as many: that number. */
+static int64_t dync__gmp_run(const dync__gm *g, int s) {
+    const dync__gm_side *side = &g->side[s];
+    bool across = side->how == DYNC__GM_ACROSS;
+    if (side->gather) return side->how == DYNC__GM_PIECES ? 1 : 16 / dync__dtype_info(g->dtype)->bytes;
+    if (side->how == DYNC__GM_PIECES || (across ? side->line : side->step) != 1 || (g->thin && s == 0 && g->side[1].how == DYNC__GM_ACROSS)) return 1;
+    int64_t lines = s ? g->n : g->m, run = dync__gmp_divisor(across ? lines : g->k, side->offset);
+    if ((across ? g->k : lines) > 1) run = dync__gmp_divisor(run, across ? side->step : side->line);
+    for (int d = 0; d < g->n_batch; d++)
+        if (g->batch[d] > 1) run = dync__gmp_divisor(run, side->batch[d]);
+    return run;
+}
+DYNC__FN bool dync__gm_pre_begin(dync__gm *g, int s) {
+    dync__gm_pre *pre = g->side[s].pre;
+    int64_t run = dync__gmp_run(g, s);
+    int per = 16 / (g->kind >= 0 || g->thin ? dync__dtype_info(g->dtype)->bytes : dync__dtype_info(g->compute)->bytes), most = 1;
+    while (most < per && run % (2 * most) == 0) most *= 2;   /* as many neighbours as a chunk has, at most */
+    memset(&pre->p, 0, sizeof pre->p);
+    pre->p.most = most;
+    pre->k->buf.at = g->end->buf.at;                         /* the same buffers */
+    pre->k->buf.n = g->end->buf.n;
+    if (!dync__ptx_piece_begin(&pre->p, g->arena, pre->k, g->host, most, g->scalar || most == 1)) return dync__fail_memory(0), false;
+    pre->p.taken = pre->store + 1;
+    return true;
+}
+/* The text goes on with the registers of the other kernel. */
+static dync__ptx *dync__gmp_to(dync__ptx *to, dync__ptx *from) {
+    to->body = from->body;
+    to->regs = from->regs;
+    to->n_temps = from->n_temps;
+    to->n_labels = from->n_labels;
+    to->block = from->block;
+    to->failed |= from->failed;
+    return to;
+}
+DYNC__FN void dync__gm_pre_index(dync__gm *g, int s, const char *name, const char *from) {
+    const char *index = g->side[s].pre->p.index;
+    dync__ptx_reg(&g->t.p, index, name);
+    dync__ptx_line(&g->t.p, index[1] == '3' ? "cvt.u32.u64 %s, %s" : "mov.b64 %s, %s", name, from);
+}
+DYNC__FN void dync__gm_pre_group(dync__gm *g, int s, int number, const char *at, int64_t by, const char *is) {
+    dync__gm_pre *pre = g->side[s].pre;
+    dync__ptx *p = &g->t.p;
+    char linear[40];
+    if (number >= DYNC__GM_PRE_GROUPS) {
+        p->failed = true;
+        return;
+    }
+    dync__format(linear, sizeof linear, "%s", dync__ptx_temp(p, pre->p.index));
+    dync__ptx_line(p, "add.%s %s, %s, %lld", pre->p.index, linear, at, (long long)by);
+    if (is) dync__ptx_line(p, "selp.%s %s, %s, %%first%d, %s", pre->p.index, linear, linear, s, is);
+    dync__format(pre->is[number], sizeof pre->is[number], "%s", is ? is : "");
+    pre->block[number] = dync__ptx_piece_load(dync__gmp_to(&pre->p, p), linear);
+    (void)dync__gmp_to(p, &pre->p);
+}
+DYNC__FN int dync__gm_pre_values(dync__gm *g, int s, int number, char value[][40]) {
+    dync__gm_pre *pre = g->side[s].pre;
+    dync__ptx *p = dync__gmp_to(&pre->p, &g->t.p);
+    const char *bits = dync__ptx_bits(pre->k->inst.at[pre->k->inst.at[pre->store].arg[0]].type);
+    dync__ptx_piece_value(p, pre->block[number], value);
+    for (int v = 0; v < p->vec && pre->is[number][0]; v++) {
+        const char *kept = dync__ptx_temp(p, bits);
+        dync__ptx_line(p, "selp.%s %s, %s, 0, %s", bits, kept, value[v], pre->is[number]);
+        dync__format(value[v], sizeof value[v], "%s", kept);
+    }
+    (void)dync__gmp_to(&g->t.p, p);
+    return p->vec;
+}
+/* Values of 32 bits as words of memory: elements of `dtype`, n of them. */
+DYNC__FN void dync__gm_pre_pack(dync__gm *g, int dtype, int n, char value[][40], char word[][40]) {
+    dync__ptx *p = &g->t.p;
+    int bytes = dync__dtype_info(dtype)->bytes, per = DYNC__MAX(4 / bytes, 1);
+    for (int i = 0; i < n; i += per) {
+        char *to = word[i / per];
+        if (per == 1) {
+            dync__format(to, 40, "%s", value[i]);
+            continue;
+        }
+        dync__format(to, 40, "%s", dync__ptx_temp(p, "b32"));
+        if (per == 2) {
+            dync__ptx_line(p, "cvt.rn.%s.f32 %s, %s, %s", dtype == DYNC_F16 ? "f16x2" : "bf16x2", to, value[i + 1], value[i]);
+            continue;
+        }
+        dync__ptx_line(p, "and.b32 %s, %s, 255", to, value[i]);
+        for (int e = 1; e < 4; e++) dync__ptx_line(p, "bfi.b32 %s, %s, %s, %d, 8", to, value[i + e], to, 8 * e);
+    }
+}
+/* A turn's loads begin: chunks of n elements, stored from register `to` on. */
+DYNC__FN void dync__gm_pre_turn(dync__gm *g, int s, int n, const char *to) {
+    dync__gm_pre *pre = g->side[s].pre;
+    pre->chunks = 0;
+    pre->per = n;
+    dync__format(pre->to, sizeof pre->to, "%s", to);
+}
+/* n elements from `at` (a register of the piece's index) + by on, `near` apart, to `place` behind `to`. is: a predicate, there is such a row; NULL: yes.
+ * left: register, how many elements there are from inner + inner_by on; NULL: enough. */
+DYNC__FN void dync__gm_pre_chunk(dync__gm *g, int s, const char *at, int64_t by, int64_t near, int place, const char *is, const char *inner, int inner_by, const char *left) {
+    dync__gm_pre *pre = g->side[s].pre;
+    dync__ptx *p = &g->t.p;
+    char there[40] = "", row[40], from[40];
+    int vec = pre->p.shape.vec;
+    dync__format(row, sizeof row, "%s", is ? is : "");
+    dync__format(from, sizeof from, "%s", at);
+    if (pre->chunks >= DYNC__GM_PRE_CHUNKS) {
+        p->failed = true;
+        return;
+    }
+    for (int q = 0; q < pre->per; q += vec) {
+        dync__format(there, sizeof there, "%s", row);
+        if (left) {
+            const char *here = dync__ptx_temp(p, "s32");
+            dync__format(there, sizeof there, "%s", dync__ptx_temp(p, "pred"));
+            dync__ptx_line(p, "sub.s32 %s, %s, %d", here, left, inner_by + q);
+            if (row[0]) dync__ptx_line(p, "setp.lt.and.s32 %s, %s, %s, %s", there, inner, here, row);
+            else dync__ptx_line(p, "setp.lt.s32 %s, %s, %s", there, inner, here);
+        }
+        dync__gm_pre_group(g, s, (pre->chunks * pre->per + q) / vec, from, by + q * near, there[0] ? there : NULL);
+    }
+    pre->place[pre->chunks++] = place;
+}
+/* What the turn's chunks are, to where they belong. */
+DYNC__FN void dync__gm_pre_finish(dync__gm *g) {
+    char value[16][40], word[16][40], list[200];
+    int dtype = g->kind >= 0 ? g->dtype : g->compute;
+    for (int s = 0; s < 2; s++) {
+        dync__gm_pre *pre = g->side[s].pre;
+        if (!pre) continue;
+        dync__tile_note(&g->t, "%s: what was loaded, made and stored", s ? "b" : "a");
+        for (int c = 0; c < pre->chunks; c++) {
+            for (int q = 0; q < pre->per; q += pre->p.shape.vec) (void)dync__gm_pre_values(g, s, (c * pre->per + q) / pre->p.shape.vec, &value[q]);
+            if (g->kind < 0 && g->dtype != g->compute)       /* halves on CUDA cores: as they would have been in memory */
+                for (int q = 0; q < pre->per; q++) dync__gm_pre_round(g, value[q]);
+            int bytes = dync__dtype_info(dtype)->bytes, n = DYNC__MAX(pre->per * DYNC__MIN(bytes, 4) / 4, 1);
+            dync__gm_pre_pack(g, dtype, pre->per, value, word);
+            int at = dync__format(list, sizeof list, "%s%s", n > 1 ? "{" : "", word[0]);
+            for (int w = 1; w < n; w++) at += dync__format(list + at, sizeof list - (size_t)at, ", %s", word[w]);
+            dync__ptx_line(&g->t.p, "st.shared.%sb%d [%s+%d], %s%s", n == 4 ? "v4." : n == 2 ? "v2." : "", bytes == 8 ? 64 : 32, pre->to, pre->place[c], list, n > 1 ? "}" : "");
+        }
+    }
+}
+/* value: rounded to the side's half dtype, in f32. */
+DYNC__FN void dync__gm_pre_round(dync__gm *g, char value[40]) {
+    dync__ptx *p = &g->t.p;
+    const char *half = dync__ptx_temp(p, "b16"), *wide = dync__ptx_temp(p, "f32");
+    char to[40];
+    dync__format(to, sizeof to, "%s", wide);
+    dync__ptx_narrow(p, g->dtype, half, value);
+    dync__ptx_widen(p, g->dtype, to, half);
+    dync__format(value, 40, "%s", to);
+}
+DYNC__FN void dync__gm_pre_rows_begin(dync__gm *g, int s) {
+    const dync__gm_side *side = &g->side[s];
+    dync__tile *t = &g->t;
+    dync__ptx *p = &t->p;
+    bool across = side->how == DYNC__GM_ACROSS;
+    int per = 16 / dync__dtype_info(g->dtype)->bytes;
+    char row[16], column[16], place[16], at[16];
+    dync__format(row, sizeof row, "%%prow%d", s);
+    dync__format(column, sizeof column, "%%pcol%d", s);
+    dync__format(place, sizeof place, "%%pput%d", s);
+    dync__format(at, sizeof at, "%%pat%d", s);
+    dync__tile_set(t, "s32", row, "shr", "%%thr, 3");
+    dync__tile_set(t, "b32", column, "and", "%%thr, 7");
+    dync__tile_set(t, "b32", place, "xor", "%s, %s", row, column);
+    dync__ptx_line(p, "and.b32 %s, %s, 7", place, place);
+    dync__ptx_line(p, "mad.lo.u32 %s, %s, 8, %s", place, row, place);
+    dync__ptx_line(p, "shl.b32 %s, %s, 4", place, place);
+    dync__ptx_line(p, "mul.lo.u32 %s, %s, %d", column, column, per);
+    const char *sum = dync__ptx_temp(p, "b64"), *wide = dync__ptx_temp(p, "b64");
+    dync__ptx_line(p, "cvt.u64.u32 %s, %s", wide, row);
+    dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", sum, wide, (long long)(across ? side->step : side->line), s ? "%B" : "%A");
+    dync__ptx_line(p, "cvt.u64.u32 %s, %s", wide, column);
+    dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", sum, wide, (long long)(across ? side->line : side->step), sum);
+    dync__gm_pre_index(g, s, at, sum);
+}
+DYNC__FN void dync__gm_pre_rows(dync__gm *g, int s, int lines) {
+    const dync__gm_side *side = &g->side[s];
+    dync__ptx *p = &g->t.p;
+    bool across = side->how == DYNC__GM_ACROSS, ragged = (s ? g->n : g->m) % lines != 0, ends = g->k % g->depth != 0;
+    int bytes = dync__dtype_info(g->dtype)->bytes, by_row = g->tile.threads / 8, rows = across ? g->depth : lines, window = 128 / bytes;
+    const char *left = s ? "%nleft" : "%mleft", *rows_left = across ? ends ? "%kleft" : NULL : ragged ? left : NULL, *columns_left = across ? ragged ? left : NULL : ends ? "%kleft" : NULL;
+    int64_t row_step = across ? side->step : side->line, near = across ? side->line : side->step;
+    char at[16], column[16], is[40] = "", to[40];
+    dync__format(at, sizeof at, "%%pat%d", s);
+    dync__format(column, sizeof column, "%%pcol%d", s);
+    dync__format(to, sizeof to, "%s", dync__ptx_temp(p, "b32"));
+    dync__ptx_line(p, "add.u32 %s, %%to, %%pput%d", to, s);
+    dync__gm_pre_turn(g, s, 16 / bytes, to);
+    for (int r = 0; r < rows; r += by_row) {
+        if (rows_left) {
+            const char *here = dync__ptx_temp(p, "s32");
+            dync__format(is, sizeof is, "%s", dync__ptx_temp(p, "pred"));
+            dync__ptx_line(p, "sub.s32 %s, %s, %d", here, rows_left, r);
+            dync__ptx_line(p, "setp.lt.s32 %s, %%prow%d, %s", is, s, here);
+        }
+        for (int w = 0; w < (across ? lines / window : 1); w++)
+            dync__gm_pre_chunk(g, s, at, r * row_step + w * window * near, near, g->side_at[s] + (w * g->depth + r) * 128, is[0] ? is : NULL, column, w * window, columns_left);
+    }
+    dync__ptx_line(p, "add.%s %s, %s, %lld", side->pre->p.index, at, at, (long long)(g->depth * side->step));
 }
 
 /* ==== cuda/gemm_gather.c ======================================================================================== */
@@ -3513,6 +3947,10 @@ static void dync__gmm_windows(dync__gm *g, int s) {
     const dync__gm_side *side = &g->side[s];
     int bytes = dync__tile_kind_of(g->kind)->bytes, lines = dync__gmm_lines(g, s), count = side->how == DYNC__GM_ACROSS ? lines * bytes / 128 : 1;
     int64_t all = s ? g->n : g->m;
+    if (side->pre && !side->gather) {
+        dync__gm_pre_rows_begin(g, s);
+        return;
+    }
     if (side->gather && side->how != DYNC__GM_PIECES) dync__gm_gather_begin(g, s, lines);
     for (int w = 0; w < count && !side->gather && side->how != DYNC__GM_PIECES; w++) {
         dync__tile_rows *r = &g->window[s][w];
@@ -3549,6 +3987,10 @@ static void dync__gmm_load(dync__gm *g) {
         if (side->gather) {
             if (side->how == DYNC__GM_PIECES) dync__gm_gather_pieces(g, s, lines);
             else dync__gm_gather_copy(g, s, lines);
+            continue;
+        }
+        if (side->pre) {
+            dync__gm_pre_rows(g, s, lines);
             continue;
         }
         if (side->how == DYNC__GM_PIECES) {
@@ -3678,7 +4120,7 @@ static void dync__gms_begin(dync__gm *g, int s) {
     dync__ptx *p = &t->p;
     const dync__gm_side *side = &g->side[s];
     bool is_wide = side->how == DYNC__GM_ACROSS, along = !is_wide && side->step == 1;
-    int bytes = dync__dtype_info(g->dtype)->bytes, lines = dync__gms_lines(g, s), by = along ? 8 : is_wide ? lines * g->acc_bytes / 16 : lines;
+    int bytes = dync__gm_unit(g, s), lines = dync__gms_lines(g, s), by = along ? 8 : is_wide ? lines * g->acc_bytes / 16 : lines;
     const char *id = s ? "B" : "A", *wide = dync__ptx_temp(p, "b64");
     char line[16], k[16], to[16], base[8];
     dync__format(line, sizeof line, "%%line%s", id);
@@ -3694,7 +4136,8 @@ static void dync__gms_begin(dync__gm *g, int s) {
     dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", base, wide, (long long)(side->line * bytes), base);
     dync__ptx_line(p, "cvt.u64.u32 %s, %s", wide, k);
     dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", base, wide, (long long)(side->step * bytes), base);
-    if (!is_wide || (s ? g->n : g->m) % lines == 0) return;
+    if (side->pre) dync__gm_pre_index(g, s, s ? "%pat1" : "%pat0", base);
+    if (side->pre || !is_wide || (s ? g->n : g->m) % lines == 0) return;
     char size[16];                                           /* bytes of the chunk that are of lines there are */
     dync__format(size, sizeof size, "%%size%s", id);
     dync__tile_set(t, "s32", size, "sub", "%s, %s", s ? "%nleft" : "%mleft", line);
@@ -3758,6 +4201,28 @@ static void dync__gms_load_single(dync__gm *g, int s, const char *to) {
         }
     }
 }
+/* The same elements, with what is done to them: 16 bytes of neighbouring lines at a time, or one by one. */
+static void dync__gms_load_pre(dync__gm *g, int s, const char *to) {
+    dync__ptx *p = &g->t.p;
+    const dync__gm_side *side = &g->side[s];
+    bool wide = side->how == DYNC__GM_ACROSS, along = !wide && side->step == 1, ends = g->k % DYNC__GMS_DEPTH != 0, ragged = (s ? g->n : g->m) % dync__gms_lines(g, s) != 0;
+    int lines = dync__gms_lines(g, s), row = dync__gms_row(g, s), per = wide ? 16 / g->acc_bytes : 1, threads = g->tile.threads;
+    int line_step = along ? threads / 8 : 0, k_step = along ? 0 : threads * per / lines;
+    const char *at = s ? "%pat1" : "%pat0", *line = s ? "%lineB" : "%lineA", *left = s ? "%nleft" : "%mleft";
+    dync__gm_pre_turn(g, s, per, to);
+    for (int i = 0; i < lines * DYNC__GMS_DEPTH / (threads * per); i++) {
+        char is[40] = "";
+        if (ends) {
+            const char *here = dync__ptx_temp(p, "s32");
+            dync__format(is, sizeof is, "%s", dync__ptx_temp(p, "pred"));
+            dync__ptx_line(p, "sub.s32 %s, %%kleft, %d", here, i * k_step);
+            dync__ptx_line(p, "setp.lt.s32 %s, %s, %s", is, s ? "%kB" : "%kA", here);
+        }
+        dync__gm_pre_chunk(g, s, at, i * (line_step * side->line + k_step * side->step), 1, g->side_at[s] + i * (line_step * g->acc_bytes + k_step * row),
+                           is[0] ? is : NULL, line, i * line_step, ragged ? left : NULL);
+    }
+    dync__ptx_line(p, "add.%s %s, %s, %lld", side->pre->p.index, at, at, (long long)(DYNC__GMS_DEPTH * side->step));
+}
 static void dync__gms_load(dync__gm *g) {
     int bytes = dync__dtype_info(g->dtype)->bytes;
     for (int s = 0; s < 2; s++) {
@@ -3769,6 +4234,10 @@ static void dync__gms_load(dync__gm *g) {
         char to[24];
         dync__format(to, sizeof to, "%s", dync__ptx_temp(&g->t.p, "b32"));
         dync__ptx_line(&g->t.p, "add.u32 %s, %%to, %s", to, s ? "%toB" : "%toA");
+        if (g->side[s].pre) {
+            dync__gms_load_pre(g, s, to);
+            continue;
+        }
         if (g->side[s].how == DYNC__GM_ACROSS) dync__gms_load_wide(g, s, to);
         else dync__gms_load_single(g, s, to);
         dync__ptx_line(&g->t.p, "add.s64 %s, %s, %lld", s ? "%B" : "%A", s ? "%B" : "%A", (long long)(DYNC__GMS_DEPTH * g->side[s].step * bytes));
@@ -4022,6 +4491,45 @@ static void dync__gmt_regs(dync__gm *g, const char *reg, int vectors) {
         dync__tile_regs(&g->t, "b32", word, 4);
     }
 }
+/* The same of a side; by: in what its addresses count. With something to be done to it: elements one by one where n is 1 (all where `is` says so), made
+ * values and rounded as memory would have where the others are widened. number: of the load. */
+static void dync__gmt_side(dync__gm *g, int s, int number, int n, const char *reg, int first, const char *at, int64_t by, const char *is) {
+    char guard[24] = "", index[40];
+    if (is) dync__format(guard, sizeof guard, "@%s ", is);
+    if (!g->side[s].pre) {
+        dync__gmt_load(g, reg, first, at, by, guard);
+        return;
+    }
+    dync__ptx *p = &g->t.p;
+    const dync__ptx *pre = &g->side[s].pre->p;
+    int vec = pre->shape.vec;
+    dync__format(index, sizeof index, "%s", dync__ptx_temp(p, pre->index));
+    dync__ptx_line(p, pre->index[1] == '3' ? "cvt.u32.u64 %s, %s" : "mov.b64 %s, %s", index, at);
+    for (int q = 0; q < n; q += vec) dync__gm_pre_group(g, s, (number * n + q) / vec, index, by + q, is);
+}
+static void dync__gmt_made(dync__gm *g, int s, int number, int n, const char *reg, int first) {
+    dync__ptx *p = &g->t.p;
+    char value[8][40], word[8][40], name[24];
+    if (!g->side[s].pre) {
+        dync__gmt_widen(g, reg, first);
+        return;
+    }
+    int vec = g->side[s].pre->p.shape.vec;
+    for (int q = 0; q < n; q += vec) (void)dync__gm_pre_values(g, s, (number * n + q) / vec, &value[q]);
+    if (n == 8) {
+        dync__gm_pre_pack(g, g->dtype, n, value, word);
+        for (int w = 0; w < 4; w++) {
+            dync__format(name, sizeof name, "%s%dw%d", reg, first, w);
+            dync__ptx_line(p, "mov.b32 %s, %s", name, word[w]);
+        }
+        dync__gmt_widen(g, reg, first);
+        return;
+    }
+    for (int i = 0; i < n; i++) {
+        if (g->dtype != g->compute) dync__gm_pre_round(g, value[i]);
+        dync__ptx_line(p, "mov.%s %s%d, %s", dync__ptx_bits(g->compute), reg, first + i, value[i]);
+    }
+}
 static void dync__gmt_sums(dync__gm *g, int n) {
     dync__tile_regs(&g->t, dync__ptx_type(g->compute), "%acc", n);
     for (int i = 0; i < n; i++) dync__ptx_line(&g->t.p, "mov.b%d %%acc%d, 0", g->acc_bytes * 8, i);
@@ -4044,13 +4552,13 @@ static void dync__gmt_shuffle(dync__gm *g, int acc, int distance) {
 static void dync__gmt_along(dync__gm *g) {
     dync__tile *t = &g->t;
     dync__ptx *p = &t->p;
-    int vec = dync__gmt_vec(g), columns = dync__gmt_columns(g), m = (int)g->m, bytes = dync__dtype_info(g->dtype)->bytes;
+    int vec = dync__gmt_vec(g), columns = dync__gmt_columns(g), m = (int)g->m, unit[2] = {dync__gm_unit(g, 0), dync__gm_unit(g, 1)};
     const char *type = dync__ptx_type(g->compute);
     dync__tile_note(t, "the warp's columns, the lane's part of the depth");
     dync__tile_set(t, "u32", "%col0", "mul.lo", "%%warp, %d", columns);
     dync__tile_set(t, "s32", "%mine", "mul.lo", "%%lane, %d", vec);
     dync__tile_wide(t, "%pa", NULL);
-    dync__ptx_line(p, "mad.wide.s32 %%pa, %%mine, %d, %%A", bytes);
+    dync__ptx_line(p, "mad.wide.s32 %%pa, %%mine, %d, %%A", unit[0]);
     for (int c = 0; c < columns; c++) {                      /* columns past the end read the last one again */
         char at[24];
         const char *col = dync__ptx_temp(p, "s32"), *last = dync__ptx_temp(p, "s32"), *wide = dync__ptx_temp(p, "s64");
@@ -4059,8 +4567,8 @@ static void dync__gmt_along(dync__gm *g) {
         dync__ptx_line(p, "sub.s32 %s, %%nleft, 1", last);
         dync__ptx_line(p, "min.s32 %s, %s, %s", col, col, last);
         dync__ptx_line(p, "cvt.s64.s32 %s, %s", wide, col);
-        dync__tile_set(t, "s64", at, "mad.lo", "%s, %lld, %%B", wide, (long long)(g->side[1].line * bytes));
-        dync__ptx_line(p, "mad.wide.s32 %s, %%mine, %d, %s", at, bytes, at);
+        dync__tile_set(t, "s64", at, "mad.lo", "%s, %lld, %%B", wide, (long long)(g->side[1].line * unit[1]));
+        dync__ptx_line(p, "mad.wide.s32 %s, %%mine, %d, %s", at, unit[1], at);
     }
     dync__gmt_sums(g, m * columns);
     dync__gmt_regs(g, "%va", m);
@@ -4072,17 +4580,17 @@ static void dync__gmt_along(dync__gm *g) {
     for (int c = 0; c < columns; c++) {
         char at[24];
         dync__format(at, sizeof at, "%%pb%d", c);
-        dync__gmt_load(g, "%vb", c * vec, at, 0, "");
+        dync__gmt_side(g, 1, c, vec, "%vb", c * vec, at, 0, NULL);
     }
-    for (int r = 0; r < m; r++) dync__gmt_load(g, "%va", r * vec, "%pa", r * g->side[0].line * bytes, "");
-    for (int c = 0; c < columns; c++) dync__gmt_widen(g, "%vb", c * vec);
-    for (int r = 0; r < m; r++) dync__gmt_widen(g, "%va", r * vec);
+    for (int r = 0; r < m; r++) dync__gmt_side(g, 0, r, vec, "%va", r * vec, "%pa", r * g->side[0].line * unit[0], NULL);
+    for (int c = 0; c < columns; c++) dync__gmt_made(g, 1, c, vec, "%vb", c * vec);
+    for (int r = 0; r < m; r++) dync__gmt_made(g, 0, r, vec, "%va", r * vec);
     for (int v = 0; v < vec; v++)
         for (int r = 0; r < m; r++)
             for (int c = 0; c < columns; c++)
                 dync__ptx_line(p, "fma.rn.%s %%acc%d, %%va%d, %%vb%d, %%acc%d", type, r * columns + c, r * vec + v, c * vec + v, r * columns + c);
-    dync__ptx_line(p, "add.s64 %%pa, %%pa, 512");
-    for (int c = 0; c < columns; c++) dync__ptx_line(p, "add.s64 %%pb%d, %%pb%d, 512", c, c);
+    dync__ptx_line(p, "add.s64 %%pa, %%pa, %d", 32 * vec * unit[0]);
+    for (int c = 0; c < columns; c++) dync__ptx_line(p, "add.s64 %%pb%d, %%pb%d, %d", c, c, 32 * vec * unit[1]);
     dync__ptx_line(p, "add.s32 %%mine, %%mine, %d", 32 * vec);
     dync__ptx_line(p, "bra DEPTH");
     dync__tile_label(t, "SUMMED");
@@ -4107,9 +4615,9 @@ static void dync__gmt_along(dync__gm *g) {
 static void dync__gmt_across(dync__gm *g) {
     dync__tile *t = &g->t;
     dync__ptx *p = &t->p;
-    int vec = dync__gmt_vec(g), m = (int)g->m, bytes = dync__dtype_info(g->dtype)->bytes, columns = 32 * vec;
+    int vec = dync__gmt_vec(g), m = (int)g->m, unit[2] = {dync__gm_unit(g, 0), dync__gm_unit(g, 1)}, columns = 32 * vec;
     const char *type = dync__ptx_type(g->compute);
-    int64_t a_step = g->side[0].step * bytes, b_step = g->side[1].step * bytes;
+    int64_t a_step = g->side[0].step * unit[0], b_step = g->side[1].step * unit[1];
     (void)dync__tile_shared(t, DYNC__GMT_WARPS * m * columns * g->acc_bytes, 16);
     dync__tile_note(t, "the lane's columns; the warp's part of the depth: every %dth", (int)DYNC__GMT_WARPS);
     dync__tile_set(t, "s32", "%col0", "mul.lo", "%%lane, %d", vec);
@@ -4117,7 +4625,7 @@ static void dync__gmt_across(dync__gm *g) {
     dync__ptx_line(p, "cvt.u64.u32 %%wide, %%warp");
     dync__tile_set(t, "s64", "%pa", "mad.lo", "%%wide, %lld, %%A", (long long)a_step);
     dync__tile_set(t, "s64", "%pb", "mad.lo", "%%wide, %lld, %%B", (long long)b_step);
-    dync__ptx_line(p, "mad.wide.s32 %%pb, %%col0, %d, %%pb", bytes);
+    dync__ptx_line(p, "mad.wide.s32 %%pb, %%col0, %d, %%pb", unit[1]);
     dync__gmt_sums(g, m * vec);
     dync__gmt_regs(g, "%vb", DYNC__GMT_UNROLL);
     dync__tile_regs(t, type, "%va", m * DYNC__GMT_UNROLL);
@@ -4132,20 +4640,26 @@ static void dync__gmt_across(dync__gm *g) {
     dync__ptx_line(p, "@%%past bra SUMMED");
     for (int u = 0; u < DYNC__GMT_UNROLL; u++) {
         const char *k = dync__ptx_temp(p, "s32");
-        char guard[16];
-        dync__format(guard, sizeof guard, "@%%is%d ", u);
+        char is[16];
+        dync__format(is, sizeof is, "%%is%d", u);
         dync__ptx_line(p, "add.s32 %s, %%mine, %d", k, u * DYNC__GMT_WARPS);
         dync__ptx_line(p, "setp.lt.s32 %%is%d, %s, %%klen", u, k);
-        for (int w = 0; w < (vec == 8 ? 4 : vec); w++) dync__ptx_line(p, "mov.b%d %%vb%d%s%s, 0", g->acc_bytes * 8, vec == 8 ? u * vec : u * vec + w, vec == 8 ? "w" : "",
+        for (int w = 0; !g->side[1].pre && w < (vec == 8 ? 4 : vec); w++) dync__ptx_line(p, "mov.b%d %%vb%d%s%s, 0", g->acc_bytes * 8, vec == 8 ? u * vec : u * vec + w, vec == 8 ? "w" : "",
                                                                      vec == 8 ? w == 0 ? "0" : w == 1 ? "1" : w == 2 ? "2" : "3" : "");
-        dync__gmt_load(g, "%vb", u * vec, "%pb", u * DYNC__GMT_WARPS * b_step, guard);
+        dync__gmt_side(g, 1, u, vec, "%vb", u * vec, "%pb", u * DYNC__GMT_WARPS * b_step, is);
     }
     for (int u = 0; u < DYNC__GMT_UNROLL; u++)
         for (int r = 0; r < m; r++) {
             char value[24], at[64], guard[16];
+            int64_t by = u * DYNC__GMT_WARPS * a_step + r * g->side[0].line * unit[0];
             dync__format(value, sizeof value, "%%va%d", u * m + r);
+            if (g->side[0].pre) {
+                dync__format(guard, sizeof guard, "%%is%d", u);
+                dync__gmt_side(g, 0, u * m + r, 1, "%va", u * m + r, "%pa", by, guard);
+                continue;
+            }
             dync__format(guard, sizeof guard, "@%%is%d ", u);
-            dync__format(at, sizeof at, "%%pa+%lld", (long long)(u * DYNC__GMT_WARPS * a_step + r * g->side[0].line * bytes));
+            dync__format(at, sizeof at, "%%pa+%lld", (long long)by);
             dync__ptx_line(p, "mov.b%d %s, 0", g->acc_bytes * 8, value);
             if (g->dtype == g->compute) {
                 dync__ptx_line(p, "%sld.global.%s %s, [%s]", guard, type, value, at);
@@ -4158,7 +4672,8 @@ static void dync__gmt_across(dync__gm *g) {
             dync__ptx_widen(p, g->dtype, value, half);
         }
     for (int u = 0; u < DYNC__GMT_UNROLL; u++) {
-        dync__gmt_widen(g, "%vb", u * vec);
+        dync__gmt_made(g, 1, u, vec, "%vb", u * vec);
+        for (int r = 0; r < m && g->side[0].pre; r++) dync__gmt_made(g, 0, u * m + r, 1, "%va", u * m + r);
         for (int r = 0; r < m; r++)
             for (int v = 0; v < vec; v++) dync__ptx_line(p, "fma.rn.%s %%acc%d, %%va%d, %%vb%d, %%acc%d", type, r * vec + v, u * m + r, u * vec + v, r * vec + v);
     }
@@ -4617,6 +5132,13 @@ static bool dync__wg_choose(dync__wg *w) {
     int64_t tiles = w->down * w->across * g->batches;
     return g->m > 64 && g->n > 32 && g->k >= w->depth && tiles < 1 << 30 && tiles * w->cluster * 2 >= units;
 }
+DYNC__FN bool dync__gm_wgmma_suits(const dync__gm *g) {
+    dync__gm copy = *g;
+    dync__wg w = {.g = &copy};
+    if (!dync__cuda_takes(g->device, "sm_90a", 80) || g->kind < 0 || g->kind == DYNC__TILE_TF32) return false;
+    w.depth = 128 / dync__dtype_info(g->dtype)->bytes;
+    return dync__wg_choose(&w);
+}
 DYNC__FN bool dync__gm_wgmma(const dync__gm *from, dync__ptx_text *out) {
     dync__gm *g = dync__arena_copy(from->arena, from, sizeof *from);
     dync__wg w = {.g = g};
@@ -4761,16 +5283,18 @@ DYNC__FN void dync__gm_direct(dync__gm *g) {
 }
 
 /* ==== cuda/gemm.c =============================================================================================== */
-static const dync__gm_tile dync__gm_tiles[2][5] = {
+static const dync__gm_tile dync__gm_tiles[2][6] = {
     /* tensor cores: m, n, threads, stages, efficiency in percent: the warps' tiles */
     {{128, 256, 256, 3, 92},             /* 64 x 64, 2 x 4: 144 KiB, where a block may have that much */
      {128, 128, 128, 3, 88},             /* 64 x 64, 2 x 2: 96 KiB */
      {128, 64, 128, 3, 70},              /* 64 x 32 */
      {64, 128, 128, 3, 70},              /* 32 x 64 */
-     {64, 64, 128, 4, 52}},              /* 32 x 32: 64 KiB */
+     {64, 64, 128, 4, 52},               /* 32 x 32: 64 KiB */
+     {128, 128, 256, 3, 74}},            /* 64 x 32, 2 x 4: leaves registers for what is done to sides */
     /* CUDA cores: 8 x 8 to a thread, 4 x 4 of 8 bytes */
     {{128, 128, 256, 3, 85}, {128, 64, 128, 3, 78}, {64, 128, 128, 3, 78}, {64, 64, 64, 3, 68}, {64, 64, 256, 3, 60}}};
-enum { DYNC__GM_START = 1500, DYNC__GM_JOIN = 4000, DYNC__GM_BYTES = 1200, DYNC__GM_SPLITS = 32, DYNC__GM_PLAIN = 4096, DYNC__GM_REPACK = 256 };
+enum { DYNC__GM_HELD = 144 };            /* registers of a thread for sums and for what is loaded to be made something */
+enum { DYNC__GM_START = 1500, DYNC__GM_JOIN = 4000, DYNC__GM_SPLITS = 32, DYNC__GM_PLAIN = 4096, DYNC__GM_REPACK = 256, DYNC__GM_WGMMA = 1800 };
 /* Compute capabilities 8.6, 8.9 and 12.x have less than the others. */
 DYNC__FN int dync__gm_shared_most(const dync__gm *g) {
     const dync__cuda_unit *u = dync__cuda_unit_of(g->device >> 8);
@@ -4785,15 +5309,18 @@ static double dync__gm_cost(const dync__gm *g, const dync__gm_tile *t, int64_t s
     int64_t units = dync__cuda_unit_of(g->device >> 8)->units, tiles = ((g->m + t->m - 1) / t->m) * ((g->n + t->n - 1) / t->n) * g->batches * splits;
     double waves = (double)((tiles + units - 1) / units), join = 0;
     if (splits > 1) join = DYNC__GM_JOIN + 2.0 * (double)(g->m * g->n * g->batches * splits) * dync__dtype_info(g->compute)->bytes / DYNC__GM_BYTES;
-    return waves * (DYNC__GM_START + (double)t->m * t->n * (double)chunk / (dync__gm_rate(g) * t->efficiency / 100)) + join;
+    return waves * (DYNC__GM_START + (double)t->m * t->n * (double)chunk / (dync__gm_rate(g) * t->efficiency / 100) + dync__gm_pre_cost(g, t, chunk)) + join;
 }
-static void dync__gm_choose(dync__gm *g) {
+/* The clocks that it takes. */
+static double dync__gm_choose(dync__gm *g) {
     bool wide = g->kind < 0 && dync__dtype_info(g->compute)->bytes == 8;
     double best = -1;
     g->depth = g->kind >= 0 ? 128 / dync__tile_kind_of(g->kind)->bytes : 8;
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < (g->kind < 0 ? 5 : 6); i++) {
         dync__gm_tile t = dync__gm_tiles[g->kind < 0][i];
+        int held = dync__gm_pre_words(g, &t);
         if (g->kind < 0 && wide != (i == 4)) continue;
+        if (held && i != 4 && held + t.m * t.n / t.threads > DYNC__GM_HELD) continue;
         if (g->kind >= 0) {                                  /* two blocks of 128 x 128 a multiprocessor go before a third stage */
             if (dync__gm_shared_most(g) < 200 * 1024 && t.n < 256) t.stages = DYNC__MIN(t.stages, t.m + t.n > 128 ? 2 : 3);
             if (t.stages * (t.m + t.n) * 128 > dync__gm_shared_most(g)) continue;
@@ -4810,6 +5337,7 @@ static void dync__gm_choose(dync__gm *g) {
             g->chunk = chunk;
         }
     }
+    return best;
 }
 /* Are steps of this many elements on boundaries of 16 bytes? */
 static bool dync__gm_on_boundary(const dync__gm *g, const dync__gm_side *s, int64_t stride, int64_t count) {
@@ -4823,8 +5351,13 @@ static void dync__gm_how(dync__gm *g, dync__gm_side *s, int64_t lines) {
     bool tensor = g->kind >= 0 || g->thin, along = (s->step == 1 || g->k == 1) && dync__gm_on_boundary(g, s, s->line, lines);
     bool across = (s->line == 1 || lines == 1) && dync__gm_on_boundary(g, s, s->step, g->k), plain = dync__dtype_info(g->dtype)->bytes == dync__dtype_info(g->compute)->bytes;
     s->how = DYNC__GM_PIECES;
-    if (s->gather && !g->scalar) s->how = s->gather->how;
-    if (g->scalar || s->gather) return;
+    if (s->gather && (s->pre || !g->scalar)) s->how = s->gather->how;
+    if (s->pre && !s->gather) {                              /* any boundary will do */
+        if (s->step == 1 && tensor) s->how = DYNC__GM_ALONG;
+        else if (s->line == 1 && (g->kind >= 0 ? dync__dtype_info(g->dtype)->bytes == 2 : plain)) s->how = DYNC__GM_ACROSS;
+        else if (tensor && !g->thin) s->how = DYNC__GM_ALONG;
+    }
+    if (g->scalar || s->gather || s->pre) return;
     if (tensor && along) s->how = DYNC__GM_ALONG;
     else if (across && (g->kind >= 0 ? dync__dtype_info(g->dtype)->bytes == 2 : plain)) s->how = DYNC__GM_ACROSS;
 }
@@ -5053,20 +5586,32 @@ static void dync__gm_write(dync__gm *g) {
     t->out.n_checks = t->p.n_checks;
     memcpy(t->out.check, t->p.check, sizeof t->out.check);
 }
+/* How the sides come, tile and splits. */
+static double dync__gm_plan(dync__gm *g, bool may_be_thin) {
+    bool thin = may_be_thin && dync__gm_make_thin(g);
+    for (int s = 0; s < 2 && !g->window_of; s++) dync__gm_how(g, &g->side[s], s ? g->n : g->m);
+    if (thin) dync__gm_thin_choose(g);
+    return thin || g->window_of ? 0 : dync__gm_choose(g);
+}
+static void dync__gm_pre_checks(dync__gm *g, int s) {
+    const dync__ptx *p = &g->side[s].pre->p;
+    for (int i = 0; i < p->n_checks; i++)
+        if (g->t.out.n_checks < DYNC__PTX_CHECKS) g->t.out.check[g->t.out.n_checks++] = p->check[i];
+        else g->t.p.failed = true;
+}
 DYNC__FN dync_status dync__gm_text(dync__gm *g, int form, dync__ptx_text *out) {
     int64_t bytes = dync__dtype_info(g->dtype)->bytes;
     dync__tile *t = &g->t;
     int kind = g->kind;
     g->scalar = form == DYNC__CUDA_UNALIGNED;
     if (form == DYNC__CUDA_TF32) g->kind = DYNC__TILE_TF32;
-    bool thin = form != DYNC__CUDA_TF32 && dync__gm_make_thin(g);
-    for (int s = 0; s < 2 && !g->window_of; s++) dync__gm_how(g, &g->side[s], s ? g->n : g->m);
-    if (thin) dync__gm_thin_choose(g);
-    else if (!g->window_of) dync__gm_choose(g);
-    bool begun = dync__tile_begin_kernel(t, g->arena, g->end, g->host, g->n, g->scalar || thin);
+    (void)dync__gm_plan(g, form != DYNC__CUDA_TF32);
+    bool begun = dync__tile_begin_kernel(t, g->arena, g->end, g->host, g->n, g->scalar || g->thin);
+    for (int s = 0; s < 2 && begun; s++) begun = !g->side[s].pre || dync__gm_pre_begin(g, s);
     if (begun) dync__gm_write(g);
     for (int s = 0; s < 2; s++)
-        if (begun && g->side[s].how != DYNC__GM_PIECES && t->out.n_checks < DYNC__PTX_CHECKS)
+        if (g->side[s].pre) dync__gm_pre_checks(g, s);
+        else if (begun && g->side[s].how != DYNC__GM_PIECES && t->out.n_checks < DYNC__PTX_CHECKS)
             t->out.check[t->out.n_checks++] = (dync__ptx_check){g->side[s].buf, 16, g->side[s].offset * bytes};
         else if (g->side[s].how != DYNC__GM_PIECES) t->p.failed = true;
     if (g->swapped) dync__gm_swap(g);                        /* another form may not want it */
@@ -5080,8 +5625,32 @@ DYNC__FN dync_status dync__gm_text(dync__gm *g, int form, dync__ptx_text *out) {
     dync__str_free(&out->text);
     return dync__fail_memory(0);
 }
+/* Is k better done to an operand on its way than by a launch before? Thin products read the long side once, and the short one by every block. */
+static bool dync__gm_takes_side(int device, const dync__kcall *call, const dync__kernel *k, int s) {
+    for (int i = 0; i < k->inst.n; i++) {
+        int prim = k->inst.at[i].prim;
+        if (prim == DYNC__P_storex || prim == DYNC__P_loadx || prim == DYNC__P_reduce || prim == DYNC__P_random) return false;
+    }
+    dync__cuda_code code = {.device = device};
+    dync__gm g, with;
+    bool ok = dync__gm_open(&g, &code, call) && k->buf.n < 20;
+    with = g;
+    ok = ok && dync__gm_pre_open(&with, s, call, k, 0);
+    if (ok) {
+        double cost = dync__gm_plan(&with, true), apart = dync__gm_plan(&g, true), elements = (double)(s ? g.n : g.m) * (double)g.k;
+        for (int d = 0; d < g.n_batch; d++) elements *= g.side[s].batch[d] ? (double)g.batch[d] : 1;
+        if (with.thin != g.thin) ok = !g.thin;
+        bool is_long = s == (with.swapped ? 0 : 1);
+        if (with.thin) cost = is_long ? 0 : dync__gm_pre_cost(&with, &with.tile, with.chunk) / with.tile.n;
+        else if (dync__gm_wgmma_suits(&g)) apart = DYNC__GM_START + (double)g.m * (double)g.n * (double)g.k * (double)g.batches /
+                                                                    ((double)dync__cuda_unit_of(device >> 8)->units * DYNC__GM_WGMMA);
+        ok = ok && dync__gm_pre_worth(&with, with.swapped ? !s : s, cost, apart, elements);
+    }
+    dync__arena_free(&code.arena);
+    return ok;
+}
 /* May the epilogue be done on the sums as they are? It is pointwise, in the order of the result. */
-DYNC__FN bool dync__gm_takes(int device, const dync__kcall *call, const dync__kernel *k) {
+static bool dync__gm_takes_result(int device, const dync__kcall *call, const dync__kernel *k) {
     dync__cuda_code code = {.device = device};
     dync__gm g;
     bool conv = call->row == dync__kernel_row(DYNC__K_conv2d);
@@ -5092,17 +5661,33 @@ DYNC__FN bool dync__gm_takes(int device, const dync__kcall *call, const dync__ke
     dync__arena_free(&code.arena);
     return ok;
 }
+DYNC__FN int dync__gm_takes(int device, const dync__kcall *call, const dync__kernel *k) {
+    int operand = -1, stores = 0, reads = 0;
+    for (int i = 0; i < k->inst.n; i++) {
+        if (k->inst.at[i].prim != DYNC__P_store) continue;
+        stores++;
+        for (int o = 0; o + 1 < call->n; o++)
+            if (call->operand[o].slot == k->buf.at[k->inst.at[i].buf].id) reads++, operand = o;
+    }
+    if (reads == 0) return dync__gm_takes_result(device, call, k) ? 0 : -1;
+    return stores == 1 && reads == 1 && operand < 2 && dync__gm_takes_side(device, call, k, operand) ? 1 + operand : -1;
+}
 DYNC__FN dync_status dync__cuda_gemm(dync__cuda_code *code, const dync__kcall *call, const dync__cuda_end *end, bool *done) {
     dync__gm *g = dync__arena_alloc(&code->arena, sizeof *g);
     *done = false;
     if (!g) return DYNC_ERR_MEMORY;
     if (!dync__gm_open(g, code, call)) return DYNC_OK;
     *done = true;
+    int first = call->n + (end->k ? end->k->buf.n : 0);
     for (int s = 0; s < 2; s++) {
+        if (end->pre[s] && !dync__gm_pre_open(g, s, call, end->pre[s], first)) return dync__fail_memory(0);
+        if (end->pre[s]) first += end->pre[s]->buf.n;
         dync__gm_how(g, &g->side[s], s ? g->n : g->m);
-        if (g->kind >= 0 && g->side[s].how == DYNC__GM_PIECES && (s ? g->m : g->n) >= DYNC__GM_REPACK && !dync__gm_repack(g, code, s)) return DYNC_ERR_MEMORY;
+        if (!end->pre[s] && g->kind >= 0 && g->side[s].how == DYNC__GM_PIECES && (s ? g->m : g->n) >= DYNC__GM_REPACK && !dync__gm_repack(g, code, s)) return DYNC_ERR_MEMORY;
     }
     if (end->k ? !dync__gm_end_of(g, call, end->k, end->keep) : !dync__gm_end_plain(g, call)) return dync__fail_memory(0);
+    for (int s = 0; s < 2; s++)
+        if (g->side[s].pre && !dync__gm_pre_close(g, s)) return dync__fail_memory(0);
     return dync__gm_add(code, g, call, end);
 }
 DYNC__FN dync_status dync__gm_add(dync__cuda_code *code, dync__gm *g, const dync__kcall *call, const dync__cuda_end *end) {
@@ -5112,11 +5697,11 @@ DYNC__FN dync_status dync__gm_add(dync__cuda_code *code, dync__gm *g, const dync
     for (int i = 0; i < g->end->buf.n; i++) {
         int32_t id = g->end->buf.at[i].id;
         buf[i] = i == g->given ? 0 : id < 2 ? g->side[id].id : id;
-        g->host[i] = end->k && id >= call->n && id < DYNC__CUDA_TEMP && end->host[id - call->n];
+        g->host[i] = end->host && id >= call->n && id < DYNC__CUDA_TEMP && end->host[id - call->n];
     }
     if (!dync__cuda_add_gemm(code, g, g->end, g->host, buf)) return DYNC_ERR_MEMORY;
     dync__ptx_text variant;
-    bool plain = !g->side[0].gather && !g->side[1].gather && !g->window_of;
+    bool plain = !g->side[0].gather && !g->side[1].gather && !g->window_of && !g->side[0].pre && !g->side[1].pre;
     return !plain || !dync__gm_wgmma(g, &variant) || dync__cuda_add_variant(code, &variant) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
@@ -5133,7 +5718,7 @@ typedef struct dync__cuv {
     bool halves, by_image;                   /* by_image: the images are batches of the product */
     const dync__cuda_end *end;
 } dync__cuv;
-static const dync__cuda_end dync__cuv_no_end = {NULL, NULL, false};
+static const dync__cuda_end dync__cuv_no_end = {NULL, {NULL, NULL}, NULL, false};
 static bool dync__cuv_small(const dync__operand *o) { return (double)dync__layout_span(&o->lay) < 1073741824.0; }
 static bool dync__cuv_open(dync__cuv *v, dync__cuda_code *code, const dync__kcall *call) {
     bool input = call->row == dync__kernel_row(DYNC__K_conv2d_grad_input), weight = call->row == dync__kernel_row(DYNC__K_conv2d_grad_weight);
@@ -5501,7 +6086,7 @@ static int dync__cuv_kind(dync__cuv *v, dync__cuda_code *code, const dync__kcall
 }
 DYNC__FN bool dync__cuda_conv_takes(dync__cuda_code *code, const dync__kcall *call, const dync__kernel *end) {
     dync__cuv v;
-    dync__cuda_end e = {end, NULL, false};
+    dync__cuda_end e = {.k = end};
     int kind = dync__cuv_kind(&v, code, call);
     if (kind != 1 && kind != 4) return false;
     v.end = &e;
@@ -9400,14 +9985,15 @@ static dync_status dync__cuda_add_host(dync__cuda_code *c, const dync__kcall *fr
     dync__log(DYNC__LOG_perf, "cuda: %s has no kernel for GPUs and runs on the CPU", call->row->name);
     return call->row->prepare ? call->row->prepare(call) : DYNC_OK;
 }
-DYNC__FN void *dync__cuda_call_new(int device, const dync__kcall *call, const dync__kernel *k, const bool *host, bool keep) {
+DYNC__FN void *dync__cuda_call_new(int device, const dync__kcall *call, const dync__kernel *const with[3], const bool *host, bool keep) {
     if (dync__cuda_known(device) != DYNC_OK) return NULL;
     dync__cuda_code *c = dync__calloc(sizeof *c);
     if (!c) return NULL;
     bool done = false;
     c->device = device;
     c->n_buffers = call->n;
-    dync__cuda_end end = {k, host, keep};
+    dync__cuda_end end = {.host = host, .keep = keep};
+    if (with) end.k = with[0], end.pre[0] = with[1], end.pre[1] = with[2];
     dync_status status = dync__cuda_gemm(c, call, &end, &done);
     if (status == DYNC_OK && !done) status = dync__cuda_conv(c, call, &end, &done);
     if (status == DYNC_OK && !done) status = dync__cuda_call_text(c, call, &done);

@@ -28,6 +28,7 @@ DYNC__COLD_BEGIN
 #include "cuda/ptx.c"
 #include "cuda/tile.c"
 #include "cuda/gemm_load.c"
+#include "cuda/gemm_pre.c"
 #include "cuda/gemm_gather.c"
 #include "cuda/gemm_mma.c"
 #include "cuda/gemm_simt.c"

@@ -26,7 +26,7 @@ typedef struct dync__cuv {
     const dync__cuda_end *end;
 } dync__cuv;
 
-static const dync__cuda_end dync__cuv_no_end = {NULL, NULL, false};
+static const dync__cuda_end dync__cuv_no_end = {NULL, {NULL, NULL}, NULL, false};
 static bool dync__cuv_small(const dync__operand *o) { return (double)dync__layout_span(&o->lay) < 1073741824.0; }
 
 static bool dync__cuv_open(dync__cuv *v, dync__cuda_code *code, const dync__kcall *call)
@@ -447,7 +447,7 @@ static int dync__cuv_kind(dync__cuv *v, dync__cuda_code *code, const dync__kcall
 DYNC__FN bool dync__cuda_conv_takes(dync__cuda_code *code, const dync__kcall *call, const dync__kernel *end)
 {
     dync__cuv v;
-    dync__cuda_end e = {end, NULL, false};
+    dync__cuda_end e = {.k = end};
     int kind = dync__cuv_kind(&v, code, call);
     if (kind != 1 && kind != 4) return false;
     v.end = &e;

@@ -74,8 +74,8 @@ typedef struct dync__cuda_form {
     bool made;
 } dync__cuda_form;
 /* What is done to the result of a kernel call: a kernel that loads it, whose buffers stand behind the call's operands (host: one element in main
- * memory); keep: the result itself is wanted too. k NULL: nothing. */
-typedef struct dync__cuda_end { const dync__kernel *k; const bool *host; bool keep; } dync__cuda_end;
+ * memory); keep: the result itself is wanted too. k NULL: nothing. pre: what makes operands 0 and 1, buffers behind those of k; or NULL. */
+typedef struct dync__cuda_end { const dync__kernel *k, *pre[2]; const bool *host; bool keep; } dync__cuda_end;
 typedef struct dync__cuda_part {
     dync__kernel *kernel;                /* from which the forms are made, in the code's arena; NULL: form 0 is there */
     dync__cuda_form form[DYNC__CUDA_FORMS];
@@ -96,7 +96,7 @@ typedef struct dync__cuda_code {
 /* ---- launch.c ---- */
 DYNC__FN void *dync__cuda_kernel_new(int device, const dync__kernel *, const bool *host);
 DYNC__FN void *dync__cuda_code_finish(dync__cuda_code *, bool ok);       /* texts are made and loaded; NULL: the code is let go */
-DYNC__FN void *dync__cuda_call_new(int device, const dync__kcall *, const dync__kernel *end, const bool *host, bool keep);
+DYNC__FN void *dync__cuda_call_new(int device, const dync__kcall *, const dync__kernel *const with[3], const bool *host, bool keep);
 DYNC__FN dync_status dync__cuda_run(const void *code, void *const *buffers, uint64_t seed, uint64_t offset);
 DYNC__FN void dync__cuda_code_free(void *code);
 DYNC__FN void dync__cuda_code_dump(dync__str *, const void *code);

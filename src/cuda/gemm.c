@@ -10,16 +10,18 @@
 #include "../dync.in.h"
 #include "gemm.h"
 
-static const dync__gm_tile dync__gm_tiles[2][5] = {
+static const dync__gm_tile dync__gm_tiles[2][6] = {
     /* tensor cores: m, n, threads, stages, efficiency in percent: the warps' tiles */
     {{128, 256, 256, 3, 92},             /* 64 x 64, 2 x 4: 144 KiB, where a block may have that much */
      {128, 128, 128, 3, 88},             /* 64 x 64, 2 x 2: 96 KiB */
      {128, 64, 128, 3, 70},              /* 64 x 32 */
      {64, 128, 128, 3, 70},              /* 32 x 64 */
-     {64, 64, 128, 4, 52}},              /* 32 x 32: 64 KiB */
+     {64, 64, 128, 4, 52},               /* 32 x 32: 64 KiB */
+     {128, 128, 256, 3, 74}},            /* 64 x 32, 2 x 4: leaves registers for what is done to sides */
     /* CUDA cores: 8 x 8 to a thread, 4 x 4 of 8 bytes */
     {{128, 128, 256, 3, 85}, {128, 64, 128, 3, 78}, {64, 128, 128, 3, 78}, {64, 64, 64, 3, 68}, {64, 64, 256, 3, 60}}};
-enum { DYNC__GM_START = 1500, DYNC__GM_JOIN = 4000, DYNC__GM_BYTES = 1200, DYNC__GM_SPLITS = 32, DYNC__GM_PLAIN = 4096, DYNC__GM_REPACK = 256 };
+enum { DYNC__GM_HELD = 144 };            /* registers of a thread for sums and for what is loaded to be made something */
+enum { DYNC__GM_START = 1500, DYNC__GM_JOIN = 4000, DYNC__GM_SPLITS = 32, DYNC__GM_PLAIN = 4096, DYNC__GM_REPACK = 256, DYNC__GM_WGMMA = 1800 };
 
 /* Compute capabilities 8.6, 8.9 and 12.x have less than the others. */
 DYNC__FN int dync__gm_shared_most(const dync__gm *g)
@@ -40,17 +42,20 @@ static double dync__gm_cost(const dync__gm *g, const dync__gm_tile *t, int64_t s
     int64_t units = dync__cuda_unit_of(g->device >> 8)->units, tiles = ((g->m + t->m - 1) / t->m) * ((g->n + t->n - 1) / t->n) * g->batches * splits;
     double waves = (double)((tiles + units - 1) / units), join = 0;
     if (splits > 1) join = DYNC__GM_JOIN + 2.0 * (double)(g->m * g->n * g->batches * splits) * dync__dtype_info(g->compute)->bytes / DYNC__GM_BYTES;
-    return waves * (DYNC__GM_START + (double)t->m * t->n * (double)chunk / (dync__gm_rate(g) * t->efficiency / 100)) + join;
+    return waves * (DYNC__GM_START + (double)t->m * t->n * (double)chunk / (dync__gm_rate(g) * t->efficiency / 100) + dync__gm_pre_cost(g, t, chunk)) + join;
 }
 
-static void dync__gm_choose(dync__gm *g)
+/* The clocks that it takes. */
+static double dync__gm_choose(dync__gm *g)
 {
     bool wide = g->kind < 0 && dync__dtype_info(g->compute)->bytes == 8;
     double best = -1;
     g->depth = g->kind >= 0 ? 128 / dync__tile_kind_of(g->kind)->bytes : 8;
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < (g->kind < 0 ? 5 : 6); i++) {
         dync__gm_tile t = dync__gm_tiles[g->kind < 0][i];
+        int held = dync__gm_pre_words(g, &t);
         if (g->kind < 0 && wide != (i == 4)) continue;
+        if (held && i != 4 && held + t.m * t.n / t.threads > DYNC__GM_HELD) continue;
         if (g->kind >= 0) {                                  /* two blocks of 128 x 128 a multiprocessor go before a third stage */
             if (dync__gm_shared_most(g) < 200 * 1024 && t.n < 256) t.stages = DYNC__MIN(t.stages, t.m + t.n > 128 ? 2 : 3);
             if (t.stages * (t.m + t.n) * 128 > dync__gm_shared_most(g)) continue;
@@ -67,6 +72,7 @@ static void dync__gm_choose(dync__gm *g)
             g->chunk = chunk;
         }
     }
+    return best;
 }
 
 /* ---- the problem ---------------------------------------------------------------------------------------------------------------------- */
@@ -86,8 +92,13 @@ static void dync__gm_how(dync__gm *g, dync__gm_side *s, int64_t lines)
     bool tensor = g->kind >= 0 || g->thin, along = (s->step == 1 || g->k == 1) && dync__gm_on_boundary(g, s, s->line, lines);
     bool across = (s->line == 1 || lines == 1) && dync__gm_on_boundary(g, s, s->step, g->k), plain = dync__dtype_info(g->dtype)->bytes == dync__dtype_info(g->compute)->bytes;
     s->how = DYNC__GM_PIECES;
-    if (s->gather && !g->scalar) s->how = s->gather->how;
-    if (g->scalar || s->gather) return;
+    if (s->gather && (s->pre || !g->scalar)) s->how = s->gather->how;
+    if (s->pre && !s->gather) {                              /* any boundary will do */
+        if (s->step == 1 && tensor) s->how = DYNC__GM_ALONG;
+        else if (s->line == 1 && (g->kind >= 0 ? dync__dtype_info(g->dtype)->bytes == 2 : plain)) s->how = DYNC__GM_ACROSS;
+        else if (tensor && !g->thin) s->how = DYNC__GM_ALONG;
+    }
+    if (g->scalar || s->gather || s->pre) return;
     if (tensor && along) s->how = DYNC__GM_ALONG;
     else if (across && (g->kind >= 0 ? dync__dtype_info(g->dtype)->bytes == 2 : plain)) s->how = DYNC__GM_ACROSS;
 }
@@ -350,6 +361,23 @@ static void dync__gm_write(dync__gm *g)
     memcpy(t->out.check, t->p.check, sizeof t->out.check);
 }
 
+/* How the sides come, tile and splits. */
+static double dync__gm_plan(dync__gm *g, bool may_be_thin)
+{
+    bool thin = may_be_thin && dync__gm_make_thin(g);
+    for (int s = 0; s < 2 && !g->window_of; s++) dync__gm_how(g, &g->side[s], s ? g->n : g->m);
+    if (thin) dync__gm_thin_choose(g);
+    return thin || g->window_of ? 0 : dync__gm_choose(g);
+}
+
+static void dync__gm_pre_checks(dync__gm *g, int s)
+{
+    const dync__ptx *p = &g->side[s].pre->p;
+    for (int i = 0; i < p->n_checks; i++)
+        if (g->t.out.n_checks < DYNC__PTX_CHECKS) g->t.out.check[g->t.out.n_checks++] = p->check[i];
+        else g->t.p.failed = true;
+}
+
 DYNC__FN dync_status dync__gm_text(dync__gm *g, int form, dync__ptx_text *out)
 {
     int64_t bytes = dync__dtype_info(g->dtype)->bytes;
@@ -357,14 +385,13 @@ DYNC__FN dync_status dync__gm_text(dync__gm *g, int form, dync__ptx_text *out)
     int kind = g->kind;
     g->scalar = form == DYNC__CUDA_UNALIGNED;
     if (form == DYNC__CUDA_TF32) g->kind = DYNC__TILE_TF32;
-    bool thin = form != DYNC__CUDA_TF32 && dync__gm_make_thin(g);
-    for (int s = 0; s < 2 && !g->window_of; s++) dync__gm_how(g, &g->side[s], s ? g->n : g->m);
-    if (thin) dync__gm_thin_choose(g);
-    else if (!g->window_of) dync__gm_choose(g);
-    bool begun = dync__tile_begin_kernel(t, g->arena, g->end, g->host, g->n, g->scalar || thin);
+    (void)dync__gm_plan(g, form != DYNC__CUDA_TF32);
+    bool begun = dync__tile_begin_kernel(t, g->arena, g->end, g->host, g->n, g->scalar || g->thin);
+    for (int s = 0; s < 2 && begun; s++) begun = !g->side[s].pre || dync__gm_pre_begin(g, s);
     if (begun) dync__gm_write(g);
     for (int s = 0; s < 2; s++)
-        if (begun && g->side[s].how != DYNC__GM_PIECES && t->out.n_checks < DYNC__PTX_CHECKS)
+        if (g->side[s].pre) dync__gm_pre_checks(g, s);
+        else if (begun && g->side[s].how != DYNC__GM_PIECES && t->out.n_checks < DYNC__PTX_CHECKS)
             t->out.check[t->out.n_checks++] = (dync__ptx_check){g->side[s].buf, 16, g->side[s].offset * bytes};
         else if (g->side[s].how != DYNC__GM_PIECES) t->p.failed = true;
     if (g->swapped) dync__gm_swap(g);                        /* another form may not want it */
@@ -379,8 +406,34 @@ DYNC__FN dync_status dync__gm_text(dync__gm *g, int form, dync__ptx_text *out)
     return dync__fail_memory(0);
 }
 
+/* Is k better done to an operand on its way than by a launch before? Thin products read the long side once, and the short one by every block. */
+static bool dync__gm_takes_side(int device, const dync__kcall *call, const dync__kernel *k, int s)
+{
+    for (int i = 0; i < k->inst.n; i++) {
+        int prim = k->inst.at[i].prim;
+        if (prim == DYNC__P_storex || prim == DYNC__P_loadx || prim == DYNC__P_reduce || prim == DYNC__P_random) return false;
+    }
+    dync__cuda_code code = {.device = device};
+    dync__gm g, with;
+    bool ok = dync__gm_open(&g, &code, call) && k->buf.n < 20;
+    with = g;
+    ok = ok && dync__gm_pre_open(&with, s, call, k, 0);
+    if (ok) {
+        double cost = dync__gm_plan(&with, true), apart = dync__gm_plan(&g, true), elements = (double)(s ? g.n : g.m) * (double)g.k;
+        for (int d = 0; d < g.n_batch; d++) elements *= g.side[s].batch[d] ? (double)g.batch[d] : 1;
+        if (with.thin != g.thin) ok = !g.thin;
+        bool is_long = s == (with.swapped ? 0 : 1);
+        if (with.thin) cost = is_long ? 0 : dync__gm_pre_cost(&with, &with.tile, with.chunk) / with.tile.n;
+        else if (dync__gm_wgmma_suits(&g)) apart = DYNC__GM_START + (double)g.m * (double)g.n * (double)g.k * (double)g.batches /
+                                                                    ((double)dync__cuda_unit_of(device >> 8)->units * DYNC__GM_WGMMA);
+        ok = ok && dync__gm_pre_worth(&with, with.swapped ? !s : s, cost, apart, elements);
+    }
+    dync__arena_free(&code.arena);
+    return ok;
+}
+
 /* May the epilogue be done on the sums as they are? It is pointwise, in the order of the result. */
-DYNC__FN bool dync__gm_takes(int device, const dync__kcall *call, const dync__kernel *k)
+static bool dync__gm_takes_result(int device, const dync__kcall *call, const dync__kernel *k)
 {
     dync__cuda_code code = {.device = device};
     dync__gm g;
@@ -393,6 +446,19 @@ DYNC__FN bool dync__gm_takes(int device, const dync__kcall *call, const dync__ke
     return ok;
 }
 
+DYNC__FN int dync__gm_takes(int device, const dync__kcall *call, const dync__kernel *k)
+{
+    int operand = -1, stores = 0, reads = 0;
+    for (int i = 0; i < k->inst.n; i++) {
+        if (k->inst.at[i].prim != DYNC__P_store) continue;
+        stores++;
+        for (int o = 0; o + 1 < call->n; o++)
+            if (call->operand[o].slot == k->buf.at[k->inst.at[i].buf].id) reads++, operand = o;
+    }
+    if (reads == 0) return dync__gm_takes_result(device, call, k) ? 0 : -1;
+    return stores == 1 && reads == 1 && operand < 2 && dync__gm_takes_side(device, call, k, operand) ? 1 + operand : -1;
+}
+
 DYNC__FN dync_status dync__cuda_gemm(dync__cuda_code *code, const dync__kcall *call, const dync__cuda_end *end, bool *done)
 {
     dync__gm *g = dync__arena_alloc(&code->arena, sizeof *g);
@@ -400,11 +466,16 @@ DYNC__FN dync_status dync__cuda_gemm(dync__cuda_code *code, const dync__kcall *c
     if (!g) return DYNC_ERR_MEMORY;
     if (!dync__gm_open(g, code, call)) return DYNC_OK;
     *done = true;
+    int first = call->n + (end->k ? end->k->buf.n : 0);
     for (int s = 0; s < 2; s++) {
+        if (end->pre[s] && !dync__gm_pre_open(g, s, call, end->pre[s], first)) return dync__fail_memory(0);
+        if (end->pre[s]) first += end->pre[s]->buf.n;
         dync__gm_how(g, &g->side[s], s ? g->n : g->m);
-        if (g->kind >= 0 && g->side[s].how == DYNC__GM_PIECES && (s ? g->m : g->n) >= DYNC__GM_REPACK && !dync__gm_repack(g, code, s)) return DYNC_ERR_MEMORY;
+        if (!end->pre[s] && g->kind >= 0 && g->side[s].how == DYNC__GM_PIECES && (s ? g->m : g->n) >= DYNC__GM_REPACK && !dync__gm_repack(g, code, s)) return DYNC_ERR_MEMORY;
     }
     if (end->k ? !dync__gm_end_of(g, call, end->k, end->keep) : !dync__gm_end_plain(g, call)) return dync__fail_memory(0);
+    for (int s = 0; s < 2; s++)
+        if (g->side[s].pre && !dync__gm_pre_close(g, s)) return dync__fail_memory(0);
     return dync__gm_add(code, g, call, end);
 }
 
@@ -416,10 +487,10 @@ DYNC__FN dync_status dync__gm_add(dync__cuda_code *code, dync__gm *g, const dync
     for (int i = 0; i < g->end->buf.n; i++) {
         int32_t id = g->end->buf.at[i].id;
         buf[i] = i == g->given ? 0 : id < 2 ? g->side[id].id : id;
-        g->host[i] = end->k && id >= call->n && id < DYNC__CUDA_TEMP && end->host[id - call->n];
+        g->host[i] = end->host && id >= call->n && id < DYNC__CUDA_TEMP && end->host[id - call->n];
     }
     if (!dync__cuda_add_gemm(code, g, g->end, g->host, buf)) return DYNC_ERR_MEMORY;
     dync__ptx_text variant;
-    bool plain = !g->side[0].gather && !g->side[1].gather && !g->window_of;
+    bool plain = !g->side[0].gather && !g->side[1].gather && !g->window_of && !g->side[0].pre && !g->side[1].pre;
     return !plain || !dync__gm_wgmma(g, &variant) || dync__cuda_add_variant(code, &variant) ? DYNC_OK : DYNC_ERR_MEMORY;
 }

@@ -9,7 +9,7 @@
 #define DYNC__CUDA_GEMM_H
 #include "tile.h"
 
-enum { DYNC__GM_ALONG, DYNC__GM_ACROSS, DYNC__GM_PIECES };
+enum { DYNC__GM_ALONG, DYNC__GM_ACROSS, DYNC__GM_PIECES, DYNC__GM_BYTES = 1200 /* of memory a clock, all multiprocessors */ };
 /* How a side comes into shared memory. ALONG: neighbours in memory are neighbours in depth, 16 bytes at a time; ACROSS: they are of neighbouring
  * lines, 16 bytes at a time; PIECES: element by element, any strides and boundaries. */
 /* A gathered side (gemm_gather.c): the numbers of a line ([0]) and of a depth ([1]) are taken apart into digits, the last one fastest; each step of
@@ -17,12 +17,22 @@ enum { DYNC__GM_ALONG, DYNC__GM_ACROSS, DYNC__GM_PIECES };
  * where the element at row y, column x would lie. how: as it may come where 16 bytes at a time are on boundaries. */
 typedef struct dync__gm_digit { int64_t extent, by, y, x; } dync__gm_digit;
 typedef struct dync__gm_gather { int n[2], how; dync__gm_digit digit[2][3]; int64_t y, x, h, w, first; } dync__gm_gather;
+/* What is done to a side on its way (gemm_pre.c): a kernel whose loops walk the memory it would have written, its store the last word. */
+enum { DYNC__GM_PRE_GROUPS = 160, DYNC__GM_PRE_CHUNKS = 16 };
+typedef struct dync__gm_pre {
+    dync__kernel *k;
+    int first, store;                    /* number of its first buffer; of its store */
+    dync__ptx p;                         /* text in the making */
+    int chunks, per, block[DYNC__GM_PRE_GROUPS], place[DYNC__GM_PRE_CHUNKS];   /* of the turn being loaded: see dync__gm_pre_chunk */
+    char is[DYNC__GM_PRE_GROUPS][16], to[40];
+} dync__gm_pre;
 typedef struct dync__gm_side {
     int buf, how;                        /* buf: of `end` */
     int32_t id;                          /* operand number or temporary */
     int64_t offset, line, step;          /* elements: of element 0, to the next line, to the next k */
     int64_t batch[DYNC_MAX_DIMS];        /* to the next of each batch dim */
     const dync__gm_gather *gather;       /* in the place of line and step; or NULL */
+    dync__gm_pre *pre;                   /* or NULL; offset is then that in its loops, and addresses in text are counted in elements */
 } dync__gm_side;
 
 /* No product (conv_direct.c): a window over one channel for each result; rows of results are n wide. x, w: strides of what slides (images, channels,
@@ -67,7 +77,8 @@ DYNC__FN bool dync__gm_end_over(dync__gm *, const dync__kcall *, const dync__ker
 DYNC__FN int dync__gm_biased(const dync__gm *, dync__lb *, const dync__operand *bias, const int64_t *stride, int value);
 /* matmul, addmm and what is done to their result; done: false where a loop serves better. */
 DYNC__FN dync_status dync__cuda_gemm(dync__cuda_code *, const dync__kcall *, const dync__cuda_end *, bool *done);
-DYNC__FN bool dync__gm_takes(int device, const dync__kcall *, const dync__kernel *end);    /* would the product do this too? */
+DYNC__FN int dync__gm_takes(int device, const dync__kcall *, const dync__kernel *);          /* would the product do this too? as dync__device.call_takes */
+DYNC__FN bool dync__gm_wgmma_suits(const dync__gm *);                                      /* wgmma.c: is there a variant for the device, as sizes go? */
 DYNC__FN dync_status dync__gm_text(dync__gm *, int form, dync__ptx_text *out);             /* of a form of the part (launch.c) */
 /* The product as the next part of the code, once its sides and its end are there: buffers 0 and 1 of the end are the sides, others operands. */
 DYNC__FN dync_status dync__gm_add(dync__cuda_code *, dync__gm *, const dync__kcall *, const dync__cuda_end *);
@@ -77,7 +88,26 @@ DYNC__FN int dync__gm_shared_most(const dync__gm *);                            
 /* ---- gemm_load.c ---- */
 DYNC__FN void dync__gm_place(dync__gm *);                                /* %m0 %n0 %batch %klen, %A and %B: addresses of this block's first elements */
 DYNC__FN void dync__gm_pipeline(dync__gm *, void (*load)(dync__gm *), void (*compute)(dync__gm *));   /* load: to %to; compute: from %from; %kleft is left to load */
+DYNC__INLINE int dync__gm_unit(const dync__gm *g, int s) { return g->side[s].pre ? 1 : dync__dtype_info(g->dtype)->bytes; }   /* what a side's addresses count */
 DYNC__FN void dync__gm_pieces(dync__gm *, int side, int lines);          /* words of 4 bytes into swizzled rows of %to */
+/* ---- gemm_pre.c ---- */
+DYNC__FN bool dync__gm_pre_open(dync__gm *, int side, const dync__kcall *, const dync__kernel *k, int first);   /* false: k does not fill the operand's memory */
+DYNC__FN bool dync__gm_pre_close(dync__gm *, int side);                  /* after the end is made */
+DYNC__FN int dync__gm_pre_words(const dync__gm *, const dync__gm_tile *);/* registers of a thread that a turn's loads take */
+DYNC__FN double dync__gm_pre_cost(const dync__gm *, const dync__gm_tile *, int64_t chunk);   /* clocks, in a tile of that depth */
+DYNC__FN bool dync__gm_pre_worth(const dync__gm *, int side, double with, double apart, double elements);
+DYNC__FN bool dync__gm_pre_begin(dync__gm *, int side);                  /* once a text, when `how` is known */
+DYNC__FN void dync__gm_pre_index(dync__gm *, int side, const char *name, const char *from);  /* a new register of the piece's index, from one of 64 bits */
+/* Group `number`: vec elements from at + by on, where `is` (NULL: sure); %first<side> is where there are some. Then their values, whose number it returns. */
+DYNC__FN void dync__gm_pre_group(dync__gm *, int side, int number, const char *at, int64_t by, const char *is);
+DYNC__FN int dync__gm_pre_values(dync__gm *, int side, int number, char value[][40]);
+DYNC__FN void dync__gm_pre_pack(dync__gm *, int dtype, int n, char value[][40], char word[][40]);
+DYNC__FN void dync__gm_pre_round(dync__gm *, char value[40]);
+DYNC__FN void dync__gm_pre_turn(dync__gm *, int side, int n, const char *to);
+DYNC__FN void dync__gm_pre_chunk(dync__gm *, int side, const char *at, int64_t by, int64_t near, int place, const char *is, const char *inner, int inner_by, const char *left);
+DYNC__FN void dync__gm_pre_finish(dync__gm *);
+DYNC__FN void dync__gm_pre_rows_begin(dync__gm *, int side);             /* tensor cores */
+DYNC__FN void dync__gm_pre_rows(dync__gm *, int side, int lines);
 /* ---- gemm_gather.c ---- */
 DYNC__FN void dync__gm_gather_begin(dync__gm *, int side, int lines);    /* 16 bytes at a time: what is said of lines, before the loop over the depth */
 DYNC__FN void dync__gm_gather_copy(dync__gm *, int side, int lines);

@@ -18,7 +18,6 @@ DYNC__FN void dync__gm_place(dync__gm *g)
     enum { BAND = 8 };
     dync__tile *t = &g->t;
     int64_t across = (g->n + g->tile.n - 1) / g->tile.n, down = (g->m + g->tile.m - 1) / g->tile.m;
-    int64_t bytes = dync__dtype_info(g->dtype)->bytes;
     dync__tile_note(t, "tile, split and batch of the block");
     dync__gm_divide(g, "%above", "%tile", "%cta", across * down);
     dync__gm_divide(g, "%batch", "%split", "%above", g->splits);
@@ -38,7 +37,9 @@ DYNC__FN void dync__gm_place(dync__gm *g)
         const dync__gm_side *side = &g->side[s];
         const char *base = dync__gm_base[s], *wide = dync__ptx_temp(&t->p, "b64");
         char rest[24] = "%batch";
-        dync__tile_set(t, "s64", base, "add", "%%b%d, %lld", side->buf, (long long)(side->offset * bytes));
+        int64_t bytes = dync__gm_unit(g, s);
+        if (side->pre) dync__tile_set(t, "s64", base, "mov", "%lld", (long long)side->offset);
+        else dync__tile_set(t, "s64", base, "add", "%%b%d, %lld", side->buf, (long long)(side->offset * bytes));
         dync__ptx_line(&t->p, "cvt.u64.u32 %s, %s", wide, s ? "%n0" : "%m0");
         dync__ptx_line(&t->p, "mad.lo.s64 %s, %s, %lld, %s", base, wide, (long long)(side->line * bytes), base);
         dync__ptx_line(&t->p, "cvt.u64.u32 %s, %%k0", wide);
@@ -54,6 +55,7 @@ DYNC__FN void dync__gm_place(dync__gm *g)
             }
             dync__format(rest, sizeof rest, "%s", next);
         }
+        if (side->pre) dync__gm_pre_index(g, s, s ? "%first1" : "%first0", base);
     }
     dync__tile_set(t, "s32", "%mleft", "sub", "%lld, %%m0", (long long)g->m);
     dync__tile_set(t, "s32", "%nleft", "sub", "%lld, %%n0", (long long)g->n);
@@ -69,11 +71,13 @@ static void dync__gm_next_stage(dync__gm *g, const char *stage)
     dync__ptx_line(&g->t.p, "@%s mov.u32 %s, %s", over, stage, strcmp(stage, "%from") ? "%tofirst" : "%fromfirst");
 }
 
-/* One stage is computed on while the others are filled. A stage is filled again one barrier after everyone has read it. */
+/* One stage is computed on while the others are filled. A stage is filled again one barrier after everyone has read it. Sides with something to be
+ * done to them are loaded into registers before the computation, and stored behind it: everyone else meets them a barrier later at the earliest. */
 DYNC__FN void dync__gm_pipeline(dync__gm *g, void (*load)(dync__gm *), void (*compute)(dync__gm *))
 {
     dync__tile *t = &g->t;
     int ahead = g->tile.stages - 1;
+    bool pre = g->side[0].pre || g->side[1].pre;
     (void)dync__tile_shared(t, g->tile.stages * g->stage_bytes, 1024);
     dync__tile_set(t, "u32", "%stages", "add", "%%smem, %d", g->tile.stages * g->stage_bytes);
     dync__tile_set(t, "u32", "%from", "mov", "%%smem");
@@ -90,17 +94,27 @@ DYNC__FN void dync__gm_pipeline(dync__gm *g, void (*load)(dync__gm *), void (*co
     dync__ptx_line(&t->p, "setp.le.s32 %%none, %%kleft, 0");
     dync__ptx_line(&t->p, "@%%none bra LOADED");
     load(g);
-    dync__ptx_line(&t->p, "sub.s32 %%kleft, %%kleft, %d", g->depth);
-    dync__gm_next_stage(g, "%to");
+    if (!pre) {
+        dync__ptx_line(&t->p, "sub.s32 %%kleft, %%kleft, %d", g->depth);
+        dync__gm_next_stage(g, "%to");
+    }
     dync__tile_label(t, "LOADED");
     dync__tile_commit(t);
     dync__ptx_line(&t->p, "add.s32 %%turn, %%turn, 1");
-    dync__ptx_line(&t->p, "setp.le.s32 %%none, %%turn, 0");
-    dync__ptx_line(&t->p, "@%%none bra STAGE");
+    dync__ptx_line(&t->p, "setp.le.s32 %%again, %%turn, 0");
+    dync__ptx_line(&t->p, pre ? "@%%again bra MAKE" : "@%%again bra STAGE");
     compute(g);
     dync__gm_next_stage(g, "%from");
     dync__ptx_line(&t->p, "sub.s32 %%todo, %%todo, %d", g->depth);
     dync__ptx_line(&t->p, "setp.gt.s32 %%again, %%todo, 0");
+    if (pre) {
+        dync__tile_label(t, "MAKE");
+        dync__ptx_line(&t->p, "@%%none bra MADE");
+        dync__gm_pre_finish(g);
+        dync__ptx_line(&t->p, "sub.s32 %%kleft, %%kleft, %d", g->depth);
+        dync__gm_next_stage(g, "%to");
+        dync__tile_label(t, "MADE");
+    }
     dync__ptx_line(&t->p, "@%%again bra STAGE");
 }
 

@@ -27,6 +27,10 @@ static void dync__gmm_windows(dync__gm *g, int s)
     const dync__gm_side *side = &g->side[s];
     int bytes = dync__tile_kind_of(g->kind)->bytes, lines = dync__gmm_lines(g, s), count = side->how == DYNC__GM_ACROSS ? lines * bytes / 128 : 1;
     int64_t all = s ? g->n : g->m;
+    if (side->pre && !side->gather) {
+        dync__gm_pre_rows_begin(g, s);
+        return;
+    }
     if (side->gather && side->how != DYNC__GM_PIECES) dync__gm_gather_begin(g, s, lines);
     for (int w = 0; w < count && !side->gather && side->how != DYNC__GM_PIECES; w++) {
         dync__tile_rows *r = &g->window[s][w];
@@ -65,6 +69,10 @@ static void dync__gmm_load(dync__gm *g)
         if (side->gather) {
             if (side->how == DYNC__GM_PIECES) dync__gm_gather_pieces(g, s, lines);
             else dync__gm_gather_copy(g, s, lines);
+            continue;
+        }
+        if (side->pre) {
+            dync__gm_pre_rows(g, s, lines);
             continue;
         }
         if (side->how == DYNC__GM_PIECES) {

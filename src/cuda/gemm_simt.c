@@ -26,7 +26,7 @@ static void dync__gms_begin(dync__gm *g, int s)
     dync__ptx *p = &t->p;
     const dync__gm_side *side = &g->side[s];
     bool is_wide = side->how == DYNC__GM_ACROSS, along = !is_wide && side->step == 1;
-    int bytes = dync__dtype_info(g->dtype)->bytes, lines = dync__gms_lines(g, s), by = along ? 8 : is_wide ? lines * g->acc_bytes / 16 : lines;
+    int bytes = dync__gm_unit(g, s), lines = dync__gms_lines(g, s), by = along ? 8 : is_wide ? lines * g->acc_bytes / 16 : lines;
     const char *id = s ? "B" : "A", *wide = dync__ptx_temp(p, "b64");
     char line[16], k[16], to[16], base[8];
     dync__format(line, sizeof line, "%%line%s", id);
@@ -42,7 +42,8 @@ static void dync__gms_begin(dync__gm *g, int s)
     dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", base, wide, (long long)(side->line * bytes), base);
     dync__ptx_line(p, "cvt.u64.u32 %s, %s", wide, k);
     dync__ptx_line(p, "mad.lo.s64 %s, %s, %lld, %s", base, wide, (long long)(side->step * bytes), base);
-    if (!is_wide || (s ? g->n : g->m) % lines == 0) return;
+    if (side->pre) dync__gm_pre_index(g, s, s ? "%pat1" : "%pat0", base);
+    if (side->pre || !is_wide || (s ? g->n : g->m) % lines == 0) return;
     char size[16];                                           /* bytes of the chunk that are of lines there are */
     dync__format(size, sizeof size, "%%size%s", id);
     dync__tile_set(t, "s32", size, "sub", "%s, %s", s ? "%nleft" : "%mleft", line);
@@ -111,6 +112,30 @@ static void dync__gms_load_single(dync__gm *g, int s, const char *to)
     }
 }
 
+/* The same elements, with what is done to them: 16 bytes of neighbouring lines at a time, or one by one. */
+static void dync__gms_load_pre(dync__gm *g, int s, const char *to)
+{
+    dync__ptx *p = &g->t.p;
+    const dync__gm_side *side = &g->side[s];
+    bool wide = side->how == DYNC__GM_ACROSS, along = !wide && side->step == 1, ends = g->k % DYNC__GMS_DEPTH != 0, ragged = (s ? g->n : g->m) % dync__gms_lines(g, s) != 0;
+    int lines = dync__gms_lines(g, s), row = dync__gms_row(g, s), per = wide ? 16 / g->acc_bytes : 1, threads = g->tile.threads;
+    int line_step = along ? threads / 8 : 0, k_step = along ? 0 : threads * per / lines;
+    const char *at = s ? "%pat1" : "%pat0", *line = s ? "%lineB" : "%lineA", *left = s ? "%nleft" : "%mleft";
+    dync__gm_pre_turn(g, s, per, to);
+    for (int i = 0; i < lines * DYNC__GMS_DEPTH / (threads * per); i++) {
+        char is[40] = "";
+        if (ends) {
+            const char *here = dync__ptx_temp(p, "s32");
+            dync__format(is, sizeof is, "%s", dync__ptx_temp(p, "pred"));
+            dync__ptx_line(p, "sub.s32 %s, %%kleft, %d", here, i * k_step);
+            dync__ptx_line(p, "setp.lt.s32 %s, %s, %s", is, s ? "%kB" : "%kA", here);
+        }
+        dync__gm_pre_chunk(g, s, at, i * (line_step * side->line + k_step * side->step), 1, g->side_at[s] + i * (line_step * g->acc_bytes + k_step * row),
+                           is[0] ? is : NULL, line, i * line_step, ragged ? left : NULL);
+    }
+    dync__ptx_line(p, "add.%s %s, %s, %lld", side->pre->p.index, at, at, (long long)(DYNC__GMS_DEPTH * side->step));
+}
+
 static void dync__gms_load(dync__gm *g)
 {
     int bytes = dync__dtype_info(g->dtype)->bytes;
@@ -123,6 +148,10 @@ static void dync__gms_load(dync__gm *g)
         char to[24];
         dync__format(to, sizeof to, "%s", dync__ptx_temp(&g->t.p, "b32"));
         dync__ptx_line(&g->t.p, "add.u32 %s, %%to, %s", to, s ? "%toB" : "%toA");
+        if (g->side[s].pre) {
+            dync__gms_load_pre(g, s, to);
+            continue;
+        }
         if (g->side[s].how == DYNC__GM_ACROSS) dync__gms_load_wide(g, s, to);
         else dync__gms_load_single(g, s, to);
         dync__ptx_line(&g->t.p, "add.s64 %s, %s, %lld", s ? "%B" : "%A", s ? "%B" : "%A", (long long)(DYNC__GMS_DEPTH * g->side[s].step * bytes));

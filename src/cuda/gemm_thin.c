@@ -55,6 +55,48 @@ static void dync__gmt_regs(dync__gm *g, const char *reg, int vectors)
     }
 }
 
+/* The same of a side; by: in what its addresses count. With something to be done to it: elements one by one where n is 1 (all where `is` says so), made
+ * values and rounded as memory would have where the others are widened. number: of the load. */
+static void dync__gmt_side(dync__gm *g, int s, int number, int n, const char *reg, int first, const char *at, int64_t by, const char *is)
+{
+    char guard[24] = "", index[40];
+    if (is) dync__format(guard, sizeof guard, "@%s ", is);
+    if (!g->side[s].pre) {
+        dync__gmt_load(g, reg, first, at, by, guard);
+        return;
+    }
+    dync__ptx *p = &g->t.p;
+    const dync__ptx *pre = &g->side[s].pre->p;
+    int vec = pre->shape.vec;
+    dync__format(index, sizeof index, "%s", dync__ptx_temp(p, pre->index));
+    dync__ptx_line(p, pre->index[1] == '3' ? "cvt.u32.u64 %s, %s" : "mov.b64 %s, %s", index, at);
+    for (int q = 0; q < n; q += vec) dync__gm_pre_group(g, s, (number * n + q) / vec, index, by + q, is);
+}
+static void dync__gmt_made(dync__gm *g, int s, int number, int n, const char *reg, int first)
+{
+    dync__ptx *p = &g->t.p;
+    char value[8][40], word[8][40], name[24];
+    if (!g->side[s].pre) {
+        dync__gmt_widen(g, reg, first);
+        return;
+    }
+    int vec = g->side[s].pre->p.shape.vec;
+    for (int q = 0; q < n; q += vec) (void)dync__gm_pre_values(g, s, (number * n + q) / vec, &value[q]);
+    if (n == 8) {
+        dync__gm_pre_pack(g, g->dtype, n, value, word);
+        for (int w = 0; w < 4; w++) {
+            dync__format(name, sizeof name, "%s%dw%d", reg, first, w);
+            dync__ptx_line(p, "mov.b32 %s, %s", name, word[w]);
+        }
+        dync__gmt_widen(g, reg, first);
+        return;
+    }
+    for (int i = 0; i < n; i++) {
+        if (g->dtype != g->compute) dync__gm_pre_round(g, value[i]);
+        dync__ptx_line(p, "mov.%s %s%d, %s", dync__ptx_bits(g->compute), reg, first + i, value[i]);
+    }
+}
+
 static void dync__gmt_sums(dync__gm *g, int n)
 {
     dync__tile_regs(&g->t, dync__ptx_type(g->compute), "%acc", n);
@@ -82,13 +124,13 @@ static void dync__gmt_along(dync__gm *g)
 {
     dync__tile *t = &g->t;
     dync__ptx *p = &t->p;
-    int vec = dync__gmt_vec(g), columns = dync__gmt_columns(g), m = (int)g->m, bytes = dync__dtype_info(g->dtype)->bytes;
+    int vec = dync__gmt_vec(g), columns = dync__gmt_columns(g), m = (int)g->m, unit[2] = {dync__gm_unit(g, 0), dync__gm_unit(g, 1)};
     const char *type = dync__ptx_type(g->compute);
     dync__tile_note(t, "the warp's columns, the lane's part of the depth");
     dync__tile_set(t, "u32", "%col0", "mul.lo", "%%warp, %d", columns);
     dync__tile_set(t, "s32", "%mine", "mul.lo", "%%lane, %d", vec);
     dync__tile_wide(t, "%pa", NULL);
-    dync__ptx_line(p, "mad.wide.s32 %%pa, %%mine, %d, %%A", bytes);
+    dync__ptx_line(p, "mad.wide.s32 %%pa, %%mine, %d, %%A", unit[0]);
     for (int c = 0; c < columns; c++) {                      /* columns past the end read the last one again */
         char at[24];
         const char *col = dync__ptx_temp(p, "s32"), *last = dync__ptx_temp(p, "s32"), *wide = dync__ptx_temp(p, "s64");
@@ -97,8 +139,8 @@ static void dync__gmt_along(dync__gm *g)
         dync__ptx_line(p, "sub.s32 %s, %%nleft, 1", last);
         dync__ptx_line(p, "min.s32 %s, %s, %s", col, col, last);
         dync__ptx_line(p, "cvt.s64.s32 %s, %s", wide, col);
-        dync__tile_set(t, "s64", at, "mad.lo", "%s, %lld, %%B", wide, (long long)(g->side[1].line * bytes));
-        dync__ptx_line(p, "mad.wide.s32 %s, %%mine, %d, %s", at, bytes, at);
+        dync__tile_set(t, "s64", at, "mad.lo", "%s, %lld, %%B", wide, (long long)(g->side[1].line * unit[1]));
+        dync__ptx_line(p, "mad.wide.s32 %s, %%mine, %d, %s", at, unit[1], at);
     }
     dync__gmt_sums(g, m * columns);
     dync__gmt_regs(g, "%va", m);
@@ -110,17 +152,17 @@ static void dync__gmt_along(dync__gm *g)
     for (int c = 0; c < columns; c++) {
         char at[24];
         dync__format(at, sizeof at, "%%pb%d", c);
-        dync__gmt_load(g, "%vb", c * vec, at, 0, "");
+        dync__gmt_side(g, 1, c, vec, "%vb", c * vec, at, 0, NULL);
     }
-    for (int r = 0; r < m; r++) dync__gmt_load(g, "%va", r * vec, "%pa", r * g->side[0].line * bytes, "");
-    for (int c = 0; c < columns; c++) dync__gmt_widen(g, "%vb", c * vec);
-    for (int r = 0; r < m; r++) dync__gmt_widen(g, "%va", r * vec);
+    for (int r = 0; r < m; r++) dync__gmt_side(g, 0, r, vec, "%va", r * vec, "%pa", r * g->side[0].line * unit[0], NULL);
+    for (int c = 0; c < columns; c++) dync__gmt_made(g, 1, c, vec, "%vb", c * vec);
+    for (int r = 0; r < m; r++) dync__gmt_made(g, 0, r, vec, "%va", r * vec);
     for (int v = 0; v < vec; v++)
         for (int r = 0; r < m; r++)
             for (int c = 0; c < columns; c++)
                 dync__ptx_line(p, "fma.rn.%s %%acc%d, %%va%d, %%vb%d, %%acc%d", type, r * columns + c, r * vec + v, c * vec + v, r * columns + c);
-    dync__ptx_line(p, "add.s64 %%pa, %%pa, 512");
-    for (int c = 0; c < columns; c++) dync__ptx_line(p, "add.s64 %%pb%d, %%pb%d, 512", c, c);
+    dync__ptx_line(p, "add.s64 %%pa, %%pa, %d", 32 * vec * unit[0]);
+    for (int c = 0; c < columns; c++) dync__ptx_line(p, "add.s64 %%pb%d, %%pb%d, %d", c, c, 32 * vec * unit[1]);
     dync__ptx_line(p, "add.s32 %%mine, %%mine, %d", 32 * vec);
     dync__ptx_line(p, "bra DEPTH");
     dync__tile_label(t, "SUMMED");
@@ -147,9 +189,9 @@ static void dync__gmt_across(dync__gm *g)
 {
     dync__tile *t = &g->t;
     dync__ptx *p = &t->p;
-    int vec = dync__gmt_vec(g), m = (int)g->m, bytes = dync__dtype_info(g->dtype)->bytes, columns = 32 * vec;
+    int vec = dync__gmt_vec(g), m = (int)g->m, unit[2] = {dync__gm_unit(g, 0), dync__gm_unit(g, 1)}, columns = 32 * vec;
     const char *type = dync__ptx_type(g->compute);
-    int64_t a_step = g->side[0].step * bytes, b_step = g->side[1].step * bytes;
+    int64_t a_step = g->side[0].step * unit[0], b_step = g->side[1].step * unit[1];
     (void)dync__tile_shared(t, DYNC__GMT_WARPS * m * columns * g->acc_bytes, 16);
     dync__tile_note(t, "the lane's columns; the warp's part of the depth: every %dth", (int)DYNC__GMT_WARPS);
     dync__tile_set(t, "s32", "%col0", "mul.lo", "%%lane, %d", vec);
@@ -157,7 +199,7 @@ static void dync__gmt_across(dync__gm *g)
     dync__ptx_line(p, "cvt.u64.u32 %%wide, %%warp");
     dync__tile_set(t, "s64", "%pa", "mad.lo", "%%wide, %lld, %%A", (long long)a_step);
     dync__tile_set(t, "s64", "%pb", "mad.lo", "%%wide, %lld, %%B", (long long)b_step);
-    dync__ptx_line(p, "mad.wide.s32 %%pb, %%col0, %d, %%pb", bytes);
+    dync__ptx_line(p, "mad.wide.s32 %%pb, %%col0, %d, %%pb", unit[1]);
     dync__gmt_sums(g, m * vec);
     dync__gmt_regs(g, "%vb", DYNC__GMT_UNROLL);
     dync__tile_regs(t, type, "%va", m * DYNC__GMT_UNROLL);
@@ -172,20 +214,26 @@ static void dync__gmt_across(dync__gm *g)
     dync__ptx_line(p, "@%%past bra SUMMED");
     for (int u = 0; u < DYNC__GMT_UNROLL; u++) {
         const char *k = dync__ptx_temp(p, "s32");
-        char guard[16];
-        dync__format(guard, sizeof guard, "@%%is%d ", u);
+        char is[16];
+        dync__format(is, sizeof is, "%%is%d", u);
         dync__ptx_line(p, "add.s32 %s, %%mine, %d", k, u * DYNC__GMT_WARPS);
         dync__ptx_line(p, "setp.lt.s32 %%is%d, %s, %%klen", u, k);
-        for (int w = 0; w < (vec == 8 ? 4 : vec); w++) dync__ptx_line(p, "mov.b%d %%vb%d%s%s, 0", g->acc_bytes * 8, vec == 8 ? u * vec : u * vec + w, vec == 8 ? "w" : "",
+        for (int w = 0; !g->side[1].pre && w < (vec == 8 ? 4 : vec); w++) dync__ptx_line(p, "mov.b%d %%vb%d%s%s, 0", g->acc_bytes * 8, vec == 8 ? u * vec : u * vec + w, vec == 8 ? "w" : "",
                                                                      vec == 8 ? w == 0 ? "0" : w == 1 ? "1" : w == 2 ? "2" : "3" : "");
-        dync__gmt_load(g, "%vb", u * vec, "%pb", u * DYNC__GMT_WARPS * b_step, guard);
+        dync__gmt_side(g, 1, u, vec, "%vb", u * vec, "%pb", u * DYNC__GMT_WARPS * b_step, is);
     }
     for (int u = 0; u < DYNC__GMT_UNROLL; u++)
         for (int r = 0; r < m; r++) {
             char value[24], at[64], guard[16];
+            int64_t by = u * DYNC__GMT_WARPS * a_step + r * g->side[0].line * unit[0];
             dync__format(value, sizeof value, "%%va%d", u * m + r);
+            if (g->side[0].pre) {
+                dync__format(guard, sizeof guard, "%%is%d", u);
+                dync__gmt_side(g, 0, u * m + r, 1, "%va", u * m + r, "%pa", by, guard);
+                continue;
+            }
             dync__format(guard, sizeof guard, "@%%is%d ", u);
-            dync__format(at, sizeof at, "%%pa+%lld", (long long)(u * DYNC__GMT_WARPS * a_step + r * g->side[0].line * bytes));
+            dync__format(at, sizeof at, "%%pa+%lld", (long long)by);
             dync__ptx_line(p, "mov.b%d %s, 0", g->acc_bytes * 8, value);
             if (g->dtype == g->compute) {
                 dync__ptx_line(p, "%sld.global.%s %s, [%s]", guard, type, value, at);
@@ -198,7 +246,8 @@ static void dync__gmt_across(dync__gm *g)
             dync__ptx_widen(p, g->dtype, value, half);
         }
     for (int u = 0; u < DYNC__GMT_UNROLL; u++) {
-        dync__gmt_widen(g, "%vb", u * vec);
+        dync__gmt_made(g, 1, u, vec, "%vb", u * vec);
+        for (int r = 0; r < m && g->side[0].pre; r++) dync__gmt_made(g, 0, u * m + r, 1, "%va", u * m + r);
         for (int r = 0; r < m; r++)
             for (int v = 0; v < vec; v++) dync__ptx_line(p, "fma.rn.%s %%acc%d, %%va%d, %%vb%d, %%acc%d", type, r * vec + v, u * m + r, u * vec + v, r * vec + v);
     }

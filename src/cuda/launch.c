@@ -432,7 +432,7 @@ static dync_status dync__cuda_add_host(dync__cuda_code *c, const dync__kcall *fr
     return call->row->prepare ? call->row->prepare(call) : DYNC_OK;
 }
 
-DYNC__FN void *dync__cuda_call_new(int device, const dync__kcall *call, const dync__kernel *k, const bool *host, bool keep)
+DYNC__FN void *dync__cuda_call_new(int device, const dync__kcall *call, const dync__kernel *const with[3], const bool *host, bool keep)
 {
     if (dync__cuda_known(device) != DYNC_OK) return NULL;
     dync__cuda_code *c = dync__calloc(sizeof *c);
@@ -440,7 +440,8 @@ DYNC__FN void *dync__cuda_call_new(int device, const dync__kcall *call, const dy
     bool done = false;
     c->device = device;
     c->n_buffers = call->n;
-    dync__cuda_end end = {k, host, keep};
+    dync__cuda_end end = {.host = host, .keep = keep};
+    if (with) end.k = with[0], end.pre[0] = with[1], end.pre[1] = with[2];
     dync_status status = dync__cuda_gemm(c, call, &end, &done);
     if (status == DYNC_OK && !done) status = dync__cuda_conv(c, call, &end, &done);
     if (status == DYNC_OK && !done) status = dync__cuda_call_text(c, call, &done);

@@ -149,6 +149,7 @@ DYNC__FN void dync__ptx_emit(dync__ptx *p, int i)
     if (in->prim == DYNC__P_reduce && p->where[i] >= 0) return;
     if (dync__ptx_emit_pairs(p, i)) return;
     for (int a = 0; a < n_args; a++) (void)dync__ptx_use(p, in->arg[a], 0);
+    if (p->taken == i + 1) return;
     dync__str_addf(&p->body, "    // %s%s%s\n", dync__prim_info(in->prim)->name, in->origin ? " of " : "", in->origin ? in->origin : "");
     if (in->prim != DYNC__P_reduce) p->where[i] = p->block;
     switch (in->prim) {
@@ -603,6 +604,44 @@ DYNC__FN void dync__ptx_piece(dync__ptx *p, const char *linear, int given, char 
             if (dync__ptx_lane(p, i, lane) == lane) dync__ptx_line(p, "mov.%s %s, %s", dync__ptx_bits(in->type), dync__ptx_dest(p, i, lane), value[lane]);
     }
     for (int section = 0; section <= 2 * p->n_phases; section++) dync__ptx_section(p, section);
+}
+
+/* What a piece loads from memory; the rest is in main memory. */
+static bool dync__ptx_piece_loads(dync__ptx *p, int i)
+{
+    const dync__inst *in = dync__ptx_inst(p, i);
+    return in->prim == DYNC__P_load && p->needed[i] && !p->host[in->buf];
+}
+
+DYNC__FN int dync__ptx_piece_load(dync__ptx *p, const char *linear)
+{
+    char suffix[24];
+    dync__format(suffix, sizeof suffix, "_0b%d", ++p->block);
+    dync__ptx_coordinates(p, 0, p->k->n_dims, linear, "i", suffix);
+    p->raw = 1;
+    for (int i = 0; i < p->k->inst.n; i++) {
+        if (!dync__ptx_piece_loads(p, i)) continue;
+        p->where[i] = p->block;
+        dync__ptx_load(p, i);
+    }
+    p->raw = 0;
+    return p->block;
+}
+
+DYNC__FN void dync__ptx_piece_value(dync__ptx *p, int loaded, char value[][40])
+{
+    int last = p->block;
+    p->block = loaded;
+    p->raw = 2;
+    for (int i = 0; i < p->k->inst.n; i++) {
+        if (!dync__ptx_piece_loads(p, i)) continue;
+        p->where[i] = loaded;
+        dync__ptx_load(p, i);
+    }
+    p->raw = 0;
+    dync__ptx_emit(p, p->taken - 1);
+    for (int lane = 0; lane < p->vec; lane++) dync__format(value[lane], sizeof value[lane], "%s", dync__ptx_in_reg(p, dync__ptx_inst(p, p->taken - 1)->arg[0], lane));
+    p->block = last;
 }
 
 DYNC__FN void dync__ptx_header(dync__str *s, const char *target)

@@ -77,6 +77,9 @@ typedef struct dync__ptx {
     dync__ptx_turned turned[DYNC__PTX_TURNED];
     int n_turned, turned_bytes;
     bool failed, unsupported, uses_random;
+    int raw;                             /* of a piece in two steps: 1 loads leave what they read in registers named after them, 2 that is made values */
+    int taken;                           /* number of the store that is not done, + 1: its value is asked for; 0 none */
+    int most;                            /* neighbours of a group, at most; 0: as may be */
     bool in_place;                       /* a buffer is read and written: threads past the last row may not even read */
     char name[16][40];                   /* operands under way */
     int next_name;
@@ -105,6 +108,9 @@ DYNC__FN void dync__ptx_section(dync__ptx *, int section);               /* ever
 /* A pointwise kernel as pieces of another text (tile.h, dync__tile_begin_kernel and _piece). */
 DYNC__FN bool dync__ptx_piece_begin(dync__ptx *, dync__arena *, const dync__kernel *, const bool *host, int64_t columns, bool scalar);
 DYNC__FN void dync__ptx_piece(dync__ptx *, const char *linear, int given, char value[][24]);
+/* The same in two steps, for a kernel whose only store is `taken`: loads from `linear` on; later the values, `vec` of them. load gives what value asks for. */
+DYNC__FN int dync__ptx_piece_load(dync__ptx *, const char *linear);
+DYNC__FN void dync__ptx_piece_value(dync__ptx *, int loaded, char value[][40]);
 DYNC__FN void dync__ptx_header(dync__str *, const char *target);
 /* ---- ptx_plan.c ---- */
 DYNC__FN void dync__ptx_plan(dync__ptx *, int units, bool scalar);       /* units: multiprocessors; 0: of another text */

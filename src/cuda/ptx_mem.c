@@ -191,27 +191,41 @@ static bool dync__ptx_moves_groups(const dync__ptx *p, const dync__inst *in)
     return p->vec > 1 && p->vec * dync__dtype_info(p->k->buf.at[in->buf].dtype)->bytes >= 4;
 }
 
+/* A register for bits as they lie in memory. */
+static void dync__ptx_raw(dync__ptx *p, int i, int lane, const char *type, char name[40])
+{
+    if (p->raw) dync__format(name, 40, "%%raw%d_%db%d", i, lane, p->block);
+    else dync__format(name, 40, "%s", dync__ptx_temp(p, type));
+    if (p->raw == 1) dync__ptx_reg(p, type, name);
+}
+
 static void dync__ptx_load_group(dync__ptx *p, int i, int group)
 {
     const dync__inst *in = &p->k->inst.at[i];
     int dtype = p->k->buf.at[in->buf].dtype, bytes = dync__dtype_info(dtype)->bytes, lane0 = group * p->vec;
     int per = DYNC__MIN(16 / bytes, p->vec);                 /* elements of one access */
     char name[8][40], list[360], at[40] = "", guard[40], spot[64];
-    if (dync__ptx_turned_of(p, in) < 0) dync__format(at, sizeof at, "%s", dync__ptx_address_of(p, in->buf, in->access, group));
+    bool plain = dync__ptx_is_plain(dtype);
+    if (plain && p->raw == 2) return;
+    if (dync__ptx_turned_of(p, in) < 0 && p->raw < 2) dync__format(at, sizeof at, "%s", dync__ptx_address_of(p, in->buf, in->access, group));
     dync__format(guard, sizeof guard, "%s", dync__ptx_guard(p, lane0, false));
     for (int k = 0; k < p->vec; k += per) {
-        bool plain = dync__ptx_is_plain(dtype);
         int n = plain ? per : per * bytes / 4;
         const char *word[8];
         for (int e = 0; e < n; e++) {
-            dync__format(name[e], sizeof name[e], "%s", plain ? dync__ptx_dest(p, i, lane0 + k + e) : dync__ptx_temp(p, "b32"));
+            if (plain) dync__format(name[e], sizeof name[e], "%s", dync__ptx_dest(p, i, lane0 + k + e));
+            else dync__ptx_raw(p, i, lane0 + k + e, "b32", name[e]);
             word[e] = name[e];
+        }
+        if (p->raw == 2) {
+            dync__ptx_unpack(p, i, lane0 + k, per, dtype, word);
+            continue;
         }
         if (n == 1) dync__format(list, sizeof list, "%s", name[0]);
         else dync__ptx_list(list, sizeof list, n, name);
         const char *space = dync__ptx_spot(p, in, group, k, at, spot, sizeof spot);
         dync__ptx_line(p, "%sld.%s.%s%s %s, [%s]", guard, space, n == 1 ? "" : n == 2 ? "v2." : "v4.", plain ? dync__ptx_memory_type(dtype) : "b32", list, spot);
-        if (!plain) dync__ptx_unpack(p, i, lane0 + k, per, dtype, word);
+        if (!plain && !p->raw) dync__ptx_unpack(p, i, lane0 + k, per, dtype, word);
     }
 }
 
@@ -222,7 +236,13 @@ static void dync__ptx_load_one(dync__ptx *p, int i, int lane)
     bool row = dync__ptx_lanes(p, i) == 1 && (dync__ptx_is_row(p, in) || p->uniform[i] == 2);
     char at[40] = "", to[40], guard[40], spot[64];
     int64_t along = row || last < 0 ? 0 : p->k->access.at[in->access].stride[last] * (lane % p->vec) * bytes;
-    bool turned = dync__ptx_turned_of(p, in) >= 0;
+    bool turned = dync__ptx_turned_of(p, in) >= 0, plain = dync__ptx_is_plain(dtype);
+    char raw[40];
+    if (p->raw == 2) {
+        dync__ptx_raw(p, i, lane, dync__ptx_raw_type(dtype), raw);
+        if (!plain) dync__ptx_widen(p, dtype, dync__ptx_dest(p, i, lane), raw);
+        return;
+    }
     if (!turned) dync__format(at, sizeof at, "%s", dync__ptx_address_of(p, in->buf, in->access, row ? -1 : lane / p->vec));
     if (in->prim == DYNC__P_loadx) {
         const char *index = dync__ptx_in_reg(p, in->arg[0], lane), *moved = dync__ptx_temp(p, "s64");
@@ -231,12 +251,13 @@ static void dync__ptx_load_one(dync__ptx *p, int i, int lane)
     }
     bool over = p->in_place && p->shape.mode != DYNC__PTX_FLAT && p->shape.rows % p->shape.rows_per_block;
     dync__format(guard, sizeof guard, "%s", row ? (over ? "@%rowok " : "") : dync__ptx_guard(p, lane, false));
-    dync__format(to, sizeof to, "%s", dync__ptx_dest(p, i, lane));
-    const char *raw = dync__ptx_is_plain(dtype) ? to : dync__ptx_temp(p, dync__ptx_raw_type(dtype));
+    if (plain || !p->raw) dync__format(to, sizeof to, "%s", dync__ptx_dest(p, i, lane));
+    if (plain) dync__format(raw, sizeof raw, "%s", to);
+    else dync__ptx_raw(p, i, lane, dync__ptx_raw_type(dtype), raw);
     dync__format(spot, sizeof spot, "%s+%lld", at, (long long)along);
     if (turned) (void)dync__ptx_spot(p, in, lane / p->vec, lane % p->vec, at, spot, sizeof spot);
     dync__ptx_line(p, "%sld.%s.%s %s, [%s]", guard, turned ? "shared" : "global", dync__ptx_memory_type(dtype), raw, spot);
-    if (raw != to) dync__ptx_widen(p, dtype, to, raw);
+    if (!plain && !p->raw) dync__ptx_widen(p, dtype, to, raw);
 }
 
 DYNC__FN void dync__ptx_load(dync__ptx *p, int i)

@@ -70,6 +70,7 @@ static void dync__ptx_plan_vector(dync__ptx *p, bool is_flat)
     int vec = narrow == 8 ? 2 : narrow == 4 ? 4 : 8, first = is_flat ? 0 : k->n_outer;
     bool one_loop = dync__ptx_product(k, first, last) == 1;
     if (!any) return;
+    if (p->most) vec = DYNC__MIN(vec, p->most);
     while (vec > 1 && k->extent[last] % vec && !(is_flat && one_loop && k->extent[last] >= 64)) vec /= 2;
     p->shape.vec = p->vec = vec;
     for (int i = 0; i < k->inst.n && vec > 1; i++) {          /* what has to lie on boundaries at run time */

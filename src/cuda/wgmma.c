@@ -463,6 +463,15 @@ static bool dync__wg_choose(dync__wg *w)
     return g->m > 64 && g->n > 32 && g->k >= w->depth && tiles < 1 << 30 && tiles * w->cluster * 2 >= units;
 }
 
+DYNC__FN bool dync__gm_wgmma_suits(const dync__gm *g)
+{
+    dync__gm copy = *g;
+    dync__wg w = {.g = &copy};
+    if (!dync__cuda_takes(g->device, "sm_90a", 80) || g->kind < 0 || g->kind == DYNC__TILE_TF32) return false;
+    w.depth = 128 / dync__dtype_info(g->dtype)->bytes;
+    return dync__wg_choose(&w);
+}
+
 DYNC__FN bool dync__gm_wgmma(const dync__gm *from, dync__ptx_text *out)
 {
     dync__gm *g = dync__arena_copy(from->arena, from, sizeof *from);

@@ -3,7 +3,8 @@
  * plan.c has fused and scheduled; after: kernel/matmul.c runs them.
  *
  * Which: the nearest kernel that reads the result in the order it is written, row by row, and could as well run right after the call:
- * nothing in between touches what it writes or writes what it reads, and it writes no input of the plan and nothing that the call reads. */
+ * nothing in between touches what it writes or writes what it reads, and it writes no input of the plan and nothing that the call reads.
+ * Prologues are the mirror of it, on other devices: a kernel whose one result only a call reads, and that might run just before that. */
 #include "../dync.in.h"
 #include "plan.h"
 #include "../kernel/operand.h"
@@ -55,15 +56,46 @@ static bool dync__epilogue_passes(const dync__kernel *k, const dync__fuse_step *
     return true;
 }
 
-static bool dync__epilogue_writes_apart(const dync__pb *pb, const dync__kernel *k, const dync__kcall *c)
+static bool dync__epilogue_touches(const dync__fuse_step *s, int32_t slot)
 {
-    for (int i = 0; i < k->buf.n; i++) {
-        if (!(k->buf.at[i].mode & DYNC__BUF_OUT)) continue;
-        if (pb->slot.at[k->buf.at[i].id].kind == DYNC__SLOT_INPUT) return false;
-        for (int o = 0; o < c->n; o++)
-            if (c->operand[o].slot == k->buf.at[i].id) return false;
-    }
+    bool is = s->k && dync__epilogue_mode(s->k, slot);
+    for (int i = 0; i < s->n_reads; i++) is |= s->reads[i] == slot;
+    for (int i = 0; i < s->n_writes; i++) is |= s->writes[i] == slot;
+    return is;
+}
+
+static bool dync__epilogue_writes_apart(const dync__pb *pb, const dync__kernel *k, const dync__fuse_step *call)
+{
+    for (int i = 0; i < k->buf.n; i++)
+        if ((k->buf.at[i].mode & DYNC__BUF_OUT) && (pb->slot.at[k->buf.at[i].id].kind == DYNC__SLOT_INPUT || dync__epilogue_touches(call, k->buf.at[i].id))) return false;
     return true;
+}
+
+DYNC__FN dync_status dync__prologue_take(const dync__pb *pb, dync__fuse_step *step, int n, int at, const dync__kernel *(*with)[3])
+{
+    const dync__kernel *k = step[at].k;
+    int slot = -1, outs = 0, to = -1;
+    for (int i = 0; i < k->buf.n; i++)
+        if (k->buf.at[i].mode & DYNC__BUF_OUT) slot = k->buf.at[i].id, outs += k->buf.at[i].mode;
+    if (outs != DYNC__BUF_OUT || pb->slot.at[slot].kind != DYNC__SLOT_TEMP) return DYNC_OK;
+    for (int i = 0; i < n; i++) {
+        if (i == at || !dync__epilogue_touches(&step[i], slot)) continue;
+        if (to >= 0 || i < at || !step[i].call) return DYNC_OK;
+        to = i;
+    }
+    bool ok = to >= 0;
+    for (int b = at + 1; b < to; b++) ok &= dync__epilogue_passes(k, &step[b]);
+    for (int i = 0; ok && i < step[to].n_writes; i++) ok = !dync__epilogue_mode(k, step[to].writes[i]);
+    int place = ok ? dync__device_hook->call_takes(pb->device, step[to].call, k) : -1, reads = ok ? step[to].n_reads : 0;
+    if (place <= 0) return DYNC_OK;
+    int32_t *all = dync__arena_alloc(pb->arena, (size_t)(reads + k->buf.n) * sizeof *all);
+    if (!all) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < reads + k->buf.n; i++) all[i] = i < reads ? step[to].reads[i] : k->buf.at[i - reads].id;
+    step[to].reads = all;
+    step[to].n_reads += k->buf.n;
+    with[to][place] = k;
+    memset(&step[at], 0, sizeof step[at]);
+    return DYNC_OK;
 }
 
 DYNC__FN int dync__epilogue_find(const dync__pb *pb, const dync__fuse_step *step, int n, int at)
@@ -74,7 +106,7 @@ DYNC__FN int dync__epilogue_find(const dync__pb *pb, const dync__fuse_step *step
     if (!dync__layout_is_contiguous(&out->lay)) return -1;
     for (int j = at + 1; j < n && j <= at + NEAR; j++) {
         const dync__kernel *k = step[j].k;
-        bool ok = k && dync__kernel_writes(k) && dync__epilogue_reads(k, out) && dync__epilogue_writes_apart(pb, k, c);
+        bool ok = k && dync__kernel_writes(k) && dync__epilogue_reads(k, out) && dync__epilogue_writes_apart(pb, k, &step[at]);
         for (int b = at + 1; ok && b < j; b++) ok = dync__epilogue_passes(k, &step[b]);
         if (ok) return j;
     }
@@ -87,15 +119,8 @@ DYNC__FN bool dync__epilogue_wanted(const dync__pb *pb, const dync__fuse_step *s
     const dync__kcall *c = step[at].call;
     int32_t slot = c->operand[c->n - 1].slot;
     if (pb->slot.at[slot].kind != DYNC__SLOT_TEMP) return true;
-    for (int i = 0; i < n; i++) {
-        if (i == at || i == with) continue;
-        for (int b = 0; step[i].k && b < step[i].k->buf.n; b++)
-            if (step[i].k->buf.at[b].id == slot) return true;
-        for (int b = 0; b < step[i].n_reads; b++)
-            if (step[i].reads[b] == slot) return true;
-        for (int b = 0; b < step[i].n_writes; b++)
-            if (step[i].writes[b] == slot) return true;
-    }
+    for (int i = 0; i < n; i++)
+        if (i != at && i != with && dync__epilogue_touches(&step[i], slot)) return true;
     return false;
 }
 

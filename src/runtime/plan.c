@@ -98,39 +98,43 @@ DYNC__FN bool dync__kernel_writes(const dync__kernel *k)
     return false;
 }
 
-/* Slots of the step: the call's operands, then the kernel's buffers. */
-static dync_status dync__plan_step_slots(dync__plan *p, dync__plan_step *s, const dync__kernel *k)
+/* Slots of the step: the operands of `call` (NULL: there is none), then the buffers of the kernels `with`, some NULL. */
+static dync_status dync__plan_step_slots(dync__plan *p, dync__plan_step *s, const dync__kcall *call, const dync__kernel *const *with, int n_with)
 {
-    int operands = s->call ? s->call->n : 0, n = operands + (k ? k->buf.n : 0);
+    int n = call ? call->n : 0;
+    for (int w = 0; w < n_with; w++) n += with[w] ? with[w]->buf.n : 0;
     int32_t *slot = dync__arena_alloc(&p->arena, (size_t)(n + 1) * sizeof *slot);
     if (!slot) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < n; i++) slot[i] = i < operands ? s->call->operand[i].slot : k->buf.at[i - operands].id;
-    s->n = n;
     s->slot = slot;
+    s->n = n;
+    for (int i = 0; call && i < call->n; i++) *slot++ = call->operand[i].slot;
+    for (int w = 0; w < n_with; w++)
+        for (int i = 0; with[w] && i < with[w]->buf.n; i++) *slot++ = with[w]->buf.at[i].id;
     return DYNC_OK;
 }
 
-static bool *dync__plan_hosts(dync__plan *p, const dync__kernel *k)
+static bool *dync__plan_hosts(dync__plan *p, const dync__plan_step *s, int from)
 {
-    bool *host = dync__arena_alloc(&p->arena, (size_t)(k->buf.n + 1));
-    for (int i = 0; host && i < k->buf.n; i++) host[i] = p->slot[k->buf.at[i].id].host;
+    bool *host = dync__arena_alloc(&p->arena, (size_t)(s->n + 1));
+    for (int i = from; host && i < s->n; i++) host[i - from] = p->slot[s->slot[i]].host;
     return host;
 }
 
 static dync_status dync__plan_kernel(dync__plan *p, dync__plan_step *s, const dync__kernel *k, const char *autotune)
 {
     s->draws = k->uses_random;
+    DYNC__TRY(dync__plan_step_slots(p, s, NULL, &k, 1));
     if (p->device != DYNC_CPU) {
-        bool *host = dync__plan_hosts(p, k);
+        bool *host = dync__plan_hosts(p, s, 0);
         s->device_code = host ? dync__device_hook->kernel_new(p->device, k, host) : NULL;
-        return s->device_code ? dync__plan_step_slots(p, s, k) : dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
+    } else {
+        s->code = autotune ? dync__tuned_code(k, autotune) : dync__code_new(k);
     }
-    s->code = autotune ? dync__tuned_code(k, autotune) : dync__code_new(k);
-    return s->code ? dync__plan_step_slots(p, s, k) : dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
+    return s->code || s->device_code ? DYNC_OK : dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
 }
 
 /* The kernel that can be the epilogue of the call step[at] is no step of its own. */
-static dync_status dync__plan_epilogue(dync__plan_step *s, const dync__pb *pb, dync__fuse_step *step, int n, int at, dync__kernel **k)
+static dync_status dync__plan_epilogue(dync__plan_step *s, const dync__pb *pb, dync__fuse_step *step, int n, int at, const dync__kernel **k)
 {
     dync__kcall *c = step[at].call;
     int64_t rows = dync__kcall_rows(c);
@@ -154,16 +158,16 @@ static dync_status dync__plan_epilogue(dync__plan_step *s, const dync__pb *pb, d
 }
 
 /* On another device the call does what follows it where the device can. keep: the call's own result has other readers. */
-static void dync__plan_device_epilogue(const dync__plan *p, const dync__pb *pb, dync__fuse_step *step, int n, int at, dync__kernel **k, bool *keep)
+static void dync__plan_device_epilogue(const dync__plan *p, const dync__pb *pb, dync__fuse_step *step, int n, int at, const dync__kernel **k, bool *keep)
 {
     int with = dync__epilogue_find(pb, step, n, at);
-    if (with < 0 || !dync__device_hook->call_takes(p->device, step[at].call, step[with].k)) return;
+    if (with < 0 || dync__device_hook->call_takes(p->device, step[at].call, step[with].k) != 0) return;
     *k = step[with].k;
     *keep = dync__epilogue_wanted(pb, step, n, at, with);
     memset(&step[with], 0, sizeof step[with]);
 }
 
-static dync_status dync__plan_call(dync__plan *p, dync__plan_step *s, const dync__kcall *from, const dync__kernel *epilogue, bool keep, int64_t *scratch)
+static dync_status dync__plan_call(dync__plan *p, dync__plan_step *s, const dync__kcall *from, const dync__kernel *const with[3], bool keep, int64_t *scratch)
 {
     dync__kcall *c = dync__arena_copy(&p->arena, from, sizeof *c);
     if (!c || (c->after && !(c->after = dync__arena_copy(&p->arena, c->after, sizeof *c->after)))) return DYNC_ERR_MEMORY;
@@ -172,18 +176,16 @@ static dync_status dync__plan_call(dync__plan *p, dync__plan_step *s, const dync
         c->input[i] = (int16_t)(from_slot->kind == DYNC__SLOT_INPUT && from_slot->index < INT16_MAX ? from_slot->index + 1 : 0);
     }
     if (p->device != DYNC_CPU && !c->row->any_device) {
-        const bool *host = epilogue ? dync__plan_hosts(p, epilogue) : NULL;
-        s->device_code = epilogue && !host ? NULL : dync__device_hook->call_new(p->device, c, epilogue, host, keep);
-        if (!s->device_code) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
-        s->call = c;                     /* for its slots */
-        dync_status status = dync__plan_step_slots(p, s, epilogue);
-        s->call = NULL;
-        return status;
+        for (int i = 0; i < 2; i++) c->operand[i].slot = c->operand[with[1 + i] ? c->n - 1 : i].slot;      /* what is made on its way has no memory */
+        DYNC__TRY(dync__plan_step_slots(p, s, c, with, 3));
+        const bool *host = dync__plan_hosts(p, s, c->n);
+        s->device_code = host ? dync__device_hook->call_new(p->device, c, with, host, keep) : NULL;
+        return s->device_code ? DYNC_OK : dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
     }
     s->call = c;                         /* what prepare makes is freed with the plan, also when it fails */
     if (c->row->prepare) DYNC__TRY(c->row->prepare(c));
     if ((int64_t)c->scratch_bytes > *scratch) *scratch = (int64_t)c->scratch_bytes;
-    return dync__plan_step_slots(p, s, epilogue);
+    return dync__plan_step_slots(p, s, c, with, 1);
 }
 
 static dync_status dync__plan_memory(dync__plan *p, int64_t scratch, bool off)
@@ -266,16 +268,17 @@ static dync_status dync__plan_make(dync__plan *p, dync__pb *pb, const dync__plan
     p->constant = dync__arena_copy(&p->arena, pb->constant.at, (size_t)pb->constant.n * sizeof *p->constant);
     p->step = dync__arena_alloc(&p->arena, (size_t)(n + 1) * sizeof *p->step);
     p->name = dync__arena_strdup(&p->arena, opt->name ? opt->name : "plan");
-    if (!p->slot || !p->step || !p->constant || !p->name) return DYNC_ERR_MEMORY;
+    const dync__kernel *(*with)[3] = dync__arena_alloc(pb->arena, (size_t)(n + 1) * sizeof *with);    /* epilogue and prologues of each call */
+    if (!p->slot || !p->step || !p->constant || !p->name || !with) return DYNC_ERR_MEMORY;
     for (int i = 0; i < p->n_slots; i++) p->slot[i].name = NULL;
     for (int i = 0; i < n; i++) {
-        dync__kernel *epilogue = NULL;
         bool keep = true;
+        if (step[i].k && !opt->no_fuse && p->device != DYNC_CPU) DYNC__TRY(dync__prologue_take(pb, step, n, i, with));
         if (step[i].k ? !dync__kernel_writes(step[i].k) : !step[i].call) continue;      /* everything it made went elsewhere by fusion */
         dync__plan_step *s = &p->step[p->n_steps++];
-        if (step[i].call && !opt->no_fuse && p->device == DYNC_CPU) DYNC__TRY(dync__plan_epilogue(s, pb, step, n, i, &epilogue));
-        if (step[i].call && !opt->no_fuse && p->device != DYNC_CPU) dync__plan_device_epilogue(p, pb, step, n, i, &epilogue, &keep);
-        DYNC__TRY(step[i].k ? dync__plan_kernel(p, s, step[i].k, opt->autotune) : dync__plan_call(p, s, step[i].call, epilogue, keep, &scratch));
+        if (step[i].call && !opt->no_fuse && p->device == DYNC_CPU) DYNC__TRY(dync__plan_epilogue(s, pb, step, n, i, &with[i][0]));
+        if (step[i].call && !opt->no_fuse && p->device != DYNC_CPU) dync__plan_device_epilogue(p, pb, step, n, i, &with[i][0], &keep);
+        DYNC__TRY(step[i].k ? dync__plan_kernel(p, s, step[i].k, opt->autotune) : dync__plan_call(p, s, step[i].call, with[i], keep, &scratch));
     }
     if (dync__log_on(DYNC__LOG_perf)) dync__perf_begin(p, step);
     dync__plan_reserve(p, step, n);

@@ -44,6 +44,8 @@ DYNC__FN int dync__epilogue_find(const dync__pb *, const dync__fuse_step *, int 
 DYNC__FN bool dync__epilogue_wanted(const dync__pb *, const dync__fuse_step *, int n, int at, int with);   /* the call's result, by another step */
 DYNC__FN int dync__epilogue_in_place(const dync__pb *, const dync__fuse_step *, int n, int at, int with);
 
+/* The call that alone reads what the kernel at step `at` makes makes it itself, where the device would rather: kernels `with` each step. */
+DYNC__FN dync_status dync__prologue_take(const dync__pb *, dync__fuse_step *, int n, int at, const dync__kernel *(*with)[3]);
 /* ---- perf.c, tune.c ---- */
 DYNC__FN void dync__perf_begin(dync__plan *, const dync__fuse_step *);         /* counts the work of each step */
 DYNC__FN void dync__perf_step(const dync__plan *, int step, uint64_t ns);

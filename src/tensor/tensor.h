@@ -172,10 +172,10 @@ typedef struct dync__device {                /* where NULL is returned the error
     dync_status (*copy)(int to_device, void *dst, int from_device, const void *src, size_t n);
     /* A step of a plan as code. host[i]: buffer i is one element in main memory, read when run is called. */
     void *(*kernel_new)(int device, const struct dync__kernel *, const bool *host);
-    /* end: what is done to the call's result (NULL: nothing), where call_takes says so; its buffers stand behind the operands. keep: the result is
-     * wanted too. */
-    void *(*call_new)(int device, const struct dync__kcall *, const struct dync__kernel *end, const bool *host, bool keep);
-    bool (*call_takes)(int device, const struct dync__kcall *, const struct dync__kernel *end);
+    /* with: kernels that the call does too, each where call_takes says: 0 to its result, 1, 2 to make operands 0, 1; -1: not. Some are NULL. Their
+     * buffers stand behind the operands. keep: the result is wanted too. */
+    void *(*call_new)(int device, const struct dync__kcall *, const struct dync__kernel *const with[3], const bool *host, bool keep);
+    int (*call_takes)(int device, const struct dync__kcall *, const struct dync__kernel *);
     dync_status (*run)(const void *code, void *const *buffers, uint64_t seed, uint64_t offset);
     void (*code_free)(void *code);
     void (*code_dump)(dync__str *, const void *code);

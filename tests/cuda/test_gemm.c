@@ -104,4 +104,69 @@ TEST(tf32_where_it_is_allowed)
     EXPECT(dync_allclose(dync_matmul(a, b), want, 1e-5, 1e-5));
     EXPECT_EQ_INT(dync_error(), DYNC_OK);
 }
+
+/* What goes before a product is done as it loads its sides: casts, activations, 8-bit weights with scales, a mask, a norm whose statistics are there. */
+static dync_tensor *quantised(dync_tensor *x, dync_tensor *q, dync_tensor *scale)
+{
+    return dync_matmul(x, dync_transpose(dync_mul(dync_to_dtype(q, dync_type(x)), scale), 0, 1));
+}
+static dync_tensor *activated(dync_tensor *x, dync_tensor *w, dync_tensor *shift)
+{
+    return dync_matmul(dync_relu(dync_add(x, shift)), w);
+}
+static dync_tensor *narrowed(dync_tensor *x, dync_tensor *w, dync_tensor *shift)
+{
+    return dync_add(dync_matmul(dync_to_dtype(x, dync_type(w)), w), shift);
+}
+static dync_tensor *masked(dync_tensor *x, dync_tensor *w, dync_tensor *seen)
+{
+    return dync_relu(dync_matmul(dync_mul(dync_mul(x, seen), 2), w));
+}
+static dync_tensor *normed(dync_tensor *x, dync_tensor *w, dync_tensor *stats)
+{
+    dync_tensor *mean = dync_slice(stats, 1, 0, 1, 1), *scale = dync_slice(stats, 1, 1, 2, 1);
+    return dync_matmul(dync_mul(dync_sub(x, mean), scale), w);
+}
+static dync_tensor *turned(dync_tensor *x, dync_tensor *w, dync_tensor *shift)
+{
+    (void)shift;
+    dync_tensor *h = dync_permute(dync_reshape(dync_mul(x, 0.5), dync_shape(-1, 4, 16)), dync_shape(1, 0, 2));
+    return dync_matmul(h, dync_transpose(dync_permute(dync_reshape(dync_slice(w, 1, 0, 64, 1), dync_shape(-1, 4, 16)), dync_shape(1, 0, 2)), 1, 2));
+}
+/* The same where it is wanted elsewhere too: it stays a step of its own. */
+static dync_tensor *shared(dync_tensor *x, dync_tensor *w, dync_tensor *shift)
+{
+    dync_tensor *h = dync_relu(dync_add(x, shift));
+    return dync_add(dync_matmul(h, w), dync_slice(h, 1, 0, 64, 1));
+}
+typedef dync_tensor *(*ternary)(dync_tensor *, dync_tensor *, dync_tensor *);
+static int64_t launches_before(ternary f, dync_tensor *x, dync_tensor *w, dync_tensor *extra, double tol)
+{
+    dync_compiled *c = dync_compile(f, .args = "x, w, extra");
+    dync_tensor *want = f(x, w, extra), *a[3] = {gpu(x), gpu(w), gpu(extra)};
+    int64_t launches = 0;
+    for (int i = 0; i < 2; i++) {
+        dync_cuda_counters before = dync_cuda_get_counters();
+        dync_tensor *got = dync_call(c, a[0], a[1], a[2]);
+        launches = dync_cuda_get_counters().launches - before.launches;
+        if (!EXPECT(got && dync_allclose(got, want, tol, tol))) printf("  %s\n", cuemu_detail());
+    }
+    EXPECT_EQ_INT(dync_error(), DYNC_OK);
+    dync_compiled_free(c);
+    return launches;
+}
+TEST(what_goes_before_is_done_by_the_product)
+{
+    dync_tensor *x = random_of(DYNC_F32, 64, 64), *w = random_of(DYNC_F32, 64, 64), *row = random_of(DYNC_F32, 1, 64), *stats = random_of(DYNC_F32, 64, 2);
+    dync_tensor *half = random_of(DYNC_BF16, 64, 64), *seen = dync_gt(random_of(DYNC_F32, 64, 64), 0), *q = dync_to_dtype(dync_mul(random_of(DYNC_F32, 64, 64), 100), DYNC_I8);
+    dync_tensor *scale = dync_to_dtype(random_of(DYNC_F32, 64, 1), DYNC_BF16), *xh = random_of(DYNC_BF16, 64, 64), *one = random_of(DYNC_BF16, 1, 64);
+    EXPECT_EQ_INT(launches_before(activated, x, w, row, 2e-5), 1);
+    EXPECT_EQ_INT(launches_before(narrowed, x, half, dync_to_dtype(dync_slice(row, 1, 0, 64, 1), DYNC_BF16), 2e-2), 1);
+    EXPECT_EQ_INT(launches_before(masked, x, w, seen, 2e-5), 1);
+    EXPECT_EQ_INT(launches_before(normed, x, w, stats, 2e-5), 1);
+    EXPECT_EQ_INT(launches_before(quantised, xh, q, scale, 2e-2), 1);
+    EXPECT_EQ_INT(launches_before(quantised, one, dync_repeat(q, dync_shape(2, 1)), dync_repeat(scale, dync_shape(2, 1)), 2e-2), 1);
+    EXPECT_EQ_INT(launches_before(turned, x, w, row, 2e-5), 1);
+    EXPECT_EQ_INT(launches_before(shared, x, w, row, 2e-5), 2);
+}
 TEST_MAIN
