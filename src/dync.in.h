@@ -345,5 +345,9 @@ DYNC__COLD_BEGIN
 DYNC__COLD_END
 DYNC__LEAN_END
 #undef DYNC_HERE
+#undef DYNC_OP_AT
+#undef DYNC_OP_HERE
 #define DYNC_HERE DYNC__HERE
+#define DYNC_OP_AT(f) f##_at
+#define DYNC_OP_HERE , DYNC_HERE
 #endif

@@ -122,7 +122,7 @@ static void print_doc(const op_row *row)
     printf(" */\n");
 }
 
-/* How many leading operands may be operator calls themselves: they are evaluated in order (DYNC_SEQ2, DYNC_SEQ3). */
+/* How many leading operands may be operator calls themselves: they are evaluated in order (DYNC_SEQ2, DYNC_SEQ3_AND). */
 static int ordered_operands(const param *p, int n)
 {
     int k = 0;
@@ -142,13 +142,13 @@ static void print_api(const op_row *row)
     printf(");\n#define dync_%s(", row->name);
     for (int i = 0; i < n; i++) printf("%s%s", i ? ", " : "", p[i].name);
     int k = ordered_operands(p, n);
-    if (k > 1) printf(") DYNC_SEQ%d(dync_%s_at, ", k, row->name);
-    else printf(") dync_%s_at(", row->name);
+    if (k > 1) printf(") DYNC_SEQ%d%s(dync_%s, ", k == 3 && n > 3 ? 3 : 2, n > 2 ? "_AND" : "", row->name);
+    else printf(") DYNC_OP_AT(dync_%s)(", row->name);
     for (int i = 0; i < n; i++) {
+        if (i) printf(", ");
         print_form(p[i].type->pass, p[i].name);
-        printf(", ");
     }
-    printf("DYNC_HERE)\n");
+    printf(k > 1 ? ")\n" : n ? " DYNC_OP_HERE)\n" : "DYNC_HERE)\n");
 }
 
 static const char api_head[] =
@@ -220,7 +220,7 @@ static void print_packer(const op_row *row, const signature *s)
         print_params(p, n, !form);
         printf(") { %sdync__entry_%s(DYNC__OP_##name, ", row->nout ? "return " : "", s->word);
         for (int i = 0; i < n; i++) printf("%s, ", p[i].name);
-        printf(form ? "DYNC_NOWHERE); }\n" : "at); } \\\n");
+        printf(form ? "dync__tls.at); }\n" : "at); } \\\n");
     }
 }
 

@@ -68,18 +68,26 @@ inline dync_value dync_v(decltype(nullptr)) { return dync_v_tensor(nullptr); }
 #endif
 #endif
 
-/* DYNC_SEQ2(f, a, b, ...): f(a, b, ...) with a evaluated before b: in dync_sub(dync_exp(x), dync_sin(x)) exp comes first on every
- * compiler, so graphs and random numbers do not depend on it. (C leaves the order of arguments open; elsewhere it stays so.) */
+/* What the macros of operators call: f_at with the place in the source. (Inside the implementation it is f, which knows the place.) */
+#define DYNC_OP_AT(f) f##_at
+#define DYNC_OP_HERE , DYNC_HERE
+/* DYNC_SEQ2(f, a, b), DYNC_SEQ2_AND(f, a, b, more...), DYNC_SEQ3_AND(f, a, b, c, more...): calls f_at(a, b, ...) with a evaluated before b: in dync_sub(dync_exp(x), dync_sin(x))
+ * exp comes first on every compiler, so graphs and random numbers do not depend on it. (C leaves the order of arguments open; elsewhere
+ * it stays so.) */
 #if defined(__GNUC__) && !defined(__cplusplus)
-#define DYNC_SEQ2(f, ...) DYNC_SEQ2_(f, DYNC_CAT(dync_x_, __COUNTER__), DYNC_CAT(dync_y_, __COUNTER__), __VA_ARGS__)
-#define DYNC_SEQ2_(f, x_, y_, x, y, ...) (__extension__({ __auto_type x_ = (x); __auto_type y_ = (y); f(x_, y_, __VA_ARGS__); }))
-#define DYNC_SEQ3(f, ...) \
-    DYNC_SEQ3_(f, DYNC_CAT(dync_x_, __COUNTER__), DYNC_CAT(dync_y_, __COUNTER__), DYNC_CAT(dync_z_, __COUNTER__), __VA_ARGS__)
-#define DYNC_SEQ3_(f, x_, y_, z_, x, y, z, ...) \
-    (__extension__({ __auto_type x_ = (x); __auto_type y_ = (y); __auto_type z_ = (z); f(x_, y_, z_, __VA_ARGS__); }))
+#define DYNC_SEQ2(f, x, y) DYNC_SEQ2_(f, DYNC_CAT(dync_x_, __COUNTER__), DYNC_CAT(dync_y_, __COUNTER__), x, y)
+#define DYNC_SEQ2_(f, x_, y_, x, y) (__extension__({ __auto_type x_ = (x); __auto_type y_ = (y); DYNC_OP_AT(f)(x_, y_ DYNC_OP_HERE); }))
+#define DYNC_SEQ2_AND(f, ...) DYNC_SEQ2_AND_(f, DYNC_CAT(dync_x_, __COUNTER__), DYNC_CAT(dync_y_, __COUNTER__), __VA_ARGS__)
+#define DYNC_SEQ2_AND_(f, x_, y_, x, y, ...) \
+    (__extension__({ __auto_type x_ = (x); __auto_type y_ = (y); DYNC_OP_AT(f)(x_, y_, __VA_ARGS__ DYNC_OP_HERE); }))
+#define DYNC_SEQ3_AND(f, ...) \
+    DYNC_SEQ3_AND_(f, DYNC_CAT(dync_x_, __COUNTER__), DYNC_CAT(dync_y_, __COUNTER__), DYNC_CAT(dync_z_, __COUNTER__), __VA_ARGS__)
+#define DYNC_SEQ3_AND_(f, x_, y_, z_, x, y, z, ...) \
+    (__extension__({ __auto_type x_ = (x); __auto_type y_ = (y); __auto_type z_ = (z); DYNC_OP_AT(f)(x_, y_, z_, __VA_ARGS__ DYNC_OP_HERE); }))
 #else
-#define DYNC_SEQ2(f, ...) f(__VA_ARGS__)
-#define DYNC_SEQ3(f, ...) f(__VA_ARGS__)
+#define DYNC_SEQ2(f, x, y) DYNC_OP_AT(f)(x, y DYNC_OP_HERE)
+#define DYNC_SEQ2_AND(f, ...) DYNC_OP_AT(f)(__VA_ARGS__ DYNC_OP_HERE)
+#define DYNC_SEQ3_AND(f, ...) DYNC_OP_AT(f)(__VA_ARGS__ DYNC_OP_HERE)
 #endif
 
 /* DYNC_VALUES(a, b, ...): the arguments as an array of values that lives until the end of the full expression. */

@@ -11,7 +11,7 @@ static DYNC__NOINLINE dync_tensor *dync__entry_1VV(int op, dync_value x0, dync_v
 }
 #define DYNC__ENTRY_1VV(name) \
     DYNC_API dync_tensor *dync_##name##_at(dync_value x0, dync_value x1, dync_loc at) { return dync__entry_1VV(DYNC__OP_##name, x0, x1, at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_value x0, dync_value x1) { return dync__entry_1VV(DYNC__OP_##name, x0, x1, DYNC_NOWHERE); }
+    DYNC_API dync_tensor *(dync_##name)(dync_value x0, dync_value x1) { return dync__entry_1VV(DYNC__OP_##name, x0, x1, dync__tls.at); }
 
 static DYNC__NOINLINE dync_tensor *dync__entry_1TTTV(int op, dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_value x3, dync_loc at)
 {
@@ -20,7 +20,7 @@ static DYNC__NOINLINE dync_tensor *dync__entry_1TTTV(int op, dync_tensor *x0, dy
 }
 #define DYNC__ENTRY_1TTTV(name) \
     DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_value x3, dync_loc at) { return dync__entry_1TTTV(DYNC__OP_##name, x0, x1, x2, x3, at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_value x3) { return dync__entry_1TTTV(DYNC__OP_##name, x0, x1, x2, x3, DYNC_NOWHERE); }
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_value x3) { return dync__entry_1TTTV(DYNC__OP_##name, x0, x1, x2, x3, dync__tls.at); }
 
 static DYNC__NOINLINE dync_tensor *dync__entry_1TVV(int op, dync_tensor *x0, dync_value x1, dync_value x2, dync_loc at)
 {
@@ -29,7 +29,7 @@ static DYNC__NOINLINE dync_tensor *dync__entry_1TVV(int op, dync_tensor *x0, dyn
 }
 #define DYNC__ENTRY_1TVV(name) \
     DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, dync_value x1, dync_value x2, dync_loc at) { return dync__entry_1TVV(DYNC__OP_##name, x0, x1, x2, at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_value x1, dync_value x2) { return dync__entry_1TVV(DYNC__OP_##name, x0, x1, x2, DYNC_NOWHERE); }
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_value x1, dync_value x2) { return dync__entry_1TVV(DYNC__OP_##name, x0, x1, x2, dync__tls.at); }
 
 static DYNC__NOINLINE dync_tensor *dync__entry_1TTV(int op, dync_tensor *x0, dync_tensor *x1, dync_value x2, dync_loc at)
 {
@@ -38,7 +38,7 @@ static DYNC__NOINLINE dync_tensor *dync__entry_1TTV(int op, dync_tensor *x0, dyn
 }
 #define DYNC__ENTRY_1TTV(name) \
     DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, dync_tensor *x1, dync_value x2, dync_loc at) { return dync__entry_1TTV(DYNC__OP_##name, x0, x1, x2, at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_tensor *x1, dync_value x2) { return dync__entry_1TTV(DYNC__OP_##name, x0, x1, x2, DYNC_NOWHERE); }
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_tensor *x1, dync_value x2) { return dync__entry_1TTV(DYNC__OP_##name, x0, x1, x2, dync__tls.at); }
 
 static DYNC__NOINLINE dync_tensor *dync__entry_1T(int op, dync_tensor *x0, dync_loc at)
 {
@@ -47,7 +47,7 @@ static DYNC__NOINLINE dync_tensor *dync__entry_1T(int op, dync_tensor *x0, dync_
 }
 #define DYNC__ENTRY_1T(name) \
     DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, dync_loc at) { return dync__entry_1T(DYNC__OP_##name, x0, at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0) { return dync__entry_1T(DYNC__OP_##name, x0, DYNC_NOWHERE); }
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0) { return dync__entry_1T(DYNC__OP_##name, x0, dync__tls.at); }
 
 static DYNC__NOINLINE dync_tensor *dync__entry_1Tf(int op, dync_tensor *x0, double x1, dync_loc at)
 {
@@ -56,7 +56,7 @@ static DYNC__NOINLINE dync_tensor *dync__entry_1Tf(int op, dync_tensor *x0, doub
 }
 #define DYNC__ENTRY_1Tf(name) \
     DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, double x1, dync_loc at) { return dync__entry_1Tf(DYNC__OP_##name, x0, x1, at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, double x1) { return dync__entry_1Tf(DYNC__OP_##name, x0, x1, DYNC_NOWHERE); }
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, double x1) { return dync__entry_1Tf(DYNC__OP_##name, x0, x1, dync__tls.at); }
 
 static DYNC__NOINLINE dync_tensor *dync__entry_1Tff(int op, dync_tensor *x0, double x1, double x2, dync_loc at)
 {
@@ -65,7 +65,7 @@ static DYNC__NOINLINE dync_tensor *dync__entry_1Tff(int op, dync_tensor *x0, dou
 }
 #define DYNC__ENTRY_1Tff(name) \
     DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, double x1, double x2, dync_loc at) { return dync__entry_1Tff(DYNC__OP_##name, x0, x1, x2, at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, double x1, double x2) { return dync__entry_1Tff(DYNC__OP_##name, x0, x1, x2, DYNC_NOWHERE); }
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, double x1, double x2) { return dync__entry_1Tff(DYNC__OP_##name, x0, x1, x2, dync__tls.at); }
 
 static DYNC__NOINLINE dync_tensor *dync__entry_1TV(int op, dync_tensor *x0, dync_value x1, dync_loc at)
 {
@@ -74,7 +74,7 @@ static DYNC__NOINLINE dync_tensor *dync__entry_1TV(int op, dync_tensor *x0, dync
 }
 #define DYNC__ENTRY_1TV(name) \
     DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, dync_value x1, dync_loc at) { return dync__entry_1TV(DYNC__OP_##name, x0, x1, at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_value x1) { return dync__entry_1TV(DYNC__OP_##name, x0, x1, DYNC_NOWHERE); }
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_value x1) { return dync__entry_1TV(DYNC__OP_##name, x0, x1, dync__tls.at); }
 
 static DYNC__NOINLINE dync_tensor *dync__entry_1TiTT(int op, dync_tensor *x0, int x1, dync_tensor *x2, dync_tensor *x3, dync_loc at)
 {
@@ -83,7 +83,7 @@ static DYNC__NOINLINE dync_tensor *dync__entry_1TiTT(int op, dync_tensor *x0, in
 }
 #define DYNC__ENTRY_1TiTT(name) \
     DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, int x1, dync_tensor *x2, dync_tensor *x3, dync_loc at) { return dync__entry_1TiTT(DYNC__OP_##name, x0, x1, x2, x3, at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int x1, dync_tensor *x2, dync_tensor *x3) { return dync__entry_1TiTT(DYNC__OP_##name, x0, x1, x2, x3, DYNC_NOWHERE); }
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int x1, dync_tensor *x2, dync_tensor *x3) { return dync__entry_1TiTT(DYNC__OP_##name, x0, x1, x2, x3, dync__tls.at); }
 
 static DYNC__NOINLINE dync_tensor *dync__entry_1TiTV(int op, dync_tensor *x0, int x1, dync_tensor *x2, dync_value x3, dync_loc at)
 {
@@ -92,7 +92,7 @@ static DYNC__NOINLINE dync_tensor *dync__entry_1TiTV(int op, dync_tensor *x0, in
 }
 #define DYNC__ENTRY_1TiTV(name) \
     DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, int x1, dync_tensor *x2, dync_value x3, dync_loc at) { return dync__entry_1TiTV(DYNC__OP_##name, x0, x1, x2, x3, at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int x1, dync_tensor *x2, dync_value x3) { return dync__entry_1TiTV(DYNC__OP_##name, x0, x1, x2, x3, DYNC_NOWHERE); }
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int x1, dync_tensor *x2, dync_value x3) { return dync__entry_1TiTV(DYNC__OP_##name, x0, x1, x2, x3, dync__tls.at); }
 
 static DYNC__NOINLINE dync_tensor *dync__entry_1Tdb(int op, dync_tensor *x0, dync_dims x1, bool x2, dync_loc at)
 {
@@ -101,7 +101,7 @@ static DYNC__NOINLINE dync_tensor *dync__entry_1Tdb(int op, dync_tensor *x0, dyn
 }
 #define DYNC__ENTRY_1Tdb(name) \
     DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, dync_dims x1, bool x2, dync_loc at) { return dync__entry_1Tdb(DYNC__OP_##name, x0, x1, x2, at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_dims x1, bool x2) { return dync__entry_1Tdb(DYNC__OP_##name, x0, x1, x2, DYNC_NOWHERE); }
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_dims x1, bool x2) { return dync__entry_1Tdb(DYNC__OP_##name, x0, x1, x2, dync__tls.at); }
 
 static DYNC__NOINLINE dync_tensor *dync__entry_1Tib(int op, dync_tensor *x0, int x1, bool x2, dync_loc at)
 {
@@ -110,7 +110,7 @@ static DYNC__NOINLINE dync_tensor *dync__entry_1Tib(int op, dync_tensor *x0, int
 }
 #define DYNC__ENTRY_1Tib(name) \
     DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, int x1, bool x2, dync_loc at) { return dync__entry_1Tib(DYNC__OP_##name, x0, x1, x2, at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int x1, bool x2) { return dync__entry_1Tib(DYNC__OP_##name, x0, x1, x2, DYNC_NOWHERE); }
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int x1, bool x2) { return dync__entry_1Tib(DYNC__OP_##name, x0, x1, x2, dync__tls.at); }
 
 static DYNC__NOINLINE dync_tensor *dync__entry_1Ti(int op, dync_tensor *x0, int x1, dync_loc at)
 {
@@ -119,7 +119,7 @@ static DYNC__NOINLINE dync_tensor *dync__entry_1Ti(int op, dync_tensor *x0, int 
 }
 #define DYNC__ENTRY_1Ti(name) \
     DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, int x1, dync_loc at) { return dync__entry_1Ti(DYNC__OP_##name, x0, x1, at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int x1) { return dync__entry_1Ti(DYNC__OP_##name, x0, x1, DYNC_NOWHERE); }
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int x1) { return dync__entry_1Ti(DYNC__OP_##name, x0, x1, dync__tls.at); }
 
 static DYNC__NOINLINE dync_value dync__entry_nTib(int op, dync_tensor *x0, int x1, bool x2, dync_loc at)
 {
@@ -128,7 +128,7 @@ static DYNC__NOINLINE dync_value dync__entry_nTib(int op, dync_tensor *x0, int x
 }
 #define DYNC__ENTRY_nTib(name) \
     DYNC_API dync_value dync_##name##_at(dync_tensor *x0, int x1, bool x2, dync_loc at) { return dync__entry_nTib(DYNC__OP_##name, x0, x1, x2, at); } \
-    DYNC_API dync_value (dync_##name)(dync_tensor *x0, int x1, bool x2) { return dync__entry_nTib(DYNC__OP_##name, x0, x1, x2, DYNC_NOWHERE); }
+    DYNC_API dync_value (dync_##name)(dync_tensor *x0, int x1, bool x2) { return dync__entry_nTib(DYNC__OP_##name, x0, x1, x2, dync__tls.at); }
 
 static DYNC__NOINLINE dync_tensor *dync__entry_1Tdib(int op, dync_tensor *x0, dync_dims x1, int x2, bool x3, dync_loc at)
 {
@@ -137,7 +137,7 @@ static DYNC__NOINLINE dync_tensor *dync__entry_1Tdib(int op, dync_tensor *x0, dy
 }
 #define DYNC__ENTRY_1Tdib(name) \
     DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, dync_dims x1, int x2, bool x3, dync_loc at) { return dync__entry_1Tdib(DYNC__OP_##name, x0, x1, x2, x3, at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_dims x1, int x2, bool x3) { return dync__entry_1Tdib(DYNC__OP_##name, x0, x1, x2, x3, DYNC_NOWHERE); }
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_dims x1, int x2, bool x3) { return dync__entry_1Tdib(DYNC__OP_##name, x0, x1, x2, x3, dync__tls.at); }
 
 static DYNC__NOINLINE dync_tensor *dync__entry_1TTT(int op, dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_loc at)
 {
@@ -146,7 +146,7 @@ static DYNC__NOINLINE dync_tensor *dync__entry_1TTT(int op, dync_tensor *x0, dyn
 }
 #define DYNC__ENTRY_1TTT(name) \
     DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_loc at) { return dync__entry_1TTT(DYNC__OP_##name, x0, x1, x2, at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_tensor *x1, dync_tensor *x2) { return dync__entry_1TTT(DYNC__OP_##name, x0, x1, x2, DYNC_NOWHERE); }
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_tensor *x1, dync_tensor *x2) { return dync__entry_1TTT(DYNC__OP_##name, x0, x1, x2, dync__tls.at); }
 
 static DYNC__NOINLINE dync_tensor *dync__entry_1TT(int op, dync_tensor *x0, dync_tensor *x1, dync_loc at)
 {
@@ -155,7 +155,7 @@ static DYNC__NOINLINE dync_tensor *dync__entry_1TT(int op, dync_tensor *x0, dync
 }
 #define DYNC__ENTRY_1TT(name) \
     DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, dync_tensor *x1, dync_loc at) { return dync__entry_1TT(DYNC__OP_##name, x0, x1, at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_tensor *x1) { return dync__entry_1TT(DYNC__OP_##name, x0, x1, DYNC_NOWHERE); }
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_tensor *x1) { return dync__entry_1TT(DYNC__OP_##name, x0, x1, dync__tls.at); }
 
 static DYNC__NOINLINE dync_tensor *dync__entry_1Td(int op, dync_tensor *x0, dync_dims x1, dync_loc at)
 {
@@ -164,7 +164,7 @@ static DYNC__NOINLINE dync_tensor *dync__entry_1Td(int op, dync_tensor *x0, dync
 }
 #define DYNC__ENTRY_1Td(name) \
     DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, dync_dims x1, dync_loc at) { return dync__entry_1Td(DYNC__OP_##name, x0, x1, at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_dims x1) { return dync__entry_1Td(DYNC__OP_##name, x0, x1, DYNC_NOWHERE); }
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_dims x1) { return dync__entry_1Td(DYNC__OP_##name, x0, x1, dync__tls.at); }
 
 static DYNC__NOINLINE dync_tensor *dync__entry_1TTOdddi(int op, dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_dims x3, dync_dims x4, dync_dims x5, int x6, dync_loc at)
 {
@@ -173,7 +173,7 @@ static DYNC__NOINLINE dync_tensor *dync__entry_1TTOdddi(int op, dync_tensor *x0,
 }
 #define DYNC__ENTRY_1TTOdddi(name) \
     DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_dims x3, dync_dims x4, dync_dims x5, int x6, dync_loc at) { return dync__entry_1TTOdddi(DYNC__OP_##name, x0, x1, x2, x3, x4, x5, x6, at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_dims x3, dync_dims x4, dync_dims x5, int x6) { return dync__entry_1TTOdddi(DYNC__OP_##name, x0, x1, x2, x3, x4, x5, x6, DYNC_NOWHERE); }
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_dims x3, dync_dims x4, dync_dims x5, int x6) { return dync__entry_1TTOdddi(DYNC__OP_##name, x0, x1, x2, x3, x4, x5, x6, dync__tls.at); }
 
 static DYNC__NOINLINE dync_tensor *dync__entry_1Tl(int op, dync_tensor *x0, int64_t x1, dync_loc at)
 {
@@ -182,7 +182,7 @@ static DYNC__NOINLINE dync_tensor *dync__entry_1Tl(int op, dync_tensor *x0, int6
 }
 #define DYNC__ENTRY_1Tl(name) \
     DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, int64_t x1, dync_loc at) { return dync__entry_1Tl(DYNC__OP_##name, x0, x1, at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int64_t x1) { return dync__entry_1Tl(DYNC__OP_##name, x0, x1, DYNC_NOWHERE); }
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int64_t x1) { return dync__entry_1Tl(DYNC__OP_##name, x0, x1, dync__tls.at); }
 
 static DYNC__NOINLINE dync_tensor *dync__entry_1Tdd(int op, dync_tensor *x0, dync_dims x1, dync_dims x2, dync_loc at)
 {
@@ -191,7 +191,7 @@ static DYNC__NOINLINE dync_tensor *dync__entry_1Tdd(int op, dync_tensor *x0, dyn
 }
 #define DYNC__ENTRY_1Tdd(name) \
     DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, dync_dims x1, dync_dims x2, dync_loc at) { return dync__entry_1Tdd(DYNC__OP_##name, x0, x1, x2, at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_dims x1, dync_dims x2) { return dync__entry_1Tdd(DYNC__OP_##name, x0, x1, x2, DYNC_NOWHERE); }
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_dims x1, dync_dims x2) { return dync__entry_1Tdd(DYNC__OP_##name, x0, x1, x2, dync__tls.at); }
 
 static DYNC__NOINLINE dync_tensor *dync__entry_1Till(int op, dync_tensor *x0, int x1, int64_t x2, int64_t x3, dync_loc at)
 {
@@ -200,7 +200,7 @@ static DYNC__NOINLINE dync_tensor *dync__entry_1Till(int op, dync_tensor *x0, in
 }
 #define DYNC__ENTRY_1Till(name) \
     DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, int x1, int64_t x2, int64_t x3, dync_loc at) { return dync__entry_1Till(DYNC__OP_##name, x0, x1, x2, x3, at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int x1, int64_t x2, int64_t x3) { return dync__entry_1Till(DYNC__OP_##name, x0, x1, x2, x3, DYNC_NOWHERE); }
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int x1, int64_t x2, int64_t x3) { return dync__entry_1Till(DYNC__OP_##name, x0, x1, x2, x3, dync__tls.at); }
 
 static DYNC__NOINLINE dync_tensor *dync__entry_1TTf(int op, dync_tensor *x0, dync_tensor *x1, double x2, dync_loc at)
 {
@@ -209,7 +209,7 @@ static DYNC__NOINLINE dync_tensor *dync__entry_1TTf(int op, dync_tensor *x0, dyn
 }
 #define DYNC__ENTRY_1TTf(name) \
     DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, dync_tensor *x1, double x2, dync_loc at) { return dync__entry_1TTf(DYNC__OP_##name, x0, x1, x2, at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_tensor *x1, double x2) { return dync__entry_1TTf(DYNC__OP_##name, x0, x1, x2, DYNC_NOWHERE); }
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_tensor *x1, double x2) { return dync__entry_1TTf(DYNC__OP_##name, x0, x1, x2, dync__tls.at); }
 
 static DYNC__NOINLINE dync_tensor *dync__entry_1Tii(int op, dync_tensor *x0, int x1, int x2, dync_loc at)
 {
@@ -218,7 +218,7 @@ static DYNC__NOINLINE dync_tensor *dync__entry_1Tii(int op, dync_tensor *x0, int
 }
 #define DYNC__ENTRY_1Tii(name) \
     DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, int x1, int x2, dync_loc at) { return dync__entry_1Tii(DYNC__OP_##name, x0, x1, x2, at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int x1, int x2) { return dync__entry_1Tii(DYNC__OP_##name, x0, x1, x2, DYNC_NOWHERE); }
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int x1, int x2) { return dync__entry_1Tii(DYNC__OP_##name, x0, x1, x2, dync__tls.at); }
 
 static DYNC__NOINLINE dync_tensor *dync__entry_1Li(int op, dync_value x0, int x1, dync_loc at)
 {
@@ -227,7 +227,7 @@ static DYNC__NOINLINE dync_tensor *dync__entry_1Li(int op, dync_value x0, int x1
 }
 #define DYNC__ENTRY_1Li(name) \
     DYNC_API dync_tensor *dync_##name##_at(dync_value x0, int x1, dync_loc at) { return dync__entry_1Li(DYNC__OP_##name, x0, x1, at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_value x0, int x1) { return dync__entry_1Li(DYNC__OP_##name, x0, x1, DYNC_NOWHERE); }
+    DYNC_API dync_tensor *(dync_##name)(dync_value x0, int x1) { return dync__entry_1Li(DYNC__OP_##name, x0, x1, dync__tls.at); }
 
 static DYNC__NOINLINE dync_tensor *dync__entry_1TiT(int op, dync_tensor *x0, int x1, dync_tensor *x2, dync_loc at)
 {
@@ -236,7 +236,7 @@ static DYNC__NOINLINE dync_tensor *dync__entry_1TiT(int op, dync_tensor *x0, int
 }
 #define DYNC__ENTRY_1TiT(name) \
     DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, int x1, dync_tensor *x2, dync_loc at) { return dync__entry_1TiT(DYNC__OP_##name, x0, x1, x2, at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int x1, dync_tensor *x2) { return dync__entry_1TiT(DYNC__OP_##name, x0, x1, x2, DYNC_NOWHERE); }
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int x1, dync_tensor *x2) { return dync__entry_1TiT(DYNC__OP_##name, x0, x1, x2, dync__tls.at); }
 
 DYNC__ENTRY_1VV(add)
 DYNC__ENTRY_1VV(atan2)
