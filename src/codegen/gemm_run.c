@@ -207,10 +207,27 @@ DYNC__FN dync__gt_fn dync__gt_find(int kind, int type, int flags, int rows, int 
     return dync__gt_code(kind, type, flags | (tail ? DYNC__GT_TAIL : 0), kind == DYNC__GT_TURN ? columns : rows, vectors);
 }
 
+/* A few lines, or columns, that on the other side stand in turn, without gaps. What is left over is done with some before it once more. */
+static bool dync__gt_weave(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t lines, int64_t columns, int bytes)
+{
+    bool woven = to_step == lines * bytes && lines <= DYNC__GT_FEW && lines > 1;
+    int64_t n = woven ? lines : columns, length = woven ? columns : lines, per = 32 / bytes;
+    if ((!woven && (from_step != columns * bytes || n > DYNC__GT_FEW || n < 2)) || length < per) return false;
+    dync__gt_fn fn = dync__gt_code(DYNC__GT_WEAVE, DYNC__GT_F32, woven, bytes, (int)n);
+    for (int part = 0; fn && part < 2; part++) {
+        int64_t at = part ? length - per : 0;
+        dync__gt_args x = {.a = from + at * (woven ? bytes : from_step), .a_step = from_step, .c = to + at * (woven ? to_step : bytes), .c_step = to_step,
+                           .blocks = part ? length % per > 0 : length / per};
+        if (x.blocks) fn(&x);
+    }
+    return fn != NULL;
+}
+
 /* What is left of lines and columns is done with some before it once more. Lines whose steps fall into few sets of the cache are read
  * in whole cache lines. */
 DYNC__FN void dync__gt_swap(void *to, int64_t to_step, const void *from, int64_t from_step, int64_t lines, int64_t columns, int bytes, void *scratch)
 {
+    if (dync__gt_weave(to, to_step, from, from_step, lines, columns, bytes)) return;
     int P = 16 / bytes, vl = dync__cpu_features() & DYNC__CPU_AVX512 ? 2 : 1;
     while (vl > 0 && lines < P << vl) vl--;
     bool whole = vl == 2 && (bytes >= 4 || from_step % 2048 == 0) && columns * bytes >= 64;

@@ -6,6 +6,7 @@
  * perf: DYNC_PERF_MAP=1 writes /tmp/perf-PID.map. */
 #include "../dync.in.h"
 #include "jit.h"
+#include "gemm_code.h"
 #if DYNC__JIT_X86
 
 enum { DYNC__JIT_FRAME = 64 * 1024, DYNC__JIT_KEEP = 4 * 1024 * 1024, DYNC__JIT_LONG = 512 * 1024, DYNC__JIT_PAST = 32 * 1024 * 1024 }; /* PAST: bytes touched that no cache holds */
@@ -78,7 +79,8 @@ static int dync__jb_turns(const dync__jb *j, int i, int loop, int64_t extent)
     if (!b->needed[i] || (in->prim != DYNC__P_load && in->prim != DYNC__P_store)) return 0;
     const dync__buf *buf = &b->k->buf.at[in->buf];
     int64_t lane = dync__jb_stride(j, in->access, j->lane_loop), least = 16 / (int64_t)dync__dtype_info(buf->dtype)->bytes;
-    if (lane == 0 || lane == 1 || dync__jb_stride(j, in->access, loop) != 1 || extent < least || j->lanes < least) return 0;
+    bool few = extent <= DYNC__GT_FEW && lane == extent && j->lanes >= 2 * least;
+    if (lane == 0 || lane == 1 || dync__jb_stride(j, in->access, loop) != 1 || (!few && (extent < least || j->lanes < least))) return 0;
     if (buf->mode == (DYNC__BUF_IN | DYNC__BUF_OUT)) return 0;
     return in->prim == DYNC__P_load ? DYNC__JIT_TURN_LOAD : DYNC__JIT_TURN_STORE;
 }
@@ -486,7 +488,7 @@ static void dync__jb_block(const dync__jb *j, dync__jit *jit)
     if (code == 2 && jit->n_streams == 2 && s[0].lane == DYNC__XL_DENSE && s[1].lane == DYNC__XL_DENSE && !s[0].turned != !s[1].turned &&
         j->b->k->buf.at[s[0].buf].dtype == j->b->k->buf.at[s[1].buf].dtype)
         jit->copies = s[0].turned ? 1 : 2;
-    jit->block_lanes = DYNC__MIN(1024 / bytes, 512);
+    jit->block_lanes = DYNC__MAX(DYNC__MIN(1024 / bytes, 512), 16 * 1024 / bytes / jit->rows);
     jit->block_rows = DYNC__MAX(64 / least, 16 * 1024 / bytes / DYNC__MIN(jit->block_lanes, jit->lanes));
     jit->keep_bytes = 4096;
     for (int i = 0; i < jit->n_streams; i++)

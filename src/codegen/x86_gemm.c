@@ -406,6 +406,7 @@ static size_t dync__gt_emit(dync__gtx *g, int kind)
         dync__gt_turn(g);
         break;
     case DYNC__GT_SWAP: dync__xt_emit(&g->x, g->rows, g->vectors % 4, g->vectors > 3); break;
+    case DYNC__GT_WEAVE: dync__xt_weave(&g->x, g->rows, g->vectors, g->flags); break;
     default: dync__gt_copy(g, kind == DYNC__GT_PAIR);
     }
     return dync__x_finish(&g->x);
@@ -414,7 +415,7 @@ static size_t dync__gt_emit(dync__gtx *g, int kind)
 static bool dync__gt_make(dync__gt_form *f, int kind, int type, int rows, int vectors, int flags)
 {
     dync__arena arena = {0};
-    static const char *const kinds[] = {"tile", "dots", "turn", "copy", "pair", "swap"}, *const types[] = {"f32", "f64", "bf16", "u8"};
+    static const char *const kinds[] = {"tile", "dots", "turn", "copy", "pair", "swap", "weave"}, *const types[] = {"f32", "f64", "bf16", "u8"};
     dync__gtx g;
     dync__str listing = {0};
     uint8_t *write;

@@ -119,4 +119,59 @@ DYNC__FN void dync__xt_emit(dync__xasm *x, int bytes, int vl, bool lines)
     dync__x_pop(x, DYNC__RBX);
     dync__x_ret(x);
 }
+
+/* Which bytes of piece o come from piece s of the other side, in all lanes; false: none. */
+static bool dync__xt_pick(uint8_t pick[64], int bytes, int n, bool woven, int o, int s)
+{
+    int P = 16 / bytes;
+    bool any = false;
+    for (int i = 0; i < 64; i++) {
+        int e = woven ? o * P + i % 16 / bytes : i % 16 / bytes * n + o, from = woven ? e % n : e / P, at = woven ? e / n : e % P;
+        pick[i] = (uint8_t)(from == s ? at * bytes + i % bytes : 0x80);
+        any |= from == s;
+    }
+    return any;
+}
+
+/* 32 bytes of each of n lines, and 32 n bytes in which their elements stand in turn: one side from the other. Either is 2 n pieces of 16 bytes, in
+ * lanes of n vectors (piece p and n + p of one); every piece is put together by byte shuffles from those of the other side it has elements of. */
+DYNC__FN void dync__xt_weave(dync__xasm *x, int bytes, int n, bool woven)
+{
+    int block = dync__x_label(x), apart = woven ? DYNC__RSI : DYNC__RDX, beside = woven ? DYNC__RDX : DYNC__RSI, kept = 0, most = x->evex ? 28 - n : 0;
+    uint8_t keep[32][64], pick[64];
+    for (int i = 0; i < n * n; i++) {                  /* what registers are left for */
+        bool fresh = kept < most && dync__xt_pick(keep[kept], bytes, n, woven, i / n, i % n);
+        for (int l = 0; l < kept && fresh; l++) fresh = memcmp(keep[l], keep[kept], 64) != 0;
+        if (fresh) dync__x_v(x, DYNC__X_MOVUPS, 1, 31 - kept, 0, dync__x_constant64(x, keep[kept]), 0, 0), kept++;
+    }
+    dync__x_i(x, DYNC__X_MOV, DYNC__RSI, DYNC__XT_ARG(a), 0);
+    dync__x_i(x, DYNC__X_MOV, DYNC__RDX, DYNC__XT_ARG(c), 0);
+    dync__x_i(x, DYNC__X_MOV, DYNC__RCX, woven ? DYNC__XT_ARG(a_step) : DYNC__XT_ARG(c_step), 0);
+    dync__x_i(x, DYNC__X_LEA, DYNC__R10, dync__x_index(DYNC__RCX, DYNC__RCX, 2, 0), 0);
+    dync__x_i(x, DYNC__X_MOV, DYNC__R8, DYNC__XT_ARG(blocks), 0);
+    dync__x_bind(x, block);
+    dync__x_i(x, DYNC__X_MOV, DYNC__R9, dync__x_reg(apart), 0);
+    for (int i = 0; i < n; i++) {
+        dync__x_v(x, DYNC__X_MOVUPS, woven, i, 0, woven ? dync__xt_line(x, DYNC__R9, DYNC__RCX, DYNC__R10, i) : dync__x_mem(beside, 16 * i), 0, 0);
+        if (!woven) dync__x_v(x, DYNC__X_INSERT128, 1, i, i, dync__x_mem(beside, 16 * (n + i)), 1, 0);
+    }
+    for (int o = 0; o < n; o++) {
+        int sum = -1;
+        for (int s = 0; s < n; s++) {
+            int to = n + (sum < 0 ? o % 2 : 2), l = 0;
+            if (!dync__xt_pick(pick, bytes, n, woven, o, s)) continue;
+            while (l < kept && memcmp(keep[l], pick, 64) != 0) l++;
+            dync__x_v(x, DYNC__X_PSHUFB, 1, to, s, l < kept ? dync__x_reg(31 - l) : dync__x_constant64(x, pick), 0, 0);
+            if (sum >= 0) dync__x_v(x, DYNC__X_ORPS, 1, sum, sum, dync__x_reg(to), 0, 0);
+            else sum = to;
+        }
+        dync__x_v(x, DYNC__X_MOVUPS_M, !woven, sum, 0, woven ? dync__x_mem(beside, 16 * o) : dync__xt_line(x, DYNC__R9, DYNC__RCX, DYNC__R10, o), 0, 0);
+        if (woven) dync__x_v(x, DYNC__X_EXTRACT128, 1, sum, 0, dync__x_mem(beside, 16 * (n + o)), 1, 0);
+    }
+    dync__x_i(x, DYNC__X_ADDI, 0, dync__x_reg(apart), 32);
+    dync__x_i(x, DYNC__X_ADDI, 0, dync__x_reg(beside), 32 * n);
+    dync__x_i(x, DYNC__X_SUBI, 0, dync__x_reg(DYNC__R8), 1);
+    dync__x_jump(x, DYNC__CC_NE, block);
+    dync__x_ret(x);
+}
 #endif
