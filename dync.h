@@ -13060,7 +13060,7 @@ struct dync__jit {
     bool vertical, split;
     int32_t n_phases, n_reduces, slot_bytes;
     int8_t copies;                     /* blocks: nothing else is done than turning stream copies - 1 into the other; 0 */
-    int64_t rows, lanes, keep_bytes;
+    int64_t rows, lanes, keep_bytes, tiles; /* tiles: where in the kept bytes they begin, after row buffers */
     /* A kernel in blocks: `rows` are of one loop, the others (n_over) stand around; a block is about this many rows and lanes. */
     bool blocks;
     int32_t n_over;
@@ -13069,8 +13069,8 @@ struct dync__jit {
     dync__jit_reduce *reduce;          /* split ones' */
     int64_t *words;
 };
-/* The tile of a turned stream: rows 64-byte aligned. */
-DYNC__INLINE int64_t dync__jit_tile_bytes(int64_t rows, int64_t lanes, int bytes) { return rows * ((lanes * bytes + 63) & ~(int64_t)63); }
+/* The tile of a turned stream: rows 64-byte aligned, an odd number of cache lines apart, as powers of two fall into one set of the cache. */
+DYNC__INLINE int64_t dync__jit_tile_bytes(int64_t rows, int64_t lanes, int bytes) { return rows * (((lanes * bytes + 63) & ~(int64_t)63) | 64); }
 #endif
 /* The kernel of b (planned by the interpreter) as machine code; NULL where it stays interpreted: the log says why. Never an error. */
 DYNC__FN dync__jit *dync__jit_new(dync__ib *);
@@ -13093,9 +13093,9 @@ enum { DYNC__GT_F32, DYNC__GT_F64, DYNC__GT_BF16, DYNC__GT_U8 };
  * DOTS   c[i, j] = (c +) a line i . b line j, both dense along k: `rows` lines of a, `columns` lines of b, at most 4 each
  * TURN   `columns` lines, dense along k, to lines of k: c[k, line] = a[line, k]; k at least 16 bytes; elements of 4 or 8 bytes
  * COPY   lines of k, dense: c[k, column] = a[k, column]
- * SWAP   x86_turn.c, by dync__gt_swap only
+ * SWAP, WEAVE   x86_turn.c, by dync__gt_swap only
  * PAIR   two lines of 2-byte (BF16) or four of 1-byte elements (U8) to one of 4 bytes: c[p, column] = a[n p .. n p + n, column] */
-enum { DYNC__GT_TILE, DYNC__GT_DOTS, DYNC__GT_TURN, DYNC__GT_COPY, DYNC__GT_PAIR, DYNC__GT_SWAP };
+enum { DYNC__GT_TILE, DYNC__GT_DOTS, DYNC__GT_TURN, DYNC__GT_COPY, DYNC__GT_PAIR, DYNC__GT_SWAP, DYNC__GT_WEAVE };
 /* A_ROWS: a is dense along k, its rows a_step apart; else dense along the rows and its steps of k a_step apart (packed, transposed).
  * ADD: d (c itself in DOTS) is added at the end. HALF: vectors of 32 bytes where those of the machine have 64. TAIL is for the
  * emitter: the last vector is a part, by mask and lanes. */
@@ -13124,8 +13124,10 @@ DYNC__FN int dync__gt_lanes(int type, int flags);                               
 DYNC__INLINE int64_t dync__gt_bytes(int type) { return type == DYNC__GT_F64 ? 8 : 4; }   /* of one step of k of one column */
 /* SWAP: c[k, line] = a[line, k] of elements of 1, 2, 4 or 8 bytes; in registers where both take at least 16 bytes. scratch: 4 KB. */
 DYNC__FN void dync__gt_swap(void *to, int64_t to_step, const void *from, int64_t from_step, int64_t lines, int64_t columns, int bytes, void *scratch);
+enum { DYNC__GT_FEW = 12 };            /* lines, or columns, side by side in memory on the other side: taken apart by byte shuffles */
 #if DYNC__JIT_X86
 DYNC__FN void dync__xt_emit(dync__xasm *, int bytes, int vl, bool lines);
+DYNC__FN void dync__xt_weave(dync__xasm *, int bytes, int n, bool woven);
 #endif
 /* x86_gemm.c: the form's code, made if need be; NULL: there is none. Thread safe; lives until dync_shutdown. */
 DYNC__FN dync__gt_fn dync__gt_code(int kind, int type, int flags, int rows, int vectors);
@@ -16635,7 +16637,8 @@ static int dync__jb_turns(const dync__jb *j, int i, int loop, int64_t extent) {
     if (!b->needed[i] || (in->prim != DYNC__P_load && in->prim != DYNC__P_store)) return 0;
     const dync__buf *buf = &b->k->buf.at[in->buf];
     int64_t lane = dync__jb_stride(j, in->access, j->lane_loop), least = 16 / (int64_t)dync__dtype_info(buf->dtype)->bytes;
-    if (lane == 0 || lane == 1 || dync__jb_stride(j, in->access, loop) != 1 || extent < least || j->lanes < least) return 0;
+    bool few = extent <= DYNC__GT_FEW && lane == extent && j->lanes >= 2 * least;
+    if (lane == 0 || lane == 1 || dync__jb_stride(j, in->access, loop) != 1 || (!few && (extent < least || j->lanes < least))) return 0;
     if (buf->mode == (DYNC__BUF_IN | DYNC__BUF_OUT)) return 0;
     return in->prim == DYNC__P_load ? DYNC__JIT_TURN_LOAD : DYNC__JIT_TURN_STORE;
 }
@@ -16649,10 +16652,10 @@ static bool dync__jb_any_order(const dync__ib *b) {
         }
     return true;
 }
-/* Pointwise kernels that memory crosses: the row loop that most turned streams are dense along stays the code's only row loop. */
+/* Kernels that memory crosses: the row loop that most turned streams are dense along stays the code's only row loop. */
 static void dync__jb_find_blocks(dync__jb *j) {
     int most = 0, at = 0;
-    if (j->b->sectioned || j->g->vertical || j->inner.n > 0 || j->lane_loop < 0) return;
+    if (j->g->vertical || j->inner.n > 0 || j->lane_loop < 0 || (j->b->sectioned && j->lanes > 8192)) return;
     for (int r = 0; r < j->rows.n; r++) {
         int n = 0;
         for (int i = 0; i < j->b->k->inst.n; i++) n += dync__jb_turns(j, i, j->rows.loop[r], j->rows.extent[r]) > 0;
@@ -16826,7 +16829,7 @@ static const char *dync__jb_plan(dync__jb *j) {
         dync__ib_mark_kept(b);
     }
     /* a few rows of which threads may want a part each: BOOL results are masks of a vector's lanes, so all of it runs alike */
-    j->g->split = b->has_reduce && !b->has_scan && !j->g->vertical && j->inner.n == 0 && b->n_rows < 64 && b->n_inner >= 16384 && b->n_phases <= DYNC__XG_PHASES;
+    j->g->split = b->has_reduce && !b->has_scan && !j->blocks && !j->g->vertical && j->inner.n == 0 && b->n_rows < 64 && b->n_inner >= 16384 && b->n_phases <= DYNC__XG_PHASES;
     return NULL;
 }
 static void dync__jb_key(const dync__jb *j, dync__str *key) {
@@ -16979,7 +16982,7 @@ static void dync__jb_record(const dync__jb *j, const dync__jit *jit, int s, int6
         if (d + 1 < K) *to -= dync__jb_stride(j, st->access, j->inner.loop[d + 1]) * j->inner.extent[d + 1] * bytes;
     }
 }
-/* Blocks of 1 KB a lane row, as what runs along the rows is fetched ahead, and a cache line of what runs across, or 16 KB where lanes are few; half
+/* Blocks of whole rows where sections follow each other, else of 1 KB a lane row, as what runs along the rows is fetched ahead, and a cache line of what runs across, or 16 KB where lanes are few; half
  * a block is still 16 bytes of each turned stream. A load that is stored as it is needs no tile. */
 static void dync__jb_block(const dync__jb *j, dync__jit *jit) {
     const dync__xstream *s = j->g->stream.at;
@@ -16993,9 +16996,11 @@ static void dync__jb_block(const dync__jb *j, dync__jit *jit) {
     if (code == 2 && jit->n_streams == 2 && s[0].lane == DYNC__XL_DENSE && s[1].lane == DYNC__XL_DENSE && !s[0].turned != !s[1].turned &&
         j->b->k->buf.at[s[0].buf].dtype == j->b->k->buf.at[s[1].buf].dtype)
         jit->copies = s[0].turned ? 1 : 2;
-    jit->block_lanes = DYNC__MIN(1024 / bytes, 512);
+    jit->block_lanes = DYNC__MAX(DYNC__MIN(1024 / bytes, 512), 16 * 1024 / bytes / jit->rows);
+    if (j->b->sectioned) jit->block_lanes = jit->lanes;
     jit->block_rows = DYNC__MAX(64 / least, 16 * 1024 / bytes / DYNC__MIN(jit->block_lanes, jit->lanes));
-    jit->keep_bytes = 4096;
+    jit->tiles = jit->keep_bytes;
+    jit->keep_bytes += 4096;
     for (int i = 0; i < jit->n_streams; i++)
         if (s[i].turned) jit->keep_bytes += dync__jit_tile_bytes(jit->block_rows * 3 / 2, jit->block_lanes * 3 / 2, s[i].bytes);
 }
@@ -17282,6 +17287,57 @@ DYNC__FN void dync__xt_emit(dync__xasm *x, int bytes, int vl, bool lines) {
     dync__x_jump(x, DYNC__CC_NE, group);
     dync__x_pop(x, DYNC__RBP);
     dync__x_pop(x, DYNC__RBX);
+    dync__x_ret(x);
+}
+/* Which bytes of piece o come from piece s of the other side, in all lanes; false: none. */
+static bool dync__xt_pick(uint8_t pick[64], int bytes, int n, bool woven, int o, int s) {
+    int P = 16 / bytes;
+    bool any = false;
+    for (int i = 0; i < 64; i++) {
+        int e = woven ? o * P + i % 16 / bytes : i % 16 / bytes * n + o, from = woven ? e % n : e / P, at = woven ? e / n : e % P;
+        pick[i] = (uint8_t)(from == s ? at * bytes + i % bytes : 0x80);
+        any |= from == s;
+    }
+    return any;
+}
+/* 32 bytes of each of n lines, and 32 n bytes in which their elements stand in turn: one side from the other. Either is 2 n pieces of 16 bytes, in
+ * lanes of n vectors (piece p and n + p of one); every piece is put together by byte shuffles from those of the other side it has elements of. */
+DYNC__FN void dync__xt_weave(dync__xasm *x, int bytes, int n, bool woven) {
+    int block = dync__x_label(x), apart = woven ? DYNC__RSI : DYNC__RDX, beside = woven ? DYNC__RDX : DYNC__RSI, kept = 0, most = x->evex ? 28 - n : 0;
+    uint8_t keep[32][64], pick[64];
+    for (int i = 0; i < n * n; i++) {                  /* what registers are left for */
+        bool fresh = kept < most && dync__xt_pick(keep[kept], bytes, n, woven, i / n, i % n);
+        for (int l = 0; l < kept && fresh; l++) fresh = memcmp(keep[l], keep[kept], 64) != 0;
+        if (fresh) dync__x_v(x, DYNC__X_MOVUPS, 1, 31 - kept, 0, dync__x_constant64(x, keep[kept]), 0, 0), kept++;
+    }
+    dync__x_i(x, DYNC__X_MOV, DYNC__RSI, DYNC__XT_ARG(a), 0);
+    dync__x_i(x, DYNC__X_MOV, DYNC__RDX, DYNC__XT_ARG(c), 0);
+    dync__x_i(x, DYNC__X_MOV, DYNC__RCX, woven ? DYNC__XT_ARG(a_step) : DYNC__XT_ARG(c_step), 0);
+    dync__x_i(x, DYNC__X_LEA, DYNC__R10, dync__x_index(DYNC__RCX, DYNC__RCX, 2, 0), 0);
+    dync__x_i(x, DYNC__X_MOV, DYNC__R8, DYNC__XT_ARG(blocks), 0);
+    dync__x_bind(x, block);
+    dync__x_i(x, DYNC__X_MOV, DYNC__R9, dync__x_reg(apart), 0);
+    for (int i = 0; i < n; i++) {
+        dync__x_v(x, DYNC__X_MOVUPS, woven, i, 0, woven ? dync__xt_line(x, DYNC__R9, DYNC__RCX, DYNC__R10, i) : dync__x_mem(beside, 16 * i), 0, 0);
+        if (!woven) dync__x_v(x, DYNC__X_INSERT128, 1, i, i, dync__x_mem(beside, 16 * (n + i)), 1, 0);
+    }
+    for (int o = 0; o < n; o++) {
+        int sum = -1;
+        for (int s = 0; s < n; s++) {
+            int to = n + (sum < 0 ? o % 2 : 2), l = 0;
+            if (!dync__xt_pick(pick, bytes, n, woven, o, s)) continue;
+            while (l < kept && memcmp(keep[l], pick, 64) != 0) l++;
+            dync__x_v(x, DYNC__X_PSHUFB, 1, to, s, l < kept ? dync__x_reg(31 - l) : dync__x_constant64(x, pick), 0, 0);
+            if (sum >= 0) dync__x_v(x, DYNC__X_ORPS, 1, sum, sum, dync__x_reg(to), 0, 0);
+            else sum = to;
+        }
+        dync__x_v(x, DYNC__X_MOVUPS_M, !woven, sum, 0, woven ? dync__x_mem(beside, 16 * o) : dync__xt_line(x, DYNC__R9, DYNC__RCX, DYNC__R10, o), 0, 0);
+        if (woven) dync__x_v(x, DYNC__X_EXTRACT128, 1, sum, 0, dync__x_mem(beside, 16 * (n + o)), 1, 0);
+    }
+    dync__x_i(x, DYNC__X_ADDI, 0, dync__x_reg(apart), 32);
+    dync__x_i(x, DYNC__X_ADDI, 0, dync__x_reg(beside), 32 * n);
+    dync__x_i(x, DYNC__X_SUBI, 0, dync__x_reg(DYNC__R8), 1);
+    dync__x_jump(x, DYNC__CC_NE, block);
     dync__x_ret(x);
 }
 #endif
@@ -17628,13 +17684,14 @@ static size_t dync__gt_emit(dync__gtx *g, int kind) {
         dync__gt_turn(g);
         break;
     case DYNC__GT_SWAP: dync__xt_emit(&g->x, g->rows, g->vectors % 4, g->vectors > 3); break;
+    case DYNC__GT_WEAVE: dync__xt_weave(&g->x, g->rows, g->vectors, g->flags); break;
     default: dync__gt_copy(g, kind == DYNC__GT_PAIR);
     }
     return dync__x_finish(&g->x);
 }
 static bool dync__gt_make(dync__gt_form *f, int kind, int type, int rows, int vectors, int flags) {
     dync__arena arena = {0};
-    static const char *const kinds[] = {"tile", "dots", "turn", "copy", "pair", "swap"}, *const types[] = {"f32", "f64", "bf16", "u8"};
+    static const char *const kinds[] = {"tile", "dots", "turn", "copy", "pair", "swap", "weave"}, *const types[] = {"f32", "f64", "bf16", "u8"};
     dync__gtx g;
     dync__str listing = {0};
     uint8_t *write;
@@ -17846,6 +17903,26 @@ static bool dync__ib_wants_vertical(const dync__ib *b) {
     }
     return votes > 0 && b->n_rows >= 4;
 }
+/* Are strided rows stored densely again? Machine code turns the loads of some rows at once (jit.c), one row after the other then. */
+static bool dync__ib_wants_turned(const dync__ib *b) {
+    dync__interp_dim dims[DYNC__LOOP_MAX_DIMS];
+    bool stores = false, turned = false;
+    if (!DYNC__JIT_X86 || b->isa == 0 || b->split == 0 || b->k->extent[b->split - 1] < 16 || b->n_inner < 128 || b->n_inner > 8192) return false;
+    for (int i = 0; i < b->k->inst.n; i++) {
+        const dync__inst *in = dync__ib_inst(b, i);
+        if (!b->needed[i] || in->access < 0 || b->level[i] != 2) continue;
+        int n = dync__ib_merge(b, in->access, b->split, b->k->n_dims, dims);
+        int64_t inner = n ? dims[0].stride : 0, row = b->k->access.at[in->access].stride[b->split - 1];
+        if (n > 1) return false;
+        if (in->buf < 0 || inner == 0 || inner == 1) {
+            stores |= inner == 1 && !dync__inst_has_value(in);
+            continue;
+        }
+        if (row != 1 || in->prim != DYNC__P_load || b->k->buf.at[in->buf].mode & DYNC__BUF_OUT) return false;
+        turned = true;
+    }
+    return stores && turned;
+}
 /* Does some buffer run along the last row loop while others run along the inner ones? Then both
  * sides waste cache lines. */
 static bool dync__ib_wants_square(const dync__ib *b) {
@@ -17871,7 +17948,7 @@ static void dync__ib_set_tile(dync__ib *b) {
     b->mode = DYNC__INTERP_CHUNK;
     b->rows = 1;
     b->inner = DYNC__MIN(b->n_inner, lanes);
-    if (b->has_reduce && b->n_inner > 1 && dync__ib_wants_vertical(b)) {
+    if (b->has_reduce && b->n_inner > 1 && dync__ib_wants_vertical(b) && !dync__ib_wants_turned(b)) {
         b->mode = DYNC__INTERP_VERTICAL;
         lanes *= 4; /* rows of a few pages: less paging about */
         b->rows = DYNC__MIN(b->n_rows, lanes);
@@ -18805,12 +18882,12 @@ static dync_status dync__jit_blocks(const dync__jit *jit, void *const *buffers, 
             const dync__jit_stream *st = &jit->stream[s];
             int64_t to = st->at + row * st->step[0] + lane * st->lane, rest = left / down;
             for (int d = jit->n_over - 1; d >= 0; rest /= jit->over[d--]) to += rest % jit->over[d] * st->step[1 + d];
-            at[s] = (char *)((uintptr_t)(st->buf >= 0 ? buffers[st->buf] : NULL) + (uintptr_t)to);
+            at[s] = (char *)((uintptr_t)(st->buf >= 0 ? buffers[st->buf] : st->buf == -1 ? scratch : NULL) + (uintptr_t)to);
         }
         memcpy(words, jit->words, (size_t)jit->n_words * sizeof *words);
         words[DYNC__XA_SEED] = (int64_t)rng[0];
         words[DYNC__XA_OFFSET] = (int64_t)rng[1];
-        dync__jit_block(jit, at, words, rows, lanes, scratch);
+        dync__jit_block(jit, at, words, rows, lanes, scratch + jit->tiles);
     }
     dync__free_data(scratch, (size_t)jit->keep_bytes);
     return DYNC_OK;
@@ -19147,9 +19224,24 @@ DYNC__FN dync__gt_fn dync__gt_find(int kind, int type, int flags, int rows, int 
     }
     return dync__gt_code(kind, type, flags | (tail ? DYNC__GT_TAIL : 0), kind == DYNC__GT_TURN ? columns : rows, vectors);
 }
+/* A few lines, or columns, that on the other side stand in turn, without gaps. What is left over is done with some before it once more. */
+static bool dync__gt_weave(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t lines, int64_t columns, int bytes) {
+    bool woven = to_step == lines * bytes && lines <= DYNC__GT_FEW && lines > 1;
+    int64_t n = woven ? lines : columns, length = woven ? columns : lines, per = 32 / bytes;
+    if ((!woven && (from_step != columns * bytes || n > DYNC__GT_FEW || n < 2)) || length < per) return false;
+    dync__gt_fn fn = dync__gt_code(DYNC__GT_WEAVE, DYNC__GT_F32, woven, bytes, (int)n);
+    for (int part = 0; fn && part < 2; part++) {
+        int64_t at = part ? length - per : 0;
+        dync__gt_args x = {.a = from + at * (woven ? bytes : from_step), .a_step = from_step, .c = to + at * (woven ? to_step : bytes), .c_step = to_step,
+                           .blocks = part ? length % per > 0 : length / per};
+        if (x.blocks) fn(&x);
+    }
+    return fn != NULL;
+}
 /* What is left of lines and columns is done with some before it once more. Lines whose steps fall into few sets of the cache are read
  * in whole cache lines. */
 DYNC__FN void dync__gt_swap(void *to, int64_t to_step, const void *from, int64_t from_step, int64_t lines, int64_t columns, int bytes, void *scratch) {
+    if (dync__gt_weave(to, to_step, from, from_step, lines, columns, bytes)) return;
     int P = 16 / bytes, vl = dync__cpu_features() & DYNC__CPU_AVX512 ? 2 : 1;
     while (vl > 0 && lines < P << vl) vl--;
     bool whole = vl == 2 && (bytes >= 4 || from_step % 2048 == 0) && columns * bytes >= 64;

@@ -10,6 +10,7 @@
  * Invariant: what a kernel both reads and writes keeps its place in the order of instructions. */
 #include "../dync.in.h"
 #include "interp_build.h"
+#include "x86_enc.h"
 
 static int dync__ib_args(const dync__inst *in) { return dync__prim_info(in->prim)->n_args; }
 DYNC__FN int dync__ib_phase(const dync__ib *b, int i)
@@ -162,6 +163,28 @@ static bool dync__ib_wants_vertical(const dync__ib *b)
     return votes > 0 && b->n_rows >= 4;
 }
 
+/* Are strided rows stored densely again? Machine code turns the loads of some rows at once (jit.c), one row after the other then. */
+static bool dync__ib_wants_turned(const dync__ib *b)
+{
+    dync__interp_dim dims[DYNC__LOOP_MAX_DIMS];
+    bool stores = false, turned = false;
+    if (!DYNC__JIT_X86 || b->isa == 0 || b->split == 0 || b->k->extent[b->split - 1] < 16 || b->n_inner < 128 || b->n_inner > 8192) return false;
+    for (int i = 0; i < b->k->inst.n; i++) {
+        const dync__inst *in = dync__ib_inst(b, i);
+        if (!b->needed[i] || in->access < 0 || b->level[i] != 2) continue;
+        int n = dync__ib_merge(b, in->access, b->split, b->k->n_dims, dims);
+        int64_t inner = n ? dims[0].stride : 0, row = b->k->access.at[in->access].stride[b->split - 1];
+        if (n > 1) return false;
+        if (in->buf < 0 || inner == 0 || inner == 1) {
+            stores |= inner == 1 && !dync__inst_has_value(in);
+            continue;
+        }
+        if (row != 1 || in->prim != DYNC__P_load || b->k->buf.at[in->buf].mode & DYNC__BUF_OUT) return false;
+        turned = true;
+    }
+    return stores && turned;
+}
+
 /* Does some buffer run along the last row loop while others run along the inner ones? Then both
  * sides waste cache lines. */
 static bool dync__ib_wants_square(const dync__ib *b)
@@ -190,7 +213,7 @@ static void dync__ib_set_tile(dync__ib *b)
     b->mode = DYNC__INTERP_CHUNK;
     b->rows = 1;
     b->inner = DYNC__MIN(b->n_inner, lanes);
-    if (b->has_reduce && b->n_inner > 1 && dync__ib_wants_vertical(b)) {
+    if (b->has_reduce && b->n_inner > 1 && dync__ib_wants_vertical(b) && !dync__ib_wants_turned(b)) {
         b->mode = DYNC__INTERP_VERTICAL;
         lanes *= 4; /* rows of a few pages: less paging about */
         b->rows = DYNC__MIN(b->n_rows, lanes);

@@ -97,11 +97,11 @@ static bool dync__jb_any_order(const dync__ib *b)
     return true;
 }
 
-/* Pointwise kernels that memory crosses: the row loop that most turned streams are dense along stays the code's only row loop. */
+/* Kernels that memory crosses: the row loop that most turned streams are dense along stays the code's only row loop. */
 static void dync__jb_find_blocks(dync__jb *j)
 {
     int most = 0, at = 0;
-    if (j->b->sectioned || j->g->vertical || j->inner.n > 0 || j->lane_loop < 0) return;
+    if (j->g->vertical || j->inner.n > 0 || j->lane_loop < 0 || (j->b->sectioned && j->lanes > 8192)) return;
     for (int r = 0; r < j->rows.n; r++) {
         int n = 0;
         for (int i = 0; i < j->b->k->inst.n; i++) n += dync__jb_turns(j, i, j->rows.loop[r], j->rows.extent[r]) > 0;
@@ -297,7 +297,7 @@ static const char *dync__jb_plan(dync__jb *j)
         dync__ib_mark_kept(b);
     }
     /* a few rows of which threads may want a part each: BOOL results are masks of a vector's lanes, so all of it runs alike */
-    j->g->split = b->has_reduce && !b->has_scan && !j->g->vertical && j->inner.n == 0 && b->n_rows < 64 && b->n_inner >= 16384 && b->n_phases <= DYNC__XG_PHASES;
+    j->g->split = b->has_reduce && !b->has_scan && !j->blocks && !j->g->vertical && j->inner.n == 0 && b->n_rows < 64 && b->n_inner >= 16384 && b->n_phases <= DYNC__XG_PHASES;
     return NULL;
 }
 
@@ -473,7 +473,7 @@ static void dync__jb_record(const dync__jb *j, const dync__jit *jit, int s, int6
     }
 }
 
-/* Blocks of 1 KB a lane row, as what runs along the rows is fetched ahead, and a cache line of what runs across, or 16 KB where lanes are few; half
+/* Blocks of whole rows where sections follow each other, else of 1 KB a lane row, as what runs along the rows is fetched ahead, and a cache line of what runs across, or 16 KB where lanes are few; half
  * a block is still 16 bytes of each turned stream. A load that is stored as it is needs no tile. */
 static void dync__jb_block(const dync__jb *j, dync__jit *jit)
 {
@@ -489,8 +489,10 @@ static void dync__jb_block(const dync__jb *j, dync__jit *jit)
         j->b->k->buf.at[s[0].buf].dtype == j->b->k->buf.at[s[1].buf].dtype)
         jit->copies = s[0].turned ? 1 : 2;
     jit->block_lanes = DYNC__MAX(DYNC__MIN(1024 / bytes, 512), 16 * 1024 / bytes / jit->rows);
+    if (j->b->sectioned) jit->block_lanes = jit->lanes;
     jit->block_rows = DYNC__MAX(64 / least, 16 * 1024 / bytes / DYNC__MIN(jit->block_lanes, jit->lanes));
-    jit->keep_bytes = 4096;
+    jit->tiles = jit->keep_bytes;
+    jit->keep_bytes += 4096;
     for (int i = 0; i < jit->n_streams; i++)
         if (s[i].turned) jit->keep_bytes += dync__jit_tile_bytes(jit->block_rows * 3 / 2, jit->block_lanes * 3 / 2, s[i].bytes);
 }

@@ -27,7 +27,7 @@ struct dync__jit {
     bool vertical, split;
     int32_t n_phases, n_reduces, slot_bytes;
     int8_t copies;                     /* blocks: nothing else is done than turning stream copies - 1 into the other; 0 */
-    int64_t rows, lanes, keep_bytes;
+    int64_t rows, lanes, keep_bytes, tiles; /* tiles: where in the kept bytes they begin, after row buffers */
     /* A kernel in blocks: `rows` are of one loop, the others (n_over) stand around; a block is about this many rows and lanes. */
     bool blocks;
     int32_t n_over;
@@ -36,8 +36,8 @@ struct dync__jit {
     dync__jit_reduce *reduce;          /* split ones' */
     int64_t *words;
 };
-/* The tile of a turned stream: rows 64-byte aligned. */
-DYNC__INLINE int64_t dync__jit_tile_bytes(int64_t rows, int64_t lanes, int bytes) { return rows * ((lanes * bytes + 63) & ~(int64_t)63); }
+/* The tile of a turned stream: rows 64-byte aligned, an odd number of cache lines apart, as powers of two fall into one set of the cache. */
+DYNC__INLINE int64_t dync__jit_tile_bytes(int64_t rows, int64_t lanes, int bytes) { return rows * (((lanes * bytes + 63) & ~(int64_t)63) | 64); }
 #endif
 /* The kernel of b (planned by the interpreter) as machine code; NULL where it stays interpreted: the log says why. Never an error. */
 DYNC__FN dync__jit *dync__jit_new(dync__ib *);

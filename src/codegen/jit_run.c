@@ -121,12 +121,12 @@ static dync_status dync__jit_blocks(const dync__jit *jit, void *const *buffers, 
             const dync__jit_stream *st = &jit->stream[s];
             int64_t to = st->at + row * st->step[0] + lane * st->lane, rest = left / down;
             for (int d = jit->n_over - 1; d >= 0; rest /= jit->over[d--]) to += rest % jit->over[d] * st->step[1 + d];
-            at[s] = (char *)((uintptr_t)(st->buf >= 0 ? buffers[st->buf] : NULL) + (uintptr_t)to);
+            at[s] = (char *)((uintptr_t)(st->buf >= 0 ? buffers[st->buf] : st->buf == -1 ? scratch : NULL) + (uintptr_t)to);
         }
         memcpy(words, jit->words, (size_t)jit->n_words * sizeof *words);
         words[DYNC__XA_SEED] = (int64_t)rng[0];
         words[DYNC__XA_OFFSET] = (int64_t)rng[1];
-        dync__jit_block(jit, at, words, rows, lanes, scratch);
+        dync__jit_block(jit, at, words, rows, lanes, scratch + jit->tiles);
     }
     dync__free_data(scratch, (size_t)jit->keep_bytes);
     return DYNC_OK;

@@ -512,6 +512,10 @@ TEST(crossed_loops)
             int rank = test_random_int(1, 4), loads = test_random_int(1, 3), sum = -1, long_dim = test_random_int(0, rank - 1);
             int64_t extent[4], elements[4];
             for (int d = 0; d < rank; d++) extent[d] = d == long_dim ? test_random_int(1, 150) : test_random_int(1, rank < 3 ? 150 : 25);
+            if (i % 5 == 0 && rank > 1) {                /* a few channels beside a long loop, in either order */
+                extent[long_dim] = test_random_int(20, 700);
+                extent[(long_dim + 1) % rank] = test_random_int(2, 14);
+            }
             dync__kernel *k = dync__kernel_new(&arena, "crossed", 0, rank, extent);
             dync__lb b = {.k = k, .section = 1};
             int type = types[test_random_int(0, 9)], steps = i % 3 == 0;
@@ -557,10 +561,51 @@ TEST(crossed_loops)
     if (getenv("DYNC_CPU") || n <= 0) return;
     path[n] = 0;
     setenv("DYNC_CPU", "avx2", 1);
-    dync__format(command, sizeof command, "'%s' -t crossed_loops > /dev/null", path);
+    dync__format(command, sizeof command, "'%s' -t crossed_ > /dev/null", path);
     EXPECT_EQ_INT(system(command), 0);
     unsetenv("DYNC_CPU");
 #endif
+}
+
+/* Rows that are strided, reduced and stored densely, or the other way round: blocks of them are turned. */
+TEST(crossed_rows)
+{
+    static const int types[] = {DYNC_F32, DYNC_F64, DYNC_BF16, DYNC_F16, DYNC_I32, DYNC_I8};
+    n_jitted = n_declined = 0;
+    int64_t blocks = 0;
+    for (int i = 0; i < 60; i++)
+        for (int isa = 1; isa <= dync__tile_isa(); isa++) {
+            dync__arena arena = {0};
+            int64_t outer = test_random_int(1, 3), rows = test_random_int(10, 90), lanes = i % 3 ? test_random_int(128, 400) : test_random_int(1, 128), m = rows * lanes;
+            int64_t extent[] = {outer, rows, lanes}, across[] = {m, 1, rows}, along[] = {m, lanes, 1}, by_row[] = {rows, 1, 0}, by_lane[] = {0, 0, 1}, back[] = {m, -1, rows};
+            int64_t elements[] = {outer * m, outer * m, lanes, outer * m, outer * rows};
+            int type = types[i % 6], other = types[test_random_int(0, 5)];
+            dync__kernel *k = dync__kernel_new(&arena, "rows", 2, 3, extent);
+            dync__lb b = {.k = k, .section = 1};
+            bool back_too = i % 7 == 0 && i % 5, store_across = i % 4 == 0;
+            int compute = dync__dtype_info(type)->compute;
+            int in = dync__kernel_buf(k, 0, type, DYNC__BUF_IN, -1, NULL), more = dync__kernel_buf(k, 1, other, DYNC__BUF_IN, -1, NULL);
+            int scale = dync__kernel_buf(k, 2, type, DYNC__BUF_IN, -1, NULL), out = dync__kernel_buf(k, 3, type, DYNC__BUF_OUT, -1, NULL), sums = dync__kernel_buf(k, 4, type, DYNC__BUF_OUT, -1, NULL);
+            int first = dync__kernel_access(k, 0, across), second = dync__kernel_access(k, back_too ? rows - 1 : 0, i % 5 ? back_too ? back : across : along);
+            int x = dync__lb_load(&b, in, first), greatest = dync__lb_reduce(&b, DYNC__R_MAX, x);
+            b.section = 3;
+            int y = dync__lb_op(&b, DYNC__P_sub, dync__lb_load(&b, in, first), greatest, -1), z = dync__lb_cast(&b, dync__lb_load(&b, more, second), compute);
+            int w = dync__lb_op(&b, DYNC__P_max, y, z, -1), sum = dync__lb_reduce(&b, i % 2 ? DYNC__R_MIN : DYNC__R_SUM, w);
+            b.section = 4;
+            dync__lb_store(&b, sums, dync__kernel_access(k, 0, by_row), sum);
+            b.section = 5;
+            int v = dync__lb_op(&b, DYNC__P_sub, w, sum, -1);
+            v = dync__lb_op(&b, DYNC__P_max, v, dync__lb_load(&b, scale, dync__kernel_access(k, 0, by_lane)), -1);
+            dync__lb_store(&b, out, dync__kernel_access(k, 0, store_across ? across : along), v);
+            dync__code *code = dync__code_new_for(k, isa, true);
+            blocks += code && code->jit && code->jit->blocks;
+            dync__code_free(code);
+            bool ok = EXPECT(agree(k, elements, 0, isa, true));
+            dync__arena_free(&arena);
+            if (!ok) return;
+        }
+    if (test__state.verbose) printf("  machine code %lld, in blocks %lld, interpreted %lld\n", (long long)n_jitted, (long long)blocks, (long long)n_declined);
+    EXPECT(dync__tile_isa() == 0 || blocks > 20);
 }
 
 /* Kernels of one structure share code; other sizes are other words of the argument block. */
