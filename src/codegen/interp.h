@@ -35,6 +35,9 @@ DYNC__FN dync__tile_fn dync__tile_uniform(int isa, int type, bool second);
  * after row. kind: SUM PROD MAX MIN (ANY and ALL for BOOL). */
 DYNC__FN dync__tile_fn dync__tile_reduce(int isa, int kind, int type);
 
+/* Running sums of rows x inner F64 or I64, which go on from one carry a row; vertical: rows side by side. */
+DYNC__FN void dync__tile_scan(int type, bool vertical, int64_t rows, int64_t inner, const void *x, void *y, void *carry);
+
 /* ---- compiled form (made by interp.c, run by interp_run.c) --------------------------------------
  * The row loops are linearised to N rows, the inner loops to I indices. Work is done in tiles of
  * up to R rows x J inner indices:

@@ -525,27 +525,7 @@ static void dync__irun_vertical_end(const dync__irun *r, const dync__interp_redu
             where[i] = at;                                                                         \
         }                                                                                          \
     }
-/* Running sums. Rows side by side: one addition after another. Along a row in groups of eight, as vectors of machine code: each adds up by
- * distances of 1, 2 and 4 (Kogge and Stone 1973), then what came before it is added. */
-#define DYNC__IRUN_SCAN(T, name)                                                                   \
-    static void dync__irun_scan_##name(bool vertical, int64_t rows, int64_t inner, const T *x, T *y, T *carry) \
-    {                                                                                              \
-        T sum[8];                                                                                  \
-        for (int64_t j = 0; vertical && j < inner; j++, x += rows, y += rows)                      \
-            for (int64_t i = 0; i < rows; i++) y[i] = carry[i] += x[i];                            \
-        for (int64_t i = 0; !vertical && i < rows; i++)                                            \
-            for (int64_t j = 0, n; j < inner; j += n, x += n, y += n) {                            \
-                n = DYNC__MIN(inner - j, 8);                                                       \
-                for (int k = 0; k < 8; k++) sum[k] = k < n ? x[k] : 0;                             \
-                for (int d = 1; d < 8; d *= 2)                                                     \
-                    for (int k = 7; k >= d; k--) sum[k] += sum[k - d];                             \
-                for (int k = 0; k < n; k++) y[k] = carry[i] + sum[k];                              \
-                carry[i] += sum[7];                                                                \
-            }                                                                                      \
-    }
 DYNC__STRICT_FP_BEGIN
-DYNC__IRUN_SCAN(double, d)
-DYNC__IRUN_SCAN(uint64_t, l)
 DYNC__IRUN_ARG(float, f)
 DYNC__IRUN_ARG(double, d)
 DYNC__IRUN_ARG(int32_t, i)
@@ -659,13 +639,9 @@ static void dync__irun_other_step(dync__irun *r, const dync__interp_step *s, int
     case DYNC__STEP_STOREX: dync__irun_storex(r, s, n); break;
     case DYNC__STEP_RANDOM: dync__irun_random(r, s, n); break;
     case DYNC__STEP_REDUCE: dync__irun_reduce(r, &r->c->reduces[s->reduce], r->ptr[s->a]); break;
-    case DYNC__STEP_SCAN: {
-        bool vertical = r->c->mode == DYNC__INTERP_VERTICAL;
-        void *x = r->ptr[s->a], *y = r->ptr[s->dst], *carry = r->ptr[s->b];
-        if (s->type == DYNC_F64) dync__irun_scan_d(vertical, r->rows, r->inner, x, y, carry);
-        else dync__irun_scan_l(vertical, r->rows, r->inner, x, y, carry);
+    case DYNC__STEP_SCAN:
+        dync__tile_scan(s->type, r->c->mode == DYNC__INTERP_VERTICAL, r->rows, r->inner, r->ptr[s->a], r->ptr[s->dst], r->ptr[s->b]);
         break;
-    }
     default: /* KEEP: rows side by side when vertical, one row else */
         r->ptr[s->dst] =
             r->keep + (s->imm + r->from[DYNC__FROM_INNER] * (int64_t)dync__type_bytes(s->type)) *

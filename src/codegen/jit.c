@@ -194,10 +194,10 @@ static int dync__jb_stream(dync__jb *j, int kind, int access, int buf, int inst,
     if (kind == DYNC__XS_INDEX && s.lane == DYNC__XL_DENSE) s.lane = DYNC__XL_STRIDED;
     if (kind == DYNC__XS_MEM && j->blocks) s.turned = (uint8_t)dync__jb_turns(j, inst, j->rows.loop[0], j->rows.extent[0]);
     if (s.turned) s.lane = DYNC__XL_DENSE;
-    else if (kind == DYNC__XS_MEM && s.lane == DYNC__XL_STRIDED && !(j->b->k->buf.at[buf].mode & DYNC__BUF_OUT) &&
-             j->b->k->buf.at[buf].dtype != DYNC_BOOL) {
-        if (stride == -1) s.lane = DYNC__XL_BACK;
-        if (stride == 2 && j->g->isa == 2) s.lane = DYNC__XL_TWO;
+    else if (kind == DYNC__XS_MEM && s.lane == DYNC__XL_STRIDED && j->b->k->buf.at[buf].dtype != DYNC_BOOL) {
+        int mode = j->b->k->buf.at[buf].mode;
+        if (stride == -1 && mode != (DYNC__BUF_IN | DYNC__BUF_OUT)) s.lane = DYNC__XL_BACK;
+        if (stride == 2 && j->g->isa == 2 && mode == DYNC__BUF_IN) s.lane = DYNC__XL_TWO;
     }
     if (!dync__avec_push(j->b->arena, &g->stream, s)) g->a.failed = true;
     return g->stream.n - 1;

@@ -379,8 +379,8 @@ static void dync__xg_pack(dync__xg *g, int bytes, int to, int from)
     dync__x_v(a, bytes == 1 ? DYNC__X_PUNPCKLDQ : DYNC__X_PUNPCKLQDQ, 0, to, to, dync__x_reg(high), 0, 0);
 }
 
-/* The value in its storage form; returns the register. */
-static int dync__xg_narrow(dync__xg *g, int dtype, int value)
+/* The value in its storage form, the last lane first if `back`; returns the register. */
+static int dync__xg_narrow(dync__xg *g, int dtype, int value, bool back)
 {
     dync__xasm *a = &g->a;
     int vl = dync__xg_vl_bytes(g->V * 4), from, t;
@@ -392,6 +392,10 @@ static int dync__xg_narrow(dync__xg *g, int dtype, int value)
         return t;
     }
     from = dync__xg_src(g, value);
+    if (back) {
+        dync__x_v(a, DYNC__X_MOVAPS, dync__xg_vl(g, dync__dtype_info(dtype)->compute), t = dync__xg_temp(g), 0, dync__x_reg(from), 0, 0);
+        dync__xg_pick(g, dtype, from = t, g->V - 1, -1);
+    }
     if (dync__dtype_info(dtype)->compute == dtype && dtype != DYNC_BOOL) return from;
     t = dync__xg_temp(g);
     switch (dtype) {
@@ -424,7 +428,8 @@ DYNC__FN void dync__xg_store(dync__xg *g, int i)
     dync__xasm *a = &g->a;
     int stream = g->stream_of[i], bytes = g->stream.at[stream].bytes;
     const dync__xstream *s = &g->stream.at[stream];
-    int r = dync__xg_narrow(g, g->b->k->buf.at[in->buf].dtype, in->arg[0]);
+    bool back = s->lane == DYNC__XL_BACK && !g->masked && !g->single;
+    int r = dync__xg_narrow(g, g->b->k->buf.at[in->buf].dtype, in->arg[0], back);
     if (dync__xg_is_same(g, s)) {
         if (bytes >= 4) {
             dync__xg_store_some(g, bytes, r, dync__xg_element(g, stream), false);
@@ -435,6 +440,9 @@ DYNC__FN void dync__xg_store(dync__xg *g, int i)
     } else if (dync__xg_is_staged(g, s)) {
         dync__xg_store_some(g, g->V * bytes, r, dync__xg_at(g->stage), false);
         dync__xg_stage(g, stream, false);
+    } else if (back) {
+        dync__xg_strided(g, stream, g->V - 1);
+        dync__xg_store_some(g, g->V * bytes, r, dync__x_mem(DYNC__RAX, 0), false);
     } else if (!g->masked) {
         dync__xg_store_some(g, g->V * bytes, r, dync__xg_element(g, stream), s->past);
     } else if (g->isa == 2) {

@@ -488,8 +488,6 @@ DYNC__FN void dync__xg_reduce_end(dync__xg *g, int phase, int32_t count)
 
 /* ---- running sums -------------------------------------------------------------------------------- */
 
-static bool dync__xr_scan_in_reg(const dync__xg *g, int i) { return g->scan[i].reg >= 0; }
-
 DYNC__FN void dync__xg_scan_begin(dync__xg *g)
 {
     dync__xasm *a = &g->a;
@@ -524,7 +522,7 @@ static void dync__xr_scan_shift(dync__xg *g, int to, int x, int low, int by)
     if (by == 1) dync__x_v(a, DYNC__X_SHUFPD, 1, to, to, dync__x_reg(x), 5, 0);
 }
 
-/* Sums within a group of eight lanes, as interp_run.c has them; under AVX2 its second half finds x and the sums of the first in the frame. Its
+/* Sums within a group of eight lanes, as interp_tile.c has them; under AVX2 its second half finds x and the sums of the first in the frame. Its
  * register; last: the group ends. */
 static int dync__xr_scan_group(dync__xg *g, int i, int x, int add, bool *last)
 {
@@ -548,10 +546,10 @@ DYNC__FN void dync__xg_scan(dync__xg *g, int i)
     dync__xasm *a = &g->a;
     const dync__inst *in = dync__xg_inst(g, i);
     int vl = dync__xg_vl(g, in->type), add = in->type == DYNC_F64 ? DYNC__X_ADDPD : DYNC__X_PADDQ, x = dync__xg_src(g, in->arg[0]);
-    int k = g->vertical ? g->u : 0, carry = dync__xr_scan_in_reg(g, i) ? g->scan[i].reg - k : dync__xg_temp(g);
+    int k = g->vertical ? g->u : 0, reg = g->scan[i].reg, carry = reg >= 0 ? reg - k : dync__xg_temp(g);
     dync__xrm home = dync__xg_at(g->scan[i].at + 64 * k);
     bool changes = true;
-    if (!dync__xr_scan_in_reg(g, i)) dync__x_v(a, DYNC__X_MOVUPS, vl, carry, 0, home, 0, 0);
+    if (reg < 0) dync__x_v(a, DYNC__X_MOVUPS, vl, carry, 0, home, 0, 0);
     if (g->vertical) {
         dync__x_v(a, add, vl, carry, carry, dync__x_reg(x), 0, 0);
         dync__x_v(a, DYNC__X_MOVAPS, vl, dync__xg_def(g, i), 0, dync__x_reg(carry), 0, 0);
@@ -566,6 +564,6 @@ DYNC__FN void dync__xg_scan(dync__xg *g, int i)
             dync__x_v(a, add, vl, carry, carry, dync__x_reg(sum), 0, 0);
         }
     }
-    if (changes && !dync__xr_scan_in_reg(g, i)) dync__x_v(a, DYNC__X_MOVUPS_M, vl, carry, 0, home, 0, 0);
+    if (changes && reg < 0) dync__x_v(a, DYNC__X_MOVUPS_M, vl, carry, 0, home, 0, 0);
 }
 #endif

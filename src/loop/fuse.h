@@ -47,8 +47,9 @@ DYNC__FN bool dync__map_solve(dync__fuse_frame *, int map, dync__access host, co
 /* The guest loops not solved yet: from the host loops not used yet, in order. */
 DYNC__FN bool dync__map_complete(dync__fuse_frame *, int map);
 /* Do guest loops [g0, g1) run once through all their values while the host's [h0, h1) do, whatever the
- * others are? In the same order? */
-DYNC__FN bool dync__map_covers(const dync__fuse_frame *, int map, int g0, int g1, int h0, int h1, bool in_order);
+ * others are? In the same order, forwards in any order of loops, or even backwards? */
+typedef enum { DYNC__ORDER_SAME, DYNC__ORDER_FORWARD, DYNC__ORDER_ANY } dync__fuse_order_kind;
+DYNC__FN bool dync__map_covers(const dync__fuse_frame *, int map, int g0, int g1, int h0, int h1, dync__fuse_order_kind order);
 DYNC__FN bool dync__access_equal(const dync__access *, const dync__access *, int n, const int64_t *extent);
 DYNC__FN bool dync__access_injective(const dync__access *, int n, const int64_t *extent);
 /* False only where no element is reached by both. */

@@ -155,9 +155,17 @@ static bool dync__map_split(dync__fuse_frame *f, int map, dync__access *host, co
     return false;
 }
 
-DYNC__FN bool dync__map_solve(dync__fuse_frame *f, int map, dync__access host, const dync__access *guest)
+/* Guest loops that walk backwards are turned round, and back when they are known. */
+DYNC__FN bool dync__map_solve(dync__fuse_frame *f, int map, dync__access host, const dync__access *access)
 {
-    int place[DYNC__LOOP_MAX_DIMS], n = dync__map_places(&f->map[map], guest, place);
+    dync__index_map *m = &f->map[map];
+    dync__access forward = *access, *guest = &forward;
+    for (int g = 0; g < m->n; g++) {
+        if (m->extent[g] <= 1 || access->stride[g] >= 0) continue;
+        forward.offset += access->stride[g] * (m->extent[g] - 1);
+        forward.stride[g] = -access->stride[g];
+    }
+    int place[DYNC__LOOP_MAX_DIMS], n = dync__map_places(m, guest, place);
     if (n < 0) return false;
     for (;;) {
         if (!dync__map_write(f, map, &host, guest, place, n)) return false;
@@ -168,7 +176,12 @@ DYNC__FN bool dync__map_solve(dync__fuse_frame *f, int map, dync__access host, c
         if (side < 0 || !dync__map_split(f, map, &host, guest, place, n, over))
             return false; /* each split adds a loop: at most 16 */
     }
-    for (int i = 0; i < n; i++) f->map[map].solved[place[i]] = true;
+    for (int i = 0, g; i < n; i++) {
+        m->solved[g = place[i]] = true;
+        if (access->stride[g] > 0) continue;
+        m->offset[g] = m->extent[g] - 1 - m->offset[g];
+        for (int h = 0; h < f->nest.n; h++) m->coef[g][h] = -m->coef[g][h];
+    }
     return true;
 }
 
@@ -196,7 +209,7 @@ DYNC__FN bool dync__map_complete(dync__fuse_frame *f, int map)
 }
 
 DYNC__FN bool dync__map_covers(const dync__fuse_frame *f, int map, int g0, int g1, int h0, int h1,
-                               bool in_order)
+                               dync__fuse_order_kind order)
 {
     const dync__index_map *m = &f->map[map];
     const dync__nest *nest = &f->nest;
@@ -206,10 +219,15 @@ DYNC__FN bool dync__map_covers(const dync__fuse_frame *f, int map, int g0, int g
         for (int h = 0; h < nest->n; h++) linear[h] += m->coef[g][h] * size;
         size *= m->extent[g];
     }
+    for (int h = h0; h < h1 && order == DYNC__ORDER_ANY; h++) {
+        if (linear[h] >= 0) continue;
+        offset += linear[h] * (nest->extent[h] - 1);
+        linear[h] = -linear[h];
+    }
     if (offset != 0) return false;
     for (int h = 0; h < nest->n; h++)
         if ((h < h0 || h >= h1) && linear[h] != 0 && nest->extent[h] > 1) return false;
-    if (in_order) {
+    if (order == DYNC__ORDER_SAME) {
         for (int h = h1 - 1; h >= h0; h--) {
             if (nest->extent[h] == 1) continue;
             if (linear[h] != next) return false;

@@ -497,21 +497,21 @@ typedef struct dync__fuse_roles {
 
 /* Where the guest goes once its loops are known; false: the domains differ. */
 static bool dync__fuse_find_place(dync__fuse_frame *f, const dync__fuse_roles *r, bool from_row,
-                                  dync__fuse_place *place)
+                                  bool backwards, dync__fuse_place *place)
 {
     int n = r->guest->n_dims, n_outer = r->guest->n_outer;
     bool solved = true;
     for (int g = 0; g < n; g++) solved &= f->map[0].solved[g];
     if (!r->guest_pointwise) {
         *place = DYNC__FUSE_OWN;
-        return dync__map_complete(f, 0) && dync__map_covers(f, 0, 0, n_outer, 0, f->nest.n_outer, false) &&
+        return dync__map_complete(f, 0) && dync__map_covers(f, 0, 0, n_outer, 0, f->nest.n_outer, DYNC__ORDER_FORWARD) &&
                dync__map_covers(f, 0, n_outer, n, f->nest.n_outer, f->nest.n,
-                                dync__fuse_order_matters(r->guest));
+                                dync__fuse_order_matters(r->guest) ? DYNC__ORDER_SAME : DYNC__ORDER_FORWARD);
     }
-    bool row = !r->host_pointwise && solved && dync__map_covers(f, 0, 0, n, 0, f->nest.n_outer, false);
+    bool row = !r->host_pointwise && solved && dync__map_covers(f, 0, 0, n, 0, f->nest.n_outer, DYNC__ORDER_FORWARD);
     *place = row && from_row ? DYNC__FUSE_ROW : DYNC__FUSE_PHASE;
     if (*place == DYNC__FUSE_ROW) return true;
-    if (dync__map_complete(f, 0) && dync__map_covers(f, 0, 0, n, 0, f->nest.n, false)) return true;
+    if (dync__map_complete(f, 0) && dync__map_covers(f, 0, 0, n, 0, f->nest.n, backwards ? DYNC__ORDER_ANY : DYNC__ORDER_FORWARD)) return true;
     *place = DYNC__FUSE_ROW;
     return row;
 }
@@ -546,7 +546,8 @@ static dync__kernel *dync__fuse_try(dync__fuse_job *job, const dync__fuse_roles 
     if (!dync__map_solve(f, 0, dync__nest_access(&f->nest, &r->host->access.at[h->access]),
                          &r->guest->access.at[g->access]))
         return NULL;
-    if (!dync__fuse_find_place(f, r, !r->host_pointwise && !(h->section & 1), &place)) return NULL;
+    bool backwards = !r->host_pointwise && !r->guest_first && dync__fuse_is_store(h->prim); /* what flips a scan's result */
+    if (!dync__fuse_find_place(f, r, !r->host_pointwise && !(h->section & 1), backwards, &place)) return NULL;
     dync__fuse_place own = r->host_pointwise ? DYNC__FUSE_PHASE : DYNC__FUSE_OWN;
     job->item.n = 0;
     for (int turn = 0; turn < 2; turn++) {
