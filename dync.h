@@ -9349,9 +9349,7 @@ static const char *dync__check_types(const dync__kernel *k, const dync__inst *in
         return dync__inst_has_value(in) || t[0] == compute ? NULL : "the stored value is not of the buffer's compute type";
     }
     case DYNC__P_reduce: return dync__check_reduce(in, t[0]);
-    case DYNC__P_scan:
-        if (!(in->section & 1)) return "a scan stands in a phase";
-        break;
+    case DYNC__P_scan: return in->section & 1 && in->type == t[0] ? NULL : "a scan stands in a phase and has its operand's type";
     case DYNC__P_random:
         if (in->imm.i < 0 || in->imm.i > 2 || (in->imm.i == 2 && in->type != DYNC_F64)) return "neither uniform nor normal";
         return t[0] == DYNC_I64 && dync__check_is_float(in->type) ? NULL : "expected an I64 number and a float result";
@@ -9493,8 +9491,9 @@ DYNC__FN bool dync__map_solve(dync__fuse_frame *, int map, dync__access host, co
 /* The guest loops not solved yet: from the host loops not used yet, in order. */
 DYNC__FN bool dync__map_complete(dync__fuse_frame *, int map);
 /* Do guest loops [g0, g1) run once through all their values while the host's [h0, h1) do, whatever the
- * others are? In the same order? */
-DYNC__FN bool dync__map_covers(const dync__fuse_frame *, int map, int g0, int g1, int h0, int h1, bool in_order);
+ * others are? In the same order, forwards in any order of loops, or even backwards? */
+typedef enum { DYNC__ORDER_SAME, DYNC__ORDER_FORWARD, DYNC__ORDER_ANY } dync__fuse_order_kind;
+DYNC__FN bool dync__map_covers(const dync__fuse_frame *, int map, int g0, int g1, int h0, int h1, dync__fuse_order_kind order);
 DYNC__FN bool dync__access_equal(const dync__access *, const dync__access *, int n, const int64_t *extent);
 DYNC__FN bool dync__access_injective(const dync__access *, int n, const int64_t *extent);
 /* False only where no element is reached by both. */
@@ -10549,7 +10548,6 @@ static int dync__map_places(const dync__index_map *m, const dync__access *acc, i
     int64_t span = 0;
     for (int g = 0; g < m->n; g++) {
         if (m->extent[g] <= 1 || acc->stride[g] == 0) continue;
-        if (acc->stride[g] < 0) return -1;
         int i = n++;
         for (; i > 0 && acc->stride[place[i - 1]] > acc->stride[g]; i--) place[i] = place[i - 1];
         place[i] = g;
@@ -10607,8 +10605,16 @@ static bool dync__map_split(dync__fuse_frame *f, int map, dync__access *host, co
     }
     return false;
 }
-DYNC__FN bool dync__map_solve(dync__fuse_frame *f, int map, dync__access host, const dync__access *guest) {
-    int place[DYNC__LOOP_MAX_DIMS], n = dync__map_places(&f->map[map], guest, place);
+/* Guest loops that walk backwards are turned round, and back when they are known. */
+DYNC__FN bool dync__map_solve(dync__fuse_frame *f, int map, dync__access host, const dync__access *access) {
+    dync__index_map *m = &f->map[map];
+    dync__access forward = *access, *guest = &forward;
+    for (int g = 0; g < m->n; g++) {
+        if (m->extent[g] <= 1 || access->stride[g] >= 0) continue;
+        forward.offset += access->stride[g] * (m->extent[g] - 1);
+        forward.stride[g] = -access->stride[g];
+    }
+    int place[DYNC__LOOP_MAX_DIMS], n = dync__map_places(m, guest, place);
     if (n < 0) return false;
     for (;;) {
         if (!dync__map_write(f, map, &host, guest, place, n)) return false;
@@ -10619,7 +10625,12 @@ DYNC__FN bool dync__map_solve(dync__fuse_frame *f, int map, dync__access host, c
         if (side < 0 || !dync__map_split(f, map, &host, guest, place, n, over))
             return false; /* each split adds a loop: at most 16 */
     }
-    for (int i = 0; i < n; i++) f->map[map].solved[place[i]] = true;
+    for (int i = 0, g; i < n; i++) {
+        m->solved[g = place[i]] = true;
+        if (access->stride[g] > 0) continue;
+        m->offset[g] = m->extent[g] - 1 - m->offset[g];
+        for (int h = 0; h < f->nest.n; h++) m->coef[g][h] = -m->coef[g][h];
+    }
     return true;
 }
 DYNC__FN bool dync__map_complete(dync__fuse_frame *f, int map) {
@@ -10643,7 +10654,8 @@ DYNC__FN bool dync__map_complete(dync__fuse_frame *f, int map) {
     }
     return size == room && dync__map_solve(f, map, host, &guest);
 }
-DYNC__FN bool dync__map_covers(const dync__fuse_frame *f, int map, int g0, int g1, int h0, int h1, bool in_order) {
+DYNC__FN bool dync__map_covers(const dync__fuse_frame *f, int map, int g0, int g1, int h0, int h1,
+                               dync__fuse_order_kind order) {
     const dync__index_map *m = &f->map[map];
     const dync__nest *nest = &f->nest;
     int64_t linear[DYNC__LOOP_MAX_DIMS] = {0}, size = 1, offset = 0, next = 1;
@@ -10652,10 +10664,15 @@ DYNC__FN bool dync__map_covers(const dync__fuse_frame *f, int map, int g0, int g
         for (int h = 0; h < nest->n; h++) linear[h] += m->coef[g][h] * size;
         size *= m->extent[g];
     }
+    for (int h = h0; h < h1 && order == DYNC__ORDER_ANY; h++) {
+        if (linear[h] >= 0) continue;
+        offset += linear[h] * (nest->extent[h] - 1);
+        linear[h] = -linear[h];
+    }
     if (offset != 0) return false;
     for (int h = 0; h < nest->n; h++)
         if ((h < h0 || h >= h1) && linear[h] != 0 && nest->extent[h] > 1) return false;
-    if (in_order) {
+    if (order == DYNC__ORDER_SAME) {
         for (int h = h1 - 1; h >= h0; h--) {
             if (nest->extent[h] == 1) continue;
             if (linear[h] != next) return false;
@@ -11124,19 +11141,20 @@ typedef struct dync__fuse_roles {
 } dync__fuse_roles;
 /* Where the guest goes once its loops are known; false: the domains differ. */
 static bool dync__fuse_find_place(dync__fuse_frame *f, const dync__fuse_roles *r, bool from_row,
-                                  dync__fuse_place *place) {
+                                  bool backwards, dync__fuse_place *place) {
     int n = r->guest->n_dims, n_outer = r->guest->n_outer;
     bool solved = true;
     for (int g = 0; g < n; g++) solved &= f->map[0].solved[g];
     if (!r->guest_pointwise) {
         *place = DYNC__FUSE_OWN;
-        return dync__map_complete(f, 0) && dync__map_covers(f, 0, 0, n_outer, 0, f->nest.n_outer, false) &&
-               dync__map_covers(f, 0, n_outer, n, f->nest.n_outer, f->nest.n, dync__fuse_order_matters(r->guest));
+        return dync__map_complete(f, 0) && dync__map_covers(f, 0, 0, n_outer, 0, f->nest.n_outer, DYNC__ORDER_FORWARD) &&
+               dync__map_covers(f, 0, n_outer, n, f->nest.n_outer, f->nest.n,
+                                dync__fuse_order_matters(r->guest) ? DYNC__ORDER_SAME : DYNC__ORDER_FORWARD);
     }
-    bool row = !r->host_pointwise && solved && dync__map_covers(f, 0, 0, n, 0, f->nest.n_outer, false);
+    bool row = !r->host_pointwise && solved && dync__map_covers(f, 0, 0, n, 0, f->nest.n_outer, DYNC__ORDER_FORWARD);
     *place = row && from_row ? DYNC__FUSE_ROW : DYNC__FUSE_PHASE;
     if (*place == DYNC__FUSE_ROW) return true;
-    if (dync__map_complete(f, 0) && dync__map_covers(f, 0, 0, n, 0, f->nest.n, false)) return true;
+    if (dync__map_complete(f, 0) && dync__map_covers(f, 0, 0, n, 0, f->nest.n, backwards ? DYNC__ORDER_ANY : DYNC__ORDER_FORWARD)) return true;
     *place = DYNC__FUSE_ROW;
     return row;
 }
@@ -11165,7 +11183,8 @@ static dync__kernel *dync__fuse_try(dync__fuse_job *job, const dync__fuse_roles 
     if (!dync__map_solve(f, 0, dync__nest_access(&f->nest, &r->host->access.at[h->access]),
                          &r->guest->access.at[g->access]))
         return NULL;
-    if (!dync__fuse_find_place(f, r, !r->host_pointwise && !(h->section & 1), &place)) return NULL;
+    bool backwards = !r->host_pointwise && !r->guest_first && dync__fuse_is_store(h->prim); /* what flips a scan's result */
+    if (!dync__fuse_find_place(f, r, !r->host_pointwise && !(h->section & 1), backwards, &place)) return NULL;
     dync__fuse_place own = r->host_pointwise ? DYNC__FUSE_PHASE : DYNC__FUSE_OWN;
     job->item.n = 0;
     for (int turn = 0; turn < 2; turn++) {
@@ -11373,9 +11392,8 @@ DYNC__FN void dync__kernel_schedule(dync__kernel *k) {
     if (k->failed || traits.empty) return;
     for (int i = 0; i < k->inst.n; i++) {
         const dync__inst *in = &k->inst.at[i];
-        positions |= in->prim == DYNC__P_scan;
         positions |=
-            in->prim == DYNC__P_reduce && (in->imm.i == DYNC__R_ARGMAX || in->imm.i == DYNC__R_ARGMIN);
+            in->prim == DYNC__P_scan || (in->prim == DYNC__P_reduce && (in->imm.i == DYNC__R_ARGMAX || in->imm.i == DYNC__R_ARGMIN));
     }
     if (!traits.tangled && !traits.scatters) {
         dync__schedule_sort(k, 0, k->n_outer, order);
@@ -12330,6 +12348,9 @@ DYNC__FN dync__tile_fn dync__tile_uniform(int isa, int type, bool second);
  * after row. kind: SUM PROD MAX MIN (ANY and ALL for BOOL). */
 DYNC__FN dync__tile_fn dync__tile_reduce(int isa, int kind, int type);
 
+/* Running sums of rows x inner F64 or I64, which go on from one carry a row; vertical: rows side by side. */
+DYNC__FN void dync__tile_scan(int type, bool vertical, int64_t rows, int64_t inner, const void *x, void *y, void *carry);
+
 /* ---- compiled form (made by interp.c, run by interp_run.c) --------------------------------------
  * The row loops are linearised to N rows, the inner loops to I indices. Work is done in tiles of
  * up to R rows x J inner indices:
@@ -12835,7 +12856,7 @@ DYNC__FN void dync__x_write(const dync__xasm *, uint8_t *to);
 enum { DYNC__XG_CONES = 12, DYNC__XG_PHASES = 16 /* of split kernels */ };
 enum { DYNC__XG_DIMS = 8, DYNC__XG_UNROLL = 4, DYNC__XG_GRAIN = 128, DYNC__XG_LANES = 32 };
 enum { DYNC__XS_MEM, DYNC__XS_KEEP, DYNC__XS_INDEX, DYNC__XS_GATHER };         /* streams: a buffer, a row buffer, numbers, one that an index leads into */
-enum { DYNC__XL_SAME, DYNC__XL_DENSE, DYNC__XL_STRIDED, DYNC__XL_BACK, DYNC__XL_TWO }; /* along the lanes; BACK: loads by steps of -1, TWO: of 2 */
+enum { DYNC__XL_SAME, DYNC__XL_DENSE, DYNC__XL_STRIDED, DYNC__XL_BACK, DYNC__XL_TWO }; /* along the lanes; BACK: by steps of -1, TWO: loads by steps of 2 */
 typedef struct dync__xstream {
     int32_t access, buf, inst;         /* inst: the value that a row buffer keeps */
     uint8_t kind, lane, bytes, past, turned; /* past: whole vectors are stored past the caches; turned: dense by way of a tile (jit.h) */
@@ -14211,8 +14232,8 @@ static void dync__xg_pack(dync__xg *g, int bytes, int to, int from) {
     dync__x_v(a, DYNC__X_EXTRACT128, 1, to, 0, dync__x_reg(high), 1, 0);
     dync__x_v(a, bytes == 1 ? DYNC__X_PUNPCKLDQ : DYNC__X_PUNPCKLQDQ, 0, to, to, dync__x_reg(high), 0, 0);
 }
-/* The value in its storage form; returns the register. */
-static int dync__xg_narrow(dync__xg *g, int dtype, int value) {
+/* The value in its storage form, the last lane first if `back`; returns the register. */
+static int dync__xg_narrow(dync__xg *g, int dtype, int value, bool back) {
     dync__xasm *a = &g->a;
     int vl = dync__xg_vl_bytes(g->V * 4), from, t;
     if (dtype == DYNC_BOOL && g->isa == 2) {
@@ -14223,6 +14244,10 @@ static int dync__xg_narrow(dync__xg *g, int dtype, int value) {
         return t;
     }
     from = dync__xg_src(g, value);
+    if (back) {
+        dync__x_v(a, DYNC__X_MOVAPS, dync__xg_vl(g, dync__dtype_info(dtype)->compute), t = dync__xg_temp(g), 0, dync__x_reg(from), 0, 0);
+        dync__xg_pick(g, dtype, from = t, g->V - 1, -1);
+    }
     if (dync__dtype_info(dtype)->compute == dtype && dtype != DYNC_BOOL) return from;
     t = dync__xg_temp(g);
     switch (dtype) {
@@ -14251,7 +14276,8 @@ DYNC__FN void dync__xg_store(dync__xg *g, int i) {
     dync__xasm *a = &g->a;
     int stream = g->stream_of[i], bytes = g->stream.at[stream].bytes;
     const dync__xstream *s = &g->stream.at[stream];
-    int r = dync__xg_narrow(g, g->b->k->buf.at[in->buf].dtype, in->arg[0]);
+    bool back = s->lane == DYNC__XL_BACK && !g->masked && !g->single;
+    int r = dync__xg_narrow(g, g->b->k->buf.at[in->buf].dtype, in->arg[0], back);
     if (dync__xg_is_same(g, s)) {
         if (bytes >= 4) {
             dync__xg_store_some(g, bytes, r, dync__xg_element(g, stream), false);
@@ -14262,6 +14288,9 @@ DYNC__FN void dync__xg_store(dync__xg *g, int i) {
     } else if (dync__xg_is_staged(g, s)) {
         dync__xg_store_some(g, g->V * bytes, r, dync__xg_at(g->stage), false);
         dync__xg_stage(g, stream, false);
+    } else if (back) {
+        dync__xg_strided(g, stream, g->V - 1);
+        dync__xg_store_some(g, g->V * bytes, r, dync__x_mem(DYNC__RAX, 0), false);
     } else if (!g->masked) {
         dync__xg_store_some(g, g->V * bytes, r, dync__xg_element(g, stream), s->past);
     } else if (g->isa == 2) {
@@ -15358,7 +15387,6 @@ DYNC__FN void dync__xg_reduce_end(dync__xg *g, int phase, int32_t count) {
         }
     }
 }
-static bool dync__xr_scan_in_reg(const dync__xg *g, int i) { return g->scan[i].reg >= 0; }
 DYNC__FN void dync__xg_scan_begin(dync__xg *g) {
     dync__xasm *a = &g->a;
     for (int p = 0; p < g->list[g->cur].n; p++) {
@@ -15378,7 +15406,7 @@ DYNC__FN void dync__xg_scan_begin(dync__xg *g) {
         g->free_regs &= ~g->pinned;
     }
 }
-/* x with its lanes moved up by `by`, those of `low` below them: the vector before, or zero (-1). AVX2 has 1 and 2. */
+/* x with its lanes moved up by `by`, below them those of `low`, the vector before, or zero (-1); AVX2: by 1 or 2. */
 static void dync__xr_scan_shift(dync__xg *g, int to, int x, int low, int by) {
     dync__xasm *a = &g->a;
     if (g->isa == 2) {
@@ -15389,8 +15417,7 @@ static void dync__xr_scan_shift(dync__xg *g, int to, int x, int low, int by) {
     dync__x_v(a, DYNC__X_PERM128, 1, to, low < 0 ? x : low, dync__x_reg(x), low < 0 ? 0x08 : 0x21, 0);
     if (by == 1) dync__x_v(a, DYNC__X_SHUFPD, 1, to, to, dync__x_reg(x), 5, 0);
 }
-/* Sums within a group of eight lanes, as interp_run.c has them; under AVX2 its second half finds x and the sums of the first in the frame. Its
- * register; last: the group ends. */
+/* Sums within a group of eight lanes (interp_tile.c), the second half of AVX2's after what the first left in the frame. last: the group ends. */
 static int dync__xr_scan_group(dync__xg *g, int i, int x, int add, bool *last) {
     dync__xasm *a = &g->a;
     int vl = g->isa == 2 ? 2 : 1, sum = dync__xg_temp(g), t = dync__xg_temp(g), low = g->isa == 1 && g->u % 2 ? dync__xg_temp(g) : -1;
@@ -15410,10 +15437,10 @@ DYNC__FN void dync__xg_scan(dync__xg *g, int i) {
     dync__xasm *a = &g->a;
     const dync__inst *in = dync__xg_inst(g, i);
     int vl = dync__xg_vl(g, in->type), add = in->type == DYNC_F64 ? DYNC__X_ADDPD : DYNC__X_PADDQ, x = dync__xg_src(g, in->arg[0]);
-    int k = g->vertical ? g->u : 0, carry = dync__xr_scan_in_reg(g, i) ? g->scan[i].reg - k : dync__xg_temp(g);
-    dync__xrm home = dync__xg_at(g->scan[i].at + 64 * k);
+    int k = g->vertical ? g->u : 0, reg = g->scan[i].reg, carry = reg >= 0 ? reg - k : dync__xg_temp(g);
+    dync__xrm home = dync__xg_at(g->scan[i].at + 64 * k), all = dync__xg_at(g->scan[i].at + 64);
     bool changes = true;
-    if (!dync__xr_scan_in_reg(g, i)) dync__x_v(a, DYNC__X_MOVUPS, vl, carry, 0, home, 0, 0);
+    if (reg < 0) dync__x_v(a, DYNC__X_MOVUPS, vl, carry, 0, home, 0, 0);
     if (g->vertical) {
         dync__x_v(a, add, vl, carry, carry, dync__x_reg(x), 0, 0);
         dync__x_v(a, DYNC__X_MOVAPS, vl, dync__xg_def(g, i), 0, dync__x_reg(carry), 0, 0);
@@ -15421,14 +15448,13 @@ DYNC__FN void dync__xg_scan(dync__xg *g, int i) {
         int sum = dync__xr_scan_group(g, i, x, add, &changes);
         dync__x_v(a, add, vl, dync__xg_def(g, i), carry, dync__x_reg(sum), 0, 0);
         if (changes) { /* all lanes of the carry get the last lane's sum */
-            dync__xrm all = dync__xg_at(g->scan[i].at + 64);
             dync__x_v(a, DYNC__X_MOVUPS_M, vl, sum, 0, all, 0, 0);
             all.disp += 8 * (g->V - 1);
             dync__x_v(a, DYNC__X_BROADCASTQ, vl, sum, 0, all, 0, 0);
             dync__x_v(a, add, vl, carry, carry, dync__x_reg(sum), 0, 0);
         }
     }
-    if (changes && !dync__xr_scan_in_reg(g, i)) dync__x_v(a, DYNC__X_MOVUPS_M, vl, carry, 0, home, 0, 0);
+    if (changes && reg < 0) dync__x_v(a, DYNC__X_MOVUPS_M, vl, carry, 0, home, 0, 0);
 }
 #endif
 
@@ -16738,10 +16764,10 @@ static int dync__jb_stream(dync__jb *j, int kind, int access, int buf, int inst,
     if (kind == DYNC__XS_INDEX && s.lane == DYNC__XL_DENSE) s.lane = DYNC__XL_STRIDED;
     if (kind == DYNC__XS_MEM && j->blocks) s.turned = (uint8_t)dync__jb_turns(j, inst, j->rows.loop[0], j->rows.extent[0]);
     if (s.turned) s.lane = DYNC__XL_DENSE;
-    else if (kind == DYNC__XS_MEM && s.lane == DYNC__XL_STRIDED && !(j->b->k->buf.at[buf].mode & DYNC__BUF_OUT) &&
-             j->b->k->buf.at[buf].dtype != DYNC_BOOL) {
-        if (stride == -1) s.lane = DYNC__XL_BACK;
-        if (stride == 2 && j->g->isa == 2) s.lane = DYNC__XL_TWO;
+    else if (kind == DYNC__XS_MEM && s.lane == DYNC__XL_STRIDED && j->b->k->buf.at[buf].dtype != DYNC_BOOL) {
+        int mode = j->b->k->buf.at[buf].mode;
+        if (stride == -1 && mode != (DYNC__BUF_IN | DYNC__BUF_OUT)) s.lane = DYNC__XL_BACK;
+        if (stride == 2 && j->g->isa == 2 && mode == DYNC__BUF_IN) s.lane = DYNC__XL_TWO;
     }
     if (!dync__avec_push(j->b->arena, &g->stream, s)) g->a.failed = true;
     return g->stream.n - 1;
@@ -19698,27 +19724,7 @@ static void dync__irun_vertical_end(const dync__irun *r, const dync__interp_redu
             where[i] = at;                                                                         \
         }                                                                                          \
     }
-/* Running sums. Rows side by side: one addition after another. Along a row in groups of eight, as vectors of machine code: each adds up by
- * distances of 1, 2 and 4 (Kogge and Stone 1973), then what came before it is added. */
-#define DYNC__IRUN_SCAN(T, name)                                                                   \
-    static void dync__irun_scan_##name(bool vertical, int64_t rows, int64_t inner, const T *x, T *y, T *carry) \
-    {                                                                                              \
-        T sum[8];                                                                                  \
-        for (int64_t j = 0; vertical && j < inner; j++, x += rows, y += rows)                      \
-            for (int64_t i = 0; i < rows; i++) y[i] = carry[i] += x[i];                            \
-        for (int64_t i = 0; !vertical && i < rows; i++)                                            \
-            for (int64_t j = 0, n; j < inner; j += n, x += n, y += n) {                            \
-                n = DYNC__MIN(inner - j, 8);                                                       \
-                for (int k = 0; k < 8; k++) sum[k] = k < n ? x[k] : 0;                             \
-                for (int d = 1; d < 8; d *= 2)                                                     \
-                    for (int k = 7; k >= d; k--) sum[k] += sum[k - d];                             \
-                for (int k = 0; k < n; k++) y[k] = carry[i] + sum[k];                              \
-                carry[i] += sum[7];                                                                \
-            }                                                                                      \
-    }
 DYNC__STRICT_FP_BEGIN
-DYNC__IRUN_SCAN(double, d)
-DYNC__IRUN_SCAN(uint64_t, l)
 DYNC__IRUN_ARG(float, f)
 DYNC__IRUN_ARG(double, d)
 DYNC__IRUN_ARG(int32_t, i)
@@ -19818,13 +19824,9 @@ static void dync__irun_other_step(dync__irun *r, const dync__interp_step *s, int
     case DYNC__STEP_STOREX: dync__irun_storex(r, s, n); break;
     case DYNC__STEP_RANDOM: dync__irun_random(r, s, n); break;
     case DYNC__STEP_REDUCE: dync__irun_reduce(r, &r->c->reduces[s->reduce], r->ptr[s->a]); break;
-    case DYNC__STEP_SCAN: {
-        bool vertical = r->c->mode == DYNC__INTERP_VERTICAL;
-        void *x = r->ptr[s->a], *y = r->ptr[s->dst], *carry = r->ptr[s->b];
-        if (s->type == DYNC_F64) dync__irun_scan_d(vertical, r->rows, r->inner, x, y, carry);
-        else dync__irun_scan_l(vertical, r->rows, r->inner, x, y, carry);
+    case DYNC__STEP_SCAN:
+        dync__tile_scan(s->type, r->c->mode == DYNC__INTERP_VERTICAL, r->rows, r->inner, r->ptr[s->a], r->ptr[s->dst], r->ptr[s->b]);
         break;
-    }
     default: /* KEEP: rows side by side when vertical, one row else */
         r->ptr[s->dst] =
             r->keep + (s->imm + r->from[DYNC__FROM_INNER] * (int64_t)dync__type_bytes(s->type)) *
@@ -20332,6 +20334,29 @@ DYNC__STRICT_FP_BEGIN
     X(V, A, max, i, int32_t, , a > b ? a : b) X(V, A, max, l, int64_t, , a > b ? a : b)            \
     X(V, A, min, i, int32_t, , a < b ? a : b) X(V, A, min, l, int64_t, , a < b ? a : b)            \
     X(V, A, any, b, uint8_t, , (uint8_t)(a | b)) X(V, A, all, b, uint8_t, , (uint8_t)(a & b))
+/* Running sums. Rows side by side: one addition after another. Along a row in groups of eight, as vectors of machine code: each adds up by
+ * distances of 1, 2 and 4 (Kogge and Stone 1973), then what came before it is added. */
+#define DYNC__TILE_DEFINE_SCAN(T, name)                                                            \
+    static void dync__tile_scan_##name(bool vertical, int64_t rows, int64_t inner, const T *x, T *y, T *carry) \
+    {                                                                                              \
+        for (int64_t j = 0; vertical && j < inner; j++, x += rows, y += rows)                      \
+            for (int64_t i = 0; i < rows; i++) y[i] = carry[i] += x[i];                            \
+        for (; !vertical && rows > 0; rows--, carry++)                                             \
+            for (int64_t end, j = 0; j < inner; j = end) {                                         \
+                T last = 0, two = 0, two_before = 0, four[4] = {0}, sum = *carry;                  \
+                for (end = DYNC__MIN(inner, j + 8); j < end; j++) {                                \
+                    T one = *x++, pair = one + last, quad = pair + two_before, all = quad + four[j & 3]; \
+                    last = one, two_before = two, two = pair, four[j & 3] = quad;                  \
+                    *y++ = *carry = sum + all;                                                     \
+                }                                                                                  \
+            }                                                                                      \
+    }
+DYNC__TILE_DEFINE_SCAN(double, d)
+DYNC__TILE_DEFINE_SCAN(uint64_t, l)        /* unsigned: wraps */
+DYNC__FN void dync__tile_scan(int type, bool vertical, int64_t rows, int64_t inner, const void *x, void *y, void *carry) {
+    if (type == DYNC_F64) dync__tile_scan_d(vertical, rows, inner, x, y, carry);
+    else dync__tile_scan_l(vertical, rows, inner, x, y, carry);
+}
 enum { DYNC__TILE_f, DYNC__TILE_d, DYNC__TILE_i, DYNC__TILE_l, DYNC__TILE_b, DYNC__TILE_N };
 enum { DYNC__P_maxsel = DYNC__TILE_MAXSEL, DYNC__P_minsel = DYNC__TILE_MINSEL };
 enum {
@@ -20847,10 +20872,9 @@ static void dync__csrc_phase(dync__csrc *c, int first, int end) {
         any |= (c->needed[i] & DYNC__CSRC_HERE) && dync__csrc_inst(c, i)->prim != DYNC__P_const_;
         if (c->needed[i] && dync__csrc_inst(c, i)->prim == DYNC__P_reduce)
             dync__csrc_reduce_begin(c, i);
-        if (c->needed[i] && dync__csrc_inst(c, i)->prim == DYNC__P_scan) {
-            dync__csrc_line(c);
-            dync__str_addf(c->out, "%s r%d = 0;\n", dync__csrc_inst(c, i)->type == DYNC_F64 ? "double" : "uint64_t", i);
-        }
+        if (!c->needed[i] || dync__csrc_inst(c, i)->prim != DYNC__P_scan) continue;
+        dync__csrc_line(c);
+        dync__str_addf(c->out, "%s r%d = 0;\n", dync__csrc_inst(c, i)->type == DYNC_F64 ? "double" : "uint64_t", i);
     }
     if (!any) return;
     int opened = dync__csrc_open(c, c->k->n_outer, c->k->n_dims);

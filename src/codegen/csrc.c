@@ -427,10 +427,9 @@ static void dync__csrc_phase(dync__csrc *c, int first, int end)
         any |= (c->needed[i] & DYNC__CSRC_HERE) && dync__csrc_inst(c, i)->prim != DYNC__P_const_;
         if (c->needed[i] && dync__csrc_inst(c, i)->prim == DYNC__P_reduce)
             dync__csrc_reduce_begin(c, i);
-        if (c->needed[i] && dync__csrc_inst(c, i)->prim == DYNC__P_scan) {
-            dync__csrc_line(c);
-            dync__str_addf(c->out, "%s r%d = 0;\n", dync__csrc_inst(c, i)->type == DYNC_F64 ? "double" : "uint64_t", i);
-        }
+        if (!c->needed[i] || dync__csrc_inst(c, i)->prim != DYNC__P_scan) continue;
+        dync__csrc_line(c);
+        dync__str_addf(c->out, "%s r%d = 0;\n", dync__csrc_inst(c, i)->type == DYNC_F64 ? "double" : "uint64_t", i);
     }
     if (!any) return;
     int opened = dync__csrc_open(c, c->k->n_outer, c->k->n_dims);

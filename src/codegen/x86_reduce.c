@@ -509,7 +509,7 @@ DYNC__FN void dync__xg_scan_begin(dync__xg *g)
     }
 }
 
-/* x with its lanes moved up by `by`, those of `low` below them: the vector before, or zero (-1). AVX2 has 1 and 2. */
+/* x with its lanes moved up by `by`, below them those of `low`, the vector before, or zero (-1); AVX2: by 1 or 2. */
 static void dync__xr_scan_shift(dync__xg *g, int to, int x, int low, int by)
 {
     dync__xasm *a = &g->a;
@@ -522,8 +522,7 @@ static void dync__xr_scan_shift(dync__xg *g, int to, int x, int low, int by)
     if (by == 1) dync__x_v(a, DYNC__X_SHUFPD, 1, to, to, dync__x_reg(x), 5, 0);
 }
 
-/* Sums within a group of eight lanes, as interp_tile.c has them; under AVX2 its second half finds x and the sums of the first in the frame. Its
- * register; last: the group ends. */
+/* Sums within a group of eight lanes (interp_tile.c), the second half of AVX2's after what the first left in the frame. last: the group ends. */
 static int dync__xr_scan_group(dync__xg *g, int i, int x, int add, bool *last)
 {
     dync__xasm *a = &g->a;
@@ -547,7 +546,7 @@ DYNC__FN void dync__xg_scan(dync__xg *g, int i)
     const dync__inst *in = dync__xg_inst(g, i);
     int vl = dync__xg_vl(g, in->type), add = in->type == DYNC_F64 ? DYNC__X_ADDPD : DYNC__X_PADDQ, x = dync__xg_src(g, in->arg[0]);
     int k = g->vertical ? g->u : 0, reg = g->scan[i].reg, carry = reg >= 0 ? reg - k : dync__xg_temp(g);
-    dync__xrm home = dync__xg_at(g->scan[i].at + 64 * k);
+    dync__xrm home = dync__xg_at(g->scan[i].at + 64 * k), all = dync__xg_at(g->scan[i].at + 64);
     bool changes = true;
     if (reg < 0) dync__x_v(a, DYNC__X_MOVUPS, vl, carry, 0, home, 0, 0);
     if (g->vertical) {
@@ -557,7 +556,6 @@ DYNC__FN void dync__xg_scan(dync__xg *g, int i)
         int sum = dync__xr_scan_group(g, i, x, add, &changes);
         dync__x_v(a, add, vl, dync__xg_def(g, i), carry, dync__x_reg(sum), 0, 0);
         if (changes) { /* all lanes of the carry get the last lane's sum */
-            dync__xrm all = dync__xg_at(g->scan[i].at + 64);
             dync__x_v(a, DYNC__X_MOVUPS_M, vl, sum, 0, all, 0, 0);
             all.disp += 8 * (g->V - 1);
             dync__x_v(a, DYNC__X_BROADCASTQ, vl, sum, 0, all, 0, 0);

@@ -88,9 +88,7 @@ static const char *dync__check_types(const dync__kernel *k, const dync__inst *in
         return dync__inst_has_value(in) || t[0] == compute ? NULL : "the stored value is not of the buffer's compute type";
     }
     case DYNC__P_reduce: return dync__check_reduce(in, t[0]);
-    case DYNC__P_scan:
-        if (!(in->section & 1)) return "a scan stands in a phase";
-        break;
+    case DYNC__P_scan: return in->section & 1 && in->type == t[0] ? NULL : "a scan stands in a phase and has its operand's type";
     case DYNC__P_random:
         if (in->imm.i < 0 || in->imm.i > 2 || (in->imm.i == 2 && in->type != DYNC_F64)) return "neither uniform nor normal";
         return t[0] == DYNC_I64 && dync__check_is_float(in->type) ? NULL : "expected an I64 number and a float result";

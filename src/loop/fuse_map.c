@@ -87,7 +87,6 @@ static int dync__map_places(const dync__index_map *m, const dync__access *acc, i
     int64_t span = 0;
     for (int g = 0; g < m->n; g++) {
         if (m->extent[g] <= 1 || acc->stride[g] == 0) continue;
-        if (acc->stride[g] < 0) return -1;
         int i = n++;
         for (; i > 0 && acc->stride[place[i - 1]] > acc->stride[g]; i--) place[i] = place[i - 1];
         place[i] = g;

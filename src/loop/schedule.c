@@ -62,9 +62,8 @@ DYNC__FN void dync__kernel_schedule(dync__kernel *k)
     if (k->failed || traits.empty) return;
     for (int i = 0; i < k->inst.n; i++) {
         const dync__inst *in = &k->inst.at[i];
-        positions |= in->prim == DYNC__P_scan;
         positions |=
-            in->prim == DYNC__P_reduce && (in->imm.i == DYNC__R_ARGMAX || in->imm.i == DYNC__R_ARGMIN);
+            in->prim == DYNC__P_scan || (in->prim == DYNC__P_reduce && (in->imm.i == DYNC__R_ARGMAX || in->imm.i == DYNC__R_ARGMIN));
     }
     if (!traits.tangled && !traits.scatters) {
         dync__schedule_sort(k, 0, k->n_outer, order);
