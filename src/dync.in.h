@@ -131,9 +131,9 @@ DYNC__WARM_END
 DYNC__BESIDE_JIT_BEGIN
 #include "kernel/conv.c"
 #include "kernel/pooling.c"
-#include "kernel/scatter.c"
 #include "kernel/sort.c"
 DYNC__BESIDE_JIT_END
+#include "kernel/scatter.c"
 DYNC__COLD_BEGIN
 #include "kernel/attention.c"
 #include "kernel/recurrent.c"

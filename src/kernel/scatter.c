@@ -2,10 +2,11 @@
  *
  *   scatter, scatter_add   out = base; out[.., index[p], ..] = or += source[p] for every place p of index; attr: dim
  *   index_add              out = base; slice index[i] of out along dim += alpha * slice i of source; attr: dim, fattr: alpha
- * In order of places, by one thread: of two writes to one element the later wins, and sums do not depend on threads. An index
- * outside the dim is DYNC_ERR_INDEX; what was written before stays written. Dense arrays as in operand.c; base and out may be one. */
+ * In order of places: of two writes to one element the later wins, and sums do not depend on threads, as these take parts of another dim: rows
+ * where the dim is the last one, else columns. An index outside the dim is DYNC_ERR_INDEX; what was written before stays written. Dense arrays
+ * as in operand.c; base and out may be one. */
 #include "../dync.in.h"
-#include "gemm.h"
+#include "../codegen/interp.h"
 #include "operand.h"
 
 static dync_status dync__scatter_bad_index(const dync__kcall *c, int64_t index, int64_t size)
@@ -14,33 +15,14 @@ static dync_status dync__scatter_bad_index(const dync__kcall *c, int64_t index, 
                       (long long)c->attr[0], (long long)size);
 }
 
-/* to += scale * from, one element of a working dtype; the scale of integers is an integer. */
-static void dync__scatter_accumulate(char *to, const char *from, int dtype, double scale)
-{
-    if (dtype == DYNC_F32) {
-        float x, y;
-        memcpy(&x, to, sizeof x);
-        memcpy(&y, from, sizeof y);
-        x += (float)scale * y;
-        memcpy(to, &x, sizeof x);
-    } else if (dtype == DYNC_F64) {
-        double x, y;
-        memcpy(&x, to, sizeof x);
-        memcpy(&y, from, sizeof y);
-        x += scale * y;
-        memcpy(to, &x, sizeof x);
-    } else {
-        uint64_t sum = (uint64_t)dync__load_i64(to, dtype) + (uint64_t)(int64_t)scale * (uint64_t)dync__load_i64(from, dtype);
-        dync__store_i64(to, dtype, (int64_t)sum);
-    }
-}
-
 typedef struct dync__scatter {
     const dync__kcall *call;
     dync__dense index, source, out;
     const dync__operand *places;        /* the operand whose shape is walked */
-    int dtype;
-    int64_t dim;
+    const char *base;                   /* its rows are copied where they are added to; NULL: out has them */
+    int dtype, kind, split;             /* kind: 0 sets, 1 adds, 2 adds whole slices (the index is one-dimensional); split: the dim that parts cut; -1 */
+    int64_t dim, each;                  /* each: of the dim split, in a part */
+    int32_t failed;
 } dync__scatter;
 
 static int64_t dync__scatter_stride(const dync__operand *o, int dim)
@@ -50,73 +32,122 @@ static int64_t dync__scatter_stride(const dync__operand *o, int dim)
     return stride;
 }
 
-/* Along the last dim of `places`: n indices, elements of source, and of out where that is not the dim. Returns the place of a bad index, or n. */
-static int64_t dync__scatter_line(const dync__scatter *s, int kind, const int64_t *index, int64_t n, const char *from, char *to, int64_t step)
+/* n elements of T from x to y by index: along it, or step * index away (the next one `every` on) where each has its own. */
+#define DYNC__SCATTER_LINE(T, put)                                                                    \
+    do {                                                                                              \
+        const T *x = (const T *)(const void *)from;                                                   \
+        T *y = (T *)(void *)to;                                                                       \
+        for (int64_t i = 0; i < n && !along; i++) {                                                   \
+            if ((uint64_t)index[i] >= (uint64_t)size) return false;                                   \
+            T *at = y + index[i];                                                                     \
+            put;                                                                                      \
+        }                                                                                             \
+        for (int64_t i = 0; i < n && along; i++, index += every) {                                    \
+            if ((uint64_t)*index >= (uint64_t)size) return false;                                     \
+            T *at = y + *index * step + i;                                                            \
+            put;                                                                                      \
+        }                                                                                             \
+        return true;                                                                                  \
+    } while (0)
+
+/* Along the last dim of `places`: n indices, elements of source, and of out where that is not the dim. false: an index outside. */
+static bool dync__scatter_line(const dync__scatter *s, const int64_t *index, int64_t n, const char *from, char *to, int64_t step)
 {
-    int64_t bytes = dync__dtype_info(s->dtype)->bytes, size = s->call->operand[3].lay.shape[s->dim], i = 0;
-    int64_t along = s->dim == s->call->operand[3].lay.ndim - 1 ? 0 : 1, every = kind == 2 && along ? 0 : 1;
-    double scale = kind == 2 ? s->call->fattr[0] : 1.0;
-    if (kind == 1 && s->dtype == DYNC_F32) {
-        const float *x = (const float *)(const void *)from;
-        float *y = (float *)(void *)to;
-        for (; i < n && (uint64_t)index[i] < (uint64_t)size; i++) y[index[i] * step + i * along] += x[i];
-        return i;
+    int bytes = dync__dtype_info(s->dtype)->bytes;
+    int64_t size = s->call->operand[3].lay.shape[s->dim], along = s->dim != s->call->operand[3].lay.ndim - 1, every = s->kind != 2 || !along;
+    double scale = s->kind == 2 ? s->call->fattr[0] : 1.0;
+    float narrow = (float)scale;
+    if (s->kind == 0) {
+        if (bytes == 1) DYNC__SCATTER_LINE(uint8_t, *at = x[i]);
+        if (bytes == 2) DYNC__SCATTER_LINE(uint16_t, *at = x[i]);
+        if (bytes == 4) DYNC__SCATTER_LINE(uint32_t, *at = x[i]);
+        DYNC__SCATTER_LINE(uint64_t, *at = x[i]);
     }
-    for (; i < n && (uint64_t)index[i * every] < (uint64_t)size; i++) {
-        char *at = to + (index[i * every] * step + i * along) * bytes;
-        if (kind == 0) memcpy(at, from + i * bytes, (size_t)bytes);
-        else dync__scatter_accumulate(at, from + i * bytes, s->dtype, scale);
+    if (s->dtype == DYNC_F32) DYNC__SCATTER_LINE(float, *at += narrow * x[i]);
+    if (s->dtype == DYNC_F64) DYNC__SCATTER_LINE(double, *at += scale * x[i]);
+    for (int64_t i = 0; i < n; i++, index += every, to += along * bytes) { /* integers; so is their scale */
+        if ((uint64_t)*index >= (uint64_t)size) return false;
+        char *at = to + *index * step * bytes;
+        uint64_t sum = (uint64_t)dync__load_i64(at, s->dtype) + (uint64_t)(int64_t)scale * (uint64_t)dync__load_i64(from + i * bytes, s->dtype);
+        dync__store_i64(at, s->dtype, (int64_t)sum);
     }
-    return i;
+    return true;
 }
 
-/* Walks every place of `places`: kind 0 sets, 1 adds, 2 adds whole slices (the index is one-dimensional). */
-static dync_status dync__scatter_walk(const dync__scatter *s, int kind)
+/* Every place of part number `part`, line by line. */
+static void dync__scatter_part(void *user, int part, int n_parts)
 {
+    dync__scatter *s = user;
     const dync__operand *source = &s->call->operand[2], *out = &s->call->operand[3];
     int last = out->lay.ndim - 1;
-    int64_t bytes = dync__dtype_info(s->dtype)->bytes, at[DYNC_MAX_DIMS] = {0}, from[DYNC_MAX_DIMS], to[DYNC_MAX_DIMS];
-    int64_t n = dync__operand_numel(s->places), size = out->lay.shape[s->dim], line = s->places->lay.shape[last];
+    int64_t bytes = dync__dtype_info(s->dtype)->bytes, at[DYNC_MAX_DIMS] = {0}, end[DYNC_MAX_DIMS], from[DYNC_MAX_DIMS], to[DYNC_MAX_DIMS];
+    int64_t n = 1, step = dync__scatter_stride(out, (int)s->dim), first = s->split == last ? part * s->each : 0;
     for (int d = 0; d <= last; d++) {
+        end[d] = s->places->lay.shape[d];
+        if (d == s->split) end[d] = part + 1 == n_parts ? end[d] : DYNC__MIN(end[d], (part + 1) * s->each), at[d] = DYNC__MIN(part * s->each, end[d]);
         from[d] = dync__scatter_stride(source, d);
         to[d] = d == s->dim ? 0 : dync__scatter_stride(out, d);
+        n *= end[d] - at[d];
     }
-    for (int64_t place = 0; place < n; place += line) {
-        int64_t source_at = 0, out_at = 0;
-        const int64_t *index = (const int64_t *)s->index.data + (kind != 2 ? place : s->dim == last ? 0 : at[s->dim]);
+    at[last] = 0;
+    for (int64_t left = n > 0 ? n : 0; left > 0; left -= end[last] - first) {
+        int64_t source_at = first, out_at = first, place = first;
         for (int d = 0; d < last; d++) {
             source_at += at[d] * from[d];
             out_at += at[d] * to[d];
+            place += at[d] * dync__scatter_stride(s->places, d);
         }
-        int64_t bad = dync__scatter_line(s, kind, index, line, (const char *)s->source.data + source_at * bytes, (char *)s->out.data + out_at * bytes,
-                                         dync__scatter_stride(out, (int)s->dim));
-        if (bad < line) return dync__scatter_bad_index(s->call, index[kind == 2 && s->dim != last ? 0 : bad], size);
-        for (int i = last - 1; i >= 0 && ++at[i] == s->places->lay.shape[i]; i--) at[i] = 0;
+        const int64_t *index = (const int64_t *)s->index.data + (s->kind != 2 ? place : s->dim == last ? 0 : at[s->dim]);
+        if (s->base) memcpy((char *)s->out.data + out_at * bytes, s->base + out_at * bytes, (size_t)(out->lay.shape[last] * bytes));
+        if (!dync__scatter_line(s, index, end[last] - first, (const char *)s->source.data + source_at * bytes, (char *)s->out.data + out_at * bytes, step)) {
+            DYNC__ATOMIC_STORE(&s->failed, 1);
+            return;
+        }
+        for (int i = last - 1; i >= 0 && ++at[i] == end[i]; i--) at[i] = i == s->split ? part * s->each : 0;
     }
-    return DYNC_OK;
 }
 
-/* index_add of floats whose slices are dense along the last dim: line by line. */
-static dync_status dync__scatter_lines(const dync__scatter *s)
+/* index_add of floats whose slices are dense along the last dim: the part's columns of line after line. */
+static void dync__scatter_lines(void *user, int part, int n_parts)
 {
-    const dync__operand *source = &s->call->operand[2], *out = &s->call->operand[3];
-    int bytes = dync__dtype_info(s->dtype)->bytes, rank = out->lay.ndim;
-    int64_t inner = dync__scatter_stride(out, (int)s->dim), size = out->lay.shape[s->dim], n = source->lay.shape[s->dim], outer = 1;
-    float narrow = (float)s->call->fattr[0];
-    const void *scale = bytes == 4 ? (const void *)&narrow : (const void *)&s->call->fattr[0];
-    for (int d = 0; d < rank && d < s->dim; d++) outer *= out->lay.shape[d];
-    dync__gemm line = {.type = bytes == 8 ? DYNC__GT_F64 : DYNC__GT_F32, .m = 1, .n = inner, .k = 1, .d = s->out.data, .a_col = 1, .b_col = 1, .c_col = 1};
-    dync__gemm_fixed *f = outer * n >= 64 ? dync__gemm_fix(&line) : NULL;
-    dync_status status = DYNC_OK;
-    for (int64_t i = 0; i < outer * n && status == DYNC_OK; i++) {
+    dync__scatter *s = user;
+    const dync__layout *source = &s->call->operand[2].lay, *out = &s->call->operand[3].lay;
+    int bytes = dync__dtype_info(s->dtype)->bytes;
+    int64_t inner = dync__scatter_stride(&s->call->operand[3], (int)s->dim), size = out->shape[s->dim], n = source->shape[s->dim];
+    int64_t begin = part * s->each, length = DYNC__MIN(s->each, inner - begin);
+    uint64_t scale[DYNC__TILE_LANES];
+    double alpha = s->call->fattr[0];
+    float narrow = (float)alpha;
+    dync__tile_fn add = dync__tile_find(dync__tile_isa(), alpha == 1 ? DYNC__P_add : DYNC__P_fma, s->dtype);
+    dync__tile_spread(bytes == 4 ? (const void *)&narrow : &alpha, bytes, scale);
+    for (int64_t i = 0, all = dync__operand_numel(s->places) / inner; i < all; i++) {
         int64_t index = ((const int64_t *)s->index.data)[i % n];
-        const char *from = (const char *)s->source.data + i * inner * bytes;
-        char *to = (char *)s->out.data + (i / n * size + index) * inner * bytes;
-        if (index < 0 || index >= size) status = dync__scatter_bad_index(s->call, index, size);
-        else if (!f || !dync__gemm_fixed_run(f, scale, from, to, to)) dync__gemm_add_lines(bytes, inner, 1, scale, from, 0, to);
+        const char *from = (const char *)s->source.data + (i * inner + begin) * bytes;
+        char *to = (char *)s->out.data + ((i / n * size + index) * inner + begin) * bytes;
+        if (index < 0 || index >= size) {
+            DYNC__ATOMIC_STORE(&s->failed, 1);
+            return;
+        }
+        add(to, from, alpha == 1 ? (void *)to : scale, to, length, alpha == 1 ? 0 : 2);
     }
-    if (f) dync__gemm_fixed_free(f);
-    return status;
+    (void)n_parts;
+}
+
+static dync_status dync__scatter_walk(dync__scatter *s, bool lines)
+{
+    const dync__layout *lay = &s->places->lay;
+    int last = lay->ndim - 1, threads = dync__pool_worth((double)dync__operand_numel(s->places));
+    s->split = s->dim != last ? last : last - 1;
+    for (int d = 0; d < last && s->dim == last; d++) s->split = lay->shape[d] > lay->shape[s->split] ? d : s->split;
+    int64_t all = s->split < 0 ? 1 : lay->shape[s->split], n = dync__operand_numel(&s->call->operand[1]), size = s->call->operand[3].lay.shape[s->dim];
+    if (dync__operand_numel(s->places) == 0) return DYNC_OK;
+    if (lines) all = dync__scatter_stride(&s->call->operand[3], (int)s->dim);
+    s->each = (all + threads - 1) / threads;
+    dync__pool_run(lines ? dync__scatter_lines : dync__scatter_part, s, (int)((all + s->each - 1) / s->each));
+    if (!s->failed) return DYNC_OK;
+    const int64_t *at = s->index.data;
+    while (n-- > 0 && (uint64_t)*at < (uint64_t)size) at++;
+    return dync__scatter_bad_index(s->call, *at, size);
 }
 
 static dync_status dync__scatter_run(const dync__kcall *c, void *const *data, int kind)
@@ -128,6 +159,7 @@ static dync_status dync__scatter_run(const dync__kcall *c, void *const *data, in
     s.call = c;
     s.dtype = dync__operand_working(op[3].dtype);
     s.dim = c->attr[0];
+    s.kind = kind;
     s.places = kind == 2 ? &op[2] : &op[1];
     if (dync__operand_numel(&op[3]) == 0 && dync__operand_numel(s.places) == 0) return DYNC_OK;
     dync_status status = dync__dense_in(&op[1], data[1], DYNC_I64, &s.index);
@@ -136,11 +168,14 @@ static dync_status dync__scatter_run(const dync__kcall *c, void *const *data, in
     if (status == DYNC_OK) {
         for (int d = 0; d < op[3].lay.ndim; d++) stride[d] = dync__scatter_stride(&op[3], d);
         bool in_place = !s.out.copy && dync__operand_at(&op[0], data[0]) == s.out.data && dync__layout_is_contiguous(&op[0].lay);
-        if (!in_place)
+        bool lines = kind == 2 && dync__dtype_info(s.dtype)->kind == 'f' && dync__scatter_stride(&op[3], (int)s.dim) >= 8;
+        bool whole = s.dim == op[3].lay.ndim - 1 && dync__operand_numel(s.places) > 0 && op[0].dtype == s.dtype && dync__layout_is_contiguous(&op[0].lay);
+        for (int d = 0; d < s.dim; d++) whole &= s.places->lay.shape[d] == op[3].lay.shape[d];
+        if (!in_place && whole) s.base = dync__operand_at(&op[0], data[0]);
+        else if (!in_place)
             dync__copy_elements(op[0].lay.ndim, op[0].lay.shape, s.out.data, s.dtype, stride, dync__operand_at(&op[0], data[0]), op[0].dtype,
                                 op[0].lay.stride);
-        bool lines = kind == 2 && dync__dtype_info(s.dtype)->kind == 'f' && dync__scatter_stride(&op[3], (int)s.dim) >= 8;
-        status = lines ? dync__scatter_lines(&s) : dync__scatter_walk(&s, kind);
+        status = dync__scatter_walk(&s, lines);
     }
     if (status == DYNC_OK) dync__dense_finish(&op[3], data[3], &s.out);
     dync__dense_drop(&s.index);

@@ -25,9 +25,9 @@ static void add(call *k, int dtype, int ndim, const int64_t *shape, bool odd)
         o->lay.stride[order[i]] = next;
         next *= shape[order[i]];
     }
-    REQUIRE(next + 5 < ROOM);
-    k->data[k->c.n] = calloc(ROOM, 8);
-    for (int i = 0; i < ROOM; i++)
+    int64_t room = DYNC__MAX(ROOM, next + 8);
+    k->data[k->c.n] = calloc((size_t)room, 8);
+    for (int64_t i = 0; i < room; i++)
         dync__store_f64((char *)k->data[k->c.n] + i * dync__dtype_info(dtype)->bytes, dtype, test_random_int(-6, 6));
     k->c.n++;
 }
@@ -489,6 +489,55 @@ TEST(scattering)
         }
         end(&k);
     }
+}
+
+/* Enough places for threads: what is written, its order and a wrong index do not depend on them. */
+TEST(scattering_over_threads)
+{
+    static const int kernels[] = {DYNC__K_scatter, DYNC__K_scatter_add, DYNC__K_index_add}, dtypes[] = {DYNC_F32, DYNC_F64, DYNC_I16, DYNC_BF16, DYNC_U8};
+    enum { MOST = 64 };
+    for (int i = 0; i < 18; i++) {
+        int kernel = kernels[i % 3], dtype = dtypes[i % 5];
+        bool slices = kernel == DYNC__K_index_add;
+        int64_t base[3] = {test_random_int(45, 60), test_random_int(45, 60), test_random_int(45, 60)}, dim = i / 3 % 3, places[3], x[3];
+        for (int d = 0; d < 3; d++) places[d] = d == dim ? test_random_int(60, MOST) : base[d] - (slices ? 0 : test_random_int(0, 3));
+        call k;
+        begin(&k, kernel);
+        k.c.attr[0] = dim;
+        if (slices) k.c.fattr[0] = i % 2 ? 1 : 3;
+        add(&k, dtype, 3, base, i % 4 == 1);
+        if (slices) add(&k, DYNC_I64, 1, &places[dim], false);
+        else add(&k, DYNC_I64, 3, places, false);
+        add(&k, dtype, 3, places, i % 4 == 2);
+        add(&k, dtype, 3, base, i % 4 == 3);
+        int64_t *index = k.data[1], count = slices ? places[dim] : places[0] * places[1] * places[2], all = base[0] * base[1] * base[2];
+        for (int64_t e = 0; e < count; e++) index[e] = test_random_int(0, (int)base[dim] - 1);
+        double *want = malloc((size_t)all * sizeof *want);
+        for (int64_t e = 0; e < all; e++) want[e] = get(&k, 0, e / (base[1] * base[2]), e / base[2] % base[1], e % base[2], 0);
+        for (int64_t e = 0; e < places[0] * places[1] * places[2]; e++) {
+            x[0] = e / (places[1] * places[2]), x[1] = e / places[2] % places[1], x[2] = e % places[2];
+            double v = get(&k, 2, x[0], x[1], x[2], 0);
+            x[dim] = index[slices ? x[dim] : e];
+            double *to = &want[(x[0] * base[1] + x[1]) * base[2] + x[2]];
+            *to = kernel == DYNC__K_scatter ? v : *to + (slices ? k.c.fattr[0] * v : v);
+            if (dtype == DYNC_U8) *to = (double)(uint8_t)(int64_t)*to;
+        }
+        for (int threads = 1; threads <= 3; threads += 2) {
+            dync__pool_set_threads(threads);
+            REQUIRE(run(&k));
+            for (int64_t e = 0; e < all; e++)
+                REQUIRE(fabs(get(&k, 3, e / (base[1] * base[2]), e / base[2] % base[1], e % base[2], 0) - want[e]) <= (dtype == DYNC_BF16 ? fabs(want[e]) / 128 : 0));
+            int64_t at = test_random_int(0, (int)count - 1), was = index[at];
+            index[at] = i % 2 ? base[dim] : -1;
+            dync_on_error(NULL, NULL);
+            EXPECT_STATUS(k.c.row->run(&k.c, k.data, NULL), DYNC_ERR_INDEX);
+            dync_clear_error();
+            index[at] = was;
+        }
+        free(want);
+        end(&k);
+    }
+    dync__pool_set_threads(0);
 }
 
 TEST(adding_rows_of_an_embedding)
