@@ -44,6 +44,9 @@ FUNCTION(fn_add_rows, dync_index_add(x, 0, as(v[1]), as(v[2])))
 FUNCTION(fn_matmul, dync_matmul(x, as(v[1])))
 FUNCTION(fn_linear_gelu, dync_gelu(dync_linear(x, as(v[1]), as(v[2]))))
 FUNCTION(fn_attention, dync_scaled_dot_product_attention(x, as(v[1]), as(v[2]), NULL, 0, p.d != 0, DYNC_NONE))
+FUNCTION(fn_cast_matmul, dync_matmul(dync_to_dtype(x, DYNC_BF16), as(v[1])))
+FUNCTION(fn_relu_matmul, dync_matmul(dync_relu(dync_add(x, as(v[2]))), as(v[1])))
+FUNCTION(fn_quantised, dync_matmul(x, dync_transpose(dync_mul(dync_to_dtype(as(v[1]), DYNC_BF16), as(v[2])), 0, 1)))
 static dync_value fn_ten(const dync_value *v, int n, void *user)
 {
     dync_tensor *x = as(v[0]);
@@ -166,6 +169,17 @@ static void in_product(int t, dync_tensor **x)
     else x[0] = RANDOM(t, p.a, p.b), x[1] = RANDOM(t, p.b, p.c);
 }
 static void in_linear(int t, dync_tensor **x) { x[0] = RANDOM(t, p.a, p.b), x[1] = RANDOM(t, p.c, p.b), x[2] = RANDOM(t, p.c); }
+static void in_cast(int t, dync_tensor **x) { x[0] = RANDOM(DYNC_F32, p.a, p.b), x[1] = RANDOM(t, p.b, p.c); }
+static void in_shifted(int t, dync_tensor **x) { x[0] = RANDOM(t, p.a, p.b), x[1] = RANDOM(t, p.b, p.c), x[2] = RANDOM(t, p.b); }
+static void in_quantised(int t, dync_tensor **x)
+{
+    x[0] = RANDOM(t, p.a, p.b), x[2] = RANDOM(t, p.c, 1);
+    x[1] = dync_to_dtype(dync_mul(dync_rand(dync_shape(p.c, p.b), .device = DYNC_CUDA), 100), DYNC_I8);
+}
+static void in_decode(int t, dync_tensor **x)
+{
+    for (int i = 0; i < 3; i++) x[i] = RANDOM(t, p.a, p.b, i ? p.c : 1, 128);
+}
 static void in_attention(int t, dync_tensor **x)
 {
     for (int i = 0; i < 3; i++) x[i] = RANDOM(t, p.a, p.b, p.c, 128);
@@ -212,6 +226,11 @@ static const row rows[] = {
     {"matmul f16, 4096", DYNC_F16, fn_matmul, in_product, NULL, false, {K4, K4, K4, 0}, {17, 24, 20, 0}, 0, 2.0 * K4 * K4 * K4},
     {"matmul bf16, 64 x 1024 x 1024 x 1024", DYNC_BF16, fn_matmul, in_product, NULL, false, {1024, 1024, 1024, 64}, {8, 8, 8, 2}, 0, 128.0 * 1024 * 1024 * 1024},
     {"gelu(linear), bf16, 8192 x 4096 x 4096", DYNC_BF16, fn_linear_gelu, in_linear, NULL, false, {8192, K4, K4, 0}, {8, 16, 8, 0}, 0, 2.0 * 8192 * K4 * K4},
+    {"matmul of f32 as bf16, 512 x 1024 x 1024", DYNC_BF16, fn_cast_matmul, in_cast, NULL, false, {512, 1024, 1024, 0}, {17, 24, 20, 0}, 0, 2.0 * 512 * 1024 * 1024},
+    {"matmul of relu(x + b), f32, 1024", DYNC_F32, fn_relu_matmul, in_shifted, NULL, false, {1024, 1024, 1024, 0}, {17, 24, 20, 0}, 0, 2.0 * 1024 * 1024 * 1024},
+    {"x @ (int8 weights * scale), bf16, 1 x 8192 x 8192", DYNC_BF16, fn_quantised, in_quantised, NULL, false, {1, 8192, 8192, 0}, {1, 128, 64, 0}, 8192.0 * 8192, 0},
+    {"x @ (int8 weights * scale), bf16, 128 x 4096 x 4096", DYNC_BF16, fn_quantised, in_quantised, NULL, false, {128, K4, K4, 0}, {9, 32, 24, 0}, 0, 256.0 * K4 * K4},
+    {"attention bf16, 1 query, 1 x 32 x 16384 x 128", DYNC_BF16, fn_attention, in_decode, NULL, false, {1, 32, 16384, 0}, {1, 1, 600, 0}, 4.0 * 32 * 16384 * 128, 0},
     {"attention bf16, 2 x 16 x 8192 x 128", DYNC_BF16, fn_attention, in_attention, NULL, false, {2, 16, 8192, 0}, {1, 1, 32, 0}, 0, 4.0 * 32 * 8192 * 8192 * 128},
     {"attention bf16, causal, 2 x 16 x 8192 x 128", DYNC_BF16, fn_attention, in_attention, NULL, false, {2, 16, 8192, 1}, {1, 1, 32, 1}, 0, 2.0 * 32 * 8192 * 8192 * 128},
     {"ten kernels, f32, 64 x 64", DYNC_F32, fn_ten, in_two, NULL, false, {64, 64, 0, 0}, {16, 16, 0, 0}, 0, 0},

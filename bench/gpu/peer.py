@@ -85,6 +85,16 @@ def build():
     row("matmul bf16, 64 x 1024 x 1024 x 1024", matmul, (64, 1024), (2, 8), lambda n, k: [rand(bf16, n, k, k), rand(bf16, n, k, k)])
     row("gelu(linear), bf16, 8192 x 4096 x 4096", lambda x, w, b: f.gelu(f.linear(x, w, b)), (8192, K4, K4), (8, 16, 8),
         lambda a, b, c: [rand(bf16, a, b), rand(bf16, c, b), rand(bf16, c)])
+    row("matmul of f32 as bf16, 512 x 1024 x 1024", lambda x, w: x.to(bf16) @ w, (512, 1024, 1024), (17, 24, 20),
+        lambda a, b, c: [rand(f32, a, b), rand(bf16, b, c)])
+    row("matmul of relu(x + b), f32, 1024", lambda x, w, b: torch.relu(x + b) @ w, (1024,) * 3, (17, 24, 20),
+        lambda a, b, c: [rand(f32, a, b), rand(f32, b, c), rand(f32, b)])
+    def quantised(a, b, c):
+        return [rand(bf16, a, b), torch.randint(-100, 100, (c, b), dtype=torch.int8, device=device), rand(bf16, c, 1)]
+    for name, full, tiny in (("1 x 8192 x 8192", (1, 8192, 8192), (1, 128, 64)), ("128 x 4096 x 4096", (128, K4, K4), (9, 32, 24))):
+        row("x @ (int8 weights * scale), bf16, " + name, lambda x, q, s: x @ (q.to(bf16) * s).t(), full, tiny, quantised)
+    row("attention bf16, 1 query, 1 x 32 x 16384 x 128", f.scaled_dot_product_attention, (1, 32, 16384), (1, 1, 600),
+        lambda a, b, c: [rand(bf16, a, b, n, 128) for n in (1, c, c)])
     def heads(*shape):
         return [rand(bf16, *shape) for _ in range(3)]
     row("attention bf16, 2 x 16 x 8192 x 128", f.scaled_dot_product_attention, (2, 16, 8192, 128), (1, 1, 32, 128), heads)

@@ -2,6 +2,8 @@
  *
  *   forward    a block a tile of queries, over tiles of keys: the greatest score so far, the sum of exponentials below it and the weighted
  *              values, rescaled when a maximum of the warp moves. Keeps what the CPU's kernel keeps: the logarithm of the sum.
+ *              Few queries and many keys (decoding): the keys are cut over blocks, and a second launch joins their sums in order. Heads that
+ *              share keys and values (stride 0) are rows of one tile.
  *   backward   first {log of the sum, output . gradient} of each query as pairs in memory, then a kernel whose blocks hold tiles of keys and
  *              walk over queries (gk, gv), and one the other way round (gq): every element is added up by one thread, in a fixed order.
  *              Heads wider than 128 have a kernel for each of gk and gv, whose accumulators would not fit together.
@@ -14,16 +16,45 @@
 static const double dync__fa_log2e = 1.4426950408889634074;
 enum { DYNC__FA_GQ = 1, DYNC__FA_GK = 2, DYNC__FA_GV = 4, DYNC__FA_SHARED = 99 * 1024, DYNC__FA_WIDEST = 256 };
 
+static void dync__fa_drop(dync__layout *lay, int d)
+{
+    for (lay->ndim--; d < lay->ndim; d++) {
+        lay->shape[d] = lay->shape[d + 1];
+        lay->stride[d] = lay->stride[d + 1];
+    }
+}
+
+/* Batch dims over which keys and values are the same become rows, the last ones first: where few rows are there, and memory goes on evenly. */
+static void dync__fa_fold(dync__operand *o, const dync__kcall *call)
+{
+    for (int d = o[0].lay.ndim - 3; d >= 0; d--) {
+        int64_t rows = o[0].lay.shape[d + 1], shared = o[0].lay.shape[d];
+        if (call->attr[0] || rows >= 64 || o[1].lay.stride[d] || o[2].lay.stride[d]) return;
+        for (int i = 0; i < call->n; i++)
+            if (i != 1 && i != 2 && rows > 1 && shared > 1 && o[i].lay.stride[d] != rows * o[i].lay.stride[d + 1]) return;
+        for (int i = 0; i < call->n; i++) {
+            dync__layout *lay = &o[i].lay;
+            if (i != 1 && i != 2) {
+                lay->shape[d + 1] = rows * shared;
+                if (rows == 1) lay->stride[d + 1] = lay->stride[d];
+            }
+            dync__fa_drop(lay, d);
+        }
+    }
+}
+
 /* first: place of q; grad: the gradient's operands. */
 static void dync__fa_open(dync__fa *c, const dync__kcall *call, bool grad, bool vec)
 {
     memset(c, 0, sizeof *c);
-    c->op = call->operand;
+    if (!grad) memcpy(c->own, call->operand, (size_t)call->n * sizeof *c->own);
+    if (!grad) dync__fa_fold(c->own, call);
+    c->op = grad ? call->operand : c->own;
     c->q = c->op + (grad ? 1 : 0);
     c->k = c->q + 1;
     c->v = c->q + 2;
     c->gy = grad ? c->op : NULL;
-    c->mask = call->attr[2] >= 0 ? &call->operand[call->attr[2]] : NULL;
+    c->mask = call->attr[2] >= 0 ? &c->op[call->attr[2]] : NULL;
     c->causal = call->attr[0] != 0;
     memcpy(&c->scale, &call->attr[3], sizeof c->scale);
     c->vec = vec;
@@ -36,7 +67,7 @@ static void dync__fa_open(dync__fa *c, const dync__kcall *call, bool grad, bool 
     c->E = c->q->lay.shape[c->n_batch + 1];
     c->S = c->v->lay.shape[c->n_batch];
     c->V = c->v->lay.shape[c->n_batch + 1];
-    c->units = 1;
+    c->units = c->splits = 1;
     for (int d = 0; d < c->n_batch; d++) c->units *= c->q->lay.shape[d];
 }
 
@@ -72,8 +103,13 @@ DYNC__FN void dync__fa_place(dync__fa *c, int64_t limit, bool late_first)
 {
     dync__ptx *p = &c->t.p;
     long long tiles = (long long)((limit + c->rows - 1) / c->rows);
-    dync__tile_set(&c->t, "u32", "%unit", "div", "%%cta, %lld", tiles);
-    dync__tile_set(&c->t, "u32", "%i0", "rem", "%%cta, %lld", tiles);
+    const char *place = c->splits > 1 ? "%place" : "%cta";
+    if (c->splits > 1) {
+        dync__tile_set(&c->t, "u32", "%split", "rem", "%%cta, %lld", (long long)c->splits);
+        dync__tile_set(&c->t, "u32", place, "div", "%%cta, %lld", (long long)c->splits);
+    }
+    dync__tile_set(&c->t, "u32", "%unit", "div", "%s, %lld", place, tiles);
+    dync__tile_set(&c->t, "u32", "%i0", "rem", "%s, %lld", place, tiles);
     if (late_first) dync__ptx_line(p, "sub.s32 %%i0, %lld, %%i0", tiles - 1);
     dync__ptx_line(p, "mul.lo.s32 %%i0, %%i0, %d", c->rows);
     dync__fa_units(c);
@@ -302,9 +338,147 @@ DYNC__FN void dync__fa_begin_rows(dync__fa *c, const dync__fa_frag *s, const dyn
 DYNC__FN void dync__fa_last_key(dync__fa *c)
 {
     dync__ptx_line(&c->t.p, "mov.b32 %%jend, %lld", (long long)c->S);
+    if (c->splits > 1) {
+        dync__ptx_line(&c->t.p, "add.s32 %%jn, %%j, %lld", (long long)c->chunk);
+        dync__ptx_line(&c->t.p, "min.s32 %%jend, %%jend, %%jn");
+    }
     if (!c->causal) return;
     dync__ptx_line(&c->t.p, "add.s32 %%jn, %%i0, %d", c->rows);
     dync__ptx_line(&c->t.p, "min.s32 %%jend, %%jend, %%jn");
+}
+
+/* ---- keys cut over blocks -------------------------------------------------------------------------------------------------------------------
+ * In the temporary: {greatest score times log2 e, sum of exponentials below it} of every split and query, then the values weighted by these. */
+
+static int64_t dync__fa_pairs_bytes(const dync__fa *c) { return (c->splits * c->units * c->L * 8 + 15) / 16 * 16; }
+static int dync__fa_partial_buf(const dync__fa *c) { return c->t.n_buffers - 1; }
+
+static void dync__fa_partials(dync__fa *c, const dync__fa_frag *o)
+{
+    dync__ptx *p = &c->t.p;
+    char factor[24], temp[16];
+    dync__operand part = {.dtype = DYNC_F32, .lay.ndim = c->n_batch + 2};
+    int64_t next = 1;
+    for (int d = c->n_batch + 1; d >= 0; d--) {
+        part.lay.shape[d] = c->op[3].lay.shape[d];
+        part.lay.stride[d] = next;
+        next *= part.lay.shape[d];
+    }
+    dync__fa_number(factor, dync__fa_raw(c) ? c->scale * dync__fa_log2e : 1.0);
+    dync__format(temp, sizeof temp, "%%b%d", dync__fa_partial_buf(c));
+    dync__fa_across(c, "add.rn", "%sum", o->rows);
+    dync__tile_set(&c->t, "u32", "%pair_at", "mad.lo", "%%split, %lld, %%unit", (long long)c->units);
+    dync__ptx_line(p, "mad.lo.u32 %%pair_at, %%pair_at, %lld, %%row", (long long)c->L);
+    dync__ptx_line(p, "mad.wide.u32 %%here, %%pair_at, 8, %s", temp);
+    for (int i = 0; i < o->rows; i++) {
+        const char *is = dync__ptx_temp(p, "pred");
+        dync__ptx_line(p, "mul.rn.f32 %%m%d, %%m%d, %s", i, i, factor);
+        dync__ptx_line(p, "setp.lt.s32 %s, %%row, %lld", is, (long long)(c->L - dync__fa_row(c, i)));
+        dync__ptx_line(p, "setp.eq.and.s32 %s, %%cb, 0, %s", is, is);
+        dync__ptx_line(p, "@%s st.global.v2.f32 [%%here+%d], {%%m%d, %%sum%d}", is, dync__fa_row(c, i) * 8, i, i);
+    }
+    dync__ptx_line(p, "cvt.u64.u32 %%wide, %%split");
+    dync__ptx_line(p, "mad.lo.s64 %s, %%wide, %lld, %s", temp, (long long)(c->units * c->L * c->V * 4), temp);
+    dync__ptx_line(p, "add.s64 %s, %s, %lld", temp, temp, (long long)dync__fa_pairs_bytes(c));
+    dync__fa_write(c, o, &part, dync__fa_partial_buf(c), NULL, false, c->L);
+}
+
+/* The second launch: a block a query, a thread a column or two; splits in their order. */
+static void dync__fa_join(dync__fa *c)
+{
+    enum { THREADS = 128 };
+    dync__tile *t = &c->t;
+    dync__ptx *p = &t->p;
+    const dync__operand *y = &c->op[3], *lse = &c->op[4];
+    int columns = (int)((c->V + THREADS - 1) / THREADS);
+    int64_t all = c->units * c->L;
+    char ln2[24], temp[16];
+    dync__fa_number(ln2, 1 / dync__fa_log2e);
+    dync__format(temp, sizeof temp, "%%b%d", dync__fa_partial_buf(c));
+    dync__tile_next(t);
+    dync__tile_set(t, "u32", "%unit", "div", "%%cta, %lld", (long long)c->L);
+    dync__tile_set(t, "u32", "%row", "rem", "%%cta, %lld", (long long)c->L);
+    dync__fa_units(c);
+    static const char *const floats[] = {"%most", "%base", "%m", "%n", "%sum", "%x"};
+    for (int i = 0; i < 6; i++) dync__ptx_reg(p, "f32", floats[i]);
+    dync__tile_regs(t, "f32", "%o", 2);
+    dync__tile_regs(t, "pred", "%is", 2);
+    dync__tile_wide(t, "%pair", temp);
+    dync__ptx_line(p, "mad.wide.u32 %%pair, %%cta, 8, %%pair");
+    dync__tile_wide(t, "%pair0", "%pair");
+    dync__tile_set(t, "u32", "%left", "mov", "%lld", (long long)c->splits);
+    dync__ptx_reg(p, "pred", "%more");
+    dync__ptx_line(p, "mov.f32 %%most, 0fff800000");
+    dync__tile_label(t, "MOST");
+    dync__ptx_line(p, "ld.global.f32 %%m, [%%pair]");
+    dync__ptx_line(p, "max.f32 %%most, %%most, %%m");
+    dync__ptx_line(p, "add.s64 %%pair, %%pair, %lld", (long long)(all * 8));
+    dync__ptx_line(p, "sub.u32 %%left, %%left, 1");
+    dync__ptx_line(p, "setp.gt.u32 %%more, %%left, 0");
+    dync__ptx_line(p, "@%%more bra MOST");
+    dync__ptx_line(p, "setp.eq.f32 %%more, %%most, 0fff800000");     /* nothing is seen */
+    dync__ptx_line(p, "selp.f32 %%base, 0f00000000, %%most, %%more");
+    dync__ptx_line(p, "mov.b32 %%sum, 0");
+    dync__ptx_line(p, "mov.u32 %%left, %lld", (long long)c->splits);
+    dync__tile_wide(t, "%wide", NULL);
+    dync__ptx_line(p, "cvt.u64.u32 %%wide, %%cta");
+    dync__tile_set(t, "s64", "%from", "mad.lo", "%%wide, %lld, %s", (long long)(c->V * 4), temp);
+    dync__ptx_line(p, "mad.wide.u32 %%from, %%thr, 4, %%from");
+    dync__ptx_line(p, "add.s64 %%from, %%from, %lld", (long long)dync__fa_pairs_bytes(c));
+    for (int i = 0; i < columns; i++) {
+        dync__ptx_line(p, "mov.b32 %%o%d, 0", i);
+        dync__ptx_line(p, "setp.lt.u32 %%is%d, %%thr, %lld", i, (long long)(c->V - i * THREADS));
+    }
+    dync__tile_label(t, "SPLIT");
+    dync__ptx_line(p, "ld.global.v2.f32 {%%m, %%n}, [%%pair0]");
+    dync__ptx_line(p, "sub.rn.f32 %%m, %%m, %%base");
+    dync__ptx_line(p, "ex2.approx.ftz.f32 %%m, %%m");
+    dync__ptx_line(p, "fma.rn.f32 %%sum, %%m, %%n, %%sum");
+    for (int i = 0; i < columns; i++) {
+        dync__ptx_line(p, "mov.b32 %%x, 0");
+        dync__ptx_line(p, "@%%is%d ld.global.f32 %%x, [%%from+%d]", i, i * THREADS * 4);
+        dync__ptx_line(p, "fma.rn.f32 %%o%d, %%m, %%x, %%o%d", i, i);
+    }
+    dync__ptx_line(p, "add.s64 %%pair0, %%pair0, %lld", (long long)(all * 8));
+    dync__ptx_line(p, "add.s64 %%from, %%from, %lld", (long long)(all * c->V * 4));
+    dync__ptx_line(p, "sub.u32 %%left, %%left, 1");
+    dync__ptx_line(p, "setp.gt.u32 %%more, %%left, 0");
+    dync__ptx_line(p, "@%%more bra SPLIT");
+    dync__ptx_line(p, "lg2.approx.f32 %%x, %%sum");
+    dync__ptx_line(p, "add.rn.f32 %%x, %%x, %%most");
+    dync__ptx_line(p, "mul.rn.f32 %%x, %%x, %s", ln2);
+    dync__ptx_line(p, "setp.eq.u32 %%more, %%thr, 0");
+    dync__ptx_line(p, "cvt.u64.u32 %%wide, %%row");
+    dync__fa_base(c, "%log", lse, 4);
+    dync__ptx_line(p, "mad.lo.s64 %%log, %%wide, %lld, %%log", (long long)(lse->lay.stride[c->n_batch] * 4));
+    dync__ptx_line(p, "@%%more st.global.f32 [%%log], %%x");
+    dync__ptx_line(p, "setp.eq.f32 %%more, %%sum, 0f00000000");
+    dync__ptx_line(p, "div.rn.f32 %%sum, 0f3f800000, %%sum");
+    dync__ptx_line(p, "selp.f32 %%sum, 0f00000000, %%sum, %%more");
+    int64_t bytes = dync__dtype_info(y->dtype)->bytes, column = y->lay.stride[c->n_batch + 1] * bytes;
+    dync__fa_base(c, "%to", y, 3);
+    dync__ptx_line(p, "mad.lo.s64 %%to, %%wide, %lld, %%to", (long long)(y->lay.stride[c->n_batch] * bytes));
+    dync__ptx_line(p, "cvt.u64.u32 %%wide, %%thr");
+    dync__ptx_line(p, "mad.lo.s64 %%to, %%wide, %lld, %%to", (long long)column);
+    for (int i = 0; i < columns; i++) {
+        char value[8], guard[16];
+        dync__format(value, sizeof value, "%%o%d", i);
+        dync__format(guard, sizeof guard, "@%%is%d ", i);
+        dync__ptx_line(p, "mul.rn.f32 %s, %s, %%sum", value, value);
+        if (i) dync__ptx_line(p, "add.s64 %%to, %%to, %lld", (long long)(THREADS * column));
+        dync__tile_store(t, y->dtype, "%to", value, guard);
+    }
+    dync__tile_entry(t, "attention_join", all, 1, 1, THREADS);
+}
+
+/* Where queries do not fill the device and there are keys for it: two blocks a multiprocessor, four tiles of keys to each. */
+static void dync__fa_choose_splits(dync__fa *c, int units)
+{
+    int64_t blocks = c->units * ((c->L + c->rows - 1) / c->rows), splits = DYNC__MIN(DYNC__MIN((2 * units + blocks - 1) / blocks, c->S / (4 * c->cols)), 64);
+    c->splits = 1;
+    if (c->causal || 2 * blocks > units || splits < 2) return;
+    c->chunk = ((c->S + splits - 1) / splits + c->cols - 1) / c->cols * c->cols;
+    c->splits = (c->S + c->chunk - 1) / c->chunk;
 }
 
 static void dync__fa_forward_text(dync__fa *c)
@@ -317,7 +491,7 @@ static void dync__fa_forward_text(dync__fa *c)
     dync__fa_place(c, c->L, c->causal);
     dync__fa_mask_regs(c);
     dync__fa_frag s = dync__fa_frag_new(c, "%s", c->cols, false), o = dync__fa_frag_new(c, "%o", wide_v, true);
-    dync__ptx_line(p, "mov.b32 %%j, 0");
+    dync__ptx_line(p, c->splits > 1 ? "mul.lo.s32 %%j, %%split, %lld" : "mov.b32 %%j, 0", (long long)c->chunk);
     dync__fa_tile_begin(c, &q, "%i0");
     dync__fa_tile_begin(c, &k, "%j");
     dync__fa_tile_begin(c, &v, "%j");
@@ -351,8 +525,10 @@ static void dync__fa_forward_text(dync__fa *c)
     dync__fa_nn(c, &o, &v);
     dync__ptx_line(p, "mov.b32 %%j, %%jn");
     dync__ptx_line(p, "@%%more bra KEYS");
-    dync__fa_outputs(c, &o);
-    dync__tile_entry(&c->t, "attention", c->units * ((c->L + c->rows - 1) / c->rows), 1, 1, c->threads);
+    if (c->splits > 1) dync__fa_partials(c, &o);
+    else dync__fa_outputs(c, &o);
+    dync__tile_entry(&c->t, c->splits > 1 ? "attention_split" : "attention", c->units * ((c->L + c->rows - 1) / c->rows) * c->splits, 1, 1, c->threads);
+    if (c->splits > 1) dync__fa_join(c);
 }
 
 /* Tiles by width of the head; two tiles of rows to a warp where there are enough of them for every multiprocessor. */
@@ -370,20 +546,27 @@ static void dync__fa_forward_shape(dync__fa *c, int units)
 static dync_status dync__fa_forward(dync__cuda_code *code, const dync__kcall *call)
 {
     dync__fa c;
-    int32_t buf[] = {0, 1, 2, 3, 4, 5};
+    int32_t buf[] = {0, 1, 2, 3, 4, 5, 6};
+    int units = dync__cuda_unit_of(code->device >> 8)->units;
     dync__fa_open(&c, call, false, false);
     if (!dync__fa_can(&c, 3)) return dync__fa_plain(code, call);
+    dync__fa_forward_shape(&c, units);
+    dync__fa_choose_splits(&c, units);
+    int64_t splits = c.splits, chunk = c.chunk;
+    if (splits > 1 && (buf[call->n] = dync__cuda_add_temp(code, dync__fa_pairs_bytes(&c) + splits * c.units * c.L * c.V * 4)) < 0) return dync__fail_memory(0);
     for (int vec = 0; vec < 2; vec++) {
         dync__fa_open(&c, call, false, vec);
-        dync__tile_begin(&c.t, call->n);
+        dync__tile_begin(&c.t, call->n + (splits > 1));
         const dync__operand *rows[] = {c.q, c.k, c.v, &c.op[3]};
         if (vec && !dync__fa_rows_fit(&c, rows, 4)) {
             dync__str_free(&c.t.p.regs);
             dync__str_free(&c.t.p.body);
             break;
         }
-        if (!vec || !dync__fa_wgmma(&c, code->device)) {
-            dync__fa_forward_shape(&c, dync__cuda_unit_of(code->device >> 8)->units);
+        c.splits = splits;
+        c.chunk = chunk;
+        if (!vec || splits > 1 || !dync__fa_wgmma(&c, code->device)) {
+            dync__fa_forward_shape(&c, units);
             dync__fa_forward_text(&c);
         }
         if (!dync__fa_finish(&c, code, vec, buf)) return DYNC_ERR_MEMORY;

@@ -30,7 +30,9 @@ typedef struct dync__fa {
     int rows, cols;                      /* of the block's tile of rows, of a tile of columns */
     int weights;                         /* w in shared memory; its rows are cols wide */
     int64_t L, S, E, V, units;
+    int64_t splits, chunk;               /* blocks that share the keys of a tile of queries; keys of each; forward only */
     double scale;
+    dync__operand own[6];                /* of forward: heads that share keys and values are rows of one unit */
 } dync__fa;
 
 DYNC__FN void dync__fa_units(dync__fa *);                                    /* %u0, %u1, ...: batch coordinates of %unit */

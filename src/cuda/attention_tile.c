@@ -343,7 +343,7 @@ DYNC__FN void dync__fa_write(dync__fa *c, const dync__fa_frag *f, const dync__op
             dync__format(value, sizeof value, "@%s ", is);
             if (!together) {
                 dync__tile_store(&c->t, o->dtype, at, list[0], value);
-            } else if (c->mma) {
+            } else if (c->mma && bytes == 2) {
                 const char *pair = dync__ptx_temp(p, "b32");
                 dync__ptx_line(p, "cvt.rn.%sx2.f32 %s, %s, %s", dync__tile_kind_of(c->kind)->in, pair, list[1], list[0]);
                 dync__ptx_line(p, "%sst.global.b32 [%s], %s", value, at, pair);

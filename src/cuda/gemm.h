@@ -1,5 +1,6 @@
 /* cuda/gemm.h: matrix products as PTX text. After tile.h. gemm.c: from a kernel call to a problem, and the choice; gemm_load.c: tiles into shared
- * memory, the ring of stages; gemm_mma.c: tensor cores; gemm_simt.c: CUDA cores; gemm_thin.c: few rows; gemm_end.c: what is done to results.
+ * memory, the ring of stages; gemm_pre.c: what is done to them on the way; gemm_mma.c: tensor cores; gemm_simt.c: CUDA cores; gemm_thin.c: few rows;
+ * gemm_end.c: what is done to results.
  *
  * A product has two sides, a and b, each seen as lines (rows of a, columns of b) of depth k. Blocks own tiles of m x n lines; the depth may be
  * cut over blocks (splits), whose partial sums a second launch adds up in their order: the same bits every time. What is done to a result
