@@ -13,7 +13,7 @@
 #include "../dync.in.h"
 #include "gemm.h"
 
-enum { DYNC__CUV_PHASES = 16, DYNC__CUV_WINDOW = 64, DYNC__CUV_FEW = 16 };
+enum { DYNC__CUV_PHASES = 16, DYNC__CUV_WINDOW = 64, DYNC__CUV_FEW = 16, DYNC__CUV_BACK = 36 };
 /* A 4-D array in memory: of an operand, or packed. */
 typedef struct dync__cuv_array { int32_t id; int64_t shape[4], stride[4], offset; } dync__cuv_array;
 typedef struct dync__cuv {
@@ -252,7 +252,8 @@ static dync_status dync__cuv_direct(dync__cuv *v, bool input)
     dync__gm *g = dync__cuv_product(v, to->shape[0] * to->shape[1] * to->shape[2], to->shape[3], v->w.shape[2] * v->w.shape[3]);
     dync__gm_window *w = dync__arena_alloc(&v->code->arena, sizeof *w);
     if (!g || !w) return DYNC_ERR_MEMORY;
-    *w = (dync__gm_window){.kh = v->w.shape[2], .kw = v->w.shape[3], .h = from->shape[2], .w_in = from->shape[3], .o = to->shape[1], .oh = to->shape[2], .per = input ? 1 : v->go};
+    *w = (dync__gm_window){.kh = v->w.shape[2], .kw = v->w.shape[3], .h = from->shape[2], .w_in = from->shape[3], .o = to->shape[1], .oh = to->shape[2], .per = input ? 1 : v->go,
+                           .back = input && v->s[0] * v->s[1] > 1};
     memcpy(w->x, from->stride, sizeof w->x);
     memcpy(w->w, v->w.stride, sizeof w->w);
     g->kind = -1;
@@ -264,7 +265,7 @@ static dync_status dync__cuv_direct(dync__cuv *v, bool input)
         w->s[i] = v->s[i];
         w->d[i] = v->d[i];
         w->p[i] = v->p[i];
-        if (!input) continue;
+        if (!input || w->back) continue;
         int64_t most = v->w.shape[2 + i] - 1;
         w->p[i] = most * v->d[i] - v->p[i];
         g->side[0].offset += most * w->w[2 + i];
@@ -276,10 +277,31 @@ static dync_status dync__cuv_direct(dync__cuv *v, bool input)
     return dync__cuv_end(v, g, 4, to->shape, to->stride, to->offset, NULL);
 }
 
-static bool dync__cuv_is_direct(const dync__cuv *v, bool input)
+static dync_status dync__cuv_direct_weight(dync__cuv *v)
 {
-    bool once = v->gc == 1 && v->w.shape[2] * v->w.shape[3] <= DYNC__CUV_WINDOW && 7 * v->s[1] + v->w.shape[3] * v->d[1] < DYNC__GMD_COLUMNS;
-    return once && (!input || (v->go == 1 && v->s[0] * v->s[1] == 1));
+    dync__gm *g = dync__cuv_product(v, v->w.shape[0], v->y.shape[3], 1);
+    dync__gm_window *w = dync__arena_alloc(&v->code->arena, sizeof *w);
+    const int32_t buf[3] = {v->x.id, v->y.id, v->w.id};
+    if (!g || !w) return DYNC_ERR_MEMORY;
+    *w = (dync__gm_window){.kh = v->w.shape[2], .kw = v->w.shape[3], .h = v->x.shape[2], .w_in = v->x.shape[3], .o = v->w.shape[0], .oh = v->y.shape[2], .per = v->go};
+    memcpy(w->x, v->x.stride, sizeof w->x);
+    memcpy(w->w, v->w.stride, sizeof w->w);
+    memcpy(w->s, v->s, sizeof w->s);
+    memcpy(w->p, v->p, sizeof w->p);
+    memcpy(w->d, v->d, sizeof w->d);
+    g->window_of = w;
+    g->side[0].offset = v->w.offset;
+    g->side[1].offset = v->x.offset;
+    return dync__gm_direct_weight(v->code, g, v->x.shape[0], v->y.offset, v->y.stride, buf) ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+/* kind: 1 forward, 2 to the input, 3 to the weight. */
+static bool dync__cuv_is_direct(const dync__cuv *v, int kind)
+{
+    int64_t side = v->halves ? 8 : v->dtype == DYNC_F32 ? 4 : 2, wide = side;
+    if (v->gc != 1 || (kind == 3 && v->go > 8) || v->w.shape[2] * v->w.shape[3] > DYNC__CUV_WINDOW || 7 * v->s[1] + v->w.shape[3] * v->d[1] >= DYNC__GMD_COLUMNS) return false;
+    while (kind == 2 && wide % v->s[1] && wide < 64) wide += side;       /* results of a thread: a rectangle by the stride (conv_direct.c) */
+    return kind != 2 || (v->go == 1 && (v->s[0] * v->s[1] == 1 || v->s[0] * wide <= DYNC__CUV_BACK));
 }
 
 static const int dync__cuv_channels_last[4] = {0, 2, 3, 1};
@@ -426,13 +448,13 @@ static bool dync__cuv_is_product(int64_t m, int64_t n, int64_t k)
     return m >= 4 && n >= 8 && k >= 4 && (double)m * (double)n * (double)k > 4096 && m < 1 << 30 && n < 1 << 30 && k < 1 << 30;
 }
 
-/* What the call is here: 0 nothing, 1 forward, 2 to the input, 3 to the weight; 4, 5: the first two, directly. */
+/* What the call is here: 0 nothing, 1 forward, 2 to the input, 3 to the weight; 4, 5, 6: the same, directly. */
 static int dync__cuv_kind(dync__cuv *v, dync__cuda_code *code, const dync__kcall *call)
 {
     int kind = call->row == dync__kernel_row(DYNC__K_conv2d) ? 1 : call->row == dync__kernel_row(DYNC__K_conv2d_grad_input) ? 2 :
                call->row == dync__kernel_row(DYNC__K_conv2d_grad_weight) ? 3 : 0;
     if (!kind || !dync__cuv_open(v, code, call)) return 0;
-    if (kind < 3 && dync__cuv_is_direct(v, kind == 2)) {
+    if (dync__cuv_is_direct(v, kind)) {
         v->by_image = true;
         return kind + 3;
     }
@@ -461,6 +483,7 @@ DYNC__FN dync_status dync__cuda_conv(dync__cuda_code *code, const dync__kcall *c
     int kind = dync__cuv_kind(&v, code, call);
     *done = kind != 0;
     if (kind == 1 || kind == 4) v.end = end;
+    if (kind == 6) return dync__cuv_direct_weight(&v);
     if (kind > 3) return dync__cuv_direct(&v, kind == 5);
     return kind == 1 ? dync__cuv_forward(&v) : kind == 2 ? dync__cuv_input(&v) : kind == 3 ? dync__cuv_weight(&v) : DYNC_OK;
 }

@@ -37,9 +37,9 @@ typedef struct dync__gm_side {
 } dync__gm_side;
 
 /* No product (conv_direct.c): a window over one channel for each result; rows of results are n wide. x, w: strides of what slides (images, channels,
- * rows, columns) and of the window's elements; per: results' channels to one of x. */
+ * rows, columns) and of the window's elements; per: results' channels to one of x; back: results are what the window slid over (a data gradient). */
 enum { DYNC__GMD_COLUMNS = 256 };
-typedef struct dync__gm_window { int64_t kh, kw, s[2], p[2], d[2], x[4], w[4], h, w_in, o, oh, per; } dync__gm_window;
+typedef struct dync__gm_window { int64_t kh, kw, s[2], p[2], d[2], x[4], w[4], h, w_in, o, oh, per; bool back; } dync__gm_window;
 
 typedef struct dync__gm_tile { int m, n, threads, stages, efficiency; } dync__gm_tile;
 typedef struct dync__gm {
@@ -117,6 +117,8 @@ DYNC__FN void dync__gm_gather_single_begin(dync__gm *, int side, int lines);
 DYNC__FN void dync__gm_gather_single(dync__gm *, int side, int lines, int row_bytes);   /* for CUDA cores */
 /* ---- conv_direct.c, conv.c ---- */
 DYNC__FN void dync__gm_direct(dync__gm *);
+/* The gradient of the window: side 0 is where it goes, side 1 what the window slid over; buf: x, gradients (their strides ys), result. */
+DYNC__FN bool dync__gm_direct_weight(dync__cuda_code *, dync__gm *, int64_t images, int64_t y_offset, const int64_t *ys, const int32_t *buf);
 DYNC__FN dync_status dync__cuda_conv(dync__cuda_code *, const dync__kcall *, const dync__cuda_end *, bool *done);   /* conv2d and its gradients */
 DYNC__FN bool dync__cuda_conv_takes(dync__cuda_code *, const dync__kcall *, const dync__kernel *end);
 /* ---- gemm_mma.c, gemm_simt.c ---- */

@@ -4,7 +4,7 @@
 #include "../test.h"
 #define TEST_AFTER_EACH (dync_shutdown(), dync_clear_error(), dync_on_error(NULL, NULL))
 
-static int as_product, of_halves, direct;
+static int as_product, of_halves, direct, backward, weights;
 
 /* A row-major array, with channels last, or with gaps. */
 static dync__operand array_of(int dtype, const int64_t *shape, int how, int slot, bool written)
@@ -49,6 +49,8 @@ static bool run_both(dync__kcall *call, const char *what)
     if (code) dync__cuda_code_dump(&text, code);
     as_product += strstr(dync__str_get(&text), "dync_gemm") != NULL;
     direct += strstr(dync__str_get(&text), "dync_conv_float") != NULL || strstr(dync__str_get(&text), "dync_conv_bfloat") != NULL;
+    backward += strstr(dync__str_get(&text), "dync_conv_back") != NULL;
+    weights += strstr(dync__str_get(&text), "dync_conv_weight") != NULL;
     of_halves += strstr(dync__str_get(&text), "mma.sync") != NULL;
     if (ok) ok = EXPECT_OK(call->row->prepare(call));
     void *scratch = calloc(call->scratch_bytes + 1, 1);
@@ -147,6 +149,33 @@ TEST(bf16_of_8_channels)
 }
 TEST(f16_of_9_channels) { random_geometries(6, DYNC_F16, 9); }
 
+/* A channel to a group: rectangles by the stride, of every width; sums over parts that blocks have. */
+#if !defined(RANDOM_DEPTHWISE)
+#define RANDOM_DEPTHWISE 24
+#endif
+TEST(depthwise)
+{
+    static const int dtypes[] = {DYNC_F32, DYNC_BF16, DYNC_F16, DYNC_F64};
+    backward = weights = 0;
+    for (int i = 0; i < RANDOM_DEPTHWISE; i++) {
+        geometry g = {.n = test_random_int(1, 3), .c = test_random_int(1, 6), .h = test_random_int(1, 20), .w = i % 3 ? test_random_int(1, 24) : 8 * test_random_int(1, 3), .dtype = dtypes[i % 4]};
+        g.groups = g.c;
+        g.o = g.c * (i % 5 ? 1 : test_random_int(2, 3));
+        g.kh = test_random_int(1, 7), g.kw = test_random_int(1, 7);
+        g.sy = test_random_int(1, 3), g.sx = test_random_int(1, 4);
+        g.py = test_random_int(0, 4), g.px = test_random_int(0, 4);
+        g.dy = test_random_int(1, 3), g.dx = test_random_int(1, 3);
+        for (int k = 0; k < 3; k++) g.how[k] = test_random() % 2 ? 0 : test_random_int(1, 2);
+        if (!EXPECT(all_three(&g))) {
+            printf("  number %d\n", i);
+            return;
+        }
+    }
+    EXPECT(backward > RANDOM_DEPTHWISE / 4 && weights > RANDOM_DEPTHWISE / 3);
+    geometry large = {.n = 2, .c = 2, .h = 64, .w = 62, .o = 2, .kh = 3, .kw = 3, .sy = 1, .sx = 1, .py = 1, .px = 1, .dy = 1, .dx = 1, .groups = 2, .dtype = DYNC_F32};
+    EXPECT(all_three(&large));
+}
+
 /* Larger pictures: several tiles, a cut sum, a plain product of planes. */
 TEST(known_shapes)
 {
@@ -180,7 +209,9 @@ TEST(texts_of_layers_in_use)
                                       {32, 256, 56, 56, 64, 1, 1, 1, 1, 0, 0, 1, 1, 1, DYNC_BF16, {0, 0, 0}, true},
                                       {32, 128, 28, 28, 128, 3, 3, 1, 1, 1, 1, 1, 1, 1, DYNC_F32, {0, 0, 0}, true},
                                       {32, 96, 112, 112, 96, 3, 3, 1, 1, 1, 1, 1, 1, 96, DYNC_BF16, {0, 0, 0}, true},
-                                      {32, 96, 112, 112, 96, 3, 3, 2, 2, 1, 1, 1, 1, 96, DYNC_F32, {0, 0, 0}, true}};
+                                      {32, 96, 112, 112, 96, 3, 3, 2, 2, 1, 1, 1, 1, 96, DYNC_F32, {0, 0, 0}, true},
+                                      {32, 96, 112, 112, 96, 5, 5, 2, 2, 2, 2, 1, 1, 96, DYNC_BF16, {0, 0, 0}, true},
+                                      {32, 96, 56, 56, 96, 7, 7, 1, 1, 3, 3, 1, 1, 96, DYNC_F32, {0, 0, 0}, true}};
     int large = 0;
     for (int i = 0; i < DYNC__COUNT_OF(layers); i++)
         for (int kind = 0; kind < 3; kind++) {
