@@ -655,9 +655,9 @@ typedef struct dync__gm_side {
 } dync__gm_side;
 
 /* No product (conv_direct.c): a window over one channel for each result; rows of results are n wide. x, w: strides of what slides (images, channels,
- * rows, columns) and of the window's elements; per: results' channels to one of x. */
+ * rows, columns) and of the window's elements; per: results' channels to one of x; back: results are what the window slid over (a data gradient). */
 enum { DYNC__GMD_COLUMNS = 256 };
-typedef struct dync__gm_window { int64_t kh, kw, s[2], p[2], d[2], x[4], w[4], h, w_in, o, oh, per; } dync__gm_window;
+typedef struct dync__gm_window { int64_t kh, kw, s[2], p[2], d[2], x[4], w[4], h, w_in, o, oh, per; bool back; } dync__gm_window;
 
 typedef struct dync__gm_tile { int m, n, threads, stages, efficiency; } dync__gm_tile;
 typedef struct dync__gm {
@@ -735,6 +735,8 @@ DYNC__FN void dync__gm_gather_single_begin(dync__gm *, int side, int lines);
 DYNC__FN void dync__gm_gather_single(dync__gm *, int side, int lines, int row_bytes);   /* for CUDA cores */
 /* ---- conv_direct.c, conv.c ---- */
 DYNC__FN void dync__gm_direct(dync__gm *);
+/* The gradient of the window: side 0 is where it goes, side 1 what the window slid over; buf: x, gradients (their strides ys), result. */
+DYNC__FN bool dync__gm_direct_weight(dync__cuda_code *, dync__gm *, int64_t images, int64_t y_offset, const int64_t *ys, const int32_t *buf);
 DYNC__FN dync_status dync__cuda_conv(dync__cuda_code *, const dync__kcall *, const dync__cuda_end *, bool *done);   /* conv2d and its gradients */
 DYNC__FN bool dync__cuda_conv_takes(dync__cuda_code *, const dync__kcall *, const dync__kernel *end);
 /* ---- gemm_mma.c, gemm_simt.c ---- */
@@ -5255,7 +5257,7 @@ static void dync__gmd_row(dync__gm *g, int vec, int64_t ky, const bool *seen, in
             dync__ptx_line(p, "fma.rn.%s %%acc%d, %%x%lld_%lld, %s, %%acc%d", type, v, (long long)ky, (long long)(v * w->s[1] + kx * w->d[1]), name, v);
     }
 }
-DYNC__FN void dync__gm_direct(dync__gm *g) {
+static void dync__gmd_forward(dync__gm *g) {
     const dync__gm_window *w = g->window_of;
     dync__tile *t = &g->t;
     bool seen[DYNC__GMD_COLUMNS] = {false};
@@ -5283,6 +5285,331 @@ DYNC__FN void dync__gm_direct(dync__gm *g) {
     dync__tile_piece(t, "%lin", g->given, value);
     dync__format(name, sizeof name, "conv_%s", dync__dtype_info(g->dtype)->name);
     dync__tile_entry(t, name, (g->m * g->n / vec + DYNC__GMD_THREADS - 1) / DYNC__GMD_THREADS, 1, 1, DYNC__GMD_THREADS);
+}
+typedef struct dync__gmd_back {
+    const dync__gm_window *w;
+    int wide;                            /* columns of a thread's rectangle */
+    int64_t low[2], n[2];                /* of the gradients that it sees: the first, counted from its own, and how many */
+    bool loaded[64];                     /* elements of the window */
+} dync__gmd_back;
+/* The gradient that element k of the window, in dim i, meets in row or column `at` of the rectangle, counted from low; -1 none. */
+static int64_t dync__gmd_meets(const dync__gmd_back *b, int i, int64_t at, int64_t k) {
+    int64_t place = at + b->w->p[i] - k * b->w->d[i];
+    return place % b->w->s[i] ? -1 : place / b->w->s[i] - b->low[i];
+}
+/* Which rectangle, and where the first gradient and the channel's window lie. Returns the number of threads. */
+static int64_t dync__gmd_back_place(dync__gm *g, const dync__gmd_back *b) {
+    const dync__gm_window *w = b->w;
+    dync__tile *t = &g->t;
+    int64_t bytes = dync__dtype_info(g->dtype)->bytes, columns = (g->n + b->wide - 1) / b->wide, rows = (w->oh + w->s[0] - 1) / w->s[0], all = g->m / w->oh * rows * columns;
+    dync__ptx_reg(&t->p, "pred", "%out");
+    dync__tile_set(t, "u32", "%me", "mad.lo", "%%cta, %d, %%thr", DYNC__GMD_THREADS);
+    dync__ptx_line(&t->p, "setp.ge.u32 %%out, %%me, %lld", (long long)all);
+    dync__ptx_line(&t->p, "@%%out ret");
+    dync__tile_set(t, "u32", "%j", "rem", "%%me, %lld", (long long)columns);
+    dync__tile_set(t, "u32", "%rest", "div", "%%me, %lld", (long long)columns);
+    dync__tile_set(t, "u32", "%i", "rem", "%%rest, %lld", (long long)rows);
+    dync__tile_set(t, "u32", "%planes", "div", "%%rest, %lld", (long long)rows);
+    dync__tile_set(t, "u32", "%channel", "rem", "%%planes, %lld", (long long)w->o);
+    dync__tile_set(t, "u32", "%image", "div", "%%planes, %lld", (long long)w->o);
+    dync__tile_set(t, "s32", "%ix", "mul.lo", "%%j, %lld", (long long)(b->wide / w->s[1]));
+    dync__ptx_line(&t->p, "add.s32 %%ix, %%ix, %lld", (long long)b->low[1]);
+    dync__tile_set(t, "s32", "%iy", "add", "%%i, %lld", (long long)b->low[0]);
+    dync__tile_set(t, "s64", "%X", "add", "%%b%d, %lld", g->side[1].buf, (long long)(g->side[1].offset * bytes));
+    dync__gmd_add(g, "%X", "%image", w->x[0] * bytes);
+    dync__gmd_add(g, "%X", "%channel", w->x[1] * bytes);
+    dync__gmd_add(g, "%X", "%iy", w->x[2] * bytes);
+    dync__gmd_add(g, "%X", "%ix", w->x[3] * bytes);
+    dync__tile_set(t, "s64", "%W", "add", "%%b%d, %lld", g->side[0].buf, (long long)(g->side[0].offset * bytes));
+    dync__gmd_add(g, "%W", "%channel", w->w[0] * bytes);
+    return all;
+}
+/* acc += gradient (y, x) * the element of the window, which is loaded when it is first met */
+static void dync__gmd_back_tap(dync__gm *g, dync__gmd_back *b, int64_t ky, int64_t kx, int acc, int64_t y, int64_t x) {
+    const dync__gm_window *w = b->w;
+    const char *type = dync__ptx_type(g->compute);
+    char name[24], at[40];
+    dync__format(name, sizeof name, "%%w%lld_%lld", (long long)ky, (long long)kx);
+    if (!b->loaded[ky * w->kw + kx]) {
+        dync__ptx_reg(&g->t.p, type, name);
+        dync__format(at, sizeof at, "%%W+%lld", (long long)((ky * w->w[2] + kx * w->w[3]) * dync__dtype_info(g->dtype)->bytes));
+        dync__tile_load(&g->t, g->dtype, name, at, "");
+        b->loaded[ky * w->kw + kx] = true;
+    }
+    dync__ptx_line(&g->t.p, "fma.rn.%s %%acc%d, %%x%lld_%lld, %s, %%acc%d", type, acc, (long long)y, (long long)x, name, acc);
+}
+/* Row y of the gradients: what of it is met is loaded, then multiplied. */
+static void dync__gmd_back_row(dync__gm *g, dync__gmd_back *b, int64_t y) {
+    const dync__gm_window *w = b->w;
+    dync__ptx *p = &g->t.p;
+    const char *type = dync__ptx_type(g->compute), *zero = g->compute == DYNC_F64 ? "0d0000000000000000" : "0f00000000";
+    int64_t bytes = dync__dtype_info(g->dtype)->bytes;
+    bool loaded[DYNC__GMD_COLUMNS] = {false};
+    char name[32], at[40];
+    dync__tile_note(&g->t, "row %lld of the gradients", (long long)(y + b->low[0]));
+    dync__ptx_line(p, "add.s32 %%row, %%iy, %lld", (long long)y);
+    dync__ptx_line(p, "setp.lt.u32 %%down, %%row, %lld", (long long)w->h);
+    for (int64_t r = 0; r < w->s[0]; r++)
+        for (int64_t ky = 0; ky < w->kh; ky++)
+            for (int64_t c = 0; c < b->wide && dync__gmd_meets(b, 0, r, ky) == y; c++)
+                for (int64_t kx = 0; kx < w->kw; kx++) {
+                    int64_t x = dync__gmd_meets(b, 1, c, kx);
+                    if (x < 0) continue;
+                    if (!loaded[x]) {
+                        dync__format(name, sizeof name, "%%x%lld_%lld", (long long)y, (long long)x);
+                        dync__ptx_reg(p, type, name);
+                        dync__ptx_line(p, "and.pred %%in, %%down, %%in%lld", (long long)x);
+                        dync__format(at, sizeof at, "%%X+%lld", (long long)((y * w->x[2] + x * w->x[3]) * bytes));
+                        dync__tile_load(&g->t, g->dtype, name, at, "@%in ");
+                        dync__ptx_line(p, "selp.%s %s, %s, %s, %%in", type, name, name, zero);
+                        loaded[x] = true;
+                    }
+                    dync__gmd_back_tap(g, b, ky, kx, (int)(r * b->wide + c), y, x);
+                }
+}
+static void dync__gmd_backward(dync__gm *g) {
+    const dync__gm_window *w = g->window_of;
+    dync__tile *t = &g->t;
+    dync__gmd_back b = {.w = w};
+    int vec = t->p.shape.vec;
+    char value[8][24], name[32];
+    for (b.wide = vec; b.wide % w->s[1];) b.wide += vec;
+    for (int i = 0; i < 2; i++) {
+        int64_t last = i ? w->kw - 1 : w->kh - 1, lowest = w->p[i] - last * w->d[i], most = (i ? b.wide : w->s[0]) - 1 + w->p[i];
+        b.low[i] = lowest >= 0 ? lowest / w->s[i] : -((w->s[i] - 1 - lowest) / w->s[i]);
+        b.n[i] = most / w->s[i] - b.low[i] + 1;
+    }
+    int64_t threads = dync__gmd_back_place(g, &b);
+    dync__tile_regs(t, dync__ptx_type(g->compute), "%acc", (int)w->s[0] * b.wide);
+    dync__tile_regs(t, "pred", "%in", (int)b.n[1]);
+    dync__ptx_reg(&t->p, "s32", "%row");
+    dync__ptx_reg(&t->p, "pred", "%down");
+    dync__ptx_reg(&t->p, "pred", "%in");
+    for (int a = 0; a < w->s[0] * b.wide; a++) dync__ptx_line(&t->p, "mov.b%d %%acc%d, 0", dync__dtype_info(g->compute)->bytes * 8, a);
+    for (int64_t x = 0; x < b.n[1]; x++) {
+        dync__ptx_line(&t->p, "add.s32 %%row, %%ix, %lld", (long long)x);
+        dync__ptx_line(&t->p, "setp.lt.u32 %%in%lld, %%row, %lld", (long long)x, (long long)w->w_in);
+    }
+    for (int64_t y = 0; y < b.n[0]; y++) dync__gmd_back_row(g, &b, y);
+    dync__tile_set(t, "u32", "%line", "mul.lo", "%%planes, %lld", (long long)w->oh);
+    dync__ptx_line(&t->p, "mad.lo.u32 %%line, %%i, %lld, %%line", (long long)w->s[0]);
+    dync__tile_set(t, "u32", "%at", "mul.lo", "%%j, %d", b.wide);
+    for (int r = 0; r < w->s[0]; r++)
+        for (int q = 0; q < b.wide / vec; q++) {
+            dync__ptx_line(&t->p, "mad.lo.u32 %%row, %%i, %lld, %d", (long long)w->s[0], r);
+            dync__ptx_line(&t->p, "setp.ge.u32 %%out, %%row, %lld", (long long)w->oh);
+            dync__ptx_line(&t->p, "add.u32 %%row, %%at, %d", q * vec);
+            dync__ptx_line(&t->p, "setp.ge.or.u32 %%out, %%row, %lld, %%out", (long long)g->n);
+            dync__ptx_line(&t->p, "@%%out bra PAST%d_%d", r, q);
+            dync__format(name, sizeof name, "%%lin%d_%d", r, q);
+            dync__tile_set(t, "u32", name, "add", "%%line, %d", r);
+            dync__ptx_line(&t->p, "mad.lo.u32 %s, %s, %lld, %%row", name, name, (long long)g->n);
+            for (int v = 0; v < vec; v++) dync__format(value[v], sizeof value[v], "%%acc%d", r * b.wide + q * vec + v);
+            dync__tile_piece(t, name, g->given, value);
+            dync__tile_label(t, "PAST%d_%d", r, q);
+        }
+    dync__format(name, sizeof name, "conv_back_%s", dync__dtype_info(g->dtype)->name);
+    dync__tile_entry(t, name, (threads + DYNC__GMD_THREADS - 1) / DYNC__GMD_THREADS, 1, 1, DYNC__GMD_THREADS);
+}
+DYNC__FN void dync__gm_direct(dync__gm *g) {
+    if (g->window_of->back) dync__gmd_backward(g);
+    else dync__gmd_forward(g);
+}
+enum { DYNC__GMD_SIDE = 4, DYNC__GMD_WARPS = DYNC__GMD_THREADS / 32 };
+/* The thread's positions: %item, of %stop; acc += gradient * x for every element of the window. */
+static void dync__gmd_weight_loop(dync__gm *g, int64_t groups, const int64_t *ys) {
+    const dync__gm_window *w = g->window_of;
+    dync__tile *t = &g->t;
+    dync__ptx *p = &t->p;
+    const char *type = dync__ptx_type(g->compute), *zero = g->compute == DYNC_F64 ? "0d0000000000000000" : "0f00000000";
+    int64_t bytes = dync__dtype_info(g->dtype)->bytes, columns = (DYNC__GMD_SIDE - 1) * w->s[1] + (w->kw - 1) * w->d[1] + 1;
+    bool seen[DYNC__GMD_COLUMNS] = {false};
+    char at[48], guard[24], name[24];
+    static const char *const s32[] = {"%ox", "%oy", "%image", "%iy", "%ix", "%row"};
+    for (int i = 0; i < DYNC__COUNT_OF(s32); i++) dync__ptx_reg(p, "s32", s32[i]);
+    dync__ptx_reg(p, "s64", "%x");
+    dync__ptx_reg(p, "s64", "%y");
+    dync__ptx_reg(p, "pred", "%down");
+    dync__ptx_reg(p, "pred", "%in");
+    dync__tile_regs(t, type, "%g", DYNC__GMD_SIDE);
+    dync__tile_regs(t, type, "%v", (int)columns);
+    dync__tile_regs(t, "pred", "%in", (int)columns);
+    dync__tile_regs(t, "pred", "%is", DYNC__GMD_SIDE);
+    dync__tile_label(t, "NEXT");
+    dync__ptx_line(p, "setp.ge.s32 %%out, %%item, %%stop");
+    dync__ptx_line(p, "@%%out bra DONE");
+    dync__ptx_line(p, "rem.s32 %%ox, %%item, %lld", (long long)groups);
+    dync__ptx_line(p, "mul.lo.s32 %%ox, %%ox, %d", DYNC__GMD_SIDE);
+    dync__ptx_line(p, "div.s32 %%row, %%item, %lld", (long long)groups);
+    dync__ptx_line(p, "rem.s32 %%oy, %%row, %lld", (long long)w->oh);
+    dync__ptx_line(p, "div.s32 %%image, %%row, %lld", (long long)w->oh);
+    dync__ptx_line(p, "mad.lo.s32 %%iy, %%oy, %lld, %lld", (long long)w->s[0], (long long)-w->p[0]);
+    dync__ptx_line(p, "mad.lo.s32 %%ix, %%ox, %lld, %lld", (long long)w->s[1], (long long)-w->p[1]);
+    dync__ptx_line(p, "mov.b64 %%x, %%X");
+    dync__ptx_line(p, "mov.b64 %%y, %%Y");
+    dync__gmd_add(g, "%x", "%image", w->x[0] * bytes);
+    dync__gmd_add(g, "%x", "%iy", w->x[2] * bytes);
+    dync__gmd_add(g, "%x", "%ix", w->x[3] * bytes);
+    dync__gmd_add(g, "%y", "%image", ys[0] * bytes);
+    dync__gmd_add(g, "%y", "%oy", ys[2] * bytes);
+    dync__gmd_add(g, "%y", "%ox", ys[3] * bytes);
+    for (int v = 0; v < DYNC__GMD_SIDE; v++) {
+        dync__ptx_line(p, "add.s32 %%row, %%ox, %d", v);
+        dync__ptx_line(p, "setp.lt.s32 %%is%d, %%row, %lld", v, (long long)g->n);
+        dync__format(name, sizeof name, "%%g%d", v);
+        dync__format(at, sizeof at, "%%y+%lld", (long long)(v * ys[3] * bytes));
+        dync__format(guard, sizeof guard, "@%%is%d ", v);
+        dync__tile_load(t, g->dtype, name, at, guard);
+        dync__ptx_line(p, "selp.%s %s, %s, %s, %%is%d", type, name, name, zero, v);
+        for (int64_t kx = 0; kx < w->kw; kx++) seen[v * w->s[1] + kx * w->d[1]] = true;
+    }
+    for (int64_t j = 0; j < columns; j++) {
+        if (!seen[j]) continue;
+        dync__ptx_line(p, "add.s32 %%row, %%ix, %lld", (long long)j);
+        dync__ptx_line(p, "setp.lt.u32 %%in%lld, %%row, %lld", (long long)j, (long long)w->w_in);
+    }
+    for (int64_t ky = 0; ky < w->kh; ky++) {
+        dync__tile_note(t, "row %lld of the window", (long long)ky);
+        dync__ptx_line(p, "add.s32 %%row, %%iy, %lld", (long long)(ky * w->d[0]));
+        dync__ptx_line(p, "setp.lt.u32 %%down, %%row, %lld", (long long)w->h);
+        for (int64_t j = 0; j < columns; j++) {
+            if (!seen[j]) continue;
+            dync__ptx_line(p, "and.pred %%in, %%down, %%in%lld", (long long)j);
+            dync__format(name, sizeof name, "%%v%lld", (long long)j);
+            dync__format(at, sizeof at, "%%x+%lld", (long long)((ky * w->d[0] * w->x[2] + j * w->x[3]) * bytes));
+            dync__tile_load(t, g->dtype, name, at, "@%in ");
+            dync__ptx_line(p, "selp.%s %s, %s, %s, %%in", type, name, name, zero);
+        }
+        for (int64_t kx = 0; kx < w->kw; kx++)
+            for (int v = 0; v < DYNC__GMD_SIDE; v++) {
+                long long acc = (long long)(ky * w->kw + kx);
+                dync__ptx_line(p, "fma.rn.%s %%acc%lld, %%v%lld, %%g%d, %%acc%lld", type, acc, (long long)(v * w->s[1] + kx * w->d[1]), v, acc);
+            }
+    }
+    dync__ptx_line(p, "add.s32 %%item, %%item, %d", DYNC__GMD_THREADS);
+    dync__ptx_line(p, "bra NEXT");
+    dync__tile_label(t, "DONE");
+}
+/* name, of all lanes of the warp added up, in each; the scratch registers it takes. */
+static void dync__gmd_warp_regs(dync__gm *g) {
+    dync__ptx_reg(&g->t.p, dync__ptx_type(g->compute), "%sum");
+    dync__ptx_reg(&g->t.p, dync__ptx_type(g->compute), "%other");
+    dync__ptx_reg(&g->t.p, "b32", "%low");
+    dync__ptx_reg(&g->t.p, "b32", "%high");
+}
+static void dync__gmd_warp_sum(dync__gm *g, const char *name) {
+    dync__ptx *p = &g->t.p;
+    bool wide = g->compute == DYNC_F64;
+    for (int distance = 16; distance > 0; distance /= 2) {
+        dync__ptx_line(p, wide ? "mov.b64 {%%low, %%high}, %s" : "mov.b32 %%low, %s", name);
+        dync__ptx_line(p, "shfl.sync.bfly.b32 %%low, %%low, %d, 31, 0xffffffff", distance);
+        if (wide) dync__ptx_line(p, "shfl.sync.bfly.b32 %%high, %%high, %d, 31, 0xffffffff", distance);
+        dync__ptx_line(p, wide ? "mov.b64 %%other, {%%low, %%high}" : "mov.b32 %%other, %%low");
+        dync__ptx_line(p, "add.rn.%s %s, %s, %%other", dync__ptx_type(g->compute), name, name);
+    }
+}
+/* acc0 .. of all threads added up: the sum of element q in thread q, %sum; the other threads leave. */
+static void dync__gmd_weight_join(dync__gm *g, int taps) {
+    dync__tile *t = &g->t;
+    dync__ptx *p = &t->p;
+    const char *type = dync__ptx_type(g->compute);
+    int bytes = dync__dtype_info(g->compute)->bytes;
+    char name[16];
+    dync__gmd_warp_regs(g);
+    dync__ptx_reg(p, "pred", "%lead");
+    (void)dync__tile_shared(t, DYNC__GMD_WARPS * taps * bytes, 8);
+    dync__tile_set(t, "u32", "%slot", "mad.lo", "%%warp, %d, %%smem", taps * bytes);
+    dync__ptx_line(p, "setp.eq.u32 %%lead, %%lane, 0");
+    for (int q = 0; q < taps; q++) {
+        dync__format(name, sizeof name, "%%acc%d", q);
+        dync__gmd_warp_sum(g, name);
+    dync__ptx_line(p, "@%%lead st.shared.%s [%%slot+%d], %%acc%d", type, q * bytes, q);
+    }
+    dync__tile_barrier(t);
+    dync__ptx_line(p, "setp.ge.u32 %%out, %%thr, %d", taps);
+    dync__ptx_line(p, "@%%out ret");
+    dync__ptx_line(p, "mad.lo.u32 %%slot, %%thr, %d, %%smem", bytes);
+    dync__ptx_line(p, "ld.shared.%s %%sum, [%%slot]", type);
+    for (int warp = 1; warp < DYNC__GMD_WARPS; warp++) {
+        dync__ptx_line(p, "ld.shared.%s %%other, [%%slot+%d]", type, warp * taps * bytes);
+        dync__ptx_line(p, "add.rn.%s %%sum, %%sum, %%other", type);
+    }
+}
+/* The place of element `tap` (u32) of channel `channel` in the result: %to; %sum goes there. */
+static void dync__gmd_weight_put(dync__gm *g, const char *tap, const char *channel) {
+    const dync__gm_window *w = g->window_of;
+    dync__tile *t = &g->t;
+    int64_t bytes = dync__dtype_info(g->dtype)->bytes;
+    dync__tile_set(t, "u32", "%kx", "rem", "%s, %lld", tap, (long long)w->kw);
+    dync__tile_set(t, "u32", "%ky", "div", "%s, %lld", tap, (long long)w->kw);
+    dync__tile_set(t, "s64", "%to", "add", "%%b2, %lld", (long long)(g->side[0].offset * bytes));
+    dync__gmd_add(g, "%to", channel, w->w[0] * bytes);
+    dync__gmd_add(g, "%to", "%ky", w->w[2] * bytes);
+    dync__gmd_add(g, "%to", "%kx", w->w[3] * bytes);
+    dync__tile_store(t, g->dtype, "%to", "%sum", "");
+}
+DYNC__FN bool dync__gm_direct_weight(dync__cuda_code *code, dync__gm *g, int64_t images, int64_t y_offset, const int64_t *ys, const int32_t *buf) {
+    const dync__gm_window *w = g->window_of;
+    dync__tile *t = &g->t;
+    dync__ptx *p = &t->p;
+    int taps = (int)(w->kh * w->kw), bytes = dync__dtype_info(g->compute)->bytes;
+    int64_t of = dync__dtype_info(g->dtype)->bytes, groups = (g->n + DYNC__GMD_SIDE - 1) / DYNC__GMD_SIDE, items = images * w->oh * groups;
+    int64_t units = dync__cuda_unit_of(code->device >> 8)->units, most = (items + 4 * DYNC__GMD_THREADS - 1) / (4 * DYNC__GMD_THREADS);
+    int64_t parts = DYNC__MAX(DYNC__MIN(DYNC__MIN((8 * units + w->o - 1) / w->o, most), 512), 1), chunk = (items + parts - 1) / parts;
+    dync__tile_begin(t, 3);
+    dync__ptx_reg(p, "pred", "%out");
+    dync__tile_set(t, "u32", "%channel", "rem", "%%cta, %lld", (long long)w->o);
+    dync__tile_set(t, "u32", "%part", "div", "%%cta, %lld", (long long)w->o);
+    dync__tile_set(t, "u32", "%from", "div", "%%channel, %lld", (long long)w->per);
+    dync__tile_set(t, "s32", "%item", "mul.lo", "%%part, %lld", (long long)chunk);
+    dync__tile_set(t, "s32", "%stop", "add", "%%item, %lld", (long long)chunk);
+    dync__ptx_line(p, "min.s32 %%stop, %%stop, %lld", (long long)items);
+    dync__ptx_line(p, "add.s32 %%item, %%item, %%thr");
+    dync__tile_set(t, "s64", "%X", "add", "%%b0, %lld", (long long)(g->side[1].offset * of));
+    dync__gmd_add(g, "%X", "%from", w->x[1] * of);
+    dync__tile_set(t, "s64", "%Y", "add", "%%b1, %lld", (long long)(y_offset * of));
+    dync__gmd_add(g, "%Y", "%channel", ys[1] * of);
+    dync__tile_regs(t, dync__ptx_type(g->compute), "%acc", taps);
+    for (int q = 0; q < taps; q++) dync__ptx_line(p, "mov.b%d %%acc%d, 0", 8 * bytes, q);
+    dync__gmd_weight_loop(g, groups, ys);
+    dync__gmd_weight_join(g, taps);
+    if (parts > 1) {                                         /* partial sums [channel, element][part] */
+        t->out.scratch_bytes = w->o * taps * parts * bytes;
+        dync__tile_scratch(t);
+        dync__ptx_line(p, "mad.lo.u32 %%channel, %%channel, %d, %%thr", taps);
+        dync__ptx_line(p, "mad.lo.u32 %%channel, %%channel, %lld, %%part", (long long)parts);
+        dync__ptx_line(p, "mad.wide.u32 %%x, %%channel, %d, %%scratch", bytes);
+        dync__ptx_line(p, "st.global.%s [%%x], %%sum", dync__ptx_type(g->compute));
+    } else {
+        dync__gmd_weight_put(g, "%thr", "%channel");
+    }
+    dync__tile_entry(t, "conv_weight", w->o * parts, 1, 1, DYNC__GMD_THREADS);
+    if (parts == 1) return dync__tile_end(t, code, buf);
+    dync__tile_next(t);                                      /* a warp an element: lanes take its parts in turn */
+    dync__ptx_reg(p, "pred", "%out");
+    dync__tile_set(t, "u32", "%me", "mad.lo", "%%cta, %d, %%warp", DYNC__GMD_WARPS);
+    dync__ptx_line(p, "setp.ge.u32 %%out, %%me, %lld", (long long)(w->o * taps));
+    dync__ptx_line(p, "@%%out ret");
+    dync__gmd_warp_regs(g);
+    dync__tile_scratch(t);
+    dync__tile_set(t, "u32", "%place", "mad.lo", "%%me, %lld, %%lane", (long long)parts);
+    dync__tile_wide(t, "%x", NULL);
+    dync__ptx_line(p, "mad.wide.u32 %%x, %%place, %d, %%scratch", bytes);
+    dync__ptx_line(p, "mov.b%d %%sum, 0", 8 * bytes);
+    for (int64_t k = 0; k < parts; k += 32) {
+        dync__ptx_line(p, "mov.b%d %%other, 0", 8 * bytes);
+        dync__ptx_line(p, "setp.lt.u32 %%out, %%lane, %lld", (long long)(parts - k));
+        dync__ptx_line(p, "@%%out ld.global.%s %%other, [%%x+%lld]", dync__ptx_type(g->compute), (long long)(k * bytes));
+        dync__ptx_line(p, "add.rn.%s %%sum, %%sum, %%other", dync__ptx_type(g->compute));
+    }
+    dync__gmd_warp_sum(g, "%sum");
+    dync__ptx_line(p, "setp.ne.u32 %%out, %%lane, 0");
+    dync__ptx_line(p, "@%%out ret");
+    dync__tile_set(t, "u32", "%tap", "rem", "%%me, %d", taps);
+    dync__tile_set(t, "u32", "%channel", "div", "%%me, %d", taps);
+    dync__gmd_weight_put(g, "%tap", "%channel");
+    dync__tile_entry(t, "conv_weight", (w->o * taps + DYNC__GMD_WARPS - 1) / DYNC__GMD_WARPS, 1, 1, DYNC__GMD_THREADS);
+    return dync__tile_end(t, code, buf);
 }
 
 /* ==== cuda/gemm.c =============================================================================================== */
@@ -5709,7 +6036,7 @@ DYNC__FN dync_status dync__gm_add(dync__cuda_code *code, dync__gm *g, const dync
 }
 
 /* ==== cuda/conv.c =============================================================================================== */
-enum { DYNC__CUV_PHASES = 16, DYNC__CUV_WINDOW = 64, DYNC__CUV_FEW = 16 };
+enum { DYNC__CUV_PHASES = 16, DYNC__CUV_WINDOW = 64, DYNC__CUV_FEW = 16, DYNC__CUV_BACK = 36 };
 /* A 4-D array in memory: of an operand, or packed. */
 typedef struct dync__cuv_array { int32_t id; int64_t shape[4], stride[4], offset; } dync__cuv_array;
 typedef struct dync__cuv {
@@ -5919,7 +6246,8 @@ static dync_status dync__cuv_direct(dync__cuv *v, bool input) {
     dync__gm *g = dync__cuv_product(v, to->shape[0] * to->shape[1] * to->shape[2], to->shape[3], v->w.shape[2] * v->w.shape[3]);
     dync__gm_window *w = dync__arena_alloc(&v->code->arena, sizeof *w);
     if (!g || !w) return DYNC_ERR_MEMORY;
-    *w = (dync__gm_window){.kh = v->w.shape[2], .kw = v->w.shape[3], .h = from->shape[2], .w_in = from->shape[3], .o = to->shape[1], .oh = to->shape[2], .per = input ? 1 : v->go};
+    *w = (dync__gm_window){.kh = v->w.shape[2], .kw = v->w.shape[3], .h = from->shape[2], .w_in = from->shape[3], .o = to->shape[1], .oh = to->shape[2], .per = input ? 1 : v->go,
+                           .back = input && v->s[0] * v->s[1] > 1};
     memcpy(w->x, from->stride, sizeof w->x);
     memcpy(w->w, v->w.stride, sizeof w->w);
     g->kind = -1;
@@ -5931,7 +6259,7 @@ static dync_status dync__cuv_direct(dync__cuv *v, bool input) {
         w->s[i] = v->s[i];
         w->d[i] = v->d[i];
         w->p[i] = v->p[i];
-        if (!input) continue;
+        if (!input || w->back) continue;
         int64_t most = v->w.shape[2 + i] - 1;
         w->p[i] = most * v->d[i] - v->p[i];
         g->side[0].offset += most * w->w[2 + i];
@@ -5942,9 +6270,28 @@ static dync_status dync__cuv_direct(dync__cuv *v, bool input) {
     if (!input) return dync__cuv_finish(v, g);
     return dync__cuv_end(v, g, 4, to->shape, to->stride, to->offset, NULL);
 }
-static bool dync__cuv_is_direct(const dync__cuv *v, bool input) {
-    bool once = v->gc == 1 && v->w.shape[2] * v->w.shape[3] <= DYNC__CUV_WINDOW && 7 * v->s[1] + v->w.shape[3] * v->d[1] < DYNC__GMD_COLUMNS;
-    return once && (!input || (v->go == 1 && v->s[0] * v->s[1] == 1));
+static dync_status dync__cuv_direct_weight(dync__cuv *v) {
+    dync__gm *g = dync__cuv_product(v, v->w.shape[0], v->y.shape[3], 1);
+    dync__gm_window *w = dync__arena_alloc(&v->code->arena, sizeof *w);
+    const int32_t buf[3] = {v->x.id, v->y.id, v->w.id};
+    if (!g || !w) return DYNC_ERR_MEMORY;
+    *w = (dync__gm_window){.kh = v->w.shape[2], .kw = v->w.shape[3], .h = v->x.shape[2], .w_in = v->x.shape[3], .o = v->w.shape[0], .oh = v->y.shape[2], .per = v->go};
+    memcpy(w->x, v->x.stride, sizeof w->x);
+    memcpy(w->w, v->w.stride, sizeof w->w);
+    memcpy(w->s, v->s, sizeof w->s);
+    memcpy(w->p, v->p, sizeof w->p);
+    memcpy(w->d, v->d, sizeof w->d);
+    g->window_of = w;
+    g->side[0].offset = v->w.offset;
+    g->side[1].offset = v->x.offset;
+    return dync__gm_direct_weight(v->code, g, v->x.shape[0], v->y.offset, v->y.stride, buf) ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+/* kind: 1 forward, 2 to the input, 3 to the weight. */
+static bool dync__cuv_is_direct(const dync__cuv *v, int kind) {
+    int64_t side = v->halves ? 8 : v->dtype == DYNC_F32 ? 4 : 2, wide = side;
+    if (v->gc != 1 || (kind == 3 && v->go > 8) || v->w.shape[2] * v->w.shape[3] > DYNC__CUV_WINDOW || 7 * v->s[1] + v->w.shape[3] * v->d[1] >= DYNC__GMD_COLUMNS) return false;
+    while (kind == 2 && wide % v->s[1] && wide < 64) wide += side;       /* results of a thread: a rectangle by the stride (conv_direct.c) */
+    return kind != 2 || (v->go == 1 && (v->s[0] * v->s[1] == 1 || v->s[0] * wide <= DYNC__CUV_BACK));
 }
 static const int dync__cuv_channels_last[4] = {0, 2, 3, 1};
 static dync_status dync__cuv_forward(dync__cuv *v) {
@@ -6071,12 +6418,12 @@ static dync_status dync__cuv_weight(dync__cuv *v) {
 static bool dync__cuv_is_product(int64_t m, int64_t n, int64_t k) {
     return m >= 4 && n >= 8 && k >= 4 && (double)m * (double)n * (double)k > 4096 && m < 1 << 30 && n < 1 << 30 && k < 1 << 30;
 }
-/* What the call is here: 0 nothing, 1 forward, 2 to the input, 3 to the weight; 4, 5: the first two, directly. */
+/* What the call is here: 0 nothing, 1 forward, 2 to the input, 3 to the weight; 4, 5, 6: the same, directly. */
 static int dync__cuv_kind(dync__cuv *v, dync__cuda_code *code, const dync__kcall *call) {
     int kind = call->row == dync__kernel_row(DYNC__K_conv2d) ? 1 : call->row == dync__kernel_row(DYNC__K_conv2d_grad_input) ? 2 :
                call->row == dync__kernel_row(DYNC__K_conv2d_grad_weight) ? 3 : 0;
     if (!kind || !dync__cuv_open(v, code, call)) return 0;
-    if (kind < 3 && dync__cuv_is_direct(v, kind == 2)) {
+    if (dync__cuv_is_direct(v, kind)) {
         v->by_image = true;
         return kind + 3;
     }
@@ -6101,6 +6448,7 @@ DYNC__FN dync_status dync__cuda_conv(dync__cuda_code *code, const dync__kcall *c
     int kind = dync__cuv_kind(&v, code, call);
     *done = kind != 0;
     if (kind == 1 || kind == 4) v.end = end;
+    if (kind == 6) return dync__cuv_direct_weight(&v);
     if (kind > 3) return dync__cuv_direct(&v, kind == 5);
     return kind == 1 ? dync__cuv_forward(&v) : kind == 2 ? dync__cuv_input(&v) : kind == 3 ? dync__cuv_weight(&v) : DYNC_OK;
 }
