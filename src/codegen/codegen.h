@@ -9,7 +9,7 @@ typedef struct dync__code dync__code;
 DYNC__FN dync__code *dync__code_new(const dync__kernel *);                     /* NULL + error; the kernel may die afterwards */
 /* buffers[i] belongs to kernel->buf[i]. Splits itself over the pool when the work is worth it. */
 DYNC__FN dync_status dync__code_run(const dync__code *, void *const *buffers, uint64_t rng_seed, uint64_t rng_offset);
-/* Can the kernel run in pieces: part [begin, end) of `of` equal shares of its outermost index? Then in any order, on any threads. */
+/* Can the kernel run in pieces: part [begin, end) of `of` equal shares of its elements in order of the loops? Then in any order, on any threads. */
 DYNC__FN bool dync__code_has_parts(const dync__code *, int64_t of);
 DYNC__FN dync_status dync__code_run_part(const dync__code *, void *const *buffers, int64_t begin, int64_t end, int64_t of);
 DYNC__FN void dync__code_free(dync__code *);

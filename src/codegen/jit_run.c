@@ -272,17 +272,25 @@ DYNC__FN bool dync__code_has_parts(const dync__code *c, int64_t of)
     const dync__jit *jit = c->jit;
     if (!jit || jit->vertical || c->empty || of <= 0) return false;
     if (jit->blocks) return jit->n_over == 0 && jit->rows % of == 0;
-    return jit->rows % of == 0 || (jit->rows == 1 && jit->lanes % of == 0 && dync__jit_lanes_apart(c));
+    return jit->rows % of == 0 || (jit->rows > 0 && of % jit->rows == 0 && jit->lanes % (of / jit->rows) == 0 && dync__jit_lanes_apart(c));
 }
 
 DYNC__FN dync_status dync__code_run_part(const dync__code *c, void *const *buffers, int64_t begin, int64_t end, int64_t of)
 {
     const dync__jit *jit = c->jit;
     const uint64_t none[2] = {0, 0};
-    int64_t rows = jit->rows / of, lanes = jit->lanes / of, n = (end - begin) * rows;
+    int64_t rows = jit->rows / of, n = (end - begin) * rows, in_row = DYNC__MAX(of / jit->rows, 1), lanes = jit->lanes / in_row, last;
+    dync_status status = DYNC_OK;
     if (jit->blocks) return dync__jit_blocks(jit, buffers, none, begin * rows, n, 0, dync__jit_n_blocks(jit, n));
-    if (jit->rows % of == 0) return dync__jit_part(jit, buffers, none, begin * rows, end * rows, 0, jit->lanes);
-    return dync__jit_part(jit, buffers, none, 0, 1, begin * lanes, end * lanes);
+    if (rows) return dync__jit_part(jit, buffers, none, begin * rows, end * rows, 0, jit->lanes);
+    for (; begin < end && status == DYNC_OK; begin = last) {       /* whole rows, or a part of one */
+        bool whole = begin % in_row == 0 && end - begin >= in_row;
+        int64_t row = begin / in_row;
+        last = whole ? end / in_row * in_row : DYNC__MIN(end, (row + 1) * in_row);
+        status = dync__jit_part(jit, buffers, none, row, whole ? last / in_row : row + 1, whole ? 0 : (begin - row * in_row) * lanes,
+                                whole ? jit->lanes : (last - row * in_row) * lanes);
+    }
+    return status;
 }
 #else
 static dync_status dync__jit_run(const dync__jit *jit, const dync__code *c, void *const *buffers, const uint64_t rng[2])

@@ -23,6 +23,8 @@ typedef struct dync__conv {
     bool pointwise, direct;            /* the columns are the input itself; there are none */
     const void *x, *weight, *bias, *gy;
     void *y, *gx, *gw;
+    const dync__kcall *call;
+    void *const *data;                 /* epilogues: of the call; NULL: not line by line */
     int32_t failed;
 } dync__conv;
 
@@ -30,6 +32,7 @@ static void dync__conv_open(dync__conv *v, const dync__kcall *call, const dync__
 {
     const int64_t *a = call->attr;
     memset(v, 0, sizeof *v);
+    v->call = call;
     v->n = x->lay.shape[0];
     v->c = x->lay.shape[1];
     v->h = x->lay.shape[2];
@@ -291,6 +294,14 @@ static void dync__conv_weight_group(const dync__conv *v, int64_t group, void *co
 
 /* ---- parts -------------------------------------------------------------------------------------------------------------------- */
 
+/* Rows of places of the result are final. */
+static void dync__conv_done(void *user, int64_t begin, int64_t end)
+{
+    dync__conv *v = user;
+    const dync__kcall *c = v->call;
+    if (dync__code_run_part(c->epilogue, v->data + c->n, begin, end, c->epilogue_rows) != DYNC_OK) DYNC__ATOMIC_STORE(&v->failed, 1);
+}
+
 static void dync__conv_part(void *user, int part, int n_parts)
 {
     dync__conv *v = user;
@@ -306,6 +317,8 @@ static void dync__conv_part(void *user, int part, int n_parts)
         if (v->gw) dync__conv_weight_group(v, i, columns);
         else if (v->gx) dync__conv_input_one(v, i / v->groups, i % v->groups, columns);
         else dync__conv_forward_one(v, i / v->groups, i % v->groups, columns);
+        int64_t lines = v->gx ? v->gc * v->h : v->go * v->oh;
+        if (v->data) dync__conv_done(v, i * lines, (i + 1) * lines);
     }
     if (columns) dync__free_data(columns, bytes);
 }
@@ -355,6 +368,16 @@ DYNC__RARE DYNC__FN int dync__conv_winograd(const int64_t *x, const int64_t *w, 
         }
     }
     return chosen;
+}
+
+DYNC__RARE DYNC__FN int64_t dync__kcall_rows(const dync__kcall *c)
+{
+    const dync__operand *y = &c->operand[c->n - 1];
+    int64_t rows = 1;
+    bool conv = c->row->run == dync__k_conv2d || c->row->run == dync__k_conv2d_grad_input, blocked = c->blocked >> (c->n - 1) & 1;
+    if ((!conv && c->row->run != dync__k_matmul && c->row->run != dync__k_addmm) || (dync__dtype_info(y->dtype)->kind != 'f' && !(y->dtype == DYNC_I32 && c->operand[0].dtype == DYNC_I8))) return 0;
+    for (int d = 0; d < y->lay.ndim - 1; d++) rows *= y->lay.shape[d];
+    return blocked ? rows / dync__cj_lanes() : rows;
 }
 
 DYNC__RARE static void dync__conv_drop(void *state) { dync__cj_free(state); }
@@ -408,6 +431,24 @@ static const dync__tensor *dync__conv_owner(const dync__kcall *c)
     return c->input[1] && dync__tls.plan_tensors ? dync__tls.plan_tensors[c->input[1] - 1] : NULL;
 }
 
+/* copied: the result is written back later, and the epilogue follows that. */
+static dync_status dync__conv_do(dync__conv *v, dync__cj_data *d, void *const *data, bool copied)
+{
+    const dync__kcall *c = v->call;
+    if (c->epilogue && !copied) {
+        v->data = data;
+        d->done = dync__conv_done;
+        d->user = v;
+    }
+    DYNC__TRY(c->state ? dync__cj_run(c->state, d) : dync__conv_run(v));
+    return v->failed ? dync__fail_memory(0) : DYNC_OK;
+}
+
+static dync_status dync__conv_after(const dync__kcall *c, void *const *data, bool copied, dync_status status)
+{
+    return status == DYNC_OK && c->epilogue && copied ? dync__code_run(c->epilogue, data + c->n, 0, 0) : status;
+}
+
 DYNC__FN dync_status dync__k_conv2d(const dync__kcall *c, void *const *data, void *scratch)
 {
     const dync__operand *op = c->operand;
@@ -423,12 +464,13 @@ DYNC__FN dync_status dync__k_conv2d(const dync__kcall *c, void *const *data, voi
     v.weight = in[1].data;
     v.bias = in[2].data;
     v.y = y.data;
-    dync__cj_data d = {v.x, v.weight, v.bias, v.y, in[1].copy ? NULL : dync__conv_owner(c), {NULL}, NULL};
+    dync__cj_data d = {v.x, v.weight, v.bias, v.y, in[1].copy ? NULL : dync__conv_owner(c), {NULL}, NULL, NULL, NULL};
+    bool copied = y.copy != NULL;
     for (int i = first; i < last; i++) d.after[i - first] = dync__operand_at(&op[i], data[i]);
-    if (status == DYNC_OK) status = c->state ? dync__cj_run(c->state, &d) : dync__conv_run(&v);
+    if (status == DYNC_OK) status = dync__conv_do(&v, &d, data, copied);
     if (status == DYNC_OK) dync__dense_finish(&op[last], data[last], &y);
     dync__dense_drop(&y);
-    return dync__dense_end(c, first, first, data, in, status);
+    return dync__conv_after(c, data, copied, dync__dense_end(c, first, first, data, in, status));
 }
 
 /* The two gradients have the same form: two operands in, one out. */
@@ -439,9 +481,10 @@ static dync_status dync__conv_grad(const dync__kcall *c, void *const *data, dync
     *first = d[0].data;
     *second = d[1].data;
     *out = d[2].data;
-    dync__cj_data all = {*first, *second, NULL, *out, d[1].copy ? NULL : dync__conv_owner(c), {NULL}, NULL};
-    if (status == DYNC_OK) status = c->state ? dync__cj_run(c->state, &all) : dync__conv_run(v);
-    return dync__dense_end(c, 3, 2, data, d, status);
+    dync__cj_data all = {*first, *second, NULL, *out, d[1].copy ? NULL : dync__conv_owner(c), {NULL}, NULL, NULL, NULL};
+    bool copied = d[2].copy != NULL;
+    if (status == DYNC_OK) status = dync__conv_do(v, &all, data, copied);
+    return dync__conv_after(c, data, copied, dync__dense_end(c, 3, 2, data, d, status));
 }
 
 DYNC__FN dync_status dync__k_conv2d_grad_input(const dync__kcall *c, void *const *data, void *scratch)

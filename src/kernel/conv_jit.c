@@ -11,7 +11,7 @@
 #include "conv_jit.h"
 #if DYNC__JIT_X86
 
-enum { DYNC__CJ_L2 = 512 * 1024, DYNC__CJ_WEIGHTS = 1024 * 1024, DYNC__CJ_LISTS = 32, DYNC__CJ_SUM = 192 };
+enum { DYNC__CJ_L2 = 512 * 1024, DYNC__CJ_WEIGHTS = 1024 * 1024, DYNC__CJ_LISTS = 32, DYNC__CJ_SUM = 192, DYNC__CJ_NEAR = 16 * 1024 /* bytes of the result that are told of at once */ };
 
 typedef struct dync__cj_tap { int64_t y, x; int32_t from; } dync__cj_tap;      /* displacement; number in the window */
 typedef struct dync__cj_run_of { int64_t first, count, step; dync__ccode code[2]; } dync__cj_run_of;   /* tiles of one code; [1]: fewer blocks */
@@ -534,16 +534,25 @@ typedef struct dync__cj_work {
     const float *in, *weight, *bias, *const *after;
     float *out, *packed, *x, *gy;
     int64_t *index, split;                       /* jobs an image's rows are cut into by output channels */
+    const dync__cj_data *data;
     int32_t failed;
 } dync__cj_work;
 
 static int64_t dync__cj_address(const void *p) { return (int64_t)(uintptr_t)p; }
 
-static void dync__cj_tiles(const dync__cj *v, const dync__cj_phase *f, int k, int64_t *args, int64_t rows)
+/* Rows [row, row + rows) of blocks [block, block + blocks) of an image, or of all their channels, are final. */
+static void dync__cj_done(const dync__cj_work *w, int64_t line, int64_t lines, int64_t row, int64_t rows)
+{
+    int64_t high = w->v->oh, step = rows == high ? lines : 1;
+    for (int64_t i = line; w->data->done && i < line + lines; i += step)
+        w->data->done(w->data->user, i * high + row, (i + step - 1) * high + row + rows);
+}
+
+static void dync__cj_tiles(const dync__cj *v, const dync__cj_phase *f, int k, int64_t *args, int64_t first, int64_t rows)
 {
     int64_t in = args[DYNC__CA_IN], out = args[DYNC__CA_OUT], source[DYNC__CT_SOURCES];
     memcpy(source, args + DYNC__CA_POST, sizeof source);
-    for (int64_t y = 0; y < (f->by_rows ? 1 : rows); y++)
+    for (int64_t y = first; y < (f->by_rows ? first + 1 : first + rows); y++)
         for (int r = 0; r < 2 && f->run[r].count; r++) {
             const dync__cj_run_of *run = &f->run[r];
             int64_t down = f->by_rows ? run->first : y, across = f->by_rows ? 0 : run->first;
@@ -562,11 +571,14 @@ static void dync__cj_tiles(const dync__cj *v, const dync__cj_phase *f, int k, in
             args[DYNC__CA_T_OUT] = run->step * (f->by_rows ? v->osy * v->out_row : v->osx * 4 * v->V);
             run->code[k](args);
         }
+    args[DYNC__CA_IN] = in;
+    args[DYNC__CA_OUT] = out;
+    memcpy(args + DYNC__CA_POST, source, sizeof source);
 }
 
-/* Output blocks [b0, b1) of one group, rows [j, j + rows): blocks x (rim included) into blocks y, which begin `full` bytes into the result.
- * WHERE: the numbers of places go `full` bytes from y. */
-static void dync__cj_blocks(const dync__cj_work *w, int64_t g, int64_t b0, int64_t b1, int64_t j, int64_t rows, const float *x, float *y, int64_t full)
+/* Output blocks [b0, b1) of one group, rows [j, j + rows): blocks x (rim included) into blocks y, which begin `full` bytes into the result;
+ * line: the first one's number in it, which is told of, or -1. WHERE: the numbers of places go `full` bytes from y. */
+static void dync__cj_blocks(const dync__cj_work *w, int64_t g, int64_t b0, int64_t b1, int64_t j, int64_t rows, const float *x, float *y, int64_t full, int64_t line)
 {
     const dync__cj *v = w->v;
     for (int i = 0; i < v->n_phases; i++) {
@@ -595,13 +607,17 @@ static void dync__cj_blocks(const dync__cj_work *w, int64_t g, int64_t b0, int64
                 args[DYNC__CA_BIAS] = full;
                 args[DYNC__CA_POST] = j * v->isy * v->w;
             }
-            dync__cj_tiles(v, f, B != v->B[0], args, DYNC__MIN(rows, f->jh - j));
+            int64_t n = DYNC__MIN(rows, f->jh - j), some = f->by_rows || line < 0 ? n : DYNC__MAX(DYNC__CJ_NEAR / (B * v->out_row), 1);
+            for (int64_t first = 0; first < n; first += some) {
+                dync__cj_tiles(v, f, B != v->B[0], args, first, DYNC__MIN(some, n - first));
+                if (line >= 0) dync__cj_done(w, line + b - b0, B, j + first, DYNC__MIN(some, n - first));
+            }
         }
     }
 }
 
 /* The same by Winograd's tiles; room: for the transformed input and result. */
-static void dync__cj_wino(const dync__cj_work *w, int64_t g, int64_t b0, int64_t b1, int64_t rows, const float *x, float *y, int64_t full, char *room)
+static void dync__cj_wino(const dync__cj_work *w, int64_t g, int64_t b0, int64_t b1, int64_t j, int64_t rows, const float *x, float *y, int64_t full, int64_t line, char *room)
 {
     const dync__cj *v = w->v;
     int64_t m = v->wino.m, n2 = (int64_t)v->wino.n * v->wino.n, pixel = 4 * v->V, down = (rows + m - 1) / m, across = v->wino.across;
@@ -640,7 +656,6 @@ static void dync__cj_wino(const dync__cj_work *w, int64_t g, int64_t b0, int64_t
     args[DYNC__CA_T_OUT] = m * pixel;
     for (int64_t i = 0; i < (b1 - b0) * down * 2; i++) {
         int64_t b = b0 + i / 2 / down, t = i / 2 % down, whole = v->ow / m, cut = i % 2, at = (b - b0) * v->out_block + t * m * v->out_row + cut * whole * m * pixel;
-        if (cut ? v->ow % m == 0 : whole == 0) continue;
         args[DYNC__CA_IN] = out + (b * v->wino.tiles + t * across + cut * whole) * pixel;
         args[DYNC__CA_OUT] = dync__cj_address(y) + at;
         args[DYNC__CA_BIAS] = v->what == DYNC__CJ_FORWARD ? dync__cj_address(w->bias + (g * v->ocb + b) * v->V) : 0;
@@ -649,7 +664,8 @@ static void dync__cj_wino(const dync__cj_work *w, int64_t g, int64_t b0, int64_t
             const dync__cpost *e = &v->after.post[p];
             if (e->prim == DYNC__P_load) args[DYNC__CA_POST + e->source] = dync__cj_address(w->after[e->source]) + (e->full ? full + at : 4 * (g * v->ocb + b) * v->V);
         }
-        v->wino.out_code[cut + (rows - t * m < m ? 2 : 0)](args);
+        if (cut ? v->ow % m != 0 : whole != 0) v->wino.out_code[cut + (rows - t * m < m ? 2 : 0)](args);
+        if (line >= 0 && cut && t + 1 == down) dync__cj_done(w, line + b - b0, 1, j, rows);
     }
 }
 
@@ -691,20 +707,22 @@ static void dync__cj_job(const dync__cj_work *w, int64_t job, float *x, float *y
     int64_t j = chunk * v->rows, rows = DYNC__MIN(v->rows, v->oh - j), in_all = v->depthwise ? v->s.c : v->ic * v->groups;
     int64_t out_all = v->depthwise ? v->s.c : v->oc * v->groups, have = dync__cj_has(v, g, v->oc);
     const float *from = w->in + (image * in_all + g * v->ic) * v->h * v->w;
-    int64_t result = (image * out_all + g * v->oc + b0 * v->V) * v->oh * v->ow;
+    int64_t channel = image * out_all + g * v->oc + b0 * v->V, result = channel * v->oh * v->ow, line = v->form.out_blocks && w->data->done && v->n_phases == 1 ? channel / v->V : -1;
     if (v->bare) x = (float *)(uintptr_t)(from + j * v->isy * v->w * v->V);
     else if (v->form.in_blocks) dync__cj_in_blocks(v, from, j * v->isy - v->lo_y, v->rows_in, x);
     else dync__cj_in(v, from, dync__cj_has(v, g, v->ic), j * v->isy - v->lo_y, v->rows_in, x);
     bool where = v->what == DYNC__CJ_WHERE;
     float *found = where ? y + (v->form.out_blocks ? 0 : v->out_block / 4) : NULL, *to = v->form.out_blocks ? w->out + result + j * v->ow * v->V : y;
     if (v->form.out_blocks) result += j * v->ow * v->V;
-    if (v->wino.m) dync__cj_wino(w, g, b0, b1, rows, x, to, v->form.out_blocks ? 4 * result : 0, (char *)y + (v->form.out_blocks ? 0 : v->ocb * v->out_block));
-    else dync__cj_blocks(w, g, b0, b1, j, rows, x, to, where ? dync__cj_address(found) - dync__cj_address(to) : v->form.out_blocks ? 4 * result : 0);
+    if (v->wino.m) dync__cj_wino(w, g, b0, b1, j, rows, x, to, v->form.out_blocks ? 4 * result : 0, line, (char *)y + (v->form.out_blocks ? 0 : v->ocb * v->out_block));
+    else dync__cj_blocks(w, g, b0, b1, j, rows, x, to, where ? dync__cj_address(found) - dync__cj_address(to) : v->form.out_blocks ? 4 * result : 0, line);
     if (where) dync__cj_index(v, found, found + v->rows * v->ow * v->V, have, j, rows, w->index + (image * out_all + g * v->oc) * v->oh * v->ow + j * v->ow);
-    if (v->form.out_blocks) return;
-    for (int64_t b = b0; b < b1; b++)
-        dync__cj_move(v, false, w->out + result + (b - b0) * v->V * v->oh * v->ow + j * v->ow, v->oh * v->ow,
-                      y + (b - b0) * v->out_block / 4, rows * v->ow, DYNC__MIN(v->V, have - b * v->V));
+    if (v->form.out_blocks && line < 0) dync__cj_done(w, channel / v->V, b1 - b0, j, rows);
+    for (int64_t b = b0; b < b1 && !v->form.out_blocks; b++) {
+        int64_t n = DYNC__MIN(v->V, have - b * v->V);
+        dync__cj_move(v, false, w->out + result + (b - b0) * v->V * v->oh * v->ow + j * v->ow, v->oh * v->ow, y + (b - b0) * v->out_block / 4, rows * v->ow, n);
+        dync__cj_done(w, channel + (b - b0) * v->V, n, j, rows);
+    }
 }
 
 static int64_t dync__cj_jobs(const dync__cj_work *w) { return w->v->s.n * w->v->groups * w->v->chunks * w->split; }
@@ -802,7 +820,7 @@ static dync_status dync__cj_run_places(dync__cj *v, const dync__cj_data *d)
     int64_t line = v->groups * v->ocb * v->V, per = v->depthwise ? v->V : v->oc;
     size_t bytes = (size_t)(line * (1 + v->after.n_operands)) * sizeof(float);
     const float *after[DYNC__CT_SOURCES];
-    dync__cj_work w = {.v = v, .in = d->in, .bias = d->bias, .after = after, .out = d->out, .index = d->index, .split = 1};
+    dync__cj_work w = {.v = v, .in = d->in, .bias = d->bias, .after = after, .out = d->out, .index = d->index, .split = 1, .data = d};
     int threads = dync__pool_worth(dync__cj_multiplications(v) / 40);
     dync__cj_packed *packed = d->weight ? dync__cj_weights(v, d->weight, d->owner) : NULL;
     float *padded = forward ? dync__alloc_data(bytes) : NULL;

@@ -18,7 +18,15 @@ typedef struct dync__cj_after {
 typedef struct dync__cj_form { bool in_blocks, out_blocks; const dync__cj_after *after; } dync__cj_form;
 DYNC__FN int dync__cj_lanes(void);               /* V; 0: there are no blocks */
 /* owner: the tensor whose memory weight is, or NULL: packed weights are kept while it is the same and unwritten. */
-typedef struct dync__cj_data { const float *in, *weight, *bias; float *out; const dync__tensor *owner; const float *after[DYNC__CT_SOURCES]; int64_t *index; } dync__cj_data;
+typedef struct dync__cj_data {
+    const float *in, *weight, *bias;
+    float *out;
+    const dync__tensor *owner;
+    const float *after[DYNC__CT_SOURCES];
+    int64_t *index;
+    void (*done)(void *user, int64_t begin, int64_t end);      /* NULL; told of rows of places of the result, in order of memory, as they are final */
+    void *user;
+} dync__cj_data;
 /* Code and tables for it; NULL where the portable form serves (no error). */
 DYNC__FN dync__cj *dync__cj_new(const dync__cj_shape *, int what, const dync__cj_form *);
 DYNC__FN void dync__cj_free(dync__cj *);

@@ -460,15 +460,6 @@ DYNC__RARE static dync_status dync__mm_check(dync__kcall *c)
     return DYNC_OK;
 }
 
-DYNC__RARE DYNC__FN int64_t dync__kcall_rows(const dync__kcall *c)
-{
-    const dync__operand *y = &c->operand[c->n - 1];
-    int64_t rows = 1;
-    if ((c->row->run != dync__k_matmul && c->row->run != dync__k_addmm) || (dync__dtype_info(y->dtype)->kind != 'f' && !(y->dtype == DYNC_I32 && c->operand[0].dtype == DYNC_I8))) return 0;
-    for (int d = 0; d < y->lay.ndim - 1; d++) rows *= y->lay.shape[d];
-    return rows;
-}
-
 DYNC__RARE DYNC__FN dync_status dync__k_matmul_prepare(dync__kcall *c)
 {
     DYNC__TRY(dync__kcall_expect(c, c->n == 3, "3 operands"));

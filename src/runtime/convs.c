@@ -15,6 +15,7 @@ typedef struct dync__cv_step {
     dync__kcall *call;                   /* a convolution or pooling, as it shall be; else NULL */
     int32_t x, y;                        /* slots */
     int after;                           /* the loop nest that it takes over; -1 */
+    int head;                            /* a convolution takes over so many instructions; the others read their last value in the place of its result */
     bool taken;                          /* by a convolution */
     int refused;                         /* there is no code for it with `after` (1), with blocks (2) */
 } dync__cv_step;
@@ -139,23 +140,45 @@ static bool dync__cv_source(const dync__kernel *k, const dync__access *a, const 
     return true;
 }
 
-/* Kernel k, which reads the result y of a convolution: as `after`, its operands at the end of c's, its result c's. */
-static bool dync__cv_after(const dync__cv *v, dync__kernel *k, int32_t y, dync__kcall *c, dync__cj_after *after)
+/* What reads vectors of channels at the beginning of k: so many instructions, of whose values the rest needs the last one
+ * alone, and not buffer y; 0: there is no such. */
+static int dync__cv_head(const dync__kernel *k, int y, int whole, const int64_t *cut)
+{
+    int last = 0;
+    int64_t step;
+    for (int i = 0; i < k->inst.n; i++)
+        if (k->inst.at[i].prim == DYNC__P_load && dync__cv_source(k, &k->access.at[k->inst.at[i].access], &k->access.at[whole], cut, &step) && step >= 0) last = i + 1;
+    for (int n = last + 1; last && n < k->inst.n; n++) {
+        bool alone = true;
+        for (int i = n; i < k->inst.n; i++)
+            for (int e = 0; e < 3; e++) {
+                int arg = k->inst.at[i].arg[e];
+                alone = alone && k->inst.at[i].buf != y && (arg < 0 || arg >= n - 1 || k->inst.at[arg].prim == DYNC__P_const_);
+            }
+        if (alone) return n;
+    }
+    return 0;
+}
+
+/* Kernel k, which reads the result y of a convolution: as `after`, its operands at the end of c's, its result c's. head: the beginning of it. */
+static bool dync__cv_after(const dync__cv *v, dync__kernel *k, int32_t y, dync__kcall *c, dync__cj_after *after, int *head)
 {
     int8_t number[DYNC__CT_POST * 2];
     int64_t cut[3];
-    int whole = -1, stored = -1;
+    int from = -1, whole = -1, stored = -1, n = k->inst.n;
     dync__operand out = c->operand[c->n - 1];
     memset(after, 0, sizeof *after);
-    if (k->inst.n > DYNC__COUNT_OF(number) || !dync__fuse_traits_of(k).pointwise || k->uses_random) return false;
+    if (!dync__fuse_traits_of(k).pointwise || k->uses_random) return false;
     for (int i = 0; i < k->inst.n; i++)
-        if (k->inst.at[i].prim == DYNC__P_load && dync__cv_buf(k, &k->inst.at[i])->id == y) whole = k->inst.at[i].access;
+        if (k->inst.at[i].prim == DYNC__P_load && dync__cv_buf(k, &k->inst.at[i])->id == y) whole = k->inst.at[from = i].access;
     dync__cv_cuts(v->slot[y].shape, v->slot[y].shape[1], cut);
     if (whole < 0 || dync__cv_meets(v, k, y, v->slot[y].shape[1]) != 1) return false;
     dync__cv_cut(k, whole, cut);
+    if (head) n = *head = dync__cv_head(k, k->inst.at[from].buf, whole, cut);
+    if (n == 0 || n > DYNC__COUNT_OF(number)) return false;
     after->post[after->n++].prim = DYNC__P_load;
     c->n--;
-    for (int i = 0; i < k->inst.n; i++) {
+    for (int i = 0; i < n; i++) {
         const dync__inst *in = &k->inst.at[i];
         const dync__buf *buf = dync__cv_buf(k, in);
         dync__cpost *p = &after->post[DYNC__MIN(after->n, DYNC__CT_POST - 1)];
@@ -193,6 +216,7 @@ static bool dync__cv_after(const dync__cv *v, dync__kernel *k, int32_t y, dync__
         }
         after->n++;
     }
+    if (head) stored = stored < 0 && number[n - 1] == after->n - 1 ? y : -1;
     out.slot = stored;
     c->operand[c->n++] = out;
     for (int i = 0; i < c->n - 1; i++)
@@ -200,40 +224,34 @@ static bool dync__cv_after(const dync__cv *v, dync__kernel *k, int32_t y, dync__
     return stored >= 0 && after->n > 1;
 }
 
-static bool dync__cv_writes(const dync__fuse_step *s, int32_t slot)
-{
-    for (int i = 0; s->k && i < s->k->buf.n; i++)
-        if (s->k->buf.at[i].id == slot && (s->k->buf.at[i].mode & DYNC__BUF_OUT)) return true;
-    for (int i = 0; !s->k && i < s->n_writes; i++)
-        if (s->writes[i] == slot) return true;
-    return false;
-}
-
 /* Step i, a convolution, and the only reader of its result. What it reads must still be there where that stands. */
 static dync_status dync__cv_join(dync__cv *v, int i)
 {
     dync__cv_step *s = &v->at[i];
     const dync__slot *slot = &v->pb->slot.at[s->y];
-    int reader = -1;
+    int reader = -1, head = 0;
     if (s->refused || slot->kind != DYNC__SLOT_TEMP || v->slot[s->y].touched != 2) return DYNC_OK;
     for (int j = i + 1; j < v->n && reader < 0; j++) {
         for (int b = 0; v->step[j].k && b < v->step[j].k->buf.n; b++)
             if (v->step[j].k->buf.at[b].id == s->y) reader = j;
         for (int o = 0; reader < 0 && o < s->call->n; o++)
-            if (dync__cv_writes(&v->step[j], s->call->operand[o].slot)) return DYNC_OK;
+            if (dync__step_mode(&v->step[j], s->call->operand[o].slot) & DYNC__BUF_OUT) return DYNC_OK;
     }
-    if (reader < 0 || v->at[reader].taken) return DYNC_OK;
-    dync__cj_after *after = dync__arena_alloc(v->pb->arena, sizeof *after);
-    dync__kcall *c = dync__arena_copy(v->pb->arena, s->call, sizeof *c);
-    if (!after || !c) return DYNC_ERR_MEMORY;
-    if (dync__cv_after(v, v->step[reader].k, s->y, c, after)) {
-        c->after = after;
-        s->call = c;
-        s->after = reader;
-        v->at[reader].taken = true;
-        s->y = c->operand[c->n - 1].slot;
+    if (reader < 0 || v->at[reader].taken || v->at[reader].head) return DYNC_OK;
+    for (int part = 0; part < 2 && s->after < 0; part++) {
+        dync__cj_after *after = dync__arena_alloc(v->pb->arena, sizeof *after);
+        dync__kcall *c = dync__arena_copy(v->pb->arena, s->call, sizeof *c);
+        if (!after || !c) return DYNC_ERR_MEMORY;
+        if (dync__cv_after(v, v->step[reader].k, s->y, c, after, part ? &head : NULL)) {
+            c->after = after;
+            s->call = c;
+            s->after = reader;
+            v->at[reader].taken = !part;
+            v->at[reader].head = head;
+            s->y = c->operand[c->n - 1].slot;
+        }
+        dync__kernel_schedule(v->step[reader].k);
     }
-    dync__kernel_schedule(v->step[reader].k);
     return DYNC_OK;
 }
 
@@ -421,6 +439,18 @@ static void dync__cv_kernel_blocks(dync__cv *v, dync__kernel *k)
     if (any) dync__kernel_schedule(k);
 }
 
+/* Kernel k without its first instructions: the convolution does them. */
+static void dync__cv_rest(dync__kernel *k, const dync__kcall *c, int head)
+{
+    for (int i = 0; i < head; i++)
+        if (k->inst.at[i].prim == DYNC__P_load && dync__cv_buf(k, &k->inst.at[i])->id == c->operand[c->n - 1].slot) {
+            k->inst.at[head - 1] = k->inst.at[i];
+            break;
+        }
+    dync__kernel_simplify(k);
+    dync__kernel_schedule(k);
+}
+
 static dync_status dync__cv_commit(dync__cv *v, int *n)
 {
     int kept = 0;
@@ -429,10 +459,10 @@ static dync_status dync__cv_commit(dync__cv *v, int *n)
     for (int i = 0; i < v->n; i++) {
         dync__fuse_step s = v->step[i];
         if (v->at[i].call && !v->at[i].taken && v->at[i].after >= 0) continue;
-        if (v->at[i].call) {
-            s.k = NULL;
-            s.call = v->at[i].call;
-        } else if (s.k) {
+        if (v->at[i].call) v->step[kept++] = (dync__fuse_step){.call = v->at[i].call};
+        if (v->at[i].call && !v->at[i].head) continue;
+        if (v->at[i].head) dync__cv_rest(s.k, v->at[i].call, v->at[i].head);
+        if (s.k) {
             dync__cv_kernel_blocks(v, s.k);
             if (s.k->failed) return dync__fail_memory(0);
         }

@@ -42,32 +42,48 @@ static int dync__epilogue_mode(const dync__kernel *k, int32_t slot)
     return mode;
 }
 
+DYNC__FN int dync__step_mode(const dync__fuse_step *s, int32_t slot)
+{
+    const dync__kcall *c = s->k ? NULL : s->call;
+    int mode = s->k ? dync__epilogue_mode(s->k, slot) : 0;
+    for (int i = 0; c && i < c->n; i++)
+        if (c->operand[i].slot == slot) mode |= c->operand[i].written ? DYNC__BUF_OUT : DYNC__BUF_IN;
+    for (int i = 0; i < s->n_reads; i++) mode |= s->reads[i] == slot ? DYNC__BUF_IN : 0;       /* a prologue's too */
+    return mode;
+}
+
 /* May k go before this step? */
 static bool dync__epilogue_passes(const dync__kernel *k, const dync__fuse_step *s)
 {
-    for (int i = 0; s->k && i < s->k->buf.n; i++) {
-        int mode = dync__epilogue_mode(k, s->k->buf.at[i].id);
-        if (mode && ((mode | s->k->buf.at[i].mode) & DYNC__BUF_OUT)) return false;
+    for (int i = 0; i < k->buf.n; i++) {
+        int mode = dync__step_mode(s, k->buf.at[i].id);
+        if (mode && ((mode | dync__epilogue_mode(k, k->buf.at[i].id)) & DYNC__BUF_OUT)) return false;
     }
-    for (int i = 0; !s->k && i < s->n_reads; i++)
-        if (dync__epilogue_mode(k, s->reads[i]) & DYNC__BUF_OUT) return false;
-    for (int i = 0; !s->k && i < s->n_writes; i++)
-        if (dync__epilogue_mode(k, s->writes[i])) return false;
     return true;
 }
 
-static bool dync__epilogue_touches(const dync__fuse_step *s, int32_t slot)
+/* Calls go to just before the loops that first read their result, where nothing in between minds. */
+DYNC__FN void dync__epilogue_sink(dync__fuse_step *step, int n)
 {
-    bool is = s->k && dync__epilogue_mode(s->k, slot);
-    for (int i = 0; i < s->n_reads; i++) is |= s->reads[i] == slot;
-    for (int i = 0; i < s->n_writes; i++) is |= s->writes[i] == slot;
-    return is;
+    for (int at = n - 3; at >= 0; at--) {
+        dync__fuse_step s = step[at];
+        const dync__kcall *c = s.k ? NULL : s.call;
+        if (!c || dync__kcall_rows(c) <= 0) continue;
+        int to = at + 1;
+        for (bool passes = true; to < n && !dync__step_mode(&step[to], c->operand[c->n - 1].slot); to++) {
+            for (int i = 0; i < c->n && passes; i++) passes = !((dync__step_mode(&step[to], c->operand[i].slot)) & DYNC__BUF_OUT);
+            if (!passes) to = n;
+        }
+        if (to >= n || !step[to].k) continue;
+        memmove(&step[at], &step[at + 1], (size_t)(to - 1 - at) * sizeof s);
+        step[to - 1] = s;
+    }
 }
 
 static bool dync__epilogue_writes_apart(const dync__pb *pb, const dync__kernel *k, const dync__fuse_step *call)
 {
     for (int i = 0; i < k->buf.n; i++)
-        if ((k->buf.at[i].mode & DYNC__BUF_OUT) && (pb->slot.at[k->buf.at[i].id].kind == DYNC__SLOT_INPUT || dync__epilogue_touches(call, k->buf.at[i].id))) return false;
+        if ((k->buf.at[i].mode & DYNC__BUF_OUT) && (pb->slot.at[k->buf.at[i].id].kind == DYNC__SLOT_INPUT || dync__step_mode(call, k->buf.at[i].id))) return false;
     return true;
 }
 
@@ -79,7 +95,7 @@ DYNC__FN dync_status dync__prologue_take(const dync__pb *pb, dync__fuse_step *st
         if (k->buf.at[i].mode & DYNC__BUF_OUT) slot = k->buf.at[i].id, outs += k->buf.at[i].mode;
     if (outs != DYNC__BUF_OUT || pb->slot.at[slot].kind != DYNC__SLOT_TEMP) return DYNC_OK;
     for (int i = 0; i < n; i++) {
-        if (i == at || !dync__epilogue_touches(&step[i], slot)) continue;
+        if (i == at || !dync__step_mode(&step[i], slot)) continue;
         if (to >= 0 || i < at || !step[i].call) return DYNC_OK;
         to = i;
     }
@@ -120,7 +136,7 @@ DYNC__FN bool dync__epilogue_wanted(const dync__pb *pb, const dync__fuse_step *s
     int32_t slot = c->operand[c->n - 1].slot;
     if (pb->slot.at[slot].kind != DYNC__SLOT_TEMP) return true;
     for (int i = 0; i < n; i++)
-        if (i != at && i != with && dync__epilogue_touches(&step[i], slot)) return true;
+        if (i != at && i != with && dync__step_mode(&step[i], slot)) return true;
     return false;
 }
 

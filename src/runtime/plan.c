@@ -140,14 +140,20 @@ static dync_status dync__plan_epilogue(dync__plan_step *s, const dync__pb *pb, d
     int64_t rows = dync__kcall_rows(c);
     int with = rows > 0 ? dync__epilogue_find(pb, step, n, at) : -1;
     if (with < 0) return DYNC_OK;
-    if (!(s->code = dync__code_new(step[with].k))) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
+    int slot = dync__epilogue_in_place(pb, step, n, at, with);
+    *k = step[with].k;
+    dync__buf *stored = NULL;
+    for (int i = 0; slot >= 0 && i < (*k)->buf.n; i++)
+        if ((*k)->buf.at[i].id == slot) stored = &(*k)->buf.at[i];
+    if (stored) stored->mode |= DYNC__BUF_IN;           /* what is in the cache is not stored past it */
+    if (!(s->code = dync__code_new(*k))) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
     if (!dync__code_has_parts(s->code, rows)) {
         dync__code_free(s->code);
         s->code = NULL;
+        *k = NULL;
+        if (stored) stored->mode = DYNC__BUF_OUT;
         return DYNC_OK;
     }
-    int slot = dync__epilogue_in_place(pb, step, n, at, with);
-    *k = step[with].k;
     for (int i = 0; slot >= 0 && i < (*k)->buf.n; i++)
         if ((*k)->buf.at[i].id == c->operand[c->n - 1].slot) (*k)->buf.at[i].id = slot;
     if (slot >= 0) c->operand[c->n - 1].slot = slot;
@@ -230,7 +236,8 @@ static void dync__plan_reserve(dync__plan *p, const dync__fuse_step *step, int n
     for (int i = 0; i < n; i++) {
         for (int b = 0; step[i].k && b < step[i].k->buf.n; b++)
             writes |= (step[i].k->buf.at[b].mode & DYNC__BUF_OUT) && p->slot[step[i].k->buf.at[b].id].kind == DYNC__SLOT_INPUT;
-        for (int w = 0; !step[i].k && step[i].call && w < step[i].n_writes; w++) writes |= p->slot[step[i].writes[w]].kind == DYNC__SLOT_INPUT;
+        const dync__kcall *c = step[i].k ? NULL : step[i].call;
+        for (int o = 0; c && o < c->n; o++) writes |= c->operand[o].written && p->slot[c->operand[o].slot].kind == DYNC__SLOT_INPUT;
     }
     for (int i = 0; i < p->n_steps; i++) most = DYNC__MAX(most, dync__plan_step_bytes(&p->step[i]));
     p->reserve = writes && p->n_steps > 1 && p->device == DYNC_CPU ? most : 0;
@@ -259,7 +266,10 @@ static dync_status dync__plan_make(dync__plan *p, dync__pb *pb, const dync__plan
     dync__fuse_step *step = dync__arena_alloc(pb->arena, (size_t)(pb->step.n + 1) * sizeof *step);
     if (!step) return DYNC_ERR_MEMORY;
     DYNC__TRY(dync__plan_schedule(pb, opt, step, &n));
-    if (!opt->no_fuse && pb->device == DYNC_CPU) DYNC__TRY(dync__plan_convs(pb, step, &n));
+    if (!opt->no_fuse && pb->device == DYNC_CPU) {
+        dync__epilogue_sink(step, n);
+        DYNC__TRY(dync__plan_convs(pb, step, &n));
+    }
     p->n_slots = pb->slot.n;
     p->rng_used = pb->rng_used;
     p->threads = opt->threads;

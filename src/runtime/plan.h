@@ -40,6 +40,8 @@ DYNC__FN bool dync__kernel_writes(const dync__kernel *);
 
 /* epilogue.c: the step that can be the epilogue of the kernel call at step `at`, or -1; the slot that the call may then write instead of
  * its own, or -1. */
+DYNC__FN int dync__step_mode(const dync__fuse_step *, int32_t slot);           /* what the step does to it: DYNC__BUF_IN, DYNC__BUF_OUT, both, 0 */
+DYNC__FN void dync__epilogue_sink(dync__fuse_step *, int n);
 DYNC__FN int dync__epilogue_find(const dync__pb *, const dync__fuse_step *, int n, int at);
 DYNC__FN bool dync__epilogue_wanted(const dync__pb *, const dync__fuse_step *, int n, int at, int with);   /* the call's result, by another step */
 DYNC__FN int dync__epilogue_in_place(const dync__pb *, const dync__fuse_step *, int n, int at, int with);
