@@ -112,7 +112,7 @@ static dync_value fn_matmul(const dync_value *v, int n, void *user)
 /* ---- modules ------------------------------------------------------------------------------------------ */
 static dync_tensor *activation(dync_tensor *x, int64_t kind)
 {
-    return kind == 1 ? dync_relu(x) : kind == 2 ? dync_gelu(x) : kind == 3 ? dync_relu6(x) : x;
+    return kind == 1 ? dync_relu(x) : kind == 2 ? dync_gelu(x) : kind == 3 ? dync_relu6(x) : kind == 4 ? dync_silu(x) : kind == 5 ? dync_hardswish(x) : x;
 }
 static dync_tensor *linear_act_forward(dync_module *m, dync_tensor *x) { return activation(child(m, "linear", x), p[2]); }
 static dync_module *make_linear(void)

@@ -15,7 +15,7 @@ class Row:
 
 
 # ---- modules: children and parameters are named as those of rows.c ---------------------------------------------------------------
-ACTIVATIONS = [lambda x: x, F.relu, F.gelu, F.relu6]
+ACTIVATIONS = [lambda x: x, F.relu, F.gelu, F.relu6, F.silu, F.hardswish]
 
 
 class LinearAct(nn.Module):
@@ -266,11 +266,13 @@ def table():
                     (256, 64, 1, 1, 1, 1, 56), (512, 128, 1, 1, 1, 1, 28), (1024, 256, 1, 1, 1, 1, 14), (512, 2048, 1, 1, 1, 0, 7)]),
         ("MobileNet", [(3, 32, 3, 2, 1, 3, 224), (32, 32, 3, 1, 32, 3, 112), (32, 16, 1, 1, 1, 0, 112), (96, 96, 3, 2, 96, 3, 112), (144, 144, 3, 1, 144, 3, 56),
                        (384, 384, 3, 1, 384, 3, 14), (384, 64, 1, 1, 1, 0, 14), (960, 960, 3, 1, 960, 3, 7), (320, 1280, 1, 1, 1, 3, 7)]),
+        ("", [(64, 64, 3, 1, 1, 4, 56), (64, 64, 1, 1, 1, 4, 56), (64, 64, 1, 1, 1, 2, 56), (144, 144, 3, 1, 144, 5, 56), (96, 96, 3, 1, 96, 4, 112)]),
     ]
     for net, shapes in convs:
         for *numbers, size in shapes:
             i, o, k, s, g, a = numbers
-            name = f"conv {net} {k}x{k} {i}->{o} at {size}" + (f" /{s}" if s > 1 else "") + (" depthwise" if g > 1 else "")
+            name = f"conv {net} {k}x{k} {i}->{o} at {size}".replace("  ", " ") + (f" /{s}" if s > 1 else "") + (" depthwise" if g > 1 else "")
+            name += "" if net else f" {ACTIVATIONS[a].__name__}"
             add("conv", name, "conv", numbers, module(lambda n=numbers: ConvBn(*n), randn(1, i, size, size)))
     # models
     permuted = lambda: torch.randn(5888 * 4).as_strided((92, 4, 64), (1, 5888, 92))
