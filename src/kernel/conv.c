@@ -15,6 +15,9 @@ enum { DYNC__CONV_COLUMNS_BYTES = 8 * 1024 };
 #else
 enum { DYNC__CONV_COLUMNS_BYTES = 1024 * 1024 };
 #endif
+/* 1x1: pixels from which, elements and weights up to which planes are multiplied where they lie: those of larger ones share sets of the caches.
+ * HOT: bytes of the result that are told of at once. */
+enum { DYNC__CONV_PLANE = 64, DYNC__CONV_PLANES = 3 << 19, DYNC__CONV_WEIGHTS = 1 << 16, DYNC__CONV_HOT = 256 * 1024 };
 #define DYNC__CONV_PARALLEL 300000     /* multiplications from which threads are worth waking */
 
 typedef struct dync__conv {
@@ -232,7 +235,21 @@ static void dync__conv_direct(const dync__conv *v, int what, const char *x, cons
 
 /* ---- one group of one image -------------------------------------------------------------------------------------------------- */
 
-static void dync__conv_forward_one(const dync__conv *v, int64_t image, int64_t group, void *columns)
+static void dync__conv_done(void *user, int64_t begin, int64_t end)
+{
+    dync__conv *v = user;
+    const dync__kcall *c = v->call;
+    if (dync__code_run_part(c->epilogue, v->data + c->n, begin, end, c->epilogue_rows) != DYNC_OK) DYNC__ATOMIC_STORE(&v->failed, 1);
+}
+
+/* Rows [row, row + rows) of `lines` planes of the result from the given one on are final. */
+static void dync__conv_tell(dync__conv *v, int64_t line, int64_t lines, int64_t row, int64_t rows)
+{
+    int64_t high = v->gx ? v->h : v->oh, step = rows == high ? lines : 1;
+    for (int64_t i = line; v->data && i < line + lines; i += step) dync__conv_done(v, i * high + row, (i + step - 1) * high + row + rows);
+}
+
+static void dync__conv_forward_one(dync__conv *v, int64_t image, int64_t group, void *columns)
 {
     int64_t ck = v->gc * v->kh * v->kw, area = v->oh * v->ow;
     const void *x = dync__conv_plane(v, v->x, v->h * v->w, image * v->c + group * v->gc);
@@ -245,14 +262,18 @@ static void dync__conv_forward_one(const dync__conv *v, int64_t image, int64_t g
     }
     for (int64_t o = 0; v->direct && o < v->go; o++)
         dync__conv_direct(v, DYNC__CONV_Y, x, dync__conv_plane(v, w, ck, o), NULL, dync__conv_out(v, y, area, o));
-    for (int64_t oy = 0; !v->direct && oy < v->oh; oy += v->block) {
-        int64_t rows = DYNC__MIN(v->block, v->oh - oy), n = rows * v->ow;
+    int64_t line = image * v->o + group * v->go, some = v->block;
+    if (v->pointwise && v->data) some = DYNC__MAX(DYNC__MIN(DYNC__CONV_HOT / (v->go * v->ow * v->bytes), v->oh), 1);
+    for (int64_t oy = 0; !v->direct && oy < v->oh; oy += some) {
+        int64_t rows = DYNC__MIN(some, v->oh - oy), n = rows * v->ow, at = oy * v->ow * v->bytes;
         if (!v->pointwise) dync__conv_im2col(v, x, columns, oy, rows);
-        dync__conv_gemm(v, v->go, n, ck, w, ck, 1, v->pointwise ? x : columns, n, 1, y + oy * v->ow * v->bytes, area, bias != NULL);
+        dync__conv_gemm(v, v->go, n, ck, w, ck, 1, v->pointwise ? (const char *)x + at : columns, v->pointwise ? area : n, 1, y + at, area, bias != NULL);
+        dync__conv_tell(v, line, v->go, oy, rows);
     }
+    if (v->direct) dync__conv_tell(v, line, v->go, 0, v->oh);
 }
 
-static void dync__conv_input_one(const dync__conv *v, int64_t image, int64_t group, void *columns)
+static void dync__conv_input_one(dync__conv *v, int64_t image, int64_t group, void *columns)
 {
     int64_t ck = v->gc * v->kh * v->kw, area = v->oh * v->ow, plane = v->h * v->w;
     char *gx = dync__conv_out(v, v->gx, plane, image * v->c + group * v->gc);
@@ -260,6 +281,7 @@ static void dync__conv_input_one(const dync__conv *v, int64_t image, int64_t gro
     const char *gy = dync__conv_plane(v, v->gy, area, image * v->o + group * v->go);
     if (v->pointwise) {
         dync__conv_gemm(v, ck, area, v->go, w, 1, ck, gy, area, 1, gx, area, false);
+        dync__conv_tell(v, image * v->c + group * v->gc, v->gc, 0, v->h);
         return;
     }
     memset(gx, 0, (size_t)(v->gc * plane * v->bytes));
@@ -271,6 +293,7 @@ static void dync__conv_input_one(const dync__conv *v, int64_t image, int64_t gro
         if (v->bytes == 8) dync__conv_col2im_d(v, columns, (double *)(void *)gx, oy, rows);
         else dync__conv_col2im_f(v, columns, (float *)(void *)gx, oy, rows);
     }
+    dync__conv_tell(v, image * v->c + group * v->gc, v->gc, 0, v->h);
 }
 
 /* All images of one group: gw is theirs alone. */
@@ -294,14 +317,6 @@ static void dync__conv_weight_group(const dync__conv *v, int64_t group, void *co
 
 /* ---- parts -------------------------------------------------------------------------------------------------------------------- */
 
-/* Rows of places of the result are final. */
-static void dync__conv_done(void *user, int64_t begin, int64_t end)
-{
-    dync__conv *v = user;
-    const dync__kcall *c = v->call;
-    if (dync__code_run_part(c->epilogue, v->data + c->n, begin, end, c->epilogue_rows) != DYNC_OK) DYNC__ATOMIC_STORE(&v->failed, 1);
-}
-
 static void dync__conv_part(void *user, int part, int n_parts)
 {
     dync__conv *v = user;
@@ -317,8 +332,6 @@ static void dync__conv_part(void *user, int part, int n_parts)
         if (v->gw) dync__conv_weight_group(v, i, columns);
         else if (v->gx) dync__conv_input_one(v, i / v->groups, i % v->groups, columns);
         else dync__conv_forward_one(v, i / v->groups, i % v->groups, columns);
-        int64_t lines = v->gx ? v->gc * v->h : v->go * v->oh;
-        if (v->data) dync__conv_done(v, i * lines, (i + 1) * lines);
     }
     if (columns) dync__free_data(columns, bytes);
 }
@@ -328,9 +341,13 @@ static dync_status dync__conv_run(dync__conv *v)
     double work = (double)(v->n * v->o * v->oh * v->ow) * (double)(v->gc * v->kh * v->kw);
     int64_t jobs = v->gw ? v->groups : v->n * v->groups;
     int threads = dync__pool_threads();
-    if (threads > 1 && jobs >= threads && work >= DYNC__CONV_PARALLEL) dync__pool_run(dync__conv_part, v, threads);
-    else dync__conv_part(v, 0, 1);       /* gemm uses the threads itself */
-    return v->failed ? dync__fail_memory(0) : DYNC_OK;
+    bool apart = jobs >= threads && work >= DYNC__CONV_PARALLEL;
+    void *const *data = v->data;
+    if (!apart) v->data = NULL;          /* gemm uses the threads itself, and so does what follows */
+    if (apart && threads > 1) dync__pool_run(dync__conv_part, v, threads);
+    else dync__conv_part(v, 0, 1);
+    if (v->failed) return dync__fail_memory(0);
+    return data && !apart ? dync__code_run(v->call->epilogue, data + v->call->n, 0, 0) : DYNC_OK;
 }
 
 /* ---- rows ------------------------------------------------------------------------------------------------------------------------ */
@@ -389,6 +406,8 @@ DYNC__RARE static dync_status dync__conv_ready(dync__kcall *c, int what, const d
     dync__conv_open(&v, c, x, w, y);
     if (!v.pointwise && !v.direct) c->run_bytes = (size_t)(v.gc * v.kh * v.kw * v.block * v.ow * v.bytes) * (size_t)dync__pool_threads();
     if (dync__operand_working(y->dtype) != DYNC_F32) return DYNC_OK;
+    bool planes = !(c->blocked & 1) && !(c->blocked >> (c->n - 1) & 1), product = v.pointwise && planes && what != DYNC__CJ_WEIGHT;
+    if (product && v.oh * v.ow >= DYNC__CONV_PLANE && (v.gc + v.go) * v.oh * v.ow < DYNC__CONV_PLANES && v.gc * v.go < DYNC__CONV_WEIGHTS) return c->after ? dync__fail_memory(0) : DYNC_OK;
     dync__cj_shape s = {v.n, v.c, v.h, v.w, v.o, v.oh, v.ow, v.kh, v.kw, v.sy, v.sx, v.py, v.px, v.dy, v.dx, v.groups, what == DYNC__CJ_WEIGHT ? 0 : c->attr[7]};
     dync__cj_form form = {c->blocked & 1, c->blocked >> (c->n - 1) & 1, c->after};
     c->state = dync__cj_new(&s, what, &form);
