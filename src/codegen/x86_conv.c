@@ -169,7 +169,7 @@ static int dync__ct_take(dync__ct *c, dync__ct_values *v)
 static bool dync__ct_is_source(const dync__ctile *t, int i) { return i > 0 && (t->post[i].prim == DYNC__P_load || t->post[i].prim == DYNC__P_const_); }
 
 /* Value i as the last operand of an instruction. */
-static dync__xrm dync__ct_value(dync__ct *c, const dync__ct_values *v, int i, int p, int b)
+static dync__xrm dync__ct_value(dync__ct *c, const dync__ct_values *v, int i, int b)
 {
     const dync__ctile *t = c->t;
     const dync__cpost *in = &t->post[i];
@@ -178,7 +178,7 @@ static dync__xrm dync__ct_value(dync__ct *c, const dync__ct_values *v, int i, in
     memcpy(&bits, &in->imm, sizeof bits);
     if (in->prim == DYNC__P_const_) return dync__x_constant(&c->a, bits, 4);
     dync__x_i(&c->a, DYNC__X_MOV, DYNC__RCX, dync__ct_arg(DYNC__CA_POST + in->source), 0);
-    return dync__x_mem(DYNC__RCX, in->full ? t->out_at[p] + b * t->out_b : b * (16 << t->vl));
+    return dync__x_mem(DYNC__RCX, b * (16 << t->vl));
 }
 
 static void dync__ct_release(dync__ct *c, dync__ct_values *v, int i, int after)
@@ -190,7 +190,7 @@ static void dync__ct_release(dync__ct *c, dync__ct_values *v, int i, int after)
 }
 
 /* Instruction i: x is made a register where it is none; FMA wants it in one of its own. */
-static void dync__ct_apply(dync__ct *c, dync__ct_values *v, int i, int p, int b)
+static void dync__ct_apply(dync__ct *c, dync__ct_values *v, int i, int b)
 {
     static const struct { int prim, insn; } insns[] = {{DYNC__P_add, DYNC__X_ADDPS}, {DYNC__P_sub, DYNC__X_SUBPS}, {DYNC__P_mul, DYNC__X_MULPS},
         {DYNC__P_div, DYNC__X_DIVPS}, {DYNC__P_min, DYNC__X_MINPS}, {DYNC__P_max, DYNC__X_MAXPS}, {DYNC__P_fma, DYNC__X_FMA213PS}};
@@ -210,7 +210,7 @@ static void dync__ct_apply(dync__ct *c, dync__ct_values *v, int i, int p, int b)
     }
     int z = in->prim == DYNC__P_fma ? in->arg[2] : y, left = v->reg[x];
     if (dync__ct_is_source(c->t, x) || in->prim == DYNC__P_fma) {
-        dync__xrm from = dync__ct_value(c, v, x, p, b);
+        dync__xrm from = dync__ct_value(c, v, x, b);
         left = held = dync__ct_take(c, v);
         dync__ct_rvm(c, DYNC__X_MOVUPS, held, 0, from);
     }
@@ -218,12 +218,12 @@ static void dync__ct_apply(dync__ct *c, dync__ct_values *v, int i, int p, int b)
     if (in->prim == DYNC__P_fma) {
         middle = v->reg[y];
         if (dync__ct_is_source(c->t, y)) {
-            dync__xrm from = dync__ct_value(c, v, y, p, b);
+            dync__xrm from = dync__ct_value(c, v, y, b);
             middle = dync__ct_take(c, v);
             dync__ct_rvm(c, DYNC__X_MOVUPS, middle, 0, from);
         }
     }
-    dync__xrm last = dync__ct_value(c, v, z, p, b);
+    dync__xrm last = dync__ct_value(c, v, z, b);
     if (middle != left && dync__ct_is_source(c->t, y)) v->taken[middle - c->wreg] = false;
     if (held >= 0) v->taken[held - c->wreg] = false;
     for (int k = 0; k < 3; k++)
@@ -239,13 +239,13 @@ static void dync__ct_apply(dync__ct *c, dync__ct_values *v, int i, int p, int b)
 }
 
 /* The register of the result of what is in `reg`. */
-static int dync__ct_post(dync__ct *c, int reg, int p, int b)
+static int dync__ct_post(dync__ct *c, int reg, int b)
 {
     dync__ct_values v;
     memset(&v, 0, sizeof v);
     v.reg[0] = (int8_t)reg;
     for (int i = 1; i < c->t->n_post && !c->a.failed; i++)
-        if (!dync__ct_is_source(c->t, i)) dync__ct_apply(c, &v, i, p, b);
+        if (!dync__ct_is_source(c->t, i)) dync__ct_apply(c, &v, i, b);
     return v.reg[DYNC__MAX(c->t->n_post - 1, 0)];
 }
 
@@ -262,7 +262,7 @@ static void dync__ct_store(dync__ct *c)
         for (int p = 0; p < t->P; p++) {
             int r = p * t->B + b, at = t->out_at[p] + b * t->out_b;
             if (t->flags & DYNC__CT_DIVIDE) dync__ct_rvm(c, DYNC__X_DIVPS, r, r, dync__x_reg(c->breg));
-            dync__ct_rvm(c, DYNC__X_MOVUPS_M, dync__ct_post(c, r, p, b), 0, dync__x_mem(DYNC__RAX, at));
+            dync__ct_rvm(c, DYNC__X_MOVUPS_M, dync__ct_post(c, r, b), 0, dync__x_mem(DYNC__RAX, at));
         }
 }
 
@@ -374,7 +374,7 @@ static void dync__cw_emit(dync__ct *c)
         for (int r = 0; r < (out ? t->across : m->rows); r++) {
             int reg = DYNC__CW_RESULT + r, p = i * m->rows + r;
             if (out && t->flags & DYNC__CT_BIAS) dync__ct_rvm(c, DYNC__X_ADDPS, reg, reg, dync__x_mem(DYNC__R8, 0));
-            dync__ct_rvm(c, DYNC__X_MOVUPS_M, out ? dync__ct_post(c, reg, p, 0) : reg, 0, dync__x_mem(DYNC__RAX, out ? t->out_at[p] : i * t->out_at[0] + r * t->out_at[1]));
+            dync__ct_rvm(c, DYNC__X_MOVUPS_M, out ? dync__ct_post(c, reg, 0) : reg, 0, dync__x_mem(DYNC__RAX, out ? t->out_at[p] : i * t->out_at[0] + r * t->out_at[1]));
         }
     }
 }
@@ -400,8 +400,6 @@ static void dync__ct_emit(dync__ct *c)
     dync__x_i(a, DYNC__X_ADD, DYNC__RSI, dync__ct_arg(DYNC__CA_T_IN), 0);
     dync__ct_advance(c, DYNC__CA_OUT, DYNC__CA_T_OUT, DYNC__RAX);
     if (t->op == DYNC__CT_WHERE) dync__ct_advance(c, DYNC__CA_POST, DYNC__CA_POST + 1, DYNC__RAX);
-    for (int i = 1; i < t->n_post; i++)
-        if (t->post[i].prim == DYNC__P_load && t->post[i].full) dync__ct_advance(c, DYNC__CA_POST + t->post[i].source, DYNC__CA_T_OUT, DYNC__RAX);
     dync__x_i(a, DYNC__X_SUBI, 0, dync__ct_arg(DYNC__CA_TILES), 1);
     dync__x_jump(a, DYNC__CC_NE, again);
     dync__x_pop(a, DYNC__RBP);

@@ -18,8 +18,8 @@ typedef enum { DYNC__CW_IN, DYNC__CW_WEIGHT, DYNC__CW_OUT } dync__cw_which;
 enum { DYNC__CW_ROOM = 36 * 64 };
 typedef enum { DYNC__CT_ADD = 1 /* to what is there */, DYNC__CT_BIAS = 2, DYNC__CT_DIVIDE = 4 /* by the number at BIAS */ } dync__ct_flags;
 /* What is done to an accumulator before it is stored: value i of a list of primitives of loop.h over f32; value 0 is the accumulator, the
- * last one the result. load: a vector of channels at source, or (full) the element at the place of the result. */
-typedef struct dync__cpost { uint8_t prim; int8_t arg[3], source, full, none[2]; float imm; } dync__cpost;
+ * last one the result. load: a vector of channels at source. */
+typedef struct dync__cpost { uint8_t prim; int8_t arg[3], source, none[3]; float imm; } dync__cpost;
 /* All that the code depends on; zeroed before it is filled, as it is compared by bytes. Byte distances. */
 typedef struct dync__ctile {
     int8_t isa, vl, op, flags, P, B, n_post, across;      /* across: WHERE: places of a row; w_k and w_b: numbers between rows, columns */

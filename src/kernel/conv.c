@@ -61,6 +61,8 @@ static void dync__conv_open(dync__conv *v, const dync__kcall *call, const dync__
     v->block = v->pointwise ? v->oh : DYNC__MAX(1, DYNC__MIN(v->oh, DYNC__CONV_COLUMNS_BYTES / row_bytes));
 }
 
+enum { DYNC__CONV_Y, DYNC__CONV_GX, DYNC__CONV_GW };
+
 /* ---- columns --------------------------------------------------------------------------------------------------------------- */
 
 /* Output indices [*from, *to) whose window element k lies inside [0, size): position = i * stride - pad + k * dilation. */
@@ -114,42 +116,23 @@ static void dync__conv_inside(int64_t k, int64_t stride, int64_t pad, int64_t di
                     }                                                                                \
                 }                                                                                    \
     }                                                                                                \
-    /* One channel per group: window element by window element over a row, outside of [skip, skip_to). */ \
-    static void dync__conv_row_##name(const dync__conv *v, const T *x, const T *w, T *y, int64_t skip, int64_t skip_to) \
-    {                                                                                                \
-        for (int64_t kx = 0, from, to; kx < v->kw; kx++) {                                           \
-            dync__conv_inside(kx, v->sx, v->px, v->dx, v->w, v->ow, &from, &to);                     \
-            const T *s = x - v->px + kx * v->dx;                                                     \
-            for (int64_t i = from; i < to; i++) {                                                    \
-                if (i == skip) i = skip_to;                                                          \
-                if (i < to) y[i] += w[kx] * s[i * v->sx];                                            \
-            }                                                                                        \
-        }                                                                                            \
-    }                                                                                                \
-    static void dync__conv_row_gx_##name(const dync__conv *v, const T *gy, const T *w, T *gx, int64_t skip, int64_t skip_to) \
-    {                                                                                                \
-        for (int64_t kx = 0, from, to; kx < v->kw; kx++) {                                           \
-            dync__conv_inside(kx, v->sx, v->px, v->dx, v->w, v->ow, &from, &to);                     \
-            int64_t at = kx * v->dx - v->px;                                                         \
-            for (int64_t i = from; i < to; i++) {                                                    \
-                if (i * v->sx + at == skip) i = skip_to - at;            /* sx is 1 then */          \
-                if (i < to) gx[i * v->sx + at] += w[kx] * gy[i];                                     \
-            }                                                                                        \
-        }                                                                                            \
-    }                                                                                                \
-    static void dync__conv_row_gw_##name(const dync__conv *v, const T *x, const T *gy, T *gw, int64_t skip, int64_t skip_to) \
-    {                                                                                                \
-        for (int64_t kx = 0, from, to; kx < v->kw; kx++) {                                           \
-            dync__conv_inside(kx, v->sx, v->px, v->dx, v->w, v->ow, &from, &to);                     \
-            const T *s = x - v->px + kx * v->dx;                                                     \
-            T sum = 0;                                                                               \
-            for (int64_t i = from; i < to; i++) {                                                    \
-                if (i == skip) i = skip_to;                                                          \
-                if (i < to) sum += s[i * v->sx] * gy[i];                                             \
-            }                                                                                        \
-            gw[kx] += sum;                                                                           \
-        }                                                                                            \
-    }                                                                                                \
+    /* One channel per group: a row by its window, outside of [skip, skip_to) (where sx is 1), into the one of the three that `what` names. */ \
+    static void dync__conv_row_##name(const dync__conv *v, int what, const T *x, const T *w, const T *gy, T *out, int64_t skip, int64_t skip_to) \
+    {                                                                                               \
+        for (int64_t kx = 0, from, to; kx < v->kw; kx++) {                                          \
+            int64_t at = kx * v->dx - v->px, first = skip < 0 ? -1 : what == DYNC__CONV_GX ? skip - at : skip; \
+            T sum = 0;                                                                              \
+            dync__conv_inside(kx, v->sx, v->px, v->dx, v->w, v->ow, &from, &to);                    \
+            for (int64_t i = from; i < to; i++) {                                                   \
+                if (i == first) i += skip_to - skip;                                                \
+                if (i >= to) break;                                                                 \
+                if (what == DYNC__CONV_Y) out[i] += w[kx] * x[i * v->sx + at];                      \
+                else if (what == DYNC__CONV_GX) out[i * v->sx + at] += w[kx] * gy[i];               \
+                else sum += x[i * v->sx + at] * gy[i];                                              \
+            }                                                                                       \
+            if (what == DYNC__CONV_GW) out[kx] += sum;                                              \
+        }                                                                                           \
+    }                                                                                               \
     static void dync__conv_bias_##name(const dync__conv *v, const T *bias, T *y, int64_t channels)   \
     {                                                                                                \
         for (int64_t o = 0; o < channels; o++)                                                       \
@@ -184,8 +167,6 @@ static char *dync__conv_out(const dync__conv *v, void *base, int64_t planes, int
 
 /* ---- one channel per group, no columns ----------------------------------------------------------------------------------------- */
 
-enum { DYNC__CONV_Y, DYNC__CONV_GX, DYNC__CONV_GW };
-
 /* One row of the output and one of the window. Where the stride is 1, the middle, which every window element covers, goes by whole
  * lines to gemm's pieces: y = w x; x's gradient = w reversed gy; gw = x gy. */
 static void dync__conv_direct_row(const dync__conv *v, int what, const void *x, const void *w, const void *gy, void *out)
@@ -209,15 +190,8 @@ static void dync__conv_direct_row(const dync__conv *v, int what, const void *x, 
             else ((float *)out)[kx + e] += ((const float *)(const void *)sum)[e];
         }
     }
-    if (bytes == 8) {
-        if (what == DYNC__CONV_Y) dync__conv_row_d(v, x, w, out, from, to);
-        else if (what == DYNC__CONV_GX) dync__conv_row_gx_d(v, gy, w, out, from, to);
-        else dync__conv_row_gw_d(v, x, gy, out, from, to);
-    } else {
-        if (what == DYNC__CONV_Y) dync__conv_row_f(v, x, w, out, from, to);
-        else if (what == DYNC__CONV_GX) dync__conv_row_gx_f(v, gy, w, out, from, to);
-        else dync__conv_row_gw_f(v, x, gy, out, from, to);
-    }
+    if (bytes == 8) dync__conv_row_d(v, what, x, w, gy, out, from, to);
+    else dync__conv_row_f(v, what, x, w, gy, out, from, to);
 }
 
 /* A plane of each; out is the one of the three that `what` names and holds zeros or the bias. */
@@ -235,6 +209,12 @@ static void dync__conv_direct(const dync__conv *v, int what, const char *x, cons
 
 /* ---- one group of one image -------------------------------------------------------------------------------------------------- */
 
+DYNC__FN void dync__lines_done(dync__done_fn done, void *user, int64_t high, int64_t line, int64_t lines, int64_t row, int64_t rows)
+{
+    int64_t step = rows == high ? lines : 1;
+    for (int64_t i = line; i < line + lines; i += step) done(user, i * high + row, (i + step - 1) * high + row + rows);
+}
+
 static void dync__conv_done(void *user, int64_t begin, int64_t end)
 {
     dync__conv *v = user;
@@ -242,11 +222,9 @@ static void dync__conv_done(void *user, int64_t begin, int64_t end)
     if (dync__code_run_part(c->epilogue, v->data + c->n, begin, end, c->epilogue_rows) != DYNC_OK) DYNC__ATOMIC_STORE(&v->failed, 1);
 }
 
-/* Rows [row, row + rows) of `lines` planes of the result from the given one on are final. */
 static void dync__conv_tell(dync__conv *v, int64_t line, int64_t lines, int64_t row, int64_t rows)
 {
-    int64_t high = v->gx ? v->h : v->oh, step = rows == high ? lines : 1;
-    for (int64_t i = line; v->data && i < line + lines; i += step) dync__conv_done(v, i * high + row, (i + step - 1) * high + row + rows);
+    if (v->data) dync__lines_done(dync__conv_done, v, v->gx ? v->h : v->oh, line, lines, row, rows);
 }
 
 static void dync__conv_forward_one(dync__conv *v, int64_t image, int64_t group, void *columns)
@@ -390,8 +368,8 @@ DYNC__RARE DYNC__FN int dync__conv_winograd(const int64_t *x, const int64_t *w, 
 DYNC__RARE DYNC__FN int64_t dync__kcall_rows(const dync__kcall *c)
 {
     const dync__operand *y = &c->operand[c->n - 1];
-    int64_t rows = 1;
-    bool conv = c->row->run == dync__k_conv2d || c->row->run == dync__k_conv2d_grad_input, blocked = c->blocked >> (c->n - 1) & 1;
+    int64_t rows = 1;                    /* a convolution of halves is written back as a whole */
+    bool conv = (c->row->run == dync__k_conv2d || c->row->run == dync__k_conv2d_grad_input) && dync__operand_working(y->dtype) == y->dtype, blocked = c->blocked >> (c->n - 1) & 1;
     if ((!conv && c->row->run != dync__k_matmul && c->row->run != dync__k_addmm) || (dync__dtype_info(y->dtype)->kind != 'f' && !(y->dtype == DYNC_I32 && c->operand[0].dtype == DYNC_I8))) return 0;
     for (int d = 0; d < y->lay.ndim - 1; d++) rows *= y->lay.shape[d];
     return blocked ? rows / dync__cj_lanes() : rows;
@@ -450,22 +428,14 @@ static const dync__tensor *dync__conv_owner(const dync__kcall *c)
     return c->input[1] && dync__tls.plan_tensors ? dync__tls.plan_tensors[c->input[1] - 1] : NULL;
 }
 
-/* copied: the result is written back later, and the epilogue follows that. */
-static dync_status dync__conv_do(dync__conv *v, dync__cj_data *d, void *const *data, bool copied)
+static dync_status dync__conv_do(dync__conv *v, dync__cj_data *d, void *const *data)
 {
     const dync__kcall *c = v->call;
-    if (c->epilogue && !copied) {
-        v->data = data;
-        d->done = dync__conv_done;
-        d->user = v;
-    }
+    v->data = c->epilogue ? data : NULL;
+    d->done = v->data ? dync__conv_done : NULL;
+    d->user = v;
     DYNC__TRY(c->state ? dync__cj_run(c->state, d) : dync__conv_run(v));
     return v->failed ? dync__fail_memory(0) : DYNC_OK;
-}
-
-static dync_status dync__conv_after(const dync__kcall *c, void *const *data, bool copied, dync_status status)
-{
-    return status == DYNC_OK && c->epilogue && copied ? dync__code_run(c->epilogue, data + c->n, 0, 0) : status;
 }
 
 DYNC__FN dync_status dync__k_conv2d(const dync__kcall *c, void *const *data, void *scratch)
@@ -484,12 +454,11 @@ DYNC__FN dync_status dync__k_conv2d(const dync__kcall *c, void *const *data, voi
     v.bias = in[2].data;
     v.y = y.data;
     dync__cj_data d = {v.x, v.weight, v.bias, v.y, in[1].copy ? NULL : dync__conv_owner(c), {NULL}, NULL, NULL, NULL};
-    bool copied = y.copy != NULL;
     for (int i = first; i < last; i++) d.after[i - first] = dync__operand_at(&op[i], data[i]);
-    if (status == DYNC_OK) status = dync__conv_do(&v, &d, data, copied);
+    if (status == DYNC_OK) status = dync__conv_do(&v, &d, data);
     if (status == DYNC_OK) dync__dense_finish(&op[last], data[last], &y);
     dync__dense_drop(&y);
-    return dync__conv_after(c, data, copied, dync__dense_end(c, first, first, data, in, status));
+    return dync__dense_end(c, first, first, data, in, status);
 }
 
 /* The two gradients have the same form: two operands in, one out. */
@@ -501,9 +470,8 @@ static dync_status dync__conv_grad(const dync__kcall *c, void *const *data, dync
     *second = d[1].data;
     *out = d[2].data;
     dync__cj_data all = {*first, *second, NULL, *out, d[1].copy ? NULL : dync__conv_owner(c), {NULL}, NULL, NULL, NULL};
-    bool copied = d[2].copy != NULL;
-    if (status == DYNC_OK) status = dync__conv_do(v, &all, data, copied);
-    return dync__conv_after(c, data, copied, dync__dense_end(c, 3, 2, data, d, status));
+    if (status == DYNC_OK) status = dync__conv_do(v, &all, data);
+    return dync__dense_end(c, 3, 2, data, d, status);
 }
 
 DYNC__FN dync_status dync__k_conv2d_grad_input(const dync__kcall *c, void *const *data, void *scratch)

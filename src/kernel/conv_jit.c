@@ -540,18 +540,14 @@ typedef struct dync__cj_work {
 
 static int64_t dync__cj_address(const void *p) { return (int64_t)(uintptr_t)p; }
 
-/* Rows [row, row + rows) of blocks [block, block + blocks) of an image, or of all their channels, are final. */
 static void dync__cj_done(const dync__cj_work *w, int64_t line, int64_t lines, int64_t row, int64_t rows)
 {
-    int64_t high = w->v->oh, step = rows == high ? lines : 1;
-    for (int64_t i = line; w->data->done && i < line + lines; i += step)
-        w->data->done(w->data->user, i * high + row, (i + step - 1) * high + row + rows);
+    if (w->data->done) dync__lines_done(w->data->done, w->data->user, w->v->oh, line, lines, row, rows);
 }
 
 static void dync__cj_tiles(const dync__cj *v, const dync__cj_phase *f, int k, int64_t *args, int64_t first, int64_t rows)
 {
-    int64_t in = args[DYNC__CA_IN], out = args[DYNC__CA_OUT], source[DYNC__CT_SOURCES];
-    memcpy(source, args + DYNC__CA_POST, sizeof source);
+    int64_t in = args[DYNC__CA_IN], out = args[DYNC__CA_OUT], place = args[DYNC__CA_POST];
     for (int64_t y = first; y < (f->by_rows ? first + 1 : first + rows); y++)
         for (int r = 0; r < 2 && f->run[r].count; r++) {
             const dync__cj_run_of *run = &f->run[r];
@@ -559,12 +555,8 @@ static void dync__cj_tiles(const dync__cj *v, const dync__cj_phase *f, int k, in
             args[DYNC__CA_IN] = in + down * v->isy * v->in_row + across * v->isx * v->in_pixel;
             args[DYNC__CA_OUT] = out + down * v->osy * v->out_row + across * v->osx * 4 * v->V;
             args[DYNC__CA_TILES] = run->count;
-            for (int p = 1; p < v->after.n; p++) {
-                const dync__cpost *e = &v->after.post[p];
-                if (e->prim == DYNC__P_load && e->full) args[DYNC__CA_POST + e->source] = source[e->source] + args[DYNC__CA_OUT] - out;
-            }
             if (v->what == DYNC__CJ_WHERE) {
-                args[DYNC__CA_POST] = source[0] + down * v->isy * v->w + across * v->isx;
+                args[DYNC__CA_POST] = place + down * v->isy * v->w + across * v->isx;
                 args[DYNC__CA_POST + 1] = run->step * (f->by_rows ? v->isy * v->w : v->isx);
             }
             args[DYNC__CA_T_IN] = run->step * (f->by_rows ? v->isy * v->in_row : v->isx * v->in_pixel);
@@ -573,12 +565,12 @@ static void dync__cj_tiles(const dync__cj *v, const dync__cj_phase *f, int k, in
         }
     args[DYNC__CA_IN] = in;
     args[DYNC__CA_OUT] = out;
-    memcpy(args + DYNC__CA_POST, source, sizeof source);
+    args[DYNC__CA_POST] = place;
 }
 
-/* Output blocks [b0, b1) of one group, rows [j, j + rows): blocks x (rim included) into blocks y, which begin `full` bytes into the result;
- * line: the first one's number in it, which is told of, or -1. WHERE: the numbers of places go `full` bytes from y. */
-static void dync__cj_blocks(const dync__cj_work *w, int64_t g, int64_t b0, int64_t b1, int64_t j, int64_t rows, const float *x, float *y, int64_t full, int64_t line)
+/* Output blocks [b0, b1) of one group, rows [j, j + rows): blocks x (rim included) into blocks y; line: the first
+ * one's number in the result, which is told of, or -1. WHERE: the numbers of places go `found` bytes from y. */
+static void dync__cj_blocks(const dync__cj_work *w, int64_t g, int64_t b0, int64_t b1, int64_t j, int64_t rows, const float *x, float *y, int64_t found, int64_t line)
 {
     const dync__cj *v = w->v;
     for (int i = 0; i < v->n_phases; i++) {
@@ -596,15 +588,10 @@ static void dync__cj_blocks(const dync__cj_work *w, int64_t g, int64_t b0, int64
             args[DYNC__CA_NA] = v->icb;
             args[DYNC__CA_A_IN] = v->in_block;
             args[DYNC__CA_A_W] = f->n_taps * v->K * B * v->V * 4;
-            for (int p = 1; p < v->after.n; p++) {
-                const dync__cpost *in = &v->after.post[p];
-                if (in->prim != DYNC__P_load) continue;
-                args[DYNC__CA_POST + in->source] = dync__cj_address(w->after[in->source]) + (in->full ? full : 4 * (g * v->ocb + b) * v->V);
-                if (in->full) args[DYNC__CA_POST + in->source] += args[DYNC__CA_OUT] - dync__cj_address(y);
-            }
+            for (int p = 0; p < v->after.n_operands; p++) args[DYNC__CA_POST + p] = dync__cj_address(w->after[p] + (g * v->ocb + b) * v->V);
             if (v->what == DYNC__CJ_WHERE) {
                 args[DYNC__CA_W] = 0;
-                args[DYNC__CA_BIAS] = full;
+                args[DYNC__CA_BIAS] = found;
                 args[DYNC__CA_POST] = j * v->isy * v->w;
             }
             int64_t n = DYNC__MIN(rows, f->jh - j), some = f->by_rows || line < 0 ? n : DYNC__MAX(DYNC__CJ_NEAR / (B * v->out_row), 1);
@@ -617,7 +604,7 @@ static void dync__cj_blocks(const dync__cj_work *w, int64_t g, int64_t b0, int64
 }
 
 /* The same by Winograd's tiles; room: for the transformed input and result. */
-static void dync__cj_wino(const dync__cj_work *w, int64_t g, int64_t b0, int64_t b1, int64_t j, int64_t rows, const float *x, float *y, int64_t full, int64_t line, char *room)
+static void dync__cj_wino(const dync__cj_work *w, int64_t g, int64_t b0, int64_t b1, int64_t j, int64_t rows, const float *x, float *y, int64_t line, char *room)
 {
     const dync__cj *v = w->v;
     int64_t m = v->wino.m, n2 = (int64_t)v->wino.n * v->wino.n, pixel = 4 * v->V, down = (rows + m - 1) / m, across = v->wino.across;
@@ -660,10 +647,7 @@ static void dync__cj_wino(const dync__cj_work *w, int64_t g, int64_t b0, int64_t
         args[DYNC__CA_OUT] = dync__cj_address(y) + at;
         args[DYNC__CA_BIAS] = v->what == DYNC__CJ_FORWARD ? dync__cj_address(w->bias + (g * v->ocb + b) * v->V) : 0;
         args[DYNC__CA_TILES] = cut ? 1 : whole;
-        for (int p = 1; p < v->after.n; p++) {
-            const dync__cpost *e = &v->after.post[p];
-            if (e->prim == DYNC__P_load) args[DYNC__CA_POST + e->source] = dync__cj_address(w->after[e->source]) + (e->full ? full + at : 4 * (g * v->ocb + b) * v->V);
-        }
+        for (int p = 0; p < v->after.n_operands; p++) args[DYNC__CA_POST + p] = dync__cj_address(w->after[p] + (g * v->ocb + b) * v->V);
         if (cut ? v->ow % m != 0 : whole != 0) v->wino.out_code[cut + (rows - t * m < m ? 2 : 0)](args);
         if (line >= 0 && cut && t + 1 == down) dync__cj_done(w, line + b - b0, 1, j, rows);
     }
@@ -713,9 +697,8 @@ static void dync__cj_job(const dync__cj_work *w, int64_t job, float *x, float *y
     else dync__cj_in(v, from, dync__cj_has(v, g, v->ic), j * v->isy - v->lo_y, v->rows_in, x);
     bool where = v->what == DYNC__CJ_WHERE;
     float *found = where ? y + (v->form.out_blocks ? 0 : v->out_block / 4) : NULL, *to = v->form.out_blocks ? w->out + result + j * v->ow * v->V : y;
-    if (v->form.out_blocks) result += j * v->ow * v->V;
-    if (v->wino.m) dync__cj_wino(w, g, b0, b1, j, rows, x, to, v->form.out_blocks ? 4 * result : 0, line, (char *)y + (v->form.out_blocks ? 0 : v->ocb * v->out_block));
-    else dync__cj_blocks(w, g, b0, b1, j, rows, x, to, where ? dync__cj_address(found) - dync__cj_address(to) : v->form.out_blocks ? 4 * result : 0, line);
+    if (v->wino.m) dync__cj_wino(w, g, b0, b1, j, rows, x, to, line, (char *)y + (v->form.out_blocks ? 0 : v->ocb * v->out_block));
+    else dync__cj_blocks(w, g, b0, b1, j, rows, x, to, where ? dync__cj_address(found) - dync__cj_address(to) : 0, line);
     if (where) dync__cj_index(v, found, found + v->rows * v->ow * v->V, have, j, rows, w->index + (image * out_all + g * v->oc) * v->oh * v->ow + j * v->ow);
     if (v->form.out_blocks && line < 0) dync__cj_done(w, channel / v->V, b1 - b0, j, rows);
     for (int64_t b = b0; b < b1 && !v->form.out_blocks; b++) {
@@ -833,11 +816,8 @@ static dync_status dync__cj_run_places(dync__cj *v, const dync__cj_data *d)
         const float *from = k ? d->after[k - 1] : d->bias;
         int64_t step = k ? v->after.step[k - 1] : 1;
         float *to = padded + k * line;
-        if (step < 0) to = (float *)(uintptr_t)from;                /* full */
-        else {
-            memset(to, 0, (size_t)line * sizeof *to);
-            for (int64_t i = 0; from && i < v->s.o; i++) to[i / per * v->ocb * v->V + i % per] = from[i * step];
-        }
+        memset(to, 0, (size_t)line * sizeof *to);
+        for (int64_t i = 0; from && i < v->s.o; i++) to[i / per * v->ocb * v->V + i % per] = from[i * step];
         if (k) after[k - 1] = to;
         else w.bias = to;
     }

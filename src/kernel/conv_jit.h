@@ -9,7 +9,7 @@ typedef enum { DYNC__CJ_FORWARD, DYNC__CJ_INPUT, DYNC__CJ_WEIGHT, DYNC__CJ_MAX, 
 typedef struct dync__cj_shape { int64_t n, c, h, w, o, oh, ow, kh, kw, sy, sx, py, px, dy, dx, groups, winograd /* 0, 2, 4: places of a side of a tile */; } dync__cj_shape;
 typedef struct dync__cj dync__cj;
 /* Arrays in blocks: [N, C / V, H, W, V] instead of [N, C, H, W]; V is this machine's, C a multiple of it. after: on accumulators; its loads
- * are `step` apart from channel to channel of operand `operand` of after's own, or full: an array in blocks like the result. */
+ * are `step` apart from channel to channel of after's own operands. */
 typedef struct dync__cj_after {
     int n, n_operands;
     dync__cpost post[DYNC__CT_POST];         /* source: number among after's operands */
@@ -17,6 +17,7 @@ typedef struct dync__cj_after {
 } dync__cj_after;
 typedef struct dync__cj_form { bool in_blocks, out_blocks; const dync__cj_after *after; } dync__cj_form;
 DYNC__FN int dync__cj_lanes(void);               /* V; 0: there are no blocks */
+typedef void (*dync__done_fn)(void *user, int64_t begin, int64_t end);
 /* owner: the tensor whose memory weight is, or NULL: packed weights are kept while it is the same and unwritten. */
 typedef struct dync__cj_data {
     const float *in, *weight, *bias;
@@ -24,9 +25,11 @@ typedef struct dync__cj_data {
     const dync__tensor *owner;
     const float *after[DYNC__CT_SOURCES];
     int64_t *index;
-    void (*done)(void *user, int64_t begin, int64_t end);      /* NULL; told of rows of places of the result, in order of memory, as they are final */
+    dync__done_fn done;      /* told of rows of places of the result, in order of memory, as they are final; or NULL */
     void *user;
 } dync__cj_data;
+/* done is told of rows [row, row + rows) of `lines` planes (blocks) of a result, `high` rows each, from number `line` on. */
+DYNC__FN void dync__lines_done(dync__done_fn done, void *user, int64_t high, int64_t line, int64_t lines, int64_t row, int64_t rows);
 /* Code and tables for it; NULL where the portable form serves (no error). */
 DYNC__FN dync__cj *dync__cj_new(const dync__cj_shape *, int what, const dync__cj_form *);
 DYNC__FN void dync__cj_free(dync__cj *);

@@ -203,13 +203,11 @@ static bool dync__cv_after(const dync__cv *v, dync__kernel *k, int32_t y, dync__
         if (in->prim == DYNC__P_load) {
             int64_t step, offset = k->access.at[in->access].offset;
             if (buf->dtype != DYNC_F32 || after->n_operands == DYNC__CT_SOURCES || c->n + 1 >= DYNC__KCALL_OPERANDS ||
-                !dync__cv_source(k, &k->access.at[in->access], &k->access.at[whole], cut, &step)) return false;
+                !dync__cv_source(k, &k->access.at[in->access], &k->access.at[whole], cut, &step) || step < 0) return false;
             p->source = (int8_t)after->n_operands;
-            p->full = step < 0;
             after->step[after->n_operands++] = step;
             dync__operand *o = &c->operand[c->n++];
             memset(o, 0, sizeof *o);
-            if (step < 0) o->lay = out.lay;
             o->lay.offset = offset;
             o->slot = buf->id;
             o->dtype = DYNC_F32;
@@ -284,18 +282,6 @@ static bool dync__cv_side(const dync__cv *v, const dync__kcall *c, const dync__o
 
 static bool dync__cv_blocked(const dync__cv *v, int32_t slot) { return v->slot[slot].known && !v->slot[slot].bad; }
 
-/* All of these or none; whether anything changed. */
-static bool dync__cv_together(dync__cv *v, int n, const int32_t *slots)
-{
-    bool all = true, changed = false;
-    for (int i = 0; i < n; i++) all = all && dync__cv_blocked(v, slots[i]);
-    for (int i = 0; i < n && !all; i++) {
-        changed |= dync__cv_blocked(v, slots[i]);
-        v->slot[slots[i]].bad = true;
-    }
-    return changed;
-}
-
 static bool dync__cv_settle_kernel(dync__cv *v, const dync__kernel *k)
 {
     int32_t slots[64];
@@ -321,30 +307,13 @@ static bool dync__cv_settle_kernel(dync__cv *v, const dync__kernel *k)
     return changed;
 }
 
-/* Arrays that a step cannot take in blocks are not put there, until no step finds one. A convolution whose shortcut stays planes gives
- * back what it has taken over, and all begins again. */
-static void dync__cv_settle(dync__cv *v, bool *again)
+/* Arrays that a loop nest cannot take in blocks are not put there, until none finds one. */
+static void dync__cv_settle(dync__cv *v)
 {
     for (bool changed = true; changed;) {
         changed = false;
-        for (int i = 0; i < v->n; i++) {
-            const dync__kcall *c = v->at[i].call;
-            int32_t full[DYNC__KCALL_OPERANDS];
-            int n = 0;
-            if (v->at[i].taken) continue;
-            if (v->step[i].k) changed |= dync__cv_settle_kernel(v, v->step[i].k);
-            if (!c || !c->after) continue;
-            for (int p = 1; p < c->after->n; p++)
-                if (c->after->post[p].full) full[n++] = c->operand[c->n - 1 - c->after->n_operands + c->after->post[p].source].slot;
-            if (n) {
-                full[n++] = v->at[i].y;
-                changed |= dync__cv_together(v, n, full);
-            }
-            if (n && !dync__cv_blocked(v, v->at[i].y)) {
-                v->at[i].refused = DYNC__MAX(v->at[i].refused, 1);
-                *again = true;
-            }
-        }
+        for (int i = 0; i < v->n; i++)
+            if (!v->at[i].taken && v->step[i].k) changed |= dync__cv_settle_kernel(v, v->step[i].k);
     }
 }
 
@@ -485,8 +454,7 @@ DYNC__FN dync_status dync__plan_convs(dync__pb *pb, dync__fuse_step *step, int *
     while (again) {
         again = false;
         DYNC__TRY(dync__cv_gather(&v));
-        dync__cv_settle(&v, &again);
-        if (again) continue;
+        dync__cv_settle(&v);
         dync__cv_mark(&v);
         for (int i = 0; i < v.n && !again; i++) {
             const dync__kcall *c = v.at[i].call;
