@@ -12301,7 +12301,7 @@ typedef struct dync__code dync__code;
 DYNC__FN dync__code *dync__code_new(const dync__kernel *);                     /* NULL + error; the kernel may die afterwards */
 /* buffers[i] belongs to kernel->buf[i]. Splits itself over the pool when the work is worth it. */
 DYNC__FN dync_status dync__code_run(const dync__code *, void *const *buffers, uint64_t rng_seed, uint64_t rng_offset);
-/* Can the kernel run in pieces: part [begin, end) of `of` equal shares of its outermost index? Then in any order, on any threads. */
+/* Can the kernel run in pieces: part [begin, end) of `of` equal shares of its elements in order of the loops? Then in any order, on any threads. */
 DYNC__FN bool dync__code_has_parts(const dync__code *, int64_t of);
 DYNC__FN dync_status dync__code_run_part(const dync__code *, void *const *buffers, int64_t begin, int64_t end, int64_t of);
 DYNC__FN void dync__code_free(dync__code *);
@@ -13025,8 +13025,8 @@ typedef enum { DYNC__CW_IN, DYNC__CW_WEIGHT, DYNC__CW_OUT } dync__cw_which;
 enum { DYNC__CW_ROOM = 36 * 64 };
 typedef enum { DYNC__CT_ADD = 1 /* to what is there */, DYNC__CT_BIAS = 2, DYNC__CT_DIVIDE = 4 /* by the number at BIAS */ } dync__ct_flags;
 /* What is done to an accumulator before it is stored: value i of a list of primitives of loop.h over f32; value 0 is the accumulator, the
- * last one the result. load: a vector of channels at source, or (full) the element at the place of the result. */
-typedef struct dync__cpost { uint8_t prim; int8_t arg[3], source, full, none[2]; float imm; } dync__cpost;
+ * last one the result. load: a vector of channels at source. */
+typedef struct dync__cpost { uint8_t prim; int8_t arg[3], source, none[3]; float imm; } dync__cpost;
 /* All that the code depends on; zeroed before it is filled, as it is compared by bytes. Byte distances. */
 typedef struct dync__ctile {
     int8_t isa, vl, op, flags, P, B, n_post, across;      /* across: WHERE: places of a row; w_k and w_b: numbers between rows, columns */
@@ -16237,7 +16237,7 @@ static int dync__ct_take(dync__ct *c, dync__ct_values *v) {
 }
 static bool dync__ct_is_source(const dync__ctile *t, int i) { return i > 0 && (t->post[i].prim == DYNC__P_load || t->post[i].prim == DYNC__P_const_); }
 /* Value i as the last operand of an instruction. */
-static dync__xrm dync__ct_value(dync__ct *c, const dync__ct_values *v, int i, int p, int b) {
+static dync__xrm dync__ct_value(dync__ct *c, const dync__ct_values *v, int i, int b) {
     const dync__ctile *t = c->t;
     const dync__cpost *in = &t->post[i];
     uint32_t bits;
@@ -16245,7 +16245,7 @@ static dync__xrm dync__ct_value(dync__ct *c, const dync__ct_values *v, int i, in
     memcpy(&bits, &in->imm, sizeof bits);
     if (in->prim == DYNC__P_const_) return dync__x_constant(&c->a, bits, 4);
     dync__x_i(&c->a, DYNC__X_MOV, DYNC__RCX, dync__ct_arg(DYNC__CA_POST + in->source), 0);
-    return dync__x_mem(DYNC__RCX, in->full ? t->out_at[p] + b * t->out_b : b * (16 << t->vl));
+    return dync__x_mem(DYNC__RCX, b * (16 << t->vl));
 }
 static void dync__ct_release(dync__ct *c, dync__ct_values *v, int i, int after) {
     for (int j = after + 1; j < c->t->n_post; j++)
@@ -16254,7 +16254,7 @@ static void dync__ct_release(dync__ct *c, dync__ct_values *v, int i, int after) 
     if (v->reg[i] >= c->wreg) v->taken[v->reg[i] - c->wreg] = false;
 }
 /* Instruction i: x is made a register where it is none; FMA wants it in one of its own. */
-static void dync__ct_apply(dync__ct *c, dync__ct_values *v, int i, int p, int b) {
+static void dync__ct_apply(dync__ct *c, dync__ct_values *v, int i, int b) {
     static const struct { int prim, insn; } insns[] = {{DYNC__P_add, DYNC__X_ADDPS}, {DYNC__P_sub, DYNC__X_SUBPS}, {DYNC__P_mul, DYNC__X_MULPS},
         {DYNC__P_div, DYNC__X_DIVPS}, {DYNC__P_min, DYNC__X_MINPS}, {DYNC__P_max, DYNC__X_MAXPS}, {DYNC__P_fma, DYNC__X_FMA213PS}};
     const dync__cpost *in = &c->t->post[i];
@@ -16273,7 +16273,7 @@ static void dync__ct_apply(dync__ct *c, dync__ct_values *v, int i, int p, int b)
     }
     int z = in->prim == DYNC__P_fma ? in->arg[2] : y, left = v->reg[x];
     if (dync__ct_is_source(c->t, x) || in->prim == DYNC__P_fma) {
-        dync__xrm from = dync__ct_value(c, v, x, p, b);
+        dync__xrm from = dync__ct_value(c, v, x, b);
         left = held = dync__ct_take(c, v);
         dync__ct_rvm(c, DYNC__X_MOVUPS, held, 0, from);
     }
@@ -16281,12 +16281,12 @@ static void dync__ct_apply(dync__ct *c, dync__ct_values *v, int i, int p, int b)
     if (in->prim == DYNC__P_fma) {
         middle = v->reg[y];
         if (dync__ct_is_source(c->t, y)) {
-            dync__xrm from = dync__ct_value(c, v, y, p, b);
+            dync__xrm from = dync__ct_value(c, v, y, b);
             middle = dync__ct_take(c, v);
             dync__ct_rvm(c, DYNC__X_MOVUPS, middle, 0, from);
         }
     }
-    dync__xrm last = dync__ct_value(c, v, z, p, b);
+    dync__xrm last = dync__ct_value(c, v, z, b);
     if (middle != left && dync__ct_is_source(c->t, y)) v->taken[middle - c->wreg] = false;
     if (held >= 0) v->taken[held - c->wreg] = false;
     for (int k = 0; k < 3; k++)
@@ -16301,12 +16301,12 @@ static void dync__ct_apply(dync__ct *c, dync__ct_values *v, int i, int p, int b)
     dync__ct_rvm(c, insn, v->reg[i], left, last);
 }
 /* The register of the result of what is in `reg`. */
-static int dync__ct_post(dync__ct *c, int reg, int p, int b) {
+static int dync__ct_post(dync__ct *c, int reg, int b) {
     dync__ct_values v;
     memset(&v, 0, sizeof v);
     v.reg[0] = (int8_t)reg;
     for (int i = 1; i < c->t->n_post && !c->a.failed; i++)
-        if (!dync__ct_is_source(c->t, i)) dync__ct_apply(c, &v, i, p, b);
+        if (!dync__ct_is_source(c->t, i)) dync__ct_apply(c, &v, i, b);
     return v.reg[DYNC__MAX(c->t->n_post - 1, 0)];
 }
 static void dync__ct_store(dync__ct *c) {
@@ -16321,7 +16321,7 @@ static void dync__ct_store(dync__ct *c) {
         for (int p = 0; p < t->P; p++) {
             int r = p * t->B + b, at = t->out_at[p] + b * t->out_b;
             if (t->flags & DYNC__CT_DIVIDE) dync__ct_rvm(c, DYNC__X_DIVPS, r, r, dync__x_reg(c->breg));
-            dync__ct_rvm(c, DYNC__X_MOVUPS_M, dync__ct_post(c, r, p, b), 0, dync__x_mem(DYNC__RAX, at));
+            dync__ct_rvm(c, DYNC__X_MOVUPS_M, dync__ct_post(c, r, b), 0, dync__x_mem(DYNC__RAX, at));
         }
 }
 static void dync__ct_store_where(dync__ct *c) {
@@ -16420,7 +16420,7 @@ static void dync__cw_emit(dync__ct *c) {
         for (int r = 0; r < (out ? t->across : m->rows); r++) {
             int reg = DYNC__CW_RESULT + r, p = i * m->rows + r;
             if (out && t->flags & DYNC__CT_BIAS) dync__ct_rvm(c, DYNC__X_ADDPS, reg, reg, dync__x_mem(DYNC__R8, 0));
-            dync__ct_rvm(c, DYNC__X_MOVUPS_M, out ? dync__ct_post(c, reg, p, 0) : reg, 0, dync__x_mem(DYNC__RAX, out ? t->out_at[p] : i * t->out_at[0] + r * t->out_at[1]));
+            dync__ct_rvm(c, DYNC__X_MOVUPS_M, out ? dync__ct_post(c, reg, 0) : reg, 0, dync__x_mem(DYNC__RAX, out ? t->out_at[p] : i * t->out_at[0] + r * t->out_at[1]));
         }
     }
 }
@@ -16444,8 +16444,6 @@ static void dync__ct_emit(dync__ct *c) {
     dync__x_i(a, DYNC__X_ADD, DYNC__RSI, dync__ct_arg(DYNC__CA_T_IN), 0);
     dync__ct_advance(c, DYNC__CA_OUT, DYNC__CA_T_OUT, DYNC__RAX);
     if (t->op == DYNC__CT_WHERE) dync__ct_advance(c, DYNC__CA_POST, DYNC__CA_POST + 1, DYNC__RAX);
-    for (int i = 1; i < t->n_post; i++)
-        if (t->post[i].prim == DYNC__P_load && t->post[i].full) dync__ct_advance(c, DYNC__CA_POST + t->post[i].source, DYNC__CA_T_OUT, DYNC__RAX);
     dync__x_i(a, DYNC__X_SUBI, 0, dync__ct_arg(DYNC__CA_TILES), 1);
     dync__x_jump(a, DYNC__CC_NE, again);
     dync__x_pop(a, DYNC__RBP);
@@ -19039,15 +19037,23 @@ DYNC__FN bool dync__code_has_parts(const dync__code *c, int64_t of) {
     const dync__jit *jit = c->jit;
     if (!jit || jit->vertical || c->empty || of <= 0) return false;
     if (jit->blocks) return jit->n_over == 0 && jit->rows % of == 0;
-    return jit->rows % of == 0 || (jit->rows == 1 && jit->lanes % of == 0 && dync__jit_lanes_apart(c));
+    return jit->rows % of == 0 || (jit->rows > 0 && of % jit->rows == 0 && jit->lanes % (of / jit->rows) == 0 && dync__jit_lanes_apart(c));
 }
 DYNC__FN dync_status dync__code_run_part(const dync__code *c, void *const *buffers, int64_t begin, int64_t end, int64_t of) {
     const dync__jit *jit = c->jit;
     const uint64_t none[2] = {0, 0};
-    int64_t rows = jit->rows / of, lanes = jit->lanes / of, n = (end - begin) * rows;
+    int64_t rows = jit->rows / of, n = (end - begin) * rows, in_row = DYNC__MAX(of / jit->rows, 1), lanes = jit->lanes / in_row, last;
+    dync_status status = DYNC_OK;
     if (jit->blocks) return dync__jit_blocks(jit, buffers, none, begin * rows, n, 0, dync__jit_n_blocks(jit, n));
-    if (jit->rows % of == 0) return dync__jit_part(jit, buffers, none, begin * rows, end * rows, 0, jit->lanes);
-    return dync__jit_part(jit, buffers, none, 0, 1, begin * lanes, end * lanes);
+    if (rows) return dync__jit_part(jit, buffers, none, begin * rows, end * rows, 0, jit->lanes);
+    for (; begin < end && status == DYNC_OK; begin = last) {       /* whole rows, or a part of one */
+        bool whole = begin % in_row == 0 && end - begin >= in_row;
+        int64_t row = begin / in_row;
+        last = whole ? end / in_row * in_row : DYNC__MIN(end, (row + 1) * in_row);
+        status = dync__jit_part(jit, buffers, none, row, whole ? last / in_row : row + 1, whole ? 0 : (begin - row * in_row) * lanes,
+                                whole ? jit->lanes : (last - row * in_row) * lanes);
+    }
+    return status;
 }
 #else
 static dync_status dync__jit_run(const dync__jit *jit, const dync__code *c, void *const *buffers, const uint64_t rng[2]) {
@@ -22142,13 +22148,6 @@ DYNC__RARE static dync_status dync__mm_check(dync__kcall *c) {
     if (g.converted) c->scratch_bytes = dync__mm_scratch(&g);
     return DYNC_OK;
 }
-DYNC__RARE DYNC__FN int64_t dync__kcall_rows(const dync__kcall *c) {
-    const dync__operand *y = &c->operand[c->n - 1];
-    int64_t rows = 1;
-    if ((c->row->run != dync__k_matmul && c->row->run != dync__k_addmm) || (dync__dtype_info(y->dtype)->kind != 'f' && !(y->dtype == DYNC_I32 && c->operand[0].dtype == DYNC_I8))) return 0;
-    for (int d = 0; d < y->lay.ndim - 1; d++) rows *= y->lay.shape[d];
-    return rows;
-}
 DYNC__RARE DYNC__FN dync_status dync__k_matmul_prepare(dync__kcall *c) {
     DYNC__TRY(dync__kcall_expect(c, c->n == 3, "3 operands"));
     return dync__mm_check(c);
@@ -22208,7 +22207,7 @@ typedef enum { DYNC__CJ_FORWARD, DYNC__CJ_INPUT, DYNC__CJ_WEIGHT, DYNC__CJ_MAX, 
 typedef struct dync__cj_shape { int64_t n, c, h, w, o, oh, ow, kh, kw, sy, sx, py, px, dy, dx, groups, winograd /* 0, 2, 4: places of a side of a tile */; } dync__cj_shape;
 typedef struct dync__cj dync__cj;
 /* Arrays in blocks: [N, C / V, H, W, V] instead of [N, C, H, W]; V is this machine's, C a multiple of it. after: on accumulators; its loads
- * are `step` apart from channel to channel of operand `operand` of after's own, or full: an array in blocks like the result. */
+ * are `step` apart from channel to channel of after's own operands. */
 typedef struct dync__cj_after {
     int n, n_operands;
     dync__cpost post[DYNC__CT_POST];         /* source: number among after's operands */
@@ -22216,8 +22215,18 @@ typedef struct dync__cj_after {
 } dync__cj_after;
 typedef struct dync__cj_form { bool in_blocks, out_blocks; const dync__cj_after *after; } dync__cj_form;
 DYNC__FN int dync__cj_lanes(void);               /* V; 0: there are no blocks */
+typedef void (*dync__done_fn)(void *user, int64_t begin, int64_t end);
 /* owner: the tensor whose memory weight is, or NULL: packed weights are kept while it is the same and unwritten. */
-typedef struct dync__cj_data { const float *in, *weight, *bias; float *out; const dync__tensor *owner; const float *after[DYNC__CT_SOURCES]; int64_t *index; } dync__cj_data;
+typedef struct dync__cj_data {
+    const float *in, *weight, *bias, *after[DYNC__CT_SOURCES];
+    float *out;
+    const dync__tensor *owner;
+    int64_t *index;
+    dync__done_fn done;      /* told of rows of places of the result, in order of memory, as they are final; or NULL */
+    void *user;
+} dync__cj_data;
+/* done, unless NULL, is told of rows [row, row + rows) of `lines` planes (blocks) of a result, `high` rows each, from number `line` on. */
+DYNC__FN void dync__lines_done(dync__done_fn done, void *user, int64_t high, int64_t line, int64_t lines, int64_t row, int64_t rows);
 /* Code and tables for it; NULL where the portable form serves (no error). */
 DYNC__FN dync__cj *dync__cj_new(const dync__cj_shape *, int what, const dync__cj_form *);
 DYNC__FN void dync__cj_free(dync__cj *);
@@ -22230,7 +22239,7 @@ DYNC__WARM_BEGIN
 
 /* ==== kernel/conv_jit.c ========================================================================================= */
 #if DYNC__JIT_X86
-enum { DYNC__CJ_L2 = 512 * 1024, DYNC__CJ_WEIGHTS = 1024 * 1024, DYNC__CJ_LISTS = 32, DYNC__CJ_SUM = 192 };
+enum { DYNC__CJ_L2 = 512 * 1024, DYNC__CJ_WEIGHTS = 1024 * 1024, DYNC__CJ_LISTS = 32, DYNC__CJ_SUM = 192, DYNC__CJ_NEAR = 16 * 1024 /* bytes of the result that are told of at once */ };
 typedef struct dync__cj_tap { int64_t y, x; int32_t from; } dync__cj_tap;      /* displacement; number in the window */
 typedef struct dync__cj_run_of { int64_t first, count, step; dync__ccode code[2]; } dync__cj_run_of;   /* tiles of one code; [1]: fewer blocks */
 typedef struct dync__cj_phase {
@@ -22704,35 +22713,34 @@ typedef struct dync__cj_work {
     const float *in, *weight, *bias, *const *after;
     float *out, *packed, *x, *gy;
     int64_t *index, split;                       /* jobs an image's rows are cut into by output channels */
+    const dync__cj_data *data;
     int32_t failed;
 } dync__cj_work;
 static int64_t dync__cj_address(const void *p) { return (int64_t)(uintptr_t)p; }
-static void dync__cj_tiles(const dync__cj *v, const dync__cj_phase *f, int k, int64_t *args, int64_t rows) {
-    int64_t in = args[DYNC__CA_IN], out = args[DYNC__CA_OUT], source[DYNC__CT_SOURCES];
-    memcpy(source, args + DYNC__CA_POST, sizeof source);
-    for (int64_t y = 0; y < (f->by_rows ? 1 : rows); y++)
+static void dync__cj_tiles(const dync__cj *v, const dync__cj_phase *f, int k, int64_t *args, int64_t first, int64_t rows) {
+    int64_t in = args[DYNC__CA_IN], out = args[DYNC__CA_OUT], place = args[DYNC__CA_POST];
+    for (int64_t y = first; y < (f->by_rows ? first + 1 : first + rows); y++)
         for (int r = 0; r < 2 && f->run[r].count; r++) {
             const dync__cj_run_of *run = &f->run[r];
             int64_t down = f->by_rows ? run->first : y, across = f->by_rows ? 0 : run->first;
             args[DYNC__CA_IN] = in + down * v->isy * v->in_row + across * v->isx * v->in_pixel;
             args[DYNC__CA_OUT] = out + down * v->osy * v->out_row + across * v->osx * 4 * v->V;
             args[DYNC__CA_TILES] = run->count;
-            for (int p = 1; p < v->after.n; p++) {
-                const dync__cpost *e = &v->after.post[p];
-                if (e->prim == DYNC__P_load && e->full) args[DYNC__CA_POST + e->source] = source[e->source] + args[DYNC__CA_OUT] - out;
-            }
             if (v->what == DYNC__CJ_WHERE) {
-                args[DYNC__CA_POST] = source[0] + down * v->isy * v->w + across * v->isx;
+                args[DYNC__CA_POST] = place + down * v->isy * v->w + across * v->isx;
                 args[DYNC__CA_POST + 1] = run->step * (f->by_rows ? v->isy * v->w : v->isx);
             }
             args[DYNC__CA_T_IN] = run->step * (f->by_rows ? v->isy * v->in_row : v->isx * v->in_pixel);
             args[DYNC__CA_T_OUT] = run->step * (f->by_rows ? v->osy * v->out_row : v->osx * 4 * v->V);
             run->code[k](args);
         }
+    args[DYNC__CA_IN] = in;
+    args[DYNC__CA_OUT] = out;
+    args[DYNC__CA_POST] = place;
 }
-/* Output blocks [b0, b1) of one group, rows [j, j + rows): blocks x (rim included) into blocks y, which begin `full` bytes into the result.
- * WHERE: the numbers of places go `full` bytes from y. */
-static void dync__cj_blocks(const dync__cj_work *w, int64_t g, int64_t b0, int64_t b1, int64_t j, int64_t rows, const float *x, float *y, int64_t full) {
+/* Output blocks [b0, b1) of one group, rows [j, j + rows): blocks x (rim included) into blocks y; line: the first
+ * one's number in the result, which is told of, or -1. WHERE: the numbers of places go `found` bytes from y. */
+static void dync__cj_blocks(const dync__cj_work *w, int64_t g, int64_t b0, int64_t b1, int64_t j, int64_t rows, const float *x, float *y, int64_t found, int64_t line) {
     const dync__cj *v = w->v;
     for (int i = 0; i < v->n_phases; i++) {
         const dync__cj_phase *f = &v->phase[i];
@@ -22749,23 +22757,22 @@ static void dync__cj_blocks(const dync__cj_work *w, int64_t g, int64_t b0, int64
             args[DYNC__CA_NA] = v->icb;
             args[DYNC__CA_A_IN] = v->in_block;
             args[DYNC__CA_A_W] = f->n_taps * v->K * B * v->V * 4;
-            for (int p = 1; p < v->after.n; p++) {
-                const dync__cpost *in = &v->after.post[p];
-                if (in->prim != DYNC__P_load) continue;
-                args[DYNC__CA_POST + in->source] = dync__cj_address(w->after[in->source]) + (in->full ? full : 4 * (g * v->ocb + b) * v->V);
-                if (in->full) args[DYNC__CA_POST + in->source] += args[DYNC__CA_OUT] - dync__cj_address(y);
-            }
+            for (int p = 0; p < v->after.n_operands; p++) args[DYNC__CA_POST + p] = dync__cj_address(w->after[p] + (g * v->ocb + b) * v->V);
             if (v->what == DYNC__CJ_WHERE) {
                 args[DYNC__CA_W] = 0;
-                args[DYNC__CA_BIAS] = full;
+                args[DYNC__CA_BIAS] = found;
                 args[DYNC__CA_POST] = j * v->isy * v->w;
             }
-            dync__cj_tiles(v, f, B != v->B[0], args, DYNC__MIN(rows, f->jh - j));
+            int64_t n = DYNC__MIN(rows, f->jh - j), some = f->by_rows || line < 0 ? n : DYNC__MAX(DYNC__CJ_NEAR / (B * v->out_row), 1);
+            for (int64_t first = 0; first < n; first += some) {
+                dync__cj_tiles(v, f, B != v->B[0], args, first, DYNC__MIN(some, n - first));
+                if (line >= 0) dync__lines_done(w->data->done, w->data->user, v->oh, line + b - b0, B, j + first, DYNC__MIN(some, n - first));
+            }
         }
     }
 }
 /* The same by Winograd's tiles; room: for the transformed input and result. */
-static void dync__cj_wino(const dync__cj_work *w, int64_t g, int64_t b0, int64_t b1, int64_t rows, const float *x, float *y, int64_t full, char *room) {
+static void dync__cj_wino(const dync__cj_work *w, int64_t g, int64_t b0, int64_t b1, int64_t j, int64_t rows, const float *x, float *y, int64_t line, char *room) {
     const dync__cj *v = w->v;
     int64_t m = v->wino.m, n2 = (int64_t)v->wino.n * v->wino.n, pixel = 4 * v->V, down = (rows + m - 1) / m, across = v->wino.across;
     int64_t args[DYNC__CA_WORDS], u = dync__cj_address(room) + DYNC__CW_ROOM, out = u + n2 * v->wino.in;
@@ -22803,16 +22810,13 @@ static void dync__cj_wino(const dync__cj_work *w, int64_t g, int64_t b0, int64_t
     args[DYNC__CA_T_OUT] = m * pixel;
     for (int64_t i = 0; i < (b1 - b0) * down * 2; i++) {
         int64_t b = b0 + i / 2 / down, t = i / 2 % down, whole = v->ow / m, cut = i % 2, at = (b - b0) * v->out_block + t * m * v->out_row + cut * whole * m * pixel;
-        if (cut ? v->ow % m == 0 : whole == 0) continue;
         args[DYNC__CA_IN] = out + (b * v->wino.tiles + t * across + cut * whole) * pixel;
         args[DYNC__CA_OUT] = dync__cj_address(y) + at;
         args[DYNC__CA_BIAS] = v->what == DYNC__CJ_FORWARD ? dync__cj_address(w->bias + (g * v->ocb + b) * v->V) : 0;
         args[DYNC__CA_TILES] = cut ? 1 : whole;
-        for (int p = 1; p < v->after.n; p++) {
-            const dync__cpost *e = &v->after.post[p];
-            if (e->prim == DYNC__P_load) args[DYNC__CA_POST + e->source] = dync__cj_address(w->after[e->source]) + (e->full ? full + at : 4 * (g * v->ocb + b) * v->V);
-        }
-        v->wino.out_code[cut + (rows - t * m < m ? 2 : 0)](args);
+        for (int p = 0; p < v->after.n_operands; p++) args[DYNC__CA_POST + p] = dync__cj_address(w->after[p] + (g * v->ocb + b) * v->V);
+        if (cut ? v->ow % m != 0 : whole != 0) v->wino.out_code[cut + (rows - t * m < m ? 2 : 0)](args);
+        if (line >= 0 && cut && t + 1 == down) dync__lines_done(w->data->done, w->data->user, v->oh, line + b - b0, 1, j, rows);
     }
 }
 /* Channels that group g has of `per` a group, of all: depthwise the last one may have fewer. */
@@ -22847,20 +22851,21 @@ static void dync__cj_job(const dync__cj_work *w, int64_t job, float *x, float *y
     int64_t j = chunk * v->rows, rows = DYNC__MIN(v->rows, v->oh - j), in_all = v->depthwise ? v->s.c : v->ic * v->groups;
     int64_t out_all = v->depthwise ? v->s.c : v->oc * v->groups, have = dync__cj_has(v, g, v->oc);
     const float *from = w->in + (image * in_all + g * v->ic) * v->h * v->w;
-    int64_t result = (image * out_all + g * v->oc + b0 * v->V) * v->oh * v->ow;
+    int64_t channel = image * out_all + g * v->oc + b0 * v->V, result = channel * v->oh * v->ow, line = v->form.out_blocks && w->data->done && v->n_phases == 1 ? channel / v->V : -1;
     if (v->bare) x = (float *)(uintptr_t)(from + j * v->isy * v->w * v->V);
     else if (v->form.in_blocks) dync__cj_in_blocks(v, from, j * v->isy - v->lo_y, v->rows_in, x);
     else dync__cj_in(v, from, dync__cj_has(v, g, v->ic), j * v->isy - v->lo_y, v->rows_in, x);
     bool where = v->what == DYNC__CJ_WHERE;
     float *found = where ? y + (v->form.out_blocks ? 0 : v->out_block / 4) : NULL, *to = v->form.out_blocks ? w->out + result + j * v->ow * v->V : y;
-    if (v->form.out_blocks) result += j * v->ow * v->V;
-    if (v->wino.m) dync__cj_wino(w, g, b0, b1, rows, x, to, v->form.out_blocks ? 4 * result : 0, (char *)y + (v->form.out_blocks ? 0 : v->ocb * v->out_block));
-    else dync__cj_blocks(w, g, b0, b1, j, rows, x, to, where ? dync__cj_address(found) - dync__cj_address(to) : v->form.out_blocks ? 4 * result : 0);
+    if (v->wino.m) dync__cj_wino(w, g, b0, b1, j, rows, x, to, line, (char *)y + (v->form.out_blocks ? 0 : v->ocb * v->out_block));
+    else dync__cj_blocks(w, g, b0, b1, j, rows, x, to, where ? dync__cj_address(found) - dync__cj_address(to) : 0, line);
     if (where) dync__cj_index(v, found, found + v->rows * v->ow * v->V, have, j, rows, w->index + (image * out_all + g * v->oc) * v->oh * v->ow + j * v->ow);
-    if (v->form.out_blocks) return;
-    for (int64_t b = b0; b < b1; b++)
-        dync__cj_move(v, false, w->out + result + (b - b0) * v->V * v->oh * v->ow + j * v->ow, v->oh * v->ow,
-                      y + (b - b0) * v->out_block / 4, rows * v->ow, DYNC__MIN(v->V, have - b * v->V));
+    if (v->form.out_blocks && line < 0) dync__lines_done(w->data->done, w->data->user, v->oh, channel / v->V, b1 - b0, j, rows);
+    for (int64_t b = b0; b < b1 && !v->form.out_blocks; b++) {
+        int64_t n = DYNC__MIN(v->V, have - b * v->V);
+        dync__cj_move(v, false, w->out + result + (b - b0) * v->V * v->oh * v->ow + j * v->ow, v->oh * v->ow, y + (b - b0) * v->out_block / 4, rows * v->ow, n);
+        dync__lines_done(w->data->done, w->data->user, v->oh, channel + (b - b0) * v->V, n, j, rows);
+    }
 }
 static int64_t dync__cj_jobs(const dync__cj_work *w) { return w->v->s.n * w->v->groups * w->v->chunks * w->split; }
 /* Bytes of a thread. */
@@ -22943,7 +22948,7 @@ static dync_status dync__cj_run_places(dync__cj *v, const dync__cj_data *d) {
     int64_t line = v->groups * v->ocb * v->V, per = v->depthwise ? v->V : v->oc;
     size_t bytes = (size_t)(line * (1 + v->after.n_operands)) * sizeof(float);
     const float *after[DYNC__CT_SOURCES];
-    dync__cj_work w = {.v = v, .in = d->in, .bias = d->bias, .after = after, .out = d->out, .index = d->index, .split = 1};
+    dync__cj_work w = {.v = v, .in = d->in, .bias = d->bias, .after = after, .out = d->out, .index = d->index, .split = 1, .data = d};
     int threads = dync__pool_worth(dync__cj_multiplications(v) / 40);
     dync__cj_packed *packed = d->weight ? dync__cj_weights(v, d->weight, d->owner) : NULL;
     float *padded = forward ? dync__alloc_data(bytes) : NULL;
@@ -22956,11 +22961,8 @@ static dync_status dync__cj_run_places(dync__cj *v, const dync__cj_data *d) {
         const float *from = k ? d->after[k - 1] : d->bias;
         int64_t step = k ? v->after.step[k - 1] : 1;
         float *to = padded + k * line;
-        if (step < 0) to = (float *)(uintptr_t)from;                /* full */
-        else {
-            memset(to, 0, (size_t)line * sizeof *to);
-            for (int64_t i = 0; from && i < v->s.o; i++) to[i / per * v->ocb * v->V + i % per] = from[i * step];
-        }
+        memset(to, 0, (size_t)line * sizeof *to);
+        for (int64_t i = 0; from && i < v->s.o; i++) to[i / per * v->ocb * v->V + i % per] = from[i * step];
         if (k) after[k - 1] = to;
         else w.bias = to;
     }
@@ -23099,6 +23101,9 @@ enum { DYNC__CONV_COLUMNS_BYTES = 8 * 1024 };
 #else
 enum { DYNC__CONV_COLUMNS_BYTES = 1024 * 1024 };
 #endif
+/* 1x1: pixels from which, elements and weights up to which planes are multiplied where they lie: those of larger ones share sets of the caches.
+ * HOT: bytes of the result that are told of at once. */
+enum { DYNC__CONV_PLANE = 64, DYNC__CONV_PLANES = 3 << 19, DYNC__CONV_WEIGHTS = 1 << 16, DYNC__CONV_HOT = 256 * 1024 };
 #define DYNC__CONV_PARALLEL 300000     /* multiplications from which threads are worth waking */
 typedef struct dync__conv {
     int64_t n, c, h, w, o, oh, ow, kh, kw, sy, sx, py, px, dy, dx, groups, gc, go; /* gc, go: channels of a group */
@@ -23106,11 +23111,15 @@ typedef struct dync__conv {
     bool pointwise, direct;            /* the columns are the input itself; there are none */
     const void *x, *weight, *bias, *gy;
     void *y, *gx, *gw;
+    const dync__kcall *call;
+    void *const *data;                 /* of the call */
+    dync__done_fn done;                /* runs the epilogue; NULL: not line by line */
     int32_t failed;
 } dync__conv;
 static void dync__conv_open(dync__conv *v, const dync__kcall *call, const dync__operand *x, const dync__operand *w, const dync__operand *y) {
     const int64_t *a = call->attr;
     memset(v, 0, sizeof *v);
+    v->call = call;
     v->n = x->lay.shape[0];
     v->c = x->lay.shape[1];
     v->h = x->lay.shape[2];
@@ -23135,6 +23144,7 @@ static void dync__conv_open(dync__conv *v, const dync__kcall *call, const dync__
     int64_t row_bytes = DYNC__MAX(v->gc * v->kh * v->kw * v->ow * v->bytes, 1);
     v->block = v->pointwise ? v->oh : DYNC__MAX(1, DYNC__MIN(v->oh, DYNC__CONV_COLUMNS_BYTES / row_bytes));
 }
+enum { DYNC__CONV_Y, DYNC__CONV_GX, DYNC__CONV_GW };
 /* Output indices [*from, *to) whose window element k lies inside [0, size): position = i * stride - pad + k * dilation. */
 static void dync__conv_inside(int64_t k, int64_t stride, int64_t pad, int64_t dilation, int64_t size, int64_t out, int64_t *from, int64_t *to) {
     int64_t first = pad - k * dilation, last = size - 1 + pad - k * dilation;
@@ -23184,42 +23194,23 @@ static void dync__conv_inside(int64_t k, int64_t stride, int64_t pad, int64_t di
                     }                                                                                \
                 }                                                                                    \
     }                                                                                                \
-    /* One channel per group: window element by window element over a row, outside of [skip, skip_to). */ \
-    static void dync__conv_row_##name(const dync__conv *v, const T *x, const T *w, T *y, int64_t skip, int64_t skip_to) \
-    {                                                                                                \
-        for (int64_t kx = 0, from, to; kx < v->kw; kx++) {                                           \
-            dync__conv_inside(kx, v->sx, v->px, v->dx, v->w, v->ow, &from, &to);                     \
-            const T *s = x - v->px + kx * v->dx;                                                     \
-            for (int64_t i = from; i < to; i++) {                                                    \
-                if (i == skip) i = skip_to;                                                          \
-                if (i < to) y[i] += w[kx] * s[i * v->sx];                                            \
-            }                                                                                        \
-        }                                                                                            \
-    }                                                                                                \
-    static void dync__conv_row_gx_##name(const dync__conv *v, const T *gy, const T *w, T *gx, int64_t skip, int64_t skip_to) \
-    {                                                                                                \
-        for (int64_t kx = 0, from, to; kx < v->kw; kx++) {                                           \
-            dync__conv_inside(kx, v->sx, v->px, v->dx, v->w, v->ow, &from, &to);                     \
-            int64_t at = kx * v->dx - v->px;                                                         \
-            for (int64_t i = from; i < to; i++) {                                                    \
-                if (i * v->sx + at == skip) i = skip_to - at;            /* sx is 1 then */          \
-                if (i < to) gx[i * v->sx + at] += w[kx] * gy[i];                                     \
-            }                                                                                        \
-        }                                                                                            \
-    }                                                                                                \
-    static void dync__conv_row_gw_##name(const dync__conv *v, const T *x, const T *gy, T *gw, int64_t skip, int64_t skip_to) \
-    {                                                                                                \
-        for (int64_t kx = 0, from, to; kx < v->kw; kx++) {                                           \
-            dync__conv_inside(kx, v->sx, v->px, v->dx, v->w, v->ow, &from, &to);                     \
-            const T *s = x - v->px + kx * v->dx;                                                     \
-            T sum = 0;                                                                               \
-            for (int64_t i = from; i < to; i++) {                                                    \
-                if (i == skip) i = skip_to;                                                          \
-                if (i < to) sum += s[i * v->sx] * gy[i];                                             \
-            }                                                                                        \
-            gw[kx] += sum;                                                                           \
-        }                                                                                            \
-    }                                                                                                \
+    /* One channel per group: a row by its window, outside of [skip, skip_to) (where sx is 1), into the one of the three that `what` names. */ \
+    static void dync__conv_row_##name(const dync__conv *v, int what, const T *x, const T *w, const T *gy, T *out, int64_t skip, int64_t skip_to) \
+    {                                                                                               \
+        for (int64_t kx = 0, from, to; kx < v->kw; kx++) {                                          \
+            int64_t at = kx * v->dx - v->px, first = skip < 0 ? -1 : what == DYNC__CONV_GX ? skip - at : skip; \
+            T sum = 0;                                                                              \
+            dync__conv_inside(kx, v->sx, v->px, v->dx, v->w, v->ow, &from, &to);                    \
+            for (int64_t i = from; i < to; i++) {                                                   \
+                if (i == first) i += skip_to - skip;                                                \
+                if (i >= to) break;                                                                 \
+                if (what == DYNC__CONV_Y) out[i] += w[kx] * x[i * v->sx + at];                      \
+                else if (what == DYNC__CONV_GX) out[i * v->sx + at] += w[kx] * gy[i];               \
+                else sum += x[i * v->sx + at] * gy[i];                                              \
+            }                                                                                       \
+            if (what == DYNC__CONV_GW) out[kx] += sum;                                              \
+        }                                                                                           \
+    }                                                                                               \
     static void dync__conv_bias_##name(const dync__conv *v, const T *bias, T *y, int64_t channels)   \
     {                                                                                                \
         for (int64_t o = 0; o < channels; o++)                                                       \
@@ -23243,7 +23234,6 @@ static const char *dync__conv_plane(const dync__conv *v, const void *base, int64
 static char *dync__conv_out(const dync__conv *v, void *base, int64_t planes, int64_t plane) {
     return (char *)base + planes * plane * v->bytes;
 }
-enum { DYNC__CONV_Y, DYNC__CONV_GX, DYNC__CONV_GW };
 /* One row of the output and one of the window. Where the stride is 1, the middle, which every window element covers, goes by whole
  * lines to gemm's pieces: y = w x; x's gradient = w reversed gy; gw = x gy. */
 static void dync__conv_direct_row(const dync__conv *v, int what, const void *x, const void *w, const void *gy, void *out) {
@@ -23266,15 +23256,8 @@ static void dync__conv_direct_row(const dync__conv *v, int what, const void *x, 
             else ((float *)out)[kx + e] += ((const float *)(const void *)sum)[e];
         }
     }
-    if (bytes == 8) {
-        if (what == DYNC__CONV_Y) dync__conv_row_d(v, x, w, out, from, to);
-        else if (what == DYNC__CONV_GX) dync__conv_row_gx_d(v, gy, w, out, from, to);
-        else dync__conv_row_gw_d(v, x, gy, out, from, to);
-    } else {
-        if (what == DYNC__CONV_Y) dync__conv_row_f(v, x, w, out, from, to);
-        else if (what == DYNC__CONV_GX) dync__conv_row_gx_f(v, gy, w, out, from, to);
-        else dync__conv_row_gw_f(v, x, gy, out, from, to);
-    }
+    if (bytes == 8) dync__conv_row_d(v, what, x, w, gy, out, from, to);
+    else dync__conv_row_f(v, what, x, w, gy, out, from, to);
 }
 /* A plane of each; out is the one of the three that `what` names and holds zeros or the bias. */
 static void dync__conv_direct(const dync__conv *v, int what, const char *x, const char *w, const char *gy, char *out) {
@@ -23287,7 +23270,16 @@ static void dync__conv_direct(const dync__conv *v, int what, const char *x, cons
                                   out + (what == DYNC__CONV_Y ? y_at : what == DYNC__CONV_GX ? x_at : w_at));
         }
 }
-static void dync__conv_forward_one(const dync__conv *v, int64_t image, int64_t group, void *columns) {
+DYNC__FN void dync__lines_done(dync__done_fn done, void *user, int64_t high, int64_t line, int64_t lines, int64_t row, int64_t rows) {
+    int64_t step = rows == high ? lines : 1;
+    for (int64_t i = line; done && i < line + lines; i += step) done(user, i * high + row, (i + step - 1) * high + row + rows);
+}
+static void dync__conv_done(void *user, int64_t begin, int64_t end) {
+    dync__conv *v = user;
+    const dync__kcall *c = v->call;
+    if (dync__code_run_part(c->epilogue, v->data + c->n, begin, end, c->epilogue_rows) != DYNC_OK) DYNC__ATOMIC_STORE(&v->failed, 1);
+}
+static void dync__conv_forward_one(dync__conv *v, int64_t image, int64_t group, void *columns) {
     int64_t ck = v->gc * v->kh * v->kw, area = v->oh * v->ow;
     const void *x = dync__conv_plane(v, v->x, v->h * v->w, image * v->c + group * v->gc);
     const void *w = dync__conv_plane(v, v->weight, ck, group * v->go);
@@ -23299,19 +23291,24 @@ static void dync__conv_forward_one(const dync__conv *v, int64_t image, int64_t g
     }
     for (int64_t o = 0; v->direct && o < v->go; o++)
         dync__conv_direct(v, DYNC__CONV_Y, x, dync__conv_plane(v, w, ck, o), NULL, dync__conv_out(v, y, area, o));
-    for (int64_t oy = 0; !v->direct && oy < v->oh; oy += v->block) {
-        int64_t rows = DYNC__MIN(v->block, v->oh - oy), n = rows * v->ow;
+    int64_t line = image * v->o + group * v->go, some = v->block;
+    if (v->pointwise && v->done) some = DYNC__MAX(DYNC__MIN(DYNC__CONV_HOT / (v->go * v->ow * v->bytes), v->oh), 1);
+    for (int64_t oy = 0; !v->direct && oy < v->oh; oy += some) {
+        int64_t rows = DYNC__MIN(some, v->oh - oy), n = rows * v->ow, at = oy * v->ow * v->bytes;
         if (!v->pointwise) dync__conv_im2col(v, x, columns, oy, rows);
-        dync__conv_gemm(v, v->go, n, ck, w, ck, 1, v->pointwise ? x : columns, n, 1, y + oy * v->ow * v->bytes, area, bias != NULL);
+        dync__conv_gemm(v, v->go, n, ck, w, ck, 1, v->pointwise ? (const char *)x + at : columns, v->pointwise ? area : n, 1, y + at, area, bias != NULL);
+        dync__lines_done(v->done, v, v->oh, line, v->go, oy, rows);
     }
+    if (v->direct) dync__lines_done(v->done, v, v->oh, line, v->go, 0, v->oh);
 }
-static void dync__conv_input_one(const dync__conv *v, int64_t image, int64_t group, void *columns) {
+static void dync__conv_input_one(dync__conv *v, int64_t image, int64_t group, void *columns) {
     int64_t ck = v->gc * v->kh * v->kw, area = v->oh * v->ow, plane = v->h * v->w;
     char *gx = dync__conv_out(v, v->gx, plane, image * v->c + group * v->gc);
     const void *w = dync__conv_plane(v, v->weight, ck, group * v->go);
     const char *gy = dync__conv_plane(v, v->gy, area, image * v->o + group * v->go);
     if (v->pointwise) {
         dync__conv_gemm(v, ck, area, v->go, w, 1, ck, gy, area, 1, gx, area, false);
+        dync__lines_done(v->done, v, v->h, image * v->c + group * v->gc, v->gc, 0, v->h);
         return;
     }
     memset(gx, 0, (size_t)(v->gc * plane * v->bytes));
@@ -23323,6 +23320,7 @@ static void dync__conv_input_one(const dync__conv *v, int64_t image, int64_t gro
         if (v->bytes == 8) dync__conv_col2im_d(v, columns, (double *)(void *)gx, oy, rows);
         else dync__conv_col2im_f(v, columns, (float *)(void *)gx, oy, rows);
     }
+    dync__lines_done(v->done, v, v->h, image * v->c + group * v->gc, v->gc, 0, v->h);
 }
 /* All images of one group: gw is theirs alone. */
 static void dync__conv_weight_group(const dync__conv *v, int64_t group, void *columns) {
@@ -23362,9 +23360,13 @@ static dync_status dync__conv_run(dync__conv *v) {
     double work = (double)(v->n * v->o * v->oh * v->ow) * (double)(v->gc * v->kh * v->kw);
     int64_t jobs = v->gw ? v->groups : v->n * v->groups;
     int threads = dync__pool_threads();
-    if (threads > 1 && jobs >= threads && work >= DYNC__CONV_PARALLEL) dync__pool_run(dync__conv_part, v, threads);
-    else dync__conv_part(v, 0, 1);       /* gemm uses the threads itself */
-    return v->failed ? dync__fail_memory(0) : DYNC_OK;
+    bool apart = jobs >= threads && work >= DYNC__CONV_PARALLEL;
+    bool all = v->done && !apart;
+    if (all) v->done = NULL;              /* gemm uses the threads itself, and so does what follows */
+    if (apart && threads > 1) dync__pool_run(dync__conv_part, v, threads);
+    else dync__conv_part(v, 0, 1);
+    if (v->failed) return dync__fail_memory(0);
+    return all ? dync__code_run(v->call->epilogue, v->data + v->call->n, 0, 0) : DYNC_OK;
 }
 DYNC__RARE static dync_status dync__conv_check(dync__kcall *c, const dync__operand *x, const dync__operand *w, const dync__operand *y) {
     const int64_t *a = c->attr;
@@ -23397,6 +23399,14 @@ DYNC__RARE DYNC__FN int dync__conv_winograd(const int64_t *x, const int64_t *w, 
     }
     return chosen;
 }
+DYNC__RARE DYNC__FN int64_t dync__kcall_rows(const dync__kcall *c) {
+    const dync__operand *y = &c->operand[c->n - 1];
+    int64_t rows = 1;                    /* a convolution of halves is written back as a whole */
+    bool conv = (c->row->run == dync__k_conv2d || c->row->run == dync__k_conv2d_grad_input) && dync__operand_working(y->dtype) == y->dtype, blocked = c->blocked >> (c->n - 1) & 1;
+    if ((!conv && c->row->run != dync__k_matmul && c->row->run != dync__k_addmm) || (dync__dtype_info(y->dtype)->kind != 'f' && !(y->dtype == DYNC_I32 && c->operand[0].dtype == DYNC_I8))) return 0;
+    for (int d = 0; d < y->lay.ndim - 1; d++) rows *= y->lay.shape[d];
+    return blocked ? rows / dync__cj_lanes() : rows;
+}
 DYNC__RARE static void dync__conv_drop(void *state) { dync__cj_free(state); }
 /* Machine code where there is some; else state stays NULL. */
 DYNC__RARE static dync_status dync__conv_ready(dync__kcall *c, int what, const dync__operand *x, const dync__operand *w, const dync__operand *y) {
@@ -23404,6 +23414,8 @@ DYNC__RARE static dync_status dync__conv_ready(dync__kcall *c, int what, const d
     dync__conv_open(&v, c, x, w, y);
     if (!v.pointwise && !v.direct) c->run_bytes = (size_t)(v.gc * v.kh * v.kw * v.block * v.ow * v.bytes) * (size_t)dync__pool_threads();
     if (dync__operand_working(y->dtype) != DYNC_F32) return DYNC_OK;
+    bool planes = !(c->blocked & 1) && !(c->blocked >> (c->n - 1) & 1), product = v.pointwise && planes && what != DYNC__CJ_WEIGHT;
+    if (product && v.oh * v.ow >= DYNC__CONV_PLANE && (v.gc + v.go) * v.oh * v.ow < DYNC__CONV_PLANES && v.gc * v.go < DYNC__CONV_WEIGHTS) return c->after ? dync__fail_memory(0) : DYNC_OK;
     dync__cj_shape s = {v.n, v.c, v.h, v.w, v.o, v.oh, v.ow, v.kh, v.kw, v.sy, v.sx, v.py, v.px, v.dy, v.dx, v.groups, what == DYNC__CJ_WEIGHT ? 0 : c->attr[7]};
     dync__cj_form form = {c->blocked & 1, c->blocked >> (c->n - 1) & 1, c->after};
     c->state = dync__cj_new(&s, what, &form);
@@ -23437,6 +23449,14 @@ DYNC__RARE DYNC__FN dync_status dync__k_conv2d_grad_weight_prepare(dync__kcall *
 static const dync__tensor *dync__conv_owner(const dync__kcall *c) {
     return c->input[1] && dync__tls.plan_tensors ? dync__tls.plan_tensors[c->input[1] - 1] : NULL;
 }
+static dync_status dync__conv_do(dync__conv *v, dync__cj_data *d, void *const *data) {
+    const dync__kcall *c = v->call;
+    v->data = data;
+    v->done = d->done = c->epilogue ? dync__conv_done : NULL;
+    d->user = v;
+    DYNC__TRY(c->state ? dync__cj_run(c->state, d) : dync__conv_run(v));
+    return v->failed ? dync__fail_memory(0) : DYNC_OK;
+}
 DYNC__FN dync_status dync__k_conv2d(const dync__kcall *c, void *const *data, void *scratch) {
     const dync__operand *op = c->operand;
     int last = c->n - 1, first = last - (c->after ? c->after->n_operands : 0), dtype = dync__operand_working(op[last].dtype);
@@ -23451,9 +23471,9 @@ DYNC__FN dync_status dync__k_conv2d(const dync__kcall *c, void *const *data, voi
     v.weight = in[1].data;
     v.bias = in[2].data;
     v.y = y.data;
-    dync__cj_data d = {v.x, v.weight, v.bias, v.y, in[1].copy ? NULL : dync__conv_owner(c), {NULL}, NULL};
+    dync__cj_data d = {.in = v.x, .weight = v.weight, .bias = v.bias, .out = v.y, .owner = in[1].copy ? NULL : dync__conv_owner(c)};
     for (int i = first; i < last; i++) d.after[i - first] = dync__operand_at(&op[i], data[i]);
-    if (status == DYNC_OK) status = c->state ? dync__cj_run(c->state, &d) : dync__conv_run(&v);
+    if (status == DYNC_OK) status = dync__conv_do(&v, &d, data);
     if (status == DYNC_OK) dync__dense_finish(&op[last], data[last], &y);
     dync__dense_drop(&y);
     return dync__dense_end(c, first, first, data, in, status);
@@ -23465,8 +23485,8 @@ static dync_status dync__conv_grad(const dync__kcall *c, void *const *data, dync
     *first = d[0].data;
     *second = d[1].data;
     *out = d[2].data;
-    dync__cj_data all = {*first, *second, NULL, *out, d[1].copy ? NULL : dync__conv_owner(c), {NULL}, NULL};
-    if (status == DYNC_OK) status = c->state ? dync__cj_run(c->state, &all) : dync__conv_run(v);
+    dync__cj_data all = {.in = *first, .weight = *second, .out = *out, .owner = d[1].copy ? NULL : dync__conv_owner(c)};
+    if (status == DYNC_OK) status = dync__conv_do(v, &all, data);
     return dync__dense_end(c, 3, 2, data, d, status);
 }
 DYNC__FN dync_status dync__k_conv2d_grad_input(const dync__kcall *c, void *const *data, void *scratch) {
@@ -24744,12 +24764,14 @@ struct dync__plan {
 
 /* Fused, simplified, scheduled steps of a builder; step has room for pb->step.n. What writes nothing is left to the caller to drop. */
 DYNC__FN dync_status dync__plan_schedule(dync__pb *, const dync__plan_options *, dync__fuse_step *step, int *n);
-/* convs.c: after the schedule: convolutions take over what follows them, and arrays go into blocks of channels. */
+/* convs.c: after the schedule: calls stand before what follows them, convolutions take over what follows them, and arrays go into blocks of channels. */
 DYNC__FN dync_status dync__plan_convs(dync__pb *, dync__fuse_step *, int *n);
 DYNC__FN bool dync__kernel_writes(const dync__kernel *);
 
 /* epilogue.c: the step that can be the epilogue of the kernel call at step `at`, or -1; the slot that the call may then write instead of
  * its own, or -1. */
+DYNC__FN int dync__step_mode(const dync__fuse_step *, int32_t slot);           /* what the step does to it: DYNC__BUF_IN, DYNC__BUF_OUT, both, 0 */
+DYNC__FN void dync__epilogue_sink(dync__fuse_step *, int n);                  /* calls go to just before the loops that read their result */
 DYNC__FN int dync__epilogue_find(const dync__pb *, const dync__fuse_step *, int n, int at);
 DYNC__FN bool dync__epilogue_wanted(const dync__pb *, const dync__fuse_step *, int n, int at, int with);   /* the call's result, by another step */
 DYNC__FN int dync__epilogue_in_place(const dync__pb *, const dync__fuse_step *, int n, int at, int with);
@@ -24795,27 +24817,41 @@ static int dync__epilogue_mode(const dync__kernel *k, int32_t slot) {
         if (k->buf.at[i].id == slot) mode |= k->buf.at[i].mode;
     return mode;
 }
+DYNC__FN int dync__step_mode(const dync__fuse_step *s, int32_t slot) {
+    const dync__kcall *c = s->k ? NULL : s->call;
+    int mode = s->k ? dync__epilogue_mode(s->k, slot) : 0;
+    for (int i = 0; c && i < c->n; i++)
+        if (c->operand[i].slot == slot) mode |= c->operand[i].written ? DYNC__BUF_OUT : DYNC__BUF_IN;
+    for (int i = 0; i < s->n_reads; i++) mode |= s->reads[i] == slot ? DYNC__BUF_IN : 0;       /* a prologue's too */
+    return mode;
+}
 /* May k go before this step? */
 static bool dync__epilogue_passes(const dync__kernel *k, const dync__fuse_step *s) {
-    for (int i = 0; s->k && i < s->k->buf.n; i++) {
-        int mode = dync__epilogue_mode(k, s->k->buf.at[i].id);
-        if (mode && ((mode | s->k->buf.at[i].mode) & DYNC__BUF_OUT)) return false;
+    for (int i = 0; i < k->buf.n; i++) {
+        int mode = dync__step_mode(s, k->buf.at[i].id);
+        if (mode && ((mode | dync__epilogue_mode(k, k->buf.at[i].id)) & DYNC__BUF_OUT)) return false;
     }
-    for (int i = 0; !s->k && i < s->n_reads; i++)
-        if (dync__epilogue_mode(k, s->reads[i]) & DYNC__BUF_OUT) return false;
-    for (int i = 0; !s->k && i < s->n_writes; i++)
-        if (dync__epilogue_mode(k, s->writes[i])) return false;
     return true;
 }
-static bool dync__epilogue_touches(const dync__fuse_step *s, int32_t slot) {
-    bool is = s->k && dync__epilogue_mode(s->k, slot);
-    for (int i = 0; i < s->n_reads; i++) is |= s->reads[i] == slot;
-    for (int i = 0; i < s->n_writes; i++) is |= s->writes[i] == slot;
-    return is;
+/* Calls go to just before the loops that first read their result, where nothing in between minds. */
+DYNC__FN void dync__epilogue_sink(dync__fuse_step *step, int n) {
+    for (int at = n - 3; at >= 0; at--) {
+        dync__fuse_step s = step[at];
+        const dync__kcall *c = s.k ? NULL : s.call;
+        if (!c || dync__kcall_rows(c) <= 0) continue;
+        int to = at + 1;
+        for (bool passes = true; to < n && !dync__step_mode(&step[to], c->operand[c->n - 1].slot); to++) {
+            for (int i = 0; i < c->n && passes; i++) passes = !((dync__step_mode(&step[to], c->operand[i].slot)) & DYNC__BUF_OUT);
+            if (!passes) to = n;
+        }
+        if (to >= n || !step[to].k) continue;
+        memmove(&step[at], &step[at + 1], (size_t)(to - 1 - at) * sizeof s);
+        step[to - 1] = s;
+    }
 }
 static bool dync__epilogue_writes_apart(const dync__pb *pb, const dync__kernel *k, const dync__fuse_step *call) {
     for (int i = 0; i < k->buf.n; i++)
-        if ((k->buf.at[i].mode & DYNC__BUF_OUT) && (pb->slot.at[k->buf.at[i].id].kind == DYNC__SLOT_INPUT || dync__epilogue_touches(call, k->buf.at[i].id))) return false;
+        if ((k->buf.at[i].mode & DYNC__BUF_OUT) && (pb->slot.at[k->buf.at[i].id].kind == DYNC__SLOT_INPUT || dync__step_mode(call, k->buf.at[i].id))) return false;
     return true;
 }
 DYNC__FN dync_status dync__prologue_take(const dync__pb *pb, dync__fuse_step *step, int n, int at, const dync__kernel *(*with)[3]) {
@@ -24825,7 +24861,7 @@ DYNC__FN dync_status dync__prologue_take(const dync__pb *pb, dync__fuse_step *st
         if (k->buf.at[i].mode & DYNC__BUF_OUT) slot = k->buf.at[i].id, outs += k->buf.at[i].mode;
     if (outs != DYNC__BUF_OUT || pb->slot.at[slot].kind != DYNC__SLOT_TEMP) return DYNC_OK;
     for (int i = 0; i < n; i++) {
-        if (i == at || !dync__epilogue_touches(&step[i], slot)) continue;
+        if (i == at || !dync__step_mode(&step[i], slot)) continue;
         if (to >= 0 || i < at || !step[i].call) return DYNC_OK;
         to = i;
     }
@@ -24862,7 +24898,7 @@ DYNC__FN bool dync__epilogue_wanted(const dync__pb *pb, const dync__fuse_step *s
     int32_t slot = c->operand[c->n - 1].slot;
     if (pb->slot.at[slot].kind != DYNC__SLOT_TEMP) return true;
     for (int i = 0; i < n; i++)
-        if (i != at && i != with && dync__epilogue_touches(&step[i], slot)) return true;
+        if (i != at && i != with && dync__step_mode(&step[i], slot)) return true;
     return false;
 }
 /* The slot that can hold the result in place of its own: k stores once, to an equal place of this slot, and nobody else wants the result. */
@@ -25191,6 +25227,7 @@ typedef struct dync__cv_step {
     dync__kcall *call;                   /* a convolution or pooling, as it shall be; else NULL */
     int32_t x, y;                        /* slots */
     int after;                           /* the loop nest that it takes over; -1 */
+    int head;                            /* a convolution takes over so many instructions; the others read their last value in the place of its result */
     bool taken;                          /* by a convolution */
     int refused;                         /* there is no code for it with `after` (1), with blocks (2) */
 } dync__cv_step;
@@ -25294,22 +25331,42 @@ static bool dync__cv_source(const dync__kernel *k, const dync__access *a, const 
     *step = full ? -1 : DYNC__MAX(s, 0);
     return true;
 }
-/* Kernel k, which reads the result y of a convolution: as `after`, its operands at the end of c's, its result c's. */
-static bool dync__cv_after(const dync__cv *v, dync__kernel *k, int32_t y, dync__kcall *c, dync__cj_after *after) {
+/* What reads vectors of channels at the beginning of k: so many instructions, of whose values the rest needs the last one
+ * alone, and not buffer y; 0: there is no such. */
+static int dync__cv_head(const dync__kernel *k, int y, int whole, const int64_t *cut) {
+    int last = 0;
+    int64_t step;
+    for (int i = 0; i < k->inst.n; i++)
+        if (k->inst.at[i].prim == DYNC__P_load && dync__cv_source(k, &k->access.at[k->inst.at[i].access], &k->access.at[whole], cut, &step) && step >= 0) last = i + 1;
+    for (int n = last + 1; last && n < k->inst.n; n++) {
+        bool alone = true;
+        for (int i = n; i < k->inst.n; i++)
+            for (int e = 0; e < 3; e++) {
+                int arg = k->inst.at[i].arg[e];
+                alone = alone && k->inst.at[i].buf != y && (arg < 0 || arg >= n - 1 || k->inst.at[arg].prim == DYNC__P_const_);
+            }
+        if (alone) return n;
+    }
+    return 0;
+}
+/* Kernel k, which reads the result y of a convolution: as `after`, its operands at the end of c's, its result c's. head: the beginning of it. */
+static bool dync__cv_after(const dync__cv *v, dync__kernel *k, int32_t y, dync__kcall *c, dync__cj_after *after, int *head) {
     int8_t number[DYNC__CT_POST * 2];
     int64_t cut[3];
-    int whole = -1, stored = -1;
+    int from = -1, whole = -1, stored = -1, n = k->inst.n;
     dync__operand out = c->operand[c->n - 1];
     memset(after, 0, sizeof *after);
-    if (k->inst.n > DYNC__COUNT_OF(number) || !dync__fuse_traits_of(k).pointwise || k->uses_random) return false;
+    if (!dync__fuse_traits_of(k).pointwise || k->uses_random) return false;
     for (int i = 0; i < k->inst.n; i++)
-        if (k->inst.at[i].prim == DYNC__P_load && dync__cv_buf(k, &k->inst.at[i])->id == y) whole = k->inst.at[i].access;
+        if (k->inst.at[i].prim == DYNC__P_load && dync__cv_buf(k, &k->inst.at[i])->id == y) whole = k->inst.at[from = i].access;
     dync__cv_cuts(v->slot[y].shape, v->slot[y].shape[1], cut);
     if (whole < 0 || dync__cv_meets(v, k, y, v->slot[y].shape[1]) != 1) return false;
     dync__cv_cut(k, whole, cut);
+    if (head) n = *head = dync__cv_head(k, k->inst.at[from].buf, whole, cut);
+    if (n == 0 || n > DYNC__COUNT_OF(number)) return false;
     after->post[after->n++].prim = DYNC__P_load;
     c->n--;
-    for (int i = 0; i < k->inst.n; i++) {
+    for (int i = 0; i < n; i++) {
         const dync__inst *in = &k->inst.at[i];
         const dync__buf *buf = dync__cv_buf(k, in);
         dync__cpost *p = &after->post[DYNC__MIN(after->n, DYNC__CT_POST - 1)];
@@ -25334,56 +25391,51 @@ static bool dync__cv_after(const dync__cv *v, dync__kernel *k, int32_t y, dync__
         if (in->prim == DYNC__P_load) {
             int64_t step, offset = k->access.at[in->access].offset;
             if (buf->dtype != DYNC_F32 || after->n_operands == DYNC__CT_SOURCES || c->n + 1 >= DYNC__KCALL_OPERANDS ||
-                !dync__cv_source(k, &k->access.at[in->access], &k->access.at[whole], cut, &step)) return false;
+                !dync__cv_source(k, &k->access.at[in->access], &k->access.at[whole], cut, &step) || step < 0) return false;
             p->source = (int8_t)after->n_operands;
-            p->full = step < 0;
             after->step[after->n_operands++] = step;
             dync__operand *o = &c->operand[c->n++];
             memset(o, 0, sizeof *o);
-            if (step < 0) o->lay = out.lay;
             o->lay.offset = offset;
             o->slot = buf->id;
             o->dtype = DYNC_F32;
         }
         after->n++;
     }
+    if (head) stored = stored < 0 && number[n - 1] == after->n - 1 ? y : -1;
     out.slot = stored;
     c->operand[c->n++] = out;
     for (int i = 0; i < c->n - 1; i++)
         if (c->operand[i].slot == stored) return false;       /* in place */
     return stored >= 0 && after->n > 1;
 }
-static bool dync__cv_writes(const dync__fuse_step *s, int32_t slot) {
-    for (int i = 0; s->k && i < s->k->buf.n; i++)
-        if (s->k->buf.at[i].id == slot && (s->k->buf.at[i].mode & DYNC__BUF_OUT)) return true;
-    for (int i = 0; !s->k && i < s->n_writes; i++)
-        if (s->writes[i] == slot) return true;
-    return false;
-}
 /* Step i, a convolution, and the only reader of its result. What it reads must still be there where that stands. */
 static dync_status dync__cv_join(dync__cv *v, int i) {
     dync__cv_step *s = &v->at[i];
     const dync__slot *slot = &v->pb->slot.at[s->y];
-    int reader = -1;
+    int reader = -1, head = 0;
     if (s->refused || slot->kind != DYNC__SLOT_TEMP || v->slot[s->y].touched != 2) return DYNC_OK;
     for (int j = i + 1; j < v->n && reader < 0; j++) {
         for (int b = 0; v->step[j].k && b < v->step[j].k->buf.n; b++)
             if (v->step[j].k->buf.at[b].id == s->y) reader = j;
         for (int o = 0; reader < 0 && o < s->call->n; o++)
-            if (dync__cv_writes(&v->step[j], s->call->operand[o].slot)) return DYNC_OK;
+            if (dync__step_mode(&v->step[j], s->call->operand[o].slot) & DYNC__BUF_OUT) return DYNC_OK;
     }
-    if (reader < 0 || v->at[reader].taken) return DYNC_OK;
-    dync__cj_after *after = dync__arena_alloc(v->pb->arena, sizeof *after);
-    dync__kcall *c = dync__arena_copy(v->pb->arena, s->call, sizeof *c);
-    if (!after || !c) return DYNC_ERR_MEMORY;
-    if (dync__cv_after(v, v->step[reader].k, s->y, c, after)) {
-        c->after = after;
-        s->call = c;
-        s->after = reader;
-        v->at[reader].taken = true;
-        s->y = c->operand[c->n - 1].slot;
+    if (reader < 0 || v->at[reader].taken || v->at[reader].head) return DYNC_OK;
+    for (int part = 0; part < 2 && s->after < 0; part++) {
+        dync__cj_after *after = dync__arena_alloc(v->pb->arena, sizeof *after);
+        dync__kcall *c = dync__arena_copy(v->pb->arena, s->call, sizeof *c);
+        if (!after || !c) return DYNC_ERR_MEMORY;
+        if (dync__cv_after(v, v->step[reader].k, s->y, c, after, part ? &head : NULL)) {
+            c->after = after;
+            s->call = c;
+            s->after = reader;
+            v->at[reader].taken = !part;
+            v->at[reader].head = head;
+            s->y = c->operand[c->n - 1].slot;
+        }
+        dync__kernel_schedule(v->step[reader].k);
     }
-    dync__kernel_schedule(v->step[reader].k);
     return DYNC_OK;
 }
 static void dync__cv_know(dync__cv *v, const dync__operand *o) {
@@ -25408,16 +25460,6 @@ static bool dync__cv_side(const dync__cv *v, const dync__kcall *c, const dync__o
     return channels % v->V == 0;
 }
 static bool dync__cv_blocked(const dync__cv *v, int32_t slot) { return v->slot[slot].known && !v->slot[slot].bad; }
-/* All of these or none; whether anything changed. */
-static bool dync__cv_together(dync__cv *v, int n, const int32_t *slots) {
-    bool all = true, changed = false;
-    for (int i = 0; i < n; i++) all = all && dync__cv_blocked(v, slots[i]);
-    for (int i = 0; i < n && !all; i++) {
-        changed |= dync__cv_blocked(v, slots[i]);
-        v->slot[slots[i]].bad = true;
-    }
-    return changed;
-}
 static bool dync__cv_settle_kernel(dync__cv *v, const dync__kernel *k) {
     int32_t slots[64];
     const int64_t *shape = NULL;
@@ -25441,29 +25483,12 @@ static bool dync__cv_settle_kernel(dync__cv *v, const dync__kernel *k) {
     for (int i = 0; i < n && !meets; i++) v->slot[slots[i]].bad = changed = true;
     return changed;
 }
-/* Arrays that a step cannot take in blocks are not put there, until no step finds one. A convolution whose shortcut stays planes gives
- * back what it has taken over, and all begins again. */
-static void dync__cv_settle(dync__cv *v, bool *again) {
+/* Arrays that a loop nest cannot take in blocks are not put there, until none finds one. */
+static void dync__cv_settle(dync__cv *v) {
     for (bool changed = true; changed;) {
         changed = false;
-        for (int i = 0; i < v->n; i++) {
-            const dync__kcall *c = v->at[i].call;
-            int32_t full[DYNC__KCALL_OPERANDS];
-            int n = 0;
-            if (v->at[i].taken) continue;
-            if (v->step[i].k) changed |= dync__cv_settle_kernel(v, v->step[i].k);
-            if (!c || !c->after) continue;
-            for (int p = 1; p < c->after->n; p++)
-                if (c->after->post[p].full) full[n++] = c->operand[c->n - 1 - c->after->n_operands + c->after->post[p].source].slot;
-            if (n) {
-                full[n++] = v->at[i].y;
-                changed |= dync__cv_together(v, n, full);
-            }
-            if (n && !dync__cv_blocked(v, v->at[i].y)) {
-                v->at[i].refused = DYNC__MAX(v->at[i].refused, 1);
-                *again = true;
-            }
-        }
+        for (int i = 0; i < v->n; i++)
+            if (!v->at[i].taken && v->step[i].k) changed |= dync__cv_settle_kernel(v, v->step[i].k);
     }
 }
 static bool dync__cv_possible(const dync__kcall *call) {
@@ -25549,6 +25574,16 @@ static void dync__cv_kernel_blocks(dync__cv *v, dync__kernel *k) {
     }
     if (any) dync__kernel_schedule(k);
 }
+/* Kernel k without its first instructions: the convolution does them. */
+static void dync__cv_rest(dync__kernel *k, const dync__kcall *c, int head) {
+    for (int i = 0; i < head; i++)
+        if (k->inst.at[i].prim == DYNC__P_load && dync__cv_buf(k, &k->inst.at[i])->id == c->operand[c->n - 1].slot) {
+            k->inst.at[head - 1] = k->inst.at[i];
+            break;
+        }
+    dync__kernel_simplify(k);
+    dync__kernel_schedule(k);
+}
 static dync_status dync__cv_commit(dync__cv *v, int *n) {
     int kept = 0;
     for (int i = 0; i < v->n; i++)                   /* a convolution moves to where the nest stood that it has taken over */
@@ -25556,10 +25591,10 @@ static dync_status dync__cv_commit(dync__cv *v, int *n) {
     for (int i = 0; i < v->n; i++) {
         dync__fuse_step s = v->step[i];
         if (v->at[i].call && !v->at[i].taken && v->at[i].after >= 0) continue;
-        if (v->at[i].call) {
-            s.k = NULL;
-            s.call = v->at[i].call;
-        } else if (s.k) {
+        if (v->at[i].call) v->step[kept++] = (dync__fuse_step){.call = v->at[i].call};
+        if (v->at[i].call && !v->at[i].head) continue;
+        if (v->at[i].head) dync__cv_rest(s.k, v->at[i].call, v->at[i].head);
+        if (s.k) {
             dync__cv_kernel_blocks(v, s.k);
             if (s.k->failed) return dync__fail_memory(0);
         }
@@ -25571,6 +25606,7 @@ static dync_status dync__cv_commit(dync__cv *v, int *n) {
 DYNC__FN dync_status dync__plan_convs(dync__pb *pb, dync__fuse_step *step, int *n) {
     dync__cv v = {.pb = pb, .step = step, .n = *n, .V = dync__cj_lanes()};
     bool any = false, again = true;
+    dync__epilogue_sink(step, *n);
     for (int i = 0; i < *n; i++) any = any || (!step[i].k && (dync__cv_is(step[i].call, DYNC__K_conv2d) || dync__cv_is(step[i].call, DYNC__K_max_pool2d)));
     if (!any || !v.V || *n < 2) return DYNC_OK;
     v.at = dync__arena_alloc(pb->arena, (size_t)*n * sizeof *v.at);
@@ -25580,8 +25616,7 @@ DYNC__FN dync_status dync__plan_convs(dync__pb *pb, dync__fuse_step *step, int *
     while (again) {
         again = false;
         DYNC__TRY(dync__cv_gather(&v));
-        dync__cv_settle(&v, &again);
-        if (again) continue;
+        dync__cv_settle(&v);
         dync__cv_mark(&v);
         for (int i = 0; i < v.n && !again; i++) {
             const dync__kcall *c = v.at[i].call;
@@ -25705,14 +25740,20 @@ static dync_status dync__plan_epilogue(dync__plan_step *s, const dync__pb *pb, d
     int64_t rows = dync__kcall_rows(c);
     int with = rows > 0 ? dync__epilogue_find(pb, step, n, at) : -1;
     if (with < 0) return DYNC_OK;
-    if (!(s->code = dync__code_new(step[with].k))) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
+    int slot = dync__epilogue_in_place(pb, step, n, at, with);
+    *k = step[with].k;
+    dync__buf *stored = NULL;
+    for (int i = 0; slot >= 0 && i < (*k)->buf.n; i++)
+        if ((*k)->buf.at[i].id == slot) stored = &(*k)->buf.at[i];
+    if (stored) stored->mode |= DYNC__BUF_IN;           /* what is in the cache is not stored past it */
+    if (!(s->code = dync__code_new(*k))) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
     if (!dync__code_has_parts(s->code, rows)) {
         dync__code_free(s->code);
         s->code = NULL;
+        *k = NULL;
+        if (stored) stored->mode = DYNC__BUF_OUT;
         return DYNC_OK;
     }
-    int slot = dync__epilogue_in_place(pb, step, n, at, with);
-    *k = step[with].k;
     for (int i = 0; slot >= 0 && i < (*k)->buf.n; i++)
         if ((*k)->buf.at[i].id == c->operand[c->n - 1].slot) (*k)->buf.at[i].id = slot;
     if (slot >= 0) c->operand[c->n - 1].slot = slot;
@@ -25785,7 +25826,8 @@ static void dync__plan_reserve(dync__plan *p, const dync__fuse_step *step, int n
     for (int i = 0; i < n; i++) {
         for (int b = 0; step[i].k && b < step[i].k->buf.n; b++)
             writes |= (step[i].k->buf.at[b].mode & DYNC__BUF_OUT) && p->slot[step[i].k->buf.at[b].id].kind == DYNC__SLOT_INPUT;
-        for (int w = 0; !step[i].k && step[i].call && w < step[i].n_writes; w++) writes |= p->slot[step[i].writes[w]].kind == DYNC__SLOT_INPUT;
+        const dync__kcall *c = step[i].k ? NULL : step[i].call;
+        for (int o = 0; c && o < c->n; o++) writes |= c->operand[o].written && p->slot[c->operand[o].slot].kind == DYNC__SLOT_INPUT;
     }
     for (int i = 0; i < p->n_steps; i++) most = DYNC__MAX(most, dync__plan_step_bytes(&p->step[i]));
     p->reserve = writes && p->n_steps > 1 && p->device == DYNC_CPU ? most : 0;

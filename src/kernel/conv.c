@@ -27,7 +27,8 @@ typedef struct dync__conv {
     const void *x, *weight, *bias, *gy;
     void *y, *gx, *gw;
     const dync__kcall *call;
-    void *const *data;                 /* epilogues: of the call; NULL: not line by line */
+    void *const *data;                 /* of the call */
+    dync__done_fn done;                /* runs the epilogue; NULL: not line by line */
     int32_t failed;
 } dync__conv;
 
@@ -212,7 +213,7 @@ static void dync__conv_direct(const dync__conv *v, int what, const char *x, cons
 DYNC__FN void dync__lines_done(dync__done_fn done, void *user, int64_t high, int64_t line, int64_t lines, int64_t row, int64_t rows)
 {
     int64_t step = rows == high ? lines : 1;
-    for (int64_t i = line; i < line + lines; i += step) done(user, i * high + row, (i + step - 1) * high + row + rows);
+    for (int64_t i = line; done && i < line + lines; i += step) done(user, i * high + row, (i + step - 1) * high + row + rows);
 }
 
 static void dync__conv_done(void *user, int64_t begin, int64_t end)
@@ -220,11 +221,6 @@ static void dync__conv_done(void *user, int64_t begin, int64_t end)
     dync__conv *v = user;
     const dync__kcall *c = v->call;
     if (dync__code_run_part(c->epilogue, v->data + c->n, begin, end, c->epilogue_rows) != DYNC_OK) DYNC__ATOMIC_STORE(&v->failed, 1);
-}
-
-static void dync__conv_tell(dync__conv *v, int64_t line, int64_t lines, int64_t row, int64_t rows)
-{
-    if (v->data) dync__lines_done(dync__conv_done, v, v->gx ? v->h : v->oh, line, lines, row, rows);
 }
 
 static void dync__conv_forward_one(dync__conv *v, int64_t image, int64_t group, void *columns)
@@ -241,14 +237,14 @@ static void dync__conv_forward_one(dync__conv *v, int64_t image, int64_t group, 
     for (int64_t o = 0; v->direct && o < v->go; o++)
         dync__conv_direct(v, DYNC__CONV_Y, x, dync__conv_plane(v, w, ck, o), NULL, dync__conv_out(v, y, area, o));
     int64_t line = image * v->o + group * v->go, some = v->block;
-    if (v->pointwise && v->data) some = DYNC__MAX(DYNC__MIN(DYNC__CONV_HOT / (v->go * v->ow * v->bytes), v->oh), 1);
+    if (v->pointwise && v->done) some = DYNC__MAX(DYNC__MIN(DYNC__CONV_HOT / (v->go * v->ow * v->bytes), v->oh), 1);
     for (int64_t oy = 0; !v->direct && oy < v->oh; oy += some) {
         int64_t rows = DYNC__MIN(some, v->oh - oy), n = rows * v->ow, at = oy * v->ow * v->bytes;
         if (!v->pointwise) dync__conv_im2col(v, x, columns, oy, rows);
         dync__conv_gemm(v, v->go, n, ck, w, ck, 1, v->pointwise ? (const char *)x + at : columns, v->pointwise ? area : n, 1, y + at, area, bias != NULL);
-        dync__conv_tell(v, line, v->go, oy, rows);
+        dync__lines_done(v->done, v, v->oh, line, v->go, oy, rows);
     }
-    if (v->direct) dync__conv_tell(v, line, v->go, 0, v->oh);
+    if (v->direct) dync__lines_done(v->done, v, v->oh, line, v->go, 0, v->oh);
 }
 
 static void dync__conv_input_one(dync__conv *v, int64_t image, int64_t group, void *columns)
@@ -259,7 +255,7 @@ static void dync__conv_input_one(dync__conv *v, int64_t image, int64_t group, vo
     const char *gy = dync__conv_plane(v, v->gy, area, image * v->o + group * v->go);
     if (v->pointwise) {
         dync__conv_gemm(v, ck, area, v->go, w, 1, ck, gy, area, 1, gx, area, false);
-        dync__conv_tell(v, image * v->c + group * v->gc, v->gc, 0, v->h);
+        dync__lines_done(v->done, v, v->h, image * v->c + group * v->gc, v->gc, 0, v->h);
         return;
     }
     memset(gx, 0, (size_t)(v->gc * plane * v->bytes));
@@ -271,7 +267,7 @@ static void dync__conv_input_one(dync__conv *v, int64_t image, int64_t group, vo
         if (v->bytes == 8) dync__conv_col2im_d(v, columns, (double *)(void *)gx, oy, rows);
         else dync__conv_col2im_f(v, columns, (float *)(void *)gx, oy, rows);
     }
-    dync__conv_tell(v, image * v->c + group * v->gc, v->gc, 0, v->h);
+    dync__lines_done(v->done, v, v->h, image * v->c + group * v->gc, v->gc, 0, v->h);
 }
 
 /* All images of one group: gw is theirs alone. */
@@ -320,12 +316,12 @@ static dync_status dync__conv_run(dync__conv *v)
     int64_t jobs = v->gw ? v->groups : v->n * v->groups;
     int threads = dync__pool_threads();
     bool apart = jobs >= threads && work >= DYNC__CONV_PARALLEL;
-    void *const *data = v->data;
-    if (!apart) v->data = NULL;          /* gemm uses the threads itself, and so does what follows */
+    bool all = v->done && !apart;
+    if (all) v->done = NULL;              /* gemm uses the threads itself, and so does what follows */
     if (apart && threads > 1) dync__pool_run(dync__conv_part, v, threads);
     else dync__conv_part(v, 0, 1);
     if (v->failed) return dync__fail_memory(0);
-    return data && !apart ? dync__code_run(v->call->epilogue, data + v->call->n, 0, 0) : DYNC_OK;
+    return all ? dync__code_run(v->call->epilogue, v->data + v->call->n, 0, 0) : DYNC_OK;
 }
 
 /* ---- rows ------------------------------------------------------------------------------------------------------------------------ */
@@ -431,8 +427,8 @@ static const dync__tensor *dync__conv_owner(const dync__kcall *c)
 static dync_status dync__conv_do(dync__conv *v, dync__cj_data *d, void *const *data)
 {
     const dync__kcall *c = v->call;
-    v->data = c->epilogue ? data : NULL;
-    d->done = v->data ? dync__conv_done : NULL;
+    v->data = data;
+    v->done = d->done = c->epilogue ? dync__conv_done : NULL;
     d->user = v;
     DYNC__TRY(c->state ? dync__cj_run(c->state, d) : dync__conv_run(v));
     return v->failed ? dync__fail_memory(0) : DYNC_OK;
@@ -453,7 +449,7 @@ DYNC__FN dync_status dync__k_conv2d(const dync__kcall *c, void *const *data, voi
     v.weight = in[1].data;
     v.bias = in[2].data;
     v.y = y.data;
-    dync__cj_data d = {v.x, v.weight, v.bias, v.y, in[1].copy ? NULL : dync__conv_owner(c), {NULL}, NULL, NULL, NULL};
+    dync__cj_data d = {.in = v.x, .weight = v.weight, .bias = v.bias, .out = v.y, .owner = in[1].copy ? NULL : dync__conv_owner(c)};
     for (int i = first; i < last; i++) d.after[i - first] = dync__operand_at(&op[i], data[i]);
     if (status == DYNC_OK) status = dync__conv_do(&v, &d, data);
     if (status == DYNC_OK) dync__dense_finish(&op[last], data[last], &y);
@@ -469,7 +465,7 @@ static dync_status dync__conv_grad(const dync__kcall *c, void *const *data, dync
     *first = d[0].data;
     *second = d[1].data;
     *out = d[2].data;
-    dync__cj_data all = {*first, *second, NULL, *out, d[1].copy ? NULL : dync__conv_owner(c), {NULL}, NULL, NULL, NULL};
+    dync__cj_data all = {.in = *first, .weight = *second, .out = *out, .owner = d[1].copy ? NULL : dync__conv_owner(c)};
     if (status == DYNC_OK) status = dync__conv_do(v, &all, data);
     return dync__dense_end(c, 3, 2, data, d, status);
 }

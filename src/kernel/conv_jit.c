@@ -540,11 +540,6 @@ typedef struct dync__cj_work {
 
 static int64_t dync__cj_address(const void *p) { return (int64_t)(uintptr_t)p; }
 
-static void dync__cj_done(const dync__cj_work *w, int64_t line, int64_t lines, int64_t row, int64_t rows)
-{
-    if (w->data->done) dync__lines_done(w->data->done, w->data->user, w->v->oh, line, lines, row, rows);
-}
-
 static void dync__cj_tiles(const dync__cj *v, const dync__cj_phase *f, int k, int64_t *args, int64_t first, int64_t rows)
 {
     int64_t in = args[DYNC__CA_IN], out = args[DYNC__CA_OUT], place = args[DYNC__CA_POST];
@@ -597,7 +592,7 @@ static void dync__cj_blocks(const dync__cj_work *w, int64_t g, int64_t b0, int64
             int64_t n = DYNC__MIN(rows, f->jh - j), some = f->by_rows || line < 0 ? n : DYNC__MAX(DYNC__CJ_NEAR / (B * v->out_row), 1);
             for (int64_t first = 0; first < n; first += some) {
                 dync__cj_tiles(v, f, B != v->B[0], args, first, DYNC__MIN(some, n - first));
-                if (line >= 0) dync__cj_done(w, line + b - b0, B, j + first, DYNC__MIN(some, n - first));
+                if (line >= 0) dync__lines_done(w->data->done, w->data->user, v->oh, line + b - b0, B, j + first, DYNC__MIN(some, n - first));
             }
         }
     }
@@ -649,7 +644,7 @@ static void dync__cj_wino(const dync__cj_work *w, int64_t g, int64_t b0, int64_t
         args[DYNC__CA_TILES] = cut ? 1 : whole;
         for (int p = 0; p < v->after.n_operands; p++) args[DYNC__CA_POST + p] = dync__cj_address(w->after[p] + (g * v->ocb + b) * v->V);
         if (cut ? v->ow % m != 0 : whole != 0) v->wino.out_code[cut + (rows - t * m < m ? 2 : 0)](args);
-        if (line >= 0 && cut && t + 1 == down) dync__cj_done(w, line + b - b0, 1, j, rows);
+        if (line >= 0 && cut && t + 1 == down) dync__lines_done(w->data->done, w->data->user, v->oh, line + b - b0, 1, j, rows);
     }
 }
 
@@ -700,11 +695,11 @@ static void dync__cj_job(const dync__cj_work *w, int64_t job, float *x, float *y
     if (v->wino.m) dync__cj_wino(w, g, b0, b1, j, rows, x, to, line, (char *)y + (v->form.out_blocks ? 0 : v->ocb * v->out_block));
     else dync__cj_blocks(w, g, b0, b1, j, rows, x, to, where ? dync__cj_address(found) - dync__cj_address(to) : 0, line);
     if (where) dync__cj_index(v, found, found + v->rows * v->ow * v->V, have, j, rows, w->index + (image * out_all + g * v->oc) * v->oh * v->ow + j * v->ow);
-    if (v->form.out_blocks && line < 0) dync__cj_done(w, channel / v->V, b1 - b0, j, rows);
+    if (v->form.out_blocks && line < 0) dync__lines_done(w->data->done, w->data->user, v->oh, channel / v->V, b1 - b0, j, rows);
     for (int64_t b = b0; b < b1 && !v->form.out_blocks; b++) {
         int64_t n = DYNC__MIN(v->V, have - b * v->V);
         dync__cj_move(v, false, w->out + result + (b - b0) * v->V * v->oh * v->ow + j * v->ow, v->oh * v->ow, y + (b - b0) * v->out_block / 4, rows * v->ow, n);
-        dync__cj_done(w, channel + (b - b0) * v->V, n, j, rows);
+        dync__lines_done(w->data->done, w->data->user, v->oh, channel + (b - b0) * v->V, n, j, rows);
     }
 }
 

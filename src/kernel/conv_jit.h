@@ -20,15 +20,14 @@ DYNC__FN int dync__cj_lanes(void);               /* V; 0: there are no blocks */
 typedef void (*dync__done_fn)(void *user, int64_t begin, int64_t end);
 /* owner: the tensor whose memory weight is, or NULL: packed weights are kept while it is the same and unwritten. */
 typedef struct dync__cj_data {
-    const float *in, *weight, *bias;
+    const float *in, *weight, *bias, *after[DYNC__CT_SOURCES];
     float *out;
     const dync__tensor *owner;
-    const float *after[DYNC__CT_SOURCES];
     int64_t *index;
     dync__done_fn done;      /* told of rows of places of the result, in order of memory, as they are final; or NULL */
     void *user;
 } dync__cj_data;
-/* done is told of rows [row, row + rows) of `lines` planes (blocks) of a result, `high` rows each, from number `line` on. */
+/* done, unless NULL, is told of rows [row, row + rows) of `lines` planes (blocks) of a result, `high` rows each, from number `line` on. */
 DYNC__FN void dync__lines_done(dync__done_fn done, void *user, int64_t high, int64_t line, int64_t lines, int64_t row, int64_t rows);
 /* Code and tables for it; NULL where the portable form serves (no error). */
 DYNC__FN dync__cj *dync__cj_new(const dync__cj_shape *, int what, const dync__cj_form *);

@@ -1,5 +1,5 @@
 /* runtime/convs.c: convolutions and pooling among the steps of a plan: what follows a convolution element by element is done on its
- * accumulators, and arrays between convolutions, pooling and loops lie in blocks of channels. Before: plan.c has fused and scheduled; after:
+ * accumulators (a few operators, vectors of channels; all of it or the beginning), and arrays between convolutions, pooling and loops lie in blocks of channels. Before: plan.c has fused and scheduled; after:
  * plan.c makes code. Nothing is changed where there is no machine code for it.
  *
  * An array goes into blocks where every step that touches it can take it so, and no loop nest would meet a whole array in the other form.
@@ -445,6 +445,7 @@ DYNC__FN dync_status dync__plan_convs(dync__pb *pb, dync__fuse_step *step, int *
 {
     dync__cv v = {.pb = pb, .step = step, .n = *n, .V = dync__cj_lanes()};
     bool any = false, again = true;
+    dync__epilogue_sink(step, *n);
     for (int i = 0; i < *n; i++) any = any || (!step[i].k && (dync__cv_is(step[i].call, DYNC__K_conv2d) || dync__cv_is(step[i].call, DYNC__K_max_pool2d)));
     if (!any || !v.V || *n < 2) return DYNC_OK;
     v.at = dync__arena_alloc(pb->arena, (size_t)*n * sizeof *v.at);

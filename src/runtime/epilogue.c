@@ -1,6 +1,6 @@
-/* runtime/epilogue.c: loops that follow a matrix product become its epilogue: the kernel call runs them on rows of the result as they are
- * done, while they are in the cache, and where the loops only turn the result into another of the same size, in its memory. Before:
- * plan.c has fused and scheduled; after: kernel/matmul.c runs them.
+/* runtime/epilogue.c: loops that follow a matrix product or a convolution become its epilogue: the kernel call runs them on rows of the
+ * result as they are done, while they are in the cache, and where the loops only turn the result into another of the same size, in its
+ * memory. Before: plan.c has fused and scheduled, convs.c has cut off what accumulators take; after: kernel/matmul.c and conv.c run them.
  *
  * Which: the nearest kernel that reads the result in the order it is written, row by row, and could as well run right after the call:
  * nothing in between touches what it writes or writes what it reads, and it writes no input of the plan and nothing that the call reads.

@@ -266,10 +266,7 @@ static dync_status dync__plan_make(dync__plan *p, dync__pb *pb, const dync__plan
     dync__fuse_step *step = dync__arena_alloc(pb->arena, (size_t)(pb->step.n + 1) * sizeof *step);
     if (!step) return DYNC_ERR_MEMORY;
     DYNC__TRY(dync__plan_schedule(pb, opt, step, &n));
-    if (!opt->no_fuse && pb->device == DYNC_CPU) {
-        dync__epilogue_sink(step, n);
-        DYNC__TRY(dync__plan_convs(pb, step, &n));
-    }
+    if (!opt->no_fuse && pb->device == DYNC_CPU) DYNC__TRY(dync__plan_convs(pb, step, &n));
     p->n_slots = pb->slot.n;
     p->rng_used = pb->rng_used;
     p->threads = opt->threads;

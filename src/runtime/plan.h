@@ -34,14 +34,14 @@ struct dync__plan {
 
 /* Fused, simplified, scheduled steps of a builder; step has room for pb->step.n. What writes nothing is left to the caller to drop. */
 DYNC__FN dync_status dync__plan_schedule(dync__pb *, const dync__plan_options *, dync__fuse_step *step, int *n);
-/* convs.c: after the schedule: convolutions take over what follows them, and arrays go into blocks of channels. */
+/* convs.c: after the schedule: calls stand before what follows them, convolutions take over what follows them, and arrays go into blocks of channels. */
 DYNC__FN dync_status dync__plan_convs(dync__pb *, dync__fuse_step *, int *n);
 DYNC__FN bool dync__kernel_writes(const dync__kernel *);
 
 /* epilogue.c: the step that can be the epilogue of the kernel call at step `at`, or -1; the slot that the call may then write instead of
  * its own, or -1. */
 DYNC__FN int dync__step_mode(const dync__fuse_step *, int32_t slot);           /* what the step does to it: DYNC__BUF_IN, DYNC__BUF_OUT, both, 0 */
-DYNC__FN void dync__epilogue_sink(dync__fuse_step *, int n);
+DYNC__FN void dync__epilogue_sink(dync__fuse_step *, int n);                  /* calls go to just before the loops that read their result */
 DYNC__FN int dync__epilogue_find(const dync__pb *, const dync__fuse_step *, int n, int at);
 DYNC__FN bool dync__epilogue_wanted(const dync__pb *, const dync__fuse_step *, int n, int at, int with);   /* the call's result, by another step */
 DYNC__FN int dync__epilogue_in_place(const dync__pb *, const dync__fuse_step *, int n, int at, int with);
