@@ -73,8 +73,8 @@ DYNC_API double dync_cuda_event_ms(dync_cuda_event *start, dync_cuda_event *end)
  * where the folder cannot be written nothing is kept. The driver has a cache of its own (CUDA_CACHE_PATH), which this one does not need.
  *   errors  DYNC_ERR_IO: the folder cannot be made      thread  any */
 DYNC_API dync_status dync_cuda_cache(const char *folder_or_null);
-/* dync_cuda_allow_tf32: whether products of f32 may round their operands to 10 bits behind the point and run on tensor cores, several times as fast;
- * sums stay f32. Off at the start, as torch.backends.cuda.matmul.allow_tf32 is. Holds from the next call on, for compiled functions too; graphs
+/* dync_cuda_allow_tf32: whether products of f32 (of matrices, of convolutions, of attention's forward) may round their operands to 10 bits behind the
+ * point and run on tensor cores, several times as fast; sums stay f32. Off at the start, as torch.backends.cuda.matmul.allow_tf32 is. Holds from the next call on, for compiled functions too; graphs
  * that were recorded keep what they have.
  *   ->      what it was      thread  any */
 DYNC_API bool dync_cuda_allow_tf32(bool allow);
@@ -385,7 +385,7 @@ DYNC__FN dync_status dync__cuda_images_in(const char *folder);           /* NULL
 DYNC__FN bool dync__cuda_image_load(int index, const char *text, cudaLibrary_t *library);
 
 /* ---- code: parts in order, each a text in up to four forms: for memory on boundaries and any device, without
- * vector accesses, for this very device (dync__cuda_add_variant), and products of f32 where the user allows tf32 ---- */
+ * vector accesses, for this very device (dync__cuda_add_variant), and of f32 where the user allows tf32 ---- */
 enum { DYNC__CUDA_ANY, DYNC__CUDA_UNALIGNED, DYNC__CUDA_VARIANT, DYNC__CUDA_TF32, DYNC__CUDA_FORMS };
 typedef struct dync__cuda_kept_map { uint64_t base, word[16]; } dync__cuda_kept_map;   /* a tensor map, and the address it was made for */
 typedef struct dync__cuda_form {
@@ -434,6 +434,7 @@ DYNC__FN bool dync__cuda_add_text(dync__cuda_code *, const dync__ptx_text *, int
  * text does, which is always there too. Words come first (buffers, scratch; no random numbers), then m0, m1 ... of map[]; clusters by .reqnctapercluster. */
 DYNC__FN bool dync__cuda_takes(int device, const char *target, int version);
 DYNC__FN bool dync__cuda_add_variant(dync__cuda_code *, const dync__ptx_text *);
+DYNC__FN bool dync__cuda_add_form(dync__cuda_code *, int form, const dync__ptx_text *);                   /* the same as another form; DYNC__CUDA_TF32: where that is allowed */
 DYNC__FN bool dync__cuda_add_gemm(dync__cuda_code *, struct dync__gm *, const dync__kernel *end, const bool *host, const int32_t *buf);
 DYNC__FN int dync__cuda_add_temp(dync__cuda_code *, int64_t bytes);      /* its buffer id in loop kernels; -1 no memory */
 DYNC__FN dync_status dync__cuda_call_loops(dync__cuda_code *, const dync__kcall *, bool *done);
@@ -3863,7 +3864,7 @@ static bool dync__gmg_is_along(const dync__gm *g, int s) {
     const dync__gm_gather *v = g->side[s].gather;
     return v->digit[1][v->n[1] - 1].by == 1 && v->digit[0][v->n[0] - 1].by != 1;
 }
-/* Halves as words of 4 bytes, into swizzled rows: neighbouring threads take neighbouring lines, or depths. */
+/* Words of 4 bytes (two halves, or an f32 for tf32) into swizzled rows: neighbouring threads take neighbouring lines, or depths. */
 DYNC__FN void dync__gm_gather_pieces(dync__gm *g, int s, int lines) {
     dync__ptx *p = &g->t.p;
     const char *id = s ? "B" : "A";
@@ -3887,9 +3888,15 @@ DYNC__FN void dync__gm_gather_pieces(dync__gm *g, int s, int lines) {
     dync__ptx_line(p, "and.b32 %s, %s, 3", word, k);
     dync__ptx_line(p, "mad.lo.u32 %s, %s, 4, %s", place, place, word);
     dync__ptx_line(p, "mad.lo.u32 %s, %s, 4, %%to", place, place);
-    dync__ptx_line(p, "shl.b32 %s, %s, 1", k, k);
+    bool whole = dync__dtype_info(g->dtype)->bytes == 4;
+    if (!whole) dync__ptx_line(p, "shl.b32 %s, %s, 1", k, k);
     dync__gmg_line(g, s, line, 0);
-    for (int e = 0; e < 2; e++) {
+    if (whole) {
+        dync__gmg depth = dync__gmg_depth(g, s, k);
+        dync__gmg_meet(g, s, 0, &depth, at, inside);
+        dync__gmg_copy(g, 4, place, g->side_at[s], at, inside);
+    }
+    for (int e = 0; e < 2 && !whole; e++) {
         dync__format(half[e], sizeof half[e], "%s", dync__ptx_temp(p, "b16"));
         if (e) dync__ptx_line(p, "add.u32 %s, %s, 1", k, k);
         dync__gmg depth = dync__gmg_depth(g, s, k);
@@ -3898,9 +3905,11 @@ DYNC__FN void dync__gm_gather_pieces(dync__gm *g, int s, int lines) {
         dync__ptx_line(p, "@%s ld.global.b16 %s, [%s]", inside, half[e], at);
     }
     dync__format(more, sizeof more, "%s", dync__ptx_temp(p, "pred"));
-    const char *both = dync__ptx_temp(p, "b32");
-    dync__ptx_line(p, "mov.b32 %s, {%s, %s}", both, half[0], half[1]);
-    dync__ptx_line(p, "st.shared.b32 [%s+%d], %s", place, g->side_at[s], both);
+    if (!whole) {
+        const char *both = dync__ptx_temp(p, "b32");
+        dync__ptx_line(p, "mov.b32 %s, {%s, %s}", both, half[0], half[1]);
+        dync__ptx_line(p, "st.shared.b32 [%s+%d], %s", place, g->side_at[s], both);
+    }
     dync__ptx_line(p, "add.u32 %s, %s, %d", q, q, g->tile.threads);
     dync__ptx_line(p, "setp.lt.u32 %s, %s, %d", more, q, lines * 32);
     dync__ptx_line(p, "@%s bra PIECES%s", more, id);
@@ -5892,7 +5901,7 @@ static bool dync__gm_repack(dync__gm *g, dync__cuda_code *code, int s) {
     for (int d = 0; d < g->n_batch; d++) side->batch[d] = to[d];
     return dync__cuda_add_loop(code, k);
 }
-DYNC__FN bool dync__gm_may_tf32(const dync__gm *g) { return g->dtype == DYNC_F32 && !g->side[0].gather && !g->side[1].gather && !g->window_of; }
+DYNC__FN bool dync__gm_may_tf32(const dync__gm *g) { return g->dtype == DYNC_F32 && !g->window_of; }
 /* The launches of what was chosen. */
 static void dync__gm_write(dync__gm *g) {
     dync__tile *t = &g->t;
@@ -6157,7 +6166,7 @@ static bool dync__cuv_side(dync__cuv *v, dync__gm *g, int s, const dync__cuv_arr
     }
     int64_t per = 16 / dync__dtype_info(v->dtype)->bytes;
     own->how = DYNC__GM_PIECES;
-    for (int part = 0; part < 2 && v->halves; part++) {      /* neighbours by 16 bytes: of a depth, or of a line */
+    for (int part = v->halves ? 0 : 1; part < 2 && v->dtype != DYNC_F64; part++) {   /* neighbours by 16 bytes: of a depth, or of a line; f32: for tf32 */
         const dync__gm_digit *near = &own->digit[part][own->n[part] - 1];
         bool fits = near->by == 1 && near->y == 0 && near->x == 0 && near->extent % per == 0 && own->first % per == 0 && side->offset % per == 0;
         for (int q = 0; q < 2; q++)
@@ -7042,6 +7051,13 @@ DYNC__FN void dync__fa_reader(dync__fa *c, const dync__fa_tile *x, char how) {
         else dync__ptx_line(p, "mad.lo.s32 %s, %s, %lld, %s", name, how == 'a' ? "%rb" : "%cb", stride, name);
         return;
     }
+    if (how == 'n' && c->bytes == 4) {                       /* tf32: no ldmatrix turns words; see dync__fa_weights */
+        dync__ptx_line(p, "and.b32 %s, %%lane, 3", row);
+        dync__ptx_line(p, "shr.u32 %s, %%lane, 2", column);
+        dync__ptx_line(p, "mad.lo.s32 %s, %s, %lld, %s", name, row, 2 * stride, name);
+        dync__ptx_line(p, "mad.lo.s32 %s, %s, 4, %s", name, column, name);
+        return;
+    }
     if (how == 'b') {                                        /* two n8 tiles: rows 0-7 and 8-15, each with both halves of k */
         dync__ptx_line(p, "and.b32 %s, %%lane, 7", row);
         dync__ptx_line(p, "shr.u32 %s, %%lane, 4", column);
@@ -7130,6 +7146,10 @@ static void dync__fa_fma(dync__fa *c, const dync__fa_frag *f, const char *a, int
     dync__ptx_line(p, "setp.gt.s32 %s, %s, 0", more, left);
     dync__ptx_line(p, "@%s bra %s", more, label);
 }
+/* tf32 rounds what it takes. */
+static void dync__fa_tf32(dync__fa *c, const char *reg, int n) {
+    for (int i = 0; i < n && c->bytes == 4; i++) dync__ptx_line(&c->t.p, "cvt.rna.tf32.f32 %s%d, %s%d", reg, i, reg, i);
+}
 DYNC__FN void dync__fa_nt(dync__fa *c, const dync__fa_frag *f, const dync__fa_tile *a, const dync__fa_tile *b) {
     char from_a[24], from_b[24];
     int64_t stride = dync__fa_stride(c, a->width);
@@ -7141,10 +7161,12 @@ DYNC__FN void dync__fa_nt(dync__fa *c, const dync__fa_frag *f, const dync__fa_ti
         dync__fa_fma(c, f, from_a, stride, from_b, stride, false, a->width);
         return;
     }
-    for (int k = 0; k < a->width / 16; k++) {
+    for (int k = 0; k < a->width * c->bytes / 32; k++) {
         for (int m = 0; m < c->mt; m++) dync__tile_ldmatrix(&c->t, false, "%ma", 4 * m, from_a, (int)(16 * m * stride) + 32 * k);
+        dync__fa_tf32(c, "%ma", 4 * c->mt);
         for (int n = 0; n < b->rows / 8; n += 2) {
             dync__tile_ldmatrix(&c->t, false, "%mb", 0, from_b, (int)(8 * n * stride) + 32 * k);
+            dync__fa_tf32(c, "%mb", 4);
             for (int m = 0; m < c->mt; m++)
                 for (int h = 0; h < 2; h++) dync__tile_mma(&c->t, c->kind, f->name, (m * (f->cols / 2) + n + h) * 4, "%ma", 4 * m, "%mb", 2 * h);
         }
@@ -7162,7 +7184,14 @@ DYNC__FN void dync__fa_weights(dync__fa *c, const dync__fa_frag *f) {
         dync__ptx_line(p, "bar.warp.sync 0xffffffff");
         return;
     }
-    for (int m = 0; m < c->mt; m++)
+    /* tf32: lane % 4 has two neighbouring keys of eight, and wants keys lane % 4 and + 4 as an operand: sums do not care, so that is what these are
+     * called, of weights as of values. */
+    for (int m = 0; m < c->mt && c->bytes == 4; m++)
+        for (int i = 0; i < 2 * f->cols; i++) {
+            dync__fa_reg(c, f, 2 * m + (i & 1), i / 4 * 2 + (i >> 1 & 1), low);
+            dync__ptx_line(p, "cvt.rna.tf32.f32 %%mw%d, %s", m * 2 * f->cols + i, low);
+        }
+    for (int m = 0; m < c->mt && c->bytes == 2; m++)
         for (int n = 0; n < f->cols / 2; n++)
             for (int h = 0; h < 2; h++) {
                 dync__fa_reg(c, f, 2 * m + h, 2 * n, low);
@@ -7179,7 +7208,13 @@ DYNC__FN void dync__fa_nn(dync__fa *c, const dync__fa_frag *f, const dync__fa_ti
         dync__fa_fma(c, f, "%w_a", dync__fa_stride(c, c->cols), from, stride, true, b->rows);
         return;
     }
-    for (int k = 0; k < b->rows / 16; k++)
+    for (int k = 0; k < b->rows / 8 && c->bytes == 4; k++)
+        for (int n = 0; n < b->width / 8; n++) {
+            for (int h = 0; h < 2; h++) dync__ptx_line(&c->t.p, "ld.shared.b32 %%mb%d, [%s+%lld]", h, from, (long long)((8 * k + h) * stride + 32 * n));
+            dync__fa_tf32(c, "%mb", 2);
+            for (int m = 0; m < c->mt; m++) dync__tile_mma(&c->t, c->kind, f->name, (m * (f->cols / 2) + n) * 4, "%mw", (m * (b->rows / 8) + k) * 4, "%mb", 0);
+        }
+    for (int k = 0; k < b->rows / 16 && c->bytes == 2; k++)
         for (int n = 0; n < b->width / 8; n += 2) {
             dync__tile_ldmatrix(&c->t, true, "%mb", 0, from, (int)(16 * k * stride) + 16 * n);
             for (int m = 0; m < c->mt; m++)
@@ -7552,7 +7587,7 @@ DYNC__FN void dync__fa_place(dync__fa *c, int64_t limit, bool late_first) {
         dync__tile_set(&c->t, "b32", "%cn1", "mov", "%%cb");
         dync__tile_regs(&c->t, "b32", "%ma", 4 * c->mt);
         dync__tile_regs(&c->t, "b32", "%mb", 4);
-        dync__tile_regs(&c->t, "b32", "%mw", c->mt * c->cols / 4);
+        dync__tile_regs(&c->t, "b32", "%mw", c->mt * c->cols * c->bytes / 8);
     } else {
         dync__tile_set(&c->t, "u32", "%rb", "shr", "%%thr, 4");
         dync__tile_set(&c->t, "b32", "%cb", "and", "%%thr, 15");
@@ -7571,11 +7606,12 @@ DYNC__FN void dync__fa_place(dync__fa *c, int64_t limit, bool late_first) {
     if (!c->mask) return;
     dync__fa_base(c, "%mask", c->mask, (int)(c->mask - c->op));
 }
-static bool dync__fa_finish(dync__fa *c, dync__cuda_code *code, bool variant, const int32_t *buf) {
-    if (!variant) return dync__tile_end(&c->t, code, buf);
+/* form: DYNC__CUDA_ANY begins a part, others are of the same. */
+static bool dync__fa_finish(dync__fa *c, dync__cuda_code *code, int form, const int32_t *buf) {
+    if (form == DYNC__CUDA_ANY) return dync__tile_end(&c->t, code, buf);
     dync__str_free(&c->t.p.regs);
     dync__str_free(&c->t.p.body);
-    if (!c->t.p.failed) return dync__cuda_add_variant(code, &c->t.out);
+    if (!c->t.p.failed) return dync__cuda_add_form(code, form, &c->t.out);
     dync__str_free(&c->t.out.text);
     return dync__fail_memory(0), false;
 }
@@ -7875,7 +7911,7 @@ static void dync__fa_choose_splits(dync__fa *c, int units) {
     int64_t blocks = c->units * ((c->L + c->rows - 1) / c->rows), splits = DYNC__MIN(DYNC__MIN((2 * units + blocks - 1) / blocks, c->S / (4 * c->cols)), 64);
     c->splits = 1;
     if (c->causal || 2 * blocks > units || splits < 2) return;
-    c->chunk = ((c->S + splits - 1) / splits + c->cols - 1) / c->cols * c->cols;
+    c->chunk = ((c->S + splits - 1) / splits + 63) / 64 * 64;
     c->splits = (c->S + c->chunk - 1) / c->chunk;
 }
 static void dync__fa_forward_text(dync__fa *c) {
@@ -7933,6 +7969,7 @@ static void dync__fa_forward_shape(dync__fa *c, int units) {
     c->mt = c->L > 64 && width <= 128 && c->units * ((c->L + 127) / 128) >= units ? 2 : 1;
     c->rows = 64 * c->mt;
     c->cols = width > 128 || (width > 64 && c->mt == 2) ? 32 : 64;
+    if (c->mma && c->bytes == 4) c->mt = 1, c->rows = 64, c->cols = width > 128 ? 16 : width > 64 ? 32 : 64;
     if (c->mma) return;
     c->rows = c->cols = c->L > 32 && width <= 128 ? 64 : 32;
 }
@@ -7946,8 +7983,11 @@ static dync_status dync__fa_forward(dync__cuda_code *code, const dync__kcall *ca
     dync__fa_choose_splits(&c, units);
     int64_t splits = c.splits, chunk = c.chunk;
     if (splits > 1 && (buf[call->n] = dync__cuda_add_temp(code, dync__fa_pairs_bytes(&c) + splits * c.units * c.L * c.V * 4)) < 0) return dync__fail_memory(0);
-    for (int vec = 0; vec < 2; vec++) {
+    static const int forms[] = {DYNC__CUDA_ANY, DYNC__CUDA_VARIANT, DYNC__CUDA_TF32};
+    for (int form = 0; form < (c.dtype == DYNC_F32 ? 3 : 2); form++) {
+        bool vec = form > 0, tf32 = form == 2;
         dync__fa_open(&c, call, false, vec);
+        if (tf32) c.mma = true, c.kind = DYNC__TILE_TF32;
         dync__tile_begin(&c.t, call->n + (splits > 1));
         const dync__operand *rows[] = {c.q, c.k, c.v, &c.op[3]};
         if (vec && !dync__fa_rows_fit(&c, rows, 4)) {
@@ -7957,11 +7997,11 @@ static dync_status dync__fa_forward(dync__cuda_code *code, const dync__kcall *ca
         }
         c.splits = splits;
         c.chunk = chunk;
-        if (!vec || splits > 1 || !dync__fa_wgmma(&c, code->device)) {
+        if (!vec || tf32 || splits > 1 || !dync__fa_wgmma(&c, code->device)) {
             dync__fa_forward_shape(&c, units);
             dync__fa_forward_text(&c);
         }
-        if (!dync__fa_finish(&c, code, vec, buf)) return DYNC_ERR_MEMORY;
+        if (!dync__fa_finish(&c, code, forms[form], buf)) return DYNC_ERR_MEMORY;
     }
     return DYNC_OK;
 }
@@ -8186,7 +8226,7 @@ static dync_status dync__fa_backward(dync__cuda_code *code, const dync__kcall *c
             }
             bool twice = dync__fa_backward_shape(&c);
             dync__fa_backward_text(&c, outs[n_kernels - 2][kernel], n, twice);
-            if (!dync__fa_finish(&c, code, vec, buf)) return DYNC_ERR_MEMORY;
+            if (!dync__fa_finish(&c, code, vec ? DYNC__CUDA_VARIANT : DYNC__CUDA_ANY, buf)) return DYNC_ERR_MEMORY;
         }
     return DYNC_OK;
 }
@@ -10310,7 +10350,7 @@ static dync_status dync__cuda_run_part(dync__cuda_code *c, dync__cuda_part *part
     dync__cuda_recording *r = dync__cuda_tls.recording;
     dync__cuda_words_of(part, buffers, temp, word);
     const dync__cuda_form *f = &part->form[DYNC__CUDA_VARIANT];
-    bool tf32 = part->gemm && DYNC__ATOMIC_LOAD(&dync__cuda_tf32) && dync__gm_may_tf32(part->gemm);
+    bool tf32 = DYNC__ATOMIC_LOAD(&dync__cuda_tf32) && (part->gemm ? dync__gm_may_tf32(part->gemm) : part->form[DYNC__CUDA_TF32].made);
     if (tf32) f = dync__cuda_form_of(c, part, DYNC__CUDA_TF32);
     if (!f) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
     if (!f->module || !dync__cuda_fits(&f->text, word)) {
@@ -10436,13 +10476,14 @@ DYNC__FN bool dync__cuda_add_text(dync__cuda_code *c, const dync__ptx_text *t, i
     for (int i = 0; i < n; i++) part->buf[i] = buf[i] >= DYNC__CUDA_TEMP ? DYNC__CUDA_TEMP - 1 - buf[i] : buf[i];
     return !t->text.failed;
 }
-DYNC__FN bool dync__cuda_add_variant(dync__cuda_code *c, const dync__ptx_text *t) {
-    dync__cuda_form *f = &c->part.at[c->part.n - 1].form[DYNC__CUDA_VARIANT];
+DYNC__FN bool dync__cuda_add_form(dync__cuda_code *c, int which, const dync__ptx_text *t) {
+    dync__cuda_form *f = &c->part.at[c->part.n - 1].form[which];
     f->text = *t;
     f->made = true;
     f->kept = dync__arena_alloc(&c->arena, (size_t)(t->n_maps + 1) * sizeof *f->kept);
     return !t->text.failed && f->kept;
 }
+DYNC__FN bool dync__cuda_add_variant(dync__cuda_code *c, const dync__ptx_text *t) { return dync__cuda_add_form(c, DYNC__CUDA_VARIANT, t); }
 DYNC__FN bool dync__cuda_add_gemm(dync__cuda_code *c, struct dync__gm *g, const dync__kernel *end, const bool *host, const int32_t *buf) {
     dync__cuda_part *part = dync__cuda_part_new(c, end->buf.n);
     if (!part) return false;

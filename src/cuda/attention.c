@@ -121,7 +121,7 @@ DYNC__FN void dync__fa_place(dync__fa *c, int64_t limit, bool late_first)
         dync__tile_set(&c->t, "b32", "%cn1", "mov", "%%cb");
         dync__tile_regs(&c->t, "b32", "%ma", 4 * c->mt);
         dync__tile_regs(&c->t, "b32", "%mb", 4);
-        dync__tile_regs(&c->t, "b32", "%mw", c->mt * c->cols / 4);
+        dync__tile_regs(&c->t, "b32", "%mw", c->mt * c->cols * c->bytes / 8);
     } else {
         dync__tile_set(&c->t, "u32", "%rb", "shr", "%%thr, 4");
         dync__tile_set(&c->t, "b32", "%cb", "and", "%%thr, 15");
@@ -141,12 +141,13 @@ DYNC__FN void dync__fa_place(dync__fa *c, int64_t limit, bool late_first)
     dync__fa_base(c, "%mask", c->mask, (int)(c->mask - c->op));
 }
 
-static bool dync__fa_finish(dync__fa *c, dync__cuda_code *code, bool variant, const int32_t *buf)
+/* form: DYNC__CUDA_ANY begins a part, others are of the same. */
+static bool dync__fa_finish(dync__fa *c, dync__cuda_code *code, int form, const int32_t *buf)
 {
-    if (!variant) return dync__tile_end(&c->t, code, buf);
+    if (form == DYNC__CUDA_ANY) return dync__tile_end(&c->t, code, buf);
     dync__str_free(&c->t.p.regs);
     dync__str_free(&c->t.p.body);
-    if (!c->t.p.failed) return dync__cuda_add_variant(code, &c->t.out);
+    if (!c->t.p.failed) return dync__cuda_add_form(code, form, &c->t.out);
     dync__str_free(&c->t.out.text);
     return dync__fail_memory(0), false;
 }
@@ -477,7 +478,7 @@ static void dync__fa_choose_splits(dync__fa *c, int units)
     int64_t blocks = c->units * ((c->L + c->rows - 1) / c->rows), splits = DYNC__MIN(DYNC__MIN((2 * units + blocks - 1) / blocks, c->S / (4 * c->cols)), 64);
     c->splits = 1;
     if (c->causal || 2 * blocks > units || splits < 2) return;
-    c->chunk = ((c->S + splits - 1) / splits + c->cols - 1) / c->cols * c->cols;
+    c->chunk = ((c->S + splits - 1) / splits + 63) / 64 * 64;
     c->splits = (c->S + c->chunk - 1) / c->chunk;
 }
 
@@ -539,6 +540,7 @@ static void dync__fa_forward_shape(dync__fa *c, int units)
     c->mt = c->L > 64 && width <= 128 && c->units * ((c->L + 127) / 128) >= units ? 2 : 1;
     c->rows = 64 * c->mt;
     c->cols = width > 128 || (width > 64 && c->mt == 2) ? 32 : 64;
+    if (c->mma && c->bytes == 4) c->mt = 1, c->rows = 64, c->cols = width > 128 ? 16 : width > 64 ? 32 : 64;
     if (c->mma) return;
     c->rows = c->cols = c->L > 32 && width <= 128 ? 64 : 32;
 }
@@ -554,8 +556,11 @@ static dync_status dync__fa_forward(dync__cuda_code *code, const dync__kcall *ca
     dync__fa_choose_splits(&c, units);
     int64_t splits = c.splits, chunk = c.chunk;
     if (splits > 1 && (buf[call->n] = dync__cuda_add_temp(code, dync__fa_pairs_bytes(&c) + splits * c.units * c.L * c.V * 4)) < 0) return dync__fail_memory(0);
-    for (int vec = 0; vec < 2; vec++) {
+    static const int forms[] = {DYNC__CUDA_ANY, DYNC__CUDA_VARIANT, DYNC__CUDA_TF32};
+    for (int form = 0; form < (c.dtype == DYNC_F32 ? 3 : 2); form++) {
+        bool vec = form > 0, tf32 = form == 2;
         dync__fa_open(&c, call, false, vec);
+        if (tf32) c.mma = true, c.kind = DYNC__TILE_TF32;
         dync__tile_begin(&c.t, call->n + (splits > 1));
         const dync__operand *rows[] = {c.q, c.k, c.v, &c.op[3]};
         if (vec && !dync__fa_rows_fit(&c, rows, 4)) {
@@ -565,11 +570,11 @@ static dync_status dync__fa_forward(dync__cuda_code *code, const dync__kcall *ca
         }
         c.splits = splits;
         c.chunk = chunk;
-        if (!vec || splits > 1 || !dync__fa_wgmma(&c, code->device)) {
+        if (!vec || tf32 || splits > 1 || !dync__fa_wgmma(&c, code->device)) {
             dync__fa_forward_shape(&c, units);
             dync__fa_forward_text(&c);
         }
-        if (!dync__fa_finish(&c, code, vec, buf)) return DYNC_ERR_MEMORY;
+        if (!dync__fa_finish(&c, code, forms[form], buf)) return DYNC_ERR_MEMORY;
     }
     return DYNC_OK;
 }
@@ -814,7 +819,7 @@ static dync_status dync__fa_backward(dync__cuda_code *code, const dync__kcall *c
             }
             bool twice = dync__fa_backward_shape(&c);
             dync__fa_backward_text(&c, outs[n_kernels - 2][kernel], n, twice);
-            if (!dync__fa_finish(&c, code, vec, buf)) return DYNC_ERR_MEMORY;
+            if (!dync__fa_finish(&c, code, vec ? DYNC__CUDA_VARIANT : DYNC__CUDA_ANY, buf)) return DYNC_ERR_MEMORY;
         }
     return DYNC_OK;
 }

@@ -144,6 +144,13 @@ DYNC__FN void dync__fa_reader(dync__fa *c, const dync__fa_tile *x, char how)
         else dync__ptx_line(p, "mad.lo.s32 %s, %s, %lld, %s", name, how == 'a' ? "%rb" : "%cb", stride, name);
         return;
     }
+    if (how == 'n' && c->bytes == 4) {                       /* tf32: no ldmatrix turns words; see dync__fa_weights */
+        dync__ptx_line(p, "and.b32 %s, %%lane, 3", row);
+        dync__ptx_line(p, "shr.u32 %s, %%lane, 2", column);
+        dync__ptx_line(p, "mad.lo.s32 %s, %s, %lld, %s", name, row, 2 * stride, name);
+        dync__ptx_line(p, "mad.lo.s32 %s, %s, 4, %s", name, column, name);
+        return;
+    }
     if (how == 'b') {                                        /* two n8 tiles: rows 0-7 and 8-15, each with both halves of k */
         dync__ptx_line(p, "and.b32 %s, %%lane, 7", row);
         dync__ptx_line(p, "shr.u32 %s, %%lane, 4", column);
@@ -250,6 +257,12 @@ static void dync__fa_fma(dync__fa *c, const dync__fa_frag *f, const char *a, int
     dync__ptx_line(p, "@%s bra %s", more, label);
 }
 
+/* tf32 rounds what it takes. */
+static void dync__fa_tf32(dync__fa *c, const char *reg, int n)
+{
+    for (int i = 0; i < n && c->bytes == 4; i++) dync__ptx_line(&c->t.p, "cvt.rna.tf32.f32 %s%d, %s%d", reg, i, reg, i);
+}
+
 DYNC__FN void dync__fa_nt(dync__fa *c, const dync__fa_frag *f, const dync__fa_tile *a, const dync__fa_tile *b)
 {
     char from_a[24], from_b[24];
@@ -262,10 +275,12 @@ DYNC__FN void dync__fa_nt(dync__fa *c, const dync__fa_frag *f, const dync__fa_ti
         dync__fa_fma(c, f, from_a, stride, from_b, stride, false, a->width);
         return;
     }
-    for (int k = 0; k < a->width / 16; k++) {
+    for (int k = 0; k < a->width * c->bytes / 32; k++) {
         for (int m = 0; m < c->mt; m++) dync__tile_ldmatrix(&c->t, false, "%ma", 4 * m, from_a, (int)(16 * m * stride) + 32 * k);
+        dync__fa_tf32(c, "%ma", 4 * c->mt);
         for (int n = 0; n < b->rows / 8; n += 2) {
             dync__tile_ldmatrix(&c->t, false, "%mb", 0, from_b, (int)(8 * n * stride) + 32 * k);
+            dync__fa_tf32(c, "%mb", 4);
             for (int m = 0; m < c->mt; m++)
                 for (int h = 0; h < 2; h++) dync__tile_mma(&c->t, c->kind, f->name, (m * (f->cols / 2) + n + h) * 4, "%ma", 4 * m, "%mb", 2 * h);
         }
@@ -285,7 +300,14 @@ DYNC__FN void dync__fa_weights(dync__fa *c, const dync__fa_frag *f)
         dync__ptx_line(p, "bar.warp.sync 0xffffffff");
         return;
     }
-    for (int m = 0; m < c->mt; m++)
+    /* tf32: lane % 4 has two neighbouring keys of eight, and wants keys lane % 4 and + 4 as an operand: sums do not care, so that is what these are
+     * called, of weights as of values. */
+    for (int m = 0; m < c->mt && c->bytes == 4; m++)
+        for (int i = 0; i < 2 * f->cols; i++) {
+            dync__fa_reg(c, f, 2 * m + (i & 1), i / 4 * 2 + (i >> 1 & 1), low);
+            dync__ptx_line(p, "cvt.rna.tf32.f32 %%mw%d, %s", m * 2 * f->cols + i, low);
+        }
+    for (int m = 0; m < c->mt && c->bytes == 2; m++)
         for (int n = 0; n < f->cols / 2; n++)
             for (int h = 0; h < 2; h++) {
                 dync__fa_reg(c, f, 2 * m + h, 2 * n, low);
@@ -304,7 +326,13 @@ DYNC__FN void dync__fa_nn(dync__fa *c, const dync__fa_frag *f, const dync__fa_ti
         dync__fa_fma(c, f, "%w_a", dync__fa_stride(c, c->cols), from, stride, true, b->rows);
         return;
     }
-    for (int k = 0; k < b->rows / 16; k++)
+    for (int k = 0; k < b->rows / 8 && c->bytes == 4; k++)
+        for (int n = 0; n < b->width / 8; n++) {
+            for (int h = 0; h < 2; h++) dync__ptx_line(&c->t.p, "ld.shared.b32 %%mb%d, [%s+%lld]", h, from, (long long)((8 * k + h) * stride + 32 * n));
+            dync__fa_tf32(c, "%mb", 2);
+            for (int m = 0; m < c->mt; m++) dync__tile_mma(&c->t, c->kind, f->name, (m * (f->cols / 2) + n) * 4, "%mw", (m * (b->rows / 8) + k) * 4, "%mb", 0);
+        }
+    for (int k = 0; k < b->rows / 16 && c->bytes == 2; k++)
         for (int n = 0; n < b->width / 8; n += 2) {
             dync__tile_ldmatrix(&c->t, true, "%mb", 0, from, (int)(16 * k * stride) + 16 * n);
             for (int m = 0; m < c->mt; m++)

@@ -151,7 +151,7 @@ static bool dync__cuv_side(dync__cuv *v, dync__gm *g, int s, const dync__cuv_arr
     }
     int64_t per = 16 / dync__dtype_info(v->dtype)->bytes;
     own->how = DYNC__GM_PIECES;
-    for (int part = 0; part < 2 && v->halves; part++) {      /* neighbours by 16 bytes: of a depth, or of a line */
+    for (int part = v->halves ? 0 : 1; part < 2 && v->dtype != DYNC_F64; part++) {   /* neighbours by 16 bytes: of a depth, or of a line; f32: for tf32 */
         const dync__gm_digit *near = &own->digit[part][own->n[part] - 1];
         bool fits = near->by == 1 && near->y == 0 && near->x == 0 && near->extent % per == 0 && own->first % per == 0 && side->offset % per == 0;
         for (int q = 0; q < 2; q++)

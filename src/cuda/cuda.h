@@ -64,7 +64,7 @@ DYNC__FN dync_status dync__cuda_images_in(const char *folder);           /* NULL
 DYNC__FN bool dync__cuda_image_load(int index, const char *text, cudaLibrary_t *library);
 
 /* ---- code: parts in order, each a text in up to four forms: for memory on boundaries and any device, without
- * vector accesses, for this very device (dync__cuda_add_variant), and products of f32 where the user allows tf32 ---- */
+ * vector accesses, for this very device (dync__cuda_add_variant), and of f32 where the user allows tf32 ---- */
 enum { DYNC__CUDA_ANY, DYNC__CUDA_UNALIGNED, DYNC__CUDA_VARIANT, DYNC__CUDA_TF32, DYNC__CUDA_FORMS };
 typedef struct dync__cuda_kept_map { uint64_t base, word[16]; } dync__cuda_kept_map;   /* a tensor map, and the address it was made for */
 typedef struct dync__cuda_form {
@@ -113,6 +113,7 @@ DYNC__FN bool dync__cuda_add_text(dync__cuda_code *, const dync__ptx_text *, int
  * text does, which is always there too. Words come first (buffers, scratch; no random numbers), then m0, m1 ... of map[]; clusters by .reqnctapercluster. */
 DYNC__FN bool dync__cuda_takes(int device, const char *target, int version);
 DYNC__FN bool dync__cuda_add_variant(dync__cuda_code *, const dync__ptx_text *);
+DYNC__FN bool dync__cuda_add_form(dync__cuda_code *, int form, const dync__ptx_text *);                   /* the same as another form; DYNC__CUDA_TF32: where that is allowed */
 DYNC__FN bool dync__cuda_add_gemm(dync__cuda_code *, struct dync__gm *, const dync__kernel *end, const bool *host, const int32_t *buf);
 DYNC__FN int dync__cuda_add_temp(dync__cuda_code *, int64_t bytes);      /* its buffer id in loop kernels; -1 no memory */
 DYNC__FN dync_status dync__cuda_call_loops(dync__cuda_code *, const dync__kcall *, bool *done);

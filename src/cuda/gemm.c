@@ -334,7 +334,7 @@ static bool dync__gm_repack(dync__gm *g, dync__cuda_code *code, int s)
     return dync__cuda_add_loop(code, k);
 }
 
-DYNC__FN bool dync__gm_may_tf32(const dync__gm *g) { return g->dtype == DYNC_F32 && !g->side[0].gather && !g->side[1].gather && !g->window_of; }
+DYNC__FN bool dync__gm_may_tf32(const dync__gm *g) { return g->dtype == DYNC_F32 && !g->window_of; }
 
 /* The launches of what was chosen. */
 static void dync__gm_write(dync__gm *g)

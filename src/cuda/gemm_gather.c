@@ -170,7 +170,7 @@ static bool dync__gmg_is_along(const dync__gm *g, int s)
     return v->digit[1][v->n[1] - 1].by == 1 && v->digit[0][v->n[0] - 1].by != 1;
 }
 
-/* Halves as words of 4 bytes, into swizzled rows: neighbouring threads take neighbouring lines, or depths. */
+/* Words of 4 bytes (two halves, or an f32 for tf32) into swizzled rows: neighbouring threads take neighbouring lines, or depths. */
 DYNC__FN void dync__gm_gather_pieces(dync__gm *g, int s, int lines)
 {
     dync__ptx *p = &g->t.p;
@@ -195,9 +195,15 @@ DYNC__FN void dync__gm_gather_pieces(dync__gm *g, int s, int lines)
     dync__ptx_line(p, "and.b32 %s, %s, 3", word, k);
     dync__ptx_line(p, "mad.lo.u32 %s, %s, 4, %s", place, place, word);
     dync__ptx_line(p, "mad.lo.u32 %s, %s, 4, %%to", place, place);
-    dync__ptx_line(p, "shl.b32 %s, %s, 1", k, k);
+    bool whole = dync__dtype_info(g->dtype)->bytes == 4;
+    if (!whole) dync__ptx_line(p, "shl.b32 %s, %s, 1", k, k);
     dync__gmg_line(g, s, line, 0);
-    for (int e = 0; e < 2; e++) {
+    if (whole) {
+        dync__gmg depth = dync__gmg_depth(g, s, k);
+        dync__gmg_meet(g, s, 0, &depth, at, inside);
+        dync__gmg_copy(g, 4, place, g->side_at[s], at, inside);
+    }
+    for (int e = 0; e < 2 && !whole; e++) {
         dync__format(half[e], sizeof half[e], "%s", dync__ptx_temp(p, "b16"));
         if (e) dync__ptx_line(p, "add.u32 %s, %s, 1", k, k);
         dync__gmg depth = dync__gmg_depth(g, s, k);
@@ -206,9 +212,11 @@ DYNC__FN void dync__gm_gather_pieces(dync__gm *g, int s, int lines)
         dync__ptx_line(p, "@%s ld.global.b16 %s, [%s]", inside, half[e], at);
     }
     dync__format(more, sizeof more, "%s", dync__ptx_temp(p, "pred"));
-    const char *both = dync__ptx_temp(p, "b32");
-    dync__ptx_line(p, "mov.b32 %s, {%s, %s}", both, half[0], half[1]);
-    dync__ptx_line(p, "st.shared.b32 [%s+%d], %s", place, g->side_at[s], both);
+    if (!whole) {
+        const char *both = dync__ptx_temp(p, "b32");
+        dync__ptx_line(p, "mov.b32 %s, {%s, %s}", both, half[0], half[1]);
+        dync__ptx_line(p, "st.shared.b32 [%s+%d], %s", place, g->side_at[s], both);
+    }
     dync__ptx_line(p, "add.u32 %s, %s, %d", q, q, g->tile.threads);
     dync__ptx_line(p, "setp.lt.u32 %s, %s, %d", more, q, lines * 32);
     dync__ptx_line(p, "@%s bra PIECES%s", more, id);

@@ -204,7 +204,7 @@ static dync_status dync__cuda_run_part(dync__cuda_code *c, dync__cuda_part *part
     dync__cuda_recording *r = dync__cuda_tls.recording;
     dync__cuda_words_of(part, buffers, temp, word);
     const dync__cuda_form *f = &part->form[DYNC__CUDA_VARIANT];
-    bool tf32 = part->gemm && DYNC__ATOMIC_LOAD(&dync__cuda_tf32) && dync__gm_may_tf32(part->gemm);
+    bool tf32 = DYNC__ATOMIC_LOAD(&dync__cuda_tf32) && (part->gemm ? dync__gm_may_tf32(part->gemm) : part->form[DYNC__CUDA_TF32].made);
     if (tf32) f = dync__cuda_form_of(c, part, DYNC__CUDA_TF32);
     if (!f) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
     if (!f->module || !dync__cuda_fits(&f->text, word)) {
@@ -349,14 +349,16 @@ DYNC__FN bool dync__cuda_add_text(dync__cuda_code *c, const dync__ptx_text *t, i
     return !t->text.failed;
 }
 
-DYNC__FN bool dync__cuda_add_variant(dync__cuda_code *c, const dync__ptx_text *t)
+DYNC__FN bool dync__cuda_add_form(dync__cuda_code *c, int which, const dync__ptx_text *t)
 {
-    dync__cuda_form *f = &c->part.at[c->part.n - 1].form[DYNC__CUDA_VARIANT];
+    dync__cuda_form *f = &c->part.at[c->part.n - 1].form[which];
     f->text = *t;
     f->made = true;
     f->kept = dync__arena_alloc(&c->arena, (size_t)(t->n_maps + 1) * sizeof *f->kept);
     return !t->text.failed && f->kept;
 }
+
+DYNC__FN bool dync__cuda_add_variant(dync__cuda_code *c, const dync__ptx_text *t) { return dync__cuda_add_form(c, DYNC__CUDA_VARIANT, t); }
 
 DYNC__FN bool dync__cuda_add_gemm(dync__cuda_code *c, struct dync__gm *g, const dync__kernel *end, const bool *host, const int32_t *buf)
 {

@@ -64,8 +64,8 @@ DYNC_API double dync_cuda_event_ms(dync_cuda_event *start, dync_cuda_event *end)
  * where the folder cannot be written nothing is kept. The driver has a cache of its own (CUDA_CACHE_PATH), which this one does not need.
  *   errors  DYNC_ERR_IO: the folder cannot be made      thread  any */
 DYNC_API dync_status dync_cuda_cache(const char *folder_or_null);
-/* dync_cuda_allow_tf32: whether products of f32 may round their operands to 10 bits behind the point and run on tensor cores, several times as fast;
- * sums stay f32. Off at the start, as torch.backends.cuda.matmul.allow_tf32 is. Holds from the next call on, for compiled functions too; graphs
+/* dync_cuda_allow_tf32: whether products of f32 (of matrices, of convolutions, of attention's forward) may round their operands to 10 bits behind the
+ * point and run on tensor cores, several times as fast; sums stay f32. Off at the start, as torch.backends.cuda.matmul.allow_tf32 is. Holds from the next call on, for compiled functions too; graphs
  * that were recorded keep what they have.
  *   ->      what it was      thread  any */
 DYNC_API bool dync_cuda_allow_tf32(bool allow);

@@ -151,12 +151,14 @@ static void attention_attr(a_call *c, const attention *t, int place)
     memcpy(&c->call.attr[3], &t->scale, sizeof t->scale);
 }
 static bool attention_decodes;             /* forward alone; heads share keys and values */
+static bool attention_tf32;
 static bool attention_agrees(const attention *t, bool dense)
 {
     a_call f, g;
     int64_t q[] = {t->B, t->H, t->L, t->E}, k[] = {t->B, t->H, t->S, t->E}, v[] = {t->B, t->H, t->S, t->V}, y[] = {t->B, t->H, t->L, t->V}, m[] = {t->B, t->H, t->L, t->S};
     int mask_type = t->mask == 1 ? DYNC_BOOL : t->dtype, log_type = t->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32;
     double tol = t->dtype == DYNC_F32 ? TOL_F32_SUM : t->dtype == DYNC_F64 ? TOL_F64_CHAIN : t->dtype == DYNC_F16 ? 4 * TOL_F16_1ULP : TOL_BF16_LAYER;
+    if (attention_tf32) tol = 1e-2;
     memset(&f, 0, sizeof f);
     memset(&g, 0, sizeof g);
     f.call.row = dync__kernel_row(DYNC__K_attention);
@@ -234,6 +236,16 @@ TEST(attention_of_few_queries)
     attention_decodes = false;
     attention t = {DYNC_BF16, 1, 1, 2, 640, 16, 16, 0, 1, 0.25};
     EXPECT(attention_agrees(&t, true));
+}
+/* f32 where operands may have 10 bits: tensor cores. */
+TEST(attention_by_tf32)
+{
+    static const attention kinds[] = {{DYNC_F32, 1, 2, 70, 130, 64, 40, 0, 0, 0.125}, {DYNC_F32, 1, 1, 65, 65, 128, 16, 1, 0, 0.1}, {DYNC_F32, 1, 1, 20, 50, 200, 132, 0, 1, 0.1},
+                                      {DYNC_F32, 1, 2, 1, 600, 72, 64, 0, 2, 0.1}, {DYNC_F32, 1, 1, 20, 50, 9, 13, 0, 0, 0.1}};
+    EXPECT(!dync_cuda_allow_tf32(true));
+    attention_decodes = attention_tf32 = true;
+    for (int i = 0; i < DYNC__COUNT_OF(kinds); i++) EXPECT(attention_agrees(&kinds[i], true));
+    attention_decodes = attention_tf32 = dync_cuda_allow_tf32(false) && false;
 }
 /* On compute capability 9.0: wgmma and TMA. */
 TEST(attention_by_wgmma)

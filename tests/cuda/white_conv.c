@@ -141,6 +141,15 @@ static void random_geometries(int count, int dtype, int channels)
     EXPECT(as_product > 0);
 }
 TEST(f32) { random_geometries(9, DYNC_F32, 7); }
+/* Small whole numbers are exact with 10 bits too. */
+TEST(tf32)
+{
+    int before = of_halves;
+    EXPECT(!dync_cuda_allow_tf32(true));
+    random_geometries(9, DYNC_F32, 13);
+    (void)dync_cuda_allow_tf32(false);
+    EXPECT(of_halves > before + 5);
+}
 TEST(f64) { random_geometries(5, DYNC_F64, 9); }
 TEST(bf16_of_8_channels)
 {
