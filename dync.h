@@ -12754,7 +12754,8 @@ DYNC__FN dync__codemem_stats dync__codemem_read_stats(void);
     X(NEG32, "neg", 0, 0, 0, 0xf7, U32_3)                                                          \
     X(SBB32, "sbb", 0, 0, 0, 0x1b, RM32)                                                           \
     X(TESTI, "test", 0, 1, 0, 0xf7, I32_0)                                                         \
-    X(PREFETCHT0, "prefetcht0", 0, 0, 1, 0x18, P_1)
+    X(PREFETCHT0, "prefetcht0", 0, 0, 1, 0x18, P_1)                                                \
+    X(PREFETCHT1, "prefetcht1", 0, 0, 1, 0x18, P_2)
 
 enum {
 #define DYNC__X(name, ...) DYNC__X_##name,
@@ -12773,7 +12774,7 @@ enum {
     DYNC__XF_KKM, DYNC__XF_MK, DYNC__XF_KG, DYNC__XF_GK, DYNC__XF_KKI, DYNC__XF_KKK, DYNC__XF_BZHI,
     DYNC__XF_MR32, DYNC__XF_RM32, DYNC__XF_MR16, DYNC__XF_MR8, DYNC__XF_RM32_16, DYNC__XF_RM32_8, DYNC__XF_I32_0,
     DYNC__XF_RI_0, DYNC__XF_RI_4, DYNC__XF_RI_5, DYNC__XF_RI_7, DYNC__XF_S_4, DYNC__XF_S_5, DYNC__XF_U32_3,
-    DYNC__XF_RM_32, DYNC__XF_U_7, DYNC__XF_P_1, DYNC__XF_NONE
+    DYNC__XF_RM_32, DYNC__XF_U_7, DYNC__XF_P_1, DYNC__XF_P_2, DYNC__XF_NONE
 };
 enum { DYNC__XN_F = -1, DYNC__XN_H = -2, DYNC__XN_Q = -3, DYNC__XN_O = -4, DYNC__XN_N = -5 /* F; result is narrower */ };
 
@@ -13083,7 +13084,7 @@ struct dync__jit {
     int8_t copies;                     /* blocks: nothing else is done than turning stream copies - 1 into the other; 0 */
     int64_t rows, lanes, keep_bytes, tiles; /* tiles: where in the kept bytes they begin, after row buffers */
     /* A kernel in blocks: `rows` are of one loop, the others (n_over) stand around; a block is about this many rows and lanes. */
-    bool blocks;
+    bool blocks, fetches;              /* fetches: more than the second cache and its like hold: what is not turned is fetched ahead */
     int32_t n_over;
     int64_t over[DYNC__XG_DIMS], block_rows, block_lanes; /* streams: step[0] of rows, step[1 + d] of over[d] */
     dync__jit_stream *stream;
@@ -13143,8 +13144,9 @@ DYNC__FN bool dync__gt_fits(int kind, int type, int flags, int rows, int columns
 DYNC__FN bool dync__gt_can(int type);                                                /* has the machine instructions for it? */
 DYNC__FN int dync__gt_lanes(int type, int flags);                                    /* columns of a vector */
 DYNC__INLINE int64_t dync__gt_bytes(int type) { return type == DYNC__GT_F64 ? 8 : 4; }   /* of one step of k of one column */
-/* SWAP: c[k, line] = a[line, k] of elements of 1, 2, 4 or 8 bytes; in registers where both take at least 16 bytes. scratch: 4 KB. */
-DYNC__FN void dync__gt_swap(void *to, int64_t to_step, const void *from, int64_t from_step, int64_t lines, int64_t columns, int bytes, void *scratch);
+/* SWAP: c[k, line] = a[line, k] of elements of 1, 2, 4 or 8 bytes; in registers where both take at least 16 bytes. ahead: where the
+ * next call's a begins, from a. scratch: 4 KB. */
+DYNC__FN void dync__gt_swap(void *to, int64_t to_step, const void *from, int64_t from_step, int64_t lines, int64_t columns, int bytes, int64_t ahead, void *scratch);
 enum { DYNC__GT_FEW = 12 };            /* lines, or columns, side by side in memory on the other side: taken apart by byte shuffles */
 #if DYNC__JIT_X86
 DYNC__FN void dync__xt_emit(dync__xasm *, int bytes, int vl, bool lines);
@@ -13518,7 +13520,7 @@ DYNC__FN void dync__x_i(dync__xasm *a, int insn, int reg, dync__xrm rm, int32_t 
     case DYNC__XF_S_5: ext = 5; imm_bytes = 1; break;
     case DYNC__XF_U32_3: ext = 3; break;
     case DYNC__XF_U_7: ext = 7; break;
-    case DYNC__XF_P_1: ext = 1; break;
+    case DYNC__XF_P_1: case DYNC__XF_P_2: ext = form - DYNC__XF_P_1 + 1; break;
     default: break;
     }
     if (a->listing) dync__x_list_i(a, row, ext, reg, rm, imm_bytes, imm);
@@ -17011,9 +17013,12 @@ static void dync__jb_record(const dync__jb *j, const dync__jit *jit, int s, int6
 static void dync__jb_block(const dync__jb *j, dync__jit *jit) {
     const dync__xstream *s = j->g->stream.at;
     int bytes = 1, least = 8, code = 0;
+    int64_t all = 0;
     jit->blocks = true;
     jit->n_over = j->over.n;
     memcpy(jit->over, j->over.extent, sizeof jit->over);
+    for (int i = 0; i < jit->n_streams; i++) all += s[i].kind == DYNC__XS_MEM ? j->b->n_rows * j->b->n_inner * s[i].bytes : 0;
+    jit->fetches = all >= DYNC__JIT_PAST / 2;
     for (int i = 0; i < jit->n_streams; i++)
         if (s[i].turned) bytes = DYNC__MAX(bytes, (int)s[i].bytes), least = DYNC__MIN(least, (int)s[i].bytes);
     for (int i = 0; i < j->b->k->inst.n; i++) code += dync__jb_is_code(j->b, i);
@@ -17254,10 +17259,17 @@ static void dync__xt_lanes(dync__xasm *x, int8_t *v, int n, int8_t *spare) {
     v[0] = a, v[n] = d, v[2 * n] = t, v[3 * n] = c;
     *spare = b;
 }
+/* Cache line i of those at rsi to a register, and to the second cache that of the next block, d_step further (r9). */
+static void dync__xt_fetch(dync__xasm *x, int i, int v) {
+    if (i == 0) dync__x_i(x, DYNC__X_MOV, DYNC__R9, DYNC__XT_ARG(d_step), 0);
+    if (i == 0) dync__x_i(x, DYNC__X_ADD, DYNC__R9, dync__x_reg(DYNC__RSI), 0);
+    dync__x_i(x, DYNC__X_PREFETCHT1, 0, dync__xt_line(x, DYNC__R9, DYNC__RCX, DYNC__R10, i), 0);
+    dync__x_v(x, DYNC__X_MOVUPS, 2, v, 0, dync__xt_line(x, DYNC__RSI, DYNC__RCX, DYNC__R10, i), 0, 0);
+}
 /* A square of whole cache lines, of elements of 4 or 8 bytes: P lines each in their lanes, then the lanes of every P-th line. */
 static void dync__xt_square(dync__xasm *x, int P) {
     int8_t v[16], spare = 16;
-    for (int i = 0; i < 4 * P; i++) dync__x_v(x, DYNC__X_MOVUPS, 2, v[i] = (int8_t)i, 0, dync__xt_line(x, DYNC__RSI, DYNC__RCX, DYNC__R10, i), 0, 0);
+    for (int i = 0; i < 4 * P; i++) dync__xt_fetch(x, i, v[i] = (int8_t)i);
     for (int i = 0; i < 4 * P; i += P) dync__xt_shuffle(x, 2, P, v + i, &spare);
     for (int i = 0; i < P; i++) dync__xt_lanes(x, v + i, P, &spare);
     for (int i = 0; i < 4 * P; i++) dync__x_v(x, DYNC__X_MOVUPS_M, 2, v[i], 0, dync__xt_line(x, DYNC__RBP, DYNC__R11, DYNC__RBX, i), 0, 0);
@@ -17283,7 +17295,7 @@ DYNC__FN void dync__xt_emit(dync__xasm *x, int bytes, int vl, bool lines) {
     else if (lines) {
         dync__x_i(x, DYNC__X_MOV, DYNC__RAX, DYNC__XT_ARG(b), 0);
         for (int i = 0; i < T; i++) {
-            dync__x_v(x, DYNC__X_MOVUPS, 2, i % 16, 0, dync__xt_line(x, DYNC__RSI, DYNC__RCX, DYNC__R10, i), 0, 0);
+            dync__xt_fetch(x, i, i % 16);
             dync__x_v(x, DYNC__X_MOVUPS_M, 2, i % 16, 0, dync__x_mem(DYNC__RAX, 64 * i), 0, 0);
         }
     }
@@ -18859,17 +18871,29 @@ static int64_t dync__jit_n_blocks(const dync__jit *jit, int64_t rows) {
     for (int d = 0; d < jit->n_over; d++) n *= jit->over[d];
     return n;
 }
+static int64_t dync__jit_ahead(const dync__jit_stream *st, const int64_t next[2]) { return next[0] * st->step[0] + next[1] * st->lane; }
+/* What a block reads as it lies, and where it stores, to the second cache while its loads are turned: runs too short for the processor to see them. */
+static void dync__jit_fetch(const dync__jit *jit, char *const *at, int64_t rows, int64_t lanes) {
+    for (int s = 0; s < jit->n_streams; s++) {
+        const dync__jit_stream *st = &jit->stream[s];
+        bool along = !st->turned;
+        if (st->buf < 0 || st->turned == DYNC__JIT_TURN_LOAD || (along && st->lane != st->bytes)) continue;
+        for (int64_t i = 0, n = along ? rows : lanes; i < n; i++)
+            for (int64_t byte = 0; byte < (along ? lanes : rows) * st->bytes; byte += 64) __builtin_prefetch(at[s] + i * (along ? st->step[0] : st->lane) + byte, 0, 2);
+    }
+}
 /* One block: at[s] is where stream s has its first row and lane. Loads are turned into tiles, the code runs on `rows` by `lanes`, tiles are
- * turned into stores. */
-static void dync__jit_block(const dync__jit *jit, char *const *at, int64_t *words, int64_t rows, int64_t lanes, char *scratch) {
+ * turned into stores. next: the rows and lanes to where the next block begins. */
+static void dync__jit_block(const dync__jit *jit, char *const *at, int64_t *words, int64_t rows, int64_t lanes, const int64_t next[2], char *scratch) {
     void (*entry)(int64_t *);
     int64_t *record = words + jit->n_words - jit->n_streams * jit->record;
     char *tile = scratch + 4096;
+    if (jit->fetches) dync__jit_fetch(jit, at, rows, lanes);
     if (jit->copies) {
         const dync__jit_stream *t = &jit->stream[jit->copies - 1], *other = &jit->stream[2 - jit->copies];
         char *here = at[jit->copies - 1], *there = at[2 - jit->copies];
-        if (t->turned == DYNC__JIT_TURN_LOAD) dync__gt_swap(there, other->step[0], here, t->lane, lanes, rows, t->bytes, scratch);
-        else dync__gt_swap(here, t->lane, there, other->step[0], rows, lanes, t->bytes, scratch);
+        if (t->turned == DYNC__JIT_TURN_LOAD) dync__gt_swap(there, other->step[0], here, t->lane, lanes, rows, t->bytes, dync__jit_ahead(t, next), scratch);
+        else dync__gt_swap(here, t->lane, there, other->step[0], rows, lanes, t->bytes, dync__jit_ahead(other, next), scratch);
         return;
     }
     words[DYNC__XA_ROWS] = rows;
@@ -18881,7 +18905,7 @@ static void dync__jit_block(const dync__jit *jit, char *const *at, int64_t *word
         if (!st->turned) continue;
         int64_t step = dync__jit_tile_bytes(1, lanes, st->bytes);
         record[DYNC__XA_STEP] = step;
-        if (st->turned == DYNC__JIT_TURN_LOAD) dync__gt_swap(tile, step, at[s], st->lane, lanes, rows, st->bytes, scratch);
+        if (st->turned == DYNC__JIT_TURN_LOAD) dync__gt_swap(tile, step, at[s], st->lane, lanes, rows, st->bytes, dync__jit_ahead(st, next), scratch);
         tile += rows * step;
     }
     memcpy(&entry, &jit->form->block.exec, sizeof entry);
@@ -18890,7 +18914,7 @@ static void dync__jit_block(const dync__jit *jit, char *const *at, int64_t *word
     for (int s = 0; s < jit->n_streams; s++) {
         const dync__jit_stream *st = &jit->stream[s];
         int64_t step = dync__jit_tile_bytes(1, lanes, st->bytes);
-        if (st->turned == DYNC__JIT_TURN_STORE) dync__gt_swap(at[s], st->lane, tile, step, rows, lanes, st->bytes, scratch);
+        if (st->turned == DYNC__JIT_TURN_STORE) dync__gt_swap(at[s], st->lane, tile, step, rows, lanes, st->bytes, 0, scratch);
         tile += st->turned ? rows * step : 0;
     }
 }
@@ -18908,10 +18932,11 @@ static dync_status dync__jit_blocks(const dync__jit *jit, void *const *buffers, 
             for (int d = jit->n_over - 1; d >= 0; rest /= jit->over[d--]) to += rest % jit->over[d] * st->step[1 + d];
             at[s] = (char *)((uintptr_t)(st->buf >= 0 ? buffers[st->buf] : st->buf == -1 ? scratch : NULL) + (uintptr_t)to);
         }
+        int64_t next[2] = {n % across + 1 < across ? 0 : jit->block_rows, n % across + 1 < across ? jit->block_lanes : -lane};
         memcpy(words, jit->words, (size_t)jit->n_words * sizeof *words);
         words[DYNC__XA_SEED] = (int64_t)rng[0];
         words[DYNC__XA_OFFSET] = (int64_t)rng[1];
-        dync__jit_block(jit, at, words, rows, lanes, scratch + jit->tiles);
+        dync__jit_block(jit, at, words, rows, lanes, next, scratch + jit->tiles);
     }
     dync__free_data(scratch, (size_t)jit->keep_bytes);
     return DYNC_OK;
@@ -19272,7 +19297,7 @@ static bool dync__gt_weave(char *to, int64_t to_step, const char *from, int64_t 
 }
 /* What is left of lines and columns is done with some before it once more. Lines whose steps fall into few sets of the cache are read
  * in whole cache lines. */
-DYNC__FN void dync__gt_swap(void *to, int64_t to_step, const void *from, int64_t from_step, int64_t lines, int64_t columns, int bytes, void *scratch) {
+DYNC__FN void dync__gt_swap(void *to, int64_t to_step, const void *from, int64_t from_step, int64_t lines, int64_t columns, int bytes, int64_t ahead, void *scratch) {
     if (dync__gt_weave(to, to_step, from, from_step, lines, columns, bytes)) return;
     int P = 16 / bytes, vl = dync__cpu_features() & DYNC__CPU_AVX512 ? 2 : 1;
     while (vl > 0 && lines < P << vl) vl--;
@@ -19285,7 +19310,7 @@ DYNC__FN void dync__gt_swap(void *to, int64_t to_step, const void *from, int64_t
     for (int n = 0; fn && n < 4; n++) {
         int64_t line = start[0][n / 2], column = start[1][n % 2];
         dync__gt_args x = {.a = (const char *)from + line * from_step + column * bytes, .a_step = from_step, .c = (char *)to + column * to_step + line * bytes,
-                           .c_step = to_step, .b = scratch, .b_step = step[1] * to_step, .k = count[1][n % 2], .blocks = count[0][n / 2]};
+                           .c_step = to_step, .b = scratch, .b_step = step[1] * to_step, .d_step = ahead, .k = count[1][n % 2], .blocks = count[0][n / 2]};
         if (x.k && x.blocks) fn(&x);
     }
 }

@@ -225,7 +225,7 @@ static bool dync__gt_weave(char *to, int64_t to_step, const char *from, int64_t 
 
 /* What is left of lines and columns is done with some before it once more. Lines whose steps fall into few sets of the cache are read
  * in whole cache lines. */
-DYNC__FN void dync__gt_swap(void *to, int64_t to_step, const void *from, int64_t from_step, int64_t lines, int64_t columns, int bytes, void *scratch)
+DYNC__FN void dync__gt_swap(void *to, int64_t to_step, const void *from, int64_t from_step, int64_t lines, int64_t columns, int bytes, int64_t ahead, void *scratch)
 {
     if (dync__gt_weave(to, to_step, from, from_step, lines, columns, bytes)) return;
     int P = 16 / bytes, vl = dync__cpu_features() & DYNC__CPU_AVX512 ? 2 : 1;
@@ -239,7 +239,7 @@ DYNC__FN void dync__gt_swap(void *to, int64_t to_step, const void *from, int64_t
     for (int n = 0; fn && n < 4; n++) {
         int64_t line = start[0][n / 2], column = start[1][n % 2];
         dync__gt_args x = {.a = (const char *)from + line * from_step + column * bytes, .a_step = from_step, .c = (char *)to + column * to_step + line * bytes,
-                           .c_step = to_step, .b = scratch, .b_step = step[1] * to_step, .k = count[1][n % 2], .blocks = count[0][n / 2]};
+                           .c_step = to_step, .b = scratch, .b_step = step[1] * to_step, .d_step = ahead, .k = count[1][n % 2], .blocks = count[0][n / 2]};
         if (x.k && x.blocks) fn(&x);
     }
 }

@@ -479,9 +479,12 @@ static void dync__jb_block(const dync__jb *j, dync__jit *jit)
 {
     const dync__xstream *s = j->g->stream.at;
     int bytes = 1, least = 8, code = 0;
+    int64_t all = 0;
     jit->blocks = true;
     jit->n_over = j->over.n;
     memcpy(jit->over, j->over.extent, sizeof jit->over);
+    for (int i = 0; i < jit->n_streams; i++) all += s[i].kind == DYNC__XS_MEM ? j->b->n_rows * j->b->n_inner * s[i].bytes : 0;
+    jit->fetches = all >= DYNC__JIT_PAST / 2;
     for (int i = 0; i < jit->n_streams; i++)
         if (s[i].turned) bytes = DYNC__MAX(bytes, (int)s[i].bytes), least = DYNC__MIN(least, (int)s[i].bytes);
     for (int i = 0; i < j->b->k->inst.n; i++) code += dync__jb_is_code(j->b, i);

@@ -29,7 +29,7 @@ struct dync__jit {
     int8_t copies;                     /* blocks: nothing else is done than turning stream copies - 1 into the other; 0 */
     int64_t rows, lanes, keep_bytes, tiles; /* tiles: where in the kept bytes they begin, after row buffers */
     /* A kernel in blocks: `rows` are of one loop, the others (n_over) stand around; a block is about this many rows and lanes. */
-    bool blocks;
+    bool blocks, fetches;              /* fetches: more than the second cache and its like hold: what is not turned is fetched ahead */
     int32_t n_over;
     int64_t over[DYNC__XG_DIMS], block_rows, block_lanes; /* streams: step[0] of rows, step[1 + d] of over[d] */
     dync__jit_stream *stream;

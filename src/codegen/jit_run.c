@@ -71,18 +71,33 @@ static int64_t dync__jit_n_blocks(const dync__jit *jit, int64_t rows)
     return n;
 }
 
+static int64_t dync__jit_ahead(const dync__jit_stream *st, const int64_t next[2]) { return next[0] * st->step[0] + next[1] * st->lane; }
+
+/* What a block reads as it lies, and where it stores, to the second cache while its loads are turned: runs too short for the processor to see them. */
+static void dync__jit_fetch(const dync__jit *jit, char *const *at, int64_t rows, int64_t lanes)
+{
+    for (int s = 0; s < jit->n_streams; s++) {
+        const dync__jit_stream *st = &jit->stream[s];
+        bool along = !st->turned;
+        if (st->buf < 0 || st->turned == DYNC__JIT_TURN_LOAD || (along && st->lane != st->bytes)) continue;
+        for (int64_t i = 0, n = along ? rows : lanes; i < n; i++)
+            for (int64_t byte = 0; byte < (along ? lanes : rows) * st->bytes; byte += 64) __builtin_prefetch(at[s] + i * (along ? st->step[0] : st->lane) + byte, 0, 2);
+    }
+}
+
 /* One block: at[s] is where stream s has its first row and lane. Loads are turned into tiles, the code runs on `rows` by `lanes`, tiles are
- * turned into stores. */
-static void dync__jit_block(const dync__jit *jit, char *const *at, int64_t *words, int64_t rows, int64_t lanes, char *scratch)
+ * turned into stores. next: the rows and lanes to where the next block begins. */
+static void dync__jit_block(const dync__jit *jit, char *const *at, int64_t *words, int64_t rows, int64_t lanes, const int64_t next[2], char *scratch)
 {
     void (*entry)(int64_t *);
     int64_t *record = words + jit->n_words - jit->n_streams * jit->record;
     char *tile = scratch + 4096;
+    if (jit->fetches) dync__jit_fetch(jit, at, rows, lanes);
     if (jit->copies) {
         const dync__jit_stream *t = &jit->stream[jit->copies - 1], *other = &jit->stream[2 - jit->copies];
         char *here = at[jit->copies - 1], *there = at[2 - jit->copies];
-        if (t->turned == DYNC__JIT_TURN_LOAD) dync__gt_swap(there, other->step[0], here, t->lane, lanes, rows, t->bytes, scratch);
-        else dync__gt_swap(here, t->lane, there, other->step[0], rows, lanes, t->bytes, scratch);
+        if (t->turned == DYNC__JIT_TURN_LOAD) dync__gt_swap(there, other->step[0], here, t->lane, lanes, rows, t->bytes, dync__jit_ahead(t, next), scratch);
+        else dync__gt_swap(here, t->lane, there, other->step[0], rows, lanes, t->bytes, dync__jit_ahead(other, next), scratch);
         return;
     }
     words[DYNC__XA_ROWS] = rows;
@@ -94,7 +109,7 @@ static void dync__jit_block(const dync__jit *jit, char *const *at, int64_t *word
         if (!st->turned) continue;
         int64_t step = dync__jit_tile_bytes(1, lanes, st->bytes);
         record[DYNC__XA_STEP] = step;
-        if (st->turned == DYNC__JIT_TURN_LOAD) dync__gt_swap(tile, step, at[s], st->lane, lanes, rows, st->bytes, scratch);
+        if (st->turned == DYNC__JIT_TURN_LOAD) dync__gt_swap(tile, step, at[s], st->lane, lanes, rows, st->bytes, dync__jit_ahead(st, next), scratch);
         tile += rows * step;
     }
     memcpy(&entry, &jit->form->block.exec, sizeof entry);
@@ -103,7 +118,7 @@ static void dync__jit_block(const dync__jit *jit, char *const *at, int64_t *word
     for (int s = 0; s < jit->n_streams; s++) {
         const dync__jit_stream *st = &jit->stream[s];
         int64_t step = dync__jit_tile_bytes(1, lanes, st->bytes);
-        if (st->turned == DYNC__JIT_TURN_STORE) dync__gt_swap(at[s], st->lane, tile, step, rows, lanes, st->bytes, scratch);
+        if (st->turned == DYNC__JIT_TURN_STORE) dync__gt_swap(at[s], st->lane, tile, step, rows, lanes, st->bytes, 0, scratch);
         tile += st->turned ? rows * step : 0;
     }
 }
@@ -123,10 +138,11 @@ static dync_status dync__jit_blocks(const dync__jit *jit, void *const *buffers, 
             for (int d = jit->n_over - 1; d >= 0; rest /= jit->over[d--]) to += rest % jit->over[d] * st->step[1 + d];
             at[s] = (char *)((uintptr_t)(st->buf >= 0 ? buffers[st->buf] : st->buf == -1 ? scratch : NULL) + (uintptr_t)to);
         }
+        int64_t next[2] = {n % across + 1 < across ? 0 : jit->block_rows, n % across + 1 < across ? jit->block_lanes : -lane};
         memcpy(words, jit->words, (size_t)jit->n_words * sizeof *words);
         words[DYNC__XA_SEED] = (int64_t)rng[0];
         words[DYNC__XA_OFFSET] = (int64_t)rng[1];
-        dync__jit_block(jit, at, words, rows, lanes, scratch + jit->tiles);
+        dync__jit_block(jit, at, words, rows, lanes, next, scratch + jit->tiles);
     }
     dync__free_data(scratch, (size_t)jit->keep_bytes);
     return DYNC_OK;

@@ -285,7 +285,7 @@ DYNC__FN void dync__x_i(dync__xasm *a, int insn, int reg, dync__xrm rm, int32_t 
     case DYNC__XF_S_5: ext = 5; imm_bytes = 1; break;
     case DYNC__XF_U32_3: ext = 3; break;
     case DYNC__XF_U_7: ext = 7; break;
-    case DYNC__XF_P_1: ext = 1; break;
+    case DYNC__XF_P_1: case DYNC__XF_P_2: ext = form - DYNC__XF_P_1 + 1; break;
     default: break;
     }
     if (a->listing) dync__x_list_i(a, row, ext, reg, rm, imm_bytes, imm);

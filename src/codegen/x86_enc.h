@@ -209,7 +209,8 @@
     X(NEG32, "neg", 0, 0, 0, 0xf7, U32_3)                                                          \
     X(SBB32, "sbb", 0, 0, 0, 0x1b, RM32)                                                           \
     X(TESTI, "test", 0, 1, 0, 0xf7, I32_0)                                                         \
-    X(PREFETCHT0, "prefetcht0", 0, 0, 1, 0x18, P_1)
+    X(PREFETCHT0, "prefetcht0", 0, 0, 1, 0x18, P_1)                                                \
+    X(PREFETCHT1, "prefetcht1", 0, 0, 1, 0x18, P_2)
 
 enum {
 #define DYNC__X(name, ...) DYNC__X_##name,
@@ -228,7 +229,7 @@ enum {
     DYNC__XF_KKM, DYNC__XF_MK, DYNC__XF_KG, DYNC__XF_GK, DYNC__XF_KKI, DYNC__XF_KKK, DYNC__XF_BZHI,
     DYNC__XF_MR32, DYNC__XF_RM32, DYNC__XF_MR16, DYNC__XF_MR8, DYNC__XF_RM32_16, DYNC__XF_RM32_8, DYNC__XF_I32_0,
     DYNC__XF_RI_0, DYNC__XF_RI_4, DYNC__XF_RI_5, DYNC__XF_RI_7, DYNC__XF_S_4, DYNC__XF_S_5, DYNC__XF_U32_3,
-    DYNC__XF_RM_32, DYNC__XF_U_7, DYNC__XF_P_1, DYNC__XF_NONE
+    DYNC__XF_RM_32, DYNC__XF_U_7, DYNC__XF_P_1, DYNC__XF_P_2, DYNC__XF_NONE
 };
 enum { DYNC__XN_F = -1, DYNC__XN_H = -2, DYNC__XN_Q = -3, DYNC__XN_O = -4, DYNC__XN_N = -5 /* F; result is narrower */ };
 

@@ -57,11 +57,20 @@ static void dync__xt_lanes(dync__xasm *x, int8_t *v, int n, int8_t *spare)
     *spare = b;
 }
 
+/* Cache line i of those at rsi to a register, and to the second cache that of the next block, d_step further (r9). */
+static void dync__xt_fetch(dync__xasm *x, int i, int v)
+{
+    if (i == 0) dync__x_i(x, DYNC__X_MOV, DYNC__R9, DYNC__XT_ARG(d_step), 0);
+    if (i == 0) dync__x_i(x, DYNC__X_ADD, DYNC__R9, dync__x_reg(DYNC__RSI), 0);
+    dync__x_i(x, DYNC__X_PREFETCHT1, 0, dync__xt_line(x, DYNC__R9, DYNC__RCX, DYNC__R10, i), 0);
+    dync__x_v(x, DYNC__X_MOVUPS, 2, v, 0, dync__xt_line(x, DYNC__RSI, DYNC__RCX, DYNC__R10, i), 0, 0);
+}
+
 /* A square of whole cache lines, of elements of 4 or 8 bytes: P lines each in their lanes, then the lanes of every P-th line. */
 static void dync__xt_square(dync__xasm *x, int P)
 {
     int8_t v[16], spare = 16;
-    for (int i = 0; i < 4 * P; i++) dync__x_v(x, DYNC__X_MOVUPS, 2, v[i] = (int8_t)i, 0, dync__xt_line(x, DYNC__RSI, DYNC__RCX, DYNC__R10, i), 0, 0);
+    for (int i = 0; i < 4 * P; i++) dync__xt_fetch(x, i, v[i] = (int8_t)i);
     for (int i = 0; i < 4 * P; i += P) dync__xt_shuffle(x, 2, P, v + i, &spare);
     for (int i = 0; i < P; i++) dync__xt_lanes(x, v + i, P, &spare);
     for (int i = 0; i < 4 * P; i++) dync__x_v(x, DYNC__X_MOVUPS_M, 2, v[i], 0, dync__xt_line(x, DYNC__RBP, DYNC__R11, DYNC__RBX, i), 0, 0);
@@ -89,7 +98,7 @@ DYNC__FN void dync__xt_emit(dync__xasm *x, int bytes, int vl, bool lines)
     else if (lines) {
         dync__x_i(x, DYNC__X_MOV, DYNC__RAX, DYNC__XT_ARG(b), 0);
         for (int i = 0; i < T; i++) {
-            dync__x_v(x, DYNC__X_MOVUPS, 2, i % 16, 0, dync__xt_line(x, DYNC__RSI, DYNC__RCX, DYNC__R10, i), 0, 0);
+            dync__xt_fetch(x, i, i % 16);
             dync__x_v(x, DYNC__X_MOVUPS_M, 2, i % 16, 0, dync__x_mem(DYNC__RAX, 64 * i), 0, 0);
         }
     }

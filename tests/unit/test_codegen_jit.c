@@ -567,6 +567,34 @@ TEST(crossed_loops)
 #endif
 }
 
+/* More than the caches hold: what comes next is fetched ahead. */
+TEST(crossed_and_large)
+{
+    enum { R = 1411, C = 2048 };
+    int64_t extent[] = {R, C}, along[] = {C, 1}, across[] = {1, R};
+    float *x = malloc(R * C * 4), *y = malloc(R * C * 4), *z = malloc(R * C * 4);
+    for (int64_t i = 0; i < R * C; i++) x[i] = (float)(i % 8191), y[i] = (float)(i % 127);
+    for (int store_across = 0; store_across < 2; store_across++) {
+        dync__arena arena = {0};
+        dync__kernel *k = dync__kernel_new(&arena, "large", 0, 2, extent);
+        dync__lb b = {.k = k, .section = 1};
+        int p = dync__lb_load(&b, dync__kernel_buf(k, 0, DYNC_F32, DYNC__BUF_IN, -1, NULL), dync__kernel_access(k, 0, across));
+        int q = dync__lb_load(&b, dync__kernel_buf(k, 1, DYNC_F32, DYNC__BUF_IN, -1, NULL), dync__kernel_access(k, 0, along));
+        dync__lb_store(&b, dync__kernel_buf(k, 2, DYNC_F32, DYNC__BUF_OUT, -1, NULL), dync__kernel_access(k, 0, store_across ? across : along),
+                       dync__lb_op(&b, DYNC__P_add, p, q, -1));
+        dync__code *code = dync__code_new(k);
+        void *data[] = {x, y, z};
+        bool ok = EXPECT_OK(dync__code_run(code, data, 0, 0));
+        for (int64_t r = 0; r < R && ok; r++)
+            for (int64_t c = 0; c < C && ok; c++) ok = EXPECT(z[store_across ? r + c * R : r * C + c] == x[r + c * R] + y[r * C + c]);
+        dync__code_free(code);
+        dync__arena_free(&arena);
+    }
+    free(x);
+    free(y);
+    free(z);
+}
+
 /* Rows that are strided, reduced and stored densely, or the other way round: blocks of them are turned. */
 TEST(crossed_rows)
 {

@@ -81,7 +81,7 @@ static void assemble_integer(dync__xasm *a, int insn)
     int reg = test_random_int(0, 15);
     dync__xrm r = dync__x_reg(test_random_int(0, 15)), m = random_memory(), rm = test_random() % 2 ? r : m;
     switch (insn) {
-    case DYNC__X_LEA: case DYNC__X_PREFETCHT0: case DYNC__X_MOV_M: case DYNC__X_MOV32_M: case DYNC__X_MOV16_M: case DYNC__X_MOV8_M: case DYNC__X_ADD_M: case DYNC__X_MOV32:
+    case DYNC__X_LEA: case DYNC__X_PREFETCHT0: case DYNC__X_PREFETCHT1: case DYNC__X_MOV_M: case DYNC__X_MOV32_M: case DYNC__X_MOV16_M: case DYNC__X_MOV8_M: case DYNC__X_ADD_M: case DYNC__X_MOV32:
     case DYNC__X_MOVZX16: case DYNC__X_MOVSX16: case DYNC__X_MOVZX8: case DYNC__X_MOVSX8: dync__x_i(a, insn, reg, m, 0); return;
     case DYNC__X_ADDI: case DYNC__X_SUBI: case DYNC__X_CMPI: case DYNC__X_ANDI: dync__x_i(a, insn, 0, rm, test_random() % 2 ? test_random_int(-128, 127) : test_random_int(-100000, 100000)); return;
     case DYNC__X_MOVI: dync__x_i(a, insn, 0, r, test_random_int(-100000, 100000)); return;
