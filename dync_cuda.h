@@ -397,6 +397,8 @@ typedef struct dync__cuda_form {
 /* What is done to the result of a kernel call: a kernel that loads it, whose buffers stand behind the call's operands (host: one element in main
  * memory); keep: the result itself is wanted too. k NULL: nothing. pre: what makes operands 0 and 1, buffers behind those of k; or NULL. */
 typedef struct dync__cuda_end { const dync__kernel *k, *pre[2]; const bool *host; bool keep; } dync__cuda_end;
+/* A part that packs input `input` - 1 of the plan into a temporary: of what it did so last, and the memory that keeps it; NULL: none yet. */
+typedef struct dync__cuda_packed { int input, operand, temp; const void *from; uint64_t storage; uint32_t version; cudaStream_t stream; void *memory; } dync__cuda_packed;
 typedef struct dync__cuda_part {
     dync__kernel *kernel;                /* from which the forms are made, in the code's arena; NULL: form 0 is there */
     dync__cuda_form form[DYNC__CUDA_FORMS];
@@ -405,13 +407,15 @@ typedef struct dync__cuda_part {
     bool *host;
     struct dync__gm *gemm;               /* makes the forms instead of the kernel, which is what is done to the results */
     dync__kcall *call;                   /* instead: run on the CPU, on copies */
+    dync__cuda_packed *packed;           /* or NULL */
 } dync__cuda_part;
 typedef struct dync__cuda_code {
     dync__arena arena;
     int device, n_buffers;
     DYNC__VEC(dync__cuda_part) part;
     DYNC__VEC(int64_t) temp;             /* bytes of each temporary */
-    dync__mutex lock;                    /* while a form is made */
+    dync__mutex lock, packing;           /* while a form is made; while kept memory is used */
+    bool packs;
 } dync__cuda_code;
 
 /* ---- launch.c ---- */
@@ -427,6 +431,8 @@ DYNC__FN dync_status dync__cuda_record(int device, const dync_graph *, dync__inn
 /* ---- loops.c, calls.c: kernel calls. Buffers of a loop kernel are operand numbers, or DYNC__CUDA_TEMP - number. ---- */
 enum { DYNC__CUDA_TEMP = 1000 };
 DYNC__FN bool dync__cuda_add_loop(dync__cuda_code *, dync__kernel *);    /* a kernel in the code's arena as the next part */
+/* One that packs an operand into a temporary: an input of the plan that stays as it is (weights) is packed once. */
+DYNC__FN bool dync__cuda_add_pack(dync__cuda_code *, dync__kernel *, const dync__kcall *, int operand, int temp);
 DYNC__FN bool dync__cuda_add_text(dync__cuda_code *, const dync__ptx_text *, int n, const int32_t *buf);  /* takes the text over */
 /* Variants by capability. dync__cuda_takes: does the device run texts of this target, in this version of PTX (80: 8.0)? "sm_90a" is for 9.0 alone; the
  * variable DYNC_CUDA_TARGET=sm_80 leaves only what every device runs. dync__cuda_add_variant: such a text (launch[], shared_bytes, check[] and map[] as in
@@ -5874,7 +5880,7 @@ static bool dync__gm_end_plain(dync__gm *g, const dync__kcall *call) {
     return !e->failed;
 }
 /* A side that neither lies on boundaries nor is small: copied once, its dense dim rounded up to 16 bytes. */
-static bool dync__gm_repack(dync__gm *g, dync__cuda_code *code, int s) {
+static bool dync__gm_repack(dync__gm *g, dync__cuda_code *code, const dync__kcall *call, int s) {
     dync__gm_side *side = &g->side[s];
     int64_t bytes = dync__dtype_info(g->dtype)->bytes, lines = s ? g->n : g->m, to[DYNC_MAX_DIMS + 2] = {0}, from[DYNC_MAX_DIMS + 2], extent[DYNC_MAX_DIMS + 2];
     bool by_line = side->step == 1 || side->line != 1 || bytes != 2;
@@ -5899,7 +5905,7 @@ static bool dync__gm_repack(dync__gm *g, dync__cuda_code *code, int s) {
     side->line = by_line ? row : 1;
     side->step = by_line ? 1 : row;
     for (int d = 0; d < g->n_batch; d++) side->batch[d] = to[d];
-    return dync__cuda_add_loop(code, k);
+    return s ? dync__cuda_add_pack(code, k, call, s, temp) : dync__cuda_add_loop(code, k);
 }
 DYNC__FN bool dync__gm_may_tf32(const dync__gm *g) { return g->dtype == DYNC_F32 && !g->window_of; }
 /* The launches of what was chosen. */
@@ -6022,7 +6028,7 @@ DYNC__FN dync_status dync__cuda_gemm(dync__cuda_code *code, const dync__kcall *c
         if (end->pre[s] && !dync__gm_pre_open(g, s, call, end->pre[s], first)) return dync__fail_memory(0);
         if (end->pre[s]) first += end->pre[s]->buf.n;
         dync__gm_how(g, &g->side[s], s ? g->n : g->m);
-        if (!end->pre[s] && g->kind >= 0 && g->side[s].how == DYNC__GM_PIECES && (s ? g->m : g->n) >= DYNC__GM_REPACK && !dync__gm_repack(g, code, s)) return DYNC_ERR_MEMORY;
+        if (!end->pre[s] && g->kind >= 0 && g->side[s].how == DYNC__GM_PIECES && (s ? g->m : g->n) >= DYNC__GM_REPACK && !dync__gm_repack(g, code, call, s)) return DYNC_ERR_MEMORY;
     }
     if (end->k ? !dync__gm_end_of(g, call, end->k, end->keep) : !dync__gm_end_plain(g, call)) return dync__fail_memory(0);
     for (int s = 0; s < 2; s++)
@@ -6114,10 +6120,11 @@ static bool dync__cuv_pack(dync__cuv *v, dync__cuv_array *a, const int *order) {
     int64_t dense[4] = {to[order[0]], to[order[1]], to[order[2]], to[order[3]]};
     int value = dync__lb_load(&b, dync__kernel_buf(k, a->id, v->dtype, DYNC__BUF_IN, -1, NULL), dync__kernel_access(k, a->offset, stride));
     dync__lb_store(&b, dync__kernel_buf(k, temp, v->dtype, DYNC__BUF_OUT, -1, NULL), dync__kernel_access(k, 0, dense), value);
+    int32_t operand = a->id;
     a->id = temp;
     a->offset = 0;
     memcpy(a->stride, to, sizeof to);
-    return dync__cuda_add_loop(v->code, k);
+    return a == &v->w ? dync__cuda_add_pack(v->code, k, v->call, operand, temp) : dync__cuda_add_loop(v->code, k);
 }
 static void dync__cuv_digit(dync__gm_gather *g, int part, int64_t extent, int64_t by, int64_t y, int64_t x) {
     g->digit[part][g->n[part]++] = (dync__gm_digit){extent, by, y, x};
@@ -10394,15 +10401,50 @@ static dync_status dync__cuda_run_host(dync__cuda_code *c, const dync__kcall *ca
     (void)DYNC__ATOMIC_ADD(&dync__cuda_counters.host_steps, 1);
     return status;
 }
+/* What was packed in a run before, where nothing has changed since: *memory; else NULL. The second run in a row with the same packs it for those that
+ * follow. What dync_data gave away or the user lent may change unseen, and a recorded graph is played when it may have changed: never kept. */
+static dync_status dync__cuda_packed_of(dync__cuda_code *c, dync__cuda_part *part, void *const *buffers, void **temp) {
+    dync__cuda_packed *k = part->packed;
+    const dync__tensor *t = dync__tls.plan_tensors ? dync__tls.plan_tensors[k->input - 1] : NULL;
+    void *from = buffers[k->operand];
+    if (!t || dync__cuda_tls.recording || (t->storage->flags & (DYNC__STORAGE_EXPOSED | DYNC__STORAGE_BORROWED))) return DYNC_OK;
+    cudaStream_t stream = dync__cuda_stream(c->device);
+    bool same = k->from == from && k->storage == t->storage->id && k->version == t->storage->version && k->stream == stream;
+    size_t bytes = (size_t)c->temp.at[k->temp];
+    if (!same) {
+        dync__cuda_free(c->device, k->memory, bytes);
+        *k = (dync__cuda_packed){k->input, k->operand, k->temp, from, t->storage->id, t->storage->version, stream, NULL};
+    } else if (!k->memory) {
+        if (!(temp[k->temp] = dync__cuda_alloc(c->device, bytes))) return DYNC_ERR_MEMORY;
+        dync_status status = dync__cuda_run_part(c, part, buffers, temp, 0, 0);
+        if (status == DYNC_OK) k->memory = temp[k->temp];
+        else dync__cuda_free(c->device, temp[k->temp], bytes);
+        temp[k->temp] = NULL;
+        DYNC__TRY(status);
+    }
+    temp[k->temp] = k->memory;
+    return DYNC_OK;
+}
 DYNC__FN dync_status dync__cuda_run(const void *code, void *const *buffers, uint64_t seed, uint64_t offset) {
     dync__cuda_code *c = (dync__cuda_code *)(uintptr_t)code;
     void *temp[8] = {NULL};
+    bool kept[8] = {false};
     dync_status status = dync__cuda_enter(c->device);
-    for (int i = 0; i < c->temp.n && status == DYNC_OK; i++)
-        if (!(temp[i] = dync__cuda_alloc(c->device, (size_t)c->temp.at[i]))) status = DYNC_ERR_MEMORY;
-    for (int i = 0; i < c->part.n && status == DYNC_OK; i++) 
-        status = c->part.at[i].call ? dync__cuda_run_host(c, c->part.at[i].call, buffers) : dync__cuda_run_part(c, &c->part.at[i], buffers, temp, seed, offset);
-    for (int i = 0; i < c->temp.n; i++) dync__cuda_free(c->device, temp[i], (size_t)c->temp.at[i]);
+    if (c->packs) dync__lock(&c->packing);
+    for (int i = 0; c->packs && i < c->part.n && status == DYNC_OK; i++)
+        if (c->part.at[i].packed) status = dync__cuda_packed_of(c, &c->part.at[i], buffers, temp);
+    for (int i = 0; i < c->temp.n && status == DYNC_OK; i++) {
+        kept[i] = temp[i] != NULL;
+        if (!temp[i] && !(temp[i] = dync__cuda_alloc(c->device, (size_t)c->temp.at[i]))) status = DYNC_ERR_MEMORY;
+    }
+    for (int i = 0; i < c->part.n && status == DYNC_OK; i++) {
+        dync__cuda_part *part = &c->part.at[i];
+        if (part->packed && kept[part->packed->temp]) continue;
+        status = part->call ? dync__cuda_run_host(c, part->call, buffers) : dync__cuda_run_part(c, part, buffers, temp, seed, offset);
+    }
+    for (int i = 0; i < c->temp.n; i++)
+        if (!kept[i]) dync__cuda_free(c->device, temp[i], (size_t)c->temp.at[i]);
+    if (c->packs) dync__unlock(&c->packing);
     return status;
 }
 DYNC__FN void dync__cuda_code_free(void *code) {
@@ -10411,6 +10453,8 @@ DYNC__FN void dync__cuda_code_free(void *code) {
     for (int i = 0; i < c->part.n; i++) {
         for (int f = 0; f < DYNC__CUDA_FORMS; f++) dync__str_free(&c->part.at[i].form[f].text.text);
         dync__kcall *call = c->part.at[i].call;
+        const dync__cuda_packed *packed = c->part.at[i].packed;
+        if (packed) dync__cuda_free(c->device, packed->memory, (size_t)c->temp.at[packed->temp]);
         for (int k = 0; call && k < DYNC__KCALL_PIECES; k++) dync__code_free(call->piece[k]);
         if (call && call->drop) call->drop(call->state);
     }
@@ -10463,6 +10507,16 @@ DYNC__FN bool dync__cuda_add_loop(dync__cuda_code *c, dync__kernel *k) {
     part->kernel = k;
     for (int i = 0; i < k->buf.n; i++) part->buf[i] = k->buf.at[i].id >= DYNC__CUDA_TEMP ? DYNC__CUDA_TEMP - 1 - k->buf.at[i].id : k->buf.at[i].id;
     return true;
+}
+DYNC__FN bool dync__cuda_add_pack(dync__cuda_code *c, dync__kernel *k, const dync__kcall *call, int operand, int temp) {
+    int n = c->part.n;
+    if (!dync__cuda_add_loop(c, k)) return false;
+    if (c->part.n == n || !call->input[operand]) return true;
+    dync__cuda_packed *packed = dync__arena_alloc(&c->arena, sizeof *packed);
+    if (!packed) return false;
+    *packed = (dync__cuda_packed){.input = call->input[operand], .operand = operand, .temp = temp - DYNC__CUDA_TEMP};
+    c->part.at[n].packed = packed;
+    return c->packs = true;
 }
 DYNC__FN bool dync__cuda_add_text(dync__cuda_code *c, const dync__ptx_text *t, int n, const int32_t *buf) {
     dync__cuda_part *part = dync__cuda_part_new(c, n);

@@ -89,10 +89,11 @@ static bool dync__cuv_pack(dync__cuv *v, dync__cuv_array *a, const int *order)
     int64_t dense[4] = {to[order[0]], to[order[1]], to[order[2]], to[order[3]]};
     int value = dync__lb_load(&b, dync__kernel_buf(k, a->id, v->dtype, DYNC__BUF_IN, -1, NULL), dync__kernel_access(k, a->offset, stride));
     dync__lb_store(&b, dync__kernel_buf(k, temp, v->dtype, DYNC__BUF_OUT, -1, NULL), dync__kernel_access(k, 0, dense), value);
+    int32_t operand = a->id;
     a->id = temp;
     a->offset = 0;
     memcpy(a->stride, to, sizeof to);
-    return dync__cuda_add_loop(v->code, k);
+    return a == &v->w ? dync__cuda_add_pack(v->code, k, v->call, operand, temp) : dync__cuda_add_loop(v->code, k);
 }
 
 /* ---- sides ---------------------------------------------------------------------------------------------------------------------------------- */

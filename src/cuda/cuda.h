@@ -76,6 +76,8 @@ typedef struct dync__cuda_form {
 /* What is done to the result of a kernel call: a kernel that loads it, whose buffers stand behind the call's operands (host: one element in main
  * memory); keep: the result itself is wanted too. k NULL: nothing. pre: what makes operands 0 and 1, buffers behind those of k; or NULL. */
 typedef struct dync__cuda_end { const dync__kernel *k, *pre[2]; const bool *host; bool keep; } dync__cuda_end;
+/* A part that packs input `input` - 1 of the plan into a temporary: of what it did so last, and the memory that keeps it; NULL: none yet. */
+typedef struct dync__cuda_packed { int input, operand, temp; const void *from; uint64_t storage; uint32_t version; cudaStream_t stream; void *memory; } dync__cuda_packed;
 typedef struct dync__cuda_part {
     dync__kernel *kernel;                /* from which the forms are made, in the code's arena; NULL: form 0 is there */
     dync__cuda_form form[DYNC__CUDA_FORMS];
@@ -84,13 +86,15 @@ typedef struct dync__cuda_part {
     bool *host;
     struct dync__gm *gemm;               /* makes the forms instead of the kernel, which is what is done to the results */
     dync__kcall *call;                   /* instead: run on the CPU, on copies */
+    dync__cuda_packed *packed;           /* or NULL */
 } dync__cuda_part;
 typedef struct dync__cuda_code {
     dync__arena arena;
     int device, n_buffers;
     DYNC__VEC(dync__cuda_part) part;
     DYNC__VEC(int64_t) temp;             /* bytes of each temporary */
-    dync__mutex lock;                    /* while a form is made */
+    dync__mutex lock, packing;           /* while a form is made; while kept memory is used */
+    bool packs;
 } dync__cuda_code;
 
 /* ---- launch.c ---- */
@@ -106,6 +110,8 @@ DYNC__FN dync_status dync__cuda_record(int device, const dync_graph *, dync__inn
 /* ---- loops.c, calls.c: kernel calls. Buffers of a loop kernel are operand numbers, or DYNC__CUDA_TEMP - number. ---- */
 enum { DYNC__CUDA_TEMP = 1000 };
 DYNC__FN bool dync__cuda_add_loop(dync__cuda_code *, dync__kernel *);    /* a kernel in the code's arena as the next part */
+/* One that packs an operand into a temporary: an input of the plan that stays as it is (weights) is packed once. */
+DYNC__FN bool dync__cuda_add_pack(dync__cuda_code *, dync__kernel *, const dync__kcall *, int operand, int temp);
 DYNC__FN bool dync__cuda_add_text(dync__cuda_code *, const dync__ptx_text *, int n, const int32_t *buf);  /* takes the text over */
 /* Variants by capability. dync__cuda_takes: does the device run texts of this target, in this version of PTX (80: 8.0)? "sm_90a" is for 9.0 alone; the
  * variable DYNC_CUDA_TARGET=sm_80 leaves only what every device runs. dync__cuda_add_variant: such a text (launch[], shared_bytes, check[] and map[] as in

@@ -305,7 +305,7 @@ static bool dync__gm_end_plain(dync__gm *g, const dync__kcall *call)
 /* ---- parts --------------------------------------------------------------------------------------------------------------------------------- */
 
 /* A side that neither lies on boundaries nor is small: copied once, its dense dim rounded up to 16 bytes. */
-static bool dync__gm_repack(dync__gm *g, dync__cuda_code *code, int s)
+static bool dync__gm_repack(dync__gm *g, dync__cuda_code *code, const dync__kcall *call, int s)
 {
     dync__gm_side *side = &g->side[s];
     int64_t bytes = dync__dtype_info(g->dtype)->bytes, lines = s ? g->n : g->m, to[DYNC_MAX_DIMS + 2] = {0}, from[DYNC_MAX_DIMS + 2], extent[DYNC_MAX_DIMS + 2];
@@ -331,7 +331,7 @@ static bool dync__gm_repack(dync__gm *g, dync__cuda_code *code, int s)
     side->line = by_line ? row : 1;
     side->step = by_line ? 1 : row;
     for (int d = 0; d < g->n_batch; d++) side->batch[d] = to[d];
-    return dync__cuda_add_loop(code, k);
+    return s ? dync__cuda_add_pack(code, k, call, s, temp) : dync__cuda_add_loop(code, k);
 }
 
 DYNC__FN bool dync__gm_may_tf32(const dync__gm *g) { return g->dtype == DYNC_F32 && !g->window_of; }
@@ -471,7 +471,7 @@ DYNC__FN dync_status dync__cuda_gemm(dync__cuda_code *code, const dync__kcall *c
         if (end->pre[s] && !dync__gm_pre_open(g, s, call, end->pre[s], first)) return dync__fail_memory(0);
         if (end->pre[s]) first += end->pre[s]->buf.n;
         dync__gm_how(g, &g->side[s], s ? g->n : g->m);
-        if (!end->pre[s] && g->kind >= 0 && g->side[s].how == DYNC__GM_PIECES && (s ? g->m : g->n) >= DYNC__GM_REPACK && !dync__gm_repack(g, code, s)) return DYNC_ERR_MEMORY;
+        if (!end->pre[s] && g->kind >= 0 && g->side[s].how == DYNC__GM_PIECES && (s ? g->m : g->n) >= DYNC__GM_REPACK && !dync__gm_repack(g, code, call, s)) return DYNC_ERR_MEMORY;
     }
     if (end->k ? !dync__gm_end_of(g, call, end->k, end->keep) : !dync__gm_end_plain(g, call)) return dync__fail_memory(0);
     for (int s = 0; s < 2; s++)

@@ -251,16 +251,53 @@ static dync_status dync__cuda_run_host(dync__cuda_code *c, const dync__kcall *ca
     return status;
 }
 
+/* What was packed in a run before, where nothing has changed since: *memory; else NULL. The second run in a row with the same packs it for those that
+ * follow. What dync_data gave away or the user lent may change unseen, and a recorded graph is played when it may have changed: never kept. */
+static dync_status dync__cuda_packed_of(dync__cuda_code *c, dync__cuda_part *part, void *const *buffers, void **temp)
+{
+    dync__cuda_packed *k = part->packed;
+    const dync__tensor *t = dync__tls.plan_tensors ? dync__tls.plan_tensors[k->input - 1] : NULL;
+    void *from = buffers[k->operand];
+    if (!t || dync__cuda_tls.recording || (t->storage->flags & (DYNC__STORAGE_EXPOSED | DYNC__STORAGE_BORROWED))) return DYNC_OK;
+    cudaStream_t stream = dync__cuda_stream(c->device);
+    bool same = k->from == from && k->storage == t->storage->id && k->version == t->storage->version && k->stream == stream;
+    size_t bytes = (size_t)c->temp.at[k->temp];
+    if (!same) {
+        dync__cuda_free(c->device, k->memory, bytes);
+        *k = (dync__cuda_packed){k->input, k->operand, k->temp, from, t->storage->id, t->storage->version, stream, NULL};
+    } else if (!k->memory) {
+        if (!(temp[k->temp] = dync__cuda_alloc(c->device, bytes))) return DYNC_ERR_MEMORY;
+        dync_status status = dync__cuda_run_part(c, part, buffers, temp, 0, 0);
+        if (status == DYNC_OK) k->memory = temp[k->temp];
+        else dync__cuda_free(c->device, temp[k->temp], bytes);
+        temp[k->temp] = NULL;
+        DYNC__TRY(status);
+    }
+    temp[k->temp] = k->memory;
+    return DYNC_OK;
+}
+
 DYNC__FN dync_status dync__cuda_run(const void *code, void *const *buffers, uint64_t seed, uint64_t offset)
 {
     dync__cuda_code *c = (dync__cuda_code *)(uintptr_t)code;
     void *temp[8] = {NULL};
+    bool kept[8] = {false};
     dync_status status = dync__cuda_enter(c->device);
-    for (int i = 0; i < c->temp.n && status == DYNC_OK; i++)
-        if (!(temp[i] = dync__cuda_alloc(c->device, (size_t)c->temp.at[i]))) status = DYNC_ERR_MEMORY;
-    for (int i = 0; i < c->part.n && status == DYNC_OK; i++) 
-        status = c->part.at[i].call ? dync__cuda_run_host(c, c->part.at[i].call, buffers) : dync__cuda_run_part(c, &c->part.at[i], buffers, temp, seed, offset);
-    for (int i = 0; i < c->temp.n; i++) dync__cuda_free(c->device, temp[i], (size_t)c->temp.at[i]);
+    if (c->packs) dync__lock(&c->packing);
+    for (int i = 0; c->packs && i < c->part.n && status == DYNC_OK; i++)
+        if (c->part.at[i].packed) status = dync__cuda_packed_of(c, &c->part.at[i], buffers, temp);
+    for (int i = 0; i < c->temp.n && status == DYNC_OK; i++) {
+        kept[i] = temp[i] != NULL;
+        if (!temp[i] && !(temp[i] = dync__cuda_alloc(c->device, (size_t)c->temp.at[i]))) status = DYNC_ERR_MEMORY;
+    }
+    for (int i = 0; i < c->part.n && status == DYNC_OK; i++) {
+        dync__cuda_part *part = &c->part.at[i];
+        if (part->packed && kept[part->packed->temp]) continue;
+        status = part->call ? dync__cuda_run_host(c, part->call, buffers) : dync__cuda_run_part(c, part, buffers, temp, seed, offset);
+    }
+    for (int i = 0; i < c->temp.n; i++)
+        if (!kept[i]) dync__cuda_free(c->device, temp[i], (size_t)c->temp.at[i]);
+    if (c->packs) dync__unlock(&c->packing);
     return status;
 }
 
@@ -273,6 +310,8 @@ DYNC__FN void dync__cuda_code_free(void *code)
     for (int i = 0; i < c->part.n; i++) {
         for (int f = 0; f < DYNC__CUDA_FORMS; f++) dync__str_free(&c->part.at[i].form[f].text.text);
         dync__kcall *call = c->part.at[i].call;
+        const dync__cuda_packed *packed = c->part.at[i].packed;
+        if (packed) dync__cuda_free(c->device, packed->memory, (size_t)c->temp.at[packed->temp]);
         for (int k = 0; call && k < DYNC__KCALL_PIECES; k++) dync__code_free(call->piece[k]);
         if (call && call->drop) call->drop(call->state);
     }
@@ -333,6 +372,18 @@ DYNC__FN bool dync__cuda_add_loop(dync__cuda_code *c, dync__kernel *k)
     part->kernel = k;
     for (int i = 0; i < k->buf.n; i++) part->buf[i] = k->buf.at[i].id >= DYNC__CUDA_TEMP ? DYNC__CUDA_TEMP - 1 - k->buf.at[i].id : k->buf.at[i].id;
     return true;
+}
+
+DYNC__FN bool dync__cuda_add_pack(dync__cuda_code *c, dync__kernel *k, const dync__kcall *call, int operand, int temp)
+{
+    int n = c->part.n;
+    if (!dync__cuda_add_loop(c, k)) return false;
+    if (c->part.n == n || !call->input[operand]) return true;
+    dync__cuda_packed *packed = dync__arena_alloc(&c->arena, sizeof *packed);
+    if (!packed) return false;
+    *packed = (dync__cuda_packed){.input = call->input[operand], .operand = operand, .temp = temp - DYNC__CUDA_TEMP};
+    c->part.at[n].packed = packed;
+    return c->packs = true;
 }
 
 DYNC__FN bool dync__cuda_add_text(dync__cuda_code *c, const dync__ptx_text *t, int n, const int32_t *buf)
