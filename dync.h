@@ -3255,12 +3255,12 @@ DYNC__RARE DYNC__FN dync_status dync__file_write(const char *path, const void *d
 
 /* ==== base/err.c ================================================================================================ */
 /* One row per status: its upstream class where the error names none. */
-#define DYNC__STATUSES(X)                                                                                        \
-    X(OK, "") X(ERR_SHAPE, "RuntimeError") X(ERR_DTYPE, "RuntimeError") X(ERR_DEVICE, "RuntimeError")            \
-    X(ERR_VALUE, "ValueError") X(ERR_INDEX, "IndexError") X(ERR_MEMORY, "MemoryError") X(ERR_IO, "OSError")      \
-    X(ERR_FORMAT, "FormatError") X(ERR_AUTOGRAD, "RuntimeError") X(ERR_UNSUPPORTED, "Unsupported")               \
+#define DYNC__STATUSES(X) \
+    X(OK, "") X(ERR_SHAPE, "RuntimeError") X(ERR_DTYPE, "RuntimeError") X(ERR_DEVICE, "RuntimeError") \
+    X(ERR_VALUE, "ValueError") X(ERR_INDEX, "IndexError") X(ERR_MEMORY, "MemoryError") X(ERR_IO, "OSError") \
+    X(ERR_FORMAT, "FormatError") X(ERR_AUTOGRAD, "RuntimeError") X(ERR_UNSUPPORTED, "Unsupported") \
     X(ERR_BACKEND, "BackendCompilerFailed") X(ERR_COMPILE, "TorchDynamoException") X(ERR_RUNTIME, "RuntimeError") \
-    X(ERR_ACCURACY, "AccuracyError") X(ERR_DATA_PTR, "RuntimeError") X(ERR_RECOMPILE_LIMIT, "RecompileError")    \
+    X(ERR_ACCURACY, "AccuracyError") X(ERR_DATA_PTR, "RuntimeError") X(ERR_RECOMPILE_LIMIT, "RecompileError") \
     X(ERR_INTERNAL, "InternalTorchDynamoError")
 typedef struct dync__status_row { const char *name, *class_name; } dync__status_row;
 static const dync__status_row dync__status_rows[] = {
@@ -19150,61 +19150,55 @@ typedef double dync__gt_d2;
 #define DYNC__GT_STEP(i) c##i##0 += b0 * a[(i) * row], c##i##1 += b1 * a[(i) * row];
 #define DYNC__GT_ADD_D(i) c##i##0 += *(const V *)(d + (i) * d_row), c##i##1 += *(const V *)(d + (i) * d_row + W);
 #define DYNC__GT_STORE(i) *(V *)(c + (i) * c_row) = c##i##0, *(V *)(c + (i) * c_row + W) = c##i##1;
-#define DYNC__GT_BLOCK(T, VT, fn, ROWS)                                                              \
+#define DYNC__GT_BLOCK(T, VT, fn, ROWS) \
     static void fn(int64_t k, const T *a, int64_t row, int64_t col, const T *b, int64_t b_row, const T *d, int64_t d_row, T *c, int64_t c_row) \
-    {                                                                                                \
-        DYNC__GT_CONTRACT                                                                            \
-        typedef VT V;                                                                                \
-        enum { W = sizeof(V) / sizeof(T) };                                                          \
-        (void)row, (void)c_row, (void)d_row;                                                         \
-        ROWS(DYNC__GT_DECLARE)                                                                       \
-        for (; k > 0; k--, a += col, b += b_row) {                                                   \
-            V b0 = *(const V *)b, b1 = *(const V *)(b + W);                                          \
-            ROWS(DYNC__GT_STEP)                                                                      \
-        }                                                                                            \
-        if (d) { ROWS(DYNC__GT_ADD_D) }                                                              \
-        ROWS(DYNC__GT_STORE)                                                                         \
+    { \
+        DYNC__GT_CONTRACT typedef VT V; \
+        enum { W = sizeof(V) / sizeof(T) }; \
+        (void)row, (void)c_row, (void)d_row; \
+        ROWS(DYNC__GT_DECLARE) for (; k > 0; k--, a += col, b += b_row) { \
+            V b0 = *(const V *)b, b1 = *(const V *)(b + W); \
+            ROWS(DYNC__GT_STEP) \
+        } \
+        if (d) { ROWS(DYNC__GT_ADD_D) } \
+        ROWS(DYNC__GT_STORE) \
     }
 /* A tile by blocks of 4 rows or one and two vectors; steps in elements. */
-#define DYNC__GT_PLAIN(T, VT, name)                                                                  \
-    DYNC__GT_BLOCK(T, VT, dync__gt_four_##name, DYNC__GT_ROWS4)                                      \
-    DYNC__GT_BLOCK(T, VT, dync__gt_one_##name, DYNC__GT_ROWS1)                                       \
+#define DYNC__GT_PLAIN(T, VT, name) DYNC__GT_BLOCK(T, VT, dync__gt_four_##name, DYNC__GT_ROWS4) \
+    DYNC__GT_BLOCK(T, VT, dync__gt_one_##name, DYNC__GT_ROWS1) \
     static void dync__gt_tile_##name(int rows, int columns, int64_t k, const T *a, int64_t row, int64_t col, const T *b, int64_t b_row, \
-                                     const T *d, int64_t d_row, T *c, int64_t c_row)                 \
-    {                                                                                                \
-        enum { W2 = 2 * sizeof(VT) / sizeof(T) };                                                    \
-        for (int i = 0, n; i < rows; i += n) {                                                       \
-            int j = 0;                                                                               \
-            n = rows - i >= 4 ? 4 : 1;                                                               \
-            for (; j + W2 <= columns; j += W2)                                                       \
+                                     const T *d, int64_t d_row, T *c, int64_t c_row) \
+    { \
+        enum { W2 = 2 * sizeof(VT) / sizeof(T) }; \
+        for (int i = 0, n; i < rows; i += n) { \
+            int j = 0; \
+            n = rows - i >= 4 ? 4 : 1; \
+            for (; j + W2 <= columns; j += W2) \
                 (n == 4 ? dync__gt_four_##name : dync__gt_one_##name)(k, a + i * row, row, col, b + j, b_row, d ? d + i * d_row + j : NULL, d_row, \
-                                                                      c + i * c_row + j, c_row);     \
-            for (int r = i; r < i + n; r++)                                                          \
-                for (int e = j; e < columns; e++) {                                                  \
-                    T sum = 0;                                                                       \
-                    for (int64_t p = 0; p < k; p++) sum += a[r * row + p * col] * b[p * b_row + e];  \
-                    c[r * c_row + e] = d ? sum + d[r * d_row + e] : sum;                             \
-                }                                                                                    \
-        }                                                                                            \
-    }                                                                                                \
+                                                                      c + i * c_row + j, c_row); \
+            for (int r = i; r < i + n; r++) for (int e = j; e < columns; e++) { \
+                    T sum = 0; \
+                    for (int64_t p = 0; p < k; p++) sum += a[r * row + p * col] * b[p * b_row + e]; \
+                    c[r * c_row + e] = d ? sum + d[r * d_row + e] : sum; \
+                } \
+        } \
+    } \
     static void dync__gt_dots_##name(int rows, int columns, int64_t k, const T *a, int64_t a_row, const T *b, int64_t b_row, T *c, \
-                                     int64_t c_row, int64_t c_col, bool add)                         \
-    {                                                                                                \
-        DYNC__GT_CONTRACT                                                                            \
-        typedef VT V;                                                                                \
-        enum { W = sizeof(V) / sizeof(T) };                                                          \
-        for (int i = 0; i < rows; i++, a += a_row)                                                   \
-            for (int j = 0; j < columns; j++) {                                                      \
-                V s = DYNC__GT_ZERO;                                                                 \
-                T lane[W], sum = 0;                                                                  \
-                int64_t p = 0;                                                                       \
+                                     int64_t c_row, int64_t c_col, bool add) \
+    { \
+        DYNC__GT_CONTRACT typedef VT V; \
+        enum { W = sizeof(V) / sizeof(T) }; \
+        for (int i = 0; i < rows; i++, a += a_row) for (int j = 0; j < columns; j++) { \
+                V s = DYNC__GT_ZERO; \
+                T lane[W], sum = 0; \
+                int64_t p = 0; \
                 for (; p + W <= k; p += W) s += *(const V *)(a + p) * *(const V *)(b + j * b_row + p); \
-                memcpy(lane, &s, sizeof lane);                                                       \
-                for (int w = 0; w < (int)W; w++) sum += lane[w];                                     \
-                for (; p < k; p++) sum += a[p] * b[j * b_row + p];                                   \
-                T *to = c + i * c_row + j * c_col;                                                   \
-                *to = add ? *to + sum : sum;                                                         \
-            }                                                                                        \
+                memcpy(lane, &s, sizeof lane); \
+                for (int w = 0; w < (int)W; w++) sum += lane[w]; \
+                for (; p < k; p++) sum += a[p] * b[j * b_row + p]; \
+                T *to = c + i * c_row + j * c_col; \
+                *to = add ? *to + sum : sum; \
+            } \
     }
 DYNC__GT_PLAIN(float, dync__gt_f4, f32)
 DYNC__GT_PLAIN(double, dync__gt_d2, f64)
@@ -19380,26 +19374,26 @@ static bool dync__irun_line_index(dync__irun *r, const dync__interp_step *s, int
     dync__irun_bad_index(r, first < 0 || first >= s->imm ? first : last, s->imm);
     return false;
 }
-#define DYNC__IRUN_MOVE(T, name)                                                                   \
-    static void dync__irun_in_##name(void *to, const void *from, int64_t n, int64_t stride)        \
-    {                                                                                              \
-        T *d = to;                                                                                 \
-        const T *s = from;                                                                         \
-        if (stride == 1 && n >= 16) {                                                              \
-            memcpy(d, s, (size_t)n * sizeof(T));                                                   \
-            return;                                                                                \
-        }                                                                                          \
-        for (int64_t i = 0; i < n; i++) d[i] = s[i * stride];                                      \
-    }                                                                                              \
-    static void dync__irun_out_##name(void *to, const void *from, int64_t n, int64_t stride)       \
-    {                                                                                              \
-        T *d = to;                                                                                 \
-        const T *s = from;                                                                         \
-        if (stride == 1 && n >= 16) {                                                              \
-            memmove(d, s, (size_t)n * sizeof(T));                                                  \
-            return;                                                                                \
-        }                                                                                          \
-        for (int64_t i = 0; i < n; i++) d[i * stride] = s[i];                                      \
+#define DYNC__IRUN_MOVE(T, name) \
+    static void dync__irun_in_##name(void *to, const void *from, int64_t n, int64_t stride) \
+    { \
+        T *d = to; \
+        const T *s = from; \
+        if (stride == 1 && n >= 16) { \
+            memcpy(d, s, (size_t)n * sizeof(T)); \
+            return; \
+        } \
+        for (int64_t i = 0; i < n; i++) d[i] = s[i * stride]; \
+    } \
+    static void dync__irun_out_##name(void *to, const void *from, int64_t n, int64_t stride) \
+    { \
+        T *d = to; \
+        const T *s = from; \
+        if (stride == 1 && n >= 16) { \
+            memmove(d, s, (size_t)n * sizeof(T)); \
+            return; \
+        } \
+        for (int64_t i = 0; i < n; i++) d[i * stride] = s[i]; \
     }
 DYNC__IRUN_MOVE(uint8_t, 1)
 DYNC__IRUN_MOVE(uint16_t, 2)
@@ -19453,30 +19447,26 @@ static int64_t dync__irun_walk_piece(const dync__irun_walk *w, int64_t left) {
     return DYNC__MIN(piece, left);
 }
 /* Rows x inner elements between memory and a tile, along whichever loop memory is dense in. */
-#define DYNC__IRUN_SQUARE(T, name)                                                                 \
-    static void dync__irun_square_in_##name(const dync__irun *r, T *to, const T *from,             \
-                                            int64_t row, int64_t inner)                            \
-    {                                                                                              \
-        int64_t pitch = r->inner;                                                                  \
-        if (inner == 1) {                                                                          \
-            for (int64_t i = 0; i < r->rows; i++)                                                  \
-                memcpy(to + i * pitch, from + i * row, (size_t)pitch * sizeof(T));                 \
-            return;                                                                                \
-        }                                                                                          \
-        for (int64_t j = 0; j < pitch; j++)                                                        \
-            for (int64_t i = 0; i < r->rows; i++) to[i * pitch + j] = from[i * row + j * inner];   \
-    }                                                                                              \
-    static void dync__irun_square_out_##name(const dync__irun *r, T *to, const T *from,            \
-                                             int64_t row, int64_t inner)                           \
-    {                                                                                              \
-        int64_t pitch = r->inner;                                                                  \
-        if (inner == 1) {                                                                          \
-            for (int64_t i = 0; i < r->rows; i++)                                                  \
-                memcpy(to + i * row, from + i * pitch, (size_t)pitch * sizeof(T));                 \
-            return;                                                                                \
-        }                                                                                          \
-        for (int64_t j = 0; j < pitch; j++)                                                        \
-            for (int64_t i = 0; i < r->rows; i++) to[i * row + j * inner] = from[i * pitch + j];   \
+#define DYNC__IRUN_SQUARE(T, name) static void dync__irun_square_in_##name(const dync__irun *r, T *to, const T *from, \
+                                            int64_t row, int64_t inner) \
+    { \
+        int64_t pitch = r->inner; \
+        if (inner == 1) { \
+            for (int64_t i = 0; i < r->rows; i++) memcpy(to + i * pitch, from + i * row, (size_t)pitch * sizeof(T)); \
+            return; \
+        } \
+        for (int64_t j = 0; j < pitch; j++) \
+            for (int64_t i = 0; i < r->rows; i++) to[i * pitch + j] = from[i * row + j * inner]; \
+    } \
+    static void dync__irun_square_out_##name(const dync__irun *r, T *to, const T *from, int64_t row, int64_t inner) \
+    { \
+        int64_t pitch = r->inner; \
+        if (inner == 1) { \
+            for (int64_t i = 0; i < r->rows; i++) memcpy(to + i * row, from + i * pitch, (size_t)pitch * sizeof(T)); \
+            return; \
+        } \
+        for (int64_t j = 0; j < pitch; j++) \
+            for (int64_t i = 0; i < r->rows; i++) to[i * row + j * inner] = from[i * pitch + j]; \
     }
 DYNC__IRUN_SQUARE(uint8_t, 1)
 DYNC__IRUN_SQUARE(uint16_t, 2)
@@ -19737,23 +19727,22 @@ static void dync__irun_vertical_end(const dync__irun *r, const dync__interp_redu
     else dync__irun_in(out, (const char *)&red->identity, r->rows, 0, red->bytes);
 }
 /* argmax, argmin. State per row: the position (-1: none yet), and after all positions the value. */
-#define DYNC__IRUN_ARG(T, name)                                                                    \
-    static void dync__irun_arg_##name(const T *x, T *best, int64_t *where, bool least,             \
-                                      int64_t rows, int64_t inner, int64_t row_step,               \
-                                      int64_t inner_step, int64_t first)                           \
-    {                                                                                              \
-        for (int64_t i = 0; i < rows; i++) {                                                       \
-            T b = best[i];                                                                         \
-            int64_t at = where[i];                                                                 \
-            for (int64_t j = 0; j < inner; j++) {                                                  \
-                T v = x[i * row_step + j * inner_step];                                            \
-                if (at >= 0 && (b != b || (v == v && !(least ? v < b : v > b)))) continue;         \
-                b = v;                                                                             \
-                at = first + j;                                                                    \
-            }                                                                                      \
-            best[i] = b;                                                                           \
-            where[i] = at;                                                                         \
-        }                                                                                          \
+#define DYNC__IRUN_ARG(T, name) static void dync__irun_arg_##name(const T *x, T *best, int64_t *where, bool least, \
+                                      int64_t rows, int64_t inner, int64_t row_step, \
+                                      int64_t inner_step, int64_t first) \
+    { \
+        for (int64_t i = 0; i < rows; i++) { \
+            T b = best[i]; \
+            int64_t at = where[i]; \
+            for (int64_t j = 0; j < inner; j++) { \
+                T v = x[i * row_step + j * inner_step]; \
+                if (at >= 0 && (b != b || (v == v && !(least ? v < b : v > b)))) continue; \
+                b = v; \
+                at = first + j; \
+            } \
+            best[i] = b; \
+            where[i] = at; \
+        } \
     }
 DYNC__STRICT_FP_BEGIN
 DYNC__IRUN_ARG(float, f)
@@ -20006,9 +19995,8 @@ DYNC__SPARE_END
 #if defined(__clang__)
 #define DYNC__TILE_CODE
 #elif defined(__GNUC__)
-#define DYNC__TILE_CODE                                                                            \
-    __attribute__((optimize("O1", "tree-vectorize", "vect-cost-model=very-cheap", "no-fast-math",  \
-        "fp-contract=off", "no-trapping-math",                                                     \
+#define DYNC__TILE_CODE __attribute__((optimize("O1", "tree-vectorize", "vect-cost-model=very-cheap", "no-fast-math", \
+        "fp-contract=off", "no-trapping-math", \
                              "no-tree-scev-cprop", "no-tree-ccp", "no-tree-dominator-opts", "no-ivopts")))
 #define DYNC__TILE_IVDEP _Pragma("GCC ivdep")
 #else
@@ -20022,7 +20010,7 @@ DYNC__SPARE_END
 #define DYNC__TILE_AVX2 __attribute__((target("avx2,fma")))
 #else /* ieee-fp: -ffast-math takes it away, and the pragma's is lost beside an attribute */
 /* before AVX2: slow, and quick to compile */
-#define DYNC__TILE_BASE                                                                            \
+#define DYNC__TILE_BASE \
     __attribute__((optimize("Og", "no-fast-math", "fp-contract=off", "no-trapping-math"), target("ieee-fp")))
 #define DYNC__TILE_AVX2 DYNC__TILE_CODE __attribute__((target("ieee-fp,avx2,fma")))
 #endif
@@ -20068,13 +20056,11 @@ DYNC__STRICT_FP_BEGIN
 #define DYNC__TILE_SHL(T, U, bits) ((U)b < (bits) ? (T)((U)a << ((U)b & ((bits) - 1))) : (T)0)
 /* a >> b of a negative number: of the complement, complemented, as C leaves the shift itself
  * open */
-#define DYNC__TILE_SHR(T, U, bits) ((U)b < (bits) ?                                                \
-    (T)(((U)a ^ ((U)0 - (U)(a < 0))) >> ((U)b & ((bits) - 1)) ^ ((U)0 - (U)(a < 0))) :             \
-    (T)((U)0 - (U)(a < 0)))
+#define DYNC__TILE_SHR(T, U, bits) ((U)b < (bits) ? \
+    (T)(((U)a ^ ((U)0 - (U)(a < 0))) >> ((U)b & ((bits) - 1)) ^ ((U)0 - (U)(a < 0))) : (T)((U)0 - (U)(a < 0)))
 /* Float to integer: truncates, saturates, NaN gives 0. HI is 2^31 or 2^63, exact in both float
  * types. */
-#define DYNC__TILE_FTOI(t, T, HI, LOW, HIGH)                                                       \
-    (a != a ? (T)0 : a >= HI ? HIGH : a < -HI ? LOW :                                              \
+#define DYNC__TILE_FTOI(t, T, HI, LOW, HIGH) (a != a ? (T)0 : a >= HI ? HIGH : a < -HI ? LOW : \
      (T)DYNC__TILE_PICK(t, a >= HI || a < -HI || a != a, 0, a))
 /* Families. Each function costs the user some 5 ms of compile time, so: AVX-512 uses AVX2's variants;
  * int64, BOOL and what does not vectorise have one; and where machine code takes the hot loops
@@ -20082,112 +20068,94 @@ DYNC__STRICT_FP_BEGIN
  * stay interpreted. Scalar operands have none of their own.
  * X(V, A, primitive, letter, operand type, result type, expression)
  * F: what C's mathematical functions of that type end in */
-#define DYNC__TILE_FLOAT_BINARY(X, V, A, t, T)                                                     \
-    X(V, A, add, t, T, T, a + b)                X(V, A, sub, t, T, T, a - b)                       \
-    X(V, A, mul, t, T, T, a * b)                X(V, A, div, t, T, T, a / b)                       \
-    X(V, A, eq, t, T, uint8_t, a == b)          X(V, A, ne, t, T, uint8_t, a != b)                 \
-    X(V, A, lt, t, T, uint8_t, a < b)           X(V, A, le, t, T, uint8_t, a <= b)                 \
-    X(V, A, min, t, T, T, DYNC__TILE_PICK(t, a < b || a != a, a, b))                               \
-    X(V, A, max, t, T, T, DYNC__TILE_PICK(t, a > b || a != a, a, b))                               \
-    X(V, A, maxsel, t, T, T, DYNC__TILE_PICK(t, a < b, b, a))                                      \
+#define DYNC__TILE_FLOAT_BINARY(X, V, A, t, T) \
+    X(V, A, add, t, T, T, a + b)                X(V, A, sub, t, T, T, a - b) \
+    X(V, A, mul, t, T, T, a * b)                X(V, A, div, t, T, T, a / b) \
+    X(V, A, eq, t, T, uint8_t, a == b)          X(V, A, ne, t, T, uint8_t, a != b) \
+    X(V, A, lt, t, T, uint8_t, a < b)           X(V, A, le, t, T, uint8_t, a <= b) \
+    X(V, A, min, t, T, T, DYNC__TILE_PICK(t, a < b || a != a, a, b)) \
+    X(V, A, max, t, T, T, DYNC__TILE_PICK(t, a > b || a != a, a, b)) \
+    X(V, A, maxsel, t, T, T, DYNC__TILE_PICK(t, a < b, b, a)) \
     X(V, A, minsel, t, T, T, DYNC__TILE_PICK(t, b < a, b, a))
-#define DYNC__TILE_FLOAT_UNARY(X, V, A, t, T, F)                                                   \
-    X(V, A, neg, t, T, T, -a)                   X(V, A, abs, t, T, T, fabs##F(a))                  \
-    X(V, A, floor, t, T, T, floor##F(a))        X(V, A, ceil, t, T, T, ceil##F(a))                 \
+#define DYNC__TILE_FLOAT_UNARY(X, V, A, t, T, F) \
+    X(V, A, neg, t, T, T, -a)                   X(V, A, abs, t, T, T, fabs##F(a)) \
+    X(V, A, floor, t, T, T, floor##F(a))        X(V, A, ceil, t, T, T, ceil##F(a)) \
     X(V, A, trunc, t, T, T, trunc##F(a))        X(V, A, rint, t, T, T, rint##F(a))
 #define DYNC__TILE_FLOAT_SQRT(X, V, A, t, T, F) X(V, A, sqrt, t, T, T, DYNC__TILE_SQRT(F, a))
-#define DYNC__TILE_INT_BINARY(X, V, A, t, T, U, bits, OP)                                          \
-    X(V, A, add, t, T, T, OP(+))                X(V, A, mul, t, T, T, OP(*))                       \
-    X(V, A, min, t, T, T, a < b ? a : b)        X(V, A, max, t, T, T, a > b ? a : b)               \
-    X(V, A, and_, t, T, T, OP(&)) X(V, A, or_, t, T, T, OP(|)) X(V, A, xor_, t, T, T, OP(^))       \
-    X(V, A, eq, t, T, uint8_t, a == b)          X(V, A, ne, t, T, uint8_t, a != b)                 \
-    X(V, A, sub, t, T, T, OP(-))                X(V, A, lt, t, T, uint8_t, a < b)                  \
-    X(V, A, le, t, T, uint8_t, a <= b)                                                             \
-    X(V, A, shl, t, T, T, DYNC__TILE_SHL(T, U, bits))                                              \
-    X(V, A, shr, t, T, T, DYNC__TILE_SHR(T, U, bits))
-#define DYNC__TILE_INT_UNARY(X, V, A, t, T, U)                                                     \
-    X(V, A, neg, t, T, T, (T)(0 - (U)a)) X(V, A, abs, t, T, T, a < 0 ? (T)(0 - (U)a) : a)          \
-    X(V, A, not_, t, T, T, ~a)
-#define DYNC__TILE_I32(BINARY, UNARY, V, A)                                                        \
-    DYNC__TILE_INT_BINARY(BINARY, V, A, i, int32_t, uint32_t, 32, DYNC__TILE_I)                    \
+#define DYNC__TILE_INT_BINARY(X, V, A, t, T, U, bits, OP) \
+    X(V, A, add, t, T, T, OP(+))                X(V, A, mul, t, T, T, OP(*)) \
+    X(V, A, min, t, T, T, a < b ? a : b)        X(V, A, max, t, T, T, a > b ? a : b) \
+    X(V, A, and_, t, T, T, OP(&)) X(V, A, or_, t, T, T, OP(|)) X(V, A, xor_, t, T, T, OP(^)) \
+    X(V, A, eq, t, T, uint8_t, a == b)          X(V, A, ne, t, T, uint8_t, a != b) \
+    X(V, A, sub, t, T, T, OP(-))                X(V, A, lt, t, T, uint8_t, a < b) X(V, A, le, t, T, uint8_t, a <= b) \
+    X(V, A, shl, t, T, T, DYNC__TILE_SHL(T, U, bits)) X(V, A, shr, t, T, T, DYNC__TILE_SHR(T, U, bits))
+#define DYNC__TILE_INT_UNARY(X, V, A, t, T, U) \
+    X(V, A, neg, t, T, T, (T)(0 - (U)a)) X(V, A, abs, t, T, T, a < 0 ? (T)(0 - (U)a) : a) X(V, A, not_, t, T, T, ~a)
+#define DYNC__TILE_I32(BINARY, UNARY, V, A) \
+    DYNC__TILE_INT_BINARY(BINARY, V, A, i, int32_t, uint32_t, 32, DYNC__TILE_I) \
         DYNC__TILE_INT_UNARY(UNARY, V, A, i, int32_t, uint32_t)
-#define DYNC__TILE_I64(BINARY, UNARY, V, A)                                                        \
-    DYNC__TILE_INT_BINARY(BINARY, V, A, l, int64_t, uint64_t, 64, DYNC__TILE_L)                    \
+#define DYNC__TILE_I64(BINARY, UNARY, V, A) \
+    DYNC__TILE_INT_BINARY(BINARY, V, A, l, int64_t, uint64_t, 64, DYNC__TILE_L) \
         DYNC__TILE_INT_UNARY(UNARY, V, A, l, int64_t, uint64_t)
-#define DYNC__TILE_BOOL(X, V, A)                                                                   \
-    X(V, A, lt, b, uint8_t, uint8_t, a < b)     X(V, A, le, b, uint8_t, uint8_t, a <= b)           \
-    X(V, A, eq, b, uint8_t, uint8_t, a == b)    X(V, A, ne, b, uint8_t, uint8_t, a != b)           \
-    X(V, A, and_, b, uint8_t, uint8_t, a & b)   X(V, A, or_, b, uint8_t, uint8_t, a | b)           \
+#define DYNC__TILE_BOOL(X, V, A) X(V, A, lt, b, uint8_t, uint8_t, a < b)     X(V, A, le, b, uint8_t, uint8_t, a <= b) \
+    X(V, A, eq, b, uint8_t, uint8_t, a == b)    X(V, A, ne, b, uint8_t, uint8_t, a != b) \
+    X(V, A, and_, b, uint8_t, uint8_t, a & b)   X(V, A, or_, b, uint8_t, uint8_t, a | b) \
     X(V, A, xor_, b, uint8_t, uint8_t, a ^ b)
 #define DYNC__TILE_NOT(X, V, A) X(V, A, not_, b, uint8_t, uint8_t, a ^ 1)
-#define DYNC__TILE_DIVISION(X, V, A)                                                               \
-    X(V, A, div, i, int32_t, int32_t, DYNC__TILE_DIV(int32_t, uint32_t))                           \
-    X(V, A, div, l, int64_t, int64_t, DYNC__TILE_DIV(int64_t, uint64_t))                           \
-    X(V, A, rem, i, int32_t, int32_t, DYNC__TILE_REM(int32_t))                                     \
+#define DYNC__TILE_DIVISION(X, V, A) X(V, A, div, i, int32_t, int32_t, DYNC__TILE_DIV(int32_t, uint32_t)) \
+    X(V, A, div, l, int64_t, int64_t, DYNC__TILE_DIV(int64_t, uint64_t)) \
+    X(V, A, rem, i, int32_t, int32_t, DYNC__TILE_REM(int32_t)) \
     X(V, A, rem, l, int64_t, int64_t, DYNC__TILE_REM(int64_t))
 /* X(V, A, from letter, from type, to letter, to type, expression) */
-#define DYNC__TILE_CASTS(X, V, A)                                                                  \
-    X(V, A, f, float, d, double, (double)a)     X(V, A, d, double, f, float, (float)a)             \
-    X(V, A, i, int32_t, f, float, (float)a)     X(V, A, i, int32_t, d, double, (double)a)          \
-    X(V, A, i, int32_t, l, int64_t, a)                                                             \
-    X(V, A, l, int64_t, i, int32_t, (int32_t)(uint32_t)(uint64_t)a)                                \
-    X(V, A, b, uint8_t, f, float, (float)a)     X(V, A, b, uint8_t, i, int32_t, a)                 \
-    X(V, A, f, float, b, uint8_t, a != 0)       X(V, A, i, int32_t, b, uint8_t, a != 0)            \
-    X(V, A, f, float, i, int32_t,                                                                  \
-      DYNC__TILE_FTOI(f, int32_t, 2147483648.0f, INT32_MIN, INT32_MAX))                            \
+#define DYNC__TILE_CASTS(X, V, A) X(V, A, f, float, d, double, (double)a)     X(V, A, d, double, f, float, (float)a) \
+    X(V, A, i, int32_t, f, float, (float)a)     X(V, A, i, int32_t, d, double, (double)a) \
+    X(V, A, i, int32_t, l, int64_t, a) X(V, A, l, int64_t, i, int32_t, (int32_t)(uint32_t)(uint64_t)a) \
+    X(V, A, b, uint8_t, f, float, (float)a)     X(V, A, b, uint8_t, i, int32_t, a) \
+    X(V, A, f, float, b, uint8_t, a != 0)       X(V, A, i, int32_t, b, uint8_t, a != 0) X(V, A, f, float, i, int32_t, \
+      DYNC__TILE_FTOI(f, int32_t, 2147483648.0f, INT32_MIN, INT32_MAX)) \
     X(V, A, d, double, i, int32_t, DYNC__TILE_FTOI(d, int32_t, 2147483648.0, INT32_MIN, INT32_MAX))
-#define DYNC__TILE_RARE_CASTS(X, V, A)                                                             \
-    X(V, A, l, int64_t, f, float, (float)a)     X(V, A, l, int64_t, d, double, (double)a)          \
-    X(V, A, b, uint8_t, d, double, (double)a)   X(V, A, b, uint8_t, l, int64_t, a)                 \
-    X(V, A, d, double, b, uint8_t, a != 0)      X(V, A, l, int64_t, b, uint8_t, a != 0)            \
-    X(V, A, f, float, l, int64_t,                                                                  \
-      DYNC__TILE_FTOI(f, int64_t, 9223372036854775808.0f, INT64_MIN, INT64_MAX))                   \
-    X(V, A, d, double, l, int64_t,                                                                 \
+#define DYNC__TILE_RARE_CASTS(X, V, A) \
+    X(V, A, l, int64_t, f, float, (float)a)     X(V, A, l, int64_t, d, double, (double)a) \
+    X(V, A, b, uint8_t, d, double, (double)a)   X(V, A, b, uint8_t, l, int64_t, a) \
+    X(V, A, d, double, b, uint8_t, a != 0)      X(V, A, l, int64_t, b, uint8_t, a != 0) X(V, A, f, float, l, int64_t, \
+      DYNC__TILE_FTOI(f, int64_t, 9223372036854775808.0f, INT64_MIN, INT64_MAX)) X(V, A, d, double, l, int64_t, \
       DYNC__TILE_FTOI(d, int64_t, 9223372036854775808.0, INT64_MIN, INT64_MAX))
 /* x: the bits of a half in a uint32_t; y: the float's. Subnormals are rebuilt by a float
  * subtraction of normal numbers. */
-#define DYNC__TILE_HALF_TO_FLOAT(x, y)                                                             \
-    uint32_t exp_ = (x) & 0x7c00u, mag_ = ((x) & 0x7fffu) << 13, sub_;                             \
-    float half_;                                                                                   \
-    uint32_t low_ = mag_ + 0x38800000u;                                                            \
-    memcpy(&half_, &low_, 4);                                                                      \
-    half_ -= 6.103515625e-05f;                                                                     \
-    memcpy(&sub_, &half_, 4);                                                                      \
-    (y) = (exp_ == 0 ? sub_ : mag_ + (exp_ == 0x7c00u ? 0x70000000u : 0x38000000u)) |              \
-          ((x) & 0x8000u) << 16;
+#define DYNC__TILE_HALF_TO_FLOAT(x, y) uint32_t exp_ = (x) & 0x7c00u, mag_ = ((x) & 0x7fffu) << 13, sub_; \
+    float half_; \
+    uint32_t low_ = mag_ + 0x38800000u; \
+    memcpy(&half_, &low_, 4); \
+    half_ -= 6.103515625e-05f; \
+    memcpy(&sub_, &half_, 4); \
+    (y) = (exp_ == 0 ? sub_ : mag_ + (exp_ == 0x7c00u ? 0x70000000u : 0x38000000u)) | ((x) & 0x8000u) << 16;
 /* Round to nearest even; NaN gives a quiet NaN. A tiny number is rounded by adding 0.5, whose
  * last place is a half's 2^-24. */
-#define DYNC__TILE_FLOAT_TO_HALF(x, y)                                                             \
-    uint32_t mag_ = (x) & 0x7fffffffu, sub_, odd_ = mag_ >> 13 & 1u;                               \
-    float half_;                                                                                   \
-    memcpy(&half_, &mag_, 4);                                                                      \
-    half_ += 0.5f;                                                                                 \
-    memcpy(&sub_, &half_, 4);                                                                      \
-    uint32_t normal_ = (mag_ + 0xc8000fffu + odd_) >> 13;                                          \
-    uint32_t big_ = mag_ > 0x7f800000u ? 0x7e00u : 0x7c00u;                                        \
-    (y) = (mag_ >= 0x47800000u ? big_ : mag_ < 0x38800000u ? sub_ - 0x3f000000u : normal_) |       \
-          ((x) >> 16 & 0x8000u);
-#define DYNC__TILE_FLOAT_TO_BF16(x, y)                                                             \
-    (y) = ((x) & 0x7fffffffu) > 0x7f800000u ? ((x) >> 16 | 0x40u)                                  \
+#define DYNC__TILE_FLOAT_TO_HALF(x, y) uint32_t mag_ = (x) & 0x7fffffffu, sub_, odd_ = mag_ >> 13 & 1u; \
+    float half_; \
+    memcpy(&half_, &mag_, 4); \
+    half_ += 0.5f; \
+    memcpy(&sub_, &half_, 4); \
+    uint32_t normal_ = (mag_ + 0xc8000fffu + odd_) >> 13; \
+    uint32_t big_ = mag_ > 0x7f800000u ? 0x7e00u : 0x7c00u; \
+    (y) = (mag_ >= 0x47800000u ? big_ : mag_ < 0x38800000u ? sub_ - 0x3f000000u : normal_) | ((x) >> 16 & 0x8000u);
+#define DYNC__TILE_FLOAT_TO_BF16(x, y) (y) = ((x) & 0x7fffffffu) > 0x7f800000u ? ((x) >> 16 | 0x40u) \
                                             : ((x) + 0x7fffu + ((x) >> 16 & 1u)) >> 16;
-#define DYNC__TILE_HEAD(A, name)                                                                   \
-    A static void name(void *d_, const void *a_, const void *b_, const void *c_, int64_t n,        \
-        int scalars)
+#define DYNC__TILE_HEAD(A, name) \
+    A static void name(void *d_, const void *a_, const void *b_, const void *c_, int64_t n, int scalars)
 /* The inner loop of known length becomes straight vector code and the rest stays scalar and small,
  * which compiles in a third of the time of one loop with versions and epilogues. NEXT moves the
  * pointers; a scalar operand, which is there DYNC__TILE_LANES times, stands still. */
 #if defined(__clang__)
-#define DYNC__TILE_LOOP \
-    _Pragma("clang loop vectorize(assume_safety) interleave(disable) unroll(disable)")
+#define DYNC__TILE_LOOP _Pragma("clang loop vectorize(assume_safety) interleave(disable) unroll(disable)")
 #else
 #define DYNC__TILE_LOOP DYNC__TILE_IVDEP
 #endif
-#define DYNC__TILE_FOR_AS(LOOP, NEXT, ...)                                                         \
-    for (; n >= DYNC__TILE_LANES; n -= DYNC__TILE_LANES) {                                         \
-        LOOP for (int i = 0; i < DYNC__TILE_LANES; i++) { __VA_ARGS__ }                            \
-        d += DYNC__TILE_LANES;                                                                     \
-        NEXT;                                                                                      \
-    }                                                                                              \
+#define DYNC__TILE_FOR_AS(LOOP, NEXT, ...) for (; n >= DYNC__TILE_LANES; n -= DYNC__TILE_LANES) { \
+        LOOP for (int i = 0; i < DYNC__TILE_LANES; i++) { __VA_ARGS__ } \
+        d += DYNC__TILE_LANES; \
+        NEXT; \
+    } \
     for (int i = 0; i < (int)n; i++) { __VA_ARGS__ }
 #define DYNC__TILE_FOR(NEXT, ...) DYNC__TILE_FOR_AS(DYNC__TILE_LOOP, NEXT, __VA_ARGS__)
 #if defined(__clang__)
@@ -20197,190 +20165,166 @@ DYNC__STRICT_FP_BEGIN
 #define DYNC__TILE_SLOW_FOR DYNC__TILE_FOR
 #endif
 #define DYNC__TILE_STEP(operand) (int64_t)(DYNC__TILE_LANES * (~scalars >> (operand) & 1))
-#define DYNC__TILE_DEFINE_UNARY_AS(FOR, V, A, prim, t, T, R, e)                                    \
-    DYNC__TILE_HEAD(A, dync__tile_##V##_##prim##_##t)                                              \
-    {                                                                                              \
-        R *d = d_;                                                                                 \
-        const T *x = a_;                                                                           \
-        (void)b_, (void)c_, (void)scalars;                                                         \
-        FOR(x += DYNC__TILE_LANES, T a = x[i]; d[i] = (R)(e);)                                     \
+#define DYNC__TILE_DEFINE_UNARY_AS(FOR, V, A, prim, t, T, R, e) DYNC__TILE_HEAD(A, dync__tile_##V##_##prim##_##t) \
+    { \
+        R *d = d_; \
+        const T *x = a_; \
+        (void)b_, (void)c_, (void)scalars; \
+        FOR(x += DYNC__TILE_LANES, T a = x[i]; d[i] = (R)(e);) \
     }
-#define DYNC__TILE_DEFINE_UNARY(V, A, ...) \
-    DYNC__TILE_DEFINE_UNARY_AS(DYNC__TILE_FOR, V, A, __VA_ARGS__)
-#define DYNC__TILE_DEFINE_SLOW_UNARY(V, A, ...) \
-    DYNC__TILE_DEFINE_UNARY_AS(DYNC__TILE_SLOW_FOR, V, A, __VA_ARGS__)
-#define DYNC__TILE_DEFINE_BINARY_AS(FOR, V, A, prim, t, T, R, e)                                   \
-    DYNC__TILE_HEAD(A, dync__tile_##V##_##prim##_##t)                                              \
-    {                                                                                              \
-        R *d = d_;                                                                                 \
-        const T *x = a_, *y = b_;                                                                  \
-        const int64_t dx = DYNC__TILE_STEP(0), dy = DYNC__TILE_STEP(1);                            \
-        (void)c_;                                                                                  \
-        FOR((x += dx, y += dy), T a = x[i], b = y[i]; d[i] = (R)(e);)                              \
+#define DYNC__TILE_DEFINE_UNARY(V, A, ...) DYNC__TILE_DEFINE_UNARY_AS(DYNC__TILE_FOR, V, A, __VA_ARGS__)
+#define DYNC__TILE_DEFINE_SLOW_UNARY(V, A, ...) DYNC__TILE_DEFINE_UNARY_AS(DYNC__TILE_SLOW_FOR, V, A, __VA_ARGS__)
+#define DYNC__TILE_DEFINE_BINARY_AS(FOR, V, A, prim, t, T, R, e) DYNC__TILE_HEAD(A, dync__tile_##V##_##prim##_##t) \
+    { \
+        R *d = d_; \
+        const T *x = a_, *y = b_; \
+        const int64_t dx = DYNC__TILE_STEP(0), dy = DYNC__TILE_STEP(1); \
+        (void)c_; \
+        FOR((x += dx, y += dy), T a = x[i], b = y[i]; d[i] = (R)(e);) \
     }
-#define DYNC__TILE_DEFINE_BINARY(V, A, ...) \
-    DYNC__TILE_DEFINE_BINARY_AS(DYNC__TILE_FOR, V, A, __VA_ARGS__)
-#define DYNC__TILE_DEFINE_SLOW(V, A, ...) \
-    DYNC__TILE_DEFINE_BINARY_AS(DYNC__TILE_SLOW_FOR, V, A, __VA_ARGS__)
-#define DYNC__TILE_DEFINE_THREE(V, A, prim, t, T, X, e)                                            \
-    DYNC__TILE_HEAD(A, dync__tile_##V##_##prim##_##t)                                              \
-    {                                                                                              \
-        T *d = d_;                                                                                 \
-        const X *x = a_;                                                                           \
-        const T *y = b_, *z = c_;                                                                  \
-        const int64_t dx = DYNC__TILE_STEP(0), dy = DYNC__TILE_STEP(1), dz = DYNC__TILE_STEP(2);   \
-        DYNC__TILE_FOR((x += dx, y += dy, z += dz), X a = x[i]; T b = y[i], c = z[i];              \
-            d[i] = (e);)                                                                           \
+#define DYNC__TILE_DEFINE_BINARY(V, A, ...) DYNC__TILE_DEFINE_BINARY_AS(DYNC__TILE_FOR, V, A, __VA_ARGS__)
+#define DYNC__TILE_DEFINE_SLOW(V, A, ...) DYNC__TILE_DEFINE_BINARY_AS(DYNC__TILE_SLOW_FOR, V, A, __VA_ARGS__)
+#define DYNC__TILE_DEFINE_THREE(V, A, prim, t, T, X, e) DYNC__TILE_HEAD(A, dync__tile_##V##_##prim##_##t) \
+    { \
+        T *d = d_; \
+        const X *x = a_; \
+        const T *y = b_, *z = c_; \
+        const int64_t dx = DYNC__TILE_STEP(0), dy = DYNC__TILE_STEP(1), dz = DYNC__TILE_STEP(2); \
+        DYNC__TILE_FOR((x += dx, y += dy, z += dz), X a = x[i]; T b = y[i], c = z[i]; \
+            d[i] = (e);) \
     }
 #define DYNC__TILE_DEFINE_FMA(V, A, t, T, e) DYNC__TILE_DEFINE_THREE(V, A, fma, t, T, T, e)
-#define DYNC__TILE_DEFINE_SELECT(V, A, t, T) \
-    DYNC__TILE_DEFINE_THREE(V, A, select, t, T, uint8_t, a ? b : c)
-#define DYNC__TILE_DEFINE_CAST(V, A, f, F, t, T, e)                                                \
-    DYNC__TILE_HEAD(A, dync__tile_##V##_cast_##f##t)                                               \
-    {                                                                                              \
-        T *d = d_;                                                                                 \
-        const F *x = a_;                                                                           \
-        (void)b_, (void)c_, (void)scalars;                                                         \
-        DYNC__TILE_FOR(x += DYNC__TILE_LANES, F a = x[i]; d[i] = (T)(e);)                          \
+#define DYNC__TILE_DEFINE_SELECT(V, A, t, T) DYNC__TILE_DEFINE_THREE(V, A, select, t, T, uint8_t, a ? b : c)
+#define DYNC__TILE_DEFINE_CAST(V, A, f, F, t, T, e) DYNC__TILE_HEAD(A, dync__tile_##V##_cast_##f##t) \
+    { \
+        T *d = d_; \
+        const F *x = a_; \
+        (void)b_, (void)c_, (void)scalars; \
+        DYNC__TILE_FOR(x += DYNC__TILE_LANES, F a = x[i]; d[i] = (T)(e);) \
     }
 /* Between storage and compute types; the last argument computes y0 from x0. */
-#define DYNC__TILE_DEFINE_CONVERT(V, A, name, F, T, ...)                                           \
-    DYNC__TILE_HEAD(A, dync__tile_##V##_##name)                                                    \
-    {                                                                                              \
-        T *d = d_;                                                                                 \
-        const F *s = a_;                                                                           \
-        (void)b_, (void)c_, (void)scalars;                                                         \
-        DYNC__TILE_FOR(s += DYNC__TILE_LANES, F x0 = s[i]; T y0; __VA_ARGS__ d[i] = y0;)           \
+#define DYNC__TILE_DEFINE_CONVERT(V, A, name, F, T, ...) DYNC__TILE_HEAD(A, dync__tile_##V##_##name) \
+    { \
+        T *d = d_; \
+        const F *s = a_; \
+        (void)b_, (void)c_, (void)scalars; \
+        DYNC__TILE_FOR(s += DYNC__TILE_LANES, F x0 = s[i]; T y0; __VA_ARGS__ d[i] = y0;) \
     }
 #define DYNC__TILE_FLOAT_BITS uint32_t x, y; memcpy(&x, &x0, 4);
-#define DYNC__TILE_DEFINE_HALVES(V, A)                                                             \
-    DYNC__TILE_DEFINE_CONVERT(V, A, widen_f16, uint16_t, float,                                    \
-        uint32_t x = x0, y; DYNC__TILE_HALF_TO_FLOAT(x, y) memcpy(&y0, &y, 4);)                    \
-    DYNC__TILE_DEFINE_CONVERT(V, A, widen_bf16, uint16_t, float,                                   \
-        uint32_t y = (uint32_t)x0 << 16; memcpy(&y0, &y, 4);)                                      \
-    DYNC__TILE_DEFINE_CONVERT(V, A, narrow_f16, float, uint16_t,                                   \
-        DYNC__TILE_FLOAT_BITS DYNC__TILE_FLOAT_TO_HALF(x, y) y0 = (uint16_t)y;)                    \
-    DYNC__TILE_DEFINE_CONVERT(V, A, narrow_bf16, float, uint16_t,                                  \
+#define DYNC__TILE_DEFINE_HALVES(V, A) DYNC__TILE_DEFINE_CONVERT(V, A, widen_f16, uint16_t, float, \
+        uint32_t x = x0, y; DYNC__TILE_HALF_TO_FLOAT(x, y) memcpy(&y0, &y, 4);) \
+    DYNC__TILE_DEFINE_CONVERT(V, A, widen_bf16, uint16_t, float, uint32_t y = (uint32_t)x0 << 16; memcpy(&y0, &y, 4);) \
+    DYNC__TILE_DEFINE_CONVERT(V, A, narrow_f16, float, uint16_t, \
+        DYNC__TILE_FLOAT_BITS DYNC__TILE_FLOAT_TO_HALF(x, y) y0 = (uint16_t)y;) \
+    DYNC__TILE_DEFINE_CONVERT(V, A, narrow_bf16, float, uint16_t, \
         DYNC__TILE_FLOAT_BITS DYNC__TILE_FLOAT_TO_BF16(x, y) y0 = (uint16_t)y;)
-#define DYNC__TILE_DEFINE_CONVERTS(V, A)                                                           \
-    DYNC__TILE_DEFINE_CONVERT(V, A, widen_i16, int16_t, int32_t, y0 = x0;)                         \
-    DYNC__TILE_DEFINE_CONVERT(V, A, widen_i8, int8_t, int32_t, y0 = x0;)                           \
-    DYNC__TILE_DEFINE_CONVERT(V, A, widen_u8, uint8_t, int32_t, y0 = x0;)                          \
-    DYNC__TILE_DEFINE_CONVERT(V, A, widen_bool, uint8_t, uint8_t, y0 = x0 != 0;)                   \
-    DYNC__TILE_DEFINE_CONVERT(V, A, narrow_i16, int32_t, uint16_t, y0 = (uint16_t)(uint32_t)x0;)   \
-    DYNC__TILE_DEFINE_CONVERT(V, A, narrow_i8, int32_t, uint8_t, y0 = (uint8_t)(uint32_t)x0;)      \
-    DYNC__TILE_DEFINE_CONVERT(V, A, wrap_i16, int32_t, int32_t,                                    \
-        y0 = (int16_t)(uint16_t)(uint32_t)x0;)                                                     \
-    DYNC__TILE_DEFINE_CONVERT(V, A, wrap_i8, int32_t, int32_t,                                     \
-        y0 = (int8_t)(uint8_t)(uint32_t)x0;)                                                       \
-    DYNC__TILE_DEFINE_CONVERT(V, A, wrap_u8, int32_t, int32_t, y0 = x0 & 255;)                     \
-    DYNC__TILE_DEFINE_CONVERT(V, A, wrap_bf16, float, float,                                       \
+#define DYNC__TILE_DEFINE_CONVERTS(V, A) DYNC__TILE_DEFINE_CONVERT(V, A, widen_i16, int16_t, int32_t, y0 = x0;) \
+    DYNC__TILE_DEFINE_CONVERT(V, A, widen_i8, int8_t, int32_t, y0 = x0;) \
+    DYNC__TILE_DEFINE_CONVERT(V, A, widen_u8, uint8_t, int32_t, y0 = x0;) \
+    DYNC__TILE_DEFINE_CONVERT(V, A, widen_bool, uint8_t, uint8_t, y0 = x0 != 0;) \
+    DYNC__TILE_DEFINE_CONVERT(V, A, narrow_i16, int32_t, uint16_t, y0 = (uint16_t)(uint32_t)x0;) \
+    DYNC__TILE_DEFINE_CONVERT(V, A, narrow_i8, int32_t, uint8_t, y0 = (uint8_t)(uint32_t)x0;) \
+    DYNC__TILE_DEFINE_CONVERT(V, A, wrap_i16, int32_t, int32_t, y0 = (int16_t)(uint16_t)(uint32_t)x0;) \
+    DYNC__TILE_DEFINE_CONVERT(V, A, wrap_i8, int32_t, int32_t, y0 = (int8_t)(uint8_t)(uint32_t)x0;) \
+    DYNC__TILE_DEFINE_CONVERT(V, A, wrap_u8, int32_t, int32_t, y0 = x0 & 255;) \
+    DYNC__TILE_DEFINE_CONVERT(V, A, wrap_bf16, float, float, \
         DYNC__TILE_FLOAT_BITS DYNC__TILE_FLOAT_TO_BF16(x, y) y <<= 16; memcpy(&y0, &y, 4);)
 /* Two steps in one loop body would fight over the names of the macros above: a half is wrapped
  * through the same bits. */
-#define DYNC__TILE_DEFINE_WRAP_F16(V, A)                                                           \
-    DYNC__TILE_DEFINE_CONVERT(V, A, wrap_f16, float, float,                                        \
-        DYNC__TILE_FLOAT_BITS { DYNC__TILE_FLOAT_TO_HALF(x, y) }                                   \
+#define DYNC__TILE_DEFINE_WRAP_F16(V, A) DYNC__TILE_DEFINE_CONVERT(V, A, wrap_f16, float, float, \
+        DYNC__TILE_FLOAT_BITS { DYNC__TILE_FLOAT_TO_HALF(x, y) } \
         uint32_t z; { DYNC__TILE_HALF_TO_FLOAT(y, z) } memcpy(&y0, &z, 4);)
 /* Philox4x32-10 on many lanes, as base/rng.c has it for one: a holds the numbers' indices, b
  * {seed, offset}. */
-#define DYNC__TILE_PHILOX(i)                                                                       \
-    m0 = (uint64_t)c0 * 0xd2511f53u, m1 = (uint64_t)c2 * 0xcd9e8d57u;                              \
-    c0 = (uint32_t)(m1 >> 32) ^ c1 ^ (k0 + (i) * 0x9e3779b9u), c1 = (uint32_t)m1;                  \
+#define DYNC__TILE_PHILOX(i) m0 = (uint64_t)c0 * 0xd2511f53u, m1 = (uint64_t)c2 * 0xcd9e8d57u; \
+    c0 = (uint32_t)(m1 >> 32) ^ c1 ^ (k0 + (i) * 0x9e3779b9u), c1 = (uint32_t)m1; \
     c2 = (uint32_t)(m0 >> 32) ^ c3 ^ (k1 + (i) * 0xbb67ae85u), c3 = (uint32_t)m0;
-#define DYNC__TILE_DEFINE_UNIFORM(V, A, t, T, RESULT)                                              \
-    DYNC__TILE_HEAD(A, dync__tile_##V##_uniform_##t)                                               \
-    {                                                                                              \
-        T *d = d_;                                                                                 \
-        const int64_t *x = a_;                                                                     \
-        const uint64_t *seed = b_, offset = seed[1];                                               \
-        const uint32_t k0 = (uint32_t)seed[0], k1 = (uint32_t)(seed[0] >> 32);                     \
-        (void)c_, (void)scalars;                                                                   \
-        DYNC__TILE_FOR(x += DYNC__TILE_LANES, uint64_t at = offset + (uint64_t)x[i], m0, m1;       \
-            uint32_t c0 = (uint32_t)at, c1 = (uint32_t)(at >> 32), c2 = 0, c3 = 0;                 \
-            DYNC__TILE_PHILOX(0u) DYNC__TILE_PHILOX(1u) DYNC__TILE_PHILOX(2u)                      \
-                DYNC__TILE_PHILOX(3u)                                                              \
-            DYNC__TILE_PHILOX(4u) DYNC__TILE_PHILOX(5u) DYNC__TILE_PHILOX(6u)                      \
-                DYNC__TILE_PHILOX(7u)                                                              \
-            DYNC__TILE_PHILOX(8u) DYNC__TILE_PHILOX(9u) (void)c2; (void)c3; d[i] = RESULT;)        \
+#define DYNC__TILE_DEFINE_UNIFORM(V, A, t, T, RESULT) DYNC__TILE_HEAD(A, dync__tile_##V##_uniform_##t) \
+    { \
+        T *d = d_; \
+        const int64_t *x = a_; \
+        const uint64_t *seed = b_, offset = seed[1]; \
+        const uint32_t k0 = (uint32_t)seed[0], k1 = (uint32_t)(seed[0] >> 32); \
+        (void)c_, (void)scalars; \
+        DYNC__TILE_FOR(x += DYNC__TILE_LANES, uint64_t at = offset + (uint64_t)x[i], m0, m1; \
+            uint32_t c0 = (uint32_t)at, c1 = (uint32_t)(at >> 32), c2 = 0, c3 = 0; \
+            DYNC__TILE_PHILOX(0u) DYNC__TILE_PHILOX(1u) DYNC__TILE_PHILOX(2u) DYNC__TILE_PHILOX(3u) \
+            DYNC__TILE_PHILOX(4u) DYNC__TILE_PHILOX(5u) DYNC__TILE_PHILOX(6u) DYNC__TILE_PHILOX(7u) \
+            DYNC__TILE_PHILOX(8u) DYNC__TILE_PHILOX(9u) (void)c2; (void)c3; d[i] = RESULT;) \
     }
-#define DYNC__TILE_DEFINE_UNIFORMS(V, A)                                                           \
-    DYNC__TILE_DEFINE_UNIFORM(V, A, f, float, (float)(int32_t)(c0 >> 8) * (1.0f / 16777216.0f))    \
-    DYNC__TILE_DEFINE_UNIFORM(V, A, d, double,                                                     \
-        (double)(int64_t)(((uint64_t)c1 << 32 | c0) >> 11) * (1.0 / 9007199254740992.0))           \
-    DYNC__TILE_DEFINE_UNIFORM(V, A, d2, double,                                                    \
+#define DYNC__TILE_DEFINE_UNIFORMS(V, A) \
+    DYNC__TILE_DEFINE_UNIFORM(V, A, f, float, (float)(int32_t)(c0 >> 8) * (1.0f / 16777216.0f)) \
+    DYNC__TILE_DEFINE_UNIFORM(V, A, d, double, \
+        (double)(int64_t)(((uint64_t)c1 << 32 | c0) >> 11) * (1.0 / 9007199254740992.0)) \
+    DYNC__TILE_DEFINE_UNIFORM(V, A, d2, double, \
         (double)(int64_t)(((uint64_t)c3 << 32 | c2) >> 11) * (1.0 / 9007199254740992.0))
 /* 32 independent lanes over a grain, then a tree; lanes that got no element hold the identity.
  * Machine code (x86_reduce.c) keeps this order. */
-#define DYNC__TILE_DEFINE_REDUCE(V, A, kind, t, T, identity, OP)                                   \
-    DYNC__TILE_HEAD(A, dync__tile_##V##_r##kind##_##t)                                             \
-    {                                                                                              \
-        T *d = d_;                                                                                 \
-        const T *x = a_;                                                                           \
-        int64_t length = *(const int64_t *)c_, left = length;                                      \
-        (void)b_, (void)scalars;                                                                   \
-        for (const T *end = (const T *)a_ + n; x < end;) {                                         \
-            int64_t grain = left < DYNC__TILE_GRAIN ? left : DYNC__TILE_GRAIN, j = 0;              \
-            T lane[32];                                                                            \
-            for (int k = 0; k < 32; k++) lane[k] = identity;                                       \
-            for (; j + 32 <= grain; j += 32)                                                       \
-                for (int k = 0; k < 32; k++) { T a = lane[k], b = x[j + k]; lane[k] = OP; }        \
-            for (int k = 0; j + k < grain; k++) { T a = lane[k], b = x[j + k]; lane[k] = OP; }     \
-            for (int k = 0; k < 16; k++) { T a = lane[k], b = lane[k + 16]; lane[k] = OP; }        \
-            for (int k = 0; k < 8; k++) { T a = lane[k], b = lane[k + 8]; lane[k] = OP; }          \
-            for (int k = 0; k < 4; k++) { T a = lane[k], b = lane[k + 4]; lane[k] = OP; }          \
-            for (int k = 0; k < 2; k++) { T a = lane[k], b = lane[k + 2]; lane[k] = OP; }          \
-            { T a = lane[0], b = lane[1]; *d++ = OP; }                                             \
-            x += grain;                                                                            \
-            left -= grain;                                                                         \
-            if (left == 0) left = length;                                                          \
-        }                                                                                          \
+#define DYNC__TILE_DEFINE_REDUCE(V, A, kind, t, T, identity, OP) DYNC__TILE_HEAD(A, dync__tile_##V##_r##kind##_##t) \
+    { \
+        T *d = d_; \
+        const T *x = a_; \
+        int64_t length = *(const int64_t *)c_, left = length; \
+        (void)b_, (void)scalars; \
+        for (const T *end = (const T *)a_ + n; x < end;) { \
+            int64_t grain = left < DYNC__TILE_GRAIN ? left : DYNC__TILE_GRAIN, j = 0; \
+            T lane[32]; \
+            for (int k = 0; k < 32; k++) lane[k] = identity; \
+            for (; j + 32 <= grain; j += 32) \
+                for (int k = 0; k < 32; k++) { T a = lane[k], b = x[j + k]; lane[k] = OP; } \
+            for (int k = 0; j + k < grain; k++) { T a = lane[k], b = x[j + k]; lane[k] = OP; } \
+            for (int k = 0; k < 16; k++) { T a = lane[k], b = lane[k + 16]; lane[k] = OP; } \
+            for (int k = 0; k < 8; k++) { T a = lane[k], b = lane[k + 8]; lane[k] = OP; } \
+            for (int k = 0; k < 4; k++) { T a = lane[k], b = lane[k + 4]; lane[k] = OP; } \
+            for (int k = 0; k < 2; k++) { T a = lane[k], b = lane[k + 2]; lane[k] = OP; } \
+            { T a = lane[0], b = lane[1]; *d++ = OP; } \
+            x += grain; \
+            left -= grain; \
+            if (left == 0) left = length; \
+        } \
     }
 /* The same, one element after another: exact in any order, or rare. */
-#define DYNC__TILE_DEFINE_PLAIN_REDUCE(V, A, kind, t, T, identity, OP)                             \
-    DYNC__TILE_HEAD(A, dync__tile_##V##_r##kind##_##t)                                             \
-    {                                                                                              \
-        T *d = d_;                                                                                 \
-        const T *x = a_;                                                                           \
-        int64_t length = *(const int64_t *)c_, left = length;                                      \
-        (void)b_, (void)scalars;                                                                   \
-        for (const T *end = x + n; x < end;) {                                                     \
-            int64_t grain = left < DYNC__TILE_GRAIN ? left : DYNC__TILE_GRAIN;                     \
-            T a = x[0];                                                                            \
-            for (int64_t j = 1; j < grain; j++) { T b = x[j]; a = OP; }                            \
-            *d++ = a;                                                                              \
-            x += grain;                                                                            \
-            left -= grain;                                                                         \
-            if (left == 0) left = length;                                                          \
-        }                                                                                          \
+#define DYNC__TILE_DEFINE_PLAIN_REDUCE(V, A, kind, t, T, identity, OP) \
+    DYNC__TILE_HEAD(A, dync__tile_##V##_r##kind##_##t) \
+    { \
+        T *d = d_; \
+        const T *x = a_; \
+        int64_t length = *(const int64_t *)c_, left = length; \
+        (void)b_, (void)scalars; \
+        for (const T *end = x + n; x < end;) { \
+            int64_t grain = left < DYNC__TILE_GRAIN ? left : DYNC__TILE_GRAIN; \
+            T a = x[0]; \
+            for (int64_t j = 1; j < grain; j++) { T b = x[j]; a = OP; } \
+            *d++ = a; \
+            x += grain; \
+            left -= grain; \
+            if (left == 0) left = length; \
+        } \
     }
-#define DYNC__TILE_FLOAT_REDUCES(X, V, A, t, T)                                                    \
-    X(V, A, sum, t, T, 0, a + b)                                                                   \
-    X(V, A, max, t, T, (T)-HUGE_VAL, DYNC__TILE_PICK(t, a > b || a != a, a, b))                    \
+#define DYNC__TILE_FLOAT_REDUCES(X, V, A, t, T) X(V, A, sum, t, T, 0, a + b) \
+    X(V, A, max, t, T, (T)-HUGE_VAL, DYNC__TILE_PICK(t, a > b || a != a, a, b)) \
     X(V, A, min, t, T, (T)HUGE_VAL, DYNC__TILE_PICK(t, a < b || a != a, a, b))
-#define DYNC__TILE_OTHER_REDUCES(X, V, A)                                                          \
-    X(V, A, prod, f, float, , a * b)        X(V, A, prod, d, double, , a * b)                      \
-    X(V, A, sum, i, int32_t, , DYNC__TILE_I(+)) X(V, A, sum, l, int64_t, , DYNC__TILE_L(+))        \
-    X(V, A, prod, i, int32_t, , DYNC__TILE_I(*)) X(V, A, prod, l, int64_t, , DYNC__TILE_L(*))      \
-    X(V, A, max, i, int32_t, , a > b ? a : b) X(V, A, max, l, int64_t, , a > b ? a : b)            \
-    X(V, A, min, i, int32_t, , a < b ? a : b) X(V, A, min, l, int64_t, , a < b ? a : b)            \
+#define DYNC__TILE_OTHER_REDUCES(X, V, A) X(V, A, prod, f, float, , a * b)        X(V, A, prod, d, double, , a * b) \
+    X(V, A, sum, i, int32_t, , DYNC__TILE_I(+)) X(V, A, sum, l, int64_t, , DYNC__TILE_L(+)) \
+    X(V, A, prod, i, int32_t, , DYNC__TILE_I(*)) X(V, A, prod, l, int64_t, , DYNC__TILE_L(*)) \
+    X(V, A, max, i, int32_t, , a > b ? a : b) X(V, A, max, l, int64_t, , a > b ? a : b) \
+    X(V, A, min, i, int32_t, , a < b ? a : b) X(V, A, min, l, int64_t, , a < b ? a : b) \
     X(V, A, any, b, uint8_t, , (uint8_t)(a | b)) X(V, A, all, b, uint8_t, , (uint8_t)(a & b))
 /* Running sums. Rows side by side: one addition after another. Along a row in groups of eight, as vectors of machine code: each adds up by
  * distances of 1, 2 and 4 (Kogge and Stone 1973), then what came before it is added. */
-#define DYNC__TILE_DEFINE_SCAN(T, name)                                                            \
+#define DYNC__TILE_DEFINE_SCAN(T, name) \
     static void dync__tile_scan_##name(bool vertical, int64_t rows, int64_t inner, const T *x, T *y, T *carry) \
-    {                                                                                              \
-        for (int64_t j = 0; vertical && j < inner; j++, x += rows, y += rows)                      \
-            for (int64_t i = 0; i < rows; i++) y[i] = carry[i] += x[i];                            \
-        for (; !vertical && rows > 0; rows--, carry++)                                             \
-            for (int64_t end, j = 0; j < inner; j = end) {                                         \
-                T last = 0, two = 0, two_before = 0, four[4] = {0}, sum = *carry;                  \
-                for (end = DYNC__MIN(inner, j + 8); j < end; j++) {                                \
+    { \
+        for (int64_t j = 0; vertical && j < inner; j++, x += rows, y += rows) \
+            for (int64_t i = 0; i < rows; i++) y[i] = carry[i] += x[i]; \
+        for (; !vertical && rows > 0; rows--, carry++) for (int64_t end, j = 0; j < inner; j = end) { \
+                T last = 0, two = 0, two_before = 0, four[4] = {0}, sum = *carry; \
+                for (end = DYNC__MIN(inner, j + 8); j < end; j++) { \
                     T one = *x++, pair = one + last, quad = pair + two_before, all = quad + four[j & 3]; \
-                    last = one, two_before = two, two = pair, four[j & 3] = quad;                  \
-                    *y++ = *carry = sum + all;                                                     \
-                }                                                                                  \
-            }                                                                                      \
+                    last = one, two_before = two, two = pair, four[j & 3] = quad; \
+                    *y++ = *carry = sum + all; \
+                } \
+            } \
     }
 DYNC__TILE_DEFINE_SCAN(double, d)
 DYNC__TILE_DEFINE_SCAN(uint64_t, l)        /* unsigned: wraps */
@@ -20404,69 +20348,49 @@ typedef struct dync__tile_table {
     dync__tile_fn widen[DYNC_BOOL + 1], narrow[DYNC_BOOL + 1], wrap[DYNC_BOOL + 1];
     dync__tile_fn reduce[DYNC__R_ALL + 1][DYNC__TILE_N], uniform[DYNC__TILE_d + 2];
 } dync__tile_table;
-#define DYNC__TILE_ROW(V, A, prim, t, T, R, e) \
-    [DYNC__P_##prim][DYNC__TILE_##t] = dync__tile_##V##_##prim##_##t,
-#define DYNC__TILE_ROW_CAST(V, A, f, F, t, T, e) \
-    [DYNC__TILE_##f][DYNC__TILE_##t] = dync__tile_##V##_cast_##f##t,
+#define DYNC__TILE_ROW(V, A, prim, t, T, R, e) [DYNC__P_##prim][DYNC__TILE_##t] = dync__tile_##V##_##prim##_##t,
+#define DYNC__TILE_ROW_CAST(V, A, f, F, t, T, e) [DYNC__TILE_##f][DYNC__TILE_##t] = dync__tile_##V##_cast_##f##t,
 #define DYNC__TILE_ROW_REDUCE(V, A, kind, t, T, identity, OP) \
     [DYNC__TILE_R_##kind][DYNC__TILE_##t] = dync__tile_##V##_r##kind##_##t,
-#define DYNC__TILES_FLOAT(V, A, t, T, U, F)                                                        \
-    DYNC__TILE_FLOAT_BINARY(DYNC__TILE_DEFINE_BINARY, V, A, t, T)                                  \
-    DYNC__TILE_FLOAT_UNARY(DYNC__TILE_DEFINE_UNARY, V, A, t, T, F)                                 \
-    DYNC__TILE_FLOAT_SQRT(DYNC__TILE_DEFINE_SLOW_UNARY, V, A, t, T, F)                             \
-    DYNC__TILE_DEFINE_SELECT(V, A, t, U)                                                           \
+#define DYNC__TILES_FLOAT(V, A, t, T, U, F) DYNC__TILE_FLOAT_BINARY(DYNC__TILE_DEFINE_BINARY, V, A, t, T) \
+    DYNC__TILE_FLOAT_UNARY(DYNC__TILE_DEFINE_UNARY, V, A, t, T, F) \
+    DYNC__TILE_FLOAT_SQRT(DYNC__TILE_DEFINE_SLOW_UNARY, V, A, t, T, F) DYNC__TILE_DEFINE_SELECT(V, A, t, U) \
     DYNC__TILE_FLOAT_REDUCES(DYNC__TILE_DEFINE_REDUCE, V, A, t, T)
-#define DYNC__TILES_WIDE(V, A)                                                                     \
-    DYNC__TILE_I32(DYNC__TILE_DEFINE_BINARY, DYNC__TILE_DEFINE_UNARY, V, A)                        \
-    DYNC__TILE_DEFINE_SELECT(V, A, i, int32_t)                                                     \
-    DYNC__TILE_CASTS(DYNC__TILE_DEFINE_CAST, V, A)                                                 \
-    DYNC__TILE_DEFINE_CONVERTS(V, A)                                                               \
-    DYNC__TILE_DEFINE_WRAP_F16(V, A)                                                               \
-    DYNC__TILE_DEFINE_UNIFORMS(V, A)
-#define DYNC__TILES_PLAIN(V, A)                                                                    \
-    DYNC__TILE_I64(DYNC__TILE_DEFINE_BINARY, DYNC__TILE_DEFINE_UNARY, V, A)                        \
-    DYNC__TILE_DEFINE_SELECT(V, A, l, int64_t)                                                     \
-    DYNC__TILE_BOOL(DYNC__TILE_DEFINE_BINARY, V, A)                                                \
-    DYNC__TILE_NOT(DYNC__TILE_DEFINE_UNARY, V, A)                                                  \
-    DYNC__TILE_DEFINE_SELECT(V, A, b, uint8_t)                                                     \
-    DYNC__TILE_DIVISION(DYNC__TILE_DEFINE_SLOW, V, A)                                              \
-    DYNC__TILE_RARE_CASTS(DYNC__TILE_DEFINE_CAST, V, A)                                            \
+#define DYNC__TILES_WIDE(V, A) DYNC__TILE_I32(DYNC__TILE_DEFINE_BINARY, DYNC__TILE_DEFINE_UNARY, V, A) \
+    DYNC__TILE_DEFINE_SELECT(V, A, i, int32_t) DYNC__TILE_CASTS(DYNC__TILE_DEFINE_CAST, V, A) \
+    DYNC__TILE_DEFINE_CONVERTS(V, A) DYNC__TILE_DEFINE_WRAP_F16(V, A) DYNC__TILE_DEFINE_UNIFORMS(V, A)
+#define DYNC__TILES_PLAIN(V, A) DYNC__TILE_I64(DYNC__TILE_DEFINE_BINARY, DYNC__TILE_DEFINE_UNARY, V, A) \
+    DYNC__TILE_DEFINE_SELECT(V, A, l, int64_t) DYNC__TILE_BOOL(DYNC__TILE_DEFINE_BINARY, V, A) \
+    DYNC__TILE_NOT(DYNC__TILE_DEFINE_UNARY, V, A) DYNC__TILE_DEFINE_SELECT(V, A, b, uint8_t) \
+    DYNC__TILE_DIVISION(DYNC__TILE_DEFINE_SLOW, V, A) DYNC__TILE_RARE_CASTS(DYNC__TILE_DEFINE_CAST, V, A) \
     DYNC__TILE_OTHER_REDUCES(DYNC__TILE_DEFINE_PLAIN_REDUCE, V, A)
-#define DYNC__TILE_ROWS_FLOAT(V, t)                                                                \
-    DYNC__TILE_FLOAT_BINARY(DYNC__TILE_ROW, V, , t, )                                              \
-        DYNC__TILE_FLOAT_UNARY(DYNC__TILE_ROW, V, , t, , )                                         \
+#define DYNC__TILE_ROWS_FLOAT(V, t) DYNC__TILE_FLOAT_BINARY(DYNC__TILE_ROW, V, , t, ) \
+        DYNC__TILE_FLOAT_UNARY(DYNC__TILE_ROW, V, , t, , ) \
     DYNC__TILE_FLOAT_SQRT(DYNC__TILE_ROW, V, , t, , ) DYNC__TILE_ROW(V, , select, t, , , )
 /* The table of one instruction set: F, H, W, P are the variants that float, fma and halves, the
  * wide families and the plain ones use. */
-#define DYNC__TILES_TABLE(name, F, H, W, P)                                                           \
-    static const dync__tile_table name = {                                                         \
-        .op = {DYNC__TILE_ROWS_FLOAT(F, f) DYNC__TILE_ROWS_FLOAT(W, d)                             \
-               DYNC__TILE_ROW(H, , fma, f, , , ) DYNC__TILE_ROW(H, , fma, d, , , )                 \
-               DYNC__TILE_I32(DYNC__TILE_ROW, DYNC__TILE_ROW, W, )                                 \
-               DYNC__TILE_BOOL(DYNC__TILE_ROW, P, ) DYNC__TILE_NOT(DYNC__TILE_ROW, P, )            \
-               DYNC__TILE_ROW(W, , select, i, , , ) DYNC__TILE_ROW(P, , select, b, , , )           \
-               DYNC__TILE_I64(DYNC__TILE_ROW, DYNC__TILE_ROW, P, )                                 \
-               DYNC__TILE_DIVISION(DYNC__TILE_ROW, P, ) DYNC__TILE_ROW(P, , select, l, , , )},     \
-        .cast = {DYNC__TILE_CASTS(DYNC__TILE_ROW_CAST, W, )                                        \
-            DYNC__TILE_RARE_CASTS(DYNC__TILE_ROW_CAST, P, )},                                      \
-        .widen = {[DYNC_F16] = dync__tile_##H##_widen_f16,                                         \
-            [DYNC_BF16] = dync__tile_##H##_widen_bf16,                                             \
-                  [DYNC_I16] = dync__tile_##W##_widen_i16, [DYNC_I8] = dync__tile_##W##_widen_i8,  \
-                  [DYNC_U8] = dync__tile_##W##_widen_u8,                                           \
-                      [DYNC_BOOL] = dync__tile_##W##_widen_bool},                                  \
-        .narrow = {[DYNC_F16] = dync__tile_##H##_narrow_f16,                                       \
-            [DYNC_BF16] = dync__tile_##H##_narrow_bf16,                                            \
-                   [DYNC_I16] = dync__tile_##W##_narrow_i16,                                       \
-                       [DYNC_I8] = dync__tile_##W##_narrow_i8,                                     \
-                   [DYNC_U8] = dync__tile_##W##_narrow_i8},                                        \
-        .wrap = {[DYNC_F16] = dync__tile_##W##_wrap_f16,                                           \
-            [DYNC_BF16] = dync__tile_##W##_wrap_bf16,                                              \
-                 [DYNC_I16] = dync__tile_##W##_wrap_i16, [DYNC_I8] = dync__tile_##W##_wrap_i8,     \
-                 [DYNC_U8] = dync__tile_##W##_wrap_u8},                                            \
-        .uniform = {dync__tile_##W##_uniform_f, dync__tile_##W##_uniform_d, dync__tile_##W##_uniform_d2},                       \
-        .reduce = {DYNC__TILE_FLOAT_REDUCES(DYNC__TILE_ROW_REDUCE, F, , f, )                       \
-            DYNC__TILE_FLOAT_REDUCES(DYNC__TILE_ROW_REDUCE, W, , d, )                              \
-                   DYNC__TILE_OTHER_REDUCES(DYNC__TILE_ROW_REDUCE, P, )},                          \
+#define DYNC__TILES_TABLE(name, F, H, W, P) static const dync__tile_table name = { \
+        .op = {DYNC__TILE_ROWS_FLOAT(F, f) DYNC__TILE_ROWS_FLOAT(W, d) \
+               DYNC__TILE_ROW(H, , fma, f, , , ) DYNC__TILE_ROW(H, , fma, d, , , ) \
+               DYNC__TILE_I32(DYNC__TILE_ROW, DYNC__TILE_ROW, W, ) \
+               DYNC__TILE_BOOL(DYNC__TILE_ROW, P, ) DYNC__TILE_NOT(DYNC__TILE_ROW, P, ) \
+               DYNC__TILE_ROW(W, , select, i, , , ) DYNC__TILE_ROW(P, , select, b, , , ) \
+               DYNC__TILE_I64(DYNC__TILE_ROW, DYNC__TILE_ROW, P, ) \
+               DYNC__TILE_DIVISION(DYNC__TILE_ROW, P, ) DYNC__TILE_ROW(P, , select, l, , , )}, \
+        .cast = {DYNC__TILE_CASTS(DYNC__TILE_ROW_CAST, W, ) DYNC__TILE_RARE_CASTS(DYNC__TILE_ROW_CAST, P, )}, \
+        .widen = {[DYNC_F16] = dync__tile_##H##_widen_f16, [DYNC_BF16] = dync__tile_##H##_widen_bf16, \
+                  [DYNC_I16] = dync__tile_##W##_widen_i16, [DYNC_I8] = dync__tile_##W##_widen_i8, \
+                  [DYNC_U8] = dync__tile_##W##_widen_u8, [DYNC_BOOL] = dync__tile_##W##_widen_bool}, \
+        .narrow = {[DYNC_F16] = dync__tile_##H##_narrow_f16, [DYNC_BF16] = dync__tile_##H##_narrow_bf16, \
+                   [DYNC_I16] = dync__tile_##W##_narrow_i16, [DYNC_I8] = dync__tile_##W##_narrow_i8, \
+                   [DYNC_U8] = dync__tile_##W##_narrow_i8}, .wrap = {[DYNC_F16] = dync__tile_##W##_wrap_f16, \
+            [DYNC_BF16] = dync__tile_##W##_wrap_bf16, \
+                 [DYNC_I16] = dync__tile_##W##_wrap_i16, [DYNC_I8] = dync__tile_##W##_wrap_i8, \
+                 [DYNC_U8] = dync__tile_##W##_wrap_u8}, \
+        .uniform = {dync__tile_##W##_uniform_f, dync__tile_##W##_uniform_d, dync__tile_##W##_uniform_d2}, \
+        .reduce = {DYNC__TILE_FLOAT_REDUCES(DYNC__TILE_ROW_REDUCE, F, , f, ) \
+            DYNC__TILE_FLOAT_REDUCES(DYNC__TILE_ROW_REDUCE, W, , d, ) \
+                   DYNC__TILE_OTHER_REDUCES(DYNC__TILE_ROW_REDUCE, P, )}, \
     };
 #if !DYNC__TILE_X86 && (defined(__FP_FAST_FMAF) || defined(__aarch64__))
 DYNC__TILE_DEFINE_FMA(base, DYNC__TILE_BASE, f, float, fmaf(a, b, c))
@@ -21897,17 +21821,17 @@ static void dync__mm_interleave(char *to, const char *b, int64_t row, int64_t n,
         for (int64_t j = 0; j < n; j++) memcpy(to + whole * 4 * n + 4 * j + p % group * bytes, b + (p * row + j) * bytes, (size_t)bytes);
 }
 /* Unsigned arithmetic of the element's own width: the low bits of a product depend on low bits alone. */
-#define DYNC__MM_INTEGERS(T, name)                                                                   \
-    static void dync__mm_integers_##name(const dync__mm *g, const T *a, const T *b, T *c)            \
-    {                                                                                                \
-        for (int64_t i = 0; i < g->m; i++, a += g->a_row, c += g->c_row) {                           \
-            for (int64_t j = 0; j < g->n && !g->accumulate; j++) c[j * g->c_col] = 0;                \
-            for (int64_t p = 0; p < g->k; p++) {                                                     \
-                const T *line = b + p * g->b_row;                                                    \
-                uint64_t x = (uint64_t)a[p * g->a_col];                                              \
+#define DYNC__MM_INTEGERS(T, name) \
+    static void dync__mm_integers_##name(const dync__mm *g, const T *a, const T *b, T *c) \
+    { \
+        for (int64_t i = 0; i < g->m; i++, a += g->a_row, c += g->c_row) { \
+            for (int64_t j = 0; j < g->n && !g->accumulate; j++) c[j * g->c_col] = 0; \
+            for (int64_t p = 0; p < g->k; p++) { \
+                const T *line = b + p * g->b_row; \
+                uint64_t x = (uint64_t)a[p * g->a_col]; \
                 for (int64_t j = 0; j < g->n; j++) c[j * g->c_col] = (T)(c[j * g->c_col] + x * line[j * g->b_col]); \
-            }                                                                                        \
-        }                                                                                            \
+            } \
+        } \
     }
 DYNC__MM_INTEGERS(uint64_t, 8)
 DYNC__MM_INTEGERS(uint32_t, 4)
@@ -23182,64 +23106,61 @@ static void dync__conv_inside(int64_t k, int64_t stride, int64_t pad, int64_t di
     *from = DYNC__MIN(*from, *to);
 }
 /* columns[(c, ky, kx), (row, ox)] = x[c, iy, ix] or 0; rows [oy, oy + rows) of one group of one image */
-#define DYNC__CONV_COLUMNS(T, name)                                                                  \
+#define DYNC__CONV_COLUMNS(T, name) \
     static void dync__conv_im2col_##name(const dync__conv *v, const T *x, T *columns, int64_t oy, int64_t rows) \
-    {                                                                                                \
-        for (int64_t c = 0; c < v->gc; c++)                                                          \
-            for (int64_t ky = 0; ky < v->kh; ky++)                                                   \
-                for (int64_t kx = 0; kx < v->kw; kx++) {                                             \
-                    int64_t from, to;                                                                \
-                    dync__conv_inside(kx, v->sx, v->px, v->dx, v->w, v->ow, &from, &to);             \
-                    for (int64_t r = 0; r < rows; r++, columns += v->ow) {                           \
+    { \
+        for (int64_t c = 0; c < v->gc; c++) for (int64_t ky = 0; ky < v->kh; ky++) \
+                for (int64_t kx = 0; kx < v->kw; kx++) { \
+                    int64_t from, to; \
+                    dync__conv_inside(kx, v->sx, v->px, v->dx, v->w, v->ow, &from, &to); \
+                    for (int64_t r = 0; r < rows; r++, columns += v->ow) { \
                         int64_t iy = (oy + r) * v->sy - v->py + ky * v->dy, ix = from * v->sx - v->px + kx * v->dx; \
-                        if (iy < 0 || iy >= v->h) {                                                  \
-                            memset(columns, 0, (size_t)v->ow * sizeof(T));                           \
-                            continue;                                                                \
-                        }                                                                            \
-                        const T *s = x + (c * v->h + iy) * v->w + ix;                                \
-                        for (int64_t i = 0; i < from; i++) columns[i] = 0;                           \
+                        if (iy < 0 || iy >= v->h) { \
+                            memset(columns, 0, (size_t)v->ow * sizeof(T)); \
+                            continue; \
+                        } \
+                        const T *s = x + (c * v->h + iy) * v->w + ix; \
+                        for (int64_t i = 0; i < from; i++) columns[i] = 0; \
                         if (v->sx == 1) dync__copy_line(columns + from, s, (size_t)(to - from) * sizeof(T)); \
                         else for (int64_t i = from; i < to; i++) columns[i] = s[(i - from) * v->sx]; \
-                        for (int64_t i = to; i < v->ow; i++) columns[i] = 0;                         \
-                    }                                                                                \
-                }                                                                                    \
-    }                                                                                                \
+                        for (int64_t i = to; i < v->ow; i++) columns[i] = 0; \
+                    } \
+                } \
+    } \
     static void dync__conv_col2im_##name(const dync__conv *v, const T *columns, T *x, int64_t oy, int64_t rows) \
-    {                                                                                                \
-        for (int64_t c = 0; c < v->gc; c++)                                                          \
-            for (int64_t ky = 0; ky < v->kh; ky++)                                                   \
-                for (int64_t kx = 0; kx < v->kw; kx++) {                                             \
-                    int64_t from, to;                                                                \
-                    dync__conv_inside(kx, v->sx, v->px, v->dx, v->w, v->ow, &from, &to);             \
-                    for (int64_t r = 0; r < rows; r++, columns += v->ow) {                           \
+    { \
+        for (int64_t c = 0; c < v->gc; c++) for (int64_t ky = 0; ky < v->kh; ky++) \
+                for (int64_t kx = 0; kx < v->kw; kx++) { \
+                    int64_t from, to; \
+                    dync__conv_inside(kx, v->sx, v->px, v->dx, v->w, v->ow, &from, &to); \
+                    for (int64_t r = 0; r < rows; r++, columns += v->ow) { \
                         int64_t iy = (oy + r) * v->sy - v->py + ky * v->dy, ix = from * v->sx - v->px + kx * v->dx; \
-                        if (iy < 0 || iy >= v->h) continue;                                          \
-                        T *d = x + (c * v->h + iy) * v->w + ix;                                      \
-                        for (int64_t i = from; i < to; i++) d[(i - from) * v->sx] += columns[i];     \
-                    }                                                                                \
-                }                                                                                    \
-    }                                                                                                \
+                        if (iy < 0 || iy >= v->h) continue; \
+                        T *d = x + (c * v->h + iy) * v->w + ix; \
+                        for (int64_t i = from; i < to; i++) d[(i - from) * v->sx] += columns[i]; \
+                    } \
+                } \
+    } \
     /* One channel per group: a row by its window, outside of [skip, skip_to) (where sx is 1), into the one of the three that `what` names. */ \
     static void dync__conv_row_##name(const dync__conv *v, int what, const T *x, const T *w, const T *gy, T *out, int64_t skip, int64_t skip_to) \
-    {                                                                                               \
-        for (int64_t kx = 0, from, to; kx < v->kw; kx++) {                                          \
+    { \
+        for (int64_t kx = 0, from, to; kx < v->kw; kx++) { \
             int64_t at = kx * v->dx - v->px, first = skip < 0 ? -1 : what == DYNC__CONV_GX ? skip - at : skip; \
-            T sum = 0;                                                                              \
-            dync__conv_inside(kx, v->sx, v->px, v->dx, v->w, v->ow, &from, &to);                    \
-            for (int64_t i = from; i < to; i++) {                                                   \
-                if (i == first) i += skip_to - skip;                                                \
-                if (i >= to) break;                                                                 \
-                if (what == DYNC__CONV_Y) out[i] += w[kx] * x[i * v->sx + at];                      \
-                else if (what == DYNC__CONV_GX) out[i * v->sx + at] += w[kx] * gy[i];               \
-                else sum += x[i * v->sx + at] * gy[i];                                              \
-            }                                                                                       \
-            if (what == DYNC__CONV_GW) out[kx] += sum;                                              \
-        }                                                                                           \
-    }                                                                                               \
-    static void dync__conv_bias_##name(const dync__conv *v, const T *bias, T *y, int64_t channels)   \
-    {                                                                                                \
-        for (int64_t o = 0; o < channels; o++)                                                       \
-            for (int64_t i = 0; i < v->oh * v->ow; i++) *y++ = bias ? bias[o] : 0;                   \
+            T sum = 0; \
+            dync__conv_inside(kx, v->sx, v->px, v->dx, v->w, v->ow, &from, &to); \
+            for (int64_t i = from; i < to; i++) { \
+                if (i == first) i += skip_to - skip; \
+                if (i >= to) break; \
+                if (what == DYNC__CONV_Y) out[i] += w[kx] * x[i * v->sx + at]; \
+                else if (what == DYNC__CONV_GX) out[i * v->sx + at] += w[kx] * gy[i]; \
+                else sum += x[i * v->sx + at] * gy[i]; \
+            } \
+            if (what == DYNC__CONV_GW) out[kx] += sum; \
+        } \
+    } \
+    static void dync__conv_bias_##name(const dync__conv *v, const T *bias, T *y, int64_t channels) \
+    { \
+        for (int64_t o = 0; o < channels; o++) for (int64_t i = 0; i < v->oh * v->ow; i++) *y++ = bias ? bias[o] : 0; \
     }
 DYNC__CONV_COLUMNS(float, f)
 DYNC__CONV_COLUMNS(double, d)
@@ -23547,58 +23468,55 @@ static dync__pool2d_window dync__pool2d_inside(const dync__pool2d *p, int64_t oy
     return v;
 }
 DYNC__STRICT_FP_BEGIN
-#define DYNC__POOL2D_PLANES(T, name)                                                                 \
-    static void dync__pool2d_max_##name(const dync__pool2d *p, const T *x, T *y, int64_t *index)     \
-    {                                                                                                \
-        for (int64_t oy = 0; oy < p->oh; oy++)                                                       \
-            for (int64_t ox = 0; ox < p->ow; ox++) {                                                 \
-                dync__pool2d_window v = dync__pool2d_inside(p, oy, ox);                              \
-                T best = (T)-HUGE_VAL;                                                               \
-                int64_t first = v.y0 < v.y1 && v.x0 < v.x1 ? v.y0 * p->w + v.x0 : -1, at = first;    \
-                for (int64_t iy = v.y0; iy < v.y1; iy += p->dy)                                      \
-                    for (int64_t ix = v.x0; ix < v.x1; ix += p->dx) {                                \
-                        T e = x[iy * p->w + ix];                                                     \
-                        bool takes = (e > best) | (e != e);                                          \
-                        best = takes ? e : best;                                                     \
-                        at = takes ? iy * p->w + ix : at;                                            \
-                    }                                                                                \
-                *y++ = first < 0 ? (T)-HUGE_VAL : x[at];                                             \
-                if (index) *index++ = DYNC__MAX(at, 0);                                              \
-            }                                                                                        \
-    }                                                                                                \
+#define DYNC__POOL2D_PLANES(T, name) \
+    static void dync__pool2d_max_##name(const dync__pool2d *p, const T *x, T *y, int64_t *index) \
+    { \
+        for (int64_t oy = 0; oy < p->oh; oy++) for (int64_t ox = 0; ox < p->ow; ox++) { \
+                dync__pool2d_window v = dync__pool2d_inside(p, oy, ox); \
+                T best = (T)-HUGE_VAL; \
+                int64_t first = v.y0 < v.y1 && v.x0 < v.x1 ? v.y0 * p->w + v.x0 : -1, at = first; \
+                for (int64_t iy = v.y0; iy < v.y1; iy += p->dy) for (int64_t ix = v.x0; ix < v.x1; ix += p->dx) { \
+                        T e = x[iy * p->w + ix]; \
+                        bool takes = (e > best) | (e != e); \
+                        best = takes ? e : best; \
+                        at = takes ? iy * p->w + ix : at; \
+                    } \
+                *y++ = first < 0 ? (T)-HUGE_VAL : x[at]; \
+                if (index) *index++ = DYNC__MAX(at, 0); \
+            } \
+    } \
     static void dync__pool2d_max_grad_##name(const dync__pool2d *p, const T *gy, T *gx, const int64_t *index) \
-    {                                                                                                \
-        memset(gx, 0, (size_t)(p->h * p->w) * sizeof(T));                                            \
-        for (int64_t i = 0; i < p->oh * p->ow; i++)                                                  \
-            if (index[i] >= 0 && index[i] < p->h * p->w) gx[index[i]] += gy[i];                      \
-    }                                                                                                \
-    static void dync__pool2d_avg_##name(const dync__pool2d *p, const T *in, T *out)                  \
-    {                                                                                                \
-        if (p->backward) memset(out, 0, (size_t)(p->h * p->w) * sizeof(T));                          \
-        for (int64_t oy = 0; oy < p->oh; oy++)                                                       \
-            for (int64_t ox = 0; ox < p->ow; ox++) {                                                 \
-                int64_t y0 = oy * p->sy - p->py, x0 = ox * p->sx - p->px;                            \
+    { \
+        memset(gx, 0, (size_t)(p->h * p->w) * sizeof(T)); \
+        for (int64_t i = 0; i < p->oh * p->ow; i++) \
+            if (index[i] >= 0 && index[i] < p->h * p->w) gx[index[i]] += gy[i]; \
+    } \
+    static void dync__pool2d_avg_##name(const dync__pool2d *p, const T *in, T *out) \
+    { \
+        if (p->backward) memset(out, 0, (size_t)(p->h * p->w) * sizeof(T)); \
+        for (int64_t oy = 0; oy < p->oh; oy++) for (int64_t ox = 0; ox < p->ow; ox++) { \
+                int64_t y0 = oy * p->sy - p->py, x0 = ox * p->sx - p->px; \
                 int64_t y1 = DYNC__MIN(y0 + p->kh, p->h + p->py), x1 = DYNC__MIN(x0 + p->kw, p->w + p->px); \
-                int64_t size = (y1 - y0) * (x1 - x0);                                                \
+                int64_t size = (y1 - y0) * (x1 - x0); \
                 y0 = DYNC__MAX(y0, 0), x0 = DYNC__MAX(x0, 0), y1 = DYNC__MIN(y1, p->h), x1 = DYNC__MIN(x1, p->w); \
-                if (y0 >= y1 || x0 >= x1) {                                                          \
-                    if (p->backward) in++;                                                           \
-                    else *out++ = 0;                                                                 \
-                    continue;                                                                        \
-                }                                                                                    \
-                if (p->divisor) size = p->divisor;                                                   \
-                else if (!p->include_pad) size = (y1 - y0) * (x1 - x0);                              \
-                if (p->backward) {                                                                   \
-                    T share = *in++ / (T)size;                                                       \
-                    for (int64_t iy = y0; iy < y1; iy++)                                             \
-                        for (int64_t ix = x0; ix < x1; ix++) out[iy * p->w + ix] += share;           \
-                } else {                                                                             \
-                    T sum = 0;                                                                       \
-                    for (int64_t iy = y0; iy < y1; iy++)                                             \
-                        for (int64_t ix = x0; ix < x1; ix++) sum += in[iy * p->w + ix];              \
-                    *out++ = sum / (T)size;                                                          \
-                }                                                                                    \
-            }                                                                                        \
+                if (y0 >= y1 || x0 >= x1) { \
+                    if (p->backward) in++; \
+                    else *out++ = 0; \
+                    continue; \
+                } \
+                if (p->divisor) size = p->divisor; \
+                else if (!p->include_pad) size = (y1 - y0) * (x1 - x0); \
+                if (p->backward) { \
+                    T share = *in++ / (T)size; \
+                    for (int64_t iy = y0; iy < y1; iy++) \
+                        for (int64_t ix = x0; ix < x1; ix++) out[iy * p->w + ix] += share; \
+                } else { \
+                    T sum = 0; \
+                    for (int64_t iy = y0; iy < y1; iy++) \
+                        for (int64_t ix = x0; ix < x1; ix++) sum += in[iy * p->w + ix]; \
+                    *out++ = sum / (T)size; \
+                } \
+            } \
     }
 DYNC__POOL2D_PLANES(float, f)
 DYNC__POOL2D_PLANES(double, d)
@@ -23946,21 +23864,20 @@ static int64_t dync__scatter_stride(const dync__operand *o, int dim) {
     return stride;
 }
 /* n elements of T from x to y by index: along it, or step * index away (the next one `every` on) where each has its own. */
-#define DYNC__SCATTER_LINE(T, put)                                                                    \
-    do {                                                                                              \
-        const T *x = (const T *)(const void *)from;                                                   \
-        T *y = (T *)(void *)to;                                                                       \
-        for (int64_t i = 0; i < n && !along; i++) {                                                   \
-            if ((uint64_t)index[i] >= (uint64_t)size) return false;                                   \
-            T *at = y + index[i];                                                                     \
-            put;                                                                                      \
-        }                                                                                             \
-        for (int64_t i = 0; i < n && along; i++, index += every) {                                    \
-            if ((uint64_t)*index >= (uint64_t)size) return false;                                     \
-            T *at = y + *index * step + i;                                                            \
-            put;                                                                                      \
-        }                                                                                             \
-        return true;                                                                                  \
+#define DYNC__SCATTER_LINE(T, put) do { \
+        const T *x = (const T *)(const void *)from; \
+        T *y = (T *)(void *)to; \
+        for (int64_t i = 0; i < n && !along; i++) { \
+            if ((uint64_t)index[i] >= (uint64_t)size) return false; \
+            T *at = y + index[i]; \
+            put; \
+        } \
+        for (int64_t i = 0; i < n && along; i++, index += every) { \
+            if ((uint64_t)*index >= (uint64_t)size) return false; \
+            T *at = y + *index * step + i; \
+            put; \
+        } \
+        return true; \
     } while (0)
 /* Along the last dim of `places`: n indices, elements of source, and of out where that is not the dim. false: an index outside. */
 static bool dync__scatter_line(const dync__scatter *s, const int64_t *index, int64_t n, const char *from, char *to, int64_t step) {
@@ -26907,7 +26824,7 @@ DYNC__FN dync_status dync__eager_check_data(const dync__opcall *);              
 #endif
 
 /* ==== op/table.c ================================================================================================ */
-#define DYNC__X(name, cls, schema, nout, infer, expr, lower, grad, decompose, fx, flags, inplace_of, doc)                    \
+#define DYNC__X(name, cls, schema, nout, infer, expr, lower, grad, decompose, fx, flags, inplace_of, doc) \
     {#name, schema, DYNC__##cls, nout, inplace_of, dync__##infer, dync__##expr, dync__##lower, dync__##decompose, fx, flags, doc},
 static const dync__op_row dync__op_table[] = { DYNC__OPS(DYNC__X) };
 #undef DYNC__X
@@ -30338,20 +30255,19 @@ DYNC__FN int dync__e_pow(dync__lb *b, const dync__opcall *call, const int *in) {
 /* name, primitive, operands swapped */
 #define DYNC__COMPARES(X) X(eq, eq, 0, 1) X(ne, ne, 0, 1) X(lt, lt, 0, 1) X(le, le, 0, 1) X(gt, lt, 1, 0) X(ge, le, 1, 0) \
     X(bitwise_and, and_, 0, 1) X(bitwise_or, or_, 0, 1) X(bitwise_xor, xor_, 0, 1)
-#define DYNC__X(name, prim, first, second)                                            \
+#define DYNC__X(name, prim, first, second) \
     DYNC__FN int dync__e_##name(dync__lb *b, const dync__opcall *call, const int *in) \
-    {                                                                                 \
-        (void)call;                                                                   \
-        return dync__ex2(b, DYNC__P_##prim, in[first], in[second]);                   \
+    { \
+        (void)call; \
+        return dync__ex2(b, DYNC__P_##prim, in[first], in[second]); \
     }
 DYNC__COMPARES(DYNC__X)
 #undef DYNC__X
 #define DYNC__LOGICALS(X) X(logical_and, and_) X(logical_or, or_) X(logical_xor, xor_)
-#define DYNC__X(name, prim)                                                                                  \
-    DYNC__FN int dync__e_##name(dync__lb *b, const dync__opcall *call, const int *in)                        \
-    {                                                                                                        \
-        (void)call;                                                                                          \
-        return dync__ex2(b, DYNC__P_##prim, dync__ex_bool(b, in[0]), dync__ex_bool(b, in[1]));               \
+#define DYNC__X(name, prim) DYNC__FN int dync__e_##name(dync__lb *b, const dync__opcall *call, const int *in) \
+    { \
+        (void)call; \
+        return dync__ex2(b, DYNC__P_##prim, dync__ex_bool(b, in[0]), dync__ex_bool(b, in[1])); \
     }
 DYNC__LOGICALS(DYNC__X)
 #undef DYNC__X
@@ -30399,29 +30315,26 @@ DYNC__FN int dync__e_addcdiv(dync__lb *b, const dync__opcall *call, const int *i
 }
 #define DYNC__BY_VECMATH(X) X(acos) X(asin) X(atan) X(cos) X(cosh) X(erf) X(erfc) X(exp) X(exp2) X(expm1) X(log) X(log10) X(log1p) X(log2) \
     X(rsqrt) X(sigmoid) X(sin) X(sinh) X(tan) X(tanh)
-#define DYNC__X(name)                                                                 \
-    DYNC__FN int dync__e_##name(dync__lb *b, const dync__opcall *call, const int *in) \
-    {                                                                                 \
-        (void)call;                                                                   \
-        return dync__vm_##name(b, in[0]);                                             \
+#define DYNC__X(name) DYNC__FN int dync__e_##name(dync__lb *b, const dync__opcall *call, const int *in) \
+    { \
+        (void)call; \
+        return dync__vm_##name(b, in[0]); \
     }
 DYNC__BY_VECMATH(DYNC__X)
 #undef DYNC__X
 #define DYNC__BY_PRIM(X) X(abs, abs) X(neg, neg) X(sqrt, sqrt)
-#define DYNC__X(name, prim)                                                           \
-    DYNC__FN int dync__e_##name(dync__lb *b, const dync__opcall *call, const int *in) \
-    {                                                                                 \
-        (void)call;                                                                   \
-        return dync__ex1(b, DYNC__P_##prim, in[0]);                                   \
+#define DYNC__X(name, prim) DYNC__FN int dync__e_##name(dync__lb *b, const dync__opcall *call, const int *in) \
+    { \
+        (void)call; \
+        return dync__ex1(b, DYNC__P_##prim, in[0]); \
     }
 DYNC__BY_PRIM(DYNC__X)
 #undef DYNC__X
 /* Rounding leaves integers as they are. */
 #define DYNC__ROUNDINGS(X) X(ceil, ceil) X(floor, floor) X(round, rint) X(trunc, trunc)
-#define DYNC__X(name, prim)                                                              \
-    DYNC__FN int dync__e_##name(dync__lb *b, const dync__opcall *call, const int *in)    \
-    {                                                                                    \
-        (void)call;                                                                      \
+#define DYNC__X(name, prim) DYNC__FN int dync__e_##name(dync__lb *b, const dync__opcall *call, const int *in) \
+    { \
+        (void)call; \
         return dync__ex_is_float(b, in[0]) ? dync__ex1(b, DYNC__P_##prim, in[0]) : in[0]; \
     }
 DYNC__ROUNDINGS(DYNC__X)
@@ -46691,10 +46604,9 @@ static bool dync__replay_take(dync__tracer *t, dync__script *s) {
     DYNC__ATOMIC_STORE(&s->busy, 0);
     return false;
 }
-#define DYNC__REPLAY_SWAP(a, b)                                    \
-    do {                                                           \
-        memcpy(&(a), &(b), sizeof (a));                            \
-        memset(&(b), 0, sizeof (b));                               \
+#define DYNC__REPLAY_SWAP(a, b) do { \
+        memcpy(&(a), &(b), sizeof (a)); \
+        memset(&(b), 0, sizeof (b)); \
     } while (0)
 /* The most frequent case of dync__replay_call before anything is opened: the next event is this very operator on the script's own fakes and
  * the same numbers. */
@@ -54123,11 +54035,11 @@ static dync_status dync__aot_ts_graph(dync_graph *g, const dync_value *ex, int n
 static dync__aot_user dync__aot_ts = {.fw = {.name = "aot_ts", .compile = dync__aot_ts_graph}, .bw = {.name = "aot_ts", .compile = dync__aot_ts_graph}};
 #define DYNC__INDUCTOR_OPTIONS "opt_level,threads,fast_math,no_fuse,autotune,winograd,cudagraphs," DYNC__AOT_OPTIONS
 /* compile function, name, options, what compiles the functional graphs */
-#define DYNC__AOT_BACKENDS(X)                                                                                                              \
-    X(dync__backend_aot_eager, "aot_eager", DYNC__AOT_OPTIONS, .compile = dync__inner_interpret)                                          \
+#define DYNC__AOT_BACKENDS(X) \
+    X(dync__backend_aot_eager, "aot_eager", DYNC__AOT_OPTIONS, .compile = dync__inner_interpret) \
     X(dync__backend_aot_eager_default, "aot_eager_default_partitioner", DYNC__AOT_OPTIONS, .compile = dync__inner_interpret, .save_all = true) \
     X(dync__backend_aot_eager_decomp, "aot_eager_decomp_partition", DYNC__AOT_OPTIONS, .compile = dync__inner_interpret, .decompose_all = true) \
-    X(dync__backend_aot_ts, "aot_ts", DYNC__AOT_OPTIONS, .compile = dync__boxed_compile, .user = &dync__aot_ts, .save_all = true)         \
+    X(dync__backend_aot_ts, "aot_ts", DYNC__AOT_OPTIONS, .compile = dync__boxed_compile, .user = &dync__aot_ts, .save_all = true) \
     X(dync__backend_cudagraphs, "cudagraphs", DYNC__INDUCTOR_OPTIONS, .compile = dync__inductor_compile, .user = &dync__aot_ts) /* not NULL: record */ \
     X(dync__backend_inductor, "inductor", DYNC__INDUCTOR_OPTIONS, .compile = dync__inductor_compile, .patterns = true)
 static const struct dync__aot_backend {
@@ -54149,13 +54061,13 @@ DYNC__FN dync_status dync__backend_check_options(const dync_backend *b, const ch
     }
     return DYNC_OK;
 }
-#define DYNC__X(fn, name, keys, ...)                                                                                             \
-    DYNC__FN dync_status fn(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)    \
-    {                                                                                                                           \
-        static const dync__inner_compiler inner = {__VA_ARGS__};                                                                \
-        (void)user;                                                                                                             \
-        DYNC__TRY(dync__options_check(options, name, keys));                                                                    \
-        return dync__aot_compile(g, ex, n, options, &inner, out);                                                               \
+#define DYNC__X(fn, name, keys, ...) \
+    DYNC__FN dync_status fn(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user) \
+    { \
+        static const dync__inner_compiler inner = {__VA_ARGS__}; \
+        (void)user; \
+        DYNC__TRY(dync__options_check(options, name, keys)); \
+        return dync__aot_compile(g, ex, n, options, &inner, out); \
     }
 DYNC__AOT_BACKENDS(DYNC__X)
 #undef DYNC__X
@@ -56330,16 +56242,16 @@ DYNC__COLD_BEGIN
 
 /* ==== minify/settings.c ========================================================================================= */
 /*    key                       kind    field          least  most   upstream's variable */
-#define DYNC__REPRO_SETTINGS(X)                                                                        \
-    X(repro_after,              AFTER,  after,         0,     2,     "TORCHDYNAMO_REPRO_AFTER")        \
-    X(repro_level,              INT,    level,         1,     4,     "TORCHDYNAMO_REPRO_LEVEL")        \
+#define DYNC__REPRO_SETTINGS(X) \
+    X(repro_after,              AFTER,  after,         0,     2,     "TORCHDYNAMO_REPRO_AFTER") \
+    X(repro_level,              INT,    level,         1,     4,     "TORCHDYNAMO_REPRO_LEVEL") \
     X(repro_forward_only,       BOOL,   forward_only,  0,     1,     "TORCHDYNAMO_REPRO_FORWARD_ONLY") \
-    X(repro_tolerance,          DOUBLE, tolerance,     0,     1e30,  NULL)                             \
-    X(repro_ignore_non_fp,      BOOL,   ignore_non_fp, 0,     1,     "TORCHDYNAMO_REPRO_IGNORE_NON_FP")\
-    X(same_two_models_use_fp64, BOOL,   use_fp64,      0,     1,     NULL)                             \
-    X(repro_cosine,             BOOL,   cosine,        0,     1,     NULL)                             \
-    X(repro_isolate,            BOOL,   isolate,       0,     1,     NULL)                             \
-    X(repro_timeout,            DOUBLE, timeout_s,     0.001, 1e6,   NULL)                             \
+    X(repro_tolerance,          DOUBLE, tolerance,     0,     1e30,  NULL) \
+    X(repro_ignore_non_fp,      BOOL,   ignore_non_fp, 0,     1,     "TORCHDYNAMO_REPRO_IGNORE_NON_FP") \
+    X(same_two_models_use_fp64, BOOL,   use_fp64,      0,     1,     NULL) \
+    X(repro_cosine,             BOOL,   cosine,        0,     1,     NULL) \
+    X(repro_isolate,            BOOL,   isolate,       0,     1,     NULL) \
+    X(repro_timeout,            DOUBLE, timeout_s,     0.001, 1e6,   NULL) \
     X(debug_dir,                TEXT,   debug_dir,     0,     0,     "TORCH_COMPILE_DEBUG_DIR")
 enum { DYNC__SETTING_AFTER, DYNC__SETTING_INT, DYNC__SETTING_BOOL, DYNC__SETTING_DOUBLE, DYNC__SETTING_TEXT };
 typedef struct dync__setting_row {
@@ -58760,8 +58672,7 @@ DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, 
     dync_graph_free(g);
     return p;
 }
-#define DYNC__PLACED(X) \
-    X(dync_value, dync_at, (dync_value list, int i, dync_loc at), (list, i)) \
+#define DYNC__PLACED(X) X(dync_value, dync_at, (dync_value list, int i, dync_loc at), (list, i)) \
     X(dync_tensor *, dync_as_tensor, (dync_value v, dync_loc at), (v)) \
     X(dync_tensor *, dync_to_dtype, (dync_tensor *t, dync_dtype dtype, dync_loc at), (t, dtype)) \
     X(dync_tensor *, dync_to_device, (dync_tensor *t, dync_device device, dync_loc at), (t, device)) \
@@ -58789,14 +58700,13 @@ DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, 
     X(dync_tensor *, dync_forward_call, (dync_module *m, dync_tensor *x, dync_loc at), (m, x)) \
     X(dync_status, dync_optim_step, (dync_optim *o, dync_loc at), (o)) \
     X(dync_status, dync_call_into_values, (dync_compiled *f, dync_value out, int nargs, const dync_value *args, dync_loc at), (f, out, nargs, args))
-#define DYNC__X(type, name, params, args)                                                        \
-    DYNC_API type name##_at params                                                               \
-    {                                                                                            \
-        dync_loc outer = dync__tls.at;                                                           \
-        dync__tls.at = at;                                                                       \
-        type result = (name) args;                                                               \
-        dync__tls.at = outer;                                                                    \
-        return result;                                                                           \
+#define DYNC__X(type, name, params, args) DYNC_API type name##_at params \
+    { \
+        dync_loc outer = dync__tls.at; \
+        dync__tls.at = at; \
+        type result = (name) args; \
+        dync__tls.at = outer; \
+        return result; \
     }
 DYNC__PLACED(DYNC__X)
 #undef DYNC__X

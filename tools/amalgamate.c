@@ -5,7 +5,7 @@
  *
  * Every #include "file" is replaced by that file, once, at its first occurrence; later ones become nothing, and so do those that name
  * the root itself (each .c file begins with it). Of .c files, the opening comment, blank lines and the rules between sections are left out and the brace that opens a
- * function goes up to its line, as does what stands between parentheses where it fits 120 columns: this keeps the header within what debuggers take. Everything else is
+ * function goes up to its line, as does what stands between parentheses or continues a macro where it fits 120 columns: this keeps the header within what debuggers take. Everything else is
  * copied as it is. Banners name the source file; there are no #line directives and no dates, so the same input gives the same bytes.
  *
  * A file that is first pasted under an #if and wanted again outside of it would be missing there: that is an error. An include guard
@@ -153,11 +153,44 @@ static int open_after(const char *line, int open)
     return open;
 }
 
+/* The length of a line without its backslash, and whether it has one. */
+static bool is_continued(const char *line, size_t *length)
+{
+    size_t n = strcspn(line, "\r\n");
+    *length = n;
+    if (n == 0 || line[n - 1] != '\\') return false;
+    for (n--; n > 0 && line[n - 1] == ' ';) n--;
+    *length = n;
+    return true;
+}
+
+/* Writes lines of a macro as one while they fit, but for its statements. What follows them. */
+static char *write_macro(char *line)
+{
+    size_t length, n;
+    bool more = is_continued(line, &length);
+    char last = length ? line[length - 1] : ';';
+    printf("%.*s", (int)length, line);
+    while (more) {
+        char *next = line + tool_line(line), *rest = next + strspn(next, " ");
+        bool after = is_continued(rest, &n);
+        if (n == 0 || length + 1 + n + 2 > WIDTH || strchr(";{}", last) || strchr("/{}", *rest)) break;
+        printf(" %.*s", (int)n, rest);
+        length += 1 + n;
+        last = rest[n - 1];
+        line = next;
+        more = after;
+    }
+    printf(more ? " \\\n" : "\n");
+    return line + tool_line(line);
+}
+
 /* Writes the line, what continues it between parentheses and fits beside it, and the brace of a function. What follows them. */
 static char *write_joined(char *line)
 {
-    size_t length = strcspn(line, "\r\n");
+    size_t length;
     int open = open_after(line, 0);
+    if (is_continued(line, &length)) return write_macro(line);
     printf("%.*s", (int)length, line);
     while (open > 0 && line[tool_line(line)]) {
         char *next = line + tool_line(line), *rest = next + strspn(next, " ");
