@@ -24949,11 +24949,11 @@ DYNC__FN void dync__perf_begin(dync__plan *p, const dync__fuse_step *step) {
     for (int i = 0, at = 0; at < p->n_steps; i++) {
         if (step[i].k ? !dync__kernel_writes(step[i].k) : !step[i].call) continue;
         char name[64];
-        const char *what = step[i].k ? step[i].k->name : p->step[at].call->row->name;
+        const char *what = step[i].k ? step[i].k->name : ((const dync__kcall *)step[i].call)->row->name;
         dync__format(name, sizeof name, "%s%s", what, !step[i].k && p->step[at].code ? " with epilogue" : "");
         f->step[at].name = dync__arena_strdup(&p->arena, name);
         if (step[i].k) dync__perf_count_kernel(step[i].k, &f->step[at].operations, &f->step[at].bytes);
-        else dync__perf_count_call(p->step[at].call, &f->step[at].operations, &f->step[at].bytes);
+        else dync__perf_count_call(step[i].call, &f->step[at].operations, &f->step[at].bytes);
         f->step[at++].best = UINT64_MAX;
     }
     p->perf = f;
@@ -25002,7 +25002,7 @@ static void dync__perf_table(const dync__plan *p, const struct dync__perf *f) {
     dync__lock(&lock);
     if (peak[0] <= 0) dync__perf_peaks(peak);
     dync__unlock(&lock);
-    dync__str_addf(&s, "run %lld, best times; peak %.0f GFLOP/s, %.1f GB/s\n", (long long)f->runs, peak[0], peak[1]);
+    dync__str_addf(&s, "run %lld, best times%s; peak %.0f GFLOP/s, %.1f GB/s\n", (long long)f->runs, p->device != DYNC_CPU ? " of launches" : "", peak[0], peak[1]);
     for (int i = 0; i < p->n_steps; i++) {
         double ns = (double)DYNC__MAX(f->step[i].best, UINT64_C(1)), flops = f->step[i].operations / ns, bytes = f->step[i].bytes / ns;
         dync__str_addf(&s, "  %3d %-32s %10.2f us %8.1f GFLOP/s %5.1f %% %8.1f GB/s %5.1f %%\n", i, f->step[i].name ? f->step[i].name : "", ns / 1000, flops,
@@ -34601,14 +34601,15 @@ static dync_status dync__engine_arrive(dync__engine *e, const dync__gedge *edge,
     if (--task->waits == 0 && !dync__engine_queue(e, at)) return DYNC_ERR_MEMORY;
     return DYNC_OK;
 }
-/* A gradient must fit what the node below made: custom nodes may get it wrong. */
+/* A gradient must fit what the node below made: custom nodes may get it wrong; of a number from another device it comes back there. */
 static dync_status dync__grad_fits(const dync__gnode *node, int i, dync__tensor **grad) {
     const dync__gedge *edge = &node->edge[i];
     const dync__ginfo *info = &edge->node->out[edge->nr];
     const dync__tensor *t = *grad;
     char name[80];
     bool same = t->lay.ndim == info->ndim && dync__sz_same(info->ndim, t->lay.shape, info->dims);
-    if (same && t->dtype == info->dtype) return DYNC_OK;
+    bool cast = t->dtype != info->dtype;
+    if (same && !cast && (t->device == info->device || t->lay.ndim > 0)) return DYNC_OK;
     if (!same) {
         dync__str got = {0}, want = {0};
         dync__shape_text(&got, t->lay.ndim, t->lay.shape);
@@ -34621,13 +34622,13 @@ static dync_status dync__grad_fits(const dync__gnode *node, int i, dync__tensor 
         return status;
     }
     dync__arg args[2];
-    dync__tensor *cast = NULL;
+    dync__tensor *fit = NULL;
     args[0] = dync__arg_t(*grad);
-    args[1] = dync__arg_dtype(info->dtype);
-    DYNC__TRY(dync__op_run(DYNC__OP_to_dtype, 2, args, &cast));
+    args[1] = cast ? dync__arg_dtype(info->dtype) : dync__arg_device(info->device);
+    DYNC__TRY(dync__op_run(cast ? DYNC__OP_to_dtype : DYNC__OP_to_device, 2, args, &fit));
     dync__unref(*grad);
-    *grad = cast;
-    return DYNC_OK;
+    *grad = fit;
+    return cast ? dync__grad_fits(node, i, grad) : DYNC_OK;
 }
 DYNC__FN dync_status dync__gnode_run(dync__gnode *node, dync__tensor *const *grad_out, const bool *needed, dync__tensor **grad_in, bool create_graph) {
     if (node->released && node->cls != dync__opnode_class() && node->cls->release) return dync__gnode_freed_error();
@@ -43597,17 +43598,18 @@ DYNC__RARE DYNC__FN void dync__segment_free(dync__segment *s) {
     dync_graph_free(s->graph);
     dync__free(s, sizeof *s);
 }
-DYNC__RARE static void dync__metadata_text(dync__str *s, int dtype, const dync__layout *lay) {
+DYNC__RARE static void dync__metadata_text(dync__str *s, int dtype, const dync__layout *lay, int device) {
     dync__str_addf(s, "%s", dync__dtype_info(dtype)->name);
     dync__shape_text(s, lay->ndim, lay->shape);
     dync__str_add(s, " of strides ");
     dync__shape_text(s, lay->ndim, lay->stride);
+    if ((device & 255) == DYNC_CUDA) dync__str_addf(s, " on cuda:%d", device >> 8);
 }
 DYNC__RARE static dync_status dync__metadata_differs(dync_status status, const char *what, int i, const dync_node *n, const dync__tensor *t) {
     dync__str text = {0};
-    dync__metadata_text(&text, n->info[0].dtype, &n->info[0].lay);
+    dync__metadata_text(&text, n->info[0].dtype, &n->info[0].lay, n->info[0].device);
     dync__str_add(&text, ", got ");
-    dync__metadata_text(&text, t->dtype, &t->lay);
+    dync__metadata_text(&text, t->dtype, &t->lay, t->device);
     dync__fail(status, "%s %d of a compiled graph: expected %s", what, i, dync__str_get(&text));
     dync__str_free(&text);
     return status;
@@ -55290,8 +55292,8 @@ static dync_status dync__module_fits(const dync__st_item *item, const dync__st_t
         return dync__fail(DYNC_ERR_DTYPE, "dync_module_load: \"%s\" is %s in the file, expected %s", item->name, dync__dtype_info(from->dtype)->name,
                           dync__dtype_info(t->dtype)->name);
     if (from->ndim == t->lay.ndim && memcmp(from->shape, t->lay.shape, (size_t)from->ndim * sizeof(int64_t)) == 0) {
-        if (t->numel == 0 || (t->storage->data && (t->device & 255) == DYNC_CPU)) return DYNC_OK;
-        return dync__fail(DYNC_ERR_DEVICE, "dync_module_load: \"%s\" has no data on the CPU", item->name);
+        if (t->numel == 0 || (t->storage->data && (t->device == DYNC_CPU || dync__layout_is_contiguous(&t->lay)))) return DYNC_OK;
+        return dync__fail(DYNC_ERR_DEVICE, "dync_module_load: \"%s\" has no data, or strides on a device", item->name);
     }
     dync__str got = {0}, want = {0};
     dync__shape_text(&got, from->ndim, from->shape);
@@ -55302,21 +55304,19 @@ static dync_status dync__module_fits(const dync__st_item *item, const dync__st_t
     return status;
 }
 /* Row-major data into any layout. */
-static void dync__module_write(dync__tensor *t, const char *data) {
+static dync_status dync__module_write(dync__tensor *t, const char *data) {
     int64_t index[DYNC_MAX_DIMS] = {0};
     size_t item = dync__dtype_info(t->dtype)->bytes;
     char *to = dync__tensor_data(t);
     t->storage->version++;
-    if (dync__layout_is_contiguous(&t->lay)) {
-        if (t->numel) memcpy(to, data, (size_t)t->numel * item);
-        return;
-    }
+    if (dync__layout_is_contiguous(&t->lay)) return dync__device_copy(t->device, to, DYNC_CPU, data, (size_t)t->numel * item);
     for (int64_t i = 0; i < t->numel; i++, data += item) {
         int64_t at = 0;
         for (int d = 0; d < t->lay.ndim; d++) at += index[d] * t->lay.stride[d];
         memcpy(to + at * (int64_t)item, data, item);
         for (int d = t->lay.ndim - 1; d >= 0 && ++index[d] == t->lay.shape[d]; d--) index[d] = 0;
     }
+    return DYNC_OK;
 }
 static dync_status dync__module_load_from(dync_module *m, const dync__st_file *f, const dync__module_state *s) {
     for (int i = 0; i < s->item.n; i++) DYNC__TRY(dync__module_fits(&s->item.at[i], dync__st_find(f, s->item.at[i].name)));
@@ -55327,7 +55327,7 @@ static dync_status dync__module_load_from(dync_module *m, const dync__st_file *f
             if (!known) return dync__fail(DYNC_ERR_VALUE, "dync_module_load: the module has no \"%s\"", f->tensor[i].name);
         }
     }
-    for (int i = 0; i < s->item.n; i++) dync__module_write(s->tensor.at[i], dync__st_find(f, s->item.at[i].name)->data);
+    for (int i = 0; i < s->item.n; i++) DYNC__TRY(dync__module_write(s->tensor.at[i], dync__st_find(f, s->item.at[i].name)->data));
     dync__module_bump(m);
     return DYNC_OK;
 }
@@ -56090,10 +56090,10 @@ static dync_status dync__st_data(dync__str *out, const dync__st_item *item) {
     const dync__tensor *t = item->tensor;
     size_t bytes = (size_t)t->numel * dync__dtype_info(t->dtype)->bytes, at = out->n;
     if (bytes == 0) return DYNC_OK;
-    if (!t->storage->data || (t->device & 255) != DYNC_CPU)
-        return dync__fail(DYNC_ERR_DEVICE, "safetensors: \"%s\" has no data on the CPU", item->name);
-    dync__tensor *copy = dync__layout_is_contiguous(&t->lay) ? NULL : dync__contiguous_copy(t);
-    if (!copy && !dync__layout_is_contiguous(&t->lay)) return DYNC_ERR_MEMORY;
+    if (!t->storage->data) return dync__fail(DYNC_ERR_DEVICE, "safetensors: \"%s\" has no data", item->name);
+    bool as_it_is = t->device == DYNC_CPU && dync__layout_is_contiguous(&t->lay);
+    dync__tensor *copy = as_it_is ? NULL : dync__contiguous_copy(t);
+    if (!copy && !as_it_is) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
     dync__str_addn(out, dync__tensor_data(copy ? copy : t), bytes);
     dync__unref(copy);
     if (!out->failed) dync__st_swap(out->at + at, bytes, dync__dtype_info(t->dtype)->bytes);

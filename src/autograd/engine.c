@@ -192,7 +192,7 @@ static dync_status dync__engine_arrive(dync__engine *e, const dync__gedge *edge,
     return DYNC_OK;
 }
 
-/* A gradient must fit what the node below made: custom nodes may get it wrong. */
+/* A gradient must fit what the node below made: custom nodes may get it wrong; of a number from another device it comes back there. */
 static dync_status dync__grad_fits(const dync__gnode *node, int i, dync__tensor **grad)
 {
     const dync__gedge *edge = &node->edge[i];
@@ -200,7 +200,8 @@ static dync_status dync__grad_fits(const dync__gnode *node, int i, dync__tensor 
     const dync__tensor *t = *grad;
     char name[80];
     bool same = t->lay.ndim == info->ndim && dync__sz_same(info->ndim, t->lay.shape, info->dims);
-    if (same && t->dtype == info->dtype) return DYNC_OK;
+    bool cast = t->dtype != info->dtype;
+    if (same && !cast && (t->device == info->device || t->lay.ndim > 0)) return DYNC_OK;
     if (!same) {
         dync__str got = {0}, want = {0};
         dync__shape_text(&got, t->lay.ndim, t->lay.shape);
@@ -213,13 +214,13 @@ static dync_status dync__grad_fits(const dync__gnode *node, int i, dync__tensor 
         return status;
     }
     dync__arg args[2];
-    dync__tensor *cast = NULL;
+    dync__tensor *fit = NULL;
     args[0] = dync__arg_t(*grad);
-    args[1] = dync__arg_dtype(info->dtype);
-    DYNC__TRY(dync__op_run(DYNC__OP_to_dtype, 2, args, &cast));
+    args[1] = cast ? dync__arg_dtype(info->dtype) : dync__arg_device(info->device);
+    DYNC__TRY(dync__op_run(cast ? DYNC__OP_to_dtype : DYNC__OP_to_device, 2, args, &fit));
     dync__unref(*grad);
-    *grad = cast;
-    return DYNC_OK;
+    *grad = fit;
+    return cast ? dync__grad_fits(node, i, grad) : DYNC_OK;
 }
 
 /* ---- running a node -------------------------------------------------------------------------------------------------------- */

@@ -304,20 +304,21 @@ DYNC__RARE DYNC__FN void dync__segment_free(dync__segment *s)
 }
 
 /* ---- what crosses ---------------------------------------------------------------------------------------------------------------- */
-DYNC__RARE static void dync__metadata_text(dync__str *s, int dtype, const dync__layout *lay)
+DYNC__RARE static void dync__metadata_text(dync__str *s, int dtype, const dync__layout *lay, int device)
 {
     dync__str_addf(s, "%s", dync__dtype_info(dtype)->name);
     dync__shape_text(s, lay->ndim, lay->shape);
     dync__str_add(s, " of strides ");
     dync__shape_text(s, lay->ndim, lay->stride);
+    if ((device & 255) == DYNC_CUDA) dync__str_addf(s, " on cuda:%d", device >> 8);
 }
 
 DYNC__RARE static dync_status dync__metadata_differs(dync_status status, const char *what, int i, const dync_node *n, const dync__tensor *t)
 {
     dync__str text = {0};
-    dync__metadata_text(&text, n->info[0].dtype, &n->info[0].lay);
+    dync__metadata_text(&text, n->info[0].dtype, &n->info[0].lay, n->info[0].device);
     dync__str_add(&text, ", got ");
-    dync__metadata_text(&text, t->dtype, &t->lay);
+    dync__metadata_text(&text, t->dtype, &t->lay, t->device);
     dync__fail(status, "%s %d of a compiled graph: expected %s", what, i, dync__str_get(&text));
     dync__str_free(&text);
     return status;

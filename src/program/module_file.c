@@ -98,8 +98,8 @@ static dync_status dync__module_fits(const dync__st_item *item, const dync__st_t
         return dync__fail(DYNC_ERR_DTYPE, "dync_module_load: \"%s\" is %s in the file, expected %s", item->name, dync__dtype_info(from->dtype)->name,
                           dync__dtype_info(t->dtype)->name);
     if (from->ndim == t->lay.ndim && memcmp(from->shape, t->lay.shape, (size_t)from->ndim * sizeof(int64_t)) == 0) {
-        if (t->numel == 0 || (t->storage->data && (t->device & 255) == DYNC_CPU)) return DYNC_OK;
-        return dync__fail(DYNC_ERR_DEVICE, "dync_module_load: \"%s\" has no data on the CPU", item->name);
+        if (t->numel == 0 || (t->storage->data && (t->device == DYNC_CPU || dync__layout_is_contiguous(&t->lay)))) return DYNC_OK;
+        return dync__fail(DYNC_ERR_DEVICE, "dync_module_load: \"%s\" has no data, or strides on a device", item->name);
     }
     dync__str got = {0}, want = {0};
     dync__shape_text(&got, from->ndim, from->shape);
@@ -111,22 +111,20 @@ static dync_status dync__module_fits(const dync__st_item *item, const dync__st_t
 }
 
 /* Row-major data into any layout. */
-static void dync__module_write(dync__tensor *t, const char *data)
+static dync_status dync__module_write(dync__tensor *t, const char *data)
 {
     int64_t index[DYNC_MAX_DIMS] = {0};
     size_t item = dync__dtype_info(t->dtype)->bytes;
     char *to = dync__tensor_data(t);
     t->storage->version++;
-    if (dync__layout_is_contiguous(&t->lay)) {
-        if (t->numel) memcpy(to, data, (size_t)t->numel * item);
-        return;
-    }
+    if (dync__layout_is_contiguous(&t->lay)) return dync__device_copy(t->device, to, DYNC_CPU, data, (size_t)t->numel * item);
     for (int64_t i = 0; i < t->numel; i++, data += item) {
         int64_t at = 0;
         for (int d = 0; d < t->lay.ndim; d++) at += index[d] * t->lay.stride[d];
         memcpy(to + at * (int64_t)item, data, item);
         for (int d = t->lay.ndim - 1; d >= 0 && ++index[d] == t->lay.shape[d]; d--) index[d] = 0;
     }
+    return DYNC_OK;
 }
 
 static dync_status dync__module_load_from(dync_module *m, const dync__st_file *f, const dync__module_state *s)
@@ -139,7 +137,7 @@ static dync_status dync__module_load_from(dync_module *m, const dync__st_file *f
             if (!known) return dync__fail(DYNC_ERR_VALUE, "dync_module_load: the module has no \"%s\"", f->tensor[i].name);
         }
     }
-    for (int i = 0; i < s->item.n; i++) dync__module_write(s->tensor.at[i], dync__st_find(f, s->item.at[i].name)->data);
+    for (int i = 0; i < s->item.n; i++) DYNC__TRY(dync__module_write(s->tensor.at[i], dync__st_find(f, s->item.at[i].name)->data));
     dync__module_bump(m);
     return DYNC_OK;
 }

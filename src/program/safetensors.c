@@ -193,10 +193,10 @@ static dync_status dync__st_data(dync__str *out, const dync__st_item *item)
     const dync__tensor *t = item->tensor;
     size_t bytes = (size_t)t->numel * dync__dtype_info(t->dtype)->bytes, at = out->n;
     if (bytes == 0) return DYNC_OK;
-    if (!t->storage->data || (t->device & 255) != DYNC_CPU)
-        return dync__fail(DYNC_ERR_DEVICE, "safetensors: \"%s\" has no data on the CPU", item->name);
-    dync__tensor *copy = dync__layout_is_contiguous(&t->lay) ? NULL : dync__contiguous_copy(t);
-    if (!copy && !dync__layout_is_contiguous(&t->lay)) return DYNC_ERR_MEMORY;
+    if (!t->storage->data) return dync__fail(DYNC_ERR_DEVICE, "safetensors: \"%s\" has no data", item->name);
+    bool as_it_is = t->device == DYNC_CPU && dync__layout_is_contiguous(&t->lay);
+    dync__tensor *copy = as_it_is ? NULL : dync__contiguous_copy(t);
+    if (!copy && !as_it_is) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
     dync__str_addn(out, dync__tensor_data(copy ? copy : t), bytes);
     dync__unref(copy);
     if (!out->failed) dync__st_swap(out->at + at, bytes, dync__dtype_info(t->dtype)->bytes);

@@ -56,11 +56,11 @@ DYNC__FN void dync__perf_begin(dync__plan *p, const dync__fuse_step *step)
     for (int i = 0, at = 0; at < p->n_steps; i++) {
         if (step[i].k ? !dync__kernel_writes(step[i].k) : !step[i].call) continue;
         char name[64];
-        const char *what = step[i].k ? step[i].k->name : p->step[at].call->row->name;
+        const char *what = step[i].k ? step[i].k->name : ((const dync__kcall *)step[i].call)->row->name;
         dync__format(name, sizeof name, "%s%s", what, !step[i].k && p->step[at].code ? " with epilogue" : "");
         f->step[at].name = dync__arena_strdup(&p->arena, name);
         if (step[i].k) dync__perf_count_kernel(step[i].k, &f->step[at].operations, &f->step[at].bytes);
-        else dync__perf_count_call(p->step[at].call, &f->step[at].operations, &f->step[at].bytes);
+        else dync__perf_count_call(step[i].call, &f->step[at].operations, &f->step[at].bytes);
         f->step[at++].best = UINT64_MAX;
     }
     p->perf = f;
@@ -119,7 +119,7 @@ static void dync__perf_table(const dync__plan *p, const struct dync__perf *f)
     dync__lock(&lock);
     if (peak[0] <= 0) dync__perf_peaks(peak);
     dync__unlock(&lock);
-    dync__str_addf(&s, "run %lld, best times; peak %.0f GFLOP/s, %.1f GB/s\n", (long long)f->runs, peak[0], peak[1]);
+    dync__str_addf(&s, "run %lld, best times%s; peak %.0f GFLOP/s, %.1f GB/s\n", (long long)f->runs, p->device != DYNC_CPU ? " of launches" : "", peak[0], peak[1]);
     for (int i = 0; i < p->n_steps; i++) {
         double ns = (double)DYNC__MAX(f->step[i].best, UINT64_C(1)), flops = f->step[i].operations / ns, bytes = f->step[i].bytes / ns;
         dync__str_addf(&s, "  %3d %-32s %10.2f us %8.1f GFLOP/s %5.1f %% %8.1f GB/s %5.1f %%\n", i, f->step[i].name ? f->step[i].name : "", ns / 1000, flops,

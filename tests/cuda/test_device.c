@@ -267,6 +267,62 @@ TEST(graphs_over_several_devices)
     }
 }
 
+/* The gradient of a number from main memory comes back there, where more of it may wait. */
+static dync_value numbers_between(const dync_value *v, int n, void *user)
+{
+    dync_tensor *x = dync_as_tensor(v[0]), *part = dync_to_device(dync_slice(x, 0, 0, 3, 1), DYNC_CPU), *sum = dync_sum(part, DYNC_ALL, false);
+    (void)n, (void)user;
+    return dync_tuple(dync_add(x, sum), part, sum);
+}
+TEST(gradients_of_numbers_from_main_memory)
+{
+    for (int b = -1; b < 4; b++) {
+        dync_compiled *f = b < 0 ? NULL : dync_compile(numbers_between, .args = "x", .backend = backends[b]);
+        dync_tensor *x = dync_requires_grad_(gpu(dync_ones(dync_shape(4))), true);
+        dync_value v = DYNC_V(x), r = f ? dync_call_values(f, 1, &v) : numbers_between(&v, 1, NULL);
+        dync_tensor *loss = dync_add(dync_to_device(dync_sum(dync_as_tensor(dync_at(r, 0)), DYNC_ALL, false), DYNC_CPU), dync_as_tensor(dync_at(r, 2)));
+        EXPECT_OK(dync_backward(dync_add(loss, dync_sum(dync_as_tensor(dync_at(r, 1)), DYNC_ALL, false))));
+        EXPECT(same(dync_grad(x), dync_from((float[]){7, 7, 7, 1}, dync_shape(4)), 1e-6));
+        EXPECT_EQ_INT(dync_error(), DYNC_OK);
+        dync_compiled_free(f);
+    }
+}
+
+/* What else takes a program of the device: tables of times, files of modules, exported programs, explain. */
+static dync_tensor *product(dync_tensor *x, dync_tensor *y) { return dync_relu(dync_add(dync_matmul(x, y), 1)); }
+TEST(tools_take_the_device)
+{
+    char path[400];
+    dync_tensor *x = dync_randn(dync_shape(4, 4)), *y = dync_randn(dync_shape(4, 4));
+    dync_set_log("perf");
+    dync_compiled *f = dync_compile(product, .args = "x, y");
+    EXPECT(same(dync_call(f, gpu(x), gpu(y)), product(x, y), 1e-5));
+    dync_set_log("");
+    dync_compiled_free(f);
+    dync_explain_output e = dync_explain(product, gpu(x), gpu(y));
+    EXPECT(e.graph_count == 1 && e.op_count == 3);
+    snprintf(path, sizeof path, "%s.safetensors", test__state.program);
+    dync_module *m = dync_nn_linear(4, 3, true), *n = dync_nn_linear(4, 3, true);
+    EXPECT_OK(dync_module_to_device(m, DYNC_CUDA));
+    EXPECT_OK(dync_module_save(m, path));
+    EXPECT_OK(dync_module_load(n, path));
+    EXPECT(same(dync_as_tensor(dync_module_call(m, gpu(x))), dync_as_tensor(dync_module_call(n, x)), 1e-5));
+    DYNC_NO_GRAD { dync_zero_(dync_module_param(m, "weight")); }
+    EXPECT_OK(dync_module_load(m, path));
+    EXPECT(same(dync_module_param(m, "weight"), dync_module_param(n, "weight"), 0));
+    remove(path);
+    dync_program *p = dync_export(product, gpu(x), gpu(y));
+    REQUIRE(p);
+    EXPECT(same(dync_as_tensor(dync_program_run(p, 2, (dync_value[]){DYNC_V(gpu(x)), DYNC_V(gpu(y))})), product(x, y), 1e-5));
+    EXPECT_EQ_INT(dync_error(), DYNC_OK);
+    dync_on_error(say_nothing, NULL);
+    (void)dync_program_run(p, 2, (dync_value[]){DYNC_V(x), DYNC_V(y)});
+    EXPECT_HAS_STR(expect_error(DYNC_ERR_VALUE), "on cuda:0, got float32[4, 4] of strides [4, 1]");
+    dync_program_free(p);
+    dync_module_free(m);
+    dync_module_free(n);
+}
+
 /* A small network: losses and gradients over a few steps are the CPU's, on every backend. */
 static dync_tensor *net(dync_tensor *x, dync_tensor *w1, dync_tensor *w2, dync_tensor *k)
 {

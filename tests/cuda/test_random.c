@@ -117,8 +117,8 @@ static dync_tensor *reduced(dync_tensor *a)
     case 2: return dync_amax(a, dim, keep);
     case 3: return dync_amin(a, dim, keep);
     case 4: return dync_var(real(a), dim, 0, keep);
-    case 5: return dync_any(dync_gt(a, 0), dim, keep);
-    case 6: return dync_argmax(a, some_dim(a), keep);
+    case 5: return dync_any(dync_gt(a, 0.0137), dim, keep);
+    case 6: return dync_argmax(is_float(a) ? dync_round(dync_mul(calm(a), 3.37)) : a, some_dim(a), keep);
     case 7: return dync_logsumexp(calm(real(a)), dim, keep);
     default: return dync_sum(dync_to_dtype(calm(real(a)), DYNC_I32), dim, keep);
     }
@@ -194,13 +194,14 @@ static dync_tensor *indexed(dync_tensor *a, dync_tensor *b)
     case 3: return dync_type(a) == DYNC_BOOL ? a : dync_scatter_add(a, d, each, source);
     case 4: return dync_type(a) == DYNC_BOOL ? a : dync_index_add(a, d, line, source);
     case 5: return dync_embedding(spread(real(a), dync_shape(9, 5)), places(spread(b, dync_shape(3, count)), 9));
-    default: return dync_take_along_dim(a, dync_argsort(a, d, draw(2)), d);
+    default: return dync_take_along_dim(a, dync_argsort(is_float(a) ? dync_round(dync_mul(calm(a), 3.37)) : a, d, draw(2)), d);
     }
 }
 static dync_tensor *sorted(dync_tensor *a)
 {
     int d = some_dim(a);
-    return draw(2) ? dync_as_tensor(dync_at(dync_sort(a, d, draw(2)), (int)draw(2))) : dync_as_tensor(dync_at(dync_topk(a, 1 + draw(dync_size(a, d)), d, draw(2), true), 0));
+    if (draw(3) == 0) return dync_argsort(is_float(a) ? dync_round(dync_mul(calm(a), 3.37)) : a, d, draw(2));
+    return draw(2) ? dync_as_tensor(dync_at(dync_sort(a, d, draw(2)), 0)) : dync_as_tensor(dync_at(dync_topk(a, 1 + draw(dync_size(a, d)), d, draw(2), true), 0));
 }
 static dync_tensor *view(dync_tensor *a, dync_tensor *b)
 {
@@ -235,7 +236,7 @@ static dync_tensor *written(dync_tensor *a, dync_tensor *b)
     case 1: if (dync_type(c) != DYNC_BOOL) dync_add_(part, b); break;
     case 2: if (is_float(c)) dync_mul_(part, 0.5); break;
     case 3: dync_fill_(part, 1); break;
-    case 4: dync_masked_fill_(c, dync_gt(a, 0), 1); break;
+    case 4: dync_masked_fill_(c, dync_gt(a, 0.0137), 1); break;
     default: if (is_float(c)) { dync_add_(c, 1); return dync_softmax(calm(c), d); }
     }
     return c;
