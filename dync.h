@@ -12865,7 +12865,8 @@ typedef struct dync__xstream {
     int32_t pointer;                   /* else where in the frame; -1: in the argument block */
 } dync__xstream;
 /* Words of the argument block; after them come, per row loop, its count and extent, per inner loop its extent, per stream its record. */
-/* SEGMENT: -1, or (split) the one to run: 2p row code before phase p, 2p + 1 phase p; slots come from and go to memory at IN and OUT. */
+/* SEGMENT: -1, or (split) the one to run: 2p row code before phase p, 2p + 1 phase p; slots come from and go to memory at IN and OUT.
+ * tall: 0 takes sixteen rows more into what stands at IN, OUT of them were before, 1 is what comes after the last. */
 enum { DYNC__XA_ROWS, DYNC__XA_LANES, DYNC__XA_FRAME, DYNC__XA_SEED, DYNC__XA_OFFSET, DYNC__XA_SEGMENT, DYNC__XA_IN, DYNC__XA_OUT, DYNC__XA_FIXED };
 /* A stream's record: address, stride along the lanes, then a step per row loop and inner loop; all in bytes. */
 enum { DYNC__XA_AT, DYNC__XA_LANE, DYNC__XA_STEP };
@@ -12888,7 +12889,9 @@ typedef struct dync__xg {
     const dync__ib *b;
     dync__xasm a;
     int isa, V, n_regs;
-    bool wide, vertical, split;        /* split: long rows, whose segments can run alone */
+    bool wide, vertical, split, tall;  /* split: long rows, whose segments can run alone; tall: many rows of columns, 16 at a time */
+    bool ends;                         /* tall: what is emitted comes after all rows */
+    int32_t state;                     /* tall: frame: where the columns at hand keep levels and accumulators between calls */
     int n_row_dims, n_inner_dims;      /* D, K */
     int n_lists;
     dync__xlist *list;
@@ -12994,6 +12997,7 @@ DYNC__FN bool dync__xg_has_places(const dync__xg *, int phase);         /* argma
 DYNC__FN void dync__xg_reduce(dync__xg *, int inst);                    /* takes vector u into the accumulator */
 DYNC__FN void dync__xg_reduce_pin(dync__xg *, int phase);               /* registers or memory for the accumulators */
 DYNC__FN void dync__xg_reduce_init(dync__xg *, int phase, bool ordered, bool levels);
+DYNC__FN void dync__xg_tall_state(dync__xg *, bool begin);              /* tall: identities before the first rows, accumulators after others */
 DYNC__FN void dync__xg_grain_end(dync__xg *, int phase, int32_t count); /* rows one at a time: folds a grain, adds it to its binary counter */
 DYNC__FN void dync__xg_vertical_carry(dync__xg *, int phase, int32_t count); /* rows side by side: every 16 additions go up a level */
 DYNC__FN void dync__xg_reduce_end(dync__xg *, int phase, int32_t count);
@@ -13081,6 +13085,7 @@ struct dync__jit {
     int32_t n_words, n_streams, n_row_dims, n_inner_dims, record;
     bool vertical, split;
     int32_t n_phases, n_reduces, slot_bytes;
+    int64_t state_lanes, state_bytes;  /* tall: of so many lanes; 0 */
     int8_t copies;                     /* blocks: nothing else is done than turning stream copies - 1 into the other; 0 */
     int64_t rows, lanes, keep_bytes, tiles; /* tiles: where in the kept bytes they begin, after row buffers */
     /* A kernel in blocks: `rows` are of one loop, the others (n_over) stand around; a block is about this many rows and lanes. */
@@ -15154,7 +15159,8 @@ DYNC__FN void dync__xg_reduce_pin(dync__xg *g, int phase) {
         r->in_regs = __builtin_popcount(g->pinned) + r->n_acc <= g->n_regs / 2 && !(grains && g->U * g->V % DYNC__XG_LANES);
         r->acc = dync__xg_frame(g, r->n_acc * 64);
         if (dync__xr_is_arg(r)) r->where = dync__xg_frame(g, r->n_acc * 64);
-        if (r->ordered) r->level = dync__xg_frame(g, g->vertical ? 3 * g->U * 64 : 64 * 8 + 64);
+        if (g->tall) r->level = 3 * 64 * g->U * i;
+        else if (r->ordered) r->level = dync__xg_frame(g, g->vertical ? 3 * g->U * 64 : 64 * 8 + 64);
         for (int k = 0; r->in_regs && k < r->n_acc; k++) r->reg[k] = (int8_t)dync__xg_pin(g);
         int kind = r->kind, type = r->type == DYNC_BOOL ? DYNC_I32 : r->type;
         double x = kind == DYNC__R_MAX ? -HUGE_VAL : kind == DYNC__R_MIN ? HUGE_VAL : kind == DYNC__R_PROD ? 1 : 0;
@@ -15175,12 +15181,29 @@ static void dync__xr_set(dync__xg *g, const dync__xred *r, int vl) {
         else dync__x_v(&g->a, DYNC__X_MOVUPS_M, vl, t, 0, dync__xg_at(r->acc + k * dync__xr_size(g, r)), 0, 0);
     }
 }
+/* Of vector u, in the frame or the state; rsi then. */
+static dync__xrm dync__xr_level(const dync__xg *g, const dync__xred *r, int l, int u) {
+    int32_t at = r->level + 64 * (l * g->U + u);
+    return g->tall ? dync__x_mem(DYNC__RSI, at) : dync__xg_at(at);
+}
+static void dync__xr_state(dync__xg *g) {
+    if (g->tall) dync__x_i(&g->a, DYNC__X_MOV, DYNC__RSI, dync__xg_at(g->state), 0);
+}
+static void dync__xr_resume(dync__xg *g, const dync__xred *r, int vl) {
+    int t = r->in_regs ? 0 : dync__xg_temp(g);
+    dync__xr_state(g);
+    for (int u = 0; u < g->U; u++) {
+        dync__x_v(&g->a, DYNC__X_MOVUPS, vl, r->in_regs ? r->reg[u] : t, 0, dync__xr_level(g, r, 0, u), 0, 0);
+        if (!r->in_regs) dync__x_v(&g->a, DYNC__X_MOVUPS_M, vl, t, 0, dync__xg_at(r->acc + u * dync__xr_size(g, r)), 0, 0);
+    }
+}
 DYNC__FN void dync__xg_reduce_init(dync__xg *g, int phase, bool ordered, bool levels) {
     for (int i = 0; i < g->red.n; i++) {
         dync__xred *r = &g->red.at[i];
         int vl = dync__xg_vl(g, r->type);
         if (r->phase != phase || r->ordered != ordered) continue;
-        dync__xr_set(g, r, vl);
+        if (g->tall && !ordered) dync__xr_resume(g, r, vl);
+        else dync__xr_set(g, r, vl);
         if (dync__xr_is_arg(r)) {
             int t = dync__xg_temp(g);
             dync__x_v(&g->a, DYNC__X_MOVUPS, vl, t, 0, dync__x_constant(&g->a, INT64_MAX, 8), 0, 0);
@@ -15329,10 +15352,11 @@ static void dync__xr_to_slot(dync__xg *g, const dync__xred *r, int x, int32_t sl
 static void dync__xr_up(dync__xg *g, const dync__xred *r, int l, bool clear) {
     dync__xasm *a = &g->a;
     int vl = dync__xg_vl(g, r->type), size = dync__xr_size(g, r);
+    dync__xr_state(g);
     for (int u = 0; u < g->U; u++) {
-        dync__xrm below = l > 0 ? dync__xg_at(r->level + 64 * ((l - 1) * g->U + u))
+        dync__xrm below = l > 0 ? dync__xr_level(g, r, l - 1, u)
                           : r->in_regs ? dync__x_reg(r->reg[u]) : dync__xg_at(r->acc + u * size);
-        dync__xrm above = dync__xg_at(r->level + 64 * (l * g->U + u));
+        dync__xrm above = dync__xr_level(g, r, l, u);
         int t = dync__xg_temp(g);
         dync__x_v(a, DYNC__X_MOVUPS, vl, t, 0, above, 0, 0);
         dync__xr_op(g, r, vl, t, below, 0);
@@ -15349,9 +15373,9 @@ static void dync__xr_up(dync__xg *g, const dync__xred *r, int l, bool clear) {
 DYNC__FN void dync__xg_vertical_carry(dync__xg *g, int phase, int32_t count) {
     dync__xasm *a = &g->a;
     int done = dync__x_label(a), span = 16;
-    dync__x_i(a, DYNC__X_MOV, DYNC__RAX, dync__xg_at(count), 0);
-    dync__x_i(a, DYNC__X_ADDI, 0, dync__x_reg(DYNC__RAX), 1);
-    dync__x_i(a, DYNC__X_MOV_M, DYNC__RAX, dync__xg_at(count), 0);
+    dync__x_i(a, DYNC__X_MOV, DYNC__RAX, g->tall ? dync__xg_arg(8 * DYNC__XA_OUT) : dync__xg_at(count), 0);
+    dync__x_i(a, DYNC__X_ADDI, 0, dync__x_reg(DYNC__RAX), g->tall ? span : 1);
+    if (!g->tall) dync__x_i(a, DYNC__X_MOV_M, DYNC__RAX, dync__xg_at(count), 0);
     for (int l = 0; l < 3; l++, span *= 16) {
         dync__x_i(a, DYNC__X_TESTI, 0, dync__x_reg(DYNC__RAX), span - 1);
         dync__x_jump(a, DYNC__CC_NE, done);
@@ -15375,14 +15399,15 @@ DYNC__FN void dync__xg_reduce_end(dync__xg *g, int phase, int32_t count) {
             dync__xg_drop_temps(g);
             continue;
         }
-        for (int l = 0; r->ordered && l < 3; l++) dync__xr_up(g, r, l, false);
+        for (int l = g->tall; r->ordered && l < 3; l++) dync__xr_up(g, r, l, false);
+        dync__xr_state(g);
         for (int u = 0; dync__xr_is_arg(r) && u < g->U; u++) {
             dync__xr_to_slot(g, r, dync__xr_found(g, r, u), slot + 64 * u);
             dync__xg_drop_temps(g);
         }
         for (int u = 0; !dync__xr_is_arg(r) && u < g->U; u++) {
-            int x = r->in_regs && !r->ordered ? r->reg[u] : dync__xg_temp(g);
-            if (r->ordered) dync__x_v(a, DYNC__X_MOVUPS, vl, x, 0, dync__xg_at(r->level + 64 * (2 * g->U + u)), 0, 0);
+            int x = r->in_regs && !r->ordered && !g->tall ? r->reg[u] : dync__xg_temp(g);
+            if (r->ordered || g->tall) dync__x_v(a, DYNC__X_MOVUPS, vl, x, 0, dync__xr_level(g, r, r->ordered ? 2 : 0, u), 0, 0);
             else if (!r->in_regs) dync__x_v(a, DYNC__X_MOVUPS, vl, x, 0, dync__xg_at(r->acc + u * dync__xr_size(g, r)), 0, 0);
             dync__xr_to_slot(g, r, x, slot + 64 * u);
             dync__xg_drop_temps(g);
@@ -15457,6 +15482,27 @@ DYNC__FN void dync__xg_scan(dync__xg *g, int i) {
         }
     }
     if (changes && reg < 0) dync__x_v(a, DYNC__X_MOVUPS_M, vl, carry, 0, home, 0, 0);
+}
+/* Accumulators that are no ordered sums stand in level 0. */
+DYNC__FN void dync__xg_tall_state(dync__xg *g, bool begin) {
+    dync__xasm *a = &g->a;
+    int later = dync__x_label(a);
+    dync__xr_state(g);
+    dync__x_i(a, DYNC__X_MOV, DYNC__RAX, dync__xg_arg(8 * DYNC__XA_OUT), 0);
+    dync__x_i(a, DYNC__X_CMPI, 0, dync__x_reg(DYNC__RAX), 0);
+    if (begin) dync__x_jump(a, DYNC__CC_NE, later);
+    for (int i = 0; i < g->red.n; i++) {
+        const dync__xred *r = &g->red.at[i];
+        int vl = dync__xg_vl(g, r->type), t = dync__xg_temp(g);
+        if (begin) dync__x_v(a, DYNC__X_MOVUPS, vl, t, 0, r->identity, 0, 0);
+        for (int l = 0; l < (begin ? 3 : !r->ordered); l++)
+            for (int u = 0; u < g->U; u++) {
+                if (!begin && !r->in_regs) dync__x_v(a, DYNC__X_MOVUPS, vl, t, 0, dync__xg_at(r->acc + u * dync__xr_size(g, r)), 0, 0);
+                dync__x_v(a, DYNC__X_MOVUPS_M, vl, begin || !r->in_regs ? t : r->reg[u], 0, dync__xr_level(g, r, l, u), 0, 0);
+            }
+        dync__xg_drop_temps(g);
+    }
+    dync__x_bind(a, later);
 }
 #endif
 
@@ -15945,37 +15991,57 @@ static void dync__xg_column_phase(dync__xg *g, int phase) {
     dync__xg_hoist(g);
     dync__xg_phase_streams(g);
     dync__xg_reset(g);
+    if (g->tall) dync__xg_tall_state(g, true);
     dync__xg_reduce_init(g, phase, false, false);
-    dync__xg_reduce_init(g, phase, true, true);
+    dync__xg_reduce_init(g, phase, true, !g->tall);
     if (ordered) dync__xg_clear(g, added);
     dync__xg_clear(g, g->place);
     int top = dync__xg_inner_begin(g, counts);
     g->masked = masked;
     dync__xg_emit_list(g);
     dync__xg_reset(g);
-    if (ordered) dync__xg_vertical_carry(g, phase, added);
+    if (ordered && !g->tall) dync__xg_vertical_carry(g, phase, added);
     if (dync__xg_has_places(g, phase)) dync__x_i(&g->a, DYNC__X_ADDI, 0, dync__xg_at(g->place), 1);
     dync__xg_inner_end(g, counts, top);
     dync__xg_reset(g);
-    dync__xg_reduce_end(g, phase, 0);
+    if (g->tall) {
+        dync__xg_vertical_carry(g, phase, added);
+        dync__xg_tall_state(g, false);
+    } else {
+        dync__xg_reduce_end(g, phase, 0);
+    }
     dync__xg_unhoist(g);
     g->in_phase = false;
 }
 static void dync__xg_columns(dync__xg *g, bool masked) {
     int phases = g->b->n_phases;
     g->single = false;
-    for (int p = 0; p < phases; p++) {
+    for (int p = 0; p < phases && !g->ends; p++) {
         g->masked = masked;
         dync__xg_row_list(g, 1 + 2 * p);
         dync__xg_column_phase(g, p);
     }
-    dync__xg_row_list(g, 1 + 2 * phases);
+    if (g->ends) {
+        dync__xg_begin_list(g, 2);
+        g->pinned = 0;
+        g->pos = 0;
+        dync__xg_reduce_pin(g, 0);
+        dync__xg_reset(g);
+        dync__xg_reduce_end(g, 0, 0);
+        g->masked = masked;
+    }
+    if (!g->tall || g->ends) dync__xg_row_list(g, 1 + 2 * phases);
+    if (g->tall) dync__x_i(&g->a, DYNC__X_ADDI, 0, dync__xg_at(g->state), 3 * 64 * g->U * g->red.n);
     g->masked = false;
 }
 static void dync__xg_vertical(dync__xg *g) {
     dync__xasm *a = &g->a;
     int body = dync__x_label(a), tail = dync__x_label(a), done = dync__x_label(a), step = g->U * g->V;
     dync__xrm lanes = dync__xg_arg(8 * DYNC__XA_LANES);
+    if (g->tall) {
+        dync__x_i(a, DYNC__X_MOV, DYNC__RAX, dync__xg_arg(8 * DYNC__XA_IN), 0);
+        dync__x_i(a, DYNC__X_MOV_M, DYNC__RAX, dync__xg_at(g->state), 0);
+    }
     dync__x_i(a, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RCX), 0);
     dync__x_bind(a, body);
     dync__x_i(a, DYNC__X_LEA, DYNC__RAX, dync__x_mem(DYNC__RCX, step), 0);
@@ -16048,6 +16114,7 @@ DYNC__FN void dync__xg_emit(dync__xg *g) {
     g->stage2 = dync__xg_frame(g, 64 + 8);
     g->tail_count = dync__xg_frame(g, 8);
     g->place = dync__xg_frame(g, 8);
+    g->state = dync__xg_frame(g, 8);
     g->cone_input = -1;
     g->tail_mask = dync__xg_frame(g, 64 * DYNC__XG_UNROLL);
     g->tail_mask64 = dync__xg_frame(g, 64 * DYNC__XG_UNROLL);
@@ -16075,7 +16142,14 @@ DYNC__FN void dync__xg_emit(dync__xg *g) {
     int top = dync__x_label(&g->a);
     dync__x_bind(&g->a, top);
     g->U = most;
+    int end = dync__x_label(&g->a), out = dync__x_label(&g->a);
+    if (g->tall) dync__xg_if_segment(g, DYNC__CC_E, 1, end);
     if (g->vertical) dync__xg_vertical(g);
+    if (g->tall) dync__x_jump(&g->a, DYNC__CC_JMP, out);
+    dync__x_bind(&g->a, end);
+    g->ends = g->tall;
+    if (g->tall) dync__xg_vertical(g);
+    dync__x_bind(&g->a, out);
     for (int s = 1; g->split && s <= 2 * phases; s++) dync__xg_if_segment(g, DYNC__CC_E, s, labels[s]);
     for (int p = 0; !g->vertical && p <= phases; p++) {
         g->single = true;
@@ -16858,11 +16932,19 @@ static const char *dync__jb_plan(dync__jb *j) {
     j->g->split = b->has_reduce && !b->has_scan && !j->blocks && !j->g->vertical && j->inner.n == 0 && b->n_rows < 64 && b->n_inner >= 16384 && b->n_phases <= DYNC__XG_PHASES;
     return NULL;
 }
+/* Many rows of columns beyond the second-level cache, summed: down all rows at once nothing is fetched ahead, by sixteen rows it is. */
+static bool dync__jb_is_tall(const dync__jb *j) {
+    const dync__ib *b = j->b;
+    bool tall = j->g->vertical && b->has_reduce && !b->has_scan && b->n_phases == 1 && j->inner.n == 1 && b->n_inner >= 64 && j->lanes >= 512 &&
+                b->n_inner * j->lanes >= 256 * 1024 && j->g->list[1].n == 0 && !b->k->uses_random;
+    for (int i = 0; i < j->g->red.n; i++) tall &= j->g->red.at[i].kind < DYNC__R_ARGMAX;
+    return tall;
+}
 static void dync__jb_key(const dync__jb *j, dync__str *key) {
     const dync__ib *b = j->b;
     const dync__xg *g = j->g;
-    int16_t head[9] = {(int16_t)g->isa, (int16_t)g->V, g->vertical, (int16_t)j->rows.n, (int16_t)j->inner.n, (int16_t)g->U, (int16_t)b->n_phases,
-                       (int16_t)g->stream.n, g->split};
+    int16_t head[10] = {(int16_t)g->isa, (int16_t)g->V, g->vertical, (int16_t)j->rows.n, (int16_t)j->inner.n, (int16_t)g->U, (int16_t)b->n_phases,
+                       (int16_t)g->stream.n, g->split, g->tall};
     dync__str_addn(key, (const char *)head, sizeof head);
     for (int i = 0; i < b->k->inst.n; i++) {
         const dync__inst *in = dync__ib_inst(b, i);
@@ -17045,6 +17127,8 @@ static dync__jit *dync__jb_finish(dync__jb *j, dync__jit_form *form) {
     jit->n_words = words;
     jit->reduce = (dync__jit_reduce *)(void *)(jit->words + words);
     jit->split = j->g->split;
+    jit->state_lanes = form->unroll * j->g->V;
+    jit->state_bytes = j->g->tall ? 3 * 64 * form->unroll * j->g->red.n : 0;
     jit->n_phases = j->b->n_phases;
     jit->n_reduces = m;
     jit->slot_bytes = form->slot_bytes;
@@ -17126,6 +17210,7 @@ static dync__jit *dync__jb_compile(dync__jb *j, dync__str *key, dync__str *listi
     dync__jb_streams(j);
     if (j->past) dync__jb_is_large(j);
     if (g->a.failed || (g->why = dync__jb_refuses(j)) || !dync__jb_lists(j)) return NULL;
+    g->tall = dync__jb_is_tall(j);
     int64_t keep = 0;
     for (int i = 0; i < j->b->k->inst.n; i++)
         if (j->b->needed[i] && j->b->keep[i]) keep += dync__jb_keep_bytes(j, i, DYNC__XG_UNROLL);
@@ -18817,8 +18902,8 @@ DYNC__COLD_END
 
 /* ==== codegen/jit_run.c ========================================================================================= */
 #if DYNC__JIT_X86
-/* One segment of a split kernel: slots come from `in` and go to `out`. */
-typedef struct dync__jit_segment { int64_t number; char *in, *out, *keep; } dync__jit_segment;
+/* One segment of a split kernel: slots come from `in` and go to `out`. Of a tall one: inner indices [from, from + n). */
+typedef struct dync__jit_segment { int64_t number; char *in, *out, *keep; int64_t from, n; } dync__jit_segment;
 /* Rows [row, row_end) of lanes [lane, lane_end); segment: NULL for all of them. */
 static dync_status dync__jit_piece(const dync__jit *jit, void *const *buffers, const uint64_t rng[2], int64_t row, int64_t row_end, int64_t lane, int64_t lane_end,
                                    const dync__jit_segment *segment) {
@@ -18835,7 +18920,8 @@ static dync_status dync__jit_piece(const dync__jit *jit, void *const *buffers, c
     if (segment) {
         words[DYNC__XA_SEGMENT] = segment->number;
         words[DYNC__XA_IN] = (int64_t)(intptr_t)segment->in;
-        words[DYNC__XA_OUT] = (int64_t)(intptr_t)segment->out;
+        words[DYNC__XA_OUT] = segment->n ? segment->from : (int64_t)(intptr_t)segment->out;
+        if (segment->n) words[DYNC__XA_FIXED + 2 * jit->n_row_dims] = segment->n;
     }
     for (int d = jit->n_row_dims - 1; d >= 0 && row > 0; d--) {
         int64_t extent = words[DYNC__XA_FIXED + 2 * d + 1];
@@ -18850,6 +18936,7 @@ static dync_status dync__jit_piece(const dync__jit *jit, void *const *buffers, c
         char *base = st->buf >= 0 ? buffers[st->buf] : st->buf == -1 ? keep : NULL;
         int64_t at = st->at + lane * record[DYNC__XA_LANE];
         for (int d = 0; d < jit->n_row_dims; d++) at += index[d] * st->step[d];
+        if (segment && segment->n) at += segment->from * record[DYNC__XA_STEP + jit->n_row_dims];
         record[DYNC__XA_AT] = (int64_t)((uint64_t)(uintptr_t)base + (uint64_t)at);
         for (int w = 0; w < jit->record && st->past; w++) lines |= w == DYNC__XA_LANE ? 0 : record[w];
     }
@@ -18941,7 +19028,28 @@ static dync_status dync__jit_blocks(const dync__jit *jit, void *const *buffers, 
     dync__free_data(scratch, (size_t)jit->keep_bytes);
     return DYNC_OK;
 }
+/* Sixteen inner indices of up to 2048 lanes, then the next ones: what is kept of the lanes stays in a cache. */
+static dync_status dync__jit_tall(const dync__jit *jit, void *const *buffers, const uint64_t rng[2], int64_t row, int64_t row_end, int64_t lane, int64_t lane_end) {
+    enum { LANES = 2048, ROWS = 16 };
+    int64_t inner = jit->words[DYNC__XA_FIXED + 2 * jit->n_row_dims];
+    size_t bytes = (size_t)((LANES / jit->state_lanes + 1) * jit->state_bytes);
+    char *state = dync__alloc_data(bytes);
+    if (!state) return DYNC_ERR_MEMORY;
+    for (; row < row_end; row++)
+        for (int64_t l = lane, end; l < lane_end; l = end) {
+            dync__jit_segment s = {.in = state, .n = ROWS};
+            for (end = DYNC__MIN(l + LANES, lane_end); s.from < inner; s.from += ROWS) {
+                s.n = DYNC__MIN(ROWS, inner - s.from);
+                dync__jit_piece(jit, buffers, rng, row, row + 1, l, end, &s);
+            }
+            s = (dync__jit_segment){.number = 1, .in = state};
+            dync__jit_piece(jit, buffers, rng, row, row + 1, l, end, &s);
+        }
+    dync__free_data(state, bytes);
+    return DYNC_OK;
+}
 static dync_status dync__jit_part(const dync__jit *jit, void *const *buffers, const uint64_t rng[2], int64_t row, int64_t row_end, int64_t lane, int64_t lane_end) {
+    if (jit->state_bytes) return dync__jit_tall(jit, buffers, rng, row, row_end, lane, lane_end);
     return dync__jit_piece(jit, buffers, rng, row, row_end, lane, lane_end, NULL);
 }
 typedef struct dync__jit_split {
@@ -18954,7 +19062,7 @@ typedef struct dync__jit_split {
 static void dync__jit_split_part(void *user, int part, int n_parts) {
     dync__jit_split *s = user;
     const dync__jit *jit = s->jit;
-    dync__jit_segment segment = {s->segment, s->memory, s->memory + (size_t)(part + 1) * (size_t)jit->slot_bytes, s->keep};
+    dync__jit_segment segment = {s->segment, s->memory, s->memory + (size_t)(part + 1) * (size_t)jit->slot_bytes, s->keep, 0, 0};
     dync__jit_piece(jit, s->buffers, s->rng, s->row, s->row + 1, part * s->lanes, part + 1 == n_parts ? jit->lanes : (part + 1) * s->lanes, &segment);
 }
 /* Slot `into` takes in slot `from`, of a later part whose lanes begin at `first`; then lane 0 goes to all. */
@@ -19014,7 +19122,7 @@ static dync_status dync__jit_split_run(const dync__jit *jit, void *const *buffer
     for (s.row = 0; s.row < jit->rows; s.row++)
         for (s.segment = 0; s.segment <= 2 * jit->n_phases; s.segment++) {
             if (s.segment % 2 == 0) {
-                dync__jit_segment row = {s.segment, memory, memory, s.keep};
+                dync__jit_segment row = {s.segment, memory, memory, s.keep, 0, 0};
                 dync__jit_piece(jit, buffers, rng, s.row, s.row + 1, 0, jit->lanes, &row);
                 continue;
             }

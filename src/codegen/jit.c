@@ -301,14 +301,24 @@ static const char *dync__jb_plan(dync__jb *j)
     return NULL;
 }
 
+/* Many rows of columns beyond the second-level cache, summed: down all rows at once nothing is fetched ahead, by sixteen rows it is. */
+static bool dync__jb_is_tall(const dync__jb *j)
+{
+    const dync__ib *b = j->b;
+    bool tall = j->g->vertical && b->has_reduce && !b->has_scan && b->n_phases == 1 && j->inner.n == 1 && b->n_inner >= 64 && j->lanes >= 512 &&
+                b->n_inner * j->lanes >= 256 * 1024 && j->g->list[1].n == 0 && !b->k->uses_random;
+    for (int i = 0; i < j->g->red.n; i++) tall &= j->g->red.at[i].kind < DYNC__R_ARGMAX;
+    return tall;
+}
+
 /* ---- structure ------------------------------------------------------------------------------- */
 
 static void dync__jb_key(const dync__jb *j, dync__str *key)
 {
     const dync__ib *b = j->b;
     const dync__xg *g = j->g;
-    int16_t head[9] = {(int16_t)g->isa, (int16_t)g->V, g->vertical, (int16_t)j->rows.n, (int16_t)j->inner.n, (int16_t)g->U, (int16_t)b->n_phases,
-                       (int16_t)g->stream.n, g->split};
+    int16_t head[10] = {(int16_t)g->isa, (int16_t)g->V, g->vertical, (int16_t)j->rows.n, (int16_t)j->inner.n, (int16_t)g->U, (int16_t)b->n_phases,
+                       (int16_t)g->stream.n, g->split, g->tall};
     dync__str_addn(key, (const char *)head, sizeof head);
     for (int i = 0; i < b->k->inst.n; i++) {
         const dync__inst *in = dync__ib_inst(b, i);
@@ -513,6 +523,8 @@ static dync__jit *dync__jb_finish(dync__jb *j, dync__jit_form *form)
     jit->n_words = words;
     jit->reduce = (dync__jit_reduce *)(void *)(jit->words + words);
     jit->split = j->g->split;
+    jit->state_lanes = form->unroll * j->g->V;
+    jit->state_bytes = j->g->tall ? 3 * 64 * form->unroll * j->g->red.n : 0;
     jit->n_phases = j->b->n_phases;
     jit->n_reduces = m;
     jit->slot_bytes = form->slot_bytes;
@@ -602,6 +614,7 @@ static dync__jit *dync__jb_compile(dync__jb *j, dync__str *key, dync__str *listi
     dync__jb_streams(j);
     if (j->past) dync__jb_is_large(j);
     if (g->a.failed || (g->why = dync__jb_refuses(j)) || !dync__jb_lists(j)) return NULL;
+    g->tall = dync__jb_is_tall(j);
     int64_t keep = 0;
     for (int i = 0; i < j->b->k->inst.n; i++)
         if (j->b->needed[i] && j->b->keep[i]) keep += dync__jb_keep_bytes(j, i, DYNC__XG_UNROLL);

@@ -26,6 +26,7 @@ struct dync__jit {
     int32_t n_words, n_streams, n_row_dims, n_inner_dims, record;
     bool vertical, split;
     int32_t n_phases, n_reduces, slot_bytes;
+    int64_t state_lanes, state_bytes;  /* tall: of so many lanes; 0 */
     int8_t copies;                     /* blocks: nothing else is done than turning stream copies - 1 into the other; 0 */
     int64_t rows, lanes, keep_bytes, tiles; /* tiles: where in the kept bytes they begin, after row buffers */
     /* A kernel in blocks: `rows` are of one loop, the others (n_over) stand around; a block is about this many rows and lanes. */

@@ -8,8 +8,8 @@
 #include "gemm_code.h"
 #if DYNC__JIT_X86
 
-/* One segment of a split kernel: slots come from `in` and go to `out`. */
-typedef struct dync__jit_segment { int64_t number; char *in, *out, *keep; } dync__jit_segment;
+/* One segment of a split kernel: slots come from `in` and go to `out`. Of a tall one: inner indices [from, from + n). */
+typedef struct dync__jit_segment { int64_t number; char *in, *out, *keep; int64_t from, n; } dync__jit_segment;
 
 /* Rows [row, row_end) of lanes [lane, lane_end); segment: NULL for all of them. */
 static dync_status dync__jit_piece(const dync__jit *jit, void *const *buffers, const uint64_t rng[2], int64_t row, int64_t row_end, int64_t lane, int64_t lane_end,
@@ -28,7 +28,8 @@ static dync_status dync__jit_piece(const dync__jit *jit, void *const *buffers, c
     if (segment) {
         words[DYNC__XA_SEGMENT] = segment->number;
         words[DYNC__XA_IN] = (int64_t)(intptr_t)segment->in;
-        words[DYNC__XA_OUT] = (int64_t)(intptr_t)segment->out;
+        words[DYNC__XA_OUT] = segment->n ? segment->from : (int64_t)(intptr_t)segment->out;
+        if (segment->n) words[DYNC__XA_FIXED + 2 * jit->n_row_dims] = segment->n;
     }
     for (int d = jit->n_row_dims - 1; d >= 0 && row > 0; d--) {
         int64_t extent = words[DYNC__XA_FIXED + 2 * d + 1];
@@ -43,6 +44,7 @@ static dync_status dync__jit_piece(const dync__jit *jit, void *const *buffers, c
         char *base = st->buf >= 0 ? buffers[st->buf] : st->buf == -1 ? keep : NULL;
         int64_t at = st->at + lane * record[DYNC__XA_LANE];
         for (int d = 0; d < jit->n_row_dims; d++) at += index[d] * st->step[d];
+        if (segment && segment->n) at += segment->from * record[DYNC__XA_STEP + jit->n_row_dims];
         record[DYNC__XA_AT] = (int64_t)((uint64_t)(uintptr_t)base + (uint64_t)at);
         for (int w = 0; w < jit->record && st->past; w++) lines |= w == DYNC__XA_LANE ? 0 : record[w];
     }
@@ -148,8 +150,31 @@ static dync_status dync__jit_blocks(const dync__jit *jit, void *const *buffers, 
     return DYNC_OK;
 }
 
+/* Sixteen inner indices of up to 2048 lanes, then the next ones: what is kept of the lanes stays in a cache. */
+static dync_status dync__jit_tall(const dync__jit *jit, void *const *buffers, const uint64_t rng[2], int64_t row, int64_t row_end, int64_t lane, int64_t lane_end)
+{
+    enum { LANES = 2048, ROWS = 16 };
+    int64_t inner = jit->words[DYNC__XA_FIXED + 2 * jit->n_row_dims];
+    size_t bytes = (size_t)((LANES / jit->state_lanes + 1) * jit->state_bytes);
+    char *state = dync__alloc_data(bytes);
+    if (!state) return DYNC_ERR_MEMORY;
+    for (; row < row_end; row++)
+        for (int64_t l = lane, end; l < lane_end; l = end) {
+            dync__jit_segment s = {.in = state, .n = ROWS};
+            for (end = DYNC__MIN(l + LANES, lane_end); s.from < inner; s.from += ROWS) {
+                s.n = DYNC__MIN(ROWS, inner - s.from);
+                dync__jit_piece(jit, buffers, rng, row, row + 1, l, end, &s);
+            }
+            s = (dync__jit_segment){.number = 1, .in = state};
+            dync__jit_piece(jit, buffers, rng, row, row + 1, l, end, &s);
+        }
+    dync__free_data(state, bytes);
+    return DYNC_OK;
+}
+
 static dync_status dync__jit_part(const dync__jit *jit, void *const *buffers, const uint64_t rng[2], int64_t row, int64_t row_end, int64_t lane, int64_t lane_end)
 {
+    if (jit->state_bytes) return dync__jit_tall(jit, buffers, rng, row, row_end, lane, lane_end);
     return dync__jit_piece(jit, buffers, rng, row, row_end, lane, lane_end, NULL);
 }
 
@@ -167,7 +192,7 @@ static void dync__jit_split_part(void *user, int part, int n_parts)
 {
     dync__jit_split *s = user;
     const dync__jit *jit = s->jit;
-    dync__jit_segment segment = {s->segment, s->memory, s->memory + (size_t)(part + 1) * (size_t)jit->slot_bytes, s->keep};
+    dync__jit_segment segment = {s->segment, s->memory, s->memory + (size_t)(part + 1) * (size_t)jit->slot_bytes, s->keep, 0, 0};
     dync__jit_piece(jit, s->buffers, s->rng, s->row, s->row + 1, part * s->lanes, part + 1 == n_parts ? jit->lanes : (part + 1) * s->lanes, &segment);
 }
 
@@ -233,7 +258,7 @@ static dync_status dync__jit_split_run(const dync__jit *jit, void *const *buffer
     for (s.row = 0; s.row < jit->rows; s.row++)
         for (s.segment = 0; s.segment <= 2 * jit->n_phases; s.segment++) {
             if (s.segment % 2 == 0) {
-                dync__jit_segment row = {s.segment, memory, memory, s.keep};
+                dync__jit_segment row = {s.segment, memory, memory, s.keep, 0, 0};
                 dync__jit_piece(jit, buffers, rng, s.row, s.row + 1, 0, jit->lanes, &row);
                 continue;
             }

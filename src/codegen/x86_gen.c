@@ -334,19 +334,25 @@ static void dync__xg_column_phase(dync__xg *g, int phase)
     dync__xg_hoist(g);
     dync__xg_phase_streams(g);
     dync__xg_reset(g);
+    if (g->tall) dync__xg_tall_state(g, true);
     dync__xg_reduce_init(g, phase, false, false);
-    dync__xg_reduce_init(g, phase, true, true);
+    dync__xg_reduce_init(g, phase, true, !g->tall);
     if (ordered) dync__xg_clear(g, added);
     dync__xg_clear(g, g->place);
     int top = dync__xg_inner_begin(g, counts);
     g->masked = masked;
     dync__xg_emit_list(g);
     dync__xg_reset(g);
-    if (ordered) dync__xg_vertical_carry(g, phase, added);
+    if (ordered && !g->tall) dync__xg_vertical_carry(g, phase, added);
     if (dync__xg_has_places(g, phase)) dync__x_i(&g->a, DYNC__X_ADDI, 0, dync__xg_at(g->place), 1);
     dync__xg_inner_end(g, counts, top);
     dync__xg_reset(g);
-    dync__xg_reduce_end(g, phase, 0);
+    if (g->tall) {
+        dync__xg_vertical_carry(g, phase, added);
+        dync__xg_tall_state(g, false);
+    } else {
+        dync__xg_reduce_end(g, phase, 0);
+    }
     dync__xg_unhoist(g);
     g->in_phase = false;
 }
@@ -357,12 +363,22 @@ static void dync__xg_columns(dync__xg *g, bool masked)
 {
     int phases = g->b->n_phases;
     g->single = false;
-    for (int p = 0; p < phases; p++) {
+    for (int p = 0; p < phases && !g->ends; p++) {
         g->masked = masked;
         dync__xg_row_list(g, 1 + 2 * p);
         dync__xg_column_phase(g, p);
     }
-    dync__xg_row_list(g, 1 + 2 * phases);
+    if (g->ends) {
+        dync__xg_begin_list(g, 2);
+        g->pinned = 0;
+        g->pos = 0;
+        dync__xg_reduce_pin(g, 0);
+        dync__xg_reset(g);
+        dync__xg_reduce_end(g, 0, 0);
+        g->masked = masked;
+    }
+    if (!g->tall || g->ends) dync__xg_row_list(g, 1 + 2 * phases);
+    if (g->tall) dync__x_i(&g->a, DYNC__X_ADDI, 0, dync__xg_at(g->state), 3 * 64 * g->U * g->red.n);
     g->masked = false;
 }
 
@@ -371,6 +387,10 @@ static void dync__xg_vertical(dync__xg *g)
     dync__xasm *a = &g->a;
     int body = dync__x_label(a), tail = dync__x_label(a), done = dync__x_label(a), step = g->U * g->V;
     dync__xrm lanes = dync__xg_arg(8 * DYNC__XA_LANES);
+    if (g->tall) {
+        dync__x_i(a, DYNC__X_MOV, DYNC__RAX, dync__xg_arg(8 * DYNC__XA_IN), 0);
+        dync__x_i(a, DYNC__X_MOV_M, DYNC__RAX, dync__xg_at(g->state), 0);
+    }
     dync__x_i(a, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RCX), 0);
     dync__x_bind(a, body);
     dync__x_i(a, DYNC__X_LEA, DYNC__RAX, dync__x_mem(DYNC__RCX, step), 0);
@@ -455,6 +475,7 @@ DYNC__FN void dync__xg_emit(dync__xg *g)
     g->stage2 = dync__xg_frame(g, 64 + 8);
     g->tail_count = dync__xg_frame(g, 8);
     g->place = dync__xg_frame(g, 8);
+    g->state = dync__xg_frame(g, 8);
     g->cone_input = -1;
     g->tail_mask = dync__xg_frame(g, 64 * DYNC__XG_UNROLL);
     g->tail_mask64 = dync__xg_frame(g, 64 * DYNC__XG_UNROLL);
@@ -482,7 +503,14 @@ DYNC__FN void dync__xg_emit(dync__xg *g)
     int top = dync__x_label(&g->a);
     dync__x_bind(&g->a, top);
     g->U = most;
+    int end = dync__x_label(&g->a), out = dync__x_label(&g->a);
+    if (g->tall) dync__xg_if_segment(g, DYNC__CC_E, 1, end);
     if (g->vertical) dync__xg_vertical(g);
+    if (g->tall) dync__x_jump(&g->a, DYNC__CC_JMP, out);
+    dync__x_bind(&g->a, end);
+    g->ends = g->tall;
+    if (g->tall) dync__xg_vertical(g);
+    dync__x_bind(&g->a, out);
     for (int s = 1; g->split && s <= 2 * phases; s++) dync__xg_if_segment(g, DYNC__CC_E, s, labels[s]);
     for (int p = 0; !g->vertical && p <= phases; p++) {
         g->single = true;

@@ -26,7 +26,8 @@ typedef struct dync__xstream {
     int32_t pointer;                   /* else where in the frame; -1: in the argument block */
 } dync__xstream;
 /* Words of the argument block; after them come, per row loop, its count and extent, per inner loop its extent, per stream its record. */
-/* SEGMENT: -1, or (split) the one to run: 2p row code before phase p, 2p + 1 phase p; slots come from and go to memory at IN and OUT. */
+/* SEGMENT: -1, or (split) the one to run: 2p row code before phase p, 2p + 1 phase p; slots come from and go to memory at IN and OUT.
+ * tall: 0 takes sixteen rows more into what stands at IN, OUT of them were before, 1 is what comes after the last. */
 enum { DYNC__XA_ROWS, DYNC__XA_LANES, DYNC__XA_FRAME, DYNC__XA_SEED, DYNC__XA_OFFSET, DYNC__XA_SEGMENT, DYNC__XA_IN, DYNC__XA_OUT, DYNC__XA_FIXED };
 /* A stream's record: address, stride along the lanes, then a step per row loop and inner loop; all in bytes. */
 enum { DYNC__XA_AT, DYNC__XA_LANE, DYNC__XA_STEP };
@@ -49,7 +50,9 @@ typedef struct dync__xg {
     const dync__ib *b;
     dync__xasm a;
     int isa, V, n_regs;
-    bool wide, vertical, split;        /* split: long rows, whose segments can run alone */
+    bool wide, vertical, split, tall;  /* split: long rows, whose segments can run alone; tall: many rows of columns, 16 at a time */
+    bool ends;                         /* tall: what is emitted comes after all rows */
+    int32_t state;                     /* tall: frame: where the columns at hand keep levels and accumulators between calls */
     int n_row_dims, n_inner_dims;      /* D, K */
     int n_lists;
     dync__xlist *list;
@@ -155,6 +158,7 @@ DYNC__FN bool dync__xg_has_places(const dync__xg *, int phase);         /* argma
 DYNC__FN void dync__xg_reduce(dync__xg *, int inst);                    /* takes vector u into the accumulator */
 DYNC__FN void dync__xg_reduce_pin(dync__xg *, int phase);               /* registers or memory for the accumulators */
 DYNC__FN void dync__xg_reduce_init(dync__xg *, int phase, bool ordered, bool levels);
+DYNC__FN void dync__xg_tall_state(dync__xg *, bool begin);              /* tall: identities before the first rows, accumulators after others */
 DYNC__FN void dync__xg_grain_end(dync__xg *, int phase, int32_t count); /* rows one at a time: folds a grain, adds it to its binary counter */
 DYNC__FN void dync__xg_vertical_carry(dync__xg *, int phase, int32_t count); /* rows side by side: every 16 additions go up a level */
 DYNC__FN void dync__xg_reduce_end(dync__xg *, int phase, int32_t count);

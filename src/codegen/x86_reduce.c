@@ -221,7 +221,8 @@ DYNC__FN void dync__xg_reduce_pin(dync__xg *g, int phase)
         r->in_regs = __builtin_popcount(g->pinned) + r->n_acc <= g->n_regs / 2 && !(grains && g->U * g->V % DYNC__XG_LANES);
         r->acc = dync__xg_frame(g, r->n_acc * 64);
         if (dync__xr_is_arg(r)) r->where = dync__xg_frame(g, r->n_acc * 64);
-        if (r->ordered) r->level = dync__xg_frame(g, g->vertical ? 3 * g->U * 64 : 64 * 8 + 64);
+        if (g->tall) r->level = 3 * 64 * g->U * i;
+        else if (r->ordered) r->level = dync__xg_frame(g, g->vertical ? 3 * g->U * 64 : 64 * 8 + 64);
         for (int k = 0; r->in_regs && k < r->n_acc; k++) r->reg[k] = (int8_t)dync__xg_pin(g);
         int kind = r->kind, type = r->type == DYNC_BOOL ? DYNC_I32 : r->type;
         double x = kind == DYNC__R_MAX ? -HUGE_VAL : kind == DYNC__R_MIN ? HUGE_VAL : kind == DYNC__R_PROD ? 1 : 0;
@@ -246,13 +247,36 @@ static void dync__xr_set(dync__xg *g, const dync__xred *r, int vl)
     }
 }
 
+/* Of vector u, in the frame or the state; rsi then. */
+static dync__xrm dync__xr_level(const dync__xg *g, const dync__xred *r, int l, int u)
+{
+    int32_t at = r->level + 64 * (l * g->U + u);
+    return g->tall ? dync__x_mem(DYNC__RSI, at) : dync__xg_at(at);
+}
+
+static void dync__xr_state(dync__xg *g)
+{
+    if (g->tall) dync__x_i(&g->a, DYNC__X_MOV, DYNC__RSI, dync__xg_at(g->state), 0);
+}
+
+static void dync__xr_resume(dync__xg *g, const dync__xred *r, int vl)
+{
+    int t = r->in_regs ? 0 : dync__xg_temp(g);
+    dync__xr_state(g);
+    for (int u = 0; u < g->U; u++) {
+        dync__x_v(&g->a, DYNC__X_MOVUPS, vl, r->in_regs ? r->reg[u] : t, 0, dync__xr_level(g, r, 0, u), 0, 0);
+        if (!r->in_regs) dync__x_v(&g->a, DYNC__X_MOVUPS_M, vl, t, 0, dync__xg_at(r->acc + u * dync__xr_size(g, r)), 0, 0);
+    }
+}
+
 DYNC__FN void dync__xg_reduce_init(dync__xg *g, int phase, bool ordered, bool levels)
 {
     for (int i = 0; i < g->red.n; i++) {
         dync__xred *r = &g->red.at[i];
         int vl = dync__xg_vl(g, r->type);
         if (r->phase != phase || r->ordered != ordered) continue;
-        dync__xr_set(g, r, vl);
+        if (g->tall && !ordered) dync__xr_resume(g, r, vl);
+        else dync__xr_set(g, r, vl);
         if (dync__xr_is_arg(r)) {
             int t = dync__xg_temp(g);
             dync__x_v(&g->a, DYNC__X_MOVUPS, vl, t, 0, dync__x_constant(&g->a, INT64_MAX, 8), 0, 0);
@@ -421,10 +445,11 @@ static void dync__xr_up(dync__xg *g, const dync__xred *r, int l, bool clear)
 {
     dync__xasm *a = &g->a;
     int vl = dync__xg_vl(g, r->type), size = dync__xr_size(g, r);
+    dync__xr_state(g);
     for (int u = 0; u < g->U; u++) {
-        dync__xrm below = l > 0 ? dync__xg_at(r->level + 64 * ((l - 1) * g->U + u))
+        dync__xrm below = l > 0 ? dync__xr_level(g, r, l - 1, u)
                           : r->in_regs ? dync__x_reg(r->reg[u]) : dync__xg_at(r->acc + u * size);
-        dync__xrm above = dync__xg_at(r->level + 64 * (l * g->U + u));
+        dync__xrm above = dync__xr_level(g, r, l, u);
         int t = dync__xg_temp(g);
         dync__x_v(a, DYNC__X_MOVUPS, vl, t, 0, above, 0, 0);
         dync__xr_op(g, r, vl, t, below, 0);
@@ -443,9 +468,9 @@ DYNC__FN void dync__xg_vertical_carry(dync__xg *g, int phase, int32_t count)
 {
     dync__xasm *a = &g->a;
     int done = dync__x_label(a), span = 16;
-    dync__x_i(a, DYNC__X_MOV, DYNC__RAX, dync__xg_at(count), 0);
-    dync__x_i(a, DYNC__X_ADDI, 0, dync__x_reg(DYNC__RAX), 1);
-    dync__x_i(a, DYNC__X_MOV_M, DYNC__RAX, dync__xg_at(count), 0);
+    dync__x_i(a, DYNC__X_MOV, DYNC__RAX, g->tall ? dync__xg_arg(8 * DYNC__XA_OUT) : dync__xg_at(count), 0);
+    dync__x_i(a, DYNC__X_ADDI, 0, dync__x_reg(DYNC__RAX), g->tall ? span : 1);
+    if (!g->tall) dync__x_i(a, DYNC__X_MOV_M, DYNC__RAX, dync__xg_at(count), 0);
     for (int l = 0; l < 3; l++, span *= 16) {
         dync__x_i(a, DYNC__X_TESTI, 0, dync__x_reg(DYNC__RAX), span - 1);
         dync__x_jump(a, DYNC__CC_NE, done);
@@ -471,14 +496,15 @@ DYNC__FN void dync__xg_reduce_end(dync__xg *g, int phase, int32_t count)
             dync__xg_drop_temps(g);
             continue;
         }
-        for (int l = 0; r->ordered && l < 3; l++) dync__xr_up(g, r, l, false);
+        for (int l = g->tall; r->ordered && l < 3; l++) dync__xr_up(g, r, l, false);
+        dync__xr_state(g);
         for (int u = 0; dync__xr_is_arg(r) && u < g->U; u++) {
             dync__xr_to_slot(g, r, dync__xr_found(g, r, u), slot + 64 * u);
             dync__xg_drop_temps(g);
         }
         for (int u = 0; !dync__xr_is_arg(r) && u < g->U; u++) {
-            int x = r->in_regs && !r->ordered ? r->reg[u] : dync__xg_temp(g);
-            if (r->ordered) dync__x_v(a, DYNC__X_MOVUPS, vl, x, 0, dync__xg_at(r->level + 64 * (2 * g->U + u)), 0, 0);
+            int x = r->in_regs && !r->ordered && !g->tall ? r->reg[u] : dync__xg_temp(g);
+            if (r->ordered || g->tall) dync__x_v(a, DYNC__X_MOVUPS, vl, x, 0, dync__xr_level(g, r, r->ordered ? 2 : 0, u), 0, 0);
             else if (!r->in_regs) dync__x_v(a, DYNC__X_MOVUPS, vl, x, 0, dync__xg_at(r->acc + u * dync__xr_size(g, r)), 0, 0);
             dync__xr_to_slot(g, r, x, slot + 64 * u);
             dync__xg_drop_temps(g);
@@ -563,5 +589,28 @@ DYNC__FN void dync__xg_scan(dync__xg *g, int i)
         }
     }
     if (changes && reg < 0) dync__x_v(a, DYNC__X_MOVUPS_M, vl, carry, 0, home, 0, 0);
+}
+
+/* Accumulators that are no ordered sums stand in level 0. */
+DYNC__FN void dync__xg_tall_state(dync__xg *g, bool begin)
+{
+    dync__xasm *a = &g->a;
+    int later = dync__x_label(a);
+    dync__xr_state(g);
+    dync__x_i(a, DYNC__X_MOV, DYNC__RAX, dync__xg_arg(8 * DYNC__XA_OUT), 0);
+    dync__x_i(a, DYNC__X_CMPI, 0, dync__x_reg(DYNC__RAX), 0);
+    if (begin) dync__x_jump(a, DYNC__CC_NE, later);
+    for (int i = 0; i < g->red.n; i++) {
+        const dync__xred *r = &g->red.at[i];
+        int vl = dync__xg_vl(g, r->type), t = dync__xg_temp(g);
+        if (begin) dync__x_v(a, DYNC__X_MOVUPS, vl, t, 0, r->identity, 0, 0);
+        for (int l = 0; l < (begin ? 3 : !r->ordered); l++)
+            for (int u = 0; u < g->U; u++) {
+                if (!begin && !r->in_regs) dync__x_v(a, DYNC__X_MOVUPS, vl, t, 0, dync__xg_at(r->acc + u * dync__xr_size(g, r)), 0, 0);
+                dync__x_v(a, DYNC__X_MOVUPS_M, vl, begin || !r->in_regs ? t : r->reg[u], 0, dync__xr_level(g, r, l, u), 0, 0);
+            }
+        dync__xg_drop_temps(g);
+    }
+    dync__x_bind(a, later);
 }
 #endif

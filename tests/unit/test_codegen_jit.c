@@ -379,9 +379,10 @@ TEST(sums_have_the_interpreters_bits)
         "kernel rows(in x %s[%d] @0, out y %s[%d] @1) outer o0<%d inner i0<%d {\n  phase 0 {\n    v0 = load x[%d*o0 + %d*i0]\n    v1 = reduce.prod v0\n  }\n"
         "  row 1 {\n    store y[o0], v1\n  }\n}\n"};
     for (int i = 0; i < 300; i++) {
-        bool product = i % 8 == 0, wide = test_random() % 3 == 0, columns = test_random() % 3 == 0;
+        bool tall = i % 12 == 8, product = i % 8 == 0 && !tall, wide = test_random() % 3 == 0 && i != 8, columns = tall || test_random() % 3 == 0; /* tall: sixteen rows at a time */
         int rows = columns ? test_random_int(2048, 2100) : test_random_int(1, 5), n = test_random_int(1, product || columns ? 40 : test_random() % 2 ? 2000 : 140);
         if (i % 10 == 9) product = columns = false, rows = test_random_int(1, 2), n = i % 20 == 9 ? 16384 * test_random_int(1, 8) + test_random_int(-140, 140) : test_random_int(16384, 300000);
+        if (tall) n = i == 8 ? 4200 : test_random_int(257, 600);
         dync__pool_set_threads(i % 3 + 1);
         char text[512];
         dync__format(text, sizeof text, forms[product], wide ? "f64" : "f32", rows * n, wide ? "f64" : "f32", rows, rows, n, columns ? 1 : n, columns ? rows : 1);
@@ -397,6 +398,7 @@ TEST(sums_have_the_interpreters_bits)
             }
             dync__code *code = dync__code_new_for(k, isa, true), *plain = dync__code_new_for(k, isa, false);
             REQUIRE(code && plain && code->jit);
+            EXPECT(!tall || code->jit->state_bytes > 0);
             code->ns = 1e6;
             void *mine[] = {x, y}, *theirs[] = {x, z};
             ok = EXPECT_OK(dync__code_run(code, mine, 0, 0)) && EXPECT_OK(dync__code_run(plain, theirs, 0, 0)) &&
