@@ -648,6 +648,7 @@ enum { DYNC__GM_PRE_GROUPS = 160, DYNC__GM_PRE_CHUNKS = 16 };
 typedef struct dync__gm_pre {
     dync__kernel *k;
     int first, store;                    /* number of its first buffer; of its store */
+    int64_t offset;                      /* where the memory begins, in elements of the slot */
     dync__ptx p;                         /* text in the making */
     int chunks, per, block[DYNC__GM_PRE_GROUPS], place[DYNC__GM_PRE_CHUNKS];   /* of the turn being loaded: see dync__gm_pre_chunk */
     char is[DYNC__GM_PRE_GROUPS][16], to[40];
@@ -717,11 +718,14 @@ DYNC__FN void dync__gm_pipeline(dync__gm *, void (*load)(dync__gm *), void (*com
 DYNC__INLINE int dync__gm_unit(const dync__gm *g, int s) { return g->side[s].pre ? 1 : dync__dtype_info(g->dtype)->bytes; }   /* what a side's addresses count */
 DYNC__FN void dync__gm_pieces(dync__gm *, int side, int lines);          /* words of 4 bytes into swizzled rows of %to */
 /* ---- gemm_pre.c ---- */
-DYNC__FN bool dync__gm_pre_open(dync__gm *, int side, const dync__kcall *, const dync__kernel *k, int first);   /* false: k does not fill the operand's memory */
+/* Of the kernel that makes the operand, whose first buffer has that number. NULL: it does not fill the operand's memory. */
+DYNC__FN dync__gm_pre *dync__gm_pre_open(dync__arena *, const dync__operand *, const dync__kernel *k, int first);
+DYNC__FN bool dync__gm_pre_set(dync__gm_side *, dync__gm_pre *);         /* false: it is NULL */
 DYNC__FN bool dync__gm_pre_close(dync__gm *, int side);                  /* after the end is made */
 DYNC__FN int dync__gm_pre_words(const dync__gm *, const dync__gm_tile *);/* registers of a thread that a turn's loads take */
 DYNC__FN double dync__gm_pre_cost(const dync__gm *, const dync__gm_tile *, int64_t chunk);   /* clocks, in a tile of that depth */
-DYNC__FN bool dync__gm_pre_worth(const dync__gm *, int side, double with, double apart, double elements);
+DYNC__FN double dync__gm_pre_clocks(const dync__gm_pre *, double elements);
+DYNC__FN bool dync__gm_pre_worth(const dync__gm_pre *, int dtype, double with, double apart, double elements);
 DYNC__FN bool dync__gm_pre_begin(dync__gm *, int side);                  /* once a text, when `how` is known */
 DYNC__FN void dync__gm_pre_index(dync__gm *, int side, const char *name, const char *from);  /* a new register of the piece's index, from one of 64 bits */
 /* Group `number`: vec elements from at + by on, where `is` (NULL: sure); %first<side> is where there are some. Then their values, whose number it returns. */
@@ -746,6 +750,7 @@ DYNC__FN void dync__gm_direct(dync__gm *);
 DYNC__FN bool dync__gm_direct_weight(dync__cuda_code *, dync__gm *, int64_t images, int64_t y_offset, const int64_t *ys, const int32_t *buf);
 DYNC__FN dync_status dync__cuda_conv(dync__cuda_code *, const dync__kcall *, const dync__cuda_end *, bool *done);   /* conv2d and its gradients */
 DYNC__FN bool dync__cuda_conv_takes(dync__cuda_code *, const dync__kcall *, const dync__kernel *end);
+DYNC__FN bool dync__cuda_conv_takes_side(dync__cuda_code *, const dync__kcall *, const dync__kernel *, int operand);
 /* ---- gemm_mma.c, gemm_simt.c ---- */
 DYNC__FN void dync__gm_mma(dync__gm *);
 DYNC__FN void dync__gm_simt(dync__gm *);
@@ -3434,38 +3439,40 @@ static bool dync__gmp_lies_within(const dync__layout *lay, int64_t from, int64_t
     }
     return last < all;
 }
-DYNC__FN bool dync__gm_pre_open(dync__gm *g, int s, const dync__kcall *call, const dync__kernel *k, int first) {
-    const dync__operand *o = &call->operand[s];
+DYNC__FN dync__gm_pre *dync__gm_pre_open(dync__arena *arena, const dync__operand *o, const dync__kernel *k, int first) {
     int store = dync__gmp_store(k), order[DYNC__LOOP_MAX_DIMS], n;
     int64_t all, extent[DYNC__LOOP_MAX_DIMS], stride[DYNC__LOOP_MAX_DIMS] = {0};
     const dync__access *to = &k->access.at[k->inst.at[store].access];
     bool known = o->dtype == DYNC_F32 || o->dtype == DYNC_F64 || o->dtype == DYNC_F16 || o->dtype == DYNC_BF16 || o->dtype == DYNC_I8 || o->dtype == DYNC_U8;
-    if (!known || !dync__gmp_order(k, to, order, &n, &all) || !dync__gmp_lies_within(&o->lay, to->offset, all)) return false;
+    if (!known || !dync__gmp_order(k, to, order, &n, &all) || !dync__gmp_lies_within(&o->lay, to->offset, all)) return NULL;
     for (int d = 0; d < n; d++) extent[d] = k->extent[order[d]];
-    dync__gm_pre *pre = dync__arena_alloc(g->arena, sizeof *pre);
-    dync__kernel *own = pre ? dync__kernel_new(g->arena, "prologue", 0, n, extent) : NULL;
-    if (!own) return false;
+    dync__gm_pre *pre = dync__arena_alloc(arena, sizeof *pre);
+    dync__kernel *own = pre ? dync__kernel_new(arena, "prologue", 0, n, extent) : NULL;
+    if (!own) return NULL;
     for (int i = 0; i < k->inst.n; i++) {
         dync__inst in = k->inst.at[i];
         in.section = 1;
-        in.origin = in.origin ? dync__arena_strdup(g->arena, in.origin) : NULL;
+        in.origin = in.origin ? dync__arena_strdup(arena, in.origin) : NULL;
         if (in.access >= 0) {
             const dync__access *a = &k->access.at[in.access];
             for (int d = 0; d < n; d++) stride[d] = a->stride[order[d]];
             in.access = dync__kernel_access(own, a->offset, stride);
         }
-        if (!dync__avec_push(g->arena, &own->inst, in)) return false;
+        if (!dync__avec_push(arena, &own->inst, in)) return NULL;
     }
     for (int i = 0; i < k->buf.n; i++) {
         dync__buf b = k->buf.at[i];
-        b.name = b.name ? dync__arena_strdup(g->arena, b.name) : NULL;
-        if (!dync__avec_push(g->arena, &own->buf, b)) return false;
+        b.name = b.name ? dync__arena_strdup(arena, b.name) : NULL;
+        if (!dync__avec_push(arena, &own->buf, b)) return NULL;
     }
     dync__kernel_collapse(own);
-    *pre = (dync__gm_pre){.k = own, .first = first, .store = store};
-    g->side[s].offset -= to->offset;
-    g->side[s].pre = pre;
-    return !own->failed;
+    *pre = (dync__gm_pre){.k = own, .first = first, .store = store, .offset = to->offset};
+    return own->failed ? NULL : pre;
+}
+DYNC__FN bool dync__gm_pre_set(dync__gm_side *side, dync__gm_pre *pre) {
+    side->pre = pre;
+    if (pre) side->offset -= pre->offset;
+    return pre != NULL;
 }
 /* Its buffers among those of the end. */
 DYNC__FN bool dync__gm_pre_close(dync__gm *g, int s) {
@@ -3510,18 +3517,23 @@ DYNC__FN int dync__gm_pre_words(const dync__gm *g, const dync__gm_tile *t) {
         if (g->side[s].pre) words += dync__gmp_words(g->side[s].pre, 16 / bytes) * ((s ? t->n : t->m) * 8 / t->threads);
     return words;
 }
+/* Clocks of a multiprocessor for so many elements. */
+DYNC__FN double dync__gm_pre_clocks(const dync__gm_pre *pre, double elements) {
+    double bytes;
+    return elements * dync__gmp_work(pre, &bytes) / DYNC__GMP_LANES;
+}
 DYNC__FN double dync__gm_pre_cost(const dync__gm *g, const dync__gm_tile *t, int64_t chunk) {
-    double cost = 0, bytes;
+    double cost = 0;
     for (int s = 0; s < 2; s++)
-        if (g->side[s].pre) cost += (double)(s ? t->n : t->m) * (double)chunk * dync__gmp_work(g->side[s].pre, &bytes) / DYNC__GMP_LANES;
+        if (g->side[s].pre) cost += dync__gm_pre_clocks(g->side[s].pre, (double)(s ? t->n : t->m) * (double)chunk);
     return cost;
 }
-/* Is the product of g, whose side s has one, cheaper than `apart`, the clocks of one without, and what else that takes? elements: of the side. */
-DYNC__FN bool dync__gm_pre_worth(const dync__gm *g, int s, double with, double apart, double elements) {
+/* Is a product with it cheaper than `apart`, the clocks of one without, and what else that takes? elements: of the side, of this dtype. */
+DYNC__FN bool dync__gm_pre_worth(const dync__gm_pre *pre, int dtype, double with, double apart, double elements) {
     double bytes;
-    (void)dync__gmp_work(g->side[s].pre, &bytes);
-    double trips = elements * (bytes + 2.0 * dync__dtype_info(g->dtype)->bytes) / DYNC__GM_BYTES;
-    return dync__gmp_words(g->side[s].pre, 16 / dync__dtype_info(g->dtype)->bytes) <= DYNC__GMP_WORDS && with < apart + DYNC__GMP_LAUNCH + trips;
+    (void)dync__gmp_work(pre, &bytes);
+    double trips = elements * (bytes + 2.0 * dync__dtype_info(dtype)->bytes) / DYNC__GM_BYTES;
+    return dync__gmp_words(pre, 16 / dync__dtype_info(dtype)->bytes) <= DYNC__GMP_WORDS && with < apart + DYNC__GMP_LAUNCH + trips;
 }
 static int64_t dync__gmp_divisor(int64_t a, int64_t b) {
     while (b) {
@@ -3535,7 +3547,7 @@ static int64_t dync__gmp_divisor(int64_t a, int64_t b) {
 static int64_t dync__gmp_run(const dync__gm *g, int s) {
     const dync__gm_side *side = &g->side[s];
     bool across = side->how == DYNC__GM_ACROSS;
-    if (side->gather) return side->how == DYNC__GM_PIECES ? 1 : 16 / dync__dtype_info(g->dtype)->bytes;
+    if (side->gather) return side->how == DYNC__GM_PIECES || g->kind < 0 ? 1 : 16 / dync__dtype_info(g->dtype)->bytes;
     if (side->how == DYNC__GM_PIECES || (across ? side->line : side->step) != 1 || (g->thin && s == 0 && g->side[1].how == DYNC__GM_ACROSS)) return 1;
     int64_t lines = s ? g->n : g->m, run = dync__gmp_divisor(across ? lines : g->k, side->offset);
     if ((across ? g->k : lines) > 1) run = dync__gmp_divisor(run, across ? side->step : side->line);
@@ -3807,10 +3819,21 @@ static void dync__gmg_meet(dync__gm *g, int s, int number, const dync__gmg *dept
     dync__ptx_line(p, "setp.lt.u32 %s, %s, %lld", inside, y, (long long)v->h);
     dync__ptx_line(p, "setp.lt.and.u32 %s, %s, %lld, %s", inside, x, (long long)v->w, inside);
     dync__ptx_line(p, "selp.b32 %s, %s, 0, %s", off, off, inside);
-    dync__ptx_line(p, "mad.wide.s32 %s, %s, %d, %s", at, off, (int)dync__dtype_info(g->dtype)->bytes, s ? "%B" : "%A");
+    dync__ptx_line(p, "mad.wide.s32 %s, %s, %d, %s", at, off, dync__gm_unit(g, s), s ? "%B" : "%A");
 }
-static void dync__gmg_copy(dync__gm *g, int bytes, const char *to, int to_at, const char *at, const char *inside) {
+/* The place in what is done to the side, in the type of its index. */
+static const char *dync__gmg_index(dync__gm *g, int s, const char *at) {
+    const char *index = g->side[s].pre->p.index, *to = dync__ptx_temp(&g->t.p, index);
+    dync__ptx_line(&g->t.p, index[1] == '3' ? "cvt.u32.u64 %s, %s" : "mov.b64 %s, %s", to, at);
+    return to;
+}
+static void dync__gmg_copy(dync__gm *g, int s, int bytes, const char *to, int to_at, const char *at, const char *inside) {
     char size[32];
+    if (g->side[s].pre) {
+        dync__format(size, sizeof size, "%s", dync__gmg_index(g, s, at));
+        dync__gm_pre_chunk(g, s, size, 0, 1, to_at, inside, NULL, 0, NULL);
+        return;
+    }
     dync__format(size, sizeof size, "%s", dync__ptx_temp(&g->t.p, "b32"));
     dync__ptx_line(&g->t.p, "selp.b32 %s, %d, 0, %s", size, bytes, inside);
     dync__tile_cp(&g->t, bytes, to, to_at, at, 0, size);
@@ -3849,6 +3872,7 @@ DYNC__FN void dync__gm_gather_copy(dync__gm *g, int s, int lines) {
     dync__format(to, sizeof to, "%s", dync__ptx_temp(&g->t.p, "b32"));
     dync__format(k, sizeof k, "%s", dync__ptx_temp(&g->t.p, "u32"));
     dync__ptx_line(&g->t.p, "add.u32 %s, %%to, %%gs_%d", to, s);
+    if (g->side[s].pre) dync__gm_pre_turn(g, s, per, to);
     dync__gmg depth;
     if (!across) {
         dync__ptx_line(&g->t.p, "mul.lo.u32 %s, %%gc_%d, %d", k, s, per);
@@ -3861,7 +3885,7 @@ DYNC__FN void dync__gm_gather_copy(dync__gm *g, int s, int lines) {
         }
         for (int w = 0; w < (across ? lines * bytes / 128 : 1); w++) {
             dync__gmg_meet(g, s, across ? w : j, &depth, at, inside);
-            dync__gmg_copy(g, 16, to, g->side_at[s] + (w * g->depth + j * step) * 128, at, inside);
+            dync__gmg_copy(g, s, 16, to, g->side_at[s] + (w * g->depth + j * step) * 128, at, inside);
         }
     }
 }
@@ -3897,12 +3921,21 @@ DYNC__FN void dync__gm_gather_pieces(dync__gm *g, int s, int lines) {
     bool whole = dync__dtype_info(g->dtype)->bytes == 4;
     if (!whole) dync__ptx_line(p, "shl.b32 %s, %s, 1", k, k);
     dync__gmg_line(g, s, line, 0);
-    if (whole) {
+    bool pre = g->side[s].pre != NULL;                       /* there and then: the loop has no place to keep what is loaded */
+    if (pre) dync__gm_pre_turn(g, s, 1, place);
+    if (whole && !pre) {
         dync__gmg depth = dync__gmg_depth(g, s, k);
         dync__gmg_meet(g, s, 0, &depth, at, inside);
-        dync__gmg_copy(g, 4, place, g->side_at[s], at, inside);
+        dync__gmg_copy(g, s, 4, place, g->side_at[s], at, inside);
     }
-    for (int e = 0; e < 2 && !whole; e++) {
+    for (int e = 0; e < (whole ? 1 : 2) && pre; e++) {
+        if (e) dync__ptx_line(p, "add.u32 %s, %s, 1", k, k);
+        dync__gmg depth = dync__gmg_depth(g, s, k);
+        dync__gmg_meet(g, s, 0, &depth, at, inside);
+        dync__format(at, sizeof at, "%s", dync__gmg_index(g, s, at));
+        dync__gm_pre_group(g, s, e, at, 0, inside);
+    }
+    for (int e = 0; e < 2 && !whole && !pre; e++) {
         dync__format(half[e], sizeof half[e], "%s", dync__ptx_temp(p, "b16"));
         if (e) dync__ptx_line(p, "add.u32 %s, %s, 1", k, k);
         dync__gmg depth = dync__gmg_depth(g, s, k);
@@ -3911,7 +3944,12 @@ DYNC__FN void dync__gm_gather_pieces(dync__gm *g, int s, int lines) {
         dync__ptx_line(p, "@%s ld.global.b16 %s, [%s]", inside, half[e], at);
     }
     dync__format(more, sizeof more, "%s", dync__ptx_temp(p, "pred"));
-    if (!whole) {
+    if (pre) {
+        char value[2][40], made[2][40];
+        for (int e = 0; e < (whole ? 1 : 2); e++) (void)dync__gm_pre_values(g, s, e, &value[e]);
+        dync__gm_pre_pack(g, g->dtype, whole ? 1 : 2, value, made);
+        dync__ptx_line(p, "st.shared.b32 [%s+%d], %s", place, g->side_at[s], made[0]);
+    } else if (!whole) {
         const char *both = dync__ptx_temp(p, "b32");
         dync__ptx_line(p, "mov.b32 %s, {%s, %s}", both, half[0], half[1]);
         dync__ptx_line(p, "st.shared.b32 [%s+%d], %s", place, g->side_at[s], both);
@@ -3945,12 +3983,13 @@ DYNC__FN void dync__gm_gather_single(dync__gm *g, int s, int lines, int row_byte
     dync__ptx_line(p, "%s.u32 %s, %%thr, %d", along ? "rem" : "div", k, along ? g->depth : lines);
     dync__ptx_line(p, "mad.lo.u32 %s, %s, %d, %%to", to, k, row_bytes);
     dync__ptx_line(p, "mad.lo.u32 %s, %s, %d, %s", to, line, bytes, to);
+    if (g->side[s].pre) dync__gm_pre_turn(g, s, 1, to);
     dync__gmg depth;
     for (int i = 0; i < lines * g->depth / g->tile.threads; i++) {
         if (i && !along) dync__ptx_line(p, "add.u32 %s, %s, %d", k, k, step);
         if (i == 0 || !along) depth = dync__gmg_depth(g, s, k);
         dync__gmg_meet(g, s, along ? i : 0, &depth, at, inside);
-        dync__gmg_copy(g, bytes, to, g->side_at[s] + i * step * (along ? bytes : row_bytes), at, inside);
+        dync__gmg_copy(g, s, bytes, to, g->side_at[s] + i * step * (along ? bytes : row_bytes), at, inside);
     }
 }
 
@@ -5978,10 +6017,12 @@ static bool dync__gm_takes_side(int device, const dync__kcall *call, const dync_
     }
     dync__cuda_code code = {.device = device};
     dync__gm g, with;
-    bool ok = dync__gm_open(&g, &code, call) && k->buf.n < 20;
-    with = g;
-    ok = ok && dync__gm_pre_open(&with, s, call, k, 0);
-    if (ok) {
+    bool conv = call->row == dync__kernel_row(DYNC__K_conv2d), ok = (conv || dync__gm_open(&g, &code, call)) && k->buf.n < 20;
+    dync__gm_pre *pre = ok && !conv ? dync__gm_pre_open(&code.arena, &call->operand[s], k, 0) : NULL;
+    ok = conv ? ok && dync__cuda_conv_takes_side(&code, call, k, s) : pre != NULL;
+    if (pre) {
+        with = g;
+        dync__gm_pre_set(&with.side[s], pre);
         double cost = dync__gm_plan(&with, true), apart = dync__gm_plan(&g, true), elements = (double)(s ? g.n : g.m) * (double)g.k;
         for (int d = 0; d < g.n_batch; d++) elements *= g.side[s].batch[d] ? (double)g.batch[d] : 1;
         if (with.thin != g.thin) ok = !g.thin;
@@ -5989,7 +6030,7 @@ static bool dync__gm_takes_side(int device, const dync__kcall *call, const dync_
         if (with.thin) cost = is_long ? 0 : dync__gm_pre_cost(&with, &with.tile, with.chunk) / with.tile.n;
         else if (dync__gm_wgmma_suits(&g)) apart = DYNC__GM_START + (double)g.m * (double)g.n * (double)g.k * (double)g.batches /
                                                                     ((double)dync__cuda_unit_of(device >> 8)->units * DYNC__GM_WGMMA);
-        ok = ok && dync__gm_pre_worth(&with, with.swapped ? !s : s, cost, apart, elements);
+        ok = ok && dync__gm_pre_worth(pre, g.dtype, cost, apart, elements);
     }
     dync__arena_free(&code.arena);
     return ok;
@@ -6025,18 +6066,18 @@ DYNC__FN dync_status dync__cuda_gemm(dync__cuda_code *code, const dync__kcall *c
     *done = true;
     int first = call->n + (end->k ? end->k->buf.n : 0);
     for (int s = 0; s < 2; s++) {
-        if (end->pre[s] && !dync__gm_pre_open(g, s, call, end->pre[s], first)) return dync__fail_memory(0);
+        if (end->pre[s] && !dync__gm_pre_set(&g->side[s], dync__gm_pre_open(g->arena, &call->operand[s], end->pre[s], first))) return dync__fail_memory(0);
         if (end->pre[s]) first += end->pre[s]->buf.n;
         dync__gm_how(g, &g->side[s], s ? g->n : g->m);
         if (!end->pre[s] && g->kind >= 0 && g->side[s].how == DYNC__GM_PIECES && (s ? g->m : g->n) >= DYNC__GM_REPACK && !dync__gm_repack(g, code, call, s)) return DYNC_ERR_MEMORY;
     }
     if (end->k ? !dync__gm_end_of(g, call, end->k, end->keep) : !dync__gm_end_plain(g, call)) return dync__fail_memory(0);
-    for (int s = 0; s < 2; s++)
-        if (g->side[s].pre && !dync__gm_pre_close(g, s)) return dync__fail_memory(0);
     return dync__gm_add(code, g, call, end);
 }
 DYNC__FN dync_status dync__gm_add(dync__cuda_code *code, dync__gm *g, const dync__kcall *call, const dync__cuda_end *end) {
     int32_t buf[64];
+    for (int s = 0; s < 2; s++)
+        if (g->side[s].pre && !dync__gm_pre_close(g, s)) return dync__fail_memory(0);
     g->host = dync__arena_alloc(&code->arena, (size_t)g->end->buf.n + 1);
     if (!g->host || g->end->buf.n > 64) return dync__fail_memory(0);
     for (int i = 0; i < g->end->buf.n; i++) {
@@ -6053,7 +6094,7 @@ DYNC__FN dync_status dync__gm_add(dync__cuda_code *code, dync__gm *g, const dync
 /* ==== cuda/conv.c =============================================================================================== */
 enum { DYNC__CUV_PHASES = 16, DYNC__CUV_WINDOW = 64, DYNC__CUV_FEW = 16, DYNC__CUV_BACK = 36 };
 /* A 4-D array in memory: of an operand, or packed. */
-typedef struct dync__cuv_array { int32_t id; int64_t shape[4], stride[4], offset; } dync__cuv_array;
+typedef struct dync__cuv_array { int32_t id; int64_t shape[4], stride[4], offset; dync__gm_pre *pre; } dync__cuv_array;   /* pre: makes it; or NULL */
 typedef struct dync__cuv {
     dync__cuda_code *code;
     const dync__kcall *call;
@@ -6099,31 +6140,93 @@ static bool dync__cuv_open(dync__cuv *v, dync__cuda_code *code, const dync__kcal
     v->by_image = simple && plane >= 64 && (!v->halves || plane % 8 == 0);
     return v->halves || v->dtype == DYNC_F32 || v->dtype == DYNC_F64;
 }
-/* The array's dims in this order, outermost first, on boundaries: as it lies, or copied. */
-static bool dync__cuv_pack(dync__cuv *v, dync__cuv_array *a, const int *order) {
-    int64_t bytes = dync__dtype_info(v->dtype)->bytes, next = 1, to[4], stride[4], extent[4];
-    bool as_it_is = a->stride[order[3]] == 1 && a->offset * bytes % 16 == 0;
+/* Dense strides of the array's dims in this order, outermost first; true: as it lies, on boundaries, it is as good. */
+static bool dync__cuv_lies_well(const dync__cuv *v, const dync__cuv_array *a, const int *order, int64_t *to, int64_t *all) {
+    int64_t bytes = dync__dtype_info(v->dtype)->bytes, next = 1;
+    bool well = a->stride[order[3]] == 1 && a->offset * bytes % 16 == 0;
     for (int i = 3; i >= 0; i--) {
         to[order[i]] = next;
         next *= a->shape[order[i]];
-        as_it_is &= i == 3 || a->shape[order[i]] == 1 || a->stride[order[i]] * bytes % 16 == 0;
+        well &= i == 3 || a->shape[order[i]] == 1 || a->stride[order[i]] * bytes % 16 == 0;
     }
-    if (as_it_is) return true;
+    *all = next;
+    return well;
+}
+/* The loops of what makes the array, cut where dims of the array end; `sum`: steps of a loop in memory of strides `to`. False: one is of several dims. */
+static bool dync__cuv_made_loops(const dync__cuv_array *a, const int64_t *to, dync__gm_loops *l) {
+    int64_t all = 1, made = 1;
+    dync__gm_loops_of(l, a->pre->k);
+    for (int i = 0; i < l->n; i++) made *= l->extent[i];
+    for (int d = 0; d < 4; d++) {
+        all *= a->shape[d];
+        if (a->shape[d] == 1) continue;
+        dync__gm_cut(l, a->stride[d]);
+        dync__gm_cut(l, a->stride[d] * a->shape[d]);
+    }
+    for (int i = 0; i < l->n; i++) {
+        int is = -1;
+        for (int d = 0; d < 4; d++)
+            if (a->shape[d] > 1 && l->place[i] % a->stride[d] == 0 && l->place[i] * l->extent[i] <= a->stride[d] * a->shape[d]) is = is < 0 || a->stride[d] > a->stride[is] ? d : is;
+        if (is < 0 || l->place[i] >= a->stride[is] * a->shape[is]) return false;
+        l->sum[i] = l->place[i] / a->stride[is] * to[is];
+    }
+    return all == made && a->offset == a->pre->offset;
+}
+/* What makes the array makes it as it is packed. */
+static bool dync__cuv_pack_made(dync__cuv *v, dync__cuv_array *a, int temp, const int64_t *to) {
+    dync__gm_loops l;
+    const dync__gm_pre *pre = a->pre;
+    int64_t stride[DYNC__LOOP_MAX_DIMS] = {0};
+    if (temp < 0 || !dync__cuv_made_loops(a, to, &l)) return dync__fail_memory(0), false;
+    dync__kernel *k = dync__kernel_new(&v->code->arena, "conv_pack", 0, l.n, l.extent);
+    if (!k) return false;
+    for (int i = 0; i < pre->k->inst.n; i++) {
+        dync__inst in = pre->k->inst.at[i];
+        if (in.access >= 0) {
+            const dync__access *from = &pre->k->access.at[in.access];
+            bool store = i == pre->store;
+            for (int d = 0; d < l.n; d++) stride[d] = store ? l.sum[d] : from->stride[l.from[d]] * l.times[d];
+            in.access = dync__kernel_access(k, store ? 0 : from->offset, stride);
+        }
+        if (in.buf >= 0) {
+            const dync__buf *b = &pre->k->buf.at[in.buf];
+            in.buf = dync__kernel_buf(k, i == pre->store ? temp : pre->first + in.buf, b->dtype, i == pre->store ? DYNC__BUF_OUT : DYNC__BUF_IN, -1, b->name);
+        }
+        if (!dync__avec_push(&v->code->arena, &k->inst, in)) return false;
+    }
+    int part = v->code->part.n;
+    if (!dync__cuda_add_loop(v->code, k)) return false;
+    for (int i = 0; part < v->code->part.n && i < k->buf.n; i++) {
+        int32_t id = k->buf.at[i].id;
+        v->code->part.at[part].host[i] = id >= v->call->n && id < DYNC__CUDA_TEMP && v->end->host[id - v->call->n];
+    }
+    return true;
+}
+/* The array's dims in this order, on boundaries: as it lies, or copied. */
+static bool dync__cuv_pack(dync__cuv *v, dync__cuv_array *a, const int *order) {
+    int64_t to[4], stride[4], extent[4], all;
+    if (dync__cuv_lies_well(v, a, order, to, &all)) return true;
+    int temp = dync__cuda_add_temp(v->code, all * dync__dtype_info(v->dtype)->bytes);
+    int32_t operand = a->id;
+    int64_t offset = a->offset;
+    if (a->pre && !dync__cuv_pack_made(v, a, temp, to)) return false;
     for (int i = 0; i < 4; i++) {
         extent[i] = a->shape[order[i]];
         stride[i] = a->stride[order[i]];
     }
-    int temp = dync__cuda_add_temp(v->code, next * bytes);
+    a->id = temp;
+    a->offset = 0;
+    memcpy(a->stride, to, sizeof to);
+    if (a->pre) {
+        a->pre = NULL;
+        return true;
+    }
     dync__kernel *k = temp < 0 ? NULL : dync__kernel_new(&v->code->arena, "conv_pack", 0, 4, extent);
     if (!k) return dync__fail_memory(0), false;
     dync__lb b = {.k = k, .section = 1, .origin = v->call->row->name};
     int64_t dense[4] = {to[order[0]], to[order[1]], to[order[2]], to[order[3]]};
-    int value = dync__lb_load(&b, dync__kernel_buf(k, a->id, v->dtype, DYNC__BUF_IN, -1, NULL), dync__kernel_access(k, a->offset, stride));
+    int value = dync__lb_load(&b, dync__kernel_buf(k, operand, v->dtype, DYNC__BUF_IN, -1, NULL), dync__kernel_access(k, offset, stride));
     dync__lb_store(&b, dync__kernel_buf(k, temp, v->dtype, DYNC__BUF_OUT, -1, NULL), dync__kernel_access(k, 0, dense), value);
-    int32_t operand = a->id;
-    a->id = temp;
-    a->offset = 0;
-    memcpy(a->stride, to, sizeof to);
     return a == &v->w ? dync__cuda_add_pack(v->code, k, v->call, operand, temp) : dync__cuda_add_loop(v->code, k);
 }
 static void dync__cuv_digit(dync__gm_gather *g, int part, int64_t extent, int64_t by, int64_t y, int64_t x) {
@@ -6158,6 +6261,7 @@ static bool dync__cuv_side(dync__cuv *v, dync__gm *g, int s, const dync__cuv_arr
     if (!own) return false;
     side->id = a->id;
     side->offset = a->offset + offset;
+    (void)dync__gm_pre_set(side, a->pre);
     if (!bounds) {
         own->h = own->w = 1;
         own->y = own->x = 0;
@@ -6217,7 +6321,7 @@ static dync_status dync__cuv_end(dync__cuv *v, dync__gm *g, int n, const int64_t
     dync__lb_store(&b, dync__kernel_buf(e, v->out, out->dtype, DYNC__BUF_OUT, -1, NULL), dync__kernel_access(e, offset, stride), sum);
     g->end = e;
     if (e->failed) return DYNC_ERR_MEMORY;
-    return dync__gm_add(v->code, g, v->call, &(dync__cuda_end){0});
+    return dync__gm_add(v->code, g, v->call, &(dync__cuda_end){.host = v->end->host});
 }
 /* What follows a convolution, in the order of the product: channels, then images and pixels (by_image: as y lies). Its loops are cut at the ends of
  * planes and images, so that each is of one of them. */
@@ -6459,11 +6563,33 @@ DYNC__FN bool dync__cuda_conv_takes(dync__cuda_code *code, const dync__kcall *ca
     dync__gm *g = dync__cuv_product(&v, v.go, v.y.shape[0] * v.y.shape[2] * v.y.shape[3], 1);
     return g && dync__cuv_end_of(&v, g);
 }
+/* Does the convolution rather make x or w itself? On the way into the packed array always; else it is made again for every tap and tile. */
+DYNC__FN bool dync__cuda_conv_takes_side(dync__cuda_code *code, const dync__kcall *call, const dync__kernel *k, int s) {
+    dync__cuv v;
+    dync__gm_loops l;
+    int64_t to[4], all;
+    if (dync__cuv_kind(&v, code, call) != 1) return false;
+    dync__cuv_array *a = s ? &v.w : &v.x;
+    dync__gm_pre *pre = a->pre = dync__gm_pre_open(&code->arena, &call->operand[s], k, 0);
+    if (!pre) return false;
+    bool well = dync__cuv_lies_well(&v, a, dync__cuv_channels_last, to, &all);
+    if (v.halves && v.gc % 8 == 0 && !v.by_image && !well) return dync__cuv_made_loops(a, to, &l);
+    int64_t pixels = v.y.shape[0] * v.y.shape[2] * v.y.shape[3], taps = v.w.shape[2] * v.w.shape[3];
+    double times = s ? (double)(pixels + 127) / 128 : (double)(taps * ((v.go + 127) / 128)), units = dync__cuda_unit_of(code->device >> 8)->units;
+    return dync__gm_pre_worth(pre, v.dtype, dync__gm_pre_clocks(pre, (double)all * times) / units, 0, (double)all);
+}
 DYNC__FN dync_status dync__cuda_conv(dync__cuda_code *code, const dync__kcall *call, const dync__cuda_end *end, bool *done) {
     dync__cuv v;
     int kind = dync__cuv_kind(&v, code, call);
     *done = kind != 0;
     if (kind == 1 || kind == 4) v.end = end;
+    int first = call->n + (end->k ? end->k->buf.n : 0);
+    for (int i = 0; i < 2 && kind == 1; i++) {
+        if (!end->pre[i]) continue;
+        dync__cuv_array *a = i ? &v.w : &v.x;
+        if (!(a->pre = dync__gm_pre_open(&code->arena, &call->operand[i], end->pre[i], first))) return dync__fail_memory(0);
+        first += end->pre[i]->buf.n;
+    }
     if (kind == 6) return dync__cuv_direct_weight(&v);
     if (kind > 3) return dync__cuv_direct(&v, kind == 5);
     return kind == 1 ? dync__cuv_forward(&v) : kind == 2 ? dync__cuv_input(&v) : kind == 3 ? dync__cuv_weight(&v) : DYNC_OK;

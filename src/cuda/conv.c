@@ -15,7 +15,7 @@
 
 enum { DYNC__CUV_PHASES = 16, DYNC__CUV_WINDOW = 64, DYNC__CUV_FEW = 16, DYNC__CUV_BACK = 36 };
 /* A 4-D array in memory: of an operand, or packed. */
-typedef struct dync__cuv_array { int32_t id; int64_t shape[4], stride[4], offset; } dync__cuv_array;
+typedef struct dync__cuv_array { int32_t id; int64_t shape[4], stride[4], offset; dync__gm_pre *pre; } dync__cuv_array;   /* pre: makes it; or NULL */
 typedef struct dync__cuv {
     dync__cuda_code *code;
     const dync__kcall *call;
@@ -67,32 +67,100 @@ static bool dync__cuv_open(dync__cuv *v, dync__cuda_code *code, const dync__kcal
 
 /* ---- packing ------------------------------------------------------------------------------------------------------------------------------ */
 
-/* The array's dims in this order, outermost first, on boundaries: as it lies, or copied. */
-static bool dync__cuv_pack(dync__cuv *v, dync__cuv_array *a, const int *order)
+/* Dense strides of the array's dims in this order, outermost first; true: as it lies, on boundaries, it is as good. */
+static bool dync__cuv_lies_well(const dync__cuv *v, const dync__cuv_array *a, const int *order, int64_t *to, int64_t *all)
 {
-    int64_t bytes = dync__dtype_info(v->dtype)->bytes, next = 1, to[4], stride[4], extent[4];
-    bool as_it_is = a->stride[order[3]] == 1 && a->offset * bytes % 16 == 0;
+    int64_t bytes = dync__dtype_info(v->dtype)->bytes, next = 1;
+    bool well = a->stride[order[3]] == 1 && a->offset * bytes % 16 == 0;
     for (int i = 3; i >= 0; i--) {
         to[order[i]] = next;
         next *= a->shape[order[i]];
-        as_it_is &= i == 3 || a->shape[order[i]] == 1 || a->stride[order[i]] * bytes % 16 == 0;
+        well &= i == 3 || a->shape[order[i]] == 1 || a->stride[order[i]] * bytes % 16 == 0;
     }
-    if (as_it_is) return true;
+    *all = next;
+    return well;
+}
+
+/* The loops of what makes the array, cut where dims of the array end; `sum`: steps of a loop in memory of strides `to`. False: one is of several dims. */
+static bool dync__cuv_made_loops(const dync__cuv_array *a, const int64_t *to, dync__gm_loops *l)
+{
+    int64_t all = 1, made = 1;
+    dync__gm_loops_of(l, a->pre->k);
+    for (int i = 0; i < l->n; i++) made *= l->extent[i];
+    for (int d = 0; d < 4; d++) {
+        all *= a->shape[d];
+        if (a->shape[d] == 1) continue;
+        dync__gm_cut(l, a->stride[d]);
+        dync__gm_cut(l, a->stride[d] * a->shape[d]);
+    }
+    for (int i = 0; i < l->n; i++) {
+        int is = -1;
+        for (int d = 0; d < 4; d++)
+            if (a->shape[d] > 1 && l->place[i] % a->stride[d] == 0 && l->place[i] * l->extent[i] <= a->stride[d] * a->shape[d]) is = is < 0 || a->stride[d] > a->stride[is] ? d : is;
+        if (is < 0 || l->place[i] >= a->stride[is] * a->shape[is]) return false;
+        l->sum[i] = l->place[i] / a->stride[is] * to[is];
+    }
+    return all == made && a->offset == a->pre->offset;
+}
+
+/* What makes the array makes it as it is packed. */
+static bool dync__cuv_pack_made(dync__cuv *v, dync__cuv_array *a, int temp, const int64_t *to)
+{
+    dync__gm_loops l;
+    const dync__gm_pre *pre = a->pre;
+    int64_t stride[DYNC__LOOP_MAX_DIMS] = {0};
+    if (temp < 0 || !dync__cuv_made_loops(a, to, &l)) return dync__fail_memory(0), false;
+    dync__kernel *k = dync__kernel_new(&v->code->arena, "conv_pack", 0, l.n, l.extent);
+    if (!k) return false;
+    for (int i = 0; i < pre->k->inst.n; i++) {
+        dync__inst in = pre->k->inst.at[i];
+        if (in.access >= 0) {
+            const dync__access *from = &pre->k->access.at[in.access];
+            bool store = i == pre->store;
+            for (int d = 0; d < l.n; d++) stride[d] = store ? l.sum[d] : from->stride[l.from[d]] * l.times[d];
+            in.access = dync__kernel_access(k, store ? 0 : from->offset, stride);
+        }
+        if (in.buf >= 0) {
+            const dync__buf *b = &pre->k->buf.at[in.buf];
+            in.buf = dync__kernel_buf(k, i == pre->store ? temp : pre->first + in.buf, b->dtype, i == pre->store ? DYNC__BUF_OUT : DYNC__BUF_IN, -1, b->name);
+        }
+        if (!dync__avec_push(&v->code->arena, &k->inst, in)) return false;
+    }
+    int part = v->code->part.n;
+    if (!dync__cuda_add_loop(v->code, k)) return false;
+    for (int i = 0; part < v->code->part.n && i < k->buf.n; i++) {
+        int32_t id = k->buf.at[i].id;
+        v->code->part.at[part].host[i] = id >= v->call->n && id < DYNC__CUDA_TEMP && v->end->host[id - v->call->n];
+    }
+    return true;
+}
+
+/* The array's dims in this order, on boundaries: as it lies, or copied. */
+static bool dync__cuv_pack(dync__cuv *v, dync__cuv_array *a, const int *order)
+{
+    int64_t to[4], stride[4], extent[4], all;
+    if (dync__cuv_lies_well(v, a, order, to, &all)) return true;
+    int temp = dync__cuda_add_temp(v->code, all * dync__dtype_info(v->dtype)->bytes);
+    int32_t operand = a->id;
+    int64_t offset = a->offset;
+    if (a->pre && !dync__cuv_pack_made(v, a, temp, to)) return false;
     for (int i = 0; i < 4; i++) {
         extent[i] = a->shape[order[i]];
         stride[i] = a->stride[order[i]];
     }
-    int temp = dync__cuda_add_temp(v->code, next * bytes);
+    a->id = temp;
+    a->offset = 0;
+    memcpy(a->stride, to, sizeof to);
+    if (a->pre) {
+        a->pre = NULL;
+        return true;
+    }
     dync__kernel *k = temp < 0 ? NULL : dync__kernel_new(&v->code->arena, "conv_pack", 0, 4, extent);
     if (!k) return dync__fail_memory(0), false;
     dync__lb b = {.k = k, .section = 1, .origin = v->call->row->name};
     int64_t dense[4] = {to[order[0]], to[order[1]], to[order[2]], to[order[3]]};
-    int value = dync__lb_load(&b, dync__kernel_buf(k, a->id, v->dtype, DYNC__BUF_IN, -1, NULL), dync__kernel_access(k, a->offset, stride));
+    int value = dync__lb_load(&b, dync__kernel_buf(k, operand, v->dtype, DYNC__BUF_IN, -1, NULL), dync__kernel_access(k, offset, stride));
     dync__lb_store(&b, dync__kernel_buf(k, temp, v->dtype, DYNC__BUF_OUT, -1, NULL), dync__kernel_access(k, 0, dense), value);
-    int32_t operand = a->id;
-    a->id = temp;
-    a->offset = 0;
-    memcpy(a->stride, to, sizeof to);
     return a == &v->w ? dync__cuda_add_pack(v->code, k, v->call, operand, temp) : dync__cuda_add_loop(v->code, k);
 }
 
@@ -137,6 +205,7 @@ static bool dync__cuv_side(dync__cuv *v, dync__gm *g, int s, const dync__cuv_arr
     if (!own) return false;
     side->id = a->id;
     side->offset = a->offset + offset;
+    (void)dync__gm_pre_set(side, a->pre);
     if (!bounds) {
         own->h = own->w = 1;
         own->y = own->x = 0;
@@ -202,7 +271,7 @@ static dync_status dync__cuv_end(dync__cuv *v, dync__gm *g, int n, const int64_t
     dync__lb_store(&b, dync__kernel_buf(e, v->out, out->dtype, DYNC__BUF_OUT, -1, NULL), dync__kernel_access(e, offset, stride), sum);
     g->end = e;
     if (e->failed) return DYNC_ERR_MEMORY;
-    return dync__gm_add(v->code, g, v->call, &(dync__cuda_end){0});
+    return dync__gm_add(v->code, g, v->call, &(dync__cuda_end){.host = v->end->host});
 }
 
 /* What follows a convolution, in the order of the product: channels, then images and pixels (by_image: as y lies). Its loops are cut at the ends of
@@ -478,12 +547,36 @@ DYNC__FN bool dync__cuda_conv_takes(dync__cuda_code *code, const dync__kcall *ca
     return g && dync__cuv_end_of(&v, g);
 }
 
+/* Does the convolution rather make x or w itself? On the way into the packed array always; else it is made again for every tap and tile. */
+DYNC__FN bool dync__cuda_conv_takes_side(dync__cuda_code *code, const dync__kcall *call, const dync__kernel *k, int s)
+{
+    dync__cuv v;
+    dync__gm_loops l;
+    int64_t to[4], all;
+    if (dync__cuv_kind(&v, code, call) != 1) return false;
+    dync__cuv_array *a = s ? &v.w : &v.x;
+    dync__gm_pre *pre = a->pre = dync__gm_pre_open(&code->arena, &call->operand[s], k, 0);
+    if (!pre) return false;
+    bool well = dync__cuv_lies_well(&v, a, dync__cuv_channels_last, to, &all);
+    if (v.halves && v.gc % 8 == 0 && !v.by_image && !well) return dync__cuv_made_loops(a, to, &l);
+    int64_t pixels = v.y.shape[0] * v.y.shape[2] * v.y.shape[3], taps = v.w.shape[2] * v.w.shape[3];
+    double times = s ? (double)(pixels + 127) / 128 : (double)(taps * ((v.go + 127) / 128)), units = dync__cuda_unit_of(code->device >> 8)->units;
+    return dync__gm_pre_worth(pre, v.dtype, dync__gm_pre_clocks(pre, (double)all * times) / units, 0, (double)all);
+}
+
 DYNC__FN dync_status dync__cuda_conv(dync__cuda_code *code, const dync__kcall *call, const dync__cuda_end *end, bool *done)
 {
     dync__cuv v;
     int kind = dync__cuv_kind(&v, code, call);
     *done = kind != 0;
     if (kind == 1 || kind == 4) v.end = end;
+    int first = call->n + (end->k ? end->k->buf.n : 0);
+    for (int i = 0; i < 2 && kind == 1; i++) {
+        if (!end->pre[i]) continue;
+        dync__cuv_array *a = i ? &v.w : &v.x;
+        if (!(a->pre = dync__gm_pre_open(&code->arena, &call->operand[i], end->pre[i], first))) return dync__fail_memory(0);
+        first += end->pre[i]->buf.n;
+    }
     if (kind == 6) return dync__cuv_direct_weight(&v);
     if (kind > 3) return dync__cuv_direct(&v, kind == 5);
     return kind == 1 ? dync__cuv_forward(&v) : kind == 2 ? dync__cuv_input(&v) : kind == 3 ? dync__cuv_weight(&v) : DYNC_OK;

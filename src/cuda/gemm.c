@@ -415,10 +415,12 @@ static bool dync__gm_takes_side(int device, const dync__kcall *call, const dync_
     }
     dync__cuda_code code = {.device = device};
     dync__gm g, with;
-    bool ok = dync__gm_open(&g, &code, call) && k->buf.n < 20;
-    with = g;
-    ok = ok && dync__gm_pre_open(&with, s, call, k, 0);
-    if (ok) {
+    bool conv = call->row == dync__kernel_row(DYNC__K_conv2d), ok = (conv || dync__gm_open(&g, &code, call)) && k->buf.n < 20;
+    dync__gm_pre *pre = ok && !conv ? dync__gm_pre_open(&code.arena, &call->operand[s], k, 0) : NULL;
+    ok = conv ? ok && dync__cuda_conv_takes_side(&code, call, k, s) : pre != NULL;
+    if (pre) {
+        with = g;
+        dync__gm_pre_set(&with.side[s], pre);
         double cost = dync__gm_plan(&with, true), apart = dync__gm_plan(&g, true), elements = (double)(s ? g.n : g.m) * (double)g.k;
         for (int d = 0; d < g.n_batch; d++) elements *= g.side[s].batch[d] ? (double)g.batch[d] : 1;
         if (with.thin != g.thin) ok = !g.thin;
@@ -426,7 +428,7 @@ static bool dync__gm_takes_side(int device, const dync__kcall *call, const dync_
         if (with.thin) cost = is_long ? 0 : dync__gm_pre_cost(&with, &with.tile, with.chunk) / with.tile.n;
         else if (dync__gm_wgmma_suits(&g)) apart = DYNC__GM_START + (double)g.m * (double)g.n * (double)g.k * (double)g.batches /
                                                                     ((double)dync__cuda_unit_of(device >> 8)->units * DYNC__GM_WGMMA);
-        ok = ok && dync__gm_pre_worth(&with, with.swapped ? !s : s, cost, apart, elements);
+        ok = ok && dync__gm_pre_worth(pre, g.dtype, cost, apart, elements);
     }
     dync__arena_free(&code.arena);
     return ok;
@@ -468,20 +470,20 @@ DYNC__FN dync_status dync__cuda_gemm(dync__cuda_code *code, const dync__kcall *c
     *done = true;
     int first = call->n + (end->k ? end->k->buf.n : 0);
     for (int s = 0; s < 2; s++) {
-        if (end->pre[s] && !dync__gm_pre_open(g, s, call, end->pre[s], first)) return dync__fail_memory(0);
+        if (end->pre[s] && !dync__gm_pre_set(&g->side[s], dync__gm_pre_open(g->arena, &call->operand[s], end->pre[s], first))) return dync__fail_memory(0);
         if (end->pre[s]) first += end->pre[s]->buf.n;
         dync__gm_how(g, &g->side[s], s ? g->n : g->m);
         if (!end->pre[s] && g->kind >= 0 && g->side[s].how == DYNC__GM_PIECES && (s ? g->m : g->n) >= DYNC__GM_REPACK && !dync__gm_repack(g, code, call, s)) return DYNC_ERR_MEMORY;
     }
     if (end->k ? !dync__gm_end_of(g, call, end->k, end->keep) : !dync__gm_end_plain(g, call)) return dync__fail_memory(0);
-    for (int s = 0; s < 2; s++)
-        if (g->side[s].pre && !dync__gm_pre_close(g, s)) return dync__fail_memory(0);
     return dync__gm_add(code, g, call, end);
 }
 
 DYNC__FN dync_status dync__gm_add(dync__cuda_code *code, dync__gm *g, const dync__kcall *call, const dync__cuda_end *end)
 {
     int32_t buf[64];
+    for (int s = 0; s < 2; s++)
+        if (g->side[s].pre && !dync__gm_pre_close(g, s)) return dync__fail_memory(0);
     g->host = dync__arena_alloc(&code->arena, (size_t)g->end->buf.n + 1);
     if (!g->host || g->end->buf.n > 64) return dync__fail_memory(0);
     for (int i = 0; i < g->end->buf.n; i++) {

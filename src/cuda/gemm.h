@@ -23,6 +23,7 @@ enum { DYNC__GM_PRE_GROUPS = 160, DYNC__GM_PRE_CHUNKS = 16 };
 typedef struct dync__gm_pre {
     dync__kernel *k;
     int first, store;                    /* number of its first buffer; of its store */
+    int64_t offset;                      /* where the memory begins, in elements of the slot */
     dync__ptx p;                         /* text in the making */
     int chunks, per, block[DYNC__GM_PRE_GROUPS], place[DYNC__GM_PRE_CHUNKS];   /* of the turn being loaded: see dync__gm_pre_chunk */
     char is[DYNC__GM_PRE_GROUPS][16], to[40];
@@ -92,11 +93,14 @@ DYNC__FN void dync__gm_pipeline(dync__gm *, void (*load)(dync__gm *), void (*com
 DYNC__INLINE int dync__gm_unit(const dync__gm *g, int s) { return g->side[s].pre ? 1 : dync__dtype_info(g->dtype)->bytes; }   /* what a side's addresses count */
 DYNC__FN void dync__gm_pieces(dync__gm *, int side, int lines);          /* words of 4 bytes into swizzled rows of %to */
 /* ---- gemm_pre.c ---- */
-DYNC__FN bool dync__gm_pre_open(dync__gm *, int side, const dync__kcall *, const dync__kernel *k, int first);   /* false: k does not fill the operand's memory */
+/* Of the kernel that makes the operand, whose first buffer has that number. NULL: it does not fill the operand's memory. */
+DYNC__FN dync__gm_pre *dync__gm_pre_open(dync__arena *, const dync__operand *, const dync__kernel *k, int first);
+DYNC__FN bool dync__gm_pre_set(dync__gm_side *, dync__gm_pre *);         /* false: it is NULL */
 DYNC__FN bool dync__gm_pre_close(dync__gm *, int side);                  /* after the end is made */
 DYNC__FN int dync__gm_pre_words(const dync__gm *, const dync__gm_tile *);/* registers of a thread that a turn's loads take */
 DYNC__FN double dync__gm_pre_cost(const dync__gm *, const dync__gm_tile *, int64_t chunk);   /* clocks, in a tile of that depth */
-DYNC__FN bool dync__gm_pre_worth(const dync__gm *, int side, double with, double apart, double elements);
+DYNC__FN double dync__gm_pre_clocks(const dync__gm_pre *, double elements);
+DYNC__FN bool dync__gm_pre_worth(const dync__gm_pre *, int dtype, double with, double apart, double elements);
 DYNC__FN bool dync__gm_pre_begin(dync__gm *, int side);                  /* once a text, when `how` is known */
 DYNC__FN void dync__gm_pre_index(dync__gm *, int side, const char *name, const char *from);  /* a new register of the piece's index, from one of 64 bits */
 /* Group `number`: vec elements from at + by on, where `is` (NULL: sure); %first<side> is where there are some. Then their values, whose number it returns. */
@@ -121,6 +125,7 @@ DYNC__FN void dync__gm_direct(dync__gm *);
 DYNC__FN bool dync__gm_direct_weight(dync__cuda_code *, dync__gm *, int64_t images, int64_t y_offset, const int64_t *ys, const int32_t *buf);
 DYNC__FN dync_status dync__cuda_conv(dync__cuda_code *, const dync__kcall *, const dync__cuda_end *, bool *done);   /* conv2d and its gradients */
 DYNC__FN bool dync__cuda_conv_takes(dync__cuda_code *, const dync__kcall *, const dync__kernel *end);
+DYNC__FN bool dync__cuda_conv_takes_side(dync__cuda_code *, const dync__kcall *, const dync__kernel *, int operand);
 /* ---- gemm_mma.c, gemm_simt.c ---- */
 DYNC__FN void dync__gm_mma(dync__gm *);
 DYNC__FN void dync__gm_simt(dync__gm *);

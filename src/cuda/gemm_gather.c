@@ -92,12 +92,25 @@ static void dync__gmg_meet(dync__gm *g, int s, int number, const dync__gmg *dept
     dync__ptx_line(p, "setp.lt.u32 %s, %s, %lld", inside, y, (long long)v->h);
     dync__ptx_line(p, "setp.lt.and.u32 %s, %s, %lld, %s", inside, x, (long long)v->w, inside);
     dync__ptx_line(p, "selp.b32 %s, %s, 0, %s", off, off, inside);
-    dync__ptx_line(p, "mad.wide.s32 %s, %s, %d, %s", at, off, (int)dync__dtype_info(g->dtype)->bytes, s ? "%B" : "%A");
+    dync__ptx_line(p, "mad.wide.s32 %s, %s, %d, %s", at, off, dync__gm_unit(g, s), s ? "%B" : "%A");
 }
 
-static void dync__gmg_copy(dync__gm *g, int bytes, const char *to, int to_at, const char *at, const char *inside)
+/* The place in what is done to the side, in the type of its index. */
+static const char *dync__gmg_index(dync__gm *g, int s, const char *at)
+{
+    const char *index = g->side[s].pre->p.index, *to = dync__ptx_temp(&g->t.p, index);
+    dync__ptx_line(&g->t.p, index[1] == '3' ? "cvt.u32.u64 %s, %s" : "mov.b64 %s, %s", to, at);
+    return to;
+}
+
+static void dync__gmg_copy(dync__gm *g, int s, int bytes, const char *to, int to_at, const char *at, const char *inside)
 {
     char size[32];
+    if (g->side[s].pre) {
+        dync__format(size, sizeof size, "%s", dync__gmg_index(g, s, at));
+        dync__gm_pre_chunk(g, s, size, 0, 1, to_at, inside, NULL, 0, NULL);
+        return;
+    }
     dync__format(size, sizeof size, "%s", dync__ptx_temp(&g->t.p, "b32"));
     dync__ptx_line(&g->t.p, "selp.b32 %s, %d, 0, %s", size, bytes, inside);
     dync__tile_cp(&g->t, bytes, to, to_at, at, 0, size);
@@ -144,6 +157,7 @@ DYNC__FN void dync__gm_gather_copy(dync__gm *g, int s, int lines)
     dync__format(to, sizeof to, "%s", dync__ptx_temp(&g->t.p, "b32"));
     dync__format(k, sizeof k, "%s", dync__ptx_temp(&g->t.p, "u32"));
     dync__ptx_line(&g->t.p, "add.u32 %s, %%to, %%gs_%d", to, s);
+    if (g->side[s].pre) dync__gm_pre_turn(g, s, per, to);
     dync__gmg depth;
     if (!across) {
         dync__ptx_line(&g->t.p, "mul.lo.u32 %s, %%gc_%d, %d", k, s, per);
@@ -156,7 +170,7 @@ DYNC__FN void dync__gm_gather_copy(dync__gm *g, int s, int lines)
         }
         for (int w = 0; w < (across ? lines * bytes / 128 : 1); w++) {
             dync__gmg_meet(g, s, across ? w : j, &depth, at, inside);
-            dync__gmg_copy(g, 16, to, g->side_at[s] + (w * g->depth + j * step) * 128, at, inside);
+            dync__gmg_copy(g, s, 16, to, g->side_at[s] + (w * g->depth + j * step) * 128, at, inside);
         }
     }
 }
@@ -198,12 +212,21 @@ DYNC__FN void dync__gm_gather_pieces(dync__gm *g, int s, int lines)
     bool whole = dync__dtype_info(g->dtype)->bytes == 4;
     if (!whole) dync__ptx_line(p, "shl.b32 %s, %s, 1", k, k);
     dync__gmg_line(g, s, line, 0);
-    if (whole) {
+    bool pre = g->side[s].pre != NULL;                       /* there and then: the loop has no place to keep what is loaded */
+    if (pre) dync__gm_pre_turn(g, s, 1, place);
+    if (whole && !pre) {
         dync__gmg depth = dync__gmg_depth(g, s, k);
         dync__gmg_meet(g, s, 0, &depth, at, inside);
-        dync__gmg_copy(g, 4, place, g->side_at[s], at, inside);
+        dync__gmg_copy(g, s, 4, place, g->side_at[s], at, inside);
     }
-    for (int e = 0; e < 2 && !whole; e++) {
+    for (int e = 0; e < (whole ? 1 : 2) && pre; e++) {
+        if (e) dync__ptx_line(p, "add.u32 %s, %s, 1", k, k);
+        dync__gmg depth = dync__gmg_depth(g, s, k);
+        dync__gmg_meet(g, s, 0, &depth, at, inside);
+        dync__format(at, sizeof at, "%s", dync__gmg_index(g, s, at));
+        dync__gm_pre_group(g, s, e, at, 0, inside);
+    }
+    for (int e = 0; e < 2 && !whole && !pre; e++) {
         dync__format(half[e], sizeof half[e], "%s", dync__ptx_temp(p, "b16"));
         if (e) dync__ptx_line(p, "add.u32 %s, %s, 1", k, k);
         dync__gmg depth = dync__gmg_depth(g, s, k);
@@ -212,7 +235,12 @@ DYNC__FN void dync__gm_gather_pieces(dync__gm *g, int s, int lines)
         dync__ptx_line(p, "@%s ld.global.b16 %s, [%s]", inside, half[e], at);
     }
     dync__format(more, sizeof more, "%s", dync__ptx_temp(p, "pred"));
-    if (!whole) {
+    if (pre) {
+        char value[2][40], made[2][40];
+        for (int e = 0; e < (whole ? 1 : 2); e++) (void)dync__gm_pre_values(g, s, e, &value[e]);
+        dync__gm_pre_pack(g, g->dtype, whole ? 1 : 2, value, made);
+        dync__ptx_line(p, "st.shared.b32 [%s+%d], %s", place, g->side_at[s], made[0]);
+    } else if (!whole) {
         const char *both = dync__ptx_temp(p, "b32");
         dync__ptx_line(p, "mov.b32 %s, {%s, %s}", both, half[0], half[1]);
         dync__ptx_line(p, "st.shared.b32 [%s+%d], %s", place, g->side_at[s], both);
@@ -250,11 +278,12 @@ DYNC__FN void dync__gm_gather_single(dync__gm *g, int s, int lines, int row_byte
     dync__ptx_line(p, "%s.u32 %s, %%thr, %d", along ? "rem" : "div", k, along ? g->depth : lines);
     dync__ptx_line(p, "mad.lo.u32 %s, %s, %d, %%to", to, k, row_bytes);
     dync__ptx_line(p, "mad.lo.u32 %s, %s, %d, %s", to, line, bytes, to);
+    if (g->side[s].pre) dync__gm_pre_turn(g, s, 1, to);
     dync__gmg depth;
     for (int i = 0; i < lines * g->depth / g->tile.threads; i++) {
         if (i && !along) dync__ptx_line(p, "add.u32 %s, %s, %d", k, k, step);
         if (i == 0 || !along) depth = dync__gmg_depth(g, s, k);
         dync__gmg_meet(g, s, along ? i : 0, &depth, at, inside);
-        dync__gmg_copy(g, bytes, to, g->side_at[s] + i * step * (along ? bytes : row_bytes), at, inside);
+        dync__gmg_copy(g, s, bytes, to, g->side_at[s] + i * step * (along ? bytes : row_bytes), at, inside);
     }
 }

@@ -51,39 +51,43 @@ static bool dync__gmp_lies_within(const dync__layout *lay, int64_t from, int64_t
     return last < all;
 }
 
-DYNC__FN bool dync__gm_pre_open(dync__gm *g, int s, const dync__kcall *call, const dync__kernel *k, int first)
+DYNC__FN dync__gm_pre *dync__gm_pre_open(dync__arena *arena, const dync__operand *o, const dync__kernel *k, int first)
 {
-    const dync__operand *o = &call->operand[s];
     int store = dync__gmp_store(k), order[DYNC__LOOP_MAX_DIMS], n;
     int64_t all, extent[DYNC__LOOP_MAX_DIMS], stride[DYNC__LOOP_MAX_DIMS] = {0};
     const dync__access *to = &k->access.at[k->inst.at[store].access];
     bool known = o->dtype == DYNC_F32 || o->dtype == DYNC_F64 || o->dtype == DYNC_F16 || o->dtype == DYNC_BF16 || o->dtype == DYNC_I8 || o->dtype == DYNC_U8;
-    if (!known || !dync__gmp_order(k, to, order, &n, &all) || !dync__gmp_lies_within(&o->lay, to->offset, all)) return false;
+    if (!known || !dync__gmp_order(k, to, order, &n, &all) || !dync__gmp_lies_within(&o->lay, to->offset, all)) return NULL;
     for (int d = 0; d < n; d++) extent[d] = k->extent[order[d]];
-    dync__gm_pre *pre = dync__arena_alloc(g->arena, sizeof *pre);
-    dync__kernel *own = pre ? dync__kernel_new(g->arena, "prologue", 0, n, extent) : NULL;
-    if (!own) return false;
+    dync__gm_pre *pre = dync__arena_alloc(arena, sizeof *pre);
+    dync__kernel *own = pre ? dync__kernel_new(arena, "prologue", 0, n, extent) : NULL;
+    if (!own) return NULL;
     for (int i = 0; i < k->inst.n; i++) {
         dync__inst in = k->inst.at[i];
         in.section = 1;
-        in.origin = in.origin ? dync__arena_strdup(g->arena, in.origin) : NULL;
+        in.origin = in.origin ? dync__arena_strdup(arena, in.origin) : NULL;
         if (in.access >= 0) {
             const dync__access *a = &k->access.at[in.access];
             for (int d = 0; d < n; d++) stride[d] = a->stride[order[d]];
             in.access = dync__kernel_access(own, a->offset, stride);
         }
-        if (!dync__avec_push(g->arena, &own->inst, in)) return false;
+        if (!dync__avec_push(arena, &own->inst, in)) return NULL;
     }
     for (int i = 0; i < k->buf.n; i++) {
         dync__buf b = k->buf.at[i];
-        b.name = b.name ? dync__arena_strdup(g->arena, b.name) : NULL;
-        if (!dync__avec_push(g->arena, &own->buf, b)) return false;
+        b.name = b.name ? dync__arena_strdup(arena, b.name) : NULL;
+        if (!dync__avec_push(arena, &own->buf, b)) return NULL;
     }
     dync__kernel_collapse(own);
-    *pre = (dync__gm_pre){.k = own, .first = first, .store = store};
-    g->side[s].offset -= to->offset;
-    g->side[s].pre = pre;
-    return !own->failed;
+    *pre = (dync__gm_pre){.k = own, .first = first, .store = store, .offset = to->offset};
+    return own->failed ? NULL : pre;
+}
+
+DYNC__FN bool dync__gm_pre_set(dync__gm_side *side, dync__gm_pre *pre)
+{
+    side->pre = pre;
+    if (pre) side->offset -= pre->offset;
+    return pre != NULL;
 }
 
 /* Its buffers among those of the end. */
@@ -138,21 +142,28 @@ DYNC__FN int dync__gm_pre_words(const dync__gm *g, const dync__gm_tile *t)
     return words;
 }
 
+/* Clocks of a multiprocessor for so many elements. */
+DYNC__FN double dync__gm_pre_clocks(const dync__gm_pre *pre, double elements)
+{
+    double bytes;
+    return elements * dync__gmp_work(pre, &bytes) / DYNC__GMP_LANES;
+}
+
 DYNC__FN double dync__gm_pre_cost(const dync__gm *g, const dync__gm_tile *t, int64_t chunk)
 {
-    double cost = 0, bytes;
+    double cost = 0;
     for (int s = 0; s < 2; s++)
-        if (g->side[s].pre) cost += (double)(s ? t->n : t->m) * (double)chunk * dync__gmp_work(g->side[s].pre, &bytes) / DYNC__GMP_LANES;
+        if (g->side[s].pre) cost += dync__gm_pre_clocks(g->side[s].pre, (double)(s ? t->n : t->m) * (double)chunk);
     return cost;
 }
 
-/* Is the product of g, whose side s has one, cheaper than `apart`, the clocks of one without, and what else that takes? elements: of the side. */
-DYNC__FN bool dync__gm_pre_worth(const dync__gm *g, int s, double with, double apart, double elements)
+/* Is a product with it cheaper than `apart`, the clocks of one without, and what else that takes? elements: of the side, of this dtype. */
+DYNC__FN bool dync__gm_pre_worth(const dync__gm_pre *pre, int dtype, double with, double apart, double elements)
 {
     double bytes;
-    (void)dync__gmp_work(g->side[s].pre, &bytes);
-    double trips = elements * (bytes + 2.0 * dync__dtype_info(g->dtype)->bytes) / DYNC__GM_BYTES;
-    return dync__gmp_words(g->side[s].pre, 16 / dync__dtype_info(g->dtype)->bytes) <= DYNC__GMP_WORDS && with < apart + DYNC__GMP_LAUNCH + trips;
+    (void)dync__gmp_work(pre, &bytes);
+    double trips = elements * (bytes + 2.0 * dync__dtype_info(dtype)->bytes) / DYNC__GM_BYTES;
+    return dync__gmp_words(pre, 16 / dync__dtype_info(dtype)->bytes) <= DYNC__GMP_WORDS && with < apart + DYNC__GMP_LAUNCH + trips;
 }
 
 /* ---- text ------------------------------------------------------------------------------------------------------------------------------------ */
@@ -172,7 +183,7 @@ static int64_t dync__gmp_run(const dync__gm *g, int s)
 {
     const dync__gm_side *side = &g->side[s];
     bool across = side->how == DYNC__GM_ACROSS;
-    if (side->gather) return side->how == DYNC__GM_PIECES ? 1 : 16 / dync__dtype_info(g->dtype)->bytes;
+    if (side->gather) return side->how == DYNC__GM_PIECES || g->kind < 0 ? 1 : 16 / dync__dtype_info(g->dtype)->bytes;
     if (side->how == DYNC__GM_PIECES || (across ? side->line : side->step) != 1 || (g->thin && s == 0 && g->side[1].how == DYNC__GM_ACROSS)) return 1;
     int64_t lines = s ? g->n : g->m, run = dync__gmp_divisor(across ? lines : g->k, side->offset);
     if ((across ? g->k : lines) > 1) run = dync__gmp_divisor(run, across ? side->step : side->line);

@@ -115,6 +115,72 @@ TEST(training_stays_on_the_device)
     EXPECT_EQ_INT(dync_cuda_get_counters().host_steps, 0);
 }
 
+/* What goes before: made as it is packed (halves), or as windows are gathered. */
+static dync_tensor *activated(dync_tensor *x, dync_tensor *w, dync_tensor *bias, dync_tensor *scale)
+{
+    return dync_conv2d(dync_relu(dync_add(dync_mul(x, by_channel(scale)), by_channel(bias))), w, NULL, dync_shape(1, 2), dync_shape(1, 1), dync_shape(1, 1), 1);
+}
+static dync_tensor *cast_down(dync_tensor *x, dync_tensor *w, dync_tensor *bias, dync_tensor *scale)
+{
+    dync_tensor *y = dync_conv2d(dync_to_dtype(x, DYNC_BF16), dync_to_dtype(dync_mul(w, 0.5), DYNC_BF16), NULL, dync_shape(1, 1), dync_shape(1, 0), dync_shape(1, 1), 1);
+    return dync_add(dync_to_dtype(y, DYNC_F32), by_channel(dync_add(bias, scale)));
+}
+static dync_tensor *pixels_made(dync_tensor *x, dync_tensor *w, dync_tensor *bias, dync_tensor *scale)
+{
+    (void)bias;
+    dync_tensor *last = dync_relu(dync_mul(dync_contiguous(dync_permute(x, dync_shape(0, 2, 3, 1))), scale));
+    return dync_conv2d(dync_permute(last, dync_shape(0, 3, 1, 2)), w, NULL, dync_shape(1, 1), dync_shape(1, 1), dync_shape(1, 1), 1);
+}
+TEST(what_goes_before_is_done_by_the_convolution)
+{
+    static const int dtypes[] = {DYNC_F32, DYNC_BF16, DYNC_F16};
+    for (int t = 0; t < 3; t++)
+        DYNC_SCOPE {
+            double tol = dtypes[t] == DYNC_BF16 ? 4e-2 : dtypes[t] == DYNC_F16 ? 5e-3 : 2e-5;
+            bool halves = dtypes[t] != DYNC_F32;             /* f32: the depth is cut, a second launch joins the sums */
+            EXPECT_EQ_INT(launches_of(activated, dtypes[t], 16, 9, 11, tol), halves ? 3 : 2);
+            EXPECT_EQ_INT(launches_of(activated, dtypes[t], 18, 7, 6, tol), halves ? 1 : 2);
+            EXPECT_EQ_INT(launches_of(pixels_made, dtypes[t], 24, 6, 7, tol), 2);
+        }
+    EXPECT_EQ_INT(launches_of(cast_down, DYNC_F32, 16, 9, 11, 3e-2), 3);
+    EXPECT_EQ_INT(launches_of(cast_down, DYNC_F32, 9, 6, 8, 3e-2), 1);
+    (void)dync_cuda_allow_tf32(true);
+    EXPECT_EQ_INT(launches_of(activated, DYNC_F32, 12, 9, 11, 2e-2), 1);
+    (void)dync_cuda_allow_tf32(false);
+}
+/* Any geometry; x in either order, and what makes it of one or two arrays. */
+static struct { int64_t s[2], p[2], d[2], groups; bool last, added; } geometry;
+static dync_tensor *any(dync_tensor *x, dync_tensor *w, dync_tensor *shift)
+{
+    dync_tensor *y = geometry.last ? dync_contiguous(dync_permute(x, dync_shape(0, 2, 3, 1))) : x;
+    if (geometry.added) y = dync_add(y, geometry.last ? dync_permute(shift, dync_shape(0, 2, 3, 1)) : shift);
+    y = dync_relu(dync_to_dtype(y, dync_type(w)));
+    if (geometry.last) y = dync_permute(y, dync_shape(0, 3, 1, 2));
+    return dync_conv2d(y, w, NULL, dync_shape(geometry.s[0], geometry.s[1]), dync_shape(geometry.p[0], geometry.p[1]), dync_shape(geometry.d[0], geometry.d[1]), (int)geometry.groups);
+}
+TEST(random_convolutions_of_what_is_made)
+{
+    static const int dtypes[] = {DYNC_BF16, DYNC_F32, DYNC_F16};
+    for (int i = 0; i < (getenv("SOAK") ? 300 : 6); i++)
+        DYNC_SCOPE {
+            int64_t kh = test_random_int(1, 3), kw = test_random_int(1, 3), of = test_random() % 2 ? 8 : 5;
+            for (int k = 0; k < 2; k++) geometry.s[k] = test_random_int(1, 2), geometry.p[k] = test_random_int(0, 2), geometry.d[k] = test_random_int(1, 2);
+            geometry.groups = test_random_int(1, 2);
+            geometry.last = test_random() % 2;
+            geometry.added = test_random() % 2;
+            int64_t c = of * test_random_int(1, 2) * geometry.groups, h = test_random_int(5, 10), wide = test_random_int(5, 12);
+            int dtype = dtypes[test_random() % 3], from = test_random() % 2 ? dtype : DYNC_F32;
+            dync_tensor *x = make(from, 2, c, h, wide), *w = make(dtype, 8 * geometry.groups, c / geometry.groups, kh, kw), *shift = make(from, 1, c, 1, test_random() % 2 ? 1 : wide);
+            dync_compiled *f = dync_compile(any, .args = "x, w, shift");
+            double tol = dtype == DYNC_BF16 ? 4e-2 : dtype == DYNC_F16 ? 5e-3 : 2e-5;
+            dync_tensor *got = dync_call(f, gpu(x), gpu(w), gpu(shift));
+            if (!EXPECT(got && dync_allclose(got, any(x, w, shift), tol, tol)))
+                printf("  number %d: dtype %d from %d c %lld %lld x %lld kernel %lld x %lld last %d added %d: %s\n", i, dtype, from, (long long)c, (long long)h, (long long)wide,
+                       (long long)kh, (long long)kw, geometry.last, geometry.added, cuemu_detail());
+            dync_compiled_free(f);
+        }
+    EXPECT_EQ_INT(dync_error(), DYNC_OK);
+}
 /* Weights of halves are turned to channels last by the second run in a row that has the same, and again when they are written. */
 static dync_tensor *plain(dync_tensor *x, dync_tensor *w, dync_tensor *bias, dync_tensor *scale)
 {
