@@ -599,7 +599,7 @@ static void dync__cj_blocks(const dync__cj_work *w, int64_t g, int64_t b0, int64
 }
 
 /* The same by Winograd's tiles; room: for the transformed input and result. */
-static void dync__cj_wino(const dync__cj_work *w, int64_t g, int64_t b0, int64_t b1, int64_t j, int64_t rows, const float *x, float *y, int64_t line, char *room)
+DYNC__RARE static void dync__cj_wino(const dync__cj_work *w, int64_t g, int64_t b0, int64_t b1, int64_t j, int64_t rows, const float *x, float *y, int64_t line, char *room)
 {
     const dync__cj *v = w->v;
     int64_t m = v->wino.m, n2 = (int64_t)v->wino.n * v->wino.n, pixel = 4 * v->V, down = (rows + m - 1) / m, across = v->wino.across;
@@ -829,7 +829,7 @@ static dync_status dync__cj_run_places(dync__cj *v, const dync__cj_data *d)
 /* ---- the weight gradient --------------------------------------------------------------------------------------------------------------- */
 
 /* One image's x and gy into blocks: a group of x, or a group of gy, at a time. */
-static void dync__cj_weight_in(void *user, int part, int n_parts)
+DYNC__RARE static void dync__cj_weight_in(void *user, int part, int n_parts)
 {
     const dync__cj_work *w = user;
     const dync__cj *v = w->v;
@@ -850,7 +850,7 @@ static void dync__cj_weight_in(void *user, int part, int n_parts)
 }
 
 /* Block a of in channels and blocks [b, b + B) of out channels of group g, rows [j, j + rows) of the image. */
-static void dync__cj_weight_tile(const dync__cj_work *w, int64_t g, int64_t b, int64_t B, int64_t a, int64_t j, const dync__ctap *line, int64_t rows)
+DYNC__RARE static void dync__cj_weight_tile(const dync__cj_work *w, int64_t g, int64_t b, int64_t B, int64_t a, int64_t j, const dync__ctap *line, int64_t rows)
 {
     const dync__cj *v = w->v;
     int64_t in = dync__cj_address(w->x) + (g * (v->planar ? v->ic : v->icb) + a) * v->in_block + (v->lo_y + j * v->isy) * v->in_row + v->lo_x * v->in_pixel;
@@ -868,7 +868,7 @@ static void dync__cj_weight_tile(const dync__cj_work *w, int64_t g, int64_t b, i
         }
 }
 
-static void dync__cj_weight_part(void *user, int part, int n_parts)
+DYNC__RARE static void dync__cj_weight_part(void *user, int part, int n_parts)
 {
     const dync__cj_work *w = user;
     const dync__cj *v = w->v;
@@ -899,7 +899,7 @@ static bool dync__cj_weight_out(const dync__cj *v, const float *from, float *gw)
     return true;
 }
 
-static dync_status dync__cj_run_weight(const dync__cj *v, const float *x, const float *gy, float *gw)
+DYNC__RARE static dync_status dync__cj_run_weight(const dync__cj *v, const float *x, const float *gy, float *gw)
 {
     size_t x_bytes = (size_t)(v->groups * (v->planar ? v->ic : v->icb) * v->in_block), y_bytes = (size_t)(v->groups * v->ocb * v->out_block);
     size_t w_bytes = (size_t)(v->groups * v->ocb * v->icb * v->outer * v->all * v->V) * sizeof(float);

@@ -98,6 +98,61 @@ TEST(epilogues_are_found)
         }
 }
 
+/* ---- after convolutions ---------------------------------------------------------------------------------------------------------- */
+
+/* x [1, 32, 20, 20], w [32, 32, 3, 3], b [32], r [1, 32, 20, 20] */
+static dync_tensor *conv(dync_tensor *x, dync_tensor *w, dync_tensor *b) { return dync_conv2d(x, w, b, dync_shape(1, 1), dync_shape(1, 1), dync_shape(1, 1), 1); }
+static dync_tensor *conv_silu(dync_tensor *x, dync_tensor *w, dync_tensor *b, dync_tensor *r) { return (void)r, dync_silu(conv(x, w, b)); }
+static dync_tensor *conv_by_hand(dync_tensor *x, dync_tensor *w, dync_tensor *b, dync_tensor *r)
+{
+    dync_tensor *y = conv(x, w, NULL);
+    return (void)b, (void)r, dync_mul(y, dync_sigmoid(y));
+}
+static dync_tensor *conv_norm(dync_tensor *x, dync_tensor *w, dync_tensor *b, dync_tensor *r)
+{
+    return (void)r, dync_silu(dync_batch_norm(conv(x, w, NULL), b, b, b, dync_abs(b), false, 0.1, 1e-5));
+}
+static dync_tensor *conv_relu(dync_tensor *x, dync_tensor *w, dync_tensor *b, dync_tensor *r) { return (void)r, dync_hardswish(conv(x, w, b)); }
+static dync_tensor *conv_shortcut(dync_tensor *x, dync_tensor *w, dync_tensor *b, dync_tensor *r) { return dync_gelu(dync_add(conv(x, w, b), dync_softmax(r, 3))); }
+static dync_tensor *conv_pointwise(dync_tensor *x, dync_tensor *w, dync_tensor *b, dync_tensor *r)
+{
+    return (void)r, dync_gelu(dync_conv2d(x, dync_narrow(dync_narrow(w, 2, 1, 1), 3, 1, 1), b, dync_shape(1, 1), dync_shape(0, 0), dync_shape(1, 1), 1));
+}
+static dync_tensor *conv_transposed(dync_tensor *x, dync_tensor *w, dync_tensor *b, dync_tensor *r)
+{
+    return (void)r, dync_silu(dync_conv_transpose2d(x, w, b, dync_shape(2, 2), dync_shape(1, 1), dync_shape(0, 0), 1, dync_shape(1, 1)));
+}
+static dync_tensor *conv_chain(dync_tensor *x, dync_tensor *w, dync_tensor *b, dync_tensor *r) { return conv_silu(conv_silu(x, w, b, r), w, b, r); }
+static dync_tensor *conv_double(dync_tensor *x, dync_tensor *w, dync_tensor *b, dync_tensor *r)
+{
+    dync_tensor *in[4] = {x, w, b, r};
+    for (int i = 0; i < 4; i++) in[i] = dync_to_dtype(in[i], DYNC_F64);
+    return conv_silu(in[0], in[1], in[2], in[3]);
+}
+
+/* Steps of the plan beside what makes the operands, and whether one of them is a call with loops inside. */
+TEST(loops_after_a_convolution_are_its_epilogue)
+{
+    static const struct { program fn; int steps; bool epilogue; } convs[] = {
+        {conv_silu, 1, true}, {conv_by_hand, 1, true}, {conv_norm, 2, true}, {conv_relu, 1, false}, {conv_shortcut, 1, true}, {conv_pointwise, 1, true},
+        {conv_transposed, 1, true}, {conv_chain, 2, true}, {conv_double, 4, true}};
+    if (!dync__gt_can(DYNC__GT_F32)) SKIP("no machine code here");
+    for (int p = 0; p < (int)(sizeof convs / sizeof convs[0]); p++)
+        DYNC_SCOPE {
+            dync_tensor *x = dync_randn(dync_shape(1, 32, 20, 20)), *w = dync_randn(dync_shape(32, 32, 3, 3)), *b = dync_randn(dync_shape(32)), *r = dync_randn(dync_shape(1, 32, 20, 20));
+            traced = convs[p].fn;
+            dync_graph *g = dync_make_graph(as_list, x, w, b, r);
+            dync__lowered l;
+            dync__str s = {0};
+            if (!EXPECT(g != NULL) || !EXPECT_OK(dync__inductor_lower(g, NULL, "", &l))) continue;
+            dync__plan_dump(&s, l.plan);
+            if (!EXPECT(dync__plan_step_count(l.plan) == convs[p].steps && (strstr(dync__str_get(&s), "with epilogue") != NULL) == convs[p].epilogue))
+                printf("  program %d\n%s", p, dync__str_get(&s));
+            dync__str_free(&s);
+            dync__lowered_free(&l);
+        }
+}
+
 /* ---- b packed once ------------------------------------------------------------------------------------------------------------- */
 
 /* What only a pointwise operator takes of a concatenation is computed part by part: as eager does, in as many kernels as parts. */
