@@ -22829,7 +22829,7 @@ static void dync__cj_blocks(const dync__cj_work *w, int64_t g, int64_t b0, int64
     }
 }
 /* The same by Winograd's tiles; room: for the transformed input and result. */
-static void dync__cj_wino(const dync__cj_work *w, int64_t g, int64_t b0, int64_t b1, int64_t j, int64_t rows, const float *x, float *y, int64_t line, char *room) {
+DYNC__RARE static void dync__cj_wino(const dync__cj_work *w, int64_t g, int64_t b0, int64_t b1, int64_t j, int64_t rows, const float *x, float *y, int64_t line, char *room) {
     const dync__cj *v = w->v;
     int64_t m = v->wino.m, n2 = (int64_t)v->wino.n * v->wino.n, pixel = 4 * v->V, down = (rows + m - 1) / m, across = v->wino.across;
     int64_t args[DYNC__CA_WORDS], u = dync__cj_address(room) + DYNC__CW_ROOM, out = u + n2 * v->wino.in;
@@ -23033,7 +23033,7 @@ static dync_status dync__cj_run_places(dync__cj *v, const dync__cj_data *d) {
     return w.failed ? dync__fail_memory(0) : DYNC_OK;
 }
 /* One image's x and gy into blocks: a group of x, or a group of gy, at a time. */
-static void dync__cj_weight_in(void *user, int part, int n_parts) {
+DYNC__RARE static void dync__cj_weight_in(void *user, int part, int n_parts) {
     const dync__cj_work *w = user;
     const dync__cj *v = w->v;
     int64_t jobs = 2 * v->groups, x_step = (v->planar ? v->ic : v->icb) * v->in_block / 4, y_step = v->ocb * v->out_block / 4;
@@ -23052,7 +23052,7 @@ static void dync__cj_weight_in(void *user, int part, int n_parts) {
     }
 }
 /* Block a of in channels and blocks [b, b + B) of out channels of group g, rows [j, j + rows) of the image. */
-static void dync__cj_weight_tile(const dync__cj_work *w, int64_t g, int64_t b, int64_t B, int64_t a, int64_t j, const dync__ctap *line, int64_t rows) {
+DYNC__RARE static void dync__cj_weight_tile(const dync__cj_work *w, int64_t g, int64_t b, int64_t B, int64_t a, int64_t j, const dync__ctap *line, int64_t rows) {
     const dync__cj *v = w->v;
     int64_t in = dync__cj_address(w->x) + (g * (v->planar ? v->ic : v->icb) + a) * v->in_block + (v->lo_y + j * v->isy) * v->in_row + v->lo_x * v->in_pixel;
     for (int64_t o = 0; o < v->outer; o++)
@@ -23068,7 +23068,7 @@ static void dync__cj_weight_tile(const dync__cj_work *w, int64_t g, int64_t b, i
             v->list[l].code[B != v->B[0]](args);
         }
 }
-static void dync__cj_weight_part(void *user, int part, int n_parts) {
+DYNC__RARE static void dync__cj_weight_part(void *user, int part, int n_parts) {
     const dync__cj_work *w = user;
     const dync__cj *v = w->v;
     int64_t units = (v->ocb + v->B[0] - 1) / v->B[0], jobs = v->groups * units * v->icb, rows = DYNC__MIN(DYNC__MAX(DYNC__CJ_SUM / v->ow, 1), 32);
@@ -23095,7 +23095,7 @@ static bool dync__cj_weight_out(const dync__cj *v, const float *from, float *gw)
     dync__free_data(table, bytes);
     return true;
 }
-static dync_status dync__cj_run_weight(const dync__cj *v, const float *x, const float *gy, float *gw) {
+DYNC__RARE static dync_status dync__cj_run_weight(const dync__cj *v, const float *x, const float *gy, float *gw) {
     size_t x_bytes = (size_t)(v->groups * (v->planar ? v->ic : v->icb) * v->in_block), y_bytes = (size_t)(v->groups * v->ocb * v->out_block);
     size_t w_bytes = (size_t)(v->groups * v->ocb * v->icb * v->outer * v->all * v->V) * sizeof(float);
     char *memory = dync__alloc_data(x_bytes + y_bytes + w_bytes);
@@ -23595,9 +23595,9 @@ DYNC__STRICT_FP_BEGIN
     } \
     static void dync__pool2d_max_grad_##name(const dync__pool2d *p, const T *gy, T *gx, const int64_t *index) \
     { \
-        memset(gx, 0, (size_t)(p->h * p->w) * sizeof(T)); \
-        for (int64_t i = 0; i < p->oh * p->ow; i++) \
-            if (index[i] >= 0 && index[i] < p->h * p->w) gx[index[i]] += gy[i]; \
+        uint64_t area = (uint64_t)(p->h * p->w), at; \
+        memset(gx, 0, (size_t)area * sizeof(T)); \
+        for (int64_t i = 0, n = p->oh * p->ow; i < n; i++) if ((at = (uint64_t)index[i]) < area) gx[at] += gy[i]; \
     } \
     static void dync__pool2d_avg_##name(const dync__pool2d *p, const T *in, T *out) \
     { \

@@ -51,9 +51,10 @@ DYNC__STRICT_FP_BEGIN
     }                                                                                                \
     static void dync__pool2d_max_grad_##name(const dync__pool2d *p, const T *gy, T *gx, const int64_t *index) \
     {                                                                                                \
-        memset(gx, 0, (size_t)(p->h * p->w) * sizeof(T));                                            \
-        for (int64_t i = 0; i < p->oh * p->ow; i++)                                                  \
-            if (index[i] >= 0 && index[i] < p->h * p->w) gx[index[i]] += gy[i];                      \
+        uint64_t area = (uint64_t)(p->h * p->w), at;                                                 \
+        memset(gx, 0, (size_t)area * sizeof(T));                                                     \
+        for (int64_t i = 0, n = p->oh * p->ow; i < n; i++)                                           \
+            if ((at = (uint64_t)index[i]) < area) gx[at] += gy[i];                                   \
     }                                                                                                \
     static void dync__pool2d_avg_##name(const dync__pool2d *p, const T *in, T *out)                  \
     {                                                                                                \
