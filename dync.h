@@ -7985,7 +7985,7 @@ enum { DYNC__LOOP_MAX_DIMS = 16 };
     X(store,   1, "fdilb", 'S') /* value a to buffer at access; no result */                               \
     X(storex,  2, "fdilb", 'S') /* scatter: a to access + b (I64) */                                        \
     X(reduce,  1, "fdilb", 'S') /* imm.i = dync__reduce_kind over the inner loops */                       \
-    X(scan,    1, "dl",    'S') /* sum of a over the inner indices up to this one: a value at each of them */ \
+    X(scan,    1, "fdl",   'S') /* sum of a over the inner indices up to this one, a value at each of them; F32 adds up in F64 */ \
     X(random,  1, "l",     'T') /* Philox draw number a (I64) of the kernel's seed; imm.i 0 uniform 1 normal 2 another uniform F64 (expand.c); result type T (F32 or F64) */ \
     X(add,     2, "fdil",  'S') X(sub, 2, "fdil", 'S') X(mul, 2, "fdil", 'S')                               \
     X(div,     2, "fdil",  'S') /* float IEEE; int truncates, x/0 = 0, MIN/-1 wraps */                     \
@@ -10611,8 +10611,7 @@ DYNC__FN bool dync__map_solve(dync__fuse_frame *f, int map, dync__access host, c
     dync__access forward = *access, *guest = &forward;
     for (int g = 0; g < m->n; g++) {
         if (m->extent[g] <= 1 || access->stride[g] >= 0) continue;
-        forward.offset += access->stride[g] * (m->extent[g] - 1);
-        forward.stride[g] = -access->stride[g];
+        forward.offset += access->stride[g] * (m->extent[g] - 1), forward.stride[g] = -access->stride[g];
     }
     int place[DYNC__LOOP_MAX_DIMS], n = dync__map_places(m, guest, place);
     if (n < 0) return false;
@@ -10664,11 +10663,8 @@ DYNC__FN bool dync__map_covers(const dync__fuse_frame *f, int map, int g0, int g
         for (int h = 0; h < nest->n; h++) linear[h] += m->coef[g][h] * size;
         size *= m->extent[g];
     }
-    for (int h = h0; h < h1 && order == DYNC__ORDER_ANY; h++) {
-        if (linear[h] >= 0) continue;
-        offset += linear[h] * (nest->extent[h] - 1);
-        linear[h] = -linear[h];
-    }
+    for (int h = h0; h < h1 && order == DYNC__ORDER_ANY; h++)
+        if (linear[h] < 0) offset += linear[h] * (nest->extent[h] - 1), linear[h] = -linear[h];
     if (offset != 0) return false;
     for (int h = 0; h < nest->n; h++)
         if ((h < h0 || h >= h1) && linear[h] != 0 && nest->extent[h] > 1) return false;
@@ -12348,7 +12344,7 @@ DYNC__FN dync__tile_fn dync__tile_uniform(int isa, int type, bool second);
  * after row. kind: SUM PROD MAX MIN (ANY and ALL for BOOL). */
 DYNC__FN dync__tile_fn dync__tile_reduce(int isa, int kind, int type);
 
-/* Running sums of rows x inner F64 or I64, which go on from one carry a row; vertical: rows side by side. */
+/* Running sums of rows x inner F32, F64 or I64, which go on from a carry (F64 or I64) a row; vertical: rows side by side. */
 DYNC__FN void dync__tile_scan(int type, bool vertical, int64_t rows, int64_t inner, const void *x, void *y, void *carry);
 
 /* ---- compiled form (made by interp.c, run by interp_run.c) --------------------------------------
@@ -12704,6 +12700,7 @@ DYNC__FN dync__codemem_stats dync__codemem_read_stats(void);
     X(MOVHLPS, "vmovhlps", "vmovhlps", 1, 0, 0x12, 0, RVM, F)                                      \
     X(EXTRACT128, "vextractf128", "vextractf32x4", 3, 1, 0x19, 0, MRI, 16)                         \
     X(INSERT128, "vinsertf128", "vinsertf32x4", 3, 1, 0x18, 0, RVMI, 16)                           \
+    X(INSERT256, NULL, "vinsertf64x4", 3, 1, 0x1a, 1, RVMI, 32)                                    \
     X(EXTRACT256, NULL, "vextractf64x4", 3, 1, 0x1b, 1, MRI, 32)
 
 /* Masks: always VEX, always registers but for the moves. name, mnemonic, map, pp, opcode, W, L, form */
@@ -15416,20 +15413,18 @@ DYNC__FN void dync__xg_reduce_end(dync__xg *g, int phase, int32_t count) {
 }
 DYNC__FN void dync__xg_scan_begin(dync__xg *g) {
     dync__xasm *a = &g->a;
-    for (int p = 0; p < g->list[g->cur].n; p++) {
-        int i = g->list[g->cur].at[p], n = g->vertical ? g->U : 1;
+    for (int p = 0, vl = g->isa; p < g->list[g->cur].n; p++) {
+        int i = g->list[g->cur].at[p], n = g->vertical ? g->U << (dync__xg_inst(g, i)->type == DYNC_F32) : 1;
         if (dync__xg_inst(g, i)->prim != DYNC__P_scan || (g->b->keep[i] && dync__ib_list(g->b, i) != g->cur)) continue;
-        int vl = dync__xg_vl(g, dync__xg_inst(g, i)->type);
-        g->scan[i].at = dync__xg_frame(g, 256);
-        g->scan[i].reg = -1;
-        bool in_regs = __builtin_popcount(g->pinned) + n <= g->n_regs / 2;
+        bool in_regs = __builtin_popcount(g->pinned) + n <= g->n_regs / 2 - 2;
+        g->scan[i] = (dync__xscan){-1, dync__xg_frame(g, 64 * DYNC__MAX(n, 4))};
         for (int k = 0; k < n; k++) {
             int r = in_regs ? dync__xg_pin(g) : dync__xg_temp(g);
             dync__x_v(a, DYNC__X_XORPS, vl, r, r, dync__x_reg(r), 0, 0);
             if (!in_regs) dync__x_v(a, DYNC__X_MOVUPS_M, vl, r, 0, dync__xg_at(g->scan[i].at + 64 * k), 0, 0);
-            if (in_regs && k == 0) g->scan[i].reg = (int8_t)r;     /* the next ones lie below it */
+            else if (k == 0) g->scan[i].reg = (int8_t)r;           /* the next ones lie below it */
+            dync__xg_drop_temps(g);
         }
-        dync__xg_drop_temps(g);
         g->free_regs &= ~g->pinned;
     }
 }
@@ -15444,44 +15439,57 @@ static void dync__xr_scan_shift(dync__xg *g, int to, int x, int low, int by) {
     dync__x_v(a, DYNC__X_PERM128, 1, to, low < 0 ? x : low, dync__x_reg(x), low < 0 ? 0x08 : 0x21, 0);
     if (by == 1) dync__x_v(a, DYNC__X_SHUFPD, 1, to, to, dync__x_reg(x), 5, 0);
 }
-/* Sums within a group of eight lanes (interp_tile.c), the second half of AVX2's after what the first left in the frame. last: the group ends. */
-static int dync__xr_scan_group(dync__xg *g, int i, int x, int add, bool *last) {
+/* sum = sums of x within a group of eight lanes (interp_tile.c); AVX2 takes halves, the second (low >= 0: a free register) after what the first left
+ * in the frame. */
+static void dync__xr_scan_group(dync__xg *g, int32_t at, int x, int add, int sum, int t, int low, bool whole) {
     dync__xasm *a = &g->a;
-    int vl = g->isa == 2 ? 2 : 1, sum = dync__xg_temp(g), t = dync__xg_temp(g), low = g->isa == 1 && g->u % 2 ? dync__xg_temp(g) : -1;
-    int32_t at = g->scan[i].at;
-    *last = g->isa == 2 || low >= 0;
-    for (int by = 1; by <= 4 && (by < 4 || *last); by *= 2, at += 64) {
+    for (int by = 1; by <= 4 && (by < 4 || whole); by *= 2, at += 64) {
         int from = by == 1 ? x : sum;
-        if (g->isa == 1 && !*last) dync__x_v(a, DYNC__X_MOVUPS_M, 1, from, 0, dync__xg_at(at + 64), 0, 0);
+        if (!whole) dync__x_v(a, DYNC__X_MOVUPS_M, 1, from, 0, dync__xg_at(at + 64), 0, 0);
         if (low >= 0) dync__x_v(a, DYNC__X_MOVUPS, 1, by == 4 ? t : low, 0, dync__xg_at(at + 64), 0, 0);
         if (by < 4 || g->isa == 2) dync__xr_scan_shift(g, t, from, low, by);
-        dync__x_v(a, add, vl, sum, from, dync__x_reg(t), 0, 0);
+        dync__x_v(a, add, g->isa, sum, from, dync__x_reg(t), 0, 0);
     }
-    if (g->isa == 1 && !*last) dync__x_v(a, DYNC__X_MOVUPS_M, 1, sum, 0, dync__xg_at(at + 64), 0, 0);
-    return sum;
+    if (!whole) dync__x_v(a, DYNC__X_MOVUPS_M, 1, sum, 0, dync__xg_at(at + 64), 0, 0);
 }
-DYNC__FN void dync__xg_scan(dync__xg *g, int i) {
+/* One part: x becomes the sums, in `to`. k: which carry; q: which half of a group, under AVX2. */
+static void dync__xr_scan_part(dync__xg *g, int i, int x, int to, int k, int q, const int *t) {
     dync__xasm *a = &g->a;
-    const dync__inst *in = dync__xg_inst(g, i);
-    int vl = dync__xg_vl(g, in->type), add = in->type == DYNC_F64 ? DYNC__X_ADDPD : DYNC__X_PADDQ, x = dync__xg_src(g, in->arg[0]);
-    int k = g->vertical ? g->u : 0, reg = g->scan[i].reg, carry = reg >= 0 ? reg - k : dync__xg_temp(g);
-    dync__xrm home = dync__xg_at(g->scan[i].at + 64 * k), all = dync__xg_at(g->scan[i].at + 64);
-    bool changes = true;
-    if (reg < 0) dync__x_v(a, DYNC__X_MOVUPS, vl, carry, 0, home, 0, 0);
+    int vl = g->isa, reg = g->scan[i].reg, carry = reg >= 0 ? reg - k : t[3], add = dync__xg_inst(g, i)->type == DYNC_I64 ? DYNC__X_PADDQ : DYNC__X_ADDPD;
+    int32_t at = g->scan[i].at;
+    bool whole = g->isa == 2 || q;
+    if (reg < 0) dync__x_v(a, DYNC__X_MOVUPS, vl, carry, 0, dync__xg_at(at + 64 * k), 0, 0);
     if (g->vertical) {
         dync__x_v(a, add, vl, carry, carry, dync__x_reg(x), 0, 0);
-        dync__x_v(a, DYNC__X_MOVAPS, vl, dync__xg_def(g, i), 0, dync__x_reg(carry), 0, 0);
+        dync__x_v(a, DYNC__X_MOVAPS, vl, to, 0, dync__x_reg(carry), 0, 0);
     } else {
-        int sum = dync__xr_scan_group(g, i, x, add, &changes);
-        dync__x_v(a, add, vl, dync__xg_def(g, i), carry, dync__x_reg(sum), 0, 0);
-        if (changes) { /* all lanes of the carry get the last lane's sum */
-            dync__x_v(a, DYNC__X_MOVUPS_M, vl, sum, 0, all, 0, 0);
-            all.disp += 8 * (g->V - 1);
-            dync__x_v(a, DYNC__X_BROADCASTQ, vl, sum, 0, all, 0, 0);
-            dync__x_v(a, add, vl, carry, carry, dync__x_reg(sum), 0, 0);
-        }
+        dync__xr_scan_group(g, at, x, add, t[0], t[1], g->isa == 1 && q ? t[2] : -1, whole);
+        dync__x_v(a, add, vl, to, carry, dync__x_reg(t[0]), 0, 0);
+        if (!whole) return;
+        dync__x_v(a, DYNC__X_MOVUPS_M, vl, t[0], 0, dync__xg_at(at + 64), 0, 0);  /* all lanes of the carry get the last lane's sum */
+        dync__x_v(a, DYNC__X_BROADCASTQ, vl, t[0], 0, dync__xg_at(at + 64 + 8 * (4 * g->isa - 1)), 0, 0);
+        dync__x_v(a, add, vl, carry, carry, dync__x_reg(t[0]), 0, 0);
     }
-    if (changes && reg < 0) dync__x_v(a, DYNC__X_MOVUPS_M, vl, carry, 0, home, 0, 0);
+    if (reg < 0) dync__x_v(a, DYNC__X_MOVUPS_M, vl, carry, 0, dync__xg_at(at + 64 * k), 0, 0);
+}
+/* A vector of F32 is two parts of F64. */
+DYNC__FN void dync__xg_scan(dync__xg *g, int i) {
+    dync__xasm *a = &g->a;
+    int vl = g->isa, x = dync__xg_src(g, dync__xg_inst(g, i)->arg[0]), r = dync__xg_def(g, i), t[4] = {0};
+    for (int n = 0; n < 4; n++)
+        if (n == 3 ? g->scan[i].reg < 0 : !g->vertical && (n < 2 || g->isa == 1)) t[n] = dync__xg_temp(g);
+    if (dync__xg_inst(g, i)->type != DYNC_F32) {
+        dync__xr_scan_part(g, i, x, r, g->vertical ? g->u : 0, g->u % 2, t);
+        return;
+    }
+    int part = dync__xg_temp(g);
+    for (int h = 0; h < 2; h++) {
+        if (h) dync__x_v(a, g->isa == 2 ? DYNC__X_EXTRACT256 : DYNC__X_EXTRACT128, vl, x, 0, dync__x_reg(part), 1, 0);
+        dync__x_v(a, DYNC__X_CVTPS2PD, vl, part, 0, dync__x_reg(h ? part : x), 0, 0);
+        dync__xr_scan_part(g, i, part, part, g->vertical ? 2 * g->u + h : 0, h, t);
+        dync__x_v(a, DYNC__X_CVTPD2PS, vl, h ? part : r, 0, dync__x_reg(part), 0, 0);
+    }
+    dync__x_v(a, g->isa == 2 ? DYNC__X_INSERT256 : DYNC__X_INSERT128, vl, r, r, dync__x_reg(part), 1, 0);
 }
 /* Accumulators that are no ordered sums stand in level 0. */
 DYNC__FN void dync__xg_tall_state(dync__xg *g, bool begin) {
@@ -15792,7 +15800,7 @@ static void dync__xg_row_list(dync__xg *g, int list) {
 static int dync__xg_unroll(dync__xg *g, int list, int most) {
     dync__xg_begin_list(g, list);
     int each = dync__xg_pressure(g, list), u = most;
-    while (u > 1 && u * each + 2 > g->n_regs) u /= 2;
+    while (u > 1 && u * each + (g->b->has_scan && g->isa == 1 ? 7 : 2) > g->n_regs) u /= 2;
     return u;
 }
 static bool dync__xg_uses_stream(const dync__xg *g, int s) {
@@ -15859,7 +15867,7 @@ static void dync__xg_hoist(dync__xg *g) {
     const dync__ib *b = g->b;
     DYNC__VEC(int32_t) seen = {NULL, 0, 0};
     int32_t arg[3], *count = dync__arena_alloc(b->arena, (size_t)b->k->inst.n * sizeof *count);
-    int left = g->n_regs - __builtin_popcount(g->pinned) - g->U * dync__xg_pressure(g, g->cur) - 2;
+    int left = g->n_regs - __builtin_popcount(g->pinned) - g->U * dync__xg_pressure(g, g->cur) - (g->b->has_scan ? 7 : 2);
     if (!count) {
         g->a.failed = true;
         return;
@@ -15928,7 +15936,7 @@ static void dync__xg_row_phase(dync__xg *g, int phase, int most) {
     bool ordered = dync__xg_has_ordered(g, phase);
     int32_t counts = dync__xg_frame(g, 8 * DYNC__XG_DIMS), grains = dync__xg_frame(g, 16);
     g->single = false;
-    g->U = DYNC__MAX(dync__xg_unroll(g, list, most), g->isa == 1 && g->b->has_scan && most > 1 ? 2 : 1); /* a scan takes eight lanes at once */
+    g->U = DYNC__MAX(dync__xg_unroll(g, list, most), g->V == 4 && g->b->has_scan && most > 1 ? 2 : 1); /* a scan takes eight lanes at once */
     g->in_phase = true;
     g->pinned = 0;
     g->pos = 0;
@@ -18521,12 +18529,12 @@ static int dync__ib_emit_reduce(dync__ib *b, int i, int phase) {
 }
 /* The sums before a tile, one a row, begin as zeros in the row code before the phase. */
 static int dync__ib_emit_scan(dync__ib *b, int i, int phase) {
-    const dync__inst *in = dync__ib_inst(b, i), zero = dync__inst_make(DYNC__P_const_, in->type, -1, -1, -1);
+    const dync__inst *in = dync__ib_inst(b, i), zero = dync__inst_make(DYNC__P_const_, in->type == DYNC_F32 ? DYNC_F64 : in->type, -1, -1, -1);
     dync__ib_operand o = dync__ib_fetch(b, in->arg[0], 2, phase);
     dync__ib_make_vector(b, &o, 2, phase);
-    int carry = dync__ib_value(b, DYNC__HOME_SCRATCH, in->type, 1), list = b->section;
+    int carry = dync__ib_value(b, DYNC__HOME_SCRATCH, zero.type, 1), list = b->section;
     b->section = 1 + 2 * phase;
-    dync__ib_emit(b, dync__ib_step(DYNC__STEP_FILL, 1, in->type, carry, dync__ib_constant(b, &zero)));
+    dync__ib_emit(b, dync__ib_step(DYNC__STEP_FILL, 1, zero.type, carry, dync__ib_constant(b, &zero)));
     b->section = list;
     dync__interp_step s = dync__ib_step(DYNC__STEP_SCAN, 2, in->type, dync__ib_result(b, i, 2, phase), o.value);
     s.b = carry;
@@ -20420,24 +20428,26 @@ DYNC__STRICT_FP_BEGIN
     X(V, A, any, b, uint8_t, , (uint8_t)(a | b)) X(V, A, all, b, uint8_t, , (uint8_t)(a & b))
 /* Running sums. Rows side by side: one addition after another. Along a row in groups of eight, as vectors of machine code: each adds up by
  * distances of 1, 2 and 4 (Kogge and Stone 1973), then what came before it is added. */
-#define DYNC__TILE_DEFINE_SCAN(T, name) \
-    static void dync__tile_scan_##name(bool vertical, int64_t rows, int64_t inner, const T *x, T *y, T *carry) \
+#define DYNC__TILE_DEFINE_SCAN(T, ACC, name) \
+    static void dync__tile_scan_##name(bool vertical, int64_t rows, int64_t inner, const T *x, T *y, ACC *carry) \
     { \
         for (int64_t j = 0; vertical && j < inner; j++, x += rows, y += rows) \
-            for (int64_t i = 0; i < rows; i++) y[i] = carry[i] += x[i]; \
+            for (int64_t i = 0; i < rows; i++) y[i] = (T)(carry[i] += (ACC)x[i]); \
         for (; !vertical && rows > 0; rows--, carry++) for (int64_t end, j = 0; j < inner; j = end) { \
-                T last = 0, two = 0, two_before = 0, four[4] = {0}, sum = *carry; \
+                ACC last = 0, two = 0, two_before = 0, four[4] = {0}, sum = *carry; \
                 for (end = DYNC__MIN(inner, j + 8); j < end; j++) { \
-                    T one = *x++, pair = one + last, quad = pair + two_before, all = quad + four[j & 3]; \
+                    ACC one = (ACC)*x++, pair = one + last, quad = pair + two_before, all = quad + four[j & 3]; \
                     last = one, two_before = two, two = pair, four[j & 3] = quad; \
-                    *y++ = *carry = sum + all; \
+                    *y++ = (T)(*carry = sum + all); \
                 } \
             } \
     }
-DYNC__TILE_DEFINE_SCAN(double, d)
-DYNC__TILE_DEFINE_SCAN(uint64_t, l)        /* unsigned: wraps */
+DYNC__TILE_DEFINE_SCAN(float, double, f)
+DYNC__TILE_DEFINE_SCAN(double, double, d)
+DYNC__TILE_DEFINE_SCAN(uint64_t, uint64_t, l)        /* unsigned: wraps */
 DYNC__FN void dync__tile_scan(int type, bool vertical, int64_t rows, int64_t inner, const void *x, void *y, void *carry) {
-    if (type == DYNC_F64) dync__tile_scan_d(vertical, rows, inner, x, y, carry);
+    if (type == DYNC_F32) dync__tile_scan_f(vertical, rows, inner, x, y, carry);
+    else if (type == DYNC_F64) dync__tile_scan_d(vertical, rows, inner, x, y, carry);
     else dync__tile_scan_l(vertical, rows, inner, x, y, carry);
 }
 enum { DYNC__TILE_f, DYNC__TILE_d, DYNC__TILE_i, DYNC__TILE_l, DYNC__TILE_b, DYNC__TILE_N };
@@ -20802,9 +20812,9 @@ static void dync__csrc_value(dync__csrc *c, const dync__inst *in) {
     case DYNC__P_cast: dync__csrc_cast(c, in); break;
     case DYNC__P_wrap: dync__csrc_wrap(c, in); break;
     case DYNC__P_scan:
-        dync__str_addf(c->out, in->type == DYNC_F64 ? "r%d += " : "(int64_t)(r%d += (uint64_t)", (int)(in - c->k->inst.at));
+        dync__str_addf(c->out, "(%s)(r%d += (%s)", dync__csrc_type(in->type), (int)(in - c->k->inst.at), in->type == DYNC_I64 ? "uint64_t" : "double");
         dync__csrc_use(c, in->arg[0], in->section);
-        dync__str_add(c->out, in->type == DYNC_F64 ? "" : ")");
+        dync__str_addc(c->out, ')');
         break;
     case DYNC__P_bitcast:
         dync__csrc_expand(c, in, in->type, unions[in->type == DYNC_I32   ? 0 : in->type == DYNC_F32 ? 1
@@ -20937,7 +20947,7 @@ static void dync__csrc_phase(dync__csrc *c, int first, int end) {
             dync__csrc_reduce_begin(c, i);
         if (!c->needed[i] || dync__csrc_inst(c, i)->prim != DYNC__P_scan) continue;
         dync__csrc_line(c);
-        dync__str_addf(c->out, "%s r%d = 0;\n", dync__csrc_inst(c, i)->type == DYNC_F64 ? "double" : "uint64_t", i);
+        dync__str_addf(c->out, "%s r%d = 0;\n", dync__csrc_inst(c, i)->type == DYNC_I64 ? "uint64_t" : "double", i);
     }
     if (!any) return;
     int opened = dync__csrc_open(c, c->k->n_outer, c->k->n_dims);
@@ -23799,22 +23809,10 @@ static void dync__lines_of(const dync__operand *o, int64_t dim, dync__lines *l) 
     }
     l->length = o->lay.shape[dim];
 }
-static dync_status dync__lines_check(dync__kcall *c, int last, bool shorter) {
-    const dync__operand *x = &c->operand[0];
-    DYNC__TRY(dync__kcall_expect(c, c->n == last + 1 && c->attr[0] >= 0 && c->attr[0] < x->lay.ndim, "a dim of the operand"));
-    for (int i = 1; i <= last; i++) {
-        DYNC__TRY(dync__kcall_expect(c, c->operand[i].lay.ndim == x->lay.ndim, "operands of one rank"));
-        for (int d = 0; d < x->lay.ndim; d++)
-            DYNC__TRY(dync__kcall_expect(c, c->operand[i].lay.shape[d] == (d == c->attr[0] && shorter ? c->operand[1].lay.shape[d] : x->lay.shape[d]) &&
-                                         c->operand[i].lay.shape[d] <= x->lay.shape[d], "operands of one shape"));
-    }
-    return dync__kcall_expect(c, c->operand[1].dtype == x->dtype, "operands of one dtype");
-}
-DYNC__FN dync_status dync__k_cumsum_prepare(dync__kcall *c) { return dync__lines_check(c, 1, false); }
-/* The CPU runs loops (op/lower.c): the row names it for devices. */
+/* cumsum: the CPU runs loops (op/lower.c), the row names it for devices. */
+DYNC__FN dync_status dync__k_cumsum_prepare(dync__kcall *c) { return dync__kcall_expect(c, c->n == 2, "x and y"); }
 DYNC__FN dync_status dync__k_cumsum(const dync__kcall *c, void *const *data, void *scratch) {
-    (void)data, (void)scratch;
-    return dync__kcall_expect(c, false, "a device that has a text for it");
+    return (void)data, (void)scratch, dync__kcall_expect(c, false, "a device that has a text for it");
 }
 typedef struct dync__sort_item { uint64_t key; int64_t position; } dync__sort_item;
 /* Unsigned order is the dtype's order. -0 equals 0; every NaN is the greatest. Tested by bits: no flag changes it. */
@@ -23913,9 +23911,14 @@ static void dync__sort_part(void *user, int part, int n_parts) {
     dync__free_data(items, bytes);
 }
 DYNC__FN dync_status dync__k_sort_prepare(dync__kcall *c) {
-    DYNC__TRY(dync__lines_check(c, 2, true));
+    const dync__layout *x = &c->operand[0].lay, *values = &c->operand[1].lay;
+    DYNC__TRY(dync__kcall_expect(c, c->n == 3 && c->attr[0] >= 0 && c->attr[0] < x->ndim, "a dim of the operand"));
+    for (int i = 1; i < 3; i++)
+        for (int d = 0; d < x->ndim; d++)
+            DYNC__TRY(dync__kcall_expect(c, c->operand[i].lay.ndim == x->ndim && c->operand[i].lay.shape[d] == (d == c->attr[0] ? values : x)->shape[d] &&
+                                         values->shape[d] <= x->shape[d], "operands of one shape"));
     c->run_bytes = 2 * (size_t)dync__operand_numel(&c->operand[0]) * sizeof(dync__sort_item);      /* of a line; at most */
-    return dync__kcall_expect(c, c->operand[2].dtype == DYNC_I64, "an I64 index");
+    return dync__kcall_expect(c, c->operand[1].dtype == c->operand[0].dtype && c->operand[2].dtype == DYNC_I64, "operands of one dtype and an I64 index");
 }
 DYNC__FN dync_status dync__k_sort(const dync__kcall *c, void *const *data, void *scratch) {
     const dync__operand *op = c->operand;
@@ -32739,14 +32742,14 @@ DYNC__FN dync_status dync__l_logsumexp(dync__pb *pb, const dync__opcall *call, c
     dync__lower_store(b, out, r.out, dync__lb_op(b, DYNC__P_add, dync__vm_log(b, sum), top, -1));
     return dync__lower_end(pb, b);
 }
-/* Floats add up in F64, whose sums of halves and floats need no more; one element is 0 + x. */
+/* One element is 0 + x. */
 DYNC__FN dync_status dync__lower_scan(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
     dync__reducer r;
-    int type = dync__dtype_info(out->dtype)->kind == 'f' ? DYNC_F64 : DYNC_I64;
+    int type = dync__lower_wide(out->dtype);
     DYNC__TRY(dync__lower_reducer(pb, call, in, NULL, type, &r));
     dync__lower_full_strides(&r.rows, &out->lay, r.out);
     int v = r.rows.row_length > 1 ? dync__lb_scan(&r.b, r.x)
-            : type == DYNC_F64    ? dync__lb_op(&r.b, DYNC__P_add, r.x, dync__lb_f(&r.b, type, 0), -1)
+            : type != DYNC_I64    ? dync__lb_op(&r.b, DYNC__P_add, r.x, dync__lb_f(&r.b, type, 0), -1)
                                   : r.x;
     dync__lower_store(&r.b, out, r.out, v);
     return dync__lower_end(pb, &r.b);

@@ -271,9 +271,9 @@ static void dync__csrc_value(dync__csrc *c, const dync__inst *in)
     case DYNC__P_cast: dync__csrc_cast(c, in); break;
     case DYNC__P_wrap: dync__csrc_wrap(c, in); break;
     case DYNC__P_scan:
-        dync__str_addf(c->out, in->type == DYNC_F64 ? "r%d += " : "(int64_t)(r%d += (uint64_t)", (int)(in - c->k->inst.at));
+        dync__str_addf(c->out, "(%s)(r%d += (%s)", dync__csrc_type(in->type), (int)(in - c->k->inst.at), in->type == DYNC_I64 ? "uint64_t" : "double");
         dync__csrc_use(c, in->arg[0], in->section);
-        dync__str_add(c->out, in->type == DYNC_F64 ? "" : ")");
+        dync__str_addc(c->out, ')');
         break;
     case DYNC__P_bitcast:
         dync__csrc_expand(c, in, in->type,
@@ -429,7 +429,7 @@ static void dync__csrc_phase(dync__csrc *c, int first, int end)
             dync__csrc_reduce_begin(c, i);
         if (!c->needed[i] || dync__csrc_inst(c, i)->prim != DYNC__P_scan) continue;
         dync__csrc_line(c);
-        dync__str_addf(c->out, "%s r%d = 0;\n", dync__csrc_inst(c, i)->type == DYNC_F64 ? "double" : "uint64_t", i);
+        dync__str_addf(c->out, "%s r%d = 0;\n", dync__csrc_inst(c, i)->type == DYNC_I64 ? "uint64_t" : "double", i);
     }
     if (!any) return;
     int opened = dync__csrc_open(c, c->k->n_outer, c->k->n_dims);

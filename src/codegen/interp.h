@@ -35,7 +35,7 @@ DYNC__FN dync__tile_fn dync__tile_uniform(int isa, int type, bool second);
  * after row. kind: SUM PROD MAX MIN (ANY and ALL for BOOL). */
 DYNC__FN dync__tile_fn dync__tile_reduce(int isa, int kind, int type);
 
-/* Running sums of rows x inner F64 or I64, which go on from one carry a row; vertical: rows side by side. */
+/* Running sums of rows x inner F32, F64 or I64, which go on from a carry (F64 or I64) a row; vertical: rows side by side. */
 DYNC__FN void dync__tile_scan(int type, bool vertical, int64_t rows, int64_t inner, const void *x, void *y, void *carry);
 
 /* ---- compiled form (made by interp.c, run by interp_run.c) --------------------------------------

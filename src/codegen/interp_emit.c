@@ -388,12 +388,12 @@ static int dync__ib_emit_reduce(dync__ib *b, int i, int phase)
 /* The sums before a tile, one a row, begin as zeros in the row code before the phase. */
 static int dync__ib_emit_scan(dync__ib *b, int i, int phase)
 {
-    const dync__inst *in = dync__ib_inst(b, i), zero = dync__inst_make(DYNC__P_const_, in->type, -1, -1, -1);
+    const dync__inst *in = dync__ib_inst(b, i), zero = dync__inst_make(DYNC__P_const_, in->type == DYNC_F32 ? DYNC_F64 : in->type, -1, -1, -1);
     dync__ib_operand o = dync__ib_fetch(b, in->arg[0], 2, phase);
     dync__ib_make_vector(b, &o, 2, phase);
-    int carry = dync__ib_value(b, DYNC__HOME_SCRATCH, in->type, 1), list = b->section;
+    int carry = dync__ib_value(b, DYNC__HOME_SCRATCH, zero.type, 1), list = b->section;
     b->section = 1 + 2 * phase;
-    dync__ib_emit(b, dync__ib_step(DYNC__STEP_FILL, 1, in->type, carry, dync__ib_constant(b, &zero)));
+    dync__ib_emit(b, dync__ib_step(DYNC__STEP_FILL, 1, zero.type, carry, dync__ib_constant(b, &zero)));
     b->section = list;
     dync__interp_step s = dync__ib_step(DYNC__STEP_SCAN, 2, in->type, dync__ib_result(b, i, 2, phase), o.value);
     s.b = carry;

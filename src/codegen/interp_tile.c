@@ -392,26 +392,28 @@ DYNC__STRICT_FP_BEGIN
 
 /* Running sums. Rows side by side: one addition after another. Along a row in groups of eight, as vectors of machine code: each adds up by
  * distances of 1, 2 and 4 (Kogge and Stone 1973), then what came before it is added. */
-#define DYNC__TILE_DEFINE_SCAN(T, name)                                                            \
-    static void dync__tile_scan_##name(bool vertical, int64_t rows, int64_t inner, const T *x, T *y, T *carry) \
+#define DYNC__TILE_DEFINE_SCAN(T, ACC, name)                                                       \
+    static void dync__tile_scan_##name(bool vertical, int64_t rows, int64_t inner, const T *x, T *y, ACC *carry) \
     {                                                                                              \
         for (int64_t j = 0; vertical && j < inner; j++, x += rows, y += rows)                      \
-            for (int64_t i = 0; i < rows; i++) y[i] = carry[i] += x[i];                            \
+            for (int64_t i = 0; i < rows; i++) y[i] = (T)(carry[i] += (ACC)x[i]);                  \
         for (; !vertical && rows > 0; rows--, carry++)                                             \
             for (int64_t end, j = 0; j < inner; j = end) {                                         \
-                T last = 0, two = 0, two_before = 0, four[4] = {0}, sum = *carry;                  \
+                ACC last = 0, two = 0, two_before = 0, four[4] = {0}, sum = *carry;                \
                 for (end = DYNC__MIN(inner, j + 8); j < end; j++) {                                \
-                    T one = *x++, pair = one + last, quad = pair + two_before, all = quad + four[j & 3]; \
+                    ACC one = (ACC)*x++, pair = one + last, quad = pair + two_before, all = quad + four[j & 3]; \
                     last = one, two_before = two, two = pair, four[j & 3] = quad;                  \
-                    *y++ = *carry = sum + all;                                                     \
+                    *y++ = (T)(*carry = sum + all);                                                \
                 }                                                                                  \
             }                                                                                      \
     }
-DYNC__TILE_DEFINE_SCAN(double, d)
-DYNC__TILE_DEFINE_SCAN(uint64_t, l)        /* unsigned: wraps */
+DYNC__TILE_DEFINE_SCAN(float, double, f)
+DYNC__TILE_DEFINE_SCAN(double, double, d)
+DYNC__TILE_DEFINE_SCAN(uint64_t, uint64_t, l)        /* unsigned: wraps */
 DYNC__FN void dync__tile_scan(int type, bool vertical, int64_t rows, int64_t inner, const void *x, void *y, void *carry)
 {
-    if (type == DYNC_F64) dync__tile_scan_d(vertical, rows, inner, x, y, carry);
+    if (type == DYNC_F32) dync__tile_scan_f(vertical, rows, inner, x, y, carry);
+    else if (type == DYNC_F64) dync__tile_scan_d(vertical, rows, inner, x, y, carry);
     else dync__tile_scan_l(vertical, rows, inner, x, y, carry);
 }
 

@@ -159,6 +159,7 @@
     X(MOVHLPS, "vmovhlps", "vmovhlps", 1, 0, 0x12, 0, RVM, F)                                      \
     X(EXTRACT128, "vextractf128", "vextractf32x4", 3, 1, 0x19, 0, MRI, 16)                         \
     X(INSERT128, "vinsertf128", "vinsertf32x4", 3, 1, 0x18, 0, RVMI, 16)                           \
+    X(INSERT256, NULL, "vinsertf64x4", 3, 1, 0x1a, 1, RVMI, 32)                                    \
     X(EXTRACT256, NULL, "vextractf64x4", 3, 1, 0x1b, 1, MRI, 32)
 
 /* Masks: always VEX, always registers but for the moves. name, mnemonic, map, pp, opcode, W, L, form */

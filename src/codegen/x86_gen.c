@@ -111,7 +111,7 @@ static int dync__xg_unroll(dync__xg *g, int list, int most)
 {
     dync__xg_begin_list(g, list);
     int each = dync__xg_pressure(g, list), u = most;
-    while (u > 1 && u * each + 2 > g->n_regs) u /= 2;
+    while (u > 1 && u * each + (g->b->has_scan && g->isa == 1 ? 7 : 2) > g->n_regs) u /= 2;
     return u;
 }
 
@@ -191,7 +191,7 @@ static void dync__xg_hoist(dync__xg *g)
     const dync__ib *b = g->b;
     DYNC__VEC(int32_t) seen = {NULL, 0, 0};
     int32_t arg[3], *count = dync__arena_alloc(b->arena, (size_t)b->k->inst.n * sizeof *count);
-    int left = g->n_regs - __builtin_popcount(g->pinned) - g->U * dync__xg_pressure(g, g->cur) - 2;
+    int left = g->n_regs - __builtin_popcount(g->pinned) - g->U * dync__xg_pressure(g, g->cur) - (g->b->has_scan ? 7 : 2);
     if (!count) {
         g->a.failed = true;
         return;
@@ -269,7 +269,7 @@ static void dync__xg_row_phase(dync__xg *g, int phase, int most)
     bool ordered = dync__xg_has_ordered(g, phase);
     int32_t counts = dync__xg_frame(g, 8 * DYNC__XG_DIMS), grains = dync__xg_frame(g, 16);
     g->single = false;
-    g->U = DYNC__MAX(dync__xg_unroll(g, list, most), g->isa == 1 && g->b->has_scan && most > 1 ? 2 : 1); /* a scan takes eight lanes at once */
+    g->U = DYNC__MAX(dync__xg_unroll(g, list, most), g->V == 4 && g->b->has_scan && most > 1 ? 2 : 1); /* a scan takes eight lanes at once */
     g->in_phase = true;
     g->pinned = 0;
     g->pos = 0;

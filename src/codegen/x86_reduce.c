@@ -517,20 +517,18 @@ DYNC__FN void dync__xg_reduce_end(dync__xg *g, int phase, int32_t count)
 DYNC__FN void dync__xg_scan_begin(dync__xg *g)
 {
     dync__xasm *a = &g->a;
-    for (int p = 0; p < g->list[g->cur].n; p++) {
-        int i = g->list[g->cur].at[p], n = g->vertical ? g->U : 1;
+    for (int p = 0, vl = g->isa; p < g->list[g->cur].n; p++) {
+        int i = g->list[g->cur].at[p], n = g->vertical ? g->U << (dync__xg_inst(g, i)->type == DYNC_F32) : 1;
         if (dync__xg_inst(g, i)->prim != DYNC__P_scan || (g->b->keep[i] && dync__ib_list(g->b, i) != g->cur)) continue;
-        int vl = dync__xg_vl(g, dync__xg_inst(g, i)->type);
-        g->scan[i].at = dync__xg_frame(g, 256);
-        g->scan[i].reg = -1;
-        bool in_regs = __builtin_popcount(g->pinned) + n <= g->n_regs / 2;
+        bool in_regs = __builtin_popcount(g->pinned) + n <= g->n_regs / 2 - 2;
+        g->scan[i] = (dync__xscan){-1, dync__xg_frame(g, 64 * DYNC__MAX(n, 4))};
         for (int k = 0; k < n; k++) {
             int r = in_regs ? dync__xg_pin(g) : dync__xg_temp(g);
             dync__x_v(a, DYNC__X_XORPS, vl, r, r, dync__x_reg(r), 0, 0);
             if (!in_regs) dync__x_v(a, DYNC__X_MOVUPS_M, vl, r, 0, dync__xg_at(g->scan[i].at + 64 * k), 0, 0);
-            if (in_regs && k == 0) g->scan[i].reg = (int8_t)r;     /* the next ones lie below it */
+            else if (k == 0) g->scan[i].reg = (int8_t)r;           /* the next ones lie below it */
+            dync__xg_drop_temps(g);
         }
-        dync__xg_drop_temps(g);
         g->free_regs &= ~g->pinned;
     }
 }
@@ -548,47 +546,62 @@ static void dync__xr_scan_shift(dync__xg *g, int to, int x, int low, int by)
     if (by == 1) dync__x_v(a, DYNC__X_SHUFPD, 1, to, to, dync__x_reg(x), 5, 0);
 }
 
-/* Sums within a group of eight lanes (interp_tile.c), the second half of AVX2's after what the first left in the frame. last: the group ends. */
-static int dync__xr_scan_group(dync__xg *g, int i, int x, int add, bool *last)
+/* sum = sums of x within a group of eight lanes (interp_tile.c); AVX2 takes halves, the second (low >= 0: a free register) after what the first left
+ * in the frame. */
+static void dync__xr_scan_group(dync__xg *g, int32_t at, int x, int add, int sum, int t, int low, bool whole)
 {
     dync__xasm *a = &g->a;
-    int vl = g->isa == 2 ? 2 : 1, sum = dync__xg_temp(g), t = dync__xg_temp(g), low = g->isa == 1 && g->u % 2 ? dync__xg_temp(g) : -1;
-    int32_t at = g->scan[i].at;
-    *last = g->isa == 2 || low >= 0;
-    for (int by = 1; by <= 4 && (by < 4 || *last); by *= 2, at += 64) {
+    for (int by = 1; by <= 4 && (by < 4 || whole); by *= 2, at += 64) {
         int from = by == 1 ? x : sum;
-        if (g->isa == 1 && !*last) dync__x_v(a, DYNC__X_MOVUPS_M, 1, from, 0, dync__xg_at(at + 64), 0, 0);
+        if (!whole) dync__x_v(a, DYNC__X_MOVUPS_M, 1, from, 0, dync__xg_at(at + 64), 0, 0);
         if (low >= 0) dync__x_v(a, DYNC__X_MOVUPS, 1, by == 4 ? t : low, 0, dync__xg_at(at + 64), 0, 0);
         if (by < 4 || g->isa == 2) dync__xr_scan_shift(g, t, from, low, by);
-        dync__x_v(a, add, vl, sum, from, dync__x_reg(t), 0, 0);
+        dync__x_v(a, add, g->isa, sum, from, dync__x_reg(t), 0, 0);
     }
-    if (g->isa == 1 && !*last) dync__x_v(a, DYNC__X_MOVUPS_M, 1, sum, 0, dync__xg_at(at + 64), 0, 0);
-    return sum;
+    if (!whole) dync__x_v(a, DYNC__X_MOVUPS_M, 1, sum, 0, dync__xg_at(at + 64), 0, 0);
 }
 
+/* One part: x becomes the sums, in `to`. k: which carry; q: which half of a group, under AVX2. */
+static void dync__xr_scan_part(dync__xg *g, int i, int x, int to, int k, int q, const int *t)
+{
+    dync__xasm *a = &g->a;
+    int vl = g->isa, reg = g->scan[i].reg, carry = reg >= 0 ? reg - k : t[3], add = dync__xg_inst(g, i)->type == DYNC_I64 ? DYNC__X_PADDQ : DYNC__X_ADDPD;
+    int32_t at = g->scan[i].at;
+    bool whole = g->isa == 2 || q;
+    if (reg < 0) dync__x_v(a, DYNC__X_MOVUPS, vl, carry, 0, dync__xg_at(at + 64 * k), 0, 0);
+    if (g->vertical) {
+        dync__x_v(a, add, vl, carry, carry, dync__x_reg(x), 0, 0);
+        dync__x_v(a, DYNC__X_MOVAPS, vl, to, 0, dync__x_reg(carry), 0, 0);
+    } else {
+        dync__xr_scan_group(g, at, x, add, t[0], t[1], g->isa == 1 && q ? t[2] : -1, whole);
+        dync__x_v(a, add, vl, to, carry, dync__x_reg(t[0]), 0, 0);
+        if (!whole) return;
+        dync__x_v(a, DYNC__X_MOVUPS_M, vl, t[0], 0, dync__xg_at(at + 64), 0, 0);  /* all lanes of the carry get the last lane's sum */
+        dync__x_v(a, DYNC__X_BROADCASTQ, vl, t[0], 0, dync__xg_at(at + 64 + 8 * (4 * g->isa - 1)), 0, 0);
+        dync__x_v(a, add, vl, carry, carry, dync__x_reg(t[0]), 0, 0);
+    }
+    if (reg < 0) dync__x_v(a, DYNC__X_MOVUPS_M, vl, carry, 0, dync__xg_at(at + 64 * k), 0, 0);
+}
+
+/* A vector of F32 is two parts of F64. */
 DYNC__FN void dync__xg_scan(dync__xg *g, int i)
 {
     dync__xasm *a = &g->a;
-    const dync__inst *in = dync__xg_inst(g, i);
-    int vl = dync__xg_vl(g, in->type), add = in->type == DYNC_F64 ? DYNC__X_ADDPD : DYNC__X_PADDQ, x = dync__xg_src(g, in->arg[0]);
-    int k = g->vertical ? g->u : 0, reg = g->scan[i].reg, carry = reg >= 0 ? reg - k : dync__xg_temp(g);
-    dync__xrm home = dync__xg_at(g->scan[i].at + 64 * k), all = dync__xg_at(g->scan[i].at + 64);
-    bool changes = true;
-    if (reg < 0) dync__x_v(a, DYNC__X_MOVUPS, vl, carry, 0, home, 0, 0);
-    if (g->vertical) {
-        dync__x_v(a, add, vl, carry, carry, dync__x_reg(x), 0, 0);
-        dync__x_v(a, DYNC__X_MOVAPS, vl, dync__xg_def(g, i), 0, dync__x_reg(carry), 0, 0);
-    } else {
-        int sum = dync__xr_scan_group(g, i, x, add, &changes);
-        dync__x_v(a, add, vl, dync__xg_def(g, i), carry, dync__x_reg(sum), 0, 0);
-        if (changes) { /* all lanes of the carry get the last lane's sum */
-            dync__x_v(a, DYNC__X_MOVUPS_M, vl, sum, 0, all, 0, 0);
-            all.disp += 8 * (g->V - 1);
-            dync__x_v(a, DYNC__X_BROADCASTQ, vl, sum, 0, all, 0, 0);
-            dync__x_v(a, add, vl, carry, carry, dync__x_reg(sum), 0, 0);
-        }
+    int vl = g->isa, x = dync__xg_src(g, dync__xg_inst(g, i)->arg[0]), r = dync__xg_def(g, i), t[4] = {0};
+    for (int n = 0; n < 4; n++)
+        if (n == 3 ? g->scan[i].reg < 0 : !g->vertical && (n < 2 || g->isa == 1)) t[n] = dync__xg_temp(g);
+    if (dync__xg_inst(g, i)->type != DYNC_F32) {
+        dync__xr_scan_part(g, i, x, r, g->vertical ? g->u : 0, g->u % 2, t);
+        return;
     }
-    if (changes && reg < 0) dync__x_v(a, DYNC__X_MOVUPS_M, vl, carry, 0, home, 0, 0);
+    int part = dync__xg_temp(g);
+    for (int h = 0; h < 2; h++) {
+        if (h) dync__x_v(a, g->isa == 2 ? DYNC__X_EXTRACT256 : DYNC__X_EXTRACT128, vl, x, 0, dync__x_reg(part), 1, 0);
+        dync__x_v(a, DYNC__X_CVTPS2PD, vl, part, 0, dync__x_reg(h ? part : x), 0, 0);
+        dync__xr_scan_part(g, i, part, part, g->vertical ? 2 * g->u + h : 0, h, t);
+        dync__x_v(a, DYNC__X_CVTPD2PS, vl, h ? part : r, 0, dync__x_reg(part), 0, 0);
+    }
+    dync__x_v(a, g->isa == 2 ? DYNC__X_INSERT256 : DYNC__X_INSERT128, vl, r, r, dync__x_reg(part), 1, 0);
 }
 
 /* Accumulators that are no ordered sums stand in level 0. */

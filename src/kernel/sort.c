@@ -19,27 +19,11 @@ static void dync__lines_of(const dync__operand *o, int64_t dim, dync__lines *l)
     l->length = o->lay.shape[dim];
 }
 
-static dync_status dync__lines_check(dync__kcall *c, int last, bool shorter)
-{
-    const dync__operand *x = &c->operand[0];
-    DYNC__TRY(dync__kcall_expect(c, c->n == last + 1 && c->attr[0] >= 0 && c->attr[0] < x->lay.ndim, "a dim of the operand"));
-    for (int i = 1; i <= last; i++) {
-        DYNC__TRY(dync__kcall_expect(c, c->operand[i].lay.ndim == x->lay.ndim, "operands of one rank"));
-        for (int d = 0; d < x->lay.ndim; d++)
-            DYNC__TRY(dync__kcall_expect(c, c->operand[i].lay.shape[d] == (d == c->attr[0] && shorter ? c->operand[1].lay.shape[d] : x->lay.shape[d]) &&
-                                         c->operand[i].lay.shape[d] <= x->lay.shape[d], "operands of one shape"));
-    }
-    return dync__kcall_expect(c, c->operand[1].dtype == x->dtype, "operands of one dtype");
-}
-
-/* ---- cumsum ----------------------------------------------------------------------------------------------------------------- */
-
-DYNC__FN dync_status dync__k_cumsum_prepare(dync__kcall *c) { return dync__lines_check(c, 1, false); }
-/* The CPU runs loops (op/lower.c): the row names it for devices. */
+/* cumsum: the CPU runs loops (op/lower.c), the row names it for devices. */
+DYNC__FN dync_status dync__k_cumsum_prepare(dync__kcall *c) { return dync__kcall_expect(c, c->n == 2, "x and y"); }
 DYNC__FN dync_status dync__k_cumsum(const dync__kcall *c, void *const *data, void *scratch)
 {
-    (void)data, (void)scratch;
-    return dync__kcall_expect(c, false, "a device that has a text for it");
+    return (void)data, (void)scratch, dync__kcall_expect(c, false, "a device that has a text for it");
 }
 
 /* ---- sort ------------------------------------------------------------------------------------------------------------------- */
@@ -156,9 +140,14 @@ static void dync__sort_part(void *user, int part, int n_parts)
 
 DYNC__FN dync_status dync__k_sort_prepare(dync__kcall *c)
 {
-    DYNC__TRY(dync__lines_check(c, 2, true));
+    const dync__layout *x = &c->operand[0].lay, *values = &c->operand[1].lay;
+    DYNC__TRY(dync__kcall_expect(c, c->n == 3 && c->attr[0] >= 0 && c->attr[0] < x->ndim, "a dim of the operand"));
+    for (int i = 1; i < 3; i++)
+        for (int d = 0; d < x->ndim; d++)
+            DYNC__TRY(dync__kcall_expect(c, c->operand[i].lay.ndim == x->ndim && c->operand[i].lay.shape[d] == (d == c->attr[0] ? values : x)->shape[d] &&
+                                         values->shape[d] <= x->shape[d], "operands of one shape"));
     c->run_bytes = 2 * (size_t)dync__operand_numel(&c->operand[0]) * sizeof(dync__sort_item);      /* of a line; at most */
-    return dync__kcall_expect(c, c->operand[2].dtype == DYNC_I64, "an I64 index");
+    return dync__kcall_expect(c, c->operand[1].dtype == c->operand[0].dtype && c->operand[2].dtype == DYNC_I64, "operands of one dtype and an I64 index");
 }
 
 DYNC__FN dync_status dync__k_sort(const dync__kcall *c, void *const *data, void *scratch)

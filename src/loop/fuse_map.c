@@ -161,8 +161,7 @@ DYNC__FN bool dync__map_solve(dync__fuse_frame *f, int map, dync__access host, c
     dync__access forward = *access, *guest = &forward;
     for (int g = 0; g < m->n; g++) {
         if (m->extent[g] <= 1 || access->stride[g] >= 0) continue;
-        forward.offset += access->stride[g] * (m->extent[g] - 1);
-        forward.stride[g] = -access->stride[g];
+        forward.offset += access->stride[g] * (m->extent[g] - 1), forward.stride[g] = -access->stride[g];
     }
     int place[DYNC__LOOP_MAX_DIMS], n = dync__map_places(m, guest, place);
     if (n < 0) return false;
@@ -218,11 +217,8 @@ DYNC__FN bool dync__map_covers(const dync__fuse_frame *f, int map, int g0, int g
         for (int h = 0; h < nest->n; h++) linear[h] += m->coef[g][h] * size;
         size *= m->extent[g];
     }
-    for (int h = h0; h < h1 && order == DYNC__ORDER_ANY; h++) {
-        if (linear[h] >= 0) continue;
-        offset += linear[h] * (nest->extent[h] - 1);
-        linear[h] = -linear[h];
-    }
+    for (int h = h0; h < h1 && order == DYNC__ORDER_ANY; h++)
+        if (linear[h] < 0) offset += linear[h] * (nest->extent[h] - 1), linear[h] = -linear[h];
     if (offset != 0) return false;
     for (int h = 0; h < nest->n; h++)
         if ((h < h0 || h >= h1) && linear[h] != 0 && nest->extent[h] > 1) return false;

@@ -39,7 +39,7 @@ enum { DYNC__LOOP_MAX_DIMS = 16 };
     X(store,   1, "fdilb", 'S') /* value a to buffer at access; no result */                               \
     X(storex,  2, "fdilb", 'S') /* scatter: a to access + b (I64) */                                        \
     X(reduce,  1, "fdilb", 'S') /* imm.i = dync__reduce_kind over the inner loops */                       \
-    X(scan,    1, "dl",    'S') /* sum of a over the inner indices up to this one: a value at each of them */ \
+    X(scan,    1, "fdl",   'S') /* sum of a over the inner indices up to this one, a value at each of them; F32 adds up in F64 */ \
     X(random,  1, "l",     'T') /* Philox draw number a (I64) of the kernel's seed; imm.i 0 uniform 1 normal 2 another uniform F64 (expand.c); result type T (F32 or F64) */ \
     X(add,     2, "fdil",  'S') X(sub, 2, "fdil", 'S') X(mul, 2, "fdil", 'S')                               \
     X(div,     2, "fdil",  'S') /* float IEEE; int truncates, x/0 = 0, MIN/-1 wraps */                     \

@@ -473,15 +473,15 @@ DYNC__FN dync_status dync__l_logsumexp(dync__pb *pb, const dync__opcall *call, c
     return dync__lower_end(pb, b);
 }
 
-/* Floats add up in F64, whose sums of halves and floats need no more; one element is 0 + x. */
+/* One element is 0 + x. */
 DYNC__FN dync_status dync__lower_scan(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
 {
     dync__reducer r;
-    int type = dync__dtype_info(out->dtype)->kind == 'f' ? DYNC_F64 : DYNC_I64;
+    int type = dync__lower_wide(out->dtype);
     DYNC__TRY(dync__lower_reducer(pb, call, in, NULL, type, &r));
     dync__lower_full_strides(&r.rows, &out->lay, r.out);
     int v = r.rows.row_length > 1 ? dync__lb_scan(&r.b, r.x)
-            : type == DYNC_F64    ? dync__lb_op(&r.b, DYNC__P_add, r.x, dync__lb_f(&r.b, type, 0), -1)
+            : type != DYNC_I64    ? dync__lb_op(&r.b, DYNC__P_add, r.x, dync__lb_f(&r.b, type, 0), -1)
                                   : r.x;
     dync__lower_store(&r.b, out, r.out, v);
     return dync__lower_end(pb, &r.b);

@@ -90,11 +90,11 @@ static int scan_kernel(dync__lb *b, int64_t *elements, bool across, int sums, in
     int64_t rows = k->extent[0], length = k->extent[1], n = rows * length, stride[2] = {across ? 1 : length, across ? rows : 1}, back[2] = {stride[0], -stride[1]};
     int access = dync__kernel_access(k, 0, stride), reversed = dync__kernel_access(k, (length - 1) * stride[1], back), last = -1, buf = 0;
     int x = dync__lb_load(b, dync__kernel_buf(k, buf, dtype, DYNC__BUF_IN, n, NULL), test_random() % 4 ? access : reversed);
-    int type = dync__lb_type(b, x) == DYNC_F32 || dync__lb_type(b, x) == DYNC_F64 ? DYNC_F64 : DYNC_I64;
+    int type = dync__lb_type(b, x) == DYNC_I32 || dync__lb_type(b, x) == DYNC_I64 ? DYNC_I64 : test_random() % 4 ? dync__lb_type(b, x) : DYNC_F64;
     x = dync__lb_cast(b, x, type);
     elements[buf++] = n;
     for (int s = 0; s < sums; s++) {
-        int factor = type == DYNC_F64 ? dync__lb_f(b, type, 1 + s * 0.37) : dync__lb_i(b, type, 1 + s), v = dync__lb_scan(b, dync__lb_op(b, DYNC__P_mul, x, factor, -1));
+        int factor = type != DYNC_I64 ? dync__lb_f(b, type, 1 + s * 0.37) : dync__lb_i(b, type, 1 + s), v = dync__lb_scan(b, dync__lb_op(b, DYNC__P_mul, x, factor, -1));
         last = last < 0 ? v : dync__lb_op(b, s % 3 == 2 ? DYNC__P_max : DYNC__P_sub, v, last, -1);
     }
     if (test_random() % 3 == 0) {            /* divided by its sum: a second phase */

@@ -55,6 +55,7 @@ static void assemble(dync__xasm *a, int insn, int form, bool has_vex, bool has_e
         return;
     case DYNC__XF_RVMI:
         if (insn >= DYNC__X_PINSRB && insn <= DYNC__X_PINSRQ) dync__x_v(a, insn, 0, reg, v, m, test_random_int(0, 1), 0);
+        else if (insn == DYNC__X_INSERT256) dync__x_v(a, insn, 2, reg, v, rm, test_random_int(0, 1), k | z);
         else if (insn == DYNC__X_INSERT128 || insn == DYNC__X_SHUF128 || insn == DYNC__X_PERM128) dync__x_v(a, insn, DYNC__MAX(vl, 1), reg, v, rm, test_random_int(0, 1), k | z);
         else dync__x_v(a, insn, vl, reg, v, rm, test_random_int(0, 255), k | z);
         return;

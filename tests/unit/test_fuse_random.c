@@ -302,7 +302,7 @@ static dync__kernel *rnd_reduction(rnd_program *p)
 /* Running sums along one dim of some values, sometimes with more done to them in the same loops. */
 static dync__kernel *rnd_scan(rnd_program *p)
 {
-    int rank, loop_of[3], along, type = rnd(3) ? DYNC_F64 : DYNC_I64;
+    int rank, loop_of[3], along, type = rnd(3) ? (rnd(2) ? DYNC_F32 : DYNC_F64) : DYNC_I64;
     int64_t dim[3], extent[3];
     dync__access acc;
     rnd_shape(p, &rank, dim);
@@ -313,7 +313,7 @@ static dync__kernel *rnd_scan(rnd_program *p)
     dync__lb b = {k, 1, NULL, false};
     int result = dync__lb_scan(&b, rnd_expr(p, &b, type, rnd(2), rank, dim, loop_of));
     if (rnd(3) == 0) result = dync__lb_op(&b, DYNC__P_mul, result, result, -1);
-    if (rnd(2)) result = dync__lb_cast(&b, result, type = type == DYNC_F64 ? DYNC_F32 : DYNC_I32);
+    if (rnd(2)) result = dync__lb_cast(&b, result, type = type == DYNC_I64 ? DYNC_I32 : DYNC_F32);
     int out = rnd_new_buf(p, rank, dim, type, false);
     memset(&acc, 0, sizeof acc);
     rnd_strides(&p->buf[out], acc.stride);
