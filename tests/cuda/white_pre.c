@@ -221,6 +221,31 @@ TEST(no_bank_conflicts)
 }
 #endif
 
+/* On 9.0 a large product keeps wgmma and a launch before it; a small one does without either. */
+TEST(choices)
+{
+    static const struct { int64_t m, n, k; int how; bool thin, taken; } want[] = {{512, 512, 512, 0, false, true}, {4096, 4096, 4096, 0, false, false}, {1, 8192, 8192, 17, true, true},
+                                                                                 {128, 128, 4096, 4, false, true}, {8192, 8192, 8192, 4, false, false}};
+    setenv("CUEMU_UNITS", "132", 1);
+    setenv("CUEMU_CC", "90", 1);
+    setenv("DYNC_CUDA_TARGET", "", 1);
+    for (int i = 0; i < DYNC__COUNT_OF(want); i++) {
+        problem p = {.dtype = DYNC_BF16, .from = want[i].thin ? DYNC_I8 : DYNC_F32, .how = want[i].how, .way = want[i].thin ? 2 : 0, .batch = 1, .m = want[i].m, .n = want[i].n, .k = want[i].k};
+        dync__arena arena = {0};
+        dync__kcall call;
+        int64_t elements[4];
+        memset(&call, 0, sizeof call);
+        call.n = 3;
+        call.row = dync__kernel_row(DYNC__K_matmul);
+        lay_out(&call.operand[0], MADE + 0, &p, p.m, p.k, false);
+        lay_out(&call.operand[1], MADE + 1, &p, p.k, p.n, p.way & 2);
+        lay_out(&call.operand[2], MADE + 2, &p, p.m, p.n, false);
+        int s = want[i].thin;
+        EXPECT_EQ_INT(dync__gm_takes(DYNC_CUDA, &call, maker(&arena, &call.operand[s], &p, elements)), want[i].taken ? 1 + s : -1);
+        dync__arena_free(&arena);
+    }
+}
+
 TEST(few_rows)
 {
     for (int i = 0; i < (getenv("SOAK") ? 12 : 7); i++) {
