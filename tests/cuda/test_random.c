@@ -471,6 +471,7 @@ static void many(const char *backend, int count)
         printf("program %d of --seed %llu on %s, shrunk: %s\n", i, (unsigned long long)test__state.seed, backend ? backend : "nothing", what);
         show(&p);
     }
+    EXPECT_EQ_INT(dync_cuda_get_counters().host_steps, 0);    /* nothing went to the CPU */
 }
 TEST(random_plain) { many(NULL, 12); }
 TEST(random_inductor) { many("inductor", 25); }
