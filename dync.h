@@ -12886,9 +12886,9 @@ typedef struct dync__xg {
     const dync__ib *b;
     dync__xasm a;
     int isa, V, n_regs;
-    bool wide, vertical, split, tall;  /* split: long rows, whose segments can run alone; tall: many rows of columns, 16 at a time */
+    bool wide, vertical, split, tall;  /* split: long rows, whose segments can run alone; tall: columns summed, 16 rows at a time */
     bool ends;                         /* tall: what is emitted comes after all rows */
-    int32_t state;                     /* tall: frame: where the columns at hand keep levels and accumulators between calls */
+    int32_t state;                     /* tall: frame: where the columns at hand keep levels between calls */
     int n_row_dims, n_inner_dims;      /* D, K */
     int n_lists;
     dync__xlist *list;
@@ -12994,7 +12994,6 @@ DYNC__FN bool dync__xg_has_places(const dync__xg *, int phase);         /* argma
 DYNC__FN void dync__xg_reduce(dync__xg *, int inst);                    /* takes vector u into the accumulator */
 DYNC__FN void dync__xg_reduce_pin(dync__xg *, int phase);               /* registers or memory for the accumulators */
 DYNC__FN void dync__xg_reduce_init(dync__xg *, int phase, bool ordered, bool levels);
-DYNC__FN void dync__xg_tall_state(dync__xg *, bool begin);              /* tall: identities before the first rows, accumulators after others */
 DYNC__FN void dync__xg_grain_end(dync__xg *, int phase, int32_t count); /* rows one at a time: folds a grain, adds it to its binary counter */
 DYNC__FN void dync__xg_vertical_carry(dync__xg *, int phase, int32_t count); /* rows side by side: every 16 additions go up a level */
 DYNC__FN void dync__xg_reduce_end(dync__xg *, int phase, int32_t count);
@@ -15178,29 +15177,12 @@ static void dync__xr_set(dync__xg *g, const dync__xred *r, int vl) {
         else dync__x_v(&g->a, DYNC__X_MOVUPS_M, vl, t, 0, dync__xg_at(r->acc + k * dync__xr_size(g, r)), 0, 0);
     }
 }
-/* Of vector u, in the frame or the state; rsi then. */
-static dync__xrm dync__xr_level(const dync__xg *g, const dync__xred *r, int l, int u) {
-    int32_t at = r->level + 64 * (l * g->U + u);
-    return g->tall ? dync__x_mem(DYNC__RSI, at) : dync__xg_at(at);
-}
-static void dync__xr_state(dync__xg *g) {
-    if (g->tall) dync__x_i(&g->a, DYNC__X_MOV, DYNC__RSI, dync__xg_at(g->state), 0);
-}
-static void dync__xr_resume(dync__xg *g, const dync__xred *r, int vl) {
-    int t = r->in_regs ? 0 : dync__xg_temp(g);
-    dync__xr_state(g);
-    for (int u = 0; u < g->U; u++) {
-        dync__x_v(&g->a, DYNC__X_MOVUPS, vl, r->in_regs ? r->reg[u] : t, 0, dync__xr_level(g, r, 0, u), 0, 0);
-        if (!r->in_regs) dync__x_v(&g->a, DYNC__X_MOVUPS_M, vl, t, 0, dync__xg_at(r->acc + u * dync__xr_size(g, r)), 0, 0);
-    }
-}
 DYNC__FN void dync__xg_reduce_init(dync__xg *g, int phase, bool ordered, bool levels) {
     for (int i = 0; i < g->red.n; i++) {
         dync__xred *r = &g->red.at[i];
         int vl = dync__xg_vl(g, r->type);
         if (r->phase != phase || r->ordered != ordered) continue;
-        if (g->tall && !ordered) dync__xr_resume(g, r, vl);
-        else dync__xr_set(g, r, vl);
+        dync__xr_set(g, r, vl);
         if (dync__xr_is_arg(r)) {
             int t = dync__xg_temp(g);
             dync__x_v(&g->a, DYNC__X_MOVUPS, vl, t, 0, dync__x_constant(&g->a, INT64_MAX, 8), 0, 0);
@@ -15345,11 +15327,15 @@ static void dync__xr_to_slot(dync__xg *g, const dync__xred *r, int x, int32_t sl
         dync__x_v(a, DYNC__X_MOVUPS_M, vl, x, 0, dync__xg_at(slot), 0, 0);
     }
 }
+/* Of vector u, in the frame or (tall) where rsi leads. */
+static dync__xrm dync__xr_level(const dync__xg *g, const dync__xred *r, int l, int u) {
+    return dync__x_mem(g->tall ? DYNC__RSI : DYNC__RSP, r->level + 64 * (l * g->U + u));
+}
 /* Level l into the one above it; level 0 is the accumulators. */
 static void dync__xr_up(dync__xg *g, const dync__xred *r, int l, bool clear) {
     dync__xasm *a = &g->a;
     int vl = dync__xg_vl(g, r->type), size = dync__xr_size(g, r);
-    dync__xr_state(g);
+    if (g->tall) dync__x_i(a, DYNC__X_MOV, DYNC__RSI, dync__xg_at(g->state), 0);
     for (int u = 0; u < g->U; u++) {
         dync__xrm below = l > 0 ? dync__xr_level(g, r, l - 1, u)
                           : r->in_regs ? dync__x_reg(r->reg[u]) : dync__xg_at(r->acc + u * size);
@@ -15397,14 +15383,13 @@ DYNC__FN void dync__xg_reduce_end(dync__xg *g, int phase, int32_t count) {
             continue;
         }
         for (int l = g->tall; r->ordered && l < 3; l++) dync__xr_up(g, r, l, false);
-        dync__xr_state(g);
         for (int u = 0; dync__xr_is_arg(r) && u < g->U; u++) {
             dync__xr_to_slot(g, r, dync__xr_found(g, r, u), slot + 64 * u);
             dync__xg_drop_temps(g);
         }
         for (int u = 0; !dync__xr_is_arg(r) && u < g->U; u++) {
-            int x = r->in_regs && !r->ordered && !g->tall ? r->reg[u] : dync__xg_temp(g);
-            if (r->ordered || g->tall) dync__x_v(a, DYNC__X_MOVUPS, vl, x, 0, dync__xr_level(g, r, r->ordered ? 2 : 0, u), 0, 0);
+            int x = r->in_regs && !r->ordered ? r->reg[u] : dync__xg_temp(g);
+            if (r->ordered) dync__x_v(a, DYNC__X_MOVUPS, vl, x, 0, dync__xr_level(g, r, 2, u), 0, 0);
             else if (!r->in_regs) dync__x_v(a, DYNC__X_MOVUPS, vl, x, 0, dync__xg_at(r->acc + u * dync__xr_size(g, r)), 0, 0);
             dync__xr_to_slot(g, r, x, slot + 64 * u);
             dync__xg_drop_temps(g);
@@ -15490,27 +15475,6 @@ DYNC__FN void dync__xg_scan(dync__xg *g, int i) {
         dync__x_v(a, DYNC__X_CVTPD2PS, vl, h ? part : r, 0, dync__x_reg(part), 0, 0);
     }
     dync__x_v(a, g->isa == 2 ? DYNC__X_INSERT256 : DYNC__X_INSERT128, vl, r, r, dync__x_reg(part), 1, 0);
-}
-/* Accumulators that are no ordered sums stand in level 0. */
-DYNC__FN void dync__xg_tall_state(dync__xg *g, bool begin) {
-    dync__xasm *a = &g->a;
-    int later = dync__x_label(a);
-    dync__xr_state(g);
-    dync__x_i(a, DYNC__X_MOV, DYNC__RAX, dync__xg_arg(8 * DYNC__XA_OUT), 0);
-    dync__x_i(a, DYNC__X_CMPI, 0, dync__x_reg(DYNC__RAX), 0);
-    if (begin) dync__x_jump(a, DYNC__CC_NE, later);
-    for (int i = 0; i < g->red.n; i++) {
-        const dync__xred *r = &g->red.at[i];
-        int vl = dync__xg_vl(g, r->type), t = dync__xg_temp(g);
-        if (begin) dync__x_v(a, DYNC__X_MOVUPS, vl, t, 0, r->identity, 0, 0);
-        for (int l = 0; l < (begin ? 3 : !r->ordered); l++)
-            for (int u = 0; u < g->U; u++) {
-                if (!begin && !r->in_regs) dync__x_v(a, DYNC__X_MOVUPS, vl, t, 0, dync__xg_at(r->acc + u * dync__xr_size(g, r)), 0, 0);
-                dync__x_v(a, DYNC__X_MOVUPS_M, vl, begin || !r->in_regs ? t : r->reg[u], 0, dync__xr_level(g, r, l, u), 0, 0);
-            }
-        dync__xg_drop_temps(g);
-    }
-    dync__x_bind(a, later);
 }
 #endif
 
@@ -15999,7 +15963,6 @@ static void dync__xg_column_phase(dync__xg *g, int phase) {
     dync__xg_hoist(g);
     dync__xg_phase_streams(g);
     dync__xg_reset(g);
-    if (g->tall) dync__xg_tall_state(g, true);
     dync__xg_reduce_init(g, phase, false, false);
     dync__xg_reduce_init(g, phase, true, !g->tall);
     if (ordered) dync__xg_clear(g, added);
@@ -16012,12 +15975,8 @@ static void dync__xg_column_phase(dync__xg *g, int phase) {
     if (dync__xg_has_places(g, phase)) dync__x_i(&g->a, DYNC__X_ADDI, 0, dync__xg_at(g->place), 1);
     dync__xg_inner_end(g, counts, top);
     dync__xg_reset(g);
-    if (g->tall) {
-        dync__xg_vertical_carry(g, phase, added);
-        dync__xg_tall_state(g, false);
-    } else {
-        dync__xg_reduce_end(g, phase, 0);
-    }
+    if (g->tall) dync__xg_vertical_carry(g, phase, added);
+    else dync__xg_reduce_end(g, phase, 0);
     dync__xg_unhoist(g);
     g->in_phase = false;
 }
@@ -16945,7 +16904,7 @@ static bool dync__jb_is_tall(const dync__jb *j) {
     const dync__ib *b = j->b;
     bool tall = j->g->vertical && b->has_reduce && !b->has_scan && b->n_phases == 1 && j->inner.n == 1 && b->n_inner >= 64 && j->lanes >= 512 &&
                 b->n_inner * j->lanes >= 256 * 1024 && j->g->list[1].n == 0 && !b->k->uses_random;
-    for (int i = 0; i < j->g->red.n; i++) tall &= j->g->red.at[i].kind < DYNC__R_ARGMAX;
+    for (int i = 0; i < j->g->red.n; i++) tall &= j->g->red.at[i].ordered && j->g->red.at[i].kind == DYNC__R_SUM; /* levels begin as zeros */
     return tall;
 }
 static void dync__jb_key(const dync__jb *j, dync__str *key) {
@@ -19045,7 +19004,8 @@ static dync_status dync__jit_tall(const dync__jit *jit, void *const *buffers, co
     if (!state) return DYNC_ERR_MEMORY;
     for (; row < row_end; row++)
         for (int64_t l = lane, end; l < lane_end; l = end) {
-            dync__jit_segment s = {.in = state, .n = ROWS};
+            dync__jit_segment s = {.in = state};
+            memset(state, 0, bytes);
             for (end = DYNC__MIN(l + LANES, lane_end); s.from < inner; s.from += ROWS) {
                 s.n = DYNC__MIN(ROWS, inner - s.from);
                 dync__jit_piece(jit, buffers, rng, row, row + 1, l, end, &s);
@@ -30297,13 +30257,14 @@ DYNC__FN int dync__e_remainder(dync__lb *b, const dync__opcall *call, const int 
 }
 /* Floats: Python's algorithm (floatobject.c, float_floor_div), exact where a / b would round up to the next integer. */
 DYNC__FN int dync__e_floor_divide(dync__lb *b, const dync__opcall *call, const int *in) {
-    int x = in[0], y = in[1], rem = dync__e_fmod(b, call, in), one = dync__ex_const(b, x, 1),
-        zero = dync__ex_zero(b, x);
-    int wrong = dync__ex_wrong_sign(b, rem, y);
-    if (!dync__ex_is_float(b, x)) {
-        int quotient = dync__ex_div(b, x, y);
-        return dync__ex_select(b, wrong, dync__ex_sub(b, quotient, one), quotient);
+    int x = in[0], y = in[1], one = dync__ex_const(b, x, 1), zero = dync__ex_zero(b, x);
+    if (!dync__ex_is_float(b, x)) { /* one division; x / 0 is 0 */
+        int quotient = dync__ex_div(b, x, y), product = dync__ex_mul(b, quotient, y);
+        int under = dync__ex2(b, DYNC__P_and_, dync__ex2(b, DYNC__P_ne, product, x), dync__ex2(b, DYNC__P_ne, y, zero));
+        int apart = dync__ex_lt(b, dync__ex2(b, DYNC__P_xor_, x, y), zero);
+        return dync__ex_select(b, dync__ex2(b, DYNC__P_and_, under, apart), dync__ex_sub(b, quotient, one), quotient);
     }
+    int rem = dync__e_fmod(b, call, in), wrong = dync__ex_wrong_sign(b, rem, y);
     int plain = dync__ex_div(b, x, y);
     int quotient = dync__ex_div(b, dync__ex_sub(b, x, rem), y);
     quotient = dync__ex_select(b, wrong, dync__ex_sub(b, quotient, one), quotient);

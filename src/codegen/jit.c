@@ -307,7 +307,7 @@ static bool dync__jb_is_tall(const dync__jb *j)
     const dync__ib *b = j->b;
     bool tall = j->g->vertical && b->has_reduce && !b->has_scan && b->n_phases == 1 && j->inner.n == 1 && b->n_inner >= 64 && j->lanes >= 512 &&
                 b->n_inner * j->lanes >= 256 * 1024 && j->g->list[1].n == 0 && !b->k->uses_random;
-    for (int i = 0; i < j->g->red.n; i++) tall &= j->g->red.at[i].kind < DYNC__R_ARGMAX;
+    for (int i = 0; i < j->g->red.n; i++) tall &= j->g->red.at[i].ordered && j->g->red.at[i].kind == DYNC__R_SUM; /* levels begin as zeros */
     return tall;
 }
 

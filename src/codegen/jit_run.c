@@ -160,7 +160,8 @@ static dync_status dync__jit_tall(const dync__jit *jit, void *const *buffers, co
     if (!state) return DYNC_ERR_MEMORY;
     for (; row < row_end; row++)
         for (int64_t l = lane, end; l < lane_end; l = end) {
-            dync__jit_segment s = {.in = state, .n = ROWS};
+            dync__jit_segment s = {.in = state};
+            memset(state, 0, bytes);
             for (end = DYNC__MIN(l + LANES, lane_end); s.from < inner; s.from += ROWS) {
                 s.n = DYNC__MIN(ROWS, inner - s.from);
                 dync__jit_piece(jit, buffers, rng, row, row + 1, l, end, &s);

@@ -334,7 +334,6 @@ static void dync__xg_column_phase(dync__xg *g, int phase)
     dync__xg_hoist(g);
     dync__xg_phase_streams(g);
     dync__xg_reset(g);
-    if (g->tall) dync__xg_tall_state(g, true);
     dync__xg_reduce_init(g, phase, false, false);
     dync__xg_reduce_init(g, phase, true, !g->tall);
     if (ordered) dync__xg_clear(g, added);
@@ -347,12 +346,8 @@ static void dync__xg_column_phase(dync__xg *g, int phase)
     if (dync__xg_has_places(g, phase)) dync__x_i(&g->a, DYNC__X_ADDI, 0, dync__xg_at(g->place), 1);
     dync__xg_inner_end(g, counts, top);
     dync__xg_reset(g);
-    if (g->tall) {
-        dync__xg_vertical_carry(g, phase, added);
-        dync__xg_tall_state(g, false);
-    } else {
-        dync__xg_reduce_end(g, phase, 0);
-    }
+    if (g->tall) dync__xg_vertical_carry(g, phase, added);
+    else dync__xg_reduce_end(g, phase, 0);
     dync__xg_unhoist(g);
     g->in_phase = false;
 }

@@ -50,9 +50,9 @@ typedef struct dync__xg {
     const dync__ib *b;
     dync__xasm a;
     int isa, V, n_regs;
-    bool wide, vertical, split, tall;  /* split: long rows, whose segments can run alone; tall: many rows of columns, 16 at a time */
+    bool wide, vertical, split, tall;  /* split: long rows, whose segments can run alone; tall: columns summed, 16 rows at a time */
     bool ends;                         /* tall: what is emitted comes after all rows */
-    int32_t state;                     /* tall: frame: where the columns at hand keep levels and accumulators between calls */
+    int32_t state;                     /* tall: frame: where the columns at hand keep levels between calls */
     int n_row_dims, n_inner_dims;      /* D, K */
     int n_lists;
     dync__xlist *list;
@@ -158,7 +158,6 @@ DYNC__FN bool dync__xg_has_places(const dync__xg *, int phase);         /* argma
 DYNC__FN void dync__xg_reduce(dync__xg *, int inst);                    /* takes vector u into the accumulator */
 DYNC__FN void dync__xg_reduce_pin(dync__xg *, int phase);               /* registers or memory for the accumulators */
 DYNC__FN void dync__xg_reduce_init(dync__xg *, int phase, bool ordered, bool levels);
-DYNC__FN void dync__xg_tall_state(dync__xg *, bool begin);              /* tall: identities before the first rows, accumulators after others */
 DYNC__FN void dync__xg_grain_end(dync__xg *, int phase, int32_t count); /* rows one at a time: folds a grain, adds it to its binary counter */
 DYNC__FN void dync__xg_vertical_carry(dync__xg *, int phase, int32_t count); /* rows side by side: every 16 additions go up a level */
 DYNC__FN void dync__xg_reduce_end(dync__xg *, int phase, int32_t count);

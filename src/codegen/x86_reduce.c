@@ -247,36 +247,13 @@ static void dync__xr_set(dync__xg *g, const dync__xred *r, int vl)
     }
 }
 
-/* Of vector u, in the frame or the state; rsi then. */
-static dync__xrm dync__xr_level(const dync__xg *g, const dync__xred *r, int l, int u)
-{
-    int32_t at = r->level + 64 * (l * g->U + u);
-    return g->tall ? dync__x_mem(DYNC__RSI, at) : dync__xg_at(at);
-}
-
-static void dync__xr_state(dync__xg *g)
-{
-    if (g->tall) dync__x_i(&g->a, DYNC__X_MOV, DYNC__RSI, dync__xg_at(g->state), 0);
-}
-
-static void dync__xr_resume(dync__xg *g, const dync__xred *r, int vl)
-{
-    int t = r->in_regs ? 0 : dync__xg_temp(g);
-    dync__xr_state(g);
-    for (int u = 0; u < g->U; u++) {
-        dync__x_v(&g->a, DYNC__X_MOVUPS, vl, r->in_regs ? r->reg[u] : t, 0, dync__xr_level(g, r, 0, u), 0, 0);
-        if (!r->in_regs) dync__x_v(&g->a, DYNC__X_MOVUPS_M, vl, t, 0, dync__xg_at(r->acc + u * dync__xr_size(g, r)), 0, 0);
-    }
-}
-
 DYNC__FN void dync__xg_reduce_init(dync__xg *g, int phase, bool ordered, bool levels)
 {
     for (int i = 0; i < g->red.n; i++) {
         dync__xred *r = &g->red.at[i];
         int vl = dync__xg_vl(g, r->type);
         if (r->phase != phase || r->ordered != ordered) continue;
-        if (g->tall && !ordered) dync__xr_resume(g, r, vl);
-        else dync__xr_set(g, r, vl);
+        dync__xr_set(g, r, vl);
         if (dync__xr_is_arg(r)) {
             int t = dync__xg_temp(g);
             dync__x_v(&g->a, DYNC__X_MOVUPS, vl, t, 0, dync__x_constant(&g->a, INT64_MAX, 8), 0, 0);
@@ -440,12 +417,18 @@ static void dync__xr_to_slot(dync__xg *g, const dync__xred *r, int x, int32_t sl
 
 /* ---- rows side by side ----------------------------------------------------------------------- */
 
+/* Of vector u, in the frame or (tall) where rsi leads. */
+static dync__xrm dync__xr_level(const dync__xg *g, const dync__xred *r, int l, int u)
+{
+    return dync__x_mem(g->tall ? DYNC__RSI : DYNC__RSP, r->level + 64 * (l * g->U + u));
+}
+
 /* Level l into the one above it; level 0 is the accumulators. */
 static void dync__xr_up(dync__xg *g, const dync__xred *r, int l, bool clear)
 {
     dync__xasm *a = &g->a;
     int vl = dync__xg_vl(g, r->type), size = dync__xr_size(g, r);
-    dync__xr_state(g);
+    if (g->tall) dync__x_i(a, DYNC__X_MOV, DYNC__RSI, dync__xg_at(g->state), 0);
     for (int u = 0; u < g->U; u++) {
         dync__xrm below = l > 0 ? dync__xr_level(g, r, l - 1, u)
                           : r->in_regs ? dync__x_reg(r->reg[u]) : dync__xg_at(r->acc + u * size);
@@ -497,14 +480,13 @@ DYNC__FN void dync__xg_reduce_end(dync__xg *g, int phase, int32_t count)
             continue;
         }
         for (int l = g->tall; r->ordered && l < 3; l++) dync__xr_up(g, r, l, false);
-        dync__xr_state(g);
         for (int u = 0; dync__xr_is_arg(r) && u < g->U; u++) {
             dync__xr_to_slot(g, r, dync__xr_found(g, r, u), slot + 64 * u);
             dync__xg_drop_temps(g);
         }
         for (int u = 0; !dync__xr_is_arg(r) && u < g->U; u++) {
-            int x = r->in_regs && !r->ordered && !g->tall ? r->reg[u] : dync__xg_temp(g);
-            if (r->ordered || g->tall) dync__x_v(a, DYNC__X_MOVUPS, vl, x, 0, dync__xr_level(g, r, r->ordered ? 2 : 0, u), 0, 0);
+            int x = r->in_regs && !r->ordered ? r->reg[u] : dync__xg_temp(g);
+            if (r->ordered) dync__x_v(a, DYNC__X_MOVUPS, vl, x, 0, dync__xr_level(g, r, 2, u), 0, 0);
             else if (!r->in_regs) dync__x_v(a, DYNC__X_MOVUPS, vl, x, 0, dync__xg_at(r->acc + u * dync__xr_size(g, r)), 0, 0);
             dync__xr_to_slot(g, r, x, slot + 64 * u);
             dync__xg_drop_temps(g);
@@ -602,28 +584,5 @@ DYNC__FN void dync__xg_scan(dync__xg *g, int i)
         dync__x_v(a, DYNC__X_CVTPD2PS, vl, h ? part : r, 0, dync__x_reg(part), 0, 0);
     }
     dync__x_v(a, g->isa == 2 ? DYNC__X_INSERT256 : DYNC__X_INSERT128, vl, r, r, dync__x_reg(part), 1, 0);
-}
-
-/* Accumulators that are no ordered sums stand in level 0. */
-DYNC__FN void dync__xg_tall_state(dync__xg *g, bool begin)
-{
-    dync__xasm *a = &g->a;
-    int later = dync__x_label(a);
-    dync__xr_state(g);
-    dync__x_i(a, DYNC__X_MOV, DYNC__RAX, dync__xg_arg(8 * DYNC__XA_OUT), 0);
-    dync__x_i(a, DYNC__X_CMPI, 0, dync__x_reg(DYNC__RAX), 0);
-    if (begin) dync__x_jump(a, DYNC__CC_NE, later);
-    for (int i = 0; i < g->red.n; i++) {
-        const dync__xred *r = &g->red.at[i];
-        int vl = dync__xg_vl(g, r->type), t = dync__xg_temp(g);
-        if (begin) dync__x_v(a, DYNC__X_MOVUPS, vl, t, 0, r->identity, 0, 0);
-        for (int l = 0; l < (begin ? 3 : !r->ordered); l++)
-            for (int u = 0; u < g->U; u++) {
-                if (!begin && !r->in_regs) dync__x_v(a, DYNC__X_MOVUPS, vl, t, 0, dync__xg_at(r->acc + u * dync__xr_size(g, r)), 0, 0);
-                dync__x_v(a, DYNC__X_MOVUPS_M, vl, begin || !r->in_regs ? t : r->reg[u], 0, dync__xr_level(g, r, l, u), 0, 0);
-            }
-        dync__xg_drop_temps(g);
-    }
-    dync__x_bind(a, later);
 }
 #endif

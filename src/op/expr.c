@@ -100,13 +100,14 @@ DYNC__FN int dync__e_remainder(dync__lb *b, const dync__opcall *call, const int 
 /* Floats: Python's algorithm (floatobject.c, float_floor_div), exact where a / b would round up to the next integer. */
 DYNC__FN int dync__e_floor_divide(dync__lb *b, const dync__opcall *call, const int *in)
 {
-    int x = in[0], y = in[1], rem = dync__e_fmod(b, call, in), one = dync__ex_const(b, x, 1),
-        zero = dync__ex_zero(b, x);
-    int wrong = dync__ex_wrong_sign(b, rem, y);
-    if (!dync__ex_is_float(b, x)) {
-        int quotient = dync__ex_div(b, x, y);
-        return dync__ex_select(b, wrong, dync__ex_sub(b, quotient, one), quotient);
+    int x = in[0], y = in[1], one = dync__ex_const(b, x, 1), zero = dync__ex_zero(b, x);
+    if (!dync__ex_is_float(b, x)) { /* one division; x / 0 is 0 */
+        int quotient = dync__ex_div(b, x, y), product = dync__ex_mul(b, quotient, y);
+        int under = dync__ex2(b, DYNC__P_and_, dync__ex2(b, DYNC__P_ne, product, x), dync__ex2(b, DYNC__P_ne, y, zero));
+        int apart = dync__ex_lt(b, dync__ex2(b, DYNC__P_xor_, x, y), zero);
+        return dync__ex_select(b, dync__ex2(b, DYNC__P_and_, under, apart), dync__ex_sub(b, quotient, one), quotient);
     }
+    int rem = dync__e_fmod(b, call, in), wrong = dync__ex_wrong_sign(b, rem, y);
     int plain = dync__ex_div(b, x, y);
     int quotient = dync__ex_div(b, dync__ex_sub(b, x, rem), y);
     quotient = dync__ex_select(b, wrong, dync__ex_sub(b, quotient, one), quotient);

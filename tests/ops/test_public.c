@@ -337,6 +337,31 @@ static dync_tensor *comparable(dync_value of, int i)
 {
     return dync_nan_to_num(dync_to_dtype(dync_as_tensor(dync_at(of, i)), DYNC_F64), DYNC_V(77.0), DYNC_NONE, DYNC_NONE);
 }
+static dync_tensor *floored(dync_tensor *x, dync_tensor *y) { return dync_floor_divide(x, y); }
+/* Integers of every width and their bounds, compiled: rounded down, the least by -1 wraps. */
+TEST(integers_are_divided_rounding_down)
+{
+    enum { N = 600 };
+    static const dync_dtype types[] = {DYNC_I64, DYNC_I32, DYNC_I16, DYNC_I8};
+    for (int t = 0; t < 4; t++) {
+        int64_t x[N], y[N], least = INT64_MIN >> (t == 0 ? 0 : 64 - (64 >> t));
+        for (int i = 0; i < N; i++) {
+            x[i] = i % 11 ? (int64_t)(test_random() << 32 ^ test_random()) >> (test_random_int(0, 63) | (64 - (64 >> t))) : i % 2 ? least : -(least + 1);
+            y[i] = i % 7 ? (int64_t)(test_random() << 32 ^ test_random()) >> (test_random_int(0, 63) | (64 - (64 >> t))) : i % 2 ? -1 : least;
+            if (y[i] == 0) y[i] = i % 2 ? 1 : -3;
+        }
+        dync_compiled *f = dync_compile(floored);
+        dync_tensor *a = dync_to_dtype(dync_wrap(x, dync_shape(N), .dtype = DYNC_I64), types[t]), *b = dync_to_dtype(dync_wrap(y, dync_shape(N), .dtype = DYNC_I64), types[t]);
+        dync_tensor *got = dync_to_dtype(dync_call(f, a, b), DYNC_I64);
+        REQUIRE(got);
+        for (int i = 0; i < N; i++) {
+            int64_t want = y[i] == -1 ? (x[i] == least ? least : -x[i]) : x[i] / y[i] - (x[i] % y[i] != 0 && (x[i] < 0) != (y[i] < 0));
+            EXPECT_EQ_INT(((const int64_t *)dync_data(got))[i], want);
+        }
+        dync_compiled_free(f);
+    }
+}
+
 TEST(topk_is_the_beginning_of_sort)
 {
     static const int64_t lengths[] = {1, 7, 255, 256, 300, 1000};
