@@ -13114,11 +13114,10 @@ DYNC__FN dync__jit_stats dync__jit_read_stats(void);    /* compiled, taken from 
 enum { DYNC__GT_F32, DYNC__GT_F64, DYNC__GT_BF16, DYNC__GT_U8 };
 /* TILE   c[rows, columns] = (d +) sum over k of a[row, k] b[k, column]
  * DOTS   c[i, j] = (c +) a line i . b line j, both dense along k: `rows` lines of a, `columns` lines of b, at most 4 each
- * TURN   `columns` lines, dense along k, to lines of k: c[k, line] = a[line, k]; k at least 16 bytes; elements of 4 or 8 bytes
  * COPY   lines of k, dense: c[k, column] = a[k, column]
- * SWAP, WEAVE   x86_turn.c, by dync__gt_swap only
+ * SWAP, STAGE, WEAVE   x86_turn.c, by dync__gt_swap only
  * PAIR   two lines of 2-byte (BF16) or four of 1-byte elements (U8) to one of 4 bytes: c[p, column] = a[n p .. n p + n, column] */
-enum { DYNC__GT_TILE, DYNC__GT_DOTS, DYNC__GT_TURN, DYNC__GT_COPY, DYNC__GT_PAIR, DYNC__GT_SWAP, DYNC__GT_WEAVE };
+enum { DYNC__GT_TILE, DYNC__GT_DOTS, DYNC__GT_COPY, DYNC__GT_PAIR, DYNC__GT_SWAP, DYNC__GT_STAGE, DYNC__GT_WEAVE };
 /* A_ROWS: a is dense along k, its rows a_step apart; else dense along the rows and its steps of k a_step apart (packed, transposed).
  * ADD: d (c itself in DOTS) is added at the end. HALF: vectors of 32 bytes where those of the machine have 64. TAIL is for the
  * emitter: the last vector is a part, by mask and lanes. */
@@ -13129,7 +13128,7 @@ typedef struct dync__gt_args {
     const void *a, *b, *d;
     void *c;
     int64_t k;                        /* steps of k */
-    int64_t a_step, b_step;           /* TILE: b's steps of k; DOTS: b's lines; TURN: a's lines; COPY, PAIR: a's lines of k */
+    int64_t a_step, b_step;           /* TILE: b's steps of k; DOTS: b's lines; COPY, PAIR: a's lines of k */
     int64_t c_step, d_step;           /* rows; DOTS: d_step between columns of c; d_step 0: one line for all rows, a bias */
     int64_t blocks, b_next;           /* at least 1. TILE: this many blocks of whole columns, bytes from one's b to the next's; DOTS: of lines of b */
     int64_t mask;                     /* of the last vector, set by dync__gt_do: bits, words */
@@ -13146,11 +13145,14 @@ DYNC__FN bool dync__gt_can(int type);                                           
 DYNC__FN int dync__gt_lanes(int type, int flags);                                    /* columns of a vector */
 DYNC__INLINE int64_t dync__gt_bytes(int type) { return type == DYNC__GT_F64 ? 8 : 4; }   /* of one step of k of one column */
 /* SWAP: c[k, line] = a[line, k] of elements of 1, 2, 4 or 8 bytes; in registers where both take at least 16 bytes. ahead: where the
- * next call's a begins, from a. scratch: 4 KB. */
+ * next call's a begins, from a. scratch: of DYNC__GT_SCRATCH bytes, or none, for steps that fall into few sets of the cache (they crowd). */
+DYNC__INLINE bool dync__gt_crowds(int64_t step, int bytes) { return step % DYNC__MIN(1024 * bytes, 4096) == 0; }
 DYNC__FN void dync__gt_swap(void *to, int64_t to_step, const void *from, int64_t from_step, int64_t lines, int64_t columns, int bytes, int64_t ahead, void *scratch);
-enum { DYNC__GT_FEW = 12 };            /* lines, or columns, side by side in memory on the other side: taken apart by byte shuffles */
+/* FEW: lines, or columns, side by side in memory on the other side, are taken apart by byte shuffles. STAGED: lines at once by way of scratch memory. */
+enum { DYNC__GT_FEW = 12, DYNC__GT_STAGED = 128, DYNC__GT_SCRATCH = 64 + 256 * (DYNC__GT_STAGED + 16) };
 #if DYNC__JIT_X86
-DYNC__FN void dync__xt_emit(dync__xasm *, int bytes, int vl, bool lines);
+DYNC__FN void dync__xt_emit(dync__xasm *, int bytes, int vl, bool square);
+DYNC__FN void dync__xt_stage(dync__xasm *, int bytes, bool second);
 DYNC__FN void dync__xt_weave(dync__xasm *, int bytes, int n, bool woven);
 #endif
 /* x86_gemm.c: the form's code, made if need be; NULL: there is none. Thread safe; lives until dync_shutdown. */
@@ -17061,7 +17063,7 @@ static void dync__jb_record(const dync__jb *j, const dync__jit *jit, int s, int6
  * a block is still 16 bytes of each turned stream. A load that is stored as it is needs no tile. */
 static void dync__jb_block(const dync__jb *j, dync__jit *jit) {
     const dync__xstream *s = j->g->stream.at;
-    int bytes = 1, least = 8, code = 0;
+    int bytes = 1, least = 8, code = 0, run = 64;
     int64_t all = 0;
     jit->blocks = true;
     jit->n_over = j->over.n;
@@ -17074,11 +17076,13 @@ static void dync__jb_block(const dync__jb *j, dync__jit *jit) {
     if (code == 2 && jit->n_streams == 2 && s[0].lane == DYNC__XL_DENSE && s[1].lane == DYNC__XL_DENSE && !s[0].turned != !s[1].turned &&
         j->b->k->buf.at[s[0].buf].dtype == j->b->k->buf.at[s[1].buf].dtype)
         jit->copies = s[0].turned ? 1 : 2;
+    for (int i = 0; i < jit->n_streams; i++) /* by way of a stage, in longer runs: gemm_run.c */
+        if ((s[i].turned || jit->copies) && dync__gt_crowds(s[i].turned ? jit->stream[i].lane : jit->stream[i].step[0], s[i].bytes)) run = 256;
     jit->block_lanes = DYNC__MAX(DYNC__MIN(1024 / bytes, 512), 16 * 1024 / bytes / jit->rows);
     if (j->b->sectioned) jit->block_lanes = jit->lanes;
-    jit->block_rows = DYNC__MAX(64 / least, 16 * 1024 / bytes / DYNC__MIN(jit->block_lanes, jit->lanes));
+    jit->block_rows = DYNC__MAX(run / least, 16 * 1024 / bytes / DYNC__MIN(jit->block_lanes, jit->lanes));
     jit->tiles = jit->keep_bytes;
-    jit->keep_bytes += 4096;
+    jit->keep_bytes += DYNC__GT_SCRATCH;
     for (int i = 0; i < jit->n_streams; i++)
         if (s[i].turned) jit->keep_bytes += dync__jit_tile_bytes(jit->block_rows * 3 / 2, jit->block_lanes * 3 / 2, s[i].bytes);
 }
@@ -17326,9 +17330,9 @@ static void dync__xt_square(dync__xasm *x, int P) {
     for (int i = 0; i < P; i++) dync__xt_lanes(x, v + i, P, &spare);
     for (int i = 0; i < 4 * P; i++) dync__x_v(x, DYNC__X_MOVUPS_M, 2, v[i], 0, dync__xt_line(x, DYNC__RBP, DYNC__R11, DYNC__RBX, i), 0, 0);
 }
-/* For k groups of columns: `blocks` times P << vl lines. b_step: bytes of c from one group to the next. lines: a group is a cache line, not 16
- * bytes, and read as a whole, as lines of a that fall into one set of the cache cannot be read piece by piece: by way of b, or in a square. */
-DYNC__FN void dync__xt_emit(dync__xasm *x, int bytes, int vl, bool lines) {
+/* For k groups of columns: `blocks` times P << vl lines. b_step: bytes of c from one group to the next. square: a group is a cache line, not 16
+ * bytes. */
+DYNC__FN void dync__xt_emit(dync__xasm *x, int bytes, int vl, bool square) {
     int P = 16 / bytes, T = P << vl, group = dync__x_label(x), block = dync__x_label(x);
     dync__x_push(x, DYNC__RBX);
     dync__x_push(x, DYNC__RBP);
@@ -17342,39 +17346,94 @@ DYNC__FN void dync__xt_emit(dync__xasm *x, int bytes, int vl, bool lines) {
     dync__x_i(x, DYNC__X_MOV, DYNC__R8, DYNC__XT_ARG(blocks), 0);
     dync__x_bind(x, block);
     dync__x_i(x, DYNC__X_MOV, DYNC__RBP, dync__x_reg(DYNC__RDX), 0);
-    bool square = lines && bytes >= 4;
-    if (square) dync__xt_square(x, P);
-    else if (lines) {
-        dync__x_i(x, DYNC__X_MOV, DYNC__RAX, DYNC__XT_ARG(b), 0);
-        for (int i = 0; i < T; i++) {
-            dync__xt_fetch(x, i, i % 16);
-            dync__x_v(x, DYNC__X_MOVUPS_M, 2, i % 16, 0, dync__x_mem(DYNC__RAX, 64 * i), 0, 0);
-        }
-    }
-    for (int q = 0; !square && q < (lines ? 4 : 1); q++) {
+    if (square) {
+        dync__xt_square(x, P);
+        dync__x_i(x, DYNC__X_LEA, DYNC__RSI, dync__x_index(DYNC__RSI, DYNC__RCX, 4, 0), 0);
+    } else {
         int8_t v[16], spare = (int8_t)P;
-        if (!lines) dync__x_i(x, DYNC__X_MOV, DYNC__R9, dync__x_reg(DYNC__RSI), 0);
         for (int i = 0; i < T; i++) {
-            dync__xrm from = lines ? dync__x_mem(DYNC__RAX, 64 * i + 16 * q) : dync__xt_line(x, DYNC__R9, DYNC__RCX, DYNC__R10, i);
+            dync__xrm from = dync__xt_line(x, DYNC__RSI, DYNC__RCX, DYNC__R10, i);
             if (i < P) dync__x_v(x, DYNC__X_MOVUPS, 0, v[i] = (int8_t)i, 0, from, 0, 0);
             else dync__x_v(x, DYNC__X_INSERT128, vl, i % P, i % P, from, i / P, 0);
         }
-        if (!lines && q == 0) dync__x_i(x, DYNC__X_LEA, DYNC__RSI, dync__x_index(DYNC__R9, DYNC__RCX, T < 4 ? T : 4, 0), 0);
+        dync__x_i(x, DYNC__X_LEA, DYNC__RSI, dync__x_index(DYNC__RSI, DYNC__RCX, T < 4 ? T : 4, 0), 0);
         dync__xt_shuffle(x, vl, P, v, &spare);
         for (int i = 0; i < P; i++)
-            dync__x_v(x, DYNC__X_MOVUPS_M, vl, v[i], 0, dync__xt_line(x, DYNC__RBP, DYNC__R11, DYNC__RBX, q * P + i), 0, 0);
+            dync__x_v(x, DYNC__X_MOVUPS_M, vl, v[i], 0, dync__xt_line(x, DYNC__RBP, DYNC__R11, DYNC__RBX, i), 0, 0);
     }
-    if (lines) dync__x_i(x, DYNC__X_LEA, DYNC__RSI, dync__x_index(DYNC__RSI, DYNC__RCX, 4, 0), 0);
     dync__x_i(x, DYNC__X_ADDI, 0, dync__x_reg(DYNC__RDX), 16 << vl);
     dync__x_i(x, DYNC__X_SUBI, 0, dync__x_reg(DYNC__R8), 1);
     dync__x_jump(x, DYNC__CC_NE, block);
     dync__x_i(x, DYNC__X_MOV, DYNC__RAX, DYNC__XT_ARG(b_step), 0);
     dync__x_i(x, DYNC__X_ADD_M, DYNC__RAX, DYNC__XT_ARG(c), 0);
-    dync__x_i(x, DYNC__X_ADDI, 0, DYNC__XT_ARG(a), lines ? 64 : 16);
+    dync__x_i(x, DYNC__X_ADDI, 0, DYNC__XT_ARG(a), square ? 64 : 16);
     dync__x_i(x, DYNC__X_SUBI, 0, DYNC__XT_ARG(k), 1);
     dync__x_jump(x, DYNC__CC_NE, group);
     dync__x_pop(x, DYNC__RBP);
     dync__x_pop(x, DYNC__RBX);
+    dync__x_ret(x);
+}
+/* Lines whose steps fall into few sets of the cache, in two halves with a stage between them, so that both sides are runs of cache lines: 256 bytes of
+ * P lines at a time are shuffled as above and stored so that the vectors of the same columns stand in a row; then their lanes are transposed. The
+ * first half: `blocks` times P lines; the second: k times the columns of a vector, `blocks` times the lines that fill one. */
+DYNC__FN void dync__xt_stage(dync__xasm *x, int bytes, bool second) {
+    int P = 16 / bytes, L = x->evex ? 4 : 2, W = 16 * L, vl = L / 2, pitch = (DYNC__GT_STAGED / P + 1) * W, top = dync__x_label(x), row = dync__x_label(x), piece = dync__x_label(x);
+    int base = second ? DYNC__R11 : DYNC__RCX, three = second ? DYNC__RBX : DYNC__R10;
+    if (second) dync__x_push(x, DYNC__RBX), dync__x_push(x, DYNC__RBP);
+    dync__x_i(x, DYNC__X_MOV, DYNC__RSI, DYNC__XT_ARG(a), 0);
+    dync__x_i(x, DYNC__X_MOV, DYNC__RDX, DYNC__XT_ARG(c), 0);
+    dync__x_i(x, DYNC__X_MOV, DYNC__RCX, second ? DYNC__XT_ARG(c_step) : DYNC__XT_ARG(a_step), 0);
+    if (second) dync__x_i(x, DYNC__X_MOV, DYNC__R11, dync__x_reg(DYNC__RCX), 0);
+    if (second) dync__x_i(x, DYNC__X_SHLI, 0, dync__x_reg(DYNC__R11), P == 2 ? 1 : P == 4 ? 2 : P == 8 ? 3 : 4);
+    dync__x_i(x, DYNC__X_LEA, three, dync__x_index(base, base, 2, 0), 0);
+    dync__x_i(x, DYNC__X_MOV, DYNC__R8, DYNC__XT_ARG(blocks), 0);
+    dync__x_i(x, DYNC__X_MOV, DYNC__RAX, DYNC__XT_ARG(d_step), 0);
+    dync__x_bind(x, top);
+    for (int q = 0; q < 256 / W && !second; q++) {
+        int8_t v[16], spare = (int8_t)P;
+        dync__x_i(x, DYNC__X_LEA, DYNC__R9, dync__x_mem(DYNC__RSI, W * q), 0);
+        dync__x_i(x, DYNC__X_LEA, DYNC__R11, dync__x_index(DYNC__R9, DYNC__RAX, 1, 0), 0);
+        for (int i = 0; i < P; i++) {
+            dync__xrm ahead = dync__xt_line(x, DYNC__R11, DYNC__RCX, DYNC__R10, i);
+            if (W * q % 64 == 0) dync__x_i(x, DYNC__X_PREFETCHT1, 0, ahead, 0);
+            dync__x_v(x, DYNC__X_MOVUPS, vl, v[i] = (int8_t)i, 0, dync__xt_line(x, DYNC__R9, DYNC__RCX, DYNC__R10, i), 0, 0);
+        }
+        dync__xt_shuffle(x, vl, P, v, &spare);
+        for (int i = 0; i < P; i++) dync__x_v(x, DYNC__X_MOVUPS_M, vl, v[i], 0, dync__x_mem(DYNC__RDX, (q * P + i) * pitch), 0, 0);
+    }
+    if (second) {
+        int8_t v[] = {0, 1, 2, 3}, spare = 4;
+        dync__x_i(x, DYNC__X_MOVI, 0, dync__x_reg(DYNC__R10), P);
+        dync__x_bind(x, row);
+        dync__x_i(x, DYNC__X_MOV, DYNC__R9, dync__x_reg(DYNC__RSI), 0);
+        dync__x_i(x, DYNC__X_MOV, DYNC__RBP, dync__x_reg(DYNC__RDX), 0);
+        dync__x_i(x, DYNC__X_MOV, DYNC__R8, DYNC__XT_ARG(blocks), 0);
+        dync__x_bind(x, piece);
+        for (int i = 0; i < L; i++) {
+            dync__x_v(x, DYNC__X_MOVUPS, L == 4 ? 2 : 0, i, 0, dync__x_mem(DYNC__R9, L == 4 ? 64 * i : 16 * i), 0, 0);
+            if (L == 2) dync__x_v(x, DYNC__X_INSERT128, 1, i, i, dync__x_mem(DYNC__R9, 32 + 16 * i), 1, 0);
+        }
+        if (L == 4) dync__xt_lanes(x, v, 1, &spare);
+        for (int i = 0; i < L; i++) dync__x_v(x, DYNC__X_MOVUPS_M, vl, v[i], 0, dync__xt_line(x, DYNC__RBP, DYNC__R11, DYNC__RBX, i), 0, 0);
+        dync__x_i(x, DYNC__X_ADDI, 0, dync__x_reg(DYNC__R9), L * W);
+        dync__x_i(x, DYNC__X_ADDI, 0, dync__x_reg(DYNC__RBP), W);
+        dync__x_i(x, DYNC__X_SUBI, 0, dync__x_reg(DYNC__R8), 1);
+        dync__x_jump(x, DYNC__CC_NE, piece);
+        dync__x_i(x, DYNC__X_ADDI, 0, dync__x_reg(DYNC__RSI), pitch);
+        dync__x_i(x, DYNC__X_ADD, DYNC__RDX, dync__x_reg(DYNC__RCX), 0);
+        dync__x_i(x, DYNC__X_SUBI, 0, dync__x_reg(DYNC__R10), 1);
+        dync__x_jump(x, DYNC__CC_NE, row);
+        dync__x_i(x, DYNC__X_ADD, DYNC__RDX, dync__x_reg(L == 4 ? DYNC__RBX : DYNC__R11), 0);
+        dync__x_i(x, DYNC__X_SUBI, 0, DYNC__XT_ARG(k), 1);
+        dync__x_jump(x, DYNC__CC_NE, top);
+        dync__x_pop(x, DYNC__RBP);
+        dync__x_pop(x, DYNC__RBX);
+    } else {
+        for (int i = 0; i < P; i += 4) dync__x_i(x, DYNC__X_LEA, DYNC__RSI, dync__x_index(DYNC__RSI, DYNC__RCX, P < 4 ? P : 4, 0), 0);
+        dync__x_i(x, DYNC__X_ADDI, 0, dync__x_reg(DYNC__RDX), W);
+        dync__x_i(x, DYNC__X_SUBI, 0, dync__x_reg(DYNC__R8), 1);
+        dync__x_jump(x, DYNC__CC_NE, top);
+    }
     dync__x_ret(x);
 }
 /* Which bytes of piece o come from piece s of the other side, in all lanes; false: none. */
@@ -17677,61 +17736,6 @@ static void dync__gt_dots(dync__gtx *g) {
     dync__gt_saved(g, false);
     dync__x_ret(x);
 }
-/* 16 bytes of every line: those that end in one lane of 128 bits lie side by side in memory order and are transposed in their lane. */
-static void dync__gt_turn_block(dync__gtx *g) {
-    dync__xasm *x = &g->x;
-    int q = g->wide ? 2 : 4, out[4] = {4, 5, 6, 7};
-    for (int t = 0; t < q; t++) {
-        if (t >= g->rows) dync__x_v(x, DYNC__X_XORPS, g->vl, t, t, dync__x_reg(t), 0, 0);
-        for (int line = t; line < g->rows; line += q) {
-            if (line == t) dync__x_v(x, DYNC__X_MOVUPS, 0, t, 0, dync__gt_line(line, 0), 0, 0);
-            else dync__x_v(x, DYNC__X_INSERT128, g->vl, t, t, dync__gt_line(line, 0), line / q, 0);
-        }
-    }
-    if (g->wide) {
-        dync__x_v(x, DYNC__X_PUNPCKLQDQ, g->vl, 4, 0, dync__x_reg(1), 0, 0);
-        dync__x_v(x, DYNC__X_PUNPCKHQDQ, g->vl, 5, 0, dync__x_reg(1), 0, 0);
-    } else {
-        static const struct { int8_t insn, to, a, b; } moves[8] = {{0, 4, 0, 1}, {0, 5, 2, 3}, {1, 6, 0, 1}, {1, 7, 2, 3},
-                                                                   {2, 0, 4, 5}, {3, 1, 4, 5}, {2, 2, 6, 7}, {3, 3, 6, 7}};
-        static const int insn[4] = {DYNC__X_PUNPCKLDQ, DYNC__X_PUNPCKHDQ, DYNC__X_PUNPCKLQDQ, DYNC__X_PUNPCKHQDQ};
-        for (int i = 0; i < 8; i++) dync__x_v(x, insn[moves[i].insn], g->vl, moves[i].to, moves[i].a, dync__x_reg(moves[i].b), 0, 0);
-        for (int i = 0; i < 4; i++) out[i] = i;
-    }
-    for (int t = 0; t < q; t++) {
-        dync__gt_store(g, out[t], dync__x_mem(DYNC__RDX, 0), g->flags & DYNC__GT_TAIL);
-        dync__gt_add(g, DYNC__RDX, DYNC__R11);
-    }
-}
-/* What is left of k is done with elements before it once more. */
-static void dync__gt_turn(dync__gtx *g) {
-    dync__xasm *x = &g->x;
-    int body = dync__x_label(x), part = dync__x_label(x), done = dync__x_label(x), q = g->wide ? 2 : 4;
-    dync__gt_saved(g, true);
-    dync__gt_mask(g);
-    dync__gt_lines(g, DYNC__GT_ARG(a));
-    dync__gt_get(g, DYNC__RDX, DYNC__GT_ARG(c));
-    dync__gt_get(g, DYNC__R11, DYNC__GT_ARG(c_step));
-    dync__gt_get(g, DYNC__RAX, DYNC__GT_ARG(k));
-    dync__x_bind(x, body);
-    dync__x_i(x, DYNC__X_SUBI, 0, dync__x_reg(DYNC__RAX), q);
-    dync__x_jump(x, DYNC__CC_L, part);
-    dync__gt_turn_block(g);
-    dync__gt_lines_on(g, 16);
-    dync__x_jump(x, DYNC__CC_JMP, body);
-    dync__x_bind(x, part);
-    dync__x_i(x, DYNC__X_CMPI, 0, dync__x_reg(DYNC__RAX), -q);
-    dync__x_jump(x, DYNC__CC_E, done);
-    for (int i = 0; i < g->rows; i += 5)
-        dync__x_i(x, DYNC__X_LEA, dync__gt_base[i / 5], dync__x_index(dync__gt_base[i / 5], DYNC__RAX, g->wide ? 8 : 4, 0), 0);
-    dync__x_i(x, DYNC__X_IMUL, DYNC__RAX, dync__x_reg(DYNC__R11), 0);
-    dync__gt_add(g, DYNC__RDX, DYNC__RAX);
-    dync__x_i(x, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RAX), q);
-    dync__x_jump(x, DYNC__CC_JMP, body);
-    dync__x_bind(x, done);
-    dync__gt_saved(g, false);
-    dync__x_ret(x);
-}
 static void dync__gt_copy(dync__gtx *g, bool pair) {
     dync__xasm *x = &g->x;
     int body = dync__x_label(x), n = !pair ? 1 : g->type == DYNC__GT_BF16 ? 2 : 4;
@@ -17767,11 +17771,8 @@ static size_t dync__gt_emit(dync__gtx *g, int kind) {
     switch (kind) {
     case DYNC__GT_TILE: dync__gt_tile(g); break;
     case DYNC__GT_DOTS: dync__gt_dots(g); break;
-    case DYNC__GT_TURN:
-        g->vectors = 1;
-        dync__gt_turn(g);
-        break;
     case DYNC__GT_SWAP: dync__xt_emit(&g->x, g->rows, g->vectors % 4, g->vectors > 3); break;
+    case DYNC__GT_STAGE: dync__xt_stage(&g->x, g->rows, g->flags); break;
     case DYNC__GT_WEAVE: dync__xt_weave(&g->x, g->rows, g->vectors, g->flags); break;
     default: dync__gt_copy(g, kind == DYNC__GT_PAIR);
     }
@@ -17779,7 +17780,7 @@ static size_t dync__gt_emit(dync__gtx *g, int kind) {
 }
 static bool dync__gt_make(dync__gt_form *f, int kind, int type, int rows, int vectors, int flags) {
     dync__arena arena = {0};
-    static const char *const kinds[] = {"tile", "dots", "turn", "copy", "pair", "swap", "weave"}, *const types[] = {"f32", "f64", "bf16", "u8"};
+    static const char *const kinds[] = {"tile", "dots", "copy", "pair", "swap", "stage", "weave"}, *const types[] = {"f32", "f64", "bf16", "u8"};
     dync__gtx g;
     dync__str listing = {0};
     uint8_t *write;
@@ -18941,7 +18942,7 @@ static void dync__jit_fetch(const dync__jit *jit, char *const *at, int64_t rows,
 static void dync__jit_block(const dync__jit *jit, char *const *at, int64_t *words, int64_t rows, int64_t lanes, const int64_t next[2], char *scratch) {
     void (*entry)(int64_t *);
     int64_t *record = words + jit->n_words - jit->n_streams * jit->record;
-    char *tile = scratch + 4096;
+    char *tile = scratch + DYNC__GT_SCRATCH;
     if (jit->fetches) dync__jit_fetch(jit, at, rows, lanes);
     if (jit->copies) {
         const dync__jit_stream *t = &jit->stream[jit->copies - 1], *other = &jit->stream[2 - jit->copies];
@@ -18964,7 +18965,7 @@ static void dync__jit_block(const dync__jit *jit, char *const *at, int64_t *word
     }
     memcpy(&entry, &jit->form->block.exec, sizeof entry);
     entry(words);
-    tile = scratch + 4096;
+    tile = scratch + DYNC__GT_SCRATCH;
     for (int s = 0; s < jit->n_streams; s++) {
         const dync__jit_stream *st = &jit->stream[s];
         int64_t step = dync__jit_tile_bytes(1, lanes, st->bytes);
@@ -19199,7 +19200,7 @@ DYNC__FN bool dync__gt_fits(int kind, int type, int flags, int rows, int columns
         return rows <= 25 && vectors <= 8 && rows * vectors + (rows > 1 ? vectors : 0) + 1 <= regs;
     }
     if (kind == DYNC__GT_DOTS) return rows <= 4 && columns <= 4 && rows * columns + rows + 1 <= regs;
-    return kind == DYNC__GT_TURN ? columns <= lanes : vectors <= 8;
+    return vectors <= 8;
 }
 #if defined(__clang__)
 #define DYNC__GT_CONTRACT _Pragma("clang fp contract(fast)")
@@ -19311,17 +19312,16 @@ static void dync__gt_tile_narrow(int type, int flags, int rows, int columns, con
 }
 static void dync__gt_pack(int kind, int type, int columns, const dync__gt_args *x) {
     int64_t bytes = dync__gt_bytes(type), n = kind != DYNC__GT_PAIR ? 1 : type == DYNC__GT_BF16 ? 2 : 4, piece = bytes / n;
-    int64_t line = kind == DYNC__GT_TURN ? x->a_step : piece, step = kind == DYNC__GT_TURN ? bytes : x->a_step;
     for (int64_t p = 0; p < x->k * n; p++) {
         char *to = (char *)x->c + p / n * x->c_step + p % n * piece;
-        const char *from = (const char *)x->a + p * step;
-        for (int l = 0; l < columns; l++) memcpy(to + l * bytes, from + l * line, (size_t)piece);
+        const char *from = (const char *)x->a + p * x->a_step;
+        for (int l = 0; l < columns; l++) memcpy(to + l * bytes, from + l * piece, (size_t)piece);
     }
 }
 static void dync__gt_plain_block(int kind, int type, int flags, int rows, int columns, const dync__gt_args *x) {
     int64_t w = dync__gt_bytes(type), row = flags & DYNC__GT_A_ROWS ? x->a_step / w : 1, col = flags & DYNC__GT_A_ROWS ? 1 : x->a_step / w;
     const void *d = flags & DYNC__GT_ADD ? x->d : NULL;
-    if (kind >= DYNC__GT_TURN) dync__gt_pack(kind, type, columns, x);
+    if (kind >= DYNC__GT_COPY) dync__gt_pack(kind, type, columns, x);
     else if (type > DYNC__GT_F64) dync__gt_tile_narrow(type, flags, rows, columns, x);
     else if (kind == DYNC__GT_DOTS && type == DYNC__GT_F32)
         dync__gt_dots_f32(rows, columns, x->k, x->a, x->a_step / w, x->b, x->b_step / w, x->c, x->c_step / w, x->d_step / w, flags & DYNC__GT_ADD);
@@ -19335,7 +19335,7 @@ static void dync__gt_plain_block(int kind, int type, int flags, int rows, int co
 static void dync__gt_plain(int kind, int type, int flags, int rows, int columns, dync__gt_args *x) {
     for (;; x->blocks--) {
         dync__gt_plain_block(kind, type, flags, rows, columns, x);
-        if (kind >= DYNC__GT_TURN || x->blocks == 1) return;
+        if (kind >= DYNC__GT_COPY || x->blocks == 1) return;
         int64_t width = kind == DYNC__GT_DOTS ? x->d_step * columns : columns * dync__gt_bytes(type);
         x->b = (const char *)x->b + (kind == DYNC__GT_DOTS ? x->b_step * columns : x->b_next);
         x->c = (char *)x->c + width;
@@ -19349,7 +19349,7 @@ DYNC__FN dync__gt_fn dync__gt_find(int kind, int type, int flags, int rows, int 
         x->mask = ((int64_t)1 << tail) - 1;
         x->lanes = dync__gt_words + 16 - tail * (type == DYNC__GT_F64 ? 2 : 1);
     }
-    return dync__gt_code(kind, type, flags | (tail ? DYNC__GT_TAIL : 0), kind == DYNC__GT_TURN ? columns : rows, vectors);
+    return dync__gt_code(kind, type, flags | (tail ? DYNC__GT_TAIL : 0), rows, vectors);
 }
 /* A few lines, or columns, that on the other side stand in turn, without gaps. What is left over is done with some before it once more. */
 static bool dync__gt_weave(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t lines, int64_t columns, int bytes) {
@@ -19365,13 +19365,28 @@ static bool dync__gt_weave(char *to, int64_t to_step, const char *from, int64_t 
     }
     return fn != NULL;
 }
-/* What is left of lines and columns is done with some before it once more. Lines whose steps fall into few sets of the cache are read
- * in whole cache lines. */
+/* By way of scratch memory. */
+static bool dync__gt_stage(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t lines, int64_t columns, int bytes, int64_t ahead, char *scratch) {
+    int64_t wide = dync__cpu_features() & DYNC__CPU_AVX512 ? 64 : 32, run = 256 / bytes, piece = wide / bytes, n;
+    if (!scratch || !(dync__gt_crowds(from_step, bytes) || dync__gt_crowds(to_step, bytes)) || columns < run || lines < piece) return false;
+    dync__gt_fn first = dync__gt_code(DYNC__GT_STAGE, DYNC__GT_F32, 0, bytes, 0), second = dync__gt_code(DYNC__GT_STAGE, DYNC__GT_F32, 1, bytes, 0);
+    for (int64_t column = 0, at; first && second && column < columns; column += run)
+        for (int64_t line = 0; line < lines; line += n) {
+            at = DYNC__MIN(column, columns - run);
+            if ((n = DYNC__MIN(lines - line, DYNC__GT_STAGED) / piece * piece) == 0) line = lines - piece, n = piece;
+            dync__gt_args x = {.a = from + line * from_step + at * bytes, .a_step = from_step, .b = scratch, .c = scratch + 64, .d_step = ahead, .blocks = n * bytes / 16};
+            first(&x);
+            x = (dync__gt_args){.a = scratch + 64, .c = to + at * to_step + line * bytes, .c_step = to_step, .k = 256 / wide, .blocks = n / piece};
+            second(&x);
+        }
+    return first && second;
+}
+/* What is left of lines and columns is done with some before it once more. */
 DYNC__FN void dync__gt_swap(void *to, int64_t to_step, const void *from, int64_t from_step, int64_t lines, int64_t columns, int bytes, int64_t ahead, void *scratch) {
-    if (dync__gt_weave(to, to_step, from, from_step, lines, columns, bytes)) return;
+    if (dync__gt_weave(to, to_step, from, from_step, lines, columns, bytes) || dync__gt_stage(to, to_step, from, from_step, lines, columns, bytes, ahead, scratch)) return;
     int P = 16 / bytes, vl = dync__cpu_features() & DYNC__CPU_AVX512 ? 2 : 1;
     while (vl > 0 && lines < P << vl) vl--;
-    bool whole = vl == 2 && (bytes >= 4 || from_step % 2048 == 0) && columns * bytes >= 64;
+    bool whole = vl == 2 && bytes >= 4 && columns * bytes >= 64;
     int64_t step[2] = {P << vl, whole ? 64 / bytes : P}, start[2][2] = {{0, lines - step[0]}, {0, columns - step[1]}};
     int64_t count[2][2] = {{lines / step[0], lines % step[0] > 0}, {columns / step[1], columns % step[1] > 0}};
     dync__gt_fn fn = lines < P || columns < P ? NULL : dync__gt_code(DYNC__GT_SWAP, DYNC__GT_F32, 0, bytes, vl | whole << 2);
@@ -21382,11 +21397,14 @@ DYNC__FN void dync__gemm_pack_lines(int type, void *to_, int64_t to_step, const 
     const char *from = from_;
     int64_t bytes = dync__gt_bytes(type), lanes = dync__gt_lanes(type, 0);
     if (type > DYNC__GT_F64) type = DYNC__GT_F32;       /* pairs and fours move as words */
-    bool turn = k_step == bytes && k * bytes >= 16, copy = line_step == bytes;
-    while ((turn || copy) && lines > 0 && k > 0) {
-        int64_t n = DYNC__MIN(lines, copy ? 2 * lanes : lanes);
-        dync__gt_args x = {.a = from, .c = to, .k = k, .a_step = copy ? k_step : line_step, .c_step = to_step, .blocks = 1};
-        dync__gt_do(copy ? DYNC__GT_COPY : DYNC__GT_TURN, type, 0, 1, (int)n, &x);
+    if (k_step == bytes && line_step != bytes) {
+        dync__gt_swap(to, to_step, from, line_step, lines, k, (int)bytes, 0, NULL);
+        return;
+    }
+    while (line_step == bytes && lines > 0 && k > 0) {
+        int64_t n = DYNC__MIN(lines, 2 * lanes);
+        dync__gt_args x = {.a = from, .c = to, .k = k, .a_step = k_step, .c_step = to_step, .blocks = 1};
+        dync__gt_do(DYNC__GT_COPY, type, 0, 1, (int)n, &x);
         to += n * bytes;
         from += n * line_step;
         lines -= n;

@@ -10,11 +10,10 @@
 enum { DYNC__GT_F32, DYNC__GT_F64, DYNC__GT_BF16, DYNC__GT_U8 };
 /* TILE   c[rows, columns] = (d +) sum over k of a[row, k] b[k, column]
  * DOTS   c[i, j] = (c +) a line i . b line j, both dense along k: `rows` lines of a, `columns` lines of b, at most 4 each
- * TURN   `columns` lines, dense along k, to lines of k: c[k, line] = a[line, k]; k at least 16 bytes; elements of 4 or 8 bytes
  * COPY   lines of k, dense: c[k, column] = a[k, column]
- * SWAP, WEAVE   x86_turn.c, by dync__gt_swap only
+ * SWAP, STAGE, WEAVE   x86_turn.c, by dync__gt_swap only
  * PAIR   two lines of 2-byte (BF16) or four of 1-byte elements (U8) to one of 4 bytes: c[p, column] = a[n p .. n p + n, column] */
-enum { DYNC__GT_TILE, DYNC__GT_DOTS, DYNC__GT_TURN, DYNC__GT_COPY, DYNC__GT_PAIR, DYNC__GT_SWAP, DYNC__GT_WEAVE };
+enum { DYNC__GT_TILE, DYNC__GT_DOTS, DYNC__GT_COPY, DYNC__GT_PAIR, DYNC__GT_SWAP, DYNC__GT_STAGE, DYNC__GT_WEAVE };
 /* A_ROWS: a is dense along k, its rows a_step apart; else dense along the rows and its steps of k a_step apart (packed, transposed).
  * ADD: d (c itself in DOTS) is added at the end. HALF: vectors of 32 bytes where those of the machine have 64. TAIL is for the
  * emitter: the last vector is a part, by mask and lanes. */
@@ -25,7 +24,7 @@ typedef struct dync__gt_args {
     const void *a, *b, *d;
     void *c;
     int64_t k;                        /* steps of k */
-    int64_t a_step, b_step;           /* TILE: b's steps of k; DOTS: b's lines; TURN: a's lines; COPY, PAIR: a's lines of k */
+    int64_t a_step, b_step;           /* TILE: b's steps of k; DOTS: b's lines; COPY, PAIR: a's lines of k */
     int64_t c_step, d_step;           /* rows; DOTS: d_step between columns of c; d_step 0: one line for all rows, a bias */
     int64_t blocks, b_next;           /* at least 1. TILE: this many blocks of whole columns, bytes from one's b to the next's; DOTS: of lines of b */
     int64_t mask;                     /* of the last vector, set by dync__gt_do: bits, words */
@@ -42,11 +41,14 @@ DYNC__FN bool dync__gt_can(int type);                                           
 DYNC__FN int dync__gt_lanes(int type, int flags);                                    /* columns of a vector */
 DYNC__INLINE int64_t dync__gt_bytes(int type) { return type == DYNC__GT_F64 ? 8 : 4; }   /* of one step of k of one column */
 /* SWAP: c[k, line] = a[line, k] of elements of 1, 2, 4 or 8 bytes; in registers where both take at least 16 bytes. ahead: where the
- * next call's a begins, from a. scratch: 4 KB. */
+ * next call's a begins, from a. scratch: of DYNC__GT_SCRATCH bytes, or none, for steps that fall into few sets of the cache (they crowd). */
+DYNC__INLINE bool dync__gt_crowds(int64_t step, int bytes) { return step % DYNC__MIN(1024 * bytes, 4096) == 0; }
 DYNC__FN void dync__gt_swap(void *to, int64_t to_step, const void *from, int64_t from_step, int64_t lines, int64_t columns, int bytes, int64_t ahead, void *scratch);
-enum { DYNC__GT_FEW = 12 };            /* lines, or columns, side by side in memory on the other side: taken apart by byte shuffles */
+/* FEW: lines, or columns, side by side in memory on the other side, are taken apart by byte shuffles. STAGED: lines at once by way of scratch memory. */
+enum { DYNC__GT_FEW = 12, DYNC__GT_STAGED = 128, DYNC__GT_SCRATCH = 64 + 256 * (DYNC__GT_STAGED + 16) };
 #if DYNC__JIT_X86
-DYNC__FN void dync__xt_emit(dync__xasm *, int bytes, int vl, bool lines);
+DYNC__FN void dync__xt_emit(dync__xasm *, int bytes, int vl, bool square);
+DYNC__FN void dync__xt_stage(dync__xasm *, int bytes, bool second);
 DYNC__FN void dync__xt_weave(dync__xasm *, int bytes, int n, bool woven);
 #endif
 /* x86_gemm.c: the form's code, made if need be; NULL: there is none. Thread safe; lives until dync_shutdown. */

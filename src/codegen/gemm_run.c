@@ -32,7 +32,7 @@ DYNC__FN bool dync__gt_fits(int kind, int type, int flags, int rows, int columns
         return rows <= 25 && vectors <= 8 && rows * vectors + (rows > 1 ? vectors : 0) + 1 <= regs;
     }
     if (kind == DYNC__GT_DOTS) return rows <= 4 && columns <= 4 && rows * columns + rows + 1 <= regs;
-    return kind == DYNC__GT_TURN ? columns <= lanes : vectors <= 8;
+    return vectors <= 8;
 }
 
 /* ---- in C ------------------------------------------------------------------------------------------------------- */
@@ -160,11 +160,10 @@ static void dync__gt_tile_narrow(int type, int flags, int rows, int columns, con
 static void dync__gt_pack(int kind, int type, int columns, const dync__gt_args *x)
 {
     int64_t bytes = dync__gt_bytes(type), n = kind != DYNC__GT_PAIR ? 1 : type == DYNC__GT_BF16 ? 2 : 4, piece = bytes / n;
-    int64_t line = kind == DYNC__GT_TURN ? x->a_step : piece, step = kind == DYNC__GT_TURN ? bytes : x->a_step;
     for (int64_t p = 0; p < x->k * n; p++) {
         char *to = (char *)x->c + p / n * x->c_step + p % n * piece;
-        const char *from = (const char *)x->a + p * step;
-        for (int l = 0; l < columns; l++) memcpy(to + l * bytes, from + l * line, (size_t)piece);
+        const char *from = (const char *)x->a + p * x->a_step;
+        for (int l = 0; l < columns; l++) memcpy(to + l * bytes, from + l * piece, (size_t)piece);
     }
 }
 
@@ -172,7 +171,7 @@ static void dync__gt_plain_block(int kind, int type, int flags, int rows, int co
 {
     int64_t w = dync__gt_bytes(type), row = flags & DYNC__GT_A_ROWS ? x->a_step / w : 1, col = flags & DYNC__GT_A_ROWS ? 1 : x->a_step / w;
     const void *d = flags & DYNC__GT_ADD ? x->d : NULL;
-    if (kind >= DYNC__GT_TURN) dync__gt_pack(kind, type, columns, x);
+    if (kind >= DYNC__GT_COPY) dync__gt_pack(kind, type, columns, x);
     else if (type > DYNC__GT_F64) dync__gt_tile_narrow(type, flags, rows, columns, x);
     else if (kind == DYNC__GT_DOTS && type == DYNC__GT_F32)
         dync__gt_dots_f32(rows, columns, x->k, x->a, x->a_step / w, x->b, x->b_step / w, x->c, x->c_step / w, x->d_step / w, flags & DYNC__GT_ADD);
@@ -188,7 +187,7 @@ static void dync__gt_plain(int kind, int type, int flags, int rows, int columns,
 {
     for (;; x->blocks--) {
         dync__gt_plain_block(kind, type, flags, rows, columns, x);
-        if (kind >= DYNC__GT_TURN || x->blocks == 1) return;
+        if (kind >= DYNC__GT_COPY || x->blocks == 1) return;
         int64_t width = kind == DYNC__GT_DOTS ? x->d_step * columns : columns * dync__gt_bytes(type);
         x->b = (const char *)x->b + (kind == DYNC__GT_DOTS ? x->b_step * columns : x->b_next);
         x->c = (char *)x->c + width;
@@ -204,7 +203,7 @@ DYNC__FN dync__gt_fn dync__gt_find(int kind, int type, int flags, int rows, int 
         x->mask = ((int64_t)1 << tail) - 1;
         x->lanes = dync__gt_words + 16 - tail * (type == DYNC__GT_F64 ? 2 : 1);
     }
-    return dync__gt_code(kind, type, flags | (tail ? DYNC__GT_TAIL : 0), kind == DYNC__GT_TURN ? columns : rows, vectors);
+    return dync__gt_code(kind, type, flags | (tail ? DYNC__GT_TAIL : 0), rows, vectors);
 }
 
 /* A few lines, or columns, that on the other side stand in turn, without gaps. What is left over is done with some before it once more. */
@@ -223,14 +222,31 @@ static bool dync__gt_weave(char *to, int64_t to_step, const char *from, int64_t 
     return fn != NULL;
 }
 
-/* What is left of lines and columns is done with some before it once more. Lines whose steps fall into few sets of the cache are read
- * in whole cache lines. */
+/* By way of scratch memory. */
+static bool dync__gt_stage(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t lines, int64_t columns, int bytes, int64_t ahead, char *scratch)
+{
+    int64_t wide = dync__cpu_features() & DYNC__CPU_AVX512 ? 64 : 32, run = 256 / bytes, piece = wide / bytes, n;
+    if (!scratch || !(dync__gt_crowds(from_step, bytes) || dync__gt_crowds(to_step, bytes)) || columns < run || lines < piece) return false;
+    dync__gt_fn first = dync__gt_code(DYNC__GT_STAGE, DYNC__GT_F32, 0, bytes, 0), second = dync__gt_code(DYNC__GT_STAGE, DYNC__GT_F32, 1, bytes, 0);
+    for (int64_t column = 0, at; first && second && column < columns; column += run)
+        for (int64_t line = 0; line < lines; line += n) {
+            at = DYNC__MIN(column, columns - run);
+            if ((n = DYNC__MIN(lines - line, DYNC__GT_STAGED) / piece * piece) == 0) line = lines - piece, n = piece;
+            dync__gt_args x = {.a = from + line * from_step + at * bytes, .a_step = from_step, .b = scratch, .c = scratch + 64, .d_step = ahead, .blocks = n * bytes / 16};
+            first(&x);
+            x = (dync__gt_args){.a = scratch + 64, .c = to + at * to_step + line * bytes, .c_step = to_step, .k = 256 / wide, .blocks = n / piece};
+            second(&x);
+        }
+    return first && second;
+}
+
+/* What is left of lines and columns is done with some before it once more. */
 DYNC__FN void dync__gt_swap(void *to, int64_t to_step, const void *from, int64_t from_step, int64_t lines, int64_t columns, int bytes, int64_t ahead, void *scratch)
 {
-    if (dync__gt_weave(to, to_step, from, from_step, lines, columns, bytes)) return;
+    if (dync__gt_weave(to, to_step, from, from_step, lines, columns, bytes) || dync__gt_stage(to, to_step, from, from_step, lines, columns, bytes, ahead, scratch)) return;
     int P = 16 / bytes, vl = dync__cpu_features() & DYNC__CPU_AVX512 ? 2 : 1;
     while (vl > 0 && lines < P << vl) vl--;
-    bool whole = vl == 2 && (bytes >= 4 || from_step % 2048 == 0) && columns * bytes >= 64;
+    bool whole = vl == 2 && bytes >= 4 && columns * bytes >= 64;
     int64_t step[2] = {P << vl, whole ? 64 / bytes : P}, start[2][2] = {{0, lines - step[0]}, {0, columns - step[1]}};
     int64_t count[2][2] = {{lines / step[0], lines % step[0] > 0}, {columns / step[1], columns % step[1] > 0}};
     dync__gt_fn fn = lines < P || columns < P ? NULL : dync__gt_code(DYNC__GT_SWAP, DYNC__GT_F32, 0, bytes, vl | whole << 2);

@@ -488,7 +488,7 @@ static void dync__jb_record(const dync__jb *j, const dync__jit *jit, int s, int6
 static void dync__jb_block(const dync__jb *j, dync__jit *jit)
 {
     const dync__xstream *s = j->g->stream.at;
-    int bytes = 1, least = 8, code = 0;
+    int bytes = 1, least = 8, code = 0, run = 64;
     int64_t all = 0;
     jit->blocks = true;
     jit->n_over = j->over.n;
@@ -501,11 +501,13 @@ static void dync__jb_block(const dync__jb *j, dync__jit *jit)
     if (code == 2 && jit->n_streams == 2 && s[0].lane == DYNC__XL_DENSE && s[1].lane == DYNC__XL_DENSE && !s[0].turned != !s[1].turned &&
         j->b->k->buf.at[s[0].buf].dtype == j->b->k->buf.at[s[1].buf].dtype)
         jit->copies = s[0].turned ? 1 : 2;
+    for (int i = 0; i < jit->n_streams; i++) /* by way of a stage, in longer runs: gemm_run.c */
+        if ((s[i].turned || jit->copies) && dync__gt_crowds(s[i].turned ? jit->stream[i].lane : jit->stream[i].step[0], s[i].bytes)) run = 256;
     jit->block_lanes = DYNC__MAX(DYNC__MIN(1024 / bytes, 512), 16 * 1024 / bytes / jit->rows);
     if (j->b->sectioned) jit->block_lanes = jit->lanes;
-    jit->block_rows = DYNC__MAX(64 / least, 16 * 1024 / bytes / DYNC__MIN(jit->block_lanes, jit->lanes));
+    jit->block_rows = DYNC__MAX(run / least, 16 * 1024 / bytes / DYNC__MIN(jit->block_lanes, jit->lanes));
     jit->tiles = jit->keep_bytes;
-    jit->keep_bytes += 4096;
+    jit->keep_bytes += DYNC__GT_SCRATCH;
     for (int i = 0; i < jit->n_streams; i++)
         if (s[i].turned) jit->keep_bytes += dync__jit_tile_bytes(jit->block_rows * 3 / 2, jit->block_lanes * 3 / 2, s[i].bytes);
 }

@@ -93,7 +93,7 @@ static void dync__jit_block(const dync__jit *jit, char *const *at, int64_t *word
 {
     void (*entry)(int64_t *);
     int64_t *record = words + jit->n_words - jit->n_streams * jit->record;
-    char *tile = scratch + 4096;
+    char *tile = scratch + DYNC__GT_SCRATCH;
     if (jit->fetches) dync__jit_fetch(jit, at, rows, lanes);
     if (jit->copies) {
         const dync__jit_stream *t = &jit->stream[jit->copies - 1], *other = &jit->stream[2 - jit->copies];
@@ -116,7 +116,7 @@ static void dync__jit_block(const dync__jit *jit, char *const *at, int64_t *word
     }
     memcpy(&entry, &jit->form->block.exec, sizeof entry);
     entry(words);
-    tile = scratch + 4096;
+    tile = scratch + DYNC__GT_SCRATCH;
     for (int s = 0; s < jit->n_streams; s++) {
         const dync__jit_stream *st = &jit->stream[s];
         int64_t step = dync__jit_tile_bytes(1, lanes, st->bytes);

@@ -302,65 +302,6 @@ static void dync__gt_dots(dync__gtx *g)
 
 /* ---- packing -------------------------------------------------------------------------------------------- */
 
-/* 16 bytes of every line: those that end in one lane of 128 bits lie side by side in memory order and are transposed in their lane. */
-static void dync__gt_turn_block(dync__gtx *g)
-{
-    dync__xasm *x = &g->x;
-    int q = g->wide ? 2 : 4, out[4] = {4, 5, 6, 7};
-    for (int t = 0; t < q; t++) {
-        if (t >= g->rows) dync__x_v(x, DYNC__X_XORPS, g->vl, t, t, dync__x_reg(t), 0, 0);
-        for (int line = t; line < g->rows; line += q) {
-            if (line == t) dync__x_v(x, DYNC__X_MOVUPS, 0, t, 0, dync__gt_line(line, 0), 0, 0);
-            else dync__x_v(x, DYNC__X_INSERT128, g->vl, t, t, dync__gt_line(line, 0), line / q, 0);
-        }
-    }
-    if (g->wide) {
-        dync__x_v(x, DYNC__X_PUNPCKLQDQ, g->vl, 4, 0, dync__x_reg(1), 0, 0);
-        dync__x_v(x, DYNC__X_PUNPCKHQDQ, g->vl, 5, 0, dync__x_reg(1), 0, 0);
-    } else {
-        static const struct { int8_t insn, to, a, b; } moves[8] = {{0, 4, 0, 1}, {0, 5, 2, 3}, {1, 6, 0, 1}, {1, 7, 2, 3},
-                                                                   {2, 0, 4, 5}, {3, 1, 4, 5}, {2, 2, 6, 7}, {3, 3, 6, 7}};
-        static const int insn[4] = {DYNC__X_PUNPCKLDQ, DYNC__X_PUNPCKHDQ, DYNC__X_PUNPCKLQDQ, DYNC__X_PUNPCKHQDQ};
-        for (int i = 0; i < 8; i++) dync__x_v(x, insn[moves[i].insn], g->vl, moves[i].to, moves[i].a, dync__x_reg(moves[i].b), 0, 0);
-        for (int i = 0; i < 4; i++) out[i] = i;
-    }
-    for (int t = 0; t < q; t++) {
-        dync__gt_store(g, out[t], dync__x_mem(DYNC__RDX, 0), g->flags & DYNC__GT_TAIL);
-        dync__gt_add(g, DYNC__RDX, DYNC__R11);
-    }
-}
-
-/* What is left of k is done with elements before it once more. */
-static void dync__gt_turn(dync__gtx *g)
-{
-    dync__xasm *x = &g->x;
-    int body = dync__x_label(x), part = dync__x_label(x), done = dync__x_label(x), q = g->wide ? 2 : 4;
-    dync__gt_saved(g, true);
-    dync__gt_mask(g);
-    dync__gt_lines(g, DYNC__GT_ARG(a));
-    dync__gt_get(g, DYNC__RDX, DYNC__GT_ARG(c));
-    dync__gt_get(g, DYNC__R11, DYNC__GT_ARG(c_step));
-    dync__gt_get(g, DYNC__RAX, DYNC__GT_ARG(k));
-    dync__x_bind(x, body);
-    dync__x_i(x, DYNC__X_SUBI, 0, dync__x_reg(DYNC__RAX), q);
-    dync__x_jump(x, DYNC__CC_L, part);
-    dync__gt_turn_block(g);
-    dync__gt_lines_on(g, 16);
-    dync__x_jump(x, DYNC__CC_JMP, body);
-    dync__x_bind(x, part);
-    dync__x_i(x, DYNC__X_CMPI, 0, dync__x_reg(DYNC__RAX), -q);
-    dync__x_jump(x, DYNC__CC_E, done);
-    for (int i = 0; i < g->rows; i += 5)
-        dync__x_i(x, DYNC__X_LEA, dync__gt_base[i / 5], dync__x_index(dync__gt_base[i / 5], DYNC__RAX, g->wide ? 8 : 4, 0), 0);
-    dync__x_i(x, DYNC__X_IMUL, DYNC__RAX, dync__x_reg(DYNC__R11), 0);
-    dync__gt_add(g, DYNC__RDX, DYNC__RAX);
-    dync__x_i(x, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RAX), q);
-    dync__x_jump(x, DYNC__CC_JMP, body);
-    dync__x_bind(x, done);
-    dync__gt_saved(g, false);
-    dync__x_ret(x);
-}
-
 static void dync__gt_copy(dync__gtx *g, bool pair)
 {
     dync__xasm *x = &g->x;
@@ -401,11 +342,8 @@ static size_t dync__gt_emit(dync__gtx *g, int kind)
     switch (kind) {
     case DYNC__GT_TILE: dync__gt_tile(g); break;
     case DYNC__GT_DOTS: dync__gt_dots(g); break;
-    case DYNC__GT_TURN:
-        g->vectors = 1;
-        dync__gt_turn(g);
-        break;
     case DYNC__GT_SWAP: dync__xt_emit(&g->x, g->rows, g->vectors % 4, g->vectors > 3); break;
+    case DYNC__GT_STAGE: dync__xt_stage(&g->x, g->rows, g->flags); break;
     case DYNC__GT_WEAVE: dync__xt_weave(&g->x, g->rows, g->vectors, g->flags); break;
     default: dync__gt_copy(g, kind == DYNC__GT_PAIR);
     }
@@ -415,7 +353,7 @@ static size_t dync__gt_emit(dync__gtx *g, int kind)
 static bool dync__gt_make(dync__gt_form *f, int kind, int type, int rows, int vectors, int flags)
 {
     dync__arena arena = {0};
-    static const char *const kinds[] = {"tile", "dots", "turn", "copy", "pair", "swap", "weave"}, *const types[] = {"f32", "f64", "bf16", "u8"};
+    static const char *const kinds[] = {"tile", "dots", "copy", "pair", "swap", "stage", "weave"}, *const types[] = {"f32", "f64", "bf16", "u8"};
     dync__gtx g;
     dync__str listing = {0};
     uint8_t *write;

@@ -76,9 +76,9 @@ static void dync__xt_square(dync__xasm *x, int P)
     for (int i = 0; i < 4 * P; i++) dync__x_v(x, DYNC__X_MOVUPS_M, 2, v[i], 0, dync__xt_line(x, DYNC__RBP, DYNC__R11, DYNC__RBX, i), 0, 0);
 }
 
-/* For k groups of columns: `blocks` times P << vl lines. b_step: bytes of c from one group to the next. lines: a group is a cache line, not 16
- * bytes, and read as a whole, as lines of a that fall into one set of the cache cannot be read piece by piece: by way of b, or in a square. */
-DYNC__FN void dync__xt_emit(dync__xasm *x, int bytes, int vl, bool lines)
+/* For k groups of columns: `blocks` times P << vl lines. b_step: bytes of c from one group to the next. square: a group is a cache line, not 16
+ * bytes. */
+DYNC__FN void dync__xt_emit(dync__xasm *x, int bytes, int vl, bool square)
 {
     int P = 16 / bytes, T = P << vl, group = dync__x_label(x), block = dync__x_label(x);
     dync__x_push(x, DYNC__RBX);
@@ -93,39 +93,96 @@ DYNC__FN void dync__xt_emit(dync__xasm *x, int bytes, int vl, bool lines)
     dync__x_i(x, DYNC__X_MOV, DYNC__R8, DYNC__XT_ARG(blocks), 0);
     dync__x_bind(x, block);
     dync__x_i(x, DYNC__X_MOV, DYNC__RBP, dync__x_reg(DYNC__RDX), 0);
-    bool square = lines && bytes >= 4;
-    if (square) dync__xt_square(x, P);
-    else if (lines) {
-        dync__x_i(x, DYNC__X_MOV, DYNC__RAX, DYNC__XT_ARG(b), 0);
-        for (int i = 0; i < T; i++) {
-            dync__xt_fetch(x, i, i % 16);
-            dync__x_v(x, DYNC__X_MOVUPS_M, 2, i % 16, 0, dync__x_mem(DYNC__RAX, 64 * i), 0, 0);
-        }
-    }
-    for (int q = 0; !square && q < (lines ? 4 : 1); q++) {
+    if (square) {
+        dync__xt_square(x, P);
+        dync__x_i(x, DYNC__X_LEA, DYNC__RSI, dync__x_index(DYNC__RSI, DYNC__RCX, 4, 0), 0);
+    } else {
         int8_t v[16], spare = (int8_t)P;
-        if (!lines) dync__x_i(x, DYNC__X_MOV, DYNC__R9, dync__x_reg(DYNC__RSI), 0);
         for (int i = 0; i < T; i++) {
-            dync__xrm from = lines ? dync__x_mem(DYNC__RAX, 64 * i + 16 * q) : dync__xt_line(x, DYNC__R9, DYNC__RCX, DYNC__R10, i);
+            dync__xrm from = dync__xt_line(x, DYNC__RSI, DYNC__RCX, DYNC__R10, i);
             if (i < P) dync__x_v(x, DYNC__X_MOVUPS, 0, v[i] = (int8_t)i, 0, from, 0, 0);
             else dync__x_v(x, DYNC__X_INSERT128, vl, i % P, i % P, from, i / P, 0);
         }
-        if (!lines && q == 0) dync__x_i(x, DYNC__X_LEA, DYNC__RSI, dync__x_index(DYNC__R9, DYNC__RCX, T < 4 ? T : 4, 0), 0);
+        dync__x_i(x, DYNC__X_LEA, DYNC__RSI, dync__x_index(DYNC__RSI, DYNC__RCX, T < 4 ? T : 4, 0), 0);
         dync__xt_shuffle(x, vl, P, v, &spare);
         for (int i = 0; i < P; i++)
-            dync__x_v(x, DYNC__X_MOVUPS_M, vl, v[i], 0, dync__xt_line(x, DYNC__RBP, DYNC__R11, DYNC__RBX, q * P + i), 0, 0);
+            dync__x_v(x, DYNC__X_MOVUPS_M, vl, v[i], 0, dync__xt_line(x, DYNC__RBP, DYNC__R11, DYNC__RBX, i), 0, 0);
     }
-    if (lines) dync__x_i(x, DYNC__X_LEA, DYNC__RSI, dync__x_index(DYNC__RSI, DYNC__RCX, 4, 0), 0);
     dync__x_i(x, DYNC__X_ADDI, 0, dync__x_reg(DYNC__RDX), 16 << vl);
     dync__x_i(x, DYNC__X_SUBI, 0, dync__x_reg(DYNC__R8), 1);
     dync__x_jump(x, DYNC__CC_NE, block);
     dync__x_i(x, DYNC__X_MOV, DYNC__RAX, DYNC__XT_ARG(b_step), 0);
     dync__x_i(x, DYNC__X_ADD_M, DYNC__RAX, DYNC__XT_ARG(c), 0);
-    dync__x_i(x, DYNC__X_ADDI, 0, DYNC__XT_ARG(a), lines ? 64 : 16);
+    dync__x_i(x, DYNC__X_ADDI, 0, DYNC__XT_ARG(a), square ? 64 : 16);
     dync__x_i(x, DYNC__X_SUBI, 0, DYNC__XT_ARG(k), 1);
     dync__x_jump(x, DYNC__CC_NE, group);
     dync__x_pop(x, DYNC__RBP);
     dync__x_pop(x, DYNC__RBX);
+    dync__x_ret(x);
+}
+
+/* Lines whose steps fall into few sets of the cache, in two halves with a stage between them, so that both sides are runs of cache lines: 256 bytes of
+ * P lines at a time are shuffled as above and stored so that the vectors of the same columns stand in a row; then their lanes are transposed. The
+ * first half: `blocks` times P lines; the second: k times the columns of a vector, `blocks` times the lines that fill one. */
+DYNC__FN void dync__xt_stage(dync__xasm *x, int bytes, bool second)
+{
+    int P = 16 / bytes, L = x->evex ? 4 : 2, W = 16 * L, vl = L / 2, pitch = (DYNC__GT_STAGED / P + 1) * W, top = dync__x_label(x), row = dync__x_label(x), piece = dync__x_label(x);
+    int base = second ? DYNC__R11 : DYNC__RCX, three = second ? DYNC__RBX : DYNC__R10;
+    if (second) dync__x_push(x, DYNC__RBX), dync__x_push(x, DYNC__RBP);
+    dync__x_i(x, DYNC__X_MOV, DYNC__RSI, DYNC__XT_ARG(a), 0);
+    dync__x_i(x, DYNC__X_MOV, DYNC__RDX, DYNC__XT_ARG(c), 0);
+    dync__x_i(x, DYNC__X_MOV, DYNC__RCX, second ? DYNC__XT_ARG(c_step) : DYNC__XT_ARG(a_step), 0);
+    if (second) dync__x_i(x, DYNC__X_MOV, DYNC__R11, dync__x_reg(DYNC__RCX), 0);
+    if (second) dync__x_i(x, DYNC__X_SHLI, 0, dync__x_reg(DYNC__R11), P == 2 ? 1 : P == 4 ? 2 : P == 8 ? 3 : 4);
+    dync__x_i(x, DYNC__X_LEA, three, dync__x_index(base, base, 2, 0), 0);
+    dync__x_i(x, DYNC__X_MOV, DYNC__R8, DYNC__XT_ARG(blocks), 0);
+    dync__x_i(x, DYNC__X_MOV, DYNC__RAX, DYNC__XT_ARG(d_step), 0);
+    dync__x_bind(x, top);
+    for (int q = 0; q < 256 / W && !second; q++) {
+        int8_t v[16], spare = (int8_t)P;
+        dync__x_i(x, DYNC__X_LEA, DYNC__R9, dync__x_mem(DYNC__RSI, W * q), 0);
+        dync__x_i(x, DYNC__X_LEA, DYNC__R11, dync__x_index(DYNC__R9, DYNC__RAX, 1, 0), 0);
+        for (int i = 0; i < P; i++) {
+            dync__xrm ahead = dync__xt_line(x, DYNC__R11, DYNC__RCX, DYNC__R10, i);
+            if (W * q % 64 == 0) dync__x_i(x, DYNC__X_PREFETCHT1, 0, ahead, 0);
+            dync__x_v(x, DYNC__X_MOVUPS, vl, v[i] = (int8_t)i, 0, dync__xt_line(x, DYNC__R9, DYNC__RCX, DYNC__R10, i), 0, 0);
+        }
+        dync__xt_shuffle(x, vl, P, v, &spare);
+        for (int i = 0; i < P; i++) dync__x_v(x, DYNC__X_MOVUPS_M, vl, v[i], 0, dync__x_mem(DYNC__RDX, (q * P + i) * pitch), 0, 0);
+    }
+    if (second) {
+        int8_t v[] = {0, 1, 2, 3}, spare = 4;
+        dync__x_i(x, DYNC__X_MOVI, 0, dync__x_reg(DYNC__R10), P);
+        dync__x_bind(x, row);
+        dync__x_i(x, DYNC__X_MOV, DYNC__R9, dync__x_reg(DYNC__RSI), 0);
+        dync__x_i(x, DYNC__X_MOV, DYNC__RBP, dync__x_reg(DYNC__RDX), 0);
+        dync__x_i(x, DYNC__X_MOV, DYNC__R8, DYNC__XT_ARG(blocks), 0);
+        dync__x_bind(x, piece);
+        for (int i = 0; i < L; i++) {
+            dync__x_v(x, DYNC__X_MOVUPS, L == 4 ? 2 : 0, i, 0, dync__x_mem(DYNC__R9, L == 4 ? 64 * i : 16 * i), 0, 0);
+            if (L == 2) dync__x_v(x, DYNC__X_INSERT128, 1, i, i, dync__x_mem(DYNC__R9, 32 + 16 * i), 1, 0);
+        }
+        if (L == 4) dync__xt_lanes(x, v, 1, &spare);
+        for (int i = 0; i < L; i++) dync__x_v(x, DYNC__X_MOVUPS_M, vl, v[i], 0, dync__xt_line(x, DYNC__RBP, DYNC__R11, DYNC__RBX, i), 0, 0);
+        dync__x_i(x, DYNC__X_ADDI, 0, dync__x_reg(DYNC__R9), L * W);
+        dync__x_i(x, DYNC__X_ADDI, 0, dync__x_reg(DYNC__RBP), W);
+        dync__x_i(x, DYNC__X_SUBI, 0, dync__x_reg(DYNC__R8), 1);
+        dync__x_jump(x, DYNC__CC_NE, piece);
+        dync__x_i(x, DYNC__X_ADDI, 0, dync__x_reg(DYNC__RSI), pitch);
+        dync__x_i(x, DYNC__X_ADD, DYNC__RDX, dync__x_reg(DYNC__RCX), 0);
+        dync__x_i(x, DYNC__X_SUBI, 0, dync__x_reg(DYNC__R10), 1);
+        dync__x_jump(x, DYNC__CC_NE, row);
+        dync__x_i(x, DYNC__X_ADD, DYNC__RDX, dync__x_reg(L == 4 ? DYNC__RBX : DYNC__R11), 0);
+        dync__x_i(x, DYNC__X_SUBI, 0, DYNC__XT_ARG(k), 1);
+        dync__x_jump(x, DYNC__CC_NE, top);
+        dync__x_pop(x, DYNC__RBP);
+        dync__x_pop(x, DYNC__RBX);
+    } else {
+        for (int i = 0; i < P; i += 4) dync__x_i(x, DYNC__X_LEA, DYNC__RSI, dync__x_index(DYNC__RSI, DYNC__RCX, P < 4 ? P : 4, 0), 0);
+        dync__x_i(x, DYNC__X_ADDI, 0, dync__x_reg(DYNC__RDX), W);
+        dync__x_i(x, DYNC__X_SUBI, 0, dync__x_reg(DYNC__R8), 1);
+        dync__x_jump(x, DYNC__CC_NE, top);
+    }
     dync__x_ret(x);
 }
 

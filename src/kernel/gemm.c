@@ -30,11 +30,14 @@ DYNC__FN void dync__gemm_pack_lines(int type, void *to_, int64_t to_step, const 
     const char *from = from_;
     int64_t bytes = dync__gt_bytes(type), lanes = dync__gt_lanes(type, 0);
     if (type > DYNC__GT_F64) type = DYNC__GT_F32;       /* pairs and fours move as words */
-    bool turn = k_step == bytes && k * bytes >= 16, copy = line_step == bytes;
-    while ((turn || copy) && lines > 0 && k > 0) {
-        int64_t n = DYNC__MIN(lines, copy ? 2 * lanes : lanes);
-        dync__gt_args x = {.a = from, .c = to, .k = k, .a_step = copy ? k_step : line_step, .c_step = to_step, .blocks = 1};
-        dync__gt_do(copy ? DYNC__GT_COPY : DYNC__GT_TURN, type, 0, 1, (int)n, &x);
+    if (k_step == bytes && line_step != bytes) {
+        dync__gt_swap(to, to_step, from, line_step, lines, k, (int)bytes, 0, NULL);
+        return;
+    }
+    while (line_step == bytes && lines > 0 && k > 0) {
+        int64_t n = DYNC__MIN(lines, 2 * lanes);
+        dync__gt_args x = {.a = from, .c = to, .k = k, .a_step = k_step, .c_step = to_step, .blocks = 1};
+        dync__gt_do(DYNC__GT_COPY, type, 0, 1, (int)n, &x);
         to += n * bytes;
         from += n * line_step;
         lines -= n;
