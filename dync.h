@@ -3255,8 +3255,7 @@ DYNC__RARE DYNC__FN dync_status dync__file_write(const char *path, const void *d
 
 /* ==== base/err.c ================================================================================================ */
 /* One row per status: its upstream class where the error names none. */
-#define DYNC__STATUSES(X) \
-    X(OK, "") X(ERR_SHAPE, "RuntimeError") X(ERR_DTYPE, "RuntimeError") X(ERR_DEVICE, "RuntimeError") \
+#define DYNC__STATUSES(X) X(OK, "") X(ERR_SHAPE, "RuntimeError") X(ERR_DTYPE, "RuntimeError") X(ERR_DEVICE, "RuntimeError") \
     X(ERR_VALUE, "ValueError") X(ERR_INDEX, "IndexError") X(ERR_MEMORY, "MemoryError") X(ERR_IO, "OSError") \
     X(ERR_FORMAT, "FormatError") X(ERR_AUTOGRAD, "RuntimeError") X(ERR_UNSUPPORTED, "Unsupported") \
     X(ERR_BACKEND, "BackendCompilerFailed") X(ERR_COMPILE, "TorchDynamoException") X(ERR_RUNTIME, "RuntimeError") \
@@ -3763,7 +3762,7 @@ static void *dync__mem_realloc_big(void *p, size_t old_n, size_t n) {
     dync__mem_count(dync__tls.cache, (int64_t)n - (int64_t)old_n);
     return q;
 }
-DYNC__FN void *dync__realloc(void *p, size_t old_n, size_t n) {
+DYNC__RARE DYNC__FN void *dync__realloc(void *p, size_t old_n, size_t n) {
     if (!p) return dync__alloc(n);
     size_t old_size, size;
     int old_class = dync__mem_class(DYNC__MEM_PLAIN, old_n, &old_size), new_class = dync__mem_class(DYNC__MEM_PLAIN, n, &size);
@@ -10119,15 +10118,13 @@ static void dync__fuse_masks(dync__fuse_node *node) {
     for (int i = 0; !s->k && i < s->n_reads; i++) node->reads |= dync__fuse_bit(s->reads[i]);
     for (int i = 0; !s->k && i < s->n_writes; i++) node->writes |= dync__fuse_bit(s->writes[i]);
 }
-static bool dync__fuse_insts_conflict(const dync__kernel *a, const dync__inst *x, const dync__kernel *b,
-                                      const dync__inst *y) {
+static bool dync__fuse_insts_conflict(const dync__kernel *a, const dync__inst *x, const dync__kernel *b, const dync__inst *y) {
     if (x->buf < 0 || y->buf < 0 || a->buf.at[x->buf].id != b->buf.at[y->buf].id) return false;
     if (dync__inst_has_value(x) && dync__inst_has_value(y)) return false;
     if (a->buf.at[x->buf].dtype != b->buf.at[y->buf].dtype) return true; /* elements of another size */
     if (x->prim == DYNC__P_loadx || x->prim == DYNC__P_storex || y->prim == DYNC__P_loadx || y->prim == DYNC__P_storex)
         return true;
-    return dync__access_overlap(&a->access.at[x->access], a->n_dims, a->extent, &b->access.at[y->access],
-                                b->n_dims, b->extent);
+    return dync__access_overlap(&a->access.at[x->access], a->n_dims, a->extent, &b->access.at[y->access], b->n_dims, b->extent);
 }
 /* Must the order of two steps be kept? */
 static bool dync__fuse_conflict(const dync__fuse_node *a, const dync__fuse_node *b) {
@@ -10256,16 +10253,14 @@ static bool dync__fuse_is_kernel(const dync__fuse_graph *g, int i) {
 static bool dync__fuse_feeds(const dync__fuse_node *a, const dync__fuse_node *b) {
     if (!(a->writes & b->reads)) return false;
     for (int i = 0; i < a->step.k->buf.n; i++)
-        if ((a->step.k->buf.at[i].mode & DYNC__BUF_OUT) &&
-            dync__fuse_touches(&b->step, a->step.k->buf.at[i].id, DYNC__BUF_IN))
+        if ((a->step.k->buf.at[i].mode & DYNC__BUF_OUT) && dync__fuse_touches(&b->step, a->step.k->buf.at[i].id, DYNC__BUF_IN))
             return true;
     return false;
 }
 static bool dync__fuse_share_load(const dync__fuse_node *a, const dync__fuse_node *b) {
     if (!(a->reads & b->reads)) return false;
     for (int i = 0; i < a->step.k->buf.n; i++)
-        if ((a->step.k->buf.at[i].mode & DYNC__BUF_IN) &&
-            dync__fuse_touches(&b->step, a->step.k->buf.at[i].id, DYNC__BUF_IN))
+        if ((a->step.k->buf.at[i].mode & DYNC__BUF_IN) && dync__fuse_touches(&b->step, a->step.k->buf.at[i].id, DYNC__BUF_IN))
             return true;
     return false;
 }
@@ -10324,8 +10319,7 @@ static bool dync__fuse_sources_stay(const dync__fuse_graph *g, int i, int j) {
     const dync__kernel *k = g->node[i].step.k;
     for (int x = i + 1; x < j; x++)
         for (int b = 0; b < k->buf.n; b++)
-            if ((k->buf.at[b].mode & DYNC__BUF_IN) &&
-                dync__fuse_touches(&g->node[x].step, k->buf.at[b].id, DYNC__BUF_OUT))
+            if ((k->buf.at[b].mode & DYNC__BUF_IN) && dync__fuse_touches(&g->node[x].step, k->buf.at[b].id, DYNC__BUF_OUT))
                 return false;
     return true;
 }
@@ -10450,8 +10444,7 @@ static dync_status dync__fuse_part(dync__fuse_graph *g, const dync__fuse_step *s
     for (int i = 0; i < g->n; i++) out[(*n_out)++] = g->node[i].step;
     return DYNC_OK;
 }
-DYNC__FN dync_status dync__fuse(dync__arena *arena, dync__fuse_step *steps, int *n_steps,
-                                const dync__fuse_options *options) {
+DYNC__FN dync_status dync__fuse(dync__arena *arena, dync__fuse_step *steps, int *n_steps, const dync__fuse_options *options) {
     if (options->off || *n_steps < 2) return DYNC_OK;
     dync_status status = DYNC_ERR_MEMORY;
     int n_out = 0;
@@ -10653,8 +10646,7 @@ DYNC__FN bool dync__map_complete(dync__fuse_frame *f, int map) {
     }
     return size == room && dync__map_solve(f, map, host, &guest);
 }
-DYNC__FN bool dync__map_covers(const dync__fuse_frame *f, int map, int g0, int g1, int h0, int h1,
-                               dync__fuse_order_kind order) {
+DYNC__FN bool dync__map_covers(const dync__fuse_frame *f, int map, int g0, int g1, int h0, int h1, dync__fuse_order_kind order) {
     const dync__index_map *m = &f->map[map];
     const dync__nest *nest = &f->nest;
     int64_t linear[DYNC__LOOP_MAX_DIMS] = {0}, size = 1, offset = 0, next = 1;
@@ -10708,8 +10700,7 @@ DYNC__FN bool dync__access_injective(const dync__access *acc, int n, const int64
         taken[best] = true;
     }
 }
-static void dync__access_span(const dync__access *acc, int n, const int64_t *extent, int64_t *low,
-                              int64_t *high, int64_t *gcd) {
+static void dync__access_span(const dync__access *acc, int n, const int64_t *extent, int64_t *low, int64_t *high, int64_t *gcd) {
     *low = *high = acc->offset;
     for (int d = 0; d < n; d++) {
         if (extent[d] <= 1) continue;
@@ -11169,15 +11160,13 @@ static const char *dync__fuse_name(dync__arena *arena, const char *a, const char
     return name ? name : a;
 }
 /* Tries the map that access h of the host and access g of the guest give. */
-static dync__kernel *dync__fuse_try(dync__fuse_job *job, const dync__fuse_roles *r, const dync__inst *h,
-                                    const dync__inst *g) {
+static dync__kernel *dync__fuse_try(dync__fuse_job *job, const dync__fuse_roles *r, const dync__inst *h, const dync__inst *g) {
     dync__fuse_frame *f = &job->frame;
     dync__fuse_place place;
     dync__frame_start(f, r->host);
     if (r->host_pointwise) f->nest.n_outer = 0;
     dync__frame_add_map(f, r->guest);
-    if (!dync__map_solve(f, 0, dync__nest_access(&f->nest, &r->host->access.at[h->access]),
-                         &r->guest->access.at[g->access]))
+    if (!dync__map_solve(f, 0, dync__nest_access(&f->nest, &r->host->access.at[h->access]), &r->guest->access.at[g->access]))
         return NULL;
     bool backwards = !r->host_pointwise && !r->guest_first && dync__fuse_is_store(h->prim); /* what flips a scan's result */
     if (!dync__fuse_find_place(f, r, !r->host_pointwise && !(h->section & 1), backwards, &place)) return NULL;
@@ -11303,8 +11292,7 @@ static bool dync__fuse_overwrites(const dync__fuse_job *job, const dync__kernel 
         }
     return false;
 }
-DYNC__FN dync__kernel *dync__fuse_inline(dync__fuse_job *job, const dync__kernel *first,
-                                         const dync__kernel *second, int32_t buf_id) {
+DYNC__FN dync__kernel *dync__fuse_inline(dync__fuse_job *job, const dync__kernel *first, const dync__kernel *second, int32_t buf_id) {
     dync__fuse_traits a = dync__fuse_traits_of(first), b = dync__fuse_traits_of(second);
     dync__fuse_frame *f = &job->frame;
     int access[DYNC__FUSE_MAPS], value[DYNC__FUSE_MAPS];
@@ -11325,8 +11313,8 @@ DYNC__FN dync__kernel *dync__fuse_inline(dync__fuse_job *job, const dync__kernel
     job->item.n = 0;
     for (int m = 0; m < n; m++) {
         dync__fuse_slice(job, first, buf_id);
-        if (job->no_memory ||
-            !dync__fuse_add(job, f, first, m, row[m] && !b.pointwise ? DYNC__FUSE_ROW : DYNC__FUSE_PHASE, true, true))
+        if (job->no_memory || !dync__fuse_add(job, f, first, m, row[m] && !b.pointwise ? DYNC__FUSE_ROW : DYNC__FUSE_PHASE,
+                            true, true))
             return NULL;
         value[m] = job->number.at[made->arg[0]];
     }
@@ -17914,8 +17902,7 @@ DYNC__FN void dync__ib_mark_needed(dync__ib *b) {
         if (!b->needed[i]) continue;
         b->has_scan |= dync__ib_inst(b, i)->prim == DYNC__P_scan;
         b->has_reduce |= b->has_scan || dync__ib_inst(b, i)->prim == DYNC__P_reduce;
-        b->sectioned |= b->has_reduce || (!dync__inst_has_value(dync__ib_inst(b, i)) &&
-                                          !(dync__ib_inst(b, i)->section & 1));
+        b->sectioned |= b->has_reduce || (!dync__inst_has_value(dync__ib_inst(b, i)) && !(dync__ib_inst(b, i)->section & 1));
         for (int a = dync__ib_operands(b, i, arg) - 1; a >= 0; a--) b->needed[arg[a]] = 1;
     }
 }
@@ -18318,8 +18305,7 @@ static dync__tile_fn dync__ib_kernel(dync__ib *b, int i, int n, dync__ib_operand
     case DYNC__P_cast: return dync__tile_cast(b->isa, type, in->type);
     case DYNC__P_wrap: return dync__tile_wrap(b->isa, (int)in->imm.i);
     default:
-        return dync__tile_find(b->isa, b->clamp[i] == 1   ? (int)DYNC__TILE_MAXSEL
-                               : b->clamp[i] == 2 ? (int)DYNC__TILE_MINSEL
+        return dync__tile_find(b->isa, b->clamp[i] == 1   ? (int)DYNC__TILE_MAXSEL : b->clamp[i] == 2 ? (int)DYNC__TILE_MINSEL
                                                   : in->prim,
                                type);
     }
@@ -18418,8 +18404,7 @@ static int dync__ib_emit_indexed(dync__ib *b, int i, int phase) {
     s.stream = stream;
     dync__ib_emit(b, s);
     int dst = load ? dync__ib_result(b, i, level, phase) : -1;
-    s = dync__ib_step(load ? DYNC__STEP_LOADX : DYNC__STEP_STOREX, level, in->type, dst,
-                      load ? index.value : value.value);
+    s = dync__ib_step(load ? DYNC__STEP_LOADX : DYNC__STEP_STOREX, level, in->type, dst, load ? index.value : value.value);
     s.b = load ? -1 : index.value;
     s.c = offsets;
     s.bytes = dync__dtype_info(dtype)->bytes;
@@ -18678,8 +18663,7 @@ static void dync__ib_reduce_scratch(dync__ib *b) {
             continue;
         }
         r->acc =
-            dync__ib_take(b, vertical ? DYNC__REDUCE_LEVELS * (sizeof(int64_t) + rows * r->bytes)
-                                      : 65 * sizeof(int64_t));
+            dync__ib_take(b, vertical ? DYNC__REDUCE_LEVELS * (sizeof(int64_t) + rows * r->bytes) : 65 * sizeof(int64_t));
         r->partial = dync__ib_take(b, vertical ? (inner + 1) / 2 * rows * r->bytes
                         : rows * ((inner + DYNC__TILE_GRAIN - 1) / DYNC__TILE_GRAIN) * r->bytes);
     }
@@ -19465,8 +19449,7 @@ static bool dync__irun_line_index(dync__irun *r, const dync__interp_step *s, int
     dync__irun_bad_index(r, first < 0 || first >= s->imm ? first : last, s->imm);
     return false;
 }
-#define DYNC__IRUN_MOVE(T, name) \
-    static void dync__irun_in_##name(void *to, const void *from, int64_t n, int64_t stride) \
+#define DYNC__IRUN_MOVE(T, name) static void dync__irun_in_##name(void *to, const void *from, int64_t n, int64_t stride) \
     { \
         T *d = to; \
         const T *s = from; \
@@ -19546,8 +19529,7 @@ static int64_t dync__irun_walk_piece(const dync__irun_walk *w, int64_t left) {
             for (int64_t i = 0; i < r->rows; i++) memcpy(to + i * pitch, from + i * row, (size_t)pitch * sizeof(T)); \
             return; \
         } \
-        for (int64_t j = 0; j < pitch; j++) \
-            for (int64_t i = 0; i < r->rows; i++) to[i * pitch + j] = from[i * row + j * inner]; \
+        for (int64_t j = 0; j < pitch; j++) for (int64_t i = 0; i < r->rows; i++) to[i * pitch + j] = from[i * row + j * inner]; \
     } \
     static void dync__irun_square_out_##name(const dync__irun *r, T *to, const T *from, int64_t row, int64_t inner) \
     { \
@@ -19556,8 +19538,7 @@ static int64_t dync__irun_walk_piece(const dync__irun_walk *w, int64_t left) {
             for (int64_t i = 0; i < r->rows; i++) memcpy(to + i * row, from + i * pitch, (size_t)pitch * sizeof(T)); \
             return; \
         } \
-        for (int64_t j = 0; j < pitch; j++) \
-            for (int64_t i = 0; i < r->rows; i++) to[i * row + j * inner] = from[i * pitch + j]; \
+        for (int64_t j = 0; j < pitch; j++) for (int64_t i = 0; i < r->rows; i++) to[i * row + j * inner] = from[i * pitch + j]; \
     }
 DYNC__IRUN_SQUARE(uint8_t, 1)
 DYNC__IRUN_SQUARE(uint16_t, 2)
@@ -19819,8 +19800,7 @@ static void dync__irun_vertical_end(const dync__irun *r, const dync__interp_redu
 }
 /* argmax, argmin. State per row: the position (-1: none yet), and after all positions the value. */
 #define DYNC__IRUN_ARG(T, name) static void dync__irun_arg_##name(const T *x, T *best, int64_t *where, bool least, \
-                                      int64_t rows, int64_t inner, int64_t row_step, \
-                                      int64_t inner_step, int64_t first) \
+                                      int64_t rows, int64_t inner, int64_t row_step, int64_t inner_step, int64_t first) \
     { \
         for (int64_t i = 0; i < rows; i++) { \
             T b = best[i]; \
@@ -19945,8 +19925,7 @@ static void dync__irun_other_step(dync__irun *r, const dync__interp_step *s, int
     }
 }
 /* An operator with operands that are one element each. */
-static void dync__irun_spread(const dync__interp_step *s, void *to, const void *a, const void *b,
-                              const void *c, int64_t n) {
+static void dync__irun_spread(const dync__interp_step *s, void *to, const void *a, const void *b, const void *c, int64_t n) {
     _Alignas(64) uint64_t lanes[3][DYNC__TILE_LANES];
     const void *arg[3] = {a, b, c};
     for (int i = 0; i < 3; i++) {
@@ -20087,8 +20066,7 @@ DYNC__SPARE_END
 #define DYNC__TILE_CODE
 #elif defined(__GNUC__)
 #define DYNC__TILE_CODE __attribute__((optimize("O1", "tree-vectorize", "vect-cost-model=very-cheap", "no-fast-math", \
-        "fp-contract=off", "no-trapping-math", \
-                             "no-tree-scev-cprop", "no-tree-ccp", "no-tree-dominator-opts", "no-ivopts")))
+        "fp-contract=off", "no-trapping-math", "no-tree-scev-cprop", "no-tree-ccp", "no-tree-dominator-opts", "no-ivopts")))
 #define DYNC__TILE_IVDEP _Pragma("GCC ivdep")
 #else
 #define DYNC__TILE_CODE
@@ -20101,8 +20079,7 @@ DYNC__SPARE_END
 #define DYNC__TILE_AVX2 __attribute__((target("avx2,fma")))
 #else /* ieee-fp: -ffast-math takes it away, and the pragma's is lost beside an attribute */
 /* before AVX2: slow, and quick to compile */
-#define DYNC__TILE_BASE \
-    __attribute__((optimize("Og", "no-fast-math", "fp-contract=off", "no-trapping-math"), target("ieee-fp")))
+#define DYNC__TILE_BASE __attribute__((optimize("Og", "no-fast-math", "fp-contract=off", "no-trapping-math"), target("ieee-fp")))
 #define DYNC__TILE_AVX2 DYNC__TILE_CODE __attribute__((target("ieee-fp,avx2,fma")))
 #endif
 #else
@@ -20159,22 +20136,18 @@ DYNC__STRICT_FP_BEGIN
  * stay interpreted. Scalar operands have none of their own.
  * X(V, A, primitive, letter, operand type, result type, expression)
  * F: what C's mathematical functions of that type end in */
-#define DYNC__TILE_FLOAT_BINARY(X, V, A, t, T) \
-    X(V, A, add, t, T, T, a + b)                X(V, A, sub, t, T, T, a - b) \
+#define DYNC__TILE_FLOAT_BINARY(X, V, A, t, T) X(V, A, add, t, T, T, a + b)                X(V, A, sub, t, T, T, a - b) \
     X(V, A, mul, t, T, T, a * b)                X(V, A, div, t, T, T, a / b) \
     X(V, A, eq, t, T, uint8_t, a == b)          X(V, A, ne, t, T, uint8_t, a != b) \
     X(V, A, lt, t, T, uint8_t, a < b)           X(V, A, le, t, T, uint8_t, a <= b) \
     X(V, A, min, t, T, T, DYNC__TILE_PICK(t, a < b || a != a, a, b)) \
-    X(V, A, max, t, T, T, DYNC__TILE_PICK(t, a > b || a != a, a, b)) \
-    X(V, A, maxsel, t, T, T, DYNC__TILE_PICK(t, a < b, b, a)) \
+    X(V, A, max, t, T, T, DYNC__TILE_PICK(t, a > b || a != a, a, b)) X(V, A, maxsel, t, T, T, DYNC__TILE_PICK(t, a < b, b, a)) \
     X(V, A, minsel, t, T, T, DYNC__TILE_PICK(t, b < a, b, a))
-#define DYNC__TILE_FLOAT_UNARY(X, V, A, t, T, F) \
-    X(V, A, neg, t, T, T, -a)                   X(V, A, abs, t, T, T, fabs##F(a)) \
+#define DYNC__TILE_FLOAT_UNARY(X, V, A, t, T, F) X(V, A, neg, t, T, T, -a)                   X(V, A, abs, t, T, T, fabs##F(a)) \
     X(V, A, floor, t, T, T, floor##F(a))        X(V, A, ceil, t, T, T, ceil##F(a)) \
     X(V, A, trunc, t, T, T, trunc##F(a))        X(V, A, rint, t, T, T, rint##F(a))
 #define DYNC__TILE_FLOAT_SQRT(X, V, A, t, T, F) X(V, A, sqrt, t, T, T, DYNC__TILE_SQRT(F, a))
-#define DYNC__TILE_INT_BINARY(X, V, A, t, T, U, bits, OP) \
-    X(V, A, add, t, T, T, OP(+))                X(V, A, mul, t, T, T, OP(*)) \
+#define DYNC__TILE_INT_BINARY(X, V, A, t, T, U, bits, OP) X(V, A, add, t, T, T, OP(+))                X(V, A, mul, t, T, T, OP(*)) \
     X(V, A, min, t, T, T, a < b ? a : b)        X(V, A, max, t, T, T, a > b ? a : b) \
     X(V, A, and_, t, T, T, OP(&)) X(V, A, or_, t, T, T, OP(|)) X(V, A, xor_, t, T, T, OP(^)) \
     X(V, A, eq, t, T, uint8_t, a == b)          X(V, A, ne, t, T, uint8_t, a != b) \
@@ -20182,31 +20155,26 @@ DYNC__STRICT_FP_BEGIN
     X(V, A, shl, t, T, T, DYNC__TILE_SHL(T, U, bits)) X(V, A, shr, t, T, T, DYNC__TILE_SHR(T, U, bits))
 #define DYNC__TILE_INT_UNARY(X, V, A, t, T, U) \
     X(V, A, neg, t, T, T, (T)(0 - (U)a)) X(V, A, abs, t, T, T, a < 0 ? (T)(0 - (U)a) : a) X(V, A, not_, t, T, T, ~a)
-#define DYNC__TILE_I32(BINARY, UNARY, V, A) \
-    DYNC__TILE_INT_BINARY(BINARY, V, A, i, int32_t, uint32_t, 32, DYNC__TILE_I) \
+#define DYNC__TILE_I32(BINARY, UNARY, V, A) DYNC__TILE_INT_BINARY(BINARY, V, A, i, int32_t, uint32_t, 32, DYNC__TILE_I) \
         DYNC__TILE_INT_UNARY(UNARY, V, A, i, int32_t, uint32_t)
-#define DYNC__TILE_I64(BINARY, UNARY, V, A) \
-    DYNC__TILE_INT_BINARY(BINARY, V, A, l, int64_t, uint64_t, 64, DYNC__TILE_L) \
+#define DYNC__TILE_I64(BINARY, UNARY, V, A) DYNC__TILE_INT_BINARY(BINARY, V, A, l, int64_t, uint64_t, 64, DYNC__TILE_L) \
         DYNC__TILE_INT_UNARY(UNARY, V, A, l, int64_t, uint64_t)
 #define DYNC__TILE_BOOL(X, V, A) X(V, A, lt, b, uint8_t, uint8_t, a < b)     X(V, A, le, b, uint8_t, uint8_t, a <= b) \
     X(V, A, eq, b, uint8_t, uint8_t, a == b)    X(V, A, ne, b, uint8_t, uint8_t, a != b) \
-    X(V, A, and_, b, uint8_t, uint8_t, a & b)   X(V, A, or_, b, uint8_t, uint8_t, a | b) \
-    X(V, A, xor_, b, uint8_t, uint8_t, a ^ b)
+    X(V, A, and_, b, uint8_t, uint8_t, a & b)   X(V, A, or_, b, uint8_t, uint8_t, a | b) X(V, A, xor_, b, uint8_t, uint8_t, a ^ b)
 #define DYNC__TILE_NOT(X, V, A) X(V, A, not_, b, uint8_t, uint8_t, a ^ 1)
 #define DYNC__TILE_DIVISION(X, V, A) X(V, A, div, i, int32_t, int32_t, DYNC__TILE_DIV(int32_t, uint32_t)) \
     X(V, A, div, l, int64_t, int64_t, DYNC__TILE_DIV(int64_t, uint64_t)) \
-    X(V, A, rem, i, int32_t, int32_t, DYNC__TILE_REM(int32_t)) \
-    X(V, A, rem, l, int64_t, int64_t, DYNC__TILE_REM(int64_t))
+    X(V, A, rem, i, int32_t, int32_t, DYNC__TILE_REM(int32_t)) X(V, A, rem, l, int64_t, int64_t, DYNC__TILE_REM(int64_t))
 /* X(V, A, from letter, from type, to letter, to type, expression) */
 #define DYNC__TILE_CASTS(X, V, A) X(V, A, f, float, d, double, (double)a)     X(V, A, d, double, f, float, (float)a) \
-    X(V, A, i, int32_t, f, float, (float)a)     X(V, A, i, int32_t, d, double, (double)a) \
-    X(V, A, i, int32_t, l, int64_t, a) X(V, A, l, int64_t, i, int32_t, (int32_t)(uint32_t)(uint64_t)a) \
+    X(V, A, i, int32_t, f, float, (float)a)     X(V, A, i, int32_t, d, double, (double)a) X(V, A, i, int32_t, l, int64_t, a) \
+    X(V, A, l, int64_t, i, int32_t, (int32_t)(uint32_t)(uint64_t)a) \
     X(V, A, b, uint8_t, f, float, (float)a)     X(V, A, b, uint8_t, i, int32_t, a) \
     X(V, A, f, float, b, uint8_t, a != 0)       X(V, A, i, int32_t, b, uint8_t, a != 0) X(V, A, f, float, i, int32_t, \
       DYNC__TILE_FTOI(f, int32_t, 2147483648.0f, INT32_MIN, INT32_MAX)) \
     X(V, A, d, double, i, int32_t, DYNC__TILE_FTOI(d, int32_t, 2147483648.0, INT32_MIN, INT32_MAX))
-#define DYNC__TILE_RARE_CASTS(X, V, A) \
-    X(V, A, l, int64_t, f, float, (float)a)     X(V, A, l, int64_t, d, double, (double)a) \
+#define DYNC__TILE_RARE_CASTS(X, V, A) X(V, A, l, int64_t, f, float, (float)a)     X(V, A, l, int64_t, d, double, (double)a) \
     X(V, A, b, uint8_t, d, double, (double)a)   X(V, A, b, uint8_t, l, int64_t, a) \
     X(V, A, d, double, b, uint8_t, a != 0)      X(V, A, l, int64_t, b, uint8_t, a != 0) X(V, A, f, float, l, int64_t, \
       DYNC__TILE_FTOI(f, int64_t, 9223372036854775808.0f, INT64_MIN, INT64_MAX)) X(V, A, d, double, l, int64_t, \
@@ -20232,8 +20200,8 @@ DYNC__STRICT_FP_BEGIN
     (y) = (mag_ >= 0x47800000u ? big_ : mag_ < 0x38800000u ? sub_ - 0x3f000000u : normal_) | ((x) >> 16 & 0x8000u);
 #define DYNC__TILE_FLOAT_TO_BF16(x, y) (y) = ((x) & 0x7fffffffu) > 0x7f800000u ? ((x) >> 16 | 0x40u) \
                                             : ((x) + 0x7fffu + ((x) >> 16 & 1u)) >> 16;
-#define DYNC__TILE_HEAD(A, name) \
-    A static void name(void *d_, const void *a_, const void *b_, const void *c_, int64_t n, int scalars)
+#define DYNC__TILE_HEAD(A, name) A static void name(void *d_, const void *a_, const void *b_, const void *c_, int64_t n, \
+        int scalars)
 /* The inner loop of known length becomes straight vector code and the rest stays scalar and small,
  * which compiles in a third of the time of one loop with versions and epilogues. NEXT moves the
  * pointers; a scalar operand, which is there DYNC__TILE_LANES times, stands still. */
@@ -20345,10 +20313,8 @@ DYNC__STRICT_FP_BEGIN
     }
 #define DYNC__TILE_DEFINE_UNIFORMS(V, A) \
     DYNC__TILE_DEFINE_UNIFORM(V, A, f, float, (float)(int32_t)(c0 >> 8) * (1.0f / 16777216.0f)) \
-    DYNC__TILE_DEFINE_UNIFORM(V, A, d, double, \
-        (double)(int64_t)(((uint64_t)c1 << 32 | c0) >> 11) * (1.0 / 9007199254740992.0)) \
-    DYNC__TILE_DEFINE_UNIFORM(V, A, d2, double, \
-        (double)(int64_t)(((uint64_t)c3 << 32 | c2) >> 11) * (1.0 / 9007199254740992.0))
+    DYNC__TILE_DEFINE_UNIFORM(V, A, d, double, (double)(int64_t)(((uint64_t)c1 << 32 | c0) >> 11) * (1.0 / 9007199254740992.0)) \
+    DYNC__TILE_DEFINE_UNIFORM(V, A, d2, double, (double)(int64_t)(((uint64_t)c3 << 32 | c2) >> 11) * (1.0 / 9007199254740992.0))
 /* 32 independent lanes over a grain, then a tree; lanes that got no element hold the identity.
  * Machine code (x86_reduce.c) keeps this order. */
 #define DYNC__TILE_DEFINE_REDUCE(V, A, kind, t, T, identity, OP) DYNC__TILE_HEAD(A, dync__tile_##V##_r##kind##_##t) \
@@ -20361,8 +20327,7 @@ DYNC__STRICT_FP_BEGIN
             int64_t grain = left < DYNC__TILE_GRAIN ? left : DYNC__TILE_GRAIN, j = 0; \
             T lane[32]; \
             for (int k = 0; k < 32; k++) lane[k] = identity; \
-            for (; j + 32 <= grain; j += 32) \
-                for (int k = 0; k < 32; k++) { T a = lane[k], b = x[j + k]; lane[k] = OP; } \
+            for (; j + 32 <= grain; j += 32) for (int k = 0; k < 32; k++) { T a = lane[k], b = x[j + k]; lane[k] = OP; } \
             for (int k = 0; j + k < grain; k++) { T a = lane[k], b = x[j + k]; lane[k] = OP; } \
             for (int k = 0; k < 16; k++) { T a = lane[k], b = lane[k + 16]; lane[k] = OP; } \
             for (int k = 0; k < 8; k++) { T a = lane[k], b = lane[k + 8]; lane[k] = OP; } \
@@ -20375,8 +20340,7 @@ DYNC__STRICT_FP_BEGIN
         } \
     }
 /* The same, one element after another: exact in any order, or rare. */
-#define DYNC__TILE_DEFINE_PLAIN_REDUCE(V, A, kind, t, T, identity, OP) \
-    DYNC__TILE_HEAD(A, dync__tile_##V##_r##kind##_##t) \
+#define DYNC__TILE_DEFINE_PLAIN_REDUCE(V, A, kind, t, T, identity, OP) DYNC__TILE_HEAD(A, dync__tile_##V##_r##kind##_##t) \
     { \
         T *d = d_; \
         const T *x = a_; \
@@ -20450,8 +20414,8 @@ typedef struct dync__tile_table {
     DYNC__TILE_FLOAT_SQRT(DYNC__TILE_DEFINE_SLOW_UNARY, V, A, t, T, F) DYNC__TILE_DEFINE_SELECT(V, A, t, U) \
     DYNC__TILE_FLOAT_REDUCES(DYNC__TILE_DEFINE_REDUCE, V, A, t, T)
 #define DYNC__TILES_WIDE(V, A) DYNC__TILE_I32(DYNC__TILE_DEFINE_BINARY, DYNC__TILE_DEFINE_UNARY, V, A) \
-    DYNC__TILE_DEFINE_SELECT(V, A, i, int32_t) DYNC__TILE_CASTS(DYNC__TILE_DEFINE_CAST, V, A) \
-    DYNC__TILE_DEFINE_CONVERTS(V, A) DYNC__TILE_DEFINE_WRAP_F16(V, A) DYNC__TILE_DEFINE_UNIFORMS(V, A)
+    DYNC__TILE_DEFINE_SELECT(V, A, i, int32_t) DYNC__TILE_CASTS(DYNC__TILE_DEFINE_CAST, V, A) DYNC__TILE_DEFINE_CONVERTS(V, A) \
+    DYNC__TILE_DEFINE_WRAP_F16(V, A) DYNC__TILE_DEFINE_UNIFORMS(V, A)
 #define DYNC__TILES_PLAIN(V, A) DYNC__TILE_I64(DYNC__TILE_DEFINE_BINARY, DYNC__TILE_DEFINE_UNARY, V, A) \
     DYNC__TILE_DEFINE_SELECT(V, A, l, int64_t) DYNC__TILE_BOOL(DYNC__TILE_DEFINE_BINARY, V, A) \
     DYNC__TILE_NOT(DYNC__TILE_DEFINE_UNARY, V, A) DYNC__TILE_DEFINE_SELECT(V, A, b, uint8_t) \
@@ -20482,8 +20446,7 @@ typedef struct dync__tile_table {
                  [DYNC_U8] = dync__tile_##W##_wrap_u8}, \
         .uniform = {dync__tile_##W##_uniform_f, dync__tile_##W##_uniform_d, dync__tile_##W##_uniform_d2}, \
         .reduce = {DYNC__TILE_FLOAT_REDUCES(DYNC__TILE_ROW_REDUCE, F, , f, ) \
-            DYNC__TILE_FLOAT_REDUCES(DYNC__TILE_ROW_REDUCE, W, , d, ) \
-                   DYNC__TILE_OTHER_REDUCES(DYNC__TILE_ROW_REDUCE, P, )}, \
+            DYNC__TILE_FLOAT_REDUCES(DYNC__TILE_ROW_REDUCE, W, , d, ) DYNC__TILE_OTHER_REDUCES(DYNC__TILE_ROW_REDUCE, P, )}, \
     };
 #if !DYNC__TILE_X86 && (defined(__FP_FAST_FMAF) || defined(__aarch64__))
 DYNC__TILE_DEFINE_FMA(base, DYNC__TILE_BASE, f, float, fmaf(a, b, c))
@@ -20617,8 +20580,7 @@ static void dync__csrc_constant(dync__str *out, const dync__inst *in) {
     else if (in->imm.i == INT64_MIN) dync__str_add(out, "INT64_MIN");
     else if (in->type == DYNC_I32 && in->imm.i == INT32_MIN) dync__str_add(out, "INT32_MIN");
     else
-        dync__str_addf(out, in->imm.i < 0 ? "(%s%lld)" : "%s%lld",
-                       in->type == DYNC_I64 ? "(int64_t)" : "", (long long)in->imm.i);
+        dync__str_addf(out, in->imm.i < 0 ? "(%s%lld)" : "%s%lld", in->type == DYNC_I64 ? "(int64_t)" : "", (long long)in->imm.i);
 }
 /* The linear form of an access over its loops. */
 static void dync__csrc_index(dync__csrc *c, int access) {
@@ -20792,8 +20754,7 @@ static void dync__csrc_value(dync__csrc *c, const dync__inst *in) {
         dync__str_addc(c->out, ')');
         break;
     case DYNC__P_bitcast:
-        dync__csrc_expand(c, in, in->type, unions[in->type == DYNC_I32   ? 0 : in->type == DYNC_F32 ? 1
-                                 : in->type == DYNC_I64 ? 2
+        dync__csrc_expand(c, in, in->type, unions[in->type == DYNC_I32   ? 0 : in->type == DYNC_F32 ? 1 : in->type == DYNC_I64 ? 2
                                                         : 3]);
         break;
     default: {
@@ -20861,8 +20822,7 @@ static void dync__csrc_reduce_step(dync__csrc *c, int i) {
         }
         if (f) dync__str_addf(c->out, "(%s%d == %s%d && !(", best, i, best, i);
         dync__csrc_use(c, in->arg[0], in->section);
-        dync__str_addf(c->out, f ? " %s %s%d))) " : " %s %s%d) ", f          ? (greatest ? "<=" : ">=") : greatest ? ">"
-                                  : "<",
+        dync__str_addf(c->out, f ? " %s %s%d))) " : " %s %s%d) ", f          ? (greatest ? "<=" : ">=") : greatest ? ">" : "<",
                        best, i);
         dync__str_addf(c->out, arg ? "r%d = " : "v%d = ", i);
         dync__csrc_use(c, in->arg[0], in->section);
@@ -20988,8 +20948,7 @@ static dync_status dync__csrc_check(const dync__csrc *c) {
     int64_t total = 1;
     for (int d = 0; d < c->k->n_dims; d++)
         if (!dync__mul_ok(total, DYNC__MAX(c->k->extent[d], 1), &total) || total > INT32_MAX)
-            return dync__fail(DYNC_ERR_COMPILE, "kernel %s: more than 2^31 indices do not go into C source",
-                              c->k->name);
+            return dync__fail(DYNC_ERR_COMPILE, "kernel %s: more than 2^31 indices do not go into C source", c->k->name);
     for (int i = 0; i < c->k->inst.n; i++)
         if (c->needed[i] && dync__csrc_inst(c, i)->prim == DYNC__P_random)
             return dync__fail(DYNC_ERR_COMPILE, "kernel %s: random numbers do not go into C source", c->k->name);
@@ -21917,8 +21876,7 @@ static void dync__mm_interleave(char *to, const char *b, int64_t row, int64_t n,
         for (int64_t j = 0; j < n; j++) memcpy(to + whole * 4 * n + 4 * j + p % group * bytes, b + (p * row + j) * bytes, (size_t)bytes);
 }
 /* Unsigned arithmetic of the element's own width: the low bits of a product depend on low bits alone. */
-#define DYNC__MM_INTEGERS(T, name) \
-    static void dync__mm_integers_##name(const dync__mm *g, const T *a, const T *b, T *c) \
+#define DYNC__MM_INTEGERS(T, name) static void dync__mm_integers_##name(const dync__mm *g, const T *a, const T *b, T *c) \
     { \
         for (int64_t i = 0; i < g->m; i++, a += g->a_row, c += g->c_row) { \
             for (int64_t j = 0; j < g->n && !g->accumulate; j++) c[j * g->c_col] = 0; \
@@ -23205,8 +23163,7 @@ static void dync__conv_inside(int64_t k, int64_t stride, int64_t pad, int64_t di
 #define DYNC__CONV_COLUMNS(T, name) \
     static void dync__conv_im2col_##name(const dync__conv *v, const T *x, T *columns, int64_t oy, int64_t rows) \
     { \
-        for (int64_t c = 0; c < v->gc; c++) for (int64_t ky = 0; ky < v->kh; ky++) \
-                for (int64_t kx = 0; kx < v->kw; kx++) { \
+        for (int64_t c = 0; c < v->gc; c++) for (int64_t ky = 0; ky < v->kh; ky++) for (int64_t kx = 0; kx < v->kw; kx++) { \
                     int64_t from, to; \
                     dync__conv_inside(kx, v->sx, v->px, v->dx, v->w, v->ow, &from, &to); \
                     for (int64_t r = 0; r < rows; r++, columns += v->ow) { \
@@ -23225,8 +23182,7 @@ static void dync__conv_inside(int64_t k, int64_t stride, int64_t pad, int64_t di
     } \
     static void dync__conv_col2im_##name(const dync__conv *v, const T *columns, T *x, int64_t oy, int64_t rows) \
     { \
-        for (int64_t c = 0; c < v->gc; c++) for (int64_t ky = 0; ky < v->kh; ky++) \
-                for (int64_t kx = 0; kx < v->kw; kx++) { \
+        for (int64_t c = 0; c < v->gc; c++) for (int64_t ky = 0; ky < v->kh; ky++) for (int64_t kx = 0; kx < v->kw; kx++) { \
                     int64_t from, to; \
                     dync__conv_inside(kx, v->sx, v->px, v->dx, v->w, v->ow, &from, &to); \
                     for (int64_t r = 0; r < rows; r++, columns += v->ow) { \
@@ -23564,8 +23520,7 @@ static dync__pool2d_window dync__pool2d_inside(const dync__pool2d *p, int64_t oy
     return v;
 }
 DYNC__STRICT_FP_BEGIN
-#define DYNC__POOL2D_PLANES(T, name) \
-    static void dync__pool2d_max_##name(const dync__pool2d *p, const T *x, T *y, int64_t *index) \
+#define DYNC__POOL2D_PLANES(T, name) static void dync__pool2d_max_##name(const dync__pool2d *p, const T *x, T *y, int64_t *index) \
     { \
         for (int64_t oy = 0; oy < p->oh; oy++) for (int64_t ox = 0; ox < p->ow; ox++) { \
                 dync__pool2d_window v = dync__pool2d_inside(p, oy, ox); \
@@ -23604,12 +23559,10 @@ DYNC__STRICT_FP_BEGIN
                 else if (!p->include_pad) size = (y1 - y0) * (x1 - x0); \
                 if (p->backward) { \
                     T share = *in++ / (T)size; \
-                    for (int64_t iy = y0; iy < y1; iy++) \
-                        for (int64_t ix = x0; ix < x1; ix++) out[iy * p->w + ix] += share; \
+                    for (int64_t iy = y0; iy < y1; iy++) for (int64_t ix = x0; ix < x1; ix++) out[iy * p->w + ix] += share; \
                 } else { \
                     T sum = 0; \
-                    for (int64_t iy = y0; iy < y1; iy++) \
-                        for (int64_t ix = x0; ix < x1; ix++) sum += in[iy * p->w + ix]; \
+                    for (int64_t iy = y0; iy < y1; iy++) for (int64_t ix = x0; ix < x1; ix++) sum += in[iy * p->w + ix]; \
                     *out++ = sum / (T)size; \
                 } \
             } \
@@ -27446,8 +27399,7 @@ DYNC__FN dync_status dync__d_contiguous(dync__opcall *call) {
     dync__chain c = {0};
     dync__dt *x;
     DYNC__TRY(dync__dt_self(call, &x));
-    return dync__chain_end(&c, call, dync__layout_is_contiguous(&x->lay) ? x
-                               : dync__chain1(&c, DYNC__OP__clone_contiguous, x));
+    return dync__chain_end(&c, call, dync__layout_is_contiguous(&x->lay) ? x : dync__chain1(&c, DYNC__OP__clone_contiguous, x));
 }
 DYNC__FN dync_status dync__d_narrow(dync__opcall *call) {
     dync__chain c = {0};
@@ -27536,8 +27488,7 @@ DYNC__FN dync_status dync__d_take_along_dim(dync__opcall *call) {
     index = dync__chain_shape(&c, DYNC__OP_expand, index, info.lay.ndim, shape);
     if (x->lay.ndim) shape[dim] = x->lay.shape[dim];
     x = dync__chain_shape(&c, DYNC__OP_expand, x, info.lay.ndim, shape);
-    return dync__chain_end(&c, call, dync__chain3(&c, DYNC__OP_gather, dync__arg_t(x), dync__arg_i(dim),
-                                        dync__arg_t(index)));
+    return dync__chain_end(&c, call, dync__chain3(&c, DYNC__OP_gather, dync__arg_t(x), dync__arg_i(dim), dync__arg_t(index)));
 }
 DYNC__FN dync_status dync__d_argsort(dync__opcall *call) {
     dync__chain c = {0};
@@ -27739,8 +27690,7 @@ DYNC__FN dync_status dync__d_native_batch_norm_backward(dync__opcall *call) {
     invstd = dync__chain_channels(&c, invstd, x);
     dync__dt *gw = dync__chain_dtype(&c, g, wide),
              *hat =
-                 dync__chain_tt(&c, DYNC__OP_mul,
-                                dync__chain_tt(&c, DYNC__OP_sub, dync__chain_dtype(&c, x, wide), mean), invstd);
+                 dync__chain_tt(&c, DYNC__OP_mul, dync__chain_tt(&c, DYNC__OP_sub, dync__chain_dtype(&c, x, wide), mean), invstd);
     dync__dt *sum_g = dync__chain_reduce(&c, DYNC__OP_sum, gw, n_dims, dims, true);
     dync__dt *sum_gh =
         dync__chain_reduce(&c, DYNC__OP_sum, dync__chain_tt(&c, DYNC__OP_mul, gw, hat), n_dims, dims, true);
@@ -27765,8 +27715,7 @@ DYNC__FN dync_status dync__d_dropout(dync__opcall *call) {
     if (p >= 1)
         return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_mul, x, dync__chain1(&c, DYNC__OP_zeros_like, x)));
     dync__dt *keep = dync__chain_tf(&c, DYNC__OP_ge, dync__chain1(&c, DYNC__OP_rand_like, x), p);
-    return dync__chain_end(&c, call, dync__chain_tf(&c, DYNC__OP_mul, dync__chain_tt(&c, DYNC__OP_mul, x, keep),
-                                          1 / (1 - p)));
+    return dync__chain_end(&c, call, dync__chain_tf(&c, DYNC__OP_mul, dync__chain_tt(&c, DYNC__OP_mul, x, keep), 1 / (1 - p)));
 }
 DYNC__FN dync_status dync__d_embedding_dense_backward(dync__opcall *call) {
     dync__chain c = {0};
@@ -27775,8 +27724,7 @@ DYNC__FN dync_status dync__d_embedding_dense_backward(dync__opcall *call) {
     DYNC__TRY(dync__dt_self(call, &g));
     int64_t width = g->lay.shape[g->lay.ndim - 1], shape[2] = {call->args[2].as.i, width},
             rows[2] = {index->numel, width};
-    y = dync__chain3(&c, DYNC__OP_zeros, dync__arg_dims(2, shape), dync__arg_dtype(g->dtype),
-                     dync__arg_device(g->device));
+    y = dync__chain3(&c, DYNC__OP_zeros, dync__arg_dims(2, shape), dync__arg_dtype(g->dtype), dync__arg_device(g->device));
     index = dync__chain_shape(&c, DYNC__OP_reshape, index, 1, &all);
     g = dync__chain_shape(&c, DYNC__OP_reshape, g, 2, rows);
     dync__arg args[4] = {dync__arg_t(y), dync__arg_i(0), dync__arg_t(index), dync__arg_t(g)};
@@ -27809,8 +27757,7 @@ DYNC__FN dync_status dync__d_mish(dync__opcall *call) {
 }
 DYNC__FN dync_status dync__d_relu6(dync__opcall *call) {
     dync__chain c = {0};
-    return dync__chain_end(&c, call,
-                           dync__chain3(&c, DYNC__OP_hardtanh, call->args[0], dync__arg_f(0), dync__arg_f(6)));
+    return dync__chain_end(&c, call, dync__chain3(&c, DYNC__OP_hardtanh, call->args[0], dync__arg_f(0), dync__arg_f(6)));
 }
 DYNC__FN dync_status dync__d_sigmoid_backward(dync__opcall *call) {
     dync__chain c = {0};
@@ -27830,8 +27777,7 @@ static dync__dt *dync__chain_norm2(dync__chain *c, dync__dt *x, int n, const int
     dync__dt *s = dync__chain_reduce(c, DYNC__OP_sum, dync__chain_tt(c, DYNC__OP_mul, x, x), n, dims, keepdim);
     dync__dt *zero = dync__chain_ti(c, DYNC__OP_eq, s, 0);
     s = dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(s), dync__arg_t(zero), dync__arg_i(1));
-    return dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(dync__chain1(c, DYNC__OP_sqrt, s)),
-                        dync__arg_t(zero), dync__arg_i(0));
+    return dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(dync__chain1(c, DYNC__OP_sqrt, s)), dync__arg_t(zero), dync__arg_i(0));
 }
 DYNC__FN dync_status dync__d_norm(dync__opcall *call) {
     dync__chain c = {0};
@@ -27848,8 +27794,7 @@ DYNC__FN dync_status dync__d_norm(dync__opcall *call) {
     }
     y = dync__chain1(&c, DYNC__OP_abs, x);
     if (p > DBL_MAX || p < -DBL_MAX)
-        return dync__chain_end(&c, call, dync__chain_reduce(&c, p > 0 ? DYNC__OP_amax : DYNC__OP_amin, y, n, dims,
-                                                  keepdim));
+        return dync__chain_end(&c, call, dync__chain_reduce(&c, p > 0 ? DYNC__OP_amax : DYNC__OP_amin, y, n, dims, keepdim));
     if (p >= 1 && p <= 1)
         return dync__chain_end(&c, call, dync__chain_reduce(&c, DYNC__OP_sum, y, n, dims, keepdim));
     y = dync__chain_reduce(&c, DYNC__OP_sum, dync__chain_tf(&c, DYNC__OP_pow, y, p), n, dims, keepdim);
@@ -27932,8 +27877,7 @@ DYNC__FN dync_status dync__d_cross_entropy(dync__opcall *call) {
 }
 static dync_status dync__decompose_real(const dync__dt *t) {
     if (!(t->flags & DYNC__T_FAKE) && t->device != DYNC_META) return DYNC_OK;
-    return dync__fail(DYNC_ERR_UNSUPPORTED,
-                      "the shape of the result depends on data, which a fake or meta tensor does not have");
+    return dync__fail(DYNC_ERR_UNSUPPORTED, "the shape of the result depends on data, which a fake or meta tensor does not have");
 }
 DYNC__FN dync_status dync__d_nonzero(dync__opcall *call) {
     dync__dt *t, *x, *y;
@@ -27982,14 +27926,12 @@ DYNC__FN dync_status dync__d_masked_select(dync__opcall *call) {
     DYNC__TRY(dync__dt_self(call, &x));
     DYNC__TRY(dync__infer_tensor(call, 1, &mask));
     if (mask->dtype != DYNC_BOOL)
-        return dync__fail(DYNC_ERR_DTYPE, "expected mask to be a bool tensor, got dtype %s",
-                          dync__dtype_info(mask->dtype)->name);
+        return dync__fail(DYNC_ERR_DTYPE, "expected mask to be a bool tensor, got dtype %s", dync__dtype_info(mask->dtype)->name);
     DYNC__TRY(dync__broadcast(x->lay.ndim, x->lay.shape, mask->lay.ndim, mask->lay.shape, &n, shape));
     x = dync__chain_shape(&c, DYNC__OP_reshape, dync__chain_shape(&c, DYNC__OP_expand, x, n, shape), 1, &all);
     mask = dync__chain_shape(&c, DYNC__OP_reshape, dync__chain_shape(&c, DYNC__OP_expand, mask, n, shape), 1, &all);
     dync__dt *index = dync__chain_ti(&c, DYNC__OP_squeeze, dync__chain1(&c, DYNC__OP_nonzero, mask), 1);
-    return dync__chain_end(&c, call, dync__chain3(&c, DYNC__OP_index_select, dync__arg_t(x), dync__arg_i(0),
-                                        dync__arg_t(index)));
+    return dync__chain_end(&c, call, dync__chain3(&c, DYNC__OP_index_select, dync__arg_t(x), dync__arg_i(0), dync__arg_t(index)));
 }
 
 /* ==== op/decompose_nn.c ========================================================================================= */
@@ -28023,8 +27965,7 @@ DYNC__FN dync_status dync__d_selu(dync__opcall *call) {
     dync__chain c = {0};
     dync__dt *x;
     DYNC__TRY(dync__dt_self(call, &x));
-    return dync__chain_end(&c, call,
-                           dync__chain_tf(&c, DYNC__OP_mul, dync__chain_tf(&c, DYNC__OP_elu, x, alpha), scale));
+    return dync__chain_end(&c, call, dync__chain_tf(&c, DYNC__OP_mul, dync__chain_tf(&c, DYNC__OP_elu, x, alpha), scale));
 }
 /* clamp(x + 3, 0, 6) / 6; hold: clamp, whose gradient counts the ends, or hardtanh, whose does not */
 static dync__dt *dync__dn_hard(dync__chain *c, int hold, dync__dt *x) {
@@ -28088,8 +28029,7 @@ DYNC__FN dync_status dync__d_threshold(dync__opcall *call) {
     dync__dt *x;
     DYNC__TRY(dync__dt_self(call, &x));
     dync__dt *low = dync__chain_tf(&c, DYNC__OP_le, x, dync__dn_number(call, 1));
-    return dync__chain_end(&c, call,
-                           dync__chain3(&c, DYNC__OP_masked_fill, dync__arg_t(x), dync__arg_t(low), call->args[2]));
+    return dync__chain_end(&c, call, dync__chain3(&c, DYNC__OP_masked_fill, dync__arg_t(x), dync__arg_t(low), call->args[2]));
 }
 /* weight: one slope, or one a channel (dim 1) */
 DYNC__FN dync_status dync__d_prelu(dync__opcall *call) {
@@ -28119,8 +28059,7 @@ DYNC__FN dync_status dync__d_glu(dync__opcall *call) {
     DYNC__TRY(dync__dn_dim(call, 1, x->lay.ndim, &dim));
     int64_t size = x->lay.shape[dim];
     if (!dync__sz_eq(dync__sz_mod(size, 2), 0))
-        return dync__fail(DYNC_ERR_SHAPE, "Halving dimension must be even, but dimension %d is size %lld", dim,
-                          (long long)size);
+        return dync__fail(DYNC_ERR_SHAPE, "Halving dimension must be even, but dimension %d is size %lld", dim, (long long)size);
     int64_t half = dync__sz_div(size, 2);
     dync__dt *gate = dync__chain1(&c, DYNC__OP_sigmoid, dync__chain_slice(&c, x, dim, half, size));
     return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_mul, dync__chain_slice(&c, x, dim, 0, half), gate));
@@ -28200,8 +28139,7 @@ DYNC__FN dync_status dync__d_isclose(dync__opcall *call) {
         a = dync__chain_dtype(&c, a, DYNC_F64);
         b = dync__chain_dtype(&c, b, DYNC_F64);
     }
-    dync__dt *allowed = dync__chain_tf(&c, DYNC__OP_add,
-                                       dync__chain_tf(&c, DYNC__OP_mul, dync__chain1(&c, DYNC__OP_abs, b),
+    dync__dt *allowed = dync__chain_tf(&c, DYNC__OP_add, dync__chain_tf(&c, DYNC__OP_mul, dync__chain1(&c, DYNC__OP_abs, b),
                                                       dync__dn_number(call, 2)),
                                        dync__dn_number(call, 3));
     dync__dt *gap = dync__chain1(&c, DYNC__OP_abs, dync__chain_tt(&c, DYNC__OP_sub, a, b));
@@ -29275,8 +29213,7 @@ static dync__eager_entry *dync__eager_find(const dync__eager_key *k) {
     dync__eager_entry **set = s->entry[k->hash % DYNC__EAGER_SETS];
     for (int j = 0; j < DYNC__EAGER_WAYS; j++) {
         dync__eager_entry *e = set[j];
-        if (!e || e->hash != k->hash || e->n_words != k->n ||
-            memcmp(e->word, k->word, (size_t)k->n * sizeof k->word[0]) != 0)
+        if (!e || e->hash != k->hash || e->n_words != k->n || memcmp(e->word, k->word, (size_t)k->n * sizeof k->word[0]) != 0)
             continue;
         set[j] = set[0];               /* the last used one stands first */
         set[0] = e;
@@ -30345,8 +30282,7 @@ DYNC__FN int dync__e_pow(dync__lb *b, const dync__opcall *call, const int *in) {
 /* name, primitive, operands swapped */
 #define DYNC__COMPARES(X) X(eq, eq, 0, 1) X(ne, ne, 0, 1) X(lt, lt, 0, 1) X(le, le, 0, 1) X(gt, lt, 1, 0) X(ge, le, 1, 0) \
     X(bitwise_and, and_, 0, 1) X(bitwise_or, or_, 0, 1) X(bitwise_xor, xor_, 0, 1)
-#define DYNC__X(name, prim, first, second) \
-    DYNC__FN int dync__e_##name(dync__lb *b, const dync__opcall *call, const int *in) \
+#define DYNC__X(name, prim, first, second) DYNC__FN int dync__e_##name(dync__lb *b, const dync__opcall *call, const int *in) \
     { \
         (void)call; \
         return dync__ex2(b, DYNC__P_##prim, in[first], in[second]); \
@@ -30392,8 +30328,7 @@ DYNC__FN int dync__e_lerp(dync__lb *b, const dync__opcall *call, const int *in) 
     int near_x = dync__ex_add(b, x, dync__ex_mul(b, w, gap));
     int near_end = dync__ex_sub(b, end, dync__ex_mul(b, gap, dync__ex_sub(b, one, w)));
     (void)call;
-    return dync__ex_select(b, dync__ex_lt(b, dync__ex1(b, DYNC__P_abs, w), dync__ex_const(b, x, 0.5)), near_x,
-                           near_end);
+    return dync__ex_select(b, dync__ex_lt(b, dync__ex1(b, DYNC__P_abs, w), dync__ex_const(b, x, 0.5)), near_x, near_end);
 }
 DYNC__FN int dync__e_addcmul(dync__lb *b, const dync__opcall *call, const int *in) {
     (void)call;
@@ -30589,8 +30524,7 @@ static dync_status dync__infer_device_add(const dync__tensor *t, int *device, bo
         return DYNC_OK;
     }
     if (t->device == *device || movable) return DYNC_OK;
-    return dync__fail(DYNC_ERR_DEVICE,
-        "Expected all tensors to be on the same device, but found at least two devices, %s and %s!",
+    return dync__fail(DYNC_ERR_DEVICE, "Expected all tensors to be on the same device, but found at least two devices, %s and %s!",
         dync__infer_device_text(*device, a, sizeof a), dync__infer_device_text(t->device, b, sizeof b));
 }
 DYNC__FN dync_status dync__infer_device(const dync__opcall *call, int *device) {
@@ -30613,8 +30547,7 @@ DYNC__FN dync_status dync__infer_floating(const dync__tensor *t) {
 }
 DYNC__FN dync_status dync__infer_index(const dync__tensor *t) {
     if (t->dtype == DYNC_I64 || t->dtype == DYNC_I32) return DYNC_OK;
-    return dync__fail(DYNC_ERR_DTYPE, "expected an index tensor of dtype int64 or int32, got %s",
-                      dync__dtype_info(t->dtype)->name);
+    return dync__fail(DYNC_ERR_DTYPE, "expected an index tensor of dtype int64 or int32, got %s", dync__dtype_info(t->dtype)->name);
 }
 DYNC__FN int dync__infer_int_dim(const dync__arg *a) {
     return a->as.i > INT_MAX ? INT_MAX : a->as.i < INT_MIN ? INT_MIN : (int)a->as.i;
@@ -30748,8 +30681,7 @@ static dync_status dync__infer_no_bool(const dync__opcall *call, int dtype) {
             "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a "
             "mask, use the `~` or `logical_not()` operator instead.");
     if (subtracts)
-        return dync__fail(DYNC_ERR_DTYPE,
-            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
+        return dync__fail(DYNC_ERR_DTYPE, "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
             "`logical_xor()` operator instead.");
     if (call->op == DYNC__OP_neg)
         return dync__fail(DYNC_ERR_DTYPE,
@@ -30806,8 +30738,7 @@ DYNC__FN dync_status dync__i_bitwise(const dync__opcall *call, dync__info *out) 
     for (int i = 0; i < call->nargs; i++) DYNC__TRY(dync__infer_value(call, i));
     int dtype = dync__op_common_dtype(call);
     if (dync__dtype_info(dtype)->kind == 'f')
-        return dync__fail(DYNC_ERR_DTYPE, "not implemented for '%s': expected integers or bools",
-                          dync__dtype_info(dtype)->guard);
+        return dync__fail(DYNC_ERR_DTYPE, "not implemented for '%s': expected integers or bools", dync__dtype_info(dtype)->guard);
     return dync__infer_broadcast(call, dtype, out);
 }
 DYNC__FN dync_status dync__i_clamp(const dync__opcall *call, dync__info *out) {
@@ -30838,15 +30769,13 @@ DYNC__FN dync_status dync__i_addc(const dync__opcall *call, dync__info *out) {
     DYNC__TRY(dync__infer_number(call, 3));
     int dtype = dync__op_common_dtype(call);
     if (call->op == DYNC__OP_addcdiv && dync__dtype_info(dtype)->kind != 'f')
-        return dync__fail(DYNC_ERR_DTYPE,
-                          "Integer division with addcdiv is not supported: cast to a floating dtype first");
+        return dync__fail(DYNC_ERR_DTYPE, "Integer division with addcdiv is not supported: cast to a floating dtype first");
     DYNC__TRY(dync__infer_no_bool(call, dtype));
     return dync__infer_broadcast(call, dtype, out);
 }
 static dync_status dync__infer_mask(const dync__tensor *t, const char *what) {
     if (t->dtype == DYNC_BOOL) return DYNC_OK;
-    return dync__fail(DYNC_ERR_DTYPE, "expected %s to be a bool tensor, got dtype %s", what,
-                      dync__dtype_info(t->dtype)->name);
+    return dync__fail(DYNC_ERR_DTYPE, "expected %s to be a bool tensor, got dtype %s", what, dync__dtype_info(t->dtype)->name);
 }
 DYNC__FN dync_status dync__i_where(const dync__opcall *call, dync__info *out) {
     dync__tensor *condition;
@@ -30863,8 +30792,7 @@ DYNC__FN dync_status dync__i_masked_fill(const dync__opcall *call, dync__info *o
     DYNC__TRY(dync__infer_mask(mask, "mask"));
     DYNC__TRY(dync__infer_value(call, 2));
     if (call->args[2].kind == DYNC__A_TENSOR && call->args[2].as.t->lay.ndim != 0)
-        return dync__fail(DYNC_ERR_SHAPE,
-                          "only supports a 0-dimensional value tensor, but got tensor with %d dimension(s)",
+        return dync__fail(DYNC_ERR_SHAPE, "only supports a 0-dimensional value tensor, but got tensor with %d dimension(s)",
                           call->args[2].as.t->lay.ndim);
     return dync__infer_broadcast(call, self->dtype, out);
 }
@@ -30929,8 +30857,7 @@ static dync_status dync__infer_made(dync__info *out, const dync__arg *dtype, con
 }
 static dync_status dync__infer_random_dtype(const dync__opcall *call, int dtype) {
     if (!(call->row->flags & DYNC__OP_RANDOM) || dync__dtype_info(dtype)->kind == 'f') return DYNC_OK;
-    return dync__fail(DYNC_ERR_DTYPE, "not implemented for '%s': expected a floating dtype",
-                      dync__dtype_info(dtype)->guard);
+    return dync__fail(DYNC_ERR_DTYPE, "not implemented for '%s': expected a floating dtype", dync__dtype_info(dtype)->guard);
 }
 DYNC__FN dync_status dync__i_factory(const dync__opcall *call, dync__info *out) {
     DYNC__TRY(dync__infer_made(out, &call->args[1], &call->args[2], call->args[0].n, call->args[0].as.dims));
@@ -31014,8 +30941,7 @@ DYNC__FN dync_status dync__i_alias(const dync__opcall *call, dync__info *out) {
     return dync__infer_view(call, &t, out);
 }
 /* Copies what a view op would be given into row-major form where strides do not allow it: shape only. */
-static dync_status dync__infer_as_view(const dync__layout *in, int ndim, const int64_t *shape,
-                                       dync__layout *out, bool *possible) {
+static dync_status dync__infer_as_view(const dync__layout *in, int ndim, const int64_t *shape, dync__layout *out, bool *possible) {
     DYNC__TRY(dync__layout_view(in, ndim, shape, out, possible));
     return DYNC_OK;
 }
@@ -31097,8 +31023,7 @@ DYNC__FN dync_status dync__i_permute(const dync__opcall *call, dync__info *out) 
     bool seen[DYNC_MAX_DIMS] = {false};
     DYNC__TRY(dync__infer_view(call, &t, out));
     if (call->args[1].n != t->lay.ndim)
-        return dync__fail(DYNC_ERR_SHAPE, "input.dim() = %d is not equal to len(dims) = %d", t->lay.ndim,
-                          call->args[1].n);
+        return dync__fail(DYNC_ERR_SHAPE, "input.dim() = %d is not equal to len(dims) = %d", t->lay.ndim, call->args[1].n);
     for (int i = 0; i < t->lay.ndim; i++) {
         dync__arg d = dync__arg_i(call->args[1].as.dims[i]);
         int dim;
@@ -31252,8 +31177,7 @@ DYNC__FN dync_status dync__i_select(const dync__opcall *call, dync__info *out) {
 DYNC__FN dync_status dync__i_slice(const dync__opcall *call, dync__info *out) {
     dync__tensor *t;
     DYNC__TRY(dync__infer_view(call, &t, out));
-    return dync__view_slice(&t->lay, call->args[1].as.i, call->args[2].as.i, call->args[3].as.i,
-                            call->args[4].as.i, &out->lay);
+    return dync__view_slice(&t->lay, call->args[1].as.i, call->args[2].as.i, call->args[3].as.i, call->args[4].as.i, &out->lay);
 }
 DYNC__FN dync_status dync__i_narrow(const dync__opcall *call, dync__info *out) {
     dync__tensor *t;
@@ -31294,8 +31218,7 @@ DYNC__FN dync_status dync__infer_strided(const dync__arg *size, const dync__arg 
             last = INT64_MAX;
     }
     if (numel && last >= items)
-        return dync__fail(DYNC_ERR_SHAPE,
-                          "setStorage: the sizes, strides and offset reach element %lld, the storage has %lld",
+        return dync__fail(DYNC_ERR_SHAPE, "setStorage: the sizes, strides and offset reach element %lld, the storage has %lld",
                           (long long)last, (long long)items);
     return DYNC_OK;
 }
@@ -31423,8 +31346,7 @@ DYNC__FN dync_status dync__infer_dims(const dync__arg *dims, int ndim, bool *red
     }
     return DYNC_OK;
 }
-static dync_status dync__infer_reduced(const dync__tensor *t, const bool *reduced, bool keepdim, int dtype,
-                                       dync__info *out) {
+static dync_status dync__infer_reduced(const dync__tensor *t, const bool *reduced, bool keepdim, int dtype, dync__info *out) {
     int64_t shape[DYNC_MAX_DIMS];
     int n = 0;
     for (int i = 0; i < t->lay.ndim; i++) {
@@ -31639,8 +31561,7 @@ DYNC__FN dync_status dync__i_linear(const dync__opcall *call, dync__info *out) {
     return dync__infer_fresh(out, x->dtype, device, x->lay.ndim, shape);
 }
 /* Two numbers, one number twice, or `otherwise` where none is given. */
-static dync_status dync__infer_dims2(const dync__arg *a, const char *what, const int64_t *otherwise,
-                                     int64_t low, int64_t out[2]) {
+static dync_status dync__infer_dims2(const dync__arg *a, const char *what, const int64_t *otherwise, int64_t low, int64_t out[2]) {
     if (a->n == 0 && otherwise) {
         out[0] = otherwise[0];
         out[1] = otherwise[1];
@@ -31652,8 +31573,7 @@ static dync_status dync__infer_dims2(const dync__arg *a, const char *what, const
     out[1] = a->as.dims[a->n - 1];
     for (int i = 0; i < 2; i++)
         if (out[i] < low || out[i] > INT_MAX)
-            return dync__fail(DYNC_ERR_VALUE, "%s must be at least %lld, got %lld", what, (long long)low,
-                              (long long)out[i]);
+            return dync__fail(DYNC_ERR_VALUE, "%s must be at least %lld, got %lld", what, (long long)low, (long long)out[i]);
     return DYNC_OK;
 }
 /* Places of a window along one dim; sizes are below 2^31 but for `size`, which is an allocated one. */
@@ -31751,8 +31671,7 @@ static dync_status dync__infer_pooled(const dync__tensor *x, const int64_t *kern
     for (int i = 0; i < 2; i++) {
         int d = n - 2 + i;
         if (padding[i] * 2 > kernel[i])
-            return dync__fail(DYNC_ERR_VALUE,
-                              "pad should be at most half of effective kernel size, got pad %lld, kernel %lld",
+            return dync__fail(DYNC_ERR_VALUE, "pad should be at most half of effective kernel size, got pad %lld, kernel %lld",
                               (long long)padding[i], (long long)kernel[i]);
         shape[d] =
             dync__infer_window_count(x->lay.shape[d], kernel[i], stride[i], padding[i], dilation[i], ceil_mode);
@@ -31837,8 +31756,7 @@ DYNC__FN dync_status dync__i_native_batch_norm(const dync__opcall *call, dync__i
     for (int i = 3; i < 5; i++) {
         const dync__arg *running = &call->args[i];
         bool given = running->kind == DYNC__A_TENSOR;
-        DYNC__TRY(dync__infer_fresh(&out[i], given ? running->as.t->dtype : stats, device, 1,
-                                    given ? &channels : &none));
+        DYNC__TRY(dync__infer_fresh(&out[i], given ? running->as.t->dtype : stats, device, 1, given ? &channels : &none));
     }
     return DYNC_OK;
 }
@@ -32073,8 +31991,7 @@ DYNC__FN dync_status dync__i_nll_loss(const dync__opcall *call, dync__info *out)
     bool fits = x->lay.ndim >= 1 && y->lay.ndim == x->lay.ndim - 1;
     for (int i = 0; fits && i < y->lay.ndim; i++) fits = dync__sz_eq(y->lay.shape[i], x->lay.shape[i == 0 ? 0 : i + 1]);
     if (!fits)
-        return dync__infer_pair_error("expected input [C] or [N, C, ...] and target without the class dim",
-                                      &x->lay, &y->lay);
+        return dync__infer_pair_error("expected input [C] or [N, C, ...] and target without the class dim", &x->lay, &y->lay);
     return dync__infer_fresh(out, x->dtype, device, 0, NULL);
 }
 DYNC__FN dync_status dync__i_cat(const dync__opcall *call, dync__info *out) {
@@ -32101,8 +32018,7 @@ DYNC__FN dync_status dync__i_cat(const dync__opcall *call, dync__info *out) {
         bool fits = t->lay.ndim == first->lay.ndim;
         for (int d = 0; fits && d < t->lay.ndim; d++) fits = d == dim || dync__sz_eq(t->lay.shape[d], shape[d]);
         if (!fits)
-            return dync__infer_pair_error("Sizes of tensors must match except in the dim concatenated",
-                                          &first->lay, &t->lay);
+            return dync__infer_pair_error("Sizes of tensors must match except in the dim concatenated", &first->lay, &t->lay);
         if (dync__any_token(total, t->lay.shape[dim])) total = dync__sz_add(total, t->lay.shape[dim]);
         else if (!dync__add_ok(total, t->lay.shape[dim], &total))
             return dync__fail(DYNC_ERR_SHAPE, "the result is too large");
@@ -32203,16 +32119,14 @@ DYNC__FN dync_status dync__i_repeat(const dync__opcall *call, dync__info *out) {
     for (int i = 0; i < r->n; i++) {
         int64_t size = i < r->n - t->lay.ndim ? 1 : t->lay.shape[i - (r->n - t->lay.ndim)];
         if (r->as.dims[i] < 0)
-            return dync__fail(DYNC_ERR_VALUE, "Trying to create tensor with negative dimension %lld",
-                              (long long)r->as.dims[i]);
+            return dync__fail(DYNC_ERR_VALUE, "Trying to create tensor with negative dimension %lld", (long long)r->as.dims[i]);
         if (!dync__sz_mul_ok(size, r->as.dims[i], &shape[i]))
             return dync__fail(DYNC_ERR_SHAPE, "the result is too large");
     }
     return dync__infer_fresh(out, t->dtype, t->device, r->n, shape);
 }
 /* Sizes of index at most those of other, dim aside. */
-static dync_status dync__infer_index_fits(const dync__tensor *index, const dync__layout *other, int dim,
-                                          const char *what) {
+static dync_status dync__infer_index_fits(const dync__tensor *index, const dync__layout *other, int dim, const char *what) {
     bool fits = index->lay.ndim == other->ndim || index->numel == 0;
     for (int d = 0; fits && index->numel && d < other->ndim; d++)
         fits = d == dim || !dync__sz_lt(other->shape[d], index->lay.shape[d]);
@@ -32226,8 +32140,7 @@ DYNC__FN dync_status dync__i_gather(const dync__opcall *call, dync__info *out) {
     DYNC__TRY(dync__infer_device(call, &device));
     DYNC__TRY(dync__infer_axis(call, 1, t, &dim));
     DYNC__TRY(dync__infer_index(index));
-    DYNC__TRY(dync__infer_index_fits(index, &t->lay, dim,
-                                     "expected index of the rank of self and not larger outside dim"));
+    DYNC__TRY(dync__infer_index_fits(index, &t->lay, dim, "expected index of the rank of self and not larger outside dim"));
     return dync__infer_fresh(out, t->dtype, device, index->lay.ndim, index->lay.shape);
 }
 DYNC__FN dync_status dync__i_take_along_dim(const dync__opcall *call, dync__info *out) {
@@ -32254,8 +32167,7 @@ DYNC__FN dync_status dync__i_scatter(const dync__opcall *call, dync__info *out) 
     DYNC__TRY(dync__infer_device(call, &device));
     DYNC__TRY(dync__infer_axis(call, 1, t, &dim));
     DYNC__TRY(dync__infer_index(index));
-    DYNC__TRY(dync__infer_index_fits(index, &t->lay, dim,
-                                     "expected index of the rank of self and not larger outside dim"));
+    DYNC__TRY(dync__infer_index_fits(index, &t->lay, dim, "expected index of the rank of self and not larger outside dim"));
     if (call->args[3].kind == DYNC__A_TENSOR) {
         const dync__tensor *src = call->args[3].as.t;
         if (src->dtype != t->dtype)
@@ -32295,8 +32207,7 @@ DYNC__FN dync_status dync__i_index_add(const dync__opcall *call, dync__info *out
     for (int d = 0; fits && d < t->lay.ndim; d++)
         fits = dync__sz_eq(src->lay.shape[d], d == dim ? index->numel : t->lay.shape[d]);
     if (!fits)
-        return dync__infer_pair_error("expected source of self's shape with index's length along dim", &t->lay,
-                                      &src->lay);
+        return dync__infer_pair_error("expected source of self's shape with index's length along dim", &t->lay, &src->lay);
     return dync__infer_fresh(out, t->dtype, device, t->lay.ndim, t->lay.shape);
 }
 DYNC__FN dync_status dync__i_sort(const dync__opcall *call, dync__info *out) {
@@ -32422,8 +32333,7 @@ DYNC__FN dync_status dync__lower_copy(dync__pb *pb, const dync__operand *src, co
     return dync__lower_end(pb, &b);
 }
 /* Expanded dims of dst are written once: zero_ and fill_ allow them. */
-DYNC__FN dync_status dync__lower_fill(dync__pb *pb, const dync__opcall *call, int arg, double value,
-                                      const dync__operand *dst) {
+DYNC__FN dync_status dync__lower_fill(dync__pb *pb, const dync__opcall *call, int arg, double value, const dync__operand *dst) {
     dync__lb b;
     int64_t extent[DYNC_MAX_DIMS];
     int type = dync__dtype_info(dst->dtype)->compute;
@@ -32484,28 +32394,24 @@ DYNC__FN dync_status dync__lower_pointwise(dync__pb *pb, const dync__opcall *cal
     dync__lower_store(&b, out, out->lay.stride, call->row->expr(&b, call, value));
     return dync__lower_end(pb, &b);
 }
-DYNC__FN dync_status dync__l_clone(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                   const dync__operand *out) {
+DYNC__FN dync_status dync__l_clone(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
     (void)call;
     return dync__lower_copy(pb, &in[0], &out[0]);
 }
-DYNC__FN dync_status dync__l_nothing(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                     const dync__operand *out) {
+DYNC__FN dync_status dync__l_nothing(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
     (void)pb;
     (void)call;
     (void)in;
     (void)out;
     return DYNC_OK;
 }
-DYNC__FN dync_status dync__l_full(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                  const dync__operand *out) {
+DYNC__FN dync_status dync__l_full(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
     bool given = call->op == DYNC__OP_full || call->op == DYNC__OP_full_like;
     (void)in;
     return dync__lower_fill(pb, call, given ? 1 : -1, call->op == DYNC__OP_ones || call->op == DYNC__OP_ones_like, out);
 }
 /* F64 throughout, rounded once: the error does not grow with the index. Whole numbers stay integers. */
-DYNC__FN dync_status dync__l_arange(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                    const dync__operand *out) {
+DYNC__FN dync_status dync__l_arange(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
     dync__lb b;
     int64_t one = 1;
     bool whole = dync__dtype_info(out->dtype)->kind == 'i';
@@ -32515,12 +32421,10 @@ DYNC__FN dync_status dync__l_arange(dync__pb *pb, const dync__opcall *call, cons
     if (!dync__lower_begin(pb, &b, 0, 1, out->lay.shape)) return DYNC_ERR_MEMORY;
     int index = dync__lb_cast(&b, dync__lb_index(&b, dync__kernel_access(b.k, 0, &one)), type);
     int step = dync__lb_op(&b, DYNC__P_mul, index, dync__lower_number(pb, &b, call, 2, type), -1);
-    dync__lower_store(&b, out, out->lay.stride,
-                      dync__lb_op(&b, DYNC__P_add, dync__lower_number(pb, &b, call, 0, type), step, -1));
+    dync__lower_store(&b, out, out->lay.stride, dync__lb_op(&b, DYNC__P_add, dync__lower_number(pb, &b, call, 0, type), step, -1));
     return dync__lower_end(pb, &b);
 }
-DYNC__FN dync_status dync__l_eye(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                 const dync__operand *out) {
+DYNC__FN dync_status dync__l_eye(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
     dync__lb b;
     int64_t gap[2] = {1, -1};
     (void)call;
@@ -32532,8 +32436,7 @@ DYNC__FN dync_status dync__l_eye(dync__pb *pb, const dync__opcall *call, const d
     return dync__lower_end(pb, &b);
 }
 /* One draw per element in row-major order, whatever the strides. */
-DYNC__FN dync_status dync__l_random(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                    const dync__operand *out) {
+DYNC__FN dync_status dync__l_random(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
     dync__lb b;
     dync__layout order;
     int type = out->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32;
@@ -32542,8 +32445,7 @@ DYNC__FN dync_status dync__l_random(dync__pb *pb, const dync__opcall *call, cons
     DYNC__TRY(dync__layout_contiguous(&order, out->lay.ndim, out->lay.shape));
     if (!dync__lower_begin(pb, &b, 0, out->lay.ndim, out->lay.shape)) return DYNC_ERR_MEMORY;
     int v =
-        dync__lb_random(&b, dync__lb_index(&b, dync__kernel_access(b.k, (int64_t)pb->rng_used, order.stride)),
-                        type, normal);
+        dync__lb_random(&b, dync__lb_index(&b, dync__kernel_access(b.k, (int64_t)pb->rng_used, order.stride)), type, normal);
     if (call->op == DYNC__OP_normal || call->op == DYNC__OP_uniform) {
         int base = dync__lower_number(pb, &b, call, 1, type), second = dync__lower_number(pb, &b, call, 2, type);
         int scale = normal ? second : dync__lb_op(&b, DYNC__P_sub, second, base, -1);
@@ -32617,24 +32519,19 @@ static dync_status dync__lower_simple(dync__pb *pb, const dync__opcall *call, co
     dync__lower_store(&r.b, out, r.out, v);
     return dync__lower_end(pb, &r.b);
 }
-DYNC__FN dync_status dync__l_sum(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                 const dync__operand *out) {
+DYNC__FN dync_status dync__l_sum(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
     return dync__lower_simple(pb, call, in, out, DYNC__R_SUM, dync__lower_wide(out->dtype), 0);
 }
-DYNC__FN dync_status dync__l_mean(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                  const dync__operand *out) {
+DYNC__FN dync_status dync__l_mean(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
     return dync__lower_simple(pb, call, in, out, DYNC__R_SUM, dync__lower_wide(out->dtype), (double)NAN);
 }
-DYNC__FN dync_status dync__l_prod(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                  const dync__operand *out) {
+DYNC__FN dync_status dync__l_prod(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
     return dync__lower_simple(pb, call, in, out, DYNC__R_PROD, dync__lower_wide(out->dtype), 1);
 }
-DYNC__FN dync_status dync__l_any(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                 const dync__operand *out) {
+DYNC__FN dync_status dync__l_any(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
     return dync__lower_simple(pb, call, in, out, DYNC__R_ANY, DYNC_BOOL, 0);
 }
-DYNC__FN dync_status dync__l_all(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                 const dync__operand *out) {
+DYNC__FN dync_status dync__l_all(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
     return dync__lower_simple(pb, call, in, out, DYNC__R_ALL, DYNC_BOOL, 1);
 }
 /* Bools have no order in the loop IR: the largest is any, the smallest all. */
@@ -32645,21 +32542,17 @@ static dync_status dync__lower_extreme(dync__pb *pb, const dync__opcall *call, c
                                        : DYNC__R_MIN;
     return dync__lower_simple(pb, call, in, out, kind, dync__lower_wide(out->dtype), 0);
 }
-DYNC__FN dync_status dync__l_amax(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                  const dync__operand *out) {
+DYNC__FN dync_status dync__l_amax(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
     return dync__lower_extreme(pb, call, in, out, true);
 }
-DYNC__FN dync_status dync__l_amin(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                  const dync__operand *out) {
+DYNC__FN dync_status dync__l_amin(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
     return dync__lower_extreme(pb, call, in, out, false);
 }
 static int dync__lower_orderable(int dtype) { return dtype == DYNC_BOOL ? DYNC_I32 : dync__lower_wide(dtype); }
-DYNC__FN dync_status dync__l_argmax(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                    const dync__operand *out) {
+DYNC__FN dync_status dync__l_argmax(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
     return dync__lower_simple(pb, call, in, out, DYNC__R_ARGMAX, dync__lower_orderable(in->dtype), 0);
 }
-DYNC__FN dync_status dync__l_argmin(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                    const dync__operand *out) {
+DYNC__FN dync_status dync__l_argmin(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
     return dync__lower_simple(pb, call, in, out, DYNC__R_ARGMIN, dync__lower_orderable(in->dtype), 0);
 }
 static dync_status dync__lower_value_and_place(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
@@ -32673,17 +32566,14 @@ static dync_status dync__lower_value_and_place(dync__pb *pb, const dync__opcall 
     dync__lower_store(&r.b, &out[1], r.out, place);
     return dync__lower_end(pb, &r.b);
 }
-DYNC__FN dync_status dync__l_max_dim(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                     const dync__operand *out) {
+DYNC__FN dync_status dync__l_max_dim(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
     return dync__lower_value_and_place(pb, call, in, out, DYNC__R_MAX, DYNC__R_ARGMAX);
 }
-DYNC__FN dync_status dync__l_min_dim(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                     const dync__operand *out) {
+DYNC__FN dync_status dync__l_min_dim(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
     return dync__lower_value_and_place(pb, call, in, out, DYNC__R_MIN, DYNC__R_ARGMIN);
 }
 /* Two passes over each row: the mean, then squared distances from it. */
-DYNC__FN dync_status dync__l_var(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                 const dync__operand *out) {
+DYNC__FN dync_status dync__l_var(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
     dync__reducer r;
     int type = dync__lower_wide(out->dtype);
     DYNC__TRY(dync__lower_reducer(pb, call, in, out, type, &r));
@@ -32703,8 +32593,7 @@ DYNC__FN dync_status dync__l_var(dync__pb *pb, const dync__opcall *call, const d
     return dync__lower_end(pb, b);
 }
 /* The largest element is taken out first; where it is infinite, 0 is, so that inf - inf does not arise. */
-DYNC__FN dync_status dync__l_logsumexp(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                       const dync__operand *out) {
+DYNC__FN dync_status dync__l_logsumexp(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
     dync__reducer r;
     int type = dync__lower_wide(out->dtype);
     DYNC__TRY(dync__lower_reducer(pb, call, in, out, type, &r));
@@ -32734,8 +32623,7 @@ DYNC__FN dync_status dync__lower_scan(dync__pb *pb, const dync__opcall *call, co
     return dync__lower_end(pb, &r.b);
 }
 /* softmax and log_softmax: largest, sum of exponentials, result: one pass over each row for each. */
-DYNC__FN dync_status dync__l_softmax(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                     const dync__operand *out) {
+DYNC__FN dync_status dync__l_softmax(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
     dync__reducer r;
     int type = dync__lower_wide(out->dtype);
     DYNC__TRY(dync__lower_reducer(pb, call, in, NULL, type, &r));
@@ -32868,8 +32756,7 @@ static int dync__lower_axis(const dync__arg *a, int ndim) {
 }
 static bool dync__lower_empty(const dync__operand *x) { return dync__lower_count(&x->lay) == 0; }
 /* mm, bmm, mv, dot: all are [.., M, K] @ [.., K, N] after a look at the dims that are missing. */
-DYNC__FN dync_status dync__l_matmul(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                    const dync__operand *out) {
+DYNC__FN dync_status dync__l_matmul(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
     dync__operand op[3] = {in[0], in[1], *out};
     if (call->op == DYNC__OP_mv || call->op == DYNC__OP_dot) {          /* the vector on the right is a column */
         op[1].lay.shape[1] = 1;
@@ -32886,8 +32773,7 @@ DYNC__FN dync_status dync__l_matmul(dync__pb *pb, const dync__opcall *call, cons
     if (op[0].lay.shape[op[0].lay.ndim - 1] == 0) return dync__lower_fill(pb, call, -1, 0, out);
     return dync__lower_kcall(pb, DYNC__K_matmul, 3, op, 0, NULL);
 }
-DYNC__FN dync_status dync__l_addmm(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                   const dync__operand *out) {
+DYNC__FN dync_status dync__l_addmm(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
     dync__operand op[4] = {in[1], in[2], in[0], *out};
     (void)call;
     if (dync__lower_empty(out)) return DYNC_OK;
@@ -32921,8 +32807,7 @@ static void dync__lower_conv_attr(const dync__opcall *call, int first, int64_t *
     attr[6] = call->args[first + 3].as.i;
     attr[7] = 0;
 }
-DYNC__FN dync_status dync__l_convolution(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                         const dync__operand *out) {
+DYNC__FN dync_status dync__l_convolution(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
     const dync__operand *bias = dync__lower_operand(call, in, 2);
     dync__operand op[4] = {in[0], in[1]};
     int64_t attr[8];
@@ -32959,8 +32844,7 @@ DYNC__FN dync_status dync__l_convolution_backward(dync__pb *pb, const dync__opca
     }
     return call->args[9].as.i ? dync__lower_channel_sum(pb, &in[0], &out[2]) : DYNC_OK;
 }
-DYNC__FN dync_status dync__l_max_pool2d(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                        const dync__operand *out) {
+DYNC__FN dync_status dync__l_max_pool2d(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
     static const int64_t one[2] = {1, 1}, zero[2] = {0, 0};
     dync__operand op[3] = {dync__lower_lifted(in, 4), dync__lower_written(&out[0], 4),
                            dync__lower_written(&out[1], 4)};
@@ -33078,8 +32962,7 @@ static void dync__lower_avg_attr(const dync__opcall *call, int first, int64_t *a
     attr[7] = call->args[first + 4].as.i;
     attr[8] = 0;
 }
-DYNC__FN dync_status dync__l_avg_pool2d(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                        const dync__operand *out) {
+DYNC__FN dync_status dync__l_avg_pool2d(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
     dync__operand op[2] = {dync__lower_lifted(in, 4), dync__lower_written(out, 4)};
     int64_t attr[9];
     if (dync__lower_empty(out)) return DYNC_OK;
@@ -33096,8 +32979,7 @@ DYNC__FN dync_status dync__l_avg_pool2d_backward(dync__pb *pb, const dync__opcal
     return dync__lower_kcall(pb, DYNC__K_avg_pool2d_grad, 2, op, 9, attr);
 }
 /* A loop nest, or (elsewhere than on the CPU) a call. */
-DYNC__FN dync_status dync__l_cumsum(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                    const dync__operand *out) {
+DYNC__FN dync_status dync__l_cumsum(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
     dync__operand op[2], x;
     int64_t dim = dync__lower_axis(&call->args[1], in->lay.ndim);
     if (dync__lower_empty(out)) return DYNC_OK;
@@ -33107,8 +32989,7 @@ DYNC__FN dync_status dync__l_cumsum(dync__pb *pb, const dync__opcall *call, cons
     op[1] = dync__lower_written(out, 1);
     return dync__lower_kcall(pb, DYNC__K_cumsum, 2, op, 1, &dim);
 }
-DYNC__FN dync_status dync__l_sort(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                  const dync__operand *out) {
+DYNC__FN dync_status dync__l_sort(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
     dync__operand op[3] = {dync__lower_lifted(in, 1), dync__lower_written(&out[0], 1),
                            dync__lower_written(&out[1], 1)};
     int64_t attr[3] = {dync__lower_axis(&call->args[1], in->lay.ndim), call->args[2].as.i, 1};
@@ -33150,16 +33031,13 @@ static dync_status dync__lower_scattered(dync__pb *pb, const dync__opcall *call,
     op[3] = dync__lower_written(out, 1);
     return dync__lower_kcall(pb, kernel, 4, op, 1, &dim);
 }
-DYNC__FN dync_status dync__l_scatter(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                     const dync__operand *out) {
+DYNC__FN dync_status dync__l_scatter(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
     return dync__lower_scattered(pb, call, in, out, DYNC__K_scatter);
 }
-DYNC__FN dync_status dync__l_scatter_add(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                         const dync__operand *out) {
+DYNC__FN dync_status dync__l_scatter_add(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
     return dync__lower_scattered(pb, call, in, out, DYNC__K_scatter_add);
 }
-DYNC__FN dync_status dync__l_index_add(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                       const dync__operand *out) {
+DYNC__FN dync_status dync__l_index_add(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
     return dync__lower_scattered(pb, call, in, out, DYNC__K_index_add);
 }
 /* The element of `table` at index * stride past the access; 0 <= index < size is made sure of. */
@@ -33177,8 +33055,7 @@ static dync_status dync__lower_gather(dync__pb *pb, dync__lb *b, const dync__ope
     dync__lower_store(b, out, out->lay.stride, value);
     return dync__lower_end(pb, b);
 }
-DYNC__FN dync_status dync__l_gather(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                    const dync__operand *out) {
+DYNC__FN dync_status dync__l_gather(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
     dync__lb b;
     dync__operand x = dync__lower_lifted(&in[0], 1), index = dync__lower_lifted(&in[1], 1),
                   y = dync__lower_lifted(out, 1);
@@ -33191,8 +33068,7 @@ DYNC__FN dync_status dync__l_gather(dync__pb *pb, const dync__opcall *call, cons
     return dync__lower_gather(pb, &b, &x, other, dync__lower_load(&b, &index, index.lay.stride),
                               x.lay.shape[dim], x.lay.stride[dim], &y);
 }
-DYNC__FN dync_status dync__l_index_select(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                          const dync__operand *out) {
+DYNC__FN dync_status dync__l_index_select(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
     dync__lb b;
     dync__operand x = dync__lower_lifted(&in[0], 1), y = dync__lower_lifted(out, 1);
     int dim = dync__lower_axis(&call->args[1], in->lay.ndim);
@@ -33202,11 +33078,9 @@ DYNC__FN dync_status dync__l_index_select(dync__pb *pb, const dync__opcall *call
     along[dim] = in[1].lay.ndim ? in[1].lay.stride[0] : 0;
     if (dync__lower_empty(out)) return DYNC_OK;
     if (!dync__lower_begin(pb, &b, 0, y.lay.ndim, y.lay.shape)) return DYNC_ERR_MEMORY;
-    return dync__lower_gather(pb, &b, &x, other, dync__lower_load(&b, &in[1], along), x.lay.shape[dim],
-                              x.lay.stride[dim], &y);
+    return dync__lower_gather(pb, &b, &x, other, dync__lower_load(&b, &in[1], along), x.lay.shape[dim], x.lay.stride[dim], &y);
 }
-DYNC__FN dync_status dync__l_embedding(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                       const dync__operand *out) {
+DYNC__FN dync_status dync__l_embedding(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
     dync__lb b;
     const dync__layout *w = &in[0].lay;
     int last = out->lay.ndim - 1;
@@ -33216,11 +33090,9 @@ DYNC__FN dync_status dync__l_embedding(dync__pb *pb, const dync__opcall *call, c
     memcpy(which, in[1].lay.stride, (size_t)last * sizeof which[0]);
     if (dync__lower_empty(out)) return DYNC_OK;
     if (!dync__lower_begin(pb, &b, 0, out->lay.ndim, out->lay.shape)) return DYNC_ERR_MEMORY;
-    return dync__lower_gather(pb, &b, &in[0], column, dync__lower_load(&b, &in[1], which), w->shape[0],
-                              w->stride[0], out);
+    return dync__lower_gather(pb, &b, &in[0], column, dync__lower_load(&b, &in[1], which), w->shape[0], w->stride[0], out);
 }
-DYNC__FN dync_status dync__l_one_hot(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                     const dync__operand *out) {
+DYNC__FN dync_status dync__l_one_hot(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
     dync__lb b;
     int last = out->lay.ndim - 1;
     int64_t class_of[DYNC_MAX_DIMS] = {0}, which[DYNC_MAX_DIMS] = {0};
@@ -33249,16 +33121,13 @@ static dync_status dync__lower_triangle(dync__pb *pb, const dync__opcall *call, 
     dync__lower_store(&b, out, out->lay.stride, dync__lb_op(&b, DYNC__P_select, keep, x, zero));
     return dync__lower_end(pb, &b);
 }
-DYNC__FN dync_status dync__l_tril(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                  const dync__operand *out) {
+DYNC__FN dync_status dync__l_tril(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
     return dync__lower_triangle(pb, call, in, out, true);
 }
-DYNC__FN dync_status dync__l_triu(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                  const dync__operand *out) {
+DYNC__FN dync_status dync__l_triu(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
     return dync__lower_triangle(pb, call, in, out, false);
 }
-DYNC__FN dync_status dync__l_flip(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                  const dync__operand *out) {
+DYNC__FN dync_status dync__l_flip(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
     dync__operand x = *in;
     bool flipped[DYNC_MAX_DIMS] = {false};
     if (dync__lower_empty(out)) return DYNC_OK;
@@ -33270,8 +33139,7 @@ DYNC__FN dync_status dync__l_flip(dync__pb *pb, const dync__opcall *call, const 
     }
     return dync__lower_copy(pb, &x, out);
 }
-DYNC__FN dync_status dync__l_cat(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                 const dync__operand *out) {
+DYNC__FN dync_status dync__l_cat(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
     dync__operand part = *out;
     int dim = dync__lower_axis(&call->args[1], out->lay.ndim);
     for (int i = 0; i < call->args[0].n; i++) {
@@ -33454,8 +33322,7 @@ static dync__tensor *dync__public_readable(const dync_tensor *h, dync__tensor **
     dync__tensor *t = dync__open(h);
     if (!t) return NULL;
     if (t->device == DYNC_META || (t->flags & DYNC__T_FAKE)) {
-        dync__fail(DYNC_ERR_DATA_PTR,
-                   "Cannot access data pointer of Tensor (e.g. FakeTensor, FunctionalTensor). If you're using "
+        dync__fail(DYNC_ERR_DATA_PTR, "Cannot access data pointer of Tensor (e.g. FakeTensor, FunctionalTensor). If you're using "
                    "torch.compile/export/fx, it is likely that we are erroneously tracing into a custom "
                    "kernel. To fix "
                    "this, please wrap the custom kernel into an opaque custom op.");
@@ -33501,8 +33368,7 @@ DYNC_API bool (dync_bool)(dync_tensor *h) {
         double x = dync__load_f64(dync__tensor_data(t), t->dtype);
         result = x < 0 || x > 0 || x != x;
     } else if (t) {
-        dync__fail(DYNC_ERR_VALUE, "Boolean value of Tensor with %s is ambiguous",
-                   t->numel ? "more than one value" : "no values");
+        dync__fail(DYNC_ERR_VALUE, "Boolean value of Tensor with %s is ambiguous", t->numel ? "more than one value" : "no values");
     }
     dync__unref(owned);
     dync__public_end(&f);
@@ -33585,8 +33451,7 @@ DYNC_API bool (dync_equal)(dync_tensor *ha, dync_tensor *hb) {
     dync__public_frame f = dync__public_begin("equal", dync__tls.at);
     dync__tensor *owned[2] = {NULL, NULL};
     dync__tensor *a = dync__public_readable(ha, &owned[0]), *b = a ? dync__public_readable(hb, &owned[1]) : NULL;
-    if (a && b && a->lay.ndim == b->lay.ndim &&
-        memcmp(a->lay.shape, b->lay.shape, (size_t)a->lay.ndim * sizeof(int64_t)) == 0)
+    if (a && b && a->lay.ndim == b->lay.ndim && memcmp(a->lay.shape, b->lay.shape, (size_t)a->lay.ndim * sizeof(int64_t)) == 0)
         result = dync__public_all(a, &a->lay, b, &b->lay, -1, 0);
     dync__unref(owned[0]);
     dync__unref(owned[1]);
@@ -33604,8 +33469,7 @@ DYNC__RARE static bool dync__public_allclose(const dync__tensor *a, const dync__
                           dync__dtype_info(b->dtype)->guard),
                false;
     if (dync__broadcast(a->lay.ndim, a->lay.shape, b->lay.ndim, b->lay.shape, &n, shape) != DYNC_OK) return false;
-    if (dync__layout_expand(&a->lay, n, shape, &la) != DYNC_OK ||
-        dync__layout_expand(&b->lay, n, shape, &lb) != DYNC_OK)
+    if (dync__layout_expand(&a->lay, n, shape, &la) != DYNC_OK || dync__layout_expand(&b->lay, n, shape, &lb) != DYNC_OK)
         return false;
     return dync__public_all(a, &la, b, &lb, rtol, atol);
 }
@@ -38786,8 +38650,7 @@ static dync_status dync__fake_handler(dync__handler *self, dync__opcall *call) {
 static bool dync__same_type(const dync__info *a, const dync__tensor *t) {
     if (a->dtype != t->dtype || a->lay.ndim != t->lay.ndim) return false;
     for (int d = 0; d < a->lay.ndim; d++)
-        if (a->lay.shape[d] != t->lay.shape[d] ||
-            (t->lay.shape[d] > 1 && t->numel > 0 && a->lay.stride[d] != t->lay.stride[d]))
+        if (a->lay.shape[d] != t->lay.shape[d] || (t->lay.shape[d] > 1 && t->numel > 0 && a->lay.stride[d] != t->lay.stride[d]))
             return false;
     return true;
 }
@@ -38839,8 +38702,7 @@ DYNC__FN dync_status dync__graph_check_types(dync_graph *g) {
         }
         for (int k = 0; k < node->nout && node->has_info && status == DYNC_OK;
              k++) /* inputs, attributes, unknown operators: as they say */
-            if (!slot[k] && !(slot[k] = dync__tensor_fake(node->info[k].dtype, node->info[k].device,
-                                                          &node->info[k].lay)))
+            if (!slot[k] && !(slot[k] = dync__tensor_fake(node->info[k].dtype, node->info[k].device, &node->info[k].lay)))
                 status = DYNC_ERR_MEMORY;
     }
     dync_scope_end(&scope);
@@ -39480,8 +39342,7 @@ DYNC__FN const char *dync__graph_unique(dync_graph *g, const char *hint) {
     uint64_t base_key = dync__name_key(name, base_n, DYNC__BASE_SEED), last = 0;
     if (given <= 0) number = dync__map_get(&g->names, base_key, &last) ? (int64_t)last : 0;
     const char *base = name;
-    while (dync__map_get(&g->names, dync__name_key(name, strlen(name), DYNC__NAME_SEED), NULL) ||
-           dync__name_is_reserved(name)) {
+    while (dync__map_get(&g->names, dync__name_key(name, strlen(name), DYNC__NAME_SEED), NULL) || dync__name_is_reserved(name)) {
         number++;
         name = dync__name_numbered(&g->arena, base, base_n, number);
         if (!name) goto failed;
@@ -39946,8 +39807,7 @@ static bool dync__parse_string(dync__parser *q, dync__arg *out) {
     for (q->p++; *q->p && *q->p != '"' && *q->p != '\n'; q->p++) {
         if (*q->p != '\\') {
             dync__str_addc(&s, *q->p);
-        } else if (q->p[1] >= '0' && q->p[1] <= '3' && q->p[2] >= '0' && q->p[2] <= '7' &&
-                   q->p[3] >= '0' && q->p[3] <= '7') {
+        } else if (q->p[1] >= '0' && q->p[1] <= '3' && q->p[2] >= '0' && q->p[2] <= '7' && q->p[3] >= '0' && q->p[3] <= '7') {
             dync__str_addc(&s, (char)((q->p[1] - '0') << 6 | (q->p[2] - '0') << 3 | (q->p[3] - '0')));
             q->p += 3;
         } else if (q->p[1] == '"' || q->p[1] == '\\') {
@@ -40015,8 +39875,7 @@ static bool dync__parse_arg(dync__parser *q, int depth, dync__arg *out) {
     if (dync__parse_take(q, "dync_tuple_of(0, NULL)")) return out->kind = DYNC__A_LIST, true;
     if (dync__parse_take(q, "dync_tuple(")) return dync__parse_items(q, ")", depth, out);
     if (dync__parse_take(q, "dync_tuple_of(")) {
-        if (!dync__parse_int(q, &i) || !dync__parse_need(q, ", (dync_value[]){") ||
-            !dync__parse_items(q, "}", depth, out))
+        if (!dync__parse_int(q, &i) || !dync__parse_need(q, ", (dync_value[]){") || !dync__parse_items(q, "}", depth, out))
             return dync__parse_fail(q, "a list");
         return (out->n == i || dync__parse_fail(q, "as many items as the list has")) &&
                dync__parse_need(q, ")");
@@ -40037,8 +39896,7 @@ static bool dync__parse_arg(dync__parser *q, int depth, dync__arg *out) {
            dync__parse_fail(q, "an argument");
 }
 /* Reads the arguments of an operator by its pattern. */
-static bool dync__parse_pattern(dync__parser *q, const char *pattern, const dync__op_row *row,
-                                dync__arg *args, int *nargs) {
+static bool dync__parse_pattern(dync__parser *q, const char *pattern, const dync__op_row *row, dync__arg *args, int *nargs) {
     dync__param param;
     char literal[2] = {0};
     *nargs = 0;
@@ -40173,8 +40031,7 @@ static void dync__parse_set_type(dync_node *node, const dync__parsed_type *t) {
 /* Text up to "; " or the end of the comment. */
 static char *dync__parse_field(dync__parser *q) {
     const char *start = q->p;
-    while (*q->p && *q->p != '\n' && !(q->p[0] == ';' && q->p[1] == ' ') &&
-           !(q->p[0] == ' ' && q->p[1] == '*' && q->p[2] == '/'))
+    while (*q->p && *q->p != '\n' && !(q->p[0] == ';' && q->p[1] == ' ') && !(q->p[0] == ' ' && q->p[1] == '*' && q->p[2] == '/'))
         q->p++;
     return dync__arena_printf(&q->g->arena, "%.*s", (int)(q->p - start), start);
 }
@@ -40290,8 +40147,7 @@ static bool dync__parse_custom(dync__parser *q, bool wrapped, dync__parsed_call 
     if (!call->target) return dync__parse_no_memory(q);
     if (!dync__parse_need(q, ",") || !dync__parse_int(q, &n) || !dync__parse_need(q, ","))
         return dync__parse_fail(q, "the number of arguments");
-    if (!dync__parse_take(q, "NULL") &&
-        (!dync__parse_need(q, "(dync_value[]){") || !dync__parse_items(q, "}", 0, &list)))
+    if (!dync__parse_take(q, "NULL") && (!dync__parse_need(q, "(dync_value[]){") || !dync__parse_items(q, "}", 0, &list)))
         return false;
     if (list.n != n || n > DYNC__MAX_ARGS) return dync__parse_fail(q, "as many arguments as said");
     call->nargs = list.n;
@@ -40305,8 +40161,7 @@ static bool dync__parse_expression(dync__parser *q, dync__parsed_call *call) {
     if (dync__parse_take(q, "dync_at(")) {
         call->kind = DYNC__CALL_ITEM;
         call->nargs = 2;
-        if (!dync__parse_arg(q, 0, &call->args[0]) || !dync__parse_need(q, ",") ||
-            !dync__parse_arg(q, 0, &call->args[1]))
+        if (!dync__parse_arg(q, 0, &call->args[0]) || !dync__parse_need(q, ",") || !dync__parse_arg(q, 0, &call->args[1]))
             return false;
         bool ok = call->args[0].kind == DYNC__A_NODE && call->args[1].kind == DYNC__A_INT &&
                   call->args[1].as.i >= 0 && call->args[1].as.i <= INT_MAX;
@@ -40396,8 +40251,7 @@ DYNC__FN dync_graph *dync__graph_parse(const char *text) {
         ok = dync__graph_check(q.g) == DYNC_OK;
         dync__error_slot inner = dync__error_guard_end(&guard);
         if (!ok)
-            dync__fail(inner.status == DYNC_ERR_MEMORY ? DYNC_ERR_MEMORY : DYNC_ERR_FORMAT,
-                       "graph text: %s", inner.message);
+            dync__fail(inner.status == DYNC_ERR_MEMORY ? DYNC_ERR_MEMORY : DYNC_ERR_FORMAT, "graph text: %s", inner.message);
     }
     dync__map_free(&q.nodes);
     if (!ok) {
@@ -40557,8 +40411,7 @@ static void dync__c_type_comment(dync__c_printer *p, const dync_node *node) {
 /* A registered operator, by its name. */
 static void dync__c_call_custom(dync__c_printer *p, const dync_node *node) {
     if (dync__c_is_tensor(node)) dync__str_add(p->s, "dync_as_tensor(");
-    dync__str_addf(p->s, "dync_op_call_values(\"%s\", %d, %s", node->target, node->nargs,
-                   node->nargs ? "(dync_value[]){" : "NULL");
+    dync__str_addf(p->s, "dync_op_call_values(\"%s\", %d, %s", node->target, node->nargs, node->nargs ? "(dync_value[]){" : "NULL");
     for (int i = 0; i < node->nargs; i++) {
         if (i) dync__str_add(p->s, ", ");
         dync__c_arg(p, &node->args[i], DYNC__PARAM_VALUE, true);
@@ -41171,8 +41024,7 @@ DYNC__FN void dync__graph_print_repro(dync__str *s, const dync_graph *g) {
                 node->requires_grad[0] || (node->value && (node->value->flags & DYNC__T_PARAMETER));
             bool known = false;
             for (int j = 0; j < i; j++)
-                known = known || (g->node.at[j]->kind == DYNC__N_GET_ATTR &&
-                                  strcmp(g->node.at[j]->target, node->target) == 0);
+                known = known || (g->node.at[j]->kind == DYNC__N_GET_ATTR && strcmp(g->node.at[j]->target, node->target) == 0);
             if (node->kind == DYNC__N_GET_ATTR && node->has_info && !known && parameter == (pass == 1))
                 dync__fx_repro_attr(&p, node, parameter);
         }
@@ -41356,8 +41208,7 @@ static bool dync__all_numbers(const dync__arg *a, int n) {
 static dync_status dync__run_getitem(const dync_node *node, const dync__arg *args, dync__arg *out) {
     int64_t i = args[1].as.i;
     if (args[0].kind != DYNC__A_LIST || i < 0 || i >= args[0].n)
-        return dync__fail(DYNC_ERR_VALUE, "graph node %s: expected a list of more than %lld values",
-                          node->name, (long long)i);
+        return dync__fail(DYNC_ERR_VALUE, "graph node %s: expected a list of more than %lld values", node->name, (long long)i);
     *out = args[0].as.list[i];
     dync__arg_retain(out);
     return DYNC_OK;
@@ -41423,8 +41274,7 @@ static dync_status dync__run_node(dync__frame_env *env, dync_node *node, dync__a
             return dync__run_number(node, args, out);
         return dync__run_operator(env, node, args, out);
     default:
-        return dync__fail(DYNC_ERR_INTERNAL, "graph node %s: a call of module %s cannot be interpreted", node->name,
-                          node->target);
+        return dync__fail(DYNC_ERR_INTERNAL, "graph node %s: a call of module %s cannot be interpreted", node->name, node->target);
     }
 }
 static void dync__note_use(void *user, dync__arg *arg) {
@@ -41436,8 +41286,7 @@ static void dync__release_if_last(void *user, dync__arg *arg) {
     int i = arg->as.node->index;
     if (env->last_use[i] == env->reader) dync__arg_release(&env->slot[i]);
 }
-DYNC__FN dync_status dync__graph_eval(dync_graph *g, const dync__arg *args, int nargs,
-                                      dync__arena *arena, dync__arg *out) {
+DYNC__FN dync_status dync__graph_eval(dync_graph *g, const dync__arg *args, int nargs, dync__arena *arena, dync__arg *out) {
     return dync__graph_eval_sized(g, NULL, args, nargs, arena, out);
 }
 DYNC__FN dync_status dync__graph_eval_sized(dync_graph *g, const int64_t *value, const dync__arg *args, int nargs, dync__arena *arena, dync__arg *out) {
@@ -41477,8 +41326,7 @@ DYNC_API dync_value dync_graph_run(dync_graph *g, const dync_value *args, int na
     dync__arg out = {0}, *in = NULL;
     dync_value result = DYNC_NONE;
     if (!g || nargs < 0 || (nargs > 0 && !args)) {
-        dync__fail(DYNC_ERR_VALUE, "dync_graph_run: expected a graph and its arguments, got %s",
-                   g ? "no arguments" : "NULL");
+        dync__fail(DYNC_ERR_VALUE, "dync_graph_run: expected a graph and its arguments, got %s", g ? "no arguments" : "NULL");
         return result;
     }
     in = dync__arena_alloc(&arena, (size_t)nargs * sizeof *in);
@@ -41569,8 +41417,7 @@ static int dync__split_number(dync__split *s, bool (*pick)(const dync_node *, vo
 DYNC_API dync_status dync_graph_split(dync_graph *g, bool (*pick)(const dync_node *, void *user),
                                       void *user, dync_graph **parts, int *nparts) {
     if (!g || !pick || !parts || !nparts)
-        return dync__fail(DYNC_ERR_VALUE,
-            "dync_graph_split: expected a graph, a predicate and room for the parts, got NULL");
+        return dync__fail(DYNC_ERR_VALUE, "dync_graph_split: expected a graph, a predicate and room for the parts, got NULL");
     dync__graph_renumber(g);
     size_t n = (size_t)g->node.n;
     dync__arena arena = {0};
@@ -44116,8 +43963,7 @@ static void dync__lint_tell_row(dync__lint *l, const dync__lint_row *was, const 
     char what[256];
     dync_loc at = now ? now->at : was->at;
     if (!was || !now)
-        dync__format(what, sizeof what, "%s %s", dync__lint_row_name(was ? was : now),
-                     was ? "disappeared" : "appeared");
+        dync__format(what, sizeof what, "%s %s", dync__lint_row_name(was ? was : now), was ? "disappeared" : "appeared");
     else
         dync__format(what, sizeof what, "%s became %s", dync__lint_row_name(was), dync__lint_row_name(now));
     dync__lint_tell(l, what, at, "");
@@ -44287,8 +44133,7 @@ DYNC__FN void dync__lint_free(dync__lint *l) {
     dync__free(l, sizeof *l);
 }
 /* status: of the first trace. Takes l over; leaves grad mode, random state, errors as they were. */
-DYNC__FN void dync__lint_end(dync__lint *l, dync_compiled *f, dync__cache_entry *e, const dync__callargs *call,
-                             dync_status status) {
+DYNC__FN void dync__lint_end(dync__lint *l, dync_compiled *f, dync__cache_entry *e, const dync__callargs *call, dync_status status) {
     dync__error_guard guard;
     bool grad_off = dync__tls.grad_enabled_off, again = status == DYNC_OK && !l->failed && !e->effects;
     uint64_t seed = dync__tls.rng_seed, offset = dync__tls.rng_offset;
@@ -48232,8 +48077,7 @@ static dync_status dync__verify_differs(const dync__verify *v, const char *what,
     dync_loc at = dync__tls.at;
     dync__tls.op = NULL;                /* the text begins the message */
     dync__tls.at = DYNC_NOWHERE;
-    dync_status status = dync__fail_class(DYNC_ERR_ACCURACY, "RuntimeError",
-                                          "incorrect results of backend %s: %s: %s%s",
+    dync_status status = dync__fail_class(DYNC_ERR_ACCURACY, "RuntimeError", "incorrect results of backend %s: %s: %s%s",
                                           v->f->backend_name, v->name, what, text);
     dync__tls.op = op;
     dync__tls.at = at;
@@ -48244,8 +48088,7 @@ static void dync__verify_number(dync__str *s, const void *p, int dtype) {
     else dync__str_addf(s, "%lld", (long long)dync__load_i64(p, dtype));
 }
 /* got and expected have one dtype and shape; their memory is at got_data and expected_data. */
-static dync_status dync__verify_elements(const dync__verify *v, const char *what,
-                                         const dync__tensor *got, const char *got_data,
+static dync_status dync__verify_elements(const dync__verify *v, const char *what, const dync__tensor *got, const char *got_data,
                                          const dync__tensor *expected, const char *expected_data) {
     double tolerance = dync__verify_tolerance(got->dtype);
     size_t bytes = dync__dtype_info(got->dtype)->bytes;
@@ -48313,8 +48156,7 @@ static dync_status dync__verify_scalar(const dync__verify *v, const char *what, 
     return same ? DYNC_OK : dync__verify_differs(v, what, " is another value");
 }
 /* A value that narrowing dropped is NONE in got: nobody wants it. */
-static dync_status dync__verify_value(const dync__verify *v, dync__str *path, dync_value got,
-                                      dync_value expected, bool narrowed) {
+static dync_status dync__verify_value(const dync__verify *v, dync__str *path, dync_value got, dync_value expected, bool narrowed) {
     if (narrowed && got.kind == DYNC_KIND_NONE) return DYNC_OK;
     if (got.kind == DYNC_KIND_TENSOR && expected.kind == DYNC_KIND_TENSOR) {
         const dync__tensor *a = dync__peek(got.as.t), *b = dync__peek(expected.as.t);
@@ -48417,8 +48259,7 @@ static void dync__verify_reference(dync__verify *v, const dync__callargs *call) 
     dync__verify_restore(v);
 }
 /* Runs the C function on copies. NULL: nothing to compare (it is off, or the entry is traced). */
-DYNC__FN dync__verify *dync__verify_begin(const dync_compiled *f, const dync__cache_entry *e,
-                                          const dync__callargs *call) {
+DYNC__FN dync__verify *dync__verify_begin(const dync_compiled *f, const dync__cache_entry *e, const dync__callargs *call) {
     if (!dync__verify_on() || e->open || call->nargs > DYNC__MAX_LEAVES * 2) return NULL;
     dync__verify *v = dync__verify_new(f, f->name, call->n_tensors, call->tensor);
     if (!v) return NULL;
@@ -48451,8 +48292,7 @@ static dync_value dync__verify_list(dync__tensor *const *t, int n) {
     return list;
 }
 /* Interprets the segment's graph on copies of its inputs. */
-DYNC__FN dync__verify *dync__verify_segment_begin(const dync_compiled *f, const dync__segment *s,
-                                                  dync__tensor *const *in) {
+DYNC__FN dync__verify *dync__verify_segment_begin(const dync_compiled *f, const dync__segment *s, dync__tensor *const *in) {
     if (!dync__verify_on()) return NULL;
     dync__verify *v = dync__verify_new(f, f->name, s->n_in, in);
     if (!v) return NULL;
@@ -54127,8 +53967,7 @@ static dync_status dync__aot_ts_graph(dync_graph *g, const dync_value *ex, int n
 static dync__aot_user dync__aot_ts = {.fw = {.name = "aot_ts", .compile = dync__aot_ts_graph}, .bw = {.name = "aot_ts", .compile = dync__aot_ts_graph}};
 #define DYNC__INDUCTOR_OPTIONS "opt_level,threads,fast_math,no_fuse,autotune,winograd,cudagraphs," DYNC__AOT_OPTIONS
 /* compile function, name, options, what compiles the functional graphs */
-#define DYNC__AOT_BACKENDS(X) \
-    X(dync__backend_aot_eager, "aot_eager", DYNC__AOT_OPTIONS, .compile = dync__inner_interpret) \
+#define DYNC__AOT_BACKENDS(X) X(dync__backend_aot_eager, "aot_eager", DYNC__AOT_OPTIONS, .compile = dync__inner_interpret) \
     X(dync__backend_aot_eager_default, "aot_eager_default_partitioner", DYNC__AOT_OPTIONS, .compile = dync__inner_interpret, .save_all = true) \
     X(dync__backend_aot_eager_decomp, "aot_eager_decomp_partition", DYNC__AOT_OPTIONS, .compile = dync__inner_interpret, .decompose_all = true) \
     X(dync__backend_aot_ts, "aot_ts", DYNC__AOT_OPTIONS, .compile = dync__boxed_compile, .user = &dync__aot_ts, .save_all = true) \
@@ -54711,8 +54550,7 @@ static int dync__csource_window(dync__str *s, const dync__operand *out, const dy
     dync__str_addf(s, "%*s%s\n", 4 * depth + 4, "", init);
     depth++;
     if (extra)
-        dync__str_addf(s, "%*sfor (int %s = 0; %s < %lld; %s++)\n", 4 * depth, "", extra, extra,
-                       (long long)n_extra, extra),
+        dync__str_addf(s, "%*sfor (int %s = 0; %s < %lld; %s++)\n", 4 * depth, "", extra, extra, (long long)n_extra, extra),
             depth++;
     dync__str_addf(s, "%*sfor (int u = 0; u < %lld; u++)\n", 4 * depth, "", (long long)kh);
     dync__str_addf(s, "%*sfor (int v = 0; v < %lld; v++) {\n", 4 * depth + 4, "", (long long)kw);
@@ -55050,8 +54888,7 @@ static void dync__csource_main_text(const dync__csource *c, dync__str *s) {
             "- want != 0) bad++;\n    }\n",
             c->upper, i, i, i);
     }
-    dync__str_addf(s, "    printf(\"%s: %%d values are wrong\\n\", bad);\n    return bad != 0;\n}\n#endif\n",
-        c->program->name);
+    dync__str_addf(s, "    printf(\"%s: %%d values are wrong\\n\", bad);\n    return bad != 0;\n}\n#endif\n", c->program->name);
 }
 static dync_status dync__csource_main(const dync__csource *c, dync__str *s) {
     dync__arena arena = {0};
@@ -55065,8 +54902,7 @@ static dync_status dync__csource_main(const dync__csource *c, dync__str *s) {
     }
     if (status == DYNC_OK) status = dync__csource_expected(c, inputs, &arena, &out);
     if (status == DYNC_OK)
-        dync__str_addf(s, "\n#ifdef %s_MAIN   /* cc -D%s_MAIN this.c && ./a.out */\n#include <stdio.h>\n",
-            c->upper, c->upper);
+        dync__str_addf(s, "\n#ifdef %s_MAIN   /* cc -D%s_MAIN this.c && ./a.out */\n#include <stdio.h>\n", c->upper, c->upper);
     for (int i = 0; i < c->aot.n_inputs && status == DYNC_OK; i++) {
         dync__format(name, sizeof name, "example_in%d", i);
         dync__csource_array(s, name, dync__tensor_data(inputs[i].as.t), inputs[i].as.t->dtype, inputs[i].as.t->numel);
@@ -55208,8 +55044,7 @@ static dync_status dync__program_check_input(const dync_program *p, int i, const
     dync__str_add(&got, ", expected ");
     dync__str_add(&got, dync__dtype_info(node->info[0].dtype)->fx);
     dync__shape_text(&got, lay->ndim, lay->shape);
-    status = dync__fail(shape ? DYNC_ERR_DTYPE : DYNC_ERR_SHAPE, "program %s: input %d is %s",
-                        p->name, i, dync__str_get(&got));
+    status = dync__fail(shape ? DYNC_ERR_DTYPE : DYNC_ERR_SHAPE, "program %s: input %d is %s", p->name, i, dync__str_get(&got));
     dync__str_free(&got);
     return status;
 }
@@ -55234,8 +55069,7 @@ static dync_value dync__program_call(dync_program *p, int nargs, const dync_valu
     dync__callargs flat;
     dync_value result = DYNC_NONE;
     if (!p || nargs < 0 || (nargs > 0 && !args)) {
-        dync__fail(DYNC_ERR_VALUE, "dync_program_run: expected a program and its arguments, got %s",
-                   p ? "no arguments" : "NULL");
+        dync__fail(DYNC_ERR_VALUE, "dync_program_run: expected a program and its arguments, got %s", p ? "no arguments" : "NULL");
         return result;
     }
     if (dync__callargs_flatten(&flat, nargs, args) != DYNC_OK) return result;
@@ -55295,8 +55129,7 @@ DYNC_API dync_program *dync_program_load(const char *path) {
 }
 DYNC_API dync_status dync_program_save_onnx(const dync_program *p, const char *path) {
     (void)p;
-    return dync__fail(DYNC_ERR_UNSUPPORTED,
-        "%s: this build of dync writes no ONNX; dync_program_save writes its own format",
+    return dync__fail(DYNC_ERR_UNSUPPORTED, "%s: this build of dync writes no ONNX; dync_program_save writes its own format",
         path ? path : "NULL");
 }
 DYNC_API dync_program *dync_program_load_onnx(const char *path) {
@@ -55653,8 +55486,7 @@ static bool dync__npy_shape(const char *p, dync__npy *out) {
 }
 static bool dync__npy_parse(const char *dict, dync__npy *out) {
     const char *order = dync__npy_value(dict, "fortran_order");
-    if (!order || !dync__npy_descr(dync__npy_value(dict, "descr"), out) ||
-        !dync__npy_shape(dync__npy_value(dict, "shape"), out))
+    if (!order || !dync__npy_descr(dync__npy_value(dict, "descr"), out) || !dync__npy_shape(dync__npy_value(dict, "shape"), out))
         return false;
     out->fortran = strncmp(order, "True", 4) == 0;
     return out->fortran || strncmp(order, "False", 5) == 0;
@@ -55665,8 +55497,7 @@ static dync__tensor *dync__npy_tensor(const dync__npy *h, const char *data, size
     for (int d = 0; d < h->ndim; d++)
         if (!dync__mul_ok(bytes, h->shape[d], &bytes)) bytes = -1;
     if (bytes < 0 || (uint64_t)bytes != n) {
-        dync__fail(DYNC_ERR_FORMAT, "npy file: expected as much data as its shape needs, got %llu bytes",
-                   (unsigned long long)n);
+        dync__fail(DYNC_ERR_FORMAT, "npy file: expected as much data as its shape needs, got %llu bytes", (unsigned long long)n);
         return NULL;
     }
     if (dync__layout_contiguous(&lay, h->ndim, h->shape) != DYNC_OK) return NULL;
@@ -55822,8 +55653,7 @@ typedef struct dync__program_reader {
 } dync__program_reader;
 static dync_status dync__program_refuse(dync__program_reader *r, const char *expected) {
     if (r->status == DYNC_OK)
-        r->status = dync__fail(DYNC_ERR_FORMAT, "expected %s at byte %llu", expected,
-                               (unsigned long long)(r->p - r->start));
+        r->status = dync__fail(DYNC_ERR_FORMAT, "expected %s at byte %llu", expected, (unsigned long long)(r->p - r->start));
     return r->status;
 }
 static bool dync__program_word(dync__program_reader *r, const char *word) {
@@ -55890,16 +55720,14 @@ static dync_node *dync__program_next(dync_graph *g, int *i) {
 }
 /* A tensor of the node's layout with the row-major elements at `from`. The layout must not need
  * more room than its elements. */
-static dync__tensor *dync__program_tensor(dync__program_reader *r, const dync_node *node,
-                                          const char *from, size_t bytes) {
+static dync__tensor *dync__program_tensor(dync__program_reader *r, const dync_node *node, const char *from, size_t bytes) {
     dync__layout lay = node->info[0].lay;
     size_t item = dync__dtype_info(node->info[0].dtype)->bytes;
     int64_t span = 1, step, numel = 1;
     bool fits = node->has_info && node->info[0].device == DYNC_CPU;
     for (int d = 0; fits && d < lay.ndim; d++) {
         fits = dync__mul_ok(numel, lay.shape[d], &numel) && lay.stride[d] >= 0 &&
-               (lay.shape[d] < 2 || (dync__mul_ok(lay.shape[d] - 1, lay.stride[d], &step) &&
-                                     dync__add_ok(span, step, &span)));
+               (lay.shape[d] < 2 || (dync__mul_ok(lay.shape[d] - 1, lay.stride[d], &step) && dync__add_ok(span, step, &span)));
     }
     if (!fits || (uint64_t)numel > SIZE_MAX / item || (size_t)numel * item != bytes || (numel > 0 && span > numel)) {
         dync__program_refuse(r, "an attribute as large as its type");
@@ -56022,8 +55850,7 @@ DYNC__FN dync_program *dync__program_read(const char *bytes, size_t n) {
     dync_program *p = dync__program_read_body(&r);
     dync__error_slot inner = dync__error_guard_end(&guard);
     if (!p)
-        dync__fail(inner.status == DYNC_ERR_MEMORY ? DYNC_ERR_MEMORY : DYNC_ERR_FORMAT,
-                   "program file: %s", inner.message);
+        dync__fail(inner.status == DYNC_ERR_MEMORY ? DYNC_ERR_MEMORY : DYNC_ERR_FORMAT, "program file: %s", inner.message);
     return p;
 }
 
@@ -56332,8 +56159,7 @@ DYNC__COLD_BEGIN
 
 /* ==== minify/settings.c ========================================================================================= */
 /*    key                       kind    field          least  most   upstream's variable */
-#define DYNC__REPRO_SETTINGS(X) \
-    X(repro_after,              AFTER,  after,         0,     2,     "TORCHDYNAMO_REPRO_AFTER") \
+#define DYNC__REPRO_SETTINGS(X) X(repro_after,              AFTER,  after,         0,     2,     "TORCHDYNAMO_REPRO_AFTER") \
     X(repro_level,              INT,    level,         1,     4,     "TORCHDYNAMO_REPRO_LEVEL") \
     X(repro_forward_only,       BOOL,   forward_only,  0,     1,     "TORCHDYNAMO_REPRO_FORWARD_ONLY") \
     X(repro_tolerance,          DOUBLE, tolerance,     0,     1e30,  NULL) \
@@ -57555,8 +57381,7 @@ static void dync__write_head(dync__writer *w) {
     bool custom = false;
     for (int i = 0; i < w->graph->node.n; i++)
         custom = custom || (dync__node_is_call(w->graph->node.at[i]) && w->graph->node.at[i]->op == -1);
-    dync__str_add(&w->text,
-                  "/* A repro written by dync's minifier. It needs dync.h and nothing else:  cc -O2 FILE.c -lm -pthread\n"
+    dync__str_add(&w->text, "/* A repro written by dync's minifier. It needs dync.h and nothing else:  cc -O2 FILE.c -lm -pthread\n"
                   " *   ./a.out run      runs the graph with the backend: exit status 1 where it fails\n"
                   " *   ./a.out minify   shrinks it: the result is repro.c in the working directory\n"
                   " * --accuracy, --no-accuracy, --backend NAME, --only-fwd, --save-dir DIR, --no-isolate: see dync_run_repro. */\n"

@@ -5,14 +5,14 @@
  *
  * Every #include "file" is replaced by that file, once, at its first occurrence; later ones become nothing, and so do those that name
  * the root itself (each .c file begins with it). Of .c files, the opening comment, blank lines and the rules between sections are left out and the brace that opens a
- * function goes up to its line, as does what stands between parentheses or continues a macro where it fits 120 columns: this keeps the header within what debuggers take. Everything else is
+ * function goes up to its line, as does what stands between parentheses or continues a macro where it fits 132 columns: this keeps the header within what debuggers take. Everything else is
  * copied as it is. Banners name the source file; there are no #line directives and no dates, so the same input gives the same bytes.
  *
  * A file that is first pasted under an #if and wanted again outside of it would be missing there: that is an error. An include guard
  * (#ifndef X, #define X as the first directives of a file) is not a condition in this sense. */
 #include "tool.h"
 
-enum { MAX_FILES = 1024, MAX_CONDITIONS = 64, GUARD = 0, WIDTH = 120, ALONE = -1000 };
+enum { MAX_FILES = 1024, MAX_CONDITIONS = 64, GUARD = 0, WIDTH = 132, ALONE = -1000 };
 typedef struct pasted_file { char path[TOOL_PATH]; int n_conditions, conditions[MAX_CONDITIONS]; } pasted_file;
 static pasted_file files[MAX_FILES];
 static int n_files;

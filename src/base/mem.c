@@ -398,7 +398,7 @@ static void *dync__mem_realloc_big(void *p, size_t old_n, size_t n)
     return q;
 }
 
-DYNC__FN void *dync__realloc(void *p, size_t old_n, size_t n)
+DYNC__RARE DYNC__FN void *dync__realloc(void *p, size_t old_n, size_t n)
 {
     if (!p) return dync__alloc(n);
     size_t old_size, size;
