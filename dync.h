@@ -12904,6 +12904,8 @@ typedef struct dync__xg {
     uint32_t free_regs, locked, pinned, temps, free_k, locked_k, temps_k;
     int32_t owner[32], owner_k[8];     /* instruction * UNROLL + u; -1 */
     int32_t tail_mask, tail_mask64, tail_count;    /* frame: masks of the U vectors (64 bytes apart), for 64-bit lanes; lanes left */
+    int32_t top;                       /* label of the next row; late: behind what is hoisted, as rows do nothing else to registers */
+    bool late;
     int32_t place;                     /* frame: inner indices before the lane loop at hand */
     dync__xrm line;                    /* the one index that leads the stream at hand, in memory; else none */
     int32_t slots, slot_bytes;         /* frame: where slots begin, and their room */
@@ -15898,6 +15900,7 @@ static void dync__xg_row_phase(dync__xg *g, int phase, int most) {
     dync__xg_reset(g);
     dync__xg_scan_begin(g);
     dync__xg_hoist(g);
+    if (g->late) dync__x_bind(a, g->top);
     dync__xg_phase_streams(g);
     dync__xg_reset(g);
     dync__xg_reduce_init(g, phase, false, false);
@@ -16096,8 +16099,9 @@ DYNC__FN void dync__xg_emit(dync__xg *g) {
     g->single = true;
     g->U = 1;
     dync__xg_row_list(g, 0);
-    int top = dync__x_label(&g->a);
-    dync__x_bind(&g->a, top);
+    g->top = dync__x_label(&g->a);
+    g->late = phases == 1 && !g->vertical && !g->split && !g->tall && !g->b->has_scan && g->red.n == 0 && g->list[1].n == 0 && g->list[2].n > 0 && g->list[3].n == 0;
+    if (!g->late) dync__x_bind(&g->a, g->top);
     g->U = most;
     int end = dync__x_label(&g->a), out = dync__x_label(&g->a);
     if (g->tall) dync__xg_if_segment(g, DYNC__CC_E, 1, end);
@@ -16119,7 +16123,7 @@ DYNC__FN void dync__xg_emit(dync__xg *g) {
         dync__xg_row_phase(g, p, most);
         if (g->split) dync__xg_if_segment(g, DYNC__CC_GE, 0, labels[2 * phases + 1]);
     }
-    dync__xg_next_row(g, top);
+    dync__xg_next_row(g, g->top);
     dync__xg_leave(g);
     if (g->split) {
         dync__x_bind(&g->a, labels[2 * phases + 1]);

@@ -277,6 +277,7 @@ static void dync__xg_row_phase(dync__xg *g, int phase, int most)
     dync__xg_reset(g);
     dync__xg_scan_begin(g);
     dync__xg_hoist(g);
+    if (g->late) dync__x_bind(a, g->top);
     dync__xg_phase_streams(g);
     dync__xg_reset(g);
     dync__xg_reduce_init(g, phase, false, false);
@@ -495,8 +496,9 @@ DYNC__FN void dync__xg_emit(dync__xg *g)
     g->single = true;
     g->U = 1;
     dync__xg_row_list(g, 0);
-    int top = dync__x_label(&g->a);
-    dync__x_bind(&g->a, top);
+    g->top = dync__x_label(&g->a);
+    g->late = phases == 1 && !g->vertical && !g->split && !g->tall && !g->b->has_scan && g->red.n == 0 && g->list[1].n == 0 && g->list[2].n > 0 && g->list[3].n == 0;
+    if (!g->late) dync__x_bind(&g->a, g->top);
     g->U = most;
     int end = dync__x_label(&g->a), out = dync__x_label(&g->a);
     if (g->tall) dync__xg_if_segment(g, DYNC__CC_E, 1, end);
@@ -518,7 +520,7 @@ DYNC__FN void dync__xg_emit(dync__xg *g)
         dync__xg_row_phase(g, p, most);
         if (g->split) dync__xg_if_segment(g, DYNC__CC_GE, 0, labels[2 * phases + 1]);
     }
-    dync__xg_next_row(g, top);
+    dync__xg_next_row(g, g->top);
     dync__xg_leave(g);
     if (g->split) {
         dync__x_bind(&g->a, labels[2 * phases + 1]);

@@ -80,6 +80,8 @@ typedef struct dync__xg {
     uint32_t free_regs, locked, pinned, temps, free_k, locked_k, temps_k;
     int32_t owner[32], owner_k[8];     /* instruction * UNROLL + u; -1 */
     int32_t tail_mask, tail_mask64, tail_count;    /* frame: masks of the U vectors (64 bytes apart), for 64-bit lanes; lanes left */
+    int32_t top;                       /* label of the next row; late: behind what is hoisted, as rows do nothing else to registers */
+    bool late;
     int32_t place;                     /* frame: inner indices before the lane loop at hand */
     dync__xrm line;                    /* the one index that leads the stream at hand, in memory; else none */
     int32_t slots, slot_bytes;         /* frame: where slots begin, and their room */
