@@ -13135,14 +13135,14 @@ DYNC__FN bool dync__gt_can(int type);                                           
 DYNC__FN int dync__gt_lanes(int type, int flags);                                    /* columns of a vector */
 DYNC__INLINE int64_t dync__gt_bytes(int type) { return type == DYNC__GT_F64 ? 8 : 4; }   /* of one step of k of one column */
 /* SWAP: c[k, line] = a[line, k] of elements of 1, 2, 4 or 8 bytes; in registers where both take at least 16 bytes. ahead: where the
- * next call's a begins, from a. scratch: of DYNC__GT_SCRATCH bytes, or none, for steps that fall into few sets of the cache (they crowd). */
+ * next call's a begins, from a, where its lines are to be fetched; 0. scratch: of DYNC__GT_SCRATCH bytes, or none, for steps that fall into few sets of the cache (they crowd). */
 DYNC__INLINE bool dync__gt_crowds(int64_t step, int bytes) { return step % DYNC__MIN(1024 * bytes, 4096) == 0; }
 DYNC__FN void dync__gt_swap(void *to, int64_t to_step, const void *from, int64_t from_step, int64_t lines, int64_t columns, int bytes, int64_t ahead, void *scratch);
 /* FEW: lines, or columns, side by side in memory on the other side, are taken apart by byte shuffles. STAGED: lines at once by way of scratch memory. */
 enum { DYNC__GT_FEW = 12, DYNC__GT_STAGED = 128, DYNC__GT_SCRATCH = 64 + 256 * (DYNC__GT_STAGED + 16) };
 #if DYNC__JIT_X86
-DYNC__FN void dync__xt_emit(dync__xasm *, int bytes, int vl, bool square);
-DYNC__FN void dync__xt_stage(dync__xasm *, int bytes, bool second);
+DYNC__FN void dync__xt_emit(dync__xasm *, int bytes, int vl, bool square, bool fetch);
+DYNC__FN void dync__xt_stage(dync__xasm *, int bytes, bool second, bool fetch);
 DYNC__FN void dync__xt_weave(dync__xasm *, int bytes, int n, bool woven);
 #endif
 /* x86_gemm.c: the form's code, made if need be; NULL: there is none. Thread safe; lives until dync_shutdown. */
@@ -17307,24 +17307,23 @@ static void dync__xt_lanes(dync__xasm *x, int8_t *v, int n, int8_t *spare) {
     v[0] = a, v[n] = d, v[2 * n] = t, v[3 * n] = c;
     *spare = b;
 }
-/* Cache line i of those at rsi to a register, and to the second cache that of the next block, d_step further (r9). */
-static void dync__xt_fetch(dync__xasm *x, int i, int v) {
-    if (i == 0) dync__x_i(x, DYNC__X_MOV, DYNC__R9, DYNC__XT_ARG(d_step), 0);
-    if (i == 0) dync__x_i(x, DYNC__X_ADD, DYNC__R9, dync__x_reg(DYNC__RSI), 0);
-    dync__x_i(x, DYNC__X_PREFETCHT1, 0, dync__xt_line(x, DYNC__R9, DYNC__RCX, DYNC__R10, i), 0);
-    dync__x_v(x, DYNC__X_MOVUPS, 2, v, 0, dync__xt_line(x, DYNC__RSI, DYNC__RCX, DYNC__R10, i), 0, 0);
-}
-/* A square of whole cache lines, of elements of 4 or 8 bytes: P lines each in their lanes, then the lanes of every P-th line. */
-static void dync__xt_square(dync__xasm *x, int P) {
+/* A square of whole cache lines, of elements of 4 or 8 bytes: P lines each in their lanes, then the lanes of every P-th line. fetch: the lines of
+ * the next block, d_step further, go to the second cache. */
+static void dync__xt_square(dync__xasm *x, int P, bool fetch) {
     int8_t v[16], spare = 16;
-    for (int i = 0; i < 4 * P; i++) dync__xt_fetch(x, i, v[i] = (int8_t)i);
+    if (fetch) dync__x_i(x, DYNC__X_MOV, DYNC__R9, DYNC__XT_ARG(d_step), 0);
+    if (fetch) dync__x_i(x, DYNC__X_ADD, DYNC__R9, dync__x_reg(DYNC__RSI), 0);
+    for (int i = 0; i < 4 * P; i++) {
+        if (fetch) dync__x_i(x, DYNC__X_PREFETCHT1, 0, dync__xt_line(x, DYNC__R9, DYNC__RCX, DYNC__R10, i), 0);
+        dync__x_v(x, DYNC__X_MOVUPS, 2, v[i] = (int8_t)i, 0, dync__xt_line(x, DYNC__RSI, DYNC__RCX, DYNC__R10, i), 0, 0);
+    }
     for (int i = 0; i < 4 * P; i += P) dync__xt_shuffle(x, 2, P, v + i, &spare);
     for (int i = 0; i < P; i++) dync__xt_lanes(x, v + i, P, &spare);
     for (int i = 0; i < 4 * P; i++) dync__x_v(x, DYNC__X_MOVUPS_M, 2, v[i], 0, dync__xt_line(x, DYNC__RBP, DYNC__R11, DYNC__RBX, i), 0, 0);
 }
 /* For k groups of columns: `blocks` times P << vl lines. b_step: bytes of c from one group to the next. square: a group is a cache line, not 16
  * bytes. */
-DYNC__FN void dync__xt_emit(dync__xasm *x, int bytes, int vl, bool square) {
+DYNC__FN void dync__xt_emit(dync__xasm *x, int bytes, int vl, bool square, bool fetch) {
     int P = 16 / bytes, T = P << vl, group = dync__x_label(x), block = dync__x_label(x);
     dync__x_push(x, DYNC__RBX);
     dync__x_push(x, DYNC__RBP);
@@ -17339,7 +17338,7 @@ DYNC__FN void dync__xt_emit(dync__xasm *x, int bytes, int vl, bool square) {
     dync__x_bind(x, block);
     dync__x_i(x, DYNC__X_MOV, DYNC__RBP, dync__x_reg(DYNC__RDX), 0);
     if (square) {
-        dync__xt_square(x, P);
+        dync__xt_square(x, P, fetch);
         dync__x_i(x, DYNC__X_LEA, DYNC__RSI, dync__x_index(DYNC__RSI, DYNC__RCX, 4, 0), 0);
     } else {
         int8_t v[16], spare = (int8_t)P;
@@ -17368,7 +17367,7 @@ DYNC__FN void dync__xt_emit(dync__xasm *x, int bytes, int vl, bool square) {
 /* Lines whose steps fall into few sets of the cache, in two halves with a stage between them, so that both sides are runs of cache lines: 256 bytes of
  * P lines at a time are shuffled as above and stored so that the vectors of the same columns stand in a row; then their lanes are transposed. The
  * first half: `blocks` times P lines; the second: k times the columns of a vector, `blocks` times the lines that fill one. */
-DYNC__FN void dync__xt_stage(dync__xasm *x, int bytes, bool second) {
+DYNC__FN void dync__xt_stage(dync__xasm *x, int bytes, bool second, bool fetch) {
     int P = 16 / bytes, L = x->evex ? 4 : 2, W = 16 * L, vl = L / 2, pitch = (DYNC__GT_STAGED / P + 1) * W, top = dync__x_label(x), row = dync__x_label(x), piece = dync__x_label(x);
     int base = second ? DYNC__R11 : DYNC__RCX, three = second ? DYNC__RBX : DYNC__R10;
     if (second) dync__x_push(x, DYNC__RBX), dync__x_push(x, DYNC__RBP);
@@ -17386,8 +17385,7 @@ DYNC__FN void dync__xt_stage(dync__xasm *x, int bytes, bool second) {
         dync__x_i(x, DYNC__X_LEA, DYNC__R9, dync__x_mem(DYNC__RSI, W * q), 0);
         dync__x_i(x, DYNC__X_LEA, DYNC__R11, dync__x_index(DYNC__R9, DYNC__RAX, 1, 0), 0);
         for (int i = 0; i < P; i++) {
-            dync__xrm ahead = dync__xt_line(x, DYNC__R11, DYNC__RCX, DYNC__R10, i);
-            if (W * q % 64 == 0) dync__x_i(x, DYNC__X_PREFETCHT1, 0, ahead, 0);
+            if (fetch && W * q % 64 == 0) dync__x_i(x, DYNC__X_PREFETCHT1, 0, dync__xt_line(x, DYNC__R11, DYNC__RCX, DYNC__R10, i), 0);
             dync__x_v(x, DYNC__X_MOVUPS, vl, v[i] = (int8_t)i, 0, dync__xt_line(x, DYNC__R9, DYNC__RCX, DYNC__R10, i), 0, 0);
         }
         dync__xt_shuffle(x, vl, P, v, &spare);
@@ -17763,8 +17761,8 @@ static size_t dync__gt_emit(dync__gtx *g, int kind) {
     switch (kind) {
     case DYNC__GT_TILE: dync__gt_tile(g); break;
     case DYNC__GT_DOTS: dync__gt_dots(g); break;
-    case DYNC__GT_SWAP: dync__xt_emit(&g->x, g->rows, g->vectors % 4, g->vectors > 3); break;
-    case DYNC__GT_STAGE: dync__xt_stage(&g->x, g->rows, g->flags); break;
+    case DYNC__GT_SWAP: dync__xt_emit(&g->x, g->rows, g->vectors % 4, g->vectors > 3, g->flags); break;
+    case DYNC__GT_STAGE: dync__xt_stage(&g->x, g->rows, g->flags & 1, g->flags & 2); break;
     case DYNC__GT_WEAVE: dync__xt_weave(&g->x, g->rows, g->vectors, g->flags); break;
     default: dync__gt_copy(g, kind == DYNC__GT_PAIR);
     }
@@ -18975,7 +18973,8 @@ static dync_status dync__jit_blocks(const dync__jit *jit, void *const *buffers, 
             for (int d = jit->n_over - 1; d >= 0; rest /= jit->over[d--]) to += rest % jit->over[d] * st->step[1 + d];
             at[s] = (char *)((uintptr_t)(st->buf >= 0 ? buffers[st->buf] : st->buf == -1 ? scratch : NULL) + (uintptr_t)to);
         }
-        int64_t next[2] = {n % across + 1 < across ? 0 : jit->block_rows, n % across + 1 < across ? jit->block_lanes : -lane};
+        bool goes_on = n % across + 1 < across;
+        int64_t next[2] = {!jit->fetches || goes_on ? 0 : jit->block_rows, !jit->fetches ? 0 : goes_on ? jit->block_lanes : -lane};
         memcpy(words, jit->words, (size_t)jit->n_words * sizeof *words);
         words[DYNC__XA_SEED] = (int64_t)rng[0];
         words[DYNC__XA_OFFSET] = (int64_t)rng[1];
@@ -19357,7 +19356,7 @@ static bool dync__gt_weave(char *to, int64_t to_step, const char *from, int64_t 
 static bool dync__gt_stage(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t lines, int64_t columns, int bytes, int64_t ahead, char *scratch) {
     int64_t wide = dync__cpu_features() & DYNC__CPU_AVX512 ? 64 : 32, run = 256 / bytes, piece = wide / bytes, n;
     if (!scratch || !(dync__gt_crowds(from_step, bytes) || dync__gt_crowds(to_step, bytes)) || columns < run || lines < piece) return false;
-    dync__gt_fn first = dync__gt_code(DYNC__GT_STAGE, DYNC__GT_F32, 0, bytes, 0), second = dync__gt_code(DYNC__GT_STAGE, DYNC__GT_F32, 1, bytes, 0);
+    dync__gt_fn first = dync__gt_code(DYNC__GT_STAGE, DYNC__GT_F32, ahead ? 2 : 0, bytes, 0), second = dync__gt_code(DYNC__GT_STAGE, DYNC__GT_F32, 1, bytes, 0);
     for (int64_t column = 0, at; first && second && column < columns; column += run)
         for (int64_t line = 0; line < lines; line += n) {
             at = DYNC__MIN(column, columns - run);
@@ -19377,7 +19376,7 @@ DYNC__FN void dync__gt_swap(void *to, int64_t to_step, const void *from, int64_t
     bool whole = vl == 2 && bytes >= 4 && columns * bytes >= 64;
     int64_t step[2] = {P << vl, whole ? 64 / bytes : P}, start[2][2] = {{0, lines - step[0]}, {0, columns - step[1]}};
     int64_t count[2][2] = {{lines / step[0], lines % step[0] > 0}, {columns / step[1], columns % step[1] > 0}};
-    dync__gt_fn fn = lines < P || columns < P ? NULL : dync__gt_code(DYNC__GT_SWAP, DYNC__GT_F32, 0, bytes, vl | whole << 2);
+    dync__gt_fn fn = lines < P || columns < P ? NULL : dync__gt_code(DYNC__GT_SWAP, DYNC__GT_F32, ahead != 0, bytes, vl | whole << 2);
     for (int64_t i = 0; !fn && i < lines; i++)                /* a few rows of a matrix product's epilogue */
         for (int64_t k = 0; k < columns; k++) memcpy((char *)to + k * to_step + i * bytes, (const char *)from + i * from_step + k * bytes, (size_t)bytes);
     for (int n = 0; fn && n < 4; n++) {

@@ -227,7 +227,7 @@ static bool dync__gt_stage(char *to, int64_t to_step, const char *from, int64_t 
 {
     int64_t wide = dync__cpu_features() & DYNC__CPU_AVX512 ? 64 : 32, run = 256 / bytes, piece = wide / bytes, n;
     if (!scratch || !(dync__gt_crowds(from_step, bytes) || dync__gt_crowds(to_step, bytes)) || columns < run || lines < piece) return false;
-    dync__gt_fn first = dync__gt_code(DYNC__GT_STAGE, DYNC__GT_F32, 0, bytes, 0), second = dync__gt_code(DYNC__GT_STAGE, DYNC__GT_F32, 1, bytes, 0);
+    dync__gt_fn first = dync__gt_code(DYNC__GT_STAGE, DYNC__GT_F32, ahead ? 2 : 0, bytes, 0), second = dync__gt_code(DYNC__GT_STAGE, DYNC__GT_F32, 1, bytes, 0);
     for (int64_t column = 0, at; first && second && column < columns; column += run)
         for (int64_t line = 0; line < lines; line += n) {
             at = DYNC__MIN(column, columns - run);
@@ -249,7 +249,7 @@ DYNC__FN void dync__gt_swap(void *to, int64_t to_step, const void *from, int64_t
     bool whole = vl == 2 && bytes >= 4 && columns * bytes >= 64;
     int64_t step[2] = {P << vl, whole ? 64 / bytes : P}, start[2][2] = {{0, lines - step[0]}, {0, columns - step[1]}};
     int64_t count[2][2] = {{lines / step[0], lines % step[0] > 0}, {columns / step[1], columns % step[1] > 0}};
-    dync__gt_fn fn = lines < P || columns < P ? NULL : dync__gt_code(DYNC__GT_SWAP, DYNC__GT_F32, 0, bytes, vl | whole << 2);
+    dync__gt_fn fn = lines < P || columns < P ? NULL : dync__gt_code(DYNC__GT_SWAP, DYNC__GT_F32, ahead != 0, bytes, vl | whole << 2);
     for (int64_t i = 0; !fn && i < lines; i++)                /* a few rows of a matrix product's epilogue */
         for (int64_t k = 0; k < columns; k++) memcpy((char *)to + k * to_step + i * bytes, (const char *)from + i * from_step + k * bytes, (size_t)bytes);
     for (int n = 0; fn && n < 4; n++) {

@@ -140,7 +140,8 @@ static dync_status dync__jit_blocks(const dync__jit *jit, void *const *buffers, 
             for (int d = jit->n_over - 1; d >= 0; rest /= jit->over[d--]) to += rest % jit->over[d] * st->step[1 + d];
             at[s] = (char *)((uintptr_t)(st->buf >= 0 ? buffers[st->buf] : st->buf == -1 ? scratch : NULL) + (uintptr_t)to);
         }
-        int64_t next[2] = {n % across + 1 < across ? 0 : jit->block_rows, n % across + 1 < across ? jit->block_lanes : -lane};
+        bool goes_on = n % across + 1 < across;
+        int64_t next[2] = {!jit->fetches || goes_on ? 0 : jit->block_rows, !jit->fetches ? 0 : goes_on ? jit->block_lanes : -lane};
         memcpy(words, jit->words, (size_t)jit->n_words * sizeof *words);
         words[DYNC__XA_SEED] = (int64_t)rng[0];
         words[DYNC__XA_OFFSET] = (int64_t)rng[1];

@@ -342,8 +342,8 @@ static size_t dync__gt_emit(dync__gtx *g, int kind)
     switch (kind) {
     case DYNC__GT_TILE: dync__gt_tile(g); break;
     case DYNC__GT_DOTS: dync__gt_dots(g); break;
-    case DYNC__GT_SWAP: dync__xt_emit(&g->x, g->rows, g->vectors % 4, g->vectors > 3); break;
-    case DYNC__GT_STAGE: dync__xt_stage(&g->x, g->rows, g->flags); break;
+    case DYNC__GT_SWAP: dync__xt_emit(&g->x, g->rows, g->vectors % 4, g->vectors > 3, g->flags); break;
+    case DYNC__GT_STAGE: dync__xt_stage(&g->x, g->rows, g->flags & 1, g->flags & 2); break;
     case DYNC__GT_WEAVE: dync__xt_weave(&g->x, g->rows, g->vectors, g->flags); break;
     default: dync__gt_copy(g, kind == DYNC__GT_PAIR);
     }

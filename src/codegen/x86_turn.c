@@ -57,20 +57,17 @@ static void dync__xt_lanes(dync__xasm *x, int8_t *v, int n, int8_t *spare)
     *spare = b;
 }
 
-/* Cache line i of those at rsi to a register, and to the second cache that of the next block, d_step further (r9). */
-static void dync__xt_fetch(dync__xasm *x, int i, int v)
-{
-    if (i == 0) dync__x_i(x, DYNC__X_MOV, DYNC__R9, DYNC__XT_ARG(d_step), 0);
-    if (i == 0) dync__x_i(x, DYNC__X_ADD, DYNC__R9, dync__x_reg(DYNC__RSI), 0);
-    dync__x_i(x, DYNC__X_PREFETCHT1, 0, dync__xt_line(x, DYNC__R9, DYNC__RCX, DYNC__R10, i), 0);
-    dync__x_v(x, DYNC__X_MOVUPS, 2, v, 0, dync__xt_line(x, DYNC__RSI, DYNC__RCX, DYNC__R10, i), 0, 0);
-}
-
-/* A square of whole cache lines, of elements of 4 or 8 bytes: P lines each in their lanes, then the lanes of every P-th line. */
-static void dync__xt_square(dync__xasm *x, int P)
+/* A square of whole cache lines, of elements of 4 or 8 bytes: P lines each in their lanes, then the lanes of every P-th line. fetch: the lines of
+ * the next block, d_step further, go to the second cache. */
+static void dync__xt_square(dync__xasm *x, int P, bool fetch)
 {
     int8_t v[16], spare = 16;
-    for (int i = 0; i < 4 * P; i++) dync__xt_fetch(x, i, v[i] = (int8_t)i);
+    if (fetch) dync__x_i(x, DYNC__X_MOV, DYNC__R9, DYNC__XT_ARG(d_step), 0);
+    if (fetch) dync__x_i(x, DYNC__X_ADD, DYNC__R9, dync__x_reg(DYNC__RSI), 0);
+    for (int i = 0; i < 4 * P; i++) {
+        if (fetch) dync__x_i(x, DYNC__X_PREFETCHT1, 0, dync__xt_line(x, DYNC__R9, DYNC__RCX, DYNC__R10, i), 0);
+        dync__x_v(x, DYNC__X_MOVUPS, 2, v[i] = (int8_t)i, 0, dync__xt_line(x, DYNC__RSI, DYNC__RCX, DYNC__R10, i), 0, 0);
+    }
     for (int i = 0; i < 4 * P; i += P) dync__xt_shuffle(x, 2, P, v + i, &spare);
     for (int i = 0; i < P; i++) dync__xt_lanes(x, v + i, P, &spare);
     for (int i = 0; i < 4 * P; i++) dync__x_v(x, DYNC__X_MOVUPS_M, 2, v[i], 0, dync__xt_line(x, DYNC__RBP, DYNC__R11, DYNC__RBX, i), 0, 0);
@@ -78,7 +75,7 @@ static void dync__xt_square(dync__xasm *x, int P)
 
 /* For k groups of columns: `blocks` times P << vl lines. b_step: bytes of c from one group to the next. square: a group is a cache line, not 16
  * bytes. */
-DYNC__FN void dync__xt_emit(dync__xasm *x, int bytes, int vl, bool square)
+DYNC__FN void dync__xt_emit(dync__xasm *x, int bytes, int vl, bool square, bool fetch)
 {
     int P = 16 / bytes, T = P << vl, group = dync__x_label(x), block = dync__x_label(x);
     dync__x_push(x, DYNC__RBX);
@@ -94,7 +91,7 @@ DYNC__FN void dync__xt_emit(dync__xasm *x, int bytes, int vl, bool square)
     dync__x_bind(x, block);
     dync__x_i(x, DYNC__X_MOV, DYNC__RBP, dync__x_reg(DYNC__RDX), 0);
     if (square) {
-        dync__xt_square(x, P);
+        dync__xt_square(x, P, fetch);
         dync__x_i(x, DYNC__X_LEA, DYNC__RSI, dync__x_index(DYNC__RSI, DYNC__RCX, 4, 0), 0);
     } else {
         int8_t v[16], spare = (int8_t)P;
@@ -124,7 +121,7 @@ DYNC__FN void dync__xt_emit(dync__xasm *x, int bytes, int vl, bool square)
 /* Lines whose steps fall into few sets of the cache, in two halves with a stage between them, so that both sides are runs of cache lines: 256 bytes of
  * P lines at a time are shuffled as above and stored so that the vectors of the same columns stand in a row; then their lanes are transposed. The
  * first half: `blocks` times P lines; the second: k times the columns of a vector, `blocks` times the lines that fill one. */
-DYNC__FN void dync__xt_stage(dync__xasm *x, int bytes, bool second)
+DYNC__FN void dync__xt_stage(dync__xasm *x, int bytes, bool second, bool fetch)
 {
     int P = 16 / bytes, L = x->evex ? 4 : 2, W = 16 * L, vl = L / 2, pitch = (DYNC__GT_STAGED / P + 1) * W, top = dync__x_label(x), row = dync__x_label(x), piece = dync__x_label(x);
     int base = second ? DYNC__R11 : DYNC__RCX, three = second ? DYNC__RBX : DYNC__R10;
@@ -143,8 +140,7 @@ DYNC__FN void dync__xt_stage(dync__xasm *x, int bytes, bool second)
         dync__x_i(x, DYNC__X_LEA, DYNC__R9, dync__x_mem(DYNC__RSI, W * q), 0);
         dync__x_i(x, DYNC__X_LEA, DYNC__R11, dync__x_index(DYNC__R9, DYNC__RAX, 1, 0), 0);
         for (int i = 0; i < P; i++) {
-            dync__xrm ahead = dync__xt_line(x, DYNC__R11, DYNC__RCX, DYNC__R10, i);
-            if (W * q % 64 == 0) dync__x_i(x, DYNC__X_PREFETCHT1, 0, ahead, 0);
+            if (fetch && W * q % 64 == 0) dync__x_i(x, DYNC__X_PREFETCHT1, 0, dync__xt_line(x, DYNC__R11, DYNC__RCX, DYNC__R10, i), 0);
             dync__x_v(x, DYNC__X_MOVUPS, vl, v[i] = (int8_t)i, 0, dync__xt_line(x, DYNC__R9, DYNC__RCX, DYNC__R10, i), 0, 0);
         }
         dync__xt_shuffle(x, vl, P, v, &spare);
