@@ -191,7 +191,7 @@ static signature *find_signature(const op_row *row)
     return &signatures[n_signatures++];
 }
 
-static void print_call(const op_row *row, const param *p, int n, const char *op)
+static void print_call(const op_row *row, const param *p, int n, const char *op, const char *at)
 {
     printf("{\n");
     if (n) printf("    dync__arg args[] = {");
@@ -200,8 +200,8 @@ static void print_call(const op_row *row, const param *p, int n, const char *op)
         print_form(p[i].type->pack, p[i].name);
     }
     if (n) printf("};\n");
-    printf("    %s%s(%s, %d, %s, at);\n}\n", row->nout ? "return " : "(void)", row->nout > 1 ? "dync__op_call_list" : "dync__op_call",
-           op, n, n ? "args" : "NULL");
+    printf("    %s%s(%s, %d, %s, %s);\n}\n", row->nout ? "return " : "(void)", row->nout > 1 ? "dync__op_call_list" : "dync__op_call",
+           op, n, n ? "args" : "NULL", at);
 }
 
 /* The function that packs for all rows of a signature, and a macro that makes a row's two functions of it. */
@@ -211,16 +211,16 @@ static void print_packer(const op_row *row, const signature *s)
     int n = parse_schema(row, p);
     for (int i = 0; i < n; i++) snprintf(p[i].name, sizeof p[i].name, "x%d", i);
     printf("\nstatic DYNC__NOINLINE %sdync__entry_%s(int op, ", result_type(row), s->word);
-    print_params(p, n, 1);
-    printf(")\n");
-    print_call(row, p, n, "op");
+    print_params(p, n, 0);
+    printf("%sconst dync_loc *at)\n", n ? ", " : "");
+    print_call(row, p, n, "op", "*at");
     printf("#define DYNC__ENTRY_%s(name) \\\n", s->word);
     for (int form = 0; form < 2; form++) {
         printf("    DYNC_API %s%s(", result_type(row), form ? "(dync_##name)" : "dync_##name##_at");
         print_params(p, n, !form);
         printf(") { %sdync__entry_%s(DYNC__OP_##name, ", row->nout ? "return " : "", s->word);
         for (int i = 0; i < n; i++) printf("%s, ", p[i].name);
-        printf(form ? "dync__tls.at); }\n" : "at); } \\\n");
+        printf(form ? "&dync__tls.at); }\n" : "&at); } \\\n");
     }
 }
 
@@ -238,7 +238,7 @@ static void print_entry(const op_row *row)
     printf("\nDYNC_API %sdync_%s_at(", result_type(row), row->name);
     print_params(p, n, 1);
     printf(")\n");
-    print_call(row, p, n, op);
+    print_call(row, p, n, op, "at");
     printf("DYNC_API %s(dync_%s)(", result_type(row), row->name);
     print_params(p, n, 0);
     printf(") { %sdync_%s_at(", row->nout ? "return " : "", row->name);

@@ -4,239 +4,239 @@
 #include "../dync.in.h"
 #include "op.h"
 
-static DYNC__NOINLINE dync_tensor *dync__entry_1VV(int op, dync_value x0, dync_value x1, dync_loc at)
+static DYNC__NOINLINE dync_tensor *dync__entry_1VV(int op, dync_value x0, dync_value x1, const dync_loc *at)
 {
     dync__arg args[] = {dync__arg_value(x0), dync__arg_value(x1)};
-    return dync__op_call(op, 2, args, at);
+    return dync__op_call(op, 2, args, *at);
 }
 #define DYNC__ENTRY_1VV(name) \
-    DYNC_API dync_tensor *dync_##name##_at(dync_value x0, dync_value x1, dync_loc at) { return dync__entry_1VV(DYNC__OP_##name, x0, x1, at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_value x0, dync_value x1) { return dync__entry_1VV(DYNC__OP_##name, x0, x1, dync__tls.at); }
+    DYNC_API dync_tensor *dync_##name##_at(dync_value x0, dync_value x1, dync_loc at) { return dync__entry_1VV(DYNC__OP_##name, x0, x1, &at); } \
+    DYNC_API dync_tensor *(dync_##name)(dync_value x0, dync_value x1) { return dync__entry_1VV(DYNC__OP_##name, x0, x1, &dync__tls.at); }
 
-static DYNC__NOINLINE dync_tensor *dync__entry_1TTTV(int op, dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_value x3, dync_loc at)
+static DYNC__NOINLINE dync_tensor *dync__entry_1TTTV(int op, dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_value x3, const dync_loc *at)
 {
     dync__arg args[] = {dync__arg_h(x0), dync__arg_h(x1), dync__arg_h(x2), dync__arg_value(x3)};
-    return dync__op_call(op, 4, args, at);
+    return dync__op_call(op, 4, args, *at);
 }
 #define DYNC__ENTRY_1TTTV(name) \
-    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_value x3, dync_loc at) { return dync__entry_1TTTV(DYNC__OP_##name, x0, x1, x2, x3, at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_value x3) { return dync__entry_1TTTV(DYNC__OP_##name, x0, x1, x2, x3, dync__tls.at); }
+    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_value x3, dync_loc at) { return dync__entry_1TTTV(DYNC__OP_##name, x0, x1, x2, x3, &at); } \
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_value x3) { return dync__entry_1TTTV(DYNC__OP_##name, x0, x1, x2, x3, &dync__tls.at); }
 
-static DYNC__NOINLINE dync_tensor *dync__entry_1TVV(int op, dync_tensor *x0, dync_value x1, dync_value x2, dync_loc at)
+static DYNC__NOINLINE dync_tensor *dync__entry_1TVV(int op, dync_tensor *x0, dync_value x1, dync_value x2, const dync_loc *at)
 {
     dync__arg args[] = {dync__arg_h(x0), dync__arg_value(x1), dync__arg_value(x2)};
-    return dync__op_call(op, 3, args, at);
+    return dync__op_call(op, 3, args, *at);
 }
 #define DYNC__ENTRY_1TVV(name) \
-    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, dync_value x1, dync_value x2, dync_loc at) { return dync__entry_1TVV(DYNC__OP_##name, x0, x1, x2, at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_value x1, dync_value x2) { return dync__entry_1TVV(DYNC__OP_##name, x0, x1, x2, dync__tls.at); }
+    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, dync_value x1, dync_value x2, dync_loc at) { return dync__entry_1TVV(DYNC__OP_##name, x0, x1, x2, &at); } \
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_value x1, dync_value x2) { return dync__entry_1TVV(DYNC__OP_##name, x0, x1, x2, &dync__tls.at); }
 
-static DYNC__NOINLINE dync_tensor *dync__entry_1TTV(int op, dync_tensor *x0, dync_tensor *x1, dync_value x2, dync_loc at)
+static DYNC__NOINLINE dync_tensor *dync__entry_1TTV(int op, dync_tensor *x0, dync_tensor *x1, dync_value x2, const dync_loc *at)
 {
     dync__arg args[] = {dync__arg_h(x0), dync__arg_h(x1), dync__arg_value(x2)};
-    return dync__op_call(op, 3, args, at);
+    return dync__op_call(op, 3, args, *at);
 }
 #define DYNC__ENTRY_1TTV(name) \
-    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, dync_tensor *x1, dync_value x2, dync_loc at) { return dync__entry_1TTV(DYNC__OP_##name, x0, x1, x2, at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_tensor *x1, dync_value x2) { return dync__entry_1TTV(DYNC__OP_##name, x0, x1, x2, dync__tls.at); }
+    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, dync_tensor *x1, dync_value x2, dync_loc at) { return dync__entry_1TTV(DYNC__OP_##name, x0, x1, x2, &at); } \
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_tensor *x1, dync_value x2) { return dync__entry_1TTV(DYNC__OP_##name, x0, x1, x2, &dync__tls.at); }
 
-static DYNC__NOINLINE dync_tensor *dync__entry_1T(int op, dync_tensor *x0, dync_loc at)
+static DYNC__NOINLINE dync_tensor *dync__entry_1T(int op, dync_tensor *x0, const dync_loc *at)
 {
     dync__arg args[] = {dync__arg_h(x0)};
-    return dync__op_call(op, 1, args, at);
+    return dync__op_call(op, 1, args, *at);
 }
 #define DYNC__ENTRY_1T(name) \
-    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, dync_loc at) { return dync__entry_1T(DYNC__OP_##name, x0, at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0) { return dync__entry_1T(DYNC__OP_##name, x0, dync__tls.at); }
+    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, dync_loc at) { return dync__entry_1T(DYNC__OP_##name, x0, &at); } \
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0) { return dync__entry_1T(DYNC__OP_##name, x0, &dync__tls.at); }
 
-static DYNC__NOINLINE dync_tensor *dync__entry_1Tf(int op, dync_tensor *x0, double x1, dync_loc at)
+static DYNC__NOINLINE dync_tensor *dync__entry_1Tf(int op, dync_tensor *x0, double x1, const dync_loc *at)
 {
     dync__arg args[] = {dync__arg_h(x0), dync__arg_f(x1)};
-    return dync__op_call(op, 2, args, at);
+    return dync__op_call(op, 2, args, *at);
 }
 #define DYNC__ENTRY_1Tf(name) \
-    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, double x1, dync_loc at) { return dync__entry_1Tf(DYNC__OP_##name, x0, x1, at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, double x1) { return dync__entry_1Tf(DYNC__OP_##name, x0, x1, dync__tls.at); }
+    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, double x1, dync_loc at) { return dync__entry_1Tf(DYNC__OP_##name, x0, x1, &at); } \
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, double x1) { return dync__entry_1Tf(DYNC__OP_##name, x0, x1, &dync__tls.at); }
 
-static DYNC__NOINLINE dync_tensor *dync__entry_1Tff(int op, dync_tensor *x0, double x1, double x2, dync_loc at)
+static DYNC__NOINLINE dync_tensor *dync__entry_1Tff(int op, dync_tensor *x0, double x1, double x2, const dync_loc *at)
 {
     dync__arg args[] = {dync__arg_h(x0), dync__arg_f(x1), dync__arg_f(x2)};
-    return dync__op_call(op, 3, args, at);
+    return dync__op_call(op, 3, args, *at);
 }
 #define DYNC__ENTRY_1Tff(name) \
-    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, double x1, double x2, dync_loc at) { return dync__entry_1Tff(DYNC__OP_##name, x0, x1, x2, at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, double x1, double x2) { return dync__entry_1Tff(DYNC__OP_##name, x0, x1, x2, dync__tls.at); }
+    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, double x1, double x2, dync_loc at) { return dync__entry_1Tff(DYNC__OP_##name, x0, x1, x2, &at); } \
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, double x1, double x2) { return dync__entry_1Tff(DYNC__OP_##name, x0, x1, x2, &dync__tls.at); }
 
-static DYNC__NOINLINE dync_tensor *dync__entry_1TV(int op, dync_tensor *x0, dync_value x1, dync_loc at)
+static DYNC__NOINLINE dync_tensor *dync__entry_1TV(int op, dync_tensor *x0, dync_value x1, const dync_loc *at)
 {
     dync__arg args[] = {dync__arg_h(x0), dync__arg_value(x1)};
-    return dync__op_call(op, 2, args, at);
+    return dync__op_call(op, 2, args, *at);
 }
 #define DYNC__ENTRY_1TV(name) \
-    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, dync_value x1, dync_loc at) { return dync__entry_1TV(DYNC__OP_##name, x0, x1, at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_value x1) { return dync__entry_1TV(DYNC__OP_##name, x0, x1, dync__tls.at); }
+    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, dync_value x1, dync_loc at) { return dync__entry_1TV(DYNC__OP_##name, x0, x1, &at); } \
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_value x1) { return dync__entry_1TV(DYNC__OP_##name, x0, x1, &dync__tls.at); }
 
-static DYNC__NOINLINE dync_tensor *dync__entry_1TiTT(int op, dync_tensor *x0, int x1, dync_tensor *x2, dync_tensor *x3, dync_loc at)
+static DYNC__NOINLINE dync_tensor *dync__entry_1TiTT(int op, dync_tensor *x0, int x1, dync_tensor *x2, dync_tensor *x3, const dync_loc *at)
 {
     dync__arg args[] = {dync__arg_h(x0), dync__arg_i(x1), dync__arg_h(x2), dync__arg_h(x3)};
-    return dync__op_call(op, 4, args, at);
+    return dync__op_call(op, 4, args, *at);
 }
 #define DYNC__ENTRY_1TiTT(name) \
-    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, int x1, dync_tensor *x2, dync_tensor *x3, dync_loc at) { return dync__entry_1TiTT(DYNC__OP_##name, x0, x1, x2, x3, at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int x1, dync_tensor *x2, dync_tensor *x3) { return dync__entry_1TiTT(DYNC__OP_##name, x0, x1, x2, x3, dync__tls.at); }
+    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, int x1, dync_tensor *x2, dync_tensor *x3, dync_loc at) { return dync__entry_1TiTT(DYNC__OP_##name, x0, x1, x2, x3, &at); } \
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int x1, dync_tensor *x2, dync_tensor *x3) { return dync__entry_1TiTT(DYNC__OP_##name, x0, x1, x2, x3, &dync__tls.at); }
 
-static DYNC__NOINLINE dync_tensor *dync__entry_1TiTV(int op, dync_tensor *x0, int x1, dync_tensor *x2, dync_value x3, dync_loc at)
+static DYNC__NOINLINE dync_tensor *dync__entry_1TiTV(int op, dync_tensor *x0, int x1, dync_tensor *x2, dync_value x3, const dync_loc *at)
 {
     dync__arg args[] = {dync__arg_h(x0), dync__arg_i(x1), dync__arg_h(x2), dync__arg_value(x3)};
-    return dync__op_call(op, 4, args, at);
+    return dync__op_call(op, 4, args, *at);
 }
 #define DYNC__ENTRY_1TiTV(name) \
-    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, int x1, dync_tensor *x2, dync_value x3, dync_loc at) { return dync__entry_1TiTV(DYNC__OP_##name, x0, x1, x2, x3, at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int x1, dync_tensor *x2, dync_value x3) { return dync__entry_1TiTV(DYNC__OP_##name, x0, x1, x2, x3, dync__tls.at); }
+    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, int x1, dync_tensor *x2, dync_value x3, dync_loc at) { return dync__entry_1TiTV(DYNC__OP_##name, x0, x1, x2, x3, &at); } \
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int x1, dync_tensor *x2, dync_value x3) { return dync__entry_1TiTV(DYNC__OP_##name, x0, x1, x2, x3, &dync__tls.at); }
 
-static DYNC__NOINLINE dync_tensor *dync__entry_1Tdb(int op, dync_tensor *x0, dync_dims x1, bool x2, dync_loc at)
+static DYNC__NOINLINE dync_tensor *dync__entry_1Tdb(int op, dync_tensor *x0, dync_dims x1, bool x2, const dync_loc *at)
 {
     dync__arg args[] = {dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), dync__arg_b(x2)};
-    return dync__op_call(op, 3, args, at);
+    return dync__op_call(op, 3, args, *at);
 }
 #define DYNC__ENTRY_1Tdb(name) \
-    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, dync_dims x1, bool x2, dync_loc at) { return dync__entry_1Tdb(DYNC__OP_##name, x0, x1, x2, at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_dims x1, bool x2) { return dync__entry_1Tdb(DYNC__OP_##name, x0, x1, x2, dync__tls.at); }
+    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, dync_dims x1, bool x2, dync_loc at) { return dync__entry_1Tdb(DYNC__OP_##name, x0, x1, x2, &at); } \
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_dims x1, bool x2) { return dync__entry_1Tdb(DYNC__OP_##name, x0, x1, x2, &dync__tls.at); }
 
-static DYNC__NOINLINE dync_tensor *dync__entry_1Tib(int op, dync_tensor *x0, int x1, bool x2, dync_loc at)
+static DYNC__NOINLINE dync_tensor *dync__entry_1Tib(int op, dync_tensor *x0, int x1, bool x2, const dync_loc *at)
 {
     dync__arg args[] = {dync__arg_h(x0), dync__arg_i(x1), dync__arg_b(x2)};
-    return dync__op_call(op, 3, args, at);
+    return dync__op_call(op, 3, args, *at);
 }
 #define DYNC__ENTRY_1Tib(name) \
-    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, int x1, bool x2, dync_loc at) { return dync__entry_1Tib(DYNC__OP_##name, x0, x1, x2, at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int x1, bool x2) { return dync__entry_1Tib(DYNC__OP_##name, x0, x1, x2, dync__tls.at); }
+    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, int x1, bool x2, dync_loc at) { return dync__entry_1Tib(DYNC__OP_##name, x0, x1, x2, &at); } \
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int x1, bool x2) { return dync__entry_1Tib(DYNC__OP_##name, x0, x1, x2, &dync__tls.at); }
 
-static DYNC__NOINLINE dync_tensor *dync__entry_1Ti(int op, dync_tensor *x0, int x1, dync_loc at)
+static DYNC__NOINLINE dync_tensor *dync__entry_1Ti(int op, dync_tensor *x0, int x1, const dync_loc *at)
 {
     dync__arg args[] = {dync__arg_h(x0), dync__arg_i(x1)};
-    return dync__op_call(op, 2, args, at);
+    return dync__op_call(op, 2, args, *at);
 }
 #define DYNC__ENTRY_1Ti(name) \
-    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, int x1, dync_loc at) { return dync__entry_1Ti(DYNC__OP_##name, x0, x1, at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int x1) { return dync__entry_1Ti(DYNC__OP_##name, x0, x1, dync__tls.at); }
+    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, int x1, dync_loc at) { return dync__entry_1Ti(DYNC__OP_##name, x0, x1, &at); } \
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int x1) { return dync__entry_1Ti(DYNC__OP_##name, x0, x1, &dync__tls.at); }
 
-static DYNC__NOINLINE dync_value dync__entry_nTib(int op, dync_tensor *x0, int x1, bool x2, dync_loc at)
+static DYNC__NOINLINE dync_value dync__entry_nTib(int op, dync_tensor *x0, int x1, bool x2, const dync_loc *at)
 {
     dync__arg args[] = {dync__arg_h(x0), dync__arg_i(x1), dync__arg_b(x2)};
-    return dync__op_call_list(op, 3, args, at);
+    return dync__op_call_list(op, 3, args, *at);
 }
 #define DYNC__ENTRY_nTib(name) \
-    DYNC_API dync_value dync_##name##_at(dync_tensor *x0, int x1, bool x2, dync_loc at) { return dync__entry_nTib(DYNC__OP_##name, x0, x1, x2, at); } \
-    DYNC_API dync_value (dync_##name)(dync_tensor *x0, int x1, bool x2) { return dync__entry_nTib(DYNC__OP_##name, x0, x1, x2, dync__tls.at); }
+    DYNC_API dync_value dync_##name##_at(dync_tensor *x0, int x1, bool x2, dync_loc at) { return dync__entry_nTib(DYNC__OP_##name, x0, x1, x2, &at); } \
+    DYNC_API dync_value (dync_##name)(dync_tensor *x0, int x1, bool x2) { return dync__entry_nTib(DYNC__OP_##name, x0, x1, x2, &dync__tls.at); }
 
-static DYNC__NOINLINE dync_tensor *dync__entry_1Tdib(int op, dync_tensor *x0, dync_dims x1, int x2, bool x3, dync_loc at)
+static DYNC__NOINLINE dync_tensor *dync__entry_1Tdib(int op, dync_tensor *x0, dync_dims x1, int x2, bool x3, const dync_loc *at)
 {
     dync__arg args[] = {dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), dync__arg_i(x2), dync__arg_b(x3)};
-    return dync__op_call(op, 4, args, at);
+    return dync__op_call(op, 4, args, *at);
 }
 #define DYNC__ENTRY_1Tdib(name) \
-    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, dync_dims x1, int x2, bool x3, dync_loc at) { return dync__entry_1Tdib(DYNC__OP_##name, x0, x1, x2, x3, at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_dims x1, int x2, bool x3) { return dync__entry_1Tdib(DYNC__OP_##name, x0, x1, x2, x3, dync__tls.at); }
+    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, dync_dims x1, int x2, bool x3, dync_loc at) { return dync__entry_1Tdib(DYNC__OP_##name, x0, x1, x2, x3, &at); } \
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_dims x1, int x2, bool x3) { return dync__entry_1Tdib(DYNC__OP_##name, x0, x1, x2, x3, &dync__tls.at); }
 
-static DYNC__NOINLINE dync_tensor *dync__entry_1TTT(int op, dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_loc at)
+static DYNC__NOINLINE dync_tensor *dync__entry_1TTT(int op, dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, const dync_loc *at)
 {
     dync__arg args[] = {dync__arg_h(x0), dync__arg_h(x1), dync__arg_h(x2)};
-    return dync__op_call(op, 3, args, at);
+    return dync__op_call(op, 3, args, *at);
 }
 #define DYNC__ENTRY_1TTT(name) \
-    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_loc at) { return dync__entry_1TTT(DYNC__OP_##name, x0, x1, x2, at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_tensor *x1, dync_tensor *x2) { return dync__entry_1TTT(DYNC__OP_##name, x0, x1, x2, dync__tls.at); }
+    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_loc at) { return dync__entry_1TTT(DYNC__OP_##name, x0, x1, x2, &at); } \
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_tensor *x1, dync_tensor *x2) { return dync__entry_1TTT(DYNC__OP_##name, x0, x1, x2, &dync__tls.at); }
 
-static DYNC__NOINLINE dync_tensor *dync__entry_1TT(int op, dync_tensor *x0, dync_tensor *x1, dync_loc at)
+static DYNC__NOINLINE dync_tensor *dync__entry_1TT(int op, dync_tensor *x0, dync_tensor *x1, const dync_loc *at)
 {
     dync__arg args[] = {dync__arg_h(x0), dync__arg_h(x1)};
-    return dync__op_call(op, 2, args, at);
+    return dync__op_call(op, 2, args, *at);
 }
 #define DYNC__ENTRY_1TT(name) \
-    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, dync_tensor *x1, dync_loc at) { return dync__entry_1TT(DYNC__OP_##name, x0, x1, at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_tensor *x1) { return dync__entry_1TT(DYNC__OP_##name, x0, x1, dync__tls.at); }
+    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, dync_tensor *x1, dync_loc at) { return dync__entry_1TT(DYNC__OP_##name, x0, x1, &at); } \
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_tensor *x1) { return dync__entry_1TT(DYNC__OP_##name, x0, x1, &dync__tls.at); }
 
-static DYNC__NOINLINE dync_tensor *dync__entry_1Td(int op, dync_tensor *x0, dync_dims x1, dync_loc at)
+static DYNC__NOINLINE dync_tensor *dync__entry_1Td(int op, dync_tensor *x0, dync_dims x1, const dync_loc *at)
 {
     dync__arg args[] = {dync__arg_h(x0), dync__arg_dims(x1.n, x1.d)};
-    return dync__op_call(op, 2, args, at);
+    return dync__op_call(op, 2, args, *at);
 }
 #define DYNC__ENTRY_1Td(name) \
-    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, dync_dims x1, dync_loc at) { return dync__entry_1Td(DYNC__OP_##name, x0, x1, at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_dims x1) { return dync__entry_1Td(DYNC__OP_##name, x0, x1, dync__tls.at); }
+    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, dync_dims x1, dync_loc at) { return dync__entry_1Td(DYNC__OP_##name, x0, x1, &at); } \
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_dims x1) { return dync__entry_1Td(DYNC__OP_##name, x0, x1, &dync__tls.at); }
 
-static DYNC__NOINLINE dync_tensor *dync__entry_1TTOdddi(int op, dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_dims x3, dync_dims x4, dync_dims x5, int x6, dync_loc at)
+static DYNC__NOINLINE dync_tensor *dync__entry_1TTOdddi(int op, dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_dims x3, dync_dims x4, dync_dims x5, int x6, const dync_loc *at)
 {
     dync__arg args[] = {dync__arg_h(x0), dync__arg_h(x1), x2 ? dync__arg_h(x2) : dync__arg_none(), dync__arg_dims(x3.n, x3.d), dync__arg_dims(x4.n, x4.d), dync__arg_dims(x5.n, x5.d), dync__arg_i(x6)};
-    return dync__op_call(op, 7, args, at);
+    return dync__op_call(op, 7, args, *at);
 }
 #define DYNC__ENTRY_1TTOdddi(name) \
-    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_dims x3, dync_dims x4, dync_dims x5, int x6, dync_loc at) { return dync__entry_1TTOdddi(DYNC__OP_##name, x0, x1, x2, x3, x4, x5, x6, at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_dims x3, dync_dims x4, dync_dims x5, int x6) { return dync__entry_1TTOdddi(DYNC__OP_##name, x0, x1, x2, x3, x4, x5, x6, dync__tls.at); }
+    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_dims x3, dync_dims x4, dync_dims x5, int x6, dync_loc at) { return dync__entry_1TTOdddi(DYNC__OP_##name, x0, x1, x2, x3, x4, x5, x6, &at); } \
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_dims x3, dync_dims x4, dync_dims x5, int x6) { return dync__entry_1TTOdddi(DYNC__OP_##name, x0, x1, x2, x3, x4, x5, x6, &dync__tls.at); }
 
-static DYNC__NOINLINE dync_tensor *dync__entry_1Tl(int op, dync_tensor *x0, int64_t x1, dync_loc at)
+static DYNC__NOINLINE dync_tensor *dync__entry_1Tl(int op, dync_tensor *x0, int64_t x1, const dync_loc *at)
 {
     dync__arg args[] = {dync__arg_h(x0), dync__arg_i(x1)};
-    return dync__op_call(op, 2, args, at);
+    return dync__op_call(op, 2, args, *at);
 }
 #define DYNC__ENTRY_1Tl(name) \
-    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, int64_t x1, dync_loc at) { return dync__entry_1Tl(DYNC__OP_##name, x0, x1, at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int64_t x1) { return dync__entry_1Tl(DYNC__OP_##name, x0, x1, dync__tls.at); }
+    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, int64_t x1, dync_loc at) { return dync__entry_1Tl(DYNC__OP_##name, x0, x1, &at); } \
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int64_t x1) { return dync__entry_1Tl(DYNC__OP_##name, x0, x1, &dync__tls.at); }
 
-static DYNC__NOINLINE dync_tensor *dync__entry_1Tdd(int op, dync_tensor *x0, dync_dims x1, dync_dims x2, dync_loc at)
+static DYNC__NOINLINE dync_tensor *dync__entry_1Tdd(int op, dync_tensor *x0, dync_dims x1, dync_dims x2, const dync_loc *at)
 {
     dync__arg args[] = {dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), dync__arg_dims(x2.n, x2.d)};
-    return dync__op_call(op, 3, args, at);
+    return dync__op_call(op, 3, args, *at);
 }
 #define DYNC__ENTRY_1Tdd(name) \
-    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, dync_dims x1, dync_dims x2, dync_loc at) { return dync__entry_1Tdd(DYNC__OP_##name, x0, x1, x2, at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_dims x1, dync_dims x2) { return dync__entry_1Tdd(DYNC__OP_##name, x0, x1, x2, dync__tls.at); }
+    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, dync_dims x1, dync_dims x2, dync_loc at) { return dync__entry_1Tdd(DYNC__OP_##name, x0, x1, x2, &at); } \
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_dims x1, dync_dims x2) { return dync__entry_1Tdd(DYNC__OP_##name, x0, x1, x2, &dync__tls.at); }
 
-static DYNC__NOINLINE dync_tensor *dync__entry_1Till(int op, dync_tensor *x0, int x1, int64_t x2, int64_t x3, dync_loc at)
+static DYNC__NOINLINE dync_tensor *dync__entry_1Till(int op, dync_tensor *x0, int x1, int64_t x2, int64_t x3, const dync_loc *at)
 {
     dync__arg args[] = {dync__arg_h(x0), dync__arg_i(x1), dync__arg_i(x2), dync__arg_i(x3)};
-    return dync__op_call(op, 4, args, at);
+    return dync__op_call(op, 4, args, *at);
 }
 #define DYNC__ENTRY_1Till(name) \
-    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, int x1, int64_t x2, int64_t x3, dync_loc at) { return dync__entry_1Till(DYNC__OP_##name, x0, x1, x2, x3, at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int x1, int64_t x2, int64_t x3) { return dync__entry_1Till(DYNC__OP_##name, x0, x1, x2, x3, dync__tls.at); }
+    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, int x1, int64_t x2, int64_t x3, dync_loc at) { return dync__entry_1Till(DYNC__OP_##name, x0, x1, x2, x3, &at); } \
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int x1, int64_t x2, int64_t x3) { return dync__entry_1Till(DYNC__OP_##name, x0, x1, x2, x3, &dync__tls.at); }
 
-static DYNC__NOINLINE dync_tensor *dync__entry_1TTf(int op, dync_tensor *x0, dync_tensor *x1, double x2, dync_loc at)
+static DYNC__NOINLINE dync_tensor *dync__entry_1TTf(int op, dync_tensor *x0, dync_tensor *x1, double x2, const dync_loc *at)
 {
     dync__arg args[] = {dync__arg_h(x0), dync__arg_h(x1), dync__arg_f(x2)};
-    return dync__op_call(op, 3, args, at);
+    return dync__op_call(op, 3, args, *at);
 }
 #define DYNC__ENTRY_1TTf(name) \
-    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, dync_tensor *x1, double x2, dync_loc at) { return dync__entry_1TTf(DYNC__OP_##name, x0, x1, x2, at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_tensor *x1, double x2) { return dync__entry_1TTf(DYNC__OP_##name, x0, x1, x2, dync__tls.at); }
+    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, dync_tensor *x1, double x2, dync_loc at) { return dync__entry_1TTf(DYNC__OP_##name, x0, x1, x2, &at); } \
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_tensor *x1, double x2) { return dync__entry_1TTf(DYNC__OP_##name, x0, x1, x2, &dync__tls.at); }
 
-static DYNC__NOINLINE dync_tensor *dync__entry_1Tii(int op, dync_tensor *x0, int x1, int x2, dync_loc at)
+static DYNC__NOINLINE dync_tensor *dync__entry_1Tii(int op, dync_tensor *x0, int x1, int x2, const dync_loc *at)
 {
     dync__arg args[] = {dync__arg_h(x0), dync__arg_i(x1), dync__arg_i(x2)};
-    return dync__op_call(op, 3, args, at);
+    return dync__op_call(op, 3, args, *at);
 }
 #define DYNC__ENTRY_1Tii(name) \
-    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, int x1, int x2, dync_loc at) { return dync__entry_1Tii(DYNC__OP_##name, x0, x1, x2, at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int x1, int x2) { return dync__entry_1Tii(DYNC__OP_##name, x0, x1, x2, dync__tls.at); }
+    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, int x1, int x2, dync_loc at) { return dync__entry_1Tii(DYNC__OP_##name, x0, x1, x2, &at); } \
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int x1, int x2) { return dync__entry_1Tii(DYNC__OP_##name, x0, x1, x2, &dync__tls.at); }
 
-static DYNC__NOINLINE dync_tensor *dync__entry_1Li(int op, dync_value x0, int x1, dync_loc at)
+static DYNC__NOINLINE dync_tensor *dync__entry_1Li(int op, dync_value x0, int x1, const dync_loc *at)
 {
     dync__arg args[] = {dync__arg_value(x0), dync__arg_i(x1)};
-    return dync__op_call(op, 2, args, at);
+    return dync__op_call(op, 2, args, *at);
 }
 #define DYNC__ENTRY_1Li(name) \
-    DYNC_API dync_tensor *dync_##name##_at(dync_value x0, int x1, dync_loc at) { return dync__entry_1Li(DYNC__OP_##name, x0, x1, at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_value x0, int x1) { return dync__entry_1Li(DYNC__OP_##name, x0, x1, dync__tls.at); }
+    DYNC_API dync_tensor *dync_##name##_at(dync_value x0, int x1, dync_loc at) { return dync__entry_1Li(DYNC__OP_##name, x0, x1, &at); } \
+    DYNC_API dync_tensor *(dync_##name)(dync_value x0, int x1) { return dync__entry_1Li(DYNC__OP_##name, x0, x1, &dync__tls.at); }
 
-static DYNC__NOINLINE dync_tensor *dync__entry_1TiT(int op, dync_tensor *x0, int x1, dync_tensor *x2, dync_loc at)
+static DYNC__NOINLINE dync_tensor *dync__entry_1TiT(int op, dync_tensor *x0, int x1, dync_tensor *x2, const dync_loc *at)
 {
     dync__arg args[] = {dync__arg_h(x0), dync__arg_i(x1), dync__arg_h(x2)};
-    return dync__op_call(op, 3, args, at);
+    return dync__op_call(op, 3, args, *at);
 }
 #define DYNC__ENTRY_1TiT(name) \
-    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, int x1, dync_tensor *x2, dync_loc at) { return dync__entry_1TiT(DYNC__OP_##name, x0, x1, x2, at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int x1, dync_tensor *x2) { return dync__entry_1TiT(DYNC__OP_##name, x0, x1, x2, dync__tls.at); }
+    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, int x1, dync_tensor *x2, dync_loc at) { return dync__entry_1TiT(DYNC__OP_##name, x0, x1, x2, &at); } \
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int x1, dync_tensor *x2) { return dync__entry_1TiT(DYNC__OP_##name, x0, x1, x2, &dync__tls.at); }
 
 DYNC__ENTRY_1VV(add)
 DYNC__ENTRY_1VV(atan2)
