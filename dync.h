@@ -8095,8 +8095,8 @@ DYNC__FN dync_status dync__kernel_check(const dync__kernel *);                  
 /* ---- passes --------------------------------------------------------------------------------------------------------------------------- */
 DYNC__FN void dync__kernel_simplify(dync__kernel *);                               /* dead values, constant folding, CSE; keeps meaning to the bit */
 DYNC__FN void dync__kernel_collapse(dync__kernel *);                               /* merges adjacent loops where every access allows, drops extents of 1 */
-/* expand.c: without primitives that generators do not have; k itself where there are none. NULL: no memory. */
-DYNC__FN const dync__kernel *dync__kernel_expand(dync__arena *, const dync__kernel *k);
+/* expand.c: without primitives that generators do not have; stores_round: nor roundings that a store does anyway. k itself where nothing changes. NULL: no memory. */
+DYNC__FN const dync__kernel *dync__kernel_expand(dync__arena *, const dync__kernel *k, bool stores_round);
 /* fuse.c: the steps of one program in order; a step is a kernel, or an opaque call (k NULL) that reads and writes buffers by id.
  * Gives fewer steps in a legal order: producer/consumer and sibling fusion into one nest (phases, row buffers), inlining of cheap
  * producers through index maps. A buffer for which keep(id) is false loses its store once every reader got its value directly.
@@ -8547,7 +8547,7 @@ DYNC__FN dync_status dync__kernel_eval(const dync__kernel *k, void *const *buffe
         int64_t *n = d < k->n_outer ? &n_rows : &r.n_inner;
         if (!dync__mul_ok(*n, k->extent[d], n)) return dync__fail(DYNC_ERR_SHAPE, "kernel %s: too many indices", k->name);
     }
-    if (!(r.k = k = dync__kernel_expand(&arena, k))) {
+    if (!(r.k = k = dync__kernel_expand(&arena, k, false))) {
         dync__arena_free(&arena);
         return DYNC_ERR_MEMORY;
     }
@@ -12243,11 +12243,16 @@ static int dync__expand_normal(dync__lb *b, int number, int type) {
     int cosine = dync__vm_cos(&small, dync__m_mulk(b, second, 6.283185307179586476925));
     return dync__lb_cast(b, dync__m_mul(b, dync__m_sqrt(b, dync__m_mulk(b, log, -2.0)), cosine), type);
 }
-static dync__kernel *dync__expand_all(dync__arena *arena, const dync__kernel *k) {
+/* The value that a store rounds to what it is already. */
+static const dync__inst *dync__expand_rounded(const dync__kernel *k, const dync__inst *in) {
+    const dync__inst *value = in->prim == DYNC__P_store ? &k->inst.at[in->arg[0]] : NULL;
+    return value && value->prim == DYNC__P_wrap && value->imm.i == k->buf.at[in->buf].dtype ? value : NULL;
+}
+static dync__kernel *dync__expand_all(dync__arena *arena, const dync__kernel *k, bool stores_round) {
     dync__kernel *out = dync__kernel_new(arena, k->name, k->n_outer, k->n_dims, k->extent);
     int32_t *number = dync__arena_alloc(arena, (size_t)(k->inst.n + 1) * sizeof *number);
     if (!out || !number) return NULL;
-    out->uses_random = true;
+    out->uses_random = k->uses_random;
     for (int i = 0; i < k->buf.n; i++)
         if (!dync__avec_push(arena, &out->buf, k->buf.at[i])) return NULL;
     for (int i = 0; i < k->access.n; i++)
@@ -12257,6 +12262,8 @@ static dync__kernel *dync__expand_all(dync__arena *arena, const dync__kernel *k)
         dync__lb b = {.k = out, .section = in.section, .origin = in.origin};
         for (int a = 0; a < 3; a++)
             if (in.arg[a] >= 0) in.arg[a] = number[in.arg[a]];
+        const dync__inst *rounded = stores_round ? dync__expand_rounded(k, &k->inst.at[i]) : NULL;
+        if (rounded) in.arg[0] = number[rounded->arg[0]];
         if (in.prim == DYNC__P_random && in.imm.i == 1) {
             number[i] = dync__expand_normal(&b, in.arg[0], in.type);
         } else {
@@ -12266,10 +12273,13 @@ static dync__kernel *dync__expand_all(dync__arena *arena, const dync__kernel *k)
     }
     return out->failed ? NULL : out;
 }
-DYNC__FN const dync__kernel *dync__kernel_expand(dync__arena *arena, const dync__kernel *k) {
+DYNC__FN const dync__kernel *dync__kernel_expand(dync__arena *arena, const dync__kernel *k, bool stores_round) {
     bool any = false;
-    for (int i = 0; i < k->inst.n; i++) any |= k->inst.at[i].prim == DYNC__P_random && k->inst.at[i].imm.i == 1;
-    if (any && !(k = dync__expand_all(arena, k))) dync__fail_memory(0);
+    for (int i = 0; i < k->inst.n; i++) {
+        const dync__inst *in = &k->inst.at[i];
+        any |= (in->prim == DYNC__P_random && in->imm.i == 1) || (stores_round && dync__expand_rounded(k, in));
+    }
+    if (any && !(k = dync__expand_all(arena, k, stores_round))) dync__fail_memory(0);
     return k;
 }
 DYNC__COLD_END
@@ -12640,6 +12650,7 @@ DYNC__FN dync__codemem_stats dync__codemem_read_stats(void);
     X(PCMPD, NULL, "vpcmpd", 3, 1, 0x1f, 0, CMP, F)                                                \
     X(PCMPQ, NULL, "vpcmpq", 3, 1, 0x1f, 1, CMP, F)                                                \
     X(PTESTMB, NULL, "vptestmb", 2, 1, 0x26, 0, KVM, F)                                            \
+    X(FPCLASSPS, NULL, "vfpclassps", 3, 1, 0x66, 0, KMI, F)                                        \
     X(PTEST, "vptest", NULL, 2, 1, 0x17, 0, RM, F)                                                \
     X(PMOVM2B, NULL, "vpmovm2b", 2, 2, 0x28, 0, RK, F)                                             \
     X(PMOVM2D, NULL, "vpmovm2d", 2, 2, 0x38, 0, RK, F)                                             \
@@ -12648,6 +12659,7 @@ DYNC__FN dync__codemem_stats dync__codemem_read_stats(void);
     X(CVTTPS2DQ, "vcvttps2dq", "vcvttps2dq", 1, 2, 0x5b, 0, RM, F)                                 \
     X(CVTPS2PD, "vcvtps2pd", "vcvtps2pd", 1, 0, 0x5a, 0, RM, H)                                    \
     X(CVTPD2PS, "vcvtpd2ps", "vcvtpd2ps", 1, 1, 0x5a, 1, RM, N)                                    \
+    X(CVTNEPS2BF16, NULL, "vcvtneps2bf16", 2, 2, 0x72, 0, RM, N)                                    \
     X(CVTDQ2PD, "vcvtdq2pd", "vcvtdq2pd", 1, 2, 0xe6, 0, RM, H)                                    \
     X(CVTTPD2DQ, "vcvttpd2dq", "vcvttpd2dq", 1, 1, 0xe6, 1, RM, N)                                 \
     X(CVTQQ2PD, NULL, "vcvtqq2pd", 1, 2, 0xe6, 1, RM, F)                                           \
@@ -12705,6 +12717,7 @@ DYNC__FN dync__codemem_stats dync__codemem_read_stats(void);
     X(KORW, "korw", 1, 0, 0x45, 0, 1, KKK)                                                         \
     X(KXNORW, "kxnorw", 1, 0, 0x46, 0, 1, KKK)                                                     \
     X(KXORW, "kxorw", 1, 0, 0x47, 0, 1, KKK)                                                       \
+    X(KORTESTW, "kortestw", 1, 0, 0x98, 0, 0, KKM)                                                 \
     X(BZHI, "bzhi", 2, 0, 0xf5, 1, 0, BZHI)
 
 /* Integer instructions, 64 bits wide but where the name ends in the width. name, mnemonic, prefix
@@ -12755,7 +12768,7 @@ enum { DYNC__X_FIRST_MASK = DYNC__X_KMOVW, DYNC__X_FIRST_INT = DYNC__X_MOV };
 enum {
     DYNC__XF_RVM, DYNC__XF_RM, DYNC__XF_MR, DYNC__XF_MVR, DYNC__XF_RG, DYNC__XF_GR, DYNC__XF_RX, DYNC__XF_RMI,
     DYNC__XF_MRI, DYNC__XF_RVMI, DYNC__XF_CMP, DYNC__XF_RVMR, DYNC__XF_VM_2, DYNC__XF_VM_4, DYNC__XF_VM_6,
-    DYNC__XF_KVM, DYNC__XF_RK, DYNC__XF_KM,
+    DYNC__XF_KVM, DYNC__XF_RK, DYNC__XF_KM, DYNC__XF_KMI,
     DYNC__XF_KKM, DYNC__XF_MK, DYNC__XF_KG, DYNC__XF_GK, DYNC__XF_KKI, DYNC__XF_KKK, DYNC__XF_BZHI,
     DYNC__XF_MR32, DYNC__XF_RM32, DYNC__XF_MR16, DYNC__XF_MR8, DYNC__XF_RM32_16, DYNC__XF_RM32_8, DYNC__XF_I32_0,
     DYNC__XF_RI_0, DYNC__XF_RI_4, DYNC__XF_RI_5, DYNC__XF_RI_7, DYNC__XF_S_4, DYNC__XF_S_5, DYNC__XF_U32_3,
@@ -12967,7 +12980,8 @@ DYNC__FN dync__xrm dync__xg_const(dync__xg *, int type, double f, int64_t i);
 DYNC__FN const char *dync__xg_refuses(const dync__xg *, int inst);      /* why it cannot be emitted; NULL */
 DYNC__FN void dync__xg_prim(dync__xg *, int inst);                      /* instruction inst for vector u */
 DYNC__FN void dync__xg_random_keys(dync__xg *);                         /* once: what the rounds add */
-DYNC__FN void dync__xg_bf16_bits(dync__xg *, int to, int from);         /* rounded, in the low halves */
+DYNC__FN void dync__xg_bf16(dync__xg *, int to, int from, bool packed);  /* rounded: 16 bits a lane, or in the low halves of lanes; to != from */
+DYNC__FN void dync__xg_pack(dync__xg *, int bytes, int to, int from);
 /* ---- x86_mem.c ---- */
 DYNC__FN void dync__xg_load(dync__xg *, int inst);
 DYNC__FN void dync__xg_gather(dync__xg *, int inst);
@@ -13396,7 +13410,7 @@ static void dync__x_list_v(dync__xasm *a, const dync__x_row *row, int vl, int re
     dync__str *s = a->listing;
     int narrow = dync__x_less(vl, row->bytes);
     int half = dync__x_less(vl, DYNC__XN_H);
-    char to = row->form == DYNC__XF_KVM || row->form == DYNC__XF_KM || (row->form == DYNC__XF_CMP && a->evex) ? 'k' : 'v';
+    char to = row->form == DYNC__XF_KVM || row->form == DYNC__XF_KM || row->form == DYNC__XF_KMI || (row->form == DYNC__XF_CMP && a->evex) ? 'k' : 'v';
     char from = row->form == DYNC__XF_RK ? 'k' : row->form == DYNC__XF_RG || row->form == DYNC__XF_GR ? 'g' : 'v';
     int rm_size = from == 'g' ? 4 : row->bytes == DYNC__XN_N ? vl : narrow;
     dync__str_addf(s, "    %s ", a->evex ? row->evex : row->vex);
@@ -13434,7 +13448,7 @@ static void dync__x_list_v(dync__xasm *a, const dync__x_row *row, int vl, int re
     if (row->form == DYNC__XF_RVMR) {
         dync__str_add(s, ",");
         dync__x_list_reg(s, imm >> 4, 'v', vl);
-    } else if (row->form == DYNC__XF_RMI || row->form == DYNC__XF_MRI || row->form == DYNC__XF_RVMI || row->form == DYNC__XF_CMP ||
+    } else if (row->form == DYNC__XF_RMI || row->form == DYNC__XF_KMI || row->form == DYNC__XF_MRI || row->form == DYNC__XF_RVMI || row->form == DYNC__XF_CMP ||
                (row->form >= DYNC__XF_VM_2 && row->form <= DYNC__XF_VM_6))
         dync__str_addf(s, ",0x%x", (unsigned)imm);
     dync__str_add(s, "\n");
@@ -13444,7 +13458,7 @@ DYNC__FN void dync__x_v(dync__xasm *a, int insn, int vl, int reg, int vvvv, dync
     int shift = row->form == DYNC__XF_VM_2 ? 2 : row->form == DYNC__XF_VM_4 ? 4 : 6;
     bool by_extension = row->form >= DYNC__XF_VM_2 && row->form <= DYNC__XF_VM_6;
     bool has_imm = by_extension || row->form == DYNC__XF_RMI || row->form == DYNC__XF_MRI || row->form == DYNC__XF_RVMI ||
-                   row->form == DYNC__XF_CMP || row->form == DYNC__XF_RVMR;
+                   row->form == DYNC__XF_CMP || row->form == DYNC__XF_RVMR || row->form == DYNC__XF_KMI;
     int field = by_extension ? shift : reg, bytes = 16 << vl;
     if (a->listing) dync__x_list_v(a, row, vl, reg, vvvv, rm, imm, k);
     if (a->evex && row->evex) {
@@ -14212,7 +14226,7 @@ DYNC__FN void dync__xg_gather(dync__xg *g, int i) {
     }
 }
 /* Lanes of 32 bits to `bytes` each, side by side. */
-static void dync__xg_pack(dync__xg *g, int bytes, int to, int from) {
+DYNC__FN void dync__xg_pack(dync__xg *g, int bytes, int to, int from) {
     dync__xasm *a = &g->a;
     int vl = dync__xg_vl_bytes(g->V * 4);
     if (g->isa == 2) {
@@ -14247,10 +14261,7 @@ static int dync__xg_narrow(dync__xg *g, int dtype, int value, bool back) {
     t = dync__xg_temp(g);
     switch (dtype) {
     case DYNC_F16: dync__x_v(a, DYNC__X_CVTPS2PH, vl, from, 0, dync__x_reg(t), 0, 0); break;
-    case DYNC_BF16:
-        dync__xg_bf16_bits(g, t, from);
-        dync__xg_pack(g, 2, t, t);
-        break;
+    case DYNC_BF16: dync__xg_bf16(g, t, from, true); break;
     case DYNC_I16: dync__xg_pack(g, 2, t, from); break;
     case DYNC_BOOL:
         dync__x_v(a, DYNC__X_ANDPS, vl, t, from, dync__x_constant(a, 1, 4), 0, 0);
@@ -14671,24 +14682,29 @@ static void dync__xg_cast(dync__xg *g, int i) {
     else if (from == DYNC_I64) dync__xg_one(g, i, to == DYNC_F32 ? DYNC__X_CVTQQ2PS : DYNC__X_CVTQQ2PD, wide, 0);
     else dync__xg_one(g, i, to == DYNC_F64 ? DYNC__X_CVTPS2PD : DYNC__X_CVTPD2PS, wide, 0);
 }
-DYNC__FN void dync__xg_bf16_bits(dync__xg *g, int to, int x) {
+/* The processor's own rounding takes subnormal numbers for zero: vectors with one of them go the long way. */
+DYNC__FN void dync__xg_bf16(dync__xg *g, int to, int x, bool packed) {
     dync__xasm *a = &g->a;
-    int vl = dync__xg_vl_bytes(g->V * 4), t = dync__xg_temp(g);
+    bool native = g->isa == 2 && dync__cpu_features() & DYNC__CPU_BF16;
+    int vl = dync__xg_vl_bytes(g->V * 4), t = dync__xg_temp(g), m = g->isa == 2 ? dync__xg_temp_k(g) : dync__xg_temp(g), done = native ? dync__x_label(a) : 0;
+    if (native) {
+        dync__x_v(a, DYNC__X_CVTNEPS2BF16, vl, to, 0, dync__x_reg(x), 0, 0);
+        if (!packed) dync__x_v(a, DYNC__X_PMOVZXWD, vl, to, 0, dync__x_reg(to), 0, 0);
+        dync__x_v(a, DYNC__X_FPCLASSPS, vl, m, 0, dync__x_reg(x), 0x20, 0);
+        dync__x_k(a, DYNC__X_KORTESTW, m, 0, dync__x_reg(m), 0);
+        dync__x_jump(a, DYNC__CC_E, done);
+    }
     dync__x_v(a, DYNC__X_PSRLD, vl, 0, t, dync__x_reg(x), 16, 0);
     dync__x_v(a, DYNC__X_ANDPS, vl, to, t, dync__x_constant(a, 1, 4), 0, 0);
     dync__x_v(a, DYNC__X_PADDD, vl, to, to, dync__x_constant(a, 0x7fff, 4), 0, 0);
     dync__x_v(a, DYNC__X_PADDD, vl, to, to, dync__x_reg(x), 0, 0);
     dync__x_v(a, DYNC__X_PSRLD, vl, 0, to, dync__x_reg(to), 16, 0);
     dync__x_v(a, DYNC__X_ORPS, vl, t, t, dync__x_constant(a, 0x40, 4), 0, 0);
-    if (g->isa == 2) {
-        int k = dync__xg_temp_k(g);
-        dync__x_v(a, DYNC__X_CMPPS, vl, k, x, dync__x_reg(x), DYNC__CMP_UNORD, 0);
-        dync__x_v(a, DYNC__X_MOVUPS, vl, to, 0, dync__x_reg(t), 0, k);
-        return;
-    }
-    int m = dync__xg_temp(g);
     dync__x_v(a, DYNC__X_CMPPS, vl, m, x, dync__x_reg(x), DYNC__CMP_UNORD, 0);
-    dync__x_v(a, DYNC__X_BLENDVPS, vl, to, to, dync__x_reg(t), m << 4, 0);
+    if (g->isa == 2) dync__x_v(a, DYNC__X_MOVUPS, vl, to, 0, dync__x_reg(t), 0, m);
+    else dync__x_v(a, DYNC__X_BLENDVPS, vl, to, to, dync__x_reg(t), m << 4, 0);
+    if (packed) dync__xg_pack(g, 2, to, to);
+    if (native) dync__x_bind(a, done);
 }
 static void dync__xg_wrap(dync__xg *g, int i) {
     const dync__inst *in = dync__xg_inst(g, i);
@@ -14706,7 +14722,7 @@ static void dync__xg_wrap(dync__xg *g, int i) {
         dync__x_v(a, DYNC__X_PSRAD, vl, 0, r, dync__x_reg(r), in->imm.i == DYNC_I16 ? 16 : 24, 0);
         break;
     case DYNC_BF16:
-        dync__xg_bf16_bits(g, r, x);
+        dync__xg_bf16(g, r, x, false);
         dync__x_v(a, DYNC__X_PSLLD, vl, 0, r, dync__x_reg(r), 16, 0);
         break;
     default:
@@ -18800,7 +18816,7 @@ DYNC__FN dync__code *dync__code_new_for(const dync__kernel *k, int isa, bool jit
     dync__ib b;
     memset(&arena, 0, sizeof arena);
     memset(&b, 0, sizeof b);
-    b.k = k->failed ? k : dync__kernel_expand(&arena, k);
+    b.k = k->failed ? k : dync__kernel_expand(&arena, k, true);
     b.arena = &arena;
     b.isa = isa;
     dync__code *code = b.k ? dync__ib_compile(&b) : NULL;

@@ -2941,7 +2941,7 @@ DYNC__FN dync_status dync__ptx_kernel(const dync__kernel *kernel, const bool *ho
     memset(&p, 0, sizeof p);
     memset(out, 0, sizeof *out);
     p.arena = &arena;
-    p.k = dync__kernel_expand(&arena, kernel);
+    p.k = dync__kernel_expand(&arena, kernel, false);
     p.host = host;
     size_t n = p.k ? (size_t)p.k->inst.n + 1 : 0;
     p.needed = p.k ? dync__arena_alloc(&arena, 2 * n) : NULL;

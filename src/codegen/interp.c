@@ -266,7 +266,7 @@ DYNC__FN dync__code *dync__code_new_for(const dync__kernel *k, int isa, bool jit
     dync__ib b;
     memset(&arena, 0, sizeof arena);
     memset(&b, 0, sizeof b);
-    b.k = k->failed ? k : dync__kernel_expand(&arena, k);
+    b.k = k->failed ? k : dync__kernel_expand(&arena, k, true);
     b.arena = &arena;
     b.isa = isa;
     dync__code *code = b.k ? dync__ib_compile(&b) : NULL;

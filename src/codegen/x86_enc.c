@@ -154,7 +154,7 @@ static void dync__x_list_v(dync__xasm *a, const dync__x_row *row, int vl, int re
     dync__str *s = a->listing;
     int narrow = dync__x_less(vl, row->bytes);
     int half = dync__x_less(vl, DYNC__XN_H);
-    char to = row->form == DYNC__XF_KVM || row->form == DYNC__XF_KM || (row->form == DYNC__XF_CMP && a->evex) ? 'k' : 'v';
+    char to = row->form == DYNC__XF_KVM || row->form == DYNC__XF_KM || row->form == DYNC__XF_KMI || (row->form == DYNC__XF_CMP && a->evex) ? 'k' : 'v';
     char from = row->form == DYNC__XF_RK ? 'k' : row->form == DYNC__XF_RG || row->form == DYNC__XF_GR ? 'g' : 'v';
     int rm_size = from == 'g' ? 4 : row->bytes == DYNC__XN_N ? vl : narrow;
     dync__str_addf(s, "    %s ", a->evex ? row->evex : row->vex);
@@ -192,7 +192,7 @@ static void dync__x_list_v(dync__xasm *a, const dync__x_row *row, int vl, int re
     if (row->form == DYNC__XF_RVMR) {
         dync__str_add(s, ",");
         dync__x_list_reg(s, imm >> 4, 'v', vl);
-    } else if (row->form == DYNC__XF_RMI || row->form == DYNC__XF_MRI || row->form == DYNC__XF_RVMI || row->form == DYNC__XF_CMP ||
+    } else if (row->form == DYNC__XF_RMI || row->form == DYNC__XF_KMI || row->form == DYNC__XF_MRI || row->form == DYNC__XF_RVMI || row->form == DYNC__XF_CMP ||
                (row->form >= DYNC__XF_VM_2 && row->form <= DYNC__XF_VM_6))
         dync__str_addf(s, ",0x%x", (unsigned)imm);
     dync__str_add(s, "\n");
@@ -206,7 +206,7 @@ DYNC__FN void dync__x_v(dync__xasm *a, int insn, int vl, int reg, int vvvv, dync
     int shift = row->form == DYNC__XF_VM_2 ? 2 : row->form == DYNC__XF_VM_4 ? 4 : 6;
     bool by_extension = row->form >= DYNC__XF_VM_2 && row->form <= DYNC__XF_VM_6;
     bool has_imm = by_extension || row->form == DYNC__XF_RMI || row->form == DYNC__XF_MRI || row->form == DYNC__XF_RVMI ||
-                   row->form == DYNC__XF_CMP || row->form == DYNC__XF_RVMR;
+                   row->form == DYNC__XF_CMP || row->form == DYNC__XF_RVMR || row->form == DYNC__XF_KMI;
     int field = by_extension ? shift : reg, bytes = 16 << vl;
     if (a->listing) dync__x_list_v(a, row, vl, reg, vvvv, rm, imm, k);
     if (a->evex && row->evex) {

@@ -111,6 +111,7 @@
     X(PCMPD, NULL, "vpcmpd", 3, 1, 0x1f, 0, CMP, F)                                                \
     X(PCMPQ, NULL, "vpcmpq", 3, 1, 0x1f, 1, CMP, F)                                                \
     X(PTESTMB, NULL, "vptestmb", 2, 1, 0x26, 0, KVM, F)                                            \
+    X(FPCLASSPS, NULL, "vfpclassps", 3, 1, 0x66, 0, KMI, F)                                        \
     X(PTEST, "vptest", NULL, 2, 1, 0x17, 0, RM, F)                                                \
     X(PMOVM2B, NULL, "vpmovm2b", 2, 2, 0x28, 0, RK, F)                                             \
     X(PMOVM2D, NULL, "vpmovm2d", 2, 2, 0x38, 0, RK, F)                                             \
@@ -119,6 +120,7 @@
     X(CVTTPS2DQ, "vcvttps2dq", "vcvttps2dq", 1, 2, 0x5b, 0, RM, F)                                 \
     X(CVTPS2PD, "vcvtps2pd", "vcvtps2pd", 1, 0, 0x5a, 0, RM, H)                                    \
     X(CVTPD2PS, "vcvtpd2ps", "vcvtpd2ps", 1, 1, 0x5a, 1, RM, N)                                    \
+    X(CVTNEPS2BF16, NULL, "vcvtneps2bf16", 2, 2, 0x72, 0, RM, N)                                    \
     X(CVTDQ2PD, "vcvtdq2pd", "vcvtdq2pd", 1, 2, 0xe6, 0, RM, H)                                    \
     X(CVTTPD2DQ, "vcvttpd2dq", "vcvttpd2dq", 1, 1, 0xe6, 1, RM, N)                                 \
     X(CVTQQ2PD, NULL, "vcvtqq2pd", 1, 2, 0xe6, 1, RM, F)                                           \
@@ -176,6 +178,7 @@
     X(KORW, "korw", 1, 0, 0x45, 0, 1, KKK)                                                         \
     X(KXNORW, "kxnorw", 1, 0, 0x46, 0, 1, KKK)                                                     \
     X(KXORW, "kxorw", 1, 0, 0x47, 0, 1, KKK)                                                       \
+    X(KORTESTW, "kortestw", 1, 0, 0x98, 0, 0, KKM)                                                 \
     X(BZHI, "bzhi", 2, 0, 0xf5, 1, 0, BZHI)
 
 /* Integer instructions, 64 bits wide but where the name ends in the width. name, mnemonic, prefix
@@ -226,7 +229,7 @@ enum { DYNC__X_FIRST_MASK = DYNC__X_KMOVW, DYNC__X_FIRST_INT = DYNC__X_MOV };
 enum {
     DYNC__XF_RVM, DYNC__XF_RM, DYNC__XF_MR, DYNC__XF_MVR, DYNC__XF_RG, DYNC__XF_GR, DYNC__XF_RX, DYNC__XF_RMI,
     DYNC__XF_MRI, DYNC__XF_RVMI, DYNC__XF_CMP, DYNC__XF_RVMR, DYNC__XF_VM_2, DYNC__XF_VM_4, DYNC__XF_VM_6,
-    DYNC__XF_KVM, DYNC__XF_RK, DYNC__XF_KM,
+    DYNC__XF_KVM, DYNC__XF_RK, DYNC__XF_KM, DYNC__XF_KMI,
     DYNC__XF_KKM, DYNC__XF_MK, DYNC__XF_KG, DYNC__XF_GK, DYNC__XF_KKI, DYNC__XF_KKK, DYNC__XF_BZHI,
     DYNC__XF_MR32, DYNC__XF_RM32, DYNC__XF_MR16, DYNC__XF_MR8, DYNC__XF_RM32_16, DYNC__XF_RM32_8, DYNC__XF_I32_0,
     DYNC__XF_RI_0, DYNC__XF_RI_4, DYNC__XF_RI_5, DYNC__XF_RI_7, DYNC__XF_S_4, DYNC__XF_S_5, DYNC__XF_U32_3,

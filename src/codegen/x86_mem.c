@@ -362,7 +362,7 @@ DYNC__FN void dync__xg_gather(dync__xg *g, int i)
 /* ---- stores ---------------------------------------------------------------------------------- */
 
 /* Lanes of 32 bits to `bytes` each, side by side. */
-static void dync__xg_pack(dync__xg *g, int bytes, int to, int from)
+DYNC__FN void dync__xg_pack(dync__xg *g, int bytes, int to, int from)
 {
     dync__xasm *a = &g->a;
     int vl = dync__xg_vl_bytes(g->V * 4);
@@ -400,10 +400,7 @@ static int dync__xg_narrow(dync__xg *g, int dtype, int value, bool back)
     t = dync__xg_temp(g);
     switch (dtype) {
     case DYNC_F16: dync__x_v(a, DYNC__X_CVTPS2PH, vl, from, 0, dync__x_reg(t), 0, 0); break;
-    case DYNC_BF16:
-        dync__xg_bf16_bits(g, t, from);
-        dync__xg_pack(g, 2, t, t);
-        break;
+    case DYNC_BF16: dync__xg_bf16(g, t, from, true); break;
     case DYNC_I16: dync__xg_pack(g, 2, t, from); break;
     case DYNC_BOOL:
         dync__x_v(a, DYNC__X_ANDPS, vl, t, from, dync__x_constant(a, 1, 4), 0, 0);

@@ -395,25 +395,30 @@ static void dync__xg_cast(dync__xg *g, int i)
     else dync__xg_one(g, i, to == DYNC_F64 ? DYNC__X_CVTPS2PD : DYNC__X_CVTPD2PS, wide, 0);
 }
 
-DYNC__FN void dync__xg_bf16_bits(dync__xg *g, int to, int x)
+/* The processor's own rounding takes subnormal numbers for zero: vectors with one of them go the long way. */
+DYNC__FN void dync__xg_bf16(dync__xg *g, int to, int x, bool packed)
 {
     dync__xasm *a = &g->a;
-    int vl = dync__xg_vl_bytes(g->V * 4), t = dync__xg_temp(g);
+    bool native = g->isa == 2 && dync__cpu_features() & DYNC__CPU_BF16;
+    int vl = dync__xg_vl_bytes(g->V * 4), t = dync__xg_temp(g), m = g->isa == 2 ? dync__xg_temp_k(g) : dync__xg_temp(g), done = native ? dync__x_label(a) : 0;
+    if (native) {
+        dync__x_v(a, DYNC__X_CVTNEPS2BF16, vl, to, 0, dync__x_reg(x), 0, 0);
+        if (!packed) dync__x_v(a, DYNC__X_PMOVZXWD, vl, to, 0, dync__x_reg(to), 0, 0);
+        dync__x_v(a, DYNC__X_FPCLASSPS, vl, m, 0, dync__x_reg(x), 0x20, 0);
+        dync__x_k(a, DYNC__X_KORTESTW, m, 0, dync__x_reg(m), 0);
+        dync__x_jump(a, DYNC__CC_E, done);
+    }
     dync__x_v(a, DYNC__X_PSRLD, vl, 0, t, dync__x_reg(x), 16, 0);
     dync__x_v(a, DYNC__X_ANDPS, vl, to, t, dync__x_constant(a, 1, 4), 0, 0);
     dync__x_v(a, DYNC__X_PADDD, vl, to, to, dync__x_constant(a, 0x7fff, 4), 0, 0);
     dync__x_v(a, DYNC__X_PADDD, vl, to, to, dync__x_reg(x), 0, 0);
     dync__x_v(a, DYNC__X_PSRLD, vl, 0, to, dync__x_reg(to), 16, 0);
     dync__x_v(a, DYNC__X_ORPS, vl, t, t, dync__x_constant(a, 0x40, 4), 0, 0);
-    if (g->isa == 2) {
-        int k = dync__xg_temp_k(g);
-        dync__x_v(a, DYNC__X_CMPPS, vl, k, x, dync__x_reg(x), DYNC__CMP_UNORD, 0);
-        dync__x_v(a, DYNC__X_MOVUPS, vl, to, 0, dync__x_reg(t), 0, k);
-        return;
-    }
-    int m = dync__xg_temp(g);
     dync__x_v(a, DYNC__X_CMPPS, vl, m, x, dync__x_reg(x), DYNC__CMP_UNORD, 0);
-    dync__x_v(a, DYNC__X_BLENDVPS, vl, to, to, dync__x_reg(t), m << 4, 0);
+    if (g->isa == 2) dync__x_v(a, DYNC__X_MOVUPS, vl, to, 0, dync__x_reg(t), 0, m);
+    else dync__x_v(a, DYNC__X_BLENDVPS, vl, to, to, dync__x_reg(t), m << 4, 0);
+    if (packed) dync__xg_pack(g, 2, to, to);
+    if (native) dync__x_bind(a, done);
 }
 
 static void dync__xg_wrap(dync__xg *g, int i)
@@ -433,7 +438,7 @@ static void dync__xg_wrap(dync__xg *g, int i)
         dync__x_v(a, DYNC__X_PSRAD, vl, 0, r, dync__x_reg(r), in->imm.i == DYNC_I16 ? 16 : 24, 0);
         break;
     case DYNC_BF16:
-        dync__xg_bf16_bits(g, r, x);
+        dync__xg_bf16(g, r, x, false);
         dync__x_v(a, DYNC__X_PSLLD, vl, 0, r, dync__x_reg(r), 16, 0);
         break;
     default:

@@ -537,7 +537,7 @@ DYNC__FN dync_status dync__kernel_eval(const dync__kernel *k, void *const *buffe
         int64_t *n = d < k->n_outer ? &n_rows : &r.n_inner;
         if (!dync__mul_ok(*n, k->extent[d], n)) return dync__fail(DYNC_ERR_SHAPE, "kernel %s: too many indices", k->name);
     }
-    if (!(r.k = k = dync__kernel_expand(&arena, k))) {
+    if (!(r.k = k = dync__kernel_expand(&arena, k, false))) {
         dync__arena_free(&arena);
         return DYNC_ERR_MEMORY;
     }

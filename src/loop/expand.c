@@ -1,7 +1,8 @@
 /* loop/expand.c: primitives that no generator has, in terms of those that they have. After fuse.c, before all generators.
  *
  * A draw from the normal distribution (Box and Muller 1958, in F64) becomes two uniform ones of the same number, kinds 0 and 2 of
- * `random`, and vecmath's log and cos: the same bits everywhere. It is one primitive until here, as nobody wants to fuse into it. */
+ * `random`, and vecmath's log and cos: the same bits everywhere. It is one primitive until here, as nobody wants to fuse into it.
+ * What a store rounds anyway need not be rounded before: operators on halves end so. (GPUs look for the two together.) */
 #include "../dync.in.h"
 #include "vecmath.h"
 
@@ -18,12 +19,19 @@ static int dync__expand_normal(dync__lb *b, int number, int type)
     return dync__lb_cast(b, dync__m_mul(b, dync__m_sqrt(b, dync__m_mulk(b, log, -2.0)), cosine), type);
 }
 
-static dync__kernel *dync__expand_all(dync__arena *arena, const dync__kernel *k)
+/* The value that a store rounds to what it is already. */
+static const dync__inst *dync__expand_rounded(const dync__kernel *k, const dync__inst *in)
+{
+    const dync__inst *value = in->prim == DYNC__P_store ? &k->inst.at[in->arg[0]] : NULL;
+    return value && value->prim == DYNC__P_wrap && value->imm.i == k->buf.at[in->buf].dtype ? value : NULL;
+}
+
+static dync__kernel *dync__expand_all(dync__arena *arena, const dync__kernel *k, bool stores_round)
 {
     dync__kernel *out = dync__kernel_new(arena, k->name, k->n_outer, k->n_dims, k->extent);
     int32_t *number = dync__arena_alloc(arena, (size_t)(k->inst.n + 1) * sizeof *number);
     if (!out || !number) return NULL;
-    out->uses_random = true;
+    out->uses_random = k->uses_random;
     for (int i = 0; i < k->buf.n; i++)
         if (!dync__avec_push(arena, &out->buf, k->buf.at[i])) return NULL;
     for (int i = 0; i < k->access.n; i++)
@@ -33,6 +41,8 @@ static dync__kernel *dync__expand_all(dync__arena *arena, const dync__kernel *k)
         dync__lb b = {.k = out, .section = in.section, .origin = in.origin};
         for (int a = 0; a < 3; a++)
             if (in.arg[a] >= 0) in.arg[a] = number[in.arg[a]];
+        const dync__inst *rounded = stores_round ? dync__expand_rounded(k, &k->inst.at[i]) : NULL;
+        if (rounded) in.arg[0] = number[rounded->arg[0]];
         if (in.prim == DYNC__P_random && in.imm.i == 1) {
             number[i] = dync__expand_normal(&b, in.arg[0], in.type);
         } else {
@@ -43,10 +53,13 @@ static dync__kernel *dync__expand_all(dync__arena *arena, const dync__kernel *k)
     return out->failed ? NULL : out;
 }
 
-DYNC__FN const dync__kernel *dync__kernel_expand(dync__arena *arena, const dync__kernel *k)
+DYNC__FN const dync__kernel *dync__kernel_expand(dync__arena *arena, const dync__kernel *k, bool stores_round)
 {
     bool any = false;
-    for (int i = 0; i < k->inst.n; i++) any |= k->inst.at[i].prim == DYNC__P_random && k->inst.at[i].imm.i == 1;
-    if (any && !(k = dync__expand_all(arena, k))) dync__fail_memory(0);
+    for (int i = 0; i < k->inst.n; i++) {
+        const dync__inst *in = &k->inst.at[i];
+        any |= (in->prim == DYNC__P_random && in->imm.i == 1) || (stores_round && dync__expand_rounded(k, in));
+    }
+    if (any && !(k = dync__expand_all(arena, k, stores_round))) dync__fail_memory(0);
     return k;
 }

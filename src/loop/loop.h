@@ -150,8 +150,8 @@ DYNC__FN dync_status dync__kernel_check(const dync__kernel *);                  
 /* ---- passes --------------------------------------------------------------------------------------------------------------------------- */
 DYNC__FN void dync__kernel_simplify(dync__kernel *);                               /* dead values, constant folding, CSE; keeps meaning to the bit */
 DYNC__FN void dync__kernel_collapse(dync__kernel *);                               /* merges adjacent loops where every access allows, drops extents of 1 */
-/* expand.c: without primitives that generators do not have; k itself where there are none. NULL: no memory. */
-DYNC__FN const dync__kernel *dync__kernel_expand(dync__arena *, const dync__kernel *k);
+/* expand.c: without primitives that generators do not have; stores_round: nor roundings that a store does anyway. k itself where nothing changes. NULL: no memory. */
+DYNC__FN const dync__kernel *dync__kernel_expand(dync__arena *, const dync__kernel *k, bool stores_round);
 /* fuse.c: the steps of one program in order; a step is a kernel, or an opaque call (k NULL) that reads and writes buffers by id.
  * Gives fewer steps in a legal order: producer/consumer and sibling fusion into one nest (phases, row buffers), inlining of cheap
  * producers through index maps. A buffer for which keep(id) is false loses its store once every reader got its value directly.

@@ -63,9 +63,10 @@ static void assemble(dync__xasm *a, int insn, int form, bool has_vex, bool has_e
     case DYNC__XF_RVMR: dync__x_v(a, insn, vl, reg, v, rm, test_random_int(0, 15) << 4, 0); return;
     case DYNC__XF_VM_2: case DYNC__XF_VM_4: case DYNC__XF_VM_6: dync__x_v(a, insn, vl, 0, v, a->evex ? rm : r, test_random_int(0, 63), k | z); return;
     case DYNC__XF_KVM: dync__x_v(a, insn, vl, reg & 7, v, rm, 0, k); return;
+    case DYNC__XF_KMI: dync__x_v(a, insn, vl, reg & 7, 0, r, 0x20, k); return;
     case DYNC__XF_RK: r.reg = (int8_t)(r.reg & 7); dync__x_v(a, insn, vl, reg, 0, r, 0, 0); return;
     case DYNC__XF_KM: dync__x_v(a, insn, vl, reg & 7, 0, r, 0, 0); return;
-    case DYNC__XF_KKM: r.reg = (int8_t)(r.reg & 7); dync__x_k(a, insn, reg & 7, 0, insn == DYNC__X_KNOTW || !rm.is_mem ? r : m, 0); return;
+    case DYNC__XF_KKM: r.reg = (int8_t)(r.reg & 7); dync__x_k(a, insn, reg & 7, 0, insn != DYNC__X_KMOVW || !rm.is_mem ? r : m, 0); return;
     case DYNC__XF_MK: dync__x_k(a, insn, reg & 7, 0, m, 0); return;
     case DYNC__XF_KG: r.reg = (int8_t)(r.reg & 15); dync__x_k(a, insn, reg & 7, 0, r, 0); return;
     case DYNC__XF_GK: r.reg = (int8_t)(r.reg & 7); dync__x_k(a, insn, reg & 15, 0, r, 0); return;
