@@ -12981,6 +12981,7 @@ DYNC__FN const char *dync__xg_refuses(const dync__xg *, int inst);      /* why i
 DYNC__FN void dync__xg_prim(dync__xg *, int inst);                      /* instruction inst for vector u */
 DYNC__FN void dync__xg_random_keys(dync__xg *);                         /* once: what the rounds add */
 DYNC__FN void dync__xg_bf16(dync__xg *, int to, int from, bool packed);  /* rounded: 16 bits a lane, or in the low halves of lanes; to != from */
+DYNC__FN void dync__xg_fetch_page(dync__xg *, int list);
 DYNC__FN void dync__xg_pack(dync__xg *, int bytes, int to, int from);
 /* ---- x86_mem.c ---- */
 DYNC__FN void dync__xg_load(dync__xg *, int inst);
@@ -14276,6 +14277,18 @@ static void dync__xg_store_some(dync__xg *g, int total, int r, dync__xrm to, boo
     else if (total == 8) dync__x_v(&g->a, DYNC__X_MOVQ_M, 0, r, 0, to, 0, 0);
     else if (past) dync__x_v(&g->a, DYNC__X_MOVNTPS_M, dync__xg_vl_bytes(total), r, 0, to, 0, 0);
     else dync__x_v(&g->a, DYNC__X_MOVUPS_M, dync__xg_vl_bytes(total), r, 0, to, 0, 0);
+}
+/* Asks for the first line of the next page of 4 KB of each load, so that its address is known when the processor's own fetching, which ends with a
+ * page, comes there. */
+DYNC__FN void dync__xg_fetch_page(dync__xg *g, int list) {
+    dync__xasm *a = &g->a;
+    for (int p = 0; p < g->list[list].n; p++) {
+        int i = g->list[list].at[p], stream = g->stream_of[i];
+        if (dync__xg_inst(g, i)->prim != DYNC__P_load || g->stream.at[stream].kind != DYNC__XS_MEM || g->stream.at[stream].lane != DYNC__XL_DENSE) continue;
+        dync__x_i(a, DYNC__X_LEA, DYNC__RSI, dync__x_index(dync__xg_base(g, stream), DYNC__RCX, g->stream.at[stream].bytes, 0), 0);
+        dync__x_i(a, DYNC__X_ANDI, 0, dync__x_reg(DYNC__RSI), -4096);
+        dync__x_i(a, DYNC__X_PREFETCHT0, 0, dync__x_mem(DYNC__RSI, 4096), 0);
+    }
 }
 DYNC__FN void dync__xg_store(dync__xg *g, int i) {
     const dync__inst *in = dync__xg_inst(g, i);
@@ -15938,6 +15951,7 @@ static void dync__xg_row_phase(dync__xg *g, int phase, int most) {
         dync__x_bind(a, whole);
         dync__x_i(a, DYNC__X_MOV_M, DYNC__RDX, end, 0);
         dync__xg_reset(g);
+        dync__xg_fetch_page(g, list);
         dync__xg_reduce_init(g, phase, true, false);
         dync__xg_lanes(g, end);
         dync__xg_reset(g);
@@ -18808,6 +18822,16 @@ static dync__code *dync__ib_compile(dync__ib *b) {
     }
     return dync__ib_finish(b);
 }
+/* Nanoseconds that one thread waits for what lies beyond the second-level cache, at 50 GB/s; each buffer passes once. */
+static double dync__ib_memory_ns(const dync__ib *b) {
+    double bytes = 0;
+    for (int i = 0; i < b->k->buf.n; i++) {
+        const dync__buf *buf = &b->k->buf.at[i];
+        int64_t n = b->n_rows * b->n_inner;
+        bytes += (double)((buf->size >= 0 ? DYNC__MIN(buf->size, n) : n) * dync__dtype_info(buf->dtype)->bytes);
+    }
+    return bytes < 1 << 20 ? 0 : bytes / 50;
+}
 DYNC__FN dync__code *dync__code_new(const dync__kernel *k) {
     return dync__code_new_for(k, dync__tile_isa(), true);
 }
@@ -18821,7 +18845,7 @@ DYNC__FN dync__code *dync__code_new_for(const dync__kernel *k, int isa, bool jit
     b.isa = isa;
     dync__code *code = b.k ? dync__ib_compile(&b) : NULL;
     if (code && jit) code->jit = dync__jit_new(&b);
-    if (code && code->jit) code->ns /= 2.5;
+    if (code && code->jit) code->ns = DYNC__MAX(code->ns / 2.5, dync__ib_memory_ns(&b));
     dync__arena_free(&arena);
     return code;
 }

@@ -255,6 +255,18 @@ static dync__code *dync__ib_compile(dync__ib *b)
     return dync__ib_finish(b);
 }
 
+/* Nanoseconds that one thread waits for what lies beyond the second-level cache, at 50 GB/s; each buffer passes once. */
+static double dync__ib_memory_ns(const dync__ib *b)
+{
+    double bytes = 0;
+    for (int i = 0; i < b->k->buf.n; i++) {
+        const dync__buf *buf = &b->k->buf.at[i];
+        int64_t n = b->n_rows * b->n_inner;
+        bytes += (double)((buf->size >= 0 ? DYNC__MIN(buf->size, n) : n) * dync__dtype_info(buf->dtype)->bytes);
+    }
+    return bytes < 1 << 20 ? 0 : bytes / 50;
+}
+
 DYNC__FN dync__code *dync__code_new(const dync__kernel *k)
 {
     return dync__code_new_for(k, dync__tile_isa(), true);
@@ -271,7 +283,7 @@ DYNC__FN dync__code *dync__code_new_for(const dync__kernel *k, int isa, bool jit
     b.isa = isa;
     dync__code *code = b.k ? dync__ib_compile(&b) : NULL;
     if (code && jit) code->jit = dync__jit_new(&b);
-    if (code && code->jit) code->ns /= 2.5;
+    if (code && code->jit) code->ns = DYNC__MAX(code->ns / 2.5, dync__ib_memory_ns(&b));
     dync__arena_free(&arena);
     return code;
 }

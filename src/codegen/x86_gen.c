@@ -299,6 +299,7 @@ static void dync__xg_row_phase(dync__xg *g, int phase, int most)
         dync__x_bind(a, whole);
         dync__x_i(a, DYNC__X_MOV_M, DYNC__RDX, end, 0);
         dync__xg_reset(g);
+        dync__xg_fetch_page(g, list);
         dync__xg_reduce_init(g, phase, true, false);
         dync__xg_lanes(g, end);
         dync__xg_reset(g);

@@ -144,6 +144,7 @@ DYNC__FN const char *dync__xg_refuses(const dync__xg *, int inst);      /* why i
 DYNC__FN void dync__xg_prim(dync__xg *, int inst);                      /* instruction inst for vector u */
 DYNC__FN void dync__xg_random_keys(dync__xg *);                         /* once: what the rounds add */
 DYNC__FN void dync__xg_bf16(dync__xg *, int to, int from, bool packed);  /* rounded: 16 bits a lane, or in the low halves of lanes; to != from */
+DYNC__FN void dync__xg_fetch_page(dync__xg *, int list);
 DYNC__FN void dync__xg_pack(dync__xg *, int bytes, int to, int from);
 /* ---- x86_mem.c ---- */
 DYNC__FN void dync__xg_load(dync__xg *, int inst);
