@@ -4,7 +4,6 @@
 #include "cuda/tile.h"
 #define TEST_AFTER_EACH (dync_shutdown(), dync_clear_error(), dync_on_error(NULL, NULL))
 #include "test.h"
-static void say_nothing(dync_status status, const char *message, void *user) { (void)status, (void)message, (void)user; }
 
 /* Runs a text of one block over n buffers of `bytes` bytes each. */
 static dync_status run(dync__tile *t, int threads, int n, void *const *data, size_t bytes)
@@ -221,6 +220,7 @@ TEST(windows_end_where_memory_does)
 }
 
 #if EMULATED
+static void say_nothing(dync_status status, const char *message, void *user) { (void)status, (void)message, (void)user; }
 /* ---- when cp.async's bytes may be read ------------------------------------------------------------------------------------------------------ */
 enum { READS_OWN, READS_OTHERS };
 static dync_status read_after(bool commit, int wait, bool barrier, int whose)
