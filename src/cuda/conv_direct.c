@@ -20,12 +20,25 @@ static void dync__gmd_add(dync__gm *g, const char *to, const char *number, int64
     dync__ptx_line(&g->t.p, "mad.lo.s64 %s, %s, %lld, %s", to, wide, (long long)by, to);
 }
 
+/* Addresses: %X of x at %image, its channel in the register named, %iy, %ix; %W of the weights of %channel. */
+static void dync__gmd_begin(dync__gm *g, const char *channel)
+{
+    const dync__gm_window *w = g->window_of;
+    int64_t bytes = dync__dtype_info(g->dtype)->bytes;
+    dync__tile_set(&g->t, "s64", "%X", "add", "%%b%d, %lld", g->side[1].buf, (long long)(g->side[1].offset * bytes));
+    dync__gmd_add(g, "%X", "%image", w->x[0] * bytes);
+    dync__gmd_add(g, "%X", channel, w->x[1] * bytes);
+    dync__gmd_add(g, "%X", "%iy", w->x[2] * bytes);
+    dync__gmd_add(g, "%X", "%ix", w->x[3] * bytes);
+    dync__tile_set(&g->t, "s64", "%W", "add", "%%b%d, %lld", g->side[0].buf, (long long)(g->side[0].offset * bytes));
+    dync__gmd_add(g, "%W", "%channel", w->w[0] * bytes);
+}
+
 /* Which results: %lin the first one's number, its row, column, channel and image; addresses of what they see first. */
 static void dync__gmd_place(dync__gm *g, int vec)
 {
     const dync__gm_window *w = g->window_of;
     dync__tile *t = &g->t;
-    int64_t bytes = dync__dtype_info(g->dtype)->bytes;
     dync__ptx_reg(&t->p, "pred", "%out");
     dync__tile_set(t, "u32", "%lin", "mad.lo", "%%cta, %d, %%thr", DYNC__GMD_THREADS);
     dync__ptx_line(&t->p, "mul.lo.u32 %%lin, %%lin, %d", vec);
@@ -40,13 +53,7 @@ static void dync__gmd_place(dync__gm *g, int vec)
     dync__tile_set(t, "u32", "%from", "div", "%%channel, %lld", (long long)w->per);
     dync__tile_set(t, "s32", "%iy", "mad.lo", "%%oy, %lld, %lld", (long long)w->s[0], (long long)-w->p[0]);
     dync__tile_set(t, "s32", "%ix", "mad.lo", "%%ox, %lld, %lld", (long long)w->s[1], (long long)-w->p[1]);
-    dync__tile_set(t, "s64", "%X", "add", "%%b%d, %lld", g->side[1].buf, (long long)(g->side[1].offset * bytes));
-    dync__gmd_add(g, "%X", "%image", w->x[0] * bytes);
-    dync__gmd_add(g, "%X", "%from", w->x[1] * bytes);
-    dync__gmd_add(g, "%X", "%iy", w->x[2] * bytes);
-    dync__gmd_add(g, "%X", "%ix", w->x[3] * bytes);
-    dync__tile_set(t, "s64", "%W", "add", "%%b%d, %lld", g->side[0].buf, (long long)(g->side[0].offset * bytes));
-    dync__gmd_add(g, "%W", "%channel", w->w[0] * bytes);
+    dync__gmd_begin(g, "%from");
 }
 
 /* One row of the window: the columns that are seen, the weights, the multiplications. */
@@ -132,7 +139,7 @@ static int64_t dync__gmd_back_place(dync__gm *g, const dync__gmd_back *b)
 {
     const dync__gm_window *w = b->w;
     dync__tile *t = &g->t;
-    int64_t bytes = dync__dtype_info(g->dtype)->bytes, columns = (g->n + b->wide - 1) / b->wide, rows = (w->oh + w->s[0] - 1) / w->s[0], all = g->m / w->oh * rows * columns;
+    int64_t columns = (g->n + b->wide - 1) / b->wide, rows = (w->oh + w->s[0] - 1) / w->s[0], all = g->m / w->oh * rows * columns;
     dync__ptx_reg(&t->p, "pred", "%out");
     dync__tile_set(t, "u32", "%me", "mad.lo", "%%cta, %d, %%thr", DYNC__GMD_THREADS);
     dync__ptx_line(&t->p, "setp.ge.u32 %%out, %%me, %lld", (long long)all);
@@ -146,13 +153,7 @@ static int64_t dync__gmd_back_place(dync__gm *g, const dync__gmd_back *b)
     dync__tile_set(t, "s32", "%ix", "mul.lo", "%%j, %lld", (long long)(b->wide / w->s[1]));
     dync__ptx_line(&t->p, "add.s32 %%ix, %%ix, %lld", (long long)b->low[1]);
     dync__tile_set(t, "s32", "%iy", "add", "%%i, %lld", (long long)b->low[0]);
-    dync__tile_set(t, "s64", "%X", "add", "%%b%d, %lld", g->side[1].buf, (long long)(g->side[1].offset * bytes));
-    dync__gmd_add(g, "%X", "%image", w->x[0] * bytes);
-    dync__gmd_add(g, "%X", "%channel", w->x[1] * bytes);
-    dync__gmd_add(g, "%X", "%iy", w->x[2] * bytes);
-    dync__gmd_add(g, "%X", "%ix", w->x[3] * bytes);
-    dync__tile_set(t, "s64", "%W", "add", "%%b%d, %lld", g->side[0].buf, (long long)(g->side[0].offset * bytes));
-    dync__gmd_add(g, "%W", "%channel", w->w[0] * bytes);
+    dync__gmd_begin(g, "%channel");
     return all;
 }
 

@@ -120,6 +120,15 @@ static bool all_three(const geometry *g)
     return ok;
 }
 
+/* The same of operands that lie in any way. */
+static bool holds(geometry *g, int number)
+{
+    for (int k = 0; k < 3; k++) g->how[k] = test_random() % 2 ? 0 : test_random_int(1, 2);
+    if (EXPECT(all_three(g))) return true;
+    printf("  number %d\n", number);
+    return false;
+}
+
 static void random_geometries(int count, int dtype, int channels)
 {
     as_product = of_halves = 0;
@@ -132,11 +141,7 @@ static void random_geometries(int count, int dtype, int channels)
         g.sy = test_random_int(1, 3), g.sx = test_random_int(1, 2);
         g.py = test_random_int(0, 2), g.px = test_random_int(0, 2);
         g.dy = test_random_int(1, 2), g.dx = test_random_int(1, 2);
-        for (int k = 0; k < 3; k++) g.how[k] = test_random() % 2 ? 0 : test_random_int(1, 2);
-        if (!EXPECT(all_three(&g))) {
-            printf("  number %d\n", i);
-            return;
-        }
+        if (!holds(&g, i)) return;
     }
     EXPECT(as_product > 0);
 }
@@ -174,11 +179,7 @@ TEST(depthwise)
         g.sy = test_random_int(1, 3), g.sx = test_random_int(1, 4);
         g.py = test_random_int(0, 4), g.px = test_random_int(0, 4);
         g.dy = test_random_int(1, 3), g.dx = test_random_int(1, 3);
-        for (int k = 0; k < 3; k++) g.how[k] = test_random() % 2 ? 0 : test_random_int(1, 2);
-        if (!EXPECT(all_three(&g))) {
-            printf("  number %d\n", i);
-            return;
-        }
+        if (!holds(&g, i)) return;
     }
     EXPECT(backward > RANDOM_DEPTHWISE / 4 && weights > RANDOM_DEPTHWISE / 3);
     geometry large = {.n = 2, .c = 2, .h = 64, .w = 62, .o = 2, .kh = 3, .kw = 3, .sy = 1, .sx = 1, .py = 1, .px = 1, .dy = 1, .dx = 1, .groups = 2, .dtype = DYNC_F32};
