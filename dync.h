@@ -274,26 +274,26 @@ inline dync_value dync_v(decltype(nullptr)) { return dync_v_tensor(nullptr); }
 #endif
 #endif
 
-/* What the macros of operators call: f_at with the place in the source. (Inside the implementation it is f, which knows the place.) */
-#define DYNC_OP_AT(f) f##_at
-#define DYNC_OP_HERE , DYNC_HERE
-/* DYNC_SEQ2(f, a, b), DYNC_SEQ2_AND(f, a, b, more...), DYNC_SEQ3_AND(f, a, b, c, more...): calls f_at(a, b, ...) with a evaluated before b: in dync_sub(dync_exp(x), dync_sin(x))
- * exp comes first on every compiler, so graphs and random numbers do not depend on it. (C leaves the order of arguments open; elsewhere
- * it stays so.) */
+/* What the macro of an operator dync_add calls: p, which packs arguments of these types for any operator, with the operator's number
+ * and the place in the source. (Inside the implementation it is the function dync_add itself, which knows the place.) */
+#define DYNC_OP(f, p, op, ...) p(op, __VA_ARGS__, DYNC_HERE)
+/* DYNC_SEQ2(f, p, op, a, b), DYNC_SEQ2_AND(f, p, op, a, b, more...), DYNC_SEQ3_AND(f, p, op, a, b, c, more...): the same with a
+ * evaluated before b: in dync_sub(dync_exp(x), dync_sin(x)) exp comes first on every compiler, so graphs and random numbers do not
+ * depend on it. (C leaves the order of arguments open; elsewhere it stays so.) */
 #if defined(__GNUC__) && !defined(__cplusplus)
-#define DYNC_SEQ2(f, x, y) DYNC_SEQ2_(f, DYNC_CAT(dync_x_, __COUNTER__), DYNC_CAT(dync_y_, __COUNTER__), x, y)
-#define DYNC_SEQ2_(f, x_, y_, x, y) (__extension__({ __auto_type x_ = (x); __auto_type y_ = (y); DYNC_OP_AT(f)(x_, y_ DYNC_OP_HERE); }))
-#define DYNC_SEQ2_AND(f, ...) DYNC_SEQ2_AND_(f, DYNC_CAT(dync_x_, __COUNTER__), DYNC_CAT(dync_y_, __COUNTER__), __VA_ARGS__)
-#define DYNC_SEQ2_AND_(f, x_, y_, x, y, ...) \
-    (__extension__({ __auto_type x_ = (x); __auto_type y_ = (y); DYNC_OP_AT(f)(x_, y_, __VA_ARGS__ DYNC_OP_HERE); }))
-#define DYNC_SEQ3_AND(f, ...) \
-    DYNC_SEQ3_AND_(f, DYNC_CAT(dync_x_, __COUNTER__), DYNC_CAT(dync_y_, __COUNTER__), DYNC_CAT(dync_z_, __COUNTER__), __VA_ARGS__)
-#define DYNC_SEQ3_AND_(f, x_, y_, z_, x, y, z, ...) \
-    (__extension__({ __auto_type x_ = (x); __auto_type y_ = (y); __auto_type z_ = (z); DYNC_OP_AT(f)(x_, y_, z_, __VA_ARGS__ DYNC_OP_HERE); }))
+#define DYNC_SEQ2(...) DYNC_SEQ2_(DYNC_CAT(dync_x_, __COUNTER__), DYNC_CAT(dync_y_, __COUNTER__), __VA_ARGS__)
+#define DYNC_SEQ2_(x_, y_, f, p, op, x, y) (__extension__({ __auto_type x_ = (x); __auto_type y_ = (y); DYNC_OP(f, p, op, x_, y_); }))
+#define DYNC_SEQ2_AND(...) DYNC_SEQ2_AND_(DYNC_CAT(dync_x_, __COUNTER__), DYNC_CAT(dync_y_, __COUNTER__), __VA_ARGS__)
+#define DYNC_SEQ2_AND_(x_, y_, f, p, op, x, y, ...) \
+    (__extension__({ __auto_type x_ = (x); __auto_type y_ = (y); DYNC_OP(f, p, op, x_, y_, __VA_ARGS__); }))
+#define DYNC_SEQ3_AND(...) \
+    DYNC_SEQ3_AND_(DYNC_CAT(dync_x_, __COUNTER__), DYNC_CAT(dync_y_, __COUNTER__), DYNC_CAT(dync_z_, __COUNTER__), __VA_ARGS__)
+#define DYNC_SEQ3_AND_(x_, y_, z_, f, p, op, x, y, z, ...) \
+    (__extension__({ __auto_type x_ = (x); __auto_type y_ = (y); __auto_type z_ = (z); DYNC_OP(f, p, op, x_, y_, z_, __VA_ARGS__); }))
 #else
-#define DYNC_SEQ2(f, x, y) DYNC_OP_AT(f)(x, y DYNC_OP_HERE)
-#define DYNC_SEQ2_AND(f, ...) DYNC_OP_AT(f)(__VA_ARGS__ DYNC_OP_HERE)
-#define DYNC_SEQ3_AND(f, ...) DYNC_OP_AT(f)(__VA_ARGS__ DYNC_OP_HERE)
+#define DYNC_SEQ2(f, p, op, ...) DYNC_OP(f, p, op, __VA_ARGS__)
+#define DYNC_SEQ2_AND(f, p, op, ...) DYNC_OP(f, p, op, __VA_ARGS__)
+#define DYNC_SEQ3_AND(f, p, op, ...) DYNC_OP(f, p, op, __VA_ARGS__)
 #endif
 
 /* DYNC_VALUES(a, b, ...): the arguments as an array of values that lives until the end of the full expression. */
@@ -655,8 +655,8 @@ DYNC_API dync_value dync_unbind_at(dync_tensor *t, int dim, dync_loc at);
  *
  * Generated from src/op/ops.def.h by tools/genops.c: edit the table, then `make headers`.
  *
- * Each operator is a function, dync_add, and a macro of that name that hands its place in the source to dync_add_at, so
- * that an error says file and line. (dync_add)(a, b) is the function. What holds for all of them:
+ * Each operator is a function, dync_add, and a macro of that name that hands on its place in the source, so that an
+ * error says file and line. (dync_add)(a, b) is the function. What holds for all of them:
  *
  *   dync_value  any C expression: a tensor, a number, a bool (DYNC_V): dync_add(x, 2), dync_sub(1.0, x)
  *   dims        a shape literal of dimensions, dync_shape(0, -1); DYNC_ALL is all of them
@@ -667,958 +667,822 @@ DYNC_API dync_value dync_unbind_at(dync_tensor *t, int dim, dync_loc at);
  *   thread      any */
 #define DYNC_ALL (DYNC_LITERAL(dync_dims){0, {0}})              /* every dimension */
 #define DYNC_END INT64_MAX                                       /* open slice end */
+enum { DYNC__OP_add, DYNC__OP_atan2, DYNC__OP_bitwise_and, DYNC__OP_bitwise_or, DYNC__OP_bitwise_xor, DYNC__OP_div, DYNC__OP_eq,
+    DYNC__OP_floor_divide, DYNC__OP_fmod, DYNC__OP_ge, DYNC__OP_gt, DYNC__OP_le, DYNC__OP_logical_and, DYNC__OP_logical_or,
+    DYNC__OP_logical_xor, DYNC__OP_lt, DYNC__OP_maximum, DYNC__OP_minimum, DYNC__OP_mul, DYNC__OP_ne, DYNC__OP_pow,
+    DYNC__OP_remainder, DYNC__OP_sub, DYNC__OP_addcdiv, DYNC__OP_addcmul, DYNC__OP_clamp, DYNC__OP_lerp, DYNC__OP_masked_fill,
+    DYNC__OP_where, DYNC__OP_abs, DYNC__OP_acos, DYNC__OP_asin, DYNC__OP_atan, DYNC__OP_bitwise_not, DYNC__OP_ceil, DYNC__OP_cos,
+    DYNC__OP_cosh, DYNC__OP_elu, DYNC__OP_erf, DYNC__OP_erfc, DYNC__OP_exp, DYNC__OP_exp2, DYNC__OP_expm1, DYNC__OP_floor,
+    DYNC__OP_frac, DYNC__OP_gelu, DYNC__OP_gelu_tanh, DYNC__OP_hardtanh, DYNC__OP_isfinite, DYNC__OP_isinf, DYNC__OP_isnan,
+    DYNC__OP_leaky_relu, DYNC__OP_log, DYNC__OP_log10, DYNC__OP_log1p, DYNC__OP_log2, DYNC__OP_logical_not, DYNC__OP_logsigmoid,
+    DYNC__OP_mish, DYNC__OP_neg, DYNC__OP_reciprocal, DYNC__OP_relu, DYNC__OP_relu6, DYNC__OP_round, DYNC__OP_rsqrt,
+    DYNC__OP_sgn, DYNC__OP_sigmoid, DYNC__OP_sign, DYNC__OP_silu, DYNC__OP_sin, DYNC__OP_sinh, DYNC__OP_softplus, DYNC__OP_sqrt,
+    DYNC__OP_square, DYNC__OP_tan, DYNC__OP_tanh, DYNC__OP_trunc, DYNC__OP_abs_, DYNC__OP_add_, DYNC__OP_addcdiv_,
+    DYNC__OP_addcmul_, DYNC__OP_ceil_, DYNC__OP_clamp_, DYNC__OP_copy_, DYNC__OP_cos_, DYNC__OP_div_, DYNC__OP_exp_,
+    DYNC__OP_fill_, DYNC__OP_floor_, DYNC__OP_index_add_, DYNC__OP_lerp_, DYNC__OP_log_, DYNC__OP_masked_fill_, DYNC__OP_mul_,
+    DYNC__OP_neg_, DYNC__OP_normal_, DYNC__OP_pow_, DYNC__OP_relu_, DYNC__OP_round_, DYNC__OP_scatter_, DYNC__OP_scatter_add_,
+    DYNC__OP_sigmoid_, DYNC__OP_sin_, DYNC__OP_sqrt_, DYNC__OP_sub_, DYNC__OP_tanh_, DYNC__OP_trunc_, DYNC__OP_uniform_,
+    DYNC__OP_zero_, DYNC__OP_arange, DYNC__OP_copy, DYNC__OP_empty, DYNC__OP_empty_like, DYNC__OP_eye, DYNC__OP_fill,
+    DYNC__OP_full, DYNC__OP_full_like, DYNC__OP_normal, DYNC__OP_ones, DYNC__OP_ones_like, DYNC__OP_rand, DYNC__OP_rand_like,
+    DYNC__OP_randn, DYNC__OP_randn_like, DYNC__OP_uniform, DYNC__OP_zeros, DYNC__OP_zeros_like, DYNC__OP_all, DYNC__OP_amax,
+    DYNC__OP_amin, DYNC__OP_any, DYNC__OP_argmax, DYNC__OP_argmin, DYNC__OP_cumsum, DYNC__OP_log_softmax, DYNC__OP_logsumexp,
+    DYNC__OP_max, DYNC__OP_max_dim, DYNC__OP_mean, DYNC__OP_min, DYNC__OP_min_dim, DYNC__OP_norm, DYNC__OP_prod,
+    DYNC__OP_softmax, DYNC__OP_std, DYNC__OP_sum, DYNC__OP_var, DYNC__OP_addmm, DYNC__OP_bmm, DYNC__OP_dot, DYNC__OP_int_mm,
+    DYNC__OP_linear, DYNC__OP_matmul, DYNC__OP_mm, DYNC__OP_mv, DYNC__OP_outer, DYNC__OP_bernoulli, DYNC__OP_count_nonzero,
+    DYNC__OP_isclose, DYNC__OP_logaddexp, DYNC__OP_nan_to_num, DYNC__OP_xlogy, DYNC__OP_cosine_similarity, DYNC__OP_normalize,
+    DYNC__OP_addmv, DYNC__OP_baddbmm, DYNC__OP_einsum, DYNC__OP_trace, DYNC__OP_adaptive_avg_pool2d, DYNC__OP_avg_pool2d,
+    DYNC__OP_avg_pool2d_backward, DYNC__OP_batch_norm, DYNC__OP__native_batch_norm_legit_functional,
+    DYNC__OP_native_batch_norm_backward, DYNC__OP_conv2d, DYNC__OP_convolution, DYNC__OP_convolution_backward, DYNC__OP_dropout,
+    DYNC__OP_embedding, DYNC__OP_embedding_dense_backward, DYNC__OP_layer_norm, DYNC__OP_native_layer_norm, DYNC__OP_max_pool2d,
+    DYNC__OP_max_pool2d_with_indices, DYNC__OP_max_pool2d_with_indices_backward, DYNC__OP_one_hot,
+    DYNC__OP__scaled_dot_product_flash_attention_for_cpu, DYNC__OP__scaled_dot_product_flash_attention_for_cpu_backward,
+    DYNC__OP__rnn_layer, DYNC__OP__rnn_layer_backward, DYNC__OP_sigmoid_backward, DYNC__OP_tanh_backward,
+    DYNC__OP_threshold_backward, DYNC__OP_celu, DYNC__OP_glu, DYNC__OP_hardshrink, DYNC__OP_hardsigmoid, DYNC__OP_hardswish,
+    DYNC__OP_prelu, DYNC__OP_selu, DYNC__OP_softmin, DYNC__OP_softshrink, DYNC__OP_softsign, DYNC__OP_tanhshrink,
+    DYNC__OP_threshold, DYNC__OP_conv1d, DYNC__OP_conv_transpose2d, DYNC__OP_group_norm, DYNC__OP_instance_norm,
+    DYNC__OP_rms_norm, DYNC__OP_scaled_dot_product_attention, DYNC__OP_pixel_shuffle, DYNC__OP_upsample_nearest2d, DYNC__OP_pad,
+    DYNC__OP_movedim, DYNC__OP_unfold, DYNC__OP_huber_loss, DYNC__OP_kl_div, DYNC__OP_binary_cross_entropy,
+    DYNC__OP_binary_cross_entropy_with_logits, DYNC__OP_cross_entropy, DYNC__OP_l1_loss, DYNC__OP_mse_loss, DYNC__OP_nll_loss,
+    DYNC__OP_smooth_l1_loss, DYNC__OP_alias, DYNC__OP_as_strided, DYNC__OP__strided_view, DYNC__OP_contiguous, DYNC__OP_detach,
+    DYNC__OP_diagonal, DYNC__OP_expand, DYNC__OP_expand_as, DYNC__OP_flatten, DYNC__OP_narrow, DYNC__OP_permute,
+    DYNC__OP_reshape, DYNC__OP_select, DYNC__OP_slice, DYNC__OP_squeeze, DYNC__OP_squeeze_all, DYNC__OP_t, DYNC__OP_transpose,
+    DYNC__OP_unflatten, DYNC__OP_unsqueeze, DYNC__OP_view, DYNC__OP_view_as, DYNC__OP_argsort, DYNC__OP_as_strided_scatter,
+    DYNC__OP_cat, DYNC__OP_clone, DYNC__OP__clone_contiguous, DYNC__OP_diagonal_backward, DYNC__OP_flip, DYNC__OP_gather,
+    DYNC__OP_index_add, DYNC__OP_index_select, DYNC__OP_masked_select, DYNC__OP_nonzero, DYNC__OP_repeat, DYNC__OP_roll,
+    DYNC__OP_scatter, DYNC__OP_scatter_add, DYNC__OP_select_backward, DYNC__OP_slice_backward, DYNC__OP_sort, DYNC__OP_stack,
+    DYNC__OP_take_along_dim, DYNC__OP_to_device, DYNC__OP_to_dtype, DYNC__OP_topk, DYNC__OP_tril, DYNC__OP_triu, DYNC__OP_unique,
+    DYNC__OP__set_grad_enabled, DYNC__OP_manual_seed, DYNC__OP_custom_gradient, DYNC__OP_trace_wrapped, DYNC__OP_set_,
+    DYNC__N_OPS
+};
+DYNC_API dync_tensor *dync__op_1VV(int op, dync_value x0, dync_value x1, dync_loc at);
+DYNC_API dync_tensor *dync__op_1TTTV(int op, dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_value x3, dync_loc at);
+DYNC_API dync_tensor *dync__op_1TVV(int op, dync_tensor *x0, dync_value x1, dync_value x2, dync_loc at);
+DYNC_API dync_tensor *dync__op_1TTV(int op, dync_tensor *x0, dync_tensor *x1, dync_value x2, dync_loc at);
+DYNC_API dync_tensor *dync__op_1T(int op, dync_tensor *x0, dync_loc at);
+DYNC_API dync_tensor *dync__op_1Tf(int op, dync_tensor *x0, double x1, dync_loc at);
+DYNC_API dync_tensor *dync__op_1Tff(int op, dync_tensor *x0, double x1, double x2, dync_loc at);
+DYNC_API dync_tensor *dync__op_1TV(int op, dync_tensor *x0, dync_value x1, dync_loc at);
+DYNC_API dync_tensor *dync__op_1TiTT(int op, dync_tensor *x0, int x1, dync_tensor *x2, dync_tensor *x3, dync_loc at);
+DYNC_API dync_tensor *dync__op_1TiTV(int op, dync_tensor *x0, int x1, dync_tensor *x2, dync_value x3, dync_loc at);
+DYNC_API dync_tensor *dync__op_1llye(int op, int64_t x0, int64_t x1, dync_dtype x2, dync_device x3, dync_loc at);
+DYNC_API dync_tensor *dync__op_1Tdb(int op, dync_tensor *x0, dync_dims x1, bool x2, dync_loc at);
+DYNC_API dync_tensor *dync__op_1Tib(int op, dync_tensor *x0, int x1, bool x2, dync_loc at);
+DYNC_API dync_tensor *dync__op_1Ti(int op, dync_tensor *x0, int x1, dync_loc at);
+DYNC_API dync_value dync__op_nTib(int op, dync_tensor *x0, int x1, bool x2, dync_loc at);
+DYNC_API dync_tensor *dync__op_1TVdb(int op, dync_tensor *x0, dync_value x1, dync_dims x2, bool x3, dync_loc at);
+DYNC_API dync_tensor *dync__op_1Tdib(int op, dync_tensor *x0, dync_dims x1, int x2, bool x3, dync_loc at);
+DYNC_API dync_tensor *dync__op_1TTT(int op, dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_loc at);
+DYNC_API dync_tensor *dync__op_1TT(int op, dync_tensor *x0, dync_tensor *x1, dync_loc at);
+DYNC_API dync_tensor *dync__op_1TTO(int op, dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_loc at);
+DYNC_API dync_tensor *dync__op_1Td(int op, dync_tensor *x0, dync_dims x1, dync_loc at);
+DYNC_API dync_tensor *dync__op_1TTffb(int op, dync_tensor *x0, dync_tensor *x1, double x2, double x3, bool x4, dync_loc at);
+DYNC_API dync_tensor *dync__op_1TVVV(int op, dync_tensor *x0, dync_value x1, dync_value x2, dync_value x3, dync_loc at);
+DYNC_API dync_tensor *dync__op_1TTif(int op, dync_tensor *x0, dync_tensor *x1, int x2, double x3, dync_loc at);
+DYNC_API dync_tensor *dync__op_1TVif(int op, dync_tensor *x0, dync_value x1, int x2, double x3, dync_loc at);
+DYNC_API dync_tensor *dync__op_1sL(int op, const char *x0, dync_value x1, dync_loc at);
+DYNC_API dync_tensor *dync__op_1Tdddbb(int op, dync_tensor *x0, dync_dims x1, dync_dims x2, dync_dims x3, bool x4, bool x5, dync_loc at);
+DYNC_API dync_tensor *dync__op_1TOOOObff(int op, dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_tensor *x3, dync_tensor *x4, bool x5, double x6, double x7, dync_loc at);
+DYNC_API dync_tensor *dync__op_1TTOdddi(int op, dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_dims x3, dync_dims x4, dync_dims x5, int x6, dync_loc at);
+DYNC_API dync_tensor *dync__op_1Tfb(int op, dync_tensor *x0, double x1, bool x2, dync_loc at);
+DYNC_API dync_tensor *dync__op_1TdOOf(int op, dync_tensor *x0, dync_dims x1, dync_tensor *x2, dync_tensor *x3, double x4, dync_loc at);
+DYNC_API dync_tensor *dync__op_1Tddddb(int op, dync_tensor *x0, dync_dims x1, dync_dims x2, dync_dims x3, dync_dims x4, bool x5, dync_loc at);
+DYNC_API dync_value dync__op_nTddddb(int op, dync_tensor *x0, dync_dims x1, dync_dims x2, dync_dims x3, dync_dims x4, bool x5, dync_loc at);
+DYNC_API dync_tensor *dync__op_1Tl(int op, dync_tensor *x0, int64_t x1, dync_loc at);
+DYNC_API dync_tensor *dync__op_1TfV(int op, dync_tensor *x0, double x1, dync_value x2, dync_loc at);
+DYNC_API dync_tensor *dync__op_1TTOdddid(int op, dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_dims x3, dync_dims x4, dync_dims x5, int x6, dync_dims x7, dync_loc at);
+DYNC_API dync_tensor *dync__op_1TlOOf(int op, dync_tensor *x0, int64_t x1, dync_tensor *x2, dync_tensor *x3, double x4, dync_loc at);
+DYNC_API dync_tensor *dync__op_1TOOf(int op, dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, double x3, dync_loc at);
+DYNC_API dync_tensor *dync__op_1TdOV(int op, dync_tensor *x0, dync_dims x1, dync_tensor *x2, dync_value x3, dync_loc at);
+DYNC_API dync_tensor *dync__op_1TTTOfbV(int op, dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_tensor *x3, double x4, bool x5, dync_value x6, dync_loc at);
+DYNC_API dync_tensor *dync__op_1TdV(int op, dync_tensor *x0, dync_dims x1, dync_value x2, dync_loc at);
+DYNC_API dync_tensor *dync__op_1Tdd(int op, dync_tensor *x0, dync_dims x1, dync_dims x2, dync_loc at);
+DYNC_API dync_tensor *dync__op_1Till(int op, dync_tensor *x0, int x1, int64_t x2, int64_t x3, dync_loc at);
+DYNC_API dync_tensor *dync__op_1TTf(int op, dync_tensor *x0, dync_tensor *x1, double x2, dync_loc at);
+DYNC_API dync_tensor *dync__op_1TTb(int op, dync_tensor *x0, dync_tensor *x1, bool x2, dync_loc at);
+DYNC_API dync_tensor *dync__op_1Tddl(int op, dync_tensor *x0, dync_dims x1, dync_dims x2, int64_t x3, dync_loc at);
+DYNC_API dync_tensor *dync__op_1Tiii(int op, dync_tensor *x0, int x1, int x2, int x3, dync_loc at);
+DYNC_API dync_tensor *dync__op_1Tii(int op, dync_tensor *x0, int x1, int x2, dync_loc at);
+DYNC_API dync_tensor *dync__op_1Til(int op, dync_tensor *x0, int x1, int64_t x2, dync_loc at);
+DYNC_API dync_tensor *dync__op_1Tilll(int op, dync_tensor *x0, int x1, int64_t x2, int64_t x3, int64_t x4, dync_loc at);
+DYNC_API dync_tensor *dync__op_1Tid(int op, dync_tensor *x0, int x1, dync_dims x2, dync_loc at);
+DYNC_API dync_tensor *dync__op_1Li(int op, dync_value x0, int x1, dync_loc at);
+DYNC_API dync_tensor *dync__op_1TiT(int op, dync_tensor *x0, int x1, dync_tensor *x2, dync_loc at);
+DYNC_API dync_tensor *dync__op_1TTi(int op, dync_tensor *x0, dync_tensor *x1, int x2, dync_loc at);
+DYNC_API dync_value dync__op_nTlibb(int op, dync_tensor *x0, int64_t x1, int x2, bool x3, bool x4, dync_loc at);
 /* dync_add: self + other; type promotion and broadcasting as PyTorch. */
 DYNC_API dync_tensor *(dync_add)(dync_value self, dync_value other);
-DYNC_API dync_tensor *dync_add_at(dync_value self, dync_value other, dync_loc at);
-#define dync_add(self, other) DYNC_SEQ2(dync_add, DYNC_V(self), DYNC_V(other))
+#define dync_add(self, other) DYNC_SEQ2(dync_add, dync__op_1VV, DYNC__OP_add, DYNC_V(self), DYNC_V(other))
 /* dync_atan2: the angle of the point (other, self), in (-pi, pi]. */
 DYNC_API dync_tensor *(dync_atan2)(dync_value self, dync_value other);
-DYNC_API dync_tensor *dync_atan2_at(dync_value self, dync_value other, dync_loc at);
-#define dync_atan2(self, other) DYNC_SEQ2(dync_atan2, DYNC_V(self), DYNC_V(other))
+#define dync_atan2(self, other) DYNC_SEQ2(dync_atan2, dync__op_1VV, DYNC__OP_atan2, DYNC_V(self), DYNC_V(other))
 /* dync_bitwise_and: bitwise and of integers, logical and of bools. No gradient. */
 DYNC_API dync_tensor *(dync_bitwise_and)(dync_value self, dync_value other);
-DYNC_API dync_tensor *dync_bitwise_and_at(dync_value self, dync_value other, dync_loc at);
-#define dync_bitwise_and(self, other) DYNC_SEQ2(dync_bitwise_and, DYNC_V(self), DYNC_V(other))
+#define dync_bitwise_and(self, other) DYNC_SEQ2(dync_bitwise_and, dync__op_1VV, DYNC__OP_bitwise_and, DYNC_V(self), DYNC_V(other))
 /* dync_bitwise_or: bitwise or of integers, logical or of bools. No gradient. */
 DYNC_API dync_tensor *(dync_bitwise_or)(dync_value self, dync_value other);
-DYNC_API dync_tensor *dync_bitwise_or_at(dync_value self, dync_value other, dync_loc at);
-#define dync_bitwise_or(self, other) DYNC_SEQ2(dync_bitwise_or, DYNC_V(self), DYNC_V(other))
+#define dync_bitwise_or(self, other) DYNC_SEQ2(dync_bitwise_or, dync__op_1VV, DYNC__OP_bitwise_or, DYNC_V(self), DYNC_V(other))
 /* dync_bitwise_xor: bitwise exclusive or of integers and bools. No gradient. */
 DYNC_API dync_tensor *(dync_bitwise_xor)(dync_value self, dync_value other);
-DYNC_API dync_tensor *dync_bitwise_xor_at(dync_value self, dync_value other, dync_loc at);
-#define dync_bitwise_xor(self, other) DYNC_SEQ2(dync_bitwise_xor, DYNC_V(self), DYNC_V(other))
+#define dync_bitwise_xor(self, other) DYNC_SEQ2(dync_bitwise_xor, dync__op_1VV, DYNC__OP_bitwise_xor, DYNC_V(self), DYNC_V(other))
 /* dync_div: self / other; integers give a float. */
 DYNC_API dync_tensor *(dync_div)(dync_value self, dync_value other);
-DYNC_API dync_tensor *dync_div_at(dync_value self, dync_value other, dync_loc at);
-#define dync_div(self, other) DYNC_SEQ2(dync_div, DYNC_V(self), DYNC_V(other))
+#define dync_div(self, other) DYNC_SEQ2(dync_div, dync__op_1VV, DYNC__OP_div, DYNC_V(self), DYNC_V(other))
 /* dync_eq: self == other, as bool. No gradient. */
 DYNC_API dync_tensor *(dync_eq)(dync_value self, dync_value other);
-DYNC_API dync_tensor *dync_eq_at(dync_value self, dync_value other, dync_loc at);
-#define dync_eq(self, other) DYNC_SEQ2(dync_eq, DYNC_V(self), DYNC_V(other))
+#define dync_eq(self, other) DYNC_SEQ2(dync_eq, dync__op_1VV, DYNC__OP_eq, DYNC_V(self), DYNC_V(other))
 /* dync_floor_divide: the quotient rounded towards minus infinity; keeps integers. No gradient. */
 DYNC_API dync_tensor *(dync_floor_divide)(dync_value self, dync_value other);
-DYNC_API dync_tensor *dync_floor_divide_at(dync_value self, dync_value other, dync_loc at);
-#define dync_floor_divide(self, other) DYNC_SEQ2(dync_floor_divide, DYNC_V(self), DYNC_V(other))
+#define dync_floor_divide(self, other) DYNC_SEQ2(dync_floor_divide, dync__op_1VV, DYNC__OP_floor_divide, DYNC_V(self), DYNC_V(other))
 /* dync_fmod: C's remainder: the sign of self. */
 DYNC_API dync_tensor *(dync_fmod)(dync_value self, dync_value other);
-DYNC_API dync_tensor *dync_fmod_at(dync_value self, dync_value other, dync_loc at);
-#define dync_fmod(self, other) DYNC_SEQ2(dync_fmod, DYNC_V(self), DYNC_V(other))
+#define dync_fmod(self, other) DYNC_SEQ2(dync_fmod, dync__op_1VV, DYNC__OP_fmod, DYNC_V(self), DYNC_V(other))
 /* dync_ge: self >= other, as bool. No gradient. */
 DYNC_API dync_tensor *(dync_ge)(dync_value self, dync_value other);
-DYNC_API dync_tensor *dync_ge_at(dync_value self, dync_value other, dync_loc at);
-#define dync_ge(self, other) DYNC_SEQ2(dync_ge, DYNC_V(self), DYNC_V(other))
+#define dync_ge(self, other) DYNC_SEQ2(dync_ge, dync__op_1VV, DYNC__OP_ge, DYNC_V(self), DYNC_V(other))
 /* dync_gt: self > other, as bool. No gradient. */
 DYNC_API dync_tensor *(dync_gt)(dync_value self, dync_value other);
-DYNC_API dync_tensor *dync_gt_at(dync_value self, dync_value other, dync_loc at);
-#define dync_gt(self, other) DYNC_SEQ2(dync_gt, DYNC_V(self), DYNC_V(other))
+#define dync_gt(self, other) DYNC_SEQ2(dync_gt, dync__op_1VV, DYNC__OP_gt, DYNC_V(self), DYNC_V(other))
 /* dync_le: self <= other, as bool. No gradient. */
 DYNC_API dync_tensor *(dync_le)(dync_value self, dync_value other);
-DYNC_API dync_tensor *dync_le_at(dync_value self, dync_value other, dync_loc at);
-#define dync_le(self, other) DYNC_SEQ2(dync_le, DYNC_V(self), DYNC_V(other))
+#define dync_le(self, other) DYNC_SEQ2(dync_le, dync__op_1VV, DYNC__OP_le, DYNC_V(self), DYNC_V(other))
 /* dync_logical_and: both are not zero. No gradient. */
 DYNC_API dync_tensor *(dync_logical_and)(dync_value self, dync_value other);
-DYNC_API dync_tensor *dync_logical_and_at(dync_value self, dync_value other, dync_loc at);
-#define dync_logical_and(self, other) DYNC_SEQ2(dync_logical_and, DYNC_V(self), DYNC_V(other))
+#define dync_logical_and(self, other) DYNC_SEQ2(dync_logical_and, dync__op_1VV, DYNC__OP_logical_and, DYNC_V(self), DYNC_V(other))
 /* dync_logical_or: one of them is not zero. No gradient. */
 DYNC_API dync_tensor *(dync_logical_or)(dync_value self, dync_value other);
-DYNC_API dync_tensor *dync_logical_or_at(dync_value self, dync_value other, dync_loc at);
-#define dync_logical_or(self, other) DYNC_SEQ2(dync_logical_or, DYNC_V(self), DYNC_V(other))
+#define dync_logical_or(self, other) DYNC_SEQ2(dync_logical_or, dync__op_1VV, DYNC__OP_logical_or, DYNC_V(self), DYNC_V(other))
 /* dync_logical_xor: exactly one of them is not zero. No gradient. */
 DYNC_API dync_tensor *(dync_logical_xor)(dync_value self, dync_value other);
-DYNC_API dync_tensor *dync_logical_xor_at(dync_value self, dync_value other, dync_loc at);
-#define dync_logical_xor(self, other) DYNC_SEQ2(dync_logical_xor, DYNC_V(self), DYNC_V(other))
+#define dync_logical_xor(self, other) DYNC_SEQ2(dync_logical_xor, dync__op_1VV, DYNC__OP_logical_xor, DYNC_V(self), DYNC_V(other))
 /* dync_lt: self < other, as bool. No gradient. */
 DYNC_API dync_tensor *(dync_lt)(dync_value self, dync_value other);
-DYNC_API dync_tensor *dync_lt_at(dync_value self, dync_value other, dync_loc at);
-#define dync_lt(self, other) DYNC_SEQ2(dync_lt, DYNC_V(self), DYNC_V(other))
+#define dync_lt(self, other) DYNC_SEQ2(dync_lt, dync__op_1VV, DYNC__OP_lt, DYNC_V(self), DYNC_V(other))
 /* dync_maximum: the larger of the two; NaN wins. */
 DYNC_API dync_tensor *(dync_maximum)(dync_value self, dync_value other);
-DYNC_API dync_tensor *dync_maximum_at(dync_value self, dync_value other, dync_loc at);
-#define dync_maximum(self, other) DYNC_SEQ2(dync_maximum, DYNC_V(self), DYNC_V(other))
+#define dync_maximum(self, other) DYNC_SEQ2(dync_maximum, dync__op_1VV, DYNC__OP_maximum, DYNC_V(self), DYNC_V(other))
 /* dync_minimum: the smaller of the two; NaN wins. */
 DYNC_API dync_tensor *(dync_minimum)(dync_value self, dync_value other);
-DYNC_API dync_tensor *dync_minimum_at(dync_value self, dync_value other, dync_loc at);
-#define dync_minimum(self, other) DYNC_SEQ2(dync_minimum, DYNC_V(self), DYNC_V(other))
+#define dync_minimum(self, other) DYNC_SEQ2(dync_minimum, dync__op_1VV, DYNC__OP_minimum, DYNC_V(self), DYNC_V(other))
 /* dync_mul: self * other. */
 DYNC_API dync_tensor *(dync_mul)(dync_value self, dync_value other);
-DYNC_API dync_tensor *dync_mul_at(dync_value self, dync_value other, dync_loc at);
-#define dync_mul(self, other) DYNC_SEQ2(dync_mul, DYNC_V(self), DYNC_V(other))
+#define dync_mul(self, other) DYNC_SEQ2(dync_mul, dync__op_1VV, DYNC__OP_mul, DYNC_V(self), DYNC_V(other))
 /* dync_ne: self != other, as bool. No gradient. */
 DYNC_API dync_tensor *(dync_ne)(dync_value self, dync_value other);
-DYNC_API dync_tensor *dync_ne_at(dync_value self, dync_value other, dync_loc at);
-#define dync_ne(self, other) DYNC_SEQ2(dync_ne, DYNC_V(self), DYNC_V(other))
+#define dync_ne(self, other) DYNC_SEQ2(dync_ne, dync__op_1VV, DYNC__OP_ne, DYNC_V(self), DYNC_V(other))
 /* dync_pow: self to the power other. */
 DYNC_API dync_tensor *(dync_pow)(dync_value self, dync_value other);
-DYNC_API dync_tensor *dync_pow_at(dync_value self, dync_value other, dync_loc at);
-#define dync_pow(self, other) DYNC_SEQ2(dync_pow, DYNC_V(self), DYNC_V(other))
+#define dync_pow(self, other) DYNC_SEQ2(dync_pow, dync__op_1VV, DYNC__OP_pow, DYNC_V(self), DYNC_V(other))
 /* dync_remainder: Python's remainder: the sign of other. */
 DYNC_API dync_tensor *(dync_remainder)(dync_value self, dync_value other);
-DYNC_API dync_tensor *dync_remainder_at(dync_value self, dync_value other, dync_loc at);
-#define dync_remainder(self, other) DYNC_SEQ2(dync_remainder, DYNC_V(self), DYNC_V(other))
+#define dync_remainder(self, other) DYNC_SEQ2(dync_remainder, dync__op_1VV, DYNC__OP_remainder, DYNC_V(self), DYNC_V(other))
 /* dync_sub: self - other; not of bools. */
 DYNC_API dync_tensor *(dync_sub)(dync_value self, dync_value other);
-DYNC_API dync_tensor *dync_sub_at(dync_value self, dync_value other, dync_loc at);
-#define dync_sub(self, other) DYNC_SEQ2(dync_sub, DYNC_V(self), DYNC_V(other))
+#define dync_sub(self, other) DYNC_SEQ2(dync_sub, dync__op_1VV, DYNC__OP_sub, DYNC_V(self), DYNC_V(other))
 /* dync_addcdiv: self + value * tensor1 / tensor2. */
 DYNC_API dync_tensor *(dync_addcdiv)(dync_tensor *self, dync_tensor *tensor1, dync_tensor *tensor2, dync_value value);
-DYNC_API dync_tensor *dync_addcdiv_at(dync_tensor *self, dync_tensor *tensor1, dync_tensor *tensor2, dync_value value, dync_loc at);
-#define dync_addcdiv(self, tensor1, tensor2, value) DYNC_SEQ3_AND(dync_addcdiv, self, tensor1, tensor2, DYNC_V(value))
+#define dync_addcdiv(self, tensor1, tensor2, value) DYNC_SEQ3_AND(dync_addcdiv, dync__op_1TTTV, DYNC__OP_addcdiv, self, tensor1, tensor2, DYNC_V(value))
 /* dync_addcmul: self + value * tensor1 * tensor2. */
 DYNC_API dync_tensor *(dync_addcmul)(dync_tensor *self, dync_tensor *tensor1, dync_tensor *tensor2, dync_value value);
-DYNC_API dync_tensor *dync_addcmul_at(dync_tensor *self, dync_tensor *tensor1, dync_tensor *tensor2, dync_value value, dync_loc at);
-#define dync_addcmul(self, tensor1, tensor2, value) DYNC_SEQ3_AND(dync_addcmul, self, tensor1, tensor2, DYNC_V(value))
+#define dync_addcmul(self, tensor1, tensor2, value) DYNC_SEQ3_AND(dync_addcmul, dync__op_1TTTV, DYNC__OP_addcmul, self, tensor1, tensor2, DYNC_V(value))
 /* dync_clamp: self held between low and high; DYNC_NONE leaves a side open. */
 DYNC_API dync_tensor *(dync_clamp)(dync_tensor *self, dync_value low, dync_value high);
-DYNC_API dync_tensor *dync_clamp_at(dync_tensor *self, dync_value low, dync_value high, dync_loc at);
-#define dync_clamp(self, low, high) DYNC_OP_AT(dync_clamp)(self, DYNC_V(low), DYNC_V(high) DYNC_OP_HERE)
+#define dync_clamp(self, low, high) DYNC_OP(dync_clamp, dync__op_1TVV, DYNC__OP_clamp, self, DYNC_V(low), DYNC_V(high))
 /* dync_lerp: self + weight * (end - self). */
 DYNC_API dync_tensor *(dync_lerp)(dync_tensor *self, dync_tensor *end, dync_value weight);
-DYNC_API dync_tensor *dync_lerp_at(dync_tensor *self, dync_tensor *end, dync_value weight, dync_loc at);
-#define dync_lerp(self, end, weight) DYNC_SEQ2_AND(dync_lerp, self, end, DYNC_V(weight))
+#define dync_lerp(self, end, weight) DYNC_SEQ2_AND(dync_lerp, dync__op_1TTV, DYNC__OP_lerp, self, end, DYNC_V(weight))
 /* dync_masked_fill: value where the bool mask is set, self elsewhere. */
 DYNC_API dync_tensor *(dync_masked_fill)(dync_tensor *self, dync_tensor *mask, dync_value value);
-DYNC_API dync_tensor *dync_masked_fill_at(dync_tensor *self, dync_tensor *mask, dync_value value, dync_loc at);
-#define dync_masked_fill(self, mask, value) DYNC_SEQ2_AND(dync_masked_fill, self, mask, DYNC_V(value))
+#define dync_masked_fill(self, mask, value) DYNC_SEQ2_AND(dync_masked_fill, dync__op_1TTV, DYNC__OP_masked_fill, self, mask, DYNC_V(value))
 /* dync_where: self where the condition holds, other elsewhere. */
 DYNC_API dync_tensor *(dync_where)(dync_tensor *condition, dync_value self, dync_value other);
-DYNC_API dync_tensor *dync_where_at(dync_tensor *condition, dync_value self, dync_value other, dync_loc at);
-#define dync_where(condition, self, other) DYNC_SEQ2_AND(dync_where, condition, DYNC_V(self), DYNC_V(other))
+#define dync_where(condition, self, other) DYNC_SEQ2_AND(dync_where, dync__op_1TVV, DYNC__OP_where, condition, DYNC_V(self), DYNC_V(other))
 /* dync_abs: absolute value. */
 DYNC_API dync_tensor *(dync_abs)(dync_tensor *self);
-DYNC_API dync_tensor *dync_abs_at(dync_tensor *self, dync_loc at);
-#define dync_abs(self) DYNC_OP_AT(dync_abs)(self DYNC_OP_HERE)
+#define dync_abs(self) DYNC_OP(dync_abs, dync__op_1T, DYNC__OP_abs, self)
 /* dync_acos: inverse cosine. */
 DYNC_API dync_tensor *(dync_acos)(dync_tensor *self);
-DYNC_API dync_tensor *dync_acos_at(dync_tensor *self, dync_loc at);
-#define dync_acos(self) DYNC_OP_AT(dync_acos)(self DYNC_OP_HERE)
+#define dync_acos(self) DYNC_OP(dync_acos, dync__op_1T, DYNC__OP_acos, self)
 /* dync_asin: inverse sine. */
 DYNC_API dync_tensor *(dync_asin)(dync_tensor *self);
-DYNC_API dync_tensor *dync_asin_at(dync_tensor *self, dync_loc at);
-#define dync_asin(self) DYNC_OP_AT(dync_asin)(self DYNC_OP_HERE)
+#define dync_asin(self) DYNC_OP(dync_asin, dync__op_1T, DYNC__OP_asin, self)
 /* dync_atan: inverse tangent. */
 DYNC_API dync_tensor *(dync_atan)(dync_tensor *self);
-DYNC_API dync_tensor *dync_atan_at(dync_tensor *self, dync_loc at);
-#define dync_atan(self) DYNC_OP_AT(dync_atan)(self DYNC_OP_HERE)
+#define dync_atan(self) DYNC_OP(dync_atan, dync__op_1T, DYNC__OP_atan, self)
 /* dync_bitwise_not: every bit inverted; logical not of bools. No gradient. */
 DYNC_API dync_tensor *(dync_bitwise_not)(dync_tensor *self);
-DYNC_API dync_tensor *dync_bitwise_not_at(dync_tensor *self, dync_loc at);
-#define dync_bitwise_not(self) DYNC_OP_AT(dync_bitwise_not)(self DYNC_OP_HERE)
+#define dync_bitwise_not(self) DYNC_OP(dync_bitwise_not, dync__op_1T, DYNC__OP_bitwise_not, self)
 /* dync_ceil: rounded towards plus infinity. */
 DYNC_API dync_tensor *(dync_ceil)(dync_tensor *self);
-DYNC_API dync_tensor *dync_ceil_at(dync_tensor *self, dync_loc at);
-#define dync_ceil(self) DYNC_OP_AT(dync_ceil)(self DYNC_OP_HERE)
+#define dync_ceil(self) DYNC_OP(dync_ceil, dync__op_1T, DYNC__OP_ceil, self)
 /* dync_cos: cosine. */
 DYNC_API dync_tensor *(dync_cos)(dync_tensor *self);
-DYNC_API dync_tensor *dync_cos_at(dync_tensor *self, dync_loc at);
-#define dync_cos(self) DYNC_OP_AT(dync_cos)(self DYNC_OP_HERE)
+#define dync_cos(self) DYNC_OP(dync_cos, dync__op_1T, DYNC__OP_cos, self)
 /* dync_cosh: hyperbolic cosine. */
 DYNC_API dync_tensor *(dync_cosh)(dync_tensor *self);
-DYNC_API dync_tensor *dync_cosh_at(dync_tensor *self, dync_loc at);
-#define dync_cosh(self) DYNC_OP_AT(dync_cosh)(self DYNC_OP_HERE)
+#define dync_cosh(self) DYNC_OP(dync_cosh, dync__op_1T, DYNC__OP_cosh, self)
 /* dync_elu: self where positive, else alpha * (exp(self) - 1). */
 DYNC_API dync_tensor *(dync_elu)(dync_tensor *self, double alpha);
-DYNC_API dync_tensor *dync_elu_at(dync_tensor *self, double alpha, dync_loc at);
-#define dync_elu(self, alpha) DYNC_OP_AT(dync_elu)(self, alpha DYNC_OP_HERE)
+#define dync_elu(self, alpha) DYNC_OP(dync_elu, dync__op_1Tf, DYNC__OP_elu, self, alpha)
 /* dync_erf: error function. */
 DYNC_API dync_tensor *(dync_erf)(dync_tensor *self);
-DYNC_API dync_tensor *dync_erf_at(dync_tensor *self, dync_loc at);
-#define dync_erf(self) DYNC_OP_AT(dync_erf)(self DYNC_OP_HERE)
+#define dync_erf(self) DYNC_OP(dync_erf, dync__op_1T, DYNC__OP_erf, self)
 /* dync_erfc: 1 - erf(self), without cancellation. */
 DYNC_API dync_tensor *(dync_erfc)(dync_tensor *self);
-DYNC_API dync_tensor *dync_erfc_at(dync_tensor *self, dync_loc at);
-#define dync_erfc(self) DYNC_OP_AT(dync_erfc)(self DYNC_OP_HERE)
+#define dync_erfc(self) DYNC_OP(dync_erfc, dync__op_1T, DYNC__OP_erfc, self)
 /* dync_exp: e to the power self. */
 DYNC_API dync_tensor *(dync_exp)(dync_tensor *self);
-DYNC_API dync_tensor *dync_exp_at(dync_tensor *self, dync_loc at);
-#define dync_exp(self) DYNC_OP_AT(dync_exp)(self DYNC_OP_HERE)
+#define dync_exp(self) DYNC_OP(dync_exp, dync__op_1T, DYNC__OP_exp, self)
 /* dync_exp2: 2 to the power self. */
 DYNC_API dync_tensor *(dync_exp2)(dync_tensor *self);
-DYNC_API dync_tensor *dync_exp2_at(dync_tensor *self, dync_loc at);
-#define dync_exp2(self) DYNC_OP_AT(dync_exp2)(self DYNC_OP_HERE)
+#define dync_exp2(self) DYNC_OP(dync_exp2, dync__op_1T, DYNC__OP_exp2, self)
 /* dync_expm1: exp(self) - 1, without cancellation. */
 DYNC_API dync_tensor *(dync_expm1)(dync_tensor *self);
-DYNC_API dync_tensor *dync_expm1_at(dync_tensor *self, dync_loc at);
-#define dync_expm1(self) DYNC_OP_AT(dync_expm1)(self DYNC_OP_HERE)
+#define dync_expm1(self) DYNC_OP(dync_expm1, dync__op_1T, DYNC__OP_expm1, self)
 /* dync_floor: rounded towards minus infinity. */
 DYNC_API dync_tensor *(dync_floor)(dync_tensor *self);
-DYNC_API dync_tensor *dync_floor_at(dync_tensor *self, dync_loc at);
-#define dync_floor(self) DYNC_OP_AT(dync_floor)(self DYNC_OP_HERE)
+#define dync_floor(self) DYNC_OP(dync_floor, dync__op_1T, DYNC__OP_floor, self)
 /* dync_frac: self - trunc(self). */
 DYNC_API dync_tensor *(dync_frac)(dync_tensor *self);
-DYNC_API dync_tensor *dync_frac_at(dync_tensor *self, dync_loc at);
-#define dync_frac(self) DYNC_OP_AT(dync_frac)(self DYNC_OP_HERE)
+#define dync_frac(self) DYNC_OP(dync_frac, dync__op_1T, DYNC__OP_frac, self)
 /* dync_gelu: self * Phi(self), Phi the normal distribution by erf. */
 DYNC_API dync_tensor *(dync_gelu)(dync_tensor *self);
-DYNC_API dync_tensor *dync_gelu_at(dync_tensor *self, dync_loc at);
-#define dync_gelu(self) DYNC_OP_AT(dync_gelu)(self DYNC_OP_HERE)
+#define dync_gelu(self) DYNC_OP(dync_gelu, dync__op_1T, DYNC__OP_gelu, self)
 /* dync_gelu_tanh: gelu with Phi approximated by tanh. */
 DYNC_API dync_tensor *(dync_gelu_tanh)(dync_tensor *self);
-DYNC_API dync_tensor *dync_gelu_tanh_at(dync_tensor *self, dync_loc at);
-#define dync_gelu_tanh(self) DYNC_OP_AT(dync_gelu_tanh)(self DYNC_OP_HERE)
+#define dync_gelu_tanh(self) DYNC_OP(dync_gelu_tanh, dync__op_1T, DYNC__OP_gelu_tanh, self)
 /* dync_hardtanh: self held between low and high. */
 DYNC_API dync_tensor *(dync_hardtanh)(dync_tensor *self, double low, double high);
-DYNC_API dync_tensor *dync_hardtanh_at(dync_tensor *self, double low, double high, dync_loc at);
-#define dync_hardtanh(self, low, high) DYNC_OP_AT(dync_hardtanh)(self, low, high DYNC_OP_HERE)
+#define dync_hardtanh(self, low, high) DYNC_OP(dync_hardtanh, dync__op_1Tff, DYNC__OP_hardtanh, self, low, high)
 /* dync_isfinite: neither infinite nor NaN, as bool. No gradient. */
 DYNC_API dync_tensor *(dync_isfinite)(dync_tensor *self);
-DYNC_API dync_tensor *dync_isfinite_at(dync_tensor *self, dync_loc at);
-#define dync_isfinite(self) DYNC_OP_AT(dync_isfinite)(self DYNC_OP_HERE)
+#define dync_isfinite(self) DYNC_OP(dync_isfinite, dync__op_1T, DYNC__OP_isfinite, self)
 /* dync_isinf: plus or minus infinity, as bool. No gradient. */
 DYNC_API dync_tensor *(dync_isinf)(dync_tensor *self);
-DYNC_API dync_tensor *dync_isinf_at(dync_tensor *self, dync_loc at);
-#define dync_isinf(self) DYNC_OP_AT(dync_isinf)(self DYNC_OP_HERE)
+#define dync_isinf(self) DYNC_OP(dync_isinf, dync__op_1T, DYNC__OP_isinf, self)
 /* dync_isnan: NaN, as bool. No gradient. */
 DYNC_API dync_tensor *(dync_isnan)(dync_tensor *self);
-DYNC_API dync_tensor *dync_isnan_at(dync_tensor *self, dync_loc at);
-#define dync_isnan(self) DYNC_OP_AT(dync_isnan)(self DYNC_OP_HERE)
+#define dync_isnan(self) DYNC_OP(dync_isnan, dync__op_1T, DYNC__OP_isnan, self)
 /* dync_leaky_relu: self where positive, else negative_slope * self. */
 DYNC_API dync_tensor *(dync_leaky_relu)(dync_tensor *self, double negative_slope);
-DYNC_API dync_tensor *dync_leaky_relu_at(dync_tensor *self, double negative_slope, dync_loc at);
-#define dync_leaky_relu(self, negative_slope) DYNC_OP_AT(dync_leaky_relu)(self, negative_slope DYNC_OP_HERE)
+#define dync_leaky_relu(self, negative_slope) DYNC_OP(dync_leaky_relu, dync__op_1Tf, DYNC__OP_leaky_relu, self, negative_slope)
 /* dync_log: natural logarithm. */
 DYNC_API dync_tensor *(dync_log)(dync_tensor *self);
-DYNC_API dync_tensor *dync_log_at(dync_tensor *self, dync_loc at);
-#define dync_log(self) DYNC_OP_AT(dync_log)(self DYNC_OP_HERE)
+#define dync_log(self) DYNC_OP(dync_log, dync__op_1T, DYNC__OP_log, self)
 /* dync_log10: logarithm to base 10. */
 DYNC_API dync_tensor *(dync_log10)(dync_tensor *self);
-DYNC_API dync_tensor *dync_log10_at(dync_tensor *self, dync_loc at);
-#define dync_log10(self) DYNC_OP_AT(dync_log10)(self DYNC_OP_HERE)
+#define dync_log10(self) DYNC_OP(dync_log10, dync__op_1T, DYNC__OP_log10, self)
 /* dync_log1p: log(1 + self), without cancellation. */
 DYNC_API dync_tensor *(dync_log1p)(dync_tensor *self);
-DYNC_API dync_tensor *dync_log1p_at(dync_tensor *self, dync_loc at);
-#define dync_log1p(self) DYNC_OP_AT(dync_log1p)(self DYNC_OP_HERE)
+#define dync_log1p(self) DYNC_OP(dync_log1p, dync__op_1T, DYNC__OP_log1p, self)
 /* dync_log2: logarithm to base 2. */
 DYNC_API dync_tensor *(dync_log2)(dync_tensor *self);
-DYNC_API dync_tensor *dync_log2_at(dync_tensor *self, dync_loc at);
-#define dync_log2(self) DYNC_OP_AT(dync_log2)(self DYNC_OP_HERE)
+#define dync_log2(self) DYNC_OP(dync_log2, dync__op_1T, DYNC__OP_log2, self)
 /* dync_logical_not: self is zero, as bool. No gradient. */
 DYNC_API dync_tensor *(dync_logical_not)(dync_tensor *self);
-DYNC_API dync_tensor *dync_logical_not_at(dync_tensor *self, dync_loc at);
-#define dync_logical_not(self) DYNC_OP_AT(dync_logical_not)(self DYNC_OP_HERE)
+#define dync_logical_not(self) DYNC_OP(dync_logical_not, dync__op_1T, DYNC__OP_logical_not, self)
 /* dync_logsigmoid: log(sigmoid(self)), without overflow. */
 DYNC_API dync_tensor *(dync_logsigmoid)(dync_tensor *self);
-DYNC_API dync_tensor *dync_logsigmoid_at(dync_tensor *self, dync_loc at);
-#define dync_logsigmoid(self) DYNC_OP_AT(dync_logsigmoid)(self DYNC_OP_HERE)
+#define dync_logsigmoid(self) DYNC_OP(dync_logsigmoid, dync__op_1T, DYNC__OP_logsigmoid, self)
 /* dync_mish: self * tanh(softplus(self)). */
 DYNC_API dync_tensor *(dync_mish)(dync_tensor *self);
-DYNC_API dync_tensor *dync_mish_at(dync_tensor *self, dync_loc at);
-#define dync_mish(self) DYNC_OP_AT(dync_mish)(self DYNC_OP_HERE)
+#define dync_mish(self) DYNC_OP(dync_mish, dync__op_1T, DYNC__OP_mish, self)
 /* dync_neg: -self. */
 DYNC_API dync_tensor *(dync_neg)(dync_tensor *self);
-DYNC_API dync_tensor *dync_neg_at(dync_tensor *self, dync_loc at);
-#define dync_neg(self) DYNC_OP_AT(dync_neg)(self DYNC_OP_HERE)
+#define dync_neg(self) DYNC_OP(dync_neg, dync__op_1T, DYNC__OP_neg, self)
 /* dync_reciprocal: 1 / self. */
 DYNC_API dync_tensor *(dync_reciprocal)(dync_tensor *self);
-DYNC_API dync_tensor *dync_reciprocal_at(dync_tensor *self, dync_loc at);
-#define dync_reciprocal(self) DYNC_OP_AT(dync_reciprocal)(self DYNC_OP_HERE)
+#define dync_reciprocal(self) DYNC_OP(dync_reciprocal, dync__op_1T, DYNC__OP_reciprocal, self)
 /* dync_relu: max(self, 0). */
 DYNC_API dync_tensor *(dync_relu)(dync_tensor *self);
-DYNC_API dync_tensor *dync_relu_at(dync_tensor *self, dync_loc at);
-#define dync_relu(self) DYNC_OP_AT(dync_relu)(self DYNC_OP_HERE)
+#define dync_relu(self) DYNC_OP(dync_relu, dync__op_1T, DYNC__OP_relu, self)
 /* dync_relu6: min(max(self, 0), 6). */
 DYNC_API dync_tensor *(dync_relu6)(dync_tensor *self);
-DYNC_API dync_tensor *dync_relu6_at(dync_tensor *self, dync_loc at);
-#define dync_relu6(self) DYNC_OP_AT(dync_relu6)(self DYNC_OP_HERE)
+#define dync_relu6(self) DYNC_OP(dync_relu6, dync__op_1T, DYNC__OP_relu6, self)
 /* dync_round: to the nearest integer, halves to even. */
 DYNC_API dync_tensor *(dync_round)(dync_tensor *self);
-DYNC_API dync_tensor *dync_round_at(dync_tensor *self, dync_loc at);
-#define dync_round(self) DYNC_OP_AT(dync_round)(self DYNC_OP_HERE)
+#define dync_round(self) DYNC_OP(dync_round, dync__op_1T, DYNC__OP_round, self)
 /* dync_rsqrt: 1 / sqrt(self). */
 DYNC_API dync_tensor *(dync_rsqrt)(dync_tensor *self);
-DYNC_API dync_tensor *dync_rsqrt_at(dync_tensor *self, dync_loc at);
-#define dync_rsqrt(self) DYNC_OP_AT(dync_rsqrt)(self DYNC_OP_HERE)
+#define dync_rsqrt(self) DYNC_OP(dync_rsqrt, dync__op_1T, DYNC__OP_rsqrt, self)
 /* dync_sgn: -1, 0 or 1. */
 DYNC_API dync_tensor *(dync_sgn)(dync_tensor *self);
-DYNC_API dync_tensor *dync_sgn_at(dync_tensor *self, dync_loc at);
-#define dync_sgn(self) DYNC_OP_AT(dync_sgn)(self DYNC_OP_HERE)
+#define dync_sgn(self) DYNC_OP(dync_sgn, dync__op_1T, DYNC__OP_sgn, self)
 /* dync_sigmoid: 1 / (1 + exp(-self)). */
 DYNC_API dync_tensor *(dync_sigmoid)(dync_tensor *self);
-DYNC_API dync_tensor *dync_sigmoid_at(dync_tensor *self, dync_loc at);
-#define dync_sigmoid(self) DYNC_OP_AT(dync_sigmoid)(self DYNC_OP_HERE)
+#define dync_sigmoid(self) DYNC_OP(dync_sigmoid, dync__op_1T, DYNC__OP_sigmoid, self)
 /* dync_sign: -1, 0 or 1. */
 DYNC_API dync_tensor *(dync_sign)(dync_tensor *self);
-DYNC_API dync_tensor *dync_sign_at(dync_tensor *self, dync_loc at);
-#define dync_sign(self) DYNC_OP_AT(dync_sign)(self DYNC_OP_HERE)
+#define dync_sign(self) DYNC_OP(dync_sign, dync__op_1T, DYNC__OP_sign, self)
 /* dync_silu: self * sigmoid(self). */
 DYNC_API dync_tensor *(dync_silu)(dync_tensor *self);
-DYNC_API dync_tensor *dync_silu_at(dync_tensor *self, dync_loc at);
-#define dync_silu(self) DYNC_OP_AT(dync_silu)(self DYNC_OP_HERE)
+#define dync_silu(self) DYNC_OP(dync_silu, dync__op_1T, DYNC__OP_silu, self)
 /* dync_sin: sine. */
 DYNC_API dync_tensor *(dync_sin)(dync_tensor *self);
-DYNC_API dync_tensor *dync_sin_at(dync_tensor *self, dync_loc at);
-#define dync_sin(self) DYNC_OP_AT(dync_sin)(self DYNC_OP_HERE)
+#define dync_sin(self) DYNC_OP(dync_sin, dync__op_1T, DYNC__OP_sin, self)
 /* dync_sinh: hyperbolic sine. */
 DYNC_API dync_tensor *(dync_sinh)(dync_tensor *self);
-DYNC_API dync_tensor *dync_sinh_at(dync_tensor *self, dync_loc at);
-#define dync_sinh(self) DYNC_OP_AT(dync_sinh)(self DYNC_OP_HERE)
+#define dync_sinh(self) DYNC_OP(dync_sinh, dync__op_1T, DYNC__OP_sinh, self)
 /* dync_softplus: log(1 + exp(self)); self itself above 20. */
 DYNC_API dync_tensor *(dync_softplus)(dync_tensor *self);
-DYNC_API dync_tensor *dync_softplus_at(dync_tensor *self, dync_loc at);
-#define dync_softplus(self) DYNC_OP_AT(dync_softplus)(self DYNC_OP_HERE)
+#define dync_softplus(self) DYNC_OP(dync_softplus, dync__op_1T, DYNC__OP_softplus, self)
 /* dync_sqrt: square root. */
 DYNC_API dync_tensor *(dync_sqrt)(dync_tensor *self);
-DYNC_API dync_tensor *dync_sqrt_at(dync_tensor *self, dync_loc at);
-#define dync_sqrt(self) DYNC_OP_AT(dync_sqrt)(self DYNC_OP_HERE)
+#define dync_sqrt(self) DYNC_OP(dync_sqrt, dync__op_1T, DYNC__OP_sqrt, self)
 /* dync_square: self * self. */
 DYNC_API dync_tensor *(dync_square)(dync_tensor *self);
-DYNC_API dync_tensor *dync_square_at(dync_tensor *self, dync_loc at);
-#define dync_square(self) DYNC_OP_AT(dync_square)(self DYNC_OP_HERE)
+#define dync_square(self) DYNC_OP(dync_square, dync__op_1T, DYNC__OP_square, self)
 /* dync_tan: tangent. */
 DYNC_API dync_tensor *(dync_tan)(dync_tensor *self);
-DYNC_API dync_tensor *dync_tan_at(dync_tensor *self, dync_loc at);
-#define dync_tan(self) DYNC_OP_AT(dync_tan)(self DYNC_OP_HERE)
+#define dync_tan(self) DYNC_OP(dync_tan, dync__op_1T, DYNC__OP_tan, self)
 /* dync_tanh: hyperbolic tangent. */
 DYNC_API dync_tensor *(dync_tanh)(dync_tensor *self);
-DYNC_API dync_tensor *dync_tanh_at(dync_tensor *self, dync_loc at);
-#define dync_tanh(self) DYNC_OP_AT(dync_tanh)(self DYNC_OP_HERE)
+#define dync_tanh(self) DYNC_OP(dync_tanh, dync__op_1T, DYNC__OP_tanh, self)
 /* dync_trunc: rounded towards zero. */
 DYNC_API dync_tensor *(dync_trunc)(dync_tensor *self);
-DYNC_API dync_tensor *dync_trunc_at(dync_tensor *self, dync_loc at);
-#define dync_trunc(self) DYNC_OP_AT(dync_trunc)(self DYNC_OP_HERE)
+#define dync_trunc(self) DYNC_OP(dync_trunc, dync__op_1T, DYNC__OP_trunc, self)
 /* dync_abs_: absolute value. In place; returns self. */
 DYNC_API dync_tensor *(dync_abs_)(dync_tensor *self);
-DYNC_API dync_tensor *dync_abs__at(dync_tensor *self, dync_loc at);
-#define dync_abs_(self) DYNC_OP_AT(dync_abs_)(self DYNC_OP_HERE)
+#define dync_abs_(self) DYNC_OP(dync_abs_, dync__op_1T, DYNC__OP_abs_, self)
 /* dync_add_: adds other into self; self keeps its dtype. In place; returns self. */
 DYNC_API dync_tensor *(dync_add_)(dync_tensor *self, dync_value other);
-DYNC_API dync_tensor *dync_add__at(dync_tensor *self, dync_value other, dync_loc at);
-#define dync_add_(self, other) DYNC_SEQ2(dync_add_, self, DYNC_V(other))
+#define dync_add_(self, other) DYNC_SEQ2(dync_add_, dync__op_1TV, DYNC__OP_add_, self, DYNC_V(other))
 /* dync_addcdiv_: adds value * tensor1 / tensor2. In place; returns self. */
 DYNC_API dync_tensor *(dync_addcdiv_)(dync_tensor *self, dync_tensor *tensor1, dync_tensor *tensor2, dync_value value);
-DYNC_API dync_tensor *dync_addcdiv__at(dync_tensor *self, dync_tensor *tensor1, dync_tensor *tensor2, dync_value value, dync_loc at);
-#define dync_addcdiv_(self, tensor1, tensor2, value) DYNC_SEQ3_AND(dync_addcdiv_, self, tensor1, tensor2, DYNC_V(value))
+#define dync_addcdiv_(self, tensor1, tensor2, value) DYNC_SEQ3_AND(dync_addcdiv_, dync__op_1TTTV, DYNC__OP_addcdiv_, self, tensor1, tensor2, DYNC_V(value))
 /* dync_addcmul_: adds value * tensor1 * tensor2. In place; returns self. */
 DYNC_API dync_tensor *(dync_addcmul_)(dync_tensor *self, dync_tensor *tensor1, dync_tensor *tensor2, dync_value value);
-DYNC_API dync_tensor *dync_addcmul__at(dync_tensor *self, dync_tensor *tensor1, dync_tensor *tensor2, dync_value value, dync_loc at);
-#define dync_addcmul_(self, tensor1, tensor2, value) DYNC_SEQ3_AND(dync_addcmul_, self, tensor1, tensor2, DYNC_V(value))
+#define dync_addcmul_(self, tensor1, tensor2, value) DYNC_SEQ3_AND(dync_addcmul_, dync__op_1TTTV, DYNC__OP_addcmul_, self, tensor1, tensor2, DYNC_V(value))
 /* dync_ceil_: rounds towards plus infinity. In place; returns self. */
 DYNC_API dync_tensor *(dync_ceil_)(dync_tensor *self);
-DYNC_API dync_tensor *dync_ceil__at(dync_tensor *self, dync_loc at);
-#define dync_ceil_(self) DYNC_OP_AT(dync_ceil_)(self DYNC_OP_HERE)
+#define dync_ceil_(self) DYNC_OP(dync_ceil_, dync__op_1T, DYNC__OP_ceil_, self)
 /* dync_clamp_: holds self between low and high. In place; returns self. */
 DYNC_API dync_tensor *(dync_clamp_)(dync_tensor *self, dync_value low, dync_value high);
-DYNC_API dync_tensor *dync_clamp__at(dync_tensor *self, dync_value low, dync_value high, dync_loc at);
-#define dync_clamp_(self, low, high) DYNC_OP_AT(dync_clamp_)(self, DYNC_V(low), DYNC_V(high) DYNC_OP_HERE)
+#define dync_clamp_(self, low, high) DYNC_OP(dync_clamp_, dync__op_1TVV, DYNC__OP_clamp_, self, DYNC_V(low), DYNC_V(high))
 /* dync_copy_: writes src, broadcast and cast, over self. In place; returns self. */
 DYNC_API dync_tensor *(dync_copy_)(dync_tensor *self, dync_value src);
-DYNC_API dync_tensor *dync_copy__at(dync_tensor *self, dync_value src, dync_loc at);
-#define dync_copy_(self, src) DYNC_SEQ2(dync_copy_, self, DYNC_V(src))
+#define dync_copy_(self, src) DYNC_SEQ2(dync_copy_, dync__op_1TV, DYNC__OP_copy_, self, DYNC_V(src))
 /* dync_cos_: cosine. In place; returns self. */
 DYNC_API dync_tensor *(dync_cos_)(dync_tensor *self);
-DYNC_API dync_tensor *dync_cos__at(dync_tensor *self, dync_loc at);
-#define dync_cos_(self) DYNC_OP_AT(dync_cos_)(self DYNC_OP_HERE)
+#define dync_cos_(self) DYNC_OP(dync_cos_, dync__op_1T, DYNC__OP_cos_, self)
 /* dync_div_: divides self by other. In place; returns self. */
 DYNC_API dync_tensor *(dync_div_)(dync_tensor *self, dync_value other);
-DYNC_API dync_tensor *dync_div__at(dync_tensor *self, dync_value other, dync_loc at);
-#define dync_div_(self, other) DYNC_SEQ2(dync_div_, self, DYNC_V(other))
+#define dync_div_(self, other) DYNC_SEQ2(dync_div_, dync__op_1TV, DYNC__OP_div_, self, DYNC_V(other))
 /* dync_exp_: e to the power self. In place; returns self. */
 DYNC_API dync_tensor *(dync_exp_)(dync_tensor *self);
-DYNC_API dync_tensor *dync_exp__at(dync_tensor *self, dync_loc at);
-#define dync_exp_(self) DYNC_OP_AT(dync_exp_)(self DYNC_OP_HERE)
+#define dync_exp_(self) DYNC_OP(dync_exp_, dync__op_1T, DYNC__OP_exp_, self)
 /* dync_fill_: writes one number everywhere. In place; returns self. */
 DYNC_API dync_tensor *(dync_fill_)(dync_tensor *self, dync_value value);
-DYNC_API dync_tensor *dync_fill__at(dync_tensor *self, dync_value value, dync_loc at);
-#define dync_fill_(self, value) DYNC_SEQ2(dync_fill_, self, DYNC_V(value))
+#define dync_fill_(self, value) DYNC_SEQ2(dync_fill_, dync__op_1TV, DYNC__OP_fill_, self, DYNC_V(value))
 /* dync_floor_: rounds towards minus infinity. In place; returns self. */
 DYNC_API dync_tensor *(dync_floor_)(dync_tensor *self);
-DYNC_API dync_tensor *dync_floor__at(dync_tensor *self, dync_loc at);
-#define dync_floor_(self) DYNC_OP_AT(dync_floor_)(self DYNC_OP_HERE)
+#define dync_floor_(self) DYNC_OP(dync_floor_, dync__op_1T, DYNC__OP_floor_, self)
 /* dync_index_add_: adds rows of source into the rows that index names. In place; returns self. */
 DYNC_API dync_tensor *(dync_index_add_)(dync_tensor *self, int dim, dync_tensor *index, dync_tensor *source);
-DYNC_API dync_tensor *dync_index_add__at(dync_tensor *self, int dim, dync_tensor *index, dync_tensor *source, dync_loc at);
-#define dync_index_add_(self, dim, index, source) DYNC_OP_AT(dync_index_add_)(self, dim, index, source DYNC_OP_HERE)
+#define dync_index_add_(self, dim, index, source) DYNC_OP(dync_index_add_, dync__op_1TiTT, DYNC__OP_index_add_, self, dim, index, source)
 /* dync_lerp_: moves self towards end. In place; returns self. */
 DYNC_API dync_tensor *(dync_lerp_)(dync_tensor *self, dync_tensor *end, dync_value weight);
-DYNC_API dync_tensor *dync_lerp__at(dync_tensor *self, dync_tensor *end, dync_value weight, dync_loc at);
-#define dync_lerp_(self, end, weight) DYNC_SEQ2_AND(dync_lerp_, self, end, DYNC_V(weight))
+#define dync_lerp_(self, end, weight) DYNC_SEQ2_AND(dync_lerp_, dync__op_1TTV, DYNC__OP_lerp_, self, end, DYNC_V(weight))
 /* dync_log_: natural logarithm. In place; returns self. */
 DYNC_API dync_tensor *(dync_log_)(dync_tensor *self);
-DYNC_API dync_tensor *dync_log__at(dync_tensor *self, dync_loc at);
-#define dync_log_(self) DYNC_OP_AT(dync_log_)(self DYNC_OP_HERE)
+#define dync_log_(self) DYNC_OP(dync_log_, dync__op_1T, DYNC__OP_log_, self)
 /* dync_masked_fill_: writes value where the mask is set. In place; returns self. */
 DYNC_API dync_tensor *(dync_masked_fill_)(dync_tensor *self, dync_tensor *mask, dync_value value);
-DYNC_API dync_tensor *dync_masked_fill__at(dync_tensor *self, dync_tensor *mask, dync_value value, dync_loc at);
-#define dync_masked_fill_(self, mask, value) DYNC_SEQ2_AND(dync_masked_fill_, self, mask, DYNC_V(value))
+#define dync_masked_fill_(self, mask, value) DYNC_SEQ2_AND(dync_masked_fill_, dync__op_1TTV, DYNC__OP_masked_fill_, self, mask, DYNC_V(value))
 /* dync_mul_: multiplies self by other. In place; returns self. */
 DYNC_API dync_tensor *(dync_mul_)(dync_tensor *self, dync_value other);
-DYNC_API dync_tensor *dync_mul__at(dync_tensor *self, dync_value other, dync_loc at);
-#define dync_mul_(self, other) DYNC_SEQ2(dync_mul_, self, DYNC_V(other))
+#define dync_mul_(self, other) DYNC_SEQ2(dync_mul_, dync__op_1TV, DYNC__OP_mul_, self, DYNC_V(other))
 /* dync_neg_: negates self. In place; returns self. */
 DYNC_API dync_tensor *(dync_neg_)(dync_tensor *self);
-DYNC_API dync_tensor *dync_neg__at(dync_tensor *self, dync_loc at);
-#define dync_neg_(self) DYNC_OP_AT(dync_neg_)(self DYNC_OP_HERE)
+#define dync_neg_(self) DYNC_OP(dync_neg_, dync__op_1T, DYNC__OP_neg_, self)
 /* dync_normal_: draws from the normal distribution. In place; returns self. */
 DYNC_API dync_tensor *(dync_normal_)(dync_tensor *self, double mean, double std);
-DYNC_API dync_tensor *dync_normal__at(dync_tensor *self, double mean, double std, dync_loc at);
-#define dync_normal_(self, mean, std) DYNC_OP_AT(dync_normal_)(self, mean, std DYNC_OP_HERE)
+#define dync_normal_(self, mean, std) DYNC_OP(dync_normal_, dync__op_1Tff, DYNC__OP_normal_, self, mean, std)
 /* dync_pow_: raises self to a power. In place; returns self. */
 DYNC_API dync_tensor *(dync_pow_)(dync_tensor *self, dync_value exponent);
-DYNC_API dync_tensor *dync_pow__at(dync_tensor *self, dync_value exponent, dync_loc at);
-#define dync_pow_(self, exponent) DYNC_SEQ2(dync_pow_, self, DYNC_V(exponent))
+#define dync_pow_(self, exponent) DYNC_SEQ2(dync_pow_, dync__op_1TV, DYNC__OP_pow_, self, DYNC_V(exponent))
 /* dync_relu_: max(self, 0). In place; returns self. */
 DYNC_API dync_tensor *(dync_relu_)(dync_tensor *self);
-DYNC_API dync_tensor *dync_relu__at(dync_tensor *self, dync_loc at);
-#define dync_relu_(self) DYNC_OP_AT(dync_relu_)(self DYNC_OP_HERE)
+#define dync_relu_(self) DYNC_OP(dync_relu_, dync__op_1T, DYNC__OP_relu_, self)
 /* dync_round_: rounds to the nearest integer, halves to even. In place; returns self. */
 DYNC_API dync_tensor *(dync_round_)(dync_tensor *self);
-DYNC_API dync_tensor *dync_round__at(dync_tensor *self, dync_loc at);
-#define dync_round_(self) DYNC_OP_AT(dync_round_)(self DYNC_OP_HERE)
+#define dync_round_(self) DYNC_OP(dync_round_, dync__op_1T, DYNC__OP_round_, self)
 /* dync_scatter_: writes src to the places that index names. In place; returns self. */
 DYNC_API dync_tensor *(dync_scatter_)(dync_tensor *self, int dim, dync_tensor *index, dync_value src);
-DYNC_API dync_tensor *dync_scatter__at(dync_tensor *self, int dim, dync_tensor *index, dync_value src, dync_loc at);
-#define dync_scatter_(self, dim, index, src) DYNC_OP_AT(dync_scatter_)(self, dim, index, DYNC_V(src) DYNC_OP_HERE)
+#define dync_scatter_(self, dim, index, src) DYNC_OP(dync_scatter_, dync__op_1TiTV, DYNC__OP_scatter_, self, dim, index, DYNC_V(src))
 /* dync_scatter_add_: adds src at the places that index names. In place; returns self. */
 DYNC_API dync_tensor *(dync_scatter_add_)(dync_tensor *self, int dim, dync_tensor *index, dync_tensor *src);
-DYNC_API dync_tensor *dync_scatter_add__at(dync_tensor *self, int dim, dync_tensor *index, dync_tensor *src, dync_loc at);
-#define dync_scatter_add_(self, dim, index, src) DYNC_OP_AT(dync_scatter_add_)(self, dim, index, src DYNC_OP_HERE)
+#define dync_scatter_add_(self, dim, index, src) DYNC_OP(dync_scatter_add_, dync__op_1TiTT, DYNC__OP_scatter_add_, self, dim, index, src)
 /* dync_sigmoid_: 1 / (1 + exp(-self)). In place; returns self. */
 DYNC_API dync_tensor *(dync_sigmoid_)(dync_tensor *self);
-DYNC_API dync_tensor *dync_sigmoid__at(dync_tensor *self, dync_loc at);
-#define dync_sigmoid_(self) DYNC_OP_AT(dync_sigmoid_)(self DYNC_OP_HERE)
+#define dync_sigmoid_(self) DYNC_OP(dync_sigmoid_, dync__op_1T, DYNC__OP_sigmoid_, self)
 /* dync_sin_: sine. In place; returns self. */
 DYNC_API dync_tensor *(dync_sin_)(dync_tensor *self);
-DYNC_API dync_tensor *dync_sin__at(dync_tensor *self, dync_loc at);
-#define dync_sin_(self) DYNC_OP_AT(dync_sin_)(self DYNC_OP_HERE)
+#define dync_sin_(self) DYNC_OP(dync_sin_, dync__op_1T, DYNC__OP_sin_, self)
 /* dync_sqrt_: square root. In place; returns self. */
 DYNC_API dync_tensor *(dync_sqrt_)(dync_tensor *self);
-DYNC_API dync_tensor *dync_sqrt__at(dync_tensor *self, dync_loc at);
-#define dync_sqrt_(self) DYNC_OP_AT(dync_sqrt_)(self DYNC_OP_HERE)
+#define dync_sqrt_(self) DYNC_OP(dync_sqrt_, dync__op_1T, DYNC__OP_sqrt_, self)
 /* dync_sub_: subtracts other from self. In place; returns self. */
 DYNC_API dync_tensor *(dync_sub_)(dync_tensor *self, dync_value other);
-DYNC_API dync_tensor *dync_sub__at(dync_tensor *self, dync_value other, dync_loc at);
-#define dync_sub_(self, other) DYNC_SEQ2(dync_sub_, self, DYNC_V(other))
+#define dync_sub_(self, other) DYNC_SEQ2(dync_sub_, dync__op_1TV, DYNC__OP_sub_, self, DYNC_V(other))
 /* dync_tanh_: hyperbolic tangent. In place; returns self. */
 DYNC_API dync_tensor *(dync_tanh_)(dync_tensor *self);
-DYNC_API dync_tensor *dync_tanh__at(dync_tensor *self, dync_loc at);
-#define dync_tanh_(self) DYNC_OP_AT(dync_tanh_)(self DYNC_OP_HERE)
+#define dync_tanh_(self) DYNC_OP(dync_tanh_, dync__op_1T, DYNC__OP_tanh_, self)
 /* dync_trunc_: rounds towards zero. In place; returns self. */
 DYNC_API dync_tensor *(dync_trunc_)(dync_tensor *self);
-DYNC_API dync_tensor *dync_trunc__at(dync_tensor *self, dync_loc at);
-#define dync_trunc_(self) DYNC_OP_AT(dync_trunc_)(self DYNC_OP_HERE)
+#define dync_trunc_(self) DYNC_OP(dync_trunc_, dync__op_1T, DYNC__OP_trunc_, self)
 /* dync_uniform_: draws from [from, to). In place; returns self. */
 DYNC_API dync_tensor *(dync_uniform_)(dync_tensor *self, double from, double to);
-DYNC_API dync_tensor *dync_uniform__at(dync_tensor *self, double from, double to, dync_loc at);
-#define dync_uniform_(self, from, to) DYNC_OP_AT(dync_uniform_)(self, from, to DYNC_OP_HERE)
+#define dync_uniform_(self, from, to) DYNC_OP(dync_uniform_, dync__op_1Tff, DYNC__OP_uniform_, self, from, to)
 /* dync_zero_: writes zero everywhere. In place; returns self. */
 DYNC_API dync_tensor *(dync_zero_)(dync_tensor *self);
-DYNC_API dync_tensor *dync_zero__at(dync_tensor *self, dync_loc at);
-#define dync_zero_(self) DYNC_OP_AT(dync_zero_)(self DYNC_OP_HERE)
+#define dync_zero_(self) DYNC_OP(dync_zero_, dync__op_1T, DYNC__OP_zero_, self)
 /* dync_empty_like: uninitialised elements in the form of self. No gradient. */
 DYNC_API dync_tensor *(dync_empty_like)(dync_tensor *self);
-DYNC_API dync_tensor *dync_empty_like_at(dync_tensor *self, dync_loc at);
-#define dync_empty_like(self) DYNC_OP_AT(dync_empty_like)(self DYNC_OP_HERE)
+#define dync_empty_like(self) DYNC_OP(dync_empty_like, dync__op_1T, DYNC__OP_empty_like, self)
 /* dync_eye: n by m, ones on the diagonal. No gradient. */
 DYNC_API dync_tensor *(dync_eye)(int64_t n, int64_t m, dync_dtype dtype, dync_device device);
-DYNC_API dync_tensor *dync_eye_at(int64_t n, int64_t m, dync_dtype dtype, dync_device device, dync_loc at);
-#define dync_eye(n, m, dtype, device) DYNC_OP_AT(dync_eye)(n, m, dtype, device DYNC_OP_HERE)
+#define dync_eye(n, m, dtype, device) DYNC_OP(dync_eye, dync__op_1llye, DYNC__OP_eye, n, m, dtype, device)
 /* dync_full_like: one number everywhere, in the form of self. No gradient. */
 DYNC_API dync_tensor *(dync_full_like)(dync_tensor *self, dync_value fill_value);
-DYNC_API dync_tensor *dync_full_like_at(dync_tensor *self, dync_value fill_value, dync_loc at);
-#define dync_full_like(self, fill_value) DYNC_SEQ2(dync_full_like, self, DYNC_V(fill_value))
+#define dync_full_like(self, fill_value) DYNC_SEQ2(dync_full_like, dync__op_1TV, DYNC__OP_full_like, self, DYNC_V(fill_value))
 /* dync_ones_like: all ones, in the form of self. No gradient. */
 DYNC_API dync_tensor *(dync_ones_like)(dync_tensor *self);
-DYNC_API dync_tensor *dync_ones_like_at(dync_tensor *self, dync_loc at);
-#define dync_ones_like(self) DYNC_OP_AT(dync_ones_like)(self DYNC_OP_HERE)
+#define dync_ones_like(self) DYNC_OP(dync_ones_like, dync__op_1T, DYNC__OP_ones_like, self)
 /* dync_rand_like: uniform in [0, 1), in the form of self. No gradient. */
 DYNC_API dync_tensor *(dync_rand_like)(dync_tensor *self);
-DYNC_API dync_tensor *dync_rand_like_at(dync_tensor *self, dync_loc at);
-#define dync_rand_like(self) DYNC_OP_AT(dync_rand_like)(self DYNC_OP_HERE)
+#define dync_rand_like(self) DYNC_OP(dync_rand_like, dync__op_1T, DYNC__OP_rand_like, self)
 /* dync_randn_like: standard normal, in the form of self. No gradient. */
 DYNC_API dync_tensor *(dync_randn_like)(dync_tensor *self);
-DYNC_API dync_tensor *dync_randn_like_at(dync_tensor *self, dync_loc at);
-#define dync_randn_like(self) DYNC_OP_AT(dync_randn_like)(self DYNC_OP_HERE)
+#define dync_randn_like(self) DYNC_OP(dync_randn_like, dync__op_1T, DYNC__OP_randn_like, self)
 /* dync_zeros_like: all zeros, in the form of self. No gradient. */
 DYNC_API dync_tensor *(dync_zeros_like)(dync_tensor *self);
-DYNC_API dync_tensor *dync_zeros_like_at(dync_tensor *self, dync_loc at);
-#define dync_zeros_like(self) DYNC_OP_AT(dync_zeros_like)(self DYNC_OP_HERE)
+#define dync_zeros_like(self) DYNC_OP(dync_zeros_like, dync__op_1T, DYNC__OP_zeros_like, self)
 /* dync_all: no element is zero, as bool. No gradient. */
 DYNC_API dync_tensor *(dync_all)(dync_tensor *self, dync_dims dim, bool keepdim);
-DYNC_API dync_tensor *dync_all_at(dync_tensor *self, dync_dims dim, bool keepdim, dync_loc at);
-#define dync_all(self, dim, keepdim) DYNC_OP_AT(dync_all)(self, dim, keepdim DYNC_OP_HERE)
+#define dync_all(self, dim, keepdim) DYNC_OP(dync_all, dync__op_1Tdb, DYNC__OP_all, self, dim, keepdim)
 /* dync_amax: the largest element; the gradient is shared by equal ones. */
 DYNC_API dync_tensor *(dync_amax)(dync_tensor *self, dync_dims dim, bool keepdim);
-DYNC_API dync_tensor *dync_amax_at(dync_tensor *self, dync_dims dim, bool keepdim, dync_loc at);
-#define dync_amax(self, dim, keepdim) DYNC_OP_AT(dync_amax)(self, dim, keepdim DYNC_OP_HERE)
+#define dync_amax(self, dim, keepdim) DYNC_OP(dync_amax, dync__op_1Tdb, DYNC__OP_amax, self, dim, keepdim)
 /* dync_amin: the smallest element; the gradient is shared by equal ones. */
 DYNC_API dync_tensor *(dync_amin)(dync_tensor *self, dync_dims dim, bool keepdim);
-DYNC_API dync_tensor *dync_amin_at(dync_tensor *self, dync_dims dim, bool keepdim, dync_loc at);
-#define dync_amin(self, dim, keepdim) DYNC_OP_AT(dync_amin)(self, dim, keepdim DYNC_OP_HERE)
+#define dync_amin(self, dim, keepdim) DYNC_OP(dync_amin, dync__op_1Tdb, DYNC__OP_amin, self, dim, keepdim)
 /* dync_any: some element is not zero, as bool. No gradient. */
 DYNC_API dync_tensor *(dync_any)(dync_tensor *self, dync_dims dim, bool keepdim);
-DYNC_API dync_tensor *dync_any_at(dync_tensor *self, dync_dims dim, bool keepdim, dync_loc at);
-#define dync_any(self, dim, keepdim) DYNC_OP_AT(dync_any)(self, dim, keepdim DYNC_OP_HERE)
+#define dync_any(self, dim, keepdim) DYNC_OP(dync_any, dync__op_1Tdb, DYNC__OP_any, self, dim, keepdim)
 /* dync_argmax: the place of the first largest element along dim, int64. No gradient. */
 DYNC_API dync_tensor *(dync_argmax)(dync_tensor *self, int dim, bool keepdim);
-DYNC_API dync_tensor *dync_argmax_at(dync_tensor *self, int dim, bool keepdim, dync_loc at);
-#define dync_argmax(self, dim, keepdim) DYNC_OP_AT(dync_argmax)(self, dim, keepdim DYNC_OP_HERE)
+#define dync_argmax(self, dim, keepdim) DYNC_OP(dync_argmax, dync__op_1Tib, DYNC__OP_argmax, self, dim, keepdim)
 /* dync_argmin: the place of the first smallest element along dim, int64. No gradient. */
 DYNC_API dync_tensor *(dync_argmin)(dync_tensor *self, int dim, bool keepdim);
-DYNC_API dync_tensor *dync_argmin_at(dync_tensor *self, int dim, bool keepdim, dync_loc at);
-#define dync_argmin(self, dim, keepdim) DYNC_OP_AT(dync_argmin)(self, dim, keepdim DYNC_OP_HERE)
+#define dync_argmin(self, dim, keepdim) DYNC_OP(dync_argmin, dync__op_1Tib, DYNC__OP_argmin, self, dim, keepdim)
 /* dync_cumsum: running sums along dim. */
 DYNC_API dync_tensor *(dync_cumsum)(dync_tensor *self, int dim);
-DYNC_API dync_tensor *dync_cumsum_at(dync_tensor *self, int dim, dync_loc at);
-#define dync_cumsum(self, dim) DYNC_OP_AT(dync_cumsum)(self, dim DYNC_OP_HERE)
+#define dync_cumsum(self, dim) DYNC_OP(dync_cumsum, dync__op_1Ti, DYNC__OP_cumsum, self, dim)
 /* dync_log_softmax: self - log(sum(exp(self))) along dim, without overflow. */
 DYNC_API dync_tensor *(dync_log_softmax)(dync_tensor *self, int dim);
-DYNC_API dync_tensor *dync_log_softmax_at(dync_tensor *self, int dim, dync_loc at);
-#define dync_log_softmax(self, dim) DYNC_OP_AT(dync_log_softmax)(self, dim DYNC_OP_HERE)
+#define dync_log_softmax(self, dim) DYNC_OP(dync_log_softmax, dync__op_1Ti, DYNC__OP_log_softmax, self, dim)
 /* dync_logsumexp: log(sum(exp(self))), without overflow. */
 DYNC_API dync_tensor *(dync_logsumexp)(dync_tensor *self, dync_dims dim, bool keepdim);
-DYNC_API dync_tensor *dync_logsumexp_at(dync_tensor *self, dync_dims dim, bool keepdim, dync_loc at);
-#define dync_logsumexp(self, dim, keepdim) DYNC_OP_AT(dync_logsumexp)(self, dim, keepdim DYNC_OP_HERE)
+#define dync_logsumexp(self, dim, keepdim) DYNC_OP(dync_logsumexp, dync__op_1Tdb, DYNC__OP_logsumexp, self, dim, keepdim)
 /* dync_max: the largest of all elements; the gradient is shared by equal ones. */
 DYNC_API dync_tensor *(dync_max)(dync_tensor *self);
-DYNC_API dync_tensor *dync_max_at(dync_tensor *self, dync_loc at);
-#define dync_max(self) DYNC_OP_AT(dync_max)(self DYNC_OP_HERE)
+#define dync_max(self) DYNC_OP(dync_max, dync__op_1T, DYNC__OP_max, self)
 /* dync_max_dim: the largest elements along dim and their places. A list of 2 tensors. */
 DYNC_API dync_value (dync_max_dim)(dync_tensor *self, int dim, bool keepdim);
-DYNC_API dync_value dync_max_dim_at(dync_tensor *self, int dim, bool keepdim, dync_loc at);
-#define dync_max_dim(self, dim, keepdim) DYNC_OP_AT(dync_max_dim)(self, dim, keepdim DYNC_OP_HERE)
+#define dync_max_dim(self, dim, keepdim) DYNC_OP(dync_max_dim, dync__op_nTib, DYNC__OP_max_dim, self, dim, keepdim)
 /* dync_mean: the mean; floating point only. */
 DYNC_API dync_tensor *(dync_mean)(dync_tensor *self, dync_dims dim, bool keepdim);
-DYNC_API dync_tensor *dync_mean_at(dync_tensor *self, dync_dims dim, bool keepdim, dync_loc at);
-#define dync_mean(self, dim, keepdim) DYNC_OP_AT(dync_mean)(self, dim, keepdim DYNC_OP_HERE)
+#define dync_mean(self, dim, keepdim) DYNC_OP(dync_mean, dync__op_1Tdb, DYNC__OP_mean, self, dim, keepdim)
 /* dync_min: the smallest of all elements; the gradient is shared by equal ones. */
 DYNC_API dync_tensor *(dync_min)(dync_tensor *self);
-DYNC_API dync_tensor *dync_min_at(dync_tensor *self, dync_loc at);
-#define dync_min(self) DYNC_OP_AT(dync_min)(self DYNC_OP_HERE)
+#define dync_min(self) DYNC_OP(dync_min, dync__op_1T, DYNC__OP_min, self)
 /* dync_min_dim: the smallest elements along dim and their places. A list of 2 tensors. */
 DYNC_API dync_value (dync_min_dim)(dync_tensor *self, int dim, bool keepdim);
-DYNC_API dync_value dync_min_dim_at(dync_tensor *self, int dim, bool keepdim, dync_loc at);
-#define dync_min_dim(self, dim, keepdim) DYNC_OP_AT(dync_min_dim)(self, dim, keepdim DYNC_OP_HERE)
+#define dync_min_dim(self, dim, keepdim) DYNC_OP(dync_min_dim, dync__op_nTib, DYNC__OP_min_dim, self, dim, keepdim)
 /* dync_norm: the p-norm: sum(abs(self) ** p) ** (1 / p). */
 DYNC_API dync_tensor *(dync_norm)(dync_tensor *self, dync_value p, dync_dims dim, bool keepdim);
-DYNC_API dync_tensor *dync_norm_at(dync_tensor *self, dync_value p, dync_dims dim, bool keepdim, dync_loc at);
-#define dync_norm(self, p, dim, keepdim) DYNC_SEQ2_AND(dync_norm, self, DYNC_V(p), dim, keepdim)
+#define dync_norm(self, p, dim, keepdim) DYNC_SEQ2_AND(dync_norm, dync__op_1TVdb, DYNC__OP_norm, self, DYNC_V(p), dim, keepdim)
 /* dync_prod: the product; integers give int64. */
 DYNC_API dync_tensor *(dync_prod)(dync_tensor *self, dync_dims dim, bool keepdim);
-DYNC_API dync_tensor *dync_prod_at(dync_tensor *self, dync_dims dim, bool keepdim, dync_loc at);
-#define dync_prod(self, dim, keepdim) DYNC_OP_AT(dync_prod)(self, dim, keepdim DYNC_OP_HERE)
+#define dync_prod(self, dim, keepdim) DYNC_OP(dync_prod, dync__op_1Tdb, DYNC__OP_prod, self, dim, keepdim)
 /* dync_softmax: exp(self - max) / sum of the same, along dim. */
 DYNC_API dync_tensor *(dync_softmax)(dync_tensor *self, int dim);
-DYNC_API dync_tensor *dync_softmax_at(dync_tensor *self, int dim, dync_loc at);
-#define dync_softmax(self, dim) DYNC_OP_AT(dync_softmax)(self, dim DYNC_OP_HERE)
+#define dync_softmax(self, dim) DYNC_OP(dync_softmax, dync__op_1Ti, DYNC__OP_softmax, self, dim)
 /* dync_std: standard deviation; correction 1 divides by n - 1. */
 DYNC_API dync_tensor *(dync_std)(dync_tensor *self, dync_dims dim, int correction, bool keepdim);
-DYNC_API dync_tensor *dync_std_at(dync_tensor *self, dync_dims dim, int correction, bool keepdim, dync_loc at);
-#define dync_std(self, dim, correction, keepdim) DYNC_OP_AT(dync_std)(self, dim, correction, keepdim DYNC_OP_HERE)
+#define dync_std(self, dim, correction, keepdim) DYNC_OP(dync_std, dync__op_1Tdib, DYNC__OP_std, self, dim, correction, keepdim)
 /* dync_sum: the sum; integers give int64. */
 DYNC_API dync_tensor *(dync_sum)(dync_tensor *self, dync_dims dim, bool keepdim);
-DYNC_API dync_tensor *dync_sum_at(dync_tensor *self, dync_dims dim, bool keepdim, dync_loc at);
-#define dync_sum(self, dim, keepdim) DYNC_OP_AT(dync_sum)(self, dim, keepdim DYNC_OP_HERE)
+#define dync_sum(self, dim, keepdim) DYNC_OP(dync_sum, dync__op_1Tdb, DYNC__OP_sum, self, dim, keepdim)
 /* dync_var: variance; correction 1 divides by n - 1. */
 DYNC_API dync_tensor *(dync_var)(dync_tensor *self, dync_dims dim, int correction, bool keepdim);
-DYNC_API dync_tensor *dync_var_at(dync_tensor *self, dync_dims dim, int correction, bool keepdim, dync_loc at);
-#define dync_var(self, dim, correction, keepdim) DYNC_OP_AT(dync_var)(self, dim, correction, keepdim DYNC_OP_HERE)
+#define dync_var(self, dim, correction, keepdim) DYNC_OP(dync_var, dync__op_1Tdib, DYNC__OP_var, self, dim, correction, keepdim)
 /* dync_addmm: self + mat1 @ mat2; self is broadcast. */
 DYNC_API dync_tensor *(dync_addmm)(dync_tensor *self, dync_tensor *mat1, dync_tensor *mat2);
-DYNC_API dync_tensor *dync_addmm_at(dync_tensor *self, dync_tensor *mat1, dync_tensor *mat2, dync_loc at);
-#define dync_addmm(self, mat1, mat2) DYNC_SEQ2_AND(dync_addmm, self, mat1, mat2)
+#define dync_addmm(self, mat1, mat2) DYNC_SEQ2_AND(dync_addmm, dync__op_1TTT, DYNC__OP_addmm, self, mat1, mat2)
 /* dync_bmm: a batch of matrix products: [B, M, K] @ [B, K, N]. */
 DYNC_API dync_tensor *(dync_bmm)(dync_tensor *self, dync_tensor *mat2);
-DYNC_API dync_tensor *dync_bmm_at(dync_tensor *self, dync_tensor *mat2, dync_loc at);
-#define dync_bmm(self, mat2) DYNC_SEQ2(dync_bmm, self, mat2)
+#define dync_bmm(self, mat2) DYNC_SEQ2(dync_bmm, dync__op_1TT, DYNC__OP_bmm, self, mat2)
 /* dync_dot: the scalar product of two vectors. */
 DYNC_API dync_tensor *(dync_dot)(dync_tensor *self, dync_tensor *tensor);
-DYNC_API dync_tensor *dync_dot_at(dync_tensor *self, dync_tensor *tensor, dync_loc at);
-#define dync_dot(self, tensor) DYNC_SEQ2(dync_dot, self, tensor)
+#define dync_dot(self, tensor) DYNC_SEQ2(dync_dot, dync__op_1TT, DYNC__OP_dot, self, tensor)
 /* dync_int_mm: matrix product of [M, K] and [K, N] of I8 with sums in I32, for quantised weights. Compiled, the cast, scales and bias behind it run on rows in the cache. No gradient. */
 DYNC_API dync_tensor *(dync_int_mm)(dync_tensor *self, dync_tensor *mat2);
-DYNC_API dync_tensor *dync_int_mm_at(dync_tensor *self, dync_tensor *mat2, dync_loc at);
-#define dync_int_mm(self, mat2) DYNC_SEQ2(dync_int_mm, self, mat2)
+#define dync_int_mm(self, mat2) DYNC_SEQ2(dync_int_mm, dync__op_1TT, DYNC__OP_int_mm, self, mat2)
 /* dync_linear: input @ weight^T + bias, over any leading dims. */
 DYNC_API dync_tensor *(dync_linear)(dync_tensor *input, dync_tensor *weight, dync_tensor *bias);
-DYNC_API dync_tensor *dync_linear_at(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_loc at);
-#define dync_linear(input, weight, bias) DYNC_SEQ2_AND(dync_linear, input, weight, bias)
+#define dync_linear(input, weight, bias) DYNC_SEQ2_AND(dync_linear, dync__op_1TTO, DYNC__OP_linear, input, weight, bias)
 /* dync_matmul: matrix product of vectors, matrices and batches of them, broadcast. */
 DYNC_API dync_tensor *(dync_matmul)(dync_tensor *self, dync_tensor *other);
-DYNC_API dync_tensor *dync_matmul_at(dync_tensor *self, dync_tensor *other, dync_loc at);
-#define dync_matmul(self, other) DYNC_SEQ2(dync_matmul, self, other)
+#define dync_matmul(self, other) DYNC_SEQ2(dync_matmul, dync__op_1TT, DYNC__OP_matmul, self, other)
 /* dync_mm: matrix product of [M, K] and [K, N]. */
 DYNC_API dync_tensor *(dync_mm)(dync_tensor *self, dync_tensor *mat2);
-DYNC_API dync_tensor *dync_mm_at(dync_tensor *self, dync_tensor *mat2, dync_loc at);
-#define dync_mm(self, mat2) DYNC_SEQ2(dync_mm, self, mat2)
+#define dync_mm(self, mat2) DYNC_SEQ2(dync_mm, dync__op_1TT, DYNC__OP_mm, self, mat2)
 /* dync_mv: matrix times vector. */
 DYNC_API dync_tensor *(dync_mv)(dync_tensor *self, dync_tensor *vec);
-DYNC_API dync_tensor *dync_mv_at(dync_tensor *self, dync_tensor *vec, dync_loc at);
-#define dync_mv(self, vec) DYNC_SEQ2(dync_mv, self, vec)
+#define dync_mv(self, vec) DYNC_SEQ2(dync_mv, dync__op_1TT, DYNC__OP_mv, self, vec)
 /* dync_outer: all products of two vectors' elements. */
 DYNC_API dync_tensor *(dync_outer)(dync_tensor *self, dync_tensor *vec2);
-DYNC_API dync_tensor *dync_outer_at(dync_tensor *self, dync_tensor *vec2, dync_loc at);
-#define dync_outer(self, vec2) DYNC_SEQ2(dync_outer, self, vec2)
+#define dync_outer(self, vec2) DYNC_SEQ2(dync_outer, dync__op_1TT, DYNC__OP_outer, self, vec2)
 /* dync_bernoulli: 1 with the probability that self gives, else 0. No gradient. */
 DYNC_API dync_tensor *(dync_bernoulli)(dync_tensor *self);
-DYNC_API dync_tensor *dync_bernoulli_at(dync_tensor *self, dync_loc at);
-#define dync_bernoulli(self) DYNC_OP_AT(dync_bernoulli)(self DYNC_OP_HERE)
+#define dync_bernoulli(self) DYNC_OP(dync_bernoulli, dync__op_1T, DYNC__OP_bernoulli, self)
 /* dync_count_nonzero: how many elements are not zero along dim, int64. No gradient. */
 DYNC_API dync_tensor *(dync_count_nonzero)(dync_tensor *self, dync_dims dim);
-DYNC_API dync_tensor *dync_count_nonzero_at(dync_tensor *self, dync_dims dim, dync_loc at);
-#define dync_count_nonzero(self, dim) DYNC_OP_AT(dync_count_nonzero)(self, dim DYNC_OP_HERE)
+#define dync_count_nonzero(self, dim) DYNC_OP(dync_count_nonzero, dync__op_1Td, DYNC__OP_count_nonzero, self, dim)
 /* dync_isclose: abs(self - other) <= atol + rtol * abs(other), as bool. No gradient. */
 DYNC_API dync_tensor *(dync_isclose)(dync_tensor *self, dync_tensor *other, double rtol, double atol, bool equal_nan);
-DYNC_API dync_tensor *dync_isclose_at(dync_tensor *self, dync_tensor *other, double rtol, double atol, bool equal_nan, dync_loc at);
-#define dync_isclose(self, other, rtol, atol, equal_nan) DYNC_SEQ2_AND(dync_isclose, self, other, rtol, atol, equal_nan)
+#define dync_isclose(self, other, rtol, atol, equal_nan) DYNC_SEQ2_AND(dync_isclose, dync__op_1TTffb, DYNC__OP_isclose, self, other, rtol, atol, equal_nan)
 /* dync_logaddexp: log(exp(self) + exp(other)), without overflow. */
 DYNC_API dync_tensor *(dync_logaddexp)(dync_tensor *self, dync_tensor *other);
-DYNC_API dync_tensor *dync_logaddexp_at(dync_tensor *self, dync_tensor *other, dync_loc at);
-#define dync_logaddexp(self, other) DYNC_SEQ2(dync_logaddexp, self, other)
+#define dync_logaddexp(self, other) DYNC_SEQ2(dync_logaddexp, dync__op_1TT, DYNC__OP_logaddexp, self, other)
 /* dync_nan_to_num: NaN as nan (none: 0), infinities as posinf and neginf (none: the largest numbers of the dtype). */
 DYNC_API dync_tensor *(dync_nan_to_num)(dync_tensor *self, dync_value nan, dync_value posinf, dync_value neginf);
-DYNC_API dync_tensor *dync_nan_to_num_at(dync_tensor *self, dync_value nan, dync_value posinf, dync_value neginf, dync_loc at);
-#define dync_nan_to_num(self, nan, posinf, neginf) DYNC_OP_AT(dync_nan_to_num)(self, DYNC_V(nan), DYNC_V(posinf), DYNC_V(neginf) DYNC_OP_HERE)
+#define dync_nan_to_num(self, nan, posinf, neginf) DYNC_OP(dync_nan_to_num, dync__op_1TVVV, DYNC__OP_nan_to_num, self, DYNC_V(nan), DYNC_V(posinf), DYNC_V(neginf))
 /* dync_xlogy: self * log(other); 0 where self is 0. */
 DYNC_API dync_tensor *(dync_xlogy)(dync_tensor *self, dync_tensor *other);
-DYNC_API dync_tensor *dync_xlogy_at(dync_tensor *self, dync_tensor *other, dync_loc at);
-#define dync_xlogy(self, other) DYNC_SEQ2(dync_xlogy, self, other)
+#define dync_xlogy(self, other) DYNC_SEQ2(dync_xlogy, dync__op_1TT, DYNC__OP_xlogy, self, other)
 /* dync_cosine_similarity: the cosine of the angle between vectors along dim; lengths are held at eps from below. */
 DYNC_API dync_tensor *(dync_cosine_similarity)(dync_tensor *x1, dync_tensor *x2, int dim, double eps);
-DYNC_API dync_tensor *dync_cosine_similarity_at(dync_tensor *x1, dync_tensor *x2, int dim, double eps, dync_loc at);
-#define dync_cosine_similarity(x1, x2, dim, eps) DYNC_SEQ2_AND(dync_cosine_similarity, x1, x2, dim, eps)
+#define dync_cosine_similarity(x1, x2, dim, eps) DYNC_SEQ2_AND(dync_cosine_similarity, dync__op_1TTif, DYNC__OP_cosine_similarity, x1, x2, dim, eps)
 /* dync_normalize: self over its p-norm along dim, which is held at eps from below. */
 DYNC_API dync_tensor *(dync_normalize)(dync_tensor *self, dync_value p, int dim, double eps);
-DYNC_API dync_tensor *dync_normalize_at(dync_tensor *self, dync_value p, int dim, double eps, dync_loc at);
-#define dync_normalize(self, p, dim, eps) DYNC_SEQ2_AND(dync_normalize, self, DYNC_V(p), dim, eps)
+#define dync_normalize(self, p, dim, eps) DYNC_SEQ2_AND(dync_normalize, dync__op_1TVif, DYNC__OP_normalize, self, DYNC_V(p), dim, eps)
 /* dync_addmv: self + mat @ vec; self is broadcast. */
 DYNC_API dync_tensor *(dync_addmv)(dync_tensor *self, dync_tensor *mat, dync_tensor *vec);
-DYNC_API dync_tensor *dync_addmv_at(dync_tensor *self, dync_tensor *mat, dync_tensor *vec, dync_loc at);
-#define dync_addmv(self, mat, vec) DYNC_SEQ2_AND(dync_addmv, self, mat, vec)
+#define dync_addmv(self, mat, vec) DYNC_SEQ2_AND(dync_addmv, dync__op_1TTT, DYNC__OP_addmv, self, mat, vec)
 /* dync_baddbmm: self + batch1 @ batch2; self is broadcast. */
 DYNC_API dync_tensor *(dync_baddbmm)(dync_tensor *self, dync_tensor *batch1, dync_tensor *batch2);
-DYNC_API dync_tensor *dync_baddbmm_at(dync_tensor *self, dync_tensor *batch1, dync_tensor *batch2, dync_loc at);
-#define dync_baddbmm(self, batch1, batch2) DYNC_SEQ2_AND(dync_baddbmm, self, batch1, batch2)
+#define dync_baddbmm(self, batch1, batch2) DYNC_SEQ2_AND(dync_baddbmm, dync__op_1TTT, DYNC__OP_baddbmm, self, batch1, batch2)
 /* dync_einsum: Einstein's sums: "bij,bjk->bik"; an ellipsis stands for broadcast dims. */
 DYNC_API dync_tensor *(dync_einsum)(const char *equation, dync_value operands);
-DYNC_API dync_tensor *dync_einsum_at(const char *equation, dync_value operands, dync_loc at);
-#define dync_einsum(equation, operands) DYNC_OP_AT(dync_einsum)(equation, DYNC_V(operands) DYNC_OP_HERE)
+#define dync_einsum(equation, operands) DYNC_OP(dync_einsum, dync__op_1sL, DYNC__OP_einsum, equation, DYNC_V(operands))
 /* dync_trace: the sum of a matrix's diagonal. */
 DYNC_API dync_tensor *(dync_trace)(dync_tensor *self);
-DYNC_API dync_tensor *dync_trace_at(dync_tensor *self, dync_loc at);
-#define dync_trace(self) DYNC_OP_AT(dync_trace)(self DYNC_OP_HERE)
+#define dync_trace(self) DYNC_OP(dync_trace, dync__op_1T, DYNC__OP_trace, self)
 /* dync_adaptive_avg_pool2d: means over equal tiles, so that output_size come out; sizes must divide. */
 DYNC_API dync_tensor *(dync_adaptive_avg_pool2d)(dync_tensor *self, dync_dims output_size);
-DYNC_API dync_tensor *dync_adaptive_avg_pool2d_at(dync_tensor *self, dync_dims output_size, dync_loc at);
-#define dync_adaptive_avg_pool2d(self, output_size) DYNC_OP_AT(dync_adaptive_avg_pool2d)(self, output_size DYNC_OP_HERE)
+#define dync_adaptive_avg_pool2d(self, output_size) DYNC_OP(dync_adaptive_avg_pool2d, dync__op_1Td, DYNC__OP_adaptive_avg_pool2d, self, output_size)
 /* dync_avg_pool2d: means over windows; an empty stride is the kernel size. */
 DYNC_API dync_tensor *(dync_avg_pool2d)(dync_tensor *self, dync_dims kernel_size, dync_dims stride, dync_dims padding, bool ceil_mode, bool count_include_pad);
-DYNC_API dync_tensor *dync_avg_pool2d_at(dync_tensor *self, dync_dims kernel_size, dync_dims stride, dync_dims padding, bool ceil_mode, bool count_include_pad, dync_loc at);
-#define dync_avg_pool2d(self, kernel_size, stride, padding, ceil_mode, count_include_pad) DYNC_OP_AT(dync_avg_pool2d)(self, kernel_size, stride, padding, ceil_mode, count_include_pad DYNC_OP_HERE)
+#define dync_avg_pool2d(self, kernel_size, stride, padding, ceil_mode, count_include_pad) DYNC_OP(dync_avg_pool2d, dync__op_1Tdddbb, DYNC__OP_avg_pool2d, self, kernel_size, stride, padding, ceil_mode, count_include_pad)
 /* dync_batch_norm: normalises each channel; in training the running statistics are updated. */
 DYNC_API dync_tensor *(dync_batch_norm)(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_tensor *running_mean, dync_tensor *running_var, bool training, double momentum, double eps);
-DYNC_API dync_tensor *dync_batch_norm_at(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_tensor *running_mean, dync_tensor *running_var, bool training, double momentum, double eps, dync_loc at);
-#define dync_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps) DYNC_OP_AT(dync_batch_norm)(input, weight, bias, running_mean, running_var, training, momentum, eps DYNC_OP_HERE)
+#define dync_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps) DYNC_OP(dync_batch_norm, dync__op_1TOOOObff, DYNC__OP_batch_norm, input, weight, bias, running_mean, running_var, training, momentum, eps)
 /* dync_conv2d: 2-d cross-correlation of [N, C, H, W] or [C, H, W]. */
 DYNC_API dync_tensor *(dync_conv2d)(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_dims stride, dync_dims padding, dync_dims dilation, int groups);
-DYNC_API dync_tensor *dync_conv2d_at(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_dims stride, dync_dims padding, dync_dims dilation, int groups, dync_loc at);
-#define dync_conv2d(input, weight, bias, stride, padding, dilation, groups) DYNC_SEQ2_AND(dync_conv2d, input, weight, bias, stride, padding, dilation, groups)
+#define dync_conv2d(input, weight, bias, stride, padding, dilation, groups) DYNC_SEQ2_AND(dync_conv2d, dync__op_1TTOdddi, DYNC__OP_conv2d, input, weight, bias, stride, padding, dilation, groups)
 /* dync_dropout: in training zero with probability p, else scaled by 1 / (1 - p). */
 DYNC_API dync_tensor *(dync_dropout)(dync_tensor *self, double p, bool training);
-DYNC_API dync_tensor *dync_dropout_at(dync_tensor *self, double p, bool training, dync_loc at);
-#define dync_dropout(self, p, training) DYNC_OP_AT(dync_dropout)(self, p, training DYNC_OP_HERE)
+#define dync_dropout(self, p, training) DYNC_OP(dync_dropout, dync__op_1Tfb, DYNC__OP_dropout, self, p, training)
 /* dync_embedding: the rows of weight that indices name. */
 DYNC_API dync_tensor *(dync_embedding)(dync_tensor *weight, dync_tensor *indices);
-DYNC_API dync_tensor *dync_embedding_at(dync_tensor *weight, dync_tensor *indices, dync_loc at);
-#define dync_embedding(weight, indices) DYNC_SEQ2(dync_embedding, weight, indices)
+#define dync_embedding(weight, indices) DYNC_SEQ2(dync_embedding, dync__op_1TT, DYNC__OP_embedding, weight, indices)
 /* dync_layer_norm: normalises over the trailing dims. */
 DYNC_API dync_tensor *(dync_layer_norm)(dync_tensor *input, dync_dims normalized_shape, dync_tensor *weight, dync_tensor *bias, double eps);
-DYNC_API dync_tensor *dync_layer_norm_at(dync_tensor *input, dync_dims normalized_shape, dync_tensor *weight, dync_tensor *bias, double eps, dync_loc at);
-#define dync_layer_norm(input, normalized_shape, weight, bias, eps) DYNC_OP_AT(dync_layer_norm)(input, normalized_shape, weight, bias, eps DYNC_OP_HERE)
+#define dync_layer_norm(input, normalized_shape, weight, bias, eps) DYNC_OP(dync_layer_norm, dync__op_1TdOOf, DYNC__OP_layer_norm, input, normalized_shape, weight, bias, eps)
 /* dync_max_pool2d: maxima of windows; an empty stride is the kernel size. */
 DYNC_API dync_tensor *(dync_max_pool2d)(dync_tensor *self, dync_dims kernel_size, dync_dims stride, dync_dims padding, dync_dims dilation, bool ceil_mode);
-DYNC_API dync_tensor *dync_max_pool2d_at(dync_tensor *self, dync_dims kernel_size, dync_dims stride, dync_dims padding, dync_dims dilation, bool ceil_mode, dync_loc at);
-#define dync_max_pool2d(self, kernel_size, stride, padding, dilation, ceil_mode) DYNC_OP_AT(dync_max_pool2d)(self, kernel_size, stride, padding, dilation, ceil_mode DYNC_OP_HERE)
+#define dync_max_pool2d(self, kernel_size, stride, padding, dilation, ceil_mode) DYNC_OP(dync_max_pool2d, dync__op_1Tddddb, DYNC__OP_max_pool2d, self, kernel_size, stride, padding, dilation, ceil_mode)
 /* dync_max_pool2d_with_indices: maxima of windows and their places in the plane. A list of 2 tensors. */
 DYNC_API dync_value (dync_max_pool2d_with_indices)(dync_tensor *self, dync_dims kernel_size, dync_dims stride, dync_dims padding, dync_dims dilation, bool ceil_mode);
-DYNC_API dync_value dync_max_pool2d_with_indices_at(dync_tensor *self, dync_dims kernel_size, dync_dims stride, dync_dims padding, dync_dims dilation, bool ceil_mode, dync_loc at);
-#define dync_max_pool2d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode) DYNC_OP_AT(dync_max_pool2d_with_indices)(self, kernel_size, stride, padding, dilation, ceil_mode DYNC_OP_HERE)
+#define dync_max_pool2d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode) DYNC_OP(dync_max_pool2d_with_indices, dync__op_nTddddb, DYNC__OP_max_pool2d_with_indices, self, kernel_size, stride, padding, dilation, ceil_mode)
 /* dync_one_hot: a new last dim with a one at the class, int64. No gradient. */
 DYNC_API dync_tensor *(dync_one_hot)(dync_tensor *self, int64_t num_classes);
-DYNC_API dync_tensor *dync_one_hot_at(dync_tensor *self, int64_t num_classes, dync_loc at);
-#define dync_one_hot(self, num_classes) DYNC_OP_AT(dync_one_hot)(self, num_classes DYNC_OP_HERE)
+#define dync_one_hot(self, num_classes) DYNC_OP(dync_one_hot, dync__op_1Tl, DYNC__OP_one_hot, self, num_classes)
 /* dync_celu: self where positive, else alpha * (exp(self / alpha) - 1). */
 DYNC_API dync_tensor *(dync_celu)(dync_tensor *self, double alpha);
-DYNC_API dync_tensor *dync_celu_at(dync_tensor *self, double alpha, dync_loc at);
-#define dync_celu(self, alpha) DYNC_OP_AT(dync_celu)(self, alpha DYNC_OP_HERE)
+#define dync_celu(self, alpha) DYNC_OP(dync_celu, dync__op_1Tf, DYNC__OP_celu, self, alpha)
 /* dync_glu: the first half of dim times sigmoid of the second. */
 DYNC_API dync_tensor *(dync_glu)(dync_tensor *self, int dim);
-DYNC_API dync_tensor *dync_glu_at(dync_tensor *self, int dim, dync_loc at);
-#define dync_glu(self, dim) DYNC_OP_AT(dync_glu)(self, dim DYNC_OP_HERE)
+#define dync_glu(self, dim) DYNC_OP(dync_glu, dync__op_1Ti, DYNC__OP_glu, self, dim)
 /* dync_hardshrink: 0 where -lambd <= self <= lambd, else self. */
 DYNC_API dync_tensor *(dync_hardshrink)(dync_tensor *self, double lambd);
-DYNC_API dync_tensor *dync_hardshrink_at(dync_tensor *self, double lambd, dync_loc at);
-#define dync_hardshrink(self, lambd) DYNC_OP_AT(dync_hardshrink)(self, lambd DYNC_OP_HERE)
+#define dync_hardshrink(self, lambd) DYNC_OP(dync_hardshrink, dync__op_1Tf, DYNC__OP_hardshrink, self, lambd)
 /* dync_hardsigmoid: self + 3 held between 0 and 6, over 6. */
 DYNC_API dync_tensor *(dync_hardsigmoid)(dync_tensor *self);
-DYNC_API dync_tensor *dync_hardsigmoid_at(dync_tensor *self, dync_loc at);
-#define dync_hardsigmoid(self) DYNC_OP_AT(dync_hardsigmoid)(self DYNC_OP_HERE)
+#define dync_hardsigmoid(self) DYNC_OP(dync_hardsigmoid, dync__op_1T, DYNC__OP_hardsigmoid, self)
 /* dync_hardswish: self * hardsigmoid(self). */
 DYNC_API dync_tensor *(dync_hardswish)(dync_tensor *self);
-DYNC_API dync_tensor *dync_hardswish_at(dync_tensor *self, dync_loc at);
-#define dync_hardswish(self) DYNC_OP_AT(dync_hardswish)(self DYNC_OP_HERE)
+#define dync_hardswish(self) DYNC_OP(dync_hardswish, dync__op_1T, DYNC__OP_hardswish, self)
 /* dync_prelu: self where positive, else weight * self; weight: one number, or one a channel (dim 1). */
 DYNC_API dync_tensor *(dync_prelu)(dync_tensor *self, dync_tensor *weight);
-DYNC_API dync_tensor *dync_prelu_at(dync_tensor *self, dync_tensor *weight, dync_loc at);
-#define dync_prelu(self, weight) DYNC_SEQ2(dync_prelu, self, weight)
+#define dync_prelu(self, weight) DYNC_SEQ2(dync_prelu, dync__op_1TT, DYNC__OP_prelu, self, weight)
 /* dync_selu: scaled elu whose fixed point has mean 0 and variance 1. */
 DYNC_API dync_tensor *(dync_selu)(dync_tensor *self);
-DYNC_API dync_tensor *dync_selu_at(dync_tensor *self, dync_loc at);
-#define dync_selu(self) DYNC_OP_AT(dync_selu)(self DYNC_OP_HERE)
+#define dync_selu(self) DYNC_OP(dync_selu, dync__op_1T, DYNC__OP_selu, self)
 /* dync_softmin: softmax of -self. */
 DYNC_API dync_tensor *(dync_softmin)(dync_tensor *self, int dim);
-DYNC_API dync_tensor *dync_softmin_at(dync_tensor *self, int dim, dync_loc at);
-#define dync_softmin(self, dim) DYNC_OP_AT(dync_softmin)(self, dim DYNC_OP_HERE)
+#define dync_softmin(self, dim) DYNC_OP(dync_softmin, dync__op_1Ti, DYNC__OP_softmin, self, dim)
 /* dync_softshrink: self moved by lambd towards 0, which it does not cross. */
 DYNC_API dync_tensor *(dync_softshrink)(dync_tensor *self, double lambd);
-DYNC_API dync_tensor *dync_softshrink_at(dync_tensor *self, double lambd, dync_loc at);
-#define dync_softshrink(self, lambd) DYNC_OP_AT(dync_softshrink)(self, lambd DYNC_OP_HERE)
+#define dync_softshrink(self, lambd) DYNC_OP(dync_softshrink, dync__op_1Tf, DYNC__OP_softshrink, self, lambd)
 /* dync_softsign: self / (1 + abs(self)). */
 DYNC_API dync_tensor *(dync_softsign)(dync_tensor *self);
-DYNC_API dync_tensor *dync_softsign_at(dync_tensor *self, dync_loc at);
-#define dync_softsign(self) DYNC_OP_AT(dync_softsign)(self DYNC_OP_HERE)
+#define dync_softsign(self) DYNC_OP(dync_softsign, dync__op_1T, DYNC__OP_softsign, self)
 /* dync_tanhshrink: self - tanh(self). */
 DYNC_API dync_tensor *(dync_tanhshrink)(dync_tensor *self);
-DYNC_API dync_tensor *dync_tanhshrink_at(dync_tensor *self, dync_loc at);
-#define dync_tanhshrink(self) DYNC_OP_AT(dync_tanhshrink)(self DYNC_OP_HERE)
+#define dync_tanhshrink(self) DYNC_OP(dync_tanhshrink, dync__op_1T, DYNC__OP_tanhshrink, self)
 /* dync_threshold: self where above threshold, else value. */
 DYNC_API dync_tensor *(dync_threshold)(dync_tensor *self, double threshold, dync_value value);
-DYNC_API dync_tensor *dync_threshold_at(dync_tensor *self, double threshold, dync_value value, dync_loc at);
-#define dync_threshold(self, threshold, value) DYNC_OP_AT(dync_threshold)(self, threshold, DYNC_V(value) DYNC_OP_HERE)
+#define dync_threshold(self, threshold, value) DYNC_OP(dync_threshold, dync__op_1TfV, DYNC__OP_threshold, self, threshold, DYNC_V(value))
 /* dync_conv1d: 1-d cross-correlation of [N, C, L] or [C, L]. */
 DYNC_API dync_tensor *(dync_conv1d)(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_dims stride, dync_dims padding, dync_dims dilation, int groups);
-DYNC_API dync_tensor *dync_conv1d_at(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_dims stride, dync_dims padding, dync_dims dilation, int groups, dync_loc at);
-#define dync_conv1d(input, weight, bias, stride, padding, dilation, groups) DYNC_SEQ2_AND(dync_conv1d, input, weight, bias, stride, padding, dilation, groups)
+#define dync_conv1d(input, weight, bias, stride, padding, dilation, groups) DYNC_SEQ2_AND(dync_conv1d, dync__op_1TTOdddi, DYNC__OP_conv1d, input, weight, bias, stride, padding, dilation, groups)
 /* dync_conv_transpose2d: the gradient of conv2d as an operator: enlarges [N, C, H, W] or [C, H, W]; weight [C, out / groups, KH, KW]. */
 DYNC_API dync_tensor *(dync_conv_transpose2d)(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_dims stride, dync_dims padding, dync_dims output_padding, int groups, dync_dims dilation);
-DYNC_API dync_tensor *dync_conv_transpose2d_at(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_dims stride, dync_dims padding, dync_dims output_padding, int groups, dync_dims dilation, dync_loc at);
-#define dync_conv_transpose2d(input, weight, bias, stride, padding, output_padding, groups, dilation) DYNC_SEQ2_AND(dync_conv_transpose2d, input, weight, bias, stride, padding, output_padding, groups, dilation)
+#define dync_conv_transpose2d(input, weight, bias, stride, padding, output_padding, groups, dilation) DYNC_SEQ2_AND(dync_conv_transpose2d, dync__op_1TTOdddid, DYNC__OP_conv_transpose2d, input, weight, bias, stride, padding, output_padding, groups, dilation)
 /* dync_group_norm: normalises over groups of channels and all that follows. */
 DYNC_API dync_tensor *(dync_group_norm)(dync_tensor *input, int64_t num_groups, dync_tensor *weight, dync_tensor *bias, double eps);
-DYNC_API dync_tensor *dync_group_norm_at(dync_tensor *input, int64_t num_groups, dync_tensor *weight, dync_tensor *bias, double eps, dync_loc at);
-#define dync_group_norm(input, num_groups, weight, bias, eps) DYNC_OP_AT(dync_group_norm)(input, num_groups, weight, bias, eps DYNC_OP_HERE)
+#define dync_group_norm(input, num_groups, weight, bias, eps) DYNC_OP(dync_group_norm, dync__op_1TlOOf, DYNC__OP_group_norm, input, num_groups, weight, bias, eps)
 /* dync_instance_norm: normalises each channel of each sample. */
 DYNC_API dync_tensor *(dync_instance_norm)(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, double eps);
-DYNC_API dync_tensor *dync_instance_norm_at(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, double eps, dync_loc at);
-#define dync_instance_norm(input, weight, bias, eps) DYNC_OP_AT(dync_instance_norm)(input, weight, bias, eps DYNC_OP_HERE)
+#define dync_instance_norm(input, weight, bias, eps) DYNC_OP(dync_instance_norm, dync__op_1TOOf, DYNC__OP_instance_norm, input, weight, bias, eps)
 /* dync_rms_norm: input over the root of its mean square over the trailing dims; eps none: that of the dtype. */
 DYNC_API dync_tensor *(dync_rms_norm)(dync_tensor *input, dync_dims normalized_shape, dync_tensor *weight, dync_value eps);
-DYNC_API dync_tensor *dync_rms_norm_at(dync_tensor *input, dync_dims normalized_shape, dync_tensor *weight, dync_value eps, dync_loc at);
-#define dync_rms_norm(input, normalized_shape, weight, eps) DYNC_OP_AT(dync_rms_norm)(input, normalized_shape, weight, DYNC_V(eps) DYNC_OP_HERE)
+#define dync_rms_norm(input, normalized_shape, weight, eps) DYNC_OP(dync_rms_norm, dync__op_1TdOV, DYNC__OP_rms_norm, input, normalized_shape, weight, DYNC_V(eps))
 /* dync_scaled_dot_product_attention: softmax(query @ key^T * scale) @ value; a bool mask says what may be seen, a float one is added; scale none: 1 / sqrt(width). */
 DYNC_API dync_tensor *(dync_scaled_dot_product_attention)(dync_tensor *query, dync_tensor *key, dync_tensor *value, dync_tensor *attn_mask, double dropout_p, bool is_causal, dync_value scale);
-DYNC_API dync_tensor *dync_scaled_dot_product_attention_at(dync_tensor *query, dync_tensor *key, dync_tensor *value, dync_tensor *attn_mask, double dropout_p, bool is_causal, dync_value scale, dync_loc at);
-#define dync_scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_causal, scale) DYNC_SEQ3_AND(dync_scaled_dot_product_attention, query, key, value, attn_mask, dropout_p, is_causal, DYNC_V(scale))
+#define dync_scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_causal, scale) DYNC_SEQ3_AND(dync_scaled_dot_product_attention, dync__op_1TTTOfbV, DYNC__OP_scaled_dot_product_attention, query, key, value, attn_mask, dropout_p, is_causal, DYNC_V(scale))
 /* dync_pixel_shuffle: [.., C r r, H, W] as [.., C, H r, W r]. */
 DYNC_API dync_tensor *(dync_pixel_shuffle)(dync_tensor *self, int64_t upscale_factor);
-DYNC_API dync_tensor *dync_pixel_shuffle_at(dync_tensor *self, int64_t upscale_factor, dync_loc at);
-#define dync_pixel_shuffle(self, upscale_factor) DYNC_OP_AT(dync_pixel_shuffle)(self, upscale_factor DYNC_OP_HERE)
+#define dync_pixel_shuffle(self, upscale_factor) DYNC_OP(dync_pixel_shuffle, dync__op_1Tl, DYNC__OP_pixel_shuffle, self, upscale_factor)
 /* dync_upsample_nearest2d: [N, C, H, W] in another size, by the nearest element. */
 DYNC_API dync_tensor *(dync_upsample_nearest2d)(dync_tensor *self, dync_dims output_size);
-DYNC_API dync_tensor *dync_upsample_nearest2d_at(dync_tensor *self, dync_dims output_size, dync_loc at);
-#define dync_upsample_nearest2d(self, output_size) DYNC_OP_AT(dync_upsample_nearest2d)(self, output_size DYNC_OP_HERE)
+#define dync_upsample_nearest2d(self, output_size) DYNC_OP(dync_upsample_nearest2d, dync__op_1Td, DYNC__OP_upsample_nearest2d, self, output_size)
 /* dync_pad: value (none: 0) around self: before and after the last dim, then the one before it; negative numbers cut off. */
 DYNC_API dync_tensor *(dync_pad)(dync_tensor *self, dync_dims pad, dync_value value);
-DYNC_API dync_tensor *dync_pad_at(dync_tensor *self, dync_dims pad, dync_value value, dync_loc at);
-#define dync_pad(self, pad, value) DYNC_OP_AT(dync_pad)(self, pad, DYNC_V(value) DYNC_OP_HERE)
+#define dync_pad(self, pad, value) DYNC_OP(dync_pad, dync__op_1TdV, DYNC__OP_pad, self, pad, DYNC_V(value))
 /* dync_movedim: dims of source at the places of destination, the others in their order. */
 DYNC_API dync_tensor *(dync_movedim)(dync_tensor *self, dync_dims source, dync_dims destination);
-DYNC_API dync_tensor *dync_movedim_at(dync_tensor *self, dync_dims source, dync_dims destination, dync_loc at);
-#define dync_movedim(self, source, destination) DYNC_OP_AT(dync_movedim)(self, source, destination DYNC_OP_HERE)
+#define dync_movedim(self, source, destination) DYNC_OP(dync_movedim, dync__op_1Tdd, DYNC__OP_movedim, self, source, destination)
 /* dync_unfold: windows of dim as a new last dim, without copying. */
 DYNC_API dync_tensor *(dync_unfold)(dync_tensor *self, int dim, int64_t size, int64_t step);
-DYNC_API dync_tensor *dync_unfold_at(dync_tensor *self, int dim, int64_t size, int64_t step, dync_loc at);
-#define dync_unfold(self, dim, size, step) DYNC_OP_AT(dync_unfold)(self, dim, size, step DYNC_OP_HERE)
+#define dync_unfold(self, dim, size, step) DYNC_OP(dync_unfold, dync__op_1Till, DYNC__OP_unfold, self, dim, size, step)
 /* dync_huber_loss: squared below delta, linear above; the mean. */
 DYNC_API dync_tensor *(dync_huber_loss)(dync_tensor *self, dync_tensor *target, double delta);
-DYNC_API dync_tensor *dync_huber_loss_at(dync_tensor *self, dync_tensor *target, double delta, dync_loc at);
-#define dync_huber_loss(self, target, delta) DYNC_SEQ2_AND(dync_huber_loss, self, target, delta)
+#define dync_huber_loss(self, target, delta) DYNC_SEQ2_AND(dync_huber_loss, dync__op_1TTf, DYNC__OP_huber_loss, self, target, delta)
 /* dync_kl_div: the mean of target * (log target - self); self is a logarithm. */
 DYNC_API dync_tensor *(dync_kl_div)(dync_tensor *self, dync_tensor *target, bool log_target);
-DYNC_API dync_tensor *dync_kl_div_at(dync_tensor *self, dync_tensor *target, bool log_target, dync_loc at);
-#define dync_kl_div(self, target, log_target) DYNC_SEQ2_AND(dync_kl_div, self, target, log_target)
+#define dync_kl_div(self, target, log_target) DYNC_SEQ2_AND(dync_kl_div, dync__op_1TTb, DYNC__OP_kl_div, self, target, log_target)
 /* dync_binary_cross_entropy: the mean of -(target log self + (1 - target) log(1 - self)), logs held >= -100. */
 DYNC_API dync_tensor *(dync_binary_cross_entropy)(dync_tensor *self, dync_tensor *target);
-DYNC_API dync_tensor *dync_binary_cross_entropy_at(dync_tensor *self, dync_tensor *target, dync_loc at);
-#define dync_binary_cross_entropy(self, target) DYNC_SEQ2(dync_binary_cross_entropy, self, target)
+#define dync_binary_cross_entropy(self, target) DYNC_SEQ2(dync_binary_cross_entropy, dync__op_1TT, DYNC__OP_binary_cross_entropy, self, target)
 /* dync_binary_cross_entropy_with_logits: binary_cross_entropy of sigmoid(self), without overflow. */
 DYNC_API dync_tensor *(dync_binary_cross_entropy_with_logits)(dync_tensor *self, dync_tensor *target);
-DYNC_API dync_tensor *dync_binary_cross_entropy_with_logits_at(dync_tensor *self, dync_tensor *target, dync_loc at);
-#define dync_binary_cross_entropy_with_logits(self, target) DYNC_SEQ2(dync_binary_cross_entropy_with_logits, self, target)
+#define dync_binary_cross_entropy_with_logits(self, target) DYNC_SEQ2(dync_binary_cross_entropy_with_logits, dync__op_1TT, DYNC__OP_binary_cross_entropy_with_logits, self, target)
 /* dync_cross_entropy: the mean of -log_softmax(self)[target]; classes on dim 1; target -100 is left out. */
 DYNC_API dync_tensor *(dync_cross_entropy)(dync_tensor *self, dync_tensor *target);
-DYNC_API dync_tensor *dync_cross_entropy_at(dync_tensor *self, dync_tensor *target, dync_loc at);
-#define dync_cross_entropy(self, target) DYNC_SEQ2(dync_cross_entropy, self, target)
+#define dync_cross_entropy(self, target) DYNC_SEQ2(dync_cross_entropy, dync__op_1TT, DYNC__OP_cross_entropy, self, target)
 /* dync_l1_loss: the mean of abs(self - target). */
 DYNC_API dync_tensor *(dync_l1_loss)(dync_tensor *self, dync_tensor *target);
-DYNC_API dync_tensor *dync_l1_loss_at(dync_tensor *self, dync_tensor *target, dync_loc at);
-#define dync_l1_loss(self, target) DYNC_SEQ2(dync_l1_loss, self, target)
+#define dync_l1_loss(self, target) DYNC_SEQ2(dync_l1_loss, dync__op_1TT, DYNC__OP_l1_loss, self, target)
 /* dync_mse_loss: the mean of (self - target) ** 2. */
 DYNC_API dync_tensor *(dync_mse_loss)(dync_tensor *self, dync_tensor *target);
-DYNC_API dync_tensor *dync_mse_loss_at(dync_tensor *self, dync_tensor *target, dync_loc at);
-#define dync_mse_loss(self, target) DYNC_SEQ2(dync_mse_loss, self, target)
+#define dync_mse_loss(self, target) DYNC_SEQ2(dync_mse_loss, dync__op_1TT, DYNC__OP_mse_loss, self, target)
 /* dync_nll_loss: the mean of -self[target]; classes on dim 1; target -100 is left out. */
 DYNC_API dync_tensor *(dync_nll_loss)(dync_tensor *self, dync_tensor *target);
-DYNC_API dync_tensor *dync_nll_loss_at(dync_tensor *self, dync_tensor *target, dync_loc at);
-#define dync_nll_loss(self, target) DYNC_SEQ2(dync_nll_loss, self, target)
+#define dync_nll_loss(self, target) DYNC_SEQ2(dync_nll_loss, dync__op_1TT, DYNC__OP_nll_loss, self, target)
 /* dync_smooth_l1_loss: squared below beta, absolute above; the mean. */
 DYNC_API dync_tensor *(dync_smooth_l1_loss)(dync_tensor *self, dync_tensor *target, double beta);
-DYNC_API dync_tensor *dync_smooth_l1_loss_at(dync_tensor *self, dync_tensor *target, double beta, dync_loc at);
-#define dync_smooth_l1_loss(self, target, beta) DYNC_SEQ2_AND(dync_smooth_l1_loss, self, target, beta)
+#define dync_smooth_l1_loss(self, target, beta) DYNC_SEQ2_AND(dync_smooth_l1_loss, dync__op_1TTf, DYNC__OP_smooth_l1_loss, self, target, beta)
 /* dync_as_strided: any sizes, strides and offset over the storage, which they must not leave. A view: shares self's memory. */
 DYNC_API dync_tensor *(dync_as_strided)(dync_tensor *self, dync_dims size, dync_dims stride, int64_t storage_offset);
-DYNC_API dync_tensor *dync_as_strided_at(dync_tensor *self, dync_dims size, dync_dims stride, int64_t storage_offset, dync_loc at);
-#define dync_as_strided(self, size, stride, storage_offset) DYNC_OP_AT(dync_as_strided)(self, size, stride, storage_offset DYNC_OP_HERE)
+#define dync_as_strided(self, size, stride, storage_offset) DYNC_OP(dync_as_strided, dync__op_1Tddl, DYNC__OP_as_strided, self, size, stride, storage_offset)
 /* dync_contiguous: self if it is row major, else a copy that is. */
 DYNC_API dync_tensor *(dync_contiguous)(dync_tensor *self);
-DYNC_API dync_tensor *dync_contiguous_at(dync_tensor *self, dync_loc at);
-#define dync_contiguous(self) DYNC_OP_AT(dync_contiguous)(self DYNC_OP_HERE)
+#define dync_contiguous(self) DYNC_OP(dync_contiguous, dync__op_1T, DYNC__OP_contiguous, self)
 /* dync_diagonal: the diagonal of two dims, as the last one. A view: shares self's memory. */
 DYNC_API dync_tensor *(dync_diagonal)(dync_tensor *self, int offset, int dim1, int dim2);
-DYNC_API dync_tensor *dync_diagonal_at(dync_tensor *self, int offset, int dim1, int dim2, dync_loc at);
-#define dync_diagonal(self, offset, dim1, dim2) DYNC_OP_AT(dync_diagonal)(self, offset, dim1, dim2 DYNC_OP_HERE)
+#define dync_diagonal(self, offset, dim1, dim2) DYNC_OP(dync_diagonal, dync__op_1Tiii, DYNC__OP_diagonal, self, offset, dim1, dim2)
 /* dync_expand: repeats dims of size 1 without copying; -1 keeps a size. A view: shares self's memory. */
 DYNC_API dync_tensor *(dync_expand)(dync_tensor *self, dync_dims size);
-DYNC_API dync_tensor *dync_expand_at(dync_tensor *self, dync_dims size, dync_loc at);
-#define dync_expand(self, size) DYNC_OP_AT(dync_expand)(self, size DYNC_OP_HERE)
+#define dync_expand(self, size) DYNC_OP(dync_expand, dync__op_1Td, DYNC__OP_expand, self, size)
 /* dync_expand_as: expand to the shape of other. */
 DYNC_API dync_tensor *(dync_expand_as)(dync_tensor *self, dync_tensor *other);
-DYNC_API dync_tensor *dync_expand_as_at(dync_tensor *self, dync_tensor *other, dync_loc at);
-#define dync_expand_as(self, other) DYNC_SEQ2(dync_expand_as, self, other)
+#define dync_expand_as(self, other) DYNC_SEQ2(dync_expand_as, dync__op_1TT, DYNC__OP_expand_as, self, other)
 /* dync_flatten: the dims from start to end as one. */
 DYNC_API dync_tensor *(dync_flatten)(dync_tensor *self, int start_dim, int end_dim);
-DYNC_API dync_tensor *dync_flatten_at(dync_tensor *self, int start_dim, int end_dim, dync_loc at);
-#define dync_flatten(self, start_dim, end_dim) DYNC_OP_AT(dync_flatten)(self, start_dim, end_dim DYNC_OP_HERE)
+#define dync_flatten(self, start_dim, end_dim) DYNC_OP(dync_flatten, dync__op_1Tii, DYNC__OP_flatten, self, start_dim, end_dim)
 /* dync_narrow: length places of dim, from start on. */
 DYNC_API dync_tensor *(dync_narrow)(dync_tensor *self, int dim, int64_t start, int64_t length);
-DYNC_API dync_tensor *dync_narrow_at(dync_tensor *self, int dim, int64_t start, int64_t length, dync_loc at);
-#define dync_narrow(self, dim, start, length) DYNC_OP_AT(dync_narrow)(self, dim, start, length DYNC_OP_HERE)
+#define dync_narrow(self, dim, start, length) DYNC_OP(dync_narrow, dync__op_1Till, DYNC__OP_narrow, self, dim, start, length)
 /* dync_permute: dims in a new order. A view: shares self's memory. */
 DYNC_API dync_tensor *(dync_permute)(dync_tensor *self, dync_dims dims);
-DYNC_API dync_tensor *dync_permute_at(dync_tensor *self, dync_dims dims, dync_loc at);
-#define dync_permute(self, dims) DYNC_OP_AT(dync_permute)(self, dims DYNC_OP_HERE)
+#define dync_permute(self, dims) DYNC_OP(dync_permute, dync__op_1Td, DYNC__OP_permute, self, dims)
 /* dync_reshape: a view of another shape where strides allow, else a copy; one -1 is inferred. */
 DYNC_API dync_tensor *(dync_reshape)(dync_tensor *self, dync_dims shape);
-DYNC_API dync_tensor *dync_reshape_at(dync_tensor *self, dync_dims shape, dync_loc at);
-#define dync_reshape(self, shape) DYNC_OP_AT(dync_reshape)(self, shape DYNC_OP_HERE)
+#define dync_reshape(self, shape) DYNC_OP(dync_reshape, dync__op_1Td, DYNC__OP_reshape, self, shape)
 /* dync_select: one place of dim, which goes away. A view: shares self's memory. */
 DYNC_API dync_tensor *(dync_select)(dync_tensor *self, int dim, int64_t index);
-DYNC_API dync_tensor *dync_select_at(dync_tensor *self, int dim, int64_t index, dync_loc at);
-#define dync_select(self, dim, index) DYNC_OP_AT(dync_select)(self, dim, index DYNC_OP_HERE)
+#define dync_select(self, dim, index) DYNC_OP(dync_select, dync__op_1Til, DYNC__OP_select, self, dim, index)
 /* dync_slice: self[start:end:step] along dim; DYNC_END leaves the end open. A view: shares self's memory. */
 DYNC_API dync_tensor *(dync_slice)(dync_tensor *self, int dim, int64_t start, int64_t end, int64_t step);
-DYNC_API dync_tensor *dync_slice_at(dync_tensor *self, int dim, int64_t start, int64_t end, int64_t step, dync_loc at);
-#define dync_slice(self, dim, start, end, step) DYNC_OP_AT(dync_slice)(self, dim, start, end, step DYNC_OP_HERE)
+#define dync_slice(self, dim, start, end, step) DYNC_OP(dync_slice, dync__op_1Tilll, DYNC__OP_slice, self, dim, start, end, step)
 /* dync_squeeze: without dim, if its size is 1. A view: shares self's memory. */
 DYNC_API dync_tensor *(dync_squeeze)(dync_tensor *self, int dim);
-DYNC_API dync_tensor *dync_squeeze_at(dync_tensor *self, int dim, dync_loc at);
-#define dync_squeeze(self, dim) DYNC_OP_AT(dync_squeeze)(self, dim DYNC_OP_HERE)
+#define dync_squeeze(self, dim) DYNC_OP(dync_squeeze, dync__op_1Ti, DYNC__OP_squeeze, self, dim)
 /* dync_squeeze_all: without every dim of size 1. A view: shares self's memory. */
 DYNC_API dync_tensor *(dync_squeeze_all)(dync_tensor *self);
-DYNC_API dync_tensor *dync_squeeze_all_at(dync_tensor *self, dync_loc at);
-#define dync_squeeze_all(self) DYNC_OP_AT(dync_squeeze_all)(self DYNC_OP_HERE)
+#define dync_squeeze_all(self) DYNC_OP(dync_squeeze_all, dync__op_1T, DYNC__OP_squeeze_all, self)
 /* dync_t: the transpose of a matrix. A view: shares self's memory. */
 DYNC_API dync_tensor *(dync_t)(dync_tensor *self);
-DYNC_API dync_tensor *dync_t_at(dync_tensor *self, dync_loc at);
-#define dync_t(self) DYNC_OP_AT(dync_t)(self DYNC_OP_HERE)
+#define dync_t(self) DYNC_OP(dync_t, dync__op_1T, DYNC__OP_t, self)
 /* dync_transpose: two dims exchanged. A view: shares self's memory. */
 DYNC_API dync_tensor *(dync_transpose)(dync_tensor *self, int dim0, int dim1);
-DYNC_API dync_tensor *dync_transpose_at(dync_tensor *self, int dim0, int dim1, dync_loc at);
-#define dync_transpose(self, dim0, dim1) DYNC_OP_AT(dync_transpose)(self, dim0, dim1 DYNC_OP_HERE)
+#define dync_transpose(self, dim0, dim1) DYNC_OP(dync_transpose, dync__op_1Tii, DYNC__OP_transpose, self, dim0, dim1)
 /* dync_unflatten: one dim as several; one -1 is inferred. */
 DYNC_API dync_tensor *(dync_unflatten)(dync_tensor *self, int dim, dync_dims sizes);
-DYNC_API dync_tensor *dync_unflatten_at(dync_tensor *self, int dim, dync_dims sizes, dync_loc at);
-#define dync_unflatten(self, dim, sizes) DYNC_OP_AT(dync_unflatten)(self, dim, sizes DYNC_OP_HERE)
+#define dync_unflatten(self, dim, sizes) DYNC_OP(dync_unflatten, dync__op_1Tid, DYNC__OP_unflatten, self, dim, sizes)
 /* dync_unsqueeze: a new dim of size 1. A view: shares self's memory. */
 DYNC_API dync_tensor *(dync_unsqueeze)(dync_tensor *self, int dim);
-DYNC_API dync_tensor *dync_unsqueeze_at(dync_tensor *self, int dim, dync_loc at);
-#define dync_unsqueeze(self, dim) DYNC_OP_AT(dync_unsqueeze)(self, dim DYNC_OP_HERE)
+#define dync_unsqueeze(self, dim) DYNC_OP(dync_unsqueeze, dync__op_1Ti, DYNC__OP_unsqueeze, self, dim)
 /* dync_view: another shape of the same elements, without copying; one -1 is inferred. A view: shares self's memory. */
 DYNC_API dync_tensor *(dync_view)(dync_tensor *self, dync_dims size);
-DYNC_API dync_tensor *dync_view_at(dync_tensor *self, dync_dims size, dync_loc at);
-#define dync_view(self, size) DYNC_OP_AT(dync_view)(self, size DYNC_OP_HERE)
+#define dync_view(self, size) DYNC_OP(dync_view, dync__op_1Td, DYNC__OP_view, self, size)
 /* dync_view_as: view in the shape of other. */
 DYNC_API dync_tensor *(dync_view_as)(dync_tensor *self, dync_tensor *other);
-DYNC_API dync_tensor *dync_view_as_at(dync_tensor *self, dync_tensor *other, dync_loc at);
-#define dync_view_as(self, other) DYNC_SEQ2(dync_view_as, self, other)
+#define dync_view_as(self, other) DYNC_SEQ2(dync_view_as, dync__op_1TT, DYNC__OP_view_as, self, other)
 /* dync_argsort: the places that sort self along dim, int64. No gradient. */
 DYNC_API dync_tensor *(dync_argsort)(dync_tensor *self, int dim, bool descending);
-DYNC_API dync_tensor *dync_argsort_at(dync_tensor *self, int dim, bool descending, dync_loc at);
-#define dync_argsort(self, dim, descending) DYNC_OP_AT(dync_argsort)(self, dim, descending DYNC_OP_HERE)
+#define dync_argsort(self, dim, descending) DYNC_OP(dync_argsort, dync__op_1Tib, DYNC__OP_argsort, self, dim, descending)
 /* dync_cat: tensors one after another along dim. */
 DYNC_API dync_tensor *(dync_cat)(dync_value tensors, int dim);
-DYNC_API dync_tensor *dync_cat_at(dync_value tensors, int dim, dync_loc at);
-#define dync_cat(tensors, dim) DYNC_OP_AT(dync_cat)(DYNC_V(tensors), dim DYNC_OP_HERE)
+#define dync_cat(tensors, dim) DYNC_OP(dync_cat, dync__op_1Li, DYNC__OP_cat, DYNC_V(tensors), dim)
 /* dync_clone: a copy. */
 DYNC_API dync_tensor *(dync_clone)(dync_tensor *self);
-DYNC_API dync_tensor *dync_clone_at(dync_tensor *self, dync_loc at);
-#define dync_clone(self) DYNC_OP_AT(dync_clone)(self DYNC_OP_HERE)
+#define dync_clone(self) DYNC_OP(dync_clone, dync__op_1T, DYNC__OP_clone, self)
 /* dync_flip: elements in reverse order along dims. */
 DYNC_API dync_tensor *(dync_flip)(dync_tensor *self, dync_dims dims);
-DYNC_API dync_tensor *dync_flip_at(dync_tensor *self, dync_dims dims, dync_loc at);
-#define dync_flip(self, dims) DYNC_OP_AT(dync_flip)(self, dims DYNC_OP_HERE)
+#define dync_flip(self, dims) DYNC_OP(dync_flip, dync__op_1Td, DYNC__OP_flip, self, dims)
 /* dync_gather: out[i][j] = self[index[i][j]][j] for dim 0. */
 DYNC_API dync_tensor *(dync_gather)(dync_tensor *self, int dim, dync_tensor *index);
-DYNC_API dync_tensor *dync_gather_at(dync_tensor *self, int dim, dync_tensor *index, dync_loc at);
-#define dync_gather(self, dim, index) DYNC_OP_AT(dync_gather)(self, dim, index DYNC_OP_HERE)
+#define dync_gather(self, dim, index) DYNC_OP(dync_gather, dync__op_1TiT, DYNC__OP_gather, self, dim, index)
 /* dync_index_add: self with rows of source added to the rows that index names. */
 DYNC_API dync_tensor *(dync_index_add)(dync_tensor *self, int dim, dync_tensor *index, dync_tensor *source);
-DYNC_API dync_tensor *dync_index_add_at(dync_tensor *self, int dim, dync_tensor *index, dync_tensor *source, dync_loc at);
-#define dync_index_add(self, dim, index, source) DYNC_OP_AT(dync_index_add)(self, dim, index, source DYNC_OP_HERE)
+#define dync_index_add(self, dim, index, source) DYNC_OP(dync_index_add, dync__op_1TiTT, DYNC__OP_index_add, self, dim, index, source)
 /* dync_index_select: the places of dim that the vector index names. */
 DYNC_API dync_tensor *(dync_index_select)(dync_tensor *self, int dim, dync_tensor *index);
-DYNC_API dync_tensor *dync_index_select_at(dync_tensor *self, int dim, dync_tensor *index, dync_loc at);
-#define dync_index_select(self, dim, index) DYNC_OP_AT(dync_index_select)(self, dim, index DYNC_OP_HERE)
+#define dync_index_select(self, dim, index) DYNC_OP(dync_index_select, dync__op_1TiT, DYNC__OP_index_select, self, dim, index)
 /* dync_masked_select: the elements whose mask is set, as a vector. The shape depends on data: a graph break. */
 DYNC_API dync_tensor *(dync_masked_select)(dync_tensor *self, dync_tensor *mask);
-DYNC_API dync_tensor *dync_masked_select_at(dync_tensor *self, dync_tensor *mask, dync_loc at);
-#define dync_masked_select(self, mask) DYNC_SEQ2(dync_masked_select, self, mask)
+#define dync_masked_select(self, mask) DYNC_SEQ2(dync_masked_select, dync__op_1TT, DYNC__OP_masked_select, self, mask)
 /* dync_nonzero: the places of elements that are not zero, [count, rank], int64. No gradient. The shape depends on data: a graph break. */
 DYNC_API dync_tensor *(dync_nonzero)(dync_tensor *self);
-DYNC_API dync_tensor *dync_nonzero_at(dync_tensor *self, dync_loc at);
-#define dync_nonzero(self) DYNC_OP_AT(dync_nonzero)(self DYNC_OP_HERE)
+#define dync_nonzero(self) DYNC_OP(dync_nonzero, dync__op_1T, DYNC__OP_nonzero, self)
 /* dync_repeat: self tiled along each dim. */
 DYNC_API dync_tensor *(dync_repeat)(dync_tensor *self, dync_dims repeats);
-DYNC_API dync_tensor *dync_repeat_at(dync_tensor *self, dync_dims repeats, dync_loc at);
-#define dync_repeat(self, repeats) DYNC_OP_AT(dync_repeat)(self, repeats DYNC_OP_HERE)
+#define dync_repeat(self, repeats) DYNC_OP(dync_repeat, dync__op_1Td, DYNC__OP_repeat, self, repeats)
 /* dync_roll: elements moved along dims, around the end; without dims over the flattened tensor. */
 DYNC_API dync_tensor *(dync_roll)(dync_tensor *self, dync_dims shifts, dync_dims dims);
-DYNC_API dync_tensor *dync_roll_at(dync_tensor *self, dync_dims shifts, dync_dims dims, dync_loc at);
-#define dync_roll(self, shifts, dims) DYNC_OP_AT(dync_roll)(self, shifts, dims DYNC_OP_HERE)
+#define dync_roll(self, shifts, dims) DYNC_OP(dync_roll, dync__op_1Tdd, DYNC__OP_roll, self, shifts, dims)
 /* dync_scatter: self with src written to the places that index names. */
 DYNC_API dync_tensor *(dync_scatter)(dync_tensor *self, int dim, dync_tensor *index, dync_value src);
-DYNC_API dync_tensor *dync_scatter_at(dync_tensor *self, int dim, dync_tensor *index, dync_value src, dync_loc at);
-#define dync_scatter(self, dim, index, src) DYNC_OP_AT(dync_scatter)(self, dim, index, DYNC_V(src) DYNC_OP_HERE)
+#define dync_scatter(self, dim, index, src) DYNC_OP(dync_scatter, dync__op_1TiTV, DYNC__OP_scatter, self, dim, index, DYNC_V(src))
 /* dync_scatter_add: self with src added at the places that index names. */
 DYNC_API dync_tensor *(dync_scatter_add)(dync_tensor *self, int dim, dync_tensor *index, dync_tensor *src);
-DYNC_API dync_tensor *dync_scatter_add_at(dync_tensor *self, int dim, dync_tensor *index, dync_tensor *src, dync_loc at);
-#define dync_scatter_add(self, dim, index, src) DYNC_OP_AT(dync_scatter_add)(self, dim, index, src DYNC_OP_HERE)
+#define dync_scatter_add(self, dim, index, src) DYNC_OP(dync_scatter_add, dync__op_1TiTT, DYNC__OP_scatter_add, self, dim, index, src)
 /* dync_sort: sorted along dim, equal elements in their order, and the places they came from. A list of 2 tensors. */
 DYNC_API dync_value (dync_sort)(dync_tensor *self, int dim, bool descending);
-DYNC_API dync_value dync_sort_at(dync_tensor *self, int dim, bool descending, dync_loc at);
-#define dync_sort(self, dim, descending) DYNC_OP_AT(dync_sort)(self, dim, descending DYNC_OP_HERE)
+#define dync_sort(self, dim, descending) DYNC_OP(dync_sort, dync__op_nTib, DYNC__OP_sort, self, dim, descending)
 /* dync_stack: tensors of one shape along a new dim. */
 DYNC_API dync_tensor *(dync_stack)(dync_value tensors, int dim);
-DYNC_API dync_tensor *dync_stack_at(dync_value tensors, int dim, dync_loc at);
-#define dync_stack(tensors, dim) DYNC_OP_AT(dync_stack)(DYNC_V(tensors), dim DYNC_OP_HERE)
+#define dync_stack(tensors, dim) DYNC_OP(dync_stack, dync__op_1Li, DYNC__OP_stack, DYNC_V(tensors), dim)
 /* dync_take_along_dim: gather with self and indices broadcast outside dim. */
 DYNC_API dync_tensor *(dync_take_along_dim)(dync_tensor *self, dync_tensor *indices, int dim);
-DYNC_API dync_tensor *dync_take_along_dim_at(dync_tensor *self, dync_tensor *indices, int dim, dync_loc at);
-#define dync_take_along_dim(self, indices, dim) DYNC_SEQ2_AND(dync_take_along_dim, self, indices, dim)
+#define dync_take_along_dim(self, indices, dim) DYNC_SEQ2_AND(dync_take_along_dim, dync__op_1TTi, DYNC__OP_take_along_dim, self, indices, dim)
 /* dync_topk: the k largest or smallest along dim, in order, and their places. A list of 2 tensors. */
 DYNC_API dync_value (dync_topk)(dync_tensor *self, int64_t k, int dim, bool largest, bool sorted);
-DYNC_API dync_value dync_topk_at(dync_tensor *self, int64_t k, int dim, bool largest, bool sorted, dync_loc at);
-#define dync_topk(self, k, dim, largest, sorted) DYNC_OP_AT(dync_topk)(self, k, dim, largest, sorted DYNC_OP_HERE)
+#define dync_topk(self, k, dim, largest, sorted) DYNC_OP(dync_topk, dync__op_nTlibb, DYNC__OP_topk, self, k, dim, largest, sorted)
 /* dync_tril: zero above the diagonal of the last two dims. */
 DYNC_API dync_tensor *(dync_tril)(dync_tensor *self, int diagonal);
-DYNC_API dync_tensor *dync_tril_at(dync_tensor *self, int diagonal, dync_loc at);
-#define dync_tril(self, diagonal) DYNC_OP_AT(dync_tril)(self, diagonal DYNC_OP_HERE)
+#define dync_tril(self, diagonal) DYNC_OP(dync_tril, dync__op_1Ti, DYNC__OP_tril, self, diagonal)
 /* dync_triu: zero below the diagonal of the last two dims. */
 DYNC_API dync_tensor *(dync_triu)(dync_tensor *self, int diagonal);
-DYNC_API dync_tensor *dync_triu_at(dync_tensor *self, int diagonal, dync_loc at);
-#define dync_triu(self, diagonal) DYNC_OP_AT(dync_triu)(self, diagonal DYNC_OP_HERE)
+#define dync_triu(self, diagonal) DYNC_OP(dync_triu, dync__op_1Ti, DYNC__OP_triu, self, diagonal)
 /* dync_unique: the elements in order, each once, as a vector. No gradient. The shape depends on data: a graph break. */
 DYNC_API dync_tensor *(dync_unique)(dync_tensor *self);
-DYNC_API dync_tensor *dync_unique_at(dync_tensor *self, dync_loc at);
-#define dync_unique(self) DYNC_OP_AT(dync_unique)(self DYNC_OP_HERE)
+#define dync_unique(self) DYNC_OP(dync_unique, dync__op_1T, DYNC__OP_unique, self)
 
 /* ==== api/autograd.h ============================================================================================ */
 /* ---- autograd --------------------------------------------------------------------------------------------------------------- */
@@ -2612,49 +2476,48 @@ static inline int dync__bit_length(unsigned long long x)
 #define DYNC__TLS _Thread_local
 #endif
 
-/* How much work the compiler puts into a module of the merged header, which else takes far too long under -O2.
- *   DYNC__COLD_BEGIN .. END   makes things once (captures, compiles, prints, reads files): not optimised
- *   DYNC__RARE                the same for one function of a module that else is optimised
- *   DYNC__WARM_BEGIN .. END   runs in every eager operator or training step beside much more work: quickly optimised
- * What runs in every compiled call, and the loops over elements, stand outside both; passes of -O2 that cost much and give them
- * little are left out for the whole of it (LEAN). Who asks for a small program (-Os) or compiles the files one by one gets what he
- * asks for. */
+/* How much work the compiler puts into a module of the merged header, which else takes far too long under -O2. The order of
+ * files (dync.in.h) names one level, which holds until the next:
+ *   DYNC__COLD    makes things once (captures, compiles, prints, reads files): not optimised
+ *   DYNC__RARE    the same for one function of a module that else is optimised
+ *   DYNC__WARM    runs in every eager operator or training step beside much more work: quickly optimised
+ *   DYNC__HOT     runs in every compiled call, or loops over elements: -O2 without the passes that cost much and give it little
+ *   DYNC__PLAIN   headers: as asked for. (gcc works through a level's options anew at each declaration under it)
+ * Who asks for a small program (-Os) or compiles the files one by one gets what he asks for. */
 #if defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__) && !defined(DYNC__SPLIT)
 #if defined(__clang__)
 #define DYNC__RARE __attribute__((optnone, noinline))
-#define DYNC__COLD_BEGIN _Pragma("clang optimize off")
-#define DYNC__COLD_END _Pragma("clang optimize on")
+#define DYNC__COLD _Pragma("clang optimize off")
+#define DYNC__WARM _Pragma("clang optimize on")
 #elif defined(__GNUC__)
-#define DYNC__LEAN_BEGIN                                                                                                     \
-    _Pragma("GCC push_options")                                                                                              \
+#define DYNC__RARE __attribute__((optimize("O0")))
+#define DYNC__LEVELS_BEGIN _Pragma("GCC push_options")
+#define DYNC__PLAIN _Pragma("GCC pop_options") _Pragma("GCC push_options")
+#define DYNC__COLD DYNC__PLAIN _Pragma("GCC optimize(\"O0\")")
+#define DYNC__WARM DYNC__PLAIN _Pragma("GCC optimize(\"Og\")")
+#define DYNC__HOT                                                                                                            \
+    DYNC__PLAIN                                                                                                              \
     _Pragma("GCC optimize(\"no-tree-pre\", \"no-gcse\", \"no-code-hoisting\", \"no-tree-tail-merge\", \"no-ipa-icf\")")      \
     _Pragma("GCC optimize(\"no-ipa-cp\", \"no-ipa-sra\", \"no-ipa-ra\", \"no-ipa-modref\", \"no-ipa-vrp\")")                 \
-    _Pragma("GCC optimize(\"no-tree-vrp\", \"no-schedule-insns2\", \"no-tree-slsr\", \"no-store-merging\")")                    \
+    _Pragma("GCC optimize(\"no-tree-vrp\", \"no-schedule-insns2\", \"no-tree-slsr\", \"no-store-merging\")")                 \
     _Pragma("GCC optimize(\"no-tree-slp-vectorize\", \"no-thread-jumps\", \"no-crossjumping\", \"no-cse-follow-jumps\")")      \
     _Pragma("GCC optimize(\"no-rerun-cse-after-loop\", \"no-optimize-strlen\", \"no-partial-inlining\", \"no-peephole2\")")  \
     _Pragma("GCC optimize(\"no-isolate-erroneous-paths-dereference\", \"no-tree-switch-conversion\")")
-#define DYNC__LEAN_END _Pragma("GCC pop_options")
-#define DYNC__RARE __attribute__((optimize("O0")))
-#define DYNC__COLD_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"O0\")")
-#define DYNC__COLD_END _Pragma("GCC pop_options")
-#define DYNC__WARM_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"Og\")")
-#define DYNC__WARM_END _Pragma("GCC pop_options")
+#define DYNC__LEVELS_END _Pragma("GCC pop_options")
 #endif
-#endif
-#if !defined(DYNC__LEAN_BEGIN)
-#define DYNC__LEAN_BEGIN
-#define DYNC__LEAN_END
 #endif
 #if !defined(DYNC__RARE)
 #define DYNC__RARE
 #endif
-#if !defined(DYNC__COLD_BEGIN)
-#define DYNC__COLD_BEGIN
-#define DYNC__COLD_END
+#if !defined(DYNC__LEVELS_BEGIN)
+#define DYNC__LEVELS_BEGIN
+#define DYNC__LEVELS_END DYNC__WARM
+#define DYNC__HOT DYNC__WARM
+#define DYNC__PLAIN DYNC__WARM
 #endif
-#if !defined(DYNC__WARM_BEGIN)
-#define DYNC__WARM_BEGIN
-#define DYNC__WARM_END
+#if !defined(DYNC__COLD)
+#define DYNC__COLD
+#define DYNC__WARM
 #endif
 
 /* Atomics. Relaxed counters, acquire/release pointers; plain accesses where there are no threads. */
@@ -2714,7 +2577,7 @@ static inline int dync__bit_length(unsigned long long x)
 #define DYNC__STRICT_FP_END
 #endif
 #endif
-DYNC__LEAN_BEGIN
+DYNC__LEVELS_BEGIN
 
 /* ==== base/base.h =============================================================================================== */
 /* base/base.h: what every stage stands on. No tensors here; could live in any C project.
@@ -2770,11 +2633,9 @@ extern DYNC__TLS dync__thread dync__tls;
 static DYNC__TLS dync__thread dync__tls;
 #endif
 #undef DYNC_HERE
-#undef DYNC_OP_AT
-#undef DYNC_OP_HERE
+#undef DYNC_OP
 #define DYNC_HERE dync__tls.at           /* the library's own calls say the user's place; dync.in.h's last lines end it */
-#define DYNC_OP_AT(f) (f)                /* functions without _at say dync__tls.at: less code than handing it over */
-#define DYNC_OP_HERE
+#define DYNC_OP(f, p, op, ...) (f)(__VA_ARGS__)      /* which says dync__tls.at: less code than handing it over */
 /* fn(thread) runs when a thread that used dync ends and in dync_shutdown for the calling thread, last registered first.
  * Call once per layer from its init hook (process-wide list, fixed capacity 16). */
 DYNC__FN void dync__thread_state_on_exit(void (*fn)(dync__thread *));
@@ -2992,6 +2853,7 @@ DYNC__FN dync__json *dync__json_parse(dync__arena *, const char *text, size_t n)
 DYNC__FN const dync__json *dync__json_get(const dync__json *obj, const char *key);  /* NULL if absent or no object */
 DYNC__FN void dync__json_quote(dync__str *, const char *text);                      /* with the quotes */
 #endif
+DYNC__HOT
 
 /* ==== base/os.c ================================================================================================= */
 #if !defined(DYNC_NO_THREADS)
@@ -3967,7 +3829,7 @@ DYNC__FN void dync__map_free(dync__map *m) {
     dync__free(m->used, n);
     memset(m, 0, sizeof *m);
 }
-DYNC__COLD_BEGIN
+DYNC__COLD
 
 /* ==== base/str.c ================================================================================================ */
 static bool dync__str_reserve(dync__str *s, size_t more) {
@@ -4653,7 +4515,7 @@ DYNC__FN bool dync__text_double(const char *s, const char **end, double *out) {
     memcpy(out, &bits, 8);
     return true;
 }
-DYNC__COLD_END
+DYNC__HOT
 
 /* ==== base/rng.c ================================================================================================ */
 DYNC__FN void dync__philox_block(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]) {
@@ -4695,7 +4557,7 @@ DYNC__FN uint64_t dync__rng_take(uint64_t n) {
     dync__tls.rng_offset += n;
     return first;
 }
-DYNC__COLD_BEGIN
+DYNC__COLD
 
 /* ==== base/log.c ================================================================================================ */
 #if defined(DYNC__SPLIT)
@@ -4942,7 +4804,7 @@ DYNC__FN void dync__date_text(dync__str *out) {
     dync__str_add(out, "0");
 #endif
 }
-DYNC__COLD_END
+DYNC__HOT
 
 /* ==== base/pool.c =============================================================================================== */
 DYNC__INLINE void dync__pool_alone(void (*fn)(void *user, int part, int n_parts), void *user, int n_parts) {
@@ -5138,7 +5000,7 @@ DYNC__FN void dync__pool_run(void (*fn)(void *user, int part, int n_parts), void
     DYNC__ATOMIC_STORE(&dync__pool.busy, 0);
 }
 #endif
-DYNC__COLD_BEGIN
+DYNC__COLD
 
 /* ==== base/json.c =============================================================================================== */
 enum { DYNC__JSON_DEPTH = 64 };
@@ -5576,7 +5438,7 @@ DYNC__RARE DYNC__FN dync_status dync__profile_table(dync__str *s) {
     dync__unlock(&dync__profile.lock);
     return row && !s->failed ? DYNC_OK : dync__fail_memory(bytes);
 }
-DYNC__COLD_END
+DYNC__PLAIN
 
 /* ==== tensor/tensor.h =========================================================================================== */
 /* tensor/tensor.h: dtypes, shapes, storage, tensors, scopes. After base/, before loop/.
@@ -5909,6 +5771,7 @@ DYNC__INLINE bool dync__sz_same(int n, const int64_t *a, const int64_t *b)
 DYNC__FN bool dync__layout_has_tokens(const dync__layout *);
 DYNC__FN void dync__layout_number(dync__layout *);                               /* each of its sizes as dync__sz_number has it */
 #endif
+DYNC__HOT
 
 /* ==== tensor/dtype.c ============================================================================================ */
 static const dync__dtype_row dync__dtype_rows[] = {
@@ -6030,7 +5893,7 @@ DYNC__FN void dync__store_i64(void *p, int dtype, int64_t x) {
     default: dync__store_f64(p, dtype, (double)x); break;
     }
 }
-DYNC__COLD_BEGIN
+DYNC__COLD
 
 /* ==== tensor/sym.c ============================================================================================== */
 enum { DYNC__SZ_SYMBOL = -1, DYNC__SZ_SUM = -2, DYNC__SZ_TERMS = 24 };
@@ -6695,8 +6558,7 @@ DYNC__FN void dync__symtab_c(const dync__symtab *t, int64_t size, const dync__sz
         dync__str_add(s, ")");
     }
 }
-DYNC__COLD_END
-DYNC__WARM_BEGIN
+DYNC__WARM
 
 /* ==== tensor/shape.c ============================================================================================ */
 DYNC__RARE DYNC__FN void dync__shape_text(dync__str *s, int ndim, const int64_t *shape) {
@@ -6970,7 +6832,7 @@ DYNC__FN void dync__layout_like(dync__layout *out, int n_inputs, const dync__lay
         span = dync__sz_mul(span, out->shape[order[i]] > 1 ? out->shape[order[i]] : 1);
     }
 }
-DYNC__WARM_END
+DYNC__HOT
 
 /* ==== tensor/tensor.c =========================================================================================== */
 #if defined(DYNC__SPLIT)
@@ -7735,7 +7597,7 @@ DYNC_API dync_dtype dync_type(const dync_tensor *handle) {
     const dync__tensor *t = dync__tensor_ask(handle, DYNC__OBSERVE_DTYPE, 0);
     return t ? (dync_dtype)t->dtype : DYNC_F32;
 }
-DYNC__COLD_BEGIN
+DYNC__COLD
 
 /* ==== tensor/init.c ============================================================================================= */
 static bool dync__init_done;
@@ -7941,7 +7803,7 @@ DYNC__FN void dync__tensor_show(dync__str *out, const dync__tensor *t) {
     dync__show_tensor(out, host ? host : t, t, has_data && (t->device == DYNC_CPU || host));
     dync__unref(host);
 }
-DYNC__COLD_END
+DYNC__PLAIN
 
 /* ==== loop/loop.h =============================================================================================== */
 /* loop/loop.h: the loop IR. After tensor/, before codegen/. Text, check, simplify, fuse, schedule work on it; codegen/ runs it.
@@ -8110,7 +7972,7 @@ DYNC__FN int64_t dync__cost_stride(int64_t stride, int element_bytes);          
 /* schedule.c: order and collapse of loops of one kernel for the generators (smallest stride innermost), see file. */
 DYNC__FN void dync__kernel_schedule(dync__kernel *);
 #endif
-DYNC__COLD_BEGIN
+DYNC__COLD
 
 /* ==== loop/eval.c =============================================================================================== */
 DYNC__STRICT_FP_BEGIN
@@ -9439,7 +9301,7 @@ DYNC__FN dync_status dync__kernel_check(const dync__kernel *k) {
     }
     return DYNC_OK;
 }
-DYNC__COLD_END
+DYNC__PLAIN
 
 /* ==== loop/fuse.h =============================================================================================== */
 /* loop/fuse.h: what the files of fusion share: fuse_map.c (index maps), fuse_merge.c (two kernels become
@@ -9534,7 +9396,7 @@ DYNC__FN dync__kernel *dync__fuse_inline(dync__fuse_job *, const dync__kernel *f
 DYNC__FN int64_t dync__fuse_inline_work(const dync__kernel *second, int32_t buf_id);
 DYNC__FN int dync__fuse_inline_cost(dync__fuse_job *, const dync__kernel *first, int32_t buf_id, int *n_loads);
 #endif
-DYNC__COLD_BEGIN
+DYNC__COLD
 
 /* ==== loop/vecmath.h ============================================================================================ */
 /* loop/vecmath.h: the shorthand that the vecmath_*.c files are written in. Between loop.h and those files.
@@ -12282,7 +12144,7 @@ DYNC__FN const dync__kernel *dync__kernel_expand(dync__arena *arena, const dync_
     if (any && !(k = dync__expand_all(arena, k, stores_round))) dync__fail_memory(0);
     return k;
 }
-DYNC__COLD_END
+DYNC__PLAIN
 
 /* ==== codegen/codegen.h ========================================================================================= */
 /* codegen/codegen.h: from a kernel of loop IR to something that runs. After loop/, before kernel/. */
@@ -12547,16 +12409,12 @@ DYNC__FN dync__codemem_stats dync__codemem_read_stats(void);
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(DYNC_NO_JIT) && !defined(DYNC_SMALL) &&  \
     (defined(__unix__) || defined(__APPLE__))
 #define DYNC__JIT_X86 1
-#define DYNC__BESIDE_JIT_BEGIN DYNC__WARM_BEGIN        /* what machine code leaves over is compiled quickly */
-#define DYNC__BESIDE_JIT_END DYNC__WARM_END
-#define DYNC__SPARE_BEGIN DYNC__COLD_BEGIN             /* what only calls loops that others optimise */
-#define DYNC__SPARE_END DYNC__COLD_END
+#define DYNC__BESIDE_JIT DYNC__WARM        /* what machine code leaves over is compiled quickly */
+#define DYNC__SPARE DYNC__COLD             /* what only calls loops that others optimise */
 #else
 #define DYNC__JIT_X86 0
-#define DYNC__BESIDE_JIT_BEGIN
-#define DYNC__BESIDE_JIT_END
-#define DYNC__SPARE_BEGIN
-#define DYNC__SPARE_END
+#define DYNC__BESIDE_JIT DYNC__HOT
+#define DYNC__SPARE DYNC__HOT
 #endif
 #if DYNC__JIT_X86
 
@@ -13163,7 +13021,7 @@ DYNC__FN void dync__xt_weave(dync__xasm *, int bytes, int n, bool woven);
 /* x86_gemm.c: the form's code, made if need be; NULL: there is none. Thread safe; lives until dync_shutdown. */
 DYNC__FN dync__gt_fn dync__gt_code(int kind, int type, int flags, int rows, int vectors);
 #endif
-DYNC__COLD_BEGIN
+DYNC__COLD
 
 /* ==== codegen/codemem.c ========================================================================================= */
 enum { DYNC__CODEMEM_CHUNK = 256 * 1024, DYNC__CODEMEM_PAGE = 4096 };
@@ -18892,7 +18750,7 @@ DYNC__FN void dync__code_dump(dync__str *out, const dync__code *c) {
             dync__code_dump_step(out, c, &c->steps[i]);
     }
 }
-DYNC__COLD_END
+DYNC__HOT
 
 /* ==== codegen/jit_run.c ========================================================================================= */
 #if DYNC__JIT_X86
@@ -19203,7 +19061,7 @@ DYNC__FN dync_status dync__code_run(const dync__code *c, void *const *buffers, u
     if (c->empty) return DYNC_OK;
     return c->jit ? dync__jit_run(c->jit, c, buffers, rng) : dync__interp_run(c, buffers, rng);
 }
-DYNC__BESIDE_JIT_BEGIN
+DYNC__BESIDE_JIT
 
 /* ==== codegen/gemm_run.c ======================================================================================== */
 static const int32_t dync__gt_words[32] = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
@@ -19431,8 +19289,7 @@ DYNC__FN void dync__gt_do(int kind, int type, int flags, int rows, int columns, 
     if (fn) fn(x);
     else dync__gt_plain(kind, type, flags, rows, columns, x);
 }
-DYNC__BESIDE_JIT_END
-DYNC__SPARE_BEGIN
+DYNC__SPARE
 
 /* ==== codegen/interp_run.c ====================================================================================== */
 #if defined(DYNC_SMALL)
@@ -20102,7 +19959,7 @@ DYNC__FN dync_status dync__interp_run(const dync__code *c, void *const *buffers,
     if (memory != stack) dync__free_data(memory, bytes);
     return r.status;
 }
-DYNC__SPARE_END
+DYNC__HOT
 
 /* ==== codegen/interp_tile.c ===================================================================================== */
 #if defined(__clang__)
@@ -20575,7 +20432,7 @@ DYNC__FN dync__tile_fn dync__tile_reduce(int isa, int kind, int type) {
     if (kind > DYNC__R_ALL) return NULL;
     return dync__tile_tables(isa)->reduce[kind][dync__tile_letter(type)];
 }
-DYNC__COLD_BEGIN
+DYNC__COLD
 
 /* ==== codegen/csrc.c ============================================================================================ */
 /* needed as a variable; only where a later phase loads it again */
@@ -21044,7 +20901,7 @@ DYNC__FN dync_status dync__kernel_csource(dync__str *out, const dync__kernel *k,
     dync__free(c.needed, 2 * n);
     return status == DYNC_OK && out->failed ? DYNC_ERR_MEMORY : status;
 }
-DYNC__COLD_END
+DYNC__PLAIN
 
 /* ==== kernel/kernel.h =========================================================================================== */
 /* kernel/kernel.h: what is not a loop nest. After codegen/, before runtime/. One row per kernel; each has its portable form. */
@@ -21225,7 +21082,7 @@ DYNC__FN void dync__gemm_pack_b(int type, int64_t n, int64_t k, const void *b, i
 /* to[p, line] = from[line, p], p < k; to_step, line_step, k_step in bytes, any. */
 DYNC__FN void dync__gemm_pack_lines(int type, void *to, int64_t to_step, const void *from, int64_t lines, int64_t line_step, int64_t k, int64_t k_step);
 #endif
-DYNC__BESIDE_JIT_BEGIN
+DYNC__BESIDE_JIT
 
 /* ==== kernel/operand.c ========================================================================================== */
 DYNC__FN int64_t dync__operand_numel(const dync__operand *o) {
@@ -22241,7 +22098,7 @@ DYNC__FN dync_status dync__k_addmm(const dync__kcall *c, void *const *data, void
     }
     return dync__mm_run(&g);
 }
-DYNC__BESIDE_JIT_END
+DYNC__PLAIN
 
 /* ==== kernel/conv_jit.h ========================================================================================= */
 /* kernel/conv_jit.h: convolutions and pooling by machine code (codegen/x86_conv.h). After operand.h; used by conv.c and pooling.c. */
@@ -22281,7 +22138,7 @@ DYNC__FN size_t dync__cj_bytes(const dync__cj *);         /* that a run takes */
  * MAX, AVERAGE in x, out y, bias: the divisor; WHERE: MAX with index: the greatest element's place in its plane. */
 DYNC__FN dync_status dync__cj_run(dync__cj *, const dync__cj_data *);
 #endif
-DYNC__WARM_BEGIN
+DYNC__WARM
 
 /* ==== kernel/conv_jit.c ========================================================================================= */
 #if DYNC__JIT_X86
@@ -23138,8 +22995,7 @@ DYNC__FN dync_status dync__cj_run(dync__cj *v, const dync__cj_data *d) {
     return DYNC_ERR_INTERNAL;
 }
 #endif
-DYNC__WARM_END
-DYNC__BESIDE_JIT_BEGIN
+DYNC__BESIDE_JIT
 
 /* ==== kernel/conv.c ============================================================================================= */
 #if defined(DYNC_SMALL)
@@ -23927,7 +23783,7 @@ DYNC__FN dync_status dync__k_sort(const dync__kcall *c, void *const *data, void 
     dync__dense_drop(&index);
     return status;
 }
-DYNC__BESIDE_JIT_END
+DYNC__HOT
 
 /* ==== kernel/scatter.c ========================================================================================== */
 static dync_status dync__scatter_bad_index(const dync__kcall *c, int64_t index, int64_t size) {
@@ -24120,7 +23976,7 @@ DYNC__FN dync_status dync__k_index_add(const dync__kcall *c, void *const *data, 
     (void)scratch;
     return dync__scatter_run(c, data, 2);
 }
-DYNC__COLD_BEGIN
+DYNC__COLD
 
 /* ==== kernel/attention.c ======================================================================================== */
 enum { DYNC__ATT_QB = 128, DYNC__ATT_KB = 256 };
@@ -24698,7 +24554,7 @@ DYNC__FN dync_status dync__k_rnn_layer_grad(const dync__kcall *call, void *const
     if (r.at[DYNC__RNN_GC0]) dync__rnn_copy(&r, DYNC__RNN_GC0, true, dc, r.type, false);
     return DYNC_OK;
 }
-DYNC__COLD_END
+DYNC__PLAIN
 
 /* ==== runtime/runtime.h ========================================================================================= */
 /* runtime/runtime.h: plans. After kernel/, before op/.
@@ -24814,7 +24670,7 @@ DYNC__FN dync__code *dync__tuned_code(const dync__kernel *, const char *how);
 typedef struct dync__life { int slot, first, last; int64_t bytes, offset; } dync__life;   /* steps from first write to last use; first -1: unused */
 DYNC__FN dync_status dync__memplan(dync__arena *, dync__life *, int n, int64_t *total_bytes);
 #endif
-DYNC__COLD_BEGIN
+DYNC__COLD
 
 /* ==== runtime/epilogue.c ======================================================================================== */
 /* The result as the kernel reads it: its elements in order of the loops. */
@@ -25954,7 +25810,7 @@ DYNC__FN void dync__plan_dump(dync__str *s, const dync__plan *p) {
         if (p->step[i].device_code) dync__device_hook->code_dump(s, p->step[i].device_code);
     }
 }
-DYNC__COLD_END
+DYNC__HOT
 
 /* ==== runtime/run.c ============================================================================================= */
 typedef struct dync__binding { void *const *table[4]; char *arena; uint64_t rng; } dync__binding;      /* table: by DYNC__SOURCE_ */
@@ -26008,6 +25864,7 @@ DYNC__FN dync_status dync__plan_run(const dync__plan *p, struct dync__tensor *co
     else if (bytes) dync__free_data(b.arena, bytes);
     return status;
 }
+DYNC__PLAIN
 
 /* ==== op/op.h =================================================================================================== */
 /* op/op.h: operators: the table's types, inference, lowering, dispatch. After runtime/, before autograd/.
@@ -26704,12 +26561,6 @@ enum { DYNC__OP_NONDIFF = 1 /* integer or boolean results, detach */, DYNC__OP_R
     DYNC__OPS_BINARY(X) DYNC__OPS_TERNARY(X) DYNC__OPS_UNARY(X) DYNC__OPS_INPLACE(X) DYNC__OPS_FACTORY(X) DYNC__OPS_REDUCE(X)             \
     DYNC__OPS_LINALG(X) DYNC__OPS_NN(X) DYNC__OPS_LOSS(X) DYNC__OPS_VIEW(X) DYNC__OPS_MOVE(X) DYNC__OPS_EFFECT(X)
 #endif
-enum {
-#define DYNC__X(name, ...) DYNC__OP_##name,
-    DYNC__OPS(DYNC__X)
-#undef DYNC__X
-    DYNC__N_OPS
-};
 DYNC__FN const dync__op_row *dync__op_info(int op);
 DYNC__FN int dync__op_find(const char *name);                          /* -1 if there is none */
 /* Operators of the user's with a meta function (custom.c): numbers from DYNC__N_OPS on, known to dync__op_info and dync__op_find. */
@@ -26907,6 +26758,7 @@ DYNC__FN void dync__eager_forget(dync__op_state *);                             
 DYNC__FN dync_status dync__eager(dync__opcall *);                                           /* the bottom handler */
 DYNC__FN dync_status dync__eager_check_data(const dync__opcall *);                          /* index values in range, divisors not 0: real data only */
 #endif
+DYNC__HOT
 
 /* ==== op/table.c ================================================================================================ */
 #define DYNC__X(name, cls, schema, nout, infer, expr, lower, grad, decompose, fx, flags, inplace_of, doc) \
@@ -26924,7 +26776,7 @@ int dync__op_find(const char *name) {
         if (dync__op_table[i].name[0] == name[0] && strcmp(dync__op_table[i].name, name) == 0) return i;
     return dync__custom_find(name);
 }
-DYNC__COLD_BEGIN
+DYNC__COLD
 
 /* ==== op/custom.c =============================================================================================== */
 #if defined(DYNC_SMALL)
@@ -27137,7 +26989,7 @@ DYNC__FN dync_status dync__d_trace_wrapped(dync__opcall *call) {
     call->nout = 1;
     return DYNC_OK;
 }
-DYNC__COLD_END
+DYNC__HOT
 
 /* ==== op/args.c ================================================================================================= */
 DYNC__FN dync__arg dync__arg_value(dync_value v) {
@@ -27214,6 +27066,7 @@ DYNC__FN void dync__opcall_text(dync__str *s, const dync__opcall *call) {
         dync__args_text(s, &call->args[i]);
     }
 }
+DYNC__PLAIN
 
 /* ==== op/chain.h ================================================================================================ */
 /* op/chain.h: a chain of operator calls, for decompositions. After rows.h; private to op/.
@@ -27249,7 +27102,7 @@ DYNC__FN dync_status dync__chain_end_n(dync__chain *, dync__opcall *, int n, dyn
 DYNC__FN dync__dt *dync__dt_arg(const dync__opcall *, int i);                  /* argument i if it is a tensor, else NULL */
 DYNC__FN dync_status dync__dt_self(const dync__opcall *, dync__dt **out);      /* argument 0, which must be one */
 #endif
-DYNC__COLD_BEGIN
+DYNC__COLD
 
 /* ==== op/chain.c ================================================================================================ */
 static void dync__chain_keep(dync__chain *c, dync__tensor *t) {
@@ -28983,7 +28836,7 @@ DYNC__FN dync_status dync__d_einsum(dync__opcall *call) {
     dync__free(e, sizeof *e);
     return status;
 }
-DYNC__COLD_END
+DYNC__HOT
 
 /* ==== op/dispatch.c ============================================================================================= */
 #if defined(DYNC__SPLIT)
@@ -29650,545 +29503,423 @@ DYNC__RARE DYNC__FN dync_status dync__eager_check_data(const dync__opcall *call)
     DYNC__TRY(dync__dim_wrap(dync__infer_int_dim(&call->args[1]), self->lay.ndim, &dim));
     return dync__eager_check_index(call->args[2].as.t, self->lay.ndim ? self->lay.shape[dim] : 1);
 }
-DYNC__COLD_BEGIN
+DYNC__COLD
 
 /* ==== op/entries.c ============================================================================================== */
-static DYNC__NOINLINE dync_tensor *dync__entry_1VV(int op, dync_value x0, dync_value x1, const dync_loc *at) {
+DYNC_API dync_tensor *dync__op_1VV(int op, dync_value x0, dync_value x1, dync_loc at) {
     dync__arg args[] = {dync__arg_value(x0), dync__arg_value(x1)};
-    return dync__op_call(op, 2, args, *at);
+    return dync__op_call(op, 2, args, at);
 }
 #define DYNC__ENTRY_1VV(name) \
-    DYNC_API dync_tensor *dync_##name##_at(dync_value x0, dync_value x1, dync_loc at) { return dync__entry_1VV(DYNC__OP_##name, x0, x1, &at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_value x0, dync_value x1) { return dync__entry_1VV(DYNC__OP_##name, x0, x1, &dync__tls.at); }
-static DYNC__NOINLINE dync_tensor *dync__entry_1TTTV(int op, dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_value x3, const dync_loc *at) {
+    DYNC_API dync_tensor *(dync_##name)(dync_value x0, dync_value x1) { return dync__op_1VV(DYNC__OP_##name, x0, x1, dync__tls.at); }
+DYNC__ENTRY_1VV(add) DYNC__ENTRY_1VV(atan2) DYNC__ENTRY_1VV(bitwise_and) DYNC__ENTRY_1VV(bitwise_or) DYNC__ENTRY_1VV(bitwise_xor)
+DYNC__ENTRY_1VV(div) DYNC__ENTRY_1VV(eq) DYNC__ENTRY_1VV(floor_divide) DYNC__ENTRY_1VV(fmod) DYNC__ENTRY_1VV(ge)
+DYNC__ENTRY_1VV(gt) DYNC__ENTRY_1VV(le) DYNC__ENTRY_1VV(logical_and) DYNC__ENTRY_1VV(logical_or) DYNC__ENTRY_1VV(logical_xor)
+DYNC__ENTRY_1VV(lt) DYNC__ENTRY_1VV(maximum) DYNC__ENTRY_1VV(minimum) DYNC__ENTRY_1VV(mul) DYNC__ENTRY_1VV(ne)
+DYNC__ENTRY_1VV(pow) DYNC__ENTRY_1VV(remainder) DYNC__ENTRY_1VV(sub)
+DYNC_API dync_tensor *dync__op_1TTTV(int op, dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_value x3, dync_loc at) {
     dync__arg args[] = {dync__arg_h(x0), dync__arg_h(x1), dync__arg_h(x2), dync__arg_value(x3)};
-    return dync__op_call(op, 4, args, *at);
+    return dync__op_call(op, 4, args, at);
 }
 #define DYNC__ENTRY_1TTTV(name) \
-    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_value x3, dync_loc at) { return dync__entry_1TTTV(DYNC__OP_##name, x0, x1, x2, x3, &at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_value x3) { return dync__entry_1TTTV(DYNC__OP_##name, x0, x1, x2, x3, &dync__tls.at); }
-static DYNC__NOINLINE dync_tensor *dync__entry_1TVV(int op, dync_tensor *x0, dync_value x1, dync_value x2, const dync_loc *at) {
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_value x3) { return dync__op_1TTTV(DYNC__OP_##name, x0, x1, x2, x3, dync__tls.at); }
+DYNC__ENTRY_1TTTV(addcdiv) DYNC__ENTRY_1TTTV(addcmul) DYNC__ENTRY_1TTTV(addcdiv_) DYNC__ENTRY_1TTTV(addcmul_)
+DYNC_API dync_tensor *dync__op_1TVV(int op, dync_tensor *x0, dync_value x1, dync_value x2, dync_loc at) {
     dync__arg args[] = {dync__arg_h(x0), dync__arg_value(x1), dync__arg_value(x2)};
-    return dync__op_call(op, 3, args, *at);
+    return dync__op_call(op, 3, args, at);
 }
 #define DYNC__ENTRY_1TVV(name) \
-    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, dync_value x1, dync_value x2, dync_loc at) { return dync__entry_1TVV(DYNC__OP_##name, x0, x1, x2, &at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_value x1, dync_value x2) { return dync__entry_1TVV(DYNC__OP_##name, x0, x1, x2, &dync__tls.at); }
-static DYNC__NOINLINE dync_tensor *dync__entry_1TTV(int op, dync_tensor *x0, dync_tensor *x1, dync_value x2, const dync_loc *at) {
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_value x1, dync_value x2) { return dync__op_1TVV(DYNC__OP_##name, x0, x1, x2, dync__tls.at); }
+DYNC__ENTRY_1TVV(clamp) DYNC__ENTRY_1TVV(where) DYNC__ENTRY_1TVV(clamp_)
+DYNC_API dync_tensor *dync__op_1TTV(int op, dync_tensor *x0, dync_tensor *x1, dync_value x2, dync_loc at) {
     dync__arg args[] = {dync__arg_h(x0), dync__arg_h(x1), dync__arg_value(x2)};
-    return dync__op_call(op, 3, args, *at);
+    return dync__op_call(op, 3, args, at);
 }
 #define DYNC__ENTRY_1TTV(name) \
-    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, dync_tensor *x1, dync_value x2, dync_loc at) { return dync__entry_1TTV(DYNC__OP_##name, x0, x1, x2, &at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_tensor *x1, dync_value x2) { return dync__entry_1TTV(DYNC__OP_##name, x0, x1, x2, &dync__tls.at); }
-static DYNC__NOINLINE dync_tensor *dync__entry_1T(int op, dync_tensor *x0, const dync_loc *at) {
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_tensor *x1, dync_value x2) { return dync__op_1TTV(DYNC__OP_##name, x0, x1, x2, dync__tls.at); }
+DYNC__ENTRY_1TTV(lerp) DYNC__ENTRY_1TTV(masked_fill) DYNC__ENTRY_1TTV(lerp_) DYNC__ENTRY_1TTV(masked_fill_)
+DYNC_API dync_tensor *dync__op_1T(int op, dync_tensor *x0, dync_loc at) {
     dync__arg args[] = {dync__arg_h(x0)};
-    return dync__op_call(op, 1, args, *at);
+    return dync__op_call(op, 1, args, at);
 }
 #define DYNC__ENTRY_1T(name) \
-    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, dync_loc at) { return dync__entry_1T(DYNC__OP_##name, x0, &at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0) { return dync__entry_1T(DYNC__OP_##name, x0, &dync__tls.at); }
-static DYNC__NOINLINE dync_tensor *dync__entry_1Tf(int op, dync_tensor *x0, double x1, const dync_loc *at) {
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0) { return dync__op_1T(DYNC__OP_##name, x0, dync__tls.at); }
+DYNC__ENTRY_1T(abs) DYNC__ENTRY_1T(acos) DYNC__ENTRY_1T(asin) DYNC__ENTRY_1T(atan) DYNC__ENTRY_1T(bitwise_not)
+DYNC__ENTRY_1T(ceil) DYNC__ENTRY_1T(cos) DYNC__ENTRY_1T(cosh) DYNC__ENTRY_1T(erf) DYNC__ENTRY_1T(erfc)
+DYNC__ENTRY_1T(exp) DYNC__ENTRY_1T(exp2) DYNC__ENTRY_1T(expm1) DYNC__ENTRY_1T(floor) DYNC__ENTRY_1T(frac)
+DYNC__ENTRY_1T(gelu) DYNC__ENTRY_1T(gelu_tanh) DYNC__ENTRY_1T(isfinite) DYNC__ENTRY_1T(isinf) DYNC__ENTRY_1T(isnan)
+DYNC__ENTRY_1T(log) DYNC__ENTRY_1T(log10) DYNC__ENTRY_1T(log1p) DYNC__ENTRY_1T(log2) DYNC__ENTRY_1T(logical_not)
+DYNC__ENTRY_1T(logsigmoid) DYNC__ENTRY_1T(mish) DYNC__ENTRY_1T(neg) DYNC__ENTRY_1T(reciprocal) DYNC__ENTRY_1T(relu)
+DYNC__ENTRY_1T(relu6) DYNC__ENTRY_1T(round) DYNC__ENTRY_1T(rsqrt) DYNC__ENTRY_1T(sgn) DYNC__ENTRY_1T(sigmoid)
+DYNC__ENTRY_1T(sign) DYNC__ENTRY_1T(silu) DYNC__ENTRY_1T(sin) DYNC__ENTRY_1T(sinh) DYNC__ENTRY_1T(softplus)
+DYNC__ENTRY_1T(sqrt) DYNC__ENTRY_1T(square) DYNC__ENTRY_1T(tan) DYNC__ENTRY_1T(tanh) DYNC__ENTRY_1T(trunc)
+DYNC__ENTRY_1T(abs_) DYNC__ENTRY_1T(ceil_) DYNC__ENTRY_1T(cos_) DYNC__ENTRY_1T(exp_) DYNC__ENTRY_1T(floor_)
+DYNC__ENTRY_1T(log_) DYNC__ENTRY_1T(neg_) DYNC__ENTRY_1T(relu_) DYNC__ENTRY_1T(round_) DYNC__ENTRY_1T(sigmoid_)
+DYNC__ENTRY_1T(sin_) DYNC__ENTRY_1T(sqrt_) DYNC__ENTRY_1T(tanh_) DYNC__ENTRY_1T(trunc_) DYNC__ENTRY_1T(zero_)
+DYNC__ENTRY_1T(empty_like) DYNC__ENTRY_1T(ones_like) DYNC__ENTRY_1T(rand_like) DYNC__ENTRY_1T(randn_like)
+DYNC__ENTRY_1T(zeros_like) DYNC__ENTRY_1T(max) DYNC__ENTRY_1T(min) DYNC__ENTRY_1T(bernoulli) DYNC__ENTRY_1T(trace)
+DYNC__ENTRY_1T(hardsigmoid) DYNC__ENTRY_1T(hardswish) DYNC__ENTRY_1T(selu) DYNC__ENTRY_1T(softsign) DYNC__ENTRY_1T(tanhshrink)
+DYNC__ENTRY_1T(contiguous) DYNC__ENTRY_1T(squeeze_all) DYNC__ENTRY_1T(t) DYNC__ENTRY_1T(clone) DYNC__ENTRY_1T(nonzero)
+DYNC__ENTRY_1T(unique)
+DYNC_API dync_tensor *dync__op_1Tf(int op, dync_tensor *x0, double x1, dync_loc at) {
     dync__arg args[] = {dync__arg_h(x0), dync__arg_f(x1)};
-    return dync__op_call(op, 2, args, *at);
+    return dync__op_call(op, 2, args, at);
 }
 #define DYNC__ENTRY_1Tf(name) \
-    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, double x1, dync_loc at) { return dync__entry_1Tf(DYNC__OP_##name, x0, x1, &at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, double x1) { return dync__entry_1Tf(DYNC__OP_##name, x0, x1, &dync__tls.at); }
-static DYNC__NOINLINE dync_tensor *dync__entry_1Tff(int op, dync_tensor *x0, double x1, double x2, const dync_loc *at) {
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, double x1) { return dync__op_1Tf(DYNC__OP_##name, x0, x1, dync__tls.at); }
+DYNC__ENTRY_1Tf(elu) DYNC__ENTRY_1Tf(leaky_relu) DYNC__ENTRY_1Tf(celu) DYNC__ENTRY_1Tf(hardshrink) DYNC__ENTRY_1Tf(softshrink)
+DYNC_API dync_tensor *dync__op_1Tff(int op, dync_tensor *x0, double x1, double x2, dync_loc at) {
     dync__arg args[] = {dync__arg_h(x0), dync__arg_f(x1), dync__arg_f(x2)};
-    return dync__op_call(op, 3, args, *at);
+    return dync__op_call(op, 3, args, at);
 }
 #define DYNC__ENTRY_1Tff(name) \
-    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, double x1, double x2, dync_loc at) { return dync__entry_1Tff(DYNC__OP_##name, x0, x1, x2, &at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, double x1, double x2) { return dync__entry_1Tff(DYNC__OP_##name, x0, x1, x2, &dync__tls.at); }
-static DYNC__NOINLINE dync_tensor *dync__entry_1TV(int op, dync_tensor *x0, dync_value x1, const dync_loc *at) {
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, double x1, double x2) { return dync__op_1Tff(DYNC__OP_##name, x0, x1, x2, dync__tls.at); }
+DYNC__ENTRY_1Tff(hardtanh) DYNC__ENTRY_1Tff(normal_) DYNC__ENTRY_1Tff(uniform_)
+DYNC_API dync_tensor *dync__op_1TV(int op, dync_tensor *x0, dync_value x1, dync_loc at) {
     dync__arg args[] = {dync__arg_h(x0), dync__arg_value(x1)};
-    return dync__op_call(op, 2, args, *at);
+    return dync__op_call(op, 2, args, at);
 }
 #define DYNC__ENTRY_1TV(name) \
-    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, dync_value x1, dync_loc at) { return dync__entry_1TV(DYNC__OP_##name, x0, x1, &at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_value x1) { return dync__entry_1TV(DYNC__OP_##name, x0, x1, &dync__tls.at); }
-static DYNC__NOINLINE dync_tensor *dync__entry_1TiTT(int op, dync_tensor *x0, int x1, dync_tensor *x2, dync_tensor *x3, const dync_loc *at) {
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_value x1) { return dync__op_1TV(DYNC__OP_##name, x0, x1, dync__tls.at); }
+DYNC__ENTRY_1TV(add_) DYNC__ENTRY_1TV(copy_) DYNC__ENTRY_1TV(div_) DYNC__ENTRY_1TV(fill_) DYNC__ENTRY_1TV(mul_)
+DYNC__ENTRY_1TV(pow_) DYNC__ENTRY_1TV(sub_) DYNC__ENTRY_1TV(full_like)
+DYNC_API dync_tensor *dync__op_1TiTT(int op, dync_tensor *x0, int x1, dync_tensor *x2, dync_tensor *x3, dync_loc at) {
     dync__arg args[] = {dync__arg_h(x0), dync__arg_i(x1), dync__arg_h(x2), dync__arg_h(x3)};
-    return dync__op_call(op, 4, args, *at);
+    return dync__op_call(op, 4, args, at);
 }
 #define DYNC__ENTRY_1TiTT(name) \
-    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, int x1, dync_tensor *x2, dync_tensor *x3, dync_loc at) { return dync__entry_1TiTT(DYNC__OP_##name, x0, x1, x2, x3, &at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int x1, dync_tensor *x2, dync_tensor *x3) { return dync__entry_1TiTT(DYNC__OP_##name, x0, x1, x2, x3, &dync__tls.at); }
-static DYNC__NOINLINE dync_tensor *dync__entry_1TiTV(int op, dync_tensor *x0, int x1, dync_tensor *x2, dync_value x3, const dync_loc *at) {
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int x1, dync_tensor *x2, dync_tensor *x3) { return dync__op_1TiTT(DYNC__OP_##name, x0, x1, x2, x3, dync__tls.at); }
+DYNC__ENTRY_1TiTT(index_add_) DYNC__ENTRY_1TiTT(scatter_add_) DYNC__ENTRY_1TiTT(index_add) DYNC__ENTRY_1TiTT(scatter_add)
+DYNC_API dync_tensor *dync__op_1TiTV(int op, dync_tensor *x0, int x1, dync_tensor *x2, dync_value x3, dync_loc at) {
     dync__arg args[] = {dync__arg_h(x0), dync__arg_i(x1), dync__arg_h(x2), dync__arg_value(x3)};
-    return dync__op_call(op, 4, args, *at);
+    return dync__op_call(op, 4, args, at);
 }
 #define DYNC__ENTRY_1TiTV(name) \
-    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, int x1, dync_tensor *x2, dync_value x3, dync_loc at) { return dync__entry_1TiTV(DYNC__OP_##name, x0, x1, x2, x3, &at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int x1, dync_tensor *x2, dync_value x3) { return dync__entry_1TiTV(DYNC__OP_##name, x0, x1, x2, x3, &dync__tls.at); }
-static DYNC__NOINLINE dync_tensor *dync__entry_1Tdb(int op, dync_tensor *x0, dync_dims x1, bool x2, const dync_loc *at) {
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int x1, dync_tensor *x2, dync_value x3) { return dync__op_1TiTV(DYNC__OP_##name, x0, x1, x2, x3, dync__tls.at); }
+DYNC__ENTRY_1TiTV(scatter_) DYNC__ENTRY_1TiTV(scatter)
+DYNC_API dync_tensor *dync__op_1llye(int op, int64_t x0, int64_t x1, dync_dtype x2, dync_device x3, dync_loc at) {
+    dync__arg args[] = {dync__arg_i(x0), dync__arg_i(x1), dync__arg_dtype((int)x2), dync__arg_device((int)x3)};
+    return dync__op_call(op, 4, args, at);
+}
+#define DYNC__ENTRY_1llye(name) \
+    DYNC_API dync_tensor *(dync_##name)(int64_t x0, int64_t x1, dync_dtype x2, dync_device x3) { return dync__op_1llye(DYNC__OP_##name, x0, x1, x2, x3, dync__tls.at); }
+DYNC__ENTRY_1llye(eye)
+DYNC_API dync_tensor *dync__op_1Tdb(int op, dync_tensor *x0, dync_dims x1, bool x2, dync_loc at) {
     dync__arg args[] = {dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), dync__arg_b(x2)};
-    return dync__op_call(op, 3, args, *at);
+    return dync__op_call(op, 3, args, at);
 }
 #define DYNC__ENTRY_1Tdb(name) \
-    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, dync_dims x1, bool x2, dync_loc at) { return dync__entry_1Tdb(DYNC__OP_##name, x0, x1, x2, &at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_dims x1, bool x2) { return dync__entry_1Tdb(DYNC__OP_##name, x0, x1, x2, &dync__tls.at); }
-static DYNC__NOINLINE dync_tensor *dync__entry_1Tib(int op, dync_tensor *x0, int x1, bool x2, const dync_loc *at) {
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_dims x1, bool x2) { return dync__op_1Tdb(DYNC__OP_##name, x0, x1, x2, dync__tls.at); }
+DYNC__ENTRY_1Tdb(all) DYNC__ENTRY_1Tdb(amax) DYNC__ENTRY_1Tdb(amin) DYNC__ENTRY_1Tdb(any) DYNC__ENTRY_1Tdb(logsumexp)
+DYNC__ENTRY_1Tdb(mean) DYNC__ENTRY_1Tdb(prod) DYNC__ENTRY_1Tdb(sum)
+DYNC_API dync_tensor *dync__op_1Tib(int op, dync_tensor *x0, int x1, bool x2, dync_loc at) {
     dync__arg args[] = {dync__arg_h(x0), dync__arg_i(x1), dync__arg_b(x2)};
-    return dync__op_call(op, 3, args, *at);
+    return dync__op_call(op, 3, args, at);
 }
 #define DYNC__ENTRY_1Tib(name) \
-    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, int x1, bool x2, dync_loc at) { return dync__entry_1Tib(DYNC__OP_##name, x0, x1, x2, &at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int x1, bool x2) { return dync__entry_1Tib(DYNC__OP_##name, x0, x1, x2, &dync__tls.at); }
-static DYNC__NOINLINE dync_tensor *dync__entry_1Ti(int op, dync_tensor *x0, int x1, const dync_loc *at) {
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int x1, bool x2) { return dync__op_1Tib(DYNC__OP_##name, x0, x1, x2, dync__tls.at); }
+DYNC__ENTRY_1Tib(argmax) DYNC__ENTRY_1Tib(argmin) DYNC__ENTRY_1Tib(argsort)
+DYNC_API dync_tensor *dync__op_1Ti(int op, dync_tensor *x0, int x1, dync_loc at) {
     dync__arg args[] = {dync__arg_h(x0), dync__arg_i(x1)};
-    return dync__op_call(op, 2, args, *at);
+    return dync__op_call(op, 2, args, at);
 }
 #define DYNC__ENTRY_1Ti(name) \
-    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, int x1, dync_loc at) { return dync__entry_1Ti(DYNC__OP_##name, x0, x1, &at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int x1) { return dync__entry_1Ti(DYNC__OP_##name, x0, x1, &dync__tls.at); }
-static DYNC__NOINLINE dync_value dync__entry_nTib(int op, dync_tensor *x0, int x1, bool x2, const dync_loc *at) {
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int x1) { return dync__op_1Ti(DYNC__OP_##name, x0, x1, dync__tls.at); }
+DYNC__ENTRY_1Ti(cumsum) DYNC__ENTRY_1Ti(log_softmax) DYNC__ENTRY_1Ti(softmax) DYNC__ENTRY_1Ti(glu) DYNC__ENTRY_1Ti(softmin)
+DYNC__ENTRY_1Ti(squeeze) DYNC__ENTRY_1Ti(unsqueeze) DYNC__ENTRY_1Ti(tril) DYNC__ENTRY_1Ti(triu)
+DYNC_API dync_value dync__op_nTib(int op, dync_tensor *x0, int x1, bool x2, dync_loc at) {
     dync__arg args[] = {dync__arg_h(x0), dync__arg_i(x1), dync__arg_b(x2)};
-    return dync__op_call_list(op, 3, args, *at);
+    return dync__op_call_list(op, 3, args, at);
 }
 #define DYNC__ENTRY_nTib(name) \
-    DYNC_API dync_value dync_##name##_at(dync_tensor *x0, int x1, bool x2, dync_loc at) { return dync__entry_nTib(DYNC__OP_##name, x0, x1, x2, &at); } \
-    DYNC_API dync_value (dync_##name)(dync_tensor *x0, int x1, bool x2) { return dync__entry_nTib(DYNC__OP_##name, x0, x1, x2, &dync__tls.at); }
-static DYNC__NOINLINE dync_tensor *dync__entry_1Tdib(int op, dync_tensor *x0, dync_dims x1, int x2, bool x3, const dync_loc *at) {
+    DYNC_API dync_value (dync_##name)(dync_tensor *x0, int x1, bool x2) { return dync__op_nTib(DYNC__OP_##name, x0, x1, x2, dync__tls.at); }
+DYNC__ENTRY_nTib(max_dim) DYNC__ENTRY_nTib(min_dim) DYNC__ENTRY_nTib(sort)
+DYNC_API dync_tensor *dync__op_1TVdb(int op, dync_tensor *x0, dync_value x1, dync_dims x2, bool x3, dync_loc at) {
+    dync__arg args[] = {dync__arg_h(x0), dync__arg_value(x1), dync__arg_dims(x2.n, x2.d), dync__arg_b(x3)};
+    return dync__op_call(op, 4, args, at);
+}
+#define DYNC__ENTRY_1TVdb(name) \
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_value x1, dync_dims x2, bool x3) { return dync__op_1TVdb(DYNC__OP_##name, x0, x1, x2, x3, dync__tls.at); }
+DYNC__ENTRY_1TVdb(norm)
+DYNC_API dync_tensor *dync__op_1Tdib(int op, dync_tensor *x0, dync_dims x1, int x2, bool x3, dync_loc at) {
     dync__arg args[] = {dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), dync__arg_i(x2), dync__arg_b(x3)};
-    return dync__op_call(op, 4, args, *at);
+    return dync__op_call(op, 4, args, at);
 }
 #define DYNC__ENTRY_1Tdib(name) \
-    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, dync_dims x1, int x2, bool x3, dync_loc at) { return dync__entry_1Tdib(DYNC__OP_##name, x0, x1, x2, x3, &at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_dims x1, int x2, bool x3) { return dync__entry_1Tdib(DYNC__OP_##name, x0, x1, x2, x3, &dync__tls.at); }
-static DYNC__NOINLINE dync_tensor *dync__entry_1TTT(int op, dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, const dync_loc *at) {
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_dims x1, int x2, bool x3) { return dync__op_1Tdib(DYNC__OP_##name, x0, x1, x2, x3, dync__tls.at); }
+DYNC__ENTRY_1Tdib(std) DYNC__ENTRY_1Tdib(var)
+DYNC_API dync_tensor *dync__op_1TTT(int op, dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_loc at) {
     dync__arg args[] = {dync__arg_h(x0), dync__arg_h(x1), dync__arg_h(x2)};
-    return dync__op_call(op, 3, args, *at);
+    return dync__op_call(op, 3, args, at);
 }
 #define DYNC__ENTRY_1TTT(name) \
-    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_loc at) { return dync__entry_1TTT(DYNC__OP_##name, x0, x1, x2, &at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_tensor *x1, dync_tensor *x2) { return dync__entry_1TTT(DYNC__OP_##name, x0, x1, x2, &dync__tls.at); }
-static DYNC__NOINLINE dync_tensor *dync__entry_1TT(int op, dync_tensor *x0, dync_tensor *x1, const dync_loc *at) {
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_tensor *x1, dync_tensor *x2) { return dync__op_1TTT(DYNC__OP_##name, x0, x1, x2, dync__tls.at); }
+DYNC__ENTRY_1TTT(addmm) DYNC__ENTRY_1TTT(addmv) DYNC__ENTRY_1TTT(baddbmm)
+DYNC_API dync_tensor *dync__op_1TT(int op, dync_tensor *x0, dync_tensor *x1, dync_loc at) {
     dync__arg args[] = {dync__arg_h(x0), dync__arg_h(x1)};
-    return dync__op_call(op, 2, args, *at);
+    return dync__op_call(op, 2, args, at);
 }
 #define DYNC__ENTRY_1TT(name) \
-    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, dync_tensor *x1, dync_loc at) { return dync__entry_1TT(DYNC__OP_##name, x0, x1, &at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_tensor *x1) { return dync__entry_1TT(DYNC__OP_##name, x0, x1, &dync__tls.at); }
-static DYNC__NOINLINE dync_tensor *dync__entry_1Td(int op, dync_tensor *x0, dync_dims x1, const dync_loc *at) {
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_tensor *x1) { return dync__op_1TT(DYNC__OP_##name, x0, x1, dync__tls.at); }
+DYNC__ENTRY_1TT(bmm) DYNC__ENTRY_1TT(dot) DYNC__ENTRY_1TT(int_mm) DYNC__ENTRY_1TT(matmul) DYNC__ENTRY_1TT(mm)
+DYNC__ENTRY_1TT(mv) DYNC__ENTRY_1TT(outer) DYNC__ENTRY_1TT(logaddexp) DYNC__ENTRY_1TT(xlogy) DYNC__ENTRY_1TT(embedding)
+DYNC__ENTRY_1TT(prelu) DYNC__ENTRY_1TT(binary_cross_entropy) DYNC__ENTRY_1TT(binary_cross_entropy_with_logits)
+DYNC__ENTRY_1TT(cross_entropy) DYNC__ENTRY_1TT(l1_loss) DYNC__ENTRY_1TT(mse_loss) DYNC__ENTRY_1TT(nll_loss)
+DYNC__ENTRY_1TT(expand_as) DYNC__ENTRY_1TT(view_as) DYNC__ENTRY_1TT(masked_select)
+DYNC_API dync_tensor *dync__op_1TTO(int op, dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_loc at) {
+    dync__arg args[] = {dync__arg_h(x0), dync__arg_h(x1), x2 ? dync__arg_h(x2) : dync__arg_none()};
+    return dync__op_call(op, 3, args, at);
+}
+#define DYNC__ENTRY_1TTO(name) \
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_tensor *x1, dync_tensor *x2) { return dync__op_1TTO(DYNC__OP_##name, x0, x1, x2, dync__tls.at); }
+DYNC__ENTRY_1TTO(linear)
+DYNC_API dync_tensor *dync__op_1Td(int op, dync_tensor *x0, dync_dims x1, dync_loc at) {
     dync__arg args[] = {dync__arg_h(x0), dync__arg_dims(x1.n, x1.d)};
-    return dync__op_call(op, 2, args, *at);
+    return dync__op_call(op, 2, args, at);
 }
 #define DYNC__ENTRY_1Td(name) \
-    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, dync_dims x1, dync_loc at) { return dync__entry_1Td(DYNC__OP_##name, x0, x1, &at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_dims x1) { return dync__entry_1Td(DYNC__OP_##name, x0, x1, &dync__tls.at); }
-static DYNC__NOINLINE dync_tensor *dync__entry_1TTOdddi(int op, dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_dims x3, dync_dims x4, dync_dims x5, int x6, const dync_loc *at) {
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_dims x1) { return dync__op_1Td(DYNC__OP_##name, x0, x1, dync__tls.at); }
+DYNC__ENTRY_1Td(count_nonzero) DYNC__ENTRY_1Td(adaptive_avg_pool2d) DYNC__ENTRY_1Td(upsample_nearest2d)
+DYNC__ENTRY_1Td(expand) DYNC__ENTRY_1Td(permute) DYNC__ENTRY_1Td(reshape) DYNC__ENTRY_1Td(view) DYNC__ENTRY_1Td(flip)
+DYNC__ENTRY_1Td(repeat)
+DYNC_API dync_tensor *dync__op_1TTffb(int op, dync_tensor *x0, dync_tensor *x1, double x2, double x3, bool x4, dync_loc at) {
+    dync__arg args[] = {dync__arg_h(x0), dync__arg_h(x1), dync__arg_f(x2), dync__arg_f(x3), dync__arg_b(x4)};
+    return dync__op_call(op, 5, args, at);
+}
+#define DYNC__ENTRY_1TTffb(name) \
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_tensor *x1, double x2, double x3, bool x4) { return dync__op_1TTffb(DYNC__OP_##name, x0, x1, x2, x3, x4, dync__tls.at); }
+DYNC__ENTRY_1TTffb(isclose)
+DYNC_API dync_tensor *dync__op_1TVVV(int op, dync_tensor *x0, dync_value x1, dync_value x2, dync_value x3, dync_loc at) {
+    dync__arg args[] = {dync__arg_h(x0), dync__arg_value(x1), dync__arg_value(x2), dync__arg_value(x3)};
+    return dync__op_call(op, 4, args, at);
+}
+#define DYNC__ENTRY_1TVVV(name) \
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_value x1, dync_value x2, dync_value x3) { return dync__op_1TVVV(DYNC__OP_##name, x0, x1, x2, x3, dync__tls.at); }
+DYNC__ENTRY_1TVVV(nan_to_num)
+DYNC_API dync_tensor *dync__op_1TTif(int op, dync_tensor *x0, dync_tensor *x1, int x2, double x3, dync_loc at) {
+    dync__arg args[] = {dync__arg_h(x0), dync__arg_h(x1), dync__arg_i(x2), dync__arg_f(x3)};
+    return dync__op_call(op, 4, args, at);
+}
+#define DYNC__ENTRY_1TTif(name) \
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_tensor *x1, int x2, double x3) { return dync__op_1TTif(DYNC__OP_##name, x0, x1, x2, x3, dync__tls.at); }
+DYNC__ENTRY_1TTif(cosine_similarity)
+DYNC_API dync_tensor *dync__op_1TVif(int op, dync_tensor *x0, dync_value x1, int x2, double x3, dync_loc at) {
+    dync__arg args[] = {dync__arg_h(x0), dync__arg_value(x1), dync__arg_i(x2), dync__arg_f(x3)};
+    return dync__op_call(op, 4, args, at);
+}
+#define DYNC__ENTRY_1TVif(name) \
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_value x1, int x2, double x3) { return dync__op_1TVif(DYNC__OP_##name, x0, x1, x2, x3, dync__tls.at); }
+DYNC__ENTRY_1TVif(normalize)
+DYNC_API dync_tensor *dync__op_1sL(int op, const char *x0, dync_value x1, dync_loc at) {
+    dync__arg args[] = {dync__arg_s(x0), dync__arg_value(x1)};
+    return dync__op_call(op, 2, args, at);
+}
+#define DYNC__ENTRY_1sL(name) \
+    DYNC_API dync_tensor *(dync_##name)(const char *x0, dync_value x1) { return dync__op_1sL(DYNC__OP_##name, x0, x1, dync__tls.at); }
+DYNC__ENTRY_1sL(einsum)
+DYNC_API dync_tensor *dync__op_1Tdddbb(int op, dync_tensor *x0, dync_dims x1, dync_dims x2, dync_dims x3, bool x4, bool x5, dync_loc at) {
+    dync__arg args[] = {dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), dync__arg_dims(x2.n, x2.d), dync__arg_dims(x3.n, x3.d), dync__arg_b(x4), dync__arg_b(x5)};
+    return dync__op_call(op, 6, args, at);
+}
+#define DYNC__ENTRY_1Tdddbb(name) \
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_dims x1, dync_dims x2, dync_dims x3, bool x4, bool x5) { return dync__op_1Tdddbb(DYNC__OP_##name, x0, x1, x2, x3, x4, x5, dync__tls.at); }
+DYNC__ENTRY_1Tdddbb(avg_pool2d)
+DYNC_API dync_tensor *dync__op_1TOOOObff(int op, dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_tensor *x3, dync_tensor *x4, bool x5, double x6, double x7, dync_loc at) {
+    dync__arg args[] = {dync__arg_h(x0), x1 ? dync__arg_h(x1) : dync__arg_none(), x2 ? dync__arg_h(x2) : dync__arg_none(), x3 ? dync__arg_h(x3) : dync__arg_none(), x4 ? dync__arg_h(x4) : dync__arg_none(), dync__arg_b(x5), dync__arg_f(x6), dync__arg_f(x7)};
+    return dync__op_call(op, 8, args, at);
+}
+#define DYNC__ENTRY_1TOOOObff(name) \
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_tensor *x3, dync_tensor *x4, bool x5, double x6, double x7) { return dync__op_1TOOOObff(DYNC__OP_##name, x0, x1, x2, x3, x4, x5, x6, x7, dync__tls.at); }
+DYNC__ENTRY_1TOOOObff(batch_norm)
+DYNC_API dync_tensor *dync__op_1TTOdddi(int op, dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_dims x3, dync_dims x4, dync_dims x5, int x6, dync_loc at) {
     dync__arg args[] = {dync__arg_h(x0), dync__arg_h(x1), x2 ? dync__arg_h(x2) : dync__arg_none(), dync__arg_dims(x3.n, x3.d), dync__arg_dims(x4.n, x4.d), dync__arg_dims(x5.n, x5.d), dync__arg_i(x6)};
-    return dync__op_call(op, 7, args, *at);
+    return dync__op_call(op, 7, args, at);
 }
 #define DYNC__ENTRY_1TTOdddi(name) \
-    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_dims x3, dync_dims x4, dync_dims x5, int x6, dync_loc at) { return dync__entry_1TTOdddi(DYNC__OP_##name, x0, x1, x2, x3, x4, x5, x6, &at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_dims x3, dync_dims x4, dync_dims x5, int x6) { return dync__entry_1TTOdddi(DYNC__OP_##name, x0, x1, x2, x3, x4, x5, x6, &dync__tls.at); }
-static DYNC__NOINLINE dync_tensor *dync__entry_1Tl(int op, dync_tensor *x0, int64_t x1, const dync_loc *at) {
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_dims x3, dync_dims x4, dync_dims x5, int x6) { return dync__op_1TTOdddi(DYNC__OP_##name, x0, x1, x2, x3, x4, x5, x6, dync__tls.at); }
+DYNC__ENTRY_1TTOdddi(conv2d) DYNC__ENTRY_1TTOdddi(conv1d)
+DYNC_API dync_tensor *dync__op_1Tfb(int op, dync_tensor *x0, double x1, bool x2, dync_loc at) {
+    dync__arg args[] = {dync__arg_h(x0), dync__arg_f(x1), dync__arg_b(x2)};
+    return dync__op_call(op, 3, args, at);
+}
+#define DYNC__ENTRY_1Tfb(name) \
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, double x1, bool x2) { return dync__op_1Tfb(DYNC__OP_##name, x0, x1, x2, dync__tls.at); }
+DYNC__ENTRY_1Tfb(dropout)
+DYNC_API dync_tensor *dync__op_1TdOOf(int op, dync_tensor *x0, dync_dims x1, dync_tensor *x2, dync_tensor *x3, double x4, dync_loc at) {
+    dync__arg args[] = {dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), x2 ? dync__arg_h(x2) : dync__arg_none(), x3 ? dync__arg_h(x3) : dync__arg_none(), dync__arg_f(x4)};
+    return dync__op_call(op, 5, args, at);
+}
+#define DYNC__ENTRY_1TdOOf(name) \
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_dims x1, dync_tensor *x2, dync_tensor *x3, double x4) { return dync__op_1TdOOf(DYNC__OP_##name, x0, x1, x2, x3, x4, dync__tls.at); }
+DYNC__ENTRY_1TdOOf(layer_norm)
+DYNC_API dync_tensor *dync__op_1Tddddb(int op, dync_tensor *x0, dync_dims x1, dync_dims x2, dync_dims x3, dync_dims x4, bool x5, dync_loc at) {
+    dync__arg args[] = {dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), dync__arg_dims(x2.n, x2.d), dync__arg_dims(x3.n, x3.d), dync__arg_dims(x4.n, x4.d), dync__arg_b(x5)};
+    return dync__op_call(op, 6, args, at);
+}
+#define DYNC__ENTRY_1Tddddb(name) \
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_dims x1, dync_dims x2, dync_dims x3, dync_dims x4, bool x5) { return dync__op_1Tddddb(DYNC__OP_##name, x0, x1, x2, x3, x4, x5, dync__tls.at); }
+DYNC__ENTRY_1Tddddb(max_pool2d)
+DYNC_API dync_value dync__op_nTddddb(int op, dync_tensor *x0, dync_dims x1, dync_dims x2, dync_dims x3, dync_dims x4, bool x5, dync_loc at) {
+    dync__arg args[] = {dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), dync__arg_dims(x2.n, x2.d), dync__arg_dims(x3.n, x3.d), dync__arg_dims(x4.n, x4.d), dync__arg_b(x5)};
+    return dync__op_call_list(op, 6, args, at);
+}
+#define DYNC__ENTRY_nTddddb(name) \
+    DYNC_API dync_value (dync_##name)(dync_tensor *x0, dync_dims x1, dync_dims x2, dync_dims x3, dync_dims x4, bool x5) { return dync__op_nTddddb(DYNC__OP_##name, x0, x1, x2, x3, x4, x5, dync__tls.at); }
+DYNC__ENTRY_nTddddb(max_pool2d_with_indices)
+DYNC_API dync_tensor *dync__op_1Tl(int op, dync_tensor *x0, int64_t x1, dync_loc at) {
     dync__arg args[] = {dync__arg_h(x0), dync__arg_i(x1)};
-    return dync__op_call(op, 2, args, *at);
+    return dync__op_call(op, 2, args, at);
 }
 #define DYNC__ENTRY_1Tl(name) \
-    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, int64_t x1, dync_loc at) { return dync__entry_1Tl(DYNC__OP_##name, x0, x1, &at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int64_t x1) { return dync__entry_1Tl(DYNC__OP_##name, x0, x1, &dync__tls.at); }
-static DYNC__NOINLINE dync_tensor *dync__entry_1Tdd(int op, dync_tensor *x0, dync_dims x1, dync_dims x2, const dync_loc *at) {
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int64_t x1) { return dync__op_1Tl(DYNC__OP_##name, x0, x1, dync__tls.at); }
+DYNC__ENTRY_1Tl(one_hot) DYNC__ENTRY_1Tl(pixel_shuffle)
+DYNC_API dync_tensor *dync__op_1TfV(int op, dync_tensor *x0, double x1, dync_value x2, dync_loc at) {
+    dync__arg args[] = {dync__arg_h(x0), dync__arg_f(x1), dync__arg_value(x2)};
+    return dync__op_call(op, 3, args, at);
+}
+#define DYNC__ENTRY_1TfV(name) \
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, double x1, dync_value x2) { return dync__op_1TfV(DYNC__OP_##name, x0, x1, x2, dync__tls.at); }
+DYNC__ENTRY_1TfV(threshold)
+DYNC_API dync_tensor *dync__op_1TTOdddid(int op, dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_dims x3, dync_dims x4, dync_dims x5, int x6, dync_dims x7, dync_loc at) {
+    dync__arg args[] = {dync__arg_h(x0), dync__arg_h(x1), x2 ? dync__arg_h(x2) : dync__arg_none(), dync__arg_dims(x3.n, x3.d), dync__arg_dims(x4.n, x4.d), dync__arg_dims(x5.n, x5.d), dync__arg_i(x6), dync__arg_dims(x7.n, x7.d)};
+    return dync__op_call(op, 8, args, at);
+}
+#define DYNC__ENTRY_1TTOdddid(name) \
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_dims x3, dync_dims x4, dync_dims x5, int x6, dync_dims x7) { return dync__op_1TTOdddid(DYNC__OP_##name, x0, x1, x2, x3, x4, x5, x6, x7, dync__tls.at); }
+DYNC__ENTRY_1TTOdddid(conv_transpose2d)
+DYNC_API dync_tensor *dync__op_1TlOOf(int op, dync_tensor *x0, int64_t x1, dync_tensor *x2, dync_tensor *x3, double x4, dync_loc at) {
+    dync__arg args[] = {dync__arg_h(x0), dync__arg_i(x1), x2 ? dync__arg_h(x2) : dync__arg_none(), x3 ? dync__arg_h(x3) : dync__arg_none(), dync__arg_f(x4)};
+    return dync__op_call(op, 5, args, at);
+}
+#define DYNC__ENTRY_1TlOOf(name) \
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int64_t x1, dync_tensor *x2, dync_tensor *x3, double x4) { return dync__op_1TlOOf(DYNC__OP_##name, x0, x1, x2, x3, x4, dync__tls.at); }
+DYNC__ENTRY_1TlOOf(group_norm)
+DYNC_API dync_tensor *dync__op_1TOOf(int op, dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, double x3, dync_loc at) {
+    dync__arg args[] = {dync__arg_h(x0), x1 ? dync__arg_h(x1) : dync__arg_none(), x2 ? dync__arg_h(x2) : dync__arg_none(), dync__arg_f(x3)};
+    return dync__op_call(op, 4, args, at);
+}
+#define DYNC__ENTRY_1TOOf(name) \
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, double x3) { return dync__op_1TOOf(DYNC__OP_##name, x0, x1, x2, x3, dync__tls.at); }
+DYNC__ENTRY_1TOOf(instance_norm)
+DYNC_API dync_tensor *dync__op_1TdOV(int op, dync_tensor *x0, dync_dims x1, dync_tensor *x2, dync_value x3, dync_loc at) {
+    dync__arg args[] = {dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), x2 ? dync__arg_h(x2) : dync__arg_none(), dync__arg_value(x3)};
+    return dync__op_call(op, 4, args, at);
+}
+#define DYNC__ENTRY_1TdOV(name) \
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_dims x1, dync_tensor *x2, dync_value x3) { return dync__op_1TdOV(DYNC__OP_##name, x0, x1, x2, x3, dync__tls.at); }
+DYNC__ENTRY_1TdOV(rms_norm)
+DYNC_API dync_tensor *dync__op_1TTTOfbV(int op, dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_tensor *x3, double x4, bool x5, dync_value x6, dync_loc at) {
+    dync__arg args[] = {dync__arg_h(x0), dync__arg_h(x1), dync__arg_h(x2), x3 ? dync__arg_h(x3) : dync__arg_none(), dync__arg_f(x4), dync__arg_b(x5), dync__arg_value(x6)};
+    return dync__op_call(op, 7, args, at);
+}
+#define DYNC__ENTRY_1TTTOfbV(name) \
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_tensor *x3, double x4, bool x5, dync_value x6) { return dync__op_1TTTOfbV(DYNC__OP_##name, x0, x1, x2, x3, x4, x5, x6, dync__tls.at); }
+DYNC__ENTRY_1TTTOfbV(scaled_dot_product_attention)
+DYNC_API dync_tensor *dync__op_1TdV(int op, dync_tensor *x0, dync_dims x1, dync_value x2, dync_loc at) {
+    dync__arg args[] = {dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), dync__arg_value(x2)};
+    return dync__op_call(op, 3, args, at);
+}
+#define DYNC__ENTRY_1TdV(name) \
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_dims x1, dync_value x2) { return dync__op_1TdV(DYNC__OP_##name, x0, x1, x2, dync__tls.at); }
+DYNC__ENTRY_1TdV(pad)
+DYNC_API dync_tensor *dync__op_1Tdd(int op, dync_tensor *x0, dync_dims x1, dync_dims x2, dync_loc at) {
     dync__arg args[] = {dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), dync__arg_dims(x2.n, x2.d)};
-    return dync__op_call(op, 3, args, *at);
+    return dync__op_call(op, 3, args, at);
 }
 #define DYNC__ENTRY_1Tdd(name) \
-    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, dync_dims x1, dync_dims x2, dync_loc at) { return dync__entry_1Tdd(DYNC__OP_##name, x0, x1, x2, &at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_dims x1, dync_dims x2) { return dync__entry_1Tdd(DYNC__OP_##name, x0, x1, x2, &dync__tls.at); }
-static DYNC__NOINLINE dync_tensor *dync__entry_1Till(int op, dync_tensor *x0, int x1, int64_t x2, int64_t x3, const dync_loc *at) {
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_dims x1, dync_dims x2) { return dync__op_1Tdd(DYNC__OP_##name, x0, x1, x2, dync__tls.at); }
+DYNC__ENTRY_1Tdd(movedim) DYNC__ENTRY_1Tdd(roll)
+DYNC_API dync_tensor *dync__op_1Till(int op, dync_tensor *x0, int x1, int64_t x2, int64_t x3, dync_loc at) {
     dync__arg args[] = {dync__arg_h(x0), dync__arg_i(x1), dync__arg_i(x2), dync__arg_i(x3)};
-    return dync__op_call(op, 4, args, *at);
+    return dync__op_call(op, 4, args, at);
 }
 #define DYNC__ENTRY_1Till(name) \
-    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, int x1, int64_t x2, int64_t x3, dync_loc at) { return dync__entry_1Till(DYNC__OP_##name, x0, x1, x2, x3, &at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int x1, int64_t x2, int64_t x3) { return dync__entry_1Till(DYNC__OP_##name, x0, x1, x2, x3, &dync__tls.at); }
-static DYNC__NOINLINE dync_tensor *dync__entry_1TTf(int op, dync_tensor *x0, dync_tensor *x1, double x2, const dync_loc *at) {
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int x1, int64_t x2, int64_t x3) { return dync__op_1Till(DYNC__OP_##name, x0, x1, x2, x3, dync__tls.at); }
+DYNC__ENTRY_1Till(unfold) DYNC__ENTRY_1Till(narrow)
+DYNC_API dync_tensor *dync__op_1TTf(int op, dync_tensor *x0, dync_tensor *x1, double x2, dync_loc at) {
     dync__arg args[] = {dync__arg_h(x0), dync__arg_h(x1), dync__arg_f(x2)};
-    return dync__op_call(op, 3, args, *at);
+    return dync__op_call(op, 3, args, at);
 }
 #define DYNC__ENTRY_1TTf(name) \
-    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, dync_tensor *x1, double x2, dync_loc at) { return dync__entry_1TTf(DYNC__OP_##name, x0, x1, x2, &at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_tensor *x1, double x2) { return dync__entry_1TTf(DYNC__OP_##name, x0, x1, x2, &dync__tls.at); }
-static DYNC__NOINLINE dync_tensor *dync__entry_1Tii(int op, dync_tensor *x0, int x1, int x2, const dync_loc *at) {
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_tensor *x1, double x2) { return dync__op_1TTf(DYNC__OP_##name, x0, x1, x2, dync__tls.at); }
+DYNC__ENTRY_1TTf(huber_loss) DYNC__ENTRY_1TTf(smooth_l1_loss)
+DYNC_API dync_tensor *dync__op_1TTb(int op, dync_tensor *x0, dync_tensor *x1, bool x2, dync_loc at) {
+    dync__arg args[] = {dync__arg_h(x0), dync__arg_h(x1), dync__arg_b(x2)};
+    return dync__op_call(op, 3, args, at);
+}
+#define DYNC__ENTRY_1TTb(name) \
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_tensor *x1, bool x2) { return dync__op_1TTb(DYNC__OP_##name, x0, x1, x2, dync__tls.at); }
+DYNC__ENTRY_1TTb(kl_div)
+DYNC_API dync_tensor *dync__op_1Tddl(int op, dync_tensor *x0, dync_dims x1, dync_dims x2, int64_t x3, dync_loc at) {
+    dync__arg args[] = {dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), dync__arg_dims(x2.n, x2.d), dync__arg_i(x3)};
+    return dync__op_call(op, 4, args, at);
+}
+#define DYNC__ENTRY_1Tddl(name) \
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_dims x1, dync_dims x2, int64_t x3) { return dync__op_1Tddl(DYNC__OP_##name, x0, x1, x2, x3, dync__tls.at); }
+DYNC__ENTRY_1Tddl(as_strided)
+DYNC_API dync_tensor *dync__op_1Tiii(int op, dync_tensor *x0, int x1, int x2, int x3, dync_loc at) {
+    dync__arg args[] = {dync__arg_h(x0), dync__arg_i(x1), dync__arg_i(x2), dync__arg_i(x3)};
+    return dync__op_call(op, 4, args, at);
+}
+#define DYNC__ENTRY_1Tiii(name) \
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int x1, int x2, int x3) { return dync__op_1Tiii(DYNC__OP_##name, x0, x1, x2, x3, dync__tls.at); }
+DYNC__ENTRY_1Tiii(diagonal)
+DYNC_API dync_tensor *dync__op_1Tii(int op, dync_tensor *x0, int x1, int x2, dync_loc at) {
     dync__arg args[] = {dync__arg_h(x0), dync__arg_i(x1), dync__arg_i(x2)};
-    return dync__op_call(op, 3, args, *at);
+    return dync__op_call(op, 3, args, at);
 }
 #define DYNC__ENTRY_1Tii(name) \
-    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, int x1, int x2, dync_loc at) { return dync__entry_1Tii(DYNC__OP_##name, x0, x1, x2, &at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int x1, int x2) { return dync__entry_1Tii(DYNC__OP_##name, x0, x1, x2, &dync__tls.at); }
-static DYNC__NOINLINE dync_tensor *dync__entry_1Li(int op, dync_value x0, int x1, const dync_loc *at) {
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int x1, int x2) { return dync__op_1Tii(DYNC__OP_##name, x0, x1, x2, dync__tls.at); }
+DYNC__ENTRY_1Tii(flatten) DYNC__ENTRY_1Tii(transpose)
+DYNC_API dync_tensor *dync__op_1Til(int op, dync_tensor *x0, int x1, int64_t x2, dync_loc at) {
+    dync__arg args[] = {dync__arg_h(x0), dync__arg_i(x1), dync__arg_i(x2)};
+    return dync__op_call(op, 3, args, at);
+}
+#define DYNC__ENTRY_1Til(name) \
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int x1, int64_t x2) { return dync__op_1Til(DYNC__OP_##name, x0, x1, x2, dync__tls.at); }
+DYNC__ENTRY_1Til(select)
+DYNC_API dync_tensor *dync__op_1Tilll(int op, dync_tensor *x0, int x1, int64_t x2, int64_t x3, int64_t x4, dync_loc at) {
+    dync__arg args[] = {dync__arg_h(x0), dync__arg_i(x1), dync__arg_i(x2), dync__arg_i(x3), dync__arg_i(x4)};
+    return dync__op_call(op, 5, args, at);
+}
+#define DYNC__ENTRY_1Tilll(name) \
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int x1, int64_t x2, int64_t x3, int64_t x4) { return dync__op_1Tilll(DYNC__OP_##name, x0, x1, x2, x3, x4, dync__tls.at); }
+DYNC__ENTRY_1Tilll(slice)
+DYNC_API dync_tensor *dync__op_1Tid(int op, dync_tensor *x0, int x1, dync_dims x2, dync_loc at) {
+    dync__arg args[] = {dync__arg_h(x0), dync__arg_i(x1), dync__arg_dims(x2.n, x2.d)};
+    return dync__op_call(op, 3, args, at);
+}
+#define DYNC__ENTRY_1Tid(name) \
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int x1, dync_dims x2) { return dync__op_1Tid(DYNC__OP_##name, x0, x1, x2, dync__tls.at); }
+DYNC__ENTRY_1Tid(unflatten)
+DYNC_API dync_tensor *dync__op_1Li(int op, dync_value x0, int x1, dync_loc at) {
     dync__arg args[] = {dync__arg_value(x0), dync__arg_i(x1)};
-    return dync__op_call(op, 2, args, *at);
+    return dync__op_call(op, 2, args, at);
 }
 #define DYNC__ENTRY_1Li(name) \
-    DYNC_API dync_tensor *dync_##name##_at(dync_value x0, int x1, dync_loc at) { return dync__entry_1Li(DYNC__OP_##name, x0, x1, &at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_value x0, int x1) { return dync__entry_1Li(DYNC__OP_##name, x0, x1, &dync__tls.at); }
-static DYNC__NOINLINE dync_tensor *dync__entry_1TiT(int op, dync_tensor *x0, int x1, dync_tensor *x2, const dync_loc *at) {
+    DYNC_API dync_tensor *(dync_##name)(dync_value x0, int x1) { return dync__op_1Li(DYNC__OP_##name, x0, x1, dync__tls.at); }
+DYNC__ENTRY_1Li(cat) DYNC__ENTRY_1Li(stack)
+DYNC_API dync_tensor *dync__op_1TiT(int op, dync_tensor *x0, int x1, dync_tensor *x2, dync_loc at) {
     dync__arg args[] = {dync__arg_h(x0), dync__arg_i(x1), dync__arg_h(x2)};
-    return dync__op_call(op, 3, args, *at);
+    return dync__op_call(op, 3, args, at);
 }
 #define DYNC__ENTRY_1TiT(name) \
-    DYNC_API dync_tensor *dync_##name##_at(dync_tensor *x0, int x1, dync_tensor *x2, dync_loc at) { return dync__entry_1TiT(DYNC__OP_##name, x0, x1, x2, &at); } \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int x1, dync_tensor *x2) { return dync__entry_1TiT(DYNC__OP_##name, x0, x1, x2, &dync__tls.at); }
-DYNC__ENTRY_1VV(add)
-DYNC__ENTRY_1VV(atan2)
-DYNC__ENTRY_1VV(bitwise_and)
-DYNC__ENTRY_1VV(bitwise_or)
-DYNC__ENTRY_1VV(bitwise_xor)
-DYNC__ENTRY_1VV(div)
-DYNC__ENTRY_1VV(eq)
-DYNC__ENTRY_1VV(floor_divide)
-DYNC__ENTRY_1VV(fmod)
-DYNC__ENTRY_1VV(ge)
-DYNC__ENTRY_1VV(gt)
-DYNC__ENTRY_1VV(le)
-DYNC__ENTRY_1VV(logical_and)
-DYNC__ENTRY_1VV(logical_or)
-DYNC__ENTRY_1VV(logical_xor)
-DYNC__ENTRY_1VV(lt)
-DYNC__ENTRY_1VV(maximum)
-DYNC__ENTRY_1VV(minimum)
-DYNC__ENTRY_1VV(mul)
-DYNC__ENTRY_1VV(ne)
-DYNC__ENTRY_1VV(pow)
-DYNC__ENTRY_1VV(remainder)
-DYNC__ENTRY_1VV(sub)
-DYNC__ENTRY_1TTTV(addcdiv)
-DYNC__ENTRY_1TTTV(addcmul)
-DYNC__ENTRY_1TVV(clamp)
-DYNC__ENTRY_1TTV(lerp)
-DYNC__ENTRY_1TTV(masked_fill)
-DYNC__ENTRY_1TVV(where)
-DYNC__ENTRY_1T(abs)
-DYNC__ENTRY_1T(acos)
-DYNC__ENTRY_1T(asin)
-DYNC__ENTRY_1T(atan)
-DYNC__ENTRY_1T(bitwise_not)
-DYNC__ENTRY_1T(ceil)
-DYNC__ENTRY_1T(cos)
-DYNC__ENTRY_1T(cosh)
-DYNC__ENTRY_1Tf(elu)
-DYNC__ENTRY_1T(erf)
-DYNC__ENTRY_1T(erfc)
-DYNC__ENTRY_1T(exp)
-DYNC__ENTRY_1T(exp2)
-DYNC__ENTRY_1T(expm1)
-DYNC__ENTRY_1T(floor)
-DYNC__ENTRY_1T(frac)
-DYNC__ENTRY_1T(gelu)
-DYNC__ENTRY_1T(gelu_tanh)
-DYNC__ENTRY_1Tff(hardtanh)
-DYNC__ENTRY_1T(isfinite)
-DYNC__ENTRY_1T(isinf)
-DYNC__ENTRY_1T(isnan)
-DYNC__ENTRY_1Tf(leaky_relu)
-DYNC__ENTRY_1T(log)
-DYNC__ENTRY_1T(log10)
-DYNC__ENTRY_1T(log1p)
-DYNC__ENTRY_1T(log2)
-DYNC__ENTRY_1T(logical_not)
-DYNC__ENTRY_1T(logsigmoid)
-DYNC__ENTRY_1T(mish)
-DYNC__ENTRY_1T(neg)
-DYNC__ENTRY_1T(reciprocal)
-DYNC__ENTRY_1T(relu)
-DYNC__ENTRY_1T(relu6)
-DYNC__ENTRY_1T(round)
-DYNC__ENTRY_1T(rsqrt)
-DYNC__ENTRY_1T(sgn)
-DYNC__ENTRY_1T(sigmoid)
-DYNC__ENTRY_1T(sign)
-DYNC__ENTRY_1T(silu)
-DYNC__ENTRY_1T(sin)
-DYNC__ENTRY_1T(sinh)
-DYNC__ENTRY_1T(softplus)
-DYNC__ENTRY_1T(sqrt)
-DYNC__ENTRY_1T(square)
-DYNC__ENTRY_1T(tan)
-DYNC__ENTRY_1T(tanh)
-DYNC__ENTRY_1T(trunc)
-DYNC__ENTRY_1T(abs_)
-DYNC__ENTRY_1TV(add_)
-DYNC__ENTRY_1TTTV(addcdiv_)
-DYNC__ENTRY_1TTTV(addcmul_)
-DYNC__ENTRY_1T(ceil_)
-DYNC__ENTRY_1TVV(clamp_)
-DYNC__ENTRY_1TV(copy_)
-DYNC__ENTRY_1T(cos_)
-DYNC__ENTRY_1TV(div_)
-DYNC__ENTRY_1T(exp_)
-DYNC__ENTRY_1TV(fill_)
-DYNC__ENTRY_1T(floor_)
-DYNC__ENTRY_1TiTT(index_add_)
-DYNC__ENTRY_1TTV(lerp_)
-DYNC__ENTRY_1T(log_)
-DYNC__ENTRY_1TTV(masked_fill_)
-DYNC__ENTRY_1TV(mul_)
-DYNC__ENTRY_1T(neg_)
-DYNC__ENTRY_1Tff(normal_)
-DYNC__ENTRY_1TV(pow_)
-DYNC__ENTRY_1T(relu_)
-DYNC__ENTRY_1T(round_)
-DYNC__ENTRY_1TiTV(scatter_)
-DYNC__ENTRY_1TiTT(scatter_add_)
-DYNC__ENTRY_1T(sigmoid_)
-DYNC__ENTRY_1T(sin_)
-DYNC__ENTRY_1T(sqrt_)
-DYNC__ENTRY_1TV(sub_)
-DYNC__ENTRY_1T(tanh_)
-DYNC__ENTRY_1T(trunc_)
-DYNC__ENTRY_1Tff(uniform_)
-DYNC__ENTRY_1T(zero_)
-DYNC__ENTRY_1T(empty_like)
-DYNC_API dync_tensor *dync_eye_at(int64_t n, int64_t m, dync_dtype dtype, dync_device device, dync_loc at) {
-    dync__arg args[] = {dync__arg_i(n), dync__arg_i(m), dync__arg_dtype((int)dtype), dync__arg_device((int)device)};
-    return dync__op_call(DYNC__OP_eye, 4, args, at);
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int x1, dync_tensor *x2) { return dync__op_1TiT(DYNC__OP_##name, x0, x1, x2, dync__tls.at); }
+DYNC__ENTRY_1TiT(gather) DYNC__ENTRY_1TiT(index_select)
+DYNC_API dync_tensor *dync__op_1TTi(int op, dync_tensor *x0, dync_tensor *x1, int x2, dync_loc at) {
+    dync__arg args[] = {dync__arg_h(x0), dync__arg_h(x1), dync__arg_i(x2)};
+    return dync__op_call(op, 3, args, at);
 }
-DYNC_API dync_tensor *(dync_eye)(int64_t n, int64_t m, dync_dtype dtype, dync_device device) { return dync_eye_at(n, m, dtype, device, dync__tls.at); }
-DYNC__ENTRY_1TV(full_like)
-DYNC__ENTRY_1T(ones_like)
-DYNC__ENTRY_1T(rand_like)
-DYNC__ENTRY_1T(randn_like)
-DYNC__ENTRY_1T(zeros_like)
-DYNC__ENTRY_1Tdb(all)
-DYNC__ENTRY_1Tdb(amax)
-DYNC__ENTRY_1Tdb(amin)
-DYNC__ENTRY_1Tdb(any)
-DYNC__ENTRY_1Tib(argmax)
-DYNC__ENTRY_1Tib(argmin)
-DYNC__ENTRY_1Ti(cumsum)
-DYNC__ENTRY_1Ti(log_softmax)
-DYNC__ENTRY_1Tdb(logsumexp)
-DYNC__ENTRY_1T(max)
-DYNC__ENTRY_nTib(max_dim)
-DYNC__ENTRY_1Tdb(mean)
-DYNC__ENTRY_1T(min)
-DYNC__ENTRY_nTib(min_dim)
-DYNC_API dync_tensor *dync_norm_at(dync_tensor *self, dync_value p, dync_dims dim, bool keepdim, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(self), dync__arg_value(p), dync__arg_dims(dim.n, dim.d), dync__arg_b(keepdim)};
-    return dync__op_call(DYNC__OP_norm, 4, args, at);
+#define DYNC__ENTRY_1TTi(name) \
+    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_tensor *x1, int x2) { return dync__op_1TTi(DYNC__OP_##name, x0, x1, x2, dync__tls.at); }
+DYNC__ENTRY_1TTi(take_along_dim)
+DYNC_API dync_value dync__op_nTlibb(int op, dync_tensor *x0, int64_t x1, int x2, bool x3, bool x4, dync_loc at) {
+    dync__arg args[] = {dync__arg_h(x0), dync__arg_i(x1), dync__arg_i(x2), dync__arg_b(x3), dync__arg_b(x4)};
+    return dync__op_call_list(op, 5, args, at);
 }
-DYNC_API dync_tensor *(dync_norm)(dync_tensor *self, dync_value p, dync_dims dim, bool keepdim) { return dync_norm_at(self, p, dim, keepdim, dync__tls.at); }
-DYNC__ENTRY_1Tdb(prod)
-DYNC__ENTRY_1Ti(softmax)
-DYNC__ENTRY_1Tdib(std)
-DYNC__ENTRY_1Tdb(sum)
-DYNC__ENTRY_1Tdib(var)
-DYNC__ENTRY_1TTT(addmm)
-DYNC__ENTRY_1TT(bmm)
-DYNC__ENTRY_1TT(dot)
-DYNC__ENTRY_1TT(int_mm)
-DYNC_API dync_tensor *dync_linear_at(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(input), dync__arg_h(weight), bias ? dync__arg_h(bias) : dync__arg_none()};
-    return dync__op_call(DYNC__OP_linear, 3, args, at);
-}
-DYNC_API dync_tensor *(dync_linear)(dync_tensor *input, dync_tensor *weight, dync_tensor *bias) { return dync_linear_at(input, weight, bias, dync__tls.at); }
-DYNC__ENTRY_1TT(matmul)
-DYNC__ENTRY_1TT(mm)
-DYNC__ENTRY_1TT(mv)
-DYNC__ENTRY_1TT(outer)
-DYNC__ENTRY_1T(bernoulli)
-DYNC__ENTRY_1Td(count_nonzero)
-DYNC_API dync_tensor *dync_isclose_at(dync_tensor *self, dync_tensor *other, double rtol, double atol, bool equal_nan, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(self), dync__arg_h(other), dync__arg_f(rtol), dync__arg_f(atol), dync__arg_b(equal_nan)};
-    return dync__op_call(DYNC__OP_isclose, 5, args, at);
-}
-DYNC_API dync_tensor *(dync_isclose)(dync_tensor *self, dync_tensor *other, double rtol, double atol, bool equal_nan) { return dync_isclose_at(self, other, rtol, atol, equal_nan, dync__tls.at); }
-DYNC__ENTRY_1TT(logaddexp)
-DYNC_API dync_tensor *dync_nan_to_num_at(dync_tensor *self, dync_value nan, dync_value posinf, dync_value neginf, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(self), dync__arg_value(nan), dync__arg_value(posinf), dync__arg_value(neginf)};
-    return dync__op_call(DYNC__OP_nan_to_num, 4, args, at);
-}
-DYNC_API dync_tensor *(dync_nan_to_num)(dync_tensor *self, dync_value nan, dync_value posinf, dync_value neginf) { return dync_nan_to_num_at(self, nan, posinf, neginf, dync__tls.at); }
-DYNC__ENTRY_1TT(xlogy)
-DYNC_API dync_tensor *dync_cosine_similarity_at(dync_tensor *x1, dync_tensor *x2, int dim, double eps, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(x1), dync__arg_h(x2), dync__arg_i(dim), dync__arg_f(eps)};
-    return dync__op_call(DYNC__OP_cosine_similarity, 4, args, at);
-}
-DYNC_API dync_tensor *(dync_cosine_similarity)(dync_tensor *x1, dync_tensor *x2, int dim, double eps) { return dync_cosine_similarity_at(x1, x2, dim, eps, dync__tls.at); }
-DYNC_API dync_tensor *dync_normalize_at(dync_tensor *self, dync_value p, int dim, double eps, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(self), dync__arg_value(p), dync__arg_i(dim), dync__arg_f(eps)};
-    return dync__op_call(DYNC__OP_normalize, 4, args, at);
-}
-DYNC_API dync_tensor *(dync_normalize)(dync_tensor *self, dync_value p, int dim, double eps) { return dync_normalize_at(self, p, dim, eps, dync__tls.at); }
-DYNC__ENTRY_1TTT(addmv)
-DYNC__ENTRY_1TTT(baddbmm)
-DYNC_API dync_tensor *dync_einsum_at(const char *equation, dync_value operands, dync_loc at) {
-    dync__arg args[] = {dync__arg_s(equation), dync__arg_value(operands)};
-    return dync__op_call(DYNC__OP_einsum, 2, args, at);
-}
-DYNC_API dync_tensor *(dync_einsum)(const char *equation, dync_value operands) { return dync_einsum_at(equation, operands, dync__tls.at); }
-DYNC__ENTRY_1T(trace)
-DYNC__ENTRY_1Td(adaptive_avg_pool2d)
-DYNC_API dync_tensor *dync_avg_pool2d_at(dync_tensor *self, dync_dims kernel_size, dync_dims stride, dync_dims padding, bool ceil_mode, bool count_include_pad, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(self), dync__arg_dims(kernel_size.n, kernel_size.d), dync__arg_dims(stride.n, stride.d), dync__arg_dims(padding.n, padding.d), dync__arg_b(ceil_mode), dync__arg_b(count_include_pad)};
-    return dync__op_call(DYNC__OP_avg_pool2d, 6, args, at);
-}
-DYNC_API dync_tensor *(dync_avg_pool2d)(dync_tensor *self, dync_dims kernel_size, dync_dims stride, dync_dims padding, bool ceil_mode, bool count_include_pad) { return dync_avg_pool2d_at(self, kernel_size, stride, padding, ceil_mode, count_include_pad, dync__tls.at); }
-DYNC_API dync_tensor *dync_batch_norm_at(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_tensor *running_mean, dync_tensor *running_var, bool training, double momentum, double eps, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(input), weight ? dync__arg_h(weight) : dync__arg_none(), bias ? dync__arg_h(bias) : dync__arg_none(), running_mean ? dync__arg_h(running_mean) : dync__arg_none(), running_var ? dync__arg_h(running_var) : dync__arg_none(), dync__arg_b(training), dync__arg_f(momentum), dync__arg_f(eps)};
-    return dync__op_call(DYNC__OP_batch_norm, 8, args, at);
-}
-DYNC_API dync_tensor *(dync_batch_norm)(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_tensor *running_mean, dync_tensor *running_var, bool training, double momentum, double eps) { return dync_batch_norm_at(input, weight, bias, running_mean, running_var, training, momentum, eps, dync__tls.at); }
-DYNC__ENTRY_1TTOdddi(conv2d)
-DYNC_API dync_tensor *dync_dropout_at(dync_tensor *self, double p, bool training, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(self), dync__arg_f(p), dync__arg_b(training)};
-    return dync__op_call(DYNC__OP_dropout, 3, args, at);
-}
-DYNC_API dync_tensor *(dync_dropout)(dync_tensor *self, double p, bool training) { return dync_dropout_at(self, p, training, dync__tls.at); }
-DYNC__ENTRY_1TT(embedding)
-DYNC_API dync_tensor *dync_layer_norm_at(dync_tensor *input, dync_dims normalized_shape, dync_tensor *weight, dync_tensor *bias, double eps, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(input), dync__arg_dims(normalized_shape.n, normalized_shape.d), weight ? dync__arg_h(weight) : dync__arg_none(), bias ? dync__arg_h(bias) : dync__arg_none(), dync__arg_f(eps)};
-    return dync__op_call(DYNC__OP_layer_norm, 5, args, at);
-}
-DYNC_API dync_tensor *(dync_layer_norm)(dync_tensor *input, dync_dims normalized_shape, dync_tensor *weight, dync_tensor *bias, double eps) { return dync_layer_norm_at(input, normalized_shape, weight, bias, eps, dync__tls.at); }
-DYNC_API dync_tensor *dync_max_pool2d_at(dync_tensor *self, dync_dims kernel_size, dync_dims stride, dync_dims padding, dync_dims dilation, bool ceil_mode, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(self), dync__arg_dims(kernel_size.n, kernel_size.d), dync__arg_dims(stride.n, stride.d), dync__arg_dims(padding.n, padding.d), dync__arg_dims(dilation.n, dilation.d), dync__arg_b(ceil_mode)};
-    return dync__op_call(DYNC__OP_max_pool2d, 6, args, at);
-}
-DYNC_API dync_tensor *(dync_max_pool2d)(dync_tensor *self, dync_dims kernel_size, dync_dims stride, dync_dims padding, dync_dims dilation, bool ceil_mode) { return dync_max_pool2d_at(self, kernel_size, stride, padding, dilation, ceil_mode, dync__tls.at); }
-DYNC_API dync_value dync_max_pool2d_with_indices_at(dync_tensor *self, dync_dims kernel_size, dync_dims stride, dync_dims padding, dync_dims dilation, bool ceil_mode, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(self), dync__arg_dims(kernel_size.n, kernel_size.d), dync__arg_dims(stride.n, stride.d), dync__arg_dims(padding.n, padding.d), dync__arg_dims(dilation.n, dilation.d), dync__arg_b(ceil_mode)};
-    return dync__op_call_list(DYNC__OP_max_pool2d_with_indices, 6, args, at);
-}
-DYNC_API dync_value (dync_max_pool2d_with_indices)(dync_tensor *self, dync_dims kernel_size, dync_dims stride, dync_dims padding, dync_dims dilation, bool ceil_mode) { return dync_max_pool2d_with_indices_at(self, kernel_size, stride, padding, dilation, ceil_mode, dync__tls.at); }
-DYNC__ENTRY_1Tl(one_hot)
-DYNC__ENTRY_1Tf(celu)
-DYNC__ENTRY_1Ti(glu)
-DYNC__ENTRY_1Tf(hardshrink)
-DYNC__ENTRY_1T(hardsigmoid)
-DYNC__ENTRY_1T(hardswish)
-DYNC__ENTRY_1TT(prelu)
-DYNC__ENTRY_1T(selu)
-DYNC__ENTRY_1Ti(softmin)
-DYNC__ENTRY_1Tf(softshrink)
-DYNC__ENTRY_1T(softsign)
-DYNC__ENTRY_1T(tanhshrink)
-DYNC_API dync_tensor *dync_threshold_at(dync_tensor *self, double threshold, dync_value value, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(self), dync__arg_f(threshold), dync__arg_value(value)};
-    return dync__op_call(DYNC__OP_threshold, 3, args, at);
-}
-DYNC_API dync_tensor *(dync_threshold)(dync_tensor *self, double threshold, dync_value value) { return dync_threshold_at(self, threshold, value, dync__tls.at); }
-DYNC__ENTRY_1TTOdddi(conv1d)
-DYNC_API dync_tensor *dync_conv_transpose2d_at(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_dims stride, dync_dims padding, dync_dims output_padding, int groups, dync_dims dilation, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(input), dync__arg_h(weight), bias ? dync__arg_h(bias) : dync__arg_none(), dync__arg_dims(stride.n, stride.d), dync__arg_dims(padding.n, padding.d), dync__arg_dims(output_padding.n, output_padding.d), dync__arg_i(groups), dync__arg_dims(dilation.n, dilation.d)};
-    return dync__op_call(DYNC__OP_conv_transpose2d, 8, args, at);
-}
-DYNC_API dync_tensor *(dync_conv_transpose2d)(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, dync_dims stride, dync_dims padding, dync_dims output_padding, int groups, dync_dims dilation) { return dync_conv_transpose2d_at(input, weight, bias, stride, padding, output_padding, groups, dilation, dync__tls.at); }
-DYNC_API dync_tensor *dync_group_norm_at(dync_tensor *input, int64_t num_groups, dync_tensor *weight, dync_tensor *bias, double eps, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(input), dync__arg_i(num_groups), weight ? dync__arg_h(weight) : dync__arg_none(), bias ? dync__arg_h(bias) : dync__arg_none(), dync__arg_f(eps)};
-    return dync__op_call(DYNC__OP_group_norm, 5, args, at);
-}
-DYNC_API dync_tensor *(dync_group_norm)(dync_tensor *input, int64_t num_groups, dync_tensor *weight, dync_tensor *bias, double eps) { return dync_group_norm_at(input, num_groups, weight, bias, eps, dync__tls.at); }
-DYNC_API dync_tensor *dync_instance_norm_at(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, double eps, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(input), weight ? dync__arg_h(weight) : dync__arg_none(), bias ? dync__arg_h(bias) : dync__arg_none(), dync__arg_f(eps)};
-    return dync__op_call(DYNC__OP_instance_norm, 4, args, at);
-}
-DYNC_API dync_tensor *(dync_instance_norm)(dync_tensor *input, dync_tensor *weight, dync_tensor *bias, double eps) { return dync_instance_norm_at(input, weight, bias, eps, dync__tls.at); }
-DYNC_API dync_tensor *dync_rms_norm_at(dync_tensor *input, dync_dims normalized_shape, dync_tensor *weight, dync_value eps, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(input), dync__arg_dims(normalized_shape.n, normalized_shape.d), weight ? dync__arg_h(weight) : dync__arg_none(), dync__arg_value(eps)};
-    return dync__op_call(DYNC__OP_rms_norm, 4, args, at);
-}
-DYNC_API dync_tensor *(dync_rms_norm)(dync_tensor *input, dync_dims normalized_shape, dync_tensor *weight, dync_value eps) { return dync_rms_norm_at(input, normalized_shape, weight, eps, dync__tls.at); }
-DYNC_API dync_tensor *dync_scaled_dot_product_attention_at(dync_tensor *query, dync_tensor *key, dync_tensor *value, dync_tensor *attn_mask, double dropout_p, bool is_causal, dync_value scale, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(query), dync__arg_h(key), dync__arg_h(value), attn_mask ? dync__arg_h(attn_mask) : dync__arg_none(), dync__arg_f(dropout_p), dync__arg_b(is_causal), dync__arg_value(scale)};
-    return dync__op_call(DYNC__OP_scaled_dot_product_attention, 7, args, at);
-}
-DYNC_API dync_tensor *(dync_scaled_dot_product_attention)(dync_tensor *query, dync_tensor *key, dync_tensor *value, dync_tensor *attn_mask, double dropout_p, bool is_causal, dync_value scale) { return dync_scaled_dot_product_attention_at(query, key, value, attn_mask, dropout_p, is_causal, scale, dync__tls.at); }
-DYNC__ENTRY_1Tl(pixel_shuffle)
-DYNC__ENTRY_1Td(upsample_nearest2d)
-DYNC_API dync_tensor *dync_pad_at(dync_tensor *self, dync_dims pad, dync_value value, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(self), dync__arg_dims(pad.n, pad.d), dync__arg_value(value)};
-    return dync__op_call(DYNC__OP_pad, 3, args, at);
-}
-DYNC_API dync_tensor *(dync_pad)(dync_tensor *self, dync_dims pad, dync_value value) { return dync_pad_at(self, pad, value, dync__tls.at); }
-DYNC__ENTRY_1Tdd(movedim)
-DYNC__ENTRY_1Till(unfold)
-DYNC__ENTRY_1TTf(huber_loss)
-DYNC_API dync_tensor *dync_kl_div_at(dync_tensor *self, dync_tensor *target, bool log_target, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(self), dync__arg_h(target), dync__arg_b(log_target)};
-    return dync__op_call(DYNC__OP_kl_div, 3, args, at);
-}
-DYNC_API dync_tensor *(dync_kl_div)(dync_tensor *self, dync_tensor *target, bool log_target) { return dync_kl_div_at(self, target, log_target, dync__tls.at); }
-DYNC__ENTRY_1TT(binary_cross_entropy)
-DYNC__ENTRY_1TT(binary_cross_entropy_with_logits)
-DYNC__ENTRY_1TT(cross_entropy)
-DYNC__ENTRY_1TT(l1_loss)
-DYNC__ENTRY_1TT(mse_loss)
-DYNC__ENTRY_1TT(nll_loss)
-DYNC__ENTRY_1TTf(smooth_l1_loss)
-DYNC_API dync_tensor *dync_as_strided_at(dync_tensor *self, dync_dims size, dync_dims stride, int64_t storage_offset, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(self), dync__arg_dims(size.n, size.d), dync__arg_dims(stride.n, stride.d), dync__arg_i(storage_offset)};
-    return dync__op_call(DYNC__OP_as_strided, 4, args, at);
-}
-DYNC_API dync_tensor *(dync_as_strided)(dync_tensor *self, dync_dims size, dync_dims stride, int64_t storage_offset) { return dync_as_strided_at(self, size, stride, storage_offset, dync__tls.at); }
-DYNC__ENTRY_1T(contiguous)
-DYNC_API dync_tensor *dync_diagonal_at(dync_tensor *self, int offset, int dim1, int dim2, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(self), dync__arg_i(offset), dync__arg_i(dim1), dync__arg_i(dim2)};
-    return dync__op_call(DYNC__OP_diagonal, 4, args, at);
-}
-DYNC_API dync_tensor *(dync_diagonal)(dync_tensor *self, int offset, int dim1, int dim2) { return dync_diagonal_at(self, offset, dim1, dim2, dync__tls.at); }
-DYNC__ENTRY_1Td(expand)
-DYNC__ENTRY_1TT(expand_as)
-DYNC__ENTRY_1Tii(flatten)
-DYNC__ENTRY_1Till(narrow)
-DYNC__ENTRY_1Td(permute)
-DYNC__ENTRY_1Td(reshape)
-DYNC_API dync_tensor *dync_select_at(dync_tensor *self, int dim, int64_t index, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(self), dync__arg_i(dim), dync__arg_i(index)};
-    return dync__op_call(DYNC__OP_select, 3, args, at);
-}
-DYNC_API dync_tensor *(dync_select)(dync_tensor *self, int dim, int64_t index) { return dync_select_at(self, dim, index, dync__tls.at); }
-DYNC_API dync_tensor *dync_slice_at(dync_tensor *self, int dim, int64_t start, int64_t end, int64_t step, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(self), dync__arg_i(dim), dync__arg_i(start), dync__arg_i(end), dync__arg_i(step)};
-    return dync__op_call(DYNC__OP_slice, 5, args, at);
-}
-DYNC_API dync_tensor *(dync_slice)(dync_tensor *self, int dim, int64_t start, int64_t end, int64_t step) { return dync_slice_at(self, dim, start, end, step, dync__tls.at); }
-DYNC__ENTRY_1Ti(squeeze)
-DYNC__ENTRY_1T(squeeze_all)
-DYNC__ENTRY_1T(t)
-DYNC__ENTRY_1Tii(transpose)
-DYNC_API dync_tensor *dync_unflatten_at(dync_tensor *self, int dim, dync_dims sizes, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(self), dync__arg_i(dim), dync__arg_dims(sizes.n, sizes.d)};
-    return dync__op_call(DYNC__OP_unflatten, 3, args, at);
-}
-DYNC_API dync_tensor *(dync_unflatten)(dync_tensor *self, int dim, dync_dims sizes) { return dync_unflatten_at(self, dim, sizes, dync__tls.at); }
-DYNC__ENTRY_1Ti(unsqueeze)
-DYNC__ENTRY_1Td(view)
-DYNC__ENTRY_1TT(view_as)
-DYNC__ENTRY_1Tib(argsort)
-DYNC__ENTRY_1Li(cat)
-DYNC__ENTRY_1T(clone)
-DYNC__ENTRY_1Td(flip)
-DYNC__ENTRY_1TiT(gather)
-DYNC__ENTRY_1TiTT(index_add)
-DYNC__ENTRY_1TiT(index_select)
-DYNC__ENTRY_1TT(masked_select)
-DYNC__ENTRY_1T(nonzero)
-DYNC__ENTRY_1Td(repeat)
-DYNC__ENTRY_1Tdd(roll)
-DYNC__ENTRY_1TiTV(scatter)
-DYNC__ENTRY_1TiTT(scatter_add)
-DYNC__ENTRY_nTib(sort)
-DYNC__ENTRY_1Li(stack)
-DYNC_API dync_tensor *dync_take_along_dim_at(dync_tensor *self, dync_tensor *indices, int dim, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(self), dync__arg_h(indices), dync__arg_i(dim)};
-    return dync__op_call(DYNC__OP_take_along_dim, 3, args, at);
-}
-DYNC_API dync_tensor *(dync_take_along_dim)(dync_tensor *self, dync_tensor *indices, int dim) { return dync_take_along_dim_at(self, indices, dim, dync__tls.at); }
-DYNC_API dync_value dync_topk_at(dync_tensor *self, int64_t k, int dim, bool largest, bool sorted, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(self), dync__arg_i(k), dync__arg_i(dim), dync__arg_b(largest), dync__arg_b(sorted)};
-    return dync__op_call_list(DYNC__OP_topk, 5, args, at);
-}
-DYNC_API dync_value (dync_topk)(dync_tensor *self, int64_t k, int dim, bool largest, bool sorted) { return dync_topk_at(self, k, dim, largest, sorted, dync__tls.at); }
-DYNC__ENTRY_1Ti(tril)
-DYNC__ENTRY_1Ti(triu)
-DYNC__ENTRY_1T(unique)
+#define DYNC__ENTRY_nTlibb(name) \
+    DYNC_API dync_value (dync_##name)(dync_tensor *x0, int64_t x1, int x2, bool x3, bool x4) { return dync__op_nTlibb(DYNC__OP_##name, x0, x1, x2, x3, x4, dync__tls.at); }
+DYNC__ENTRY_nTlibb(topk)
 
 /* ==== op/expr.c ================================================================================================= */
 static int dync__ex1(dync__lb *b, int prim, int x) { return dync__lb_op(b, prim, x, -1, -1); }
@@ -33610,7 +33341,7 @@ DYNC_API dync_value (dync_unbind)(dync_tensor *t, int dim) {
     dync__public_end(&f);
     return list;
 }
-DYNC__COLD_END
+DYNC__PLAIN
 
 /* ==== autograd/autograd.h ======================================================================================= */
 /* autograd/autograd.h: the tape. After op/, before nn/. */
@@ -34042,7 +33773,7 @@ DYNC__FN dync_tensor *dync__g_call(int op, int nargs, dync__arg *args);
 DYNC__FN dync_tensor *dync__g_keep(dync_tensor *, dync_dims dims, bool keepdim, dync_dims shape);
 DYNC__FN double dync__g_count(dync_dims dims, dync_dims shape);    /* elements that one result comes from */
 #endif
-DYNC__COLD_BEGIN
+DYNC__COLD
 
 /* ==== autograd/autograd.c ======================================================================================= */
 static dync_status dync__grad_failed(void) { return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE; }
@@ -34439,8 +34170,7 @@ DYNC__FN dync_status dync__tape_attach(const dync__gnode_class *cls, void *state
     dync__gnode_unref(node);
     return status;
 }
-DYNC__COLD_END
-DYNC__WARM_BEGIN
+DYNC__WARM
 
 /* ==== autograd/engine.c ========================================================================================= */
 #if defined(DYNC__SPLIT)
@@ -34759,8 +34489,7 @@ DYNC__FN dync_status dync__walk_run(const dync__walk *w) {
     dync__map_free(&e.index);
     return status;
 }
-DYNC__WARM_END
-DYNC__COLD_BEGIN
+DYNC__COLD
 
 /* ==== autograd/function.c ======================================================================================= */
 typedef struct dync__ctx_saved { dync__saved saved; dync__tensor *raw; dync__gedge edge; int output; } dync__ctx_saved;
@@ -36176,8 +35905,7 @@ DYNC_API void dync_remove_hook(dync_tensor *handle, int id) {
     if (!t || !t->grad || id < 0 || dync__hook_drop(&t->grad->hook, id)) return;
     for (dync__gnode *node = t->grad->node; node && !dync__hook_drop(&node->hook, id);) node = node->n_in ? node->edge[0].node : NULL;
 }
-DYNC__COLD_END
-DYNC__WARM_BEGIN
+DYNC__WARM
 
 /* ==== autograd/node.c =========================================================================================== */
 /* Per thread: the dying, the node being evaluated. Sequence numbers are dync__tls's. */
@@ -36956,7 +36684,7 @@ static dync_status dync__tape_call(dync__opcall *c) {
 }
 DYNC__DATA dync_status (*dync__tape_hook)(dync__opcall *) = dync__tape_call;
 DYNC__RARE DYNC__FN const dync__gnode_class *dync__opnode_class(void) { return &dync__opnode; }
-DYNC__WARM_END
+DYNC__HOT
 
 /* ==== autograd/visit.c ========================================================================================== */
 DYNC__RARE DYNC__FN void dync__gnode_list_free(dync__gnode_list *l) {
@@ -37004,7 +36732,7 @@ DYNC__RARE DYNC__FN dync_status dync__gnode_visit(dync__gnode *node, dync__gvisi
     if (!node->cls->visit) v->opaque = true;
     return v->opaque ? DYNC_OK : node->cls->visit(node->state, v);
 }
-DYNC__COLD_BEGIN
+DYNC__COLD
 
 /* ==== autograd/view.c =========================================================================================== */
 typedef struct dync__geometry {        /* of a base and of a view into it */
@@ -37314,7 +37042,7 @@ DYNC__FN void dync__rebase_drop(dync__rebasing *r) {
     dync__gnode_unref(r->base_node);
     r->self_node = r->base_node = NULL;
 }
-DYNC__COLD_END
+DYNC__PLAIN
 
 /* ==== nn/nn.h =================================================================================================== */
 /* nn/nn.h: modules. After autograd/, before graph/. */
@@ -37375,7 +37103,7 @@ DYNC__FN dync_value dync__module_forward(dync_module *, int nargs, const dync_va
 /* The dotted path of a parameter from root, "0.weight", by tensor identity (into out); false if it is not one of root's. */
 DYNC__FN bool dync__module_path_of(const dync_module *root, const dync__tensor *, dync__str *out);
 #endif
-DYNC__COLD_BEGIN
+DYNC__COLD
 
 /* ==== nn/init.c ================================================================================================= */
 /* Registers t, which the scope owns, as m's. */
@@ -38381,7 +38109,7 @@ DYNC_API dync_module *dync_nn_lstm(int64_t input, int64_t hidden, int layers, bo
 DYNC_API dync_module *dync_nn_rnn(int64_t input, int64_t hidden, int layers, bool bidirectional) {
     return dync__cell_new("dync_nn_rnn", "RNN", input, hidden, layers, bidirectional);
 }
-DYNC__COLD_END
+DYNC__PLAIN
 
 /* ==== graph/graph.h ============================================================================================= */
 /* graph/graph.h: FX-like graphs. After nn/, before capture/. A graph lives in its own arena; reference counted. */
@@ -38558,7 +38286,7 @@ DYNC__FN void dync__text_shape(dync__str *, const dync_graph *, int ndim,
 DYNC__FN void dync__text_info(dync__str *, const dync_graph *, const dync__info *,
                               bool requires_grad);
 #endif
-DYNC__COLD_BEGIN
+DYNC__COLD
 
 /* ==== graph/check.c ============================================================================================= */
 typedef struct dync__check {
@@ -41733,7 +41461,7 @@ DYNC__FN void dync__text_info(dync__str *s, const dync_graph *g, const dync__inf
     if (info->alias >= 0) dync__str_addf(s, " @%d", info->alias);
     if (requires_grad) dync__str_add(s, " grad");
 }
-DYNC__COLD_END
+DYNC__PLAIN
 
 /* ==== capture/capture.h ========================================================================================= */
 /* capture/capture.h: from a C function to compiled segments behind guards. After graph/, before aot/.
@@ -42372,7 +42100,7 @@ DYNC__FN void dync__script_followed(dync__script *);
 DYNC__INLINE uint8_t dync__script_mode(void) { return (uint8_t)(dync__tls.grad_enabled_off | dync__tls.default_dtype << 1); }
 DYNC__INLINE int32_t dync__script_first(const dync__script *s) { return s->at < 0 ? s->root : s->event.at[s->at].next; }
 #endif
-DYNC__COLD_BEGIN
+DYNC__COLD
 
 /* ==== capture/value.c =========================================================================================== */
 #if defined(DYNC__SPLIT)
@@ -42547,8 +42275,7 @@ DYNC_API dync_value dync_sym_add(dync_value a, dync_value b) { return dync__sym_
 DYNC_API dync_value dync_sym_sub(dync_value a, dync_value b) { return dync__sym_apply(DYNC__OP_sub, a, b); }
 DYNC_API dync_value dync_sym_mul(dync_value a, dync_value b) { return dync__sym_apply(DYNC__OP_mul, a, b); }
 DYNC_API dync_value dync_sym_floordiv(dync_value a, dync_value b) { return dync__sym_apply(DYNC__OP_floor_divide, a, b); }
-DYNC__COLD_END
-DYNC__WARM_BEGIN
+DYNC__WARM
 
 /* ==== capture/guard.c =========================================================================================== */
 DYNC__RARE DYNC__FN dync_status dync__tensor_guard_make(dync__arena *arena, dync__tensor_guard *g, const dync__tensor *t, const char *source) {
@@ -42997,8 +42724,7 @@ DYNC__RARE DYNC__FN void dync__guards_print(const dync__cache_entry *e, dync__st
     dync__str_addf(out, "GLOBAL_STATE grad_mode=%d default_dtype=%s num_threads=%d\n", e->grad_mode,
                    dync__dtype_info(e->default_dtype)->name, e->threads);
 }
-DYNC__WARM_END
-DYNC__COLD_BEGIN
+DYNC__COLD
 
 /* ==== capture/dynamic.c ========================================================================================= */
 enum { DYNC__MAX_SYMBOLS = 64 };
@@ -43316,8 +43042,7 @@ DYNC__RARE DYNC_API bool dync_dim_gt(const dync_tensor *x, int dim, int64_t n) {
     int64_t size;
     return dync__dim_of(x, dim, &size) && dync__sz_lt(n, size);
 }
-DYNC__COLD_END
-DYNC__WARM_BEGIN
+DYNC__WARM
 
 /* ==== capture/segment.c ========================================================================================= */
 #if defined(DYNC__SPLIT)
@@ -43787,7 +43512,7 @@ DYNC__RARE DYNC__FN dync_status dync__segment_narrow(dync__segment *s, const boo
     DYNC__ATOMIC_STORE(&s->narrowing, 0);
     return status;
 }
-DYNC__WARM_END
+DYNC__HOT
 
 /* ==== capture/quick.c =========================================================================================== */
 /* What a guard asks of a tensor's fixed fields: dtype, flags that matter, device, which lie side by side, and the rank. */
@@ -43911,7 +43636,7 @@ DYNC__RARE DYNC__FN bool dync__memory_meets(const dync__tensor *a, const dync__t
     if (!p || !q) return false;
     return (uintptr_t)p < (uintptr_t)q + b->storage->size_bytes && (uintptr_t)q < (uintptr_t)p + a->storage->size_bytes;
 }
-DYNC__COLD_BEGIN
+DYNC__COLD
 
 /* ==== capture/lint.c ============================================================================================ */
 /* Arguments are kept as text: "0.37", "[2, 3]"; a tensor as "%12.0" (row 12, output 0), "@L1" (an
@@ -46520,8 +46245,7 @@ DYNC__FN void dync__script_end(dync__tracer *t, bool failed) {
     do s->next = head;
     while (!DYNC__ATOMIC_CAS(&t->entry->scripts, &head, s));
 }
-DYNC__COLD_END
-DYNC__WARM_BEGIN
+DYNC__WARM
 
 /* ==== capture/replay.c ========================================================================================== */
 /* The value as a new tensor of this call: earlier handles are stale from now on. NULL: somebody has kept it from an earlier call. */
@@ -46965,8 +46689,7 @@ DYNC__FN bool dync__replay_finish(dync__tracer *t, const dync_value *result, dyn
     }
     return false;
 }
-DYNC__WARM_END
-DYNC__COLD_BEGIN
+DYNC__COLD
 
 /* ==== capture/step.c ============================================================================================ */
 static dync_status dync__taped_call(dync__handler *self, dync__opcall *c) {
@@ -48371,8 +48094,7 @@ DYNC__FN dync_status dync__verify_segment_end(dync__verify *v, dync_status statu
     dync__verify_close(v, &none);
     return status;
 }
-DYNC__COLD_END
-DYNC__WARM_BEGIN
+DYNC__WARM
 
 /* ==== capture/cache.c =========================================================================================== */
 static struct { dync__mutex lock; dync_compiled *first; uint64_t ids; } dync__all_compiled;
@@ -48949,8 +48671,7 @@ DYNC_API dync_status (dync_call_into_values)(dync_compiled *f, dync_value out, i
     dync_scope_end(&scope);
     return status;
 }
-DYNC__WARM_END
-DYNC__COLD_BEGIN
+DYNC__COLD
 
 /* ==== capture/explain.c ========================================================================================= */
 #if defined(DYNC__SPLIT)
@@ -49244,7 +48965,7 @@ DYNC_API dync_status dync_explain_html(const dync_explain_output *o, const char 
     dync__str_free(&s);
     return status;
 }
-DYNC__COLD_END
+DYNC__PLAIN
 
 /* ==== aot/aot.h ================================================================================================= */
 /* aot/aot.h: ahead-of-time autograd. After capture/, before inductor/.
@@ -49455,7 +49176,7 @@ DYNC__FN dync_status dync__sized_compile(dync_graph *, const dync_value *example
 /* The graph interpreter as an inner compiler (aot_eager). */
 DYNC__FN dync_status dync__inner_interpret(void *user, dync_graph *, bool is_backward, const char *options, dync__inner *out);
 #endif
-DYNC__COLD_BEGIN
+DYNC__COLD
 
 /* ==== aot/unlist.c ============================================================================================== */
 /* Where each input of the graph comes from: item -1: the whole value. */
@@ -50791,7 +50512,7 @@ DYNC_API char *dync_graph_seq_table(const dync_graph *graph) {
     dync__str_free(&s);
     return text;
 }
-DYNC__COLD_END
+DYNC__PLAIN
 
 /* ==== aot/code.h ================================================================================================ */
 /* aot/code.h: what runtime.c (forward) and backward.c (its autograd node) share. */
@@ -50875,7 +50596,7 @@ DYNC__FN int64_t dync__aot_bytes(const dync_node *);           /* elements times
 /* mincut.c: marks saved */
 DYNC__FN dync_status dync__mincut(dync__cutter *);
 #endif
-DYNC__COLD_BEGIN
+DYNC__COLD
 
 /* ==== aot/partition.c =========================================================================================== */
 static void dync__part_mark_fw(void *user, dync__arg *a) { ((dync__cutter *)user)->fw[a->as.node->index] = true; }
@@ -51515,8 +51236,7 @@ DYNC__FN dync_status dync__mincut(dync__cutter *c) {
     return c->budget < 1 ? dync__part_within_budget(&m) : DYNC_OK;
 }
 #undef DYNC__EACH_USER
-DYNC__COLD_END
-DYNC__WARM_BEGIN
+DYNC__WARM
 
 /* ==== aot/tail.c ================================================================================================ */
 enum { DYNC__TAIL_LEAST = 16 };          /* calls: below that one graph is better */
@@ -52038,8 +51758,7 @@ DYNC__FN dync_status dync__aot_attach(dync__aot_code *c, int n_actual, dync__ten
     for (int i = 0; i < c->n_parts; i++) DYNC__TRY(dync__aot_attach_part(c, &c->part[i], n_actual, actual, outputs, saved, random));
     return DYNC_OK;
 }
-DYNC__WARM_END
-DYNC__COLD_BEGIN
+DYNC__COLD
 
 /* ==== aot/number.c ============================================================================================== */
 DYNC__FN bool dync__graph_has_numbers(const dync_graph *g) {
@@ -52322,8 +52041,7 @@ DYNC__FN dync_status dync__aot_attend(dync_graph **graph, bool training) {
     *graph = a.to;
     return DYNC_OK;
 }
-DYNC__COLD_END
-DYNC__WARM_BEGIN
+DYNC__WARM
 
 /* ==== aot/runtime.c ============================================================================================= */
 #if defined(DYNC__SPLIT)
@@ -52855,8 +52573,7 @@ DYNC__FN dync_status dync__aot_of_form(dync__aot_code *form, const int64_t *valu
     if (status == DYNC_OK) status = dync__aot_code_compile(c, options, inner);
     return dync__aot_code_out(c, status, out);
 }
-DYNC__WARM_END
-DYNC__COLD_BEGIN
+DYNC__COLD
 
 /* ==== aot/sized.c =============================================================================================== */
 enum { DYNC__SIZED_KEPT = 64 };
@@ -53093,7 +52810,7 @@ DYNC__RARE DYNC__FN dync_status dync__sized_compile(dync_graph *graph, const dyn
     out->state = s;
     return DYNC_OK;
 }
-DYNC__COLD_END
+DYNC__PLAIN
 
 /* ==== inductor/inductor.h ======================================================================================= */
 /* inductor/inductor.h: functional graphs to plans. After aot/, before backend/. */
@@ -53121,7 +52838,7 @@ DYNC__FN dync_status dync__opaque_lower(dync__pb *, const dync_node *, int n_in,
 /* inductor.c: an inner compiler. user not NULL: what lies on a GPU is run as a recorded graph, as by the option "cudagraphs". */
 DYNC__FN dync_status dync__inductor_compile(void *user, dync_graph *, bool is_backward, const char *options, dync__inner *out);
 #endif
-DYNC__COLD_BEGIN
+DYNC__COLD
 
 /* ==== inductor/opaque.c ========================================================================================= */
 /* The node's arguments with real tensors in place of nodes, in order. */
@@ -53535,8 +53252,7 @@ DYNC__FN void dync__lowered_free(dync__lowered *l) {
     dync__arena_free(&l->arena);
     memset(l, 0, sizeof *l);
 }
-DYNC__COLD_END
-DYNC__WARM_BEGIN
+DYNC__WARM
 
 /* ==== inductor/inductor.c ======================================================================================= */
 /* One lowering of the graph. Narrowing makes another; those before may still run in other threads and stay until the end. */
@@ -53678,7 +53394,7 @@ DYNC__RARE DYNC__FN dync_status dync__inductor_compile(void *user, dync_graph *g
     if (status != DYNC_OK) out->destroy(out->state);
     return status;
 }
-DYNC__WARM_END
+DYNC__PLAIN
 
 /* ==== backend/backend.h ========================================================================================= */
 /* backend/backend.h: the registry and the library's own backends. After inductor/, before program/. */
@@ -53720,7 +53436,7 @@ DYNC__FN dync_status dync__options_check(const char *options, const char *backen
 DYNC__FN dync_status dync__backend_check_options(const dync_backend *, const char *options);
 DYNC__FN void dync__options_ignored(const char *options, const char *backend);   /* warns where there are any */
 #endif
-DYNC__COLD_BEGIN
+DYNC__COLD
 
 /* ==== backend/registry.c ======================================================================================== */
 static const dync_backend dync__backend_builtin[] = {
@@ -54219,7 +53935,7 @@ DYNC_API dync_backend dync_explain_backend(const char *inner, struct dync_explai
     b.user = e;
     return b;
 }
-DYNC__COLD_END
+DYNC__PLAIN
 
 /* ==== program/program.h ========================================================================================= */
 /* program/program.h: whole programs: a graph with its weights, without guards. After backend/,
@@ -54325,7 +54041,7 @@ DYNC__FN const char *dync__csource_type(int dtype); /* "float" */
 DYNC__FN void dync__csource_index(dync__str *, int n, const int64_t *stride, const char *const *var,
                                   int64_t offset);
 #endif
-DYNC__COLD_BEGIN
+DYNC__COLD
 
 /* ==== program/csource.c ========================================================================================= */
 static bool dync__csource_all(const dync_node *node, void *user) {
@@ -56094,7 +55810,7 @@ DYNC__FN dync_status dync__backend_ts(dync_graph *g, const dync_value *ex, int n
     out->state = read;
     return DYNC_OK;
 }
-DYNC__COLD_END
+DYNC__PLAIN
 
 /* ==== minify/minify.h =========================================================================================== */
 /* minify/minify.h: a graph that fails, shrunk to the few operators that fail, as one C file. After program/, before compile/.
@@ -56198,7 +55914,7 @@ DYNC__FN void dync__hook_install(void);                                       /*
 DYNC__FN bool dync__hook_busy(bool busy);                                     /* this thread compiles for the minifier; returns what was */
 DYNC__FN uint64_t dync__repro_hash(const void *data, size_t n);
 #endif
-DYNC__COLD_BEGIN
+DYNC__COLD
 
 /* ==== minify/settings.c ========================================================================================= */
 /*    key                       kind    field          least  most   upstream's variable */
@@ -59779,12 +59495,9 @@ DYNC_API dync_tensor *dync_named(const char *name, dync_tensor *h) {
     if (kept) t->name = kept;
     return h;
 }
-DYNC__COLD_END
-DYNC__LEAN_END
+DYNC__LEVELS_END
 #undef DYNC_HERE
-#undef DYNC_OP_AT
-#undef DYNC_OP_HERE
+#undef DYNC_OP
 #define DYNC_HERE DYNC__HERE
-#define DYNC_OP_AT(f) f##_at
-#define DYNC_OP_HERE , DYNC_HERE
+#define DYNC_OP(f, p, op, ...) p(op, __VA_ARGS__, DYNC_HERE)
 #endif

@@ -93,7 +93,7 @@ DYNC_API dync_cuda_counters dync_cuda_get_counters(void);
 #if !defined(DYNC__IMPLEMENTED)
 #error "dync_cuda.h: define DYNC_CUDA_IMPLEMENTATION in the file that defines DYNC_IMPLEMENTATION"
 #endif
-DYNC__COLD_BEGIN
+DYNC__LEVELS_BEGIN
 
 /* ==== cuda/rt.h ================================================================================================= */
 /* cuda/rt.h: what is used of the CUDA runtime: its header where it is installed, else these declarations of the same functions.
@@ -771,6 +771,7 @@ DYNC__FN bool dync__gm_thin_fits(const dync__gm *);                      /* both
 DYNC__FN void dync__gm_thin_choose(dync__gm *);
 DYNC__FN void dync__gm_thin(dync__gm *);
 #endif
+DYNC__COLD
 
 /* ==== cuda/ptx_plan.c =========================================================================================== */
 /* More indexed loads than GATHERED leave no registers for several lanes. Rows of several phases are worth a launch for each from SPLIT_FROM on. */
@@ -9912,7 +9913,7 @@ DYNC__FN dync_status dync__cuda_call_text(dync__cuda_code *code, const dync__kca
     *done = call->row == dync__kernel_row(DYNC__K_cumsum);
     return *done ? dync__cw_cumsum(code, call) : dync__cuda_call_scatter(code, call, done);
 }
-DYNC__COLD_END
+DYNC__HOT
 
 /* ==== cuda/device.c ============================================================================================= */
 #if defined(DYNC__SPLIT)
@@ -10174,7 +10175,7 @@ DYNC__FN dync_status dync__cuda_copy(int to_device, void *dst, int from_device, 
     int device = to_device == DYNC_CPU ? from_device : to_device;
     return dync__cuda_check(cudaStreamSynchronize(dync__cuda_stream(device)), "a kernel or copy on the device failed");
 }
-DYNC__COLD_BEGIN
+DYNC__COLD
 
 /* ==== cuda/image.c ============================================================================================== */
 enum { DYNC__IMAGE_PATH = 1024, DYNC__IMAGE_PTX = 1 /* CU_JIT_INPUT_PTX */ };
@@ -10307,7 +10308,7 @@ DYNC__FN bool dync__cuda_image_load(int index, const char *text, cudaLibrary_t *
     (void)l.destroy(state);
     return ok;
 }
-DYNC__COLD_END
+DYNC__HOT
 
 /* ==== cuda/launch.c ============================================================================================= */
 typedef struct dync__cuda_module {
@@ -11125,4 +11126,5 @@ DYNC_API double dync_cuda_event_ms(dync_cuda_event *start, dync_cuda_event *end)
 }
 DYNC_API dync_status dync_cuda_cache(const char *folder) { return dync__cuda_images_in(folder); }
 DYNC_API dync_cuda_counters dync_cuda_get_counters(void) { return dync__cuda_counters; }
+DYNC__LEVELS_END
 #endif

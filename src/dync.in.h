@@ -17,53 +17,54 @@
 #if defined(DYNC_IMPLEMENTATION) && !defined(DYNC__IMPLEMENTED)
 #define DYNC__IMPLEMENTED
 #include "base/priv.h"
-DYNC__LEAN_BEGIN
+DYNC__LEVELS_BEGIN
 #include "base/base.h"
+DYNC__HOT
 #include "base/os.c"
 #include "base/err.c"
 #include "base/thread.c"
 #include "base/mem.c"
 #include "base/arena.c"
 #include "base/map.c"
-DYNC__COLD_BEGIN
+DYNC__COLD
 #include "base/str.c"
 #include "base/num.c"
-DYNC__COLD_END
+DYNC__HOT
 #include "base/rng.c"
-DYNC__COLD_BEGIN
+DYNC__COLD
 #include "base/log.c"
 #include "base/process.c"
-DYNC__COLD_END
+DYNC__HOT
 #include "base/pool.c"
-DYNC__COLD_BEGIN
+DYNC__COLD
 #include "base/json.c"
 #include "base/profile.c"
-DYNC__COLD_END
+DYNC__PLAIN
 #include "tensor/tensor.h"
 #include "tensor/sym.h"
+DYNC__HOT
 #include "tensor/dtype.c"
-DYNC__COLD_BEGIN
+DYNC__COLD
 #include "tensor/sym.c"
-DYNC__COLD_END
-DYNC__WARM_BEGIN
+DYNC__WARM
 #include "tensor/shape.c"
-DYNC__WARM_END
+DYNC__HOT
 #include "tensor/tensor.c"
 #include "tensor/scope.c"
 #include "tensor/value.c"
-DYNC__COLD_BEGIN
+DYNC__COLD
 #include "tensor/init.c"
 #include "tensor/show.c"
-DYNC__COLD_END
+DYNC__PLAIN
 #include "loop/loop.h"
-DYNC__COLD_BEGIN
+DYNC__COLD
 #include "loop/eval.c"
 #include "loop/loop.c"
 #include "loop/text.c"
 #include "loop/check.c"
-DYNC__COLD_END
+DYNC__PLAIN
 #include "loop/fuse.h"
-DYNC__COLD_BEGIN
+DYNC__COLD
 #include "loop/vecmath.h"
 #include "loop/simplify.c"
 #include "loop/cost.c"
@@ -78,7 +79,7 @@ DYNC__COLD_BEGIN
 #include "loop/vecmath_pow.c"
 #include "loop/vecmath_trig.c"
 #include "loop/expand.c"
-DYNC__COLD_END
+DYNC__PLAIN
 #include "codegen/codegen.h"
 #include "codegen/interp.h"
 #include "codegen/interp_build.h"
@@ -88,7 +89,7 @@ DYNC__COLD_END
 #include "codegen/x86_conv.h"
 #include "codegen/jit.h"
 #include "codegen/gemm_code.h"
-DYNC__COLD_BEGIN
+DYNC__COLD
 #include "codegen/codemem.c"
 #include "codegen/x86_enc.c"
 #include "codegen/x86_reg.c"
@@ -104,68 +105,69 @@ DYNC__COLD_BEGIN
 #include "codegen/interp_plan.c"
 #include "codegen/interp_emit.c"
 #include "codegen/interp.c"
-DYNC__COLD_END
+DYNC__HOT
 #include "codegen/jit_run.c"
-DYNC__BESIDE_JIT_BEGIN
+DYNC__BESIDE_JIT
 #include "codegen/gemm_run.c"
-DYNC__BESIDE_JIT_END
-DYNC__SPARE_BEGIN
+DYNC__SPARE
 #include "codegen/interp_run.c"
-DYNC__SPARE_END
+DYNC__HOT
 #include "codegen/interp_tile.c"
-DYNC__COLD_BEGIN
+DYNC__COLD
 #include "codegen/csrc.c"
-DYNC__COLD_END
+DYNC__PLAIN
 #include "kernel/kernel.h"
 #include "kernel/operand.h"
 #include "kernel/gemm.h"
-DYNC__BESIDE_JIT_BEGIN
+DYNC__BESIDE_JIT
 #include "kernel/operand.c"
 #include "kernel/gemm.c"
 #include "kernel/matmul.c"
-DYNC__BESIDE_JIT_END
+DYNC__PLAIN
 #include "kernel/conv_jit.h"
-DYNC__WARM_BEGIN
+DYNC__WARM
 #include "kernel/conv_jit.c"
-DYNC__WARM_END
-DYNC__BESIDE_JIT_BEGIN
+DYNC__BESIDE_JIT
 #include "kernel/conv.c"
 #include "kernel/pooling.c"
 #include "kernel/sort.c"
-DYNC__BESIDE_JIT_END
+DYNC__HOT
 #include "kernel/scatter.c"
-DYNC__COLD_BEGIN
+DYNC__COLD
 #include "kernel/attention.c"
 #include "kernel/recurrent.c"
-DYNC__COLD_END
+DYNC__PLAIN
 #include "runtime/runtime.h"
 #include "runtime/plan.h"
-DYNC__COLD_BEGIN
+DYNC__COLD
 #include "runtime/epilogue.c"
 #include "runtime/memplan.c"
 #include "runtime/perf.c"
 #include "runtime/tune.c"
 #include "runtime/convs.c"
 #include "runtime/plan.c"
-DYNC__COLD_END
+DYNC__HOT
 #include "runtime/run.c"
+DYNC__PLAIN
 #include "op/op.h"
 #include "op/rows.h"
+DYNC__HOT
 #include "op/table.c"
-DYNC__COLD_BEGIN
+DYNC__COLD
 #include "op/custom.c"
-DYNC__COLD_END
+DYNC__HOT
 #include "op/args.c"
+DYNC__PLAIN
 #include "op/chain.h"
-DYNC__COLD_BEGIN
+DYNC__COLD
 #include "op/chain.c"
 #include "op/decompose.c"
 #include "op/decompose_nn.c"
 #include "op/einsum.c"
-DYNC__COLD_END
+DYNC__HOT
 #include "op/dispatch.c"
 #include "op/eager.c"
-DYNC__COLD_BEGIN
+DYNC__COLD
 #include "op/entries.c"
 #include "op/expr.c"
 #include "op/infer.c"
@@ -173,44 +175,41 @@ DYNC__COLD_BEGIN
 #include "op/lower.c"
 #include "op/lower_nn.c"
 #include "op/public.c"
-DYNC__COLD_END
+DYNC__PLAIN
 #include "autograd/autograd.h"
 #include "autograd/node.h"
 #include "autograd/grads.h"
-DYNC__COLD_BEGIN
+DYNC__COLD
 #include "autograd/autograd.c"
-DYNC__COLD_END
-DYNC__WARM_BEGIN
+DYNC__WARM
 #include "autograd/engine.c"
-DYNC__WARM_END
-DYNC__COLD_BEGIN
+DYNC__COLD
 #include "autograd/function.c"
 #include "autograd/grads.c"
 #include "autograd/grads_nn.c"
 #include "autograd/grads_reduce.c"
 #include "autograd/grads_view.c"
 #include "autograd/hooks.c"
-DYNC__COLD_END
-DYNC__WARM_BEGIN
+DYNC__WARM
 #include "autograd/node.c"
 #include "autograd/tape.c"
-DYNC__WARM_END
+DYNC__HOT
 #include "autograd/visit.c"
-DYNC__COLD_BEGIN
+DYNC__COLD
 #include "autograd/view.c"
-DYNC__COLD_END
+DYNC__PLAIN
 #include "nn/nn.h"
-DYNC__COLD_BEGIN
+DYNC__COLD
 #include "nn/init.c"
 #include "nn/attention.c"
 #include "nn/layers.c"
 #include "nn/module.c"
 #include "nn/optim.c"
 #include "nn/recurrent.c"
-DYNC__COLD_END
+DYNC__PLAIN
 #include "graph/graph.h"
 #include "graph/text.h"
-DYNC__COLD_BEGIN
+DYNC__COLD
 #include "graph/check.c"
 #include "graph/copy.c"
 #include "graph/cse.c"
@@ -225,24 +224,21 @@ DYNC__COLD_BEGIN
 #include "graph/split.c"
 #include "graph/symbolic.c"
 #include "graph/text.c"
-DYNC__COLD_END
+DYNC__PLAIN
 #include "capture/capture.h"
 #include "capture/trace.h"
 #include "capture/script.h"
-DYNC__COLD_BEGIN
+DYNC__COLD
 #include "capture/value.c"
-DYNC__COLD_END
-DYNC__WARM_BEGIN
+DYNC__WARM
 #include "capture/guard.c"
-DYNC__WARM_END
-DYNC__COLD_BEGIN
+DYNC__COLD
 #include "capture/dynamic.c"
-DYNC__COLD_END
-DYNC__WARM_BEGIN
+DYNC__WARM
 #include "capture/segment.c"
-DYNC__WARM_END
+DYNC__HOT
 #include "capture/quick.c"
-DYNC__COLD_BEGIN
+DYNC__COLD
 #include "capture/lint.c"
 #include "capture/trace.c"
 #include "capture/effects.c"
@@ -250,72 +246,63 @@ DYNC__COLD_BEGIN
 #include "capture/lift.c"
 #include "capture/cut.c"
 #include "capture/script.c"
-DYNC__COLD_END
-DYNC__WARM_BEGIN
+DYNC__WARM
 #include "capture/replay.c"
-DYNC__WARM_END
-DYNC__COLD_BEGIN
+DYNC__COLD
 #include "capture/step.c"
 #include "capture/intercept.c"
 #include "capture/frame.c"
 #include "capture/callback.c"
 #include "capture/verify.c"
-DYNC__COLD_END
-DYNC__WARM_BEGIN
+DYNC__WARM
 #include "capture/cache.c"
-DYNC__WARM_END
-DYNC__COLD_BEGIN
+DYNC__COLD
 #include "capture/explain.c"
 #include "capture/explain_html.c"
-DYNC__COLD_END
+DYNC__PLAIN
 #include "aot/aot.h"
-DYNC__COLD_BEGIN
+DYNC__COLD
 #include "aot/unlist.c"
 #include "aot/functionalize.c"
 #include "aot/alias.c"
 #include "aot/joint.c"
 #include "aot/export.c"
-DYNC__COLD_END
+DYNC__PLAIN
 #include "aot/code.h"
 #include "aot/partition.h"
-DYNC__COLD_BEGIN
+DYNC__COLD
 #include "aot/partition.c"
 #include "aot/mincut.c"
-DYNC__COLD_END
-DYNC__WARM_BEGIN
+DYNC__WARM
 #include "aot/tail.c"
 #include "aot/backward.c"
-DYNC__WARM_END
-DYNC__COLD_BEGIN
+DYNC__COLD
 #include "aot/number.c"
 #include "aot/attend.c"
-DYNC__COLD_END
-DYNC__WARM_BEGIN
+DYNC__WARM
 #include "aot/runtime.c"
-DYNC__WARM_END
-DYNC__COLD_BEGIN
+DYNC__COLD
 #include "aot/sized.c"
-DYNC__COLD_END
+DYNC__PLAIN
 #include "inductor/inductor.h"
-DYNC__COLD_BEGIN
+DYNC__COLD
 #include "inductor/opaque.c"
 #include "inductor/lower.c"
-DYNC__COLD_END
-DYNC__WARM_BEGIN
+DYNC__WARM
 #include "inductor/inductor.c"
-DYNC__WARM_END
+DYNC__PLAIN
 #include "backend/backend.h"
-DYNC__COLD_BEGIN
+DYNC__COLD
 #include "backend/registry.c"
 #include "backend/eager.c"
 #include "backend/absent.c"
 #include "backend/aot.c"
 #include "backend/broken.c"
 #include "backend/explain.c"
-DYNC__COLD_END
+DYNC__PLAIN
 #include "program/program.h"
 #include "program/csource.h"
-DYNC__COLD_BEGIN
+DYNC__COLD
 #include "program/csource.c"
 #include "program/csource_kernels.c"
 #include "program/csource_print.c"
@@ -325,9 +312,9 @@ DYNC__COLD_BEGIN
 #include "program/program_file.c"
 #include "program/safetensors.c"
 #include "program/ts.c"
-DYNC__COLD_END
+DYNC__PLAIN
 #include "minify/minify.h"
-DYNC__COLD_BEGIN
+DYNC__COLD
 #include "minify/settings.c"
 #include "minify/run.c"
 #include "minify/accuracy.c"
@@ -342,12 +329,9 @@ DYNC__COLD_BEGIN
 #include "compile/config.c"
 #include "compile/custom_op.c"
 #include "compile/make_graph.c"
-DYNC__COLD_END
-DYNC__LEAN_END
+DYNC__LEVELS_END
 #undef DYNC_HERE
-#undef DYNC_OP_AT
-#undef DYNC_OP_HERE
+#undef DYNC_OP
 #define DYNC_HERE DYNC__HERE
-#define DYNC_OP_AT(f) f##_at
-#define DYNC_OP_HERE , DYNC_HERE
+#define DYNC_OP(f, p, op, ...) p(op, __VA_ARGS__, DYNC_HERE)
 #endif

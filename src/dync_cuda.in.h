@@ -12,13 +12,14 @@
 #if !defined(DYNC__IMPLEMENTED)
 #error "dync_cuda.h: define DYNC_CUDA_IMPLEMENTATION in the file that defines DYNC_IMPLEMENTATION"
 #endif
-DYNC__COLD_BEGIN
+DYNC__LEVELS_BEGIN
 #include "cuda/rt.h"
 #include "cuda/ptx.h"
 #include "cuda/cuda.h"
 #include "cuda/tile.h"
 #include "cuda/attention.h"
 #include "cuda/gemm.h"
+DYNC__COLD
 #include "cuda/ptx_plan.c"
 #include "cuda/ptx_prim.c"
 #include "cuda/ptx_mem.c"
@@ -47,13 +48,14 @@ DYNC__COLD_BEGIN
 #include "cuda/sort.c"
 #include "cuda/scatter.c"
 #include "cuda/calls.c"
-DYNC__COLD_END
+DYNC__HOT
 #include "cuda/device.c"
 #include "cuda/memory.c"
-DYNC__COLD_BEGIN
+DYNC__COLD
 #include "cuda/image.c"
-DYNC__COLD_END
+DYNC__HOT
 #include "cuda/launch.c"
 #include "cuda/graphs.c"
 #include "cuda/public.c"
+DYNC__LEVELS_END
 #endif

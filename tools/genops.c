@@ -109,6 +109,37 @@ static const char *result_type(const op_row *row)
 
 static int is_public(const op_row *row) { return strstr(row->flags, "DYNC__OP_PRIVATE") == NULL; }
 
+/* The signature of a row as one word: its types, and what it returns. Rows of one signature share the function that packs. */
+typedef struct signature { char word[2 * MAX_PARAMS + 8]; const op_row *first; } signature;
+static signature signatures[N_ROWS];
+static int n_signatures;
+
+static signature *find_signature(const op_row *row)
+{
+    static const char letters[] = "VVTOLilfbdyes";       /* one for each of types */
+    param p[MAX_PARAMS];
+    char word[2 * MAX_PARAMS + 8];
+    int n = parse_schema(row, p), at = 0;
+    word[at++] = row->nout == 1 ? '1' : row->nout == 0 ? '0' : 'n';
+    for (int i = 0; i < n; i++) word[at++] = letters[p[i].type - types];
+    word[at] = 0;
+    for (int i = 0; i < n_signatures; i++)
+        if (strcmp(signatures[i].word, word) == 0) return &signatures[i];
+    strcpy(signatures[n_signatures].word, word);
+    signatures[n_signatures].first = row;
+    return &signatures[n_signatures++];
+}
+
+static void print_packer_head(const op_row *row)
+{
+    param p[MAX_PARAMS];
+    int n = parse_schema(row, p);
+    for (int i = 0; i < n; i++) snprintf(p[i].name, sizeof p[i].name, "x%d", i);
+    printf("%sdync__op_%s(int op, ", result_type(row), find_signature(row)->word);
+    print_params(p, n, 1);
+    printf(")");
+}
+
 /* ---- src/api/ops.h -------------------------------------------------------------------------------------------- */
 
 static void print_doc(const op_row *row)
@@ -137,18 +168,38 @@ static void print_api(const op_row *row)
     print_doc(row);
     printf("DYNC_API %s(dync_%s)(", result_type(row), row->name);
     print_params(p, n, 0);
-    printf(");\nDYNC_API %sdync_%s_at(", result_type(row), row->name);
-    print_params(p, n, 1);
     printf(");\n#define dync_%s(", row->name);
     for (int i = 0; i < n; i++) printf("%s%s", i ? ", " : "", p[i].name);
     int k = ordered_operands(p, n);
-    if (k > 1) printf(") DYNC_SEQ%d%s(dync_%s, ", k == 3 && n > 3 ? 3 : 2, n > 2 ? "_AND" : "", row->name);
-    else printf(") DYNC_OP_AT(dync_%s)(", row->name);
+    if (k > 1) printf(") DYNC_SEQ%d%s", k == 3 && n > 3 ? 3 : 2, n > 2 ? "_AND" : "");
+    else printf(") DYNC_OP");
+    printf("(dync_%s, dync__op_%s, DYNC__OP_%s", row->name, find_signature(row)->word, row->name);
     for (int i = 0; i < n; i++) {
-        if (i) printf(", ");
+        printf(", ");
         print_form(p[i].type->pass, p[i].name);
     }
-    printf(k > 1 ? ")\n" : n ? " DYNC_OP_HERE)\n" : "DYNC_HERE)\n");
+    printf(")\n");
+}
+
+/* The operators' numbers, then one function a signature: it packs the arguments of whichever operator it is told. */
+static void print_numbers(void)
+{
+    int column = printf("enum {");
+    for (int i = 0; i < (int)N_ROWS; i++) {
+        if (column + (int)strlen(rows[i].name) + 12 > 130) column = (printf("\n   "), 3);
+        column += printf(" DYNC__OP_%s,", rows[i].name);
+    }
+    printf("\n    DYNC__N_OPS\n};\n");
+}
+
+static void print_packer_heads(void)
+{
+    for (int i = 0; i < (int)N_ROWS; i++) {
+        if (!is_public(&rows[i]) || find_signature(&rows[i])->first != &rows[i]) continue;
+        printf("DYNC_API ");
+        print_packer_head(&rows[i]);
+        printf(";\n");
+    }
 }
 
 static const char api_head[] =
@@ -156,8 +207,8 @@ static const char api_head[] =
     " *\n"
     " * Generated from src/op/ops.def.h by tools/genops.c: edit the table, then `make headers`.\n"
     " *\n"
-    " * Each operator is a function, dync_add, and a macro of that name that hands its place in the source to dync_add_at, so\n"
-    " * that an error says file and line. (dync_add)(a, b) is the function. What holds for all of them:\n"
+    " * Each operator is a function, dync_add, and a macro of that name that hands on its place in the source, so that an\n"
+    " * error says file and line. (dync_add)(a, b) is the function. What holds for all of them:\n"
     " *\n"
     " *   dync_value  any C expression: a tensor, a number, a bool (DYNC_V): dync_add(x, 2), dync_sub(1.0, x)\n"
     " *   dims        a shape literal of dimensions, dync_shape(0, -1); DYNC_ALL is all of them\n"
@@ -171,92 +222,42 @@ static const char api_head[] =
 
 /* ---- src/op/entries.c --------------------------------------------------------------------------------------------- */
 
-/* The signature of a row as one word: its types, and what it returns. Rows of one signature share the function that packs. */
-typedef struct signature { char word[2 * MAX_PARAMS + 8]; int rows; } signature;
-static signature signatures[N_ROWS];
-static int n_signatures;
-
-static signature *find_signature(const op_row *row)
-{
-    static const char letters[] = "VVTOLilfbdyes";       /* one for each of types */
-    param p[MAX_PARAMS];
-    char word[2 * MAX_PARAMS + 8];
-    int n = parse_schema(row, p), at = 0;
-    word[at++] = row->nout == 1 ? '1' : row->nout == 0 ? '0' : 'n';
-    for (int i = 0; i < n; i++) word[at++] = letters[p[i].type - types];
-    word[at] = 0;
-    for (int i = 0; i < n_signatures; i++)
-        if (strcmp(signatures[i].word, word) == 0) return &signatures[i];
-    strcpy(signatures[n_signatures].word, word);
-    return &signatures[n_signatures++];
-}
-
-static void print_call(const op_row *row, const param *p, int n, const char *op, const char *at)
-{
-    printf("{\n");
-    if (n) printf("    dync__arg args[] = {");
-    for (int i = 0; i < n; i++) {
-        if (i) printf(", ");
-        print_form(p[i].type->pack, p[i].name);
-    }
-    if (n) printf("};\n");
-    printf("    %s%s(%s, %d, %s, %s);\n}\n", row->nout ? "return " : "(void)", row->nout > 1 ? "dync__op_call_list" : "dync__op_call",
-           op, n, n ? "args" : "NULL", at);
-}
-
-/* The function that packs for all rows of a signature, and a macro that makes a row's two functions of it. */
-static void print_packer(const op_row *row, const signature *s)
+static void print_packer(const op_row *row)
 {
     param p[MAX_PARAMS];
     int n = parse_schema(row, p);
     for (int i = 0; i < n; i++) snprintf(p[i].name, sizeof p[i].name, "x%d", i);
-    printf("\nstatic DYNC__NOINLINE %sdync__entry_%s(int op, ", result_type(row), s->word);
-    print_params(p, n, 0);
-    printf("%sconst dync_loc *at)\n", n ? ", " : "");
-    print_call(row, p, n, "op", "*at");
-    printf("#define DYNC__ENTRY_%s(name) \\\n", s->word);
-    for (int form = 0; form < 2; form++) {
-        printf("    DYNC_API %s%s(", result_type(row), form ? "(dync_##name)" : "dync_##name##_at");
-        print_params(p, n, !form);
-        printf(") { %sdync__entry_%s(DYNC__OP_##name, ", row->nout ? "return " : "", s->word);
-        for (int i = 0; i < n; i++) printf("%s, ", p[i].name);
-        printf(form ? "&dync__tls.at); }\n" : "&at); } \\\n");
+    printf("\nDYNC_API ");
+    print_packer_head(row);
+    printf("\n{\n    dync__arg args[] = {");
+    for (int i = 0; i < n; i++) {
+        if (i) printf(", ");
+        print_form(p[i].type->pack, p[i].name);
     }
-}
-
-static void print_entry(const op_row *row)
-{
-    char op[NAME_CAP + 16];
-    param p[MAX_PARAMS];
-    int n = parse_schema(row, p);
-    const signature *s = find_signature(row);
-    if (s->rows > 1) {
-        printf("DYNC__ENTRY_%s(%s)\n", s->word, row->name);
-        return;
-    }
-    snprintf(op, sizeof op, "DYNC__OP_%s", row->name);
-    printf("\nDYNC_API %sdync_%s_at(", result_type(row), row->name);
-    print_params(p, n, 1);
-    printf(")\n");
-    print_call(row, p, n, op, "at");
-    printf("DYNC_API %s(dync_%s)(", result_type(row), row->name);
+    printf("};\n    %s%s(op, %d, args, at);\n}\n", row->nout ? "return " : "(void)",
+           row->nout > 1 ? "dync__op_call_list" : "dync__op_call", n);
+    printf("#define DYNC__ENTRY_%s(name) \\\n    DYNC_API %s(dync_##name)(", find_signature(row)->word, result_type(row));
     print_params(p, n, 0);
-    printf(") { %sdync_%s_at(", row->nout ? "return " : "", row->name);
+    printf(") { %sdync__op_%s(DYNC__OP_##name, ", row->nout ? "return " : "", find_signature(row)->word);
     for (int i = 0; i < n; i++) printf("%s, ", p[i].name);
     printf("dync__tls.at); }\n");
 }
 
-static void print_packers(void)
+/* Each packer, then the functions of all operators with its signature. */
+static void print_entries(void)
 {
-    for (int i = 0; i < (int)N_ROWS; i++)
-        if (is_public(&rows[i])) find_signature(&rows[i])->rows++;
-    for (int k = 0; k < n_signatures; k++)
-        for (int i = 0; signatures[k].rows > 1 && i < (int)N_ROWS; i++)
-            if (is_public(&rows[i]) && find_signature(&rows[i]) == &signatures[k]) {
-                print_packer(&rows[i], &signatures[k]);
-                break;
-            }
-    printf("\n");
+    for (int i = 0; i < (int)N_ROWS; i++) {
+        const signature *s = is_public(&rows[i]) ? find_signature(&rows[i]) : NULL;
+        int column = 0;
+        if (!s || s->first != &rows[i]) continue;
+        print_packer(&rows[i]);
+        for (int k = i; k < (int)N_ROWS; k++) {
+            if (!is_public(&rows[k]) || find_signature(&rows[k]) != s) continue;
+            if (column > 100) column = (putchar('\n'), 0);
+            column += printf("%sDYNC__ENTRY_%s(%s)", column ? " " : "", s->word, rows[k].name);
+        }
+        printf("\n");
+    }
 }
 
 static const char entries_head[] =
@@ -274,8 +275,11 @@ int main(int argc, char **argv)
         return 2;
     }
     fputs(api ? api_head : entries_head, stdout);
-    if (!api) print_packers();
-    for (int i = 0; i < (int)N_ROWS; i++)
-        if (is_public(&rows[i])) (api ? print_api : print_entry)(&rows[i]);
+    if (api) {
+        print_numbers();
+        print_packer_heads();
+        for (int i = 0; i < (int)N_ROWS; i++)
+            if (is_public(&rows[i])) print_api(&rows[i]);
+    } else print_entries();
     return fflush(stdout) != 0 || ferror(stdout);
 }

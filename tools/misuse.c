@@ -149,7 +149,7 @@ int main(int argc, char **argv)
         while (line > text && line[-1] != '\n') line--;
         p += strlen("DYNC_API ");
         function *f = &seen[n];
-        if (*line == '#' || n == 2047 || !parse(p, f) || ends_with(f->name, "_at")) continue;
+        if (*line == '#' || n == 2047 || !parse(p, f) || ends_with(f->name, "_at") || strncmp(f->name, "dync__", 6) == 0) continue;
         bool skip = false;
         for (size_t i = 0; i < sizeof left_out / sizeof left_out[0]; i++) skip |= strcmp(left_out[i], f->name) == 0;
         for (int i = 0; i < n; i++) skip |= strcmp(seen[i].name, f->name) == 0;

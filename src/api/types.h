@@ -68,26 +68,26 @@ inline dync_value dync_v(decltype(nullptr)) { return dync_v_tensor(nullptr); }
 #endif
 #endif
 
-/* What the macros of operators call: f_at with the place in the source. (Inside the implementation it is f, which knows the place.) */
-#define DYNC_OP_AT(f) f##_at
-#define DYNC_OP_HERE , DYNC_HERE
-/* DYNC_SEQ2(f, a, b), DYNC_SEQ2_AND(f, a, b, more...), DYNC_SEQ3_AND(f, a, b, c, more...): calls f_at(a, b, ...) with a evaluated before b: in dync_sub(dync_exp(x), dync_sin(x))
- * exp comes first on every compiler, so graphs and random numbers do not depend on it. (C leaves the order of arguments open; elsewhere
- * it stays so.) */
+/* What the macro of an operator dync_add calls: p, which packs arguments of these types for any operator, with the operator's number
+ * and the place in the source. (Inside the implementation it is the function dync_add itself, which knows the place.) */
+#define DYNC_OP(f, p, op, ...) p(op, __VA_ARGS__, DYNC_HERE)
+/* DYNC_SEQ2(f, p, op, a, b), DYNC_SEQ2_AND(f, p, op, a, b, more...), DYNC_SEQ3_AND(f, p, op, a, b, c, more...): the same with a
+ * evaluated before b: in dync_sub(dync_exp(x), dync_sin(x)) exp comes first on every compiler, so graphs and random numbers do not
+ * depend on it. (C leaves the order of arguments open; elsewhere it stays so.) */
 #if defined(__GNUC__) && !defined(__cplusplus)
-#define DYNC_SEQ2(f, x, y) DYNC_SEQ2_(f, DYNC_CAT(dync_x_, __COUNTER__), DYNC_CAT(dync_y_, __COUNTER__), x, y)
-#define DYNC_SEQ2_(f, x_, y_, x, y) (__extension__({ __auto_type x_ = (x); __auto_type y_ = (y); DYNC_OP_AT(f)(x_, y_ DYNC_OP_HERE); }))
-#define DYNC_SEQ2_AND(f, ...) DYNC_SEQ2_AND_(f, DYNC_CAT(dync_x_, __COUNTER__), DYNC_CAT(dync_y_, __COUNTER__), __VA_ARGS__)
-#define DYNC_SEQ2_AND_(f, x_, y_, x, y, ...) \
-    (__extension__({ __auto_type x_ = (x); __auto_type y_ = (y); DYNC_OP_AT(f)(x_, y_, __VA_ARGS__ DYNC_OP_HERE); }))
-#define DYNC_SEQ3_AND(f, ...) \
-    DYNC_SEQ3_AND_(f, DYNC_CAT(dync_x_, __COUNTER__), DYNC_CAT(dync_y_, __COUNTER__), DYNC_CAT(dync_z_, __COUNTER__), __VA_ARGS__)
-#define DYNC_SEQ3_AND_(f, x_, y_, z_, x, y, z, ...) \
-    (__extension__({ __auto_type x_ = (x); __auto_type y_ = (y); __auto_type z_ = (z); DYNC_OP_AT(f)(x_, y_, z_, __VA_ARGS__ DYNC_OP_HERE); }))
+#define DYNC_SEQ2(...) DYNC_SEQ2_(DYNC_CAT(dync_x_, __COUNTER__), DYNC_CAT(dync_y_, __COUNTER__), __VA_ARGS__)
+#define DYNC_SEQ2_(x_, y_, f, p, op, x, y) (__extension__({ __auto_type x_ = (x); __auto_type y_ = (y); DYNC_OP(f, p, op, x_, y_); }))
+#define DYNC_SEQ2_AND(...) DYNC_SEQ2_AND_(DYNC_CAT(dync_x_, __COUNTER__), DYNC_CAT(dync_y_, __COUNTER__), __VA_ARGS__)
+#define DYNC_SEQ2_AND_(x_, y_, f, p, op, x, y, ...) \
+    (__extension__({ __auto_type x_ = (x); __auto_type y_ = (y); DYNC_OP(f, p, op, x_, y_, __VA_ARGS__); }))
+#define DYNC_SEQ3_AND(...) \
+    DYNC_SEQ3_AND_(DYNC_CAT(dync_x_, __COUNTER__), DYNC_CAT(dync_y_, __COUNTER__), DYNC_CAT(dync_z_, __COUNTER__), __VA_ARGS__)
+#define DYNC_SEQ3_AND_(x_, y_, z_, f, p, op, x, y, z, ...) \
+    (__extension__({ __auto_type x_ = (x); __auto_type y_ = (y); __auto_type z_ = (z); DYNC_OP(f, p, op, x_, y_, z_, __VA_ARGS__); }))
 #else
-#define DYNC_SEQ2(f, x, y) DYNC_OP_AT(f)(x, y DYNC_OP_HERE)
-#define DYNC_SEQ2_AND(f, ...) DYNC_OP_AT(f)(__VA_ARGS__ DYNC_OP_HERE)
-#define DYNC_SEQ3_AND(f, ...) DYNC_OP_AT(f)(__VA_ARGS__ DYNC_OP_HERE)
+#define DYNC_SEQ2(f, p, op, ...) DYNC_OP(f, p, op, __VA_ARGS__)
+#define DYNC_SEQ2_AND(f, p, op, ...) DYNC_OP(f, p, op, __VA_ARGS__)
+#define DYNC_SEQ3_AND(f, p, op, ...) DYNC_OP(f, p, op, __VA_ARGS__)
 #endif
 
 /* DYNC_VALUES(a, b, ...): the arguments as an array of values that lives until the end of the full expression. */

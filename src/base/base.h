@@ -52,11 +52,9 @@ extern DYNC__TLS dync__thread dync__tls;
 static DYNC__TLS dync__thread dync__tls;
 #endif
 #undef DYNC_HERE
-#undef DYNC_OP_AT
-#undef DYNC_OP_HERE
+#undef DYNC_OP
 #define DYNC_HERE dync__tls.at           /* the library's own calls say the user's place; dync.in.h's last lines end it */
-#define DYNC_OP_AT(f) (f)                /* functions without _at say dync__tls.at: less code than handing it over */
-#define DYNC_OP_HERE
+#define DYNC_OP(f, p, op, ...) (f)(__VA_ARGS__)      /* which says dync__tls.at: less code than handing it over */
 /* fn(thread) runs when a thread that used dync ends and in dync_shutdown for the calling thread, last registered first.
  * Call once per layer from its init hook (process-wide list, fixed capacity 16). */
 DYNC__FN void dync__thread_state_on_exit(void (*fn)(dync__thread *));

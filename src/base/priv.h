@@ -85,49 +85,48 @@ static inline int dync__bit_length(unsigned long long x)
 #define DYNC__TLS _Thread_local
 #endif
 
-/* How much work the compiler puts into a module of the merged header, which else takes far too long under -O2.
- *   DYNC__COLD_BEGIN .. END   makes things once (captures, compiles, prints, reads files): not optimised
- *   DYNC__RARE                the same for one function of a module that else is optimised
- *   DYNC__WARM_BEGIN .. END   runs in every eager operator or training step beside much more work: quickly optimised
- * What runs in every compiled call, and the loops over elements, stand outside both; passes of -O2 that cost much and give them
- * little are left out for the whole of it (LEAN). Who asks for a small program (-Os) or compiles the files one by one gets what he
- * asks for. */
+/* How much work the compiler puts into a module of the merged header, which else takes far too long under -O2. The order of
+ * files (dync.in.h) names one level, which holds until the next:
+ *   DYNC__COLD    makes things once (captures, compiles, prints, reads files): not optimised
+ *   DYNC__RARE    the same for one function of a module that else is optimised
+ *   DYNC__WARM    runs in every eager operator or training step beside much more work: quickly optimised
+ *   DYNC__HOT     runs in every compiled call, or loops over elements: -O2 without the passes that cost much and give it little
+ *   DYNC__PLAIN   headers: as asked for. (gcc works through a level's options anew at each declaration under it)
+ * Who asks for a small program (-Os) or compiles the files one by one gets what he asks for. */
 #if defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__) && !defined(DYNC__SPLIT)
 #if defined(__clang__)
 #define DYNC__RARE __attribute__((optnone, noinline))
-#define DYNC__COLD_BEGIN _Pragma("clang optimize off")
-#define DYNC__COLD_END _Pragma("clang optimize on")
+#define DYNC__COLD _Pragma("clang optimize off")
+#define DYNC__WARM _Pragma("clang optimize on")
 #elif defined(__GNUC__)
-#define DYNC__LEAN_BEGIN                                                                                                     \
-    _Pragma("GCC push_options")                                                                                              \
+#define DYNC__RARE __attribute__((optimize("O0")))
+#define DYNC__LEVELS_BEGIN _Pragma("GCC push_options")
+#define DYNC__PLAIN _Pragma("GCC pop_options") _Pragma("GCC push_options")
+#define DYNC__COLD DYNC__PLAIN _Pragma("GCC optimize(\"O0\")")
+#define DYNC__WARM DYNC__PLAIN _Pragma("GCC optimize(\"Og\")")
+#define DYNC__HOT                                                                                                            \
+    DYNC__PLAIN                                                                                                              \
     _Pragma("GCC optimize(\"no-tree-pre\", \"no-gcse\", \"no-code-hoisting\", \"no-tree-tail-merge\", \"no-ipa-icf\")")      \
     _Pragma("GCC optimize(\"no-ipa-cp\", \"no-ipa-sra\", \"no-ipa-ra\", \"no-ipa-modref\", \"no-ipa-vrp\")")                 \
-    _Pragma("GCC optimize(\"no-tree-vrp\", \"no-schedule-insns2\", \"no-tree-slsr\", \"no-store-merging\")")                    \
+    _Pragma("GCC optimize(\"no-tree-vrp\", \"no-schedule-insns2\", \"no-tree-slsr\", \"no-store-merging\")")                 \
     _Pragma("GCC optimize(\"no-tree-slp-vectorize\", \"no-thread-jumps\", \"no-crossjumping\", \"no-cse-follow-jumps\")")      \
     _Pragma("GCC optimize(\"no-rerun-cse-after-loop\", \"no-optimize-strlen\", \"no-partial-inlining\", \"no-peephole2\")")  \
     _Pragma("GCC optimize(\"no-isolate-erroneous-paths-dereference\", \"no-tree-switch-conversion\")")
-#define DYNC__LEAN_END _Pragma("GCC pop_options")
-#define DYNC__RARE __attribute__((optimize("O0")))
-#define DYNC__COLD_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"O0\")")
-#define DYNC__COLD_END _Pragma("GCC pop_options")
-#define DYNC__WARM_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"Og\")")
-#define DYNC__WARM_END _Pragma("GCC pop_options")
+#define DYNC__LEVELS_END _Pragma("GCC pop_options")
 #endif
-#endif
-#if !defined(DYNC__LEAN_BEGIN)
-#define DYNC__LEAN_BEGIN
-#define DYNC__LEAN_END
 #endif
 #if !defined(DYNC__RARE)
 #define DYNC__RARE
 #endif
-#if !defined(DYNC__COLD_BEGIN)
-#define DYNC__COLD_BEGIN
-#define DYNC__COLD_END
+#if !defined(DYNC__LEVELS_BEGIN)
+#define DYNC__LEVELS_BEGIN
+#define DYNC__LEVELS_END DYNC__WARM
+#define DYNC__HOT DYNC__WARM
+#define DYNC__PLAIN DYNC__WARM
 #endif
-#if !defined(DYNC__WARM_BEGIN)
-#define DYNC__WARM_BEGIN
-#define DYNC__WARM_END
+#if !defined(DYNC__COLD)
+#define DYNC__COLD
+#define DYNC__WARM
 #endif
 
 /* Atomics. Relaxed counters, acquire/release pointers; plain accesses where there are no threads. */

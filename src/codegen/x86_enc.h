@@ -8,16 +8,12 @@
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(DYNC_NO_JIT) && !defined(DYNC_SMALL) &&  \
     (defined(__unix__) || defined(__APPLE__))
 #define DYNC__JIT_X86 1
-#define DYNC__BESIDE_JIT_BEGIN DYNC__WARM_BEGIN        /* what machine code leaves over is compiled quickly */
-#define DYNC__BESIDE_JIT_END DYNC__WARM_END
-#define DYNC__SPARE_BEGIN DYNC__COLD_BEGIN             /* what only calls loops that others optimise */
-#define DYNC__SPARE_END DYNC__COLD_END
+#define DYNC__BESIDE_JIT DYNC__WARM        /* what machine code leaves over is compiled quickly */
+#define DYNC__SPARE DYNC__COLD             /* what only calls loops that others optimise */
 #else
 #define DYNC__JIT_X86 0
-#define DYNC__BESIDE_JIT_BEGIN
-#define DYNC__BESIDE_JIT_END
-#define DYNC__SPARE_BEGIN
-#define DYNC__SPARE_END
+#define DYNC__BESIDE_JIT DYNC__HOT
+#define DYNC__SPARE DYNC__HOT
 #endif
 #if DYNC__JIT_X86
 
