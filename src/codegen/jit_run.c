@@ -188,14 +188,18 @@ typedef struct dync__jit_split {
     const uint64_t *rng;
     char *memory, *keep;               /* slots of the row, then of every part */
     int64_t row, segment, lanes;       /* lanes: of a part, a power of two */
+    int n;                             /* parts */
 } dync__jit_split;
 
-static void dync__jit_split_part(void *user, int part, int n_parts)
+/* Neighbouring parts by one thread: what the processor fetches ahead is read by the core that fetched it. */
+static void dync__jit_split_part(void *user, int thread, int n_threads)
 {
     dync__jit_split *s = user;
     const dync__jit *jit = s->jit;
-    dync__jit_segment segment = {s->segment, s->memory, s->memory + (size_t)(part + 1) * (size_t)jit->slot_bytes, s->keep, 0, 0};
-    dync__jit_piece(jit, s->buffers, s->rng, s->row, s->row + 1, part * s->lanes, part + 1 == n_parts ? jit->lanes : (part + 1) * s->lanes, &segment);
+    for (int part = (int)((int64_t)s->n * thread / n_threads), end = (int)((int64_t)s->n * (thread + 1) / n_threads); part < end; part++) {
+        dync__jit_segment segment = {s->segment, s->memory, s->memory + (size_t)(part + 1) * (size_t)jit->slot_bytes, s->keep, 0, 0};
+        dync__jit_piece(jit, s->buffers, s->rng, s->row, s->row + 1, part * s->lanes, part + 1 == s->n ? jit->lanes : (part + 1) * s->lanes, &segment);
+    }
 }
 
 /* Slot `into` takes in slot `from`, of a later part whose lanes begin at `first`; then lane 0 goes to all. */
@@ -248,7 +252,7 @@ static void dync__jit_gather(const dync__jit_split *s, const dync__jit_reduce *r
     }
 }
 
-static dync_status dync__jit_split_run(const dync__jit *jit, void *const *buffers, const uint64_t rng[2])
+static dync_status dync__jit_split_run(const dync__jit *jit, void *const *buffers, const uint64_t rng[2], int threads)
 {
     int64_t lanes = 16384;
     while (jit->lanes > lanes * 64) lanes *= 2;
@@ -256,7 +260,7 @@ static dync_status dync__jit_split_run(const dync__jit *jit, void *const *buffer
     size_t bytes = (size_t)jit->slot_bytes * (size_t)(n + 1), keep = (size_t)jit->keep_bytes;
     char *memory = dync__alloc_data(bytes + keep);
     if (!memory) return DYNC_ERR_MEMORY;
-    dync__jit_split s = {jit, buffers, rng, memory, memory + bytes, 0, 0, lanes};
+    dync__jit_split s = {jit, buffers, rng, memory, memory + bytes, 0, 0, lanes, n};
     for (s.row = 0; s.row < jit->rows; s.row++)
         for (s.segment = 0; s.segment <= 2 * jit->n_phases; s.segment++) {
             if (s.segment % 2 == 0) {
@@ -264,7 +268,7 @@ static dync_status dync__jit_split_run(const dync__jit *jit, void *const *buffer
                 dync__jit_piece(jit, buffers, rng, s.row, s.row + 1, 0, jit->lanes, &row);
                 continue;
             }
-            dync__pool_run(dync__jit_split_part, &s, n);
+            dync__pool_run(dync__jit_split_part, &s, DYNC__MIN(n, threads));
             for (int i = 0; i < jit->n_reduces; i++)
                 if (jit->reduce[i].phase == s.segment / 2) dync__jit_gather(&s, &jit->reduce[i], n);
         }
@@ -299,7 +303,7 @@ static dync_status dync__jit_run(const dync__jit *jit, const dync__code *c, void
         bool lanes_apart = jit->vertical || (!c->has_reduce && !c->stores_rows && jit->n_inner_dims == 0);
         dync__jit_job job = {jit, buffers, rng, !jit->blocks && jit->rows < 2 * threads && lanes_apart, DYNC_OK};
         int64_t units = jit->blocks ? dync__jit_n_blocks(jit, jit->rows) : job.by_lanes ? (jit->lanes + 63) / 64 : jit->rows;
-        if (jit->split && units < threads) return dync__jit_split_run(jit, buffers, rng);
+        if (jit->split && units < threads) return dync__jit_split_run(jit, buffers, rng, threads);
         if (units >= 2) {
             dync__pool_run(dync__jit_job_part, &job, (int)DYNC__MIN(units, threads));
             return job.status;

@@ -365,6 +365,10 @@ DYNC__RARE static bool dync__cj_rows(dync__cj *v)
     if (!v->wino.m && v->n_phases == 1 && v->pack * 4 <= DYNC__CJ_WEIGHTS && v->what != DYNC__CJ_WEIGHT && v->ow >= 8)
         v->rows = DYNC__MIN(v->oh, DYNC__MAX(DYNC__CJ_L2 / DYNC__MAX(bytes, 1), 8));
     v->chunks = (v->oh + v->rows - 1) / v->rows;
+    int64_t threads = dync__pool_threads();
+    if (v->chunks > 1 && v->s.n * v->groups < threads) v->chunks = (v->chunks + threads - 1) / threads * threads;
+    if (!v->wino.m) v->rows = DYNC__MAX((v->oh + v->chunks - 1) / v->chunks, 1);      /* of one length: threads end together */
+    v->chunks = (v->oh + v->rows - 1) / v->rows;
     v->rows_in = v->lo_y + ((v->n_phases == 1 ? v->rows : v->phase[0].jh) - 1) * v->isy + v->hi_y + 1;
     v->in_block = v->rows_in * v->in_row;
     v->out_block = (v->form.out_blocks ? v->oh : v->rows) * v->out_row;
