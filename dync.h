@@ -4824,7 +4824,7 @@ DYNC__FN void dync__pool_run(void (*fn)(void *user, int part, int n_parts), void
 #else
 #include <pthread.h>
 /* A worker that watches takes a loop in less than a microsecond; one that sleeps costs its caller some microseconds and comes some tens later. */
-enum { DYNC__POOL_MOST = 256, DYNC__POOL_SPIN_NS = 200000, DYNC__POOL_NEAR_NS = 8000, DYNC__POOL_FAR_NS = 100000 };
+enum { DYNC__POOL_MOST = 256, DYNC__POOL_SPIN_NS = 200000, DYNC__POOL_OFTEN_NS = 500000, DYNC__POOL_NEAR_NS = 8000, DYNC__POOL_FAR_NS = 100000 };
 enum { DYNC__POOL_IDLE, DYNC__POOL_SLEEPING, DYNC__POOL_JOB, DYNC__POOL_RUNNING };
 typedef struct dync__pool_job {
     void (*fn)(void *user, int part, int n_parts);
@@ -4881,7 +4881,7 @@ DYNC__FN int dync__pool_worth(double ns) {
     if (DYNC__ATOMIC_PEEK(&dync__pool.watching) > 0) return n;
     uint32_t now = (uint32_t)(dync__now_ns() >> 10), before = DYNC__ATOMIC_PEEK(&dync__pool.asked);
     DYNC__ATOMIC_STORE(&dync__pool.asked, now);
-    return now - before < DYNC__POOL_SPIN_NS >> 10 ? n : 1;
+    return now - before < DYNC__POOL_OFTEN_NS >> 10 ? n : 1;
 }
 static void dync__pool_parts(const dync__pool_job *job, int thread) {
     dync__reserve *own = dync__tls.reserve;
@@ -12713,7 +12713,7 @@ DYNC__FN void dync__x_write(const dync__xasm *, uint8_t *to);
 enum { DYNC__XG_CONES = 12, DYNC__XG_PHASES = 16 /* of split kernels */ };
 enum { DYNC__XG_DIMS = 8, DYNC__XG_UNROLL = 4, DYNC__XG_GRAIN = 128, DYNC__XG_LANES = 32 };
 enum { DYNC__XS_MEM, DYNC__XS_KEEP, DYNC__XS_INDEX, DYNC__XS_GATHER };         /* streams: a buffer, a row buffer, numbers, one that an index leads into */
-enum { DYNC__XL_SAME, DYNC__XL_DENSE, DYNC__XL_STRIDED, DYNC__XL_BACK, DYNC__XL_TWO }; /* along the lanes; BACK: by steps of -1, TWO: loads by steps of 2 */
+enum { DYNC__XL_SAME, DYNC__XL_DENSE, DYNC__XL_STRIDED, DYNC__XL_BACK, DYNC__XL_TWO }; /* along the lanes; BACK: by steps of -1, TWO: loads and stores by steps of 2, and stores by 3 and 4 */
 typedef struct dync__xstream {
     int32_t access, buf, inst;         /* inst: the value that a row buffer keeps */
     uint8_t kind, lane, bytes, past, turned; /* past: whole vectors are stored past the caches; turned: dense by way of a tile (jit.h) */
@@ -14136,6 +14136,25 @@ static void dync__xg_store_some(dync__xg *g, int total, int r, dync__xrm to, boo
     else if (past) dync__x_v(&g->a, DYNC__X_MOVNTPS_M, dync__xg_vl_bytes(total), r, 0, to, 0, 0);
     else dync__x_v(&g->a, DYNC__X_MOVUPS_M, dync__xg_vl_bytes(total), r, 0, to, 0, 0);
 }
+/* V elements some steps apart: as many vectors, each picked from r and stored without what lies between. */
+static void dync__xg_store_apart(dync__xg *g, int stream, int r) {
+    dync__xasm *a = &g->a;
+    int bytes = g->stream.at[stream].bytes, apart = g->stream.at[stream].lane - DYNC__XL_TWO + 2, vl = dync__xg_vl_bytes(g->V * bytes), words = bytes / 4;
+    int t = dync__xg_temp(g), k = dync__xg_temp_k(g);
+    dync__xg_strided(g, stream, 0);
+    for (int j = 0; j < apart; j++) {
+        int32_t index[16] = {0}, mask = 0;
+        for (int l = 0; l < g->V; l++) {
+            for (int w = 0; w < words; w++) index[l * words + w] = (j * g->V + l) / apart * words + w;
+            if ((j * g->V + l) % apart == 0) mask |= 1 << l;
+        }
+        dync__x_v(a, DYNC__X_MOVUPS, vl, t, 0, dync__x_constant64(a, index), 0, 0);
+        dync__x_v(a, DYNC__X_PERMPS, vl, t, t, dync__x_reg(r), 0, 0);
+        dync__x_i(a, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RSI), mask);
+        dync__x_k(a, DYNC__X_KMOVW_KG, k, 0, dync__x_reg(DYNC__RSI), 0);
+        dync__x_v(a, dync__xg_store_insn[bytes], vl, t, 0, dync__x_mem(DYNC__RAX, j * g->V * bytes), 0, k);
+    }
+}
 /* Asks for the first line of the next page of 4 KB of each load, so that its address is known when the processor's own fetching, which ends with a
  * page, comes there. */
 DYNC__FN void dync__xg_fetch_page(dync__xg *g, int list) {
@@ -14168,6 +14187,8 @@ DYNC__FN void dync__xg_store(dync__xg *g, int i) {
     } else if (back) {
         dync__xg_strided(g, stream, g->V - 1);
         dync__xg_store_some(g, g->V * bytes, r, dync__x_mem(DYNC__RAX, 0), false);
+    } else if (s->lane >= DYNC__XL_TWO) {
+        dync__xg_store_apart(g, stream, r);
     } else if (!g->masked) {
         dync__xg_store_some(g, g->V * bytes, r, dync__xg_element(g, stream), s->past);
     } else if (g->isa == 2) {
@@ -16691,6 +16712,7 @@ static int dync__jb_stream(dync__jb *j, int kind, int access, int buf, int inst,
         int mode = j->b->k->buf.at[buf].mode;
         if (stride == -1 && mode != (DYNC__BUF_IN | DYNC__BUF_OUT)) s.lane = DYNC__XL_BACK;
         if (stride == 2 && j->g->isa == 2 && mode == DYNC__BUF_IN) s.lane = DYNC__XL_TWO;
+        if (stride >= 2 && stride <= 4 && j->g->isa == 2 && bytes >= 4 && mode == DYNC__BUF_OUT) s.lane = (uint8_t)(DYNC__XL_TWO + stride - 2);
     }
     if (!dync__avec_push(j->b->arena, &g->stream, s)) g->a.failed = true;
     return g->stream.n - 1;
@@ -18912,12 +18934,16 @@ typedef struct dync__jit_split {
     const uint64_t *rng;
     char *memory, *keep;               /* slots of the row, then of every part */
     int64_t row, segment, lanes;       /* lanes: of a part, a power of two */
+    int n;                             /* parts */
 } dync__jit_split;
-static void dync__jit_split_part(void *user, int part, int n_parts) {
+/* Neighbouring parts by one thread: what the processor fetches ahead is read by the core that fetched it. */
+static void dync__jit_split_part(void *user, int thread, int n_threads) {
     dync__jit_split *s = user;
     const dync__jit *jit = s->jit;
-    dync__jit_segment segment = {s->segment, s->memory, s->memory + (size_t)(part + 1) * (size_t)jit->slot_bytes, s->keep, 0, 0};
-    dync__jit_piece(jit, s->buffers, s->rng, s->row, s->row + 1, part * s->lanes, part + 1 == n_parts ? jit->lanes : (part + 1) * s->lanes, &segment);
+    for (int part = (int)((int64_t)s->n * thread / n_threads), end = (int)((int64_t)s->n * (thread + 1) / n_threads); part < end; part++) {
+        dync__jit_segment segment = {s->segment, s->memory, s->memory + (size_t)(part + 1) * (size_t)jit->slot_bytes, s->keep, 0, 0};
+        dync__jit_piece(jit, s->buffers, s->rng, s->row, s->row + 1, part * s->lanes, part + 1 == s->n ? jit->lanes : (part + 1) * s->lanes, &segment);
+    }
 }
 /* Slot `into` takes in slot `from`, of a later part whose lanes begin at `first`; then lane 0 goes to all. */
 static void dync__jit_combine(const dync__jit_reduce *r, char *into, const char *from, int64_t first) {
@@ -18965,14 +18991,14 @@ static void dync__jit_gather(const dync__jit_split *s, const dync__jit_reduce *r
         begun = true;
     }
 }
-static dync_status dync__jit_split_run(const dync__jit *jit, void *const *buffers, const uint64_t rng[2]) {
+static dync_status dync__jit_split_run(const dync__jit *jit, void *const *buffers, const uint64_t rng[2], int threads) {
     int64_t lanes = 16384;
     while (jit->lanes > lanes * 64) lanes *= 2;
     int n = (int)((jit->lanes + lanes - 1) / lanes);
     size_t bytes = (size_t)jit->slot_bytes * (size_t)(n + 1), keep = (size_t)jit->keep_bytes;
     char *memory = dync__alloc_data(bytes + keep);
     if (!memory) return DYNC_ERR_MEMORY;
-    dync__jit_split s = {jit, buffers, rng, memory, memory + bytes, 0, 0, lanes};
+    dync__jit_split s = {jit, buffers, rng, memory, memory + bytes, 0, 0, lanes, n};
     for (s.row = 0; s.row < jit->rows; s.row++)
         for (s.segment = 0; s.segment <= 2 * jit->n_phases; s.segment++) {
             if (s.segment % 2 == 0) {
@@ -18980,7 +19006,7 @@ static dync_status dync__jit_split_run(const dync__jit *jit, void *const *buffer
                 dync__jit_piece(jit, buffers, rng, s.row, s.row + 1, 0, jit->lanes, &row);
                 continue;
             }
-            dync__pool_run(dync__jit_split_part, &s, n);
+            dync__pool_run(dync__jit_split_part, &s, DYNC__MIN(n, threads));
             for (int i = 0; i < jit->n_reduces; i++)
                 if (jit->reduce[i].phase == s.segment / 2) dync__jit_gather(&s, &jit->reduce[i], n);
         }
@@ -19010,7 +19036,7 @@ static dync_status dync__jit_run(const dync__jit *jit, const dync__code *c, void
         bool lanes_apart = jit->vertical || (!c->has_reduce && !c->stores_rows && jit->n_inner_dims == 0);
         dync__jit_job job = {jit, buffers, rng, !jit->blocks && jit->rows < 2 * threads && lanes_apart, DYNC_OK};
         int64_t units = jit->blocks ? dync__jit_n_blocks(jit, jit->rows) : job.by_lanes ? (jit->lanes + 63) / 64 : jit->rows;
-        if (jit->split && units < threads) return dync__jit_split_run(jit, buffers, rng);
+        if (jit->split && units < threads) return dync__jit_split_run(jit, buffers, rng, threads);
         if (units >= 2) {
             dync__pool_run(dync__jit_job_part, &job, (int)DYNC__MIN(units, threads));
             return job.status;
@@ -22462,6 +22488,10 @@ DYNC__RARE static bool dync__cj_rows(dync__cj *v) {
     if (!v->wino.m) v->rows = v->oh;
     if (!v->wino.m && v->n_phases == 1 && v->pack * 4 <= DYNC__CJ_WEIGHTS && v->what != DYNC__CJ_WEIGHT && v->ow >= 8)
         v->rows = DYNC__MIN(v->oh, DYNC__MAX(DYNC__CJ_L2 / DYNC__MAX(bytes, 1), 8));
+    v->chunks = (v->oh + v->rows - 1) / v->rows;
+    int64_t threads = dync__pool_threads();
+    if (v->chunks > 1 && v->s.n * v->groups < threads) v->chunks = (v->chunks + threads - 1) / threads * threads;
+    if (!v->wino.m) v->rows = DYNC__MAX((v->oh + v->chunks - 1) / v->chunks, 1);      /* of one length: threads end together */
     v->chunks = (v->oh + v->rows - 1) / v->rows;
     v->rows_in = v->lo_y + ((v->n_phases == 1 ? v->rows : v->phase[0].jh) - 1) * v->isy + v->hi_y + 1;
     v->in_block = v->rows_in * v->in_row;

@@ -198,6 +198,7 @@ static int dync__jb_stream(dync__jb *j, int kind, int access, int buf, int inst,
         int mode = j->b->k->buf.at[buf].mode;
         if (stride == -1 && mode != (DYNC__BUF_IN | DYNC__BUF_OUT)) s.lane = DYNC__XL_BACK;
         if (stride == 2 && j->g->isa == 2 && mode == DYNC__BUF_IN) s.lane = DYNC__XL_TWO;
+        if (stride >= 2 && stride <= 4 && j->g->isa == 2 && bytes >= 4 && mode == DYNC__BUF_OUT) s.lane = (uint8_t)(DYNC__XL_TWO + stride - 2);
     }
     if (!dync__avec_push(j->b->arena, &g->stream, s)) g->a.failed = true;
     return g->stream.n - 1;

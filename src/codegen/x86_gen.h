@@ -18,7 +18,7 @@
 enum { DYNC__XG_CONES = 12, DYNC__XG_PHASES = 16 /* of split kernels */ };
 enum { DYNC__XG_DIMS = 8, DYNC__XG_UNROLL = 4, DYNC__XG_GRAIN = 128, DYNC__XG_LANES = 32 };
 enum { DYNC__XS_MEM, DYNC__XS_KEEP, DYNC__XS_INDEX, DYNC__XS_GATHER };         /* streams: a buffer, a row buffer, numbers, one that an index leads into */
-enum { DYNC__XL_SAME, DYNC__XL_DENSE, DYNC__XL_STRIDED, DYNC__XL_BACK, DYNC__XL_TWO }; /* along the lanes; BACK: by steps of -1, TWO: loads by steps of 2 */
+enum { DYNC__XL_SAME, DYNC__XL_DENSE, DYNC__XL_STRIDED, DYNC__XL_BACK, DYNC__XL_TWO }; /* along the lanes; BACK: by steps of -1, TWO: loads and stores by steps of 2, and stores by 3 and 4 */
 typedef struct dync__xstream {
     int32_t access, buf, inst;         /* inst: the value that a row buffer keeps */
     uint8_t kind, lane, bytes, past, turned; /* past: whole vectors are stored past the caches; turned: dense by way of a tile (jit.h) */

@@ -419,6 +419,27 @@ static void dync__xg_store_some(dync__xg *g, int total, int r, dync__xrm to, boo
     else dync__x_v(&g->a, DYNC__X_MOVUPS_M, dync__xg_vl_bytes(total), r, 0, to, 0, 0);
 }
 
+/* V elements some steps apart: as many vectors, each picked from r and stored without what lies between. */
+static void dync__xg_store_apart(dync__xg *g, int stream, int r)
+{
+    dync__xasm *a = &g->a;
+    int bytes = g->stream.at[stream].bytes, apart = g->stream.at[stream].lane - DYNC__XL_TWO + 2, vl = dync__xg_vl_bytes(g->V * bytes), words = bytes / 4;
+    int t = dync__xg_temp(g), k = dync__xg_temp_k(g);
+    dync__xg_strided(g, stream, 0);
+    for (int j = 0; j < apart; j++) {
+        int32_t index[16] = {0}, mask = 0;
+        for (int l = 0; l < g->V; l++) {
+            for (int w = 0; w < words; w++) index[l * words + w] = (j * g->V + l) / apart * words + w;
+            if ((j * g->V + l) % apart == 0) mask |= 1 << l;
+        }
+        dync__x_v(a, DYNC__X_MOVUPS, vl, t, 0, dync__x_constant64(a, index), 0, 0);
+        dync__x_v(a, DYNC__X_PERMPS, vl, t, t, dync__x_reg(r), 0, 0);
+        dync__x_i(a, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RSI), mask);
+        dync__x_k(a, DYNC__X_KMOVW_KG, k, 0, dync__x_reg(DYNC__RSI), 0);
+        dync__x_v(a, dync__xg_store_insn[bytes], vl, t, 0, dync__x_mem(DYNC__RAX, j * g->V * bytes), 0, k);
+    }
+}
+
 /* Asks for the first line of the next page of 4 KB of each load, so that its address is known when the processor's own fetching, which ends with a
  * page, comes there. */
 DYNC__FN void dync__xg_fetch_page(dync__xg *g, int list)
@@ -454,6 +475,8 @@ DYNC__FN void dync__xg_store(dync__xg *g, int i)
     } else if (back) {
         dync__xg_strided(g, stream, g->V - 1);
         dync__xg_store_some(g, g->V * bytes, r, dync__x_mem(DYNC__RAX, 0), false);
+    } else if (s->lane >= DYNC__XL_TWO) {
+        dync__xg_store_apart(g, stream, r);
     } else if (!g->masked) {
         dync__xg_store_some(g, g->V * bytes, r, dync__xg_element(g, stream), s->past);
     } else if (g->isa == 2) {
