@@ -1240,7 +1240,7 @@ DYNC_API dync_tensor *(dync_einsum)(const char *equation, dync_value operands);
 /* dync_trace: the sum of a matrix's diagonal. */
 DYNC_API dync_tensor *(dync_trace)(dync_tensor *self);
 #define dync_trace(self) DYNC_OP(dync_trace, dync__op_1T, DYNC__OP_trace, self)
-/* dync_adaptive_avg_pool2d: means over equal tiles, so that output_size come out; sizes must divide. */
+/* dync_adaptive_avg_pool2d: means over tiles, so that output_size come out. */
 DYNC_API dync_tensor *(dync_adaptive_avg_pool2d)(dync_tensor *self, dync_dims output_size);
 #define dync_adaptive_avg_pool2d(self, output_size) DYNC_OP(dync_adaptive_avg_pool2d, dync__op_1Td, DYNC__OP_adaptive_avg_pool2d, self, output_size)
 /* dync_avg_pool2d: means over windows; an empty stride is the kernel size. */
@@ -1351,7 +1351,7 @@ DYNC_API dync_tensor *(dync_binary_cross_entropy)(dync_tensor *self, dync_tensor
 /* dync_binary_cross_entropy_with_logits: binary_cross_entropy of sigmoid(self), without overflow. */
 DYNC_API dync_tensor *(dync_binary_cross_entropy_with_logits)(dync_tensor *self, dync_tensor *target);
 #define dync_binary_cross_entropy_with_logits(self, target) DYNC_SEQ2(dync_binary_cross_entropy_with_logits, dync__op_1TT, DYNC__OP_binary_cross_entropy_with_logits, self, target)
-/* dync_cross_entropy: the mean of -log_softmax(self)[target]; classes on dim 1; target -100 is left out. */
+/* dync_cross_entropy: the mean of -log_softmax(self)[target]; classes on dim 1; target -100 is left out; or target holds a share for each class. */
 DYNC_API dync_tensor *(dync_cross_entropy)(dync_tensor *self, dync_tensor *target);
 #define dync_cross_entropy(self, target) DYNC_SEQ2(dync_cross_entropy, dync__op_1TT, DYNC__OP_cross_entropy, self, target)
 /* dync_l1_loss: the mean of abs(self - target). */
@@ -20977,6 +20977,7 @@ typedef struct dync__kcall_row {
     X(index_add)             /* base, index i64, source, out; attr: dim; out = base with source rows added (fattr[0]: alpha) */                    \
     X(scatter_add)           /* base, index i64, source, out; attr: dim */                                                                         \
     X(scatter)               /* base, index i64, source, out; attr: dim; last write in index order wins */                                         \
+    X(check_index)           /* index i64 or i32; attr: size; an element outside of it is DYNC_ERR_INDEX */                                       \
     X(attention)             /* q [B.., L, E], k [B.., S, E], v [B.., S, V], y [B.., L, V], log of the sums [B.., L], mask [B.., L, S] maybe; */      \
                              /* attr: causal, fast, place of the mask or -1, bits of the scale */                                               \
     X(attention_grad)        /* gy, q, k, v, y, log of the sums, gq, gk, gv, mask maybe; the same attr */                                        \
@@ -21069,6 +21070,7 @@ DYNC__FN dync_status dync__k_sort_prepare(dync__kcall *);
 DYNC__FN dync_status dync__k_index_add_prepare(dync__kcall *);
 DYNC__FN dync_status dync__k_scatter_add_prepare(dync__kcall *);
 DYNC__FN dync_status dync__k_scatter_prepare(dync__kcall *);
+DYNC__FN dync_status dync__k_check_index_prepare(dync__kcall *);
 DYNC__FN dync_status dync__k_attention_prepare(dync__kcall *);
 DYNC__FN dync_status dync__k_attention_grad_prepare(dync__kcall *);
 DYNC__FN dync_status dync__k_rnn_layer_prepare(dync__kcall *);
@@ -24006,6 +24008,33 @@ DYNC__FN dync_status dync__k_index_add(const dync__kcall *c, void *const *data, 
     (void)scratch;
     return dync__scatter_run(c, data, 2);
 }
+/* Loops hold their index inside the dim, so that no memory is read that is not the array's; that it was outside is said here. */
+DYNC__FN dync_status dync__k_check_index_prepare(dync__kcall *c) {
+    int64_t n = dync__operand_numel(&c->operand[0]);
+    dync__piece p;
+    if (n < 4096) return dync__kcall_expect(c, c->n == 1, "an index");
+    if (!dync__piece_begin(&p, "check_index", 1, 1, n)) return DYNC_ERR_MEMORY;
+    int from = dync__piece_buf(&p, DYNC_I64, DYNC__BUF_IN), to = dync__piece_buf(&p, DYNC_I64, DYNC__BUF_OUT), at = dync__piece_load(&p, from, 0, 0, 1);
+    int below = dync__lb_op(&p.b, DYNC__P_sub, dync__lb_i(&p.b, DYNC_I64, c->attr[0] - 1), at, -1);
+    int least = dync__lb_reduce(&p.b, DYNC__R_MIN, dync__lb_op(&p.b, DYNC__P_or_, at, below, -1)); /* the sign of either says it */
+    p.b.section = 2;
+    dync__piece_store(&p, to, 0, 0, 0, least);
+    return dync__piece_end(&p, &c->piece[0]);
+}
+DYNC__FN dync_status dync__k_check_index(const dync__kcall *c, void *const *data, void *scratch) {
+    const dync__operand *op = &c->operand[0];
+    int64_t n = dync__operand_numel(op), last = c->attr[0] - 1, least = -1, i = 0;
+    dync__dense index;
+    (void)scratch;
+    DYNC__TRY(dync__dense_in(op, data[0], DYNC_I64, &index));
+    const int64_t *at = index.data;
+    dync_status status = c->piece[0] ? dync__code_run(c->piece[0], (void *[]){index.data, &least}, 0, 0) : DYNC_OK;
+    while (status == DYNC_OK && least < 0 && i < n && at[i] >= 0 && at[i] <= last) i++;
+    if (status == DYNC_OK && least < 0 && i < n)
+        status = dync__fail(DYNC_ERR_INDEX, "index %lld is out of bounds for dimension with size %lld", (long long)at[i], (long long)last + 1);
+    dync__dense_drop(&index);
+    return status;
+}
 DYNC__COLD
 
 /* ==== kernel/attention.c ======================================================================================== */
@@ -26328,7 +26357,7 @@ enum { DYNC__OP_NONDIFF = 1 /* integer or boolean results, detach */, DYNC__OP_R
 #define DYNC__OPS_NN(X)                                                                                                                   \
     X(adaptive_avg_pool2d, COMPOSITE, "(Tensor self, Dims output_size)", 1, i_adaptive_avg_pool2d, none, none, none,                      \
       d_adaptive_avg_pool2d, "torch.nn.functional.adaptive_avg_pool2d", 0, -1,                                                            \
-      "means over equal tiles, so that output_size come out; sizes must divide")                                                          \
+      "means over tiles, so that output_size come out")                                                                                   \
     X(avg_pool2d, KERNEL, "(Tensor self, Dims kernel_size, Dims stride, Dims padding, bool ceil_mode, bool count_include_pad)", 1,        \
       i_avg_pool2d, none, l_avg_pool2d, g_avg_pool2d, none, "torch.nn.functional.avg_pool2d", 0, -1,                                      \
       "means over windows; an empty stride is the kernel size")                                                                           \
@@ -26462,7 +26491,7 @@ enum { DYNC__OP_NONDIFF = 1 /* integer or boolean results, detach */, DYNC__OP_R
       d_binary_cross_entropy_with_logits, "torch.nn.functional.binary_cross_entropy_with_logits", 0, -1,                                  \
       "binary_cross_entropy of sigmoid(self), without overflow")                                                                          \
     X(cross_entropy, COMPOSITE, "(Tensor self, Tensor target)", 1, i_nll_loss, none, none, none, d_cross_entropy,                         \
-      "torch.nn.functional.cross_entropy", 0, -1, "the mean of -log_softmax(self)[target]; classes on dim 1; target -100 is left out")    \
+      "torch.nn.functional.cross_entropy", 0, -1, "the mean of -log_softmax(self)[target]; classes on dim 1; target -100 is left out; or target holds a share for each class") \
     X(l1_loss, COMPOSITE, "(Tensor self, Tensor target)", 1, i_loss, none, none, none, d_l1_loss, "torch.nn.functional.l1_loss", 0, -1,   \
       "the mean of abs(self - target)")                                                                                                   \
     X(mse_loss, COMPOSITE, "(Tensor self, Tensor target)", 1, i_loss, none, none, none, d_mse_loss, "torch.nn.functional.mse_loss", 0,    \
@@ -27504,6 +27533,20 @@ DYNC__FN dync_status dync__d_max_pool2d(dync__opcall *call) {
     dync__chain_call(&c, DYNC__OP_max_pool2d_with_indices, call->nargs, call->args, both);
     return dync__chain_end(&c, call, both[0]);
 }
+/* Place i of n covers [floor(i size / n), ceil((i + 1) size / n)): where n does not divide the size, a mean each, one dim after the other. */
+static dync__dt *dync__chain_pool_dim(dync__chain *c, dync__dt *x, int64_t dim, int64_t n) {
+    if (!x) return NULL;
+    int64_t size = dync__sz_number(x->lay.shape[dim]);
+    dync__arg *part = dync__calloc((size_t)n * sizeof *part);
+    if (!part) return dync__chain_fail(c, DYNC_ERR_MEMORY), NULL;
+    for (int64_t i = 0; i < n; i++) {
+        dync__dt *piece = dync__chain_slice(c, x, dim, i * size / n, ((i + 1) * size + n - 1) / n);
+        part[i] = dync__arg_t(dync__chain_reduce(c, DYNC__OP_mean, piece, 1, &dim, true));
+    }
+    x = dync__chain_cat(c, (int)n, part, dim);
+    dync__free(part, (size_t)n * sizeof *part);
+    return x;
+}
 DYNC__FN dync_status dync__d_adaptive_avg_pool2d(dync__opcall *call) {
     dync__chain c = {0};
     dync__dt *x, *y;
@@ -27512,7 +27555,13 @@ DYNC__FN dync_status dync__d_adaptive_avg_pool2d(dync__opcall *call) {
     DYNC__TRY(dync__dt_self(call, &x));
     DYNC__TRY(dync__op_infer(call, &info));
     int n = x->lay.ndim;
-    int64_t kernel[2] = {dync__sz_div(x->lay.shape[n - 2], info.lay.shape[n - 2]), dync__sz_div(x->lay.shape[n - 1], info.lay.shape[n - 1])};
+    const int64_t *from = x->lay.shape + n - 2, *to = info.lay.shape + n - 2;
+    if (!dync__sz_eq(dync__sz_mod(from[0], to[0]), 0) || !dync__sz_eq(dync__sz_mod(from[1], to[1]), 0)) {
+        y = dync__chain_dtype(&c, x, x->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32);
+        for (int d = 1; d <= 2; d++) y = dync__chain_pool_dim(&c, y, n - d, to[2 - d]);
+        return dync__chain_end(&c, call, dync__chain_dtype(&c, y, x->dtype));
+    }
+    int64_t kernel[2] = {dync__sz_div(from[0], to[0]), dync__sz_div(from[1], to[1])};
     dync__arg args[6] = {call->args[0],           dync__arg_dims(2, kernel), dync__arg_dims(2, kernel),
                          dync__arg_dims(2, zero), dync__arg_b(false),        dync__arg_b(true)};
     dync__chain_call(&c, DYNC__OP_avg_pool2d, 6, args, &y);
@@ -27796,10 +27845,15 @@ DYNC__FN dync_status dync__d_nll_loss(dync__opcall *call) {
 }
 DYNC__FN dync_status dync__d_cross_entropy(dync__opcall *call) {
     dync__chain c = {0};
-    dync__dt *x;
+    dync__dt *x, *target = dync__dt_arg(call, 1);
+    dync__info info;
     DYNC__TRY(dync__dt_self(call, &x));
-    x = dync__chain_ti(&c, DYNC__OP_log_softmax, x, x->lay.ndim == 1 ? 0 : 1);
-    return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_nll_loss, x, dync__dt_arg(call, 1)));
+    DYNC__TRY(dync__op_infer(call, &info));
+    int64_t dim = x->lay.ndim == 1 ? 0 : 1;
+    x = dync__chain_ti(&c, DYNC__OP_log_softmax, x, dim);
+    if (target->dtype == DYNC_I64) return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_nll_loss, x, target));
+    x = dync__chain_reduce(&c, DYNC__OP_sum, dync__chain_tt(&c, DYNC__OP_mul, x, target), 1, &dim, false);
+    return dync__chain_end(&c, call, dync__chain1(&c, DYNC__OP_neg, dync__chain_mean(&c, x)));
 }
 static dync_status dync__decompose_real(const dync__dt *t) {
     if (!(t->flags & DYNC__T_FAKE) && t->device != DYNC_META) return DYNC_OK;
@@ -28366,6 +28420,23 @@ DYNC__FN dync_status dync__d_conv1d(dync__opcall *call) {
     dync__chain_call(&c, DYNC__OP_conv2d, 7, args, &y);
     return dync__chain_end(&c, call, dync__chain_ti(&c, DYNC__OP_squeeze, y, -2));
 }
+/* x inside zeros: `before` places of dim in front of it, `after` behind; negative ones cut off. */
+static dync__dt *dync__dn_pad_dim(dync__chain *c, dync__dt *x, int dim, int64_t before, int64_t after) {
+    if (!x) return NULL;
+    int64_t size = x->lay.shape[dim], shape[DYNC_MAX_DIMS];
+    if (before < 0 || after < 0) {
+        x = dync__chain_slice(c, x, dim, before < 0 ? -before : 0, after < 0 ? dync__sz_add(size, after) : size);
+        return dync__dn_pad_dim(c, x, dim, DYNC__MAX(before, 0), DYNC__MAX(after, 0));
+    }
+    if (before == 0 && after == 0) return x;
+    for (int d = 0; d < x->lay.ndim; d++) shape[d] = x->lay.shape[d];
+    shape[dim] = dync__sz_size(dync__sz_add(before + after, size));
+    dync__arg args[6] = {dync__arg_t(x), dync__arg_dims(x->lay.ndim, shape), dync__arg_i(dim), dync__arg_i(before),
+                         dync__arg_i(dync__sz_add(before, size)), dync__arg_i(1)};
+    dync__dt *y;
+    dync__chain_call(c, DYNC__OP_slice_backward, 6, args, &y);
+    return y;
+}
 /* The gradient of a convolution with respect to its input, whose size is (in - 1) stride - 2 padding + dilation (k - 1) +
  * output_padding + 1. */
 DYNC__FN dync_status dync__d_conv_transpose2d(dync__opcall *call) {
@@ -28401,6 +28472,7 @@ DYNC__FN dync_status dync__d_conv_transpose2d(dync__opcall *call) {
                               (long long)extra[i]);
     }
     if (single) x = dync__chain_ti(&c, DYNC__OP_unsqueeze, x, 0);
+    for (int i = 0; i < 2; i++) x = dync__dn_pad_dim(&c, x, 2 + i, 0, extra[i] / stride[i]); /* as many as a convolution of the result gives */
     dync__dt *form = dync__chain3(&c, DYNC__OP_empty, dync__arg_dims(4, shape), dync__arg_dtype(x ? x->dtype : DYNC_F32),
                                   dync__arg_device(x ? x->device : DYNC_CPU));
     dync__arg args[10] = {dync__arg_t(x), dync__arg_t(form), dync__arg_t(w), dync__arg_dims(2, stride), dync__arg_dims(2, padding),
@@ -28410,23 +28482,6 @@ DYNC__FN dync_status dync__d_conv_transpose2d(dync__opcall *call) {
     if (bias) y = dync__chain_tt(&c, DYNC__OP_add, y, dync__chain_shape(&c, DYNC__OP_view, bias, 4, channels));
     if (single) y = dync__chain_ti(&c, DYNC__OP_squeeze, y, 0);
     return dync__chain_end(&c, call, y);
-}
-/* x inside zeros: `before` places of dim in front of it, `after` behind; negative ones cut off. */
-static dync__dt *dync__dn_pad_dim(dync__chain *c, dync__dt *x, int dim, int64_t before, int64_t after) {
-    if (!x) return NULL;
-    int64_t size = x->lay.shape[dim], shape[DYNC_MAX_DIMS];
-    if (before < 0 || after < 0) {
-        x = dync__chain_slice(c, x, dim, before < 0 ? -before : 0, after < 0 ? dync__sz_add(size, after) : size);
-        return dync__dn_pad_dim(c, x, dim, DYNC__MAX(before, 0), DYNC__MAX(after, 0));
-    }
-    if (before == 0 && after == 0) return x;
-    for (int d = 0; d < x->lay.ndim; d++) shape[d] = x->lay.shape[d];
-    shape[dim] = dync__sz_size(dync__sz_add(before + after, size));
-    dync__arg args[6] = {dync__arg_t(x), dync__arg_dims(x->lay.ndim, shape), dync__arg_i(dim), dync__arg_i(before),
-                         dync__arg_i(dync__sz_add(before, size)), dync__arg_i(1)};
-    dync__dt *y;
-    dync__chain_call(c, DYNC__OP_slice_backward, 6, args, &y);
-    return y;
 }
 static dync__dt *dync__dn_pad(dync__chain *c, dync__dt *x, const dync__arg *pad) {
     int n = x ? x->lay.ndim : 0;
@@ -28460,7 +28515,7 @@ DYNC__FN dync_status dync__d_pad(dync__opcall *call) {
         y = dync__chain3(&c, DYNC__OP_masked_fill, dync__arg_t(y), dync__arg_t(dync__chain1(&c, DYNC__OP_logical_not, inside)),
                          call->args[2]);
     }
-    if (y == x) y = dync__chain1(&c, DYNC__OP_clone, x);
+    if (y && y->storage == x->storage) y = dync__chain1(&c, DYNC__OP_clone, y); /* only cut */
     return dync__chain_end(&c, call, y);
 }
 DYNC__FN dync_status dync__d_movedim(dync__opcall *call) {
@@ -29207,11 +29262,12 @@ static bool dync__eager_checks_data(const dync__opcall *call) {
     (void)dync__eager_functional(call, &op);
     switch (op) {
     case DYNC__OP_gather:
+    case DYNC__OP_index_select:
+    case DYNC__OP_embedding:
+    case DYNC__OP_one_hot: return call->args[0].as.t->device != DYNC_CPU; /* there the plan does it */
     case DYNC__OP_scatter:
     case DYNC__OP_scatter_add:
-    case DYNC__OP_index_select:
-    case DYNC__OP_index_add:
-    case DYNC__OP_embedding: case DYNC__OP_one_hot: return true;
+    case DYNC__OP_index_add: return true;
     case DYNC__OP_remainder:
     case DYNC__OP_fmod:
     case DYNC__OP_floor_divide: return dync__dtype_info(dync__op_common_dtype(call))->kind != 'f';
@@ -31521,9 +31577,9 @@ DYNC__FN dync_status dync__i_adaptive_avg_pool2d(const dync__opcall *call, dync_
     DYNC__TRY(dync__infer_dims2(&call->args[1], "output_size", NULL, 1, size));
     memcpy(shape, x->lay.shape, (size_t)n * sizeof shape[0]);
     for (int i = 0; i < 2; i++) {
-        if (shape[n - 2 + i] == 0 || !dync__sz_eq(dync__sz_mod(shape[n - 2 + i], size[i]), 0))
-            return dync__fail(DYNC_ERR_SHAPE, "output size %lld must divide input size %lld",
-                              (long long)size[i], (long long)dync__sz_hint(shape[n - 2 + i]));
+        if (shape[n - 2 + i] == 0 || size[i] > INT16_MAX)
+            return dync__fail(DYNC_ERR_SHAPE, "expected input of non-zero size and an output size of at most 32767, got %lld and %lld",
+                              (long long)dync__sz_hint(shape[n - 2 + i]), (long long)size[i]);
         shape[n - 2 + i] = size[i];
     }
     return dync__infer_fresh(out, x->dtype, x->device, n, shape);
@@ -31789,9 +31845,11 @@ DYNC__FN dync_status dync__i_nll_loss(const dync__opcall *call, dync__info *out)
     DYNC__TRY(dync__infer_tensor(call, 1, &y));
     DYNC__TRY(dync__infer_floating(x));
     DYNC__TRY(dync__infer_device(call, &device));
-    if (y->dtype != DYNC_I64)
-        return dync__fail(DYNC_ERR_DTYPE, "expected target of dtype int64 (class indices), got %s",
+    bool shares = call->op == DYNC__OP_cross_entropy && x->lay.ndim == y->lay.ndim; /* of each class */
+    if (y->dtype != (shares ? x->dtype : DYNC_I64))
+        return dync__fail(DYNC_ERR_DTYPE, "expected target of dtype %s, got %s", dync__dtype_info(shares ? x->dtype : DYNC_I64)->name,
                           dync__dtype_info(y->dtype)->name);
+    if (shares && x->lay.ndim >= 1 && dync__sz_same(x->lay.ndim, x->lay.shape, y->lay.shape)) return dync__infer_fresh(out, x->dtype, device, 0, NULL);
     bool fits = x->lay.ndim >= 1 && y->lay.ndim == x->lay.ndim - 1;
     for (int i = 0; fits && i < y->lay.ndim; i++) fits = dync__sz_eq(y->lay.shape[i], x->lay.shape[i == 0 ? 0 : i + 1]);
     if (!fits)
@@ -31991,6 +32049,8 @@ DYNC__FN dync_status dync__i_index_select(const dync__opcall *call, dync__info *
     DYNC__TRY(dync__infer_index(index));
     if (index->lay.ndim > 1)
         return dync__fail(DYNC_ERR_INDEX, "Index is supposed to be a vector, got %dD", index->lay.ndim);
+    if (t->lay.ndim == 0 && !dync__sz_eq(index->numel, 1))
+        return dync__fail(DYNC_ERR_INDEX, "Index to scalar can have only 1 value, got %lld value(s)", (long long)dync__sz_hint(index->numel));
     memcpy(shape, t->lay.shape, sizeof shape);
     if (t->lay.ndim) shape[dim] = index->numel;
     return dync__infer_fresh(out, t->dtype, device, t->lay.ndim, shape);
@@ -32844,6 +32904,13 @@ DYNC__FN dync_status dync__l_scatter_add(dync__pb *pb, const dync__opcall *call,
 DYNC__FN dync_status dync__l_index_add(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
     return dync__lower_scattered(pb, call, in, out, DYNC__K_index_add);
 }
+/* A step that fails where an index lies outside; on the CPU, as GPUs do not stop for it. */
+static dync_status dync__lower_checked(dync__pb *pb, const dync__operand *index, int64_t size) {
+    dync__operand op = dync__lower_lifted(index, 1);
+    for (int d = 0; d < op.lay.ndim; d++)
+        if (op.lay.stride[d] == 0 && op.lay.shape[d] > 1) op.lay.shape[d] = 1;
+    return pb->device == DYNC_CPU ? dync__lower_kcall(pb, DYNC__K_check_index, 1, &op, 1, &size) : DYNC_OK;
+}
 /* The element of `table` at index * stride past the access; 0 <= index < size is made sure of. */
 static dync_status dync__lower_gather(dync__pb *pb, dync__lb *b, const dync__operand *table,
                                       const int64_t *table_stride, int index, int64_t size, int64_t stride,
@@ -32868,6 +32935,7 @@ DYNC__FN dync_status dync__l_gather(dync__pb *pb, const dync__opcall *call, cons
     memcpy(other, x.lay.stride, sizeof other);
     other[dim] = 0;
     if (dync__lower_empty(out)) return DYNC_OK;
+    DYNC__TRY(dync__lower_checked(pb, &in[1], x.lay.shape[dim]));
     if (!dync__lower_begin(pb, &b, 0, y.lay.ndim, y.lay.shape)) return DYNC_ERR_MEMORY;
     return dync__lower_gather(pb, &b, &x, other, dync__lower_load(&b, &index, index.lay.stride),
                               x.lay.shape[dim], x.lay.stride[dim], &y);
@@ -32881,6 +32949,7 @@ DYNC__FN dync_status dync__l_index_select(dync__pb *pb, const dync__opcall *call
     other[dim] = 0;
     along[dim] = in[1].lay.ndim ? in[1].lay.stride[0] : 0;
     if (dync__lower_empty(out)) return DYNC_OK;
+    DYNC__TRY(dync__lower_checked(pb, &in[1], x.lay.shape[dim]));
     if (!dync__lower_begin(pb, &b, 0, y.lay.ndim, y.lay.shape)) return DYNC_ERR_MEMORY;
     return dync__lower_gather(pb, &b, &x, other, dync__lower_load(&b, &in[1], along), x.lay.shape[dim], x.lay.stride[dim], &y);
 }
@@ -32893,6 +32962,7 @@ DYNC__FN dync_status dync__l_embedding(dync__pb *pb, const dync__opcall *call, c
     column[last] = w->stride[1];
     memcpy(which, in[1].lay.stride, (size_t)last * sizeof which[0]);
     if (dync__lower_empty(out)) return DYNC_OK;
+    DYNC__TRY(dync__lower_checked(pb, &in[1], w->shape[0]));
     if (!dync__lower_begin(pb, &b, 0, out->lay.ndim, out->lay.shape)) return DYNC_ERR_MEMORY;
     return dync__lower_gather(pb, &b, &in[0], column, dync__lower_load(&b, &in[1], which), w->shape[0], w->stride[0], out);
 }
@@ -32900,9 +32970,10 @@ DYNC__FN dync_status dync__l_one_hot(dync__pb *pb, const dync__opcall *call, con
     dync__lb b;
     int last = out->lay.ndim - 1;
     int64_t class_of[DYNC_MAX_DIMS] = {0}, which[DYNC_MAX_DIMS] = {0};
-    (void)call;
     class_of[last] = 1;
     memcpy(which, in->lay.stride, (size_t)last * sizeof which[0]);
+    if (dync__lower_empty(out)) return DYNC_OK;
+    DYNC__TRY(dync__lower_checked(pb, in, call->args[1].as.i));
     if (!dync__lower_begin(pb, &b, 0, out->lay.ndim, out->lay.shape)) return DYNC_ERR_MEMORY;
     int target = dync__lb_cast(&b, dync__lower_load(&b, in, which), DYNC_I64);
     int here = dync__lb_index(&b, dync__kernel_access(b.k, 0, class_of));
@@ -38656,6 +38727,9 @@ DYNC__FN dync_status dync__graph_cse(dync_graph *g) {
     for (int i = 0; i < g->node.n; i++) g->node.at[i]->mark = NULL;
     if (g->node.n > 0)
         dync__node_each_input(g->node.at[g->node.n - 1], dync__cse_note_returned, NULL);
+    for (int i = 0; i < g->node.n; i++) /* what an item is returned of: two normalisations are two arrays */
+        if (g->node.at[i]->mark && g->node.at[i]->op == DYNC__NODE_GETITEM)
+            dync__cse_note_returned(NULL, &g->node.at[i]->args[0]);
     dync_status status = DYNC_OK;
     for (int i = 0; i < g->node.n && status == DYNC_OK; i++) {
         dync_node *node = g->node.at[i];
@@ -54432,6 +54506,8 @@ DYNC__FN dync_status dync__kcall_csource(dync__str *s, const dync__kcall *call, 
     };
     for (int i = 0; i < DYNC__COUNT_OF(rows); i++)
         if (call->row == dync__kernel_row(rows[i].kernel)) return rows[i].print(s, call, name);
+    if (call->row == dync__kernel_row(DYNC__K_check_index)) /* nobody to tell; loops hold their index inside */
+        return dync__str_addf(s, "static void %s(const %s *i)\n{\n    (void)i;\n}\n", name, dync__csource_type(call->operand[0].dtype)), DYNC_OK;
     return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: there is no C form of %s yet", call->row->name);
 }
 

@@ -587,7 +587,7 @@ DYNC_API dync_tensor *(dync_einsum)(const char *equation, dync_value operands);
 /* dync_trace: the sum of a matrix's diagonal. */
 DYNC_API dync_tensor *(dync_trace)(dync_tensor *self);
 #define dync_trace(self) DYNC_OP(dync_trace, dync__op_1T, DYNC__OP_trace, self)
-/* dync_adaptive_avg_pool2d: means over equal tiles, so that output_size come out; sizes must divide. */
+/* dync_adaptive_avg_pool2d: means over tiles, so that output_size come out. */
 DYNC_API dync_tensor *(dync_adaptive_avg_pool2d)(dync_tensor *self, dync_dims output_size);
 #define dync_adaptive_avg_pool2d(self, output_size) DYNC_OP(dync_adaptive_avg_pool2d, dync__op_1Td, DYNC__OP_adaptive_avg_pool2d, self, output_size)
 /* dync_avg_pool2d: means over windows; an empty stride is the kernel size. */
@@ -698,7 +698,7 @@ DYNC_API dync_tensor *(dync_binary_cross_entropy)(dync_tensor *self, dync_tensor
 /* dync_binary_cross_entropy_with_logits: binary_cross_entropy of sigmoid(self), without overflow. */
 DYNC_API dync_tensor *(dync_binary_cross_entropy_with_logits)(dync_tensor *self, dync_tensor *target);
 #define dync_binary_cross_entropy_with_logits(self, target) DYNC_SEQ2(dync_binary_cross_entropy_with_logits, dync__op_1TT, DYNC__OP_binary_cross_entropy_with_logits, self, target)
-/* dync_cross_entropy: the mean of -log_softmax(self)[target]; classes on dim 1; target -100 is left out. */
+/* dync_cross_entropy: the mean of -log_softmax(self)[target]; classes on dim 1; target -100 is left out; or target holds a share for each class. */
 DYNC_API dync_tensor *(dync_cross_entropy)(dync_tensor *self, dync_tensor *target);
 #define dync_cross_entropy(self, target) DYNC_SEQ2(dync_cross_entropy, dync__op_1TT, DYNC__OP_cross_entropy, self, target)
 /* dync_l1_loss: the mean of abs(self - target). */

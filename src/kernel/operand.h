@@ -62,6 +62,7 @@ DYNC__FN dync_status dync__k_sort_prepare(dync__kcall *);
 DYNC__FN dync_status dync__k_index_add_prepare(dync__kcall *);
 DYNC__FN dync_status dync__k_scatter_add_prepare(dync__kcall *);
 DYNC__FN dync_status dync__k_scatter_prepare(dync__kcall *);
+DYNC__FN dync_status dync__k_check_index_prepare(dync__kcall *);
 DYNC__FN dync_status dync__k_attention_prepare(dync__kcall *);
 DYNC__FN dync_status dync__k_attention_grad_prepare(dync__kcall *);
 DYNC__FN dync_status dync__k_rnn_layer_prepare(dync__kcall *);

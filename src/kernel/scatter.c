@@ -226,3 +226,36 @@ DYNC__FN dync_status dync__k_index_add(const dync__kcall *c, void *const *data, 
     (void)scratch;
     return dync__scatter_run(c, data, 2);
 }
+
+/* ---- what loops read by ------------------------------------------------------------------------------------------------------------ */
+
+/* Loops hold their index inside the dim, so that no memory is read that is not the array's; that it was outside is said here. */
+DYNC__FN dync_status dync__k_check_index_prepare(dync__kcall *c)
+{
+    int64_t n = dync__operand_numel(&c->operand[0]);
+    dync__piece p;
+    if (n < 4096) return dync__kcall_expect(c, c->n == 1, "an index");
+    if (!dync__piece_begin(&p, "check_index", 1, 1, n)) return DYNC_ERR_MEMORY;
+    int from = dync__piece_buf(&p, DYNC_I64, DYNC__BUF_IN), to = dync__piece_buf(&p, DYNC_I64, DYNC__BUF_OUT), at = dync__piece_load(&p, from, 0, 0, 1);
+    int below = dync__lb_op(&p.b, DYNC__P_sub, dync__lb_i(&p.b, DYNC_I64, c->attr[0] - 1), at, -1);
+    int least = dync__lb_reduce(&p.b, DYNC__R_MIN, dync__lb_op(&p.b, DYNC__P_or_, at, below, -1)); /* the sign of either says it */
+    p.b.section = 2;
+    dync__piece_store(&p, to, 0, 0, 0, least);
+    return dync__piece_end(&p, &c->piece[0]);
+}
+
+DYNC__FN dync_status dync__k_check_index(const dync__kcall *c, void *const *data, void *scratch)
+{
+    const dync__operand *op = &c->operand[0];
+    int64_t n = dync__operand_numel(op), last = c->attr[0] - 1, least = -1, i = 0;
+    dync__dense index;
+    (void)scratch;
+    DYNC__TRY(dync__dense_in(op, data[0], DYNC_I64, &index));
+    const int64_t *at = index.data;
+    dync_status status = c->piece[0] ? dync__code_run(c->piece[0], (void *[]){index.data, &least}, 0, 0) : DYNC_OK;
+    while (status == DYNC_OK && least < 0 && i < n && at[i] >= 0 && at[i] <= last) i++;
+    if (status == DYNC_OK && least < 0 && i < n)
+        status = dync__fail(DYNC_ERR_INDEX, "index %lld is out of bounds for dimension with size %lld", (long long)at[i], (long long)last + 1);
+    dync__dense_drop(&index);
+    return status;
+}

@@ -256,6 +256,22 @@ DYNC__FN dync_status dync__d_max_pool2d(dync__opcall *call)
     return dync__chain_end(&c, call, both[0]);
 }
 
+/* Place i of n covers [floor(i size / n), ceil((i + 1) size / n)): where n does not divide the size, a mean each, one dim after the other. */
+static dync__dt *dync__chain_pool_dim(dync__chain *c, dync__dt *x, int64_t dim, int64_t n)
+{
+    if (!x) return NULL;
+    int64_t size = dync__sz_number(x->lay.shape[dim]);
+    dync__arg *part = dync__calloc((size_t)n * sizeof *part);
+    if (!part) return dync__chain_fail(c, DYNC_ERR_MEMORY), NULL;
+    for (int64_t i = 0; i < n; i++) {
+        dync__dt *piece = dync__chain_slice(c, x, dim, i * size / n, ((i + 1) * size + n - 1) / n);
+        part[i] = dync__arg_t(dync__chain_reduce(c, DYNC__OP_mean, piece, 1, &dim, true));
+    }
+    x = dync__chain_cat(c, (int)n, part, dim);
+    dync__free(part, (size_t)n * sizeof *part);
+    return x;
+}
+
 DYNC__FN dync_status dync__d_adaptive_avg_pool2d(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -265,7 +281,13 @@ DYNC__FN dync_status dync__d_adaptive_avg_pool2d(dync__opcall *call)
     DYNC__TRY(dync__dt_self(call, &x));
     DYNC__TRY(dync__op_infer(call, &info));
     int n = x->lay.ndim;
-    int64_t kernel[2] = {dync__sz_div(x->lay.shape[n - 2], info.lay.shape[n - 2]), dync__sz_div(x->lay.shape[n - 1], info.lay.shape[n - 1])};
+    const int64_t *from = x->lay.shape + n - 2, *to = info.lay.shape + n - 2;
+    if (!dync__sz_eq(dync__sz_mod(from[0], to[0]), 0) || !dync__sz_eq(dync__sz_mod(from[1], to[1]), 0)) {
+        y = dync__chain_dtype(&c, x, x->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32);
+        for (int d = 1; d <= 2; d++) y = dync__chain_pool_dim(&c, y, n - d, to[2 - d]);
+        return dync__chain_end(&c, call, dync__chain_dtype(&c, y, x->dtype));
+    }
+    int64_t kernel[2] = {dync__sz_div(from[0], to[0]), dync__sz_div(from[1], to[1])};
     dync__arg args[6] = {call->args[0],           dync__arg_dims(2, kernel), dync__arg_dims(2, kernel),
                          dync__arg_dims(2, zero), dync__arg_b(false),        dync__arg_b(true)};
     dync__chain_call(&c, DYNC__OP_avg_pool2d, 6, args, &y);
@@ -632,10 +654,15 @@ DYNC__FN dync_status dync__d_nll_loss(dync__opcall *call)
 DYNC__FN dync_status dync__d_cross_entropy(dync__opcall *call)
 {
     dync__chain c = {0};
-    dync__dt *x;
+    dync__dt *x, *target = dync__dt_arg(call, 1);
+    dync__info info;
     DYNC__TRY(dync__dt_self(call, &x));
-    x = dync__chain_ti(&c, DYNC__OP_log_softmax, x, x->lay.ndim == 1 ? 0 : 1);
-    return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_nll_loss, x, dync__dt_arg(call, 1)));
+    DYNC__TRY(dync__op_infer(call, &info));
+    int64_t dim = x->lay.ndim == 1 ? 0 : 1;
+    x = dync__chain_ti(&c, DYNC__OP_log_softmax, x, dim);
+    if (target->dtype == DYNC_I64) return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_nll_loss, x, target));
+    x = dync__chain_reduce(&c, DYNC__OP_sum, dync__chain_tt(&c, DYNC__OP_mul, x, target), 1, &dim, false);
+    return dync__chain_end(&c, call, dync__chain1(&c, DYNC__OP_neg, dync__chain_mean(&c, x)));
 }
 
 /* ---- shapes that depend on data: eager only ---------------------------------------------------------------------------------------------- */

@@ -619,6 +619,25 @@ DYNC__FN dync_status dync__d_conv1d(dync__opcall *call)
     return dync__chain_end(&c, call, dync__chain_ti(&c, DYNC__OP_squeeze, y, -2));
 }
 
+/* x inside zeros: `before` places of dim in front of it, `after` behind; negative ones cut off. */
+static dync__dt *dync__dn_pad_dim(dync__chain *c, dync__dt *x, int dim, int64_t before, int64_t after)
+{
+    if (!x) return NULL;
+    int64_t size = x->lay.shape[dim], shape[DYNC_MAX_DIMS];
+    if (before < 0 || after < 0) {
+        x = dync__chain_slice(c, x, dim, before < 0 ? -before : 0, after < 0 ? dync__sz_add(size, after) : size);
+        return dync__dn_pad_dim(c, x, dim, DYNC__MAX(before, 0), DYNC__MAX(after, 0));
+    }
+    if (before == 0 && after == 0) return x;
+    for (int d = 0; d < x->lay.ndim; d++) shape[d] = x->lay.shape[d];
+    shape[dim] = dync__sz_size(dync__sz_add(before + after, size));
+    dync__arg args[6] = {dync__arg_t(x), dync__arg_dims(x->lay.ndim, shape), dync__arg_i(dim), dync__arg_i(before),
+                         dync__arg_i(dync__sz_add(before, size)), dync__arg_i(1)};
+    dync__dt *y;
+    dync__chain_call(c, DYNC__OP_slice_backward, 6, args, &y);
+    return y;
+}
+
 /* The gradient of a convolution with respect to its input, whose size is (in - 1) stride - 2 padding + dilation (k - 1) +
  * output_padding + 1. */
 DYNC__FN dync_status dync__d_conv_transpose2d(dync__opcall *call)
@@ -655,6 +674,7 @@ DYNC__FN dync_status dync__d_conv_transpose2d(dync__opcall *call)
                               (long long)extra[i]);
     }
     if (single) x = dync__chain_ti(&c, DYNC__OP_unsqueeze, x, 0);
+    for (int i = 0; i < 2; i++) x = dync__dn_pad_dim(&c, x, 2 + i, 0, extra[i] / stride[i]); /* as many as a convolution of the result gives */
     dync__dt *form = dync__chain3(&c, DYNC__OP_empty, dync__arg_dims(4, shape), dync__arg_dtype(x ? x->dtype : DYNC_F32),
                                   dync__arg_device(x ? x->device : DYNC_CPU));
     dync__arg args[10] = {dync__arg_t(x), dync__arg_t(form), dync__arg_t(w), dync__arg_dims(2, stride), dync__arg_dims(2, padding),
@@ -667,25 +687,6 @@ DYNC__FN dync_status dync__d_conv_transpose2d(dync__opcall *call)
 }
 
 /* ---- shapes ---------------------------------------------------------------------------------------------------------- */
-
-/* x inside zeros: `before` places of dim in front of it, `after` behind; negative ones cut off. */
-static dync__dt *dync__dn_pad_dim(dync__chain *c, dync__dt *x, int dim, int64_t before, int64_t after)
-{
-    if (!x) return NULL;
-    int64_t size = x->lay.shape[dim], shape[DYNC_MAX_DIMS];
-    if (before < 0 || after < 0) {
-        x = dync__chain_slice(c, x, dim, before < 0 ? -before : 0, after < 0 ? dync__sz_add(size, after) : size);
-        return dync__dn_pad_dim(c, x, dim, DYNC__MAX(before, 0), DYNC__MAX(after, 0));
-    }
-    if (before == 0 && after == 0) return x;
-    for (int d = 0; d < x->lay.ndim; d++) shape[d] = x->lay.shape[d];
-    shape[dim] = dync__sz_size(dync__sz_add(before + after, size));
-    dync__arg args[6] = {dync__arg_t(x), dync__arg_dims(x->lay.ndim, shape), dync__arg_i(dim), dync__arg_i(before),
-                         dync__arg_i(dync__sz_add(before, size)), dync__arg_i(1)};
-    dync__dt *y;
-    dync__chain_call(c, DYNC__OP_slice_backward, 6, args, &y);
-    return y;
-}
 
 static dync__dt *dync__dn_pad(dync__chain *c, dync__dt *x, const dync__arg *pad)
 {
@@ -722,7 +723,7 @@ DYNC__FN dync_status dync__d_pad(dync__opcall *call)
         y = dync__chain3(&c, DYNC__OP_masked_fill, dync__arg_t(y), dync__arg_t(dync__chain1(&c, DYNC__OP_logical_not, inside)),
                          call->args[2]);
     }
-    if (y == x) y = dync__chain1(&c, DYNC__OP_clone, x);
+    if (y && y->storage == x->storage) y = dync__chain1(&c, DYNC__OP_clone, y); /* only cut */
     return dync__chain_end(&c, call, y);
 }
 

@@ -213,11 +213,12 @@ static bool dync__eager_checks_data(const dync__opcall *call)
     (void)dync__eager_functional(call, &op);
     switch (op) {
     case DYNC__OP_gather:
+    case DYNC__OP_index_select:
+    case DYNC__OP_embedding:
+    case DYNC__OP_one_hot: return call->args[0].as.t->device != DYNC_CPU; /* there the plan does it */
     case DYNC__OP_scatter:
     case DYNC__OP_scatter_add:
-    case DYNC__OP_index_select:
-    case DYNC__OP_index_add:
-    case DYNC__OP_embedding: case DYNC__OP_one_hot: return true;
+    case DYNC__OP_index_add: return true;
     case DYNC__OP_remainder:
     case DYNC__OP_fmod:
     case DYNC__OP_floor_divide: return dync__dtype_info(dync__op_common_dtype(call))->kind != 'f';

@@ -496,9 +496,9 @@ DYNC__FN dync_status dync__i_adaptive_avg_pool2d(const dync__opcall *call, dync_
     DYNC__TRY(dync__infer_dims2(&call->args[1], "output_size", NULL, 1, size));
     memcpy(shape, x->lay.shape, (size_t)n * sizeof shape[0]);
     for (int i = 0; i < 2; i++) {
-        if (shape[n - 2 + i] == 0 || !dync__sz_eq(dync__sz_mod(shape[n - 2 + i], size[i]), 0))
-            return dync__fail(DYNC_ERR_SHAPE, "output size %lld must divide input size %lld",
-                              (long long)size[i], (long long)dync__sz_hint(shape[n - 2 + i]));
+        if (shape[n - 2 + i] == 0 || size[i] > INT16_MAX)
+            return dync__fail(DYNC_ERR_SHAPE, "expected input of non-zero size and an output size of at most 32767, got %lld and %lld",
+                              (long long)dync__sz_hint(shape[n - 2 + i]), (long long)size[i]);
         shape[n - 2 + i] = size[i];
     }
     return dync__infer_fresh(out, x->dtype, x->device, n, shape);
@@ -810,9 +810,11 @@ DYNC__FN dync_status dync__i_nll_loss(const dync__opcall *call, dync__info *out)
     DYNC__TRY(dync__infer_tensor(call, 1, &y));
     DYNC__TRY(dync__infer_floating(x));
     DYNC__TRY(dync__infer_device(call, &device));
-    if (y->dtype != DYNC_I64)
-        return dync__fail(DYNC_ERR_DTYPE, "expected target of dtype int64 (class indices), got %s",
+    bool shares = call->op == DYNC__OP_cross_entropy && x->lay.ndim == y->lay.ndim; /* of each class */
+    if (y->dtype != (shares ? x->dtype : DYNC_I64))
+        return dync__fail(DYNC_ERR_DTYPE, "expected target of dtype %s, got %s", dync__dtype_info(shares ? x->dtype : DYNC_I64)->name,
                           dync__dtype_info(y->dtype)->name);
+    if (shares && x->lay.ndim >= 1 && dync__sz_same(x->lay.ndim, x->lay.shape, y->lay.shape)) return dync__infer_fresh(out, x->dtype, device, 0, NULL);
     bool fits = x->lay.ndim >= 1 && y->lay.ndim == x->lay.ndim - 1;
     for (int i = 0; fits && i < y->lay.ndim; i++) fits = dync__sz_eq(y->lay.shape[i], x->lay.shape[i == 0 ? 0 : i + 1]);
     if (!fits)
@@ -1047,6 +1049,8 @@ DYNC__FN dync_status dync__i_index_select(const dync__opcall *call, dync__info *
     DYNC__TRY(dync__infer_index(index));
     if (index->lay.ndim > 1)
         return dync__fail(DYNC_ERR_INDEX, "Index is supposed to be a vector, got %dD", index->lay.ndim);
+    if (t->lay.ndim == 0 && !dync__sz_eq(index->numel, 1))
+        return dync__fail(DYNC_ERR_INDEX, "Index to scalar can have only 1 value, got %lld value(s)", (long long)dync__sz_hint(index->numel));
     memcpy(shape, t->lay.shape, sizeof shape);
     if (t->lay.ndim) shape[dim] = index->numel;
     return dync__infer_fresh(out, t->dtype, device, t->lay.ndim, shape);

@@ -408,6 +408,15 @@ DYNC__FN dync_status dync__l_index_add(dync__pb *pb, const dync__opcall *call, c
 
 /* ---- gathering ------------------------------------------------------------------------------------------------------------------------ */
 
+/* A step that fails where an index lies outside; on the CPU, as GPUs do not stop for it. */
+static dync_status dync__lower_checked(dync__pb *pb, const dync__operand *index, int64_t size)
+{
+    dync__operand op = dync__lower_lifted(index, 1);
+    for (int d = 0; d < op.lay.ndim; d++)
+        if (op.lay.stride[d] == 0 && op.lay.shape[d] > 1) op.lay.shape[d] = 1;
+    return pb->device == DYNC_CPU ? dync__lower_kcall(pb, DYNC__K_check_index, 1, &op, 1, &size) : DYNC_OK;
+}
+
 /* The element of `table` at index * stride past the access; 0 <= index < size is made sure of. */
 static dync_status dync__lower_gather(dync__pb *pb, dync__lb *b, const dync__operand *table,
                                       const int64_t *table_stride, int index, int64_t size, int64_t stride,
@@ -436,6 +445,7 @@ DYNC__FN dync_status dync__l_gather(dync__pb *pb, const dync__opcall *call, cons
     memcpy(other, x.lay.stride, sizeof other);
     other[dim] = 0;
     if (dync__lower_empty(out)) return DYNC_OK;
+    DYNC__TRY(dync__lower_checked(pb, &in[1], x.lay.shape[dim]));
     if (!dync__lower_begin(pb, &b, 0, y.lay.ndim, y.lay.shape)) return DYNC_ERR_MEMORY;
     return dync__lower_gather(pb, &b, &x, other, dync__lower_load(&b, &index, index.lay.stride),
                               x.lay.shape[dim], x.lay.stride[dim], &y);
@@ -452,6 +462,7 @@ DYNC__FN dync_status dync__l_index_select(dync__pb *pb, const dync__opcall *call
     other[dim] = 0;
     along[dim] = in[1].lay.ndim ? in[1].lay.stride[0] : 0;
     if (dync__lower_empty(out)) return DYNC_OK;
+    DYNC__TRY(dync__lower_checked(pb, &in[1], x.lay.shape[dim]));
     if (!dync__lower_begin(pb, &b, 0, y.lay.ndim, y.lay.shape)) return DYNC_ERR_MEMORY;
     return dync__lower_gather(pb, &b, &x, other, dync__lower_load(&b, &in[1], along), x.lay.shape[dim],
                               x.lay.stride[dim], &y);
@@ -468,6 +479,7 @@ DYNC__FN dync_status dync__l_embedding(dync__pb *pb, const dync__opcall *call, c
     column[last] = w->stride[1];
     memcpy(which, in[1].lay.stride, (size_t)last * sizeof which[0]);
     if (dync__lower_empty(out)) return DYNC_OK;
+    DYNC__TRY(dync__lower_checked(pb, &in[1], w->shape[0]));
     if (!dync__lower_begin(pb, &b, 0, out->lay.ndim, out->lay.shape)) return DYNC_ERR_MEMORY;
     return dync__lower_gather(pb, &b, &in[0], column, dync__lower_load(&b, &in[1], which), w->shape[0],
                               w->stride[0], out);
@@ -481,9 +493,10 @@ DYNC__FN dync_status dync__l_one_hot(dync__pb *pb, const dync__opcall *call, con
     dync__lb b;
     int last = out->lay.ndim - 1;
     int64_t class_of[DYNC_MAX_DIMS] = {0}, which[DYNC_MAX_DIMS] = {0};
-    (void)call;
     class_of[last] = 1;
     memcpy(which, in->lay.stride, (size_t)last * sizeof which[0]);
+    if (dync__lower_empty(out)) return DYNC_OK;
+    DYNC__TRY(dync__lower_checked(pb, in, call->args[1].as.i));
     if (!dync__lower_begin(pb, &b, 0, out->lay.ndim, out->lay.shape)) return DYNC_ERR_MEMORY;
     int target = dync__lb_cast(&b, dync__lower_load(&b, in, which), DYNC_I64);
     int here = dync__lb_index(&b, dync__kernel_access(b.k, 0, class_of));

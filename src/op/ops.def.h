@@ -342,7 +342,7 @@
 #define DYNC__OPS_NN(X)                                                                                                                   \
     X(adaptive_avg_pool2d, COMPOSITE, "(Tensor self, Dims output_size)", 1, i_adaptive_avg_pool2d, none, none, none,                      \
       d_adaptive_avg_pool2d, "torch.nn.functional.adaptive_avg_pool2d", 0, -1,                                                            \
-      "means over equal tiles, so that output_size come out; sizes must divide")                                                          \
+      "means over tiles, so that output_size come out")                                                                                   \
     X(avg_pool2d, KERNEL, "(Tensor self, Dims kernel_size, Dims stride, Dims padding, bool ceil_mode, bool count_include_pad)", 1,        \
       i_avg_pool2d, none, l_avg_pool2d, g_avg_pool2d, none, "torch.nn.functional.avg_pool2d", 0, -1,                                      \
       "means over windows; an empty stride is the kernel size")                                                                           \
@@ -476,7 +476,7 @@
       d_binary_cross_entropy_with_logits, "torch.nn.functional.binary_cross_entropy_with_logits", 0, -1,                                  \
       "binary_cross_entropy of sigmoid(self), without overflow")                                                                          \
     X(cross_entropy, COMPOSITE, "(Tensor self, Tensor target)", 1, i_nll_loss, none, none, none, d_cross_entropy,                         \
-      "torch.nn.functional.cross_entropy", 0, -1, "the mean of -log_softmax(self)[target]; classes on dim 1; target -100 is left out")    \
+      "torch.nn.functional.cross_entropy", 0, -1, "the mean of -log_softmax(self)[target]; classes on dim 1; target -100 is left out; or target holds a share for each class") \
     X(l1_loss, COMPOSITE, "(Tensor self, Tensor target)", 1, i_loss, none, none, none, d_l1_loss, "torch.nn.functional.l1_loss", 0, -1,   \
       "the mean of abs(self - target)")                                                                                                   \
     X(mse_loss, COMPOSITE, "(Tensor self, Tensor target)", 1, i_loss, none, none, none, d_mse_loss, "torch.nn.functional.mse_loss", 0,    \

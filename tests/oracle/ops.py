@@ -944,6 +944,21 @@ for i, d in enumerate(['f32', 'f16', 'bf16', 'f64']):
 lines.append('_set_grad_enabled|b:1|')
 lines.append('manual_seed|i:3|')
 
+# uneven windows, targets as shares, an output padding as large as the stride, cuts alone
+for d in ['f32', 'f64', 'bf16']:
+    for size, o in [([2, 3, 5, 7], [3, 2]), ([3, 4, 3], [5, 4]), ([1, 1, 1, 1], [2, 3]), ([2, 2, 6, 4], [3, 3]), ([0, 2, 5, 5], [2, 2])]:
+        sample('adaptive_avg_pool2d', T(d, size, 'n0'), Dims(o))
+    sample('cross_entropy', T(d, [3, 4], 'n0'), T(d, [3, 4], 'q0'))
+    sample('cross_entropy', T(d, [2, 3, 2], 'n0', [6, 1, 3]), T(d, [2, 3, 2], 'q1'))
+sample('adaptive_avg_pool2d', T('f32', [2, 3, 0, 7], 'n0'), Dims([3, 2]))
+sample('cross_entropy', T('f32', [4], 'n0'), T('f32', [4], 'q0'))
+sample('cross_entropy', T('f32', [3, 4], 'n0'), T('f32', [3, 5], 'q0'))
+for s, p, o, dl in [([1], [1], [1], [2]), ([2, 1], [0, 1], [2, 2], [3]), ([1], [0], [2], [3, 4])]:
+    sample('conv_transpose2d', T('f32', [1, 2, 3, 2], 'n0'), T('f32', [2, 2, 2, 3], 'n1'), T('f32', [2], 'n2'), Dims(s), Dims(p), Dims(o), 1, Dims(dl))
+sample('index_select', T('f32', [], 'n0'), 0, T('i64', [0], 'z7'))
+sample('index_select', T('f32', [], 'n0'), -1, T('i64', [1], '0'))
+sample('pad', T('f32', [2, 3], 'n0', [1, 2]), Dims([-1, 0]), None)
+
 # composites beyond the core set
 for n, a in [('celu', (1.5,)), ('hardshrink', (0.5,)), ('hardsigmoid', ()), ('hardswish', ()), ('selu', ()), ('softmin', (-1,)), ('softshrink', (0.5,)),
              ('softsign', ()), ('tanhshrink', ()), ('threshold', (0.25, -2.0)), ('prelu', (T('f32', [1], 'q1'),))]:
