@@ -21016,6 +21016,7 @@ typedef struct dync__dense { void *data, *copy; size_t bytes; int dtype; } dync_
 DYNC__FN int64_t dync__operand_numel(const dync__operand *);
 DYNC__FN void *dync__operand_at(const dync__operand *, void *slot);                 /* element 0 */
 DYNC__FN int dync__operand_working(int dtype);                                      /* F32 for the half floats, else itself */
+DYNC__FN void dync__dense_strides(const dync__operand *, int64_t *stride);           /* of it as a dense array, in elements */
 DYNC__FN dync_status dync__dense_in(const dync__operand *, void *slot, int dtype, dync__dense *out);
 DYNC__FN dync_status dync__dense_out(const dync__operand *, void *slot, int dtype, dync__dense *out);  /* contents undefined */
 DYNC__FN void dync__dense_finish(const dync__operand *, void *slot, dync__dense *); /* after dense_out: writes the copy back; frees */
@@ -21129,18 +21130,13 @@ static void dync__copy_row(int64_t n, char *to, int to_dtype, int64_t to_step, c
             memcpy(to, from, (size_t)(n * to_bytes));
             return;
         }
-        switch (to_bytes) {
-        case 1: for (int64_t i = 0; i < n; i++) ((uint8_t *)to)[i * to_step] = ((const uint8_t *)from)[i * from_step]; return;
-        case 2:
-            for (int64_t i = 0; i < n; i++) ((uint16_t *)(void *)to)[i * to_step] = ((const uint16_t *)(const void *)from)[i * from_step];
-            return;
-        case 4:
-            for (int64_t i = 0; i < n; i++) ((uint32_t *)(void *)to)[i * to_step] = ((const uint32_t *)(const void *)from)[i * from_step];
-            return;
-        default:
-            for (int64_t i = 0; i < n; i++) ((uint64_t *)(void *)to)[i * to_step] = ((const uint64_t *)(const void *)from)[i * from_step];
-            return;
-        }
+#define DYNC__COPY_STEPS(T) \
+    for (int64_t i = 0; i < n; i++) ((T *)(void *)to)[i * to_step] = ((const T *)(const void *)from)[i * from_step]
+        if (to_bytes == 1) DYNC__COPY_STEPS(uint8_t);
+        else if (to_bytes == 2) DYNC__COPY_STEPS(uint16_t);
+        else if (to_bytes == 4) DYNC__COPY_STEPS(uint32_t);
+        else DYNC__COPY_STEPS(uint64_t);
+        return;
     }
     if (to_step == 1 && from_step == 1 && (to_dtype == DYNC_F32 || from_dtype == DYNC_F32)) {
         dync__tile_fn widen = dync__tile_widen(dync__tile_isa(), from_dtype), narrow = dync__tile_narrow(dync__tile_isa(), to_dtype);
@@ -21156,10 +21152,12 @@ DYNC__FN void dync__copy_elements(int ndim, const int64_t *shape, void *to_, int
     char *to = to_;
     const char *from = from_;
     int last = ndim - 1;
+    int64_t n = ndim ? shape[last] : 1, to_step = ndim ? to_stride[last] : 1, from_step = ndim ? from_stride[last] : 1;
     for (int d = 0; d < ndim; d++)
         if (shape[d] == 0) return;
+    while (last > 0 && to_stride[last - 1] == n * to_step && from_stride[last - 1] == n * from_step) n *= shape[--last];
     for (;;) {
-        dync__copy_row(ndim ? shape[last] : 1, to, to_dtype, ndim ? to_stride[last] : 1, from, from_dtype, ndim ? from_stride[last] : 1);
+        dync__copy_row(n, to, to_dtype, to_step, from, from_dtype, from_step);
         int d = last - 1;
         for (; d >= 0; d--) {
             to += to_stride[d] * to_bytes;
@@ -21172,14 +21170,14 @@ DYNC__FN void dync__copy_elements(int ndim, const int64_t *shape, void *to_, int
         if (d < 0) return;
     }
 }
-static void dync__dense_strides(const dync__operand *o, int64_t *stride) {
+DYNC__FN void dync__dense_strides(const dync__operand *o, int64_t *stride) {
     int64_t next = 1;
     for (int d = o->lay.ndim - 1; d >= 0; d--) {
         stride[d] = next;
         next *= o->lay.shape[d];
     }
 }
-static dync_status dync__dense_open(const dync__operand *o, void *slot, int dtype, dync__dense *out) {
+DYNC__FN dync_status dync__dense_out(const dync__operand *o, void *slot, int dtype, dync__dense *out) {
     memset(out, 0, sizeof *out);
     out->dtype = dtype;
     if (o->dtype == dtype && dync__layout_is_contiguous(&o->lay)) {
@@ -21192,14 +21190,11 @@ static dync_status dync__dense_open(const dync__operand *o, void *slot, int dtyp
 }
 DYNC__FN dync_status dync__dense_in(const dync__operand *o, void *slot, int dtype, dync__dense *out) {
     int64_t stride[DYNC_MAX_DIMS];
-    DYNC__TRY(dync__dense_open(o, slot, dtype, out));
+    DYNC__TRY(dync__dense_out(o, slot, dtype, out));
     if (!out->copy) return DYNC_OK;
     dync__dense_strides(o, stride);
     dync__copy_elements(o->lay.ndim, o->lay.shape, out->copy, dtype, stride, dync__operand_at(o, slot), o->dtype, o->lay.stride);
     return DYNC_OK;
-}
-DYNC__FN dync_status dync__dense_out(const dync__operand *o, void *slot, int dtype, dync__dense *out) {
-    return dync__dense_open(o, slot, dtype, out);
 }
 DYNC__FN void dync__dense_drop(dync__dense *d) {
     if (d->copy) dync__free_data(d->copy, d->bytes);
@@ -23818,157 +23813,176 @@ DYNC__FN dync_status dync__k_sort(const dync__kcall *c, void *const *data, void 
 DYNC__HOT
 
 /* ==== kernel/scatter.c ========================================================================================== */
-static dync_status dync__scatter_bad_index(const dync__kcall *c, int64_t index, int64_t size) {
-    return dync__fail(DYNC_ERR_INDEX, "%s: index %lld is out of bounds for dimension %lld with size %lld", c->row->name, (long long)index,
-                      (long long)c->attr[0], (long long)size);
-}
 typedef struct dync__scatter {
     const dync__kcall *call;
     dync__dense index, source, out;
     const dync__operand *places;        /* the operand whose shape is walked */
-    const char *base;                   /* its rows are copied where they are added to; NULL: out has them */
-    int dtype, kind, split;             /* kind: 0 sets, 1 adds, 2 adds whole slices (the index is one-dimensional); split: the dim that parts cut; -1 */
-    int64_t dim, each;                  /* each: of the dim split, in a part */
-    int32_t failed;
+    const char *base;                   /* dense as out: what goes into its place first; out itself: it is there */
+    int dtype, kind, split;             /* of sums; 0 sets, 1 adds, 2 adds whole slices (the index is one-dimensional); the dim that parts cut, -1: none */
+    bool (*line)(const struct dync__scatter *, const int64_t *index, int64_t n, const char *from, char *to);
+    int64_t dim, size, step, every, each;   /* size, step: of out along dim; every: from index to index along a line; each: of the dim split, in a part */
+    double scale;
+    char *sums;                         /* of halves, `room` bytes for each part; NULL: out holds the sums */
+    size_t room;
+    int32_t failed, some;               /* some: rows at a time */
 } dync__scatter;
-static int64_t dync__scatter_stride(const dync__operand *o, int dim) {
-    int64_t stride = 1;
-    for (int d = o->lay.ndim - 1; d > dim; d--) stride *= o->lay.shape[d];
-    return stride;
-}
-/* n elements of T from x to y by index: along it, or step * index away (the next one `every` on) where each has its own. */
-#define DYNC__SCATTER_LINE(T, put) do { \
-        const T *x = (const T *)(const void *)from; \
+/* n elements of T along the last dim, from x to y by index: along it, or step * index away where each has its own. false: an index outside. */
+#define DYNC__SCATTER_LINE(name, T, alpha, put) \
+    static bool dync__scatter_##name(const dync__scatter *s, const int64_t *index, int64_t n, const char *from, char *to) \
+    { \
+        const T *x = (const T *)(const void *)from, scale = (T)(alpha); \
         T *y = (T *)(void *)to; \
-        for (int64_t i = 0; i < n && !along; i++) { \
-            if ((uint64_t)index[i] >= (uint64_t)size) return false; \
-            T *at = y + index[i]; \
+        (void)scale; \
+        uint64_t size = (uint64_t)s->size; \
+        for (; n > 0 && s->step == 1; n--, index++, x++) { \
+            if ((uint64_t)*index >= size) return false; \
+            T *at = y + *index; \
             put; \
         } \
-        for (int64_t i = 0; i < n && along; i++, index += every) { \
-            if ((uint64_t)*index >= (uint64_t)size) return false; \
-            T *at = y + *index * step + i; \
+        int64_t step = s->step, every = s->every; \
+        for (; n > 0; n--, index += every, x++, y++) { \
+            if ((uint64_t)*index >= size) return false; \
+            T *at = y + *index * step; \
             put; \
         } \
         return true; \
-    } while (0)
-/* Along the last dim of `places`: n indices, elements of source, and of out where that is not the dim. false: an index outside. */
-static bool dync__scatter_line(const dync__scatter *s, const int64_t *index, int64_t n, const char *from, char *to, int64_t step) {
-    int bytes = dync__dtype_info(s->dtype)->bytes;
-    int64_t size = s->call->operand[3].lay.shape[s->dim], along = s->dim != s->call->operand[3].lay.ndim - 1, every = s->kind != 2 || !along;
-    double scale = s->kind == 2 ? s->call->fattr[0] : 1.0;
-    float narrow = (float)scale;
-    if (s->kind == 0) {
-        if (bytes == 1) DYNC__SCATTER_LINE(uint8_t, *at = x[i]);
-        if (bytes == 2) DYNC__SCATTER_LINE(uint16_t, *at = x[i]);
-        if (bytes == 4) DYNC__SCATTER_LINE(uint32_t, *at = x[i]);
-        DYNC__SCATTER_LINE(uint64_t, *at = x[i]);
     }
-    if (s->dtype == DYNC_F32) DYNC__SCATTER_LINE(float, *at += narrow * x[i]);
-    if (s->dtype == DYNC_F64) DYNC__SCATTER_LINE(double, *at += scale * x[i]);
-    for (int64_t i = 0; i < n; i++, index += every, to += along * bytes) { /* integers; so is their scale */
-        if ((uint64_t)*index >= (uint64_t)size) return false;
-        char *at = to + *index * step * bytes;
-        uint64_t sum = (uint64_t)dync__load_i64(at, s->dtype) + (uint64_t)(int64_t)scale * (uint64_t)dync__load_i64(from + i * bytes, s->dtype);
-        dync__store_i64(at, s->dtype, (int64_t)sum);
-    }
-    return true;
-}
+DYNC__SCATTER_LINE(set8, uint8_t, 1, *at = *x)
+DYNC__SCATTER_LINE(set16, uint16_t, 1, *at = *x)
+DYNC__SCATTER_LINE(set32, uint32_t, 1, *at = *x)
+DYNC__SCATTER_LINE(set64, uint64_t, 1, *at = *x)
+DYNC__SCATTER_LINE(add_f32, float, s->scale, *at += scale * *x)
+DYNC__SCATTER_LINE(add_f64, double, s->scale, *at += scale * *x)
+DYNC__SCATTER_LINE(add_bool, uint8_t, (int64_t)s->scale, *at |= scale && *x)
+DYNC__SCATTER_LINE(add_8, uint8_t, (int64_t)s->scale, *at = (uint8_t)(*at + scale * *x))
+DYNC__SCATTER_LINE(add_16, uint16_t, (int64_t)s->scale, *at = (uint16_t)(*at + (uint32_t)scale * *x))
+DYNC__SCATTER_LINE(add_32, uint32_t, (int64_t)s->scale, *at += scale * *x)
+DYNC__SCATTER_LINE(add_64, uint64_t, (int64_t)s->scale, *at += scale * *x)
 /* Every place of part number `part`, line by line. */
 static void dync__scatter_part(void *user, int part, int n_parts) {
     dync__scatter *s = user;
-    const dync__operand *source = &s->call->operand[2], *out = &s->call->operand[3];
-    int last = out->lay.ndim - 1;
-    int64_t bytes = dync__dtype_info(s->dtype)->bytes, at[DYNC_MAX_DIMS] = {0}, end[DYNC_MAX_DIMS], from[DYNC_MAX_DIMS], to[DYNC_MAX_DIMS];
-    int64_t n = 1, step = dync__scatter_stride(out, (int)s->dim), first = s->split == last ? part * s->each : 0;
-    for (int d = 0; d <= last; d++) {
-        end[d] = s->places->lay.shape[d];
-        if (d == s->split) end[d] = part + 1 == n_parts ? end[d] : DYNC__MIN(end[d], (part + 1) * s->each), at[d] = DYNC__MIN(part * s->each, end[d]);
-        from[d] = dync__scatter_stride(source, d);
-        to[d] = d == s->dim ? 0 : dync__scatter_stride(out, d);
-        n *= end[d] - at[d];
+    const dync__operand *const of[3] = {s->places, &s->call->operand[2], &s->call->operand[3]};
+    int last = of[0]->lay.ndim - 1, d;
+    int64_t bytes = dync__dtype_info(s->dtype)->bytes, begin[DYNC_MAX_DIMS], at[DYNC_MAX_DIMS], end[DYNC_MAX_DIMS], step[3][DYNC_MAX_DIMS];
+    char *to[3] = {s->index.data, s->source.data, s->out.data};
+    for (int o = 0; o < 3; o++) dync__dense_strides(of[o], step[o]);
+    for (d = 0; d <= last; d++) {
+        begin[d] = at[d] = d == s->split ? part * s->each : 0;
+        end[d] = d == s->split && part + 1 < n_parts ? at[d] + s->each : s->places->lay.shape[d];
+        if (s->kind == 2) step[0][d] = d == s->dim;
+        if (d == s->dim) step[2][d] = 0;
+        for (int o = 0; o < 3; o++) to[o] += at[d] * (step[o][d] *= o ? bytes : 8);
     }
-    at[last] = 0;
-    for (int64_t left = n > 0 ? n : 0; left > 0; left -= end[last] - first) {
-        int64_t source_at = first, out_at = first, place = first;
-        for (int d = 0; d < last; d++) {
-            source_at += at[d] * from[d];
-            out_at += at[d] * to[d];
-            place += at[d] * dync__scatter_stride(s->places, d);
-        }
-        const int64_t *index = (const int64_t *)s->index.data + (s->kind != 2 ? place : s->dim == last ? 0 : at[s->dim]);
-        if (s->base) memcpy((char *)s->out.data + out_at * bytes, s->base + out_at * bytes, (size_t)(out->lay.shape[last] * bytes));
-        if (!dync__scatter_line(s, index, end[last] - first, (const char *)s->source.data + source_at * bytes, (char *)s->out.data + out_at * bytes, step)) {
+    do {
+        if (!s->line(s, (const int64_t *)(void *)to[0], end[last] - begin[last], to[1], to[2])) {
             DYNC__ATOMIC_STORE(&s->failed, 1);
             return;
         }
-        for (int i = last - 1; i >= 0 && ++at[i] == end[i]; i--) at[i] = i == s->split ? part * s->each : 0;
+        for (d = last - 1; d >= 0; d--) {
+            int64_t by = ++at[d] < end[d] ? 1 : begin[d] + 1 - end[d];
+            for (int o = 0; o < 3; o++) to[o] += by * step[o][d];
+            if (at[d] < end[d]) break;
+            at[d] = begin[d];
+        }
+    } while (d >= 0);
+}
+/* Rows along the dim, where it is the last one and source and out have as many: some at a time, while they are in the cache; halves are floats there. */
+static void dync__scatter_rows(void *user, int part, int n_parts) {
+    dync__scatter *s = user;
+    int64_t n = s->places->lay.shape[s->dim], m = s->call->operand[2].lay.shape[s->dim], end = dync__operand_numel(s->places) / n, one = 1;
+    int64_t stored = dync__dtype_info(s->out.dtype)->bytes, bytes = dync__dtype_info(s->dtype)->bytes, first = part * s->each;
+    if (part + 1 < n_parts) end = first + s->each;
+    for (int64_t row = first; row < end; row += s->some) {
+        int64_t rows = DYNC__MIN(s->some, end - row), all = rows * s->size, more = rows * m;
+        char *to = (char *)s->out.data + row * s->size * stored, *y = s->sums ? s->sums + (size_t)part * s->room : to;
+        const char *from = (const char *)s->source.data + row * m * stored, *base = s->base + row * s->size * stored;
+        if (y != base) dync__copy_elements(1, &all, y, s->dtype, &one, base, s->out.dtype, &one);
+        if (s->sums) dync__copy_elements(1, &more, y + all * bytes, s->dtype, &one, from, s->out.dtype, &one), from = y + all * bytes;
+        for (int64_t i = 0; i < rows; i++)
+            if (!s->line(s, (const int64_t *)s->index.data + (s->kind != 2 ? (row + i) * n : 0), n, from + i * m * bytes, y + i * s->size * bytes)) {
+                DYNC__ATOMIC_STORE(&s->failed, 1);
+                return;
+            }
+        if (s->sums) dync__copy_elements(1, &all, to, s->out.dtype, &one, y, s->dtype, &one);
     }
 }
-/* index_add of floats whose slices are dense along the last dim: the part's columns of line after line. */
+/* index_add whose slices are dense along the last dim: the part's columns of line after line. */
 static void dync__scatter_lines(void *user, int part, int n_parts) {
     dync__scatter *s = user;
-    const dync__layout *source = &s->call->operand[2].lay, *out = &s->call->operand[3].lay;
-    int bytes = dync__dtype_info(s->dtype)->bytes;
-    int64_t inner = dync__scatter_stride(&s->call->operand[3], (int)s->dim), size = out->shape[s->dim], n = source->shape[s->dim];
-    int64_t begin = part * s->each, length = DYNC__MIN(s->each, inner - begin);
+    int64_t stored = dync__dtype_info(s->out.dtype)->bytes, bytes = dync__dtype_info(s->dtype)->bytes, begin = part * s->each, one = 1;
+    int64_t shape[2] = {s->size, DYNC__MIN(s->each, s->step - begin)}, whole[2] = {s->step, 1}, step[2] = {s->sums ? shape[1] : s->step, 1};
+    int64_t n = s->places->lay.shape[s->dim], all = dync__operand_numel(s->places) / s->step;
     uint64_t scale[DYNC__TILE_LANES];
-    double alpha = s->call->fattr[0];
-    float narrow = (float)alpha;
-    dync__tile_fn add = dync__tile_find(dync__tile_isa(), alpha == 1 ? DYNC__P_add : DYNC__P_fma, s->dtype);
-    dync__tile_spread(bytes == 4 ? (const void *)&narrow : &alpha, bytes, scale);
-    for (int64_t i = 0, all = dync__operand_numel(s->places) / inner; i < all; i++) {
-        int64_t index = ((const int64_t *)s->index.data)[i % n];
-        const char *from = (const char *)s->source.data + (i * inner + begin) * bytes;
-        char *to = (char *)s->out.data + ((i / n * size + index) * inner + begin) * bytes;
-        if (index < 0 || index >= size) {
-            DYNC__ATOMIC_STORE(&s->failed, 1);
-            return;
+    float narrow = (float)s->scale;
+    dync__tile_fn add = dync__tile_find(dync__tile_isa(), s->scale == 1 ? DYNC__P_add : DYNC__P_fma, s->dtype);
+    dync__tile_spread(bytes == 4 ? (const void *)&narrow : &s->scale, (int)bytes, scale);
+    for (int64_t i = 0; i < all; i += n) {
+        int64_t first = i / n * s->size * s->step + begin;
+        char *to = (char *)s->out.data + first * stored, *y = s->sums ? s->sums + (size_t)part * s->room : to;
+        const char *base = s->base + first * stored, *from = (const char *)s->source.data + (i * s->step + begin) * stored;
+        if (y != base) dync__copy_elements(2, shape, y, s->dtype, step, base, s->out.dtype, whole);
+        for (int64_t k = 0; k < n; k++, from += s->step * stored) {
+            int64_t index = ((const int64_t *)s->index.data)[k];
+            if ((uint64_t)index >= (uint64_t)s->size) {
+                DYNC__ATOMIC_STORE(&s->failed, 1);
+                return;
+            }
+            char *at = y + index * step[0] * bytes, *line = y + s->size * step[0] * bytes;
+            if (s->sums) dync__copy_elements(1, &shape[1], line, s->dtype, &one, from, s->out.dtype, &one);
+            add(at, s->sums ? line : from, s->scale == 1 ? (void *)at : scale, at, shape[1], s->scale == 1 ? 0 : 2);
         }
-        add(to, from, alpha == 1 ? (void *)to : scale, to, length, alpha == 1 ? 0 : 2);
+        if (s->sums) dync__copy_elements(2, shape, to, s->out.dtype, whole, y, s->dtype, step);
     }
     (void)n_parts;
 }
-static dync_status dync__scatter_walk(dync__scatter *s, bool lines) {
+static dync_status dync__scatter_walk(dync__scatter *s, void (*part)(void *, int, int)) {
     const dync__layout *lay = &s->places->lay;
     int last = lay->ndim - 1, threads = dync__pool_worth((double)dync__operand_numel(s->places));
     s->split = s->dim != last ? last : last - 1;
     for (int d = 0; d < last && s->dim == last; d++) s->split = lay->shape[d] > lay->shape[s->split] ? d : s->split;
-    int64_t all = s->split < 0 ? 1 : lay->shape[s->split], n = dync__operand_numel(&s->call->operand[1]), size = s->call->operand[3].lay.shape[s->dim];
-    if (dync__operand_numel(s->places) == 0) return DYNC_OK;
-    if (lines) all = dync__scatter_stride(&s->call->operand[3], (int)s->dim);
+    int64_t all = part == dync__scatter_rows ? dync__operand_numel(s->places) / lay->shape[last] : part == dync__scatter_lines ? s->step
+                  : s->split < 0 ? 1 : lay->shape[s->split], bytes = dync__dtype_info(s->dtype)->bytes, width = s->call->operand[2].lay.shape[s->dim];
     s->each = (all + threads - 1) / threads;
-    dync__pool_run(lines ? dync__scatter_lines : dync__scatter_part, s, (int)((all + s->each - 1) / s->each));
+    s->some = (int32_t)(1 + 512 / (s->size + width));
+    int parts = (int)((all + s->each - 1) / s->each);
+    s->room = (size_t)(part == dync__scatter_rows ? s->some * (s->size + width) * bytes : (s->size + 1) * s->each * bytes);
+    if (s->dtype != s->out.dtype && !(s->sums = dync__alloc_data((size_t)parts * s->room))) return DYNC_ERR_MEMORY;
+    dync__pool_run(part, s, parts);
+    if (s->sums) dync__free_data(s->sums, (size_t)parts * s->room);
     if (!s->failed) return DYNC_OK;
     const int64_t *at = s->index.data;
-    while (n-- > 0 && (uint64_t)*at < (uint64_t)size) at++;
-    return dync__scatter_bad_index(s->call, *at, size);
+    while ((uint64_t)*at < (uint64_t)s->size) at++;
+    return dync__fail(DYNC_ERR_INDEX, "%s: index %lld is out of bounds for dimension %lld with size %lld", s->call->row->name, (long long)*at, (long long)s->dim,
+                      (long long)s->size);
 }
 static dync_status dync__scatter_run(const dync__kcall *c, void *const *data, int kind) {
-    const dync__operand *op = c->operand;
+    static bool (*const line[2][4])(const dync__scatter *, const int64_t *, int64_t, const char *, char *) = {
+        {dync__scatter_set8, dync__scatter_set16, dync__scatter_set32, dync__scatter_set64},
+        {dync__scatter_add_8, dync__scatter_add_16, dync__scatter_add_32, dync__scatter_add_64}};
+    const dync__operand *op = c->operand, *places = &op[kind == 2 ? 2 : 1];
+    dync__scatter s = {.call = c, .dtype = kind ? dync__operand_working(op[3].dtype) : op[3].dtype, .kind = kind, .dim = c->attr[0], .places = places,
+                       .every = kind != 2, .scale = kind == 2 ? c->fattr[0] : 1};
     int64_t stride[DYNC_MAX_DIMS];
-    dync__scatter s;
-    memset(&s, 0, sizeof s);
-    s.call = c;
-    s.dtype = dync__operand_working(op[3].dtype);
-    s.dim = c->attr[0];
-    s.kind = kind;
-    s.places = kind == 2 ? &op[2] : &op[1];
-    if (dync__operand_numel(&op[3]) == 0 && dync__operand_numel(s.places) == 0) return DYNC_OK;
+    int last = op[3].lay.ndim - 1, bytes = dync__dtype_info(s.dtype)->bytes;
+    bool rows = s.dim == last, none = dync__operand_numel(places) == 0, dense = dync__layout_is_contiguous(&op[0].lay), adds_floats = kind && dync__dtype_info(s.dtype)->kind == 'f';
+    if (dync__operand_numel(&op[3]) == 0 && none) return DYNC_OK;
+    s.line = adds_floats ? bytes == 4 ? dync__scatter_add_f32 : dync__scatter_add_f64 : kind && s.dtype == DYNC_BOOL ? dync__scatter_add_bool
+             : line[kind != 0][DYNC__BIT_LENGTH((unsigned)bytes) - 1];
+    s.size = op[3].lay.shape[s.dim];
+    dync__dense_strides(&op[3], stride);
+    s.step = stride[s.dim];
+    for (int d = 0; d < s.dim; d++) rows &= places->lay.shape[d] == op[3].lay.shape[d] && places->lay.shape[d] == op[2].lay.shape[d];
+    bool lines = kind == 2 && s.step >= 8 && (adds_floats || (s.scale == 1 && bytes >= 4));
+    int stored = rows || lines ? op[3].dtype : s.dtype;
     dync_status status = dync__dense_in(&op[1], data[1], DYNC_I64, &s.index);
-    if (status == DYNC_OK) status = dync__dense_in(&op[2], data[2], s.dtype, &s.source);
-    if (status == DYNC_OK) status = dync__dense_out(&op[3], data[3], s.dtype, &s.out);
+    if (status == DYNC_OK) status = dync__dense_in(&op[2], data[2], stored, &s.source);
+    if (status == DYNC_OK) status = dync__dense_out(&op[3], data[3], stored, &s.out);
     if (status == DYNC_OK) {
-        for (int d = 0; d < op[3].lay.ndim; d++) stride[d] = dync__scatter_stride(&op[3], d);
-        bool in_place = !s.out.copy && dync__operand_at(&op[0], data[0]) == s.out.data && dync__layout_is_contiguous(&op[0].lay);
-        bool lines = kind == 2 && dync__dtype_info(s.dtype)->kind == 'f' && dync__scatter_stride(&op[3], (int)s.dim) >= 8;
-        bool whole = s.dim == op[3].lay.ndim - 1 && dync__operand_numel(s.places) > 0 && op[0].dtype == s.dtype && dync__layout_is_contiguous(&op[0].lay);
-        for (int d = 0; d < s.dim; d++) whole &= s.places->lay.shape[d] == op[3].lay.shape[d];
-        if (!in_place && whole) s.base = dync__operand_at(&op[0], data[0]);
-        else if (!in_place)
-            dync__copy_elements(op[0].lay.ndim, op[0].lay.shape, s.out.data, s.dtype, stride, dync__operand_at(&op[0], data[0]), op[0].dtype,
-                                op[0].lay.stride);
-        status = dync__scatter_walk(&s, lines);
+        s.base = dync__operand_at(&op[0], data[0]);
+        if (!dense || ((none || (!rows && !lines)) && s.base != s.out.data))
+            dync__copy_elements(last + 1, op[0].lay.shape, s.out.data, stored, stride, s.base, op[0].dtype, op[0].lay.stride);
+        if (!dense || (!rows && !lines)) s.base = s.out.data;
+        if (!none) status = dync__scatter_walk(&s, rows ? dync__scatter_rows : lines ? dync__scatter_lines : dync__scatter_part);
     }
     if (status == DYNC_OK) dync__dense_finish(&op[3], data[3], &s.out);
     dync__dense_drop(&s.index);
@@ -23976,38 +23990,24 @@ static dync_status dync__scatter_run(const dync__kcall *c, void *const *data, in
     dync__dense_drop(&s.out);
     return status;
 }
-static dync_status dync__scatter_check(dync__kcall *c, bool slices) {
+static DYNC__RARE dync_status dync__scatter_check(dync__kcall *c, bool slices) {
     const dync__operand *base = &c->operand[0], *index = &c->operand[1], *source = &c->operand[2], *out = &c->operand[3];
-    DYNC__TRY(dync__kcall_expect(c, c->n == 4 && base->lay.ndim >= 1 && out->lay.ndim == base->lay.ndim && source->lay.ndim == base->lay.ndim,
-                                 "4 operands, base, source and result of one rank"));
-    DYNC__TRY(dync__kcall_expect(c, c->attr[0] >= 0 && c->attr[0] < base->lay.ndim, "a dim of the operand"));
-    DYNC__TRY(dync__kcall_expect(c, base->dtype == out->dtype && source->dtype == out->dtype && index->dtype == DYNC_I64,
-                                 "one dtype, and an I64 index"));
-    DYNC__TRY(dync__kcall_expect(c, slices ? index->lay.ndim == 1 && index->lay.shape[0] == source->lay.shape[c->attr[0]]
-                                           : index->lay.ndim == base->lay.ndim, "an index that fits the source"));
-    for (int d = 0; d < base->lay.ndim; d++) {
-        DYNC__TRY(dync__kcall_expect(c, base->lay.shape[d] == out->lay.shape[d], "base and result of one shape"));
-        const int64_t *walked = slices ? source->lay.shape : index->lay.shape;
-        DYNC__TRY(dync__kcall_expect(c, (d == c->attr[0] || walked[d] <= out->lay.shape[d]) && walked[d] <= source->lay.shape[d],
-                                     "an index no larger than source and result"));
+    const int64_t *walked = slices ? source->lay.shape : index->lay.shape, dim = c->attr[0];
+    int n = base->lay.ndim;
+    bool ok = c->n == 4 && dim >= 0 && dim < n && out->lay.ndim == n && source->lay.ndim == n && index->lay.ndim == (slices ? 1 : n) && index->dtype == DYNC_I64 &&
+              base->dtype == out->dtype && source->dtype == out->dtype && (!slices || index->lay.shape[0] == source->lay.shape[dim]);
+    for (int d = 0; ok && d < n; d++) {
+        int64_t whole = out->lay.shape[d];
+        ok = base->lay.shape[d] == whole && walked[d] <= source->lay.shape[d] && (d == dim || (slices ? walked[d] == whole : walked[d] <= whole));
     }
-    return DYNC_OK;
+    return dync__kcall_expect(c, ok, "base, index, source and result of one rank and sizes that fit, one dtype, an index of I64");
 }
-DYNC__FN dync_status dync__k_index_add_prepare(dync__kcall *c) { return dync__scatter_check(c, true); }
-DYNC__FN dync_status dync__k_scatter_add_prepare(dync__kcall *c) { return dync__scatter_check(c, false); }
-DYNC__FN dync_status dync__k_scatter_prepare(dync__kcall *c) { return dync__scatter_check(c, false); }
-DYNC__FN dync_status dync__k_scatter(const dync__kcall *c, void *const *data, void *scratch) {
-    (void)scratch;
-    return dync__scatter_run(c, data, 0);
-}
-DYNC__FN dync_status dync__k_scatter_add(const dync__kcall *c, void *const *data, void *scratch) {
-    (void)scratch;
-    return dync__scatter_run(c, data, 1);
-}
-DYNC__FN dync_status dync__k_index_add(const dync__kcall *c, void *const *data, void *scratch) {
-    (void)scratch;
-    return dync__scatter_run(c, data, 2);
-}
+#define DYNC__SCATTER_ROW(name, kind) \
+    DYNC__FN dync_status dync__k_##name##_prepare(dync__kcall *c) { return dync__scatter_check(c, kind == 2); } \
+    DYNC__FN dync_status dync__k_##name(const dync__kcall *c, void *const *data, void *scratch) { return (void)scratch, dync__scatter_run(c, data, kind); }
+DYNC__SCATTER_ROW(scatter, 0)
+DYNC__SCATTER_ROW(scatter_add, 1)
+DYNC__SCATTER_ROW(index_add, 2)
 /* Loops hold their index inside the dim, so that no memory is read that is not the array's; that it was outside is said here. */
 DYNC__FN dync_status dync__k_check_index_prepare(dync__kcall *c) {
     int64_t n = dync__operand_numel(&c->operand[0]);
@@ -24717,6 +24717,7 @@ DYNC__FN void dync__epilogue_sink(dync__fuse_step *, int n);                  /*
 DYNC__FN int dync__epilogue_find(const dync__pb *, const dync__fuse_step *, int n, int at);
 DYNC__FN bool dync__epilogue_wanted(const dync__pb *, const dync__fuse_step *, int n, int at, int with);   /* the call's result, by another step */
 DYNC__FN int dync__epilogue_in_place(const dync__pb *, const dync__fuse_step *, int n, int at, int with);
+DYNC__FN void dync__plan_in_place(const dync__pb *, dync__fuse_step *, int n);  /* what is scattered into lies where the result does */
 
 /* The call that alone reads what the kernel at step `at` makes makes it itself, where the device would rather: kernels `with` each step. */
 DYNC__FN dync_status dync__prologue_take(const dync__pb *, dync__fuse_step *, int n, int at, const dync__kernel *(*with)[3]);
@@ -24860,6 +24861,43 @@ DYNC__FN int dync__epilogue_in_place(const dync__pb *pb, const dync__fuse_step *
             slot = b->id;
     }
     return stores == 1 ? slot : -1;
+}
+static int dync__in_place_mode(const dync__fuse_step *step, int from, int to, int32_t slot) {
+    int mode = 0;
+    for (; from < to; from++) mode |= dync__step_mode(&step[from], slot);
+    return mode;
+}
+static void dync__in_place_rename(dync__fuse_step *step, int n, int32_t was, int32_t is) {
+    for (; n-- > 0; step++) {
+        dync__kcall *c = step->k ? NULL : step->call;
+        for (int i = 0; step->k && i < step->k->buf.n; i++)
+            if (step->k->buf.at[i].id == was) step->k->buf.at[i].id = is;
+        for (int i = 0; c && i < c->n; i++)
+            if (c->operand[i].slot == was) c->operand[i].slot = is;
+    }
+}
+/* The base of a scatter is made where the result will be if nobody else wants it later; the result of one whose base is an input goes there
+ * at once if all of it is copied there. */
+DYNC__FN void dync__plan_in_place(const dync__pb *pb, dync__fuse_step *step, int n) {
+    for (int at = 0; at < n; at++) {
+        const dync__kcall *c = step[at].k ? NULL : step[at].call;
+        if (!c || (c->row->run != dync__k_scatter && c->row->run != dync__k_scatter_add && c->row->run != dync__k_index_add)) continue;
+        const dync__operand *op = c->operand;
+        const dync__slot *from = &pb->slot.at[op[0].slot], *to = &pb->slot.at[op[3].slot];
+        int32_t base = op[0].slot, out = op[3].slot, copy = at + 1;
+        if (base == op[1].slot || base == op[2].slot || base == out || op[0].lay.offset != 0 || op[3].lay.offset != 0 || !dync__layout_is_contiguous(&op[0].lay) ||
+            !dync__layout_is_contiguous(&op[3].lay) || to->size != dync__operand_numel(&op[3]) || dync__in_place_mode(step, 0, at, out))
+            continue;
+        if (from->kind == DYNC__SLOT_TEMP && from->size == to->size && !dync__in_place_mode(step, at + 1, n, base)) dync__in_place_rename(step, at + 1, base, out);
+        while (copy < n && !dync__step_mode(&step[copy], base)) copy++;
+        const dync__kernel *k = copy < n && from->kind == DYNC__SLOT_INPUT && to->kind == DYNC__SLOT_TEMP ? step[copy].k : NULL;
+        const dync__inst *last = k && k->inst.n == 2 && k->buf.n == 2 ? &k->inst.at[1] : NULL;
+        if (!last || last->prim != DYNC__P_store || k->buf.at[last->buf].id != base || k->buf.at[last->buf].dtype != op[3].dtype || !dync__epilogue_reads(k, &op[3]) ||
+            !dync__epilogue_in_order(k, &k->access.at[last->access], &op[0]) || dync__in_place_mode(step, copy + 1, n, base))
+            continue;
+        memset(&step[copy], 0, sizeof step[copy]);
+        dync__in_place_rename(step + at, n - at, out, base);
+    }
 }
 
 /* ==== runtime/memplan.c ========================================================================================= */
@@ -25795,6 +25833,7 @@ static dync_status dync__plan_make(dync__plan *p, dync__pb *pb, const dync__plan
     if (!step) return DYNC_ERR_MEMORY;
     DYNC__TRY(dync__plan_schedule(pb, opt, step, &n));
     if (!opt->no_fuse && pb->device == DYNC_CPU) DYNC__TRY(dync__plan_convs(pb, step, &n));
+    if (!opt->no_fuse && pb->device == DYNC_CPU) dync__plan_in_place(pb, step, n);
     p->n_slots = pb->slot.n;
     p->rng_used = pb->rng_used;
     p->threads = opt->threads;
@@ -32876,8 +32915,7 @@ DYNC__FN dync_status dync__l_topk(dync__pb *pb, const dync__opcall *call, const 
     return DYNC_OK;
 }
 /* base, index, source -> out; a number as source is spread over the index's shape first. */
-static dync_status dync__lower_scattered(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                         const dync__operand *out, int kernel) {
+static dync_status dync__lower_scattered(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out, int kernel) {
     dync__operand index, source, op[4];
     int64_t dim = dync__lower_axis(&call->args[1], in->lay.ndim);
     if (dync__lower_empty(out)) return DYNC_OK;
@@ -32895,15 +32933,14 @@ static dync_status dync__lower_scattered(dync__pb *pb, const dync__opcall *call,
     op[3] = dync__lower_written(out, 1);
     return dync__lower_kcall(pb, kernel, 4, op, 1, &dim);
 }
-DYNC__FN dync_status dync__l_scatter(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
-    return dync__lower_scattered(pb, call, in, out, DYNC__K_scatter);
-}
-DYNC__FN dync_status dync__l_scatter_add(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
-    return dync__lower_scattered(pb, call, in, out, DYNC__K_scatter_add);
-}
-DYNC__FN dync_status dync__l_index_add(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
-    return dync__lower_scattered(pb, call, in, out, DYNC__K_index_add);
-}
+#define DYNC__LOWER_SCATTERED(name) \
+    DYNC__FN dync_status dync__l_##name(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) \
+    { \
+        return dync__lower_scattered(pb, call, in, out, DYNC__K_##name); \
+    }
+DYNC__LOWER_SCATTERED(scatter)
+DYNC__LOWER_SCATTERED(scatter_add)
+DYNC__LOWER_SCATTERED(index_add)
 /* A step that fails where an index lies outside; on the CPU, as GPUs do not stop for it. */
 static dync_status dync__lower_checked(dync__pb *pb, const dync__operand *index, int64_t size) {
     dync__operand op = dync__lower_lifted(index, 1);
@@ -32912,11 +32949,9 @@ static dync_status dync__lower_checked(dync__pb *pb, const dync__operand *index,
     return pb->device == DYNC_CPU ? dync__lower_kcall(pb, DYNC__K_check_index, 1, &op, 1, &size) : DYNC_OK;
 }
 /* The element of `table` at index * stride past the access; 0 <= index < size is made sure of. */
-static dync_status dync__lower_gather(dync__pb *pb, dync__lb *b, const dync__operand *table,
-                                      const int64_t *table_stride, int index, int64_t size, int64_t stride,
-                                      const dync__operand *out) {
-    if (size == 0 && !dync__lower_empty(out))
-        return dync__fail(DYNC_ERR_INDEX, "index out of range: the indexed dim is empty");
+static dync_status dync__lower_gather(dync__pb *pb, dync__lb *b, const dync__operand *table, const int64_t *table_stride, int index, int64_t size,
+                                      int64_t stride, const dync__operand *out) {
+    if (size == 0 && !dync__lower_empty(out)) return dync__fail(DYNC_ERR_INDEX, "index out of range: the indexed dim is empty");
     int zero = dync__lb_i(b, DYNC_I64, 0), last = dync__lb_i(b, DYNC_I64, size - 1);
     index = dync__lb_cast(b, index, DYNC_I64);
     index = dync__lb_op(b, DYNC__P_max, zero, dync__lb_op(b, DYNC__P_min, index, last, -1), -1);
@@ -32928,8 +32963,7 @@ static dync_status dync__lower_gather(dync__pb *pb, dync__lb *b, const dync__ope
 }
 DYNC__FN dync_status dync__l_gather(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
     dync__lb b;
-    dync__operand x = dync__lower_lifted(&in[0], 1), index = dync__lower_lifted(&in[1], 1),
-                  y = dync__lower_lifted(out, 1);
+    dync__operand x = dync__lower_lifted(&in[0], 1), index = dync__lower_lifted(&in[1], 1), y = dync__lower_lifted(out, 1);
     int dim = dync__lower_axis(&call->args[1], in->lay.ndim);
     int64_t other[DYNC_MAX_DIMS];
     memcpy(other, x.lay.stride, sizeof other);
@@ -32937,8 +32971,7 @@ DYNC__FN dync_status dync__l_gather(dync__pb *pb, const dync__opcall *call, cons
     if (dync__lower_empty(out)) return DYNC_OK;
     DYNC__TRY(dync__lower_checked(pb, &in[1], x.lay.shape[dim]));
     if (!dync__lower_begin(pb, &b, 0, y.lay.ndim, y.lay.shape)) return DYNC_ERR_MEMORY;
-    return dync__lower_gather(pb, &b, &x, other, dync__lower_load(&b, &index, index.lay.stride),
-                              x.lay.shape[dim], x.lay.stride[dim], &y);
+    return dync__lower_gather(pb, &b, &x, other, dync__lower_load(&b, &index, index.lay.stride), x.lay.shape[dim], x.lay.stride[dim], &y);
 }
 DYNC__FN dync_status dync__l_index_select(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
     dync__lb b;

@@ -31,18 +31,13 @@ static void dync__copy_row(int64_t n, char *to, int to_dtype, int64_t to_step, c
             memcpy(to, from, (size_t)(n * to_bytes));
             return;
         }
-        switch (to_bytes) {
-        case 1: for (int64_t i = 0; i < n; i++) ((uint8_t *)to)[i * to_step] = ((const uint8_t *)from)[i * from_step]; return;
-        case 2:
-            for (int64_t i = 0; i < n; i++) ((uint16_t *)(void *)to)[i * to_step] = ((const uint16_t *)(const void *)from)[i * from_step];
-            return;
-        case 4:
-            for (int64_t i = 0; i < n; i++) ((uint32_t *)(void *)to)[i * to_step] = ((const uint32_t *)(const void *)from)[i * from_step];
-            return;
-        default:
-            for (int64_t i = 0; i < n; i++) ((uint64_t *)(void *)to)[i * to_step] = ((const uint64_t *)(const void *)from)[i * from_step];
-            return;
-        }
+#define DYNC__COPY_STEPS(T) \
+    for (int64_t i = 0; i < n; i++) ((T *)(void *)to)[i * to_step] = ((const T *)(const void *)from)[i * from_step]
+        if (to_bytes == 1) DYNC__COPY_STEPS(uint8_t);
+        else if (to_bytes == 2) DYNC__COPY_STEPS(uint16_t);
+        else if (to_bytes == 4) DYNC__COPY_STEPS(uint32_t);
+        else DYNC__COPY_STEPS(uint64_t);
+        return;
     }
     if (to_step == 1 && from_step == 1 && (to_dtype == DYNC_F32 || from_dtype == DYNC_F32)) {
         dync__tile_fn widen = dync__tile_widen(dync__tile_isa(), from_dtype), narrow = dync__tile_narrow(dync__tile_isa(), to_dtype);
@@ -60,10 +55,12 @@ DYNC__FN void dync__copy_elements(int ndim, const int64_t *shape, void *to_, int
     char *to = to_;
     const char *from = from_;
     int last = ndim - 1;
+    int64_t n = ndim ? shape[last] : 1, to_step = ndim ? to_stride[last] : 1, from_step = ndim ? from_stride[last] : 1;
     for (int d = 0; d < ndim; d++)
         if (shape[d] == 0) return;
+    while (last > 0 && to_stride[last - 1] == n * to_step && from_stride[last - 1] == n * from_step) n *= shape[--last];
     for (;;) {
-        dync__copy_row(ndim ? shape[last] : 1, to, to_dtype, ndim ? to_stride[last] : 1, from, from_dtype, ndim ? from_stride[last] : 1);
+        dync__copy_row(n, to, to_dtype, to_step, from, from_dtype, from_step);
         int d = last - 1;
         for (; d >= 0; d--) {
             to += to_stride[d] * to_bytes;
@@ -77,7 +74,7 @@ DYNC__FN void dync__copy_elements(int ndim, const int64_t *shape, void *to_, int
     }
 }
 
-static void dync__dense_strides(const dync__operand *o, int64_t *stride)
+DYNC__FN void dync__dense_strides(const dync__operand *o, int64_t *stride)
 {
     int64_t next = 1;
     for (int d = o->lay.ndim - 1; d >= 0; d--) {
@@ -86,7 +83,7 @@ static void dync__dense_strides(const dync__operand *o, int64_t *stride)
     }
 }
 
-static dync_status dync__dense_open(const dync__operand *o, void *slot, int dtype, dync__dense *out)
+DYNC__FN dync_status dync__dense_out(const dync__operand *o, void *slot, int dtype, dync__dense *out)
 {
     memset(out, 0, sizeof *out);
     out->dtype = dtype;
@@ -102,16 +99,11 @@ static dync_status dync__dense_open(const dync__operand *o, void *slot, int dtyp
 DYNC__FN dync_status dync__dense_in(const dync__operand *o, void *slot, int dtype, dync__dense *out)
 {
     int64_t stride[DYNC_MAX_DIMS];
-    DYNC__TRY(dync__dense_open(o, slot, dtype, out));
+    DYNC__TRY(dync__dense_out(o, slot, dtype, out));
     if (!out->copy) return DYNC_OK;
     dync__dense_strides(o, stride);
     dync__copy_elements(o->lay.ndim, o->lay.shape, out->copy, dtype, stride, dync__operand_at(o, slot), o->dtype, o->lay.stride);
     return DYNC_OK;
-}
-
-DYNC__FN dync_status dync__dense_out(const dync__operand *o, void *slot, int dtype, dync__dense *out)
-{
-    return dync__dense_open(o, slot, dtype, out);
 }
 
 DYNC__FN void dync__dense_drop(dync__dense *d)

@@ -8,6 +8,7 @@ typedef struct dync__dense { void *data, *copy; size_t bytes; int dtype; } dync_
 DYNC__FN int64_t dync__operand_numel(const dync__operand *);
 DYNC__FN void *dync__operand_at(const dync__operand *, void *slot);                 /* element 0 */
 DYNC__FN int dync__operand_working(int dtype);                                      /* F32 for the half floats, else itself */
+DYNC__FN void dync__dense_strides(const dync__operand *, int64_t *stride);           /* of it as a dense array, in elements */
 DYNC__FN dync_status dync__dense_in(const dync__operand *, void *slot, int dtype, dync__dense *out);
 DYNC__FN dync_status dync__dense_out(const dync__operand *, void *slot, int dtype, dync__dense *out);  /* contents undefined */
 DYNC__FN void dync__dense_finish(const dync__operand *, void *slot, dync__dense *); /* after dense_out: writes the copy back; frees */

@@ -369,8 +369,7 @@ DYNC__FN dync_status dync__l_topk(dync__pb *pb, const dync__opcall *call, const 
 }
 
 /* base, index, source -> out; a number as source is spread over the index's shape first. */
-static dync_status dync__lower_scattered(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                         const dync__operand *out, int kernel)
+static dync_status dync__lower_scattered(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out, int kernel)
 {
     dync__operand index, source, op[4];
     int64_t dim = dync__lower_axis(&call->args[1], in->lay.ndim);
@@ -390,21 +389,14 @@ static dync_status dync__lower_scattered(dync__pb *pb, const dync__opcall *call,
     return dync__lower_kcall(pb, kernel, 4, op, 1, &dim);
 }
 
-DYNC__FN dync_status dync__l_scatter(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                     const dync__operand *out)
-{
-    return dync__lower_scattered(pb, call, in, out, DYNC__K_scatter);
-}
-DYNC__FN dync_status dync__l_scatter_add(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                         const dync__operand *out)
-{
-    return dync__lower_scattered(pb, call, in, out, DYNC__K_scatter_add);
-}
-DYNC__FN dync_status dync__l_index_add(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                       const dync__operand *out)
-{
-    return dync__lower_scattered(pb, call, in, out, DYNC__K_index_add);
-}
+#define DYNC__LOWER_SCATTERED(name)                                                                                                        \
+    DYNC__FN dync_status dync__l_##name(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)         \
+    {                                                                                                                                      \
+        return dync__lower_scattered(pb, call, in, out, DYNC__K_##name);                                                                   \
+    }
+DYNC__LOWER_SCATTERED(scatter)
+DYNC__LOWER_SCATTERED(scatter_add)
+DYNC__LOWER_SCATTERED(index_add)
 
 /* ---- gathering ------------------------------------------------------------------------------------------------------------------------ */
 
@@ -418,12 +410,10 @@ static dync_status dync__lower_checked(dync__pb *pb, const dync__operand *index,
 }
 
 /* The element of `table` at index * stride past the access; 0 <= index < size is made sure of. */
-static dync_status dync__lower_gather(dync__pb *pb, dync__lb *b, const dync__operand *table,
-                                      const int64_t *table_stride, int index, int64_t size, int64_t stride,
-                                      const dync__operand *out)
+static dync_status dync__lower_gather(dync__pb *pb, dync__lb *b, const dync__operand *table, const int64_t *table_stride, int index, int64_t size,
+                                      int64_t stride, const dync__operand *out)
 {
-    if (size == 0 && !dync__lower_empty(out))
-        return dync__fail(DYNC_ERR_INDEX, "index out of range: the indexed dim is empty");
+    if (size == 0 && !dync__lower_empty(out)) return dync__fail(DYNC_ERR_INDEX, "index out of range: the indexed dim is empty");
     int zero = dync__lb_i(b, DYNC_I64, 0), last = dync__lb_i(b, DYNC_I64, size - 1);
     index = dync__lb_cast(b, index, DYNC_I64);
     index = dync__lb_op(b, DYNC__P_max, zero, dync__lb_op(b, DYNC__P_min, index, last, -1), -1);
@@ -434,12 +424,10 @@ static dync_status dync__lower_gather(dync__pb *pb, dync__lb *b, const dync__ope
     return dync__lower_end(pb, b);
 }
 
-DYNC__FN dync_status dync__l_gather(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                    const dync__operand *out)
+DYNC__FN dync_status dync__l_gather(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
 {
     dync__lb b;
-    dync__operand x = dync__lower_lifted(&in[0], 1), index = dync__lower_lifted(&in[1], 1),
-                  y = dync__lower_lifted(out, 1);
+    dync__operand x = dync__lower_lifted(&in[0], 1), index = dync__lower_lifted(&in[1], 1), y = dync__lower_lifted(out, 1);
     int dim = dync__lower_axis(&call->args[1], in->lay.ndim);
     int64_t other[DYNC_MAX_DIMS];
     memcpy(other, x.lay.stride, sizeof other);
@@ -447,12 +435,10 @@ DYNC__FN dync_status dync__l_gather(dync__pb *pb, const dync__opcall *call, cons
     if (dync__lower_empty(out)) return DYNC_OK;
     DYNC__TRY(dync__lower_checked(pb, &in[1], x.lay.shape[dim]));
     if (!dync__lower_begin(pb, &b, 0, y.lay.ndim, y.lay.shape)) return DYNC_ERR_MEMORY;
-    return dync__lower_gather(pb, &b, &x, other, dync__lower_load(&b, &index, index.lay.stride),
-                              x.lay.shape[dim], x.lay.stride[dim], &y);
+    return dync__lower_gather(pb, &b, &x, other, dync__lower_load(&b, &index, index.lay.stride), x.lay.shape[dim], x.lay.stride[dim], &y);
 }
 
-DYNC__FN dync_status dync__l_index_select(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                          const dync__operand *out)
+DYNC__FN dync_status dync__l_index_select(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
 {
     dync__lb b;
     dync__operand x = dync__lower_lifted(&in[0], 1), y = dync__lower_lifted(out, 1);
@@ -464,12 +450,10 @@ DYNC__FN dync_status dync__l_index_select(dync__pb *pb, const dync__opcall *call
     if (dync__lower_empty(out)) return DYNC_OK;
     DYNC__TRY(dync__lower_checked(pb, &in[1], x.lay.shape[dim]));
     if (!dync__lower_begin(pb, &b, 0, y.lay.ndim, y.lay.shape)) return DYNC_ERR_MEMORY;
-    return dync__lower_gather(pb, &b, &x, other, dync__lower_load(&b, &in[1], along), x.lay.shape[dim],
-                              x.lay.stride[dim], &y);
+    return dync__lower_gather(pb, &b, &x, other, dync__lower_load(&b, &in[1], along), x.lay.shape[dim], x.lay.stride[dim], &y);
 }
 
-DYNC__FN dync_status dync__l_embedding(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                       const dync__operand *out)
+DYNC__FN dync_status dync__l_embedding(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
 {
     dync__lb b;
     const dync__layout *w = &in[0].lay;
@@ -481,8 +465,7 @@ DYNC__FN dync_status dync__l_embedding(dync__pb *pb, const dync__opcall *call, c
     if (dync__lower_empty(out)) return DYNC_OK;
     DYNC__TRY(dync__lower_checked(pb, &in[1], w->shape[0]));
     if (!dync__lower_begin(pb, &b, 0, out->lay.ndim, out->lay.shape)) return DYNC_ERR_MEMORY;
-    return dync__lower_gather(pb, &b, &in[0], column, dync__lower_load(&b, &in[1], which), w->shape[0],
-                              w->stride[0], out);
+    return dync__lower_gather(pb, &b, &in[0], column, dync__lower_load(&b, &in[1], which), w->shape[0], w->stride[0], out);
 }
 
 /* ---- the rest ---------------------------------------------------------------------------------------------------------------------------- */

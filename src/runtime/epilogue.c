@@ -4,7 +4,8 @@
  *
  * Which: the nearest kernel that reads the result in the order it is written, row by row, and could as well run right after the call:
  * nothing in between touches what it writes or writes what it reads, and it writes no input of the plan and nothing that the call reads.
- * Prologues are the mirror of it, on other devices: a kernel whose one result only a call reads, and that might run just before that. */
+ * Prologues are the mirror of it, on other devices: a kernel whose one result only a call reads, and that might run just before that.
+ * What is scattered into is no copy where it can be the result's own memory. */
 #include "../dync.in.h"
 #include "plan.h"
 #include "../kernel/operand.h"
@@ -158,4 +159,49 @@ DYNC__FN int dync__epilogue_in_place(const dync__pb *pb, const dync__fuse_step *
             slot = b->id;
     }
     return stores == 1 ? slot : -1;
+}
+
+/* ---- in place ---------------------------------------------------------------------------------------------------------------- */
+
+static int dync__in_place_mode(const dync__fuse_step *step, int from, int to, int32_t slot)
+{
+    int mode = 0;
+    for (; from < to; from++) mode |= dync__step_mode(&step[from], slot);
+    return mode;
+}
+
+static void dync__in_place_rename(dync__fuse_step *step, int n, int32_t was, int32_t is)
+{
+    for (; n-- > 0; step++) {
+        dync__kcall *c = step->k ? NULL : step->call;
+        for (int i = 0; step->k && i < step->k->buf.n; i++)
+            if (step->k->buf.at[i].id == was) step->k->buf.at[i].id = is;
+        for (int i = 0; c && i < c->n; i++)
+            if (c->operand[i].slot == was) c->operand[i].slot = is;
+    }
+}
+
+/* The base of a scatter is made where the result will be if nobody else wants it later; the result of one whose base is an input goes there
+ * at once if all of it is copied there. */
+DYNC__FN void dync__plan_in_place(const dync__pb *pb, dync__fuse_step *step, int n)
+{
+    for (int at = 0; at < n; at++) {
+        const dync__kcall *c = step[at].k ? NULL : step[at].call;
+        if (!c || (c->row->run != dync__k_scatter && c->row->run != dync__k_scatter_add && c->row->run != dync__k_index_add)) continue;
+        const dync__operand *op = c->operand;
+        const dync__slot *from = &pb->slot.at[op[0].slot], *to = &pb->slot.at[op[3].slot];
+        int32_t base = op[0].slot, out = op[3].slot, copy = at + 1;
+        if (base == op[1].slot || base == op[2].slot || base == out || op[0].lay.offset != 0 || op[3].lay.offset != 0 || !dync__layout_is_contiguous(&op[0].lay) ||
+            !dync__layout_is_contiguous(&op[3].lay) || to->size != dync__operand_numel(&op[3]) || dync__in_place_mode(step, 0, at, out))
+            continue;
+        if (from->kind == DYNC__SLOT_TEMP && from->size == to->size && !dync__in_place_mode(step, at + 1, n, base)) dync__in_place_rename(step, at + 1, base, out);
+        while (copy < n && !dync__step_mode(&step[copy], base)) copy++;
+        const dync__kernel *k = copy < n && from->kind == DYNC__SLOT_INPUT && to->kind == DYNC__SLOT_TEMP ? step[copy].k : NULL;
+        const dync__inst *last = k && k->inst.n == 2 && k->buf.n == 2 ? &k->inst.at[1] : NULL;
+        if (!last || last->prim != DYNC__P_store || k->buf.at[last->buf].id != base || k->buf.at[last->buf].dtype != op[3].dtype || !dync__epilogue_reads(k, &op[3]) ||
+            !dync__epilogue_in_order(k, &k->access.at[last->access], &op[0]) || dync__in_place_mode(step, copy + 1, n, base))
+            continue;
+        memset(&step[copy], 0, sizeof step[copy]);
+        dync__in_place_rename(step + at, n - at, out, base);
+    }
 }

@@ -267,6 +267,7 @@ static dync_status dync__plan_make(dync__plan *p, dync__pb *pb, const dync__plan
     if (!step) return DYNC_ERR_MEMORY;
     DYNC__TRY(dync__plan_schedule(pb, opt, step, &n));
     if (!opt->no_fuse && pb->device == DYNC_CPU) DYNC__TRY(dync__plan_convs(pb, step, &n));
+    if (!opt->no_fuse && pb->device == DYNC_CPU) dync__plan_in_place(pb, step, n);
     p->n_slots = pb->slot.n;
     p->rng_used = pb->rng_used;
     p->threads = opt->threads;

@@ -45,6 +45,7 @@ DYNC__FN void dync__epilogue_sink(dync__fuse_step *, int n);                  /*
 DYNC__FN int dync__epilogue_find(const dync__pb *, const dync__fuse_step *, int n, int at);
 DYNC__FN bool dync__epilogue_wanted(const dync__pb *, const dync__fuse_step *, int n, int at, int with);   /* the call's result, by another step */
 DYNC__FN int dync__epilogue_in_place(const dync__pb *, const dync__fuse_step *, int n, int at, int with);
+DYNC__FN void dync__plan_in_place(const dync__pb *, dync__fuse_step *, int n);  /* what is scattered into lies where the result does */
 
 /* The call that alone reads what the kernel at step `at` makes makes it itself, where the device would rather: kernels `with` each step. */
 DYNC__FN dync_status dync__prologue_take(const dync__pb *, dync__fuse_step *, int n, int at, const dync__kernel *(*with)[3]);

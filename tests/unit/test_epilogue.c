@@ -98,6 +98,75 @@ TEST(epilogues_are_found)
         }
 }
 
+/* ---- what is scattered into ------------------------------------------------------------------------------------------------------ */
+
+static dync_tensor *places(int size, dync_dims shape) { return dync_to_dtype(dync_mul(dync_rand(shape), size), DYNC_I64); }
+
+/* Random programs: results and written inputs are those of eager, bit by bit, whether a base is the result's memory or not. */
+enum { STEPS = 7 };
+static struct { int op, a, b; } random_step[STEPS];
+static dync_tensor *scattered(dync_tensor *x, dync_tensor *y, dync_tensor *index, dync_tensor *rows)
+{
+    dync_tensor *t[STEPS + 2] = {x, y};
+    for (int i = 0; i < STEPS; i++) {
+        dync_tensor *a = t[random_step[i].a % (i + 2)], *b = t[random_step[i].b % (i + 2)], *c = dync_mul(b, 2);
+        switch (random_step[i].op) {
+        case 0: a = dync_scatter_add(a, 1, index, b); break;
+        case 1: a = dync_scatter(a, 1, index, b); break;
+        case 2: a = dync_index_add(a, 0, rows, b); break;
+        case 3: a = dync_scatter_add(dync_zeros_like(a), 1, index, b); break;
+        case 4: a = dync_index_add(dync_exp(a), 0, rows, b); break;
+        case 5: a = dync_scatter_add_(a, 1, index, c); break;
+        case 6: a = dync_index_add_(a, 0, rows, c); break;
+        case 7: a = dync_scatter_(a, 1, index, c); break;
+        default: a = dync_add(a, b); break;
+        }
+        t[i + 2] = a;
+    }
+    return dync_cat(dync_tuple(t[STEPS + 1], dync_mul(t[STEPS], t[STEPS - 1])), 0);
+}
+
+TEST(scatters_where_the_result_is)
+{
+    for (int round = 0; round < 150; round++)
+        DYNC_SCOPE {
+            int n = test_random_int(1, 20), m = test_random_int(1, 40);
+            dync_dtype type = round % 4 ? DYNC_F32 : DYNC_BF16;
+            dync_tensor *in[4] = {dync_randn(dync_shape(n, m), .dtype = type), dync_randn(dync_shape(n, m), .dtype = type), places(m, dync_shape(n, m)),
+                                  places(n, dync_shape(n))};
+            for (int i = 0; i < STEPS; i++) random_step[i].op = test_random_int(0, 9), random_step[i].a = test_random_int(0, 9), random_step[i].b = test_random_int(0, 9);
+            dync_compiled *f = dync_compile(scattered, .args = "x, y, index, rows");
+            for (int call = 0; call < 2; call++) {
+                dync_tensor *x = dync_clone(in[0]), *y = dync_clone(in[1]), *want = scattered(x, y, in[2], in[3]), *got = dync_call(f, in[0], in[1], in[2], in[3]);
+                bool same = got && want && dync_allclose(got, want, 1e-5, 1e-5);
+                if (!EXPECT(same) || !EXPECT(dync_allclose(in[0], x, 1e-5, 1e-5)) || !EXPECT(dync_allclose(in[1], y, 1e-5, 1e-5))) printf("  round %d\n", round);
+            }
+            dync_compiled_free(f);
+        }
+}
+
+/* An input that all of the result is copied to is written at once; an index outside is an error that is told. */
+static dync_value added(const dync_value *args, int n, void *user) { return (void)n, (void)user, DYNC_V(dync_index_add_(args[0].as.t, 0, args[1].as.t, args[2].as.t)); }
+TEST(rows_are_added_in_place)
+{
+    DYNC_SCOPE {
+        dync_tensor *x = dync_zeros(dync_shape(5, 20)), *rows = places(5, dync_shape(3)), *y = dync_ones(dync_shape(3, 20));
+        dync_compiled *f = dync_compile(added, .fullgraph = true);
+        dync_call(f, x, rows, y);
+        EXPECT_NEAR(dync_item(dync_sum(x, DYNC_ALL, false)), 60, TOL_EXACT);
+        dync_graph *g = dync_make_graph(added, x, rows, y);
+        dync__lowered l;
+        REQUIRE_OK(dync__inductor_lower(g, NULL, "", &l));
+        EXPECT_EQ_INT(dync__plan_arena_bytes(l.plan), 0);
+        dync__lowered_free(&l);
+        dync_on_error(NULL, NULL);
+        dync_call(f, x, dync_add(rows, 5), y);
+        EXPECT_STATUS(dync_error(), DYNC_ERR_INDEX);
+        dync_clear_error();
+        dync_compiled_free(f);
+    }
+}
+
 /* ---- after convolutions ---------------------------------------------------------------------------------------------------------- */
 
 /* x [1, 32, 20, 20], w [32, 32, 3, 3], b [32], r [1, 32, 20, 20] */

@@ -449,9 +449,9 @@ TEST(sorting_is_stable_and_puts_nan_as_the_greatest)
 
 TEST(scattering)
 {
-    static const int dtypes[] = {DYNC_F32, DYNC_F64, DYNC_F16, DYNC_I64, DYNC_I8};
-    for (int i = 0; i < 300; i++) {
-        int kernel = i % 3 == 0 ? DYNC__K_scatter : i % 3 == 1 ? DYNC__K_scatter_add : DYNC__K_index_add, dtype = dtypes[i % 5];
+    static const int dtypes[] = {DYNC_F32, DYNC_F64, DYNC_F16, DYNC_I64, DYNC_I8, DYNC_I32, DYNC_I16};
+    for (int i = 0; i < 420; i++) {
+        int kernel = i % 3 == 0 ? DYNC__K_scatter : i % 3 == 1 ? DYNC__K_scatter_add : DYNC__K_index_add, dtype = dtypes[i % 7];
         int64_t base[2] = {test_random_int(1, 6), test_random_int(1, 6)}, dim = test_random_int(0, 1), places[2], source[2];
         for (int d = 0; d < 2; d++) {
             places[d] = d == dim ? test_random_int(0, 8) : kernel == DYNC__K_index_add ? base[d] : test_random_int(1, (int)base[d]);
@@ -494,10 +494,10 @@ TEST(scattering)
 /* Enough places for threads: what is written, its order and a wrong index do not depend on them. */
 TEST(scattering_over_threads)
 {
-    static const int kernels[] = {DYNC__K_scatter, DYNC__K_scatter_add, DYNC__K_index_add}, dtypes[] = {DYNC_F32, DYNC_F64, DYNC_I16, DYNC_BF16, DYNC_U8};
+    static const int kernels[] = {DYNC__K_scatter, DYNC__K_scatter_add, DYNC__K_index_add}, dtypes[] = {DYNC_F32, DYNC_F64, DYNC_I16, DYNC_BF16, DYNC_U8, DYNC_I32, DYNC_I64};
     enum { MOST = 64 };
-    for (int i = 0; i < 18; i++) {
-        int kernel = kernels[i % 3], dtype = dtypes[i % 5];
+    for (int i = 0; i < 21; i++) {
+        int kernel = kernels[i % 3], dtype = dtypes[i % 7];
         bool slices = kernel == DYNC__K_index_add;
         int64_t base[3] = {test_random_int(45, 60), test_random_int(45, 60), test_random_int(45, 60)}, dim = i / 3 % 3, places[3], x[3];
         for (int d = 0; d < 3; d++) places[d] = d == dim ? test_random_int(60, MOST) : base[d] - (slices ? 0 : test_random_int(0, 3));
