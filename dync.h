@@ -2481,6 +2481,7 @@ static inline int dync__bit_length(unsigned long long x)
  *   DYNC__COLD    makes things once (captures, compiles, prints, reads files): not optimised
  *   DYNC__RARE    the same for one function of a module that else is optimised
  *   DYNC__WARM    runs in every eager operator or training step beside much more work: quickly optimised
+ *   DYNC__OFTEN   one function of such a module that runs in every compiled call
  *   DYNC__HOT     runs in every compiled call, or loops over elements: -O2 without the passes that cost much and give it little
  *   DYNC__PLAIN   headers: as asked for. (gcc works through a level's options anew at each declaration under it)
  * Who asks for a small program (-Os) or compiles the files one by one gets what he asks for. */
@@ -2491,6 +2492,7 @@ static inline int dync__bit_length(unsigned long long x)
 #define DYNC__WARM _Pragma("clang optimize on")
 #elif defined(__GNUC__)
 #define DYNC__RARE __attribute__((optimize("O0")))
+#define DYNC__OFTEN __attribute__((optimize("O2", "no-partial-inlining")))
 #define DYNC__LEVELS_BEGIN _Pragma("GCC push_options")
 #define DYNC__PLAIN _Pragma("GCC pop_options") _Pragma("GCC push_options")
 #define DYNC__COLD DYNC__PLAIN _Pragma("GCC optimize(\"O0\")")
@@ -2508,6 +2510,9 @@ static inline int dync__bit_length(unsigned long long x)
 #endif
 #if !defined(DYNC__RARE)
 #define DYNC__RARE
+#endif
+#if !defined(DYNC__OFTEN)
+#define DYNC__OFTEN
 #endif
 #if !defined(DYNC__LEVELS_BEGIN)
 #define DYNC__LEVELS_BEGIN
@@ -2853,7 +2858,7 @@ DYNC__FN dync__json *dync__json_parse(dync__arena *, const char *text, size_t n)
 DYNC__FN const dync__json *dync__json_get(const dync__json *obj, const char *key);  /* NULL if absent or no object */
 DYNC__FN void dync__json_quote(dync__str *, const char *text);                      /* with the quotes */
 #endif
-DYNC__HOT
+DYNC__WARM
 
 /* ==== base/os.c ================================================================================================= */
 #if !defined(DYNC_NO_THREADS)
@@ -2972,7 +2977,7 @@ static unsigned dync__os_probe_cpu(void) {
 static unsigned dync__os_probe_cpu(void) { return 0; }
 #endif
 /* The word is found once; a second thread that comes at the same time finds the same. Bit 31 marks it known. */
-DYNC__FN unsigned dync__cpu_features(void) {
+DYNC__RARE DYNC__FN unsigned dync__cpu_features(void) {
     static unsigned known;
     unsigned features = DYNC__ATOMIC_PEEK(&known);
     if (features) return features & 0x7fffffffu;
@@ -3059,7 +3064,7 @@ static dync_status dync__os_io_error(const char *doing, const char *path, int er
     return dync__fail(DYNC_ERR_IO, "cannot %s %s: %s", doing, path, error ? strerror(error) : "input/output error");
 }
 /* Reads to the end in growing steps: pipes and /proc files have no size. */
-static dync_status dync__os_read_all(FILE *f, const char *path, char **out, size_t *n) {
+DYNC__RARE static dync_status dync__os_read_all(FILE *f, const char *path, char **out, size_t *n) {
     size_t cap = 4096, used = 0;
     char *text = dync__alloc(cap);
     if (!text) return DYNC_ERR_MEMORY;
@@ -3480,7 +3485,7 @@ static void dync__mem_block_free(int kind, void *p) {
     dync__mem_raw_free(p);
 }
 /* Class of a block of n bytes and its size; -1: too big to be kept, *size = n. */
-DYNC__INLINE int dync__mem_class(int kind, size_t n, size_t *size) {
+DYNC__OFTEN DYNC__INLINE int dync__mem_class(int kind, size_t n, size_t *size) {
     if (DYNC__MEM_CACHE_BYTES == 0) {
         *size = n ? n : 1;
         return -1;
@@ -3536,7 +3541,7 @@ static DYNC__NOINLINE void dync__mem_flush(dync__cache *c) {
     dync__mem_raise_peak(now - live + c->peak);
     c->live = c->peak = 0;
 }
-DYNC__INLINE void dync__mem_count(dync__cache *c, int64_t bytes) {
+DYNC__OFTEN DYNC__INLINE void dync__mem_count(dync__cache *c, int64_t bytes) {
     if (!c) {
         dync__mem_raise_peak(DYNC__ATOMIC_ADD(&dync__mem.live, bytes));
         return;
@@ -3563,13 +3568,13 @@ DYNC__RARE static DYNC__NOINLINE bool dync__mem_open_reserve(void) {
     return true;
 }
 /* Fault injection: true where this allocation is the one to fail. */
-DYNC__INLINE bool dync__mem_injected(size_t n) {
+DYNC__OFTEN DYNC__INLINE bool dync__mem_injected(size_t n) {
     if (DYNC__LIKELY(dync__tls.fail_at == 0) || --dync__tls.fail_at != 0) return false;
     if (dync__mem_open_reserve()) return false;
     dync__fail_memory(n);
     return true;
 }
-DYNC__INLINE void *dync__mem_take(int kind, size_t n) {
+DYNC__OFTEN DYNC__INLINE void *dync__mem_take(int kind, size_t n) {
     if (dync__mem_injected(n)) return NULL;
     dync__cache *c = dync__tls.cache;
     if (DYNC__UNLIKELY(!c)) c = dync__mem_cache_new();
@@ -3588,7 +3593,7 @@ DYNC__INLINE void *dync__mem_take(int kind, size_t n) {
     dync__mem_count(c, (int64_t)n);
     return p;
 }
-DYNC__INLINE void dync__mem_put(int kind, void *p, size_t n) {
+DYNC__OFTEN DYNC__INLINE void dync__mem_put(int kind, void *p, size_t n) {
     if (!p) return;
     dync__cache *c = dync__tls.cache;
     size_t size;
@@ -3607,9 +3612,9 @@ DYNC__INLINE void dync__mem_put(int kind, void *p, size_t n) {
     c->cached_bytes += size;
 }
 DYNC__FN void *dync__alloc(size_t n) { return dync__mem_take(DYNC__MEM_PLAIN, n); }
-DYNC__FN void dync__free(void *p, size_t n) { dync__mem_put(DYNC__MEM_PLAIN, p, n); }
-DYNC__FN void *dync__alloc_data(size_t n) { return dync__mem_take(DYNC__MEM_DATA, n); }
-DYNC__FN void dync__free_data(void *p, size_t n) { dync__mem_put(DYNC__MEM_DATA, p, n); }
+DYNC__OFTEN DYNC__FN void dync__free(void *p, size_t n) { dync__mem_put(DYNC__MEM_PLAIN, p, n); }
+DYNC__OFTEN DYNC__FN void *dync__alloc_data(size_t n) { return dync__mem_take(DYNC__MEM_DATA, n); }
+DYNC__OFTEN DYNC__FN void dync__free_data(void *p, size_t n) { dync__mem_put(DYNC__MEM_DATA, p, n); }
 DYNC__FN void *dync__calloc(size_t n) {
     void *p = dync__alloc(n);
     if (p) memset(p, 0, n);
@@ -3716,7 +3721,7 @@ DYNC__RARE DYNC__FN char *dync__arena_printf(dync__arena *a, const char *fmt, ..
     va_end(args);
     return text;
 }
-DYNC__FN void dync__arena_free(dync__arena *a) {
+DYNC__OFTEN DYNC__FN void dync__arena_free(dync__arena *a) {
     for (dync__arena_chunk *chunk = a->head, *next; chunk; chunk = next) {
         next = chunk->next;
         dync__free(chunk, DYNC__ARENA_HEADER + chunk->size);
@@ -4515,7 +4520,7 @@ DYNC__FN bool dync__text_double(const char *s, const char **end, double *out) {
     memcpy(out, &bits, 8);
     return true;
 }
-DYNC__HOT
+DYNC__WARM
 
 /* ==== base/rng.c ================================================================================================ */
 DYNC__FN void dync__philox_block(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]) {
@@ -4804,7 +4809,7 @@ DYNC__FN void dync__date_text(dync__str *out) {
     dync__str_add(out, "0");
 #endif
 }
-DYNC__HOT
+DYNC__WARM
 
 /* ==== base/pool.c =============================================================================================== */
 DYNC__INLINE void dync__pool_alone(void (*fn)(void *user, int part, int n_parts), void *user, int n_parts) {
@@ -4857,7 +4862,7 @@ static void dync__pool_after_fork(void) {
     dync__pool.n_workers = dync__pool.watching = 0;          /* their threads do not exist here */
     dync__tls.in_pool = false;
 }
-static int dync__pool_all_threads(void) {
+DYNC__OFTEN static int dync__pool_all_threads(void) {
     int n = DYNC__ATOMIC_PEEK(&dync__pool.known);
     if (DYNC__ATOMIC_PEEK(&dync__pool.forked)) return 1;
     if (n) return n;
@@ -4870,12 +4875,12 @@ static int dync__pool_all_threads(void) {
     DYNC__ATOMIC_STORE(&dync__pool.known, n);
     return n;
 }
-DYNC__FN int dync__pool_threads(void) {
+DYNC__OFTEN DYNC__FN int dync__pool_threads(void) {
     int n = dync__pool_all_threads(), most = dync__tls.most_threads;
     return most > 0 && most < n ? most : n;
 }
 /* Loops of middling length wake nobody the first time: programs of many such loops have workers that watch, lone loops pay nothing. */
-DYNC__FN int dync__pool_worth(double ns) {
+DYNC__OFTEN DYNC__FN int dync__pool_worth(double ns) {
     int n = ns < DYNC__POOL_NEAR_NS || dync__tls.in_pool ? 1 : dync__pool_threads();
     if (n == 1 || ns >= DYNC__POOL_FAR_NS) return n;
     if (DYNC__ATOMIC_PEEK(&dync__pool.watching) > 0) return n;
@@ -5771,7 +5776,7 @@ DYNC__INLINE bool dync__sz_same(int n, const int64_t *a, const int64_t *b)
 DYNC__FN bool dync__layout_has_tokens(const dync__layout *);
 DYNC__FN void dync__layout_number(dync__layout *);                               /* each of its sizes as dync__sz_number has it */
 #endif
-DYNC__HOT
+DYNC__WARM
 
 /* ==== tensor/dtype.c ============================================================================================ */
 static const dync__dtype_row dync__dtype_rows[] = {
@@ -6832,7 +6837,6 @@ DYNC__FN void dync__layout_like(dync__layout *out, int n_inputs, const dync__lay
         span = dync__sz_mul(span, out->shape[order[i]] > 1 ? out->shape[order[i]] : 1);
     }
 }
-DYNC__HOT
 
 /* ==== tensor/tensor.c =========================================================================================== */
 #if defined(DYNC__SPLIT)
@@ -6896,18 +6900,18 @@ DYNC__RARE static DYNC__NOINLINE dync__tensor_state *dync__tensor_state_new(void
     dync__tls.tensor_state = dync__calloc(sizeof(dync__tensor_state));
     return dync__tls.tensor_state;
 }
-DYNC__INLINE dync__tensor_state *dync__tensor_state_get(void) {
+DYNC__OFTEN DYNC__INLINE dync__tensor_state *dync__tensor_state_get(void) {
     dync__tensor_state *s = dync__tls.tensor_state;
     return DYNC__LIKELY(s != NULL) ? s : dync__tensor_state_new();
 }
-DYNC__INLINE uint64_t dync__tensor_next_id(dync__tensor_state *s) {
+DYNC__OFTEN DYNC__INLINE uint64_t dync__tensor_next_id(dync__tensor_state *s) {
     if (DYNC__UNLIKELY(s->next_id == s->end_id)) {
         s->end_id = DYNC__ATOMIC_ADD(&dync__slots.next_id, DYNC__ID_BLOCK);
         s->next_id = s->end_id - DYNC__ID_BLOCK;
     }
     return ++s->next_id;                  /* never 0 */
 }
-DYNC__INLINE void dync__tensor_count(dync__tensor_state *s, int n) {
+DYNC__OFTEN DYNC__INLINE void dync__tensor_count(dync__tensor_state *s, int n) {
     s->live += n;
     if (DYNC__LIKELY(s->live < DYNC__LIVE_FLUSH && s->live > -DYNC__LIVE_FLUSH)) return;
     (void)DYNC__ATOMIC_ADD(&dync__slots.live, s->live);
@@ -6961,7 +6965,7 @@ DYNC__RARE static DYNC__NOINLINE void dync__slots_spill(dync__tensor_state *s) {
     s->n_free -= DYNC__SLOT_BATCH;
     memmove(s->free, s->free + DYNC__SLOT_BATCH, (size_t)s->n_free * sizeof s->free[0]);
 }
-static void dync__slot_free(dync__tensor *t) {
+DYNC__OFTEN static void dync__slot_free(dync__tensor *t) {
     dync__tensor_state *s = dync__tensor_state_get();
     uintptr_t handle = (uintptr_t)dync__handle(t);
     DYNC__ATOMIC_STORE(&t->generation, (t->generation + 1) & DYNC__HANDLE_GENERATIONS);
@@ -7011,14 +7015,14 @@ static dync__storage *dync__storage_make(int device, void *data, size_t size_byt
     return s;
 }
 #define DYNC__STORAGE_HEADER ((sizeof(dync__storage) + DYNC__DATA_ALIGN - 1) / DYNC__DATA_ALIGN * DYNC__DATA_ALIGN)
-static dync__storage *dync__storage_joined(size_t size_bytes) {
+DYNC__OFTEN static dync__storage *dync__storage_joined(size_t size_bytes) {
     dync__tensor_state *state = dync__tensor_state_get();
     dync__storage *s = state ? dync__alloc_data(DYNC__STORAGE_HEADER + size_bytes) : NULL;
     if (!s) return NULL;
     *s = (dync__storage){1, DYNC__STORAGE_JOINED, DYNC_CPU, 0, (char *)s + DYNC__STORAGE_HEADER, size_bytes, dync__tensor_next_id(state), NULL};
     return s;
 }
-DYNC__FN dync__storage *dync__storage_new(int device, size_t size_bytes) {
+DYNC__OFTEN DYNC__FN dync__storage *dync__storage_new(int device, size_t size_bytes) {
     if (device == DYNC_CPU && size_bytes && size_bytes <= DYNC__JOINED_BYTES) return dync__storage_joined(size_bytes);
     dync__storage *s = dync__storage_make(device, NULL, size_bytes, 0);
     if (!s || size_bytes == 0 || device == DYNC_META) return s;
@@ -7031,7 +7035,7 @@ DYNC__RARE DYNC__FN dync__storage *dync__storage_borrow(int device, void *data, 
     return dync__storage_make(device, data, size_bytes, DYNC__STORAGE_BORROWED);
 }
 DYNC__FN void dync__storage_ref(dync__storage *s) { (void)DYNC__ATOMIC_INC(&s->refs); }
-static void dync__storage_free(dync__storage *s) {
+DYNC__OFTEN static void dync__storage_free(dync__storage *s) {
     if (s->flags & DYNC__STORAGE_JOINED) {
         dync__free_data(s, DYNC__STORAGE_HEADER + s->size_bytes);
         return;
@@ -7042,7 +7046,7 @@ static void dync__storage_free(dync__storage *s) {
     }
     dync__free(s, sizeof *s);
 }
-DYNC__FN void dync__storage_unref(dync__storage *s) {
+DYNC__OFTEN DYNC__FN void dync__storage_unref(dync__storage *s) {
     if (!s) return;
     if (DYNC__ATOMIC_LOAD(&s->refs) == 1 || DYNC__ATOMIC_DEC(&s->refs) == 0) dync__storage_free(s);
 }
@@ -7064,7 +7068,7 @@ DYNC__FN int64_t dync__layout_span(const dync__layout *lay) {
     }
     return last + 1;
 }
-DYNC__FN dync__tensor *dync__tensor_new(dync__storage *taken, int dtype, const dync__layout *lay) {
+DYNC__OFTEN DYNC__FN dync__tensor *dync__tensor_new(dync__storage *taken, int dtype, const dync__layout *lay) {
     dync__tensor_state *s = dync__tensor_state_get();
     if (!taken || !s || (DYNC__UNLIKELY(s->n_free == 0) && !dync__slots_refill(s))) {
         dync__storage_unref(taken);
@@ -7106,7 +7110,7 @@ DYNC__FN dync__tensor *dync__tensor_alias(const dync__tensor *base, int dtype, c
     return dync__tensor_new(base->storage, dtype, lay);
 }
 DYNC__FN void dync__ref(dync__tensor *t) { (void)DYNC__ATOMIC_INC(&t->refs); }
-static void dync__tensor_free(dync__tensor *t) {
+DYNC__OFTEN static void dync__tensor_free(dync__tensor *t) {
     struct dync__grad_meta *grad = t->grad;
     dync__storage *storage = t->storage;
     t->grad = NULL;
@@ -7115,7 +7119,7 @@ static void dync__tensor_free(dync__tensor *t) {
     dync__slot_free(t);
     dync__storage_unref(storage);
 }
-DYNC__FN void dync__unref(dync__tensor *t) {
+DYNC__OFTEN DYNC__FN void dync__unref(dync__tensor *t) {
     if (!t) return;
     int32_t refs = DYNC__ATOMIC_LOAD(&t->refs);
     if (refs > 1 && t->flags & DYNC__T_KEPT) DYNC__ATOMIC_STORE(&t->refs, refs - 1);
@@ -7242,7 +7246,7 @@ DYNC__RARE static DYNC__NOINLINE dync__scopes *dync__scopes_new(void) {
     dync__tls.scopes = dync__calloc(sizeof *dync__tls.scopes);
     return dync__tls.scopes;
 }
-DYNC__INLINE dync__scopes *dync__scopes_get(void) {
+DYNC__OFTEN DYNC__INLINE dync__scopes *dync__scopes_get(void) {
     dync__scopes *s = dync__tls.scopes;
     return DYNC__LIKELY(s != NULL) ? s : dync__scopes_new();
 }
@@ -7251,7 +7255,7 @@ static DYNC__NOINLINE void dync__scope_hint(dync__scopes *s) {
     s->hinted = true;
     dync__warn("the outermost scope holds %d tensors: put the body of the loop that makes them into DYNC_SCOPE { ... }", DYNC__SCOPE_HINT);
 }
-DYNC__INLINE bool dync__scope_push(int kind, void *object, size_t size) {
+DYNC__OFTEN DYNC__INLINE bool dync__scope_push(int kind, void *object, size_t size) {
     dync__scopes *s = dync__scopes_get();
     if (DYNC__UNLIKELY(!s)) return false;
     if (DYNC__UNLIKELY(s->entry.n == s->entry.cap) && !dync__vec_reserve(&s->entry, s->entry.n + 1)) return false;
@@ -7271,7 +7275,7 @@ static DYNC__NOINLINE void dync__entry_release(const dync__entry *e) {
     }
 }
 /* Releases from the top down to `start`, with all that is added meanwhile. */
-static void dync__scope_unwind(dync__scopes *s, int start) {
+DYNC__OFTEN static void dync__scope_unwind(dync__scopes *s, int start) {
     while (s->entry.n > start) {
         dync__entry e = s->entry.at[--s->entry.n];
         if (DYNC__LIKELY(e.kind == DYNC__ENTRY_TENSOR)) dync__unref(e.object);
@@ -7291,7 +7295,7 @@ DYNC__RARE static void dync__scopes_thread_end(dync__thread *thread) {
 }
 DYNC__RARE DYNC__FN void dync__scope_end_all(void) { dync__scopes_thread_end(&dync__tls); }
 DYNC__FN int dync__scope_depth(void) { return dync__tls.scopes ? dync__tls.scopes->mark.n : 0; }
-DYNC__FN dync_tensor *dync__give(dync__tensor *owned) {
+DYNC__OFTEN DYNC__FN dync_tensor *dync__give(dync__tensor *owned) {
     if (DYNC__UNLIKELY(!owned)) return NULL;
     if (DYNC__LIKELY(dync__scope_push(DYNC__ENTRY_TENSOR, owned, 0))) return dync__handle(owned);
     dync__unref(owned);
@@ -7311,7 +7315,7 @@ DYNC__FN bool dync__scope_defer(void (*fn)(void *), void *arg) {
     dync__free(d, sizeof *d);
     return false;
 }
-DYNC_API dync_scope dync_scope_begin(void) {
+DYNC__OFTEN DYNC_API dync_scope dync_scope_begin(void) {
     dync__scopes *s = dync__scopes_get();
     if (DYNC__UNLIKELY(!s || (s->mark.n == s->mark.cap && !dync__vec_reserve(&s->mark, s->mark.n + 1)))) return (dync_scope){NULL, false};
     s->start = s->entry.n;
@@ -7319,12 +7323,12 @@ DYNC_API dync_scope dync_scope_begin(void) {
     return (dync_scope){(void *)s->serial, true};
 }
 /* Place of the scope among the marks; -1: it has ended. */
-static int dync__scope_find(const dync__scopes *s, const dync_scope *scope) {
+DYNC__OFTEN static int dync__scope_find(const dync__scopes *s, const dync_scope *scope) {
     int i = s ? s->mark.n - 1 : -1;
     while (i >= 0 && s->mark.at[i].serial != (uintptr_t)scope->mark) i--;
     return i;
 }
-static void dync__scope_close(dync__scopes *s, int i) {
+DYNC__OFTEN static void dync__scope_close(dync__scopes *s, int i) {
     int start = s->mark.at[i].start;
     s->mark.n = i + 1;
     s->start = start;
@@ -7332,7 +7336,7 @@ static void dync__scope_close(dync__scopes *s, int i) {
     s->mark.n = i;
     s->start = i > 0 ? s->mark.at[i - 1].start : 0;
 }
-DYNC_API void dync_scope_end(dync_scope *scope) {
+DYNC__OFTEN DYNC_API void dync_scope_end(dync_scope *scope) {
     if (!scope || !scope->open) return;
     scope->open = false;
     dync__scopes *s = dync__tls.scopes;
@@ -7452,7 +7456,7 @@ DYNC__FN void dync__list_unref(dync_list *l) {
 
 /* ==== tensor/value.c ============================================================================================ */
 DYNC_API dync_value dync_v_value(dync_value v) { return v; }
-DYNC_API dync_value dync_v_tensor(dync_tensor *t) {
+DYNC__OFTEN DYNC_API dync_value dync_v_tensor(dync_tensor *t) {
     dync_value v = {DYNC_KIND_TENSOR, 0, {0}};
     v.as.t = t;
     return v;
@@ -7520,7 +7524,7 @@ DYNC_API dync_value (dync_at)(dync_value list, int i) {
     return none;
 }
 /* A NULL tensor is passed on without a word where an error is pending: it comes from the call that failed. */
-DYNC_API dync_tensor *(dync_as_tensor)(dync_value v) {
+DYNC__OFTEN DYNC_API dync_tensor *(dync_as_tensor)(dync_value v) {
     if (v.kind == DYNC_KIND_TENSOR) return dync__open(v.as.t) ? v.as.t : NULL;
     if (v.kind != DYNC_KIND_NONE || dync_error() == DYNC_OK) dync__value_wrong("a tensor", v);
     return NULL;
@@ -18772,14 +18776,14 @@ DYNC__FN void dync__code_dump(dync__str *out, const dync__code *c) {
             dync__code_dump_step(out, c, &c->steps[i]);
     }
 }
-DYNC__HOT
+DYNC__WARM
 
 /* ==== codegen/jit_run.c ========================================================================================= */
 #if DYNC__JIT_X86
 /* One segment of a split kernel: slots come from `in` and go to `out`. Of a tall one: inner indices [from, from + n). */
 typedef struct dync__jit_segment { int64_t number; char *in, *out, *keep; int64_t from, n; } dync__jit_segment;
 /* Rows [row, row_end) of lanes [lane, lane_end); segment: NULL for all of them. */
-static dync_status dync__jit_piece(const dync__jit *jit, void *const *buffers, const uint64_t rng[2], int64_t row, int64_t row_end, int64_t lane, int64_t lane_end,
+DYNC__OFTEN static dync_status dync__jit_piece(const dync__jit *jit, void *const *buffers, const uint64_t rng[2], int64_t row, int64_t row_end, int64_t lane, int64_t lane_end,
                                    const dync__jit_segment *segment) {
     int64_t words[DYNC__JIT_WORDS], index[DYNC__XG_DIMS] = {0};
     void (*entry)(int64_t *);
@@ -18924,7 +18928,7 @@ static dync_status dync__jit_tall(const dync__jit *jit, void *const *buffers, co
     dync__free_data(state, bytes);
     return DYNC_OK;
 }
-static dync_status dync__jit_part(const dync__jit *jit, void *const *buffers, const uint64_t rng[2], int64_t row, int64_t row_end, int64_t lane, int64_t lane_end) {
+DYNC__OFTEN static dync_status dync__jit_part(const dync__jit *jit, void *const *buffers, const uint64_t rng[2], int64_t row, int64_t row_end, int64_t lane, int64_t lane_end) {
     if (jit->state_bytes) return dync__jit_tall(jit, buffers, rng, row, row_end, lane, lane_end);
     return dync__jit_piece(jit, buffers, rng, row, row_end, lane, lane_end, NULL);
 }
@@ -19029,7 +19033,7 @@ static void dync__jit_job_part(void *user, int part, int n_parts) {
                                          : dync__jit_part(jit, job->buffers, job->rng, begin, end, 0, jit->lanes);
     if (status != DYNC_OK) DYNC__ATOMIC_STORE(&job->status, status);
 }
-static dync_status dync__jit_run(const dync__jit *jit, const dync__code *c, void *const *buffers, const uint64_t rng[2]) {
+DYNC__OFTEN static dync_status dync__jit_run(const dync__jit *jit, const dync__code *c, void *const *buffers, const uint64_t rng[2]) {
     int threads = dync__pool_worth(c->ns);
     if (threads > 1) {
         /* lanes are independent rows when vertical, else only where nothing is reduced or written once a row */
@@ -19082,7 +19086,7 @@ DYNC__FN dync_status dync__code_run_part(const dync__code *c, void *const *buffe
     return DYNC_OK;
 }
 #endif
-DYNC__FN dync_status dync__code_run(const dync__code *c, void *const *buffers, uint64_t rng_seed, uint64_t rng_offset) {
+DYNC__OFTEN DYNC__FN dync_status dync__code_run(const dync__code *c, void *const *buffers, uint64_t rng_seed, uint64_t rng_offset) {
     const uint64_t rng[2] = {rng_seed, rng_offset};
     if (c->empty) return DYNC_OK;
     return c->jit ? dync__jit_run(c->jit, c, buffers, rng) : dync__interp_run(c, buffers, rng);
@@ -26856,7 +26860,7 @@ DYNC__FN void dync__eager_forget(dync__op_state *);                             
 DYNC__FN dync_status dync__eager(dync__opcall *);                                           /* the bottom handler */
 DYNC__FN dync_status dync__eager_check_data(const dync__opcall *);                          /* index values in range, divisors not 0: real data only */
 #endif
-DYNC__HOT
+DYNC__WARM
 
 /* ==== op/table.c ================================================================================================ */
 #define DYNC__X(name, cls, schema, nout, infer, expr, lower, grad, decompose, fx, flags, inplace_of, doc) \
@@ -27087,10 +27091,10 @@ DYNC__FN dync_status dync__d_trace_wrapped(dync__opcall *call) {
     call->nout = 1;
     return DYNC_OK;
 }
-DYNC__HOT
+DYNC__WARM
 
 /* ==== op/args.c ================================================================================================= */
-DYNC__FN dync__arg dync__arg_value(dync_value v) {
+DYNC__OFTEN DYNC__FN dync__arg dync__arg_value(dync_value v) {
     dync__arg a = {0};
     switch (v.kind) {
     case DYNC_KIND_TENSOR: return dync__arg_h(v.as.t);
@@ -28960,7 +28964,7 @@ DYNC__FN dync_status dync__d_einsum(dync__opcall *call) {
     dync__free(e, sizeof *e);
     return status;
 }
-DYNC__HOT
+DYNC__WARM
 
 /* ==== op/dispatch.c ============================================================================================= */
 #if defined(DYNC__SPLIT)
@@ -29097,7 +29101,7 @@ static bool dync__enter(dync__opcall *call, int op, int nargs, dync__arg *args, 
     dync__tls.at = e.at;
     return ok;
 }
-DYNC__FN dync_tensor *dync__op_call(int op, int nargs, dync__arg *args, dync_loc at) {
+DYNC__OFTEN DYNC__FN dync_tensor *dync__op_call(int op, int nargs, dync__arg *args, dync_loc at) {
     dync__opcall call;
     dync__handler *top = dync__tls.handler;
     dync_tensor *known = top && top->known ? top->known(top, op, nargs, args, &at) : NULL;
@@ -36818,7 +36822,6 @@ static dync_status dync__tape_call(dync__opcall *c) {
 }
 DYNC__DATA dync_status (*dync__tape_hook)(dync__opcall *) = dync__tape_call;
 DYNC__RARE DYNC__FN const dync__gnode_class *dync__opnode_class(void) { return &dync__opnode; }
-DYNC__HOT
 
 /* ==== autograd/visit.c ========================================================================================== */
 DYNC__RARE DYNC__FN void dync__gnode_list_free(dync__gnode_list *l) {

@@ -19,7 +19,7 @@
 #include "base/priv.h"
 DYNC__LEVELS_BEGIN
 #include "base/base.h"
-DYNC__HOT
+DYNC__WARM
 #include "base/os.c"
 #include "base/err.c"
 #include "base/thread.c"
@@ -29,12 +29,12 @@ DYNC__HOT
 DYNC__COLD
 #include "base/str.c"
 #include "base/num.c"
-DYNC__HOT
+DYNC__WARM
 #include "base/rng.c"
 DYNC__COLD
 #include "base/log.c"
 #include "base/process.c"
-DYNC__HOT
+DYNC__WARM
 #include "base/pool.c"
 DYNC__COLD
 #include "base/json.c"
@@ -42,13 +42,12 @@ DYNC__COLD
 DYNC__PLAIN
 #include "tensor/tensor.h"
 #include "tensor/sym.h"
-DYNC__HOT
+DYNC__WARM
 #include "tensor/dtype.c"
 DYNC__COLD
 #include "tensor/sym.c"
 DYNC__WARM
 #include "tensor/shape.c"
-DYNC__HOT
 #include "tensor/tensor.c"
 #include "tensor/scope.c"
 #include "tensor/value.c"
@@ -105,7 +104,7 @@ DYNC__COLD
 #include "codegen/interp_plan.c"
 #include "codegen/interp_emit.c"
 #include "codegen/interp.c"
-DYNC__HOT
+DYNC__WARM
 #include "codegen/jit_run.c"
 DYNC__BESIDE_JIT
 #include "codegen/gemm_run.c"
@@ -151,11 +150,11 @@ DYNC__HOT
 DYNC__PLAIN
 #include "op/op.h"
 #include "op/rows.h"
-DYNC__HOT
+DYNC__WARM
 #include "op/table.c"
 DYNC__COLD
 #include "op/custom.c"
-DYNC__HOT
+DYNC__WARM
 #include "op/args.c"
 DYNC__PLAIN
 #include "op/chain.h"
@@ -164,7 +163,7 @@ DYNC__COLD
 #include "op/decompose.c"
 #include "op/decompose_nn.c"
 #include "op/einsum.c"
-DYNC__HOT
+DYNC__WARM
 #include "op/dispatch.c"
 #include "op/eager.c"
 DYNC__COLD
@@ -193,7 +192,6 @@ DYNC__COLD
 DYNC__WARM
 #include "autograd/node.c"
 #include "autograd/tape.c"
-DYNC__HOT
 #include "autograd/visit.c"
 DYNC__COLD
 #include "autograd/view.c"

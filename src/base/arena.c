@@ -62,7 +62,7 @@ DYNC__RARE DYNC__FN char *dync__arena_printf(dync__arena *a, const char *fmt, ..
     return text;
 }
 
-DYNC__FN void dync__arena_free(dync__arena *a)
+DYNC__OFTEN DYNC__FN void dync__arena_free(dync__arena *a)
 {
     for (dync__arena_chunk *chunk = a->head, *next; chunk; chunk = next) {
         next = chunk->next;

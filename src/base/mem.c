@@ -223,7 +223,7 @@ static void dync__mem_block_free(int kind, void *p)
 /* ---- size classes ---- */
 
 /* Class of a block of n bytes and its size; -1: too big to be kept, *size = n. */
-DYNC__INLINE int dync__mem_class(int kind, size_t n, size_t *size)
+DYNC__OFTEN DYNC__INLINE int dync__mem_class(int kind, size_t n, size_t *size)
 {
     if (DYNC__MEM_CACHE_BYTES == 0) {
         *size = n ? n : 1;
@@ -291,7 +291,7 @@ static DYNC__NOINLINE void dync__mem_flush(dync__cache *c)
     c->live = c->peak = 0;
 }
 
-DYNC__INLINE void dync__mem_count(dync__cache *c, int64_t bytes)
+DYNC__OFTEN DYNC__INLINE void dync__mem_count(dync__cache *c, int64_t bytes)
 {
     if (!c) {
         dync__mem_raise_peak(DYNC__ATOMIC_ADD(&dync__mem.live, bytes));
@@ -324,7 +324,7 @@ DYNC__RARE static DYNC__NOINLINE bool dync__mem_open_reserve(void)
 }
 
 /* Fault injection: true where this allocation is the one to fail. */
-DYNC__INLINE bool dync__mem_injected(size_t n)
+DYNC__OFTEN DYNC__INLINE bool dync__mem_injected(size_t n)
 {
     if (DYNC__LIKELY(dync__tls.fail_at == 0) || --dync__tls.fail_at != 0) return false;
     if (dync__mem_open_reserve()) return false;
@@ -332,7 +332,7 @@ DYNC__INLINE bool dync__mem_injected(size_t n)
     return true;
 }
 
-DYNC__INLINE void *dync__mem_take(int kind, size_t n)
+DYNC__OFTEN DYNC__INLINE void *dync__mem_take(int kind, size_t n)
 {
     if (dync__mem_injected(n)) return NULL;
     dync__cache *c = dync__tls.cache;
@@ -353,7 +353,7 @@ DYNC__INLINE void *dync__mem_take(int kind, size_t n)
     return p;
 }
 
-DYNC__INLINE void dync__mem_put(int kind, void *p, size_t n)
+DYNC__OFTEN DYNC__INLINE void dync__mem_put(int kind, void *p, size_t n)
 {
     if (!p) return;
     dync__cache *c = dync__tls.cache;
@@ -376,9 +376,9 @@ DYNC__INLINE void dync__mem_put(int kind, void *p, size_t n)
 /* ---- the door ---- */
 
 DYNC__FN void *dync__alloc(size_t n) { return dync__mem_take(DYNC__MEM_PLAIN, n); }
-DYNC__FN void dync__free(void *p, size_t n) { dync__mem_put(DYNC__MEM_PLAIN, p, n); }
-DYNC__FN void *dync__alloc_data(size_t n) { return dync__mem_take(DYNC__MEM_DATA, n); }
-DYNC__FN void dync__free_data(void *p, size_t n) { dync__mem_put(DYNC__MEM_DATA, p, n); }
+DYNC__OFTEN DYNC__FN void dync__free(void *p, size_t n) { dync__mem_put(DYNC__MEM_PLAIN, p, n); }
+DYNC__OFTEN DYNC__FN void *dync__alloc_data(size_t n) { return dync__mem_take(DYNC__MEM_DATA, n); }
+DYNC__OFTEN DYNC__FN void dync__free_data(void *p, size_t n) { dync__mem_put(DYNC__MEM_DATA, p, n); }
 
 DYNC__FN void *dync__calloc(size_t n)
 {

@@ -149,7 +149,7 @@ static unsigned dync__os_probe_cpu(void) { return 0; }
 #endif
 
 /* The word is found once; a second thread that comes at the same time finds the same. Bit 31 marks it known. */
-DYNC__FN unsigned dync__cpu_features(void)
+DYNC__RARE DYNC__FN unsigned dync__cpu_features(void)
 {
     static unsigned known;
     unsigned features = DYNC__ATOMIC_PEEK(&known);
@@ -261,7 +261,7 @@ static dync_status dync__os_io_error(const char *doing, const char *path, int er
 }
 
 /* Reads to the end in growing steps: pipes and /proc files have no size. */
-static dync_status dync__os_read_all(FILE *f, const char *path, char **out, size_t *n)
+DYNC__RARE static dync_status dync__os_read_all(FILE *f, const char *path, char **out, size_t *n)
 {
     size_t cap = 4096, used = 0;
     char *text = dync__alloc(cap);

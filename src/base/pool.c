@@ -72,7 +72,7 @@ static void dync__pool_after_fork(void)
     dync__tls.in_pool = false;
 }
 
-static int dync__pool_all_threads(void)
+DYNC__OFTEN static int dync__pool_all_threads(void)
 {
     int n = DYNC__ATOMIC_PEEK(&dync__pool.known);
     if (DYNC__ATOMIC_PEEK(&dync__pool.forked)) return 1;
@@ -87,14 +87,14 @@ static int dync__pool_all_threads(void)
     return n;
 }
 
-DYNC__FN int dync__pool_threads(void)
+DYNC__OFTEN DYNC__FN int dync__pool_threads(void)
 {
     int n = dync__pool_all_threads(), most = dync__tls.most_threads;
     return most > 0 && most < n ? most : n;
 }
 
 /* Loops of middling length wake nobody the first time: programs of many such loops have workers that watch, lone loops pay nothing. */
-DYNC__FN int dync__pool_worth(double ns)
+DYNC__OFTEN DYNC__FN int dync__pool_worth(double ns)
 {
     int n = ns < DYNC__POOL_NEAR_NS || dync__tls.in_pool ? 1 : dync__pool_threads();
     if (n == 1 || ns >= DYNC__POOL_FAR_NS) return n;

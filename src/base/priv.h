@@ -90,6 +90,7 @@ static inline int dync__bit_length(unsigned long long x)
  *   DYNC__COLD    makes things once (captures, compiles, prints, reads files): not optimised
  *   DYNC__RARE    the same for one function of a module that else is optimised
  *   DYNC__WARM    runs in every eager operator or training step beside much more work: quickly optimised
+ *   DYNC__OFTEN   one function of such a module that runs in every compiled call
  *   DYNC__HOT     runs in every compiled call, or loops over elements: -O2 without the passes that cost much and give it little
  *   DYNC__PLAIN   headers: as asked for. (gcc works through a level's options anew at each declaration under it)
  * Who asks for a small program (-Os) or compiles the files one by one gets what he asks for. */
@@ -100,6 +101,7 @@ static inline int dync__bit_length(unsigned long long x)
 #define DYNC__WARM _Pragma("clang optimize on")
 #elif defined(__GNUC__)
 #define DYNC__RARE __attribute__((optimize("O0")))
+#define DYNC__OFTEN __attribute__((optimize("O2", "no-partial-inlining")))
 #define DYNC__LEVELS_BEGIN _Pragma("GCC push_options")
 #define DYNC__PLAIN _Pragma("GCC pop_options") _Pragma("GCC push_options")
 #define DYNC__COLD DYNC__PLAIN _Pragma("GCC optimize(\"O0\")")
@@ -117,6 +119,9 @@ static inline int dync__bit_length(unsigned long long x)
 #endif
 #if !defined(DYNC__RARE)
 #define DYNC__RARE
+#endif
+#if !defined(DYNC__OFTEN)
+#define DYNC__OFTEN
 #endif
 #if !defined(DYNC__LEVELS_BEGIN)
 #define DYNC__LEVELS_BEGIN

@@ -12,7 +12,7 @@
 typedef struct dync__jit_segment { int64_t number; char *in, *out, *keep; int64_t from, n; } dync__jit_segment;
 
 /* Rows [row, row_end) of lanes [lane, lane_end); segment: NULL for all of them. */
-static dync_status dync__jit_piece(const dync__jit *jit, void *const *buffers, const uint64_t rng[2], int64_t row, int64_t row_end, int64_t lane, int64_t lane_end,
+DYNC__OFTEN static dync_status dync__jit_piece(const dync__jit *jit, void *const *buffers, const uint64_t rng[2], int64_t row, int64_t row_end, int64_t lane, int64_t lane_end,
                                    const dync__jit_segment *segment)
 {
     int64_t words[DYNC__JIT_WORDS], index[DYNC__XG_DIMS] = {0};
@@ -174,7 +174,7 @@ static dync_status dync__jit_tall(const dync__jit *jit, void *const *buffers, co
     return DYNC_OK;
 }
 
-static dync_status dync__jit_part(const dync__jit *jit, void *const *buffers, const uint64_t rng[2], int64_t row, int64_t row_end, int64_t lane, int64_t lane_end)
+DYNC__OFTEN static dync_status dync__jit_part(const dync__jit *jit, void *const *buffers, const uint64_t rng[2], int64_t row, int64_t row_end, int64_t lane, int64_t lane_end)
 {
     if (jit->state_bytes) return dync__jit_tall(jit, buffers, rng, row, row_end, lane, lane_end);
     return dync__jit_piece(jit, buffers, rng, row, row_end, lane, lane_end, NULL);
@@ -295,7 +295,7 @@ static void dync__jit_job_part(void *user, int part, int n_parts)
     if (status != DYNC_OK) DYNC__ATOMIC_STORE(&job->status, status);
 }
 
-static dync_status dync__jit_run(const dync__jit *jit, const dync__code *c, void *const *buffers, const uint64_t rng[2])
+DYNC__OFTEN static dync_status dync__jit_run(const dync__jit *jit, const dync__code *c, void *const *buffers, const uint64_t rng[2])
 {
     int threads = dync__pool_worth(c->ns);
     if (threads > 1) {
@@ -357,7 +357,7 @@ DYNC__FN dync_status dync__code_run_part(const dync__code *c, void *const *buffe
 }
 #endif
 
-DYNC__FN dync_status dync__code_run(const dync__code *c, void *const *buffers, uint64_t rng_seed, uint64_t rng_offset)
+DYNC__OFTEN DYNC__FN dync_status dync__code_run(const dync__code *c, void *const *buffers, uint64_t rng_seed, uint64_t rng_offset)
 {
     const uint64_t rng[2] = {rng_seed, rng_offset};
     if (c->empty) return DYNC_OK;

@@ -2,7 +2,7 @@
 #include "../dync.in.h"
 #include "rows.h"
 
-DYNC__FN dync__arg dync__arg_value(dync_value v)
+DYNC__OFTEN DYNC__FN dync__arg dync__arg_value(dync_value v)
 {
     dync__arg a = {0};
     switch (v.kind) {

@@ -178,7 +178,7 @@ static bool dync__enter(dync__opcall *call, int op, int nargs, dync__arg *args, 
     return ok;
 }
 
-DYNC__FN dync_tensor *dync__op_call(int op, int nargs, dync__arg *args, dync_loc at)
+DYNC__OFTEN DYNC__FN dync_tensor *dync__op_call(int op, int nargs, dync__arg *args, dync_loc at)
 {
     dync__opcall call;
     dync__handler *top = dync__tls.handler;

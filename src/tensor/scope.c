@@ -32,7 +32,7 @@ DYNC__RARE static DYNC__NOINLINE dync__scopes *dync__scopes_new(void)
     return dync__tls.scopes;
 }
 
-DYNC__INLINE dync__scopes *dync__scopes_get(void)
+DYNC__OFTEN DYNC__INLINE dync__scopes *dync__scopes_get(void)
 {
     dync__scopes *s = dync__tls.scopes;
     return DYNC__LIKELY(s != NULL) ? s : dync__scopes_new();
@@ -47,7 +47,7 @@ static DYNC__NOINLINE void dync__scope_hint(dync__scopes *s)
     dync__warn("the outermost scope holds %d tensors: put the body of the loop that makes them into DYNC_SCOPE { ... }", DYNC__SCOPE_HINT);
 }
 
-DYNC__INLINE bool dync__scope_push(int kind, void *object, size_t size)
+DYNC__OFTEN DYNC__INLINE bool dync__scope_push(int kind, void *object, size_t size)
 {
     dync__scopes *s = dync__scopes_get();
     if (DYNC__UNLIKELY(!s)) return false;
@@ -71,7 +71,7 @@ static DYNC__NOINLINE void dync__entry_release(const dync__entry *e)
 }
 
 /* Releases from the top down to `start`, with all that is added meanwhile. */
-static void dync__scope_unwind(dync__scopes *s, int start)
+DYNC__OFTEN static void dync__scope_unwind(dync__scopes *s, int start)
 {
     while (s->entry.n > start) {
         dync__entry e = s->entry.at[--s->entry.n];
@@ -96,7 +96,7 @@ DYNC__RARE static void dync__scopes_thread_end(dync__thread *thread)
 DYNC__RARE DYNC__FN void dync__scope_end_all(void) { dync__scopes_thread_end(&dync__tls); }
 DYNC__FN int dync__scope_depth(void) { return dync__tls.scopes ? dync__tls.scopes->mark.n : 0; }
 
-DYNC__FN dync_tensor *dync__give(dync__tensor *owned)
+DYNC__OFTEN DYNC__FN dync_tensor *dync__give(dync__tensor *owned)
 {
     if (DYNC__UNLIKELY(!owned)) return NULL;
     if (DYNC__LIKELY(dync__scope_push(DYNC__ENTRY_TENSOR, owned, 0))) return dync__handle(owned);
@@ -124,7 +124,7 @@ DYNC__FN bool dync__scope_defer(void (*fn)(void *), void *arg)
 
 /* ---- scopes ---- */
 
-DYNC_API dync_scope dync_scope_begin(void)
+DYNC__OFTEN DYNC_API dync_scope dync_scope_begin(void)
 {
     dync__scopes *s = dync__scopes_get();
     if (DYNC__UNLIKELY(!s || (s->mark.n == s->mark.cap && !dync__vec_reserve(&s->mark, s->mark.n + 1)))) return (dync_scope){NULL, false};
@@ -134,14 +134,14 @@ DYNC_API dync_scope dync_scope_begin(void)
 }
 
 /* Place of the scope among the marks; -1: it has ended. */
-static int dync__scope_find(const dync__scopes *s, const dync_scope *scope)
+DYNC__OFTEN static int dync__scope_find(const dync__scopes *s, const dync_scope *scope)
 {
     int i = s ? s->mark.n - 1 : -1;
     while (i >= 0 && s->mark.at[i].serial != (uintptr_t)scope->mark) i--;
     return i;
 }
 
-static void dync__scope_close(dync__scopes *s, int i)
+DYNC__OFTEN static void dync__scope_close(dync__scopes *s, int i)
 {
     int start = s->mark.at[i].start;
     s->mark.n = i + 1;
@@ -151,7 +151,7 @@ static void dync__scope_close(dync__scopes *s, int i)
     s->start = i > 0 ? s->mark.at[i - 1].start : 0;
 }
 
-DYNC_API void dync_scope_end(dync_scope *scope)
+DYNC__OFTEN DYNC_API void dync_scope_end(dync_scope *scope)
 {
     if (!scope || !scope->open) return;
     scope->open = false;

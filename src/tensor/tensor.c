@@ -83,13 +83,13 @@ DYNC__RARE static DYNC__NOINLINE dync__tensor_state *dync__tensor_state_new(void
     return dync__tls.tensor_state;
 }
 
-DYNC__INLINE dync__tensor_state *dync__tensor_state_get(void)
+DYNC__OFTEN DYNC__INLINE dync__tensor_state *dync__tensor_state_get(void)
 {
     dync__tensor_state *s = dync__tls.tensor_state;
     return DYNC__LIKELY(s != NULL) ? s : dync__tensor_state_new();
 }
 
-DYNC__INLINE uint64_t dync__tensor_next_id(dync__tensor_state *s)
+DYNC__OFTEN DYNC__INLINE uint64_t dync__tensor_next_id(dync__tensor_state *s)
 {
     if (DYNC__UNLIKELY(s->next_id == s->end_id)) {
         s->end_id = DYNC__ATOMIC_ADD(&dync__slots.next_id, DYNC__ID_BLOCK);
@@ -98,7 +98,7 @@ DYNC__INLINE uint64_t dync__tensor_next_id(dync__tensor_state *s)
     return ++s->next_id;                  /* never 0 */
 }
 
-DYNC__INLINE void dync__tensor_count(dync__tensor_state *s, int n)
+DYNC__OFTEN DYNC__INLINE void dync__tensor_count(dync__tensor_state *s, int n)
 {
     s->live += n;
     if (DYNC__LIKELY(s->live < DYNC__LIVE_FLUSH && s->live > -DYNC__LIVE_FLUSH)) return;
@@ -164,7 +164,7 @@ DYNC__RARE static DYNC__NOINLINE void dync__slots_spill(dync__tensor_state *s)
     memmove(s->free, s->free + DYNC__SLOT_BATCH, (size_t)s->n_free * sizeof s->free[0]);
 }
 
-static void dync__slot_free(dync__tensor *t)
+DYNC__OFTEN static void dync__slot_free(dync__tensor *t)
 {
     dync__tensor_state *s = dync__tensor_state_get();
     uintptr_t handle = (uintptr_t)dync__handle(t);
@@ -224,7 +224,7 @@ static dync__storage *dync__storage_make(int device, void *data, size_t size_byt
 }
 
 #define DYNC__STORAGE_HEADER ((sizeof(dync__storage) + DYNC__DATA_ALIGN - 1) / DYNC__DATA_ALIGN * DYNC__DATA_ALIGN)
-static dync__storage *dync__storage_joined(size_t size_bytes)
+DYNC__OFTEN static dync__storage *dync__storage_joined(size_t size_bytes)
 {
     dync__tensor_state *state = dync__tensor_state_get();
     dync__storage *s = state ? dync__alloc_data(DYNC__STORAGE_HEADER + size_bytes) : NULL;
@@ -233,7 +233,7 @@ static dync__storage *dync__storage_joined(size_t size_bytes)
     return s;
 }
 
-DYNC__FN dync__storage *dync__storage_new(int device, size_t size_bytes)
+DYNC__OFTEN DYNC__FN dync__storage *dync__storage_new(int device, size_t size_bytes)
 {
     if (device == DYNC_CPU && size_bytes && size_bytes <= DYNC__JOINED_BYTES) return dync__storage_joined(size_bytes);
     dync__storage *s = dync__storage_make(device, NULL, size_bytes, 0);
@@ -251,7 +251,7 @@ DYNC__RARE DYNC__FN dync__storage *dync__storage_borrow(int device, void *data, 
 
 DYNC__FN void dync__storage_ref(dync__storage *s) { (void)DYNC__ATOMIC_INC(&s->refs); }
 
-static void dync__storage_free(dync__storage *s)
+DYNC__OFTEN static void dync__storage_free(dync__storage *s)
 {
     if (s->flags & DYNC__STORAGE_JOINED) {
         dync__free_data(s, DYNC__STORAGE_HEADER + s->size_bytes);
@@ -264,7 +264,7 @@ static void dync__storage_free(dync__storage *s)
     dync__free(s, sizeof *s);
 }
 
-DYNC__FN void dync__storage_unref(dync__storage *s)
+DYNC__OFTEN DYNC__FN void dync__storage_unref(dync__storage *s)
 {
     if (!s) return;
     if (DYNC__ATOMIC_LOAD(&s->refs) == 1 || DYNC__ATOMIC_DEC(&s->refs) == 0) dync__storage_free(s);
@@ -292,7 +292,7 @@ DYNC__FN int64_t dync__layout_span(const dync__layout *lay)
     return last + 1;
 }
 
-DYNC__FN dync__tensor *dync__tensor_new(dync__storage *taken, int dtype, const dync__layout *lay)
+DYNC__OFTEN DYNC__FN dync__tensor *dync__tensor_new(dync__storage *taken, int dtype, const dync__layout *lay)
 {
     dync__tensor_state *s = dync__tensor_state_get();
     if (!taken || !s || (DYNC__UNLIKELY(s->n_free == 0) && !dync__slots_refill(s))) {
@@ -343,7 +343,7 @@ DYNC__FN dync__tensor *dync__tensor_alias(const dync__tensor *base, int dtype, c
 
 DYNC__FN void dync__ref(dync__tensor *t) { (void)DYNC__ATOMIC_INC(&t->refs); }
 
-static void dync__tensor_free(dync__tensor *t)
+DYNC__OFTEN static void dync__tensor_free(dync__tensor *t)
 {
     struct dync__grad_meta *grad = t->grad;
     dync__storage *storage = t->storage;
@@ -354,7 +354,7 @@ static void dync__tensor_free(dync__tensor *t)
     dync__storage_unref(storage);
 }
 
-DYNC__FN void dync__unref(dync__tensor *t)
+DYNC__OFTEN DYNC__FN void dync__unref(dync__tensor *t)
 {
     if (!t) return;
     int32_t refs = DYNC__ATOMIC_LOAD(&t->refs);

@@ -6,7 +6,7 @@
 
 DYNC_API dync_value dync_v_value(dync_value v) { return v; }
 
-DYNC_API dync_value dync_v_tensor(dync_tensor *t)
+DYNC__OFTEN DYNC_API dync_value dync_v_tensor(dync_tensor *t)
 {
     dync_value v = {DYNC_KIND_TENSOR, 0, {0}};
     v.as.t = t;
@@ -105,7 +105,7 @@ DYNC_API dync_value (dync_at)(dync_value list, int i)
 }
 
 /* A NULL tensor is passed on without a word where an error is pending: it comes from the call that failed. */
-DYNC_API dync_tensor *(dync_as_tensor)(dync_value v)
+DYNC__OFTEN DYNC_API dync_tensor *(dync_as_tensor)(dync_value v)
 {
     if (v.kind == DYNC_KIND_TENSOR) return dync__open(v.as.t) ? v.as.t : NULL;
     if (v.kind != DYNC_KIND_NONE || dync_error() == DYNC_OK) dync__value_wrong("a tensor", v);
