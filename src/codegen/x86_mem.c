@@ -440,15 +440,16 @@ static void dync__xg_store_apart(dync__xg *g, int stream, int r)
     }
 }
 
-/* Asks for the first line of the next page of 4 KB of each load, so that its address is known when the processor's own fetching, which ends with a
+/* Asks for the first line of the next page of 4 KB of each load and store past the caches, so that its address is known when the processor's own fetching, which ends with a
  * page, comes there. */
 DYNC__FN void dync__xg_fetch_page(dync__xg *g, int list)
 {
     dync__xasm *a = &g->a;
     for (int p = 0; p < g->list[list].n; p++) {
         int i = g->list[list].at[p], stream = g->stream_of[i];
-        if (dync__xg_inst(g, i)->prim != DYNC__P_load || g->stream.at[stream].kind != DYNC__XS_MEM || g->stream.at[stream].lane != DYNC__XL_DENSE) continue;
-        dync__x_i(a, DYNC__X_LEA, DYNC__RSI, dync__x_index(dync__xg_base(g, stream), DYNC__RCX, g->stream.at[stream].bytes, 0), 0);
+        const dync__xstream *s = stream < 0 ? NULL : &g->stream.at[stream];
+        if (!s || s->kind != DYNC__XS_MEM || s->lane != DYNC__XL_DENSE || (dync__xg_inst(g, i)->prim != DYNC__P_load && !s->past)) continue;
+        dync__x_i(a, DYNC__X_LEA, DYNC__RSI, dync__x_index(dync__xg_base(g, stream), DYNC__RCX, s->bytes, 0), 0);
         dync__x_i(a, DYNC__X_ANDI, 0, dync__x_reg(DYNC__RSI), -4096);
         dync__x_i(a, DYNC__X_PREFETCHT0, 0, dync__x_mem(DYNC__RSI, 4096), 0);
     }
