@@ -14159,14 +14159,15 @@ static void dync__xg_store_apart(dync__xg *g, int stream, int r) {
         dync__x_v(a, dync__xg_store_insn[bytes], vl, t, 0, dync__x_mem(DYNC__RAX, j * g->V * bytes), 0, k);
     }
 }
-/* Asks for the first line of the next page of 4 KB of each load, so that its address is known when the processor's own fetching, which ends with a
+/* Asks for the first line of the next page of 4 KB of each load and store past the caches, so that its address is known when the processor's own fetching, which ends with a
  * page, comes there. */
 DYNC__FN void dync__xg_fetch_page(dync__xg *g, int list) {
     dync__xasm *a = &g->a;
     for (int p = 0; p < g->list[list].n; p++) {
         int i = g->list[list].at[p], stream = g->stream_of[i];
-        if (dync__xg_inst(g, i)->prim != DYNC__P_load || g->stream.at[stream].kind != DYNC__XS_MEM || g->stream.at[stream].lane != DYNC__XL_DENSE) continue;
-        dync__x_i(a, DYNC__X_LEA, DYNC__RSI, dync__x_index(dync__xg_base(g, stream), DYNC__RCX, g->stream.at[stream].bytes, 0), 0);
+        const dync__xstream *s = stream < 0 ? NULL : &g->stream.at[stream];
+        if (!s || s->kind != DYNC__XS_MEM || s->lane != DYNC__XL_DENSE || (dync__xg_inst(g, i)->prim != DYNC__P_load && !s->past)) continue;
+        dync__x_i(a, DYNC__X_LEA, DYNC__RSI, dync__x_index(dync__xg_base(g, stream), DYNC__RCX, s->bytes, 0), 0);
         dync__x_i(a, DYNC__X_ANDI, 0, dync__x_reg(DYNC__RSI), -4096);
         dync__x_i(a, DYNC__X_PREFETCHT0, 0, dync__x_mem(DYNC__RSI, 4096), 0);
     }
@@ -15796,12 +15797,20 @@ static void dync__xg_clear(dync__xg *g, int32_t at) {
     dync__x_i(&g->a, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RAX), 0);
     dync__x_i(&g->a, DYNC__X_MOV_M, DYNC__RAX, dync__xg_at(at), 0);
 }
-/* A row: the last inner loop in lanes; sums grain by grain. */
+/* Are pages worth asking for? Where a phase reduces its rows, or the kernel stores past the caches, but not rows of a few lanes, nor for long
+ * chains of operators, which hide what they wait for. */
+static bool dync__xg_far(const dync__xg *g, int phase, int most) {
+    bool far = false;
+    for (int i = 0; i < g->red.n; i++) far |= g->red.at[i].phase == phase;
+    for (int i = 0; i < g->stream.n; i++) far |= g->stream.at[i].past;
+    return far && most > 2 && g->list[2 + 2 * phase].n < 64;
+}
+/* A row: the last inner loop in lanes; sums grain by grain, what is read from memory page by page. */
 static void dync__xg_row_phase(dync__xg *g, int phase, int most) {
     dync__xasm *a = &g->a;
     int list = 2 + 2 * phase;
     if (g->list[list].n == 0) return;
-    bool ordered = dync__xg_has_ordered(g, phase);
+    bool ordered = dync__xg_has_ordered(g, phase), far = dync__xg_far(g, phase, most);
     int32_t counts = dync__xg_frame(g, 8 * DYNC__XG_DIMS), grains = dync__xg_frame(g, 16);
     g->single = false;
     g->U = DYNC__MAX(dync__xg_unroll(g, list, most), g->V == 4 && g->b->has_scan && most > 1 ? 2 : 1); /* a scan takes eight lanes at once */
@@ -15822,23 +15831,23 @@ static void dync__xg_row_phase(dync__xg *g, int phase, int most) {
     int top = dync__xg_inner_begin(g, counts);
     dync__xrm lanes = dync__xg_arg(8 * DYNC__XA_LANES), end = dync__xg_at(grains + 8);
     dync__x_i(a, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RCX), 0);
-    if (!ordered) {
+    if (!ordered && !far) {
         dync__xg_lanes(g, lanes);
     } else {
         int grain = dync__x_label(a), whole = dync__x_label(a);
         dync__x_bind(a, grain);
-        dync__x_i(a, DYNC__X_LEA, DYNC__RDX, dync__x_mem(DYNC__RCX, DYNC__XG_GRAIN), 0);
+        dync__x_i(a, DYNC__X_LEA, DYNC__RDX, dync__x_mem(DYNC__RCX, ordered ? DYNC__XG_GRAIN : 1024), 0);
         dync__x_i(a, DYNC__X_CMP, DYNC__RDX, lanes, 0);
         dync__x_jump(a, DYNC__CC_LE, whole);
         dync__x_i(a, DYNC__X_MOV, DYNC__RDX, lanes, 0);
         dync__x_bind(a, whole);
         dync__x_i(a, DYNC__X_MOV_M, DYNC__RDX, end, 0);
         dync__xg_reset(g);
-        dync__xg_fetch_page(g, list);
-        dync__xg_reduce_init(g, phase, true, false);
+        if (far) dync__xg_fetch_page(g, list);
+        if (ordered) dync__xg_reduce_init(g, phase, true, false);
         dync__xg_lanes(g, end);
         dync__xg_reset(g);
-        dync__xg_grain_end(g, phase, grains);
+        if (ordered) dync__xg_grain_end(g, phase, grains);
         dync__x_i(a, DYNC__X_MOV, DYNC__RCX, end, 0);
         dync__x_i(a, DYNC__X_CMP, DYNC__RCX, lanes, 0);
         dync__x_jump(a, DYNC__CC_L, grain);
