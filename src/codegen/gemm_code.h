@@ -44,6 +44,12 @@ DYNC__INLINE int64_t dync__gt_bytes(int type) { return type == DYNC__GT_F64 ? 8 
  * next call's a begins, from a, where its lines are to be fetched; 0. scratch: of DYNC__GT_SCRATCH bytes, or none, for steps that fall into few sets of the cache (they crowd). */
 DYNC__INLINE bool dync__gt_crowds(int64_t step, int bytes) { return step % DYNC__MIN(1024 * bytes, 4096) == 0; }
 DYNC__FN void dync__gt_swap(void *to, int64_t to_step, const void *from, int64_t from_step, int64_t lines, int64_t columns, int bytes, int64_t ahead, void *scratch);
+/* Its two halves by way of a stage, where dync__gt_stages has the code: 256 bytes of every line go there, DYNC__GT_SCRATCH bytes for every 128 lines and
+ * for what is left; then columns come out, in pieces of as many as fill a vector (wide). */
+DYNC__INLINE int64_t dync__gt_wide(void) { return dync__cpu_features() & DYNC__CPU_AVX512 ? 64 : 32; }
+DYNC__FN bool dync__gt_stages(int bytes, dync__gt_fn half[3]);
+DYNC__FN void dync__gt_stage(const dync__gt_fn half[3], char *stage, const char *from, int64_t from_step, int64_t lines, int bytes, int64_t ahead);
+DYNC__FN void dync__gt_unstage(const dync__gt_fn half[3], char *to, int64_t to_step, const char *stage, int64_t lines, int bytes, int64_t piece, int64_t n_pieces);
 /* FEW: lines, or columns, side by side in memory on the other side, are taken apart by byte shuffles. STAGED: lines at once by way of scratch memory. */
 enum { DYNC__GT_FEW = 12, DYNC__GT_STAGED = 128, DYNC__GT_SCRATCH = 64 + 256 * (DYNC__GT_STAGED + 16) };
 #if DYNC__JIT_X86

@@ -502,15 +502,28 @@ static void dync__jb_block(const dync__jb *j, dync__jit *jit)
     if (code == 2 && jit->n_streams == 2 && s[0].lane == DYNC__XL_DENSE && s[1].lane == DYNC__XL_DENSE && !s[0].turned != !s[1].turned &&
         j->b->k->buf.at[s[0].buf].dtype == j->b->k->buf.at[s[1].buf].dtype)
         jit->copies = s[0].turned ? 1 : 2;
-    for (int i = 0; i < jit->n_streams; i++) /* by way of a stage, in longer runs: gemm_run.c */
-        if ((s[i].turned || jit->copies) && dync__gt_crowds(s[i].turned ? jit->stream[i].lane : jit->stream[i].step[0], s[i].bytes)) run = 256;
-    jit->block_lanes = DYNC__MAX(DYNC__MIN(1024 / bytes, 512), 16 * 1024 / bytes / jit->rows);
+    jit->run = INT64_MAX;
+    for (int i = 0; i < jit->n_streams; i++) { /* by way of a stage, in longer runs: gemm_run.c */
+        bool load = s[i].turned == DYNC__JIT_TURN_LOAD && s[i].bytes >= 4 && !jit->copies; /* of smaller ones shuffles take the time */
+        if ((!s[i].turned && !jit->copies) || !dync__gt_crowds(s[i].turned ? jit->stream[i].lane : jit->stream[i].step[0], s[i].bytes)) continue;
+        run = 256;
+        jit->stream[i].stage = load;
+        if (load) jit->run = 256 / s[i].bytes, jit->part = dync__gt_wide() / s[i].bytes;
+    }
+    jit->block_lanes = DYNC__MAX(jit->run < INT64_MAX ? 128 : DYNC__MIN(1024 / bytes, 512), 16 * 1024 / bytes / jit->rows);
     if (j->b->sectioned) jit->block_lanes = jit->lanes;
     jit->block_rows = DYNC__MAX(run / least, 16 * 1024 / bytes / DYNC__MIN(jit->block_lanes, jit->lanes));
     jit->tiles = jit->keep_bytes;
     jit->keep_bytes += DYNC__GT_SCRATCH;
-    for (int i = 0; i < jit->n_streams; i++)
-        if (s[i].turned) jit->keep_bytes += dync__jit_tile_bytes(jit->block_rows * 3 / 2, jit->block_lanes * 3 / 2, s[i].bytes);
+    for (int i = 0; i < jit->n_streams; i++) {
+        dync__jit_stream *st = &jit->stream[i];
+        st->tile = jit->keep_bytes - jit->tiles;
+        if (st->turned) jit->keep_bytes += dync__jit_tile_bytes(jit->block_rows * 3 / 2, jit->block_lanes * 3 / 2, st->bytes);
+        if (!st->stage) continue;
+        if (st->bytes != least || 256 / st->bytes != jit->run) jit->run = INT64_MAX; /* of several sizes: each block is turned as a whole */
+        st->stage = jit->keep_bytes - jit->tiles;
+        jit->keep_bytes += (jit->block_lanes * 3 / 2 / DYNC__GT_STAGED + 2) * DYNC__GT_SCRATCH;
+    }
 }
 
 static dync__jit *dync__jb_finish(dync__jb *j, dync__jit_form *form)

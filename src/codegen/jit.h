@@ -15,9 +15,10 @@ typedef struct dync__jit_form {
     dync__codeblock block;
 } dync__jit_form;
 
-/* turned: blocks of it are transposed into a tile (a load) or from one (a store), and the code sees the tile; lane: its own step then. */
+/* turned: blocks of it are transposed into a tile (a load) or from one (a store), and the code sees the tile; lane: its own step then. tile, stage: where in
+ * the scratch memory of a block; stage 0: none, the lines do not crowd. */
 typedef struct dync__jit_reduce { int32_t phase, slot; uint8_t kind, type; } dync__jit_reduce; /* slot: among the slots */
-typedef struct dync__jit_stream { int32_t buf; uint8_t turned, bytes; bool past; int64_t at, lane, step[DYNC__XG_DIMS]; } dync__jit_stream;
+typedef struct dync__jit_stream { int32_t buf; uint8_t turned, bytes; bool past; int64_t at, lane, step[DYNC__XG_DIMS], tile, stage; } dync__jit_stream;
 enum { DYNC__JIT_TURN_LOAD = 1, DYNC__JIT_TURN_STORE };
 struct dync__jit {
     dync__jit_form *form, *past;       /* past: stores past the caches, where lines are whole; NULL: too small for that */
@@ -33,6 +34,7 @@ struct dync__jit {
     bool blocks, fetches;              /* fetches: more than the second cache and its like hold: what is not turned is fetched ahead */
     int32_t n_over;
     int64_t over[DYNC__XG_DIMS], block_rows, block_lanes; /* streams: step[0] of rows, step[1 + d] of over[d] */
+    int64_t run, part;                 /* stages hold `run` rows of a block, of which the code takes `part` at a time, in the first cache */
     dync__jit_stream *stream;
     dync__jit_reduce *reduce;          /* split ones' */
     int64_t *words;

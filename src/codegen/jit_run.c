@@ -88,12 +88,12 @@ static void dync__jit_fetch(const dync__jit *jit, char *const *at, int64_t rows,
 }
 
 /* One block: at[s] is where stream s has its first row and lane. Loads are turned into tiles, the code runs on `rows` by `lanes`, tiles are
- * turned into stores. next: the rows and lanes to where the next block begins. */
+ * turned into stores. Where a stage holds what is loaded, a part of the rows is turned and run at a time. next: the rows and lanes to where the next block begins. */
 static void dync__jit_block(const dync__jit *jit, char *const *at, int64_t *words, int64_t rows, int64_t lanes, const int64_t next[2], char *scratch)
 {
     void (*entry)(int64_t *);
-    int64_t *record = words + jit->n_words - jit->n_streams * jit->record;
-    char *tile = scratch + DYNC__GT_SCRATCH;
+    dync__gt_fn half[3];
+    int64_t part = rows >= jit->run && lanes >= jit->part && dync__gt_stages((int)(256 / jit->run), half) ? jit->part : 0, first = 0, from = 0;
     if (jit->fetches) dync__jit_fetch(jit, at, rows, lanes);
     if (jit->copies) {
         const dync__jit_stream *t = &jit->stream[jit->copies - 1], *other = &jit->stream[2 - jit->copies];
@@ -102,26 +102,31 @@ static void dync__jit_block(const dync__jit *jit, char *const *at, int64_t *word
         else dync__gt_swap(here, t->lane, there, other->step[0], rows, lanes, t->bytes, dync__jit_ahead(other, next), scratch);
         return;
     }
-    words[DYNC__XA_ROWS] = rows;
-    words[DYNC__XA_LANES] = lanes;
-    words[DYNC__XA_FIXED] = words[DYNC__XA_FIXED + 1] = rows;
-    for (int s = 0; s < jit->n_streams; s++, record += jit->record) {
-        const dync__jit_stream *st = &jit->stream[s];
-        record[DYNC__XA_AT] = (int64_t)(uintptr_t)(st->turned ? tile : at[s]);
-        if (!st->turned) continue;
-        int64_t step = dync__jit_tile_bytes(1, lanes, st->bytes);
-        record[DYNC__XA_STEP] = step;
-        if (st->turned == DYNC__JIT_TURN_LOAD) dync__gt_swap(tile, step, at[s], st->lane, lanes, rows, st->bytes, dync__jit_ahead(st, next), scratch);
-        tile += rows * step;
-    }
     memcpy(&entry, &jit->form->block.exec, sizeof entry);
-    entry(words);
-    tile = scratch + DYNC__GT_SCRATCH;
+    words[DYNC__XA_LANES] = lanes;
+    for (int64_t row = 0, n = rows; row < rows; row += n) {    /* from: where what is turned begins, before row at the end */
+        bool fills = part && row % jit->run == 0;
+        int64_t *record = words + jit->n_words - jit->n_streams * jit->record;
+        if (fills) first = DYNC__MIN(row, rows - jit->run);
+        if (part) from = first + (row - first) / part * part, n = from + part - row;
+        words[DYNC__XA_ROWS] = words[DYNC__XA_FIXED] = words[DYNC__XA_FIXED + 1] = n;
+        for (int s = 0; s < jit->n_streams; s++, record += jit->record) {
+            const dync__jit_stream *st = &jit->stream[s];
+            int64_t step = dync__jit_tile_bytes(1, lanes, st->bytes), ahead = dync__jit_ahead(st, next);
+            bool load = st->turned == DYNC__JIT_TURN_LOAD;
+            char *tile = scratch + st->tile, *stage = scratch + st->stage;
+            record[DYNC__XA_AT] = (int64_t)((uintptr_t)(st->turned ? tile : at[s]) + (uintptr_t)((row - (load ? from : 0)) * (st->turned ? step : st->step[0])));
+            if (st->turned) record[DYNC__XA_STEP] = step;
+            if (!load) continue;
+            if (!part || !st->stage) dync__gt_swap(tile, step, at[s] + from * st->bytes, st->lane, lanes, part ? part : rows, st->bytes, ahead, scratch);
+            else if (fills) dync__gt_stage(half, stage, at[s] + first * st->bytes, st->lane, lanes, st->bytes, ahead);
+            if (part && st->stage) dync__gt_unstage(half, tile, step, stage, lanes, st->bytes, (from - first) / part, 1);
+        }
+        entry(words);
+    }
     for (int s = 0; s < jit->n_streams; s++) {
         const dync__jit_stream *st = &jit->stream[s];
-        int64_t step = dync__jit_tile_bytes(1, lanes, st->bytes);
-        if (st->turned == DYNC__JIT_TURN_STORE) dync__gt_swap(at[s], st->lane, tile, step, rows, lanes, st->bytes, 0, scratch);
-        tile += st->turned ? rows * step : 0;
+        if (st->turned == DYNC__JIT_TURN_STORE) dync__gt_swap(at[s], st->lane, scratch + st->tile, dync__jit_tile_bytes(1, lanes, st->bytes), rows, lanes, st->bytes, 0, scratch);
     }
 }
 
@@ -131,6 +136,9 @@ static dync_status dync__jit_blocks(const dync__jit *jit, void *const *buffers, 
     int64_t words[DYNC__JIT_WORDS], across = dync__jit_cuts(jit->lanes, jit->block_lanes), down = dync__jit_cuts(n_rows, jit->block_rows);
     char *at[DYNC__JIT_WORDS], *scratch = dync__alloc_data((size_t)jit->keep_bytes);
     if (!scratch) return DYNC_ERR_MEMORY;
+    memcpy(words, jit->words, (size_t)jit->n_words * sizeof *words);
+    words[DYNC__XA_SEED] = (int64_t)rng[0];
+    words[DYNC__XA_OFFSET] = (int64_t)rng[1];
     for (int64_t n = begin; n < end; n++) {
         int64_t rows, lanes, left = n / across, lane = dync__jit_cut(jit->lanes, jit->block_lanes, n % across, &lanes);
         int64_t row = first + dync__jit_cut(n_rows, jit->block_rows, left % down, &rows);
@@ -142,9 +150,6 @@ static dync_status dync__jit_blocks(const dync__jit *jit, void *const *buffers, 
         }
         bool goes_on = n % across + 1 < across;
         int64_t next[2] = {!jit->fetches || goes_on ? 0 : jit->block_rows, !jit->fetches ? 0 : goes_on ? jit->block_lanes : -lane};
-        memcpy(words, jit->words, (size_t)jit->n_words * sizeof *words);
-        words[DYNC__XA_SEED] = (int64_t)rng[0];
-        words[DYNC__XA_OFFSET] = (int64_t)rng[1];
         dync__jit_block(jit, at, words, rows, lanes, next, scratch + jit->tiles);
     }
     dync__free_data(scratch, (size_t)jit->keep_bytes);

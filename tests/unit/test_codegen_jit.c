@@ -643,6 +643,44 @@ TEST(crossed_rows)
     EXPECT(dync__tile_isa() == 0 || blocks > 12);
 }
 
+/* Lines whole pages apart: the code runs on a part of the rows at a time, straight out of the stage. Several loads that are turned, of one size or not, with
+ * steps back, others as they lie, the store's kind, reductions, and more rows, lanes than parts, pieces. */
+TEST(crossed_pages)
+{
+    static const int types[] = {DYNC_F32, DYNC_I32, DYNC_F64, DYNC_I64, DYNC_BF16};
+    int64_t parts = 0;
+    for (int i = 0; i < 30; i++)
+        for (int isa = 1; isa <= dync__tile_isa(); isa++) {
+            dync__arena arena = {0};
+            int type = types[i % 8 == 7 ? 4 : i % 4], loads = test_random_int(1, 3), sum = -1;
+            int64_t rows = test_random_int(32, 200), lanes = test_random_int(16, 300), extent[] = {rows, lanes}, elements[] = {1024 * lanes, 1024 * lanes, 1024 * lanes, 1024 * lanes};
+            int64_t steps[][2] = {{1, 1024}, {lanes, 1}, {1, rows}, {-1, 1024}, {0, 1}};
+            bool reduces = i % 3 == 0;
+            dync__kernel *k = dync__kernel_new(&arena, "pages", reduces, 2, extent);
+            dync__lb b = {.k = k, .section = 1};
+            for (int n = 0; n < loads; n++) {
+                int way = n ? test_random_int(0, 4) : 0, of = n && test_random() % 4 == 0 ? types[test_random_int(0, 4)] : type;
+                int load = dync__lb_load(&b, dync__kernel_buf(k, n, of, DYNC__BUF_IN, -1, NULL), dync__kernel_access(k, way == 3 ? rows - 1 : 0, steps[way]));
+                int x = dync__lb_cast(&b, load, dync__dtype_info(type)->compute);
+                sum = sum < 0 ? x : dync__lb_op(&b, DYNC__P_max, sum, x, -1);
+            }
+            if (reduces) {
+                int greatest = dync__lb_reduce(&b, DYNC__R_MAX, sum);
+                b.section = 3;
+                sum = dync__lb_op(&b, DYNC__P_sub, dync__lb_load(&b, 0, 0), greatest, -1);
+            }
+            dync__lb_store(&b, dync__kernel_buf(k, loads, type, DYNC__BUF_OUT, -1, NULL), dync__kernel_access(k, 0, steps[i % 5 == 4 ? 2 : 1]), sum);
+            dync__code *code = dync__code_new_for(k, isa, true);
+            if (code && code->jit && code->jit->blocks) parts += rows >= code->jit->run && lanes >= code->jit->part;
+            dync__code_free(code);
+            bool ok = EXPECT(agree(k, elements, 0, isa, true));
+            dync__arena_free(&arena);
+            if (!ok) return;
+        }
+    if (test__state.verbose) printf("  in parts %lld\n", (long long)parts);
+    EXPECT(dync__tile_isa() == 0 || parts > 8);
+}
+
 /* Kernels of one structure share code; other sizes are other words of the argument block. */
 static const char chain[] = "kernel chain(in x f32[%d] @0, out y f32[%d] @1) inner i0<%d {\n  phase 0 {\n    v0 = load x[i0]\n    v1 = mul v0, v0\n"
                             "    v2 = add v1, v0\n    store y[i0], v2\n  }\n}\n";
