@@ -12937,9 +12937,10 @@ typedef struct dync__jit_form {
     dync__codeblock block;
 } dync__jit_form;
 
-/* turned: blocks of it are transposed into a tile (a load) or from one (a store), and the code sees the tile; lane: its own step then. */
+/* turned: blocks of it are transposed into a tile (a load) or from one (a store), and the code sees the tile; lane: its own step then. tile, stage: where in
+ * the scratch memory of a block; stage 0: none, the lines do not crowd. */
 typedef struct dync__jit_reduce { int32_t phase, slot; uint8_t kind, type; } dync__jit_reduce; /* slot: among the slots */
-typedef struct dync__jit_stream { int32_t buf; uint8_t turned, bytes; bool past; int64_t at, lane, step[DYNC__XG_DIMS]; } dync__jit_stream;
+typedef struct dync__jit_stream { int32_t buf; uint8_t turned, bytes; bool past; int64_t at, lane, step[DYNC__XG_DIMS], tile, stage; } dync__jit_stream;
 enum { DYNC__JIT_TURN_LOAD = 1, DYNC__JIT_TURN_STORE };
 struct dync__jit {
     dync__jit_form *form, *past;       /* past: stores past the caches, where lines are whole; NULL: too small for that */
@@ -12955,6 +12956,7 @@ struct dync__jit {
     bool blocks, fetches;              /* fetches: more than the second cache and its like hold: what is not turned is fetched ahead */
     int32_t n_over;
     int64_t over[DYNC__XG_DIMS], block_rows, block_lanes; /* streams: step[0] of rows, step[1 + d] of over[d] */
+    int64_t run, part;                 /* stages hold `run` rows of a block, of which the code takes `part` at a time, in the first cache */
     dync__jit_stream *stream;
     dync__jit_reduce *reduce;          /* split ones' */
     int64_t *words;
@@ -13015,6 +13017,12 @@ DYNC__INLINE int64_t dync__gt_bytes(int type) { return type == DYNC__GT_F64 ? 8 
  * next call's a begins, from a, where its lines are to be fetched; 0. scratch: of DYNC__GT_SCRATCH bytes, or none, for steps that fall into few sets of the cache (they crowd). */
 DYNC__INLINE bool dync__gt_crowds(int64_t step, int bytes) { return step % DYNC__MIN(1024 * bytes, 4096) == 0; }
 DYNC__FN void dync__gt_swap(void *to, int64_t to_step, const void *from, int64_t from_step, int64_t lines, int64_t columns, int bytes, int64_t ahead, void *scratch);
+/* Its two halves by way of a stage, where dync__gt_stages has the code: 256 bytes of every line go there, DYNC__GT_SCRATCH bytes for every 128 lines and
+ * for what is left; then columns come out, in pieces of as many as fill a vector (wide). */
+DYNC__INLINE int64_t dync__gt_wide(void) { return dync__cpu_features() & DYNC__CPU_AVX512 ? 64 : 32; }
+DYNC__FN bool dync__gt_stages(int bytes, dync__gt_fn half[3]);
+DYNC__FN void dync__gt_stage(const dync__gt_fn half[3], char *stage, const char *from, int64_t from_step, int64_t lines, int bytes, int64_t ahead);
+DYNC__FN void dync__gt_unstage(const dync__gt_fn half[3], char *to, int64_t to_step, const char *stage, int64_t lines, int bytes, int64_t piece, int64_t n_pieces);
 /* FEW: lines, or columns, side by side in memory on the other side, are taken apart by byte shuffles. STAGED: lines at once by way of scratch memory. */
 enum { DYNC__GT_FEW = 12, DYNC__GT_STAGED = 128, DYNC__GT_SCRATCH = 64 + 256 * (DYNC__GT_STAGED + 16) };
 #if DYNC__JIT_X86
@@ -16991,15 +16999,28 @@ static void dync__jb_block(const dync__jb *j, dync__jit *jit) {
     if (code == 2 && jit->n_streams == 2 && s[0].lane == DYNC__XL_DENSE && s[1].lane == DYNC__XL_DENSE && !s[0].turned != !s[1].turned &&
         j->b->k->buf.at[s[0].buf].dtype == j->b->k->buf.at[s[1].buf].dtype)
         jit->copies = s[0].turned ? 1 : 2;
-    for (int i = 0; i < jit->n_streams; i++) /* by way of a stage, in longer runs: gemm_run.c */
-        if ((s[i].turned || jit->copies) && dync__gt_crowds(s[i].turned ? jit->stream[i].lane : jit->stream[i].step[0], s[i].bytes)) run = 256;
-    jit->block_lanes = DYNC__MAX(DYNC__MIN(1024 / bytes, 512), 16 * 1024 / bytes / jit->rows);
+    jit->run = INT64_MAX;
+    for (int i = 0; i < jit->n_streams; i++) { /* by way of a stage, in longer runs: gemm_run.c */
+        bool load = s[i].turned == DYNC__JIT_TURN_LOAD && s[i].bytes >= 4 && !jit->copies && !j->b->sectioned; /* smaller: shuffles take the time; sectioned: rows are long */
+        if ((!s[i].turned && !jit->copies) || !dync__gt_crowds(s[i].turned ? jit->stream[i].lane : jit->stream[i].step[0], s[i].bytes)) continue;
+        run = 256;
+        jit->stream[i].stage = load;
+        if (load) jit->run = 256 / s[i].bytes, jit->part = dync__gt_wide() / s[i].bytes;
+    }
+    jit->block_lanes = DYNC__MAX(jit->run < INT64_MAX ? 128 : DYNC__MIN(1024 / bytes, 512), 16 * 1024 / bytes / jit->rows);
     if (j->b->sectioned) jit->block_lanes = jit->lanes;
     jit->block_rows = DYNC__MAX(run / least, 16 * 1024 / bytes / DYNC__MIN(jit->block_lanes, jit->lanes));
     jit->tiles = jit->keep_bytes;
     jit->keep_bytes += DYNC__GT_SCRATCH;
-    for (int i = 0; i < jit->n_streams; i++)
-        if (s[i].turned) jit->keep_bytes += dync__jit_tile_bytes(jit->block_rows * 3 / 2, jit->block_lanes * 3 / 2, s[i].bytes);
+    for (int i = 0; i < jit->n_streams; i++) {
+        dync__jit_stream *st = &jit->stream[i];
+        st->tile = jit->keep_bytes - jit->tiles;
+        if (st->turned) jit->keep_bytes += dync__jit_tile_bytes(jit->block_rows * 3 / 2, jit->block_lanes * 3 / 2, st->bytes);
+        if (!st->stage) continue;
+        if (st->bytes != least || 256 / st->bytes != jit->run) jit->run = INT64_MAX; /* of several sizes: each block is turned as a whole */
+        st->stage = jit->keep_bytes - jit->tiles;
+        jit->keep_bytes += (jit->block_lanes * 3 / 2 / DYNC__GT_STAGED + 2) * DYNC__GT_SCRATCH;
+    }
 }
 static dync__jit *dync__jb_finish(dync__jb *j, dync__jit_form *form) {
     int D = j->rows.n, K = j->inner.n, n = j->g->stream.n, record = DYNC__XA_STEP + D + K, m = j->g->split ? j->g->red.n : 0, words = DYNC__XA_FIXED + 2 * D + K + n * record;
@@ -18857,11 +18878,11 @@ static void dync__jit_fetch(const dync__jit *jit, char *const *at, int64_t rows,
     }
 }
 /* One block: at[s] is where stream s has its first row and lane. Loads are turned into tiles, the code runs on `rows` by `lanes`, tiles are
- * turned into stores. next: the rows and lanes to where the next block begins. */
+ * turned into stores. Where a stage holds what is loaded, a part of the rows is turned and run at a time. next: the rows and lanes to where the next block begins. */
 static void dync__jit_block(const dync__jit *jit, char *const *at, int64_t *words, int64_t rows, int64_t lanes, const int64_t next[2], char *scratch) {
     void (*entry)(int64_t *);
-    int64_t *record = words + jit->n_words - jit->n_streams * jit->record;
-    char *tile = scratch + DYNC__GT_SCRATCH;
+    dync__gt_fn half[3];
+    int64_t part = rows >= jit->run && lanes >= jit->part && dync__gt_stages((int)(256 / jit->run), half) ? jit->part : 0, first = 0, from = 0;
     if (jit->fetches) dync__jit_fetch(jit, at, rows, lanes);
     if (jit->copies) {
         const dync__jit_stream *t = &jit->stream[jit->copies - 1], *other = &jit->stream[2 - jit->copies];
@@ -18870,26 +18891,31 @@ static void dync__jit_block(const dync__jit *jit, char *const *at, int64_t *word
         else dync__gt_swap(here, t->lane, there, other->step[0], rows, lanes, t->bytes, dync__jit_ahead(other, next), scratch);
         return;
     }
-    words[DYNC__XA_ROWS] = rows;
-    words[DYNC__XA_LANES] = lanes;
-    words[DYNC__XA_FIXED] = words[DYNC__XA_FIXED + 1] = rows;
-    for (int s = 0; s < jit->n_streams; s++, record += jit->record) {
-        const dync__jit_stream *st = &jit->stream[s];
-        record[DYNC__XA_AT] = (int64_t)(uintptr_t)(st->turned ? tile : at[s]);
-        if (!st->turned) continue;
-        int64_t step = dync__jit_tile_bytes(1, lanes, st->bytes);
-        record[DYNC__XA_STEP] = step;
-        if (st->turned == DYNC__JIT_TURN_LOAD) dync__gt_swap(tile, step, at[s], st->lane, lanes, rows, st->bytes, dync__jit_ahead(st, next), scratch);
-        tile += rows * step;
-    }
     memcpy(&entry, &jit->form->block.exec, sizeof entry);
-    entry(words);
-    tile = scratch + DYNC__GT_SCRATCH;
+    words[DYNC__XA_LANES] = lanes;
+    for (int64_t row = 0, n = rows; row < rows; row += n) {    /* from: where what is turned begins, before row at the end */
+        bool fills = part && row % jit->run == 0;
+        int64_t *record = words + jit->n_words - jit->n_streams * jit->record;
+        if (fills) first = DYNC__MIN(row, rows - jit->run);
+        if (part) from = first + (row - first) / part * part, n = from + part - row;
+        words[DYNC__XA_ROWS] = words[DYNC__XA_FIXED] = words[DYNC__XA_FIXED + 1] = n;
+        for (int s = 0; s < jit->n_streams; s++, record += jit->record) {
+            const dync__jit_stream *st = &jit->stream[s];
+            int64_t step = dync__jit_tile_bytes(1, lanes, st->bytes), ahead = dync__jit_ahead(st, next);
+            bool load = st->turned == DYNC__JIT_TURN_LOAD;
+            char *tile = scratch + st->tile, *stage = scratch + st->stage;
+            record[DYNC__XA_AT] = (int64_t)((uintptr_t)(st->turned ? tile : at[s]) + (uintptr_t)((row - (load ? from : 0)) * (st->turned ? step : st->step[0])));
+            if (st->turned) record[DYNC__XA_STEP] = step;
+            if (!load) continue;
+            if (!part || !st->stage) dync__gt_swap(tile, step, at[s] + from * st->bytes, st->lane, lanes, part ? part : rows, st->bytes, ahead, scratch);
+            else if (fills) dync__gt_stage(half, stage, at[s] + first * st->bytes, st->lane, lanes, st->bytes, ahead);
+            if (part && st->stage) dync__gt_unstage(half, tile, step, stage, lanes, st->bytes, (from - first) / part, 1);
+        }
+        entry(words);
+    }
     for (int s = 0; s < jit->n_streams; s++) {
         const dync__jit_stream *st = &jit->stream[s];
-        int64_t step = dync__jit_tile_bytes(1, lanes, st->bytes);
-        if (st->turned == DYNC__JIT_TURN_STORE) dync__gt_swap(at[s], st->lane, tile, step, rows, lanes, st->bytes, 0, scratch);
-        tile += st->turned ? rows * step : 0;
+        if (st->turned == DYNC__JIT_TURN_STORE) dync__gt_swap(at[s], st->lane, scratch + st->tile, dync__jit_tile_bytes(1, lanes, st->bytes), rows, lanes, st->bytes, 0, scratch);
     }
 }
 /* Blocks [begin, end) of those that rows [first, first + n_rows) have. */
@@ -18897,6 +18923,9 @@ static dync_status dync__jit_blocks(const dync__jit *jit, void *const *buffers, 
     int64_t words[DYNC__JIT_WORDS], across = dync__jit_cuts(jit->lanes, jit->block_lanes), down = dync__jit_cuts(n_rows, jit->block_rows);
     char *at[DYNC__JIT_WORDS], *scratch = dync__alloc_data((size_t)jit->keep_bytes);
     if (!scratch) return DYNC_ERR_MEMORY;
+    memcpy(words, jit->words, (size_t)jit->n_words * sizeof *words);
+    words[DYNC__XA_SEED] = (int64_t)rng[0];
+    words[DYNC__XA_OFFSET] = (int64_t)rng[1];
     for (int64_t n = begin; n < end; n++) {
         int64_t rows, lanes, left = n / across, lane = dync__jit_cut(jit->lanes, jit->block_lanes, n % across, &lanes);
         int64_t row = first + dync__jit_cut(n_rows, jit->block_rows, left % down, &rows);
@@ -18908,9 +18937,6 @@ static dync_status dync__jit_blocks(const dync__jit *jit, void *const *buffers, 
         }
         bool goes_on = n % across + 1 < across;
         int64_t next[2] = {!jit->fetches || goes_on ? 0 : jit->block_rows, !jit->fetches ? 0 : goes_on ? jit->block_lanes : -lane};
-        memcpy(words, jit->words, (size_t)jit->n_words * sizeof *words);
-        words[DYNC__XA_SEED] = (int64_t)rng[0];
-        words[DYNC__XA_OFFSET] = (int64_t)rng[1];
         dync__jit_block(jit, at, words, rows, lanes, next, scratch + jit->tiles);
     }
     dync__free_data(scratch, (size_t)jit->keep_bytes);
@@ -19289,25 +19315,50 @@ static bool dync__gt_weave(char *to, int64_t to_step, const char *from, int64_t 
     }
     return fn != NULL;
 }
+/* How many lines are staged at once; what is left of them is done with some before it once more. */
+static int64_t dync__gt_some(int64_t *line, int64_t lines, int64_t least) {
+    int64_t n = DYNC__MIN(lines - *line, DYNC__GT_STAGED) & -least;
+    if (n == 0) *line = lines - (n = least);
+    return n;
+}
+DYNC__FN bool dync__gt_stages(int bytes, dync__gt_fn half[3]) {
+    int i = 0;
+    while (i < 3 && (half[i] = dync__gt_code(DYNC__GT_STAGE, DYNC__GT_F32, i, bytes, 0))) i++;
+    return i == 3;
+}
+DYNC__FN void dync__gt_stage(const dync__gt_fn half[3], char *stage, const char *from, int64_t from_step, int64_t lines, int bytes, int64_t ahead) {
+    for (int64_t line = 0, n; line < lines; line += n, stage += DYNC__GT_SCRATCH) {
+        n = dync__gt_some(&line, lines, dync__gt_wide() / bytes);
+        dync__gt_args x = {.a = from + line * from_step, .a_step = from_step, .b = stage, .c = stage + 64, .d_step = ahead, .blocks = n * bytes / 16};
+        half[ahead ? 2 : 0](&x);
+    }
+}
+DYNC__FN void dync__gt_unstage(const dync__gt_fn half[3], char *to, int64_t to_step, const char *stage, int64_t lines, int bytes, int64_t piece, int64_t n_pieces) {
+    int64_t wide = dync__gt_wide();
+    stage += 64 + piece * wide * (DYNC__GT_STAGED + 16 / bytes);
+    for (int64_t line = 0, n; line < lines; line += n, stage += DYNC__GT_SCRATCH) {
+        n = dync__gt_some(&line, lines, wide / bytes);
+        dync__gt_args x = {.a = stage, .c = to + line * bytes, .c_step = to_step, .k = n_pieces, .blocks = n * bytes / 32 >> (wide == 64)};
+        half[1](&x);
+    }
+}
 /* By way of scratch memory. */
-static bool dync__gt_stage(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t lines, int64_t columns, int bytes, int64_t ahead, char *scratch) {
-    int64_t wide = dync__cpu_features() & DYNC__CPU_AVX512 ? 64 : 32, run = 256 / bytes, piece = wide / bytes, n;
-    if (!scratch || !(dync__gt_crowds(from_step, bytes) || dync__gt_crowds(to_step, bytes)) || columns < run || lines < piece) return false;
-    dync__gt_fn first = dync__gt_code(DYNC__GT_STAGE, DYNC__GT_F32, ahead ? 2 : 0, bytes, 0), second = dync__gt_code(DYNC__GT_STAGE, DYNC__GT_F32, 1, bytes, 0);
-    for (int64_t column = 0, at; first && second && column < columns; column += run)
+static bool dync__gt_by_stage(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t lines, int64_t columns, int bytes, int64_t ahead, char *scratch) {
+    int64_t run = 256 / bytes, least = dync__gt_wide() / bytes, n;
+    dync__gt_fn half[3];
+    if (!scratch || !(dync__gt_crowds(from_step, bytes) || dync__gt_crowds(to_step, bytes)) || columns < run || lines < least || !dync__gt_stages(bytes, half)) return false;
+    for (int64_t column = 0, at; column < columns; column += run)
         for (int64_t line = 0; line < lines; line += n) {
             at = DYNC__MIN(column, columns - run);
-            if ((n = DYNC__MIN(lines - line, DYNC__GT_STAGED) / piece * piece) == 0) line = lines - piece, n = piece;
-            dync__gt_args x = {.a = from + line * from_step + at * bytes, .a_step = from_step, .b = scratch, .c = scratch + 64, .d_step = ahead, .blocks = n * bytes / 16};
-            first(&x);
-            x = (dync__gt_args){.a = scratch + 64, .c = to + at * to_step + line * bytes, .c_step = to_step, .k = 256 / wide, .blocks = n / piece};
-            second(&x);
+            n = dync__gt_some(&line, lines, least);
+            dync__gt_stage(half, scratch, from + line * from_step + at * bytes, from_step, n, bytes, ahead);
+            dync__gt_unstage(half, to + at * to_step + line * bytes, to_step, scratch, n, bytes, 0, 256 / dync__gt_wide());
         }
-    return first && second;
+    return true;
 }
 /* What is left of lines and columns is done with some before it once more. */
 DYNC__FN void dync__gt_swap(void *to, int64_t to_step, const void *from, int64_t from_step, int64_t lines, int64_t columns, int bytes, int64_t ahead, void *scratch) {
-    if (dync__gt_weave(to, to_step, from, from_step, lines, columns, bytes) || dync__gt_stage(to, to_step, from, from_step, lines, columns, bytes, ahead, scratch)) return;
+    if (dync__gt_weave(to, to_step, from, from_step, lines, columns, bytes) || dync__gt_by_stage(to, to_step, from, from_step, lines, columns, bytes, ahead, scratch)) return;
     int P = 16 / bytes, vl = dync__cpu_features() & DYNC__CPU_AVX512 ? 2 : 1;
     while (vl > 0 && lines < P << vl) vl--;
     bool whole = vl == 2 && bytes >= 4 && columns * bytes >= 64;

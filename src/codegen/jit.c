@@ -504,7 +504,7 @@ static void dync__jb_block(const dync__jb *j, dync__jit *jit)
         jit->copies = s[0].turned ? 1 : 2;
     jit->run = INT64_MAX;
     for (int i = 0; i < jit->n_streams; i++) { /* by way of a stage, in longer runs: gemm_run.c */
-        bool load = s[i].turned == DYNC__JIT_TURN_LOAD && s[i].bytes >= 4 && !jit->copies; /* of smaller ones shuffles take the time */
+        bool load = s[i].turned == DYNC__JIT_TURN_LOAD && s[i].bytes >= 4 && !jit->copies && !j->b->sectioned; /* smaller: shuffles take the time; sectioned: rows are long */
         if ((!s[i].turned && !jit->copies) || !dync__gt_crowds(s[i].turned ? jit->stream[i].lane : jit->stream[i].step[0], s[i].bytes)) continue;
         run = 256;
         jit->stream[i].stage = load;

@@ -678,7 +678,7 @@ TEST(crossed_pages)
             if (!ok) return;
         }
     if (test__state.verbose) printf("  in parts %lld\n", (long long)parts);
-    EXPECT(dync__tile_isa() == 0 || parts > 8);
+    EXPECT(dync__tile_isa() == 0 || parts > 4);
 }
 
 /* Kernels of one structure share code; other sizes are other words of the argument block. */
