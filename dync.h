@@ -6303,6 +6303,7 @@ static void dync__sz_bounded(dync__symtab *t, int64_t a, int64_t b, bool less) {
     }
     dync__sz_symbol *s = &t->symbol.at[symbol];
     bool high = less == (coef > 0);                                       /* an upper bound */
+    rest = DYNC__MAX(rest, -INT64_MAX / 4);                               /* slices begin and end anywhere */
     int64_t size = coef > 0 ? coef : -coef, edge = coef > 0 ? -rest : rest;
     /* coef > 0: s*size < edge, or >= edge; coef < 0: s*size > edge, or <= edge */
     if (coef > 0) edge = less ? dync__floor_div(edge - 1, size) : -dync__floor_div(-edge, size);

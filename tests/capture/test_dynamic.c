@@ -399,4 +399,15 @@ TEST(churning_sizes_leak_nothing)
     dync_release(w);
 }
 
+static dync_tensor *slice_from_anywhere(dync_tensor *x)
+{
+    return dync_cat(dync_tuple(dync_slice(x, 0, INT64_MIN, DYNC_END, 1), dync_slice(x, 0, -3, INT64_MIN + 5, 2), dync_slice(x, 0, -2, DYNC_END, 1)), 0);
+}
+TEST(slices_begin_anywhere)
+{
+    dync_compiled *f = dync_compile(slice_from_anywhere, .dynamic = DYNC_DYNAMIC_ON);
+    for (int64_t n = 4; n < 7; n++) EXPECT_EQ_INT(dync_size(dync_call(f, dync_ones(dync_shape(n, 2))), 0), n + 2);
+    dync_compiled_free(f);
+}
+
 TEST_MAIN
