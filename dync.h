@@ -14049,10 +14049,16 @@ DYNC__FN void dync__xg_load(dync__xg *g, int i) {
 static bool dync__xg_is_even(const dync__xg *g, int v, int depth) {
     const dync__inst *in = dync__xg_inst(g, v);
     int32_t arg[3];
-    bool even = depth < 8 && in->prim != DYNC__P_random && (g->stream_of[v] < 0 || g->stream.at[g->stream_of[v]].lane == DYNC__XL_SAME);
+    bool even = depth < 8 && in->prim != DYNC__P_random && in->prim != DYNC__P_scan && (g->stream_of[v] < 0 || g->stream.at[g->stream_of[v]].lane == DYNC__XL_SAME);
     if (in->prim == DYNC__P_reduce) return !g->vertical;
     for (int n = dync__xg_args(g, v, arg); even && n > 0; n--) even = dync__xg_is_even(g, arg[n - 1], depth + 1);
     return even;
+}
+/* Between constants, as gathers' indices are: also that of a lane past the last one. */
+static bool dync__xg_is_clamped(const dync__xg *g, const dync__inst *in) {
+    if (in->prim == DYNC__P_mul && dync__xg_inst(g, in->arg[1])->prim == DYNC__P_const_) in = dync__xg_inst(g, in->arg[0]);
+    const dync__inst *high = in->prim == DYNC__P_max && dync__xg_inst(g, in->arg[0])->prim == DYNC__P_const_ ? dync__xg_inst(g, in->arg[1]) : in;
+    return high->prim == DYNC__P_min && high != in && dync__xg_inst(g, high->arg[1])->prim == DYNC__P_const_;
 }
 /* Elements at the access plus an index: one index for all lanes moves the stream; else lane by lane, through the frame. */
 DYNC__FN void dync__xg_gather(dync__xg *g, int i) {
@@ -14084,7 +14090,7 @@ DYNC__FN void dync__xg_gather(dync__xg *g, int i) {
         dync__x_i(a, DYNC__X_MOV, DYNC__RSI, dync__xg_at(g->stage), 0);
         dync__xg_copy_one(g, s->bytes, dync__xg_at(g->stage2), memory);
         dync__xg_spread(g, dtype, to, dync__xg_at(g->stage2));
-    } else if (!g->masked) {
+    } else if (!g->masked || (!moves && dync__xg_is_clamped(g, dync__xg_inst(g, index)))) {
         dync__xg_collect(g, stream, to, true, moves);
         dync__xg_widen(g, dtype, to, dync__x_reg(to));
     } else {
