@@ -148,7 +148,7 @@ static dync_status dync__scatter_walk(dync__scatter *s, void (*part)(void *, int
     int64_t all = part == dync__scatter_rows ? dync__operand_numel(s->places) / lay->shape[last] : part == dync__scatter_lines ? s->step
                   : s->split < 0 ? 1 : lay->shape[s->split], bytes = dync__dtype_info(s->dtype)->bytes, width = s->call->operand[2].lay.shape[s->dim];
     s->each = (all + threads - 1) / threads;
-    s->some = (int32_t)(1 + 512 / (s->size + width));
+    s->some = (int32_t)(1 + (s->dtype != s->out.dtype ? 512 : 128) / (s->size + width));
     int parts = (int)((all + s->each - 1) / s->each);
     s->room = (size_t)(part == dync__scatter_rows ? s->some * (s->size + width) * bytes : (s->size + 1) * s->each * bytes);
     if (s->dtype != s->out.dtype && !(s->sums = dync__alloc_data((size_t)parts * s->room))) return DYNC_ERR_MEMORY;
