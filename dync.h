@@ -21488,7 +21488,7 @@ static void dync__gemm_dots(const dync__gemm *g) {
 /* A block of a: rows [row, row + rows) in `parts` panels, steps [p, p + k); of b: columns [col, col + columns), packed at b.
  * a NULL: where it lies. */
 typedef struct dync__gemm_block { int64_t row, rows, parts, col, columns, p, k; char *a; const char *b; } dync__gemm_block;
-static void dync__gemm_block_pack(const dync__gemm *g, const dync__gemm_block *s) {
+DYNC__RARE static void dync__gemm_block_pack(const dync__gemm *g, const dync__gemm_block *s) {
     int64_t bytes = dync__gt_bytes(g->type);
     for (int64_t i = 0, from = 0, end; s->a && i < s->parts; i++, from = end) {
         end = dync__gemm_share(s->rows, s->parts, i + 1);
@@ -21516,7 +21516,7 @@ static void dync__gemm_block_run(const dync__gemm *g, const dync__gemm_block *s)
     }
 }
 /* False: no memory for panels. */
-static bool dync__gemm_blocks(const dync__gemm *g) {
+DYNC__RARE static bool dync__gemm_blocks(const dync__gemm *g) {
     _Alignas(64) char stack[DYNC__GEMM_STACK];
     int64_t bytes = dync__gt_bytes(g->type), most = dync__gemm_tile_for(g->type, 0, 14, 1 << 20, 2).rows;
     int64_t blocks = (g->m + DYNC__GEMM_MC - 1) / DYNC__GEMM_MC, kc = DYNC__MIN(g->k, DYNC__GEMM_KC);
@@ -21545,7 +21545,7 @@ static bool dync__gemm_blocks(const dync__gemm *g) {
     if (memory != stack) dync__free_data(memory, total);
     return true;
 }
-static double dync__gemm_product(int type, const char *a, const char *b) {
+DYNC__RARE static double dync__gemm_product(int type, const char *a, const char *b) {
     double sum = 0;
     if (type == DYNC__GT_F32) return (double)*(const float *)(const void *)a * (double)*(const float *)(const void *)b;
     if (type == DYNC__GT_F64) return *(const double *)(const void *)a * *(const double *)(const void *)b;
@@ -21555,7 +21555,7 @@ static double dync__gemm_product(int type, const char *a, const char *b) {
     return sum;
 }
 /* Any strides, no memory: slow and right. (Sums of fours wrap at 32 bits; a double holds them.) */
-static void dync__gemm_plain(const dync__gemm *g) {
+DYNC__RARE static void dync__gemm_plain(const dync__gemm *g) {
     int64_t bytes = dync__gt_bytes(g->type), d_col = g->d == g->c ? g->c_col : 1;
     int dtype = g->type == DYNC__GT_U8 ? DYNC_I32 : g->type == DYNC__GT_F64 ? DYNC_F64 : DYNC_F32;
     for (int64_t i = 0; i < g->m; i++)
@@ -21607,7 +21607,7 @@ static void dync__gemm_follow(const dync__gemm *g) {
     dync__gemm_plain(g);
 }
 typedef struct dync__gemm_split { const dync__gemm *g; bool rows; } dync__gemm_split;
-static void dync__gemm_told(void *user, int64_t begin, int64_t end) {
+DYNC__RARE static void dync__gemm_told(void *user, int64_t begin, int64_t end) {
     const dync__gemm *const *at = user;
     const dync__gemm *whole = at[0], *part = at[1];
     int64_t row = (part->c - whole->c) / (whole->c_row * dync__gt_bytes(whole->type));
@@ -21634,7 +21634,7 @@ static void dync__gemm_part(void *user, int part, int n_parts) {
     }
     dync__gemm_follow(&g);
 }
-static void dync__gemm_swap(int64_t *a, int64_t *b) {
+DYNC__RARE static void dync__gemm_swap(int64_t *a, int64_t *b) {
     int64_t t = *a;
     *a = *b;
     *b = t;
@@ -21653,7 +21653,7 @@ static void dync__gemm_start(dync__gemm *g) {
     g->d_row = g->c_row;
 }
 /* Columns of c apart: in dense memory first. False: there is none. */
-static bool dync__gemm_aside(const dync__gemm *g) {
+DYNC__RARE static bool dync__gemm_aside(const dync__gemm *g) {
     int64_t bytes = dync__gt_bytes(g->type), shape[2] = {g->m, g->n}, dense[2] = {g->n, 1}, stride[2] = {g->c_row, g->c_col};
     int dtype = g->type == DYNC__GT_F64 ? DYNC_F64 : DYNC_F32;
     size_t total = (size_t)(g->m * g->n * bytes);
@@ -21923,7 +21923,7 @@ static void dync__mm_b(const dync__mm *g, char *to, const char *b, dync__gemm *x
     }
 }
 /* - 128 times the sums of b along k: n of them at `to`, behind which is room for k words. */
-static void dync__mm_offset(const dync__mm *g, const dync__gemm *of, char *to) {
+DYNC__RARE static void dync__mm_offset(const dync__mm *g, const dync__gemm *of, char *to) {
     int64_t k = dync__mm_k(g);
     dync__gemm x = {.type = DYNC__GT_U8, .m = 1, .n = g->n, .k = k, .a = to + 4 * g->n, .a_row = k, .a_col = 1, .b = of->b, .b_row = of->b_row,
                     .b_col = of->b_col, .packed = of->packed, .c = to, .c_row = g->n, .c_col = 1};
@@ -21948,7 +21948,7 @@ static void dync__mm_low_bytes(const dync__mm *g, bool in, char *words, char *c,
             else memcpy(byte, word, 1);
         }
 }
-static void dync__mm_converted(dync__mm *g, int64_t index, const char *a, const char *b, char *c) {
+DYNC__RARE static void dync__mm_converted(dync__mm *g, int64_t index, const char *a, const char *b, char *c) {
     int64_t bytes = dync__dtype_info(g->in_dtype)->bytes, c_bytes = dync__dtype_info(g->dtype)->bytes, k = dync__mm_k(g), some = dync__mm_some(g), rows;
     char *wb = (char *)g->scratch, *wa = wb + 4 * k * g->n, *wc = wa + 4 * some * k, *offset = wc + 4 * some * g->n;
     dync__gemm bs = {.packed = g->packed};
@@ -22025,7 +22025,7 @@ DYNC__RARE static dync__mm_panels *dync__mm_panels_new(const dync__mm *g, const 
     return p;
 }
 /* The panels of b with a use for the caller, or NULL. */
-static dync__mm_panels *dync__mm_panels_get(const dync__mm *g) {
+DYNC__RARE static dync__mm_panels *dync__mm_panels_get(const dync__mm *g) {
     const dync__kcall *c = g->call;
     const dync__tensor *t = c->input[1] && dync__tls.plan_tensors ? dync__tls.plan_tensors[c->input[1] - 1] : NULL;
     dync__mm_state *state = c->state;
@@ -22082,7 +22082,7 @@ static void dync__mm_one(dync__mm *g, int64_t index) {
     else if (g->type >= 0) dync__mm_float(g, index, a, b, c);
     else dync__mm_integers(g, a, b, c);
 }
-static void dync__mm_part(void *user, int part, int n_parts) {
+DYNC__RARE static void dync__mm_part(void *user, int part, int n_parts) {
     dync__mm *g = user;
     for (int64_t i = g->batches * part / n_parts; i < g->batches * (part + 1) / n_parts; i++) dync__mm_one(g, i);
 }
@@ -22677,7 +22677,7 @@ static void dync__cj_lines(const dync__cj *v, bool to_table, float *w, int64_t g
     }
 }
 /* Packed: phase, group, out blocks by ones, twos or threes as the tiles take them, in blocks, tap, in channel, out channel. */
-static bool dync__cj_pack(const dync__cj *v, const float *w, float *to) {
+DYNC__RARE static bool dync__cj_pack(const dync__cj *v, const float *w, float *to) {
     int64_t taps = v->s.kh * v->s.kw;
     size_t line = (size_t)v->V * sizeof *to, bytes = (size_t)(v->K * taps) * line;
     float *table = dync__alloc_data(bytes);
@@ -23024,7 +23024,7 @@ DYNC__RARE static void dync__cj_weight_part(void *user, int part, int n_parts) {
             dync__cj_weight_tile(w, g, b, DYNC__MIN(v->B[0], v->ocb - b), a, j, line, DYNC__MIN(rows, v->oh - j));
     }
 }
-static bool dync__cj_weight_out(const dync__cj *v, const float *from, float *gw) {
+DYNC__RARE static bool dync__cj_weight_out(const dync__cj *v, const float *from, float *gw) {
     int64_t taps = v->s.kh * v->s.kw, all = v->outer * v->all, K = v->depthwise ? 1 : v->planar ? v->ic : v->V;
     size_t line = (size_t)v->V * sizeof *gw, bytes = (size_t)(K * taps) * line;
     float *table = dync__alloc_data(bytes);
@@ -23214,12 +23214,12 @@ static void dync__conv_inside(int64_t k, int64_t stride, int64_t pad, int64_t di
 DYNC__CONV_COLUMNS(float, f)
 DYNC__CONV_COLUMNS(double, d)
 /* The typed functions by element size. */
-static void dync__conv_gemm(const dync__conv *v, int64_t m, int64_t n, int64_t k, const void *a, int64_t ar, int64_t ac, const void *b,
+DYNC__RARE static void dync__conv_gemm(const dync__conv *v, int64_t m, int64_t n, int64_t k, const void *a, int64_t ar, int64_t ac, const void *b,
                             int64_t br, int64_t bc, void *c, int64_t cr, bool accumulate) {
     if (v->bytes == 8) dync__gemm_f64(m, n, k, a, ar, ac, b, br, bc, c, cr, 1, accumulate);
     else dync__gemm_f32(m, n, k, a, ar, ac, b, br, bc, c, cr, 1, accumulate);
 }
-static void dync__conv_im2col(const dync__conv *v, const void *x, void *columns, int64_t oy, int64_t rows) {
+DYNC__RARE static void dync__conv_im2col(const dync__conv *v, const void *x, void *columns, int64_t oy, int64_t rows) {
     if (v->bytes == 8) dync__conv_im2col_d(v, x, columns, oy, rows);
     else dync__conv_im2col_f(v, x, columns, oy, rows);
 }
@@ -23255,7 +23255,7 @@ static void dync__conv_direct_row(const dync__conv *v, int what, const void *x, 
     else dync__conv_row_f(v, what, x, w, gy, out, from, to);
 }
 /* A plane of each; out is the one of the three that `what` names and holds zeros or the bias. */
-static void dync__conv_direct(const dync__conv *v, int what, const char *x, const char *w, const char *gy, char *out) {
+DYNC__RARE static void dync__conv_direct(const dync__conv *v, int what, const char *x, const char *w, const char *gy, char *out) {
     for (int64_t oy = 0; oy < v->oh; oy++)
         for (int64_t ky = 0; ky < v->kh; ky++) {
             int64_t iy = oy * v->sy - v->py + ky * v->dy;
@@ -23274,7 +23274,7 @@ static void dync__conv_done(void *user, int64_t begin, int64_t end) {
     const dync__kcall *c = v->call;
     if (dync__code_run_part(c->epilogue, v->data + c->n, begin, end, c->epilogue_rows) != DYNC_OK) DYNC__ATOMIC_STORE(&v->failed, 1);
 }
-static void dync__conv_forward_one(dync__conv *v, int64_t image, int64_t group, void *columns) {
+DYNC__RARE static void dync__conv_forward_one(dync__conv *v, int64_t image, int64_t group, void *columns) {
     int64_t ck = v->gc * v->kh * v->kw, area = v->oh * v->ow;
     const void *x = dync__conv_plane(v, v->x, v->h * v->w, image * v->c + group * v->gc);
     const void *w = dync__conv_plane(v, v->weight, ck, group * v->go);
@@ -23296,7 +23296,7 @@ static void dync__conv_forward_one(dync__conv *v, int64_t image, int64_t group, 
     }
     if (v->direct) dync__lines_done(v->done, v, v->oh, line, v->go, 0, v->oh);
 }
-static void dync__conv_input_one(dync__conv *v, int64_t image, int64_t group, void *columns) {
+DYNC__RARE static void dync__conv_input_one(dync__conv *v, int64_t image, int64_t group, void *columns) {
     int64_t ck = v->gc * v->kh * v->kw, area = v->oh * v->ow, plane = v->h * v->w;
     char *gx = dync__conv_out(v, v->gx, plane, image * v->c + group * v->gc);
     const void *w = dync__conv_plane(v, v->weight, ck, group * v->go);
@@ -23318,7 +23318,7 @@ static void dync__conv_input_one(dync__conv *v, int64_t image, int64_t group, vo
     dync__lines_done(v->done, v, v->h, image * v->c + group * v->gc, v->gc, 0, v->h);
 }
 /* All images of one group: gw is theirs alone. */
-static void dync__conv_weight_group(const dync__conv *v, int64_t group, void *columns) {
+DYNC__RARE static void dync__conv_weight_group(const dync__conv *v, int64_t group, void *columns) {
     int64_t ck = v->gc * v->kh * v->kw, area = v->oh * v->ow;
     void *gw = dync__conv_out(v, v->gw, ck, group * v->go);
     memset(gw, 0, (size_t)(v->go * ck * v->bytes));
@@ -23334,7 +23334,7 @@ static void dync__conv_weight_group(const dync__conv *v, int64_t group, void *co
         }
     }
 }
-static void dync__conv_part(void *user, int part, int n_parts) {
+DYNC__RARE static void dync__conv_part(void *user, int part, int n_parts) {
     dync__conv *v = user;
     int64_t jobs = v->gw ? v->groups : v->n * v->groups;
     bool needs = !v->pointwise && !v->direct;
@@ -23351,7 +23351,7 @@ static void dync__conv_part(void *user, int part, int n_parts) {
     }
     if (columns) dync__free_data(columns, bytes);
 }
-static dync_status dync__conv_run(dync__conv *v) {
+DYNC__RARE static dync_status dync__conv_run(dync__conv *v) {
     double work = (double)(v->n * v->o * v->oh * v->ow) * (double)(v->gc * v->kh * v->kw);
     int64_t jobs = v->gw ? v->groups : v->n * v->groups;
     int threads = dync__pool_threads();
@@ -23474,7 +23474,7 @@ DYNC__FN dync_status dync__k_conv2d(const dync__kcall *c, void *const *data, voi
     return dync__dense_end(c, first, first, data, in, status);
 }
 /* The two gradients have the same form: two operands in, one out. */
-static dync_status dync__conv_grad(const dync__kcall *c, void *const *data, dync__conv *v, const void **first, const void **second, void **out) {
+DYNC__RARE static dync_status dync__conv_grad(const dync__kcall *c, void *const *data, dync__conv *v, const void **first, const void **second, void **out) {
     dync__dense d[3];
     dync_status status = dync__dense_all(c, 3, 2, data, d);
     *first = d[0].data;
@@ -23838,7 +23838,7 @@ static void dync__sort_part(void *user, int part, int n_parts) {
     for (int64_t i = lines * part / n_parts; i < lines * (part + 1) / n_parts; i++) dync__sort_line(s, i, items);
     dync__free_data(items, bytes);
 }
-DYNC__FN dync_status dync__k_sort_prepare(dync__kcall *c) {
+DYNC__RARE DYNC__FN dync_status dync__k_sort_prepare(dync__kcall *c) {
     const dync__layout *x = &c->operand[0].lay, *values = &c->operand[1].lay;
     DYNC__TRY(dync__kcall_expect(c, c->n == 3 && c->attr[0] >= 0 && c->attr[0] < x->ndim, "a dim of the operand"));
     for (int i = 1; i < 3; i++)
@@ -23848,7 +23848,7 @@ DYNC__FN dync_status dync__k_sort_prepare(dync__kcall *c) {
     c->run_bytes = 2 * (size_t)dync__operand_numel(&c->operand[0]) * sizeof(dync__sort_item);      /* of a line; at most */
     return dync__kcall_expect(c, c->operand[1].dtype == c->operand[0].dtype && c->operand[2].dtype == DYNC_I64, "operands of one dtype and an I64 index");
 }
-DYNC__FN dync_status dync__k_sort(const dync__kcall *c, void *const *data, void *scratch) {
+DYNC__RARE DYNC__FN dync_status dync__k_sort(const dync__kcall *c, void *const *data, void *scratch) {
     const dync__operand *op = c->operand;
     dync__dense x = {0}, values = {0}, index = {0};
     dync__sorting s;
@@ -28057,10 +28057,10 @@ DYNC__FN dync_status dync__d_selu(dync__opcall *call) {
     DYNC__TRY(dync__dt_self(call, &x));
     return dync__chain_end(&c, call, dync__chain_tf(&c, DYNC__OP_mul, dync__chain_tf(&c, DYNC__OP_elu, x, alpha), scale));
 }
-/* clamp(x + 3, 0, 6) / 6; hold: clamp, whose gradient counts the ends, or hardtanh, whose does not */
-static dync__dt *dync__dn_hard(dync__chain *c, int hold, dync__dt *x) {
+/* clamp(x + 3, 0, 6) / 6 */
+static dync__dt *dync__dn_hard(dync__chain *c, dync__dt *x) {
     dync__dt *y = dync__chain_tf(c, DYNC__OP_add, x, 3);
-    y = dync__chain3(c, hold, dync__arg_t(y), dync__arg_f(0), dync__arg_f(6));
+    y = dync__chain3(c, DYNC__OP_hardtanh, dync__arg_t(y), dync__arg_f(0), dync__arg_f(6));
     return dync__chain_tf(c, DYNC__OP_div, y, 6);
 }
 DYNC__FN dync_status dync__d_hardsigmoid(dync__opcall *call) {
@@ -28068,14 +28068,14 @@ DYNC__FN dync_status dync__d_hardsigmoid(dync__opcall *call) {
     dync__dt *x;
     DYNC__TRY(dync__dt_self(call, &x));
     DYNC__TRY(dync__infer_floating(x));
-    return dync__chain_end(&c, call, dync__dn_hard(&c, DYNC__OP_hardtanh, x));
+    return dync__chain_end(&c, call, dync__dn_hard(&c, x));
 }
 DYNC__FN dync_status dync__d_hardswish(dync__opcall *call) {
     dync__chain c = {0};
     dync__dt *x;
     DYNC__TRY(dync__dt_self(call, &x));
     DYNC__TRY(dync__infer_floating(x));
-    return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_mul, x, dync__dn_hard(&c, DYNC__OP_clamp, x)));
+    return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_mul, x, dync__dn_hard(&c, x)));
 }
 DYNC__FN dync_status dync__d_softsign(dync__opcall *call) {
     dync__chain c = {0};
@@ -35278,22 +35278,27 @@ DYNC__FN dync_status dync__g_minimum(dync__grad *g) {
     return dync__g_extremum(g, dync_gt(a, b), dync_lt(a, b));
 }
 static dync_tensor *dync__g_both(dync_tensor *a_or_null, dync_tensor *b) { return a_or_null ? dync_logical_and(a_or_null, b) : b; }
+/* A number that x meets takes all of the gradient, a tensor half of it (where the bounds are apart). */
 DYNC__FN dync_status dync__g_clamp(dync__grad *g) {
-    dync_tensor *gy = dync__grads_gy(g), *x = dync__ga_tensor(g, 0), *inside = NULL;
-    dync_value low = dync__ga(g, 1), high = dync__ga(g, 2);
-    bool has_low = low.kind != DYNC_KIND_NONE, has_high = high.kind != DYNC_KIND_NONE;
-    if (has_low) inside = dync_ge(x, low);
-    if (has_high) inside = dync__g_both(inside, dync_le(x, high));
-    if (dync__ga_needed(g, 0)) DYNC__TRY(dync__ga_set(g, 0, inside ? dync_where(inside, gy, 0) : gy));
-    if (dync__ga_needed(g, 1)) {
-        dync_tensor *here = dync_lt(x, low);
-        if (has_high) here = dync_logical_and(here, dync_lt(low, high));
-        DYNC__TRY(dync__ga_set(g, 1, dync_where(here, gy, 0)));
+    dync_tensor *gy = dync__grads_gy(g), *x = dync__ga_tensor(g, 0), *inside = NULL, *apart = NULL, *half = NULL, *gx = gy;
+    dync_value bound[2] = {dync__ga(g, 1), dync__ga(g, 2)};
+    bool low = bound[0].kind != DYNC_KIND_NONE, high = bound[1].kind != DYNC_KIND_NONE;
+    if (low) inside = dync_gt(x, bound[0]);
+    if (high) inside = dync__g_both(inside, dync_lt(x, bound[1]));
+    if (inside) gx = dync_where(inside, gy, 0);
+    for (int i = 0; i < 2; i++) {
+        dync_tensor *here, *met;
+        if (bound[i].kind != DYNC_KIND_TENSOR) continue;
+        if (low && high && !apart) apart = dync_lt(bound[0], bound[1]);
+        if (!half) half = dync_mul(gy, 0.5);
+        met = dync__g_both(apart, dync_eq(x, bound[i]));
+        gx = dync_where(met, half, gx);
+        if (!dync__ga_needed(g, i + 1)) continue;
+        here = i ? dync_gt(x, bound[1]) : dync__g_both(apart, dync_lt(x, bound[0]));
+        if (i && apart) here = dync_logical_or(here, dync_gt(bound[0], bound[1]));
+        DYNC__TRY(dync__ga_set(g, i + 1, dync_where(met, half, dync_where(here, gy, 0))));
     }
-    if (!dync__ga_needed(g, 2)) return DYNC_OK;
-    dync_tensor *here = dync_gt(x, high);
-    if (has_low) here = dync_logical_or(here, dync_lt(high, low));
-    return dync__ga_set(g, 2, dync_where(here, gy, 0));
+    return dync__ga_needed(g, 0) ? dync__ga_set(g, 0, gx) : DYNC_OK;
 }
 DYNC__FN dync_status dync__g_masked_fill(dync__grad *g) {
     dync_tensor *gy = dync__grads_gy(g), *mask = dync__ga_tensor(g, 1);

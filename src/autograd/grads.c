@@ -196,23 +196,28 @@ DYNC__FN dync_status dync__g_minimum(dync__grad *g)
 
 static dync_tensor *dync__g_both(dync_tensor *a_or_null, dync_tensor *b) { return a_or_null ? dync_logical_and(a_or_null, b) : b; }
 
+/* A number that x meets takes all of the gradient, a tensor half of it (where the bounds are apart). */
 DYNC__FN dync_status dync__g_clamp(dync__grad *g)
 {
-    dync_tensor *gy = dync__grads_gy(g), *x = dync__ga_tensor(g, 0), *inside = NULL;
-    dync_value low = dync__ga(g, 1), high = dync__ga(g, 2);
-    bool has_low = low.kind != DYNC_KIND_NONE, has_high = high.kind != DYNC_KIND_NONE;
-    if (has_low) inside = dync_ge(x, low);
-    if (has_high) inside = dync__g_both(inside, dync_le(x, high));
-    if (dync__ga_needed(g, 0)) DYNC__TRY(dync__ga_set(g, 0, inside ? dync_where(inside, gy, 0) : gy));
-    if (dync__ga_needed(g, 1)) {
-        dync_tensor *here = dync_lt(x, low);
-        if (has_high) here = dync_logical_and(here, dync_lt(low, high));
-        DYNC__TRY(dync__ga_set(g, 1, dync_where(here, gy, 0)));
+    dync_tensor *gy = dync__grads_gy(g), *x = dync__ga_tensor(g, 0), *inside = NULL, *apart = NULL, *half = NULL, *gx = gy;
+    dync_value bound[2] = {dync__ga(g, 1), dync__ga(g, 2)};
+    bool low = bound[0].kind != DYNC_KIND_NONE, high = bound[1].kind != DYNC_KIND_NONE;
+    if (low) inside = dync_gt(x, bound[0]);
+    if (high) inside = dync__g_both(inside, dync_lt(x, bound[1]));
+    if (inside) gx = dync_where(inside, gy, 0);
+    for (int i = 0; i < 2; i++) {
+        dync_tensor *here, *met;
+        if (bound[i].kind != DYNC_KIND_TENSOR) continue;
+        if (low && high && !apart) apart = dync_lt(bound[0], bound[1]);
+        if (!half) half = dync_mul(gy, 0.5);
+        met = dync__g_both(apart, dync_eq(x, bound[i]));
+        gx = dync_where(met, half, gx);
+        if (!dync__ga_needed(g, i + 1)) continue;
+        here = i ? dync_gt(x, bound[1]) : dync__g_both(apart, dync_lt(x, bound[0]));
+        if (i && apart) here = dync_logical_or(here, dync_gt(bound[0], bound[1]));
+        DYNC__TRY(dync__ga_set(g, i + 1, dync_where(met, half, dync_where(here, gy, 0))));
     }
-    if (!dync__ga_needed(g, 2)) return DYNC_OK;
-    dync_tensor *here = dync_gt(x, high);
-    if (has_low) here = dync_logical_or(here, dync_lt(high, low));
-    return dync__ga_set(g, 2, dync_where(here, gy, 0));
+    return dync__ga_needed(g, 0) ? dync__ga_set(g, 0, gx) : DYNC_OK;
 }
 
 DYNC__FN dync_status dync__g_masked_fill(dync__grad *g)

@@ -143,14 +143,14 @@ DYNC__CONV_COLUMNS(float, f)
 DYNC__CONV_COLUMNS(double, d)
 
 /* The typed functions by element size. */
-static void dync__conv_gemm(const dync__conv *v, int64_t m, int64_t n, int64_t k, const void *a, int64_t ar, int64_t ac, const void *b,
+DYNC__RARE static void dync__conv_gemm(const dync__conv *v, int64_t m, int64_t n, int64_t k, const void *a, int64_t ar, int64_t ac, const void *b,
                             int64_t br, int64_t bc, void *c, int64_t cr, bool accumulate)
 {
     if (v->bytes == 8) dync__gemm_f64(m, n, k, a, ar, ac, b, br, bc, c, cr, 1, accumulate);
     else dync__gemm_f32(m, n, k, a, ar, ac, b, br, bc, c, cr, 1, accumulate);
 }
 
-static void dync__conv_im2col(const dync__conv *v, const void *x, void *columns, int64_t oy, int64_t rows)
+DYNC__RARE static void dync__conv_im2col(const dync__conv *v, const void *x, void *columns, int64_t oy, int64_t rows)
 {
     if (v->bytes == 8) dync__conv_im2col_d(v, x, columns, oy, rows);
     else dync__conv_im2col_f(v, x, columns, oy, rows);
@@ -196,7 +196,7 @@ static void dync__conv_direct_row(const dync__conv *v, int what, const void *x, 
 }
 
 /* A plane of each; out is the one of the three that `what` names and holds zeros or the bias. */
-static void dync__conv_direct(const dync__conv *v, int what, const char *x, const char *w, const char *gy, char *out)
+DYNC__RARE static void dync__conv_direct(const dync__conv *v, int what, const char *x, const char *w, const char *gy, char *out)
 {
     for (int64_t oy = 0; oy < v->oh; oy++)
         for (int64_t ky = 0; ky < v->kh; ky++) {
@@ -223,7 +223,7 @@ static void dync__conv_done(void *user, int64_t begin, int64_t end)
     if (dync__code_run_part(c->epilogue, v->data + c->n, begin, end, c->epilogue_rows) != DYNC_OK) DYNC__ATOMIC_STORE(&v->failed, 1);
 }
 
-static void dync__conv_forward_one(dync__conv *v, int64_t image, int64_t group, void *columns)
+DYNC__RARE static void dync__conv_forward_one(dync__conv *v, int64_t image, int64_t group, void *columns)
 {
     int64_t ck = v->gc * v->kh * v->kw, area = v->oh * v->ow;
     const void *x = dync__conv_plane(v, v->x, v->h * v->w, image * v->c + group * v->gc);
@@ -247,7 +247,7 @@ static void dync__conv_forward_one(dync__conv *v, int64_t image, int64_t group, 
     if (v->direct) dync__lines_done(v->done, v, v->oh, line, v->go, 0, v->oh);
 }
 
-static void dync__conv_input_one(dync__conv *v, int64_t image, int64_t group, void *columns)
+DYNC__RARE static void dync__conv_input_one(dync__conv *v, int64_t image, int64_t group, void *columns)
 {
     int64_t ck = v->gc * v->kh * v->kw, area = v->oh * v->ow, plane = v->h * v->w;
     char *gx = dync__conv_out(v, v->gx, plane, image * v->c + group * v->gc);
@@ -271,7 +271,7 @@ static void dync__conv_input_one(dync__conv *v, int64_t image, int64_t group, vo
 }
 
 /* All images of one group: gw is theirs alone. */
-static void dync__conv_weight_group(const dync__conv *v, int64_t group, void *columns)
+DYNC__RARE static void dync__conv_weight_group(const dync__conv *v, int64_t group, void *columns)
 {
     int64_t ck = v->gc * v->kh * v->kw, area = v->oh * v->ow;
     void *gw = dync__conv_out(v, v->gw, ck, group * v->go);
@@ -291,7 +291,7 @@ static void dync__conv_weight_group(const dync__conv *v, int64_t group, void *co
 
 /* ---- parts -------------------------------------------------------------------------------------------------------------------- */
 
-static void dync__conv_part(void *user, int part, int n_parts)
+DYNC__RARE static void dync__conv_part(void *user, int part, int n_parts)
 {
     dync__conv *v = user;
     int64_t jobs = v->gw ? v->groups : v->n * v->groups;
@@ -310,7 +310,7 @@ static void dync__conv_part(void *user, int part, int n_parts)
     if (columns) dync__free_data(columns, bytes);
 }
 
-static dync_status dync__conv_run(dync__conv *v)
+DYNC__RARE static dync_status dync__conv_run(dync__conv *v)
 {
     double work = (double)(v->n * v->o * v->oh * v->ow) * (double)(v->gc * v->kh * v->kw);
     int64_t jobs = v->gw ? v->groups : v->n * v->groups;
@@ -458,7 +458,7 @@ DYNC__FN dync_status dync__k_conv2d(const dync__kcall *c, void *const *data, voi
 }
 
 /* The two gradients have the same form: two operands in, one out. */
-static dync_status dync__conv_grad(const dync__kcall *c, void *const *data, dync__conv *v, const void **first, const void **second, void **out)
+DYNC__RARE static dync_status dync__conv_grad(const dync__kcall *c, void *const *data, dync__conv *v, const void **first, const void **second, void **out)
 {
     dync__dense d[3];
     dync_status status = dync__dense_all(c, 3, 2, data, d);

@@ -497,7 +497,7 @@ static void dync__cj_lines(const dync__cj *v, bool to_table, float *w, int64_t g
 }
 
 /* Packed: phase, group, out blocks by ones, twos or threes as the tiles take them, in blocks, tap, in channel, out channel. */
-static bool dync__cj_pack(const dync__cj *v, const float *w, float *to)
+DYNC__RARE static bool dync__cj_pack(const dync__cj *v, const float *w, float *to)
 {
     int64_t taps = v->s.kh * v->s.kw;
     size_t line = (size_t)v->V * sizeof *to, bytes = (size_t)(v->K * taps) * line;
@@ -886,7 +886,7 @@ DYNC__RARE static void dync__cj_weight_part(void *user, int part, int n_parts)
     }
 }
 
-static bool dync__cj_weight_out(const dync__cj *v, const float *from, float *gw)
+DYNC__RARE static bool dync__cj_weight_out(const dync__cj *v, const float *from, float *gw)
 {
     int64_t taps = v->s.kh * v->s.kw, all = v->outer * v->all, K = v->depthwise ? 1 : v->planar ? v->ic : v->V;
     size_t line = (size_t)v->V * sizeof *gw, bytes = (size_t)(K * taps) * line;

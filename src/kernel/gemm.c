@@ -195,7 +195,7 @@ static void dync__gemm_dots(const dync__gemm *g)
  * a NULL: where it lies. */
 typedef struct dync__gemm_block { int64_t row, rows, parts, col, columns, p, k; char *a; const char *b; } dync__gemm_block;
 
-static void dync__gemm_block_pack(const dync__gemm *g, const dync__gemm_block *s)
+DYNC__RARE static void dync__gemm_block_pack(const dync__gemm *g, const dync__gemm_block *s)
 {
     int64_t bytes = dync__gt_bytes(g->type);
     for (int64_t i = 0, from = 0, end; s->a && i < s->parts; i++, from = end) {
@@ -227,7 +227,7 @@ static void dync__gemm_block_run(const dync__gemm *g, const dync__gemm_block *s)
 }
 
 /* False: no memory for panels. */
-static bool dync__gemm_blocks(const dync__gemm *g)
+DYNC__RARE static bool dync__gemm_blocks(const dync__gemm *g)
 {
     _Alignas(64) char stack[DYNC__GEMM_STACK];
     int64_t bytes = dync__gt_bytes(g->type), most = dync__gemm_tile_for(g->type, 0, 14, 1 << 20, 2).rows;
@@ -260,7 +260,7 @@ static bool dync__gemm_blocks(const dync__gemm *g)
 
 /* ---- choosing -------------------------------------------------------------------------------------------------------------------- */
 
-static double dync__gemm_product(int type, const char *a, const char *b)
+DYNC__RARE static double dync__gemm_product(int type, const char *a, const char *b)
 {
     double sum = 0;
     if (type == DYNC__GT_F32) return (double)*(const float *)(const void *)a * (double)*(const float *)(const void *)b;
@@ -272,7 +272,7 @@ static double dync__gemm_product(int type, const char *a, const char *b)
 }
 
 /* Any strides, no memory: slow and right. (Sums of fours wrap at 32 bits; a double holds them.) */
-static void dync__gemm_plain(const dync__gemm *g)
+DYNC__RARE static void dync__gemm_plain(const dync__gemm *g)
 {
     int64_t bytes = dync__gt_bytes(g->type), d_col = g->d == g->c ? g->c_col : 1;
     int dtype = g->type == DYNC__GT_U8 ? DYNC_I32 : g->type == DYNC__GT_F64 ? DYNC_F64 : DYNC_F32;
@@ -333,7 +333,7 @@ static void dync__gemm_follow(const dync__gemm *g)
 
 typedef struct dync__gemm_split { const dync__gemm *g; bool rows; } dync__gemm_split;
 
-static void dync__gemm_told(void *user, int64_t begin, int64_t end)
+DYNC__RARE static void dync__gemm_told(void *user, int64_t begin, int64_t end)
 {
     const dync__gemm *const *at = user;
     const dync__gemm *whole = at[0], *part = at[1];
@@ -364,7 +364,7 @@ static void dync__gemm_part(void *user, int part, int n_parts)
     dync__gemm_follow(&g);
 }
 
-static void dync__gemm_swap(int64_t *a, int64_t *b)
+DYNC__RARE static void dync__gemm_swap(int64_t *a, int64_t *b)
 {
     int64_t t = *a;
     *a = *b;
@@ -387,7 +387,7 @@ static void dync__gemm_start(dync__gemm *g)
 }
 
 /* Columns of c apart: in dense memory first. False: there is none. */
-static bool dync__gemm_aside(const dync__gemm *g)
+DYNC__RARE static bool dync__gemm_aside(const dync__gemm *g)
 {
     int64_t bytes = dync__gt_bytes(g->type), shape[2] = {g->m, g->n}, dense[2] = {g->n, 1}, stride[2] = {g->c_row, g->c_col};
     int dtype = g->type == DYNC__GT_F64 ? DYNC_F64 : DYNC_F32;

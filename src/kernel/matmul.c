@@ -201,7 +201,7 @@ static void dync__mm_b(const dync__mm *g, char *to, const char *b, dync__gemm *x
 }
 
 /* - 128 times the sums of b along k: n of them at `to`, behind which is room for k words. */
-static void dync__mm_offset(const dync__mm *g, const dync__gemm *of, char *to)
+DYNC__RARE static void dync__mm_offset(const dync__mm *g, const dync__gemm *of, char *to)
 {
     int64_t k = dync__mm_k(g);
     dync__gemm x = {.type = DYNC__GT_U8, .m = 1, .n = g->n, .k = k, .a = to + 4 * g->n, .a_row = k, .a_col = 1, .b = of->b, .b_row = of->b_row,
@@ -232,7 +232,7 @@ static void dync__mm_low_bytes(const dync__mm *g, bool in, char *words, char *c,
         }
 }
 
-static void dync__mm_converted(dync__mm *g, int64_t index, const char *a, const char *b, char *c)
+DYNC__RARE static void dync__mm_converted(dync__mm *g, int64_t index, const char *a, const char *b, char *c)
 {
     int64_t bytes = dync__dtype_info(g->in_dtype)->bytes, c_bytes = dync__dtype_info(g->dtype)->bytes, k = dync__mm_k(g), some = dync__mm_some(g), rows;
     char *wb = (char *)g->scratch, *wa = wb + 4 * k * g->n, *wc = wa + 4 * some * k, *offset = wc + 4 * some * g->n;
@@ -320,7 +320,7 @@ DYNC__RARE static dync__mm_panels *dync__mm_panels_new(const dync__mm *g, const 
 }
 
 /* The panels of b with a use for the caller, or NULL. */
-static dync__mm_panels *dync__mm_panels_get(const dync__mm *g)
+DYNC__RARE static dync__mm_panels *dync__mm_panels_get(const dync__mm *g)
 {
     const dync__kcall *c = g->call;
     const dync__tensor *t = c->input[1] && dync__tls.plan_tensors ? dync__tls.plan_tensors[c->input[1] - 1] : NULL;
@@ -385,7 +385,7 @@ static void dync__mm_one(dync__mm *g, int64_t index)
     else dync__mm_integers(g, a, b, c);
 }
 
-static void dync__mm_part(void *user, int part, int n_parts)
+DYNC__RARE static void dync__mm_part(void *user, int part, int n_parts)
 {
     dync__mm *g = user;
     for (int64_t i = g->batches * part / n_parts; i < g->batches * (part + 1) / n_parts; i++) dync__mm_one(g, i);

@@ -138,7 +138,7 @@ static void dync__sort_part(void *user, int part, int n_parts)
     dync__free_data(items, bytes);
 }
 
-DYNC__FN dync_status dync__k_sort_prepare(dync__kcall *c)
+DYNC__RARE DYNC__FN dync_status dync__k_sort_prepare(dync__kcall *c)
 {
     const dync__layout *x = &c->operand[0].lay, *values = &c->operand[1].lay;
     DYNC__TRY(dync__kcall_expect(c, c->n == 3 && c->attr[0] >= 0 && c->attr[0] < x->ndim, "a dim of the operand"));
@@ -150,7 +150,7 @@ DYNC__FN dync_status dync__k_sort_prepare(dync__kcall *c)
     return dync__kcall_expect(c, c->operand[1].dtype == c->operand[0].dtype && c->operand[2].dtype == DYNC_I64, "operands of one dtype and an I64 index");
 }
 
-DYNC__FN dync_status dync__k_sort(const dync__kcall *c, void *const *data, void *scratch)
+DYNC__RARE DYNC__FN dync_status dync__k_sort(const dync__kcall *c, void *const *data, void *scratch)
 {
     const dync__operand *op = c->operand;
     dync__dense x = {0}, values = {0}, index = {0};

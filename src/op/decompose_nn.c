@@ -52,11 +52,11 @@ DYNC__FN dync_status dync__d_selu(dync__opcall *call)
                            dync__chain_tf(&c, DYNC__OP_mul, dync__chain_tf(&c, DYNC__OP_elu, x, alpha), scale));
 }
 
-/* clamp(x + 3, 0, 6) / 6; hold: clamp, whose gradient counts the ends, or hardtanh, whose does not */
-static dync__dt *dync__dn_hard(dync__chain *c, int hold, dync__dt *x)
+/* clamp(x + 3, 0, 6) / 6 */
+static dync__dt *dync__dn_hard(dync__chain *c, dync__dt *x)
 {
     dync__dt *y = dync__chain_tf(c, DYNC__OP_add, x, 3);
-    y = dync__chain3(c, hold, dync__arg_t(y), dync__arg_f(0), dync__arg_f(6));
+    y = dync__chain3(c, DYNC__OP_hardtanh, dync__arg_t(y), dync__arg_f(0), dync__arg_f(6));
     return dync__chain_tf(c, DYNC__OP_div, y, 6);
 }
 
@@ -66,7 +66,7 @@ DYNC__FN dync_status dync__d_hardsigmoid(dync__opcall *call)
     dync__dt *x;
     DYNC__TRY(dync__dt_self(call, &x));
     DYNC__TRY(dync__infer_floating(x));
-    return dync__chain_end(&c, call, dync__dn_hard(&c, DYNC__OP_hardtanh, x));
+    return dync__chain_end(&c, call, dync__dn_hard(&c, x));
 }
 
 DYNC__FN dync_status dync__d_hardswish(dync__opcall *call)
@@ -75,7 +75,7 @@ DYNC__FN dync_status dync__d_hardswish(dync__opcall *call)
     dync__dt *x;
     DYNC__TRY(dync__dt_self(call, &x));
     DYNC__TRY(dync__infer_floating(x));
-    return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_mul, x, dync__dn_hard(&c, DYNC__OP_clamp, x)));
+    return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_mul, x, dync__dn_hard(&c, x)));
 }
 
 DYNC__FN dync_status dync__d_softsign(dync__opcall *call)

@@ -456,6 +456,33 @@ TEST(gradients_of_chosen_inputs)
     dync_shutdown();
 }
 
+/* PyTorch 2.15's numbers: a bound that is a number takes the gradient of what meets it, one that is a tensor half of it. */
+TEST(clamp_at_its_bounds)
+{
+    float at[] = {0, 1, 0.5f, -1, 2, 0.3f}, low[] = {0, 0, 0, 0, 0, 0.5f}, high[] = {1, 1, 1, 1, 1, 0.2f};
+    DYNC_SCOPE {
+        dync_tensor *x = dync_from(at, dync_shape(6), .requires_grad = true), *a = dync_from(low, dync_shape(6), .requires_grad = true),
+                    *b = dync_from(high, dync_shape(6), .requires_grad = true);
+        dync_backward(dync_sum(dync_clamp(x, 0.0, 1.0), DYNC_ALL, false));
+        EXPECT_VALUES(dync_grad(x), 0, 0, 1, 0, 0, 1);
+        dync_set_grad(x, NULL);
+        dync_backward(dync_sum(dync_clamp(x, DYNC_NONE, 1.0), DYNC_ALL, false));
+        EXPECT_VALUES(dync_grad(x), 1, 0, 1, 1, 0, 1);
+        dync_set_grad(x, NULL);
+        dync_backward(dync_sum(dync_clamp(x, a, b), DYNC_ALL, false));
+        EXPECT_VALUES(dync_grad(x), 0.5, 0.5, 1, 0, 0, 0);
+        EXPECT_VALUES(dync_grad(a), 0.5, 0, 0, 1, 0, 0);
+        EXPECT_VALUES(dync_grad(b), 0, 0.5, 0, 0, 1, 1);
+        dync_set_grad(x, NULL);
+        dync_backward(dync_sum(dync_clamp(x, DYNC_NONE, b), DYNC_ALL, false));
+        EXPECT_VALUES(dync_grad(x), 1, 0.5, 1, 1, 0, 0);
+        float ends[] = {-3, 3, 0, -4, 4};
+        dync_tensor *h = dync_from(ends, dync_shape(5), .requires_grad = true);
+        dync_backward(dync_sum(dync_hardswish(h), DYNC_ALL, false));
+        EXPECT_VALUES(dync_grad(h), 0, 1, 0.5, 0, 1);
+    }
+}
+
 TEST(double_backward)
 {
     dync_tensor *x = LEAF(2), *y = dync_mul(dync_mul(x, x), x);
