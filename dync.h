@@ -24026,7 +24026,7 @@ static dync_status dync__scatter_walk(dync__scatter *s, void (*part)(void *, int
     return dync__fail(DYNC_ERR_INDEX, "%s: index %lld is out of bounds for dimension %lld with size %lld", s->call->row->name, (long long)*at, (long long)s->dim,
                       (long long)s->size);
 }
-static dync_status dync__scatter_run(const dync__kcall *c, void *const *data, int kind) {
+DYNC__RARE static dync_status dync__scatter_run(const dync__kcall *c, void *const *data, int kind) {
     static bool (*const line[2][4])(const dync__scatter *, const int64_t *, int64_t, const char *, char *) = {
         {dync__scatter_set8, dync__scatter_set16, dync__scatter_set32, dync__scatter_set64},
         {dync__scatter_add_8, dync__scatter_add_16, dync__scatter_add_32, dync__scatter_add_64}};
@@ -24061,7 +24061,7 @@ static dync_status dync__scatter_run(const dync__kcall *c, void *const *data, in
     dync__dense_drop(&s.out);
     return status;
 }
-static DYNC__RARE dync_status dync__scatter_check(dync__kcall *c, bool slices) {
+DYNC__RARE static dync_status dync__scatter_check(dync__kcall *c, bool slices) {
     const dync__operand *base = &c->operand[0], *index = &c->operand[1], *source = &c->operand[2], *out = &c->operand[3];
     const int64_t *walked = slices ? source->lay.shape : index->lay.shape, dim = c->attr[0];
     int n = base->lay.ndim;
@@ -24080,7 +24080,7 @@ DYNC__SCATTER_ROW(scatter, 0)
 DYNC__SCATTER_ROW(scatter_add, 1)
 DYNC__SCATTER_ROW(index_add, 2)
 /* Loops hold their index inside the dim, so that no memory is read that is not the array's; that it was outside is said here. */
-DYNC__FN dync_status dync__k_check_index_prepare(dync__kcall *c) {
+DYNC__RARE DYNC__FN dync_status dync__k_check_index_prepare(dync__kcall *c) {
     int64_t n = dync__operand_numel(&c->operand[0]);
     dync__piece p;
     if (n < 4096) return dync__kcall_expect(c, c->n == 1, "an index");

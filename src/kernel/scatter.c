@@ -161,7 +161,7 @@ static dync_status dync__scatter_walk(dync__scatter *s, void (*part)(void *, int
                       (long long)s->size);
 }
 
-static dync_status dync__scatter_run(const dync__kcall *c, void *const *data, int kind)
+DYNC__RARE static dync_status dync__scatter_run(const dync__kcall *c, void *const *data, int kind)
 {
     static bool (*const line[2][4])(const dync__scatter *, const int64_t *, int64_t, const char *, char *) = {
         {dync__scatter_set8, dync__scatter_set16, dync__scatter_set32, dync__scatter_set64},
@@ -200,7 +200,7 @@ static dync_status dync__scatter_run(const dync__kcall *c, void *const *data, in
 
 /* ---- rows ----------------------------------------------------------------------------------------------------------------------- */
 
-static DYNC__RARE dync_status dync__scatter_check(dync__kcall *c, bool slices)
+DYNC__RARE static dync_status dync__scatter_check(dync__kcall *c, bool slices)
 {
     const dync__operand *base = &c->operand[0], *index = &c->operand[1], *source = &c->operand[2], *out = &c->operand[3];
     const int64_t *walked = slices ? source->lay.shape : index->lay.shape, dim = c->attr[0];
@@ -224,7 +224,7 @@ DYNC__SCATTER_ROW(index_add, 2)
 /* ---- what loops read by ------------------------------------------------------------------------------------------------------------ */
 
 /* Loops hold their index inside the dim, so that no memory is read that is not the array's; that it was outside is said here. */
-DYNC__FN dync_status dync__k_check_index_prepare(dync__kcall *c)
+DYNC__RARE DYNC__FN dync_status dync__k_check_index_prepare(dync__kcall *c)
 {
     int64_t n = dync__operand_numel(&c->operand[0]);
     dync__piece p;
