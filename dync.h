@@ -26616,8 +26616,8 @@ enum { DYNC__OP_NONDIFF = 1 /* integer or boolean results, detach */, DYNC__OP_R
       "the same elements")                                                                                                                \
     X(as_strided,  VIEW, "(Tensor self, Dims size, Dims stride, int64 storage_offset)", 1, i_as_strided, none, none, g_as_strided, none,  \
       "torch.as_strided", 0, -1, "any sizes, strides and offset over the storage, which they must not leave")                             \
-    X(_strided_view, VIEW, "(Tensor self, Dims size, Dims stride, int64 offset)", 1, i_strided_view, none, none, none, none,              \
-      "torch.ops.dync.strided_view", DYNC__OP_PRIVATE | DYNC__OP_NONDIFF, -1,                                                             \
+    X(_strided_view, VIEW, "(Tensor self, Dims size, Dims stride, int64 offset)", 1, i_strided_view, none, none, g_as_strided, none,      \
+      "torch.ops.dync.strided_view", DYNC__OP_PRIVATE, -1,                                                                                \
       "as_strided counted from self's first element; AOT makes it, under the tape")                                                       \
     X(contiguous,  COMPOSITE, "(Tensor self)", 1, i_contiguous, none, none, none, d_contiguous, ".contiguous", 0, -1,                     \
       "self if it is row major, else a copy that is")                                                                                     \
@@ -26661,7 +26661,7 @@ enum { DYNC__OP_NONDIFF = 1 /* integer or boolean results, detach */, DYNC__OP_R
     X(argsort,        COMPOSITE, "(Tensor self, int dim, bool descending)", 1, i_argsort, none, none, none, d_argsort,                    \
       "torch.argsort", DYNC__OP_NONDIFF, -1, "the places that sort self along dim, int64")                                                \
     X(as_strided_scatter, KERNEL, "(Tensor self, Tensor src, Dims size, Dims stride, int64 storage_offset)", 1, i_as_strided_scatter,    \
-      none, l_as_strided_scatter, none, none, "torch.as_strided_scatter", DYNC__OP_PRIVATE | DYNC__OP_NONDIFF, -1,                        \
+      none, l_as_strided_scatter, g_as_strided_scatter, none, "torch.as_strided_scatter", DYNC__OP_PRIVATE, -1,                           \
       "self with src written to as_strided of it; AOT makes it, under the tape")                                                          \
     X(cat,            KERNEL, "(Tensor[] tensors, int dim)", 1, i_cat, none, l_cat, g_cat, none, "torch.cat", 0, -1,                      \
       "tensors one after another along dim")                                                                                              \
@@ -27712,7 +27712,7 @@ DYNC__FN dync_status dync__d_native_batch_norm(dync__opcall *call) {
                  *rv = dync__dt_arg(call, 4), *out[5];
     int64_t dims[DYNC_MAX_DIMS];
     DYNC__TRY(dync__dt_self(call, &x));
-    bool training = call->args[5].as.i != 0;
+    bool training = call->args[5].as.i != 0, counted = training && x->numel;      /* an empty batch says nothing of the statistics */
     double momentum = dync__arg_number(&call->args[6]), eps = dync__arg_number(&call->args[7]);
     int n_dims = dync__decompose_stat_dims(x, dims), wide = x->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32;
     double n = x->lay.shape[1] ? dync__sf_of(dync__sz_div(x->numel, x->lay.shape[1])) : 0;
@@ -27739,10 +27739,10 @@ DYNC__FN dync_status dync__d_native_batch_norm(dync__opcall *call) {
         var = dync__chain_tf(&c, DYNC__OP_mul, dync__chain_shape(&c, DYNC__OP_view, var, 1, &channels),
                              dync__sf(DYNC__SF_DIV, n, dync__sf(DYNC__SF_SUB, n, 1)));
     out[3] = !rm        ? dync__chain_empty(&c, wide, x->device)
-             : training ? dync__chain_running(&c, rm, mean, momentum)
+             : counted ? dync__chain_running(&c, rm, mean, momentum)
                         : dync__chain1(&c, DYNC__OP_clone, rm);
     out[4] = !rv        ? dync__chain_empty(&c, wide, x->device)
-             : training ? dync__chain_running(&c, rv, var, momentum)
+             : counted ? dync__chain_running(&c, rv, var, momentum)
                         : dync__chain1(&c, DYNC__OP_clone, rv);
     return dync__chain_end_n(&c, call, 5, out);
 }
@@ -31716,7 +31716,7 @@ DYNC__FN dync_status dync__i_native_batch_norm(const dync__opcall *call, dync__i
     for (int i = 0; i < 4; i++) DYNC__TRY(dync__infer_optional_vector(call, i + 1, names[i], channels));
     if (!training && (call->args[3].kind == DYNC__A_NONE || call->args[4].kind == DYNC__A_NONE))
         return dync__fail(DYNC_ERR_VALUE, "running_mean and running_var must be defined in evaluation mode");
-    if (training && channels && dync__sz_lt(x->numel, dync__sz_mul(2, channels)))
+    if (training && channels && x->numel && dync__sz_lt(x->numel, dync__sz_mul(2, channels)))
         return dync__fail(DYNC_ERR_SHAPE, "Expected more than 1 value per channel when training, got %lld",
                           (long long)(dync__sz_hint(x->numel) / dync__sz_hint(channels)));
     int stats = x->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32;
@@ -33702,6 +33702,7 @@ typedef struct dync__gnode {
     dync__hook_list hook;
     bool released;                     /* what it saved is gone */
     struct dync__gnode *next_dead;
+    struct dync__gnode *slices;        /* weak: the only node that runs this one, for a part of its base */
     size_t bytes;
 } dync__gnode;
 
@@ -33751,6 +33752,7 @@ typedef struct dync__rebasing { dync__gnode *self_node, *base_node; } dync__reba
 DYNC__FN dync_status dync__rebase_prepare(dync__tensor *self, dync__gnode *node, dync__rebasing *);
 DYNC__FN void dync__rebase_commit(dync__tensor *self, dync__rebasing *);
 DYNC__FN void dync__rebase_drop(dync__rebasing *);
+DYNC__FN dync__gnode *dync__slices_part(dync__gnode *slices, const dync__tensor *part);  /* the node of the part that was written; owned */
 /* The gradient of a tensor of geometry `base` from that of a strided view of it. */
 DYNC__FN dync_tensor *dync__as_strided_backward(dync_tensor *grad, const dync__layout *base, const dync__layout *view, int dtype, int device);
 
@@ -33926,6 +33928,7 @@ DYNC__FN const dync__grad_rule *dync__grad_rule_zero(void);        /* of what fo
     X(g_rnn_layer, 2, DYNC__RNN_KEEP, DYNC__RNN_KEEP, DYNC__RNN_KEEP, DYNC__RNN_KEEP)                                       \
     /* views and moves */                                                                                                \
     X(g_as_strided, 1, 0, 0, 0, 0)                                                                                       \
+    X(g_as_strided_scatter, 1, 0, 0, 0, 0)                                                                               \
     X(g_cat, 1, 0, 0, 0, 0)                                                                                              \
     X(g_diagonal, 1, 0, 0, 0, 0)                                                                                         \
     X(g_diagonal_backward, 1, 0, 0, 0, 0)                                                                                \
@@ -35818,10 +35821,7 @@ DYNC__FN dync_status dync__g_expand(dync__grad *g) { return dync__grads_set(g, d
 DYNC__FN dync_status dync__g_view(dync__grad *g) { return dync__grads_set(g, dync_reshape(dync__grads_gy(g), dync__ga_shape(g, 0))); }
 DYNC__FN dync_status dync__g_squeeze(dync__grad *g) { return dync__g_view(g); }
 DYNC__FN dync_status dync__g_t(dync__grad *g) { return dync__grads_set(g, dync_t(dync__grads_gy(g))); }
-DYNC__FN dync_status dync__g_unsqueeze(dync__grad *g) {
-    int64_t dim = dync__ga_int(g, 1);
-    return dync__grads_set(g, dync_squeeze(dync__grads_gy(g), (int)dim));
-}
+DYNC__FN dync_status dync__g_unsqueeze(dync__grad *g) { return dync__grads_set(g, dync_squeeze(dync__grads_gy(g), (int)dync__ga_int(g, 1))); }
 DYNC__FN dync_status dync__g_transpose(dync__grad *g) {
     return dync__grads_set(g, dync_transpose(dync__grads_gy(g), (int)dync__ga_int(g, 1), (int)dync__ga_int(g, 2)));
 }
@@ -35834,15 +35834,29 @@ DYNC__FN dync_status dync__g_permute(dync__grad *g) {
     }
     return dync__grads_set(g, dync_permute(dync__grads_gy(g), back));
 }
+/* The layouts of argument 0 and of the window into it that the arguments from `first` on name. */
+static void dync__g_window(dync__grad *g, int first, dync__layout *base, dync__layout *view) {
+    dync_dims size = dync__ga_dims(g, first), stride = dync__ga_dims(g, first + 1);
+    *base = dync__grad_layout(g, 0);
+    *view = (dync__layout){.ndim = size.n, .offset = dync__ga_int(g, first + 2)};
+    memcpy(view->shape, size.d, sizeof view->shape);
+    memcpy(view->stride, stride.d, sizeof view->stride);
+    if (g->call->op != DYNC__OP_as_strided) base->offset = 0;
+    for (int k = 0; k < 2; k++) dync__layout_number(k ? view : base);
+}
 DYNC__FN dync_status dync__g_as_strided(dync__grad *g) {
-    dync__layout base = dync__grad_layout(g, 0), view = {0};
-    dync_dims size = dync__ga_dims(g, 1), stride = dync__ga_dims(g, 2);
-    view.ndim = size.n;
-    memcpy(view.shape, size.d, sizeof view.shape);
-    memcpy(view.stride, stride.d, sizeof view.stride);
-    view.offset = dync__ga_int(g, 3);
-    for (int k = 0; k < 2; k++) dync__layout_number(k ? &view : &base);
+    dync__layout base, view;
+    dync__g_window(g, 1, &base, &view);
     return dync__grads_set(g, dync__as_strided_backward(dync__grads_gy(g), &base, &view, dync__grad_dtype(g, 0), dync__grad_device(g, 0)));
+}
+DYNC__FN dync_status dync__g_as_strided_scatter(dync__grad *g) {
+    dync__layout base, view;
+    dync_tensor *gy = dync__grads_gy(g);
+    int device = dync__grad_device(g, 0);
+    dync__g_window(g, 2, &base, &view);
+    dync_tensor *hole = dync__as_strided_backward(dync_ones(dync__ga_dims(g, 2), .device = (dync_device)device), &base, &view, DYNC_F32, device);
+    DYNC__TRY(dync__ga_set(g, 0, dync_masked_fill(gy, dync_ne(hole, 0), 0)));
+    return dync__ga_needed(g, 1) ? dync__ga_set(g, 1, dync__as_strided_backward(gy, &view, &base, dync__grad_dtype(g, 1), device)) : DYNC_OK;
 }
 /* view_backward rows: the gradient, the sizes before the view, then the view's own arguments from place 1 of the view on. */
 static dync_tensor *dync__g_view_backward(dync__grad *g, int op) {
@@ -36627,8 +36641,11 @@ DYNC__FN dync_tensor *dync__grad_output(dync__grad *g, int i) {
     const dync__opsave *save = dync__grad_save(g);
     dync__tensor *t = NULL;
     bool history = i < save->rule->n_diff && dync__is_float_dtype(g->node->out[i].dtype);
-    if (dync__unsave(&save->out[i], g->node, i, history, &t) != DYNC_OK) return NULL;
-    return dync__give(t);
+    dync__gnode *slices = history && !dync__tls.grad_enabled_off && save->out[i].t ? g->node->slices : NULL;
+    dync__gnode *node = slices ? dync__slices_part(slices, save->out[i].t) : g->node;     /* else it would run here and within slices */
+    dync_status status = node ? dync__unsave(&save->out[i], node, i, history, &t) : DYNC_ERR_MEMORY;
+    if (slices) dync__gnode_unref(node);
+    return status == DYNC_OK ? dync__give(t) : NULL;
 }
 static int dync__arg_tensors(const dync__arg *a) {
     if (a->kind == DYNC__A_TENSOR) return 1;
@@ -37211,6 +37228,15 @@ static dync_status dync__copy_slices_visit(void *state, dync__gvisitor *v) {
 }
 static const dync__gnode_class dync__copy_slices_class = {"CopySlices", dync__copy_slices_run, dync__copy_slices_release,
                                                           dync__copy_slices_destroy, dync__copy_slices_visit};
+DYNC__FN dync__gnode *dync__slices_part(dync__gnode *slices, const dync__tensor *part) {
+    dync__gnode *node = dync__gnode_new(&dync__as_strided_class, 1, 1, sizeof(dync__geometry));
+    if (!node) return NULL;
+    memcpy(node->state, slices->state, sizeof(dync__geometry));
+    dync__gnode_set_out(node, 0, part);
+    dync__gnode_ref(slices);
+    node->edge[0].node = slices;
+    return node;
+}
 static dync_status dync__rebase_view(dync__tensor *self, dync__gnode *node, dync__rebasing *out) {
     dync__tensor *base = self->grad->base;
     if (!dync__grad_meta_of(base)) return DYNC_ERR_MEMORY;
@@ -37220,18 +37246,13 @@ static dync_status dync__rebase_view(dync__tensor *self, dync__gnode *node, dync
     dync__gnode_set_out(slices, 0, base);
     ((dync__geometry *)slices->state)->inner = node;
     dync__gnode_ref(node);
+    node->slices = slices;
     DYNC__TRY(dync__grad_edge(base, &slices->edge[0]));
     for (int i = 1; i < node->n_in; i++) {
         slices->edge[i] = node->edge[i];
         if (node->edge[i].node) dync__gnode_ref(node->edge[i].node);
     }
-    dync__gnode *again = dync__geometry_node(&dync__as_strided_class, base, self, 1);
-    if (!again) return DYNC_ERR_MEMORY;
-    out->self_node = again;
-    dync__gnode_set_out(again, 0, self);
-    dync__gnode_ref(slices);
-    again->edge[0].node = slices;
-    return DYNC_OK;
+    return (out->self_node = dync__slices_part(slices, self)) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 DYNC__FN dync_status dync__rebase_prepare(dync__tensor *self, dync__gnode *node, dync__rebasing *out) {
     out->self_node = out->base_node = NULL;

@@ -103,6 +103,7 @@
     X(g_rnn_layer, 2, DYNC__RNN_KEEP, DYNC__RNN_KEEP, DYNC__RNN_KEEP, DYNC__RNN_KEEP)                                       \
     /* views and moves */                                                                                                \
     X(g_as_strided, 1, 0, 0, 0, 0)                                                                                       \
+    X(g_as_strided_scatter, 1, 0, 0, 0, 0)                                                                               \
     X(g_cat, 1, 0, 0, 0, 0)                                                                                              \
     X(g_diagonal, 1, 0, 0, 0, 0)                                                                                         \
     X(g_diagonal_backward, 1, 0, 0, 0, 0)                                                                                \

@@ -9,12 +9,7 @@ DYNC__FN dync_status dync__g_view(dync__grad *g) { return dync__grads_set(g, dyn
 DYNC__FN dync_status dync__g_squeeze(dync__grad *g) { return dync__g_view(g); }
 DYNC__FN dync_status dync__g_t(dync__grad *g) { return dync__grads_set(g, dync_t(dync__grads_gy(g))); }
 
-DYNC__FN dync_status dync__g_unsqueeze(dync__grad *g)
-{
-    int64_t dim = dync__ga_int(g, 1);
-    return dync__grads_set(g, dync_squeeze(dync__grads_gy(g), (int)dim));
-}
-
+DYNC__FN dync_status dync__g_unsqueeze(dync__grad *g) { return dync__grads_set(g, dync_squeeze(dync__grads_gy(g), (int)dync__ga_int(g, 1))); }
 DYNC__FN dync_status dync__g_transpose(dync__grad *g)
 {
     return dync__grads_set(g, dync_transpose(dync__grads_gy(g), (int)dync__ga_int(g, 1), (int)dync__ga_int(g, 2)));
@@ -31,16 +26,34 @@ DYNC__FN dync_status dync__g_permute(dync__grad *g)
     return dync__grads_set(g, dync_permute(dync__grads_gy(g), back));
 }
 
+/* The layouts of argument 0 and of the window into it that the arguments from `first` on name. */
+static void dync__g_window(dync__grad *g, int first, dync__layout *base, dync__layout *view)
+{
+    dync_dims size = dync__ga_dims(g, first), stride = dync__ga_dims(g, first + 1);
+    *base = dync__grad_layout(g, 0);
+    *view = (dync__layout){.ndim = size.n, .offset = dync__ga_int(g, first + 2)};
+    memcpy(view->shape, size.d, sizeof view->shape);
+    memcpy(view->stride, stride.d, sizeof view->stride);
+    if (g->call->op != DYNC__OP_as_strided) base->offset = 0;
+    for (int k = 0; k < 2; k++) dync__layout_number(k ? view : base);
+}
+
 DYNC__FN dync_status dync__g_as_strided(dync__grad *g)
 {
-    dync__layout base = dync__grad_layout(g, 0), view = {0};
-    dync_dims size = dync__ga_dims(g, 1), stride = dync__ga_dims(g, 2);
-    view.ndim = size.n;
-    memcpy(view.shape, size.d, sizeof view.shape);
-    memcpy(view.stride, stride.d, sizeof view.stride);
-    view.offset = dync__ga_int(g, 3);
-    for (int k = 0; k < 2; k++) dync__layout_number(k ? &view : &base);
+    dync__layout base, view;
+    dync__g_window(g, 1, &base, &view);
     return dync__grads_set(g, dync__as_strided_backward(dync__grads_gy(g), &base, &view, dync__grad_dtype(g, 0), dync__grad_device(g, 0)));
+}
+
+DYNC__FN dync_status dync__g_as_strided_scatter(dync__grad *g)
+{
+    dync__layout base, view;
+    dync_tensor *gy = dync__grads_gy(g);
+    int device = dync__grad_device(g, 0);
+    dync__g_window(g, 2, &base, &view);
+    dync_tensor *hole = dync__as_strided_backward(dync_ones(dync__ga_dims(g, 2), .device = (dync_device)device), &base, &view, DYNC_F32, device);
+    DYNC__TRY(dync__ga_set(g, 0, dync_masked_fill(gy, dync_ne(hole, 0), 0)));
+    return dync__ga_needed(g, 1) ? dync__ga_set(g, 1, dync__as_strided_backward(gy, &view, &base, dync__grad_dtype(g, 1), device)) : DYNC_OK;
 }
 
 /* view_backward rows: the gradient, the sizes before the view, then the view's own arguments from place 1 of the view on. */

@@ -48,6 +48,7 @@ typedef struct dync__gnode {
     dync__hook_list hook;
     bool released;                     /* what it saved is gone */
     struct dync__gnode *next_dead;
+    struct dync__gnode *slices;        /* weak: the only node that runs this one, for a part of its base */
     size_t bytes;
 } dync__gnode;
 
@@ -97,6 +98,7 @@ typedef struct dync__rebasing { dync__gnode *self_node, *base_node; } dync__reba
 DYNC__FN dync_status dync__rebase_prepare(dync__tensor *self, dync__gnode *node, dync__rebasing *);
 DYNC__FN void dync__rebase_commit(dync__tensor *self, dync__rebasing *);
 DYNC__FN void dync__rebase_drop(dync__rebasing *);
+DYNC__FN dync__gnode *dync__slices_part(dync__gnode *slices, const dync__tensor *part);  /* the node of the part that was written; owned */
 /* The gradient of a tensor of geometry `base` from that of a strided view of it. */
 DYNC__FN dync_tensor *dync__as_strided_backward(dync_tensor *grad, const dync__layout *base, const dync__layout *view, int dtype, int device);
 

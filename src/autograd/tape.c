@@ -273,8 +273,11 @@ DYNC__FN dync_tensor *dync__grad_output(dync__grad *g, int i)
     const dync__opsave *save = dync__grad_save(g);
     dync__tensor *t = NULL;
     bool history = i < save->rule->n_diff && dync__is_float_dtype(g->node->out[i].dtype);
-    if (dync__unsave(&save->out[i], g->node, i, history, &t) != DYNC_OK) return NULL;
-    return dync__give(t);
+    dync__gnode *slices = history && !dync__tls.grad_enabled_off && save->out[i].t ? g->node->slices : NULL;
+    dync__gnode *node = slices ? dync__slices_part(slices, save->out[i].t) : g->node;     /* else it would run here and within slices */
+    dync_status status = node ? dync__unsave(&save->out[i], node, i, history, &t) : DYNC_ERR_MEMORY;
+    if (slices) dync__gnode_unref(node);
+    return status == DYNC_OK ? dync__give(t) : NULL;
 }
 
 static int dync__arg_tensors(const dync__arg *a)

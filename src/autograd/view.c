@@ -326,6 +326,17 @@ static dync_status dync__copy_slices_visit(void *state, dync__gvisitor *v)
 static const dync__gnode_class dync__copy_slices_class = {"CopySlices", dync__copy_slices_run, dync__copy_slices_release,
                                                           dync__copy_slices_destroy, dync__copy_slices_visit};
 
+DYNC__FN dync__gnode *dync__slices_part(dync__gnode *slices, const dync__tensor *part)
+{
+    dync__gnode *node = dync__gnode_new(&dync__as_strided_class, 1, 1, sizeof(dync__geometry));
+    if (!node) return NULL;
+    memcpy(node->state, slices->state, sizeof(dync__geometry));
+    dync__gnode_set_out(node, 0, part);
+    dync__gnode_ref(slices);
+    node->edge[0].node = slices;
+    return node;
+}
+
 static dync_status dync__rebase_view(dync__tensor *self, dync__gnode *node, dync__rebasing *out)
 {
     dync__tensor *base = self->grad->base;
@@ -336,18 +347,13 @@ static dync_status dync__rebase_view(dync__tensor *self, dync__gnode *node, dync
     dync__gnode_set_out(slices, 0, base);
     ((dync__geometry *)slices->state)->inner = node;
     dync__gnode_ref(node);
+    node->slices = slices;
     DYNC__TRY(dync__grad_edge(base, &slices->edge[0]));
     for (int i = 1; i < node->n_in; i++) {
         slices->edge[i] = node->edge[i];
         if (node->edge[i].node) dync__gnode_ref(node->edge[i].node);
     }
-    dync__gnode *again = dync__geometry_node(&dync__as_strided_class, base, self, 1);
-    if (!again) return DYNC_ERR_MEMORY;
-    out->self_node = again;
-    dync__gnode_set_out(again, 0, self);
-    dync__gnode_ref(slices);
-    again->edge[0].node = slices;
-    return DYNC_OK;
+    return (out->self_node = dync__slices_part(slices, self)) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
 DYNC__FN dync_status dync__rebase_prepare(dync__tensor *self, dync__gnode *node, dync__rebasing *out)

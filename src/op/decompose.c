@@ -343,7 +343,7 @@ DYNC__FN dync_status dync__d_native_batch_norm(dync__opcall *call)
                  *rv = dync__dt_arg(call, 4), *out[5];
     int64_t dims[DYNC_MAX_DIMS];
     DYNC__TRY(dync__dt_self(call, &x));
-    bool training = call->args[5].as.i != 0;
+    bool training = call->args[5].as.i != 0, counted = training && x->numel;      /* an empty batch says nothing of the statistics */
     double momentum = dync__arg_number(&call->args[6]), eps = dync__arg_number(&call->args[7]);
     int n_dims = dync__decompose_stat_dims(x, dims), wide = x->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32;
     double n = x->lay.shape[1] ? dync__sf_of(dync__sz_div(x->numel, x->lay.shape[1])) : 0;
@@ -370,10 +370,10 @@ DYNC__FN dync_status dync__d_native_batch_norm(dync__opcall *call)
         var = dync__chain_tf(&c, DYNC__OP_mul, dync__chain_shape(&c, DYNC__OP_view, var, 1, &channels),
                              dync__sf(DYNC__SF_DIV, n, dync__sf(DYNC__SF_SUB, n, 1)));
     out[3] = !rm        ? dync__chain_empty(&c, wide, x->device)
-             : training ? dync__chain_running(&c, rm, mean, momentum)
+             : counted ? dync__chain_running(&c, rm, mean, momentum)
                         : dync__chain1(&c, DYNC__OP_clone, rm);
     out[4] = !rv        ? dync__chain_empty(&c, wide, x->device)
-             : training ? dync__chain_running(&c, rv, var, momentum)
+             : counted ? dync__chain_running(&c, rv, var, momentum)
                         : dync__chain1(&c, DYNC__OP_clone, rv);
     return dync__chain_end_n(&c, call, 5, out);
 }

@@ -531,7 +531,7 @@ DYNC__FN dync_status dync__i_native_batch_norm(const dync__opcall *call, dync__i
     for (int i = 0; i < 4; i++) DYNC__TRY(dync__infer_optional_vector(call, i + 1, names[i], channels));
     if (!training && (call->args[3].kind == DYNC__A_NONE || call->args[4].kind == DYNC__A_NONE))
         return dync__fail(DYNC_ERR_VALUE, "running_mean and running_var must be defined in evaluation mode");
-    if (training && channels && dync__sz_lt(x->numel, dync__sz_mul(2, channels)))
+    if (training && channels && x->numel && dync__sz_lt(x->numel, dync__sz_mul(2, channels)))
         return dync__fail(DYNC_ERR_SHAPE, "Expected more than 1 value per channel when training, got %lld",
                           (long long)(dync__sz_hint(x->numel) / dync__sz_hint(channels)));
     int stats = x->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32;

@@ -491,8 +491,8 @@
       "the same elements")                                                                                                                \
     X(as_strided,  VIEW, "(Tensor self, Dims size, Dims stride, int64 storage_offset)", 1, i_as_strided, none, none, g_as_strided, none,  \
       "torch.as_strided", 0, -1, "any sizes, strides and offset over the storage, which they must not leave")                             \
-    X(_strided_view, VIEW, "(Tensor self, Dims size, Dims stride, int64 offset)", 1, i_strided_view, none, none, none, none,              \
-      "torch.ops.dync.strided_view", DYNC__OP_PRIVATE | DYNC__OP_NONDIFF, -1,                                                             \
+    X(_strided_view, VIEW, "(Tensor self, Dims size, Dims stride, int64 offset)", 1, i_strided_view, none, none, g_as_strided, none,      \
+      "torch.ops.dync.strided_view", DYNC__OP_PRIVATE, -1,                                                                                \
       "as_strided counted from self's first element; AOT makes it, under the tape")                                                       \
     X(contiguous,  COMPOSITE, "(Tensor self)", 1, i_contiguous, none, none, none, d_contiguous, ".contiguous", 0, -1,                     \
       "self if it is row major, else a copy that is")                                                                                     \
@@ -536,7 +536,7 @@
     X(argsort,        COMPOSITE, "(Tensor self, int dim, bool descending)", 1, i_argsort, none, none, none, d_argsort,                    \
       "torch.argsort", DYNC__OP_NONDIFF, -1, "the places that sort self along dim, int64")                                                \
     X(as_strided_scatter, KERNEL, "(Tensor self, Tensor src, Dims size, Dims stride, int64 storage_offset)", 1, i_as_strided_scatter,    \
-      none, l_as_strided_scatter, none, none, "torch.as_strided_scatter", DYNC__OP_PRIVATE | DYNC__OP_NONDIFF, -1,                        \
+      none, l_as_strided_scatter, g_as_strided_scatter, none, "torch.as_strided_scatter", DYNC__OP_PRIVATE, -1,                           \
       "self with src written to as_strided of it; AOT makes it, under the tape")                                                          \
     X(cat,            KERNEL, "(Tensor[] tensors, int dim)", 1, i_cat, none, l_cat, g_cat, none, "torch.cat", 0, -1,                      \
       "tensors one after another along dim")                                                                                              \

@@ -416,6 +416,33 @@ TEST(double_backward_as_asked)
         dync_compiled_free(f);
     }
 }
+/* Parts written in place and a copy over a turned value: the forward graph that is run again holds windows. */
+static dync_tensor *written_parts(dync_tensor *x, dync_tensor *s)
+{
+    dync_tensor *y = dync_mul(dync_transpose(x, 0, 1), s);
+    dync_add_(dync_select(y, 0, 1), dync_mul(dync_select(s, 0, 0), 2));
+    dync_tensor *z = dync_copy_(dync_mul(dync_transpose(x, 0, 1), 1.0), dync_sin(s));
+    dync_mul_(dync_slice(y, 1, 0, DYNC_END, 2), dync_slice(z, 1, 0, DYNC_END, 2));
+    return dync_mul(y, dync_sin(z));
+}
+TEST(double_backward_of_written_parts)
+{
+    for (int b = 1; b < 3; b++) {
+        dync_compiled *f = dync_compile(written_parts, .args = "x, s", .backend = backends[b], .double_backward = true);
+        dync_tensor *x = dync_randn(dync_shape(5, 4), .requires_grad = true), *s = dync_randn(dync_shape(4, 5), .requires_grad = true), *got[2][4];
+        for (int k = 0; k < 2; k++) {
+            dync_tensor *y = dync_sum(k ? dync_call(f, x, s) : written_parts(x, s), DYNC_ALL, false);
+            dync_value first = dync_gradients(DYNC_V(y), dync_tuple(x, s), DYNC_NONE, (dync_grad_options){.create_graph = true});
+            for (int i = 0; i < 2; i++) got[k][i] = dync_as_tensor(dync_at(first, i));
+            dync_tensor *both = dync_sum(dync_add(dync_mul(got[k][0], got[k][0]), dync_t(dync_sin(got[k][1]))), DYNC_ALL, false);
+            dync_value second = dync_gradients(DYNC_V(both), dync_tuple(x, s), DYNC_NONE, (dync_grad_options){0});
+            for (int i = 0; i < 2; i++) got[k][2 + i] = dync_as_tensor(dync_at(second, i));
+        }
+        for (int i = 0; i < 4; i++) EXPECT(same(got[0][i], got[1][i], 1e-4));
+        EXPECT_EQ_INT(dync_error(), DYNC_OK);
+        dync_compiled_free(f);
+    }
+}
 static dync_tensor *scaled_dropout(dync_tensor *x, dync_tensor *w) { return dync_tanh(dync_mul(dync_mul(x, w), dync_rand(dync_shape(6)))); }
 TEST(double_backward_with_random_numbers)
 {

@@ -500,6 +500,22 @@ TEST(double_backward)
     dync_shutdown();
 }
 
+/* y = 3 x; y[0] = exp(y[0]); loss = sum(y * y): second derivatives by hand. The written part's saved result runs within its base's node. */
+TEST(double_backward_through_a_written_view)
+{
+    dync_tensor *x = LEAF(0.5f, 2), *y = dync_mul(x, 3);
+    dync_exp_(dync_select(y, 0, 0));
+    dync_tensor *loss = dync_sum(dync_mul(y, y), DYNC_ALL, false);
+    dync_tensor *g = dync_as_tensor(dync_at(dync_gradients(dync_v_tensor(loss), dync_v_tensor(x), DYNC_NONE, (dync_grad_options){.create_graph = true}), 0));
+    EXPECT_NEAR(dync_item(dync_select(g, 0, 0)), 6 * exp(3), 1e-3);
+    EXPECT_NEAR(dync_item(dync_select(g, 0, 1)), 36, 1e-4);
+    dync_tensor *h = dync_as_tensor(dync_at(dync_gradients(dync_v_tensor(dync_sum(g, DYNC_ALL, false)), dync_v_tensor(x), DYNC_NONE, (dync_grad_options){0}), 0));
+    EXPECT_NEAR(dync_item(dync_select(h, 0, 0)), 36 * exp(3), 1e-2);
+    EXPECT_NEAR(dync_item(dync_select(h, 0, 1)), 18, 1e-4);
+    EXPECT_OK(dync_error());
+    dync_shutdown();
+}
+
 TEST(a_10_values)
 {
     dync_tensor *x = dync_full(DYNC_SCALAR, 1.0, .requires_grad = true), *y = dync_exp(dync_sin(x));

@@ -181,4 +181,23 @@ TEST(misuse_is_refused)
     dync_shutdown();
 }
 
+/* torch: F.batch_norm(torch.zeros(0, 2), torch.zeros(2), torch.ones(2), training=True) leaves the statistics alone */
+static dync_tensor *running[2];
+static dync_tensor *normed(dync_tensor *x) { return dync_batch_norm(x, NULL, NULL, running[0], running[1], true, 0.1, 1e-5); }
+TEST(batch_norm_of_an_empty_batch)
+{
+    dync_compiled *f = dync_compile(normed, .args = "x");
+    for (int k = 0; k < 4; k++) {
+        int64_t c = 1 + k / 2;
+        running[0] = dync_zeros(dync_shape(c)), running[1] = dync_ones(dync_shape(c));
+        dync_tensor *x = dync_zeros(dync_shape(0, c), .requires_grad = true), *y = k % 2 ? dync_call(f, x) : normed(x);
+        EXPECT_EQ_INT(dync_numel(y), 0);
+        EXPECT_EQ_INT(dync_backward(dync_sum(y, DYNC_ALL, false)), DYNC_OK);
+        EXPECT(dync_equal(running[0], dync_zeros(dync_shape(c))) && dync_equal(running[1], dync_ones(dync_shape(c))));
+    }
+    EXPECT_EQ_INT(dync_error(), DYNC_OK);
+    dync_compiled_free(f);
+    dync_shutdown();
+}
+
 TEST_MAIN

@@ -62,6 +62,7 @@ static const sample samples[] = {
     {"binary_cross_entropy", "u4 w4"}, {"binary_cross_entropy_with_logits", "t4 w4"}, {"cross_entropy", "t3,4 x3:4"}, {"cross_entropy", "t2,4,2 x2,2:4"},
     {"l1_loss", "s4 t4"}, {"mse_loss", "t2,3 t2,3"}, {"nll_loss", "t3,4 x3:4"}, {"smooth_l1_loss", "t4 p4 f0.9"},
     {"alias", "t2,3"}, {"as_strided", "t2,3 D2,2 D1,2 i1"}, {"as_strided", "t6 D3,3 D1,1 i0"}, {"as_strided", "v2,3 D2,2 D3,1 i0"}, {"as_strided", "t4 D3,4 D0,1 i0"},
+    {"_strided_view", "t2,3 D2,2 D1,2 i1"}, {"_strided_view", "v2,3 D3 D2 i1"}, {"as_strided_scatter", "t2,3 t2,2 D2,2 D3,1 i1"}, {"as_strided_scatter", "v2,3 t3 D3 D2 i1"},
     {"contiguous", "v2,3"}, {"diagonal", "t3,3 i0 i0 i1"}, {"diagonal", "t2,3,4 i1 i1 i2"}, {"expand", "t1,3 D2,3"}, {"expand", "t3 D2,-1"},
     {"expand_as", "t1,3 c2,3"}, {"flatten", "t2,3,2 i1 i-1"}, {"narrow", "t2,4 i1 i1 i2"}, {"permute", "t2,3,4 D2,0,1"}, {"permute", "t2,3 D-1,0"},
     {"reshape", "t2,3 D3,2"}, {"reshape", "v2,3 D6"}, {"select", "t2,3 i1 i-1"}, {"slice", "t2,6 i1 i1 i6 i2"}, {"slice", "t4 i0 i-3 i9223372036854775807 i1"},
