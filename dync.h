@@ -12165,6 +12165,8 @@ DYNC__FN dync_status dync__code_run(const dync__code *, void *const *buffers, ui
 /* Can the kernel run in pieces: part [begin, end) of `of` equal shares of its elements in order of the loops? Then in any order, on any threads. */
 DYNC__FN bool dync__code_has_parts(const dync__code *, int64_t of);
 DYNC__FN dync_status dync__code_run_part(const dync__code *, void *const *buffers, int64_t begin, int64_t end, int64_t of);
+/* Does it read by the n indices from an offset of slot `index` on, all of them, along a dim of `size`? Then from now on a run is DYNC_ERR_INDEX, without words, where one is outside. */
+DYNC__FN bool dync__code_check(dync__code *, const int32_t *slot, int32_t index, int64_t offset, int64_t n, int64_t size);
 DYNC__FN void dync__code_free(dync__code *);
 DYNC__FN void dync__code_dump(dync__str *, const dync__code *);                /* listing for DYNC_LOG=code */
 
@@ -12943,6 +12945,8 @@ typedef struct dync__jit_form {
 typedef struct dync__jit_reduce { int32_t phase, slot; uint8_t kind, type; } dync__jit_reduce; /* slot: among the slots */
 typedef struct dync__jit_stream { int32_t buf; uint8_t turned, bytes; bool past; int64_t at, lane, step[DYNC__XG_DIMS], tile, stage; } dync__jit_stream;
 enum { DYNC__JIT_TURN_LOAD = 1, DYNC__JIT_TURN_STORE };
+/* What is read by an index is stored as it is: a loop over bytes instead of code, which waits for no memory. Streams: index, table, result; size 0: more is done. */
+typedef struct dync__jit_take { int32_t stream[3]; bool checks; int64_t size, stride, covers; } dync__jit_take; /* covers: so many indices, side by side; checks: one outside is an error */
 struct dync__jit {
     dync__jit_form *form, *past;       /* past: stores past the caches, where lines are whole; NULL: too small for that */
     char *listing;
@@ -12960,6 +12964,7 @@ struct dync__jit {
     int64_t run, part;                 /* stages hold `run` rows of a block, of which the code takes `part` at a time, in the first cache */
     dync__jit_stream *stream;
     dync__jit_reduce *reduce;          /* split ones' */
+    dync__jit_take take;
     int64_t *words;
 };
 /* The tile of a turned stream: rows 64-byte aligned, an odd number of cache lines apart, as powers of two fall into one set of the cache. */
@@ -17029,6 +17034,47 @@ static void dync__jb_block(const dync__jb *j, dync__jit *jit) {
         jit->keep_bytes += (jit->block_lanes * 3 / 2 / DYNC__GT_STAGED + 2) * DYNC__GT_SCRATCH;
     }
 }
+/* store(loadx(mul(max(0, min(index, last)), stride))) and no more, with one index for all lanes, or one each of a few. Longer lines of what needs no conversion are as well loaded by the code. */
+static void dync__jb_find_take(const dync__jb *j, dync__jit *jit) {
+    static const uint8_t prims[] = {DYNC__P_store, DYNC__P_loadx, DYNC__P_mul, DYNC__P_max, DYNC__P_min, DYNC__P_cast, DYNC__P_load};
+    const dync__ib *b = j->b;
+    const dync__inst *at[DYNC__COUNT_OF(prims)] = {NULL};
+    const dync__jit_stream *of[3] = {NULL};
+    dync__jit_take t = {.covers = 1};
+    int i = b->k->inst.n - 1, code = 0;
+    int64_t end = 0;
+    for (int l = 0; l <= i; l++) code += dync__jb_is_code(b, l);
+    while (i >= 0 && !(b->needed[i] && dync__ib_inst(b, i)->prim == DYNC__P_store)) i--;
+    for (int p = 0; p < DYNC__COUNT_OF(prims) && i >= 0; p++) {
+        if (dync__ib_inst(b, i)->prim != prims[p]) continue;
+        at[p] = dync__ib_inst(b, i);
+        int s = p == 0 ? 2 : p == 1 ? 1 : 0;
+        if (at[p]->buf >= 0) of[s] = &jit->stream[t.stream[s] = j->g->stream_of[i]];
+        i = p == 6 ? -1 : dync__xg_root(j->g, at[p]->arg[prims[p] == DYNC__P_max]);
+        code--;
+    }
+    if (code || !of[0] || !of[1] || !at[3] || !at[4] || j->blocks || j->inner.n > 0 || jit->keep_bytes) return;
+    const dync__inst *low = dync__ib_inst(b, at[3]->arg[0]), *high = dync__ib_inst(b, at[4]->arg[1]), *by = at[2] ? dync__ib_inst(b, at[2]->arg[1]) : NULL;
+    const dync__buf *index = &b->k->buf.at[of[0]->buf], *table = &b->k->buf.at[of[1]->buf], *out = &b->k->buf.at[of[2]->buf];
+    if (low->prim != DYNC__P_const_ || low->imm.i != 0 || high->prim != DYNC__P_const_ || (by && by->prim != DYNC__P_const_) || at[4]->type != DYNC_I64 ||
+        (index->dtype != DYNC_I64 && index->dtype != DYNC_I32) || table->dtype != out->dtype || table->mode != DYNC__BUF_IN || out->mode != DYNC__BUF_OUT ||
+        of[2]->lane != of[2]->bytes || (of[0]->lane ? of[0]->lane != of[0]->bytes || j->lanes > 32 : of[1]->lane != of[1]->bytes || (of[2]->bytes >= 4 && j->lanes * of[2]->bytes > 1024))) return;
+    for (int d = 0; d <= j->rows.n; d++) {
+        int64_t step = d < j->rows.n ? of[0]->step[d] : of[0]->lane, n = d < j->rows.n ? j->rows.extent[d] : j->lanes;
+        if (step) t.covers *= n, end += (n - 1) * step;
+        if (step < 0) end = -1;
+    }
+    if (end != (t.covers - 1) * of[0]->bytes) t.covers = 0;
+    t.stride = (by ? by->imm.i : 1) * of[1]->bytes;
+    t.size = high->imm.i + 1;
+    jit->take = t;
+}
+DYNC__FN bool dync__code_check(dync__code *c, const int32_t *slot, int32_t index, int64_t offset, int64_t n, int64_t size) {
+    dync__jit *jit = c->jit;
+    const dync__jit_stream *s = jit ? &jit->stream[jit->take.stream[0]] : NULL;
+    if (!jit || c->empty || size <= 0 || jit->take.size != size || slot[s->buf] != index || s->at != offset * s->bytes) return false;
+    return jit->take.checks = n == jit->take.covers;
+}
 static dync__jit *dync__jb_finish(dync__jb *j, dync__jit_form *form) {
     int D = j->rows.n, K = j->inner.n, n = j->g->stream.n, record = DYNC__XA_STEP + D + K, m = j->g->split ? j->g->red.n : 0, words = DYNC__XA_FIXED + 2 * D + K + n * record;
     size_t bytes = sizeof(dync__jit) + (size_t)n * sizeof(dync__jit_stream) + (size_t)words * sizeof(int64_t) + (size_t)m * sizeof(dync__jit_reduce);
@@ -17070,6 +17116,7 @@ static dync__jit *dync__jb_finish(dync__jb *j, dync__jit_form *form) {
     jit->words[DYNC__XA_SEGMENT] = -1;
     for (int s = 0; s < n; s++) dync__jb_record(j, jit, s, &jit->keep_bytes);
     if (j->blocks) dync__jb_block(j, jit);
+    dync__jb_find_take(j, jit);
     if (j->g->a.listing && !j->g->a.listing->failed) {
         jit->listing = dync__strdup(dync__str_get(j->g->a.listing));
     }
@@ -17208,6 +17255,9 @@ DYNC__FN dync__jit *dync__jit_new(dync__ib *b) {
     return NULL;
 }
 DYNC__FN void dync__jit_free(dync__jit *jit) { (void)jit; }
+DYNC__FN bool dync__code_check(dync__code *c, const int32_t *slot, int32_t index, int64_t offset, int64_t n, int64_t size) {
+    return (void)c, (void)slot, (void)index, (void)offset, (void)n, (void)size, false;
+}
 DYNC__FN void dync__jit_dump(dync__str *out, const dync__jit *jit) { (void)out, (void)jit; }
 DYNC__FN dync__jit_stats dync__jit_read_stats(void) {
     dync__jit_stats none = {0, 0, 0};
@@ -18817,8 +18867,64 @@ DYNC__WARM
 
 /* ==== codegen/jit_run.c ========================================================================================= */
 #if DYNC__JIT_X86
+enum { DYNC__JIT_AHEAD = 8 };          /* rows */
 /* One segment of a split kernel: slots come from `in` and go to `out`. Of a tall one: inner indices [from, from + n). */
 typedef struct dync__jit_segment { int64_t number; char *in, *out, *keep; int64_t from, n; } dync__jit_segment;
+#define DYNC__JIT_TAKE(T) for (int64_t l = 0; l < lanes; l++, from += lane) { \
+        int64_t i = wide ? ((const int64_t *)(const void *)x)[l] : ((const int32_t *)(const void *)x)[l]; \
+        if (DYNC__UNLIKELY((uint64_t)i >= (uint64_t)size)) inside = false, i = i < 0 ? 0 : size - 1; \
+        memcpy(y + l * (int)sizeof(T), from + i * stride, sizeof(T)); \
+    } \
+    break
+/* What jit->take says, over the argument block as the code would; false: an index lies outside. Rows of large tables are fetched ahead. */
+DYNC__OFTEN static bool dync__jit_take_rows(const dync__jit *jit, int64_t *words) {
+    const dync__jit_take *t = &jit->take;
+    int last = DYNC__MAX(jit->n_row_dims - 1, 0), bytes = jit->stream[t->stream[2]].bytes;
+    int64_t *count = words + DYNC__XA_FIXED, *of[3], step[3], left = words[DYNC__XA_ROWS], lanes = words[DYNC__XA_LANES], lane = jit->stream[t->stream[1]].lane;
+    const int64_t size = t->size, stride = t->stride, row = jit->stream[t->stream[0]].lane ? 0 : lanes * bytes;
+    bool wide = jit->stream[t->stream[0]].bytes == 8, inside = true;
+    for (int s = 0; s < 3; s++) {
+        of[s] = words + jit->n_words - (jit->n_streams - t->stream[s]) * jit->record;
+        step[s] = jit->n_row_dims ? of[s][DYNC__XA_STEP + last] : 0;
+    }
+    while (left > 0) {
+        int64_t n = last ? DYNC__MIN(left, count[2 * last]) : left, soon = row && size * stride > 1 << 18 ? n - DYNC__JIT_AHEAD : 0;
+        const char *x = (const char *)(uintptr_t)of[0][DYNC__XA_AT], *line = (const char *)(uintptr_t)of[1][DYNC__XA_AT], *from = line;
+        char *y = (char *)(uintptr_t)of[2][DYNC__XA_AT];
+        left -= n;
+        for (int s = 0; s < 3; s++) of[s][DYNC__XA_AT] += n * step[s];
+        for (; n > 0; n--, soon--, x += step[0], from = line += step[1], y += step[2]) {
+            switch (row ? 0 : bytes) {
+            case 1: DYNC__JIT_TAKE(uint8_t);
+            case 2: DYNC__JIT_TAKE(uint16_t);
+            case 4: DYNC__JIT_TAKE(uint32_t);
+            case 8: DYNC__JIT_TAKE(uint64_t);
+            default: break;
+            }
+            if (!row) continue;
+            int64_t i = wide ? *(const int64_t *)(const void *)x : *(const int32_t *)(const void *)x, at = 0;
+            if (DYNC__UNLIKELY((uint64_t)i >= (uint64_t)size)) inside = false, i = i < 0 ? 0 : size - 1;
+            if (soon > 0) {
+                const void *next = x + DYNC__JIT_AHEAD * step[0];
+                uintptr_t to = (uintptr_t)from + (uintptr_t)(wide ? *(const int64_t *)next : *(const int32_t *)next) * (uintptr_t)stride;
+                for (int64_t b = 0; b < row; b += 64) __builtin_prefetch((const void *)(to + (uintptr_t)b));
+            }
+            from += i * stride;
+            if (row > 1024) memcpy(y, from, (size_t)row), at = row;
+            for (; at + 64 <= row; at += 64) memcpy(y + at, from + at, 64);
+            for (; at + 16 <= row; at += 16) memcpy(y + at, from + at, 16);
+            if (at < row && row > 16) memcpy(y + row - 16, from + row - 16, 16), at = row;
+            for (; at + 4 <= row; at += 4) memcpy(y + at, from + at, 4);
+            for (; at < row; at++) y[at] = from[at];
+        }
+        for (int d = last; d > 0 && (d == last || --count[2 * d] == 0);) {
+            count[2 * d] = count[2 * d + 1];
+            d--;
+            for (int s = 0; s < 3; s++) of[s][DYNC__XA_AT] += of[s][DYNC__XA_STEP + d];
+        }
+    }
+    return inside;
+}
 /* Rows [row, row_end) of lanes [lane, lane_end); segment: NULL for all of them. */
 DYNC__OFTEN static dync_status dync__jit_piece(const dync__jit *jit, void *const *buffers, const uint64_t rng[2], int64_t row, int64_t row_end, int64_t lane, int64_t lane_end,
                                    const dync__jit_segment *segment) {
@@ -18855,6 +18961,7 @@ DYNC__OFTEN static dync_status dync__jit_piece(const dync__jit *jit, void *const
         record[DYNC__XA_AT] = (int64_t)((uint64_t)(uintptr_t)base + (uint64_t)at);
         for (int w = 0; w < jit->record && st->past; w++) lines |= w == DYNC__XA_LANE ? 0 : record[w];
     }
+    if (jit->take.size) return dync__jit_take_rows(jit, words) || !jit->take.checks ? DYNC_OK : DYNC_ERR_INDEX;
     bool past = jit->past && !(lines & 63);
     memcpy(&entry, past ? &jit->past->block.exec : &jit->form->block.exec, sizeof entry);
     entry(words);
@@ -24758,7 +24865,7 @@ typedef struct dync__plan_step {
     int n;                               /* operands and buffers */
     const int32_t *slot;
     const dync__plan_source *source;     /* of each: its slot, resolved */
-    bool draws;                          /* takes random numbers */
+    bool draws, by_next;                 /* takes random numbers; a check of indices that the loops of the next step make: it says what they found */
 } dync__plan_step;
 struct dync__plan {
     dync__arena arena;
@@ -25925,6 +26032,13 @@ static dync_status dync__plan_make(dync__plan *p, dync__pb *pb, const dync__plan
         if (step[i].call && !opt->no_fuse && p->device != DYNC_CPU) dync__plan_device_epilogue(p, pb, step, n, i, &with[i][0], &keep);
         DYNC__TRY(step[i].k ? dync__plan_kernel(p, s, step[i].k, opt->autotune) : dync__plan_call(p, s, step[i].call, with[i], keep, &scratch));
     }
+    for (int i = 0; i + 1 < p->n_steps; i++) {
+        const dync__kcall *c = p->step[i].call;
+        const dync__operand *index = c ? &c->operand[0] : NULL;
+        const dync__plan_step *next = &p->step[i + 1];
+        p->step[i].by_next = c && c->row == dync__kernel_row(DYNC__K_check_index) && next->code && !next->call && dync__layout_is_contiguous(&index->lay) &&
+                             dync__code_check(next->code, next->slot, index->slot, index->lay.offset, dync__operand_numel(index), c->attr[0]);
+    }
     if (dync__log_on(DYNC__LOG_perf)) dync__perf_begin(p, step);
     dync__plan_reserve(p, step, n);
     DYNC__TRY(dync__plan_memory(p, scratch, opt->no_memplan));
@@ -26021,7 +26135,9 @@ DYNC__FN dync_status dync__plan_run(const dync__plan *p, struct dync__tensor *co
     if (p->threads) dync__tls.most_threads = p->threads;
     for (int i = 0; i < p->n_steps && status == DYNC_OK; i++) {
         uint64_t start = p->perf ? dync__now_ns() : 0;
+        if (p->step[i].by_next) continue;
         status = dync__run_step(p, &p->step[i], &b);
+        if (DYNC__UNLIKELY(status == DYNC_ERR_INDEX) && i > 0 && p->step[i - 1].by_next) status = dync__run_step(p, &p->step[i - 1], &b);
         if (p->perf) dync__perf_step(p, i, dync__now_ns() - start);
     }
     dync__tls.most_threads = most_threads;
@@ -32801,8 +32917,7 @@ static dync_status dync__lower_channel_sum(dync__pb *pb, const dync__operand *g,
     dync__opcall sum = {.row = dync__op_info(DYNC__OP_sum), .op = DYNC__OP_sum, .nargs = 3, .args = args};
     return dync__l_sum(pb, &sum, g, out);
 }
-DYNC__FN dync_status dync__l_convolution_backward(dync__pb *pb, const dync__opcall *call,
-                                                  const dync__operand *in, const dync__operand *out) {
+DYNC__FN dync_status dync__l_convolution_backward(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
     dync__operand to_input[3] = {in[0], in[2], out[0]}, to_weight[3] = {in[1], in[0], out[1]};
     int64_t attr[8];
     bool none = dync__lower_empty(&in[0]);
@@ -32820,8 +32935,7 @@ DYNC__FN dync_status dync__l_convolution_backward(dync__pb *pb, const dync__opca
 }
 DYNC__FN dync_status dync__l_max_pool2d(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
     static const int64_t one[2] = {1, 1}, zero[2] = {0, 0};
-    dync__operand op[3] = {dync__lower_lifted(in, 4), dync__lower_written(&out[0], 4),
-                           dync__lower_written(&out[1], 4)};
+    dync__operand op[3] = {dync__lower_lifted(in, 4), dync__lower_written(&out[0], 4), dync__lower_written(&out[1], 4)};
     int64_t attr[9];
     if (dync__lower_empty(out)) return DYNC_OK;
     dync__lower_pair(&call->args[1], NULL, attr);
@@ -32831,10 +32945,8 @@ DYNC__FN dync_status dync__l_max_pool2d(dync__pb *pb, const dync__opcall *call, 
     attr[8] = call->args[5].as.i;
     return dync__lower_kcall(pb, DYNC__K_max_pool2d, 3, op, 9, attr);
 }
-DYNC__FN dync_status dync__l_max_pool2d_backward(dync__pb *pb, const dync__opcall *call,
-                                                 const dync__operand *in, const dync__operand *out) {
-    dync__operand op[3] = {dync__lower_lifted(&in[0], 4), dync__lower_lifted(&in[2], 4),
-                           dync__lower_written(out, 4)};
+DYNC__FN dync_status dync__l_max_pool2d_backward(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
+    dync__operand op[3] = {dync__lower_lifted(&in[0], 4), dync__lower_lifted(&in[2], 4), dync__lower_written(out, 4)};
     if (dync__lower_empty(out)) return DYNC_OK;
     if (dync__lower_empty(&in[0])) return dync__lower_fill(pb, call, -1, 0, out);
     return dync__lower_kcall(pb, DYNC__K_max_pool2d_grad, 3, op, 0, NULL);
@@ -32943,8 +33055,7 @@ DYNC__FN dync_status dync__l_avg_pool2d(dync__pb *pb, const dync__opcall *call, 
     dync__lower_avg_attr(call, 1, attr);
     return dync__lower_kcall(pb, DYNC__K_avg_pool2d, 2, op, 9, attr);
 }
-DYNC__FN dync_status dync__l_avg_pool2d_backward(dync__pb *pb, const dync__opcall *call,
-                                                 const dync__operand *in, const dync__operand *out) {
+DYNC__FN dync_status dync__l_avg_pool2d_backward(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
     dync__operand op[2] = {dync__lower_lifted(&in[0], 4), dync__lower_written(out, 4)};
     int64_t attr[9];
     if (dync__lower_empty(out)) return DYNC_OK;
@@ -32964,8 +33075,7 @@ DYNC__FN dync_status dync__l_cumsum(dync__pb *pb, const dync__opcall *call, cons
     return dync__lower_kcall(pb, DYNC__K_cumsum, 2, op, 1, &dim);
 }
 DYNC__FN dync_status dync__l_sort(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
-    dync__operand op[3] = {dync__lower_lifted(in, 1), dync__lower_written(&out[0], 1),
-                           dync__lower_written(&out[1], 1)};
+    dync__operand op[3] = {dync__lower_lifted(in, 1), dync__lower_written(&out[0], 1), dync__lower_written(&out[1], 1)};
     int64_t attr[3] = {dync__lower_axis(&call->args[1], in->lay.ndim), call->args[2].as.i, 1};
     if (dync__lower_empty(out)) return DYNC_OK;
     return dync__lower_kcall(pb, DYNC__K_sort, 3, op, 3, attr);
@@ -33092,8 +33202,7 @@ static dync_status dync__lower_triangle(dync__pb *pb, const dync__opcall *call, 
     gap[out->lay.ndim - 1] = 1;
     gap[out->lay.ndim - 2] = -1;
     if (!dync__lower_begin(pb, &b, 0, out->lay.ndim, out->lay.shape)) return DYNC_ERR_MEMORY;
-    int at = dync__lb_index(&b, dync__kernel_access(b.k, 0, gap)),
-        diagonal = dync__lb_i(&b, DYNC_I64, call->args[1].as.i);
+    int at = dync__lb_index(&b, dync__kernel_access(b.k, 0, gap)), diagonal = dync__lb_i(&b, DYNC_I64, call->args[1].as.i);
     int keep = dync__lb_op(&b, DYNC__P_le, lower ? at : diagonal, lower ? diagonal : at, -1);
     int x = dync__lower_load(&b, in, in->lay.stride), type = dync__lb_type(&b, x);
     int zero = type == DYNC_F32 || type == DYNC_F64 ? dync__lb_f(&b, type, 0) : dync__lb_i(&b, type, 0);
@@ -33130,8 +33239,7 @@ DYNC__FN dync_status dync__l_cat(dync__pb *pb, const dync__opcall *call, const d
     return DYNC_OK;
 }
 /* self copied, then src into the strided part. */
-DYNC__FN dync_status dync__l_as_strided_scatter(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                                const dync__operand *out) {
+DYNC__FN dync_status dync__l_as_strided_scatter(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
     dync__operand part = *out;
     part.lay.ndim = call->args[2].n;
     for (int i = 0; i < part.lay.ndim; i++) {
@@ -33143,8 +33251,7 @@ DYNC__FN dync_status dync__l_as_strided_scatter(dync__pb *pb, const dync__opcall
     return dync__lower_copy(pb, &in[1], &part);
 }
 /* Zeros, and the gradient in the view of them. */
-DYNC__FN dync_status dync__l_view_backward(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                           const dync__operand *out) {
+DYNC__FN dync_status dync__l_view_backward(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
     dync__operand view = *out;
     const dync__arg *a = call->args;
     if (call->op == DYNC__OP_select_backward)

@@ -12,6 +12,8 @@ DYNC__FN dync_status dync__code_run(const dync__code *, void *const *buffers, ui
 /* Can the kernel run in pieces: part [begin, end) of `of` equal shares of its elements in order of the loops? Then in any order, on any threads. */
 DYNC__FN bool dync__code_has_parts(const dync__code *, int64_t of);
 DYNC__FN dync_status dync__code_run_part(const dync__code *, void *const *buffers, int64_t begin, int64_t end, int64_t of);
+/* Does it read by the n indices from an offset of slot `index` on, all of them, along a dim of `size`? Then from now on a run is DYNC_ERR_INDEX, without words, where one is outside. */
+DYNC__FN bool dync__code_check(dync__code *, const int32_t *slot, int32_t index, int64_t offset, int64_t n, int64_t size);
 DYNC__FN void dync__code_free(dync__code *);
 DYNC__FN void dync__code_dump(dync__str *, const dync__code *);                /* listing for DYNC_LOG=code */
 

@@ -526,6 +526,51 @@ static void dync__jb_block(const dync__jb *j, dync__jit *jit)
     }
 }
 
+/* store(loadx(mul(max(0, min(index, last)), stride))) and no more, with one index for all lanes, or one each of a few. Longer lines of what needs no conversion are as well loaded by the code. */
+static void dync__jb_find_take(const dync__jb *j, dync__jit *jit)
+{
+    static const uint8_t prims[] = {DYNC__P_store, DYNC__P_loadx, DYNC__P_mul, DYNC__P_max, DYNC__P_min, DYNC__P_cast, DYNC__P_load};
+    const dync__ib *b = j->b;
+    const dync__inst *at[DYNC__COUNT_OF(prims)] = {NULL};
+    const dync__jit_stream *of[3] = {NULL};
+    dync__jit_take t = {.covers = 1};
+    int i = b->k->inst.n - 1, code = 0;
+    int64_t end = 0;
+    for (int l = 0; l <= i; l++) code += dync__jb_is_code(b, l);
+    while (i >= 0 && !(b->needed[i] && dync__ib_inst(b, i)->prim == DYNC__P_store)) i--;
+    for (int p = 0; p < DYNC__COUNT_OF(prims) && i >= 0; p++) {
+        if (dync__ib_inst(b, i)->prim != prims[p]) continue;
+        at[p] = dync__ib_inst(b, i);
+        int s = p == 0 ? 2 : p == 1 ? 1 : 0;
+        if (at[p]->buf >= 0) of[s] = &jit->stream[t.stream[s] = j->g->stream_of[i]];
+        i = p == 6 ? -1 : dync__xg_root(j->g, at[p]->arg[prims[p] == DYNC__P_max]);
+        code--;
+    }
+    if (code || !of[0] || !of[1] || !at[3] || !at[4] || j->blocks || j->inner.n > 0 || jit->keep_bytes) return;
+    const dync__inst *low = dync__ib_inst(b, at[3]->arg[0]), *high = dync__ib_inst(b, at[4]->arg[1]), *by = at[2] ? dync__ib_inst(b, at[2]->arg[1]) : NULL;
+    const dync__buf *index = &b->k->buf.at[of[0]->buf], *table = &b->k->buf.at[of[1]->buf], *out = &b->k->buf.at[of[2]->buf];
+    if (low->prim != DYNC__P_const_ || low->imm.i != 0 || high->prim != DYNC__P_const_ || (by && by->prim != DYNC__P_const_) || at[4]->type != DYNC_I64 ||
+        (index->dtype != DYNC_I64 && index->dtype != DYNC_I32) || table->dtype != out->dtype || table->mode != DYNC__BUF_IN || out->mode != DYNC__BUF_OUT ||
+        of[2]->lane != of[2]->bytes || (of[0]->lane ? of[0]->lane != of[0]->bytes || j->lanes > 32 : of[1]->lane != of[1]->bytes || (of[2]->bytes >= 4 && j->lanes * of[2]->bytes > 1024))) return;
+    for (int d = 0; d <= j->rows.n; d++) {
+        int64_t step = d < j->rows.n ? of[0]->step[d] : of[0]->lane, n = d < j->rows.n ? j->rows.extent[d] : j->lanes;
+        if (step) t.covers *= n, end += (n - 1) * step;
+        if (step < 0) end = -1;
+    }
+    if (end != (t.covers - 1) * of[0]->bytes) t.covers = 0;
+    t.stride = (by ? by->imm.i : 1) * of[1]->bytes;
+    t.size = high->imm.i + 1;
+    jit->take = t;
+}
+
+DYNC__FN bool dync__code_check(dync__code *c, const int32_t *slot, int32_t index, int64_t offset, int64_t n, int64_t size)
+{
+    dync__jit *jit = c->jit;
+    const dync__jit_stream *s = jit ? &jit->stream[jit->take.stream[0]] : NULL;
+    if (!jit || c->empty || size <= 0 || jit->take.size != size || slot[s->buf] != index || s->at != offset * s->bytes) return false;
+    return jit->take.checks = n == jit->take.covers;
+}
+
 static dync__jit *dync__jb_finish(dync__jb *j, dync__jit_form *form)
 {
     int D = j->rows.n, K = j->inner.n, n = j->g->stream.n, record = DYNC__XA_STEP + D + K, m = j->g->split ? j->g->red.n : 0, words = DYNC__XA_FIXED + 2 * D + K + n * record;
@@ -568,6 +613,7 @@ static dync__jit *dync__jb_finish(dync__jb *j, dync__jit_form *form)
     jit->words[DYNC__XA_SEGMENT] = -1;
     for (int s = 0; s < n; s++) dync__jb_record(j, jit, s, &jit->keep_bytes);
     if (j->blocks) dync__jb_block(j, jit);
+    dync__jb_find_take(j, jit);
     if (j->g->a.listing && !j->g->a.listing->failed) {
         jit->listing = dync__strdup(dync__str_get(j->g->a.listing));
     }
@@ -728,6 +774,10 @@ DYNC__FN dync__jit *dync__jit_new(dync__ib *b)
     return NULL;
 }
 DYNC__FN void dync__jit_free(dync__jit *jit) { (void)jit; }
+DYNC__FN bool dync__code_check(dync__code *c, const int32_t *slot, int32_t index, int64_t offset, int64_t n, int64_t size)
+{
+    return (void)c, (void)slot, (void)index, (void)offset, (void)n, (void)size, false;
+}
 DYNC__FN void dync__jit_dump(dync__str *out, const dync__jit *jit) { (void)out, (void)jit; }
 DYNC__FN dync__jit_stats dync__jit_read_stats(void)
 {

@@ -20,6 +20,8 @@ typedef struct dync__jit_form {
 typedef struct dync__jit_reduce { int32_t phase, slot; uint8_t kind, type; } dync__jit_reduce; /* slot: among the slots */
 typedef struct dync__jit_stream { int32_t buf; uint8_t turned, bytes; bool past; int64_t at, lane, step[DYNC__XG_DIMS], tile, stage; } dync__jit_stream;
 enum { DYNC__JIT_TURN_LOAD = 1, DYNC__JIT_TURN_STORE };
+/* What is read by an index is stored as it is: a loop over bytes instead of code, which waits for no memory. Streams: index, table, result; size 0: more is done. */
+typedef struct dync__jit_take { int32_t stream[3]; bool checks; int64_t size, stride, covers; } dync__jit_take; /* covers: so many indices, side by side; checks: one outside is an error */
 struct dync__jit {
     dync__jit_form *form, *past;       /* past: stores past the caches, where lines are whole; NULL: too small for that */
     char *listing;
@@ -37,6 +39,7 @@ struct dync__jit {
     int64_t run, part;                 /* stages hold `run` rows of a block, of which the code takes `part` at a time, in the first cache */
     dync__jit_stream *stream;
     dync__jit_reduce *reduce;          /* split ones' */
+    dync__jit_take take;
     int64_t *words;
 };
 /* The tile of a turned stream: rows 64-byte aligned, an odd number of cache lines apart, as powers of two fall into one set of the cache. */

@@ -51,8 +51,7 @@ static bool dync__lower_empty(const dync__operand *x) { return dync__lower_count
 /* ---- products ----------------------------------------------------------------------------------------------------------------- */
 
 /* mm, bmm, mv, dot: all are [.., M, K] @ [.., K, N] after a look at the dims that are missing. */
-DYNC__FN dync_status dync__l_matmul(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                    const dync__operand *out)
+DYNC__FN dync_status dync__l_matmul(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
 {
     dync__operand op[3] = {in[0], in[1], *out};
     if (call->op == DYNC__OP_mv || call->op == DYNC__OP_dot) {          /* the vector on the right is a column */
@@ -71,8 +70,7 @@ DYNC__FN dync_status dync__l_matmul(dync__pb *pb, const dync__opcall *call, cons
     return dync__lower_kcall(pb, DYNC__K_matmul, 3, op, 0, NULL);
 }
 
-DYNC__FN dync_status dync__l_addmm(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                   const dync__operand *out)
+DYNC__FN dync_status dync__l_addmm(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
 {
     dync__operand op[4] = {in[1], in[2], in[0], *out};
     (void)call;
@@ -114,8 +112,7 @@ static void dync__lower_conv_attr(const dync__opcall *call, int first, int64_t *
     attr[7] = 0;
 }
 
-DYNC__FN dync_status dync__l_convolution(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                         const dync__operand *out)
+DYNC__FN dync_status dync__l_convolution(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
 {
     const dync__operand *bias = dync__lower_operand(call, in, 2);
     dync__operand op[4] = {in[0], in[1]};
@@ -139,8 +136,7 @@ static dync_status dync__lower_channel_sum(dync__pb *pb, const dync__operand *g,
     return dync__l_sum(pb, &sum, g, out);
 }
 
-DYNC__FN dync_status dync__l_convolution_backward(dync__pb *pb, const dync__opcall *call,
-                                                  const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_convolution_backward(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
 {
     dync__operand to_input[3] = {in[0], in[2], out[0]}, to_weight[3] = {in[1], in[0], out[1]};
     int64_t attr[8];
@@ -158,12 +154,10 @@ DYNC__FN dync_status dync__l_convolution_backward(dync__pb *pb, const dync__opca
     return call->args[9].as.i ? dync__lower_channel_sum(pb, &in[0], &out[2]) : DYNC_OK;
 }
 
-DYNC__FN dync_status dync__l_max_pool2d(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                        const dync__operand *out)
+DYNC__FN dync_status dync__l_max_pool2d(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
 {
     static const int64_t one[2] = {1, 1}, zero[2] = {0, 0};
-    dync__operand op[3] = {dync__lower_lifted(in, 4), dync__lower_written(&out[0], 4),
-                           dync__lower_written(&out[1], 4)};
+    dync__operand op[3] = {dync__lower_lifted(in, 4), dync__lower_written(&out[0], 4), dync__lower_written(&out[1], 4)};
     int64_t attr[9];
     if (dync__lower_empty(out)) return DYNC_OK;
     dync__lower_pair(&call->args[1], NULL, attr);
@@ -174,11 +168,9 @@ DYNC__FN dync_status dync__l_max_pool2d(dync__pb *pb, const dync__opcall *call, 
     return dync__lower_kcall(pb, DYNC__K_max_pool2d, 3, op, 9, attr);
 }
 
-DYNC__FN dync_status dync__l_max_pool2d_backward(dync__pb *pb, const dync__opcall *call,
-                                                 const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_max_pool2d_backward(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
 {
-    dync__operand op[3] = {dync__lower_lifted(&in[0], 4), dync__lower_lifted(&in[2], 4),
-                           dync__lower_written(out, 4)};
+    dync__operand op[3] = {dync__lower_lifted(&in[0], 4), dync__lower_lifted(&in[2], 4), dync__lower_written(out, 4)};
     if (dync__lower_empty(out)) return DYNC_OK;
     if (dync__lower_empty(&in[0])) return dync__lower_fill(pb, call, -1, 0, out);
     return dync__lower_kcall(pb, DYNC__K_max_pool2d_grad, 3, op, 0, NULL);
@@ -304,8 +296,7 @@ static void dync__lower_avg_attr(const dync__opcall *call, int first, int64_t *a
     attr[8] = 0;
 }
 
-DYNC__FN dync_status dync__l_avg_pool2d(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                        const dync__operand *out)
+DYNC__FN dync_status dync__l_avg_pool2d(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
 {
     dync__operand op[2] = {dync__lower_lifted(in, 4), dync__lower_written(out, 4)};
     int64_t attr[9];
@@ -314,8 +305,7 @@ DYNC__FN dync_status dync__l_avg_pool2d(dync__pb *pb, const dync__opcall *call, 
     return dync__lower_kcall(pb, DYNC__K_avg_pool2d, 2, op, 9, attr);
 }
 
-DYNC__FN dync_status dync__l_avg_pool2d_backward(dync__pb *pb, const dync__opcall *call,
-                                                 const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__l_avg_pool2d_backward(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
 {
     dync__operand op[2] = {dync__lower_lifted(&in[0], 4), dync__lower_written(out, 4)};
     int64_t attr[9];
@@ -328,8 +318,7 @@ DYNC__FN dync_status dync__l_avg_pool2d_backward(dync__pb *pb, const dync__opcal
 /* ---- scans, sorting, scattering ---------------------------------------------------------------------------------------------------- */
 
 /* A loop nest, or (elsewhere than on the CPU) a call. */
-DYNC__FN dync_status dync__l_cumsum(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                    const dync__operand *out)
+DYNC__FN dync_status dync__l_cumsum(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
 {
     dync__operand op[2], x;
     int64_t dim = dync__lower_axis(&call->args[1], in->lay.ndim);
@@ -341,11 +330,9 @@ DYNC__FN dync_status dync__l_cumsum(dync__pb *pb, const dync__opcall *call, cons
     return dync__lower_kcall(pb, DYNC__K_cumsum, 2, op, 1, &dim);
 }
 
-DYNC__FN dync_status dync__l_sort(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                  const dync__operand *out)
+DYNC__FN dync_status dync__l_sort(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
 {
-    dync__operand op[3] = {dync__lower_lifted(in, 1), dync__lower_written(&out[0], 1),
-                           dync__lower_written(&out[1], 1)};
+    dync__operand op[3] = {dync__lower_lifted(in, 1), dync__lower_written(&out[0], 1), dync__lower_written(&out[1], 1)};
     int64_t attr[3] = {dync__lower_axis(&call->args[1], in->lay.ndim), call->args[2].as.i, 1};
     if (dync__lower_empty(out)) return DYNC_OK;
     return dync__lower_kcall(pb, DYNC__K_sort, 3, op, 3, attr);
@@ -470,8 +457,7 @@ DYNC__FN dync_status dync__l_embedding(dync__pb *pb, const dync__opcall *call, c
 
 /* ---- the rest ---------------------------------------------------------------------------------------------------------------------------- */
 
-DYNC__FN dync_status dync__l_one_hot(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                     const dync__operand *out)
+DYNC__FN dync_status dync__l_one_hot(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
 {
     dync__lb b;
     int last = out->lay.ndim - 1;
@@ -496,27 +482,23 @@ static dync_status dync__lower_triangle(dync__pb *pb, const dync__opcall *call, 
     gap[out->lay.ndim - 1] = 1;
     gap[out->lay.ndim - 2] = -1;
     if (!dync__lower_begin(pb, &b, 0, out->lay.ndim, out->lay.shape)) return DYNC_ERR_MEMORY;
-    int at = dync__lb_index(&b, dync__kernel_access(b.k, 0, gap)),
-        diagonal = dync__lb_i(&b, DYNC_I64, call->args[1].as.i);
+    int at = dync__lb_index(&b, dync__kernel_access(b.k, 0, gap)), diagonal = dync__lb_i(&b, DYNC_I64, call->args[1].as.i);
     int keep = dync__lb_op(&b, DYNC__P_le, lower ? at : diagonal, lower ? diagonal : at, -1);
     int x = dync__lower_load(&b, in, in->lay.stride), type = dync__lb_type(&b, x);
     int zero = type == DYNC_F32 || type == DYNC_F64 ? dync__lb_f(&b, type, 0) : dync__lb_i(&b, type, 0);
     dync__lower_store(&b, out, out->lay.stride, dync__lb_op(&b, DYNC__P_select, keep, x, zero));
     return dync__lower_end(pb, &b);
 }
-DYNC__FN dync_status dync__l_tril(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                  const dync__operand *out)
+DYNC__FN dync_status dync__l_tril(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
 {
     return dync__lower_triangle(pb, call, in, out, true);
 }
-DYNC__FN dync_status dync__l_triu(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                  const dync__operand *out)
+DYNC__FN dync_status dync__l_triu(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
 {
     return dync__lower_triangle(pb, call, in, out, false);
 }
 
-DYNC__FN dync_status dync__l_flip(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                  const dync__operand *out)
+DYNC__FN dync_status dync__l_flip(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
 {
     dync__operand x = *in;
     bool flipped[DYNC_MAX_DIMS] = {false};
@@ -530,8 +512,7 @@ DYNC__FN dync_status dync__l_flip(dync__pb *pb, const dync__opcall *call, const 
     return dync__lower_copy(pb, &x, out);
 }
 
-DYNC__FN dync_status dync__l_cat(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                 const dync__operand *out)
+DYNC__FN dync_status dync__l_cat(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
 {
     dync__operand part = *out;
     int dim = dync__lower_axis(&call->args[1], out->lay.ndim);
@@ -545,8 +526,7 @@ DYNC__FN dync_status dync__l_cat(dync__pb *pb, const dync__opcall *call, const d
 }
 
 /* self copied, then src into the strided part. */
-DYNC__FN dync_status dync__l_as_strided_scatter(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                                const dync__operand *out)
+DYNC__FN dync_status dync__l_as_strided_scatter(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
 {
     dync__operand part = *out;
     part.lay.ndim = call->args[2].n;
@@ -560,8 +540,7 @@ DYNC__FN dync_status dync__l_as_strided_scatter(dync__pb *pb, const dync__opcall
 }
 
 /* Zeros, and the gradient in the view of them. */
-DYNC__FN dync_status dync__l_view_backward(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
-                                           const dync__operand *out)
+DYNC__FN dync_status dync__l_view_backward(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out)
 {
     dync__operand view = *out;
     const dync__arg *a = call->args;

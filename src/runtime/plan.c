@@ -288,6 +288,13 @@ static dync_status dync__plan_make(dync__plan *p, dync__pb *pb, const dync__plan
         if (step[i].call && !opt->no_fuse && p->device != DYNC_CPU) dync__plan_device_epilogue(p, pb, step, n, i, &with[i][0], &keep);
         DYNC__TRY(step[i].k ? dync__plan_kernel(p, s, step[i].k, opt->autotune) : dync__plan_call(p, s, step[i].call, with[i], keep, &scratch));
     }
+    for (int i = 0; i + 1 < p->n_steps; i++) {
+        const dync__kcall *c = p->step[i].call;
+        const dync__operand *index = c ? &c->operand[0] : NULL;
+        const dync__plan_step *next = &p->step[i + 1];
+        p->step[i].by_next = c && c->row == dync__kernel_row(DYNC__K_check_index) && next->code && !next->call && dync__layout_is_contiguous(&index->lay) &&
+                             dync__code_check(next->code, next->slot, index->slot, index->lay.offset, dync__operand_numel(index), c->attr[0]);
+    }
     if (dync__log_on(DYNC__LOG_perf)) dync__perf_begin(p, step);
     dync__plan_reserve(p, step, n);
     DYNC__TRY(dync__plan_memory(p, scratch, opt->no_memplan));

@@ -15,7 +15,7 @@ typedef struct dync__plan_step {
     int n;                               /* operands and buffers */
     const int32_t *slot;
     const dync__plan_source *source;     /* of each: its slot, resolved */
-    bool draws;                          /* takes random numbers */
+    bool draws, by_next;                 /* takes random numbers; a check of indices that the loops of the next step make: it says what they found */
 } dync__plan_step;
 struct dync__plan {
     dync__arena arena;

@@ -431,6 +431,38 @@ static dync_tensor *losses(dync_tensor *x, dync_tensor *i)
 {
     return dync_cross_entropy(dync_expand(dync_unsqueeze(x, 0), dync_shape(dync_size(i, 0), 3)), i);
 }
+/* Loops that do nothing else look at the index themselves: wherever it stands, in eager and compiled, on several threads. */
+static dync_tensor *row_embeds(dync_tensor *x, dync_tensor *i) { return dync_embedding(x, i); }
+static dync_tensor *row_selects(dync_tensor *x, dync_tensor *i) { return dync_index_select(x, 0, i); }
+static dync_tensor *column_selects(dync_tensor *x, dync_tensor *i) { return dync_index_select(dync_t(x), 1, i); }
+static dync_tensor *element_gathers(dync_tensor *x, dync_tensor *i) { return dync_gather(x, 0, dync_expand(dync_unsqueeze(i, 1), dync_shape(dync_size(i, 0), 5))); }
+static dync_tensor *row_gathers(dync_tensor *x, dync_tensor *i) { return dync_gather(dync_t(x), 1, dync_reshape(i, dync_shape(1, -1))); }
+TEST(indices_outside_of_rows)
+{
+    dync_tensor *(*const fns[])(dync_tensor *, dync_tensor *) = {row_embeds, row_selects, column_selects, element_gathers, row_gathers};
+    dync_on_error(quiet, NULL);
+    for (int k = 0; k < 10; k++)
+        for (int n = 3; n < 70000; n *= 150) DYNC_SCOPE {
+            dync_tensor *(*fn)(dync_tensor *, dync_tensor *) = fns[k % 5];
+            dync_compiled *f = dync_compile(fn, .dynamic = DYNC_DYNAMIC_OFF);
+            dync_tensor *x = dync_reshape(dync_to_dtype(dync_arange(0, 7 * 24, 1), k % 2 ? DYNC_F32 : DYNC_I64), dync_shape(7, 24)), *y;
+            dync_tensor *i = dync_to_dtype(dync_remainder(dync_arange(0, n, 1), 7), k < 3 ? DYNC_I32 : DYNC_I64);
+            for (int times = 0; times < 3; times++) {
+                for (int at = 0; at < n; at += n / 2) for (int64_t bad = -1; bad <= 7; bad += 8) {
+                    dync_tensor *j = dync_clone(i);
+                    dync_fill_(dync_select(j, 0, at), bad);
+                    EXPECT((times == 1 ? fn(x, j) : dync_call(f, x, j)) == NULL);
+                    EXPECT_EQ_INT(dync_error(), DYNC_ERR_INDEX);
+                    EXPECT(strstr(dync_error_message(), bad < 0 ? "index -1 is out of bounds for dimension with size 7" : "index 7 is out"));
+                    dync_clear_error();
+                }
+                EXPECT((y = times == 1 ? fn(x, i) : dync_call(f, x, i)) != NULL);
+                EXPECT_OK(dync_error());
+                EXPECT(dync_item(dync_select(dync_reshape(y, dync_shape(-1)), 0, -1)) == (k % 5 == 3 ? (n - 1) % 7 * 24 + 4 : k % 5 == 4 ? (n - 1) % 7 * 24 : (n - 1) % 7 * 24 + 23));
+            }
+            dync_compiled_free(f);
+        }
+}
 TEST(indices_outside)
 {
     dync_tensor *(*const fns[])(dync_tensor *, dync_tensor *) = {gathers, selects, embeds, one_hots, losses};

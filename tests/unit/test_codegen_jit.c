@@ -502,6 +502,52 @@ TEST(indexed_loads)
     EXPECT(n_declined <= n_jitted / 100);
 }
 
+/* What an index held inside a dim leads to, stored as it is: rows and elements of every dtype, by either kind of index, some of them outside. */
+TEST(taken_rows)
+{
+    static const int types[] = {DYNC_F32, DYNC_F64, DYNC_F16, DYNC_BF16, DYNC_I64, DYNC_I32, DYNC_I16, DYNC_I8, DYNC_U8, DYNC_BOOL};
+    int64_t taken = 0, checked = 0;
+    n_jitted = n_declined = 0;
+    for (int i = 0; i < 600; i++)
+        for (int isa = 1; isa <= dync__tile_isa(); isa++) {
+            dync__arena arena = {0};
+            int rank = test_random_int(1, 4), type = types[test_random_int(0, 9)], indices = i % 3 ? DYNC_I64 : DYNC_I32, shape = i % 4;
+            int64_t extent[4], which[4] = {0}, from[4] = {0}, to[4], size = test_random_int(2, i % 7 ? 9 : 900), n = 1, reach = 0, most = 0, offset = test_random_int(0, 3);
+            for (int d = rank - 1; d >= 0; d--) {
+                extent[d] = test_random() % 6 == 0 ? 1 : test_random_int(1, d == rank - 1 ? i % 9 ? 40 : 300 : rank > 2 ? 6 : 60);
+                to[d] = n;
+                n *= extent[d];
+            }
+            int64_t lines = 1, row = shape == 0 ? 1 : extent[rank - 1], next = test_random() % 4 ? 1 : 2;
+            for (int d = rank - 1; d >= 0; d--) {       /* the last dim is read along, or each element has its index; gaps and repeats between */
+                bool of_row = d == rank - 1 && shape != 0;
+                if (of_row) from[d] = 1;
+                else if (test_random() % 8) which[d] = next * lines, lines *= extent[d];
+                if (!of_row && test_random() % 3 == 0) from[d] = test_random_int(0, 5);
+                reach += which[d] * (extent[d] - 1);
+                most += from[d] * (extent[d] - 1);
+            }
+            int64_t stride = test_random() % 4 ? row : row + 3, elements[] = {reach + 1 + offset, most + (size - 1) * stride + 1, n};
+            dync__kernel *k = dync__kernel_new(&arena, "taken", test_random_int(0, rank), rank, extent);
+            dync__lb b = {.k = k, .section = 1};
+            int at = dync__lb_cast(&b, dync__lb_load(&b, dync__kernel_buf(k, 0, indices, DYNC__BUF_IN, -1, NULL), dync__kernel_access(k, offset, which)), DYNC_I64);
+            at = dync__lb_op(&b, DYNC__P_max, dync__lb_i(&b, DYNC_I64, 0), dync__lb_op(&b, DYNC__P_min, at, dync__lb_i(&b, DYNC_I64, size - 1), -1), -1);
+            if (stride > 1) at = dync__lb_op(&b, DYNC__P_mul, at, dync__lb_i(&b, DYNC_I64, stride), -1);
+            int x = dync__lb_loadx(&b, dync__kernel_buf(k, 1, type, DYNC__BUF_IN, -1, NULL), dync__kernel_access(k, 0, from), at);
+            dync__lb_store(&b, dync__kernel_buf(k, 2, type, DYNC__BUF_OUT, -1, NULL), dync__kernel_access(k, 0, to), x);
+            EXPECT(agree(k, elements, 0, isa, true));
+            dync__code *code = dync__code_new_for(k, isa, true);
+            taken += code && code->jit && code->jit->take.size;
+            checked += code && dync__code_check(code, (const int32_t[]){4, 5, 6}, 4, offset, lines, size);
+            EXPECT(!code || (!dync__code_check(code, (const int32_t[]){4, 5, 6}, 5, offset, lines, size) && !dync__code_check(code, (const int32_t[]){4, 5, 6}, 4, offset, lines, size + 1) &&
+                             !dync__code_check(code, (const int32_t[]){4, 5, 6}, 4, offset, lines + 1, size)));
+            dync__code_free(code);
+            dync__arena_free(&arena);
+        }
+    printf("  taken %lld, with their check %lld, code %lld, interpreted %lld\n", (long long)taken, (long long)checked, (long long)n_jitted, (long long)n_declined);
+    EXPECT(taken > 200 && checked > 100);
+}
+
 /* Loads and stores of any order of dims, offsets and steps back and forth: blocks turned in registers, steps of -1, 2 and more. */
 TEST(crossed_loops)
 {
