@@ -37243,14 +37243,12 @@ DYNC__RARE static dync_status dync__view_refresh(dync__tensor *t) {
     return status;
 }
 DYNC__FN dync_status dync__grad_edge(dync__tensor *t, dync__gedge *out) {
-    out->node = NULL;
-    out->nr = 0;
+    *out = (dync__gedge){NULL, 0};
     if (!dync__tensor_requires_grad(t)) return DYNC_OK;
     if (dync__view_is_stale(t)) DYNC__TRY(dync__view_refresh(t));
     if (t->grad && t->grad->node) {
         dync__gnode_ref(t->grad->node);
-        out->node = t->grad->node;
-        out->nr = t->grad->nr;
+        *out = (dync__gedge){t->grad->node, t->grad->nr};
         return DYNC_OK;
     }
     out->node = dync__accumulate_node(t);
@@ -54939,13 +54937,13 @@ static void dync__csource_body(const dync__csource *c, dync__str *s) {
     dync__str calls = {0};
     dync__csource_calls(c, &calls);
     dync__csource_copies(c, &calls);
-    for (int i = 0; i < c->aot.n_inputs; i++) {
+    for (int i = 0; i < c->aot.n_inputs + c->n_out; i++) {         /* empty ones are not named */
         char name[16];
-        bool used = false;
-        size_t n = (size_t)dync__format(name, sizeof name, "in%d", i);
+        bool used = false, in = i < c->aot.n_inputs;
+        size_t n = (size_t)dync__format(name, sizeof name, "%s%d", in ? "in" : "out", in ? i : i - c->aot.n_inputs);
         for (const char *at = strstr(dync__str_get(&calls), name); at; at = strstr(at + 1, name))
             used = used || (at[n] < '0' || at[n] > '9');
-        if (!used) dync__str_addf(s, "    (void)in%d;\n", i);
+        if (!used) dync__str_addf(s, "    (void)%s;\n", name);
     }
     dync__str_add(s, dync__str_get(&calls));
     s->failed = s->failed || calls.failed;

@@ -219,14 +219,12 @@ DYNC__RARE static dync_status dync__view_refresh(dync__tensor *t)
 
 DYNC__FN dync_status dync__grad_edge(dync__tensor *t, dync__gedge *out)
 {
-    out->node = NULL;
-    out->nr = 0;
+    *out = (dync__gedge){NULL, 0};
     if (!dync__tensor_requires_grad(t)) return DYNC_OK;
     if (dync__view_is_stale(t)) DYNC__TRY(dync__view_refresh(t));
     if (t->grad && t->grad->node) {
         dync__gnode_ref(t->grad->node);
-        out->node = t->grad->node;
-        out->nr = t->grad->nr;
+        *out = (dync__gedge){t->grad->node, t->grad->nr};
         return DYNC_OK;
     }
     out->node = dync__accumulate_node(t);

@@ -235,13 +235,13 @@ static void dync__csource_body(const dync__csource *c, dync__str *s)
     dync__str calls = {0};
     dync__csource_calls(c, &calls);
     dync__csource_copies(c, &calls);
-    for (int i = 0; i < c->aot.n_inputs; i++) {
+    for (int i = 0; i < c->aot.n_inputs + c->n_out; i++) {         /* empty ones are not named */
         char name[16];
-        bool used = false;
-        size_t n = (size_t)dync__format(name, sizeof name, "in%d", i);
+        bool used = false, in = i < c->aot.n_inputs;
+        size_t n = (size_t)dync__format(name, sizeof name, "%s%d", in ? "in" : "out", in ? i : i - c->aot.n_inputs);
         for (const char *at = strstr(dync__str_get(&calls), name); at; at = strstr(at + 1, name))
             used = used || (at[n] < '0' || at[n] > '9');
-        if (!used) dync__str_addf(s, "    (void)in%d;\n", i);
+        if (!used) dync__str_addf(s, "    (void)%s;\n", name);
     }
     dync__str_add(s, dync__str_get(&calls));
     s->failed = s->failed || calls.failed;

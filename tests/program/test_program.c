@@ -126,6 +126,12 @@ TEST(pointwise_program)
     CHECK(pointwise, "POINTWISE", a, b);
 }
 
+static dync_tensor *sines(dync_tensor *a) { return dync_sin(a); }
+TEST(empty_program)
+{
+    CHECK(sines, "SINES", dync_zeros(dync_shape(0, 4)));
+}
+
 TEST(softmax_program)
 {
     dync_tensor *x = dync_randn(dync_shape(4, 7));
