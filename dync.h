@@ -2480,6 +2480,7 @@ static inline int dync__bit_length(unsigned long long x)
  * files (dync.in.h) names one level, which holds until the next:
  *   DYNC__COLD    makes things once (captures, compiles, prints, reads files): not optimised
  *   DYNC__RARE    the same for one function of a module that else is optimised
+ *   DYNC__BUSY    one function of a cold module that runs hundreds of times in a compilation
  *   DYNC__WARM    runs in every eager operator or training step beside much more work: quickly optimised
  *   DYNC__OFTEN   one function of such a module that runs in every compiled call
  *   DYNC__HOT     runs in every compiled call, or loops over elements: -O2 without the passes that cost much and give it little
@@ -2492,6 +2493,7 @@ static inline int dync__bit_length(unsigned long long x)
 #define DYNC__WARM _Pragma("clang optimize on")
 #elif defined(__GNUC__)
 #define DYNC__RARE __attribute__((optimize("O0")))
+#define DYNC__BUSY __attribute__((optimize("O1")))
 #define DYNC__OFTEN __attribute__((optimize("O2", "no-partial-inlining")))
 #define DYNC__LEVELS_BEGIN _Pragma("GCC push_options")
 #define DYNC__PLAIN _Pragma("GCC pop_options") _Pragma("GCC push_options")
@@ -2512,6 +2514,7 @@ static inline int dync__bit_length(unsigned long long x)
 #define DYNC__RARE
 #endif
 #if !defined(DYNC__OFTEN)
+#define DYNC__BUSY
 #define DYNC__OFTEN
 #endif
 #if !defined(DYNC__LEVELS_BEGIN)
@@ -3746,12 +3749,12 @@ DYNC__FN void *dync__vec_grow(dync__arena *arena_or_null, void *at, int *cap, in
 }
 
 /* ==== base/map.c ================================================================================================ */
-DYNC__FN uint64_t dync__hash_mix(uint64_t h, uint64_t x) {
+DYNC__BUSY DYNC__FN uint64_t dync__hash_mix(uint64_t h, uint64_t x) {
     h = (h ^ x) * UINT64_C(0x9e3779b97f4a7c15);
     h = (h ^ h >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
     return h ^ h >> 27;
 }
-DYNC__FN uint64_t dync__hash_bytes(const void *p, size_t n, uint64_t seed) {
+DYNC__BUSY DYNC__FN uint64_t dync__hash_bytes(const void *p, size_t n, uint64_t seed) {
     const unsigned char *byte = p;
     uint64_t h = dync__hash_mix(seed, n);
     while (n > 0) {
@@ -8440,7 +8443,7 @@ DYNC__STRICT_FP_END
 #define DYNC__X(name, args, types, result) {#name, args, types, result},
 static const dync__prim_row dync__prim_raw[DYNC__N_PRIMS] = {DYNC__PRIMS(DYNC__X)};
 #undef DYNC__X
-DYNC__FN const dync__prim_row *dync__prim_info(int prim) {
+DYNC__BUSY DYNC__FN const dync__prim_row *dync__prim_info(int prim) {
     static const dync__prim_row keywords[] = {{"const", 0, "fdilb", 'T'}, {"and", 2, "ilb", 'S'}, {"or", 2, "ilb", 'S'},
                                               {"xor", 2, "ilb", 'S'},     {"not", 1, "ilb", 'S'}};
     switch (prim) {
@@ -8517,7 +8520,7 @@ DYNC__FN int dync__kernel_access(dync__kernel *k, int64_t offset, const int64_t 
     }
     return k->access.n - 1;
 }
-static uint64_t dync__lb_hash(const dync__inst *in) {
+DYNC__BUSY static uint64_t dync__lb_hash(const dync__inst *in) {
     uint64_t h = dync__hash_mix(in->prim, in->type);
     for (int i = 0; i < 3; i++) h = dync__hash_mix(h, (uint64_t)(uint32_t)in->arg[i]);
     h = dync__hash_mix(h, (uint64_t)(uint32_t)in->buf << 32 | (uint32_t)in->access);
@@ -9798,7 +9801,7 @@ DYNC__FN int dync__lb_add(dync__lb *b, const dync__inst *in) {
     return dync__fold_add(b, in, false);
 }
 /* Drops values that no store needs. Numbers are given anew in place. */
-static void dync__simplify_dead(dync__kernel *k) {
+DYNC__BUSY static void dync__simplify_dead(dync__kernel *k) {
     size_t bytes = (size_t)DYNC__MAX(k->inst.n, 1) * sizeof(int32_t);
     int32_t *number = dync__alloc(bytes);
     if (!number) {
@@ -13186,7 +13189,7 @@ static const dync__x_row dync__x_rows[] = {
 #undef DYNC__X
 };
 #undef DYNC__XN
-static void dync__x_8(dync__xasm *a, int byte) {
+DYNC__BUSY static void dync__x_8(dync__xasm *a, int byte) {
     if (!dync__avec_push(a->arena, &a->code, (uint8_t)byte)) a->failed = true;
 }
 static void dync__x_32(dync__xasm *a, int32_t x) {
@@ -13194,7 +13197,7 @@ static void dync__x_32(dync__xasm *a, int32_t x) {
 }
 /* ModRM, SIB and displacement. scale_bytes: what an 8-bit displacement counts (EVEX), 1 else;
  * trailing: bytes of immediate that follow. */
-static void dync__x_modrm(dync__xasm *a, int reg, dync__xrm rm, int scale_bytes, int trailing) {
+DYNC__BUSY static void dync__x_modrm(dync__xasm *a, int reg, dync__xrm rm, int scale_bytes, int trailing) {
     int field = (reg & 7) << 3;
     if (!rm.is_mem) {
         dync__x_8(a, 0xc0 | field | (rm.reg & 7));
@@ -13219,7 +13222,7 @@ static void dync__x_modrm(dync__xasm *a, int reg, dync__xrm rm, int scale_bytes,
     if (mod == 1) dync__x_8(a, small & 255);
     if (mod == 2) dync__x_32(a, rm.disp);
 }
-static void dync__x_vex(dync__xasm *a, const dync__x_row *row, int w, int l, int reg, int vvvv, dync__xrm rm) {
+DYNC__BUSY static void dync__x_vex(dync__xasm *a, const dync__x_row *row, int w, int l, int reg, int vvvv, dync__xrm rm) {
     int r = reg >> 3 & 1, x = rm.is_mem && rm.index >= 0 ? rm.index >> 3 & 1 : 0;
     int b = rm.is_mem ? (rm.base >= 0 ? rm.base >> 3 & 1 : 0) : rm.reg >> 3 & 1;
     int last = (~vvvv & 15) << 3 | l << 2 | row->pp;
@@ -13233,7 +13236,7 @@ static void dync__x_vex(dync__xasm *a, const dync__x_row *row, int w, int l, int
     }
     dync__x_8(a, row->op);
 }
-static void dync__x_evex(dync__xasm *a, const dync__x_row *row, int vl, int reg, int vvvv, dync__xrm rm, int k) {
+DYNC__BUSY static void dync__x_evex(dync__xasm *a, const dync__x_row *row, int vl, int reg, int vvvv, dync__xrm rm, int k) {
     int r = reg >> 3 & 1, r2 = reg >> 4 & 1, x, b;
     if (rm.is_mem) {
         x = rm.index >= 0 ? rm.index >> 3 & 1 : 0;
@@ -13330,7 +13333,7 @@ static void dync__x_list_v(dync__xasm *a, const dync__x_row *row, int vl, int re
         dync__str_addf(s, ",0x%x", (unsigned)imm);
     dync__str_add(s, "\n");
 }
-DYNC__FN void dync__x_v(dync__xasm *a, int insn, int vl, int reg, int vvvv, dync__xrm rm, int imm, int k) {
+DYNC__BUSY DYNC__FN void dync__x_v(dync__xasm *a, int insn, int vl, int reg, int vvvv, dync__xrm rm, int imm, int k) {
     const dync__x_row *row = &dync__x_rows[insn];
     int shift = row->form == DYNC__XF_VM_2 ? 2 : row->form == DYNC__XF_VM_4 ? 4 : 6;
     bool by_extension = row->form >= DYNC__XF_VM_2 && row->form <= DYNC__XF_VM_6;
@@ -13390,7 +13393,7 @@ static void dync__x_list_i(dync__xasm *a, const dync__x_row *row, int ext, int r
     }
     dync__str_add(s, "\n");
 }
-DYNC__FN void dync__x_i(dync__xasm *a, int insn, int reg, dync__xrm rm, int32_t imm) {
+DYNC__BUSY DYNC__FN void dync__x_i(dync__xasm *a, int insn, int reg, dync__xrm rm, int32_t imm) {
     const dync__x_row *row = &dync__x_rows[insn];
     int form = row->form, ext = -1, op = row->op, imm_bytes = 0;
     switch (form) {
@@ -39356,7 +39359,7 @@ DYNC_API void dync_graph_free(dync_graph *g) {
 }
 /* Words that are no names in Python (its keywords and builtins, as torch.fx has it), in C, or in
  * the headers a printed graph meets. */
-static bool dync__name_is_reserved(const char *s) {
+DYNC__BUSY static bool dync__name_is_reserved(const char *s) {
     static const char *const words[] = {
         "False",      "None",     "True",     "and",       "as",           "assert",   "async",
         "await",      "break",    "class",    "continue",  "def",          "del",      "elif",

@@ -6,14 +6,14 @@
 #include "../dync.in.h"
 #include "base.h"
 
-DYNC__FN uint64_t dync__hash_mix(uint64_t h, uint64_t x)
+DYNC__BUSY DYNC__FN uint64_t dync__hash_mix(uint64_t h, uint64_t x)
 {
     h = (h ^ x) * UINT64_C(0x9e3779b97f4a7c15);
     h = (h ^ h >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
     return h ^ h >> 27;
 }
 
-DYNC__FN uint64_t dync__hash_bytes(const void *p, size_t n, uint64_t seed)
+DYNC__BUSY DYNC__FN uint64_t dync__hash_bytes(const void *p, size_t n, uint64_t seed)
 {
     const unsigned char *byte = p;
     uint64_t h = dync__hash_mix(seed, n);

@@ -89,6 +89,7 @@ static inline int dync__bit_length(unsigned long long x)
  * files (dync.in.h) names one level, which holds until the next:
  *   DYNC__COLD    makes things once (captures, compiles, prints, reads files): not optimised
  *   DYNC__RARE    the same for one function of a module that else is optimised
+ *   DYNC__BUSY    one function of a cold module that runs hundreds of times in a compilation
  *   DYNC__WARM    runs in every eager operator or training step beside much more work: quickly optimised
  *   DYNC__OFTEN   one function of such a module that runs in every compiled call
  *   DYNC__HOT     runs in every compiled call, or loops over elements: -O2 without the passes that cost much and give it little
@@ -101,6 +102,7 @@ static inline int dync__bit_length(unsigned long long x)
 #define DYNC__WARM _Pragma("clang optimize on")
 #elif defined(__GNUC__)
 #define DYNC__RARE __attribute__((optimize("O0")))
+#define DYNC__BUSY __attribute__((optimize("O1")))
 #define DYNC__OFTEN __attribute__((optimize("O2", "no-partial-inlining")))
 #define DYNC__LEVELS_BEGIN _Pragma("GCC push_options")
 #define DYNC__PLAIN _Pragma("GCC pop_options") _Pragma("GCC push_options")
@@ -121,6 +123,7 @@ static inline int dync__bit_length(unsigned long long x)
 #define DYNC__RARE
 #endif
 #if !defined(DYNC__OFTEN)
+#define DYNC__BUSY
 #define DYNC__OFTEN
 #endif
 #if !defined(DYNC__LEVELS_BEGIN)

@@ -31,7 +31,7 @@ static const dync__x_row dync__x_rows[] = {
 
 /* ---- bytes ----------------------------------------------------------------------------------- */
 
-static void dync__x_8(dync__xasm *a, int byte)
+DYNC__BUSY static void dync__x_8(dync__xasm *a, int byte)
 {
     if (!dync__avec_push(a->arena, &a->code, (uint8_t)byte)) a->failed = true;
 }
@@ -43,7 +43,7 @@ static void dync__x_32(dync__xasm *a, int32_t x)
 
 /* ModRM, SIB and displacement. scale_bytes: what an 8-bit displacement counts (EVEX), 1 else;
  * trailing: bytes of immediate that follow. */
-static void dync__x_modrm(dync__xasm *a, int reg, dync__xrm rm, int scale_bytes, int trailing)
+DYNC__BUSY static void dync__x_modrm(dync__xasm *a, int reg, dync__xrm rm, int scale_bytes, int trailing)
 {
     int field = (reg & 7) << 3;
     if (!rm.is_mem) {
@@ -70,7 +70,7 @@ static void dync__x_modrm(dync__xasm *a, int reg, dync__xrm rm, int scale_bytes,
     if (mod == 2) dync__x_32(a, rm.disp);
 }
 
-static void dync__x_vex(dync__xasm *a, const dync__x_row *row, int w, int l, int reg, int vvvv, dync__xrm rm)
+DYNC__BUSY static void dync__x_vex(dync__xasm *a, const dync__x_row *row, int w, int l, int reg, int vvvv, dync__xrm rm)
 {
     int r = reg >> 3 & 1, x = rm.is_mem && rm.index >= 0 ? rm.index >> 3 & 1 : 0;
     int b = rm.is_mem ? (rm.base >= 0 ? rm.base >> 3 & 1 : 0) : rm.reg >> 3 & 1;
@@ -86,7 +86,7 @@ static void dync__x_vex(dync__xasm *a, const dync__x_row *row, int w, int l, int
     dync__x_8(a, row->op);
 }
 
-static void dync__x_evex(dync__xasm *a, const dync__x_row *row, int vl, int reg, int vvvv, dync__xrm rm, int k)
+DYNC__BUSY static void dync__x_evex(dync__xasm *a, const dync__x_row *row, int vl, int reg, int vvvv, dync__xrm rm, int k)
 {
     int r = reg >> 3 & 1, r2 = reg >> 4 & 1, x, b;
     if (rm.is_mem) {
@@ -200,7 +200,7 @@ static void dync__x_list_v(dync__xasm *a, const dync__x_row *row, int vl, int re
 
 /* ---- vectors --------------------------------------------------------------------------------- */
 
-DYNC__FN void dync__x_v(dync__xasm *a, int insn, int vl, int reg, int vvvv, dync__xrm rm, int imm, int k)
+DYNC__BUSY DYNC__FN void dync__x_v(dync__xasm *a, int insn, int vl, int reg, int vvvv, dync__xrm rm, int imm, int k)
 {
     const dync__x_row *row = &dync__x_rows[insn];
     int shift = row->form == DYNC__XF_VM_2 ? 2 : row->form == DYNC__XF_VM_4 ? 4 : 6;
@@ -270,7 +270,7 @@ static void dync__x_list_i(dync__xasm *a, const dync__x_row *row, int ext, int r
     dync__str_add(s, "\n");
 }
 
-DYNC__FN void dync__x_i(dync__xasm *a, int insn, int reg, dync__xrm rm, int32_t imm)
+DYNC__BUSY DYNC__FN void dync__x_i(dync__xasm *a, int insn, int reg, dync__xrm rm, int32_t imm)
 {
     const dync__x_row *row = &dync__x_rows[insn];
     int form = row->form, ext = -1, op = row->op, imm_bytes = 0;

@@ -48,7 +48,7 @@ DYNC_API void dync_graph_free(dync_graph *g)
 
 /* Words that are no names in Python (its keywords and builtins, as torch.fx has it), in C, or in
  * the headers a printed graph meets. */
-static bool dync__name_is_reserved(const char *s)
+DYNC__BUSY static bool dync__name_is_reserved(const char *s)
 {
     static const char *const words[] = {
         "False",      "None",     "True",     "and",       "as",           "assert",   "async",

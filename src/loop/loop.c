@@ -12,7 +12,7 @@
 static const dync__prim_row dync__prim_raw[DYNC__N_PRIMS] = {DYNC__PRIMS(DYNC__X)};
 #undef DYNC__X
 
-DYNC__FN const dync__prim_row *dync__prim_info(int prim)
+DYNC__BUSY DYNC__FN const dync__prim_row *dync__prim_info(int prim)
 {
     static const dync__prim_row keywords[] = {{"const", 0, "fdilb", 'T'}, {"and", 2, "ilb", 'S'}, {"or", 2, "ilb", 'S'},
                                               {"xor", 2, "ilb", 'S'},     {"not", 1, "ilb", 'S'}};
@@ -107,7 +107,7 @@ DYNC__FN int dync__kernel_access(dync__kernel *k, int64_t offset, const int64_t 
 
 /* ---- sharing equal values ---------------------------------------------------------------------------- */
 
-static uint64_t dync__lb_hash(const dync__inst *in)
+DYNC__BUSY static uint64_t dync__lb_hash(const dync__inst *in)
 {
     uint64_t h = dync__hash_mix(in->prim, in->type);
     for (int i = 0; i < 3; i++) h = dync__hash_mix(h, (uint64_t)(uint32_t)in->arg[i]);

@@ -290,7 +290,7 @@ DYNC__FN int dync__lb_add(dync__lb *b, const dync__inst *in)
 /* ---- the passes ------------------------------------------------------------------------------------------- */
 
 /* Drops values that no store needs. Numbers are given anew in place. */
-static void dync__simplify_dead(dync__kernel *k)
+DYNC__BUSY static void dync__simplify_dead(dync__kernel *k)
 {
     size_t bytes = (size_t)DYNC__MAX(k->inst.n, 1) * sizeof(int32_t);
     int32_t *number = dync__alloc(bytes);
