@@ -26138,8 +26138,7 @@ DYNC__FN dync_status dync__plan_run(const dync__plan *p, struct dync__tensor *co
     if (p->threads) dync__tls.most_threads = p->threads;
     for (int i = 0; i < p->n_steps && status == DYNC_OK; i++) {
         uint64_t start = p->perf ? dync__now_ns() : 0;
-        if (p->step[i].by_next) continue;
-        status = dync__run_step(p, &p->step[i], &b);
+        status = p->step[i].by_next ? DYNC_OK : dync__run_step(p, &p->step[i], &b);
         if (DYNC__UNLIKELY(status == DYNC_ERR_INDEX) && i > 0 && p->step[i - 1].by_next) status = dync__run_step(p, &p->step[i - 1], &b);
         if (p->perf) dync__perf_step(p, i, dync__now_ns() - start);
     }
