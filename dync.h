@@ -52660,6 +52660,12 @@ DYNC__RARE static bool dync__graph_turns_grad_on(const dync_graph *g) {
         if (g->node.at[i]->op == DYNC__OP__set_grad_enabled && g->node.at[i]->args[0].as.i) return true;
     return false;
 }
+/* A second derivative runs the forward program again, which has lost where the function held gradients back. */
+DYNC__RARE static bool dync__graph_cuts_gradients(const dync_graph *g) {
+    for (int i = 0; i < g->node.n; i++)
+        if (g->node.at[i]->op == DYNC__OP__set_grad_enabled || g->node.at[i]->op == DYNC__OP_detach) return true;
+    return false;
+}
 DYNC__RARE static void dync__aot_log(const dync__aot_graphs *g) {
     for (int side = 0; side < 2; side++) {
         const dync_graph *graph = side ? g->bw : g->fw;
@@ -52763,7 +52769,9 @@ DYNC__RARE static dync_status dync__aot_code_trace(dync__aot_code *c, const dync
     bool training = (!dync__tls.grad_enabled_off || c->turns_grad_on) && dync__aot_wants_grad(c->graph, examples);
     DYNC__TRY(dync__aot_options(options, inner, &how));
     if (inner->patterns && !c->double_backward) DYNC__TRY(dync__aot_attend(&c->graph, training));
-    dync_status status = dync__aot_trace(c->graph, examples, training, &how, &c->g, why);
+    bool cut = c->double_backward && training && dync__graph_cuts_gradients(c->graph);
+    if (cut) *why = "a second derivative is asked for of a function that detaches or switches gradients off";
+    dync_status status = cut ? DYNC_ERR_UNSUPPORTED : dync__aot_trace(c->graph, examples, training, &how, &c->g, why);
     c->plain = status == DYNC_ERR_UNSUPPORTED;
     return status;
 }

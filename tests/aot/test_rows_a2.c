@@ -416,6 +416,34 @@ TEST(double_backward_as_asked)
         dync_compiled_free(f);
     }
 }
+/* sin(x) * c, where c = x + x*x is constant to gradients, one part detached and one made while they are off: cos(x) * c, then -sin(x) * c. */
+static dync_tensor *partly_constant(dync_tensor *x)
+{
+    dync_tensor *fixed;
+    DYNC_NO_GRAD { fixed = dync_mul(x, x); }
+    return dync_mul(dync_sin(x), dync_add(dync_detach(x), fixed));
+}
+TEST(double_backward_of_partly_constant)
+{
+    float at[] = {0.5f, -1, 2};
+    for (int b = 1; b < 3; b++)
+        for (int dynamic = 0; dynamic < 2; dynamic++) {
+            dync_compiled *f = dync_compile(partly_constant, .args = "x", .backend = backends[b], .double_backward = true,
+                                            .dynamic = dynamic ? DYNC_DYNAMIC_ON : DYNC_DYNAMIC_OFF);
+            DYNC_SCOPE {
+                dync_tensor *x = dync_from(at, dync_shape(3), .requires_grad = true), *y = dync_sum(dync_call(f, x), DYNC_ALL, false);
+                dync_tensor *gx = first_of(dync_gradients(DYNC_V(y), DYNC_V(x), DYNC_NONE, (dync_grad_options){.create_graph = true}));
+                dync_tensor *ggx = first_of(dync_gradients(DYNC_V(dync_sum(gx, DYNC_ALL, false)), DYNC_V(x), DYNC_NONE, (dync_grad_options){0}));
+                for (int i = 0; i < 3; i++) {
+                    double v = at[i], c = v + v * v;
+                    EXPECT_NEAR(dync_item(dync_select(gx, 0, i)), cos(v) * c, 1e-5);
+                    EXPECT_NEAR(dync_item(dync_select(ggx, 0, i)), -sin(v) * c, 1e-5);
+                }
+            }
+            EXPECT_EQ_INT(dync_error(), DYNC_OK);
+            dync_compiled_free(f);
+        }
+}
 /* Parts written in place and a copy over a turned value: the forward graph that is run again holds windows. */
 static dync_tensor *written_parts(dync_tensor *x, dync_tensor *s)
 {
