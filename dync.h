@@ -2480,7 +2480,7 @@ static inline int dync__bit_length(unsigned long long x)
  * files (dync.in.h) names one level, which holds until the next:
  *   DYNC__COLD    makes things once (captures, compiles, prints, reads files): not optimised
  *   DYNC__RARE    the same for one function of a module that else is optimised
- *   DYNC__BUSY    one function of a cold module that runs hundreds of times in a compilation
+ *   DYNC__BUSY    one function of a cold or warm module that runs hundreds of times in a compilation, or loops long
  *   DYNC__WARM    runs in every eager operator or training step beside much more work: quickly optimised
  *   DYNC__OFTEN   one function of such a module that runs in every compiled call
  *   DYNC__HOT     runs in every compiled call, or loops over elements: -O2 without the passes that cost much and give it little
@@ -18880,7 +18880,7 @@ typedef struct dync__jit_segment { int64_t number; char *in, *out, *keep; int64_
     } \
     break
 /* What jit->take says, over the argument block as the code would; false: an index lies outside. Rows of large tables are fetched ahead. */
-DYNC__OFTEN static bool dync__jit_take_rows(const dync__jit *jit, int64_t *words) {
+DYNC__BUSY static bool dync__jit_take_rows(const dync__jit *jit, int64_t *words) {
     const dync__jit_take *t = &jit->take;
     int last = DYNC__MAX(jit->n_row_dims - 1, 0), bytes = jit->stream[t->stream[2]].bytes;
     int64_t *count = words + DYNC__XA_FIXED, *of[3], step[3], left = words[DYNC__XA_ROWS], lanes = words[DYNC__XA_LANES], lane = jit->stream[t->stream[1]].lane;

@@ -89,7 +89,7 @@ static inline int dync__bit_length(unsigned long long x)
  * files (dync.in.h) names one level, which holds until the next:
  *   DYNC__COLD    makes things once (captures, compiles, prints, reads files): not optimised
  *   DYNC__RARE    the same for one function of a module that else is optimised
- *   DYNC__BUSY    one function of a cold module that runs hundreds of times in a compilation
+ *   DYNC__BUSY    one function of a cold or warm module that runs hundreds of times in a compilation, or loops long
  *   DYNC__WARM    runs in every eager operator or training step beside much more work: quickly optimised
  *   DYNC__OFTEN   one function of such a module that runs in every compiled call
  *   DYNC__HOT     runs in every compiled call, or loops over elements: -O2 without the passes that cost much and give it little

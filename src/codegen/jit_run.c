@@ -20,7 +20,7 @@ typedef struct dync__jit_segment { int64_t number; char *in, *out, *keep; int64_
     }                                                                                                                                 \
     break
 /* What jit->take says, over the argument block as the code would; false: an index lies outside. Rows of large tables are fetched ahead. */
-DYNC__OFTEN static bool dync__jit_take_rows(const dync__jit *jit, int64_t *words)
+DYNC__BUSY static bool dync__jit_take_rows(const dync__jit *jit, int64_t *words)
 {
     const dync__jit_take *t = &jit->take;
     int last = DYNC__MAX(jit->n_row_dims - 1, 0), bytes = jit->stream[t->stream[2]].bytes;
