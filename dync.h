@@ -3345,7 +3345,7 @@ void __asan_unpoison_memory_region(void const volatile *, size_t);
 enum {
     DYNC__MEM_LINEAR = 1024, DYNC__MEM_MAX_BITS = 26,
     DYNC__MEM_CLASSES = 65 + 2 * (DYNC__MEM_MAX_BITS - 10),
-    DYNC__MEM_FLUSH = 65536,
+    DYNC__MEM_FLUSH = 65536, DYNC__MEM_PAGE = 4096, DYNC__MEM_PLACED = 32768,
 #if defined(DYNC_SMALL)
     DYNC__MEM_DATA_ALIGN = 8
 #else
@@ -3472,14 +3472,18 @@ static void dync__mem_raw_free(void *p) {
         DYNC_FREE(p);
     }
 }
-/* A block of one kind: size is the class' or, beyond the classes, the caller's. */
+/* A block of one kind: size is the class' or, beyond the classes, the caller's. Large data blocks begin at eight places of a page in turn, none where malloc's do: a store and a later load whose
+ * addresses differ by whole pages wait for one another in the processor, and their lines share a set of the first cache. (Intel 64 Optimization Reference Manual, 4-KByte aliasing) */
 static void *dync__mem_block_alloc(int kind, size_t size) {
-    if (size > (size_t)PTRDIFF_MAX - 4 * DYNC__MEM_DATA_ALIGN) return NULL;
+    static int32_t turn;
+    size_t align = DYNC__MEM_DATA_ALIGN, place = 0;
+    if (size > (size_t)PTRDIFF_MAX - 2 * DYNC__MEM_PAGE) return NULL;
     if (kind == DYNC__MEM_PLAIN) return dync__mem_raw_alloc(size);
-    char *raw = dync__mem_raw_alloc(size + DYNC__MEM_DATA_ALIGN + sizeof(void *)), *p;
+    if (size >= DYNC__MEM_PLACED && DYNC__MEM_CACHE_BYTES && !dync__heap.begin) align = DYNC__MEM_PAGE, place = 320 + 512 * (size_t)(3 * DYNC__ATOMIC_ADD(&turn, 1) & 7);
+    char *raw = dync__mem_raw_alloc(size + align + sizeof(void *)), *p;
     if (!raw) return NULL;
     p = raw + sizeof(void *);
-    p += -(uintptr_t)p & (DYNC__MEM_DATA_ALIGN - 1);
+    p += (place - (uintptr_t)p) & (align - 1);
     memcpy(p - sizeof(void *), &raw, sizeof raw);
     return p;
 }
@@ -12728,7 +12732,7 @@ typedef struct dync__xstream {
     int32_t access, buf, inst;         /* inst: the value that a row buffer keeps */
     uint8_t kind, lane, bytes, past, turned; /* past: whole vectors are stored past the caches; turned: dense by way of a tile (jit.h) */
     int8_t gpr;                        /* where the phase being emitted has its address; -1 */
-    int32_t pointer;                   /* else where in the frame; -1: in the argument block */
+    int32_t pointer;                   /* else where in the frame; -1: in the argument block; of a turned stream of a square kernel, where its square is */
 } dync__xstream;
 /* Words of the argument block; after them come, per row loop, its count and extent, per inner loop its extent, per stream its record. */
 /* SEGMENT: -1, or (split) the one to run: 2p row code before phase p, 2p + 1 phase p; slots come from and go to memory at IN and OUT.
@@ -12757,6 +12761,9 @@ typedef struct dync__xg {
     int isa, V, n_regs;
     bool wide, vertical, split, tall;  /* split: long rows, whose segments can run alone; tall: columns summed, 16 rows at a time */
     bool ends;                         /* tall: what is emitted comes after all rows */
+    bool square, turned_once;          /* x86_gen.c, dync__xg_squares; once: what is turned stays in registers */
+    int8_t turned[16];                 /* where its rows are */
+    int row;                           /* of the square */
     int32_t state;                     /* tall: frame: where the columns at hand keep levels between calls */
     int n_row_dims, n_inner_dims;      /* D, K */
     int n_lists;
@@ -12841,6 +12848,7 @@ DYNC__FN void dync__xg_release(dync__xg *);                             /* regis
 DYNC__FN int dync__xg_def(dync__xg *, int inst);                        /* a register for its result */
 DYNC__FN int dync__xg_def_k(dync__xg *, int inst);
 DYNC__FN void dync__xg_adopt(dync__xg *, int inst, int value);          /* the result replaces a dying operand in its register */
+DYNC__FN void dync__xg_set(dync__xg *, int inst, int reg);              /* the result stands in a register that was pinned */
 DYNC__FN void dync__xg_drop_temps(dync__xg *);
 DYNC__FN void dync__xg_end(dync__xg *);                                 /* the instruction is emitted: temporaries, dead values */
 DYNC__FN dync__xrm dync__xg_const(dync__xg *, int type, double f, int64_t i);
@@ -12943,16 +12951,16 @@ typedef struct dync__jit_form {
     dync__codeblock block;
 } dync__jit_form;
 
-/* turned: blocks of it are transposed into a tile (a load) or from one (a store), and the code sees the tile; lane: its own step then. tile, stage: where in
- * the scratch memory of a block; stage 0: none, the lines do not crowd. */
+/* turned: blocks of it are transposed into a tile (a load) or from one (a store), and the code sees the tile; lane: its own step then. tile: where in the
+ * scratch memory of a block. */
 typedef struct dync__jit_reduce { int32_t phase, slot; uint8_t kind, type; } dync__jit_reduce; /* slot: among the slots */
-typedef struct dync__jit_stream { int32_t buf; uint8_t turned, bytes; bool past; int64_t at, lane, step[DYNC__XG_DIMS], tile, stage; } dync__jit_stream;
+typedef struct dync__jit_stream { int32_t buf; uint8_t turned, bytes; bool past; int64_t at, lane, step[DYNC__XG_DIMS], tile; } dync__jit_stream;
 enum { DYNC__JIT_TURN_LOAD = 1, DYNC__JIT_TURN_STORE };
 /* What is read by an index is stored as it is: a loop over bytes instead of code, which waits for no memory. Streams: index, table, result; size 0: more is done. */
 typedef struct dync__jit_take { int32_t stream[3]; bool checks; int64_t size, stride, covers; } dync__jit_take; /* covers: so many indices, side by side; checks: one outside is an error */
 struct dync__jit {
-    dync__jit_form *form, *past;       /* past: stores past the caches, where lines are whole; NULL: too small for that */
-    char *listing;
+    dync__jit_form *form, *past, *squares; /* past: stores past the caches, where lines are whole; squares: turns in registers, squares of `side`; NULL: none */
+    char *listing, *other;             /* of form, of past or squares */
     size_t bytes;
     int32_t n_words, n_streams, n_row_dims, n_inner_dims, record;
     bool vertical, split;
@@ -12963,8 +12971,7 @@ struct dync__jit {
     /* A kernel in blocks: `rows` are of one loop, the others (n_over) stand around; a block is about this many rows and lanes. */
     bool blocks, fetches;              /* fetches: more than the second cache and its like hold: what is not turned is fetched ahead */
     int32_t n_over;
-    int64_t over[DYNC__XG_DIMS], block_rows, block_lanes; /* streams: step[0] of rows, step[1 + d] of over[d] */
-    int64_t run, part;                 /* stages hold `run` rows of a block, of which the code takes `part` at a time, in the first cache */
+    int64_t over[DYNC__XG_DIMS], block_rows, block_lanes, side; /* streams: step[0] of rows, step[1 + d] of over[d] */
     dync__jit_stream *stream;
     dync__jit_reduce *reduce;          /* split ones' */
     dync__jit_take take;
@@ -13022,19 +13029,15 @@ DYNC__FN bool dync__gt_fits(int kind, int type, int flags, int rows, int columns
 DYNC__FN bool dync__gt_can(int type);                                                /* has the machine instructions for it? */
 DYNC__FN int dync__gt_lanes(int type, int flags);                                    /* columns of a vector */
 DYNC__INLINE int64_t dync__gt_bytes(int type) { return type == DYNC__GT_F64 ? 8 : 4; }   /* of one step of k of one column */
-/* SWAP: c[k, line] = a[line, k] of elements of 1, 2, 4 or 8 bytes; in registers where both take at least 16 bytes. ahead: where the
- * next call's a begins, from a, where its lines are to be fetched; 0. scratch: of DYNC__GT_SCRATCH bytes, or none, for steps that fall into few sets of the cache (they crowd). */
+/* SWAP: c[k, line] = a[line, k] of elements of 1, 2, 4 or 8 bytes; in registers where both take at least 16 bytes. fetch: what lines go on with is wanted
+ * too, and is fetched. scratch: of DYNC__GT_SCRATCH bytes, or none, for steps that fall into few sets of the cache (they crowd); not worth it for long lines in squares. */
 DYNC__INLINE bool dync__gt_crowds(int64_t step, int bytes) { return step % DYNC__MIN(1024 * bytes, 4096) == 0; }
-DYNC__FN void dync__gt_swap(void *to, int64_t to_step, const void *from, int64_t from_step, int64_t lines, int64_t columns, int bytes, int64_t ahead, void *scratch);
-/* Its two halves by way of a stage, where dync__gt_stages has the code: 256 bytes of every line go there, DYNC__GT_SCRATCH bytes for every 128 lines and
- * for what is left; then columns come out, in pieces of as many as fill a vector (wide). */
-DYNC__INLINE int64_t dync__gt_wide(void) { return dync__cpu_features() & DYNC__CPU_AVX512 ? 64 : 32; }
-DYNC__FN bool dync__gt_stages(int bytes, dync__gt_fn half[3]);
-DYNC__FN void dync__gt_stage(const dync__gt_fn half[3], char *stage, const char *from, int64_t from_step, int64_t lines, int bytes, int64_t ahead);
-DYNC__FN void dync__gt_unstage(const dync__gt_fn half[3], char *to, int64_t to_step, const char *stage, int64_t lines, int bytes, int64_t piece, int64_t n_pieces);
+DYNC__FN void dync__gt_swap(void *to, int64_t to_step, const void *from, int64_t from_step, int64_t lines, int64_t columns, int bytes, bool fetch, void *scratch);
+DYNC__FN bool dync__gt_squares(int bytes);                                           /* are squares of whole cache lines turned in registers? */
 /* FEW: lines, or columns, side by side in memory on the other side, are taken apart by byte shuffles. STAGED: lines at once by way of scratch memory. */
 enum { DYNC__GT_FEW = 12, DYNC__GT_STAGED = 128, DYNC__GT_SCRATCH = 64 + 256 * (DYNC__GT_STAGED + 16) };
 #if DYNC__JIT_X86
+DYNC__FN void dync__xt_square(dync__xasm *, int P, int base, int step, int step3, bool fetch, int8_t v[16]);
 DYNC__FN void dync__xt_emit(dync__xasm *, int bytes, int vl, bool square, bool fetch);
 DYNC__FN void dync__xt_stage(dync__xasm *, int bytes, bool second, bool fetch);
 DYNC__FN void dync__xt_weave(dync__xasm *, int bytes, int n, bool woven);
@@ -13784,6 +13787,12 @@ DYNC__FN void dync__xg_adopt(dync__xg *g, int inst, int value) {
     g->owner[to->reg] = inst * DYNC__XG_UNROLL + g->u;
     from->reg = -1;
 }
+DYNC__FN void dync__xg_set(dync__xg *g, int inst, int reg) {
+    g->pinned &= ~(1u << reg);
+    g->locked |= 1u << reg;
+    g->owner[reg] = inst * DYNC__XG_UNROLL + g->u;
+    g->val[inst * DYNC__XG_UNROLL + g->u].reg = (int8_t)reg;
+}
 DYNC__FN void dync__xg_drop_temps(dync__xg *g) {
     g->free_regs |= g->temps;
     g->free_k |= g->temps_k;
@@ -13826,6 +13835,7 @@ static int dync__xg_base(dync__xg *g, int stream) {
 }
 DYNC__FN dync__xrm dync__xg_element(dync__xg *g, int stream) {
     const dync__xstream *s = &g->stream.at[stream];
+    if (g->square && s->turned) return dync__xg_at(s->pointer + 64 * g->row);
     int base = dync__xg_base(g, stream), ahead = g->u * g->V * s->bytes;
     if (g->single || s->lane == DYNC__XL_SAME) return dync__x_mem(base, 0);
     if (s->kind == DYNC__XS_KEEP && g->vertical) return dync__x_mem(base, ahead);
@@ -14049,7 +14059,8 @@ static bool dync__xg_waits(const dync__xg *g, int i) {
            g->stream.at[g->stream_of[i]].lane == DYNC__XL_DENSE && g->slot[i] < 0 && !g->b->keep[i];
 }
 DYNC__FN void dync__xg_load(dync__xg *g, int i) {
-    if (g->b->k->buf.at[dync__xg_inst(g, i)->buf].dtype == DYNC_BOOL) dync__xg_load_bool(g, i);
+    if (g->turned_once && g->stream.at[g->stream_of[i]].turned) dync__xg_set(g, i, g->turned[g->row]);
+    else if (g->b->k->buf.at[dync__xg_inst(g, i)->buf].dtype == DYNC_BOOL) dync__xg_load_bool(g, i);
     else if (dync__xg_waits(g, i)) g->val[i * DYNC__XG_UNROLL + g->u].lazy = true;
     else dync__xg_load_now(g, i, dync__xg_def(g, i));
 }
@@ -15708,7 +15719,7 @@ static void dync__xg_phase_streams(dync__xg *g) {
         dync__xstream *st = &g->stream.at[s];
         st->gpr = -1;
         st->pointer = -1;
-        if (!dync__xg_uses_stream(g, s)) continue;
+        if (!dync__xg_uses_stream(g, s) || (g->square && st->turned)) continue;
         dync__xrm at = dync__xg_arg(dync__xg_record(g, s, DYNC__XA_AT));
         if (next < DYNC__COUNT_OF(dync__xg_bases)) {
             st->gpr = dync__xg_bases[next++];
@@ -15963,6 +15974,61 @@ static void dync__xg_vertical(dync__xg *g) {
     dync__xg_columns(g, true);
     dync__x_bind(a, done);
 }
+/* What is turned, V lines from lane rcx on of a stream, to registers, or to the frame. */
+static void dync__xg_turn(dync__xg *g, int stream) {
+    dync__xasm *a = &g->a;
+    dync__xstream *st = &g->stream.at[stream];
+    dync__xrm step = dync__xg_arg(dync__xg_record(g, stream, DYNC__XA_LANE));
+    dync__x_i(a, DYNC__X_MOV, DYNC__RAX, step, 0);
+    dync__x_i(a, DYNC__X_LEA, DYNC__RBP, dync__x_index(DYNC__RAX, DYNC__RAX, 2, 0), 0);
+    dync__x_i(a, DYNC__X_MOV, DYNC__RSI, dync__x_reg(DYNC__RCX), 0);
+    dync__x_i(a, DYNC__X_IMUL, DYNC__RSI, step, 0);
+    dync__x_i(a, DYNC__X_ADD, DYNC__RSI, dync__xg_arg(dync__xg_record(g, stream, DYNC__XA_AT)), 0);
+    dync__xt_square(a, g->V / 4, DYNC__RSI, DYNC__RAX, DYNC__RBP, true, g->turned);
+    if (!g->turned_once && st->pointer < 0) st->pointer = dync__xg_frame(g, 64 * g->V);
+    for (int i = 0; i < g->V && !g->turned_once; i++) dync__x_v(a, DYNC__X_MOVUPS_M, 2, g->turned[i], 0, dync__xg_at(st->pointer + 64 * i), 0, 0);
+}
+/* Kernels that turn loads only and are short: V rows at a time, for V lanes at a time turned in registers, row after row. ROWS counts V rows, LANES is a
+ * multiple of V. Each line is read whole and once, and what is read, turned and stored is in flight together: whatever goes by way of memory waits. */
+static void dync__xg_squares(dync__xg *g) {
+    enum { TURNING = 17 };             /* registers that dync__xt_square takes, the first ones */
+    dync__xasm *a = &g->a;
+    int rows = dync__x_label(a), lanes = dync__x_label(a), turned = 0;
+    g->U = 1;
+    g->single = g->masked = false;
+    g->in_phase = true;
+    dync__xg_begin_list(g, 2);
+    for (int p = 0; p < g->list[2].n; p++) turned += g->stream_of[g->list[2].at[p]] >= 0 && g->stream.at[g->stream_of[g->list[2].at[p]]].turned;
+    g->turned_once = turned == 1;
+    g->pinned = (1u << TURNING) - 1;
+    g->pos = 0;
+    dync__xg_reset(g);
+    dync__xg_hoist(g);
+    uint32_t hoisted = g->pinned & ~((1u << TURNING) - 1);
+    dync__x_bind(a, rows);
+    dync__x_i(a, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RCX), 0);
+    dync__x_bind(a, lanes);
+    dync__xg_phase_streams(g);
+    for (int s = 0; s < g->stream.n; s++)
+        if (g->stream.at[s].turned) dync__xg_turn(g, s);
+    for (g->row = 0; g->row < g->V; g->row++) {
+        g->pinned = hoisted;
+        for (int i = g->row; i < g->V && g->turned_once; i++) g->pinned |= 1u << g->turned[i];
+        dync__xg_emit_list(g);
+        for (int s = 0; s < g->stream.n && g->row + 1 < g->V; s++)
+            if (g->stream.at[s].gpr >= 0) dync__x_i(a, DYNC__X_ADD, g->stream.at[s].gpr, dync__xg_arg(dync__xg_record(g, s, DYNC__XA_STEP)), 0);
+    }
+    dync__x_i(a, DYNC__X_ADDI, 0, dync__x_reg(DYNC__RCX), g->V);
+    dync__x_i(a, DYNC__X_CMP, DYNC__RCX, dync__xg_arg(8 * DYNC__XA_LANES), 0);
+    dync__x_jump(a, DYNC__CC_L, lanes);
+    for (int s = 0; s < g->stream.n; s++) {
+        dync__x_i(a, DYNC__X_MOV, DYNC__RAX, dync__xg_arg(dync__xg_record(g, s, DYNC__XA_STEP)), 0);
+        dync__x_i(a, DYNC__X_SHLI, 0, dync__x_reg(DYNC__RAX), g->V == 16 ? 4 : 3);
+        dync__x_i(a, DYNC__X_ADD_M, DYNC__RAX, dync__xg_arg(dync__xg_record(g, s, DYNC__XA_AT)), 0);
+    }
+    dync__x_i(a, DYNC__X_SUBI, 0, dync__xg_arg(8 * DYNC__XA_ROWS), 1);
+    dync__x_jump(a, DYNC__CC_NE, rows);
+}
 /* On to the next row. */
 static void dync__xg_next_row(dync__xg *g, int top) {
     dync__xasm *a = &g->a;
@@ -16044,6 +16110,11 @@ DYNC__FN void dync__xg_emit(dync__xg *g) {
     g->single = true;
     g->U = 1;
     dync__xg_row_list(g, 0);
+    if (g->square) {
+        dync__xg_squares(g);
+        dync__xg_leave(g);
+        return;
+    }
     g->top = dync__x_label(&g->a);
     g->late = phases == 1 && !g->vertical && !g->split && !g->tall && !g->b->has_scan && g->red.n == 0 && g->list[1].n == 0 && g->list[2].n > 0 && g->list[3].n == 0;
     if (!g->late) dync__x_bind(&g->a, g->top);
@@ -16623,13 +16694,15 @@ static dync__jit_loops dync__jit_find_loops(const dync__ib *b, int from, int to)
     }
     return l;
 }
+/* Ways to compile a kernel: as it is, storing past the caches, by squares. */
+enum { DYNC__JB_PLAIN, DYNC__JB_PAST, DYNC__JB_SQUARE };
 typedef struct dync__jb {              /* one kernel being compiled */
     dync__ib *b;
     dync__xg *g;
     dync__jit_loops rows, inner;       /* those with a counter; the lane loop apart */
     int lane_loop;                     /* -1: one lane */
     int64_t lanes;
-    bool past;                         /* stores go past the caches */
+    int way;                           /* DYNC__JB_* */
     dync__jit_loops over;              /* in blocks: the row loops but the one that rows has then */
     bool blocks;
 } dync__jb;
@@ -16787,7 +16860,7 @@ static bool dync__jb_is_large(const dync__jb *j) {
         if (whole) bytes += b->n_rows * b->n_inner * st->bytes;
         bool writes_only = st->kind == DYNC__XS_MEM && st->lane == DYNC__XL_DENSE && !(b->k->buf.at[st->buf].mode & DYNC__BUF_IN);
         writes |= whole && writes_only;
-        if (j->past) j->g->stream.at[s].past = writes_only;
+        if (j->way == DYNC__JB_PAST) j->g->stream.at[s].past = writes_only;
     }
     return writes && bytes >= DYNC__JIT_PAST;
 }
@@ -16847,11 +16920,23 @@ static bool dync__jb_is_tall(const dync__jb *j) {
     for (int i = 0; i < j->g->red.n; i++) tall &= j->g->red.at[i].ordered && j->g->red.at[i].kind == DYNC__R_SUM; /* levels begin as zeros */
     return tall;
 }
+/* A block kernel without rows of its own, short enough to be written V times over, whose turned streams are loads of V elements a cache line. */
+static bool dync__jb_is_square(const dync__jb *j) {
+    const dync__xg *g = j->g;
+    bool square = j->blocks && !j->b->sectioned && g->isa == 2 && j->b->n_phases == 1 && g->red.n == 0 && !j->b->has_scan && !j->b->k->uses_random &&
+                  g->list[1].n == 0 && g->list[3].n == 0 && g->list[2].n <= 24 && g->stream.n <= 8;
+    for (int s = 0; s < g->stream.n; s++) {
+        const dync__xstream *st = &g->stream.at[s];
+        square &= st->kind == DYNC__XS_MEM && st->turned != DYNC__JIT_TURN_STORE && (st->turned ? st->bytes * g->V == 64 : st->lane <= DYNC__XL_DENSE);
+    }
+    dync__xg_begin_list(j->g, 2);
+    return square && dync__xg_pressure(j->g, 2) <= 8;
+}
 static void dync__jb_key(const dync__jb *j, dync__str *key) {
     const dync__ib *b = j->b;
     const dync__xg *g = j->g;
-    int16_t head[10] = {(int16_t)g->isa, (int16_t)g->V, g->vertical, (int16_t)j->rows.n, (int16_t)j->inner.n, (int16_t)g->U, (int16_t)b->n_phases,
-                       (int16_t)g->stream.n, g->split, g->tall};
+    int16_t head[11] = {(int16_t)g->isa, (int16_t)g->V, g->vertical, (int16_t)j->rows.n, (int16_t)j->inner.n, (int16_t)g->U, (int16_t)b->n_phases,
+                       (int16_t)g->stream.n, g->split, g->tall, g->square};
     dync__str_addn(key, (const char *)head, sizeof head);
     for (int i = 0; i < b->k->inst.n; i++) {
         const dync__inst *in = dync__ib_inst(b, i);
@@ -16873,7 +16958,7 @@ static void dync__jb_key(const dync__jb *j, dync__str *key) {
     for (int s = 0; s < g->stream.n; s++) {
         const dync__xstream *st = &g->stream.at[s];
         const dync__buf *buf = st->buf >= 0 ? &b->k->buf.at[st->buf] : NULL;
-        uint8_t row[6] = {st->kind, st->lane, st->bytes, buf ? buf->dtype : 0, buf ? buf->mode : 0, st->past};
+        uint8_t row[7] = {st->kind, st->lane, st->bytes, buf ? buf->dtype : 0, buf ? buf->mode : 0, st->past, g->square && st->turned};
         dync__str_addn(key, (const char *)row, sizeof row);
     }
 }
@@ -17008,34 +17093,25 @@ static void dync__jb_block(const dync__jb *j, dync__jit *jit) {
     memcpy(jit->over, j->over.extent, sizeof jit->over);
     for (int i = 0; i < jit->n_streams; i++) all += s[i].kind == DYNC__XS_MEM ? j->b->n_rows * j->b->n_inner * s[i].bytes : 0;
     jit->fetches = all >= DYNC__JIT_PAST / 2;
-    for (int i = 0; i < jit->n_streams; i++)
-        if (s[i].turned) bytes = DYNC__MAX(bytes, (int)s[i].bytes), least = DYNC__MIN(least, (int)s[i].bytes);
     for (int i = 0; i < j->b->k->inst.n; i++) code += dync__jb_is_code(j->b, i);
     if (code == 2 && jit->n_streams == 2 && s[0].lane == DYNC__XL_DENSE && s[1].lane == DYNC__XL_DENSE && !s[0].turned != !s[1].turned &&
         j->b->k->buf.at[s[0].buf].dtype == j->b->k->buf.at[s[1].buf].dtype)
         jit->copies = s[0].turned ? 1 : 2;
-    jit->run = INT64_MAX;
-    for (int i = 0; i < jit->n_streams; i++) { /* by way of a stage, in longer runs: gemm_run.c */
-        bool load = s[i].turned == DYNC__JIT_TURN_LOAD && s[i].bytes >= 4 && !jit->copies && !j->b->sectioned; /* smaller: shuffles take the time; sectioned: rows are long */
-        if ((!s[i].turned && !jit->copies) || !dync__gt_crowds(s[i].turned ? jit->stream[i].lane : jit->stream[i].step[0], s[i].bytes)) continue;
-        run = 256;
-        jit->stream[i].stage = load;
-        if (load) jit->run = 256 / s[i].bytes, jit->part = dync__gt_wide() / s[i].bytes;
-    }
-    jit->block_lanes = DYNC__MAX(jit->run < INT64_MAX ? 128 : DYNC__MIN(1024 / bytes, 512), 16 * 1024 / bytes / jit->rows);
+    for (int i = 0; i < jit->n_streams; i++)
+        if (s[i].turned) bytes = DYNC__MAX(bytes, (int)s[i].bytes), least = DYNC__MIN(least, (int)s[i].bytes);
+    bool squares = dync__gt_squares(least) && DYNC__MIN(jit->rows, jit->lanes) * least >= 1024;
+    for (int i = 0; i < jit->n_streams; i++) /* of those that crowd longer runs: gemm_run.c */
+        if ((s[i].turned || jit->copies) && !squares && dync__gt_crowds(s[i].turned ? jit->stream[i].lane : jit->stream[i].step[0], s[i].bytes)) run = 256;
+    jit->block_lanes = DYNC__MAX(run == 256 ? 128 : DYNC__MIN(1024 / bytes, 512), 16 * 1024 / bytes / jit->rows);
     if (j->b->sectioned) jit->block_lanes = jit->lanes;
     jit->block_rows = DYNC__MAX(run / least, 16 * 1024 / bytes / DYNC__MIN(jit->block_lanes, jit->lanes));
     jit->tiles = jit->keep_bytes;
     jit->keep_bytes += DYNC__GT_SCRATCH;
     for (int i = 0; i < jit->n_streams; i++) {
-        dync__jit_stream *st = &jit->stream[i];
-        st->tile = jit->keep_bytes - jit->tiles;
-        if (st->turned) jit->keep_bytes += dync__jit_tile_bytes(jit->block_rows * 3 / 2, jit->block_lanes * 3 / 2, st->bytes);
-        if (!st->stage) continue;
-        if (st->bytes != least || 256 / st->bytes != jit->run) jit->run = INT64_MAX; /* of several sizes: each block is turned as a whole */
-        st->stage = jit->keep_bytes - jit->tiles;
-        jit->keep_bytes += (jit->block_lanes * 3 / 2 / DYNC__GT_STAGED + 2) * DYNC__GT_SCRATCH;
+        jit->stream[i].tile = jit->keep_bytes - jit->tiles;
+        if (s[i].turned) jit->keep_bytes += dync__jit_tile_bytes(jit->block_rows * 3 / 2, jit->block_lanes * 3 / 2, s[i].bytes);
     }
+    if (jit->copies && squares) jit->side = 64 / bytes;
 }
 /* store(loadx(mul(max(0, min(index, last)), stride))) and no more, with one index for all lanes, or one each of a few. Longer lines of what needs no conversion are as well loaded by the code. */
 static void dync__jb_find_take(const dync__jb *j, dync__jit *jit) {
@@ -17172,9 +17248,11 @@ static dync__jit *dync__jb_compile(dync__jb *j, dync__str *key, dync__str *listi
     dync__xg_find_cones(g);
     dync__jb_width(j);
     dync__jb_streams(j);
-    if (j->past) dync__jb_is_large(j);
+    if (j->way == DYNC__JB_PAST) dync__jb_is_large(j);
     if (g->a.failed || (g->why = dync__jb_refuses(j)) || !dync__jb_lists(j)) return NULL;
     g->tall = dync__jb_is_tall(j);
+    g->square = j->way == DYNC__JB_SQUARE;
+    if (g->square && !dync__jb_is_square(j)) return NULL;
     int64_t keep = 0;
     for (int i = 0; i < j->b->k->inst.n; i++)
         if (j->b->needed[i] && j->b->keep[i]) keep += dync__jb_keep_bytes(j, i, DYNC__XG_UNROLL);
@@ -17204,11 +17282,11 @@ static dync__jit *dync__jit_decline(const dync__ib *b, const char *why) {
     return NULL;
 }
 /* *why: where there is none. large: the kernel's arrays are. */
-static dync__jit *dync__jit_try(dync__ib *b, bool past, const char **why, bool *large) {
+static dync__jit *dync__jit_try(dync__ib *b, int way, const char **why, bool *large) {
     dync__str key = {0}, listing = {0};
     dync__xg *g = dync__arena_alloc(b->arena, sizeof *g);
     if (!g) return NULL;
-    dync__jb j = {.b = b, .g = g, .lane_loop = -1, .past = past};
+    dync__jb j = {.b = b, .g = g, .lane_loop = -1, .way = way};
     g->b = b;
     dync__jit *jit = dync__jb_compile(&j, &key, dync__log_on(DYNC__LOG_code) || dync__log_on(DYNC__LOG_asm) ? &listing : NULL);
     dync__str_free(&key);
@@ -17223,11 +17301,15 @@ DYNC__FN dync__jit *dync__jit_new(dync__ib *b) {
     bool large = false;
     if (b->isa == 0) return NULL;
     dync__error_guard_begin(&guard); /* an allocation that fails here only leaves the kernel interpreted */
-    dync__jit *jit = dync__jit_try(b, false, &why, &large), *other;
-    if (large && !jit->blocks && (other = dync__jit_try(b, true, &why, &large))) {
-        jit->past = other->form;
+    dync__jit *jit = dync__jit_try(b, DYNC__JB_PLAIN, &why, &large), *other;
+    int way = jit && jit->blocks && !jit->copies ? DYNC__JB_SQUARE : DYNC__JB_PAST;
+    if (jit && (way == DYNC__JB_SQUARE || (large && !jit->blocks)) && (other = dync__jit_try(b, way, &why, &large))) {
+        *(way == DYNC__JB_PAST ? &jit->past : &jit->squares) = other->form;
         for (int s = 0; s < jit->n_streams; s++) jit->stream[s].past = other->stream[s].past;
+        if (way == DYNC__JB_SQUARE) jit->side = other->state_lanes;
+        jit->other = other->listing;
         other->form = NULL;
+        other->listing = NULL;
         dync__jit_free(other);
     }
     dync__error_guard_end(&guard);
@@ -17237,7 +17319,9 @@ DYNC__FN void dync__jit_free(dync__jit *jit) {
     if (!jit) return;
     if (jit->form) dync__jit_release(jit->form);
     if (jit->past) dync__jit_release(jit->past);
+    if (jit->squares) dync__jit_release(jit->squares);
     dync__strfree(jit->listing);
+    dync__strfree(jit->other);
     dync__free(jit, jit->bytes);
 }
 DYNC__FN dync__jit_stats dync__jit_read_stats(void) {
@@ -17251,6 +17335,7 @@ DYNC__FN void dync__jit_dump(dync__str *out, const dync__jit *jit) {
                    (int)jit->form->frame, jit->vertical ? "rows side by side" : "rows one at a time", (long long)jit->rows,
                    (long long)jit->lanes, (int)jit->form->unroll);
     if (jit->listing) dync__str_add(out, jit->listing);
+    if (jit->other) dync__str_addf(out, "  %s:\n%s", jit->past ? "where results are larger than the caches" : "by squares", jit->other);
 }
 #else
 DYNC__FN dync__jit *dync__jit_new(dync__ib *b) {
@@ -17311,19 +17396,18 @@ static void dync__xt_lanes(dync__xasm *x, int8_t *v, int n, int8_t *spare) {
     v[0] = a, v[n] = d, v[2 * n] = t, v[3 * n] = c;
     *spare = b;
 }
-/* A square of whole cache lines, of elements of 4 or 8 bytes: P lines each in their lanes, then the lanes of every P-th line. fetch: the lines of
- * the next block, d_step further, go to the second cache. */
-static void dync__xt_square(dync__xasm *x, int P, bool fetch) {
-    int8_t v[16], spare = 16;
-    if (fetch) dync__x_i(x, DYNC__X_MOV, DYNC__R9, DYNC__XT_ARG(d_step), 0);
-    if (fetch) dync__x_i(x, DYNC__X_ADD, DYNC__R9, dync__x_reg(DYNC__RSI), 0);
+/* A square of whole cache lines, of elements of 4 or 8 bytes: P lines each in their lanes, then the lanes of every P-th line. The 4 P lines from base
+ * on, by steps, come to v; fetch: their next lines but one go to the second cache, as nothing else sees that they will be wanted. */
+DYNC__FN void dync__xt_square(dync__xasm *x, int P, int base, int step, int step3, bool fetch, int8_t v[16]) {
+    int8_t spare = 16;
     for (int i = 0; i < 4 * P; i++) {
-        if (fetch) dync__x_i(x, DYNC__X_PREFETCHT1, 0, dync__xt_line(x, DYNC__R9, DYNC__RCX, DYNC__R10, i), 0);
-        dync__x_v(x, DYNC__X_MOVUPS, 2, v[i] = (int8_t)i, 0, dync__xt_line(x, DYNC__RSI, DYNC__RCX, DYNC__R10, i), 0, 0);
+        dync__xrm line = dync__xt_line(x, base, step, step3, i);
+        dync__x_v(x, DYNC__X_MOVUPS, 2, v[i] = (int8_t)i, 0, line, 0, 0);
+        line.disp += 128;
+        if (fetch) dync__x_i(x, DYNC__X_PREFETCHT1, 0, line, 0);
     }
     for (int i = 0; i < 4 * P; i += P) dync__xt_shuffle(x, 2, P, v + i, &spare);
     for (int i = 0; i < P; i++) dync__xt_lanes(x, v + i, P, &spare);
-    for (int i = 0; i < 4 * P; i++) dync__x_v(x, DYNC__X_MOVUPS_M, 2, v[i], 0, dync__xt_line(x, DYNC__RBP, DYNC__R11, DYNC__RBX, i), 0, 0);
 }
 /* For k groups of columns: `blocks` times P << vl lines. b_step: bytes of c from one group to the next. square: a group is a cache line, not 16
  * bytes. */
@@ -17342,7 +17426,9 @@ DYNC__FN void dync__xt_emit(dync__xasm *x, int bytes, int vl, bool square, bool 
     dync__x_bind(x, block);
     dync__x_i(x, DYNC__X_MOV, DYNC__RBP, dync__x_reg(DYNC__RDX), 0);
     if (square) {
-        dync__xt_square(x, P, fetch);
+        int8_t v[16];
+        dync__xt_square(x, P, DYNC__RSI, DYNC__RCX, DYNC__R10, fetch, v);
+        for (int i = 0; i < 4 * P; i++) dync__x_v(x, DYNC__X_MOVUPS_M, 2, v[i], 0, dync__xt_line(x, DYNC__RBP, DYNC__R11, DYNC__RBX, i), 0, 0);
         dync__x_i(x, DYNC__X_LEA, DYNC__RSI, dync__x_index(DYNC__RSI, DYNC__RCX, 4, 0), 0);
     } else {
         int8_t v[16], spare = (int8_t)P;
@@ -17382,15 +17468,15 @@ DYNC__FN void dync__xt_stage(dync__xasm *x, int bytes, bool second, bool fetch) 
     if (second) dync__x_i(x, DYNC__X_SHLI, 0, dync__x_reg(DYNC__R11), P == 2 ? 1 : P == 4 ? 2 : P == 8 ? 3 : 4);
     dync__x_i(x, DYNC__X_LEA, three, dync__x_index(base, base, 2, 0), 0);
     dync__x_i(x, DYNC__X_MOV, DYNC__R8, DYNC__XT_ARG(blocks), 0);
-    dync__x_i(x, DYNC__X_MOV, DYNC__RAX, DYNC__XT_ARG(d_step), 0);
     dync__x_bind(x, top);
     for (int q = 0; q < 256 / W && !second; q++) {
         int8_t v[16], spare = (int8_t)P;
         dync__x_i(x, DYNC__X_LEA, DYNC__R9, dync__x_mem(DYNC__RSI, W * q), 0);
-        dync__x_i(x, DYNC__X_LEA, DYNC__R11, dync__x_index(DYNC__R9, DYNC__RAX, 1, 0), 0);
         for (int i = 0; i < P; i++) {
-            if (fetch && W * q % 64 == 0) dync__x_i(x, DYNC__X_PREFETCHT1, 0, dync__xt_line(x, DYNC__R11, DYNC__RCX, DYNC__R10, i), 0);
-            dync__x_v(x, DYNC__X_MOVUPS, vl, v[i] = (int8_t)i, 0, dync__xt_line(x, DYNC__R9, DYNC__RCX, DYNC__R10, i), 0, 0);
+            dync__xrm line = dync__xt_line(x, DYNC__R9, DYNC__RCX, DYNC__R10, i);
+            dync__x_v(x, DYNC__X_MOVUPS, vl, v[i] = (int8_t)i, 0, line, 0, 0);
+            line.disp += 256;
+            if (fetch && W * q % 64 == 0) dync__x_i(x, DYNC__X_PREFETCHT1, 0, line, 0);
         }
         dync__xt_shuffle(x, vl, P, v, &spare);
         for (int i = 0; i < P; i++) dync__x_v(x, DYNC__X_MOVUPS_M, vl, v[i], 0, dync__x_mem(DYNC__RDX, (q * P + i) * pitch), 0, 0);
@@ -18978,12 +19064,14 @@ static int64_t dync__jit_cut(int64_t n, int64_t block, int64_t i, int64_t *lengt
     *length = i + 1 == dync__jit_cuts(n, block) ? n - i * block : block;
     return i * block;
 }
+/* By squares: few lines, which the second cache holds, along many rows. */
+static int64_t dync__jit_across(const dync__jit *jit) { return jit->side ? DYNC__MAX(jit->block_lanes, 512) : jit->block_lanes; }
+static int64_t dync__jit_down(const dync__jit *jit) { return jit->side ? DYNC__MAX(jit->block_rows, 128) : jit->block_rows; }
 static int64_t dync__jit_n_blocks(const dync__jit *jit, int64_t rows) {
-    int64_t n = dync__jit_cuts(rows, jit->block_rows) * dync__jit_cuts(jit->lanes, jit->block_lanes);
+    int64_t n = dync__jit_cuts(rows, dync__jit_down(jit)) * dync__jit_cuts(jit->lanes, dync__jit_across(jit));
     for (int d = 0; d < jit->n_over; d++) n *= jit->over[d];
     return n;
 }
-static int64_t dync__jit_ahead(const dync__jit_stream *st, const int64_t next[2]) { return next[0] * st->step[0] + next[1] * st->lane; }
 /* What a block reads as it lies, and where it stores, to the second cache while its loads are turned: runs too short for the processor to see them. */
 static void dync__jit_fetch(const dync__jit *jit, char *const *at, int64_t rows, int64_t lanes) {
     for (int s = 0; s < jit->n_streams; s++) {
@@ -18995,66 +19083,83 @@ static void dync__jit_fetch(const dync__jit *jit, char *const *at, int64_t rows,
     }
 }
 /* One block: at[s] is where stream s has its first row and lane. Loads are turned into tiles, the code runs on `rows` by `lanes`, tiles are
- * turned into stores. Where a stage holds what is loaded, a part of the rows is turned and run at a time. next: the rows and lanes to where the next block begins. */
-static void dync__jit_block(const dync__jit *jit, char *const *at, int64_t *words, int64_t rows, int64_t lanes, const int64_t next[2], char *scratch) {
+ * turned into stores. */
+static void dync__jit_block(const dync__jit *jit, char *const *at, int64_t *words, int64_t rows, int64_t lanes, char *scratch) {
     void (*entry)(int64_t *);
-    dync__gt_fn half[3];
-    int64_t part = rows >= jit->run && lanes >= jit->part && dync__gt_stages((int)(256 / jit->run), half) ? jit->part : 0, first = 0, from = 0;
-    if (jit->fetches) dync__jit_fetch(jit, at, rows, lanes);
+    int64_t *record = words + jit->n_words - jit->n_streams * jit->record;
+    if (jit->fetches && !jit->side) dync__jit_fetch(jit, at, rows, lanes);
     if (jit->copies) {
+        char *stage = jit->side ? NULL : scratch;
         const dync__jit_stream *t = &jit->stream[jit->copies - 1], *other = &jit->stream[2 - jit->copies];
         char *here = at[jit->copies - 1], *there = at[2 - jit->copies];
-        if (t->turned == DYNC__JIT_TURN_LOAD) dync__gt_swap(there, other->step[0], here, t->lane, lanes, rows, t->bytes, dync__jit_ahead(t, next), scratch);
-        else dync__gt_swap(here, t->lane, there, other->step[0], rows, lanes, t->bytes, dync__jit_ahead(other, next), scratch);
+        if (t->turned == DYNC__JIT_TURN_LOAD) dync__gt_swap(there, other->step[0], here, t->lane, lanes, rows, t->bytes, jit->fetches, stage);
+        else dync__gt_swap(here, t->lane, there, other->step[0], rows, lanes, t->bytes, jit->fetches, stage);
         return;
     }
     memcpy(&entry, &jit->form->block.exec, sizeof entry);
+    words[DYNC__XA_ROWS] = words[DYNC__XA_FIXED] = words[DYNC__XA_FIXED + 1] = rows;
+    words[DYNC__XA_FRAME] = jit->form->frame;
     words[DYNC__XA_LANES] = lanes;
-    for (int64_t row = 0, n = rows; row < rows; row += n) {    /* from: where what is turned begins, before row at the end */
-        bool fills = part && row % jit->run == 0;
-        int64_t *record = words + jit->n_words - jit->n_streams * jit->record;
-        if (fills) first = DYNC__MIN(row, rows - jit->run);
-        if (part) from = first + (row - first) / part * part, n = from + part - row;
-        words[DYNC__XA_ROWS] = words[DYNC__XA_FIXED] = words[DYNC__XA_FIXED + 1] = n;
-        for (int s = 0; s < jit->n_streams; s++, record += jit->record) {
-            const dync__jit_stream *st = &jit->stream[s];
-            int64_t step = dync__jit_tile_bytes(1, lanes, st->bytes), ahead = dync__jit_ahead(st, next);
-            bool load = st->turned == DYNC__JIT_TURN_LOAD;
-            char *tile = scratch + st->tile, *stage = scratch + st->stage;
-            record[DYNC__XA_AT] = (int64_t)((uintptr_t)(st->turned ? tile : at[s]) + (uintptr_t)((row - (load ? from : 0)) * (st->turned ? step : st->step[0])));
-            if (st->turned) record[DYNC__XA_STEP] = step;
-            if (!load) continue;
-            if (!part || !st->stage) dync__gt_swap(tile, step, at[s] + from * st->bytes, st->lane, lanes, part ? part : rows, st->bytes, ahead, scratch);
-            else if (fills) dync__gt_stage(half, stage, at[s] + first * st->bytes, st->lane, lanes, st->bytes, ahead);
-            if (part && st->stage) dync__gt_unstage(half, tile, step, stage, lanes, st->bytes, (from - first) / part, 1);
-        }
-        entry(words);
+    for (int s = 0; s < jit->n_streams; s++, record += jit->record) {
+        const dync__jit_stream *st = &jit->stream[s];
+        int64_t step = dync__jit_tile_bytes(1, lanes, st->bytes);
+        char *tile = scratch + st->tile;
+        record[DYNC__XA_AT] = (int64_t)(intptr_t)(st->turned ? tile : at[s]);
+        record[DYNC__XA_STEP] = st->turned ? step : st->step[0];
+        if (st->turned == DYNC__JIT_TURN_LOAD) dync__gt_swap(tile, step, at[s], st->lane, lanes, rows, st->bytes, jit->fetches, scratch);
     }
+    entry(words);
     for (int s = 0; s < jit->n_streams; s++) {
         const dync__jit_stream *st = &jit->stream[s];
-        if (st->turned == DYNC__JIT_TURN_STORE) dync__gt_swap(at[s], st->lane, scratch + st->tile, dync__jit_tile_bytes(1, lanes, st->bytes), rows, lanes, st->bytes, 0, scratch);
+        if (st->turned == DYNC__JIT_TURN_STORE) dync__gt_swap(at[s], st->lane, scratch + st->tile, dync__jit_tile_bytes(1, lanes, st->bytes), rows, lanes, st->bytes, false, scratch);
     }
+}
+/* Rows [row, rows) and lanes [lane, lanes) of a large block by blocks. */
+static void dync__jit_rest(const dync__jit *jit, char *const *at, int64_t *words, int64_t row, int64_t rows, int64_t lane, int64_t lanes, char *scratch) {
+    char *from[DYNC__JIT_WORDS];
+    for (int64_t r = row; r < rows; r += jit->block_rows)
+        for (int64_t l = lane; l < lanes; l += jit->block_lanes) {
+            for (int s = 0; s < jit->n_streams; s++) from[s] = (char *)((uintptr_t)at[s] + (uintptr_t)(r * jit->stream[s].step[0] + l * jit->stream[s].lane));
+            dync__jit_block(jit, from, words, DYNC__MIN(rows - r, jit->block_rows), DYNC__MIN(lanes - l, jit->block_lanes), scratch);
+        }
+}
+/* A large block: squares in registers, then what is left of rows and lanes. */
+static void dync__jit_square(const dync__jit *jit, char *const *at, int64_t *words, int64_t rows, int64_t lanes, char *scratch) {
+    void (*entry)(int64_t *);
+    int64_t *record = words + jit->n_words - jit->n_streams * jit->record, row = rows & -jit->side, lane = lanes & -jit->side;
+    if (row == 0 || lane == 0) row = lane = 0;
+    memcpy(&entry, &jit->squares->block.exec, sizeof entry);
+    words[DYNC__XA_FRAME] = jit->squares->frame;
+    words[DYNC__XA_ROWS] = row / jit->side;
+    words[DYNC__XA_LANES] = lane;
+    for (int s = 0; s < jit->n_streams; s++, record += jit->record) {
+        record[DYNC__XA_AT] = (int64_t)(intptr_t)at[s];
+        record[DYNC__XA_STEP] = jit->stream[s].step[0];
+    }
+    if (row) entry(words);
+    dync__jit_rest(jit, at, words, 0, row, lane, lanes, scratch);
+    dync__jit_rest(jit, at, words, row, rows, 0, lanes, scratch);
 }
 /* Blocks [begin, end) of those that rows [first, first + n_rows) have. */
 static dync_status dync__jit_blocks(const dync__jit *jit, void *const *buffers, const uint64_t rng[2], int64_t first, int64_t n_rows, int64_t begin, int64_t end) {
-    int64_t words[DYNC__JIT_WORDS], across = dync__jit_cuts(jit->lanes, jit->block_lanes), down = dync__jit_cuts(n_rows, jit->block_rows);
+    int64_t words[DYNC__JIT_WORDS], across = dync__jit_cuts(jit->lanes, dync__jit_across(jit)), down = dync__jit_cuts(n_rows, dync__jit_down(jit));
     char *at[DYNC__JIT_WORDS], *scratch = dync__alloc_data((size_t)jit->keep_bytes);
     if (!scratch) return DYNC_ERR_MEMORY;
     memcpy(words, jit->words, (size_t)jit->n_words * sizeof *words);
     words[DYNC__XA_SEED] = (int64_t)rng[0];
     words[DYNC__XA_OFFSET] = (int64_t)rng[1];
     for (int64_t n = begin; n < end; n++) {
-        int64_t rows, lanes, left = n / across, lane = dync__jit_cut(jit->lanes, jit->block_lanes, n % across, &lanes);
-        int64_t row = first + dync__jit_cut(n_rows, jit->block_rows, left % down, &rows);
+        int64_t rows, lanes, left = n / (jit->side ? down : across);
+        int64_t row = first + dync__jit_cut(n_rows, dync__jit_down(jit), jit->side ? n % down : left % down, &rows);
+        int64_t lane = dync__jit_cut(jit->lanes, dync__jit_across(jit), jit->side ? left % across : n % across, &lanes);
+        left /= jit->side ? across : down;
         for (int s = 0; s < jit->n_streams; s++) {
             const dync__jit_stream *st = &jit->stream[s];
-            int64_t to = st->at + row * st->step[0] + lane * st->lane, rest = left / down;
+            int64_t to = st->at + row * st->step[0] + lane * st->lane, rest = left;
             for (int d = jit->n_over - 1; d >= 0; rest /= jit->over[d--]) to += rest % jit->over[d] * st->step[1 + d];
             at[s] = (char *)((uintptr_t)(st->buf >= 0 ? buffers[st->buf] : st->buf == -1 ? scratch : NULL) + (uintptr_t)to);
         }
-        bool goes_on = n % across + 1 < across;
-        int64_t next[2] = {!jit->fetches || goes_on ? 0 : jit->block_rows, !jit->fetches ? 0 : goes_on ? jit->block_lanes : -lane};
-        dync__jit_block(jit, at, words, rows, lanes, next, scratch + jit->tiles);
+        (jit->squares ? dync__jit_square : dync__jit_block)(jit, at, words, rows, lanes, scratch + jit->tiles);
     }
     dync__free_data(scratch, (size_t)jit->keep_bytes);
     return DYNC_OK;
@@ -19432,62 +19537,41 @@ static bool dync__gt_weave(char *to, int64_t to_step, const char *from, int64_t 
     }
     return fn != NULL;
 }
-/* How many lines are staged at once; what is left of them is done with some before it once more. */
-static int64_t dync__gt_some(int64_t *line, int64_t lines, int64_t least) {
-    int64_t n = DYNC__MIN(lines - *line, DYNC__GT_STAGED) & -least;
-    if (n == 0) *line = lines - (n = least);
-    return n;
-}
-DYNC__FN bool dync__gt_stages(int bytes, dync__gt_fn half[3]) {
-    int i = 0;
-    while (i < 3 && (half[i] = dync__gt_code(DYNC__GT_STAGE, DYNC__GT_F32, i, bytes, 0))) i++;
-    return i == 3;
-}
-DYNC__FN void dync__gt_stage(const dync__gt_fn half[3], char *stage, const char *from, int64_t from_step, int64_t lines, int bytes, int64_t ahead) {
-    for (int64_t line = 0, n; line < lines; line += n, stage += DYNC__GT_SCRATCH) {
-        n = dync__gt_some(&line, lines, dync__gt_wide() / bytes);
-        dync__gt_args x = {.a = from + line * from_step, .a_step = from_step, .b = stage, .c = stage + 64, .d_step = ahead, .blocks = n * bytes / 16};
-        half[ahead ? 2 : 0](&x);
-    }
-}
-DYNC__FN void dync__gt_unstage(const dync__gt_fn half[3], char *to, int64_t to_step, const char *stage, int64_t lines, int bytes, int64_t piece, int64_t n_pieces) {
-    int64_t wide = dync__gt_wide();
-    stage += 64 + piece * wide * (DYNC__GT_STAGED + 16 / bytes);
-    for (int64_t line = 0, n; line < lines; line += n, stage += DYNC__GT_SCRATCH) {
-        n = dync__gt_some(&line, lines, wide / bytes);
-        dync__gt_args x = {.a = stage, .c = to + line * bytes, .c_step = to_step, .k = n_pieces, .blocks = n * bytes / 32 >> (wide == 64)};
-        half[1](&x);
-    }
-}
-/* By way of scratch memory. */
-static bool dync__gt_by_stage(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t lines, int64_t columns, int bytes, int64_t ahead, char *scratch) {
-    int64_t run = 256 / bytes, least = dync__gt_wide() / bytes, n;
-    dync__gt_fn half[3];
-    if (!scratch || !(dync__gt_crowds(from_step, bytes) || dync__gt_crowds(to_step, bytes)) || columns < run || lines < least || !dync__gt_stages(bytes, half)) return false;
+/* By way of scratch memory, 256 bytes of up to DYNC__GT_STAGED lines at a time; of what is left of lines and columns some is done once more. */
+static bool dync__gt_by_stage(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t lines, int64_t columns, int bytes, bool fetch, char *scratch) {
+    int64_t run = 256 / bytes, wide = dync__cpu_features() & DYNC__CPU_AVX512 ? 64 : 32, least = wide / bytes, n;
+    dync__gt_fn half[2];
+    if (!scratch || !(dync__gt_crowds(from_step, bytes) || dync__gt_crowds(to_step, bytes)) || columns < run || lines < least) return false;
+    for (int i = 0; i < 2; i++)
+        if (!(half[i] = dync__gt_code(DYNC__GT_STAGE, DYNC__GT_F32, i ? 1 : fetch ? 2 : 0, bytes, 0))) return false;
     for (int64_t column = 0, at; column < columns; column += run)
         for (int64_t line = 0; line < lines; line += n) {
             at = DYNC__MIN(column, columns - run);
-            n = dync__gt_some(&line, lines, least);
-            dync__gt_stage(half, scratch, from + line * from_step + at * bytes, from_step, n, bytes, ahead);
-            dync__gt_unstage(half, to + at * to_step + line * bytes, to_step, scratch, n, bytes, 0, 256 / dync__gt_wide());
+            n = DYNC__MIN(lines - line, DYNC__GT_STAGED) & -least;
+            if (n == 0) line = lines - (n = least);
+            dync__gt_args in = {.a = from + line * from_step + at * bytes, .a_step = from_step, .b = scratch, .c = scratch + 64, .blocks = n * bytes / 16};
+            dync__gt_args out = {.a = scratch + 64, .c = to + at * to_step + line * bytes, .c_step = to_step, .k = 256 / wide, .blocks = n * bytes / 32 >> (wide == 64)};
+            half[0](&in);
+            half[1](&out);
         }
     return true;
 }
+DYNC__FN bool dync__gt_squares(int bytes) { return bytes >= 4 && dync__cpu_features() & DYNC__CPU_AVX512; }
 /* What is left of lines and columns is done with some before it once more. */
-DYNC__FN void dync__gt_swap(void *to, int64_t to_step, const void *from, int64_t from_step, int64_t lines, int64_t columns, int bytes, int64_t ahead, void *scratch) {
-    if (dync__gt_weave(to, to_step, from, from_step, lines, columns, bytes) || dync__gt_by_stage(to, to_step, from, from_step, lines, columns, bytes, ahead, scratch)) return;
+DYNC__FN void dync__gt_swap(void *to, int64_t to_step, const void *from, int64_t from_step, int64_t lines, int64_t columns, int bytes, bool fetch, void *scratch) {
+    if (dync__gt_weave(to, to_step, from, from_step, lines, columns, bytes) || dync__gt_by_stage(to, to_step, from, from_step, lines, columns, bytes, fetch, scratch)) return;
     int P = 16 / bytes, vl = dync__cpu_features() & DYNC__CPU_AVX512 ? 2 : 1;
     while (vl > 0 && lines < P << vl) vl--;
     bool whole = vl == 2 && bytes >= 4 && columns * bytes >= 64;
     int64_t step[2] = {P << vl, whole ? 64 / bytes : P}, start[2][2] = {{0, lines - step[0]}, {0, columns - step[1]}};
     int64_t count[2][2] = {{lines / step[0], lines % step[0] > 0}, {columns / step[1], columns % step[1] > 0}};
-    dync__gt_fn fn = lines < P || columns < P ? NULL : dync__gt_code(DYNC__GT_SWAP, DYNC__GT_F32, ahead != 0, bytes, vl | whole << 2);
+    dync__gt_fn fn = lines < P || columns < P ? NULL : dync__gt_code(DYNC__GT_SWAP, DYNC__GT_F32, fetch, bytes, vl | whole << 2);
     for (int64_t i = 0; !fn && i < lines; i++)                /* a few rows of a matrix product's epilogue */
         for (int64_t k = 0; k < columns; k++) memcpy((char *)to + k * to_step + i * bytes, (const char *)from + i * from_step + k * bytes, (size_t)bytes);
     for (int n = 0; fn && n < 4; n++) {
         int64_t line = start[0][n / 2], column = start[1][n % 2];
         dync__gt_args x = {.a = (const char *)from + line * from_step + column * bytes, .a_step = from_step, .c = (char *)to + column * to_step + line * bytes,
-                           .c_step = to_step, .b = scratch, .b_step = step[1] * to_step, .d_step = ahead, .k = count[1][n % 2], .blocks = count[0][n / 2]};
+                           .c_step = to_step, .b = scratch, .b_step = step[1] * to_step, .k = count[1][n % 2], .blocks = count[0][n / 2]};
         if (x.k && x.blocks) fn(&x);
     }
 }
@@ -21461,7 +21545,7 @@ DYNC__FN void dync__gemm_pack_lines(int type, void *to_, int64_t to_step, const 
     int64_t bytes = dync__gt_bytes(type), lanes = dync__gt_lanes(type, 0);
     if (type > DYNC__GT_F64) type = DYNC__GT_F32;       /* pairs and fours move as words */
     if (k_step == bytes && line_step != bytes) {
-        dync__gt_swap(to, to_step, from, line_step, lines, k, (int)bytes, 0, NULL);
+        dync__gt_swap(to, to_step, from, line_step, lines, k, (int)bytes, false, NULL);
         return;
     }
     while (line_step == bytes && lines > 0 && k > 0) {

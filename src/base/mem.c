@@ -46,7 +46,7 @@ void __asan_unpoison_memory_region(void const volatile *, size_t);
 enum {
     DYNC__MEM_LINEAR = 1024, DYNC__MEM_MAX_BITS = 26,
     DYNC__MEM_CLASSES = 65 + 2 * (DYNC__MEM_MAX_BITS - 10),
-    DYNC__MEM_FLUSH = 65536,
+    DYNC__MEM_FLUSH = 65536, DYNC__MEM_PAGE = 4096, DYNC__MEM_PLACED = 32768,
 #if defined(DYNC_SMALL)
     DYNC__MEM_DATA_ALIGN = 8
 #else
@@ -201,15 +201,19 @@ static void dync__mem_raw_free(void *p)
     }
 }
 
-/* A block of one kind: size is the class' or, beyond the classes, the caller's. */
+/* A block of one kind: size is the class' or, beyond the classes, the caller's. Large data blocks begin at eight places of a page in turn, none where malloc's do: a store and a later load whose
+ * addresses differ by whole pages wait for one another in the processor, and their lines share a set of the first cache. (Intel 64 Optimization Reference Manual, 4-KByte aliasing) */
 static void *dync__mem_block_alloc(int kind, size_t size)
 {
-    if (size > (size_t)PTRDIFF_MAX - 4 * DYNC__MEM_DATA_ALIGN) return NULL;
+    static int32_t turn;
+    size_t align = DYNC__MEM_DATA_ALIGN, place = 0;
+    if (size > (size_t)PTRDIFF_MAX - 2 * DYNC__MEM_PAGE) return NULL;
     if (kind == DYNC__MEM_PLAIN) return dync__mem_raw_alloc(size);
-    char *raw = dync__mem_raw_alloc(size + DYNC__MEM_DATA_ALIGN + sizeof(void *)), *p;
+    if (size >= DYNC__MEM_PLACED && DYNC__MEM_CACHE_BYTES && !dync__heap.begin) align = DYNC__MEM_PAGE, place = 320 + 512 * (size_t)(3 * DYNC__ATOMIC_ADD(&turn, 1) & 7);
+    char *raw = dync__mem_raw_alloc(size + align + sizeof(void *)), *p;
     if (!raw) return NULL;
     p = raw + sizeof(void *);
-    p += -(uintptr_t)p & (DYNC__MEM_DATA_ALIGN - 1);
+    p += (place - (uintptr_t)p) & (align - 1);
     memcpy(p - sizeof(void *), &raw, sizeof raw);
     return p;
 }

@@ -40,19 +40,15 @@ DYNC__FN bool dync__gt_fits(int kind, int type, int flags, int rows, int columns
 DYNC__FN bool dync__gt_can(int type);                                                /* has the machine instructions for it? */
 DYNC__FN int dync__gt_lanes(int type, int flags);                                    /* columns of a vector */
 DYNC__INLINE int64_t dync__gt_bytes(int type) { return type == DYNC__GT_F64 ? 8 : 4; }   /* of one step of k of one column */
-/* SWAP: c[k, line] = a[line, k] of elements of 1, 2, 4 or 8 bytes; in registers where both take at least 16 bytes. ahead: where the
- * next call's a begins, from a, where its lines are to be fetched; 0. scratch: of DYNC__GT_SCRATCH bytes, or none, for steps that fall into few sets of the cache (they crowd). */
+/* SWAP: c[k, line] = a[line, k] of elements of 1, 2, 4 or 8 bytes; in registers where both take at least 16 bytes. fetch: what lines go on with is wanted
+ * too, and is fetched. scratch: of DYNC__GT_SCRATCH bytes, or none, for steps that fall into few sets of the cache (they crowd); not worth it for long lines in squares. */
 DYNC__INLINE bool dync__gt_crowds(int64_t step, int bytes) { return step % DYNC__MIN(1024 * bytes, 4096) == 0; }
-DYNC__FN void dync__gt_swap(void *to, int64_t to_step, const void *from, int64_t from_step, int64_t lines, int64_t columns, int bytes, int64_t ahead, void *scratch);
-/* Its two halves by way of a stage, where dync__gt_stages has the code: 256 bytes of every line go there, DYNC__GT_SCRATCH bytes for every 128 lines and
- * for what is left; then columns come out, in pieces of as many as fill a vector (wide). */
-DYNC__INLINE int64_t dync__gt_wide(void) { return dync__cpu_features() & DYNC__CPU_AVX512 ? 64 : 32; }
-DYNC__FN bool dync__gt_stages(int bytes, dync__gt_fn half[3]);
-DYNC__FN void dync__gt_stage(const dync__gt_fn half[3], char *stage, const char *from, int64_t from_step, int64_t lines, int bytes, int64_t ahead);
-DYNC__FN void dync__gt_unstage(const dync__gt_fn half[3], char *to, int64_t to_step, const char *stage, int64_t lines, int bytes, int64_t piece, int64_t n_pieces);
+DYNC__FN void dync__gt_swap(void *to, int64_t to_step, const void *from, int64_t from_step, int64_t lines, int64_t columns, int bytes, bool fetch, void *scratch);
+DYNC__FN bool dync__gt_squares(int bytes);                                           /* are squares of whole cache lines turned in registers? */
 /* FEW: lines, or columns, side by side in memory on the other side, are taken apart by byte shuffles. STAGED: lines at once by way of scratch memory. */
 enum { DYNC__GT_FEW = 12, DYNC__GT_STAGED = 128, DYNC__GT_SCRATCH = 64 + 256 * (DYNC__GT_STAGED + 16) };
 #if DYNC__JIT_X86
+DYNC__FN void dync__xt_square(dync__xasm *, int P, int base, int step, int step3, bool fetch, int8_t v[16]);
 DYNC__FN void dync__xt_emit(dync__xasm *, int bytes, int vl, bool square, bool fetch);
 DYNC__FN void dync__xt_stage(dync__xasm *, int bytes, bool second, bool fetch);
 DYNC__FN void dync__xt_weave(dync__xasm *, int bytes, int n, bool woven);

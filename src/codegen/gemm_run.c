@@ -222,73 +222,45 @@ static bool dync__gt_weave(char *to, int64_t to_step, const char *from, int64_t 
     return fn != NULL;
 }
 
-/* How many lines are staged at once; what is left of them is done with some before it once more. */
-static int64_t dync__gt_some(int64_t *line, int64_t lines, int64_t least)
+/* By way of scratch memory, 256 bytes of up to DYNC__GT_STAGED lines at a time; of what is left of lines and columns some is done once more. */
+static bool dync__gt_by_stage(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t lines, int64_t columns, int bytes, bool fetch, char *scratch)
 {
-    int64_t n = DYNC__MIN(lines - *line, DYNC__GT_STAGED) & -least;
-    if (n == 0) *line = lines - (n = least);
-    return n;
-}
-
-DYNC__FN bool dync__gt_stages(int bytes, dync__gt_fn half[3])
-{
-    int i = 0;
-    while (i < 3 && (half[i] = dync__gt_code(DYNC__GT_STAGE, DYNC__GT_F32, i, bytes, 0))) i++;
-    return i == 3;
-}
-
-DYNC__FN void dync__gt_stage(const dync__gt_fn half[3], char *stage, const char *from, int64_t from_step, int64_t lines, int bytes, int64_t ahead)
-{
-    for (int64_t line = 0, n; line < lines; line += n, stage += DYNC__GT_SCRATCH) {
-        n = dync__gt_some(&line, lines, dync__gt_wide() / bytes);
-        dync__gt_args x = {.a = from + line * from_step, .a_step = from_step, .b = stage, .c = stage + 64, .d_step = ahead, .blocks = n * bytes / 16};
-        half[ahead ? 2 : 0](&x);
-    }
-}
-
-DYNC__FN void dync__gt_unstage(const dync__gt_fn half[3], char *to, int64_t to_step, const char *stage, int64_t lines, int bytes, int64_t piece, int64_t n_pieces)
-{
-    int64_t wide = dync__gt_wide();
-    stage += 64 + piece * wide * (DYNC__GT_STAGED + 16 / bytes);
-    for (int64_t line = 0, n; line < lines; line += n, stage += DYNC__GT_SCRATCH) {
-        n = dync__gt_some(&line, lines, wide / bytes);
-        dync__gt_args x = {.a = stage, .c = to + line * bytes, .c_step = to_step, .k = n_pieces, .blocks = n * bytes / 32 >> (wide == 64)};
-        half[1](&x);
-    }
-}
-
-/* By way of scratch memory. */
-static bool dync__gt_by_stage(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t lines, int64_t columns, int bytes, int64_t ahead, char *scratch)
-{
-    int64_t run = 256 / bytes, least = dync__gt_wide() / bytes, n;
-    dync__gt_fn half[3];
-    if (!scratch || !(dync__gt_crowds(from_step, bytes) || dync__gt_crowds(to_step, bytes)) || columns < run || lines < least || !dync__gt_stages(bytes, half)) return false;
+    int64_t run = 256 / bytes, wide = dync__cpu_features() & DYNC__CPU_AVX512 ? 64 : 32, least = wide / bytes, n;
+    dync__gt_fn half[2];
+    if (!scratch || !(dync__gt_crowds(from_step, bytes) || dync__gt_crowds(to_step, bytes)) || columns < run || lines < least) return false;
+    for (int i = 0; i < 2; i++)
+        if (!(half[i] = dync__gt_code(DYNC__GT_STAGE, DYNC__GT_F32, i ? 1 : fetch ? 2 : 0, bytes, 0))) return false;
     for (int64_t column = 0, at; column < columns; column += run)
         for (int64_t line = 0; line < lines; line += n) {
             at = DYNC__MIN(column, columns - run);
-            n = dync__gt_some(&line, lines, least);
-            dync__gt_stage(half, scratch, from + line * from_step + at * bytes, from_step, n, bytes, ahead);
-            dync__gt_unstage(half, to + at * to_step + line * bytes, to_step, scratch, n, bytes, 0, 256 / dync__gt_wide());
+            n = DYNC__MIN(lines - line, DYNC__GT_STAGED) & -least;
+            if (n == 0) line = lines - (n = least);
+            dync__gt_args in = {.a = from + line * from_step + at * bytes, .a_step = from_step, .b = scratch, .c = scratch + 64, .blocks = n * bytes / 16};
+            dync__gt_args out = {.a = scratch + 64, .c = to + at * to_step + line * bytes, .c_step = to_step, .k = 256 / wide, .blocks = n * bytes / 32 >> (wide == 64)};
+            half[0](&in);
+            half[1](&out);
         }
     return true;
 }
 
+DYNC__FN bool dync__gt_squares(int bytes) { return bytes >= 4 && dync__cpu_features() & DYNC__CPU_AVX512; }
+
 /* What is left of lines and columns is done with some before it once more. */
-DYNC__FN void dync__gt_swap(void *to, int64_t to_step, const void *from, int64_t from_step, int64_t lines, int64_t columns, int bytes, int64_t ahead, void *scratch)
+DYNC__FN void dync__gt_swap(void *to, int64_t to_step, const void *from, int64_t from_step, int64_t lines, int64_t columns, int bytes, bool fetch, void *scratch)
 {
-    if (dync__gt_weave(to, to_step, from, from_step, lines, columns, bytes) || dync__gt_by_stage(to, to_step, from, from_step, lines, columns, bytes, ahead, scratch)) return;
+    if (dync__gt_weave(to, to_step, from, from_step, lines, columns, bytes) || dync__gt_by_stage(to, to_step, from, from_step, lines, columns, bytes, fetch, scratch)) return;
     int P = 16 / bytes, vl = dync__cpu_features() & DYNC__CPU_AVX512 ? 2 : 1;
     while (vl > 0 && lines < P << vl) vl--;
     bool whole = vl == 2 && bytes >= 4 && columns * bytes >= 64;
     int64_t step[2] = {P << vl, whole ? 64 / bytes : P}, start[2][2] = {{0, lines - step[0]}, {0, columns - step[1]}};
     int64_t count[2][2] = {{lines / step[0], lines % step[0] > 0}, {columns / step[1], columns % step[1] > 0}};
-    dync__gt_fn fn = lines < P || columns < P ? NULL : dync__gt_code(DYNC__GT_SWAP, DYNC__GT_F32, ahead != 0, bytes, vl | whole << 2);
+    dync__gt_fn fn = lines < P || columns < P ? NULL : dync__gt_code(DYNC__GT_SWAP, DYNC__GT_F32, fetch, bytes, vl | whole << 2);
     for (int64_t i = 0; !fn && i < lines; i++)                /* a few rows of a matrix product's epilogue */
         for (int64_t k = 0; k < columns; k++) memcpy((char *)to + k * to_step + i * bytes, (const char *)from + i * from_step + k * bytes, (size_t)bytes);
     for (int n = 0; fn && n < 4; n++) {
         int64_t line = start[0][n / 2], column = start[1][n % 2];
         dync__gt_args x = {.a = (const char *)from + line * from_step + column * bytes, .a_step = from_step, .c = (char *)to + column * to_step + line * bytes,
-                           .c_step = to_step, .b = scratch, .b_step = step[1] * to_step, .d_step = ahead, .k = count[1][n % 2], .blocks = count[0][n / 2]};
+                           .c_step = to_step, .b = scratch, .b_step = step[1] * to_step, .k = count[1][n % 2], .blocks = count[0][n / 2]};
         if (x.k && x.blocks) fn(&x);
     }
 }

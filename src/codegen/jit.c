@@ -53,13 +53,15 @@ static dync__jit_loops dync__jit_find_loops(const dync__ib *b, int from, int to)
     return l;
 }
 
+/* Ways to compile a kernel: as it is, storing past the caches, by squares. */
+enum { DYNC__JB_PLAIN, DYNC__JB_PAST, DYNC__JB_SQUARE };
 typedef struct dync__jb {              /* one kernel being compiled */
     dync__ib *b;
     dync__xg *g;
     dync__jit_loops rows, inner;       /* those with a counter; the lane loop apart */
     int lane_loop;                     /* -1: one lane */
     int64_t lanes;
-    bool past;                         /* stores go past the caches */
+    int way;                           /* DYNC__JB_* */
     dync__jit_loops over;              /* in blocks: the row loops but the one that rows has then */
     bool blocks;
 } dync__jb;
@@ -241,7 +243,7 @@ static bool dync__jb_is_large(const dync__jb *j)
         if (whole) bytes += b->n_rows * b->n_inner * st->bytes;
         bool writes_only = st->kind == DYNC__XS_MEM && st->lane == DYNC__XL_DENSE && !(b->k->buf.at[st->buf].mode & DYNC__BUF_IN);
         writes |= whole && writes_only;
-        if (j->past) j->g->stream.at[s].past = writes_only;
+        if (j->way == DYNC__JB_PAST) j->g->stream.at[s].past = writes_only;
     }
     return writes && bytes >= DYNC__JIT_PAST;
 }
@@ -312,14 +314,28 @@ static bool dync__jb_is_tall(const dync__jb *j)
     return tall;
 }
 
+/* A block kernel without rows of its own, short enough to be written V times over, whose turned streams are loads of V elements a cache line. */
+static bool dync__jb_is_square(const dync__jb *j)
+{
+    const dync__xg *g = j->g;
+    bool square = j->blocks && !j->b->sectioned && g->isa == 2 && j->b->n_phases == 1 && g->red.n == 0 && !j->b->has_scan && !j->b->k->uses_random &&
+                  g->list[1].n == 0 && g->list[3].n == 0 && g->list[2].n <= 24 && g->stream.n <= 8;
+    for (int s = 0; s < g->stream.n; s++) {
+        const dync__xstream *st = &g->stream.at[s];
+        square &= st->kind == DYNC__XS_MEM && st->turned != DYNC__JIT_TURN_STORE && (st->turned ? st->bytes * g->V == 64 : st->lane <= DYNC__XL_DENSE);
+    }
+    dync__xg_begin_list(j->g, 2);
+    return square && dync__xg_pressure(j->g, 2) <= 8;
+}
+
 /* ---- structure ------------------------------------------------------------------------------- */
 
 static void dync__jb_key(const dync__jb *j, dync__str *key)
 {
     const dync__ib *b = j->b;
     const dync__xg *g = j->g;
-    int16_t head[10] = {(int16_t)g->isa, (int16_t)g->V, g->vertical, (int16_t)j->rows.n, (int16_t)j->inner.n, (int16_t)g->U, (int16_t)b->n_phases,
-                       (int16_t)g->stream.n, g->split, g->tall};
+    int16_t head[11] = {(int16_t)g->isa, (int16_t)g->V, g->vertical, (int16_t)j->rows.n, (int16_t)j->inner.n, (int16_t)g->U, (int16_t)b->n_phases,
+                       (int16_t)g->stream.n, g->split, g->tall, g->square};
     dync__str_addn(key, (const char *)head, sizeof head);
     for (int i = 0; i < b->k->inst.n; i++) {
         const dync__inst *in = dync__ib_inst(b, i);
@@ -341,7 +357,7 @@ static void dync__jb_key(const dync__jb *j, dync__str *key)
     for (int s = 0; s < g->stream.n; s++) {
         const dync__xstream *st = &g->stream.at[s];
         const dync__buf *buf = st->buf >= 0 ? &b->k->buf.at[st->buf] : NULL;
-        uint8_t row[6] = {st->kind, st->lane, st->bytes, buf ? buf->dtype : 0, buf ? buf->mode : 0, st->past};
+        uint8_t row[7] = {st->kind, st->lane, st->bytes, buf ? buf->dtype : 0, buf ? buf->mode : 0, st->past, g->square && st->turned};
         dync__str_addn(key, (const char *)row, sizeof row);
     }
 }
@@ -496,34 +512,25 @@ static void dync__jb_block(const dync__jb *j, dync__jit *jit)
     memcpy(jit->over, j->over.extent, sizeof jit->over);
     for (int i = 0; i < jit->n_streams; i++) all += s[i].kind == DYNC__XS_MEM ? j->b->n_rows * j->b->n_inner * s[i].bytes : 0;
     jit->fetches = all >= DYNC__JIT_PAST / 2;
-    for (int i = 0; i < jit->n_streams; i++)
-        if (s[i].turned) bytes = DYNC__MAX(bytes, (int)s[i].bytes), least = DYNC__MIN(least, (int)s[i].bytes);
     for (int i = 0; i < j->b->k->inst.n; i++) code += dync__jb_is_code(j->b, i);
     if (code == 2 && jit->n_streams == 2 && s[0].lane == DYNC__XL_DENSE && s[1].lane == DYNC__XL_DENSE && !s[0].turned != !s[1].turned &&
         j->b->k->buf.at[s[0].buf].dtype == j->b->k->buf.at[s[1].buf].dtype)
         jit->copies = s[0].turned ? 1 : 2;
-    jit->run = INT64_MAX;
-    for (int i = 0; i < jit->n_streams; i++) { /* by way of a stage, in longer runs: gemm_run.c */
-        bool load = s[i].turned == DYNC__JIT_TURN_LOAD && s[i].bytes >= 4 && !jit->copies && !j->b->sectioned; /* smaller: shuffles take the time; sectioned: rows are long */
-        if ((!s[i].turned && !jit->copies) || !dync__gt_crowds(s[i].turned ? jit->stream[i].lane : jit->stream[i].step[0], s[i].bytes)) continue;
-        run = 256;
-        jit->stream[i].stage = load;
-        if (load) jit->run = 256 / s[i].bytes, jit->part = dync__gt_wide() / s[i].bytes;
-    }
-    jit->block_lanes = DYNC__MAX(jit->run < INT64_MAX ? 128 : DYNC__MIN(1024 / bytes, 512), 16 * 1024 / bytes / jit->rows);
+    for (int i = 0; i < jit->n_streams; i++)
+        if (s[i].turned) bytes = DYNC__MAX(bytes, (int)s[i].bytes), least = DYNC__MIN(least, (int)s[i].bytes);
+    bool squares = dync__gt_squares(least) && DYNC__MIN(jit->rows, jit->lanes) * least >= 1024;
+    for (int i = 0; i < jit->n_streams; i++) /* of those that crowd longer runs: gemm_run.c */
+        if ((s[i].turned || jit->copies) && !squares && dync__gt_crowds(s[i].turned ? jit->stream[i].lane : jit->stream[i].step[0], s[i].bytes)) run = 256;
+    jit->block_lanes = DYNC__MAX(run == 256 ? 128 : DYNC__MIN(1024 / bytes, 512), 16 * 1024 / bytes / jit->rows);
     if (j->b->sectioned) jit->block_lanes = jit->lanes;
     jit->block_rows = DYNC__MAX(run / least, 16 * 1024 / bytes / DYNC__MIN(jit->block_lanes, jit->lanes));
     jit->tiles = jit->keep_bytes;
     jit->keep_bytes += DYNC__GT_SCRATCH;
     for (int i = 0; i < jit->n_streams; i++) {
-        dync__jit_stream *st = &jit->stream[i];
-        st->tile = jit->keep_bytes - jit->tiles;
-        if (st->turned) jit->keep_bytes += dync__jit_tile_bytes(jit->block_rows * 3 / 2, jit->block_lanes * 3 / 2, st->bytes);
-        if (!st->stage) continue;
-        if (st->bytes != least || 256 / st->bytes != jit->run) jit->run = INT64_MAX; /* of several sizes: each block is turned as a whole */
-        st->stage = jit->keep_bytes - jit->tiles;
-        jit->keep_bytes += (jit->block_lanes * 3 / 2 / DYNC__GT_STAGED + 2) * DYNC__GT_SCRATCH;
+        jit->stream[i].tile = jit->keep_bytes - jit->tiles;
+        if (s[i].turned) jit->keep_bytes += dync__jit_tile_bytes(jit->block_rows * 3 / 2, jit->block_lanes * 3 / 2, s[i].bytes);
     }
+    if (jit->copies && squares) jit->side = 64 / bytes;
 }
 
 /* store(loadx(mul(max(0, min(index, last)), stride))) and no more, with one index for all lanes, or one each of a few. Longer lines of what needs no conversion are as well loaded by the code. */
@@ -674,9 +681,11 @@ static dync__jit *dync__jb_compile(dync__jb *j, dync__str *key, dync__str *listi
     dync__xg_find_cones(g);
     dync__jb_width(j);
     dync__jb_streams(j);
-    if (j->past) dync__jb_is_large(j);
+    if (j->way == DYNC__JB_PAST) dync__jb_is_large(j);
     if (g->a.failed || (g->why = dync__jb_refuses(j)) || !dync__jb_lists(j)) return NULL;
     g->tall = dync__jb_is_tall(j);
+    g->square = j->way == DYNC__JB_SQUARE;
+    if (g->square && !dync__jb_is_square(j)) return NULL;
     int64_t keep = 0;
     for (int i = 0; i < j->b->k->inst.n; i++)
         if (j->b->needed[i] && j->b->keep[i]) keep += dync__jb_keep_bytes(j, i, DYNC__XG_UNROLL);
@@ -709,12 +718,12 @@ static dync__jit *dync__jit_decline(const dync__ib *b, const char *why)
 }
 
 /* *why: where there is none. large: the kernel's arrays are. */
-static dync__jit *dync__jit_try(dync__ib *b, bool past, const char **why, bool *large)
+static dync__jit *dync__jit_try(dync__ib *b, int way, const char **why, bool *large)
 {
     dync__str key = {0}, listing = {0};
     dync__xg *g = dync__arena_alloc(b->arena, sizeof *g);
     if (!g) return NULL;
-    dync__jb j = {.b = b, .g = g, .lane_loop = -1, .past = past};
+    dync__jb j = {.b = b, .g = g, .lane_loop = -1, .way = way};
     g->b = b;
     dync__jit *jit = dync__jb_compile(&j, &key, dync__log_on(DYNC__LOG_code) || dync__log_on(DYNC__LOG_asm) ? &listing : NULL);
     dync__str_free(&key);
@@ -731,11 +740,15 @@ DYNC__FN dync__jit *dync__jit_new(dync__ib *b)
     bool large = false;
     if (b->isa == 0) return NULL;
     dync__error_guard_begin(&guard); /* an allocation that fails here only leaves the kernel interpreted */
-    dync__jit *jit = dync__jit_try(b, false, &why, &large), *other;
-    if (large && !jit->blocks && (other = dync__jit_try(b, true, &why, &large))) {
-        jit->past = other->form;
+    dync__jit *jit = dync__jit_try(b, DYNC__JB_PLAIN, &why, &large), *other;
+    int way = jit && jit->blocks && !jit->copies ? DYNC__JB_SQUARE : DYNC__JB_PAST;
+    if (jit && (way == DYNC__JB_SQUARE || (large && !jit->blocks)) && (other = dync__jit_try(b, way, &why, &large))) {
+        *(way == DYNC__JB_PAST ? &jit->past : &jit->squares) = other->form;
         for (int s = 0; s < jit->n_streams; s++) jit->stream[s].past = other->stream[s].past;
+        if (way == DYNC__JB_SQUARE) jit->side = other->state_lanes;
+        jit->other = other->listing;
         other->form = NULL;
+        other->listing = NULL;
         dync__jit_free(other);
     }
     dync__error_guard_end(&guard);
@@ -747,7 +760,9 @@ DYNC__FN void dync__jit_free(dync__jit *jit)
     if (!jit) return;
     if (jit->form) dync__jit_release(jit->form);
     if (jit->past) dync__jit_release(jit->past);
+    if (jit->squares) dync__jit_release(jit->squares);
     dync__strfree(jit->listing);
+    dync__strfree(jit->other);
     dync__free(jit, jit->bytes);
 }
 
@@ -765,6 +780,7 @@ DYNC__FN void dync__jit_dump(dync__str *out, const dync__jit *jit)
                    (int)jit->form->frame, jit->vertical ? "rows side by side" : "rows one at a time", (long long)jit->rows,
                    (long long)jit->lanes, (int)jit->form->unroll);
     if (jit->listing) dync__str_add(out, jit->listing);
+    if (jit->other) dync__str_addf(out, "  %s:\n%s", jit->past ? "where results are larger than the caches" : "by squares", jit->other);
 }
 
 #else

@@ -15,16 +15,16 @@ typedef struct dync__jit_form {
     dync__codeblock block;
 } dync__jit_form;
 
-/* turned: blocks of it are transposed into a tile (a load) or from one (a store), and the code sees the tile; lane: its own step then. tile, stage: where in
- * the scratch memory of a block; stage 0: none, the lines do not crowd. */
+/* turned: blocks of it are transposed into a tile (a load) or from one (a store), and the code sees the tile; lane: its own step then. tile: where in the
+ * scratch memory of a block. */
 typedef struct dync__jit_reduce { int32_t phase, slot; uint8_t kind, type; } dync__jit_reduce; /* slot: among the slots */
-typedef struct dync__jit_stream { int32_t buf; uint8_t turned, bytes; bool past; int64_t at, lane, step[DYNC__XG_DIMS], tile, stage; } dync__jit_stream;
+typedef struct dync__jit_stream { int32_t buf; uint8_t turned, bytes; bool past; int64_t at, lane, step[DYNC__XG_DIMS], tile; } dync__jit_stream;
 enum { DYNC__JIT_TURN_LOAD = 1, DYNC__JIT_TURN_STORE };
 /* What is read by an index is stored as it is: a loop over bytes instead of code, which waits for no memory. Streams: index, table, result; size 0: more is done. */
 typedef struct dync__jit_take { int32_t stream[3]; bool checks; int64_t size, stride, covers; } dync__jit_take; /* covers: so many indices, side by side; checks: one outside is an error */
 struct dync__jit {
-    dync__jit_form *form, *past;       /* past: stores past the caches, where lines are whole; NULL: too small for that */
-    char *listing;
+    dync__jit_form *form, *past, *squares; /* past: stores past the caches, where lines are whole; squares: turns in registers, squares of `side`; NULL: none */
+    char *listing, *other;             /* of form, of past or squares */
     size_t bytes;
     int32_t n_words, n_streams, n_row_dims, n_inner_dims, record;
     bool vertical, split;
@@ -35,8 +35,7 @@ struct dync__jit {
     /* A kernel in blocks: `rows` are of one loop, the others (n_over) stand around; a block is about this many rows and lanes. */
     bool blocks, fetches;              /* fetches: more than the second cache and its like hold: what is not turned is fetched ahead */
     int32_t n_over;
-    int64_t over[DYNC__XG_DIMS], block_rows, block_lanes; /* streams: step[0] of rows, step[1 + d] of over[d] */
-    int64_t run, part;                 /* stages hold `run` rows of a block, of which the code takes `part` at a time, in the first cache */
+    int64_t over[DYNC__XG_DIMS], block_rows, block_lanes, side; /* streams: step[0] of rows, step[1 + d] of over[d] */
     dync__jit_stream *stream;
     dync__jit_reduce *reduce;          /* split ones' */
     dync__jit_take take;

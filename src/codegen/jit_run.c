@@ -126,14 +126,16 @@ static int64_t dync__jit_cut(int64_t n, int64_t block, int64_t i, int64_t *lengt
     return i * block;
 }
 
+/* By squares: few lines, which the second cache holds, along many rows. */
+static int64_t dync__jit_across(const dync__jit *jit) { return jit->side ? DYNC__MAX(jit->block_lanes, 512) : jit->block_lanes; }
+static int64_t dync__jit_down(const dync__jit *jit) { return jit->side ? DYNC__MAX(jit->block_rows, 128) : jit->block_rows; }
+
 static int64_t dync__jit_n_blocks(const dync__jit *jit, int64_t rows)
 {
-    int64_t n = dync__jit_cuts(rows, jit->block_rows) * dync__jit_cuts(jit->lanes, jit->block_lanes);
+    int64_t n = dync__jit_cuts(rows, dync__jit_down(jit)) * dync__jit_cuts(jit->lanes, dync__jit_across(jit));
     for (int d = 0; d < jit->n_over; d++) n *= jit->over[d];
     return n;
 }
-
-static int64_t dync__jit_ahead(const dync__jit_stream *st, const int64_t next[2]) { return next[0] * st->step[0] + next[1] * st->lane; }
 
 /* What a block reads as it lies, and where it stores, to the second cache while its loads are turned: runs too short for the processor to see them. */
 static void dync__jit_fetch(const dync__jit *jit, char *const *at, int64_t rows, int64_t lanes)
@@ -148,69 +150,90 @@ static void dync__jit_fetch(const dync__jit *jit, char *const *at, int64_t rows,
 }
 
 /* One block: at[s] is where stream s has its first row and lane. Loads are turned into tiles, the code runs on `rows` by `lanes`, tiles are
- * turned into stores. Where a stage holds what is loaded, a part of the rows is turned and run at a time. next: the rows and lanes to where the next block begins. */
-static void dync__jit_block(const dync__jit *jit, char *const *at, int64_t *words, int64_t rows, int64_t lanes, const int64_t next[2], char *scratch)
+ * turned into stores. */
+static void dync__jit_block(const dync__jit *jit, char *const *at, int64_t *words, int64_t rows, int64_t lanes, char *scratch)
 {
     void (*entry)(int64_t *);
-    dync__gt_fn half[3];
-    int64_t part = rows >= jit->run && lanes >= jit->part && dync__gt_stages((int)(256 / jit->run), half) ? jit->part : 0, first = 0, from = 0;
-    if (jit->fetches) dync__jit_fetch(jit, at, rows, lanes);
+    int64_t *record = words + jit->n_words - jit->n_streams * jit->record;
+    if (jit->fetches && !jit->side) dync__jit_fetch(jit, at, rows, lanes);
     if (jit->copies) {
+        char *stage = jit->side ? NULL : scratch;
         const dync__jit_stream *t = &jit->stream[jit->copies - 1], *other = &jit->stream[2 - jit->copies];
         char *here = at[jit->copies - 1], *there = at[2 - jit->copies];
-        if (t->turned == DYNC__JIT_TURN_LOAD) dync__gt_swap(there, other->step[0], here, t->lane, lanes, rows, t->bytes, dync__jit_ahead(t, next), scratch);
-        else dync__gt_swap(here, t->lane, there, other->step[0], rows, lanes, t->bytes, dync__jit_ahead(other, next), scratch);
+        if (t->turned == DYNC__JIT_TURN_LOAD) dync__gt_swap(there, other->step[0], here, t->lane, lanes, rows, t->bytes, jit->fetches, stage);
+        else dync__gt_swap(here, t->lane, there, other->step[0], rows, lanes, t->bytes, jit->fetches, stage);
         return;
     }
     memcpy(&entry, &jit->form->block.exec, sizeof entry);
+    words[DYNC__XA_ROWS] = words[DYNC__XA_FIXED] = words[DYNC__XA_FIXED + 1] = rows;
+    words[DYNC__XA_FRAME] = jit->form->frame;
     words[DYNC__XA_LANES] = lanes;
-    for (int64_t row = 0, n = rows; row < rows; row += n) {    /* from: where what is turned begins, before row at the end */
-        bool fills = part && row % jit->run == 0;
-        int64_t *record = words + jit->n_words - jit->n_streams * jit->record;
-        if (fills) first = DYNC__MIN(row, rows - jit->run);
-        if (part) from = first + (row - first) / part * part, n = from + part - row;
-        words[DYNC__XA_ROWS] = words[DYNC__XA_FIXED] = words[DYNC__XA_FIXED + 1] = n;
-        for (int s = 0; s < jit->n_streams; s++, record += jit->record) {
-            const dync__jit_stream *st = &jit->stream[s];
-            int64_t step = dync__jit_tile_bytes(1, lanes, st->bytes), ahead = dync__jit_ahead(st, next);
-            bool load = st->turned == DYNC__JIT_TURN_LOAD;
-            char *tile = scratch + st->tile, *stage = scratch + st->stage;
-            record[DYNC__XA_AT] = (int64_t)((uintptr_t)(st->turned ? tile : at[s]) + (uintptr_t)((row - (load ? from : 0)) * (st->turned ? step : st->step[0])));
-            if (st->turned) record[DYNC__XA_STEP] = step;
-            if (!load) continue;
-            if (!part || !st->stage) dync__gt_swap(tile, step, at[s] + from * st->bytes, st->lane, lanes, part ? part : rows, st->bytes, ahead, scratch);
-            else if (fills) dync__gt_stage(half, stage, at[s] + first * st->bytes, st->lane, lanes, st->bytes, ahead);
-            if (part && st->stage) dync__gt_unstage(half, tile, step, stage, lanes, st->bytes, (from - first) / part, 1);
-        }
-        entry(words);
+    for (int s = 0; s < jit->n_streams; s++, record += jit->record) {
+        const dync__jit_stream *st = &jit->stream[s];
+        int64_t step = dync__jit_tile_bytes(1, lanes, st->bytes);
+        char *tile = scratch + st->tile;
+        record[DYNC__XA_AT] = (int64_t)(intptr_t)(st->turned ? tile : at[s]);
+        record[DYNC__XA_STEP] = st->turned ? step : st->step[0];
+        if (st->turned == DYNC__JIT_TURN_LOAD) dync__gt_swap(tile, step, at[s], st->lane, lanes, rows, st->bytes, jit->fetches, scratch);
     }
+    entry(words);
     for (int s = 0; s < jit->n_streams; s++) {
         const dync__jit_stream *st = &jit->stream[s];
-        if (st->turned == DYNC__JIT_TURN_STORE) dync__gt_swap(at[s], st->lane, scratch + st->tile, dync__jit_tile_bytes(1, lanes, st->bytes), rows, lanes, st->bytes, 0, scratch);
+        if (st->turned == DYNC__JIT_TURN_STORE) dync__gt_swap(at[s], st->lane, scratch + st->tile, dync__jit_tile_bytes(1, lanes, st->bytes), rows, lanes, st->bytes, false, scratch);
     }
+}
+
+/* Rows [row, rows) and lanes [lane, lanes) of a large block by blocks. */
+static void dync__jit_rest(const dync__jit *jit, char *const *at, int64_t *words, int64_t row, int64_t rows, int64_t lane, int64_t lanes, char *scratch)
+{
+    char *from[DYNC__JIT_WORDS];
+    for (int64_t r = row; r < rows; r += jit->block_rows)
+        for (int64_t l = lane; l < lanes; l += jit->block_lanes) {
+            for (int s = 0; s < jit->n_streams; s++) from[s] = (char *)((uintptr_t)at[s] + (uintptr_t)(r * jit->stream[s].step[0] + l * jit->stream[s].lane));
+            dync__jit_block(jit, from, words, DYNC__MIN(rows - r, jit->block_rows), DYNC__MIN(lanes - l, jit->block_lanes), scratch);
+        }
+}
+
+/* A large block: squares in registers, then what is left of rows and lanes. */
+static void dync__jit_square(const dync__jit *jit, char *const *at, int64_t *words, int64_t rows, int64_t lanes, char *scratch)
+{
+    void (*entry)(int64_t *);
+    int64_t *record = words + jit->n_words - jit->n_streams * jit->record, row = rows & -jit->side, lane = lanes & -jit->side;
+    if (row == 0 || lane == 0) row = lane = 0;
+    memcpy(&entry, &jit->squares->block.exec, sizeof entry);
+    words[DYNC__XA_FRAME] = jit->squares->frame;
+    words[DYNC__XA_ROWS] = row / jit->side;
+    words[DYNC__XA_LANES] = lane;
+    for (int s = 0; s < jit->n_streams; s++, record += jit->record) {
+        record[DYNC__XA_AT] = (int64_t)(intptr_t)at[s];
+        record[DYNC__XA_STEP] = jit->stream[s].step[0];
+    }
+    if (row) entry(words);
+    dync__jit_rest(jit, at, words, 0, row, lane, lanes, scratch);
+    dync__jit_rest(jit, at, words, row, rows, 0, lanes, scratch);
 }
 
 /* Blocks [begin, end) of those that rows [first, first + n_rows) have. */
 static dync_status dync__jit_blocks(const dync__jit *jit, void *const *buffers, const uint64_t rng[2], int64_t first, int64_t n_rows, int64_t begin, int64_t end)
 {
-    int64_t words[DYNC__JIT_WORDS], across = dync__jit_cuts(jit->lanes, jit->block_lanes), down = dync__jit_cuts(n_rows, jit->block_rows);
+    int64_t words[DYNC__JIT_WORDS], across = dync__jit_cuts(jit->lanes, dync__jit_across(jit)), down = dync__jit_cuts(n_rows, dync__jit_down(jit));
     char *at[DYNC__JIT_WORDS], *scratch = dync__alloc_data((size_t)jit->keep_bytes);
     if (!scratch) return DYNC_ERR_MEMORY;
     memcpy(words, jit->words, (size_t)jit->n_words * sizeof *words);
     words[DYNC__XA_SEED] = (int64_t)rng[0];
     words[DYNC__XA_OFFSET] = (int64_t)rng[1];
     for (int64_t n = begin; n < end; n++) {
-        int64_t rows, lanes, left = n / across, lane = dync__jit_cut(jit->lanes, jit->block_lanes, n % across, &lanes);
-        int64_t row = first + dync__jit_cut(n_rows, jit->block_rows, left % down, &rows);
+        int64_t rows, lanes, left = n / (jit->side ? down : across);
+        int64_t row = first + dync__jit_cut(n_rows, dync__jit_down(jit), jit->side ? n % down : left % down, &rows);
+        int64_t lane = dync__jit_cut(jit->lanes, dync__jit_across(jit), jit->side ? left % across : n % across, &lanes);
+        left /= jit->side ? across : down;
         for (int s = 0; s < jit->n_streams; s++) {
             const dync__jit_stream *st = &jit->stream[s];
-            int64_t to = st->at + row * st->step[0] + lane * st->lane, rest = left / down;
+            int64_t to = st->at + row * st->step[0] + lane * st->lane, rest = left;
             for (int d = jit->n_over - 1; d >= 0; rest /= jit->over[d--]) to += rest % jit->over[d] * st->step[1 + d];
             at[s] = (char *)((uintptr_t)(st->buf >= 0 ? buffers[st->buf] : st->buf == -1 ? scratch : NULL) + (uintptr_t)to);
         }
-        bool goes_on = n % across + 1 < across;
-        int64_t next[2] = {!jit->fetches || goes_on ? 0 : jit->block_rows, !jit->fetches ? 0 : goes_on ? jit->block_lanes : -lane};
-        dync__jit_block(jit, at, words, rows, lanes, next, scratch + jit->tiles);
+        (jit->squares ? dync__jit_square : dync__jit_block)(jit, at, words, rows, lanes, scratch + jit->tiles);
     }
     dync__free_data(scratch, (size_t)jit->keep_bytes);
     return DYNC_OK;

@@ -10,6 +10,7 @@
  * A phase's addresses stand in registers as far as they go, else in the frame; so do its accumulators and most used constants.
  * Registers: rdi argument block, rsp frame, rcx lane, rdx limit, rax rsi rbp scratch, rbx r8..r15 addresses. */
 #include "../dync.in.h"
+#include "gemm_code.h"
 #include "x86_gen.h"
 #if DYNC__JIT_X86
 
@@ -131,7 +132,7 @@ static void dync__xg_phase_streams(dync__xg *g)
         dync__xstream *st = &g->stream.at[s];
         st->gpr = -1;
         st->pointer = -1;
-        if (!dync__xg_uses_stream(g, s)) continue;
+        if (!dync__xg_uses_stream(g, s) || (g->square && st->turned)) continue;
         dync__xrm at = dync__xg_arg(dync__xg_record(g, s, DYNC__XA_AT));
         if (next < DYNC__COUNT_OF(dync__xg_bases)) {
             st->gpr = dync__xg_bases[next++];
@@ -415,6 +416,65 @@ static void dync__xg_vertical(dync__xg *g)
     dync__x_bind(a, done);
 }
 
+/* What is turned, V lines from lane rcx on of a stream, to registers, or to the frame. */
+static void dync__xg_turn(dync__xg *g, int stream)
+{
+    dync__xasm *a = &g->a;
+    dync__xstream *st = &g->stream.at[stream];
+    dync__xrm step = dync__xg_arg(dync__xg_record(g, stream, DYNC__XA_LANE));
+    dync__x_i(a, DYNC__X_MOV, DYNC__RAX, step, 0);
+    dync__x_i(a, DYNC__X_LEA, DYNC__RBP, dync__x_index(DYNC__RAX, DYNC__RAX, 2, 0), 0);
+    dync__x_i(a, DYNC__X_MOV, DYNC__RSI, dync__x_reg(DYNC__RCX), 0);
+    dync__x_i(a, DYNC__X_IMUL, DYNC__RSI, step, 0);
+    dync__x_i(a, DYNC__X_ADD, DYNC__RSI, dync__xg_arg(dync__xg_record(g, stream, DYNC__XA_AT)), 0);
+    dync__xt_square(a, g->V / 4, DYNC__RSI, DYNC__RAX, DYNC__RBP, true, g->turned);
+    if (!g->turned_once && st->pointer < 0) st->pointer = dync__xg_frame(g, 64 * g->V);
+    for (int i = 0; i < g->V && !g->turned_once; i++) dync__x_v(a, DYNC__X_MOVUPS_M, 2, g->turned[i], 0, dync__xg_at(st->pointer + 64 * i), 0, 0);
+}
+
+/* Kernels that turn loads only and are short: V rows at a time, for V lanes at a time turned in registers, row after row. ROWS counts V rows, LANES is a
+ * multiple of V. Each line is read whole and once, and what is read, turned and stored is in flight together: whatever goes by way of memory waits. */
+static void dync__xg_squares(dync__xg *g)
+{
+    enum { TURNING = 17 };             /* registers that dync__xt_square takes, the first ones */
+    dync__xasm *a = &g->a;
+    int rows = dync__x_label(a), lanes = dync__x_label(a), turned = 0;
+    g->U = 1;
+    g->single = g->masked = false;
+    g->in_phase = true;
+    dync__xg_begin_list(g, 2);
+    for (int p = 0; p < g->list[2].n; p++) turned += g->stream_of[g->list[2].at[p]] >= 0 && g->stream.at[g->stream_of[g->list[2].at[p]]].turned;
+    g->turned_once = turned == 1;
+    g->pinned = (1u << TURNING) - 1;
+    g->pos = 0;
+    dync__xg_reset(g);
+    dync__xg_hoist(g);
+    uint32_t hoisted = g->pinned & ~((1u << TURNING) - 1);
+    dync__x_bind(a, rows);
+    dync__x_i(a, DYNC__X_MOVI, 0, dync__x_reg(DYNC__RCX), 0);
+    dync__x_bind(a, lanes);
+    dync__xg_phase_streams(g);
+    for (int s = 0; s < g->stream.n; s++)
+        if (g->stream.at[s].turned) dync__xg_turn(g, s);
+    for (g->row = 0; g->row < g->V; g->row++) {
+        g->pinned = hoisted;
+        for (int i = g->row; i < g->V && g->turned_once; i++) g->pinned |= 1u << g->turned[i];
+        dync__xg_emit_list(g);
+        for (int s = 0; s < g->stream.n && g->row + 1 < g->V; s++)
+            if (g->stream.at[s].gpr >= 0) dync__x_i(a, DYNC__X_ADD, g->stream.at[s].gpr, dync__xg_arg(dync__xg_record(g, s, DYNC__XA_STEP)), 0);
+    }
+    dync__x_i(a, DYNC__X_ADDI, 0, dync__x_reg(DYNC__RCX), g->V);
+    dync__x_i(a, DYNC__X_CMP, DYNC__RCX, dync__xg_arg(8 * DYNC__XA_LANES), 0);
+    dync__x_jump(a, DYNC__CC_L, lanes);
+    for (int s = 0; s < g->stream.n; s++) {
+        dync__x_i(a, DYNC__X_MOV, DYNC__RAX, dync__xg_arg(dync__xg_record(g, s, DYNC__XA_STEP)), 0);
+        dync__x_i(a, DYNC__X_SHLI, 0, dync__x_reg(DYNC__RAX), g->V == 16 ? 4 : 3);
+        dync__x_i(a, DYNC__X_ADD_M, DYNC__RAX, dync__xg_arg(dync__xg_record(g, s, DYNC__XA_AT)), 0);
+    }
+    dync__x_i(a, DYNC__X_SUBI, 0, dync__xg_arg(8 * DYNC__XA_ROWS), 1);
+    dync__x_jump(a, DYNC__CC_NE, rows);
+}
+
 /* On to the next row. */
 static void dync__xg_next_row(dync__xg *g, int top)
 {
@@ -507,6 +567,11 @@ DYNC__FN void dync__xg_emit(dync__xg *g)
     g->single = true;
     g->U = 1;
     dync__xg_row_list(g, 0);
+    if (g->square) {
+        dync__xg_squares(g);
+        dync__xg_leave(g);
+        return;
+    }
     g->top = dync__x_label(&g->a);
     g->late = phases == 1 && !g->vertical && !g->split && !g->tall && !g->b->has_scan && g->red.n == 0 && g->list[1].n == 0 && g->list[2].n > 0 && g->list[3].n == 0;
     if (!g->late) dync__x_bind(&g->a, g->top);

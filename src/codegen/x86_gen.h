@@ -23,7 +23,7 @@ typedef struct dync__xstream {
     int32_t access, buf, inst;         /* inst: the value that a row buffer keeps */
     uint8_t kind, lane, bytes, past, turned; /* past: whole vectors are stored past the caches; turned: dense by way of a tile (jit.h) */
     int8_t gpr;                        /* where the phase being emitted has its address; -1 */
-    int32_t pointer;                   /* else where in the frame; -1: in the argument block */
+    int32_t pointer;                   /* else where in the frame; -1: in the argument block; of a turned stream of a square kernel, where its square is */
 } dync__xstream;
 /* Words of the argument block; after them come, per row loop, its count and extent, per inner loop its extent, per stream its record. */
 /* SEGMENT: -1, or (split) the one to run: 2p row code before phase p, 2p + 1 phase p; slots come from and go to memory at IN and OUT.
@@ -52,6 +52,9 @@ typedef struct dync__xg {
     int isa, V, n_regs;
     bool wide, vertical, split, tall;  /* split: long rows, whose segments can run alone; tall: columns summed, 16 rows at a time */
     bool ends;                         /* tall: what is emitted comes after all rows */
+    bool square, turned_once;          /* x86_gen.c, dync__xg_squares; once: what is turned stays in registers */
+    int8_t turned[16];                 /* where its rows are */
+    int row;                           /* of the square */
     int32_t state;                     /* tall: frame: where the columns at hand keep levels between calls */
     int n_row_dims, n_inner_dims;      /* D, K */
     int n_lists;
@@ -136,6 +139,7 @@ DYNC__FN void dync__xg_release(dync__xg *);                             /* regis
 DYNC__FN int dync__xg_def(dync__xg *, int inst);                        /* a register for its result */
 DYNC__FN int dync__xg_def_k(dync__xg *, int inst);
 DYNC__FN void dync__xg_adopt(dync__xg *, int inst, int value);          /* the result replaces a dying operand in its register */
+DYNC__FN void dync__xg_set(dync__xg *, int inst, int reg);              /* the result stands in a register that was pinned */
 DYNC__FN void dync__xg_drop_temps(dync__xg *);
 DYNC__FN void dync__xg_end(dync__xg *);                                 /* the instruction is emitted: temporaries, dead values */
 DYNC__FN dync__xrm dync__xg_const(dync__xg *, int type, double f, int64_t i);

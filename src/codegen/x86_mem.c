@@ -39,6 +39,7 @@ static int dync__xg_base(dync__xg *g, int stream)
 DYNC__FN dync__xrm dync__xg_element(dync__xg *g, int stream)
 {
     const dync__xstream *s = &g->stream.at[stream];
+    if (g->square && s->turned) return dync__xg_at(s->pointer + 64 * g->row);
     int base = dync__xg_base(g, stream), ahead = g->u * g->V * s->bytes;
     if (g->single || s->lane == DYNC__XL_SAME) return dync__x_mem(base, 0);
     if (s->kind == DYNC__XS_KEEP && g->vertical) return dync__x_mem(base, ahead);
@@ -298,7 +299,8 @@ static bool dync__xg_waits(const dync__xg *g, int i)
 
 DYNC__FN void dync__xg_load(dync__xg *g, int i)
 {
-    if (g->b->k->buf.at[dync__xg_inst(g, i)->buf].dtype == DYNC_BOOL) dync__xg_load_bool(g, i);
+    if (g->turned_once && g->stream.at[g->stream_of[i]].turned) dync__xg_set(g, i, g->turned[g->row]);
+    else if (g->b->k->buf.at[dync__xg_inst(g, i)->buf].dtype == DYNC_BOOL) dync__xg_load_bool(g, i);
     else if (dync__xg_waits(g, i)) g->val[i * DYNC__XG_UNROLL + g->u].lazy = true;
     else dync__xg_load_now(g, i, dync__xg_def(g, i));
 }

@@ -353,6 +353,14 @@ DYNC__FN void dync__xg_adopt(dync__xg *g, int inst, int value)
     from->reg = -1;
 }
 
+DYNC__FN void dync__xg_set(dync__xg *g, int inst, int reg)
+{
+    g->pinned &= ~(1u << reg);
+    g->locked |= 1u << reg;
+    g->owner[reg] = inst * DYNC__XG_UNROLL + g->u;
+    g->val[inst * DYNC__XG_UNROLL + g->u].reg = (int8_t)reg;
+}
+
 DYNC__FN void dync__xg_drop_temps(dync__xg *g)
 {
     g->free_regs |= g->temps;

@@ -57,20 +57,19 @@ static void dync__xt_lanes(dync__xasm *x, int8_t *v, int n, int8_t *spare)
     *spare = b;
 }
 
-/* A square of whole cache lines, of elements of 4 or 8 bytes: P lines each in their lanes, then the lanes of every P-th line. fetch: the lines of
- * the next block, d_step further, go to the second cache. */
-static void dync__xt_square(dync__xasm *x, int P, bool fetch)
+/* A square of whole cache lines, of elements of 4 or 8 bytes: P lines each in their lanes, then the lanes of every P-th line. The 4 P lines from base
+ * on, by steps, come to v; fetch: their next lines but one go to the second cache, as nothing else sees that they will be wanted. */
+DYNC__FN void dync__xt_square(dync__xasm *x, int P, int base, int step, int step3, bool fetch, int8_t v[16])
 {
-    int8_t v[16], spare = 16;
-    if (fetch) dync__x_i(x, DYNC__X_MOV, DYNC__R9, DYNC__XT_ARG(d_step), 0);
-    if (fetch) dync__x_i(x, DYNC__X_ADD, DYNC__R9, dync__x_reg(DYNC__RSI), 0);
+    int8_t spare = 16;
     for (int i = 0; i < 4 * P; i++) {
-        if (fetch) dync__x_i(x, DYNC__X_PREFETCHT1, 0, dync__xt_line(x, DYNC__R9, DYNC__RCX, DYNC__R10, i), 0);
-        dync__x_v(x, DYNC__X_MOVUPS, 2, v[i] = (int8_t)i, 0, dync__xt_line(x, DYNC__RSI, DYNC__RCX, DYNC__R10, i), 0, 0);
+        dync__xrm line = dync__xt_line(x, base, step, step3, i);
+        dync__x_v(x, DYNC__X_MOVUPS, 2, v[i] = (int8_t)i, 0, line, 0, 0);
+        line.disp += 128;
+        if (fetch) dync__x_i(x, DYNC__X_PREFETCHT1, 0, line, 0);
     }
     for (int i = 0; i < 4 * P; i += P) dync__xt_shuffle(x, 2, P, v + i, &spare);
     for (int i = 0; i < P; i++) dync__xt_lanes(x, v + i, P, &spare);
-    for (int i = 0; i < 4 * P; i++) dync__x_v(x, DYNC__X_MOVUPS_M, 2, v[i], 0, dync__xt_line(x, DYNC__RBP, DYNC__R11, DYNC__RBX, i), 0, 0);
 }
 
 /* For k groups of columns: `blocks` times P << vl lines. b_step: bytes of c from one group to the next. square: a group is a cache line, not 16
@@ -91,7 +90,9 @@ DYNC__FN void dync__xt_emit(dync__xasm *x, int bytes, int vl, bool square, bool 
     dync__x_bind(x, block);
     dync__x_i(x, DYNC__X_MOV, DYNC__RBP, dync__x_reg(DYNC__RDX), 0);
     if (square) {
-        dync__xt_square(x, P, fetch);
+        int8_t v[16];
+        dync__xt_square(x, P, DYNC__RSI, DYNC__RCX, DYNC__R10, fetch, v);
+        for (int i = 0; i < 4 * P; i++) dync__x_v(x, DYNC__X_MOVUPS_M, 2, v[i], 0, dync__xt_line(x, DYNC__RBP, DYNC__R11, DYNC__RBX, i), 0, 0);
         dync__x_i(x, DYNC__X_LEA, DYNC__RSI, dync__x_index(DYNC__RSI, DYNC__RCX, 4, 0), 0);
     } else {
         int8_t v[16], spare = (int8_t)P;
@@ -133,15 +134,15 @@ DYNC__FN void dync__xt_stage(dync__xasm *x, int bytes, bool second, bool fetch)
     if (second) dync__x_i(x, DYNC__X_SHLI, 0, dync__x_reg(DYNC__R11), P == 2 ? 1 : P == 4 ? 2 : P == 8 ? 3 : 4);
     dync__x_i(x, DYNC__X_LEA, three, dync__x_index(base, base, 2, 0), 0);
     dync__x_i(x, DYNC__X_MOV, DYNC__R8, DYNC__XT_ARG(blocks), 0);
-    dync__x_i(x, DYNC__X_MOV, DYNC__RAX, DYNC__XT_ARG(d_step), 0);
     dync__x_bind(x, top);
     for (int q = 0; q < 256 / W && !second; q++) {
         int8_t v[16], spare = (int8_t)P;
         dync__x_i(x, DYNC__X_LEA, DYNC__R9, dync__x_mem(DYNC__RSI, W * q), 0);
-        dync__x_i(x, DYNC__X_LEA, DYNC__R11, dync__x_index(DYNC__R9, DYNC__RAX, 1, 0), 0);
         for (int i = 0; i < P; i++) {
-            if (fetch && W * q % 64 == 0) dync__x_i(x, DYNC__X_PREFETCHT1, 0, dync__xt_line(x, DYNC__R11, DYNC__RCX, DYNC__R10, i), 0);
-            dync__x_v(x, DYNC__X_MOVUPS, vl, v[i] = (int8_t)i, 0, dync__xt_line(x, DYNC__R9, DYNC__RCX, DYNC__R10, i), 0, 0);
+            dync__xrm line = dync__xt_line(x, DYNC__R9, DYNC__RCX, DYNC__R10, i);
+            dync__x_v(x, DYNC__X_MOVUPS, vl, v[i] = (int8_t)i, 0, line, 0, 0);
+            line.disp += 256;
+            if (fetch && W * q % 64 == 0) dync__x_i(x, DYNC__X_PREFETCHT1, 0, line, 0);
         }
         dync__xt_shuffle(x, vl, P, v, &spare);
         for (int i = 0; i < P; i++) dync__x_v(x, DYNC__X_MOVUPS_M, vl, v[i], 0, dync__x_mem(DYNC__RDX, (q * P + i) * pitch), 0, 0);

@@ -31,7 +31,7 @@ DYNC__FN void dync__gemm_pack_lines(int type, void *to_, int64_t to_step, const 
     int64_t bytes = dync__gt_bytes(type), lanes = dync__gt_lanes(type, 0);
     if (type > DYNC__GT_F64) type = DYNC__GT_F32;       /* pairs and fours move as words */
     if (k_step == bytes && line_step != bytes) {
-        dync__gt_swap(to, to_step, from, line_step, lines, k, (int)bytes, 0, NULL);
+        dync__gt_swap(to, to_step, from, line_step, lines, k, (int)bytes, false, NULL);
         return;
     }
     while (line_step == bytes && lines > 0 && k > 0) {
