@@ -17111,7 +17111,7 @@ static void dync__jb_block(const dync__jb *j, dync__jit *jit) {
         jit->stream[i].tile = jit->keep_bytes - jit->tiles;
         if (s[i].turned) jit->keep_bytes += dync__jit_tile_bytes(jit->block_rows * 3 / 2, jit->block_lanes * 3 / 2, s[i].bytes);
     }
-    if (jit->copies && squares) jit->side = 64 / bytes;
+    if (jit->copies && squares) jit->side = 64 / bytes, jit->fetches = all > 1024 * 1024; /* more than a second cache */
 }
 /* store(loadx(mul(max(0, min(index, last)), stride))) and no more, with one index for all lanes, or one each of a few. Longer lines of what needs no conversion are as well loaded by the code. */
 static void dync__jb_find_take(const dync__jb *j, dync__jit *jit) {
