@@ -23,6 +23,7 @@ CUDA_SRC := $(wildcard src/cuda/*.h src/cuda/*.c)
 SRC_H    := src/dync.in.h $(filter-out $(CUDA_SRC),$(wildcard src/*/*.h))
 SRC_C    := $(filter-out $(CUDA_SRC),$(wildcard src/*/*.c))
 SRC      := $(SRC_H) $(SRC_C)
+IR_C     := $(wildcard tools/ir/*.c)            # loop IR run and read, for tests and tools: beside the library in the split build
 TOOLS    := $(patsubst tools/%.c,$(B)/tools/%,$(wildcard tools/*.c))
 # A test is a .c file of tests/ that says TEST_MAIN. tests/unit and tests/fault see internals and link the split build, the others dync.o.
 # Those of tests/cuda run on the stand-in for libcudart (tests/cuda_emulator): white_*.c see internals, the others build/cuda/dync.o.
@@ -102,7 +103,11 @@ $(B)/split/%.o: src/%.c | dync.h
 	@mkdir -p $(@D)
 	@echo "  CC   $@"
 	$(Q)$(CC) $(STD) $(WARN_C) $(STRICT) $(CFLAGS) $(DEPS) -DDYNC__SPLIT -Isrc -c $< -o $@
-$(B)/split/libdync.a: $(patsubst src/%.c,$(B)/split/%.o,$(SRC_C))
+$(B)/split/tools/%.o: tools/%.c | dync.h
+	@mkdir -p $(@D)
+	@echo "  CC   $@"
+	$(Q)$(CC) $(STD) $(WARN_C) $(STRICT) $(CFLAGS) $(DEPS) -DDYNC__SPLIT -Isrc -c $< -o $@
+$(B)/split/libdync.a: $(patsubst src/%.c,$(B)/split/%.o,$(SRC_C)) $(patsubst %.c,$(B)/split/%.o,$(IR_C))
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
 split: $(B)/split/libdync.a $(CUDA_SPLIT)
@@ -325,4 +330,4 @@ help:
 	@echo "make clean      removes build/"
 	@echo "variables       CC CXX CFLAGS LDFLAGS V=1 WERROR=1 B=dir"
 
--include $(wildcard $(B)/tests/cuda_emulator/*.d $(B)/split/*/*.d $(B)/tests/*/*.d $(B)/examples/*.d $(B)/bench/*.d)
+-include $(wildcard $(B)/tests/cuda_emulator/*.d $(B)/split/*/*.d $(B)/split/tools/ir/*.d $(B)/tests/*/*.d $(B)/examples/*.d $(B)/bench/*.d)

@@ -5507,9 +5507,6 @@ DYNC__FN dync_status dync__broadcast(int na, const int64_t *a, int nb, const int
 DYNC__FN dync_status dync__layout_expand(const dync__layout *in, int ndim, const int64_t *shape, dync__layout *out); /* -1 keeps a size; broadcast: stride 0 */
 /* The strides a view of `in` with this shape needs (one -1 is inferred); *possible false where a copy would be needed. */
 DYNC__FN dync_status dync__layout_view(const dync__layout *in, int ndim, const int64_t *shape, dync__layout *out, bool *possible);
-/* TensorIterator's rule for the output strides of a pointwise operator: inputs of the output's own shape that are dense and
- * agree on the order of their dims pass it on, else row major. */
-DYNC__FN void dync__layout_like(dync__layout *out, int n_inputs, const dync__layout *const *inputs);
 DYNC__FN int64_t dync__layout_span(const dync__layout *);                            /* elements of storage it reaches: 1 + the last, 0 where empty */
 DYNC__FN void dync__shape_text(dync__str *, int ndim, const int64_t *shape);       /* [2, 3] */
 
@@ -6792,59 +6789,6 @@ DYNC__FN dync_status dync__layout_view(const dync__layout *in, int ndim, const i
     *out = result;
     return DYNC_OK;
 }
-/* Stride of input in along dim of the output; 0 where it is broadcast. */
-static int64_t dync__like_stride(const dync__layout *out, const dync__layout *in, int dim) {
-    int own = dim - (out->ndim - in->ndim);
-    return own < 0 || in->shape[own] != out->shape[dim] ? 0 : in->stride[own];
-}
-/* 1: dim a is to be slower than b; -1: faster; 0: no input says. */
-static int dync__like_compare(const dync__layout *out, int n_inputs, const dync__layout *const *inputs, int a, int b) {
-    for (int i = 0; i < n_inputs; i++) {
-        int64_t x = dync__like_stride(out, inputs[i], a), y = dync__like_stride(out, inputs[i], b);
-        if (x == 0 || y == 0) continue;
-        if (!dync__sz_eq(x, y)) return dync__sz_lt(x, y) ? -1 : 1;
-        if (dync__sz_lt(out->shape[b], out->shape[a])) return 1;
-    }
-    return 0;
-}
-static bool dync__like_same_shape(const dync__layout *a, const dync__layout *b) {
-    return a->ndim == b->ndim && dync__sz_same(a->ndim, a->shape, b->shape);
-}
-/* All inputs of the output's shape with the same dense strides: those strides. */
-static bool dync__like_all_same(dync__layout *out, int n_inputs, const dync__layout *const *inputs) {
-    if (n_inputs == 0 || !dync__layout_is_dense(inputs[0])) return false;
-    for (int i = 0; i < n_inputs; i++) {
-        if (!dync__like_same_shape(out, inputs[i])) return false;
-        if (!dync__sz_same(out->ndim, inputs[i]->stride, inputs[0]->stride)) return false;
-    }
-    memcpy(out->stride, inputs[0]->stride, (size_t)out->ndim * sizeof out->stride[0]);
-    return true;
-}
-DYNC__FN void dync__layout_like(dync__layout *out, int n_inputs, const dync__layout *const *inputs) {
-    int order[DYNC_MAX_DIMS];                               /* fastest first */
-    bool row_major = true;
-    out->offset = 0;
-    for (int i = 0; i < n_inputs && row_major; i++) row_major = dync__like_same_shape(out, inputs[i]) && dync__layout_is_contiguous(inputs[i]);
-    if (!row_major && dync__like_all_same(out, n_inputs, inputs)) return;
-    for (int i = 0; i < out->ndim; i++) order[i] = out->ndim - 1 - i;
-    for (int i = 1; i < out->ndim && !row_major; i++) {     /* insertion sort; undecided pairs are passed over */
-        int at = i;
-        for (int j = i - 1; j >= 0; j--) {
-            int c = dync__like_compare(out, n_inputs, inputs, order[j], order[at]);
-            if (c < 0) break;
-            if (c == 0) continue;
-            int t = order[j];
-            order[j] = order[at];
-            order[at] = t;
-            at = j;
-        }
-    }
-    int64_t span = 1;
-    for (int i = 0; i < out->ndim; i++) {
-        out->stride[order[i]] = span;
-        span = dync__sz_mul(span, out->shape[order[i]] > 1 ? out->shape[order[i]] : 1);
-    }
-}
 
 /* ==== tensor/tensor.c =========================================================================================== */
 #if defined(DYNC__SPLIT)
@@ -7947,9 +7891,6 @@ DYNC__FN dync__scalar dync__prim_eval(int prim, int type, int arg_type, dync__sc
 DYNC__FN bool dync__prim_is_pure(int prim);
 DYNC__FN bool dync__has_fma(void);                                         /* whether `fma` rounds once on this machine */
 DYNC__FN dync__scalar dync__const_scalar(const dync__inst *);
-/* The oracle: runs k index by index. buffers[i] belongs to k->buf[i]. Sums are compensated. Indices of loadx and storex are checked
- * where the size is known (DYNC_ERR_INDEX). */
-DYNC__FN dync_status dync__kernel_eval(const dync__kernel *k, void *const *buffers, uint64_t rng_seed, uint64_t rng_offset);
 
 /* ---- vecmath.c: functions over primitives, F32 and F64, at most 1 ULP (fast_math: 3.5); same bits on every generator with FMA ------- */
 #define DYNC__VECMATH(X) X(exp) X(exp2) X(expm1) X(log) X(log2) X(log10) X(log1p) X(sin) X(cos) X(tan) X(tanh) X(sinh) X(cosh) X(asin) X(acos) \
@@ -7963,7 +7904,7 @@ DYNC__FN int dync__vm_fmod(dync__lb *, int a, int b);       /* C's fmod, floats 
 
 /* ---- text and check ---------------------------------------------------------------------------------------------------------------- */
 DYNC__FN void dync__kernel_print(dync__str *, const dync__kernel *);
-DYNC__FN dync__kernel *dync__kernel_parse(dync__arena *, const char *text);       /* NULL + DYNC_ERR_FORMAT with the line; print(parse(t)) == t */
+DYNC__DATA_DECL const char *const dync__reduce_names[8], *const dync__mode_names[4];  /* by kind, by mode: names in the text */
 DYNC__FN dync_status dync__kernel_check(const dync__kernel *);                     /* DYNC_ERR_INTERNAL naming the instruction: types, order, sections, bounds */
 
 /* ---- passes --------------------------------------------------------------------------------------------------------------------------- */
@@ -8192,253 +8133,6 @@ DYNC__FN dync__scalar dync__const_scalar(const dync__inst *in) {
     if (in->type == DYNC_F32) return dync__eval_f32((float)in->imm.f);
     if (in->type == DYNC_F64) return dync__eval_f64(in->imm.f);
     return dync__eval_int(in->type, (uint64_t)in->imm.i);
-}
-typedef struct dync__eval_acc { double sum, low; dync__scalar best; int64_t position, n; } dync__eval_acc; /* one reduction under way */
-typedef struct dync__eval_run {
-    const dync__kernel *k;
-    void *const *buffers;
-    uint64_t seed, offset;
-    int64_t n_inner;
-    dync__scalar *value;                 /* of the current index, one per instruction */
-    dync__scalar **kept;                 /* of the whole phase, where a later phase asks; else NULL */
-    dync__eval_acc *acc;
-    int64_t index[DYNC__LOOP_MAX_DIMS], position; /* position: linearised inner index */
-} dync__eval_run;
-static int64_t dync__eval_address(const dync__eval_run *r, int access) {
-    const dync__access *a = &r->k->access.at[access];
-    uint64_t at = (uint64_t)a->offset;
-    for (int d = 0; d < r->k->n_dims; d++) at += (uint64_t)a->stride[d] * (uint64_t)r->index[d];
-    return (int64_t)at;
-}
-static dync_status dync__eval_element(const dync__eval_run *r, const dync__inst *in, int64_t extra, char **out) {
-    const dync__buf *b = &r->k->buf.at[in->buf];
-    int64_t at = (int64_t)((uint64_t)dync__eval_address(r, in->access) + (uint64_t)extra);
-    if (b->size >= 0 && (at < 0 || at >= b->size))
-        return dync__fail(DYNC_ERR_INDEX, "kernel %s: element %lld of a buffer of %lld", r->k->name, (long long)at,
-                          (long long)b->size);
-    *out = (char *)r->buffers[in->buf] + at * dync__dtype_info(b->dtype)->bytes;
-    return DYNC_OK;
-}
-static dync__scalar dync__eval_load(const char *p, int dtype) {
-    int type = dync__dtype_info(dtype)->compute;
-    float x;
-    if (dtype == DYNC_F32) {             /* as bits: a detour through double would quiet a signalling NaN */
-        memcpy(&x, p, sizeof x);
-        return dync__eval_f32(x);
-    }
-    if (type == DYNC_F32) return dync__eval_f32((float)dync__load_f64(p, dtype));
-    if (type == DYNC_F64) return dync__eval_f64(dync__load_f64(p, dtype));
-    return dync__eval_int(type, (uint64_t)dync__load_i64(p, dtype));
-}
-static void dync__eval_store(char *p, int dtype, dync__scalar x) {
-    int type = dync__dtype_info(dtype)->compute;
-    if (dtype == DYNC_F32)
-        memcpy(p, &x.f, sizeof x.f);
-    else if (type == DYNC_F32)
-        dync__store_f64(p, dtype, (double)x.f);
-    else if (type == DYNC_F64)
-        dync__store_f64(p, dtype, x.d);
-    else
-        dync__store_i64(p, dtype, x.i);
-}
-static dync__scalar dync__eval_random(const dync__eval_run *r, const dync__inst *in, int64_t i) {
-    uint64_t at = r->offset + (uint64_t)i;
-    if (in->type == DYNC_F32) return dync__eval_f32(dync__rng_uniform_f32(r->seed, at));
-    return dync__eval_f64(dync__rng_uniform_f64(r->seed, at, (int)in->imm.i / 2));
-}
-static int dync__eval_operand_type(const dync__kernel *k, const dync__inst *in) {
-    return k->inst.at[in->arg[in->prim == DYNC__P_select ? 1 : 0]].type;
-}
-static dync__scalar dync__eval_extreme(int type, bool greatest) {
-    double inf = dync__eval_f64_of(0x7ff0000000000000u);
-    if (type == DYNC_F32) return dync__eval_f32((float)(greatest ? inf : -inf));
-    if (type == DYNC_F64) return dync__eval_f64(greatest ? inf : -inf);
-    if (type == DYNC_I32) return dync__eval_int(type, (uint64_t)(int64_t)(greatest ? INT32_MAX : INT32_MIN));
-    return dync__eval_int(type, (uint64_t)(greatest ? INT64_MAX : INT64_MIN));
-}
-static void dync__eval_acc_begin(dync__eval_acc *acc, int kind, int type) {
-    memset(acc, 0, sizeof *acc);
-    acc->sum = kind == DYNC__R_PROD ? 1.0 : 0.0;
-    if (kind == DYNC__R_MAX || kind == DYNC__R_MIN) acc->best = dync__eval_extreme(type, kind == DYNC__R_MIN);
-    if (kind == DYNC__R_ALL || kind == DYNC__R_PROD) acc->best.i = 1;
-}
-static void dync__eval_add(dync__eval_acc *acc, double x) {
-    double sum = acc->sum + x;
-    acc->low += fabs(acc->sum) >= fabs(x) ? (acc->sum - sum) + x : (x - sum) + acc->sum;
-    acc->sum = sum;
-}
-/* Is x a better extreme than what stands? The first NaN beats everything. */
-static bool dync__eval_beats(int kind, int type, dync__scalar x, dync__scalar best) {
-    bool less = kind == DYNC__R_MIN || kind == DYNC__R_ARGMIN;
-    if (type == DYNC_F32 || type == DYNC_F64) {
-        double a = type == DYNC_F32 ? (double)x.f : x.d, b = type == DYNC_F32 ? (double)best.f : best.d;
-        if (dync__eval_nan64(b)) return false;
-        return dync__eval_nan64(a) || (less ? a < b : a > b);
-    }
-    return less ? x.i < best.i : x.i > best.i;
-}
-static void dync__eval_acc_step(dync__eval_acc *acc, int kind, int type, dync__scalar x, int64_t position) {
-    bool is_float = type == DYNC_F32 || type == DYNC_F64;
-    double d = type == DYNC_F32 ? (double)x.f : type == DYNC_F64 ? x.d : 0.0;
-    bool first = acc->n++ == 0;
-    switch (kind) {
-    case DYNC__R_SUM:
-        if (is_float)
-            dync__eval_add(acc, d);
-        else
-            acc->best.i = (int64_t)((uint64_t)acc->best.i + (uint64_t)x.i);
-        break;
-    case DYNC__R_PROD:
-        acc->sum *= is_float ? d : 1.0;
-        acc->best.i = (int64_t)((uint64_t)acc->best.i * (uint64_t)x.i);
-        break;
-    case DYNC__R_ANY: acc->best.i |= x.i; break;
-    case DYNC__R_ALL: acc->best.i &= x.i; break;
-    default:
-        if (first || dync__eval_beats(kind, type, x, acc->best)) {
-            acc->best = x;
-            acc->position = position;
-        }
-    }
-}
-static dync__scalar dync__eval_acc_end(const dync__eval_acc *acc, int kind, int type) {
-    bool is_float = type == DYNC_F32 || type == DYNC_F64;
-    if (kind == DYNC__R_ARGMAX || kind == DYNC__R_ARGMIN) return dync__eval_int(DYNC_I64, (uint64_t)acc->position);
-    if (!is_float || kind == DYNC__R_MAX || kind == DYNC__R_MIN)
-        return is_float ? acc->best : dync__eval_int(type, (uint64_t)acc->best.i);
-    /* an infinite or NaN sum has a meaningless compensation */
-    bool finite = (dync__eval_bits64(acc->sum) & 0x7ff0000000000000u) != 0x7ff0000000000000u;
-    double sum = kind == DYNC__R_SUM && finite ? acc->sum + acc->low : acc->sum;
-    return type == DYNC_F32 ? dync__eval_f32((float)sum) : dync__eval_f64(sum);
-}
-static dync__scalar dync__eval_arg(const dync__eval_run *r, const dync__inst *user, int i) {
-    dync__scalar none;
-    memset(&none, 0, sizeof none);
-    if (user->arg[i] < 0) return none;
-    const dync__inst *made = &r->k->inst.at[user->arg[i]];
-    bool earlier_phase = (made->section & 1) && made->section != user->section && made->prim != DYNC__P_reduce;
-    return earlier_phase ? r->kept[user->arg[i]][r->position] : r->value[user->arg[i]];
-}
-static dync_status dync__eval_inst(dync__eval_run *r, int i) {
-    const dync__inst *in = &r->k->inst.at[i];
-    dync__scalar a = dync__eval_arg(r, in, 0), b = dync__eval_arg(r, in, 1), c = dync__eval_arg(r, in, 2);
-    dync__scalar *out = &r->value[i];
-    char *p = NULL;
-    switch (in->prim) {
-    case DYNC__P_const_: *out = dync__const_scalar(in); break;
-    case DYNC__P_index: *out = dync__eval_int(DYNC_I64, (uint64_t)dync__eval_address(r, in->access)); break;
-    case DYNC__P_load:
-    case DYNC__P_loadx:
-        DYNC__TRY(dync__eval_element(r, in, in->prim == DYNC__P_loadx ? a.i : 0, &p));
-        *out = dync__eval_load(p, r->k->buf.at[in->buf].dtype);
-        break;
-    case DYNC__P_store:
-    case DYNC__P_storex:
-        DYNC__TRY(dync__eval_element(r, in, in->prim == DYNC__P_storex ? b.i : 0, &p));
-        dync__eval_store(p, r->k->buf.at[in->buf].dtype, a);
-        break;
-    case DYNC__P_reduce:
-        dync__eval_acc_step(&r->acc[i], (int)in->imm.i, dync__eval_operand_type(r->k, in), a, r->position);
-        break;
-    case DYNC__P_scan:
-        dync__eval_acc_step(&r->acc[i], DYNC__R_SUM, in->type, a, r->position);
-        *out = dync__eval_acc_end(&r->acc[i], DYNC__R_SUM, in->type);
-        break;
-    case DYNC__P_random: *out = dync__eval_random(r, in, a.i); break;
-    default: *out = dync__prim_eval(in->prim, in->type, dync__eval_operand_type(r->k, in), a, b, c, in->imm.i);
-    }
-    if (r->kept[i]) r->kept[i][r->position] = *out;
-    return DYNC_OK;
-}
-/* The next index of loops [from, to), last fastest; false when they are through. */
-static bool dync__eval_next(dync__eval_run *r, int from, int to) {
-    for (int d = to - 1; d >= from; d--) {
-        if (++r->index[d] < r->k->extent[d]) return true;
-        r->index[d] = 0;
-    }
-    return false;
-}
-static dync_status dync__eval_phase(dync__eval_run *r, int first, int end) {
-    const dync__kernel *k = r->k;
-    for (int i = first; i < end; i++)
-        if (k->inst.at[i].prim == DYNC__P_reduce || k->inst.at[i].prim == DYNC__P_scan) /* a scan's immediate is 0: SUM */
-            dync__eval_acc_begin(&r->acc[i], (int)k->inst.at[i].imm.i, dync__eval_operand_type(k, &k->inst.at[i]));
-    for (r->position = 0; r->position < r->n_inner; r->position++) {
-        for (int i = first; i < end; i++) DYNC__TRY(dync__eval_inst(r, i));
-        dync__eval_next(r, k->n_outer, k->n_dims);
-    }
-    r->position = 0;
-    for (int i = first; i < end; i++)
-        if (k->inst.at[i].prim == DYNC__P_reduce)
-            r->value[i] =
-                dync__eval_acc_end(&r->acc[i], (int)k->inst.at[i].imm.i, dync__eval_operand_type(k, &k->inst.at[i]));
-    return DYNC_OK;
-}
-static dync_status dync__eval_row(dync__eval_run *r) {
-    const dync__kernel *k = r->k;
-    for (int first = 0, end; first < k->inst.n; first = end) {
-        int section = k->inst.at[first].section;
-        for (end = first; end < k->inst.n && k->inst.at[end].section == section;) end++;
-        if (section & 1) {
-            DYNC__TRY(dync__eval_phase(r, first, end));
-        } else {
-            for (int i = first; i < end; i++) DYNC__TRY(dync__eval_inst(r, i));
-        }
-    }
-    return DYNC_OK;
-}
-/* Gives every phase value that a later phase asks for an array over the inner loops. */
-static dync_status dync__eval_keep(dync__eval_run *r) {
-    const dync__kernel *k = r->k;
-    for (int i = 0; i < k->inst.n; i++) {
-        for (int a = 0; a < 3; a++) {
-            int from = k->inst.at[i].arg[a];
-            if (from < 0 || r->kept[from]) continue;
-            const dync__inst *made = &k->inst.at[from];
-            if (!(made->section & 1) || made->section == k->inst.at[i].section || made->prim == DYNC__P_reduce) continue;
-            r->kept[from] = dync__alloc((size_t)r->n_inner * sizeof **r->kept);
-            if (!r->kept[from]) return DYNC_ERR_MEMORY;
-        }
-    }
-    return DYNC_OK;
-}
-static dync_status dync__eval_rows(dync__eval_run *r, int64_t n_rows) {
-    DYNC__TRY(dync__eval_keep(r));
-    for (int64_t row = 0; row < n_rows; row++) {
-        DYNC__TRY(dync__eval_row(r));
-        dync__eval_next(r, 0, r->k->n_outer);
-    }
-    return DYNC_OK;
-}
-DYNC__FN dync_status dync__kernel_eval(const dync__kernel *k, void *const *buffers, uint64_t rng_seed, uint64_t rng_offset) {
-    dync__eval_run r;
-    dync__arena arena;
-    memset(&r, 0, sizeof r);
-    memset(&arena, 0, sizeof arena);
-    int64_t n_rows = 1;
-    r.n_inner = 1;
-    for (int d = 0; d < k->n_dims; d++) {
-        int64_t *n = d < k->n_outer ? &n_rows : &r.n_inner;
-        if (!dync__mul_ok(*n, k->extent[d], n)) return dync__fail(DYNC_ERR_SHAPE, "kernel %s: too many indices", k->name);
-    }
-    if (!(r.k = k = dync__kernel_expand(&arena, k, false))) {
-        dync__arena_free(&arena);
-        return DYNC_ERR_MEMORY;
-    }
-    r.buffers = buffers;
-    r.seed = rng_seed;
-    r.offset = rng_offset;
-    size_t n = (size_t)DYNC__MAX(k->inst.n, 1);
-    r.value = dync__calloc(n * sizeof *r.value);
-    r.kept = dync__calloc(n * sizeof *r.kept);
-    r.acc = dync__calloc(n * sizeof *r.acc);
-    dync_status status = r.value && r.kept && r.acc ? dync__eval_rows(&r, n_rows) : DYNC_ERR_MEMORY;
-    for (size_t i = 0; r.kept && i < n; i++) dync__free(r.kept[i], (size_t)r.n_inner * sizeof **r.kept);
-    dync__free(r.value, n * sizeof *r.value);
-    dync__free(r.kept, n * sizeof *r.kept);
-    dync__free(r.acc, n * sizeof *r.acc);
-    dync__arena_free(&arena);
-    return status;
 }
 DYNC__STRICT_FP_END
 
@@ -8683,8 +8377,8 @@ DYNC__FN int dync__lb_random(dync__lb *b, int index, int type, bool normal) {
 }
 
 /* ==== loop/text.c =============================================================================================== */
-static const char *const dync__reduce_names[] = {"sum", "prod", "max", "min", "any", "all", "argmax", "argmin"};
-static const char *const dync__mode_names[] = {"none", "in", "out", "inout"};
+DYNC__DATA const char *const dync__reduce_names[8] = {"sum", "prod", "max", "min", "any", "all", "argmax", "argmin"};
+DYNC__DATA const char *const dync__mode_names[4] = {"none", "in", "out", "inout"};
 static bool dync__text_is_letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
@@ -8840,323 +8534,6 @@ DYNC__FN void dync__kernel_print(dync__str *out, const dync__kernel *k) {
     if (section >= 0) dync__str_add(out, "  }\n");
     dync__str_add(out, "}\n");
     dync__free(number, bytes);
-}
-typedef struct dync__text_reader {
-    dync__arena *arena;
-    dync__kernel *k;
-    const char *at;
-    int line;
-    bool failed;
-    DYNC__VEC(int32_t) value;            /* instruction of each value number, -1 where undefined */
-} dync__text_reader;
-static void dync__text_fail(dync__text_reader *r, const char *expected) {
-    if (r->failed) return;
-    r->failed = true;
-    int n = 0;
-    while (n < 24 && r->at[n] && r->at[n] != '\n') n++;
-    dync__fail(DYNC_ERR_FORMAT, "kernel text, line %d: expected %s, got '%.*s'", r->line, expected, n, r->at);
-}
-static void dync__text_space(dync__text_reader *r, bool lines) {
-    while (*r->at == ' ' || *r->at == '\t' || *r->at == '\r' || (lines && *r->at == '\n')) r->line += *r->at++ == '\n';
-}
-/* Is `word` next (as a whole word where it is one)? Takes it. */
-static bool dync__text_take(dync__text_reader *r, const char *word) {
-    size_t n = strlen(word);
-    dync__text_space(r, false);
-    if (r->failed || strncmp(r->at, word, n) != 0) return false;
-    char next = r->at[n];
-    if (dync__text_is_letter(word[n - 1]) && (dync__text_is_letter(next) || dync__text_is_digit(next))) return false;
-    r->at += n;
-    return true;
-}
-static void dync__text_expect(dync__text_reader *r, const char *word) {
-    if (!dync__text_take(r, word)) dync__text_fail(r, word);
-}
-static const char *dync__text_word(dync__text_reader *r, char *out, size_t cap) {
-    size_t n = 0;
-    dync__text_space(r, false);
-    if (!r->failed && dync__text_is_letter(*r->at))
-        while (n + 1 < cap && (dync__text_is_letter(*r->at) || dync__text_is_digit(*r->at) || *r->at == '.')) out[n++] = *r->at++;
-    out[n] = 0;
-    if (n == 0) dync__text_fail(r, "a name");
-    return out;
-}
-/* Digits; the magnitude may reach 2^63 where the number is negative. */
-static int64_t dync__text_int(dync__text_reader *r, bool negative) {
-    uint64_t x = 0, limit = (uint64_t)INT64_MAX + negative;
-    dync__text_space(r, false);
-    if (!dync__text_is_digit(*r->at)) dync__text_fail(r, "a whole number");
-    while (!r->failed && dync__text_is_digit(*r->at)) {
-        unsigned digit = (unsigned)(*r->at - '0');
-        if (x > (limit - digit) / 10) dync__text_fail(r, "a number of 64 bits");
-        x = x * 10 + digit;
-        r->at++;
-    }
-    if (r->failed) return 0;
-    return negative ? (int64_t)(0 - x) : (int64_t)x;
-}
-static int64_t dync__text_signed(dync__text_reader *r) {
-    bool negative = dync__text_take(r, "-");
-    return dync__text_int(r, negative);
-}
-static int dync__text_small(dync__text_reader *r, int limit, const char *what) {
-    int64_t x = dync__text_int(r, false);
-    if (!r->failed && x >= limit) dync__text_fail(r, what);
-    return r->failed ? 0 : (int)x;
-}
-static int dync__text_dtype(dync__text_reader *r, const char *name) {
-    for (int t = DYNC_F32; t <= DYNC_BOOL; t++)
-        if (strcmp(dync__dtype_info(t)->fx, name) == 0) return t;
-    dync__text_fail(r, "a dtype");
-    return DYNC_F32;
-}
-static void dync__text_read_bufs(dync__text_reader *r) {
-    char mode[16], name[128], dtype[16];
-    dync__text_expect(r, "(");
-    if (dync__text_take(r, ")")) return;
-    do {
-        dync__text_word(r, mode, sizeof mode);
-        int bits = 0;
-        while (bits < 4 && strcmp(dync__mode_names[bits], mode) != 0) bits++;
-        if (bits == 4) dync__text_fail(r, "in, out, inout or none");
-        dync__text_word(r, name, sizeof name);
-        int type = dync__text_dtype(r, dync__text_word(r, dtype, sizeof dtype));
-        dync__text_expect(r, "[");
-        int64_t size = dync__text_take(r, "?") ? -1 : dync__text_int(r, false);
-        dync__text_expect(r, "]");
-        dync__text_expect(r, "@");
-        int64_t id = dync__text_signed(r);
-        if (id > INT32_MAX || id < INT32_MIN) dync__text_fail(r, "a slot of 32 bits");
-        if (r->failed) return;
-        int before = r->k->buf.n;
-        dync__kernel_buf(r->k, (int32_t)id, type, bits, size, name);
-        if (r->k->buf.n == before) dync__text_fail(r, "each slot once");
-    } while (dync__text_take(r, ","));
-    dync__text_expect(r, ")");
-}
-static void dync__text_read_loops(dync__text_reader *r, char letter, bool outer) {
-    if (!dync__text_take(r, outer ? "outer" : "inner")) return;
-    int n = 0;
-    do {
-        char name[16], wanted[16];
-        dync__format(wanted, sizeof wanted, "%c%d", letter, n++);
-        if (strcmp(dync__text_word(r, name, sizeof name), wanted) != 0) dync__text_fail(r, "loops numbered in order");
-        if (r->k->n_dims == DYNC__LOOP_MAX_DIMS) dync__text_fail(r, "at most 16 loops");
-        dync__text_expect(r, "<");
-        int64_t extent = dync__text_int(r, false);
-        if (r->failed) return;
-        r->k->extent[r->k->n_dims++] = extent;
-        r->k->n_outer += outer;
-    } while (dync__text_take(r, ","));
-}
-/* [3*o0 - i1 + 7] */
-static int dync__text_read_access(dync__text_reader *r) {
-    dync__access acc;
-    memset(&acc, 0, sizeof acc);
-    dync__text_expect(r, "[");
-    bool negative = dync__text_take(r, "-");
-    do {
-        int64_t factor = negative ? -1 : 1;
-        dync__text_space(r, false);
-        bool number = dync__text_is_digit(*r->at), loop = !number;
-        if (number) {
-            factor = dync__text_int(r, negative);
-            loop = dync__text_take(r, "*");
-        }
-        if (loop) {
-            dync__text_space(r, false);
-            bool outer = *r->at == 'o';
-            if (!outer && *r->at != 'i') dync__text_fail(r, "a loop or a number");
-            if (r->failed) return -1;
-            r->at++;
-            int n = outer ? r->k->n_outer : r->k->n_dims - r->k->n_outer;
-            int d = dync__text_small(r, n, "a loop of this kernel") + (outer ? 0 : r->k->n_outer);
-            if (!r->failed) acc.stride[d] = factor;
-        } else {
-            acc.offset = factor;
-        }
-        negative = dync__text_take(r, "-");
-    } while (!r->failed && (negative || dync__text_take(r, "+")));
-    dync__text_expect(r, "]");
-    return r->failed ? -1 : dync__kernel_access(r->k, acc.offset, acc.stride);
-}
-static int dync__text_read_buf(dync__text_reader *r) {
-    char name[128], number[16];
-    dync__text_word(r, name, sizeof name);
-    for (int i = 0; i < r->k->buf.n; i++) {
-        dync__format(number, sizeof number, "b%d", i);
-        if (strcmp(r->k->buf.at[i].name, name) == 0 || strcmp(number, name) == 0) return i;
-    }
-    dync__text_fail(r, "a buffer of this kernel");
-    return -1;
-}
-static void dync__text_read_const(dync__text_reader *r, dync__inst *in) {
-    if (in->type != DYNC_F32 && in->type != DYNC_F64) {
-        in->imm.i = dync__text_signed(r);
-        bool fits = in->type == DYNC_I64 || (in->type == DYNC_I32 && in->imm.i == (int64_t)(int32_t)in->imm.i) ||
-                    (in->type == DYNC_BOOL && (in->imm.i == 0 || in->imm.i == 1));
-        if (!fits) dync__text_fail(r, "a constant that fits its type");
-        return;
-    }
-    uint64_t sign = dync__text_take(r, "-") ? (uint64_t)1 << 63 : 0, bits = 0;
-    if (dync__text_take(r, "nan")) {
-        bits = 0x7ff8000000000000u;
-    } else if (dync__text_take(r, "inf")) {
-        bits = 0x7ff0000000000000u;
-    } else {
-        double x = 0;
-        dync__text_space(r, false);
-        if (!dync__text_is_digit(*r->at) || !dync__text_double(r->at, &r->at, &x)) dync__text_fail(r, "a number");
-        if (in->type == DYNC_F32) x = (double)(float)x;
-        memcpy(&bits, &x, sizeof bits);
-    }
-    in->imm.i = (int64_t)(bits | sign);
-}
-/* Splits "reduce.sum" at its first dot and returns what follows, an empty string if nothing. */
-static char *dync__text_suffix(char *word) {
-    char *dot = strchr(word, '.');
-    if (!dot) return word + strlen(word);
-    *dot = 0;
-    return dot + 1;
-}
-static void dync__text_read_suffix(dync__text_reader *r, dync__inst *in, char *suffix) {
-    const char *rest = "";
-    switch (in->prim) {
-    case DYNC__P_random:
-        rest = dync__text_suffix(suffix);
-        in->imm.i = strcmp(rest, "normal") == 0 ? 1 : strcmp(rest, "second") == 0 ? 2 : 0;
-        if (!in->imm.i && strcmp(rest, "uniform") != 0) dync__text_fail(r, "uniform, normal or second");
-        in->type = (uint8_t)dync__text_dtype(r, suffix);
-        break;
-    case DYNC__P_const_:
-    case DYNC__P_cast:
-    case DYNC__P_bitcast: in->type = (uint8_t)dync__text_dtype(r, suffix); break;
-    case DYNC__P_wrap: in->imm.i = dync__text_dtype(r, suffix); break;
-    case DYNC__P_select:
-        in->imm.i = *suffix != 0;
-        if (in->imm.i && strcmp(suffix, "seldom") != 0) dync__text_fail(r, "seldom");
-        break;
-    case DYNC__P_reduce:
-        while (in->imm.i < 8 && strcmp(dync__reduce_names[in->imm.i], suffix) != 0) in->imm.i++;
-        if (in->imm.i == 8) dync__text_fail(r, "a kind of reduction");
-        break;
-    default:
-        if (*suffix) dync__text_fail(r, "no suffix here");
-    }
-}
-static void dync__text_read_args(dync__text_reader *r, dync__inst *in) {
-    for (int i = 0; i < dync__prim_info(in->prim)->n_args; i++) {
-        if (i > 0 || in->buf >= 0) dync__text_expect(r, ",");
-        dync__text_space(r, false);
-        if (*r->at != 'v') dync__text_fail(r, "a value");
-        if (r->failed) return;
-        r->at++;
-        int number = dync__text_small(r, INT32_MAX, "a value");
-        if (r->failed || number >= r->value.n || r->value.at[number] < 0) {
-            dync__text_fail(r, "a value defined before");
-            return;
-        }
-        in->arg[i] = r->value.at[number];
-    }
-}
-/* The result's type follows from the operands but where a suffix gave it. */
-static void dync__text_result_type(const dync__kernel *k, dync__inst *in) {
-    const dync__prim_row *row = dync__prim_info(in->prim);
-    if (in->buf >= 0)
-        in->type = dync__dtype_info(k->buf.at[in->buf].dtype)->compute;
-    else if (in->prim == DYNC__P_index)
-        in->type = DYNC_I64;
-    else if (row->result == 'B')
-        in->type = DYNC_BOOL;
-    else if (row->result == 'S')
-        in->type = k->inst.at[in->arg[in->prim == DYNC__P_select ? 1 : 0]].type;
-    if (in->prim == DYNC__P_reduce) in->type = (uint8_t)dync__reduce_type((int)in->imm.i, in->type);
-}
-static void dync__text_read_inst(dync__text_reader *r, int section) {
-    char word[64];
-    int number = -1;
-    dync__inst in = dync__inst_make(0, 0, -1, -1, -1);
-    dync__text_space(r, false);
-    if (*r->at == 'v' && dync__text_is_digit(r->at[1])) {
-        r->at++;
-        number = dync__text_small(r, 1 << 24, "a value number below 2^24");
-        dync__text_expect(r, "=");
-    }
-    dync__text_word(r, word, sizeof word);
-    char *suffix = dync__text_suffix(word);
-    int prim = 0;
-    while (prim < DYNC__N_PRIMS && strcmp(dync__prim_info(prim)->name, word) != 0) prim++;
-    if (prim == DYNC__N_PRIMS) dync__text_fail(r, "a primitive");
-    if (r->failed) return;
-    in.prim = (uint8_t)prim;
-    in.section = (int16_t)section;
-    if (dync__inst_has_value(&in) != (number >= 0)) dync__text_fail(r, "v<number> = before a value, nothing before a store");
-    dync__text_read_suffix(r, &in, suffix);
-    bool memory = prim == DYNC__P_load || prim == DYNC__P_loadx || prim == DYNC__P_store || prim == DYNC__P_storex;
-    if (memory) in.buf = dync__text_read_buf(r);
-    if (memory || prim == DYNC__P_index) in.access = dync__text_read_access(r);
-    if (prim == DYNC__P_const_) dync__text_read_const(r, &in);
-    dync__text_read_args(r, &in);
-    if (r->failed) return;
-    dync__text_result_type(r->k, &in);
-    dync__text_space(r, false);
-    if (*r->at == ';') {
-        r->at++;
-        dync__text_space(r, false);
-        int n = 0;
-        while (r->at[n] && r->at[n] != '\n') n++;
-        in.origin = dync__arena_printf(r->arena, "%.*s", n, r->at);
-        r->at += n;
-    }
-    while (number >= r->value.n)
-        if (!dync__avec_push(r->arena, &r->value, -1)) break;
-    if (number >= 0 && number < r->value.n) r->value.at[number] = r->k->inst.n;
-    if (number >= r->value.n || !dync__avec_push(r->arena, &r->k->inst, in)) r->k->failed = true;
-    if (prim == DYNC__P_random) r->k->uses_random = true;
-}
-static void dync__text_read_body(dync__text_reader *r) {
-    int last = -1;
-    dync__text_expect(r, "{");
-    for (;;) {
-        dync__text_space(r, true);
-        if (r->failed || r->k->failed || dync__text_take(r, "}")) return;
-        bool phase = dync__text_take(r, "phase");
-        if (!phase && !dync__text_take(r, "row")) dync__text_fail(r, "row, phase or }");
-        int section = 2 * dync__text_small(r, INT16_MAX / 2, "a smaller section") + phase;
-        if (section <= last) dync__text_fail(r, "sections in order");
-        last = section;
-        dync__text_expect(r, "{");
-        for (;;) {
-            dync__text_space(r, true);
-            if (r->failed || r->k->failed || dync__text_take(r, "}")) break;
-            dync__text_read_inst(r, section);
-        }
-    }
-}
-DYNC__FN dync__kernel *dync__kernel_parse(dync__arena *arena, const char *text) {
-    char name[128];
-    dync__text_reader r;
-    memset(&r, 0, sizeof r);
-    if (!text) {
-        dync__fail(DYNC_ERR_VALUE, "kernel text: expected a text, got NULL");
-        return NULL;
-    }
-    r.arena = arena;
-    r.at = text;
-    r.line = 1;
-    dync__text_space(&r, true);
-    dync__text_expect(&r, "kernel");
-    dync__text_word(&r, name, sizeof name);
-    if (r.failed) return NULL;
-    r.k = dync__kernel_new(arena, name, 0, 0, NULL);
-    if (!r.k) return NULL;
-    dync__text_read_bufs(&r);
-    dync__text_read_loops(&r, 'o', true);
-    dync__text_read_loops(&r, 'i', false);
-    dync__text_read_body(&r);
-    dync__text_space(&r, true);
-    if (!r.failed && !r.k->failed && *r.at) dync__text_fail(&r, "nothing after the kernel");
-    return r.failed || r.k->failed ? NULL : r.k;
 }
 
 /* ==== loop/check.c ============================================================================================== */
@@ -24883,16 +24260,16 @@ DYNC__PLAIN
 /* ==== runtime/runtime.h ========================================================================================= */
 /* runtime/runtime.h: plans. After kernel/, before op/.
  *
- * A plan is what runs: slots (inputs, outputs, constants, temporaries in one arena) and steps (fused kernels, kernel calls) in order.
+ * A plan is what runs: slots (inputs, outputs, temporaries in one arena) and steps (fused kernels, kernel calls) in order.
  * Eager operators and compiled graphs are both plans: op/ lowers operators into a builder (dync__pb), dync__plan_new turns it into
  * a plan: fuse, simplify, schedule, memory plan, code. */
 #ifndef DYNC__RUNTIME_H
 #define DYNC__RUNTIME_H
 
-typedef enum { DYNC__SLOT_INPUT, DYNC__SLOT_OUTPUT, DYNC__SLOT_TEMP, DYNC__SLOT_CONST } dync__slot_kind;
+typedef enum { DYNC__SLOT_INPUT, DYNC__SLOT_OUTPUT, DYNC__SLOT_TEMP } dync__slot_kind;
 typedef struct dync__slot {
     uint8_t kind, dtype;
-    int32_t index;               /* of the input, output or constant */
+    int32_t index;               /* of the input or output */
     int64_t size;                /* elements; -1 unknown (inputs) */
     int64_t arena_offset;        /* TEMP: bytes, set by the memory plan */
     bool host;                   /* one element in main memory, whatever the plan's device */
@@ -24905,7 +24282,6 @@ typedef struct dync__pb {
     dync__arena *arena;
     DYNC__VEC(dync__slot) slot;
     DYNC__VEC(dync__step) step;
-    DYNC__VEC(void *) constant;  /* data pointers, borrowed */
     int n_inputs, n_outputs;
     int device;                  /* where it runs */
     uint64_t rng_used;           /* numbers drawn by one run */
@@ -24915,7 +24291,6 @@ typedef struct dync__pb {
     int winograd;                /* places of a side of the largest tile that convolutions may be computed by; 0: none */
 } dync__pb;
 DYNC__FN int dync__pb_slot(dync__pb *, int kind, int dtype, int64_t size, const char *name); /* index of the new slot; -1 no memory. INPUT/OUTPUT number themselves in order */
-DYNC__FN int dync__pb_constant(dync__pb *, int dtype, int64_t size, void *data);
 DYNC__FN bool dync__pb_add_kernel(dync__pb *, dync__kernel *);                 /* buf ids are slot numbers */
 DYNC__FN bool dync__pb_add_call(dync__pb *, dync__kcall *);
 
@@ -24940,9 +24315,8 @@ DYNC__FN void dync__plan_dump(dync__str *, const dync__plan *);               /*
 #ifndef DYNC__PLAN_H
 #define DYNC__PLAN_H
 
-/* Where a buffer is found: at place `at` of the call's inputs, its outputs or the constants, or that many bytes into the arena. */
-enum { DYNC__SOURCE_INPUTS = DYNC__SLOT_INPUT, DYNC__SOURCE_OUTPUTS = DYNC__SLOT_OUTPUT, DYNC__SOURCE_ARENA = DYNC__SLOT_TEMP,
-       DYNC__SOURCE_CONSTANTS = DYNC__SLOT_CONST };
+/* Where a buffer is found: at place `at` of the call's inputs or its outputs, or that many bytes into the arena. */
+enum { DYNC__SOURCE_INPUTS = DYNC__SLOT_INPUT, DYNC__SOURCE_OUTPUTS = DYNC__SLOT_OUTPUT, DYNC__SOURCE_ARENA = DYNC__SLOT_TEMP };
 typedef struct dync__plan_source { int32_t from; int64_t at; } dync__plan_source;    /* at -1 in the arena: no memory */
 
 typedef struct dync__plan_step {
@@ -24959,7 +24333,6 @@ struct dync__plan {
     int n_slots, n_steps, device;
     dync__slot *slot;
     dync__plan_step *step;
-    void **constant;
     const char *name;
     int64_t arena_bytes;                 /* temporaries, then scratch of kernel calls */
     int64_t scratch_offset;
@@ -25883,12 +25256,6 @@ DYNC__FN int dync__pb_slot(dync__pb *pb, int kind, int dtype, int64_t size, cons
     pb->n_outputs += kind == DYNC__SLOT_OUTPUT;
     return pb->slot.n - 1;
 }
-DYNC__FN int dync__pb_constant(dync__pb *pb, int dtype, int64_t size, void *data) {
-    int slot = dync__pb_slot(pb, DYNC__SLOT_CONST, dtype, size, NULL);
-    if (slot < 0 || !dync__avec_push(pb->arena, &pb->constant, data)) return -1;
-    pb->slot.at[slot].index = pb->constant.n - 1;
-    return slot;
-}
 DYNC__FN bool dync__pb_add_kernel(dync__pb *pb, dync__kernel *k) {
     dync__step s = {.kernel = k};
     if (k->failed) return dync__fail_memory(0), false;
@@ -26104,11 +25471,10 @@ static dync_status dync__plan_make(dync__plan *p, dync__pb *pb, const dync__plan
     p->threads = opt->threads;
     p->device = pb->device;
     p->slot = dync__arena_copy(&p->arena, pb->slot.at, (size_t)pb->slot.n * sizeof *p->slot);
-    p->constant = dync__arena_copy(&p->arena, pb->constant.at, (size_t)pb->constant.n * sizeof *p->constant);
     p->step = dync__arena_alloc(&p->arena, (size_t)(n + 1) * sizeof *p->step);
     p->name = dync__arena_strdup(&p->arena, opt->name ? opt->name : "plan");
     const dync__kernel *(*with)[3] = dync__arena_alloc(pb->arena, (size_t)(n + 1) * sizeof *with);    /* epilogue and prologues of each call */
-    if (!p->slot || !p->step || !p->constant || !p->name || !with) return DYNC_ERR_MEMORY;
+    if (!p->slot || !p->step || !p->name || !with) return DYNC_ERR_MEMORY;
     for (int i = 0; i < p->n_slots; i++) p->slot[i].name = NULL;
     for (int i = 0; i < n; i++) {
         bool keep = true;
@@ -26183,7 +25549,7 @@ DYNC__FN void dync__plan_dump(dync__str *s, const dync__plan *p) {
 DYNC__HOT
 
 /* ==== runtime/run.c ============================================================================================= */
-typedef struct dync__binding { void *const *table[4]; char *arena; uint64_t rng; } dync__binding;      /* table: by DYNC__SOURCE_ */
+typedef struct dync__binding { void *const *table[2]; char *arena; uint64_t rng; } dync__binding;      /* table: by DYNC__SOURCE_ */
 static dync_status dync__run_step(const dync__plan *p, const dync__plan_step *s, const dync__binding *b) {
     void *few[24], **buffers = few;
     if (s->n > DYNC__COUNT_OF(few) && !(buffers = dync__alloc((size_t)s->n * sizeof *buffers))) return DYNC_ERR_MEMORY;
@@ -26203,7 +25569,6 @@ DYNC__FN dync_status dync__plan_run(const dync__plan *p, struct dync__tensor *co
     dync__binding b;
     b.table[DYNC__SOURCE_INPUTS] = inputs;
     b.table[DYNC__SOURCE_OUTPUTS] = outputs;
-    b.table[DYNC__SOURCE_CONSTANTS] = p->constant;
     b.arena = nothing;
     bool away = p->device != DYNC_CPU;
     size_t bytes = (size_t)p->arena_bytes;
@@ -26968,7 +26333,6 @@ DYNC__FN dync_tensor *dync__op_call(int op, int nargs, dync__arg *args, dync_loc
 DYNC__FN dync_value dync__op_call_list(int op, int nargs, dync__arg *args, dync_loc at);        /* several outputs: a list */
 /* Internal: arguments opened; owned results in out. at: that of the thread. */
 DYNC__FN dync_status dync__op_run(int op, int nargs, dync__arg *args, dync__tensor **out);
-DYNC__FN void dync__opcall_text(dync__str *, const dync__opcall *);     /* "add: f32[2, 3], 1" */
 
 /* ---- inference and lowering ------------------------------------------------------------------------------------------------------------------ */
 DYNC__FN dync_status dync__op_infer(const dync__opcall *, dync__info *out);          /* the row's */
@@ -27405,37 +26769,6 @@ DYNC__FN int dync__opcall_tensors(const dync__opcall *call, dync__tensor **out, 
         }
     }
     return n;
-}
-static void dync__args_text(dync__str *s, const dync__arg *a) {
-    switch ((dync__arg_kind)a->kind) {
-    case DYNC__A_TENSOR: dync__tensor_brief(s, a->as.t); break;
-    case DYNC__A_INT: dync__str_addf(s, "%lld", (long long)a->as.i); break;
-    case DYNC__A_FLOAT: dync__str_addf(s, "%g", a->as.f); break;
-    case DYNC__A_BOOL: dync__str_add(s, a->as.i ? "true" : "false"); break;
-    case DYNC__A_DIMS: dync__shape_text(s, a->n, a->as.dims); break;
-    case DYNC__A_DTYPE: dync__str_add(s, dync__dtype_info((int)a->as.i)->name); break;
-    case DYNC__A_DEVICE: dync__str_addf(s, "device %d", (int)a->as.i); break;
-    case DYNC__A_STR: dync__str_addf(s, "\"%s\"", a->as.s ? a->as.s : ""); break;
-    case DYNC__A_LIST:
-        dync__str_addc(s, '[');
-        for (int i = 0; i < a->n; i++) {
-            if (i) dync__str_add(s, ", ");
-            dync__args_text(s, &a->as.list[i]);
-        }
-        dync__str_addc(s, ']');
-        break;
-    case DYNC__A_NONE: dync__str_add(s, "none"); break;
-    case DYNC__A_HANDLE:
-    case DYNC__A_NODE:
-    case DYNC__A_PTR: dync__str_add(s, "value"); break;
-    }
-}
-DYNC__FN void dync__opcall_text(dync__str *s, const dync__opcall *call) {
-    dync__str_addf(s, "%s: ", call->row->name);
-    for (int i = 0; i < call->nargs; i++) {
-        if (i) dync__str_add(s, ", ");
-        dync__args_text(s, &call->args[i]);
-    }
 }
 DYNC__PLAIN
 
@@ -29904,44 +29237,33 @@ DYNC__RARE DYNC__FN dync_status dync__eager_check_data(const dync__opcall *call)
 DYNC__COLD
 
 /* ==== op/entries.c ============================================================================================== */
-DYNC_API dync_tensor *dync__op_1VV(int op, dync_value x0, dync_value x1, dync_loc at) {
-    dync__arg args[] = {dync__arg_value(x0), dync__arg_value(x1)};
-    return dync__op_call(op, 2, args, at);
-}
-#define DYNC__ENTRY_1VV(name) \
-    DYNC_API dync_tensor *(dync_##name)(dync_value x0, dync_value x1) { return dync__op_1VV(DYNC__OP_##name, x0, x1, dync__tls.at); }
+/* What packs the arguments of all operators of one signature, and the function of one operator. */
+#define DYNC__PACKER(sig, result, call, params, ...) DYNC_API result dync__op_##sig params \
+    { dync__arg args[] = {__VA_ARGS__}; return call(op, DYNC__COUNT_OF(args), args, at); }
+#define DYNC__ENTRY(name, op, sig, result, params, ...) \
+    DYNC_API result (name) params { return dync__op_##sig(op, __VA_ARGS__, dync__tls.at); }
+DYNC__PACKER(1VV, dync_tensor *, dync__op_call, (int op, dync_value x0, dync_value x1, dync_loc at),
+             dync__arg_value(x0), dync__arg_value(x1))
+#define DYNC__ENTRY_1VV(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1VV, dync_tensor *, (dync_value x0, dync_value x1), x0, x1)
 DYNC__ENTRY_1VV(add) DYNC__ENTRY_1VV(atan2) DYNC__ENTRY_1VV(bitwise_and) DYNC__ENTRY_1VV(bitwise_or) DYNC__ENTRY_1VV(bitwise_xor)
 DYNC__ENTRY_1VV(div) DYNC__ENTRY_1VV(eq) DYNC__ENTRY_1VV(floor_divide) DYNC__ENTRY_1VV(fmod) DYNC__ENTRY_1VV(ge)
 DYNC__ENTRY_1VV(gt) DYNC__ENTRY_1VV(le) DYNC__ENTRY_1VV(logical_and) DYNC__ENTRY_1VV(logical_or) DYNC__ENTRY_1VV(logical_xor)
 DYNC__ENTRY_1VV(lt) DYNC__ENTRY_1VV(maximum) DYNC__ENTRY_1VV(minimum) DYNC__ENTRY_1VV(mul) DYNC__ENTRY_1VV(ne)
 DYNC__ENTRY_1VV(pow) DYNC__ENTRY_1VV(remainder) DYNC__ENTRY_1VV(sub)
-DYNC_API dync_tensor *dync__op_1TTTV(int op, dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_value x3, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(x0), dync__arg_h(x1), dync__arg_h(x2), dync__arg_value(x3)};
-    return dync__op_call(op, 4, args, at);
-}
-#define DYNC__ENTRY_1TTTV(name) \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_value x3) { return dync__op_1TTTV(DYNC__OP_##name, x0, x1, x2, x3, dync__tls.at); }
+DYNC__PACKER(1TTTV, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_value x3, dync_loc at),
+             dync__arg_h(x0), dync__arg_h(x1), dync__arg_h(x2), dync__arg_value(x3))
+#define DYNC__ENTRY_1TTTV(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1TTTV, dync_tensor *, (dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_value x3), x0, x1, x2, x3)
 DYNC__ENTRY_1TTTV(addcdiv) DYNC__ENTRY_1TTTV(addcmul) DYNC__ENTRY_1TTTV(addcdiv_) DYNC__ENTRY_1TTTV(addcmul_)
-DYNC_API dync_tensor *dync__op_1TVV(int op, dync_tensor *x0, dync_value x1, dync_value x2, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(x0), dync__arg_value(x1), dync__arg_value(x2)};
-    return dync__op_call(op, 3, args, at);
-}
-#define DYNC__ENTRY_1TVV(name) \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_value x1, dync_value x2) { return dync__op_1TVV(DYNC__OP_##name, x0, x1, x2, dync__tls.at); }
+DYNC__PACKER(1TVV, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_value x1, dync_value x2, dync_loc at),
+             dync__arg_h(x0), dync__arg_value(x1), dync__arg_value(x2))
+#define DYNC__ENTRY_1TVV(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1TVV, dync_tensor *, (dync_tensor *x0, dync_value x1, dync_value x2), x0, x1, x2)
 DYNC__ENTRY_1TVV(clamp) DYNC__ENTRY_1TVV(where) DYNC__ENTRY_1TVV(clamp_)
-DYNC_API dync_tensor *dync__op_1TTV(int op, dync_tensor *x0, dync_tensor *x1, dync_value x2, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(x0), dync__arg_h(x1), dync__arg_value(x2)};
-    return dync__op_call(op, 3, args, at);
-}
-#define DYNC__ENTRY_1TTV(name) \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_tensor *x1, dync_value x2) { return dync__op_1TTV(DYNC__OP_##name, x0, x1, x2, dync__tls.at); }
+DYNC__PACKER(1TTV, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_tensor *x1, dync_value x2, dync_loc at),
+             dync__arg_h(x0), dync__arg_h(x1), dync__arg_value(x2))
+#define DYNC__ENTRY_1TTV(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1TTV, dync_tensor *, (dync_tensor *x0, dync_tensor *x1, dync_value x2), x0, x1, x2)
 DYNC__ENTRY_1TTV(lerp) DYNC__ENTRY_1TTV(masked_fill) DYNC__ENTRY_1TTV(lerp_) DYNC__ENTRY_1TTV(masked_fill_)
-DYNC_API dync_tensor *dync__op_1T(int op, dync_tensor *x0, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(x0)};
-    return dync__op_call(op, 1, args, at);
-}
-#define DYNC__ENTRY_1T(name) \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0) { return dync__op_1T(DYNC__OP_##name, x0, dync__tls.at); }
+DYNC__PACKER(1T, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_loc at), dync__arg_h(x0))
+#define DYNC__ENTRY_1T(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1T, dync_tensor *, (dync_tensor *x0), x0)
 DYNC__ENTRY_1T(abs) DYNC__ENTRY_1T(acos) DYNC__ENTRY_1T(asin) DYNC__ENTRY_1T(atan) DYNC__ENTRY_1T(bitwise_not)
 DYNC__ENTRY_1T(ceil) DYNC__ENTRY_1T(cos) DYNC__ENTRY_1T(cosh) DYNC__ENTRY_1T(erf) DYNC__ENTRY_1T(erfc)
 DYNC__ENTRY_1T(exp) DYNC__ENTRY_1T(exp2) DYNC__ENTRY_1T(expm1) DYNC__ENTRY_1T(floor) DYNC__ENTRY_1T(frac)
@@ -29959,365 +29281,183 @@ DYNC__ENTRY_1T(zeros_like) DYNC__ENTRY_1T(max) DYNC__ENTRY_1T(min) DYNC__ENTRY_1
 DYNC__ENTRY_1T(hardsigmoid) DYNC__ENTRY_1T(hardswish) DYNC__ENTRY_1T(selu) DYNC__ENTRY_1T(softsign) DYNC__ENTRY_1T(tanhshrink)
 DYNC__ENTRY_1T(contiguous) DYNC__ENTRY_1T(squeeze_all) DYNC__ENTRY_1T(t) DYNC__ENTRY_1T(clone) DYNC__ENTRY_1T(nonzero)
 DYNC__ENTRY_1T(unique)
-DYNC_API dync_tensor *dync__op_1Tf(int op, dync_tensor *x0, double x1, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(x0), dync__arg_f(x1)};
-    return dync__op_call(op, 2, args, at);
-}
-#define DYNC__ENTRY_1Tf(name) \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, double x1) { return dync__op_1Tf(DYNC__OP_##name, x0, x1, dync__tls.at); }
+DYNC__PACKER(1Tf, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, double x1, dync_loc at), dync__arg_h(x0), dync__arg_f(x1))
+#define DYNC__ENTRY_1Tf(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1Tf, dync_tensor *, (dync_tensor *x0, double x1), x0, x1)
 DYNC__ENTRY_1Tf(elu) DYNC__ENTRY_1Tf(leaky_relu) DYNC__ENTRY_1Tf(celu) DYNC__ENTRY_1Tf(hardshrink) DYNC__ENTRY_1Tf(softshrink)
-DYNC_API dync_tensor *dync__op_1Tff(int op, dync_tensor *x0, double x1, double x2, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(x0), dync__arg_f(x1), dync__arg_f(x2)};
-    return dync__op_call(op, 3, args, at);
-}
-#define DYNC__ENTRY_1Tff(name) \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, double x1, double x2) { return dync__op_1Tff(DYNC__OP_##name, x0, x1, x2, dync__tls.at); }
+DYNC__PACKER(1Tff, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, double x1, double x2, dync_loc at),
+             dync__arg_h(x0), dync__arg_f(x1), dync__arg_f(x2))
+#define DYNC__ENTRY_1Tff(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1Tff, dync_tensor *, (dync_tensor *x0, double x1, double x2), x0, x1, x2)
 DYNC__ENTRY_1Tff(hardtanh) DYNC__ENTRY_1Tff(normal_) DYNC__ENTRY_1Tff(uniform_)
-DYNC_API dync_tensor *dync__op_1TV(int op, dync_tensor *x0, dync_value x1, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(x0), dync__arg_value(x1)};
-    return dync__op_call(op, 2, args, at);
-}
-#define DYNC__ENTRY_1TV(name) \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_value x1) { return dync__op_1TV(DYNC__OP_##name, x0, x1, dync__tls.at); }
+DYNC__PACKER(1TV, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_value x1, dync_loc at),
+             dync__arg_h(x0), dync__arg_value(x1))
+#define DYNC__ENTRY_1TV(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1TV, dync_tensor *, (dync_tensor *x0, dync_value x1), x0, x1)
 DYNC__ENTRY_1TV(add_) DYNC__ENTRY_1TV(copy_) DYNC__ENTRY_1TV(div_) DYNC__ENTRY_1TV(fill_) DYNC__ENTRY_1TV(mul_)
 DYNC__ENTRY_1TV(pow_) DYNC__ENTRY_1TV(sub_) DYNC__ENTRY_1TV(full_like)
-DYNC_API dync_tensor *dync__op_1TiTT(int op, dync_tensor *x0, int x1, dync_tensor *x2, dync_tensor *x3, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(x0), dync__arg_i(x1), dync__arg_h(x2), dync__arg_h(x3)};
-    return dync__op_call(op, 4, args, at);
-}
-#define DYNC__ENTRY_1TiTT(name) \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int x1, dync_tensor *x2, dync_tensor *x3) { return dync__op_1TiTT(DYNC__OP_##name, x0, x1, x2, x3, dync__tls.at); }
+DYNC__PACKER(1TiTT, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, int x1, dync_tensor *x2, dync_tensor *x3, dync_loc at),
+             dync__arg_h(x0), dync__arg_i(x1), dync__arg_h(x2), dync__arg_h(x3))
+#define DYNC__ENTRY_1TiTT(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1TiTT, dync_tensor *, (dync_tensor *x0, int x1, dync_tensor *x2, dync_tensor *x3), x0, x1, x2, x3)
 DYNC__ENTRY_1TiTT(index_add_) DYNC__ENTRY_1TiTT(scatter_add_) DYNC__ENTRY_1TiTT(index_add) DYNC__ENTRY_1TiTT(scatter_add)
-DYNC_API dync_tensor *dync__op_1TiTV(int op, dync_tensor *x0, int x1, dync_tensor *x2, dync_value x3, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(x0), dync__arg_i(x1), dync__arg_h(x2), dync__arg_value(x3)};
-    return dync__op_call(op, 4, args, at);
-}
-#define DYNC__ENTRY_1TiTV(name) \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int x1, dync_tensor *x2, dync_value x3) { return dync__op_1TiTV(DYNC__OP_##name, x0, x1, x2, x3, dync__tls.at); }
+DYNC__PACKER(1TiTV, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, int x1, dync_tensor *x2, dync_value x3, dync_loc at),
+             dync__arg_h(x0), dync__arg_i(x1), dync__arg_h(x2), dync__arg_value(x3))
+#define DYNC__ENTRY_1TiTV(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1TiTV, dync_tensor *, (dync_tensor *x0, int x1, dync_tensor *x2, dync_value x3), x0, x1, x2, x3)
 DYNC__ENTRY_1TiTV(scatter_) DYNC__ENTRY_1TiTV(scatter)
-DYNC_API dync_tensor *dync__op_1llye(int op, int64_t x0, int64_t x1, dync_dtype x2, dync_device x3, dync_loc at) {
-    dync__arg args[] = {dync__arg_i(x0), dync__arg_i(x1), dync__arg_dtype((int)x2), dync__arg_device((int)x3)};
-    return dync__op_call(op, 4, args, at);
-}
-#define DYNC__ENTRY_1llye(name) \
-    DYNC_API dync_tensor *(dync_##name)(int64_t x0, int64_t x1, dync_dtype x2, dync_device x3) { return dync__op_1llye(DYNC__OP_##name, x0, x1, x2, x3, dync__tls.at); }
-DYNC__ENTRY_1llye(eye)
-DYNC_API dync_tensor *dync__op_1Tdb(int op, dync_tensor *x0, dync_dims x1, bool x2, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), dync__arg_b(x2)};
-    return dync__op_call(op, 3, args, at);
-}
-#define DYNC__ENTRY_1Tdb(name) \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_dims x1, bool x2) { return dync__op_1Tdb(DYNC__OP_##name, x0, x1, x2, dync__tls.at); }
+DYNC__PACKER(1llye, dync_tensor *, dync__op_call, (int op, int64_t x0, int64_t x1, dync_dtype x2, dync_device x3, dync_loc at),
+             dync__arg_i(x0), dync__arg_i(x1), dync__arg_dtype((int)x2), dync__arg_device((int)x3))
+DYNC__ENTRY(dync_eye, DYNC__OP_eye, 1llye, dync_tensor *, (int64_t x0, int64_t x1, dync_dtype x2, dync_device x3), x0, x1, x2, x3)
+DYNC__PACKER(1Tdb, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_dims x1, bool x2, dync_loc at),
+             dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), dync__arg_b(x2))
+#define DYNC__ENTRY_1Tdb(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1Tdb, dync_tensor *, (dync_tensor *x0, dync_dims x1, bool x2), x0, x1, x2)
 DYNC__ENTRY_1Tdb(all) DYNC__ENTRY_1Tdb(amax) DYNC__ENTRY_1Tdb(amin) DYNC__ENTRY_1Tdb(any) DYNC__ENTRY_1Tdb(logsumexp)
 DYNC__ENTRY_1Tdb(mean) DYNC__ENTRY_1Tdb(prod) DYNC__ENTRY_1Tdb(sum)
-DYNC_API dync_tensor *dync__op_1Tib(int op, dync_tensor *x0, int x1, bool x2, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(x0), dync__arg_i(x1), dync__arg_b(x2)};
-    return dync__op_call(op, 3, args, at);
-}
-#define DYNC__ENTRY_1Tib(name) \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int x1, bool x2) { return dync__op_1Tib(DYNC__OP_##name, x0, x1, x2, dync__tls.at); }
+DYNC__PACKER(1Tib, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, int x1, bool x2, dync_loc at),
+             dync__arg_h(x0), dync__arg_i(x1), dync__arg_b(x2))
+#define DYNC__ENTRY_1Tib(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1Tib, dync_tensor *, (dync_tensor *x0, int x1, bool x2), x0, x1, x2)
 DYNC__ENTRY_1Tib(argmax) DYNC__ENTRY_1Tib(argmin) DYNC__ENTRY_1Tib(argsort)
-DYNC_API dync_tensor *dync__op_1Ti(int op, dync_tensor *x0, int x1, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(x0), dync__arg_i(x1)};
-    return dync__op_call(op, 2, args, at);
-}
-#define DYNC__ENTRY_1Ti(name) \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int x1) { return dync__op_1Ti(DYNC__OP_##name, x0, x1, dync__tls.at); }
+DYNC__PACKER(1Ti, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, int x1, dync_loc at), dync__arg_h(x0), dync__arg_i(x1))
+#define DYNC__ENTRY_1Ti(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1Ti, dync_tensor *, (dync_tensor *x0, int x1), x0, x1)
 DYNC__ENTRY_1Ti(cumsum) DYNC__ENTRY_1Ti(log_softmax) DYNC__ENTRY_1Ti(softmax) DYNC__ENTRY_1Ti(glu) DYNC__ENTRY_1Ti(softmin)
 DYNC__ENTRY_1Ti(squeeze) DYNC__ENTRY_1Ti(unsqueeze) DYNC__ENTRY_1Ti(tril) DYNC__ENTRY_1Ti(triu)
-DYNC_API dync_value dync__op_nTib(int op, dync_tensor *x0, int x1, bool x2, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(x0), dync__arg_i(x1), dync__arg_b(x2)};
-    return dync__op_call_list(op, 3, args, at);
-}
-#define DYNC__ENTRY_nTib(name) \
-    DYNC_API dync_value (dync_##name)(dync_tensor *x0, int x1, bool x2) { return dync__op_nTib(DYNC__OP_##name, x0, x1, x2, dync__tls.at); }
+DYNC__PACKER(nTib, dync_value , dync__op_call_list, (int op, dync_tensor *x0, int x1, bool x2, dync_loc at),
+             dync__arg_h(x0), dync__arg_i(x1), dync__arg_b(x2))
+#define DYNC__ENTRY_nTib(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, nTib, dync_value , (dync_tensor *x0, int x1, bool x2), x0, x1, x2)
 DYNC__ENTRY_nTib(max_dim) DYNC__ENTRY_nTib(min_dim) DYNC__ENTRY_nTib(sort)
-DYNC_API dync_tensor *dync__op_1TVdb(int op, dync_tensor *x0, dync_value x1, dync_dims x2, bool x3, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(x0), dync__arg_value(x1), dync__arg_dims(x2.n, x2.d), dync__arg_b(x3)};
-    return dync__op_call(op, 4, args, at);
-}
-#define DYNC__ENTRY_1TVdb(name) \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_value x1, dync_dims x2, bool x3) { return dync__op_1TVdb(DYNC__OP_##name, x0, x1, x2, x3, dync__tls.at); }
-DYNC__ENTRY_1TVdb(norm)
-DYNC_API dync_tensor *dync__op_1Tdib(int op, dync_tensor *x0, dync_dims x1, int x2, bool x3, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), dync__arg_i(x2), dync__arg_b(x3)};
-    return dync__op_call(op, 4, args, at);
-}
-#define DYNC__ENTRY_1Tdib(name) \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_dims x1, int x2, bool x3) { return dync__op_1Tdib(DYNC__OP_##name, x0, x1, x2, x3, dync__tls.at); }
+DYNC__PACKER(1TVdb, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_value x1, dync_dims x2, bool x3, dync_loc at),
+             dync__arg_h(x0), dync__arg_value(x1), dync__arg_dims(x2.n, x2.d), dync__arg_b(x3))
+DYNC__ENTRY(dync_norm, DYNC__OP_norm, 1TVdb, dync_tensor *, (dync_tensor *x0, dync_value x1, dync_dims x2, bool x3), x0, x1, x2, x3)
+DYNC__PACKER(1Tdib, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_dims x1, int x2, bool x3, dync_loc at),
+             dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), dync__arg_i(x2), dync__arg_b(x3))
+#define DYNC__ENTRY_1Tdib(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1Tdib, dync_tensor *, (dync_tensor *x0, dync_dims x1, int x2, bool x3), x0, x1, x2, x3)
 DYNC__ENTRY_1Tdib(std) DYNC__ENTRY_1Tdib(var)
-DYNC_API dync_tensor *dync__op_1TTT(int op, dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(x0), dync__arg_h(x1), dync__arg_h(x2)};
-    return dync__op_call(op, 3, args, at);
-}
-#define DYNC__ENTRY_1TTT(name) \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_tensor *x1, dync_tensor *x2) { return dync__op_1TTT(DYNC__OP_##name, x0, x1, x2, dync__tls.at); }
+DYNC__PACKER(1TTT, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_loc at),
+             dync__arg_h(x0), dync__arg_h(x1), dync__arg_h(x2))
+#define DYNC__ENTRY_1TTT(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1TTT, dync_tensor *, (dync_tensor *x0, dync_tensor *x1, dync_tensor *x2), x0, x1, x2)
 DYNC__ENTRY_1TTT(addmm) DYNC__ENTRY_1TTT(addmv) DYNC__ENTRY_1TTT(baddbmm)
-DYNC_API dync_tensor *dync__op_1TT(int op, dync_tensor *x0, dync_tensor *x1, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(x0), dync__arg_h(x1)};
-    return dync__op_call(op, 2, args, at);
-}
-#define DYNC__ENTRY_1TT(name) \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_tensor *x1) { return dync__op_1TT(DYNC__OP_##name, x0, x1, dync__tls.at); }
+DYNC__PACKER(1TT, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_tensor *x1, dync_loc at),
+             dync__arg_h(x0), dync__arg_h(x1))
+#define DYNC__ENTRY_1TT(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1TT, dync_tensor *, (dync_tensor *x0, dync_tensor *x1), x0, x1)
 DYNC__ENTRY_1TT(bmm) DYNC__ENTRY_1TT(dot) DYNC__ENTRY_1TT(int_mm) DYNC__ENTRY_1TT(matmul) DYNC__ENTRY_1TT(mm)
 DYNC__ENTRY_1TT(mv) DYNC__ENTRY_1TT(outer) DYNC__ENTRY_1TT(logaddexp) DYNC__ENTRY_1TT(xlogy) DYNC__ENTRY_1TT(embedding)
 DYNC__ENTRY_1TT(prelu) DYNC__ENTRY_1TT(binary_cross_entropy) DYNC__ENTRY_1TT(binary_cross_entropy_with_logits)
 DYNC__ENTRY_1TT(cross_entropy) DYNC__ENTRY_1TT(l1_loss) DYNC__ENTRY_1TT(mse_loss) DYNC__ENTRY_1TT(nll_loss)
 DYNC__ENTRY_1TT(expand_as) DYNC__ENTRY_1TT(view_as) DYNC__ENTRY_1TT(masked_select)
-DYNC_API dync_tensor *dync__op_1TTO(int op, dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(x0), dync__arg_h(x1), x2 ? dync__arg_h(x2) : dync__arg_none()};
-    return dync__op_call(op, 3, args, at);
-}
-#define DYNC__ENTRY_1TTO(name) \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_tensor *x1, dync_tensor *x2) { return dync__op_1TTO(DYNC__OP_##name, x0, x1, x2, dync__tls.at); }
-DYNC__ENTRY_1TTO(linear)
-DYNC_API dync_tensor *dync__op_1Td(int op, dync_tensor *x0, dync_dims x1, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(x0), dync__arg_dims(x1.n, x1.d)};
-    return dync__op_call(op, 2, args, at);
-}
-#define DYNC__ENTRY_1Td(name) \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_dims x1) { return dync__op_1Td(DYNC__OP_##name, x0, x1, dync__tls.at); }
+DYNC__PACKER(1TTO, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_loc at),
+             dync__arg_h(x0), dync__arg_h(x1), x2 ? dync__arg_h(x2) : dync__arg_none())
+DYNC__ENTRY(dync_linear, DYNC__OP_linear, 1TTO, dync_tensor *, (dync_tensor *x0, dync_tensor *x1, dync_tensor *x2), x0, x1, x2)
+DYNC__PACKER(1Td, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_dims x1, dync_loc at),
+             dync__arg_h(x0), dync__arg_dims(x1.n, x1.d))
+#define DYNC__ENTRY_1Td(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1Td, dync_tensor *, (dync_tensor *x0, dync_dims x1), x0, x1)
 DYNC__ENTRY_1Td(count_nonzero) DYNC__ENTRY_1Td(adaptive_avg_pool2d) DYNC__ENTRY_1Td(upsample_nearest2d)
 DYNC__ENTRY_1Td(expand) DYNC__ENTRY_1Td(permute) DYNC__ENTRY_1Td(reshape) DYNC__ENTRY_1Td(view) DYNC__ENTRY_1Td(flip)
 DYNC__ENTRY_1Td(repeat)
-DYNC_API dync_tensor *dync__op_1TTffb(int op, dync_tensor *x0, dync_tensor *x1, double x2, double x3, bool x4, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(x0), dync__arg_h(x1), dync__arg_f(x2), dync__arg_f(x3), dync__arg_b(x4)};
-    return dync__op_call(op, 5, args, at);
-}
-#define DYNC__ENTRY_1TTffb(name) \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_tensor *x1, double x2, double x3, bool x4) { return dync__op_1TTffb(DYNC__OP_##name, x0, x1, x2, x3, x4, dync__tls.at); }
-DYNC__ENTRY_1TTffb(isclose)
-DYNC_API dync_tensor *dync__op_1TVVV(int op, dync_tensor *x0, dync_value x1, dync_value x2, dync_value x3, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(x0), dync__arg_value(x1), dync__arg_value(x2), dync__arg_value(x3)};
-    return dync__op_call(op, 4, args, at);
-}
-#define DYNC__ENTRY_1TVVV(name) \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_value x1, dync_value x2, dync_value x3) { return dync__op_1TVVV(DYNC__OP_##name, x0, x1, x2, x3, dync__tls.at); }
-DYNC__ENTRY_1TVVV(nan_to_num)
-DYNC_API dync_tensor *dync__op_1TTif(int op, dync_tensor *x0, dync_tensor *x1, int x2, double x3, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(x0), dync__arg_h(x1), dync__arg_i(x2), dync__arg_f(x3)};
-    return dync__op_call(op, 4, args, at);
-}
-#define DYNC__ENTRY_1TTif(name) \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_tensor *x1, int x2, double x3) { return dync__op_1TTif(DYNC__OP_##name, x0, x1, x2, x3, dync__tls.at); }
-DYNC__ENTRY_1TTif(cosine_similarity)
-DYNC_API dync_tensor *dync__op_1TVif(int op, dync_tensor *x0, dync_value x1, int x2, double x3, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(x0), dync__arg_value(x1), dync__arg_i(x2), dync__arg_f(x3)};
-    return dync__op_call(op, 4, args, at);
-}
-#define DYNC__ENTRY_1TVif(name) \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_value x1, int x2, double x3) { return dync__op_1TVif(DYNC__OP_##name, x0, x1, x2, x3, dync__tls.at); }
-DYNC__ENTRY_1TVif(normalize)
-DYNC_API dync_tensor *dync__op_1sL(int op, const char *x0, dync_value x1, dync_loc at) {
-    dync__arg args[] = {dync__arg_s(x0), dync__arg_value(x1)};
-    return dync__op_call(op, 2, args, at);
-}
-#define DYNC__ENTRY_1sL(name) \
-    DYNC_API dync_tensor *(dync_##name)(const char *x0, dync_value x1) { return dync__op_1sL(DYNC__OP_##name, x0, x1, dync__tls.at); }
-DYNC__ENTRY_1sL(einsum)
-DYNC_API dync_tensor *dync__op_1Tdddbb(int op, dync_tensor *x0, dync_dims x1, dync_dims x2, dync_dims x3, bool x4, bool x5, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), dync__arg_dims(x2.n, x2.d), dync__arg_dims(x3.n, x3.d), dync__arg_b(x4), dync__arg_b(x5)};
-    return dync__op_call(op, 6, args, at);
-}
-#define DYNC__ENTRY_1Tdddbb(name) \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_dims x1, dync_dims x2, dync_dims x3, bool x4, bool x5) { return dync__op_1Tdddbb(DYNC__OP_##name, x0, x1, x2, x3, x4, x5, dync__tls.at); }
-DYNC__ENTRY_1Tdddbb(avg_pool2d)
-DYNC_API dync_tensor *dync__op_1TOOOObff(int op, dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_tensor *x3, dync_tensor *x4, bool x5, double x6, double x7, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(x0), x1 ? dync__arg_h(x1) : dync__arg_none(), x2 ? dync__arg_h(x2) : dync__arg_none(), x3 ? dync__arg_h(x3) : dync__arg_none(), x4 ? dync__arg_h(x4) : dync__arg_none(), dync__arg_b(x5), dync__arg_f(x6), dync__arg_f(x7)};
-    return dync__op_call(op, 8, args, at);
-}
-#define DYNC__ENTRY_1TOOOObff(name) \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_tensor *x3, dync_tensor *x4, bool x5, double x6, double x7) { return dync__op_1TOOOObff(DYNC__OP_##name, x0, x1, x2, x3, x4, x5, x6, x7, dync__tls.at); }
-DYNC__ENTRY_1TOOOObff(batch_norm)
-DYNC_API dync_tensor *dync__op_1TTOdddi(int op, dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_dims x3, dync_dims x4, dync_dims x5, int x6, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(x0), dync__arg_h(x1), x2 ? dync__arg_h(x2) : dync__arg_none(), dync__arg_dims(x3.n, x3.d), dync__arg_dims(x4.n, x4.d), dync__arg_dims(x5.n, x5.d), dync__arg_i(x6)};
-    return dync__op_call(op, 7, args, at);
-}
-#define DYNC__ENTRY_1TTOdddi(name) \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_dims x3, dync_dims x4, dync_dims x5, int x6) { return dync__op_1TTOdddi(DYNC__OP_##name, x0, x1, x2, x3, x4, x5, x6, dync__tls.at); }
+DYNC__PACKER(1TTffb, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_tensor *x1, double x2, double x3, bool x4, dync_loc at),
+             dync__arg_h(x0), dync__arg_h(x1), dync__arg_f(x2), dync__arg_f(x3), dync__arg_b(x4))
+DYNC__ENTRY(dync_isclose, DYNC__OP_isclose, 1TTffb, dync_tensor *, (dync_tensor *x0, dync_tensor *x1, double x2, double x3, bool x4), x0, x1, x2, x3, x4)
+DYNC__PACKER(1TVVV, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_value x1, dync_value x2, dync_value x3, dync_loc at),
+             dync__arg_h(x0), dync__arg_value(x1), dync__arg_value(x2), dync__arg_value(x3))
+DYNC__ENTRY(dync_nan_to_num, DYNC__OP_nan_to_num, 1TVVV, dync_tensor *, (dync_tensor *x0, dync_value x1, dync_value x2, dync_value x3), x0, x1, x2, x3)
+DYNC__PACKER(1TTif, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_tensor *x1, int x2, double x3, dync_loc at),
+             dync__arg_h(x0), dync__arg_h(x1), dync__arg_i(x2), dync__arg_f(x3))
+DYNC__ENTRY(dync_cosine_similarity, DYNC__OP_cosine_similarity, 1TTif, dync_tensor *, (dync_tensor *x0, dync_tensor *x1, int x2, double x3), x0, x1, x2, x3)
+DYNC__PACKER(1TVif, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_value x1, int x2, double x3, dync_loc at),
+             dync__arg_h(x0), dync__arg_value(x1), dync__arg_i(x2), dync__arg_f(x3))
+DYNC__ENTRY(dync_normalize, DYNC__OP_normalize, 1TVif, dync_tensor *, (dync_tensor *x0, dync_value x1, int x2, double x3), x0, x1, x2, x3)
+DYNC__PACKER(1sL, dync_tensor *, dync__op_call, (int op, const char *x0, dync_value x1, dync_loc at),
+             dync__arg_s(x0), dync__arg_value(x1))
+DYNC__ENTRY(dync_einsum, DYNC__OP_einsum, 1sL, dync_tensor *, (const char *x0, dync_value x1), x0, x1)
+DYNC__PACKER(1Tdddbb, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_dims x1, dync_dims x2, dync_dims x3, bool x4, bool x5, dync_loc at),
+             dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), dync__arg_dims(x2.n, x2.d), dync__arg_dims(x3.n, x3.d), dync__arg_b(x4), dync__arg_b(x5))
+DYNC__ENTRY(dync_avg_pool2d, DYNC__OP_avg_pool2d, 1Tdddbb, dync_tensor *, (dync_tensor *x0, dync_dims x1, dync_dims x2, dync_dims x3, bool x4, bool x5), x0, x1, x2, x3, x4, x5)
+DYNC__PACKER(1TOOOObff, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_tensor *x3, dync_tensor *x4, bool x5, double x6, double x7, dync_loc at),
+             dync__arg_h(x0), x1 ? dync__arg_h(x1) : dync__arg_none(), x2 ? dync__arg_h(x2) : dync__arg_none(), x3 ? dync__arg_h(x3) : dync__arg_none(), x4 ? dync__arg_h(x4) : dync__arg_none(), dync__arg_b(x5), dync__arg_f(x6), dync__arg_f(x7))
+DYNC__ENTRY(dync_batch_norm, DYNC__OP_batch_norm, 1TOOOObff, dync_tensor *, (dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_tensor *x3, dync_tensor *x4, bool x5, double x6, double x7), x0, x1, x2, x3, x4, x5, x6, x7)
+DYNC__PACKER(1TTOdddi, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_dims x3, dync_dims x4, dync_dims x5, int x6, dync_loc at),
+             dync__arg_h(x0), dync__arg_h(x1), x2 ? dync__arg_h(x2) : dync__arg_none(), dync__arg_dims(x3.n, x3.d), dync__arg_dims(x4.n, x4.d), dync__arg_dims(x5.n, x5.d), dync__arg_i(x6))
+#define DYNC__ENTRY_1TTOdddi(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1TTOdddi, dync_tensor *, (dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_dims x3, dync_dims x4, dync_dims x5, int x6), x0, x1, x2, x3, x4, x5, x6)
 DYNC__ENTRY_1TTOdddi(conv2d) DYNC__ENTRY_1TTOdddi(conv1d)
-DYNC_API dync_tensor *dync__op_1Tfb(int op, dync_tensor *x0, double x1, bool x2, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(x0), dync__arg_f(x1), dync__arg_b(x2)};
-    return dync__op_call(op, 3, args, at);
-}
-#define DYNC__ENTRY_1Tfb(name) \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, double x1, bool x2) { return dync__op_1Tfb(DYNC__OP_##name, x0, x1, x2, dync__tls.at); }
-DYNC__ENTRY_1Tfb(dropout)
-DYNC_API dync_tensor *dync__op_1TdOOf(int op, dync_tensor *x0, dync_dims x1, dync_tensor *x2, dync_tensor *x3, double x4, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), x2 ? dync__arg_h(x2) : dync__arg_none(), x3 ? dync__arg_h(x3) : dync__arg_none(), dync__arg_f(x4)};
-    return dync__op_call(op, 5, args, at);
-}
-#define DYNC__ENTRY_1TdOOf(name) \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_dims x1, dync_tensor *x2, dync_tensor *x3, double x4) { return dync__op_1TdOOf(DYNC__OP_##name, x0, x1, x2, x3, x4, dync__tls.at); }
-DYNC__ENTRY_1TdOOf(layer_norm)
-DYNC_API dync_tensor *dync__op_1Tddddb(int op, dync_tensor *x0, dync_dims x1, dync_dims x2, dync_dims x3, dync_dims x4, bool x5, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), dync__arg_dims(x2.n, x2.d), dync__arg_dims(x3.n, x3.d), dync__arg_dims(x4.n, x4.d), dync__arg_b(x5)};
-    return dync__op_call(op, 6, args, at);
-}
-#define DYNC__ENTRY_1Tddddb(name) \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_dims x1, dync_dims x2, dync_dims x3, dync_dims x4, bool x5) { return dync__op_1Tddddb(DYNC__OP_##name, x0, x1, x2, x3, x4, x5, dync__tls.at); }
-DYNC__ENTRY_1Tddddb(max_pool2d)
-DYNC_API dync_value dync__op_nTddddb(int op, dync_tensor *x0, dync_dims x1, dync_dims x2, dync_dims x3, dync_dims x4, bool x5, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), dync__arg_dims(x2.n, x2.d), dync__arg_dims(x3.n, x3.d), dync__arg_dims(x4.n, x4.d), dync__arg_b(x5)};
-    return dync__op_call_list(op, 6, args, at);
-}
-#define DYNC__ENTRY_nTddddb(name) \
-    DYNC_API dync_value (dync_##name)(dync_tensor *x0, dync_dims x1, dync_dims x2, dync_dims x3, dync_dims x4, bool x5) { return dync__op_nTddddb(DYNC__OP_##name, x0, x1, x2, x3, x4, x5, dync__tls.at); }
-DYNC__ENTRY_nTddddb(max_pool2d_with_indices)
-DYNC_API dync_tensor *dync__op_1Tl(int op, dync_tensor *x0, int64_t x1, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(x0), dync__arg_i(x1)};
-    return dync__op_call(op, 2, args, at);
-}
-#define DYNC__ENTRY_1Tl(name) \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int64_t x1) { return dync__op_1Tl(DYNC__OP_##name, x0, x1, dync__tls.at); }
+DYNC__PACKER(1Tfb, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, double x1, bool x2, dync_loc at),
+             dync__arg_h(x0), dync__arg_f(x1), dync__arg_b(x2))
+DYNC__ENTRY(dync_dropout, DYNC__OP_dropout, 1Tfb, dync_tensor *, (dync_tensor *x0, double x1, bool x2), x0, x1, x2)
+DYNC__PACKER(1TdOOf, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_dims x1, dync_tensor *x2, dync_tensor *x3, double x4, dync_loc at),
+             dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), x2 ? dync__arg_h(x2) : dync__arg_none(), x3 ? dync__arg_h(x3) : dync__arg_none(), dync__arg_f(x4))
+DYNC__ENTRY(dync_layer_norm, DYNC__OP_layer_norm, 1TdOOf, dync_tensor *, (dync_tensor *x0, dync_dims x1, dync_tensor *x2, dync_tensor *x3, double x4), x0, x1, x2, x3, x4)
+DYNC__PACKER(1Tddddb, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_dims x1, dync_dims x2, dync_dims x3, dync_dims x4, bool x5, dync_loc at),
+             dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), dync__arg_dims(x2.n, x2.d), dync__arg_dims(x3.n, x3.d), dync__arg_dims(x4.n, x4.d), dync__arg_b(x5))
+DYNC__ENTRY(dync_max_pool2d, DYNC__OP_max_pool2d, 1Tddddb, dync_tensor *, (dync_tensor *x0, dync_dims x1, dync_dims x2, dync_dims x3, dync_dims x4, bool x5), x0, x1, x2, x3, x4, x5)
+DYNC__PACKER(nTddddb, dync_value , dync__op_call_list, (int op, dync_tensor *x0, dync_dims x1, dync_dims x2, dync_dims x3, dync_dims x4, bool x5, dync_loc at),
+             dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), dync__arg_dims(x2.n, x2.d), dync__arg_dims(x3.n, x3.d), dync__arg_dims(x4.n, x4.d), dync__arg_b(x5))
+DYNC__ENTRY(dync_max_pool2d_with_indices, DYNC__OP_max_pool2d_with_indices, nTddddb, dync_value , (dync_tensor *x0, dync_dims x1, dync_dims x2, dync_dims x3, dync_dims x4, bool x5), x0, x1, x2, x3, x4, x5)
+DYNC__PACKER(1Tl, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, int64_t x1, dync_loc at),
+             dync__arg_h(x0), dync__arg_i(x1))
+#define DYNC__ENTRY_1Tl(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1Tl, dync_tensor *, (dync_tensor *x0, int64_t x1), x0, x1)
 DYNC__ENTRY_1Tl(one_hot) DYNC__ENTRY_1Tl(pixel_shuffle)
-DYNC_API dync_tensor *dync__op_1TfV(int op, dync_tensor *x0, double x1, dync_value x2, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(x0), dync__arg_f(x1), dync__arg_value(x2)};
-    return dync__op_call(op, 3, args, at);
-}
-#define DYNC__ENTRY_1TfV(name) \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, double x1, dync_value x2) { return dync__op_1TfV(DYNC__OP_##name, x0, x1, x2, dync__tls.at); }
-DYNC__ENTRY_1TfV(threshold)
-DYNC_API dync_tensor *dync__op_1TTOdddid(int op, dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_dims x3, dync_dims x4, dync_dims x5, int x6, dync_dims x7, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(x0), dync__arg_h(x1), x2 ? dync__arg_h(x2) : dync__arg_none(), dync__arg_dims(x3.n, x3.d), dync__arg_dims(x4.n, x4.d), dync__arg_dims(x5.n, x5.d), dync__arg_i(x6), dync__arg_dims(x7.n, x7.d)};
-    return dync__op_call(op, 8, args, at);
-}
-#define DYNC__ENTRY_1TTOdddid(name) \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_dims x3, dync_dims x4, dync_dims x5, int x6, dync_dims x7) { return dync__op_1TTOdddid(DYNC__OP_##name, x0, x1, x2, x3, x4, x5, x6, x7, dync__tls.at); }
-DYNC__ENTRY_1TTOdddid(conv_transpose2d)
-DYNC_API dync_tensor *dync__op_1TlOOf(int op, dync_tensor *x0, int64_t x1, dync_tensor *x2, dync_tensor *x3, double x4, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(x0), dync__arg_i(x1), x2 ? dync__arg_h(x2) : dync__arg_none(), x3 ? dync__arg_h(x3) : dync__arg_none(), dync__arg_f(x4)};
-    return dync__op_call(op, 5, args, at);
-}
-#define DYNC__ENTRY_1TlOOf(name) \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int64_t x1, dync_tensor *x2, dync_tensor *x3, double x4) { return dync__op_1TlOOf(DYNC__OP_##name, x0, x1, x2, x3, x4, dync__tls.at); }
-DYNC__ENTRY_1TlOOf(group_norm)
-DYNC_API dync_tensor *dync__op_1TOOf(int op, dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, double x3, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(x0), x1 ? dync__arg_h(x1) : dync__arg_none(), x2 ? dync__arg_h(x2) : dync__arg_none(), dync__arg_f(x3)};
-    return dync__op_call(op, 4, args, at);
-}
-#define DYNC__ENTRY_1TOOf(name) \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, double x3) { return dync__op_1TOOf(DYNC__OP_##name, x0, x1, x2, x3, dync__tls.at); }
-DYNC__ENTRY_1TOOf(instance_norm)
-DYNC_API dync_tensor *dync__op_1TdOV(int op, dync_tensor *x0, dync_dims x1, dync_tensor *x2, dync_value x3, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), x2 ? dync__arg_h(x2) : dync__arg_none(), dync__arg_value(x3)};
-    return dync__op_call(op, 4, args, at);
-}
-#define DYNC__ENTRY_1TdOV(name) \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_dims x1, dync_tensor *x2, dync_value x3) { return dync__op_1TdOV(DYNC__OP_##name, x0, x1, x2, x3, dync__tls.at); }
-DYNC__ENTRY_1TdOV(rms_norm)
-DYNC_API dync_tensor *dync__op_1TTTOfbV(int op, dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_tensor *x3, double x4, bool x5, dync_value x6, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(x0), dync__arg_h(x1), dync__arg_h(x2), x3 ? dync__arg_h(x3) : dync__arg_none(), dync__arg_f(x4), dync__arg_b(x5), dync__arg_value(x6)};
-    return dync__op_call(op, 7, args, at);
-}
-#define DYNC__ENTRY_1TTTOfbV(name) \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_tensor *x3, double x4, bool x5, dync_value x6) { return dync__op_1TTTOfbV(DYNC__OP_##name, x0, x1, x2, x3, x4, x5, x6, dync__tls.at); }
-DYNC__ENTRY_1TTTOfbV(scaled_dot_product_attention)
-DYNC_API dync_tensor *dync__op_1TdV(int op, dync_tensor *x0, dync_dims x1, dync_value x2, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), dync__arg_value(x2)};
-    return dync__op_call(op, 3, args, at);
-}
-#define DYNC__ENTRY_1TdV(name) \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_dims x1, dync_value x2) { return dync__op_1TdV(DYNC__OP_##name, x0, x1, x2, dync__tls.at); }
-DYNC__ENTRY_1TdV(pad)
-DYNC_API dync_tensor *dync__op_1Tdd(int op, dync_tensor *x0, dync_dims x1, dync_dims x2, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), dync__arg_dims(x2.n, x2.d)};
-    return dync__op_call(op, 3, args, at);
-}
-#define DYNC__ENTRY_1Tdd(name) \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_dims x1, dync_dims x2) { return dync__op_1Tdd(DYNC__OP_##name, x0, x1, x2, dync__tls.at); }
+DYNC__PACKER(1TfV, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, double x1, dync_value x2, dync_loc at),
+             dync__arg_h(x0), dync__arg_f(x1), dync__arg_value(x2))
+DYNC__ENTRY(dync_threshold, DYNC__OP_threshold, 1TfV, dync_tensor *, (dync_tensor *x0, double x1, dync_value x2), x0, x1, x2)
+DYNC__PACKER(1TTOdddid, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_dims x3, dync_dims x4, dync_dims x5, int x6, dync_dims x7, dync_loc at),
+             dync__arg_h(x0), dync__arg_h(x1), x2 ? dync__arg_h(x2) : dync__arg_none(), dync__arg_dims(x3.n, x3.d), dync__arg_dims(x4.n, x4.d), dync__arg_dims(x5.n, x5.d), dync__arg_i(x6), dync__arg_dims(x7.n, x7.d))
+DYNC__ENTRY(dync_conv_transpose2d, DYNC__OP_conv_transpose2d, 1TTOdddid, dync_tensor *, (dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_dims x3, dync_dims x4, dync_dims x5, int x6, dync_dims x7), x0, x1, x2, x3, x4, x5, x6, x7)
+DYNC__PACKER(1TlOOf, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, int64_t x1, dync_tensor *x2, dync_tensor *x3, double x4, dync_loc at),
+             dync__arg_h(x0), dync__arg_i(x1), x2 ? dync__arg_h(x2) : dync__arg_none(), x3 ? dync__arg_h(x3) : dync__arg_none(), dync__arg_f(x4))
+DYNC__ENTRY(dync_group_norm, DYNC__OP_group_norm, 1TlOOf, dync_tensor *, (dync_tensor *x0, int64_t x1, dync_tensor *x2, dync_tensor *x3, double x4), x0, x1, x2, x3, x4)
+DYNC__PACKER(1TOOf, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, double x3, dync_loc at),
+             dync__arg_h(x0), x1 ? dync__arg_h(x1) : dync__arg_none(), x2 ? dync__arg_h(x2) : dync__arg_none(), dync__arg_f(x3))
+DYNC__ENTRY(dync_instance_norm, DYNC__OP_instance_norm, 1TOOf, dync_tensor *, (dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, double x3), x0, x1, x2, x3)
+DYNC__PACKER(1TdOV, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_dims x1, dync_tensor *x2, dync_value x3, dync_loc at),
+             dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), x2 ? dync__arg_h(x2) : dync__arg_none(), dync__arg_value(x3))
+DYNC__ENTRY(dync_rms_norm, DYNC__OP_rms_norm, 1TdOV, dync_tensor *, (dync_tensor *x0, dync_dims x1, dync_tensor *x2, dync_value x3), x0, x1, x2, x3)
+DYNC__PACKER(1TTTOfbV, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_tensor *x3, double x4, bool x5, dync_value x6, dync_loc at),
+             dync__arg_h(x0), dync__arg_h(x1), dync__arg_h(x2), x3 ? dync__arg_h(x3) : dync__arg_none(), dync__arg_f(x4), dync__arg_b(x5), dync__arg_value(x6))
+DYNC__ENTRY(dync_scaled_dot_product_attention, DYNC__OP_scaled_dot_product_attention, 1TTTOfbV, dync_tensor *, (dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_tensor *x3, double x4, bool x5, dync_value x6), x0, x1, x2, x3, x4, x5, x6)
+DYNC__PACKER(1TdV, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_dims x1, dync_value x2, dync_loc at),
+             dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), dync__arg_value(x2))
+DYNC__ENTRY(dync_pad, DYNC__OP_pad, 1TdV, dync_tensor *, (dync_tensor *x0, dync_dims x1, dync_value x2), x0, x1, x2)
+DYNC__PACKER(1Tdd, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_dims x1, dync_dims x2, dync_loc at),
+             dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), dync__arg_dims(x2.n, x2.d))
+#define DYNC__ENTRY_1Tdd(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1Tdd, dync_tensor *, (dync_tensor *x0, dync_dims x1, dync_dims x2), x0, x1, x2)
 DYNC__ENTRY_1Tdd(movedim) DYNC__ENTRY_1Tdd(roll)
-DYNC_API dync_tensor *dync__op_1Till(int op, dync_tensor *x0, int x1, int64_t x2, int64_t x3, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(x0), dync__arg_i(x1), dync__arg_i(x2), dync__arg_i(x3)};
-    return dync__op_call(op, 4, args, at);
-}
-#define DYNC__ENTRY_1Till(name) \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int x1, int64_t x2, int64_t x3) { return dync__op_1Till(DYNC__OP_##name, x0, x1, x2, x3, dync__tls.at); }
+DYNC__PACKER(1Till, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, int x1, int64_t x2, int64_t x3, dync_loc at),
+             dync__arg_h(x0), dync__arg_i(x1), dync__arg_i(x2), dync__arg_i(x3))
+#define DYNC__ENTRY_1Till(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1Till, dync_tensor *, (dync_tensor *x0, int x1, int64_t x2, int64_t x3), x0, x1, x2, x3)
 DYNC__ENTRY_1Till(unfold) DYNC__ENTRY_1Till(narrow)
-DYNC_API dync_tensor *dync__op_1TTf(int op, dync_tensor *x0, dync_tensor *x1, double x2, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(x0), dync__arg_h(x1), dync__arg_f(x2)};
-    return dync__op_call(op, 3, args, at);
-}
-#define DYNC__ENTRY_1TTf(name) \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_tensor *x1, double x2) { return dync__op_1TTf(DYNC__OP_##name, x0, x1, x2, dync__tls.at); }
+DYNC__PACKER(1TTf, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_tensor *x1, double x2, dync_loc at),
+             dync__arg_h(x0), dync__arg_h(x1), dync__arg_f(x2))
+#define DYNC__ENTRY_1TTf(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1TTf, dync_tensor *, (dync_tensor *x0, dync_tensor *x1, double x2), x0, x1, x2)
 DYNC__ENTRY_1TTf(huber_loss) DYNC__ENTRY_1TTf(smooth_l1_loss)
-DYNC_API dync_tensor *dync__op_1TTb(int op, dync_tensor *x0, dync_tensor *x1, bool x2, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(x0), dync__arg_h(x1), dync__arg_b(x2)};
-    return dync__op_call(op, 3, args, at);
-}
-#define DYNC__ENTRY_1TTb(name) \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_tensor *x1, bool x2) { return dync__op_1TTb(DYNC__OP_##name, x0, x1, x2, dync__tls.at); }
-DYNC__ENTRY_1TTb(kl_div)
-DYNC_API dync_tensor *dync__op_1Tddl(int op, dync_tensor *x0, dync_dims x1, dync_dims x2, int64_t x3, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), dync__arg_dims(x2.n, x2.d), dync__arg_i(x3)};
-    return dync__op_call(op, 4, args, at);
-}
-#define DYNC__ENTRY_1Tddl(name) \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_dims x1, dync_dims x2, int64_t x3) { return dync__op_1Tddl(DYNC__OP_##name, x0, x1, x2, x3, dync__tls.at); }
-DYNC__ENTRY_1Tddl(as_strided)
-DYNC_API dync_tensor *dync__op_1Tiii(int op, dync_tensor *x0, int x1, int x2, int x3, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(x0), dync__arg_i(x1), dync__arg_i(x2), dync__arg_i(x3)};
-    return dync__op_call(op, 4, args, at);
-}
-#define DYNC__ENTRY_1Tiii(name) \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int x1, int x2, int x3) { return dync__op_1Tiii(DYNC__OP_##name, x0, x1, x2, x3, dync__tls.at); }
-DYNC__ENTRY_1Tiii(diagonal)
-DYNC_API dync_tensor *dync__op_1Tii(int op, dync_tensor *x0, int x1, int x2, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(x0), dync__arg_i(x1), dync__arg_i(x2)};
-    return dync__op_call(op, 3, args, at);
-}
-#define DYNC__ENTRY_1Tii(name) \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int x1, int x2) { return dync__op_1Tii(DYNC__OP_##name, x0, x1, x2, dync__tls.at); }
+DYNC__PACKER(1TTb, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_tensor *x1, bool x2, dync_loc at),
+             dync__arg_h(x0), dync__arg_h(x1), dync__arg_b(x2))
+DYNC__ENTRY(dync_kl_div, DYNC__OP_kl_div, 1TTb, dync_tensor *, (dync_tensor *x0, dync_tensor *x1, bool x2), x0, x1, x2)
+DYNC__PACKER(1Tddl, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_dims x1, dync_dims x2, int64_t x3, dync_loc at),
+             dync__arg_h(x0), dync__arg_dims(x1.n, x1.d), dync__arg_dims(x2.n, x2.d), dync__arg_i(x3))
+DYNC__ENTRY(dync_as_strided, DYNC__OP_as_strided, 1Tddl, dync_tensor *, (dync_tensor *x0, dync_dims x1, dync_dims x2, int64_t x3), x0, x1, x2, x3)
+DYNC__PACKER(1Tiii, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, int x1, int x2, int x3, dync_loc at),
+             dync__arg_h(x0), dync__arg_i(x1), dync__arg_i(x2), dync__arg_i(x3))
+DYNC__ENTRY(dync_diagonal, DYNC__OP_diagonal, 1Tiii, dync_tensor *, (dync_tensor *x0, int x1, int x2, int x3), x0, x1, x2, x3)
+DYNC__PACKER(1Tii, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, int x1, int x2, dync_loc at),
+             dync__arg_h(x0), dync__arg_i(x1), dync__arg_i(x2))
+#define DYNC__ENTRY_1Tii(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1Tii, dync_tensor *, (dync_tensor *x0, int x1, int x2), x0, x1, x2)
 DYNC__ENTRY_1Tii(flatten) DYNC__ENTRY_1Tii(transpose)
-DYNC_API dync_tensor *dync__op_1Til(int op, dync_tensor *x0, int x1, int64_t x2, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(x0), dync__arg_i(x1), dync__arg_i(x2)};
-    return dync__op_call(op, 3, args, at);
-}
-#define DYNC__ENTRY_1Til(name) \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int x1, int64_t x2) { return dync__op_1Til(DYNC__OP_##name, x0, x1, x2, dync__tls.at); }
-DYNC__ENTRY_1Til(select)
-DYNC_API dync_tensor *dync__op_1Tilll(int op, dync_tensor *x0, int x1, int64_t x2, int64_t x3, int64_t x4, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(x0), dync__arg_i(x1), dync__arg_i(x2), dync__arg_i(x3), dync__arg_i(x4)};
-    return dync__op_call(op, 5, args, at);
-}
-#define DYNC__ENTRY_1Tilll(name) \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int x1, int64_t x2, int64_t x3, int64_t x4) { return dync__op_1Tilll(DYNC__OP_##name, x0, x1, x2, x3, x4, dync__tls.at); }
-DYNC__ENTRY_1Tilll(slice)
-DYNC_API dync_tensor *dync__op_1Tid(int op, dync_tensor *x0, int x1, dync_dims x2, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(x0), dync__arg_i(x1), dync__arg_dims(x2.n, x2.d)};
-    return dync__op_call(op, 3, args, at);
-}
-#define DYNC__ENTRY_1Tid(name) \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int x1, dync_dims x2) { return dync__op_1Tid(DYNC__OP_##name, x0, x1, x2, dync__tls.at); }
-DYNC__ENTRY_1Tid(unflatten)
-DYNC_API dync_tensor *dync__op_1Li(int op, dync_value x0, int x1, dync_loc at) {
-    dync__arg args[] = {dync__arg_value(x0), dync__arg_i(x1)};
-    return dync__op_call(op, 2, args, at);
-}
-#define DYNC__ENTRY_1Li(name) \
-    DYNC_API dync_tensor *(dync_##name)(dync_value x0, int x1) { return dync__op_1Li(DYNC__OP_##name, x0, x1, dync__tls.at); }
+DYNC__PACKER(1Til, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, int x1, int64_t x2, dync_loc at),
+             dync__arg_h(x0), dync__arg_i(x1), dync__arg_i(x2))
+DYNC__ENTRY(dync_select, DYNC__OP_select, 1Til, dync_tensor *, (dync_tensor *x0, int x1, int64_t x2), x0, x1, x2)
+DYNC__PACKER(1Tilll, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, int x1, int64_t x2, int64_t x3, int64_t x4, dync_loc at),
+             dync__arg_h(x0), dync__arg_i(x1), dync__arg_i(x2), dync__arg_i(x3), dync__arg_i(x4))
+DYNC__ENTRY(dync_slice, DYNC__OP_slice, 1Tilll, dync_tensor *, (dync_tensor *x0, int x1, int64_t x2, int64_t x3, int64_t x4), x0, x1, x2, x3, x4)
+DYNC__PACKER(1Tid, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, int x1, dync_dims x2, dync_loc at),
+             dync__arg_h(x0), dync__arg_i(x1), dync__arg_dims(x2.n, x2.d))
+DYNC__ENTRY(dync_unflatten, DYNC__OP_unflatten, 1Tid, dync_tensor *, (dync_tensor *x0, int x1, dync_dims x2), x0, x1, x2)
+DYNC__PACKER(1Li, dync_tensor *, dync__op_call, (int op, dync_value x0, int x1, dync_loc at), dync__arg_value(x0), dync__arg_i(x1))
+#define DYNC__ENTRY_1Li(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1Li, dync_tensor *, (dync_value x0, int x1), x0, x1)
 DYNC__ENTRY_1Li(cat) DYNC__ENTRY_1Li(stack)
-DYNC_API dync_tensor *dync__op_1TiT(int op, dync_tensor *x0, int x1, dync_tensor *x2, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(x0), dync__arg_i(x1), dync__arg_h(x2)};
-    return dync__op_call(op, 3, args, at);
-}
-#define DYNC__ENTRY_1TiT(name) \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, int x1, dync_tensor *x2) { return dync__op_1TiT(DYNC__OP_##name, x0, x1, x2, dync__tls.at); }
+DYNC__PACKER(1TiT, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, int x1, dync_tensor *x2, dync_loc at),
+             dync__arg_h(x0), dync__arg_i(x1), dync__arg_h(x2))
+#define DYNC__ENTRY_1TiT(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1TiT, dync_tensor *, (dync_tensor *x0, int x1, dync_tensor *x2), x0, x1, x2)
 DYNC__ENTRY_1TiT(gather) DYNC__ENTRY_1TiT(index_select)
-DYNC_API dync_tensor *dync__op_1TTi(int op, dync_tensor *x0, dync_tensor *x1, int x2, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(x0), dync__arg_h(x1), dync__arg_i(x2)};
-    return dync__op_call(op, 3, args, at);
-}
-#define DYNC__ENTRY_1TTi(name) \
-    DYNC_API dync_tensor *(dync_##name)(dync_tensor *x0, dync_tensor *x1, int x2) { return dync__op_1TTi(DYNC__OP_##name, x0, x1, x2, dync__tls.at); }
-DYNC__ENTRY_1TTi(take_along_dim)
-DYNC_API dync_value dync__op_nTlibb(int op, dync_tensor *x0, int64_t x1, int x2, bool x3, bool x4, dync_loc at) {
-    dync__arg args[] = {dync__arg_h(x0), dync__arg_i(x1), dync__arg_i(x2), dync__arg_b(x3), dync__arg_b(x4)};
-    return dync__op_call_list(op, 5, args, at);
-}
-#define DYNC__ENTRY_nTlibb(name) \
-    DYNC_API dync_value (dync_##name)(dync_tensor *x0, int64_t x1, int x2, bool x3, bool x4) { return dync__op_nTlibb(DYNC__OP_##name, x0, x1, x2, x3, x4, dync__tls.at); }
-DYNC__ENTRY_nTlibb(topk)
+DYNC__PACKER(1TTi, dync_tensor *, dync__op_call, (int op, dync_tensor *x0, dync_tensor *x1, int x2, dync_loc at),
+             dync__arg_h(x0), dync__arg_h(x1), dync__arg_i(x2))
+DYNC__ENTRY(dync_take_along_dim, DYNC__OP_take_along_dim, 1TTi, dync_tensor *, (dync_tensor *x0, dync_tensor *x1, int x2), x0, x1, x2)
+DYNC__PACKER(nTlibb, dync_value , dync__op_call_list, (int op, dync_tensor *x0, int64_t x1, int x2, bool x3, bool x4, dync_loc at),
+             dync__arg_h(x0), dync__arg_i(x1), dync__arg_i(x2), dync__arg_b(x3), dync__arg_b(x4))
+DYNC__ENTRY(dync_topk, DYNC__OP_topk, nTlibb, dync_value , (dync_tensor *x0, int64_t x1, int x2, bool x3, bool x4), x0, x1, x2, x3, x4)
 
 /* ==== op/expr.c ================================================================================================= */
 static int dync__ex1(dync__lb *b, int prim, int x) { return dync__lb_op(b, prim, x, -1, -1); }
@@ -33764,7 +32904,6 @@ DYNC__FN int dync__grad_device(const dync__grad *, int i);
 DYNC__FN dync__layout dync__grad_layout(const dync__grad *, int i);
 DYNC__FN dync_status  dync__grad_set(dync__grad *, int i, dync_tensor *g);   /* reduces over broadcast dims and casts to the argument's dtype; NULL g with an error pending passes the status up */
 typedef dync_status (*dync__grad_fn)(dync__grad *);
-DYNC__FN dync__grad_fn dync__op_grad(int op);                    /* the grad column of the table; NULL */
 DYNC__FN bool dync__op_differentiable(int op);                   /* has a rule, or decomposes */
 
 /* ---- nodes -------------------------------------------------------------------------------------------------------------------------------- */
@@ -33805,7 +32944,6 @@ DYNC__FN void dync__hooks_truncate(dync__tensor *leaf, int n);
 DYNC__FN bool dync__tensor_has_history(const dync__tensor *);                 /* a node made it */
 DYNC__FN bool dync__tensor_shares_history(const dync__tensor *, const dync__tensor *);    /* one is a view of the other, or both of a third */
 DYNC__FN bool dync__tensor_history_spent(const dync__tensor *);               /* backward went through a part of it and freed what that had saved */
-DYNC__FN uint64_t dync__seq_peek(void);                                       /* the sequence number the next node will get */
 DYNC__FN int64_t dync__seq_now(void);                                         /* of the node being evaluated (backward), else of the last one made; -1 none */
 /* Gradients of outputs with respect to inputs by walking the tape (fake tensors too: AOT's joint trace uses it). grads[i] owned or NULL. */
 DYNC__FN dync_status dync__tape_gradients(int n_out, dync__tensor *const *outputs, dync__tensor *const *grad_outputs, int n_in,
@@ -35354,7 +34492,6 @@ DYNC__FN const dync__grad_rule *dync__grad_rule_of(int op) {
     return op < DYNC__N_OPS && dync__grad_of_op[op] ? &dync__grad_rules[dync__grad_of_op[op]] : NULL;
 }
 DYNC__FN const dync__grad_rule *dync__grad_rule_zero(void) { return &dync__grad_rules[DYNC__RULE_g_zero]; }
-DYNC__FN dync__grad_fn dync__op_grad(int op) { return op < DYNC__N_OPS ? dync__grad_rules[dync__grad_of_op[op]].fn : NULL; }
 DYNC__FN bool dync__op_differentiable(int op) {
     const dync__op_row *row = dync__op_info(op);
     if (row->flags & (DYNC__OP_NONDIFF | DYNC__OP_OPAQUE) || row->cls == DYNC__FACTORY || row->cls == DYNC__EFFECT) return false;
@@ -36334,7 +35471,6 @@ typedef struct dync__grad_thread {
 } dync__grad_thread;
 static DYNC__TLS dync__grad_thread dync__gt;
 static dync__mutex dync__accumulate_lock[16];    /* of the weak pointers from leaves to accumulation nodes */
-DYNC__FN uint64_t dync__seq_peek(void) { return dync__tls.seq; }
 DYNC__FN const dync__gnode *dync__gnode_running(void) { return dync__gt.running; }
 DYNC__FN const dync__gnode *dync__gnode_set_running(const dync__gnode *node) {
     const dync__gnode *before = dync__gt.running;
@@ -38585,7 +37721,7 @@ DYNC__FN dync_node *dync__graph_placeholder(dync_graph *, const char *name, cons
 DYNC__FN dync_node *dync__graph_attr(dync_graph *, const char *name, const char *path, dync__tensor *value_or_null);
 DYNC__FN bool dync__graph_attr_bind(dync_node *, dync__tensor *value);         /* gives an attribute without a value (a parsed one) its tensor */
 DYNC__INLINE dync__arg dync__arg_node(dync_node *node) { dync__arg a = {0}; a.kind = DYNC__A_NODE; a.as.node = node; return a; }
-/* A constant baked into the graph: an attribute named _tensor_constant0, 1, ...: never written, so it may be printed inline and folded. */
+/* A constant baked into the graph: an attribute named _tensor_constant0, 1, ...: never written, so it may be printed inline. */
 DYNC__FN dync_node *dync__graph_constant(dync_graph *, dync__tensor *value);
 DYNC__FN bool dync__node_is_constant(const dync_node *);
 DYNC__FN bool dync__graph_symbol(dync_graph *, int64_t token, const char *text); /* names a symbolic size; the same token again: the last text counts */
@@ -38621,7 +37757,6 @@ DYNC__FN bool dync__graph_has_writes(const dync_graph *);                      /
 DYNC__FN bool dync__graph_writes_inputs(dync_graph *);                         /* may it write memory of an input? */
 /* fn(user, arg*) for every A_NODE argument of a node, lists included. */
 DYNC__FN void dync__node_each_input(dync_node *, void (*fn)(void *user, dync__arg *), void *user);
-DYNC__FN void dync__node_replace_all(dync_graph *, dync_node *old_node, dync_node *new_node);
 /* Interpreter: one environment slot per node; runs every node through dispatch (so the tape and tracers see it), releasing values after their
  * last use. args: values of the placeholders in order, tensors borrowed (as A_TENSOR). *out owned nested arg in arena: tensors carry references. */
 DYNC__FN dync_status dync__graph_eval(dync_graph *, const dync__arg *args, int nargs, dync__arena *, dync__arg *out);
@@ -38657,10 +37792,9 @@ DYNC__FN bool dync__graph_each_size(dync_graph *, bool (*fn)(void *user, int64_t
 DYNC__FN void dync__graph_bind(const dync_graph *, dync__tensor *const *in, int64_t *value, bool *known); /* values of the symbols from actual inputs; 0 where they do not tell */
 DYNC__FN dync_status dync__graph_concrete(dync_graph *, const int64_t *value, dync_graph **out);       /* the same with numbers for sizes */
 DYNC__FN bool dync__graph_takes_symbols(dync_graph *, const dync_graph *from);                       /* names and table of another graph; false: no memory */
-/* Passes: fold.c cse.c dce.c. Each keeps meaning; effects, in-place writes and random nodes stay. */
+/* Passes: cse.c dce.c. Each keeps meaning; effects, in-place writes and random nodes stay. */
 DYNC__FN dync_status dync__graph_dce(dync_graph *);
 DYNC__FN dync_status dync__graph_cse(dync_graph *);
-DYNC__FN dync_status dync__graph_fold(dync_graph *);                           /* operators on constants only */
 #endif
 
 /* ==== graph/text.h ============================================================================================== */
@@ -39349,69 +38483,6 @@ DYNC__FN void dync__graph_draw_svg(dync__str *s, const dync_graph *g) {
     dync__arena_free(&arena);
 }
 
-/* ==== graph/fold.c ============================================================================================== */
-enum { DYNC__FOLD_ELEMENTS = 4096 };
-typedef struct dync__fold_inputs {
-    int tensors;
-    bool constant;
-} dync__fold_inputs;
-static void dync__fold_input(void *user, dync__arg *arg) {
-    dync__fold_inputs *f = user;
-    f->tensors++;
-    f->constant = f->constant && dync__node_is_constant(arg->as.node) && arg->as.node->value;
-}
-static bool dync__fold_wanted(dync_node *node) {
-    dync__fold_inputs f = {0, true};
-    int64_t numel;
-    if (node->op < 0 || node->nout != 1 || !node->has_info || node->requires_grad[0] || !dync__node_is_pure(node))
-        return false;
-    dync__node_each_input(node, dync__fold_input, &f);
-    if (f.tensors == 0 || !f.constant) return false;
-    return dync__numel(node->info[0].lay.ndim, node->info[0].lay.shape, &numel) == DYNC_OK &&
-           numel <= DYNC__FOLD_ELEMENTS;
-}
-/* Runs a node of constants without tape or tracer. */
-static dync_status dync__fold_run(dync_node *node, dync__tensor **out) {
-    dync__arg args[DYNC__MAX_ARGS];
-    dync__arena arena = {0};
-    dync_status status = node->nargs <= DYNC__MAX_ARGS ? DYNC_OK : DYNC_ERR_INTERNAL;
-    for (int i = 0; i < node->nargs && status == DYNC_OK; i++) {
-        if (!dync__arg_copy(&arena, &node->args[i], &args[i])) status = DYNC_ERR_MEMORY;
-        if (args[i].kind == DYNC__A_NODE) args[i] = dync__arg_t(args[i].as.node->value);
-        for (int k = 0; args[i].kind == DYNC__A_LIST && k < args[i].n; k++)
-            if (args[i].as.list[k].kind == DYNC__A_NODE)
-                args[i].as.list[k] = dync__arg_t(args[i].as.list[k].as.node->value);
-    }
-    if (status == DYNC_OK) {
-        dync__handler *stack = dync__handler_swap(NULL);
-        bool grad = dync_grad_mode_push(false);
-        dync_scope scope = dync_scope_begin();
-        status = dync__op_run(node->op, node->nargs, args, out);
-        dync_scope_end(&scope);
-        dync_grad_mode_pop(grad);
-        (void)dync__handler_swap(stack);
-    }
-    dync__arena_free(&arena);
-    return status;
-}
-DYNC__FN dync_status dync__graph_fold(dync_graph *g) {
-    if (dync__graph_has_writes(g)) return DYNC_OK;
-    int n = g->node.n; /* new constants are put behind, then moved to their node's place */
-    for (int i = 0; i < n; i++) {
-        dync_node *node = g->node.at[i];
-        dync__tensor *value = NULL;
-        if (!dync__fold_wanted(node)) continue;
-        DYNC__TRY(dync__fold_run(node, &value));
-        dync_node *constant = dync__graph_constant(g, value);
-        dync__unref(value);
-        if (!constant) return DYNC_ERR_MEMORY;
-        g->node.n--;
-        g->node.at[i] = constant;
-        dync__node_replace_all(g, node, constant);
-    }
-    return DYNC_OK;
-}
-
 /* ==== graph/graph.c ============================================================================================= */
 #if defined(DYNC__SPLIT)
 dync_status (*dync__graph_custom_call)(dync_node *, int nargs, dync__arg *args, dync__tensor **out);
@@ -39738,18 +38809,6 @@ DYNC__FN void dync__graph_renumber(dync_graph *g) {
         g->node.at[i]->n_users = 0;
     }
     for (int i = 0; i < g->node.n; i++) dync__node_each_input(g->node.at[i], dync__count_use, NULL);
-}
-typedef struct dync__replace {
-    dync_node *from, *to;
-} dync__replace;
-static void dync__replace_use(void *user, dync__arg *arg) {
-    dync__replace *r = user;
-    if (arg->as.node == r->from) arg->as.node = r->to;
-}
-DYNC__FN void dync__node_replace_all(dync_graph *g, dync_node *old_node, dync_node *new_node) {
-    dync__replace r = {old_node, new_node};
-    for (int i = 0; i < g->node.n; i++) dync__node_each_input(g->node.at[i], dync__replace_use, &r);
-    dync__graph_renumber(g);
 }
 static bool dync__row_writes(const dync__op_row *row) {
     return row->cls == DYNC__INPLACE || row->cls == DYNC__EFFECT ||
@@ -49578,11 +48637,9 @@ DYNC__FN dync_status dync__aot_compile(dync_graph *, const dync_value *examples,
 #define DYNC__AOT_OPTIONS "partition,decompositions,memory_budget"
 DYNC__FN dync_status dync__aot_options(const char *options, const dync__inner_compiler *, dync__aot_how *out);
 DYNC__FN void dync__aot_set_budget(double);
-/* For whoever captures a backward pass (compiled autograd): nodes of compiled forwards have this class. Their backward graph is replayed
- * through dispatch by backward_inline (state: the node's), with `saved` (as many as backward_saved says, in its order: the real tensors) in
+/* For whoever captures a backward pass (compiled autograd): the backward graph of a compiled forward's node is replayed
+ * through dispatch by backward_inline (state: the node's), with `saved` (as many as the node saved, in its order: the real tensors) in
  * place of the saved tensors; grad_in: owned results. The node's own backward does the same with the real saved tensors when it gets fakes. */
-DYNC__FN const dync__gnode_class *dync__aot_node_class(void);
-DYNC__FN int dync__aot_backward_saved(void *state, dync__tensor *const **out);
 DYNC__FN dync_status dync__aot_backward_inline(void *state, dync__tensor *const *saved, int n_out, dync__tensor *const *grad_out, int n_in,
                                                const bool *needed, dync__tensor **grad_in);
 /* number.c: symbolic numbers as 0-dim tensors */
@@ -51944,11 +51001,6 @@ static dync_status dync__aot_backward_run(dync__aot_saved *s, int n_out, dync__t
     dync__room_end(in, few, room, sizeof *in);
     return status;
 }
-DYNC__FN int dync__aot_backward_saved(void *state, dync__tensor *const **out) {
-    const dync__aot_saved *s = state;
-    *out = s->tensor;
-    return s->n;
-}
 DYNC__RARE static const dync__aot_part *dync__aot_form_part(const dync__aot_saved *s) {
     return s->code->form ? &s->code->form->part[s->part - s->code->part] : NULL;
 }
@@ -52104,7 +51156,6 @@ DYNC__RARE static dync_status dync__aot_visit(void *state, dync__gvisitor *v) {
 }
 static const dync__gnode_class dync__aot_node = {"CompiledFunctionBackward", dync__aot_backward, dync__aot_saved_release,
                                                  dync__aot_saved_destroy, dync__aot_visit};
-DYNC__FN const dync__gnode_class *dync__aot_node_class(void) { return &dync__aot_node; }
 /* Inputs for double backward; one that forward is about to overwrite as a copy. */
 DYNC__RARE static dync_status dync__aot_save_inputs(dync__aot_saved *s, dync__tensor *const *actual) {
     const dync__aot_graphs *g = &s->code->g;
@@ -54892,8 +53943,6 @@ static void dync__csource_place_of(const dync__csource *c, dync__str *s, int slo
         if (t->offset) dync__str_addf(s, " + %lld", (long long)(t->offset / bytes));
     } else if (t->output >= 0) {
         dync__str_addf(s, "out%d", t->output);
-    } else if (p->kind == DYNC__SLOT_CONST) {
-        dync__str_addf(s, "%s_c%d", c->program->name, (int)p->index);
     } else if (p->index < c->aot.n_inputs) {
         dync__str_addf(s, "in%d", (int)p->index);
     } else {
@@ -54917,17 +53966,12 @@ static int64_t dync__csource_weights(const dync__csource *c, dync__str *s) {
     for (int i = 0; i < c->pb.slot.n; i++) {
         const dync__slot *p = &c->pb.slot.at[i];
         if (c->slot[i].first < 0) continue;
-        if (p->kind == DYNC__SLOT_INPUT && p->index >= c->aot.n_inputs) {
-            const dync__tensor *t = c->aot.actual.at[p->index].tensor;
-            int64_t n = dync__csource_span(&t->lay);
-            dync__format(name, sizeof name, "%s_w%d", c->program->name, (int)p->index - c->aot.n_inputs);
-            if (s) dync__csource_array(s, name, dync__tensor_data(t), t->dtype, n);
-            bytes += n * dync__dtype_info(t->dtype)->bytes;
-        } else if (p->kind == DYNC__SLOT_CONST) {
-            dync__format(name, sizeof name, "%s_c%d", c->program->name, (int)p->index);
-            if (s) dync__csource_array(s, name, c->pb.constant.at[p->index], p->dtype, p->size);
-            bytes += p->size * dync__dtype_info(p->dtype)->bytes;
-        }
+        if (p->kind != DYNC__SLOT_INPUT || p->index < c->aot.n_inputs) continue;
+        const dync__tensor *t = c->aot.actual.at[p->index].tensor;
+        int64_t n = dync__csource_span(&t->lay);
+        dync__format(name, sizeof name, "%s_w%d", c->program->name, (int)p->index - c->aot.n_inputs);
+        if (s) dync__csource_array(s, name, dync__tensor_data(t), t->dtype, n);
+        bytes += n * dync__dtype_info(t->dtype)->bytes;
     }
     return bytes;
 }

@@ -213,7 +213,6 @@ DYNC__COLD
 #include "graph/cse.c"
 #include "graph/dce.c"
 #include "graph/draw.c"
-#include "graph/fold.c"
 #include "graph/graph.c"
 #include "graph/parse.c"
 #include "graph/print_c.c"

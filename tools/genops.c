@@ -5,6 +5,7 @@
  *
  * It is compiled against the table, so a new row needs no change here. Output goes to stdout. */
 #include <ctype.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -222,25 +223,34 @@ static const char api_head[] =
 
 /* ---- src/op/entries.c --------------------------------------------------------------------------------------------- */
 
-static void print_packer(const op_row *row)
+/* What an entry's macro takes behind the name: the signature, what it returns and takes, and what it hands on. */
+static void print_entry_rest(const op_row *row, const param *p, int n)
+{
+    printf("%s, %s, (", find_signature(row)->word, result_type(row));
+    print_params(p, n, 0);
+    printf(")");
+    for (int i = 0; i < n; i++) printf(", %s", p[i].name);
+    printf(")\n");
+}
+
+/* The function of a signature, and the macro of its operators where there are several. */
+static void print_packer(const op_row *row, bool several)
 {
     param p[MAX_PARAMS];
     int n = parse_schema(row, p);
+    const char *word = find_signature(row)->word;
     for (int i = 0; i < n; i++) snprintf(p[i].name, sizeof p[i].name, "x%d", i);
-    printf("\nDYNC_API ");
-    print_packer_head(row);
-    printf("\n{\n    dync__arg args[] = {");
+    printf("\nDYNC__PACKER(%s, %s, %s, (int op, ", word, result_type(row), row->nout > 1 ? "dync__op_call_list" : "dync__op_call");
+    print_params(p, n, 1);
+    printf("),\n            ");
     for (int i = 0; i < n; i++) {
-        if (i) printf(", ");
+        printf(" ");
         print_form(p[i].type->pack, p[i].name);
+        printf(i + 1 < n ? "," : ")\n");
     }
-    printf("};\n    %s%s(op, %d, args, at);\n}\n", row->nout ? "return " : "(void)",
-           row->nout > 1 ? "dync__op_call_list" : "dync__op_call", n);
-    printf("#define DYNC__ENTRY_%s(name) \\\n    DYNC_API %s(dync_##name)(", find_signature(row)->word, result_type(row));
-    print_params(p, n, 0);
-    printf(") { %sdync__op_%s(DYNC__OP_##name, ", row->nout ? "return " : "", find_signature(row)->word);
-    for (int i = 0; i < n; i++) printf("%s, ", p[i].name);
-    printf("dync__tls.at); }\n");
+    if (several) printf("#define DYNC__ENTRY_%s(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, ", word);
+    else printf("DYNC__ENTRY(dync_%s, DYNC__OP_%s, ", row->name, row->name);
+    print_entry_rest(row, p, n);
 }
 
 /* Each packer, then the functions of all operators with its signature. */
@@ -248,15 +258,16 @@ static void print_entries(void)
 {
     for (int i = 0; i < (int)N_ROWS; i++) {
         const signature *s = is_public(&rows[i]) ? find_signature(&rows[i]) : NULL;
-        int column = 0;
+        int column = 0, users = 0;
         if (!s || s->first != &rows[i]) continue;
-        print_packer(&rows[i]);
-        for (int k = i; k < (int)N_ROWS; k++) {
+        for (int k = i; k < (int)N_ROWS; k++) users += is_public(&rows[k]) && find_signature(&rows[k]) == s;
+        print_packer(&rows[i], users > 1);
+        for (int k = i; users > 1 && k < (int)N_ROWS; k++) {
             if (!is_public(&rows[k]) || find_signature(&rows[k]) != s) continue;
             if (column > 100) column = (putchar('\n'), 0);
             column += printf("%sDYNC__ENTRY_%s(%s)", column ? " " : "", s->word, rows[k].name);
         }
-        printf("\n");
+        if (column) printf("\n");
     }
 }
 
@@ -265,7 +276,13 @@ static const char entries_head[] =
     " *\n"
     " * Generated from src/op/ops.def.h by tools/genops.c: edit the table, then `make headers`. */\n"
     "#include \"../dync.in.h\"\n"
-    "#include \"op.h\"\n";
+    "#include \"op.h\"\n\n"
+    "/* What packs the arguments of all operators of one signature, and the function of one operator. */\n"
+    "#define DYNC__PACKER(sig, result, call, params, ...) \\\n"
+    "    DYNC_API result dync__op_##sig params \\\n"
+    "    { dync__arg args[] = {__VA_ARGS__}; return call(op, DYNC__COUNT_OF(args), args, at); }\n"
+    "#define DYNC__ENTRY(name, op, sig, result, params, ...) \\\n"
+    "    DYNC_API result (name) params { return dync__op_##sig(op, __VA_ARGS__, dync__tls.at); }\n";
 
 int main(int argc, char **argv)
 {

@@ -10,7 +10,7 @@
 #ifndef DYNC_TOOLS_OPT_H
 #define DYNC_TOOLS_OPT_H
 #include "../src/dync.in.h"
-#include "../src/loop/loop.h"
+#include "ir/ir.h"
 enum { OPT_STEPS = 512, OPT_IDS = 32 };
 
 typedef struct opt_program {

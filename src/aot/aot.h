@@ -185,11 +185,9 @@ DYNC__FN dync_status dync__aot_compile(dync_graph *, const dync_value *examples,
 #define DYNC__AOT_OPTIONS "partition,decompositions,memory_budget"
 DYNC__FN dync_status dync__aot_options(const char *options, const dync__inner_compiler *, dync__aot_how *out);
 DYNC__FN void dync__aot_set_budget(double);
-/* For whoever captures a backward pass (compiled autograd): nodes of compiled forwards have this class. Their backward graph is replayed
- * through dispatch by backward_inline (state: the node's), with `saved` (as many as backward_saved says, in its order: the real tensors) in
+/* For whoever captures a backward pass (compiled autograd): the backward graph of a compiled forward's node is replayed
+ * through dispatch by backward_inline (state: the node's), with `saved` (as many as the node saved, in its order: the real tensors) in
  * place of the saved tensors; grad_in: owned results. The node's own backward does the same with the real saved tensors when it gets fakes. */
-DYNC__FN const dync__gnode_class *dync__aot_node_class(void);
-DYNC__FN int dync__aot_backward_saved(void *state, dync__tensor *const **out);
 DYNC__FN dync_status dync__aot_backward_inline(void *state, dync__tensor *const *saved, int n_out, dync__tensor *const *grad_out, int n_in,
                                                const bool *needed, dync__tensor **grad_in);
 /* number.c: symbolic numbers as 0-dim tensors */

@@ -118,13 +118,6 @@ static dync_status dync__aot_backward_run(dync__aot_saved *s, int n_out, dync__t
 }
 
 /* ---- under a tracer ---------------------------------------------------------------------------------------------------------------- */
-DYNC__FN int dync__aot_backward_saved(void *state, dync__tensor *const **out)
-{
-    const dync__aot_saved *s = state;
-    *out = s->tensor;
-    return s->n;
-}
-
 DYNC__RARE static const dync__aot_part *dync__aot_form_part(const dync__aot_saved *s)
 {
     return s->code->form ? &s->code->form->part[s->part - s->code->part] : NULL;
@@ -304,7 +297,6 @@ DYNC__RARE static dync_status dync__aot_visit(void *state, dync__gvisitor *v)
 }
 static const dync__gnode_class dync__aot_node = {"CompiledFunctionBackward", dync__aot_backward, dync__aot_saved_release,
                                                  dync__aot_saved_destroy, dync__aot_visit};
-DYNC__FN const dync__gnode_class *dync__aot_node_class(void) { return &dync__aot_node; }
 
 /* Inputs for double backward; one that forward is about to overwrite as a copy. */
 DYNC__RARE static dync_status dync__aot_save_inputs(dync__aot_saved *s, dync__tensor *const *actual)

@@ -21,7 +21,6 @@ DYNC__FN int dync__grad_device(const dync__grad *, int i);
 DYNC__FN dync__layout dync__grad_layout(const dync__grad *, int i);
 DYNC__FN dync_status  dync__grad_set(dync__grad *, int i, dync_tensor *g);   /* reduces over broadcast dims and casts to the argument's dtype; NULL g with an error pending passes the status up */
 typedef dync_status (*dync__grad_fn)(dync__grad *);
-DYNC__FN dync__grad_fn dync__op_grad(int op);                    /* the grad column of the table; NULL */
 DYNC__FN bool dync__op_differentiable(int op);                   /* has a rule, or decomposes */
 
 /* ---- nodes -------------------------------------------------------------------------------------------------------------------------------- */
@@ -62,7 +61,6 @@ DYNC__FN void dync__hooks_truncate(dync__tensor *leaf, int n);
 DYNC__FN bool dync__tensor_has_history(const dync__tensor *);                 /* a node made it */
 DYNC__FN bool dync__tensor_shares_history(const dync__tensor *, const dync__tensor *);    /* one is a view of the other, or both of a third */
 DYNC__FN bool dync__tensor_history_spent(const dync__tensor *);               /* backward went through a part of it and freed what that had saved */
-DYNC__FN uint64_t dync__seq_peek(void);                                       /* the sequence number the next node will get */
 DYNC__FN int64_t dync__seq_now(void);                                         /* of the node being evaluated (backward), else of the last one made; -1 none */
 /* Gradients of outputs with respect to inputs by walking the tape (fake tensors too: AOT's joint trace uses it). grads[i] owned or NULL. */
 DYNC__FN dync_status dync__tape_gradients(int n_out, dync__tensor *const *outputs, dync__tensor *const *grad_outputs, int n_in,

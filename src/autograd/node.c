@@ -16,7 +16,6 @@ typedef struct dync__grad_thread {
 static DYNC__TLS dync__grad_thread dync__gt;
 static dync__mutex dync__accumulate_lock[16];    /* of the weak pointers from leaves to accumulation nodes */
 
-DYNC__FN uint64_t dync__seq_peek(void) { return dync__tls.seq; }
 DYNC__FN const dync__gnode *dync__gnode_running(void) { return dync__gt.running; }
 
 DYNC__FN const dync__gnode *dync__gnode_set_running(const dync__gnode *node)

@@ -407,22 +407,6 @@ DYNC__FN void dync__graph_renumber(dync_graph *g)
     for (int i = 0; i < g->node.n; i++) dync__node_each_input(g->node.at[i], dync__count_use, NULL);
 }
 
-typedef struct dync__replace {
-    dync_node *from, *to;
-} dync__replace;
-static void dync__replace_use(void *user, dync__arg *arg)
-{
-    dync__replace *r = user;
-    if (arg->as.node == r->from) arg->as.node = r->to;
-}
-
-DYNC__FN void dync__node_replace_all(dync_graph *g, dync_node *old_node, dync_node *new_node)
-{
-    dync__replace r = {old_node, new_node};
-    for (int i = 0; i < g->node.n; i++) dync__node_each_input(g->node.at[i], dync__replace_use, &r);
-    dync__graph_renumber(g);
-}
-
 static bool dync__row_writes(const dync__op_row *row)
 {
     return row->cls == DYNC__INPLACE || row->cls == DYNC__EFFECT ||

@@ -52,7 +52,7 @@ DYNC__FN dync_node *dync__graph_placeholder(dync_graph *, const char *name, cons
 DYNC__FN dync_node *dync__graph_attr(dync_graph *, const char *name, const char *path, dync__tensor *value_or_null);
 DYNC__FN bool dync__graph_attr_bind(dync_node *, dync__tensor *value);         /* gives an attribute without a value (a parsed one) its tensor */
 DYNC__INLINE dync__arg dync__arg_node(dync_node *node) { dync__arg a = {0}; a.kind = DYNC__A_NODE; a.as.node = node; return a; }
-/* A constant baked into the graph: an attribute named _tensor_constant0, 1, ...: never written, so it may be printed inline and folded. */
+/* A constant baked into the graph: an attribute named _tensor_constant0, 1, ...: never written, so it may be printed inline. */
 DYNC__FN dync_node *dync__graph_constant(dync_graph *, dync__tensor *value);
 DYNC__FN bool dync__node_is_constant(const dync_node *);
 DYNC__FN bool dync__graph_symbol(dync_graph *, int64_t token, const char *text); /* names a symbolic size; the same token again: the last text counts */
@@ -88,7 +88,6 @@ DYNC__FN bool dync__graph_has_writes(const dync_graph *);                      /
 DYNC__FN bool dync__graph_writes_inputs(dync_graph *);                         /* may it write memory of an input? */
 /* fn(user, arg*) for every A_NODE argument of a node, lists included. */
 DYNC__FN void dync__node_each_input(dync_node *, void (*fn)(void *user, dync__arg *), void *user);
-DYNC__FN void dync__node_replace_all(dync_graph *, dync_node *old_node, dync_node *new_node);
 /* Interpreter: one environment slot per node; runs every node through dispatch (so the tape and tracers see it), releasing values after their
  * last use. args: values of the placeholders in order, tensors borrowed (as A_TENSOR). *out owned nested arg in arena: tensors carry references. */
 DYNC__FN dync_status dync__graph_eval(dync_graph *, const dync__arg *args, int nargs, dync__arena *, dync__arg *out);
@@ -124,8 +123,7 @@ DYNC__FN bool dync__graph_each_size(dync_graph *, bool (*fn)(void *user, int64_t
 DYNC__FN void dync__graph_bind(const dync_graph *, dync__tensor *const *in, int64_t *value, bool *known); /* values of the symbols from actual inputs; 0 where they do not tell */
 DYNC__FN dync_status dync__graph_concrete(dync_graph *, const int64_t *value, dync_graph **out);       /* the same with numbers for sizes */
 DYNC__FN bool dync__graph_takes_symbols(dync_graph *, const dync_graph *from);                       /* names and table of another graph; false: no memory */
-/* Passes: fold.c cse.c dce.c. Each keeps meaning; effects, in-place writes and random nodes stay. */
+/* Passes: cse.c dce.c. Each keeps meaning; effects, in-place writes and random nodes stay. */
 DYNC__FN dync_status dync__graph_dce(dync_graph *);
 DYNC__FN dync_status dync__graph_cse(dync_graph *);
-DYNC__FN dync_status dync__graph_fold(dync_graph *);                           /* operators on constants only */
 #endif

@@ -128,9 +128,6 @@ DYNC__FN dync__scalar dync__prim_eval(int prim, int type, int arg_type, dync__sc
 DYNC__FN bool dync__prim_is_pure(int prim);
 DYNC__FN bool dync__has_fma(void);                                         /* whether `fma` rounds once on this machine */
 DYNC__FN dync__scalar dync__const_scalar(const dync__inst *);
-/* The oracle: runs k index by index. buffers[i] belongs to k->buf[i]. Sums are compensated. Indices of loadx and storex are checked
- * where the size is known (DYNC_ERR_INDEX). */
-DYNC__FN dync_status dync__kernel_eval(const dync__kernel *k, void *const *buffers, uint64_t rng_seed, uint64_t rng_offset);
 
 /* ---- vecmath.c: functions over primitives, F32 and F64, at most 1 ULP (fast_math: 3.5); same bits on every generator with FMA ------- */
 #define DYNC__VECMATH(X) X(exp) X(exp2) X(expm1) X(log) X(log2) X(log10) X(log1p) X(sin) X(cos) X(tan) X(tanh) X(sinh) X(cosh) X(asin) X(acos) \
@@ -144,7 +141,7 @@ DYNC__FN int dync__vm_fmod(dync__lb *, int a, int b);       /* C's fmod, floats 
 
 /* ---- text and check ---------------------------------------------------------------------------------------------------------------- */
 DYNC__FN void dync__kernel_print(dync__str *, const dync__kernel *);
-DYNC__FN dync__kernel *dync__kernel_parse(dync__arena *, const char *text);       /* NULL + DYNC_ERR_FORMAT with the line; print(parse(t)) == t */
+DYNC__DATA_DECL const char *const dync__reduce_names[8], *const dync__mode_names[4];  /* by kind, by mode: names in the text */
 DYNC__FN dync_status dync__kernel_check(const dync__kernel *);                     /* DYNC_ERR_INTERNAL naming the instruction: types, order, sections, bounds */
 
 /* ---- passes --------------------------------------------------------------------------------------------------------------------------- */

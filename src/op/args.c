@@ -1,4 +1,4 @@
-/* op/args.c: arguments of operator calls: from public values, as numbers, as text. After op.h, before infer.c. */
+/* op/args.c: arguments of operator calls: from public values, as numbers. After op.h, before infer.c. */
 #include "../dync.in.h"
 #include "rows.h"
 
@@ -49,41 +49,4 @@ DYNC__FN int dync__opcall_tensors(const dync__opcall *call, dync__tensor **out, 
         }
     }
     return n;
-}
-
-/* ---- text ------------------------------------------------------------------------------------------------------------ */
-
-static void dync__args_text(dync__str *s, const dync__arg *a)
-{
-    switch ((dync__arg_kind)a->kind) {
-    case DYNC__A_TENSOR: dync__tensor_brief(s, a->as.t); break;
-    case DYNC__A_INT: dync__str_addf(s, "%lld", (long long)a->as.i); break;
-    case DYNC__A_FLOAT: dync__str_addf(s, "%g", a->as.f); break;
-    case DYNC__A_BOOL: dync__str_add(s, a->as.i ? "true" : "false"); break;
-    case DYNC__A_DIMS: dync__shape_text(s, a->n, a->as.dims); break;
-    case DYNC__A_DTYPE: dync__str_add(s, dync__dtype_info((int)a->as.i)->name); break;
-    case DYNC__A_DEVICE: dync__str_addf(s, "device %d", (int)a->as.i); break;
-    case DYNC__A_STR: dync__str_addf(s, "\"%s\"", a->as.s ? a->as.s : ""); break;
-    case DYNC__A_LIST:
-        dync__str_addc(s, '[');
-        for (int i = 0; i < a->n; i++) {
-            if (i) dync__str_add(s, ", ");
-            dync__args_text(s, &a->as.list[i]);
-        }
-        dync__str_addc(s, ']');
-        break;
-    case DYNC__A_NONE: dync__str_add(s, "none"); break;
-    case DYNC__A_HANDLE:
-    case DYNC__A_NODE:
-    case DYNC__A_PTR: dync__str_add(s, "value"); break;
-    }
-}
-
-DYNC__FN void dync__opcall_text(dync__str *s, const dync__opcall *call)
-{
-    dync__str_addf(s, "%s: ", call->row->name);
-    for (int i = 0; i < call->nargs; i++) {
-        if (i) dync__str_add(s, ", ");
-        dync__args_text(s, &call->args[i]);
-    }
 }

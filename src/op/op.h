@@ -121,7 +121,6 @@ DYNC__FN dync_tensor *dync__op_call(int op, int nargs, dync__arg *args, dync_loc
 DYNC__FN dync_value dync__op_call_list(int op, int nargs, dync__arg *args, dync_loc at);        /* several outputs: a list */
 /* Internal: arguments opened; owned results in out. at: that of the thread. */
 DYNC__FN dync_status dync__op_run(int op, int nargs, dync__arg *args, dync__tensor **out);
-DYNC__FN void dync__opcall_text(dync__str *, const dync__opcall *);     /* "add: f32[2, 3], 1" */
 
 /* ---- inference and lowering ------------------------------------------------------------------------------------------------------------------ */
 DYNC__FN dync_status dync__op_infer(const dync__opcall *, dync__info *out);          /* the row's */

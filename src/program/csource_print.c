@@ -72,8 +72,6 @@ static void dync__csource_place_of(const dync__csource *c, dync__str *s, int slo
         if (t->offset) dync__str_addf(s, " + %lld", (long long)(t->offset / bytes));
     } else if (t->output >= 0) {
         dync__str_addf(s, "out%d", t->output);
-    } else if (p->kind == DYNC__SLOT_CONST) {
-        dync__str_addf(s, "%s_c%d", c->program->name, (int)p->index);
     } else if (p->index < c->aot.n_inputs) {
         dync__str_addf(s, "in%d", (int)p->index);
     } else {
@@ -107,18 +105,13 @@ static int64_t dync__csource_weights(const dync__csource *c, dync__str *s)
     for (int i = 0; i < c->pb.slot.n; i++) {
         const dync__slot *p = &c->pb.slot.at[i];
         if (c->slot[i].first < 0) continue;
-        if (p->kind == DYNC__SLOT_INPUT && p->index >= c->aot.n_inputs) {
-            const dync__tensor *t = c->aot.actual.at[p->index].tensor;
-            int64_t n = dync__csource_span(&t->lay);
-            dync__format(name, sizeof name, "%s_w%d", c->program->name,
-                         (int)p->index - c->aot.n_inputs);
-            if (s) dync__csource_array(s, name, dync__tensor_data(t), t->dtype, n);
-            bytes += n * dync__dtype_info(t->dtype)->bytes;
-        } else if (p->kind == DYNC__SLOT_CONST) {
-            dync__format(name, sizeof name, "%s_c%d", c->program->name, (int)p->index);
-            if (s) dync__csource_array(s, name, c->pb.constant.at[p->index], p->dtype, p->size);
-            bytes += p->size * dync__dtype_info(p->dtype)->bytes;
-        }
+        if (p->kind != DYNC__SLOT_INPUT || p->index < c->aot.n_inputs) continue;
+        const dync__tensor *t = c->aot.actual.at[p->index].tensor;
+        int64_t n = dync__csource_span(&t->lay);
+        dync__format(name, sizeof name, "%s_w%d", c->program->name,
+                     (int)p->index - c->aot.n_inputs);
+        if (s) dync__csource_array(s, name, dync__tensor_data(t), t->dtype, n);
+        bytes += n * dync__dtype_info(t->dtype)->bytes;
     }
     return bytes;
 }

@@ -16,13 +16,6 @@ DYNC__FN int dync__pb_slot(dync__pb *pb, int kind, int dtype, int64_t size, cons
     pb->n_outputs += kind == DYNC__SLOT_OUTPUT;
     return pb->slot.n - 1;
 }
-DYNC__FN int dync__pb_constant(dync__pb *pb, int dtype, int64_t size, void *data)
-{
-    int slot = dync__pb_slot(pb, DYNC__SLOT_CONST, dtype, size, NULL);
-    if (slot < 0 || !dync__avec_push(pb->arena, &pb->constant, data)) return -1;
-    pb->slot.at[slot].index = pb->constant.n - 1;
-    return slot;
-}
 DYNC__FN bool dync__pb_add_kernel(dync__pb *pb, dync__kernel *k)
 {
     dync__step s = {.kernel = k};
@@ -273,11 +266,10 @@ static dync_status dync__plan_make(dync__plan *p, dync__pb *pb, const dync__plan
     p->threads = opt->threads;
     p->device = pb->device;
     p->slot = dync__arena_copy(&p->arena, pb->slot.at, (size_t)pb->slot.n * sizeof *p->slot);
-    p->constant = dync__arena_copy(&p->arena, pb->constant.at, (size_t)pb->constant.n * sizeof *p->constant);
     p->step = dync__arena_alloc(&p->arena, (size_t)(n + 1) * sizeof *p->step);
     p->name = dync__arena_strdup(&p->arena, opt->name ? opt->name : "plan");
     const dync__kernel *(*with)[3] = dync__arena_alloc(pb->arena, (size_t)(n + 1) * sizeof *with);    /* epilogue and prologues of each call */
-    if (!p->slot || !p->step || !p->constant || !p->name || !with) return DYNC_ERR_MEMORY;
+    if (!p->slot || !p->step || !p->name || !with) return DYNC_ERR_MEMORY;
     for (int i = 0; i < p->n_slots; i++) p->slot[i].name = NULL;
     for (int i = 0; i < n; i++) {
         bool keep = true;

@@ -3,9 +3,8 @@
 #define DYNC__PLAN_H
 #include "runtime.h"
 
-/* Where a buffer is found: at place `at` of the call's inputs, its outputs or the constants, or that many bytes into the arena. */
-enum { DYNC__SOURCE_INPUTS = DYNC__SLOT_INPUT, DYNC__SOURCE_OUTPUTS = DYNC__SLOT_OUTPUT, DYNC__SOURCE_ARENA = DYNC__SLOT_TEMP,
-       DYNC__SOURCE_CONSTANTS = DYNC__SLOT_CONST };
+/* Where a buffer is found: at place `at` of the call's inputs or its outputs, or that many bytes into the arena. */
+enum { DYNC__SOURCE_INPUTS = DYNC__SLOT_INPUT, DYNC__SOURCE_OUTPUTS = DYNC__SLOT_OUTPUT, DYNC__SOURCE_ARENA = DYNC__SLOT_TEMP };
 typedef struct dync__plan_source { int32_t from; int64_t at; } dync__plan_source;    /* at -1 in the arena: no memory */
 
 typedef struct dync__plan_step {
@@ -22,7 +21,6 @@ struct dync__plan {
     int n_slots, n_steps, device;
     dync__slot *slot;
     dync__plan_step *step;
-    void **constant;
     const char *name;
     int64_t arena_bytes;                 /* temporaries, then scratch of kernel calls */
     int64_t scratch_offset;

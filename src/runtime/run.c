@@ -4,7 +4,7 @@
 #include "../dync.in.h"
 #include "plan.h"
 
-typedef struct dync__binding { void *const *table[4]; char *arena; uint64_t rng; } dync__binding;      /* table: by DYNC__SOURCE_ */
+typedef struct dync__binding { void *const *table[2]; char *arena; uint64_t rng; } dync__binding;      /* table: by DYNC__SOURCE_ */
 
 static dync_status dync__run_step(const dync__plan *p, const dync__plan_step *s, const dync__binding *b)
 {
@@ -28,7 +28,6 @@ DYNC__FN dync_status dync__plan_run(const dync__plan *p, struct dync__tensor *co
     dync__binding b;
     b.table[DYNC__SOURCE_INPUTS] = inputs;
     b.table[DYNC__SOURCE_OUTPUTS] = outputs;
-    b.table[DYNC__SOURCE_CONSTANTS] = p->constant;
     b.arena = nothing;
     bool away = p->device != DYNC_CPU;
     size_t bytes = (size_t)p->arena_bytes;

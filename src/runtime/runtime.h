@@ -1,6 +1,6 @@
 /* runtime/runtime.h: plans. After kernel/, before op/.
  *
- * A plan is what runs: slots (inputs, outputs, constants, temporaries in one arena) and steps (fused kernels, kernel calls) in order.
+ * A plan is what runs: slots (inputs, outputs, temporaries in one arena) and steps (fused kernels, kernel calls) in order.
  * Eager operators and compiled graphs are both plans: op/ lowers operators into a builder (dync__pb), dync__plan_new turns it into
  * a plan: fuse, simplify, schedule, memory plan, code. */
 #ifndef DYNC__RUNTIME_H
@@ -8,10 +8,10 @@
 #include "../codegen/codegen.h"
 #include "../kernel/kernel.h"
 
-typedef enum { DYNC__SLOT_INPUT, DYNC__SLOT_OUTPUT, DYNC__SLOT_TEMP, DYNC__SLOT_CONST } dync__slot_kind;
+typedef enum { DYNC__SLOT_INPUT, DYNC__SLOT_OUTPUT, DYNC__SLOT_TEMP } dync__slot_kind;
 typedef struct dync__slot {
     uint8_t kind, dtype;
-    int32_t index;               /* of the input, output or constant */
+    int32_t index;               /* of the input or output */
     int64_t size;                /* elements; -1 unknown (inputs) */
     int64_t arena_offset;        /* TEMP: bytes, set by the memory plan */
     bool host;                   /* one element in main memory, whatever the plan's device */
@@ -24,7 +24,6 @@ typedef struct dync__pb {
     dync__arena *arena;
     DYNC__VEC(dync__slot) slot;
     DYNC__VEC(dync__step) step;
-    DYNC__VEC(void *) constant;  /* data pointers, borrowed */
     int n_inputs, n_outputs;
     int device;                  /* where it runs */
     uint64_t rng_used;           /* numbers drawn by one run */
@@ -34,7 +33,6 @@ typedef struct dync__pb {
     int winograd;                /* places of a side of the largest tile that convolutions may be computed by; 0: none */
 } dync__pb;
 DYNC__FN int dync__pb_slot(dync__pb *, int kind, int dtype, int64_t size, const char *name); /* index of the new slot; -1 no memory. INPUT/OUTPUT number themselves in order */
-DYNC__FN int dync__pb_constant(dync__pb *, int dtype, int64_t size, void *data);
 DYNC__FN bool dync__pb_add_kernel(dync__pb *, dync__kernel *);                 /* buf ids are slot numbers */
 DYNC__FN bool dync__pb_add_call(dync__pb *, dync__kcall *);
 

@@ -53,9 +53,6 @@ DYNC__FN dync_status dync__broadcast(int na, const int64_t *a, int nb, const int
 DYNC__FN dync_status dync__layout_expand(const dync__layout *in, int ndim, const int64_t *shape, dync__layout *out); /* -1 keeps a size; broadcast: stride 0 */
 /* The strides a view of `in` with this shape needs (one -1 is inferred); *possible false where a copy would be needed. */
 DYNC__FN dync_status dync__layout_view(const dync__layout *in, int ndim, const int64_t *shape, dync__layout *out, bool *possible);
-/* TensorIterator's rule for the output strides of a pointwise operator: inputs of the output's own shape that are dense and
- * agree on the order of their dims pass it on, else row major. */
-DYNC__FN void dync__layout_like(dync__layout *out, int n_inputs, const dync__layout *const *inputs);
 DYNC__FN int64_t dync__layout_span(const dync__layout *);                            /* elements of storage it reaches: 1 + the last, 0 where empty */
 DYNC__FN void dync__shape_text(dync__str *, int ndim, const int64_t *shape);       /* [2, 3] */
 

@@ -3,6 +3,7 @@
 #define DYNC_TESTS_CUDA_AGREE_H
 #include "cuda_white.h"
 #define RANDOM_NO_SCANS            /* they are calls there */
+#include "../../tools/ir/ir.h"
 #include "../unit/codegen_random.h"
 #include "../tol.h"
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include "../../src/dync.in.h"
 #include "../../src/codegen/codegen.h"
+#include "../../tools/ir/ir.h"
 #include "codegen_random.h"
 #include "../tol.h"
 #define TEST_AFTER_EACH (dync_shutdown(), dync_clear_error(), dync_on_error(NULL, NULL))

@@ -1,6 +1,7 @@
 /* codegen/interp*.c: the tile interpreter against the oracle of loop/eval.c, on random kernels in every mode, and by hand. */
 #include "../../src/dync.in.h"
 #include "../../src/codegen/interp.h"
+#include "../../tools/ir/ir.h"
 #include "codegen_random.h"
 #include "../tol.h"
 #define TEST_AFTER_EACH (dync_shutdown(), dync_clear_error(), dync_on_error(NULL, NULL))

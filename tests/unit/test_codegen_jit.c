@@ -3,6 +3,7 @@
 #include "../../src/dync.in.h"
 #include "../../src/codegen/codemem.h"
 #include "../../src/codegen/jit.h"
+#include "../../tools/ir/ir.h"
 #include "codegen_random.h"
 #include "guarded.h"
 #include "../tol.h"

@@ -90,28 +90,6 @@ TEST(cse_respects_writes)
     dync_graph_free(g);
 }
 
-TEST(fold)
-{
-    dync_graph *g = parse("dync_value f(dync_tensor *x)  /* f32[2] */\n{\n"
-                          "    dync_tensor *_tensor_constant0 = dync_constant((float[]){1, 4}, "
-                          "dync_shape(2));  /* f32[2] */\n"
-                          "    dync_tensor *a = dync_sqrt(_tensor_constant0);  /* f32[2] */\n"
-                          "    dync_tensor *b = dync_add(a, 1);  /* f32[2] */\n"
-                          "    dync_tensor *c = dync_mul(x, b);  /* f32[2] */\n"
-                          "    return dync_tuple(c);\n}\n");
-    float before[2], after[2];
-    run(g, 2, before);
-    REQUIRE_OK(dync__graph_fold(g));
-    REQUIRE_OK(dync__graph_dce(g));
-    REQUIRE_OK(dync__graph_check(g));
-    EXPECT_EQ_INT(dync_graph_len(g), 4);
-    EXPECT_HAS_STR(dync_graph_str(g), "dync_constant((float[]){2, 3}, dync_shape(2))");
-    run(g, 2, after);
-    EXPECT_NEAR_F32(after, before, 2, TOL_EXACT, TOL_EXACT);
-    EXPECT_NEAR(after[1], 6, TOL_EXACT);
-    dync_graph_free(g);
-}
-
 TEST(interpreter)
 {
     dync_graph *g = parse("dync_value f(dync_tensor *x)  /* f32[4] */\n{\n"

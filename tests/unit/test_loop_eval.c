@@ -1,6 +1,6 @@
 /* loop/eval.c: the meaning of the primitives where C leaves a choice, reductions, sections, random numbers. */
 #include "../../src/dync.in.h"
-#include "../../src/loop/loop.h"
+#include "../../tools/ir/ir.h"
 #include "../test.h"
 #include "../tol.h"
 

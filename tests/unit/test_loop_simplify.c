@@ -1,6 +1,6 @@
 /* loop/loop.c, loop/simplify.c: sharing, folding and the loops; results never change by a bit. */
 #include "../../src/dync.in.h"
-#include "../../src/loop/loop.h"
+#include "../../tools/ir/ir.h"
 #include "../test.h"
 
 /* Parses, runs a pass, prints, compares. */

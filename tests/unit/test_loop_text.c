@@ -1,6 +1,6 @@
 /* loop/text.c, loop/check.c: print and parse are inverse; nothing malformed gets through. */
 #include "../../src/dync.in.h"
-#include "../../src/loop/loop.h"
+#include "../../tools/ir/ir.h"
 #include "../test.h"
 
 static const char softmax_text[] =

@@ -1,7 +1,7 @@
 /* loop/vecmath_*.c: a sample of every function against libm in more bits, and the special values of C99 Annex F.
  * The whole sweep is tests/soak/vecmath_ulp.c. */
 #include "../../src/dync.in.h"
-#include "../../src/loop/loop.h"
+#include "../../tools/ir/ir.h"
 #include "../test.h"
 
 enum { N = 4096 };

@@ -215,26 +215,4 @@ TEST(views)
     EXPECT_EQ_STR(dync_error_message(), "shape [23] does not fit a tensor of shape [2, 3, 4] with 24 elements");
 }
 
-static const char *like(int ndim, const int64_t *shape, int n, const dync__layout *const *in)
-{
-    dync__layout out = {ndim, {0}, {0}, 0};
-    memcpy(out.shape, shape, (size_t)ndim * 8);
-    dync__layout_like(&out, n, in);
-    return text_of(ndim, out.stride);
-}
-
-TEST(strides_of_pointwise_results)
-{
-    dync__layout row = STRIDED(2, (3, 4), (4, 1)), column = STRIDED(2, (3, 4), (1, 3)), vector = STRIDED(1, (4), (1)), gap = STRIDED(2, (3, 4), (1, 6));
-    dync__layout last = STRIDED(4, (2, 3, 4, 5), (60, 1, 15, 3)), scalar = {0};
-    EXPECT_EQ_STR(like(2, row.shape, 2, (const dync__layout *[]){&row, &column}), "[4, 1]");
-    EXPECT_EQ_STR(like(2, row.shape, 2, (const dync__layout *[]){&column, &row}), "[1, 3]");
-    EXPECT_EQ_STR(like(2, row.shape, 2, (const dync__layout *[]){&column, &column}), "[1, 3]");
-    EXPECT_EQ_STR(like(2, row.shape, 2, (const dync__layout *[]){&column, &vector}), "[1, 3]");
-    EXPECT_EQ_STR(like(2, row.shape, 1, (const dync__layout *[]){&gap}), "[1, 3]");
-    EXPECT_EQ_STR(like(2, row.shape, 2, (const dync__layout *[]){&scalar, &column}), "[1, 3]");
-    EXPECT_EQ_STR(like(2, row.shape, 0, NULL), "[4, 1]");
-    EXPECT_EQ_STR(like(4, last.shape, 1, (const dync__layout *[]){&last}), "[60, 1, 15, 3]");
-}
-
 TEST_MAIN
