@@ -12372,8 +12372,9 @@ DYNC__FN dync__jit_stats dync__jit_read_stats(void);    /* compiled, taken from 
 #ifndef DYNC__GEMM_CODE_H
 #define DYNC__GEMM_CODE_H
 
-/* What one step of k multiplies: one f32, one f64, a pair of bf16 (sums in f32), four u8 of A by four i8 of B (sums in i32, wrapping). */
-enum { DYNC__GT_F32, DYNC__GT_F64, DYNC__GT_BF16, DYNC__GT_U8 };
+/* What one step of k multiplies: one f32, one f64, a pair of bf16 (sums in f32), four u8 of A by four i8 of B (sums in i32, wrapping), one f32 of A by an
+ * f16 or bf16 of B (AS: TILE and DOTS only). */
+enum { DYNC__GT_F32, DYNC__GT_F64, DYNC__GT_BF16, DYNC__GT_U8, DYNC__GT_AS_F16, DYNC__GT_AS_BF16 };
 /* TILE   c[rows, columns] = (d +) sum over k of a[row, k] b[k, column]
  * DOTS   c[i, j] = (c +) a line i . b line j, both dense along k: `rows` lines of a, `columns` lines of b, at most 4 each
  * COPY   lines of k, dense: c[k, column] = a[k, column]
@@ -12381,9 +12382,9 @@ enum { DYNC__GT_F32, DYNC__GT_F64, DYNC__GT_BF16, DYNC__GT_U8 };
  * PAIR   two lines of 2-byte (BF16) or four of 1-byte elements (U8) to one of 4 bytes: c[p, column] = a[n p .. n p + n, column] */
 enum { DYNC__GT_TILE, DYNC__GT_DOTS, DYNC__GT_COPY, DYNC__GT_PAIR, DYNC__GT_SWAP, DYNC__GT_STAGE, DYNC__GT_WEAVE };
 /* A_ROWS: a is dense along k, its rows a_step apart; else dense along the rows and its steps of k a_step apart (packed, transposed).
- * ADD: d (c itself in DOTS) is added at the end. HALF: vectors of 32 bytes where those of the machine have 64. TAIL is for the
+ * ADD: d (c itself in DOTS) is added at the end. BIAS: one element of d to a whole row (TILE). HALF: vectors of 32 bytes where those of the machine have 64. TAIL is for the
  * emitter: the last vector is a part, by mask and lanes. */
-enum { DYNC__GT_A_ROWS = 1, DYNC__GT_TAIL = 2, DYNC__GT_ADD = 4, DYNC__GT_HALF = 8 };
+enum { DYNC__GT_A_ROWS = 1, DYNC__GT_TAIL = 2, DYNC__GT_ADD = 4, DYNC__GT_HALF = 8, DYNC__GT_BIAS = 16 };
 
 /* Steps in bytes. dync__gt_do changes b, c, d and blocks. */
 typedef struct dync__gt_args {
@@ -12403,9 +12404,11 @@ DYNC__FN dync__gt_fn dync__gt_find(int kind, int type, int flags, int rows, int 
 DYNC__FN uint32_t dync__gt_epoch(void);
 DYNC__FN void dync__gt_do(int kind, int type, int flags, int rows, int columns, dync__gt_args *);
 DYNC__FN bool dync__gt_fits(int kind, int type, int flags, int rows, int columns);   /* are there registers for it? */
+DYNC__FN double dync__gt_product(int type, const void *a, const void *b);             /* one step of k, in C */
 DYNC__FN bool dync__gt_can(int type);                                                /* has the machine instructions for it? */
 DYNC__FN int dync__gt_lanes(int type, int flags);                                    /* columns of a vector */
 DYNC__INLINE int64_t dync__gt_bytes(int type) { return type == DYNC__GT_F64 ? 8 : 4; }   /* of one step of k of one column */
+DYNC__INLINE int64_t dync__gt_b_bytes(int type) { return type >= DYNC__GT_AS_F16 ? 2 : dync__gt_bytes(type); }
 /* SWAP: c[k, line] = a[line, k] of elements of 1, 2, 4 or 8 bytes; in registers where both take at least 16 bytes. fetch: what lines go on with is wanted
  * too, and is fetched. scratch: of DYNC__GT_SCRATCH bytes, or none, for steps that fall into few sets of the cache (they crowd); not worth it for long lines in squares. */
 DYNC__INLINE bool dync__gt_crowds(int64_t step, int bytes) { return step % DYNC__MIN(1024 * bytes, 4096) == 0; }
@@ -16959,7 +16962,8 @@ enum { DYNC__GT_FORMS = 1024 };
 static struct { dync__mutex lock; int n; uint32_t epoch; int32_t refused; dync__gt_form form[DYNC__GT_FORMS]; } dync__gts;
 static const struct { int mul, add, broadcast; } dync__gt_insn[] = {
     {DYNC__X_FMA231PS, DYNC__X_ADDPS, DYNC__X_BROADCASTD}, {DYNC__X_FMA231PD, DYNC__X_ADDPD, DYNC__X_BROADCASTQ},
-    {DYNC__X_DPBF16PS, DYNC__X_ADDPS, DYNC__X_BROADCASTD}, {DYNC__X_DPBUSD, DYNC__X_PADDD, DYNC__X_BROADCASTD}};
+    {DYNC__X_DPBF16PS, DYNC__X_ADDPS, DYNC__X_BROADCASTD}, {DYNC__X_DPBUSD, DYNC__X_PADDD, DYNC__X_BROADCASTD},
+    {DYNC__X_FMA231PS, DYNC__X_ADDPS, DYNC__X_BROADCASTD}, {DYNC__X_FMA231PS, DYNC__X_ADDPS, DYNC__X_BROADCASTD}};
 static const int8_t dync__gt_base[5] = {DYNC__RSI, DYNC__R8, DYNC__R9, DYNC__RBX, DYNC__RBP};
 static dync__xrm dync__gt_arg(size_t at) { return dync__x_mem(DYNC__RDI, (int32_t)at); }
 #define DYNC__GT_ARG(field) dync__gt_arg(offsetof(dync__gt_args, field))
@@ -16980,6 +16984,12 @@ static void dync__gt_mask(dync__gtx *g) {
 static void dync__gt_load(dync__gtx *g, int reg, dync__xrm from, bool part) {
     if (part && !g->x.evex) dync__x_v(&g->x, g->wide ? DYNC__X_MASKMOVPD : DYNC__X_MASKMOVPS, g->vl, reg, 15, from, 0, 0);
     else dync__gt_move(g, g->wide ? DYNC__X_MOVUPD : DYNC__X_MOVUPS, reg, from, part ? 1 | DYNC__X_ZERO : 0);
+}
+/* A vector of b; halves become f32. */
+static void dync__gt_load_b(dync__gtx *g, int reg, dync__xrm from, bool part) {
+    if (g->type < DYNC__GT_AS_F16) dync__gt_load(g, reg, from, part);
+    else dync__gt_move(g, g->type == DYNC__GT_AS_F16 ? DYNC__X_CVTPH2PS : DYNC__X_PMOVZXWD, reg, from, part ? 1 | DYNC__X_ZERO : 0);
+    if (g->type == DYNC__GT_AS_BF16) dync__x_v(&g->x, DYNC__X_PSLLD, g->vl, 0, reg, dync__x_reg(reg), 16, 0);
 }
 static void dync__gt_store(dync__gtx *g, int reg, dync__xrm to, bool part) {
     if (part && !g->x.evex) dync__x_v(&g->x, g->wide ? DYNC__X_MASKMOVPD_M : DYNC__X_MASKMOVPS_M, g->vl, reg, 15, to, 0, 0);
@@ -17012,8 +17022,8 @@ static void dync__gt_saved(dync__gtx *g, bool push) {
 }
 static void dync__gt_step(dync__gtx *g, int u) {
     int n = g->rows * g->vectors, b = n, free = n + (g->rows > 1 ? g->vectors : 0), element = g->wide ? 8 : 4;
-    int top = g->n_regs - (!g->x.evex && (g->flags & DYNC__GT_TAIL) ? 1 : 0), spare = top - free;
-    for (int v = 0; g->rows > 1 && v < g->vectors; v++) dync__gt_load(g, b + v, dync__x_mem(DYNC__RDX, v * g->bytes), dync__gt_part(g, v));
+    int top = g->n_regs - (!g->x.evex && (g->flags & DYNC__GT_TAIL) ? 1 : 0), spare = top - free, wide = g->bytes >> (g->type >= DYNC__GT_AS_F16);
+    for (int v = 0; g->rows > 1 && v < g->vectors; v++) dync__gt_load_b(g, b + v, dync__x_mem(DYNC__RDX, v * wide), dync__gt_part(g, v));
     for (int i = 0; i < g->rows; i++) {
         int x = free + (spare > 1 ? (i + u) % 2 : 0);
         bool rows = g->flags & DYNC__GT_A_ROWS;
@@ -17021,9 +17031,9 @@ static void dync__gt_step(dync__gtx *g, int u) {
         for (int v = 0; v < g->vectors; v++) {
             dync__xrm from = dync__x_reg(b + v);
             bool part = dync__gt_part(g, v);
-            if (g->rows == 1) from = dync__x_mem(DYNC__RDX, v * g->bytes);
-            if (g->rows == 1 && part && !g->x.evex) {
-                dync__gt_load(g, top - 1, from, true);
+            if (g->rows == 1) from = dync__x_mem(DYNC__RDX, v * wide);
+            if (g->rows == 1 && (wide != g->bytes || (part && !g->x.evex))) {
+                dync__gt_load_b(g, top - 1, from, part);
                 from = dync__x_reg(top - 1);
             }
             dync__x_v(&g->x, dync__gt_insn[g->type].mul, g->vl, i * g->vectors + v, x, from, 0, g->rows == 1 && part && g->x.evex ? 1 : 0);
@@ -17057,18 +17067,19 @@ static void dync__gt_steps(dync__gtx *g) {
 }
 static void dync__gt_tile_end(dync__gtx *g) {
     dync__xasm *x = &g->x;
-    bool add = g->flags & DYNC__GT_ADD;
+    bool bias = g->flags & DYNC__GT_BIAS, add = bias || g->flags & DYNC__GT_ADD;
     int other = g->rows * g->vectors, insn = dync__gt_insn[g->type].add;
     dync__gt_get(g, DYNC__RSI, DYNC__GT_ARG(c));
     dync__gt_get(g, DYNC__RCX, DYNC__GT_ARG(c_step));
     if (add) dync__gt_get(g, DYNC__R8, DYNC__GT_ARG(d));
     if (add) dync__gt_get(g, DYNC__R9, DYNC__GT_ARG(d_step));
     for (int i = 0; i < g->rows; i++) {
+        if (bias) dync__x_v(x, dync__gt_insn[g->type].broadcast, g->vl, other, 0, dync__x_mem(DYNC__R8, 0), 0, 0);
         for (int v = 0; v < g->vectors; v++) {
             bool part = dync__gt_part(g, v);
             int c = i * g->vectors + v;
-            dync__xrm d = dync__x_mem(DYNC__R8, v * g->bytes);
-            if (add && part && !g->x.evex) {
+            dync__xrm d = bias ? dync__x_reg(other) : dync__x_mem(DYNC__R8, v * g->bytes);
+            if (add && !bias && part && !g->x.evex) {
                 dync__gt_load(g, other, d, true);
                 d = dync__x_reg(other);
             }
@@ -17115,12 +17126,12 @@ static void dync__gt_tile(dync__gtx *g) {
 }
 static const int8_t dync__gt_dot_a[4] = {DYNC__RSI, DYNC__R8, DYNC__R9, DYNC__R10};
 static const int8_t dync__gt_dot_b[4] = {DYNC__RDX, DYNC__RCX, DYNC__R11, DYNC__RBX};
-/* One vector of k at byte rax. A sum's order does not depend on which tile it stands in. */
+/* One vector of k at byte rax of b. A sum's order does not depend on which tile it stands in. */
 static void dync__gt_dot_step(dync__gtx *g, bool part) {
     int a = g->rows * g->vectors, b = a + g->rows;
-    for (int i = 0; i < g->rows; i++) dync__gt_load(g, a + i, dync__x_index(dync__gt_dot_a[i], DYNC__RAX, 1, 0), part);
+    for (int i = 0; i < g->rows; i++) dync__gt_load(g, a + i, dync__x_index(dync__gt_dot_a[i], DYNC__RAX, g->type >= DYNC__GT_AS_F16 ? 2 : 1, 0), part);
     for (int j = 0; j < g->vectors; j++) {
-        dync__gt_load(g, b, dync__x_index(dync__gt_dot_b[j], DYNC__RAX, 1, 0), part);
+        dync__gt_load_b(g, b, dync__x_index(dync__gt_dot_b[j], DYNC__RAX, 1, 0), part);
         for (int i = 0; i < g->rows; i++)
             dync__x_v(&g->x, dync__gt_insn[g->type].mul, g->vl, i * g->vectors + j, a + i, dync__x_reg(b), 0, 0);
     }
@@ -17176,7 +17187,7 @@ static void dync__gt_dots(dync__gtx *g) {
     dync__x_jump(x, DYNC__CC_L, part);
     dync__x_bind(x, body);
     dync__gt_dot_step(g, false);
-    dync__gt_addi(g, DYNC__RAX, g->bytes);
+    dync__gt_addi(g, DYNC__RAX, g->bytes >> (g->type >= DYNC__GT_AS_F16));
     dync__gt_addi(g, DYNC__RBP, -g->bytes);
     dync__x_jump(x, DYNC__CC_GE, body);
     dync__x_bind(x, part);
@@ -17237,7 +17248,7 @@ static size_t dync__gt_emit(dync__gtx *g, int kind) {
 }
 static bool dync__gt_make(dync__gt_form *f, int kind, int type, int rows, int vectors, int flags) {
     dync__arena arena = {0};
-    static const char *const kinds[] = {"tile", "dots", "copy", "pair", "swap", "stage", "weave"}, *const types[] = {"f32", "f64", "bf16", "u8"};
+    static const char *const kinds[] = {"tile", "dots", "copy", "pair", "swap", "stage", "weave"}, *const types[] = {"f32", "f64", "bf16", "u8", "as f16", "as bf16"};
     dync__gtx g;
     dync__str listing = {0};
     uint8_t *write;
@@ -17305,7 +17316,7 @@ static dync__gt_fn dync__gt_new(uint32_t key, uint32_t at, int kind, int type, i
     return fn;
 }
 DYNC__FN dync__gt_fn dync__gt_code(int kind, int type, int flags, int rows, int vectors) {
-    uint32_t key = 1u << 31 | (uint32_t)kind << 24 | (uint32_t)type << 20 | (uint32_t)flags << 16 | (uint32_t)rows << 8 | (uint32_t)vectors;
+    uint32_t key = 1u << 31 | (uint32_t)kind << 24 | (uint32_t)type << 21 | (uint32_t)flags << 16 | (uint32_t)rows << 8 | (uint32_t)vectors;
     uint32_t at = (key * 2654435761u) >> 22, found;
     for (; (found = DYNC__ATOMIC_LOAD(&dync__gts.form[at].key)); at = (at + 1) % DYNC__GT_FORMS)
         if (found == key) return dync__gts.form[at].fn;
@@ -18731,8 +18742,9 @@ DYNC__BESIDE_JIT
 static const int32_t dync__gt_words[32] = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
 DYNC__FN bool dync__gt_can(int type) {
     unsigned cpu = dync__cpu_features(), need = DYNC__CPU_AVX2 | DYNC__CPU_FMA;
-    if (type == DYNC__GT_BF16) need |= DYNC__CPU_AVX512 | DYNC__CPU_BF16;
-    if (type == DYNC__GT_U8) need |= DYNC__CPU_AVX512 | DYNC__CPU_VNNI;
+    if (type >= DYNC__GT_BF16) need |= DYNC__CPU_AVX512;
+    if (type == DYNC__GT_BF16) need |= DYNC__CPU_BF16;
+    if (type == DYNC__GT_U8) need |= DYNC__CPU_VNNI;
     return DYNC__JIT_X86 && (cpu & need) == need;
 }
 DYNC__FN int dync__gt_lanes(int type, int flags) {
@@ -18831,32 +18843,28 @@ DYNC__GT_PLAIN(double, dync__gt_d2, f64)
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC pop_options
 #endif
-static float dync__gt_bf16(const void *p) {
-    uint16_t half;
-    uint32_t bits;
-    float x;
-    memcpy(&half, p, sizeof half);
-    bits = (uint32_t)half << 16;
-    memcpy(&x, &bits, sizeof x);
-    return x;
+DYNC__FN double dync__gt_product(int type, const void *a, const void *b) {
+    double sum = 0;
+    if (type <= DYNC__GT_F64) return dync__load_f64(a, type == DYNC__GT_F64 ? DYNC_F64 : DYNC_F32) * dync__load_f64(b, type == DYNC__GT_F64 ? DYNC_F64 : DYNC_F32);
+    if (type >= DYNC__GT_AS_F16) return dync__load_f64(a, DYNC_F32) * dync__load_f64(b, type == DYNC__GT_AS_F16 ? DYNC_F16 : DYNC_BF16);
+    for (int i = 0; i < 4; i += type == DYNC__GT_U8 ? 1 : 2)
+        sum += type == DYNC__GT_U8 ? (double)((const uint8_t *)a)[i] * (double)((const int8_t *)b)[i]
+                                   : dync__load_f64((const char *)a + i, DYNC_BF16) * dync__load_f64((const char *)b + i, DYNC_BF16);
+    return sum;
 }
-/* Pairs of bf16, four bytes. */
-static void dync__gt_tile_narrow(int type, int flags, int rows, int columns, const dync__gt_args *x) {
+/* Those that are narrower. */
+static void dync__gt_narrow(int kind, int type, int flags, int rows, int columns, const dync__gt_args *x) {
+    bool dots = kind == DYNC__GT_DOTS, lines = dots || flags & DYNC__GT_A_ROWS;
+    int64_t wide = dync__gt_b_bytes(type), a_row = lines ? x->a_step : 4, a_k = lines ? 4 : x->a_step, b_col = dots ? x->b_step : wide, b_k = dots ? wide : x->b_step;
     for (int i = 0; i < rows; i++)
         for (int j = 0; j < columns; j++) {
-            const char *a = (const char *)x->a + (flags & DYNC__GT_A_ROWS ? i * x->a_step : 4 * i), *b = (const char *)x->b + 4 * j;
-            const char *d = (const char *)x->d + (flags & DYNC__GT_ADD ? i * x->d_step + 4 * j : 0);
-            char *c = (char *)x->c + i * x->c_step + 4 * j;
-            float f = 0, f_d = 0;
-            uint32_t u = 0, u_d = 0;
-            for (int64_t p = 0; p < x->k; p++, a += flags & DYNC__GT_A_ROWS ? 4 : x->a_step, b += x->b_step)
-                for (int e = 0; e < 4; e++) {
-                    if (type == DYNC__GT_U8) u += (uint32_t)((int32_t)((const uint8_t *)a)[e] * ((const int8_t *)b)[e]);
-                    else if (e % 2 == 0) f += dync__gt_bf16(a + e) * dync__gt_bf16(b + e);
-                }
-            if (flags & DYNC__GT_ADD) memcpy(&f_d, d, 4), memcpy(&u_d, d, 4);
-            f += f_d, u += u_d;
-            memcpy(c, type == DYNC__GT_U8 ? (const void *)&u : (const void *)&f, 4);
+            const char *a = (const char *)x->a + i * a_row, *b = (const char *)x->b + j * b_col;
+            char *c = (char *)x->c + i * x->c_step + j * (dots ? x->d_step : 4);
+            int dtype = type == DYNC__GT_U8 ? DYNC_I32 : DYNC_F32;
+            double sum = !(flags & DYNC__GT_ADD) ? 0 : dync__load_f64(dots ? c : (const char *)x->d + i * x->d_step + 4 * j, dtype);
+            for (int64_t p = 0; p < x->k; p++, a += a_k, b += b_k) sum += dync__gt_product(type, a, b);
+            if (type == DYNC__GT_U8) dync__store_i64(c, dtype, (int64_t)sum);
+            else dync__store_f64(c, dtype, sum);
         }
 }
 static void dync__gt_pack(int kind, int type, int columns, const dync__gt_args *x) {
@@ -18871,7 +18879,7 @@ static void dync__gt_plain_block(int kind, int type, int flags, int rows, int co
     int64_t w = dync__gt_bytes(type), row = flags & DYNC__GT_A_ROWS ? x->a_step / w : 1, col = flags & DYNC__GT_A_ROWS ? 1 : x->a_step / w;
     const void *d = flags & DYNC__GT_ADD ? x->d : NULL;
     if (kind >= DYNC__GT_COPY) dync__gt_pack(kind, type, columns, x);
-    else if (type > DYNC__GT_F64) dync__gt_tile_narrow(type, flags, rows, columns, x);
+    else if (type > DYNC__GT_F64) dync__gt_narrow(kind, type, flags, rows, columns, x);
     else if (kind == DYNC__GT_DOTS && type == DYNC__GT_F32)
         dync__gt_dots_f32(rows, columns, x->k, x->a, x->a_step / w, x->b, x->b_step / w, x->c, x->c_step / w, x->d_step / w, flags & DYNC__GT_ADD);
     else if (kind == DYNC__GT_DOTS)
@@ -18880,6 +18888,11 @@ static void dync__gt_plain_block(int kind, int type, int flags, int rows, int co
         dync__gt_tile_f32(rows, columns, x->k, x->a, row, col, x->b, x->b_step / w, d, x->d_step / w, x->c, x->c_step / w);
     else
         dync__gt_tile_f64(rows, columns, x->k, x->a, row, col, x->b, x->b_step / w, d, x->d_step / w, x->c, x->c_step / w);
+    for (int i = 0, dtype = type == DYNC__GT_F64 ? DYNC_F64 : DYNC_F32; flags & DYNC__GT_BIAS && i < rows; i++)
+        for (int j = 0; j < columns; j++) {
+            char *c = (char *)x->c + i * x->c_step + j * w;
+            dync__store_f64(c, dtype, dync__load_f64(c, dtype) + dync__load_f64((const char *)x->d + i * x->d_step, dtype));
+        }
 }
 static void dync__gt_plain(int kind, int type, int flags, int rows, int columns, dync__gt_args *x) {
     for (;; x->blocks--) {
@@ -20736,6 +20749,7 @@ typedef struct dync__gemm {
     int64_t a_row, a_col, b_row, b_col, c_row, c_col, d_row;
     void (*done)(void *user, int64_t begin, int64_t end);
     void *user;
+    bool bias;                         /* d: one element for each row, d_row apart */
     uint8_t path;                      /* gemm.c's own */
 } dync__gemm;
 DYNC__FN bool dync__gemm_run(dync__gemm *);
@@ -20998,7 +21012,7 @@ static void dync__gemm_row(const dync__gemm_tile *t, int rows, int64_t n, const 
     if (rest) {
         y.b = (const char *)x->b + blocks * b_next;
         y.c = (char *)x->c + done;
-        if (x->d) y.d = (const char *)x->d + done;
+        if (t->flags & DYNC__GT_ADD) y.d = (const char *)x->d + done;
         y.blocks = 1;
         dync__gemm_do(t, rows, (int)rest, &y);
     }
@@ -21009,15 +21023,17 @@ DYNC__INLINE int64_t dync__gemm_share(int64_t m, int64_t parts, int64_t i) { ret
 static bool dync__gemm_a_lies(const dync__gemm *g) {
     return g->a_row == 1 || (g->a_col == 1 && (g->m < 8 || g->k <= 128 || g->a_row * dync__gt_bytes(g->type) % 1024 != 0));
 }
+/* How d comes to the tiles of steps from p on. */
+static int dync__gemm_adds(const dync__gemm *g, int64_t p) { return !(p ? g->c : g->d) ? 0 : g->bias && !p ? DYNC__GT_BIAS : DYNC__GT_ADD; }
 /* b as it lies, steps [p, p + k) of k. panel: room for a tile's rows of a; NULL: they are read where they lie, too. */
 static void dync__gemm_direct(const dync__gemm *g, int64_t p, int64_t k, char *panel, dync__gemm_fixed *fix) {
-    int64_t bytes = dync__gt_bytes(g->type), d_row = p ? g->c_row : g->d_row;
+    int64_t bytes = dync__gt_bytes(g->type), wide = dync__gt_b_bytes(g->type), d_row = p ? g->c_row : g->d_row;
     bool rows = g->a_col == 1 && !panel;
     const char *d = p ? g->c : g->d;
-    dync__gemm_tile t = dync__gemm_tile_for(g->type, (rows ? DYNC__GT_A_ROWS : 0) | (d ? DYNC__GT_ADD : 0), g->m, g->n, 8);
+    dync__gemm_tile t = dync__gemm_tile_for(g->type, (rows ? DYNC__GT_A_ROWS : 0) | dync__gemm_adds(g, p), g->m, g->n, 8);
     int64_t parts = (g->m + t.rows - 1) / t.rows;
     t.fix = fix;
-    dync__gt_args x = {.k = k, .a_step = (rows ? g->a_row : g->a_col) * bytes, .b_step = g->b_row * bytes, .c_step = g->c_row * bytes,
+    dync__gt_args x = {.k = k, .a_step = (rows ? g->a_row : g->a_col) * bytes, .b_step = g->b_row * wide, .c_step = g->c_row * bytes,
                        .d_step = d_row * bytes};
     x.b = g->b + p * x.b_step;
     for (int64_t i = 0, row = 0, end, told = 0; i < parts; i++, row = end) {
@@ -21030,7 +21046,7 @@ static void dync__gemm_direct(const dync__gemm *g, int64_t p, int64_t k, char *p
         }
         x.c = g->c + row * x.c_step;
         x.d = d ? d + row * x.d_step : NULL;
-        dync__gemm_row(&t, (int)(end - row), g->n, &x, t.columns * bytes);
+        dync__gemm_row(&t, (int)(end - row), g->n, &x, t.columns * wide);
         if (g->done && p + k == g->k && (end == g->m || (end - told) * g->n * bytes >= DYNC__GEMM_HOT)) {
             g->done(g->user, told, end);
             told = end;
@@ -21044,7 +21060,7 @@ static void dync__gemm_dots(const dync__gemm *g) {
     for (int64_t i = 0, rows; i < g->m; i += rows) {
         rows = DYNC__MIN(most, g->m - i);
         for (int64_t j = 0, lines; j < g->n; j += lines) {
-            dync__gt_args x = {.k = g->k, .a_step = g->a_row * bytes, .b_step = g->b_col * bytes, .c_step = g->c_row * bytes, .d_step = g->c_col * bytes};
+            dync__gt_args x = {.k = g->k, .a_step = g->a_row * bytes, .b_step = g->b_col * dync__gt_b_bytes(g->type), .c_step = g->c_row * bytes, .d_step = g->c_col * bytes};
             x.a = g->a + i * x.a_step;
             x.b = g->b + j * x.b_step;
             x.c = g->c + i * x.c_step + j * x.d_step;
@@ -21072,7 +21088,7 @@ static void dync__gemm_block_run(const dync__gemm *g, const dync__gemm_block *s)
     int64_t bytes = dync__gt_bytes(g->type), nr = dync__gemm_panel(g->type);
     const char *d = s->p ? g->c : g->d;
     bool in_rows = !s->a && g->a_col == 1;
-    dync__gemm_tile t = {.type = g->type, .flags = (d ? DYNC__GT_ADD : 0) | (in_rows ? DYNC__GT_A_ROWS : 0), .columns = (int)nr};
+    dync__gemm_tile t = {.type = g->type, .flags = dync__gemm_adds(g, s->p) | (in_rows ? DYNC__GT_A_ROWS : 0), .columns = (int)nr};
     dync__gt_args x = {.k = s->k, .b_step = nr * bytes, .c_step = g->c_row * bytes, .d_step = (s->p ? g->c_row : g->d_row) * bytes};
     for (int64_t j = 0; j < s->columns; j += nr) {
         x.b = s->b + j * s->k * bytes;
@@ -21081,7 +21097,7 @@ static void dync__gemm_block_run(const dync__gemm *g, const dync__gemm_block *s)
             x.a = s->a ? s->a + from * s->k * bytes : g->a + ((s->row + from) * g->a_row + s->p * g->a_col) * bytes;
             x.a_step = s->a ? (end - from) * bytes : (in_rows ? g->a_row : g->a_col) * bytes;
             x.c = g->c + (s->row + from) * x.c_step + (s->col + j) * bytes;
-            x.d = d ? d + (s->row + from) * x.d_step + (s->col + j) * bytes : NULL;
+            x.d = d ? d + (s->row + from) * x.d_step + (t.flags & DYNC__GT_BIAS ? 0 : (s->col + j) * bytes) : NULL;
             dync__gemm_row(&t, (int)(end - from), DYNC__MIN(nr, s->columns - j), &x, 0);
         }
     }
@@ -21116,25 +21132,16 @@ DYNC__RARE static bool dync__gemm_blocks(const dync__gemm *g) {
     if (memory != stack) dync__free_data(memory, total);
     return true;
 }
-DYNC__RARE static double dync__gemm_product(int type, const char *a, const char *b) {
-    double sum = 0;
-    if (type == DYNC__GT_F32) return (double)*(const float *)(const void *)a * (double)*(const float *)(const void *)b;
-    if (type == DYNC__GT_F64) return *(const double *)(const void *)a * *(const double *)(const void *)b;
-    for (int i = 0; i < 4; i += type == DYNC__GT_U8 ? 1 : 2)
-        sum += type == DYNC__GT_U8 ? (double)((const uint8_t *)a)[i] * (double)((const int8_t *)b)[i]
-                                   : dync__load_f64(a + i, DYNC_BF16) * dync__load_f64(b + i, DYNC_BF16);
-    return sum;
-}
 /* Any strides, no memory: slow and right. (Sums of fours wrap at 32 bits; a double holds them.) */
 DYNC__RARE static void dync__gemm_plain(const dync__gemm *g) {
-    int64_t bytes = dync__gt_bytes(g->type), d_col = g->d == g->c ? g->c_col : 1;
+    int64_t bytes = dync__gt_bytes(g->type), d_col = g->d == g->c ? g->c_col : g->bias ? 0 : 1, wide = dync__gt_b_bytes(g->type);
     int dtype = g->type == DYNC__GT_U8 ? DYNC_I32 : g->type == DYNC__GT_F64 ? DYNC_F64 : DYNC_F32;
     for (int64_t i = 0; i < g->m; i++)
         for (int64_t j = 0; j < g->n; j++) {
             char *c = g->c + (i * g->c_row + j * g->c_col) * bytes;
             double sum = g->d ? dync__load_f64(g->d + (i * g->d_row + j * d_col) * bytes, dtype) : 0;
             for (int64_t p = 0; p < g->k; p++)
-                sum += dync__gemm_product(g->type, g->a + (i * g->a_row + p * g->a_col) * bytes, g->b + (p * g->b_row + j * g->b_col) * bytes);
+                sum += dync__gt_product(g->type, g->a + (i * g->a_row + p * g->a_col) * bytes, g->b + (p * g->b_row + j * g->b_col) * wide);
             if (g->type == DYNC__GT_U8) dync__store_i64(c, dtype, (int64_t)sum);
             else dync__store_f64(c, dtype, sum);
         }
@@ -21143,15 +21150,15 @@ DYNC__RARE static void dync__gemm_plain(const dync__gemm *g) {
 /* Bounds by measurement. */
 static uint8_t dync__gemm_path(const dync__gemm *g) {
     int64_t bytes = dync__gt_bytes(g->type);
-    bool dense_a = g->a_col == 1 || g->a_row == 1;
-    if (g->type <= DYNC__GT_F64 && g->b_row == 1 && g->a_col == 1 && !g->packed && g->b_col != 1 && (!g->d || g->d == g->c) && g->m <= 28 && g->k >= (g->m == 1 ? 16 : 32 * g->m))
+    bool dense_a = g->a_col == 1 || g->a_row == 1, as = g->type >= DYNC__GT_AS_F16;
+    if (g->type != DYNC__GT_U8 && g->b_row == 1 && g->a_col == 1 && !g->packed && g->b_col != 1 && (!g->d || g->d == g->c) && (as || (g->m <= 28 && g->k >= (g->m == 1 ? 16 : 32 * g->m))))
         return DYNC__GEMM_DOTS;
     if (g->c_col != 1 && g->n > 1) return DYNC__GEMM_PLAIN;
     if (g->b_col == 1 && dense_a && !g->packed) {
         if (g->m <= 3 && g->n * bytes >= 4096 && g->k * g->n * bytes >= 8 << 20) return DYNC__GEMM_LINES;
-        if (g->m <= DYNC__GEMM_FEW || g->k * g->n * bytes <= DYNC__GEMM_NEAR) return DYNC__GEMM_DIRECT;
+        if (as || g->m <= DYNC__GEMM_FEW || g->k * g->n * bytes <= DYNC__GEMM_NEAR) return DYNC__GEMM_DIRECT;
     }
-    return DYNC__GEMM_BLOCKS;
+    return as ? DYNC__GEMM_PLAIN : DYNC__GEMM_BLOCKS;
 }
 DYNC__FN bool dync__gemm_wants_packed(int type, int64_t m, int64_t n, int64_t k, int64_t b_row, int64_t b_col) {
     if (n <= 1 || (b_col != 1 && b_row == 1 && m <= 3)) return false;
@@ -21198,8 +21205,8 @@ static void dync__gemm_part(void *user, int part, int n_parts) {
         g.m = end - begin;
         if (g.done) g.done = dync__gemm_told, g.user = both;
     } else {
-        g.b += begin * g.b_col * bytes;
-        if (g.d) g.d += begin * (g.d == s->g->c ? g.c_col : 1) * bytes;
+        g.b += begin * g.b_col * dync__gt_b_bytes(g.type);
+        if (g.d) g.d += begin * (g.d == s->g->c ? g.c_col : g.bias ? 0 : 1) * bytes;
         g.n = end - begin;
         g.done = NULL;
     }
@@ -21217,11 +21224,12 @@ static void dync__gemm_start(dync__gemm *g) {
     for (int64_t i = 0; i < g->m; i++)
         for (int64_t j = 0; j < g->n; j++) {
             char *c = g->c + (i * g->c_row + j * g->c_col) * bytes;
-            if (g->d) memcpy(c, g->d + (i * g->d_row + j) * bytes, (size_t)bytes);
+            if (g->d) memcpy(c, g->d + (i * g->d_row + (g->bias ? 0 : j)) * bytes, (size_t)bytes);
             else memset(c, 0, (size_t)bytes);
         }
     g->d = g->c;
     g->d_row = g->c_row;
+    g->bias = false;
 }
 /* Columns of c apart: in dense memory first. False: there is none. */
 DYNC__RARE static bool dync__gemm_aside(const dync__gemm *g) {
@@ -21328,6 +21336,7 @@ DYNC__FN void dync__gemm_products(int bytes, int64_t n, int64_t count, const voi
 }
 
 /* ==== kernel/matmul.c =========================================================================================== */
+enum { DYNC__MM_FEW = 8 };
 typedef struct dync__mm {
     const dync__kcall *call;
     const char *a, *b;
@@ -21335,6 +21344,7 @@ typedef struct dync__mm {
     int dtype, in_dtype, n_batch;      /* of c, of a and b; dims of the batch after merging into rows */
     int type, group;                   /* what it is multiplied as (DYNC__GT_, -1: integers, plainly); elements of a word */
     bool converted, sums;              /* by way of scratch; i8 with sums in i32 */
+    int few;                           /* halves: 1 few rows of a, which alone are converted; 2 few columns of b */
     int64_t batches, m, n, k, shape[DYNC_MAX_DIMS], a_step[DYNC_MAX_DIMS], b_step[DYNC_MAX_DIMS], c_step[DYNC_MAX_DIMS];
     int64_t a_row, a_col, b_row, b_col, c_row, c_col;
     bool accumulate;
@@ -21394,6 +21404,9 @@ static void dync__mm_open(dync__mm *g, const dync__kcall *call, void *const *dat
         g->batches = g->shape[d] ? g->batches / g->shape[d] : 0;
         g->n_batch = d;
     }
+    bool halves = g->converted && g->type != DYNC__GT_U8 && dync__gt_can(DYNC__GT_AS_F16);
+    if (halves && g->m <= DYNC__MM_FEW && g->m <= g->n && (g->b_row == 1 || g->b_col == 1)) g->few = 1;
+    else if (halves && g->n <= DYNC__MM_FEW && (g->a_row == 1 || g->a_col == 1)) g->few = 2;
 }
 /* In f32, dense in the order in which it lies; the new strides of rows and columns in step[2]. */
 static void dync__mm_widen(float *to, const char *from, int dtype, int64_t rows, int64_t columns, int64_t row, int64_t col, int64_t *step) {
@@ -21507,9 +21520,15 @@ DYNC__RARE static void dync__mm_offset(const dync__mm *g, const dync__gemm *of, 
         memcpy(to + 4 * j, &word, sizeof word);
     }
 }
+/* Bytes of b's panels, where several runs of rows use them. */
+static int64_t dync__mm_panel_bytes(const dync__mm *g) {
+    int64_t k = dync__mm_k(g), some = dync__mm_some(g);
+    return g->m > some && dync__gemm_wants_packed(g->type, some, g->n, k, g->b_row, g->b_col) ? dync__gemm_packed_bytes(g->type, g->n, k) : 0;
+}
 static size_t dync__mm_scratch(const dync__mm *g) {
     int64_t k = dync__mm_k(g), some = dync__mm_some(g);
-    return (size_t)(k * g->n + some * (k + g->n) + (g->sums ? g->n + k : 0)) * 4;
+    if (g->few) return (size_t)(DYNC__MIN(g->m, g->n) * g->k + g->m * g->n) * 4;
+    return (size_t)(k * g->n + some * (k + g->n) + (g->sums ? g->n + k : 0)) * 4 + (size_t)dync__mm_panel_bytes(g);
 }
 static void dync__mm_low_bytes(const dync__mm *g, bool in, char *words, char *c, int64_t rows) {
     for (int64_t i = 0; i < rows; i++)
@@ -21519,14 +21538,40 @@ static void dync__mm_low_bytes(const dync__mm *g, bool in, char *words, char *c,
             else memcpy(byte, word, 1);
         }
 }
+/* Few rows, or columns: they are a. */
+static void dync__mm_few(dync__mm *g, int64_t index, const char *a, const char *b, char *c) {
+    bool rows = g->few == 1;
+    int64_t m = rows ? g->m : g->n, n = rows ? g->n : g->m, row = rows ? g->a_row : g->b_col, col = rows ? g->a_col : g->b_row;
+    int64_t shape[2] = {m, g->k}, dense[2] = {g->k, 1}, stride[2] = {row, col}, c_shape[2] = {m, n}, c_dense[2] = {n, 1}, c_stride[2] = {rows ? g->c_row : g->c_col, rows ? g->c_col : g->c_row};
+    float *wa = g->scratch, *wc = wa + m * g->k;
+    dync__gemm x = {.type = g->in_dtype == DYNC_F16 ? DYNC__GT_AS_F16 : DYNC__GT_AS_BF16, .m = m, .n = n, .k = g->k, .a = (char *)wa, .a_row = g->k, .a_col = 1, .b = rows ? b : a,
+                    .b_row = rows ? g->b_row : g->a_col, .b_col = rows ? g->b_col : g->a_row, .c = (char *)wc, .c_row = n, .c_col = 1};
+    if (n == 1) x.b_col = x.b_row == 1 ? g->k : 1;
+    bool pairs = g->type == DYNC__GT_BF16 && x.b_row == 1 && g->k % 2 == 0 && x.b_col % 2 == 0;
+    if (pairs) x.type = g->type, x.k = x.a_row = g->k / 2, x.b_col /= 2;
+    dync__copy_elements(2, shape, wa, pairs ? DYNC_BF16 : DYNC_F32, dense, rows ? a : b, g->in_dtype, stride);
+    if (g->accumulate) {
+        dync__copy_elements(2, c_shape, wc, DYNC_F32, c_dense, c, g->dtype, c_stride);
+        x.d = x.c;
+        x.d_row = n;
+    }
+    dync__gemm_run(&x);
+    dync__copy_elements(2, c_shape, c, g->dtype, c_stride, wc, DYNC_F32, c_dense);
+    if (g->call->epilogue) dync__mm_done(&(dync__mm_rows){g, index * g->m}, 0, g->m);
+    (void)DYNC__ATOMIC_ADD(&g->told, 1);
+}
 DYNC__RARE static void dync__mm_converted(dync__mm *g, int64_t index, const char *a, const char *b, char *c) {
-    int64_t bytes = dync__dtype_info(g->in_dtype)->bytes, c_bytes = dync__dtype_info(g->dtype)->bytes, k = dync__mm_k(g), some = dync__mm_some(g), rows;
-    char *wb = (char *)g->scratch, *wa = wb + 4 * k * g->n, *wc = wa + 4 * some * k, *offset = wc + 4 * some * g->n;
+    int64_t bytes = dync__dtype_info(g->in_dtype)->bytes, c_bytes = dync__dtype_info(g->dtype)->bytes, k = dync__mm_k(g), some = dync__mm_some(g), panels = dync__mm_panel_bytes(g), rows;
+    char *wb = (char *)g->scratch + panels, *wa = wb + 4 * k * g->n, *wc = wa + 4 * some * k, *offset = wc + 4 * some * g->n;
     dync__gemm bs = {.packed = g->packed};
     bool bytewise = g->type == DYNC__GT_U8 && !g->sums, in_place = g->sums && g->c_col == 1;
     if (!g->packed) dync__mm_b(g, wb, b, &bs);
     if (g->sums && g->packed) offset = (char *)(uintptr_t)g->packed + dync__gemm_packed_bytes(g->type, g->n, k);
     else if (g->sums) dync__mm_offset(g, &bs, offset);
+    if (panels && !g->packed) {
+        dync__gemm_pack_b(g->type, g->n, k, bs.b, bs.b_row, bs.b_col, g->scratch);
+        bs.packed = (const char *)g->scratch;
+    }
     for (int64_t row = 0; row < g->m; row += rows, c += rows * g->c_row * c_bytes, a += rows * g->a_row * bytes) {
         rows = DYNC__MIN(some, g->m - row);
         int64_t step[2] = {0, 1}, shape[2] = {rows, g->n}, dense[2] = {g->n, 1}, stride[2] = {g->c_row, g->c_col};
@@ -21649,7 +21694,8 @@ static void dync__mm_one(dync__mm *g, int64_t index) {
         b += at * g->b_step[d] * bytes;
         c += at * g->c_step[d] * c_bytes;
     }
-    if (g->converted) dync__mm_converted(g, index, a, b, c);
+    if (g->few) dync__mm_few(g, index, a, b, c);
+    else if (g->converted) dync__mm_converted(g, index, a, b, c);
     else if (g->type >= 0) dync__mm_float(g, index, a, b, c);
     else dync__mm_integers(g, a, b, c);
 }
@@ -21680,7 +21726,7 @@ DYNC__RARE static dync_status dync__mm_ready(dync__kcall *c, const dync__mm *g) 
     bool with_bias = c->n == 4;
     dync__gemm x = {.type = g->type, .m = g->m, .n = g->n, .k = g->k, .a_row = g->a_row, .a_col = g->a_col, .b_row = g->b_row, .b_col = g->b_col,
                     .c_row = g->c_row, .c_col = g->c_col, .d = with_bias ? some : NULL, .d_row = with_bias ? c->operand[2].lay.stride[0] : 0};
-    bool keeps = c->input[1] && g->n_batch == 0 && g->n * g->k >= DYNC__MM_KEEP &&
+    bool keeps = c->input[1] && g->n_batch == 0 && !g->few && g->n * g->k >= DYNC__MM_KEEP &&
                  (g->converted ? g->n > 1 : dync__gemm_wants_packed(g->type, g->m, g->n, g->k, g->b_row, g->b_col));
     if (g->batches == 0) return DYNC_OK;
     dync__gemm_fixed *fixed = keeps || g->converted || (with_bias && !dync__mm_dense_bias(c)) ? NULL : dync__gemm_fix(&x);
@@ -22715,6 +22761,7 @@ static void dync__conv_open(dync__conv *v, const dync__kcall *call, const dync__
     int64_t row_bytes = DYNC__MAX(v->gc * v->kh * v->kw * v->ow * v->bytes, 1);
     v->block = v->pointwise ? v->oh : DYNC__MAX(1, DYNC__MIN(v->oh, DYNC__CONV_COLUMNS_BYTES / row_bytes));
 }
+static bool dync__conv_is_pixels(const dync__conv *v) { return v->pointwise && v->h * v->w == 1 && v->groups == 1; }
 enum { DYNC__CONV_Y, DYNC__CONV_GX, DYNC__CONV_GW };
 /* Output indices [*from, *to) whose window element k lies inside [0, size): position = i * stride - pad + k * dilation. */
 static void dync__conv_inside(int64_t k, int64_t stride, int64_t pad, int64_t dilation, int64_t size, int64_t out, int64_t *from, int64_t *to) {
@@ -22784,11 +22831,18 @@ static void dync__conv_inside(int64_t k, int64_t stride, int64_t pad, int64_t di
     }
 DYNC__CONV_COLUMNS(float, f)
 DYNC__CONV_COLUMNS(double, d)
-/* The typed functions by element size. */
+/* d: c itself, or an element for each row of c (b lies along columns) or column, or NULL. */
 DYNC__RARE static void dync__conv_gemm(const dync__conv *v, int64_t m, int64_t n, int64_t k, const void *a, int64_t ar, int64_t ac, const void *b,
-                            int64_t br, int64_t bc, void *c, int64_t cr, bool accumulate) {
-    if (v->bytes == 8) dync__gemm_f64(m, n, k, a, ar, ac, b, br, bc, c, cr, 1, accumulate);
-    else dync__gemm_f32(m, n, k, a, ar, ac, b, br, bc, c, cr, 1, accumulate);
+                            int64_t br, int64_t bc, void *c, int64_t cr, const void *d, bool rows) {
+    dync__gemm g = {.type = v->bytes == 8 ? DYNC__GT_F64 : DYNC__GT_F32, .m = m, .n = n, .k = k, .a = a, .a_row = ar, .a_col = ac, .b = b, .b_row = br, .b_col = bc,
+                    .c = c, .c_row = cr, .c_col = 1, .d = d, .d_row = d == c ? cr : rows, .bias = d && rows};
+    dync__gemm_run(&g);
+}
+/* One pixel an image: the images are the rows of one product. */
+DYNC__RARE static void dync__conv_pixels(dync__conv *v) {
+    if (v->y) dync__conv_gemm(v, v->n, v->o, v->c, v->x, v->c, 1, v->weight, 1, v->c, v->y, v->o, v->bias, false);
+    else dync__conv_gemm(v, v->n, v->c, v->o, v->gy, v->o, 1, v->weight, v->c, 1, v->gx, v->c, NULL, false);
+    dync__lines_done(v->done, v, 1, 0, v->n * (v->y ? v->o : v->c), 0, 1);
 }
 DYNC__RARE static void dync__conv_im2col(const dync__conv *v, const void *x, void *columns, int64_t oy, int64_t rows) {
     if (v->bytes == 8) dync__conv_im2col_d(v, x, columns, oy, rows);
@@ -22851,7 +22905,7 @@ DYNC__RARE static void dync__conv_forward_one(dync__conv *v, int64_t image, int6
     const void *w = dync__conv_plane(v, v->weight, ck, group * v->go);
     const void *bias = v->bias ? dync__conv_plane(v, v->bias, 1, group * v->go) : NULL;
     char *y = dync__conv_out(v, v->y, area, image * v->o + group * v->go);
-    if (bias || v->direct) {
+    if (v->direct) {
         if (v->bytes == 8) dync__conv_bias_d(v, bias, (double *)(void *)y, v->go);
         else dync__conv_bias_f(v, bias, (float *)(void *)y, v->go);
     }
@@ -22862,7 +22916,7 @@ DYNC__RARE static void dync__conv_forward_one(dync__conv *v, int64_t image, int6
     for (int64_t oy = 0; !v->direct && oy < v->oh; oy += some) {
         int64_t rows = DYNC__MIN(some, v->oh - oy), n = rows * v->ow, at = oy * v->ow * v->bytes;
         if (!v->pointwise) dync__conv_im2col(v, x, columns, oy, rows);
-        dync__conv_gemm(v, v->go, n, ck, w, ck, 1, v->pointwise ? (const char *)x + at : columns, v->pointwise ? area : n, 1, y + at, area, bias != NULL);
+        dync__conv_gemm(v, v->go, n, ck, w, ck, 1, v->pointwise ? (const char *)x + at : columns, v->pointwise ? area : n, 1, y + at, area, bias, true);
         dync__lines_done(v->done, v, v->oh, line, v->go, oy, rows);
     }
     if (v->direct) dync__lines_done(v->done, v, v->oh, line, v->go, 0, v->oh);
@@ -22873,7 +22927,7 @@ DYNC__RARE static void dync__conv_input_one(dync__conv *v, int64_t image, int64_
     const void *w = dync__conv_plane(v, v->weight, ck, group * v->go);
     const char *gy = dync__conv_plane(v, v->gy, area, image * v->o + group * v->go);
     if (v->pointwise) {
-        dync__conv_gemm(v, ck, area, v->go, w, 1, ck, gy, area, 1, gx, area, false);
+        dync__conv_gemm(v, ck, area, v->go, w, 1, ck, gy, area, 1, gx, area, NULL, true);
         dync__lines_done(v->done, v, v->h, image * v->c + group * v->gc, v->gc, 0, v->h);
         return;
     }
@@ -22882,7 +22936,7 @@ DYNC__RARE static void dync__conv_input_one(dync__conv *v, int64_t image, int64_
         dync__conv_direct(v, DYNC__CONV_GX, NULL, dync__conv_plane(v, w, ck, o), dync__conv_plane(v, gy, area, o), gx);
     for (int64_t oy = 0; !v->direct && oy < v->oh; oy += v->block) {
         int64_t rows = DYNC__MIN(v->block, v->oh - oy), n = rows * v->ow;
-        dync__conv_gemm(v, ck, n, v->go, w, 1, ck, gy + oy * v->ow * v->bytes, area, 1, columns, n, false);
+        dync__conv_gemm(v, ck, n, v->go, w, 1, ck, gy + oy * v->ow * v->bytes, area, 1, columns, n, NULL, true);
         if (v->bytes == 8) dync__conv_col2im_d(v, columns, (double *)(void *)gx, oy, rows);
         else dync__conv_col2im_f(v, columns, (float *)(void *)gx, oy, rows);
     }
@@ -22901,7 +22955,7 @@ DYNC__RARE static void dync__conv_weight_group(const dync__conv *v, int64_t grou
         for (int64_t oy = 0; !v->direct && oy < v->oh; oy += v->block) {
             int64_t rows = DYNC__MIN(v->block, v->oh - oy), n = rows * v->ow;
             if (!v->pointwise) dync__conv_im2col(v, x, columns, oy, rows);
-            dync__conv_gemm(v, v->go, ck, n, gy + oy * v->ow * v->bytes, area, 1, v->pointwise ? x : columns, 1, n, gw, ck, true);
+            dync__conv_gemm(v, v->go, ck, n, gy + oy * v->ow * v->bytes, area, 1, v->pointwise ? x : columns, 1, n, gw, ck, gw, false);
         }
     }
 }
@@ -22929,7 +22983,8 @@ DYNC__RARE static dync_status dync__conv_run(dync__conv *v) {
     bool apart = jobs >= threads && work >= DYNC__CONV_PARALLEL;
     bool all = v->done && !apart;
     if (all) v->done = NULL;              /* gemm uses the threads itself, and so does what follows */
-    if (apart && threads > 1) dync__pool_run(dync__conv_part, v, threads);
+    if (dync__conv_is_pixels(v) && !v->gw) dync__conv_pixels(v);
+    else if (apart && threads > 1) dync__pool_run(dync__conv_part, v, threads);
     else dync__conv_part(v, 0, 1);
     if (v->failed) return dync__fail_memory(0);
     return all ? dync__code_run(v->call->epilogue, v->data + v->call->n, 0, 0) : DYNC_OK;
@@ -22981,7 +23036,8 @@ DYNC__RARE static dync_status dync__conv_ready(dync__kcall *c, int what, const d
     if (!v.pointwise && !v.direct) c->run_bytes = (size_t)(v.gc * v.kh * v.kw * v.block * v.ow * v.bytes) * (size_t)dync__pool_threads();
     if (dync__operand_working(y->dtype) != DYNC_F32) return DYNC_OK;
     bool planes = !(c->blocked & 1) && !(c->blocked >> (c->n - 1) & 1), product = v.pointwise && planes && what != DYNC__CJ_WEIGHT;
-    if (product && v.oh * v.ow >= DYNC__CONV_PLANE && (v.gc + v.go) * v.oh * v.ow < DYNC__CONV_PLANES && v.gc * v.go < DYNC__CONV_WEIGHTS) return c->after ? dync__fail_memory(0) : DYNC_OK;
+    bool fits = v.oh * v.ow >= DYNC__CONV_PLANE && (v.gc + v.go) * v.oh * v.ow < DYNC__CONV_PLANES && v.gc * v.go < DYNC__CONV_WEIGHTS;
+    if (product && (fits || dync__conv_is_pixels(&v))) return c->after ? dync__fail_memory(0) : DYNC_OK;
     dync__cj_shape s = {v.n, v.c, v.h, v.w, v.o, v.oh, v.ow, v.kh, v.kw, v.sy, v.sx, v.py, v.px, v.dy, v.dx, v.groups, what == DYNC__CJ_WEIGHT ? 0 : c->attr[7]};
     dync__cj_form form = {c->blocked & 1, c->blocked >> (c->n - 1) & 1, c->after};
     c->state = dync__cj_new(&s, what, &form);

@@ -6,8 +6,9 @@
 #include "../base/base.h"
 #include "x86_enc.h"
 
-/* What one step of k multiplies: one f32, one f64, a pair of bf16 (sums in f32), four u8 of A by four i8 of B (sums in i32, wrapping). */
-enum { DYNC__GT_F32, DYNC__GT_F64, DYNC__GT_BF16, DYNC__GT_U8 };
+/* What one step of k multiplies: one f32, one f64, a pair of bf16 (sums in f32), four u8 of A by four i8 of B (sums in i32, wrapping), one f32 of A by an
+ * f16 or bf16 of B (AS: TILE and DOTS only). */
+enum { DYNC__GT_F32, DYNC__GT_F64, DYNC__GT_BF16, DYNC__GT_U8, DYNC__GT_AS_F16, DYNC__GT_AS_BF16 };
 /* TILE   c[rows, columns] = (d +) sum over k of a[row, k] b[k, column]
  * DOTS   c[i, j] = (c +) a line i . b line j, both dense along k: `rows` lines of a, `columns` lines of b, at most 4 each
  * COPY   lines of k, dense: c[k, column] = a[k, column]
@@ -15,9 +16,9 @@ enum { DYNC__GT_F32, DYNC__GT_F64, DYNC__GT_BF16, DYNC__GT_U8 };
  * PAIR   two lines of 2-byte (BF16) or four of 1-byte elements (U8) to one of 4 bytes: c[p, column] = a[n p .. n p + n, column] */
 enum { DYNC__GT_TILE, DYNC__GT_DOTS, DYNC__GT_COPY, DYNC__GT_PAIR, DYNC__GT_SWAP, DYNC__GT_STAGE, DYNC__GT_WEAVE };
 /* A_ROWS: a is dense along k, its rows a_step apart; else dense along the rows and its steps of k a_step apart (packed, transposed).
- * ADD: d (c itself in DOTS) is added at the end. HALF: vectors of 32 bytes where those of the machine have 64. TAIL is for the
+ * ADD: d (c itself in DOTS) is added at the end. BIAS: one element of d to a whole row (TILE). HALF: vectors of 32 bytes where those of the machine have 64. TAIL is for the
  * emitter: the last vector is a part, by mask and lanes. */
-enum { DYNC__GT_A_ROWS = 1, DYNC__GT_TAIL = 2, DYNC__GT_ADD = 4, DYNC__GT_HALF = 8 };
+enum { DYNC__GT_A_ROWS = 1, DYNC__GT_TAIL = 2, DYNC__GT_ADD = 4, DYNC__GT_HALF = 8, DYNC__GT_BIAS = 16 };
 
 /* Steps in bytes. dync__gt_do changes b, c, d and blocks. */
 typedef struct dync__gt_args {
@@ -37,9 +38,11 @@ DYNC__FN dync__gt_fn dync__gt_find(int kind, int type, int flags, int rows, int 
 DYNC__FN uint32_t dync__gt_epoch(void);
 DYNC__FN void dync__gt_do(int kind, int type, int flags, int rows, int columns, dync__gt_args *);
 DYNC__FN bool dync__gt_fits(int kind, int type, int flags, int rows, int columns);   /* are there registers for it? */
+DYNC__FN double dync__gt_product(int type, const void *a, const void *b);             /* one step of k, in C */
 DYNC__FN bool dync__gt_can(int type);                                                /* has the machine instructions for it? */
 DYNC__FN int dync__gt_lanes(int type, int flags);                                    /* columns of a vector */
 DYNC__INLINE int64_t dync__gt_bytes(int type) { return type == DYNC__GT_F64 ? 8 : 4; }   /* of one step of k of one column */
+DYNC__INLINE int64_t dync__gt_b_bytes(int type) { return type >= DYNC__GT_AS_F16 ? 2 : dync__gt_bytes(type); }
 /* SWAP: c[k, line] = a[line, k] of elements of 1, 2, 4 or 8 bytes; in registers where both take at least 16 bytes. fetch: what lines go on with is wanted
  * too, and is fetched. scratch: of DYNC__GT_SCRATCH bytes, or none, for steps that fall into few sets of the cache (they crowd); not worth it for long lines in squares. */
 DYNC__INLINE bool dync__gt_crowds(int64_t step, int bytes) { return step % DYNC__MIN(1024 * bytes, 4096) == 0; }

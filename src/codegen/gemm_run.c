@@ -4,14 +4,16 @@
 #include "../dync.in.h"
 #include "gemm_code.h"
 #include "x86_enc.h"
+#include "../tensor/tensor.h"
 
 static const int32_t dync__gt_words[32] = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
 
 DYNC__FN bool dync__gt_can(int type)
 {
     unsigned cpu = dync__cpu_features(), need = DYNC__CPU_AVX2 | DYNC__CPU_FMA;
-    if (type == DYNC__GT_BF16) need |= DYNC__CPU_AVX512 | DYNC__CPU_BF16;
-    if (type == DYNC__GT_U8) need |= DYNC__CPU_AVX512 | DYNC__CPU_VNNI;
+    if (type >= DYNC__GT_BF16) need |= DYNC__CPU_AVX512;
+    if (type == DYNC__GT_BF16) need |= DYNC__CPU_BF16;
+    if (type == DYNC__GT_U8) need |= DYNC__CPU_VNNI;
     return DYNC__JIT_X86 && (cpu & need) == need;
 }
 
@@ -125,35 +127,31 @@ DYNC__GT_PLAIN(double, dync__gt_d2, f64)
 #pragma GCC pop_options
 #endif
 
-static float dync__gt_bf16(const void *p)
+DYNC__FN double dync__gt_product(int type, const void *a, const void *b)
 {
-    uint16_t half;
-    uint32_t bits;
-    float x;
-    memcpy(&half, p, sizeof half);
-    bits = (uint32_t)half << 16;
-    memcpy(&x, &bits, sizeof x);
-    return x;
+    double sum = 0;
+    if (type <= DYNC__GT_F64) return dync__load_f64(a, type == DYNC__GT_F64 ? DYNC_F64 : DYNC_F32) * dync__load_f64(b, type == DYNC__GT_F64 ? DYNC_F64 : DYNC_F32);
+    if (type >= DYNC__GT_AS_F16) return dync__load_f64(a, DYNC_F32) * dync__load_f64(b, type == DYNC__GT_AS_F16 ? DYNC_F16 : DYNC_BF16);
+    for (int i = 0; i < 4; i += type == DYNC__GT_U8 ? 1 : 2)
+        sum += type == DYNC__GT_U8 ? (double)((const uint8_t *)a)[i] * (double)((const int8_t *)b)[i]
+                                   : dync__load_f64((const char *)a + i, DYNC_BF16) * dync__load_f64((const char *)b + i, DYNC_BF16);
+    return sum;
 }
 
-/* Pairs of bf16, four bytes. */
-static void dync__gt_tile_narrow(int type, int flags, int rows, int columns, const dync__gt_args *x)
+/* Those that are narrower. */
+static void dync__gt_narrow(int kind, int type, int flags, int rows, int columns, const dync__gt_args *x)
 {
+    bool dots = kind == DYNC__GT_DOTS, lines = dots || flags & DYNC__GT_A_ROWS;
+    int64_t wide = dync__gt_b_bytes(type), a_row = lines ? x->a_step : 4, a_k = lines ? 4 : x->a_step, b_col = dots ? x->b_step : wide, b_k = dots ? wide : x->b_step;
     for (int i = 0; i < rows; i++)
         for (int j = 0; j < columns; j++) {
-            const char *a = (const char *)x->a + (flags & DYNC__GT_A_ROWS ? i * x->a_step : 4 * i), *b = (const char *)x->b + 4 * j;
-            const char *d = (const char *)x->d + (flags & DYNC__GT_ADD ? i * x->d_step + 4 * j : 0);
-            char *c = (char *)x->c + i * x->c_step + 4 * j;
-            float f = 0, f_d = 0;
-            uint32_t u = 0, u_d = 0;
-            for (int64_t p = 0; p < x->k; p++, a += flags & DYNC__GT_A_ROWS ? 4 : x->a_step, b += x->b_step)
-                for (int e = 0; e < 4; e++) {
-                    if (type == DYNC__GT_U8) u += (uint32_t)((int32_t)((const uint8_t *)a)[e] * ((const int8_t *)b)[e]);
-                    else if (e % 2 == 0) f += dync__gt_bf16(a + e) * dync__gt_bf16(b + e);
-                }
-            if (flags & DYNC__GT_ADD) memcpy(&f_d, d, 4), memcpy(&u_d, d, 4);
-            f += f_d, u += u_d;
-            memcpy(c, type == DYNC__GT_U8 ? (const void *)&u : (const void *)&f, 4);
+            const char *a = (const char *)x->a + i * a_row, *b = (const char *)x->b + j * b_col;
+            char *c = (char *)x->c + i * x->c_step + j * (dots ? x->d_step : 4);
+            int dtype = type == DYNC__GT_U8 ? DYNC_I32 : DYNC_F32;
+            double sum = !(flags & DYNC__GT_ADD) ? 0 : dync__load_f64(dots ? c : (const char *)x->d + i * x->d_step + 4 * j, dtype);
+            for (int64_t p = 0; p < x->k; p++, a += a_k, b += b_k) sum += dync__gt_product(type, a, b);
+            if (type == DYNC__GT_U8) dync__store_i64(c, dtype, (int64_t)sum);
+            else dync__store_f64(c, dtype, sum);
         }
 }
 
@@ -172,7 +170,7 @@ static void dync__gt_plain_block(int kind, int type, int flags, int rows, int co
     int64_t w = dync__gt_bytes(type), row = flags & DYNC__GT_A_ROWS ? x->a_step / w : 1, col = flags & DYNC__GT_A_ROWS ? 1 : x->a_step / w;
     const void *d = flags & DYNC__GT_ADD ? x->d : NULL;
     if (kind >= DYNC__GT_COPY) dync__gt_pack(kind, type, columns, x);
-    else if (type > DYNC__GT_F64) dync__gt_tile_narrow(type, flags, rows, columns, x);
+    else if (type > DYNC__GT_F64) dync__gt_narrow(kind, type, flags, rows, columns, x);
     else if (kind == DYNC__GT_DOTS && type == DYNC__GT_F32)
         dync__gt_dots_f32(rows, columns, x->k, x->a, x->a_step / w, x->b, x->b_step / w, x->c, x->c_step / w, x->d_step / w, flags & DYNC__GT_ADD);
     else if (kind == DYNC__GT_DOTS)
@@ -181,6 +179,11 @@ static void dync__gt_plain_block(int kind, int type, int flags, int rows, int co
         dync__gt_tile_f32(rows, columns, x->k, x->a, row, col, x->b, x->b_step / w, d, x->d_step / w, x->c, x->c_step / w);
     else
         dync__gt_tile_f64(rows, columns, x->k, x->a, row, col, x->b, x->b_step / w, d, x->d_step / w, x->c, x->c_step / w);
+    for (int i = 0, dtype = type == DYNC__GT_F64 ? DYNC_F64 : DYNC_F32; flags & DYNC__GT_BIAS && i < rows; i++)
+        for (int j = 0; j < columns; j++) {
+            char *c = (char *)x->c + i * x->c_step + j * w;
+            dync__store_f64(c, dtype, dync__load_f64(c, dtype) + dync__load_f64((const char *)x->d + i * x->d_step, dtype));
+        }
 }
 
 static void dync__gt_plain(int kind, int type, int flags, int rows, int columns, dync__gt_args *x)

@@ -24,7 +24,8 @@ static struct { dync__mutex lock; int n; uint32_t epoch; int32_t refused; dync__
 
 static const struct { int mul, add, broadcast; } dync__gt_insn[] = {
     {DYNC__X_FMA231PS, DYNC__X_ADDPS, DYNC__X_BROADCASTD}, {DYNC__X_FMA231PD, DYNC__X_ADDPD, DYNC__X_BROADCASTQ},
-    {DYNC__X_DPBF16PS, DYNC__X_ADDPS, DYNC__X_BROADCASTD}, {DYNC__X_DPBUSD, DYNC__X_PADDD, DYNC__X_BROADCASTD}};
+    {DYNC__X_DPBF16PS, DYNC__X_ADDPS, DYNC__X_BROADCASTD}, {DYNC__X_DPBUSD, DYNC__X_PADDD, DYNC__X_BROADCASTD},
+    {DYNC__X_FMA231PS, DYNC__X_ADDPS, DYNC__X_BROADCASTD}, {DYNC__X_FMA231PS, DYNC__X_ADDPS, DYNC__X_BROADCASTD}};
 static const int8_t dync__gt_base[5] = {DYNC__RSI, DYNC__R8, DYNC__R9, DYNC__RBX, DYNC__RBP};
 
 static dync__xrm dync__gt_arg(size_t at) { return dync__x_mem(DYNC__RDI, (int32_t)at); }
@@ -53,6 +54,14 @@ static void dync__gt_load(dync__gtx *g, int reg, dync__xrm from, bool part)
 {
     if (part && !g->x.evex) dync__x_v(&g->x, g->wide ? DYNC__X_MASKMOVPD : DYNC__X_MASKMOVPS, g->vl, reg, 15, from, 0, 0);
     else dync__gt_move(g, g->wide ? DYNC__X_MOVUPD : DYNC__X_MOVUPS, reg, from, part ? 1 | DYNC__X_ZERO : 0);
+}
+
+/* A vector of b; halves become f32. */
+static void dync__gt_load_b(dync__gtx *g, int reg, dync__xrm from, bool part)
+{
+    if (g->type < DYNC__GT_AS_F16) dync__gt_load(g, reg, from, part);
+    else dync__gt_move(g, g->type == DYNC__GT_AS_F16 ? DYNC__X_CVTPH2PS : DYNC__X_PMOVZXWD, reg, from, part ? 1 | DYNC__X_ZERO : 0);
+    if (g->type == DYNC__GT_AS_BF16) dync__x_v(&g->x, DYNC__X_PSLLD, g->vl, 0, reg, dync__x_reg(reg), 16, 0);
 }
 
 static void dync__gt_store(dync__gtx *g, int reg, dync__xrm to, bool part)
@@ -101,8 +110,8 @@ static void dync__gt_saved(dync__gtx *g, bool push)
 static void dync__gt_step(dync__gtx *g, int u)
 {
     int n = g->rows * g->vectors, b = n, free = n + (g->rows > 1 ? g->vectors : 0), element = g->wide ? 8 : 4;
-    int top = g->n_regs - (!g->x.evex && (g->flags & DYNC__GT_TAIL) ? 1 : 0), spare = top - free;
-    for (int v = 0; g->rows > 1 && v < g->vectors; v++) dync__gt_load(g, b + v, dync__x_mem(DYNC__RDX, v * g->bytes), dync__gt_part(g, v));
+    int top = g->n_regs - (!g->x.evex && (g->flags & DYNC__GT_TAIL) ? 1 : 0), spare = top - free, wide = g->bytes >> (g->type >= DYNC__GT_AS_F16);
+    for (int v = 0; g->rows > 1 && v < g->vectors; v++) dync__gt_load_b(g, b + v, dync__x_mem(DYNC__RDX, v * wide), dync__gt_part(g, v));
     for (int i = 0; i < g->rows; i++) {
         int x = free + (spare > 1 ? (i + u) % 2 : 0);
         bool rows = g->flags & DYNC__GT_A_ROWS;
@@ -110,9 +119,9 @@ static void dync__gt_step(dync__gtx *g, int u)
         for (int v = 0; v < g->vectors; v++) {
             dync__xrm from = dync__x_reg(b + v);
             bool part = dync__gt_part(g, v);
-            if (g->rows == 1) from = dync__x_mem(DYNC__RDX, v * g->bytes);
-            if (g->rows == 1 && part && !g->x.evex) {
-                dync__gt_load(g, top - 1, from, true);
+            if (g->rows == 1) from = dync__x_mem(DYNC__RDX, v * wide);
+            if (g->rows == 1 && (wide != g->bytes || (part && !g->x.evex))) {
+                dync__gt_load_b(g, top - 1, from, part);
                 from = dync__x_reg(top - 1);
             }
             dync__x_v(&g->x, dync__gt_insn[g->type].mul, g->vl, i * g->vectors + v, x, from, 0, g->rows == 1 && part && g->x.evex ? 1 : 0);
@@ -150,18 +159,19 @@ static void dync__gt_steps(dync__gtx *g)
 static void dync__gt_tile_end(dync__gtx *g)
 {
     dync__xasm *x = &g->x;
-    bool add = g->flags & DYNC__GT_ADD;
+    bool bias = g->flags & DYNC__GT_BIAS, add = bias || g->flags & DYNC__GT_ADD;
     int other = g->rows * g->vectors, insn = dync__gt_insn[g->type].add;
     dync__gt_get(g, DYNC__RSI, DYNC__GT_ARG(c));
     dync__gt_get(g, DYNC__RCX, DYNC__GT_ARG(c_step));
     if (add) dync__gt_get(g, DYNC__R8, DYNC__GT_ARG(d));
     if (add) dync__gt_get(g, DYNC__R9, DYNC__GT_ARG(d_step));
     for (int i = 0; i < g->rows; i++) {
+        if (bias) dync__x_v(x, dync__gt_insn[g->type].broadcast, g->vl, other, 0, dync__x_mem(DYNC__R8, 0), 0, 0);
         for (int v = 0; v < g->vectors; v++) {
             bool part = dync__gt_part(g, v);
             int c = i * g->vectors + v;
-            dync__xrm d = dync__x_mem(DYNC__R8, v * g->bytes);
-            if (add && part && !g->x.evex) {
+            dync__xrm d = bias ? dync__x_reg(other) : dync__x_mem(DYNC__R8, v * g->bytes);
+            if (add && !bias && part && !g->x.evex) {
                 dync__gt_load(g, other, d, true);
                 d = dync__x_reg(other);
             }
@@ -214,13 +224,13 @@ static void dync__gt_tile(dync__gtx *g)
 static const int8_t dync__gt_dot_a[4] = {DYNC__RSI, DYNC__R8, DYNC__R9, DYNC__R10};
 static const int8_t dync__gt_dot_b[4] = {DYNC__RDX, DYNC__RCX, DYNC__R11, DYNC__RBX};
 
-/* One vector of k at byte rax. A sum's order does not depend on which tile it stands in. */
+/* One vector of k at byte rax of b. A sum's order does not depend on which tile it stands in. */
 static void dync__gt_dot_step(dync__gtx *g, bool part)
 {
     int a = g->rows * g->vectors, b = a + g->rows;
-    for (int i = 0; i < g->rows; i++) dync__gt_load(g, a + i, dync__x_index(dync__gt_dot_a[i], DYNC__RAX, 1, 0), part);
+    for (int i = 0; i < g->rows; i++) dync__gt_load(g, a + i, dync__x_index(dync__gt_dot_a[i], DYNC__RAX, g->type >= DYNC__GT_AS_F16 ? 2 : 1, 0), part);
     for (int j = 0; j < g->vectors; j++) {
-        dync__gt_load(g, b, dync__x_index(dync__gt_dot_b[j], DYNC__RAX, 1, 0), part);
+        dync__gt_load_b(g, b, dync__x_index(dync__gt_dot_b[j], DYNC__RAX, 1, 0), part);
         for (int i = 0; i < g->rows; i++)
             dync__x_v(&g->x, dync__gt_insn[g->type].mul, g->vl, i * g->vectors + j, a + i, dync__x_reg(b), 0, 0);
     }
@@ -282,7 +292,7 @@ static void dync__gt_dots(dync__gtx *g)
     dync__x_jump(x, DYNC__CC_L, part);
     dync__x_bind(x, body);
     dync__gt_dot_step(g, false);
-    dync__gt_addi(g, DYNC__RAX, g->bytes);
+    dync__gt_addi(g, DYNC__RAX, g->bytes >> (g->type >= DYNC__GT_AS_F16));
     dync__gt_addi(g, DYNC__RBP, -g->bytes);
     dync__x_jump(x, DYNC__CC_GE, body);
     dync__x_bind(x, part);
@@ -353,7 +363,7 @@ static size_t dync__gt_emit(dync__gtx *g, int kind)
 static bool dync__gt_make(dync__gt_form *f, int kind, int type, int rows, int vectors, int flags)
 {
     dync__arena arena = {0};
-    static const char *const kinds[] = {"tile", "dots", "copy", "pair", "swap", "stage", "weave"}, *const types[] = {"f32", "f64", "bf16", "u8"};
+    static const char *const kinds[] = {"tile", "dots", "copy", "pair", "swap", "stage", "weave"}, *const types[] = {"f32", "f64", "bf16", "u8", "as f16", "as bf16"};
     dync__gtx g;
     dync__str listing = {0};
     uint8_t *write;
@@ -427,7 +437,7 @@ static dync__gt_fn dync__gt_new(uint32_t key, uint32_t at, int kind, int type, i
 
 DYNC__FN dync__gt_fn dync__gt_code(int kind, int type, int flags, int rows, int vectors)
 {
-    uint32_t key = 1u << 31 | (uint32_t)kind << 24 | (uint32_t)type << 20 | (uint32_t)flags << 16 | (uint32_t)rows << 8 | (uint32_t)vectors;
+    uint32_t key = 1u << 31 | (uint32_t)kind << 24 | (uint32_t)type << 21 | (uint32_t)flags << 16 | (uint32_t)rows << 8 | (uint32_t)vectors;
     uint32_t at = (key * 2654435761u) >> 22, found;
     for (; (found = DYNC__ATOMIC_LOAD(&dync__gts.form[at].key)); at = (at + 1) % DYNC__GT_FORMS)
         if (found == key) return dync__gts.form[at].fn;

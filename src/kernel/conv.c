@@ -9,6 +9,7 @@
  * so the thread count does not change the result. */
 #include "../dync.in.h"
 #include "conv_jit.h"
+#include "gemm.h"
 
 #if defined(DYNC_SMALL)
 enum { DYNC__CONV_COLUMNS_BYTES = 8 * 1024 };
@@ -61,6 +62,8 @@ static void dync__conv_open(dync__conv *v, const dync__kcall *call, const dync__
     int64_t row_bytes = DYNC__MAX(v->gc * v->kh * v->kw * v->ow * v->bytes, 1);
     v->block = v->pointwise ? v->oh : DYNC__MAX(1, DYNC__MIN(v->oh, DYNC__CONV_COLUMNS_BYTES / row_bytes));
 }
+
+static bool dync__conv_is_pixels(const dync__conv *v) { return v->pointwise && v->h * v->w == 1 && v->groups == 1; }
 
 enum { DYNC__CONV_Y, DYNC__CONV_GX, DYNC__CONV_GW };
 
@@ -142,12 +145,21 @@ static void dync__conv_inside(int64_t k, int64_t stride, int64_t pad, int64_t di
 DYNC__CONV_COLUMNS(float, f)
 DYNC__CONV_COLUMNS(double, d)
 
-/* The typed functions by element size. */
+/* d: c itself, or an element for each row of c (b lies along columns) or column, or NULL. */
 DYNC__RARE static void dync__conv_gemm(const dync__conv *v, int64_t m, int64_t n, int64_t k, const void *a, int64_t ar, int64_t ac, const void *b,
-                            int64_t br, int64_t bc, void *c, int64_t cr, bool accumulate)
+                            int64_t br, int64_t bc, void *c, int64_t cr, const void *d, bool rows)
 {
-    if (v->bytes == 8) dync__gemm_f64(m, n, k, a, ar, ac, b, br, bc, c, cr, 1, accumulate);
-    else dync__gemm_f32(m, n, k, a, ar, ac, b, br, bc, c, cr, 1, accumulate);
+    dync__gemm g = {.type = v->bytes == 8 ? DYNC__GT_F64 : DYNC__GT_F32, .m = m, .n = n, .k = k, .a = a, .a_row = ar, .a_col = ac, .b = b, .b_row = br, .b_col = bc,
+                    .c = c, .c_row = cr, .c_col = 1, .d = d, .d_row = d == c ? cr : rows, .bias = d && rows};
+    dync__gemm_run(&g);
+}
+
+/* One pixel an image: the images are the rows of one product. */
+DYNC__RARE static void dync__conv_pixels(dync__conv *v)
+{
+    if (v->y) dync__conv_gemm(v, v->n, v->o, v->c, v->x, v->c, 1, v->weight, 1, v->c, v->y, v->o, v->bias, false);
+    else dync__conv_gemm(v, v->n, v->c, v->o, v->gy, v->o, 1, v->weight, v->c, 1, v->gx, v->c, NULL, false);
+    dync__lines_done(v->done, v, 1, 0, v->n * (v->y ? v->o : v->c), 0, 1);
 }
 
 DYNC__RARE static void dync__conv_im2col(const dync__conv *v, const void *x, void *columns, int64_t oy, int64_t rows)
@@ -230,7 +242,7 @@ DYNC__RARE static void dync__conv_forward_one(dync__conv *v, int64_t image, int6
     const void *w = dync__conv_plane(v, v->weight, ck, group * v->go);
     const void *bias = v->bias ? dync__conv_plane(v, v->bias, 1, group * v->go) : NULL;
     char *y = dync__conv_out(v, v->y, area, image * v->o + group * v->go);
-    if (bias || v->direct) {
+    if (v->direct) {
         if (v->bytes == 8) dync__conv_bias_d(v, bias, (double *)(void *)y, v->go);
         else dync__conv_bias_f(v, bias, (float *)(void *)y, v->go);
     }
@@ -241,7 +253,7 @@ DYNC__RARE static void dync__conv_forward_one(dync__conv *v, int64_t image, int6
     for (int64_t oy = 0; !v->direct && oy < v->oh; oy += some) {
         int64_t rows = DYNC__MIN(some, v->oh - oy), n = rows * v->ow, at = oy * v->ow * v->bytes;
         if (!v->pointwise) dync__conv_im2col(v, x, columns, oy, rows);
-        dync__conv_gemm(v, v->go, n, ck, w, ck, 1, v->pointwise ? (const char *)x + at : columns, v->pointwise ? area : n, 1, y + at, area, bias != NULL);
+        dync__conv_gemm(v, v->go, n, ck, w, ck, 1, v->pointwise ? (const char *)x + at : columns, v->pointwise ? area : n, 1, y + at, area, bias, true);
         dync__lines_done(v->done, v, v->oh, line, v->go, oy, rows);
     }
     if (v->direct) dync__lines_done(v->done, v, v->oh, line, v->go, 0, v->oh);
@@ -254,7 +266,7 @@ DYNC__RARE static void dync__conv_input_one(dync__conv *v, int64_t image, int64_
     const void *w = dync__conv_plane(v, v->weight, ck, group * v->go);
     const char *gy = dync__conv_plane(v, v->gy, area, image * v->o + group * v->go);
     if (v->pointwise) {
-        dync__conv_gemm(v, ck, area, v->go, w, 1, ck, gy, area, 1, gx, area, false);
+        dync__conv_gemm(v, ck, area, v->go, w, 1, ck, gy, area, 1, gx, area, NULL, true);
         dync__lines_done(v->done, v, v->h, image * v->c + group * v->gc, v->gc, 0, v->h);
         return;
     }
@@ -263,7 +275,7 @@ DYNC__RARE static void dync__conv_input_one(dync__conv *v, int64_t image, int64_
         dync__conv_direct(v, DYNC__CONV_GX, NULL, dync__conv_plane(v, w, ck, o), dync__conv_plane(v, gy, area, o), gx);
     for (int64_t oy = 0; !v->direct && oy < v->oh; oy += v->block) {
         int64_t rows = DYNC__MIN(v->block, v->oh - oy), n = rows * v->ow;
-        dync__conv_gemm(v, ck, n, v->go, w, 1, ck, gy + oy * v->ow * v->bytes, area, 1, columns, n, false);
+        dync__conv_gemm(v, ck, n, v->go, w, 1, ck, gy + oy * v->ow * v->bytes, area, 1, columns, n, NULL, true);
         if (v->bytes == 8) dync__conv_col2im_d(v, columns, (double *)(void *)gx, oy, rows);
         else dync__conv_col2im_f(v, columns, (float *)(void *)gx, oy, rows);
     }
@@ -284,7 +296,7 @@ DYNC__RARE static void dync__conv_weight_group(const dync__conv *v, int64_t grou
         for (int64_t oy = 0; !v->direct && oy < v->oh; oy += v->block) {
             int64_t rows = DYNC__MIN(v->block, v->oh - oy), n = rows * v->ow;
             if (!v->pointwise) dync__conv_im2col(v, x, columns, oy, rows);
-            dync__conv_gemm(v, v->go, ck, n, gy + oy * v->ow * v->bytes, area, 1, v->pointwise ? x : columns, 1, n, gw, ck, true);
+            dync__conv_gemm(v, v->go, ck, n, gy + oy * v->ow * v->bytes, area, 1, v->pointwise ? x : columns, 1, n, gw, ck, gw, false);
         }
     }
 }
@@ -318,7 +330,8 @@ DYNC__RARE static dync_status dync__conv_run(dync__conv *v)
     bool apart = jobs >= threads && work >= DYNC__CONV_PARALLEL;
     bool all = v->done && !apart;
     if (all) v->done = NULL;              /* gemm uses the threads itself, and so does what follows */
-    if (apart && threads > 1) dync__pool_run(dync__conv_part, v, threads);
+    if (dync__conv_is_pixels(v) && !v->gw) dync__conv_pixels(v);
+    else if (apart && threads > 1) dync__pool_run(dync__conv_part, v, threads);
     else dync__conv_part(v, 0, 1);
     if (v->failed) return dync__fail_memory(0);
     return all ? dync__code_run(v->call->epilogue, v->data + v->call->n, 0, 0) : DYNC_OK;
@@ -381,7 +394,8 @@ DYNC__RARE static dync_status dync__conv_ready(dync__kcall *c, int what, const d
     if (!v.pointwise && !v.direct) c->run_bytes = (size_t)(v.gc * v.kh * v.kw * v.block * v.ow * v.bytes) * (size_t)dync__pool_threads();
     if (dync__operand_working(y->dtype) != DYNC_F32) return DYNC_OK;
     bool planes = !(c->blocked & 1) && !(c->blocked >> (c->n - 1) & 1), product = v.pointwise && planes && what != DYNC__CJ_WEIGHT;
-    if (product && v.oh * v.ow >= DYNC__CONV_PLANE && (v.gc + v.go) * v.oh * v.ow < DYNC__CONV_PLANES && v.gc * v.go < DYNC__CONV_WEIGHTS) return c->after ? dync__fail_memory(0) : DYNC_OK;
+    bool fits = v.oh * v.ow >= DYNC__CONV_PLANE && (v.gc + v.go) * v.oh * v.ow < DYNC__CONV_PLANES && v.gc * v.go < DYNC__CONV_WEIGHTS;
+    if (product && (fits || dync__conv_is_pixels(&v))) return c->after ? dync__fail_memory(0) : DYNC_OK;
     dync__cj_shape s = {v.n, v.c, v.h, v.w, v.o, v.oh, v.ow, v.kh, v.kw, v.sy, v.sx, v.py, v.px, v.dy, v.dx, v.groups, what == DYNC__CJ_WEIGHT ? 0 : c->attr[7]};
     dync__cj_form form = {c->blocked & 1, c->blocked >> (c->n - 1) & 1, c->after};
     c->state = dync__cj_new(&s, what, &form);

@@ -123,7 +123,7 @@ static void dync__gemm_row(const dync__gemm_tile *t, int rows, int64_t n, const 
     if (rest) {
         y.b = (const char *)x->b + blocks * b_next;
         y.c = (char *)x->c + done;
-        if (x->d) y.d = (const char *)x->d + done;
+        if (t->flags & DYNC__GT_ADD) y.d = (const char *)x->d + done;
         y.blocks = 1;
         dync__gemm_do(t, rows, (int)rest, &y);
     }
@@ -138,16 +138,19 @@ static bool dync__gemm_a_lies(const dync__gemm *g)
     return g->a_row == 1 || (g->a_col == 1 && (g->m < 8 || g->k <= 128 || g->a_row * dync__gt_bytes(g->type) % 1024 != 0));
 }
 
+/* How d comes to the tiles of steps from p on. */
+static int dync__gemm_adds(const dync__gemm *g, int64_t p) { return !(p ? g->c : g->d) ? 0 : g->bias && !p ? DYNC__GT_BIAS : DYNC__GT_ADD; }
+
 /* b as it lies, steps [p, p + k) of k. panel: room for a tile's rows of a; NULL: they are read where they lie, too. */
 static void dync__gemm_direct(const dync__gemm *g, int64_t p, int64_t k, char *panel, dync__gemm_fixed *fix)
 {
-    int64_t bytes = dync__gt_bytes(g->type), d_row = p ? g->c_row : g->d_row;
+    int64_t bytes = dync__gt_bytes(g->type), wide = dync__gt_b_bytes(g->type), d_row = p ? g->c_row : g->d_row;
     bool rows = g->a_col == 1 && !panel;
     const char *d = p ? g->c : g->d;
-    dync__gemm_tile t = dync__gemm_tile_for(g->type, (rows ? DYNC__GT_A_ROWS : 0) | (d ? DYNC__GT_ADD : 0), g->m, g->n, 8);
+    dync__gemm_tile t = dync__gemm_tile_for(g->type, (rows ? DYNC__GT_A_ROWS : 0) | dync__gemm_adds(g, p), g->m, g->n, 8);
     int64_t parts = (g->m + t.rows - 1) / t.rows;
     t.fix = fix;
-    dync__gt_args x = {.k = k, .a_step = (rows ? g->a_row : g->a_col) * bytes, .b_step = g->b_row * bytes, .c_step = g->c_row * bytes,
+    dync__gt_args x = {.k = k, .a_step = (rows ? g->a_row : g->a_col) * bytes, .b_step = g->b_row * wide, .c_step = g->c_row * bytes,
                        .d_step = d_row * bytes};
     x.b = g->b + p * x.b_step;
     for (int64_t i = 0, row = 0, end, told = 0; i < parts; i++, row = end) {
@@ -160,7 +163,7 @@ static void dync__gemm_direct(const dync__gemm *g, int64_t p, int64_t k, char *p
         }
         x.c = g->c + row * x.c_step;
         x.d = d ? d + row * x.d_step : NULL;
-        dync__gemm_row(&t, (int)(end - row), g->n, &x, t.columns * bytes);
+        dync__gemm_row(&t, (int)(end - row), g->n, &x, t.columns * wide);
         if (g->done && p + k == g->k && (end == g->m || (end - told) * g->n * bytes >= DYNC__GEMM_HOT)) {
             g->done(g->user, told, end);
             told = end;
@@ -176,7 +179,7 @@ static void dync__gemm_dots(const dync__gemm *g)
     for (int64_t i = 0, rows; i < g->m; i += rows) {
         rows = DYNC__MIN(most, g->m - i);
         for (int64_t j = 0, lines; j < g->n; j += lines) {
-            dync__gt_args x = {.k = g->k, .a_step = g->a_row * bytes, .b_step = g->b_col * bytes, .c_step = g->c_row * bytes, .d_step = g->c_col * bytes};
+            dync__gt_args x = {.k = g->k, .a_step = g->a_row * bytes, .b_step = g->b_col * dync__gt_b_bytes(g->type), .c_step = g->c_row * bytes, .d_step = g->c_col * bytes};
             x.a = g->a + i * x.a_step;
             x.b = g->b + j * x.b_step;
             x.c = g->c + i * x.c_step + j * x.d_step;
@@ -211,7 +214,7 @@ static void dync__gemm_block_run(const dync__gemm *g, const dync__gemm_block *s)
     int64_t bytes = dync__gt_bytes(g->type), nr = dync__gemm_panel(g->type);
     const char *d = s->p ? g->c : g->d;
     bool in_rows = !s->a && g->a_col == 1;
-    dync__gemm_tile t = {.type = g->type, .flags = (d ? DYNC__GT_ADD : 0) | (in_rows ? DYNC__GT_A_ROWS : 0), .columns = (int)nr};
+    dync__gemm_tile t = {.type = g->type, .flags = dync__gemm_adds(g, s->p) | (in_rows ? DYNC__GT_A_ROWS : 0), .columns = (int)nr};
     dync__gt_args x = {.k = s->k, .b_step = nr * bytes, .c_step = g->c_row * bytes, .d_step = (s->p ? g->c_row : g->d_row) * bytes};
     for (int64_t j = 0; j < s->columns; j += nr) {
         x.b = s->b + j * s->k * bytes;
@@ -220,7 +223,7 @@ static void dync__gemm_block_run(const dync__gemm *g, const dync__gemm_block *s)
             x.a = s->a ? s->a + from * s->k * bytes : g->a + ((s->row + from) * g->a_row + s->p * g->a_col) * bytes;
             x.a_step = s->a ? (end - from) * bytes : (in_rows ? g->a_row : g->a_col) * bytes;
             x.c = g->c + (s->row + from) * x.c_step + (s->col + j) * bytes;
-            x.d = d ? d + (s->row + from) * x.d_step + (s->col + j) * bytes : NULL;
+            x.d = d ? d + (s->row + from) * x.d_step + (t.flags & DYNC__GT_BIAS ? 0 : (s->col + j) * bytes) : NULL;
             dync__gemm_row(&t, (int)(end - from), DYNC__MIN(nr, s->columns - j), &x, 0);
         }
     }
@@ -260,28 +263,17 @@ DYNC__RARE static bool dync__gemm_blocks(const dync__gemm *g)
 
 /* ---- choosing -------------------------------------------------------------------------------------------------------------------- */
 
-DYNC__RARE static double dync__gemm_product(int type, const char *a, const char *b)
-{
-    double sum = 0;
-    if (type == DYNC__GT_F32) return (double)*(const float *)(const void *)a * (double)*(const float *)(const void *)b;
-    if (type == DYNC__GT_F64) return *(const double *)(const void *)a * *(const double *)(const void *)b;
-    for (int i = 0; i < 4; i += type == DYNC__GT_U8 ? 1 : 2)
-        sum += type == DYNC__GT_U8 ? (double)((const uint8_t *)a)[i] * (double)((const int8_t *)b)[i]
-                                   : dync__load_f64(a + i, DYNC_BF16) * dync__load_f64(b + i, DYNC_BF16);
-    return sum;
-}
-
 /* Any strides, no memory: slow and right. (Sums of fours wrap at 32 bits; a double holds them.) */
 DYNC__RARE static void dync__gemm_plain(const dync__gemm *g)
 {
-    int64_t bytes = dync__gt_bytes(g->type), d_col = g->d == g->c ? g->c_col : 1;
+    int64_t bytes = dync__gt_bytes(g->type), d_col = g->d == g->c ? g->c_col : g->bias ? 0 : 1, wide = dync__gt_b_bytes(g->type);
     int dtype = g->type == DYNC__GT_U8 ? DYNC_I32 : g->type == DYNC__GT_F64 ? DYNC_F64 : DYNC_F32;
     for (int64_t i = 0; i < g->m; i++)
         for (int64_t j = 0; j < g->n; j++) {
             char *c = g->c + (i * g->c_row + j * g->c_col) * bytes;
             double sum = g->d ? dync__load_f64(g->d + (i * g->d_row + j * d_col) * bytes, dtype) : 0;
             for (int64_t p = 0; p < g->k; p++)
-                sum += dync__gemm_product(g->type, g->a + (i * g->a_row + p * g->a_col) * bytes, g->b + (p * g->b_row + j * g->b_col) * bytes);
+                sum += dync__gt_product(g->type, g->a + (i * g->a_row + p * g->a_col) * bytes, g->b + (p * g->b_row + j * g->b_col) * wide);
             if (g->type == DYNC__GT_U8) dync__store_i64(c, dtype, (int64_t)sum);
             else dync__store_f64(c, dtype, sum);
         }
@@ -292,15 +284,15 @@ DYNC__RARE static void dync__gemm_plain(const dync__gemm *g)
 static uint8_t dync__gemm_path(const dync__gemm *g)
 {
     int64_t bytes = dync__gt_bytes(g->type);
-    bool dense_a = g->a_col == 1 || g->a_row == 1;
-    if (g->type <= DYNC__GT_F64 && g->b_row == 1 && g->a_col == 1 && !g->packed && g->b_col != 1 && (!g->d || g->d == g->c) && g->m <= 28 && g->k >= (g->m == 1 ? 16 : 32 * g->m))
+    bool dense_a = g->a_col == 1 || g->a_row == 1, as = g->type >= DYNC__GT_AS_F16;
+    if (g->type != DYNC__GT_U8 && g->b_row == 1 && g->a_col == 1 && !g->packed && g->b_col != 1 && (!g->d || g->d == g->c) && (as || (g->m <= 28 && g->k >= (g->m == 1 ? 16 : 32 * g->m))))
         return DYNC__GEMM_DOTS;
     if (g->c_col != 1 && g->n > 1) return DYNC__GEMM_PLAIN;
     if (g->b_col == 1 && dense_a && !g->packed) {
         if (g->m <= 3 && g->n * bytes >= 4096 && g->k * g->n * bytes >= 8 << 20) return DYNC__GEMM_LINES;
-        if (g->m <= DYNC__GEMM_FEW || g->k * g->n * bytes <= DYNC__GEMM_NEAR) return DYNC__GEMM_DIRECT;
+        if (as || g->m <= DYNC__GEMM_FEW || g->k * g->n * bytes <= DYNC__GEMM_NEAR) return DYNC__GEMM_DIRECT;
     }
-    return DYNC__GEMM_BLOCKS;
+    return as ? DYNC__GEMM_PLAIN : DYNC__GEMM_BLOCKS;
 }
 
 DYNC__FN bool dync__gemm_wants_packed(int type, int64_t m, int64_t n, int64_t k, int64_t b_row, int64_t b_col)
@@ -356,8 +348,8 @@ static void dync__gemm_part(void *user, int part, int n_parts)
         g.m = end - begin;
         if (g.done) g.done = dync__gemm_told, g.user = both;
     } else {
-        g.b += begin * g.b_col * bytes;
-        if (g.d) g.d += begin * (g.d == s->g->c ? g.c_col : 1) * bytes;
+        g.b += begin * g.b_col * dync__gt_b_bytes(g.type);
+        if (g.d) g.d += begin * (g.d == s->g->c ? g.c_col : g.bias ? 0 : 1) * bytes;
         g.n = end - begin;
         g.done = NULL;
     }
@@ -379,11 +371,12 @@ static void dync__gemm_start(dync__gemm *g)
     for (int64_t i = 0; i < g->m; i++)
         for (int64_t j = 0; j < g->n; j++) {
             char *c = g->c + (i * g->c_row + j * g->c_col) * bytes;
-            if (g->d) memcpy(c, g->d + (i * g->d_row + j) * bytes, (size_t)bytes);
+            if (g->d) memcpy(c, g->d + (i * g->d_row + (g->bias ? 0 : j)) * bytes, (size_t)bytes);
             else memset(c, 0, (size_t)bytes);
         }
     g->d = g->c;
     g->d_row = g->c_row;
+    g->bias = false;
 }
 
 /* Columns of c apart: in dense memory first. False: there is none. */

@@ -15,6 +15,7 @@ typedef struct dync__gemm {
     int64_t a_row, a_col, b_row, b_col, c_row, c_col, d_row;
     void (*done)(void *user, int64_t begin, int64_t end);
     void *user;
+    bool bias;                         /* d: one element for each row, d_row apart */
     uint8_t path;                      /* gemm.c's own */
 } dync__gemm;
 DYNC__FN bool dync__gemm_run(dync__gemm *);

@@ -2,7 +2,7 @@
  *
  *   a [B.., M, K]  b [B.., K, N]  c [B.., M, N]; addmm: bias [M, N] by strides is copied into c first
  * f32 and f64 go to gemm where they lie. Half floats are converted into scratch some rows at a time (a, b, c in f32) and rounded
- * once; where the machine multiplies pairs of bf16 (fours of bytes) with sums in f32 (i32), they only change places. i8 with sums in i32: bytes
+ * once; a few of them by a matrix of halves read it where it lies; where the machine multiplies pairs of bf16 (fours of bytes) with sums in f32 (i32), they only change places. i8 with sums in i32: bytes
  * of a are moved up to u8, which the machine wants, and 128 times b's sums along k are taken off again. Other integers are multiplied plainly
  * and wrap. Many small products are shared among threads by index. */
 #include "../dync.in.h"
@@ -10,6 +10,7 @@
 #include "operand.h"
 
 
+enum { DYNC__MM_FEW = 8 };
 typedef struct dync__mm {
     const dync__kcall *call;
     const char *a, *b;
@@ -17,6 +18,7 @@ typedef struct dync__mm {
     int dtype, in_dtype, n_batch;      /* of c, of a and b; dims of the batch after merging into rows */
     int type, group;                   /* what it is multiplied as (DYNC__GT_, -1: integers, plainly); elements of a word */
     bool converted, sums;              /* by way of scratch; i8 with sums in i32 */
+    int few;                           /* halves: 1 few rows of a, which alone are converted; 2 few columns of b */
     int64_t batches, m, n, k, shape[DYNC_MAX_DIMS], a_step[DYNC_MAX_DIMS], b_step[DYNC_MAX_DIMS], c_step[DYNC_MAX_DIMS];
     int64_t a_row, a_col, b_row, b_col, c_row, c_col;
     bool accumulate;
@@ -78,6 +80,9 @@ static void dync__mm_open(dync__mm *g, const dync__kcall *call, void *const *dat
         g->batches = g->shape[d] ? g->batches / g->shape[d] : 0;
         g->n_batch = d;
     }
+    bool halves = g->converted && g->type != DYNC__GT_U8 && dync__gt_can(DYNC__GT_AS_F16);
+    if (halves && g->m <= DYNC__MM_FEW && g->m <= g->n && (g->b_row == 1 || g->b_col == 1)) g->few = 1;
+    else if (halves && g->n <= DYNC__MM_FEW && (g->a_row == 1 || g->a_col == 1)) g->few = 2;
 }
 
 /* In f32, dense in the order in which it lies; the new strides of rows and columns in step[2]. */
@@ -216,10 +221,18 @@ DYNC__RARE static void dync__mm_offset(const dync__mm *g, const dync__gemm *of, 
     }
 }
 
+/* Bytes of b's panels, where several runs of rows use them. */
+static int64_t dync__mm_panel_bytes(const dync__mm *g)
+{
+    int64_t k = dync__mm_k(g), some = dync__mm_some(g);
+    return g->m > some && dync__gemm_wants_packed(g->type, some, g->n, k, g->b_row, g->b_col) ? dync__gemm_packed_bytes(g->type, g->n, k) : 0;
+}
+
 static size_t dync__mm_scratch(const dync__mm *g)
 {
     int64_t k = dync__mm_k(g), some = dync__mm_some(g);
-    return (size_t)(k * g->n + some * (k + g->n) + (g->sums ? g->n + k : 0)) * 4;
+    if (g->few) return (size_t)(DYNC__MIN(g->m, g->n) * g->k + g->m * g->n) * 4;
+    return (size_t)(k * g->n + some * (k + g->n) + (g->sums ? g->n + k : 0)) * 4 + (size_t)dync__mm_panel_bytes(g);
 }
 
 static void dync__mm_low_bytes(const dync__mm *g, bool in, char *words, char *c, int64_t rows)
@@ -232,15 +245,43 @@ static void dync__mm_low_bytes(const dync__mm *g, bool in, char *words, char *c,
         }
 }
 
+/* Few rows, or columns: they are a. */
+static void dync__mm_few(dync__mm *g, int64_t index, const char *a, const char *b, char *c)
+{
+    bool rows = g->few == 1;
+    int64_t m = rows ? g->m : g->n, n = rows ? g->n : g->m, row = rows ? g->a_row : g->b_col, col = rows ? g->a_col : g->b_row;
+    int64_t shape[2] = {m, g->k}, dense[2] = {g->k, 1}, stride[2] = {row, col}, c_shape[2] = {m, n}, c_dense[2] = {n, 1}, c_stride[2] = {rows ? g->c_row : g->c_col, rows ? g->c_col : g->c_row};
+    float *wa = g->scratch, *wc = wa + m * g->k;
+    dync__gemm x = {.type = g->in_dtype == DYNC_F16 ? DYNC__GT_AS_F16 : DYNC__GT_AS_BF16, .m = m, .n = n, .k = g->k, .a = (char *)wa, .a_row = g->k, .a_col = 1, .b = rows ? b : a,
+                    .b_row = rows ? g->b_row : g->a_col, .b_col = rows ? g->b_col : g->a_row, .c = (char *)wc, .c_row = n, .c_col = 1};
+    if (n == 1) x.b_col = x.b_row == 1 ? g->k : 1;
+    bool pairs = g->type == DYNC__GT_BF16 && x.b_row == 1 && g->k % 2 == 0 && x.b_col % 2 == 0;
+    if (pairs) x.type = g->type, x.k = x.a_row = g->k / 2, x.b_col /= 2;
+    dync__copy_elements(2, shape, wa, pairs ? DYNC_BF16 : DYNC_F32, dense, rows ? a : b, g->in_dtype, stride);
+    if (g->accumulate) {
+        dync__copy_elements(2, c_shape, wc, DYNC_F32, c_dense, c, g->dtype, c_stride);
+        x.d = x.c;
+        x.d_row = n;
+    }
+    dync__gemm_run(&x);
+    dync__copy_elements(2, c_shape, c, g->dtype, c_stride, wc, DYNC_F32, c_dense);
+    if (g->call->epilogue) dync__mm_done(&(dync__mm_rows){g, index * g->m}, 0, g->m);
+    (void)DYNC__ATOMIC_ADD(&g->told, 1);
+}
+
 DYNC__RARE static void dync__mm_converted(dync__mm *g, int64_t index, const char *a, const char *b, char *c)
 {
-    int64_t bytes = dync__dtype_info(g->in_dtype)->bytes, c_bytes = dync__dtype_info(g->dtype)->bytes, k = dync__mm_k(g), some = dync__mm_some(g), rows;
-    char *wb = (char *)g->scratch, *wa = wb + 4 * k * g->n, *wc = wa + 4 * some * k, *offset = wc + 4 * some * g->n;
+    int64_t bytes = dync__dtype_info(g->in_dtype)->bytes, c_bytes = dync__dtype_info(g->dtype)->bytes, k = dync__mm_k(g), some = dync__mm_some(g), panels = dync__mm_panel_bytes(g), rows;
+    char *wb = (char *)g->scratch + panels, *wa = wb + 4 * k * g->n, *wc = wa + 4 * some * k, *offset = wc + 4 * some * g->n;
     dync__gemm bs = {.packed = g->packed};
     bool bytewise = g->type == DYNC__GT_U8 && !g->sums, in_place = g->sums && g->c_col == 1;
     if (!g->packed) dync__mm_b(g, wb, b, &bs);
     if (g->sums && g->packed) offset = (char *)(uintptr_t)g->packed + dync__gemm_packed_bytes(g->type, g->n, k);
     else if (g->sums) dync__mm_offset(g, &bs, offset);
+    if (panels && !g->packed) {
+        dync__gemm_pack_b(g->type, g->n, k, bs.b, bs.b_row, bs.b_col, g->scratch);
+        bs.packed = (const char *)g->scratch;
+    }
     for (int64_t row = 0; row < g->m; row += rows, c += rows * g->c_row * c_bytes, a += rows * g->a_row * bytes) {
         rows = DYNC__MIN(some, g->m - row);
         int64_t step[2] = {0, 1}, shape[2] = {rows, g->n}, dense[2] = {g->n, 1}, stride[2] = {g->c_row, g->c_col};
@@ -380,7 +421,8 @@ static void dync__mm_one(dync__mm *g, int64_t index)
         b += at * g->b_step[d] * bytes;
         c += at * g->c_step[d] * c_bytes;
     }
-    if (g->converted) dync__mm_converted(g, index, a, b, c);
+    if (g->few) dync__mm_few(g, index, a, b, c);
+    else if (g->converted) dync__mm_converted(g, index, a, b, c);
     else if (g->type >= 0) dync__mm_float(g, index, a, b, c);
     else dync__mm_integers(g, a, b, c);
 }
@@ -421,7 +463,7 @@ DYNC__RARE static dync_status dync__mm_ready(dync__kcall *c, const dync__mm *g)
     bool with_bias = c->n == 4;
     dync__gemm x = {.type = g->type, .m = g->m, .n = g->n, .k = g->k, .a_row = g->a_row, .a_col = g->a_col, .b_row = g->b_row, .b_col = g->b_col,
                     .c_row = g->c_row, .c_col = g->c_col, .d = with_bias ? some : NULL, .d_row = with_bias ? c->operand[2].lay.stride[0] : 0};
-    bool keeps = c->input[1] && g->n_batch == 0 && g->n * g->k >= DYNC__MM_KEEP &&
+    bool keeps = c->input[1] && g->n_batch == 0 && !g->few && g->n * g->k >= DYNC__MM_KEEP &&
                  (g->converted ? g->n > 1 : dync__gemm_wants_packed(g->type, g->m, g->n, g->k, g->b_row, g->b_col));
     if (g->batches == 0) return DYNC_OK;
     dync__gemm_fixed *fixed = keeps || g->converted || (with_bias && !dync__mm_dense_bias(c)) ? NULL : dync__gemm_fix(&x);

@@ -199,6 +199,7 @@ static void random_form(bool nan)
     f = (form){.n = test_random_int(1, 2), .o = channels[test_random_int(0, 5)], .k = test_random() % 2 ? 3 : 1, .stride = test_random() % 3 ? 1 : 2,
                .h = test_random_int(3, test_random() % 4 ? 20 : 60), .w = test_random_int(3, test_random() % 4 ? 20 : 60), .transposed = test_random() % 4 == 0,
                .bias = test_random() % 2, .norm = test_random() % 2, .residual = test_random() % 3 == 0, .kept = test_random() % 4 == 0};
+    if (test_random() % 8 == 0) f.k = f.stride = f.h = f.w = 1;
     f.c = test_random() % 3 ? f.o : 8;
     f.groups = f.c != f.o || test_random() % 2 ? 1 : test_random() % 2 ? f.o : 4;
     for (int i = 0; i < 3; i++) f.act[i] = i == 0 || test_random() % 2 ? test_random_int(0, 8) : 9;

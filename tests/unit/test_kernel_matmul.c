@@ -153,7 +153,7 @@ TEST(gemm_with_packed_b_and_addends)
 {
     for (int i = 0; i < 60; i++) {
         int64_t m = test_random_int(1, i % 5 ? 60 : 400), n = test_random_int(1, 150), k = test_random_int(1, i % 3 ? 80 : 600);
-        bool turned = test_random() % 2, bias = test_random() % 2;
+        bool turned = test_random() % 2, bias = test_random() % 2, column = test_random() % 3 == 0;     /* column: an element for each row */
         float *a = malloc((size_t)(m * k) * 4), *b = malloc((size_t)(n * k) * 4), *d = malloc((size_t)(m * n) * 4), *c = malloc((size_t)(m * n) * 4);
         double *want = malloc((size_t)(m * n) * 8);
         char *packed = malloc((size_t)dync__gemm_packed_bytes(DYNC__GT_F32, n, k));
@@ -165,14 +165,14 @@ TEST(gemm_with_packed_b_and_addends)
         dync__gemm_pack_b(DYNC__GT_F32, n, k, b, br, bc, packed);
         for (int64_t r = 0; r < m; r++)
             for (int64_t j = 0; j < n; j++) {
-                want[r * n + j] = (double)d[(bias ? 0 : r * n) + j];
+                want[r * n + j] = (double)d[column ? r : (bias ? 0 : r * n) + j];
                 for (int64_t p = 0; p < k; p++) want[r * n + j] += (double)a[r * k + p] * (double)b[p * br + j * bc];
             }
         for (int with = 0; with < 2; with++) {
             told t = {0, 0};
             memset(c, 0xff, (size_t)(m * n) * 4);
             dync__gemm g = {.type = DYNC__GT_F32, .m = m, .n = n, .k = k, .a = (char *)a, .b = (char *)b, .d = (char *)d, .c = (char *)c, .a_row = k, .a_col = 1,
-                            .b_row = br, .b_col = bc, .c_row = n, .c_col = 1, .d_row = bias ? 0 : n, .packed = with ? packed : NULL, .done = tell, .user = &t};
+                            .b_row = br, .b_col = bc, .c_row = n, .c_col = 1, .d_row = column ? 1 : bias ? 0 : n, .bias = column, .packed = with ? packed : NULL, .done = tell, .user = &t};
             bool told_all = dync__gemm_run(&g);
             EXPECT_EQ_INT(t.rows, told_all ? m : 0);
             EXPECT_F32_NEAR_F64(c, want, m * n, TOL_F32_SUM, 1e-6 * (double)(k + 1));
@@ -245,12 +245,50 @@ TEST(narrow_forms)
     guarded_free(own[0]), guarded_free(own[1]);
 }
 
+/* A few f32 rows by halves where they lie, each way; pairs of bf16 along k. */
+static void check_halves(int type, int64_t m, int64_t n, int64_t k, bool turned, bool accumulate)
+{
+    int dtype = type == DYNC__GT_AS_F16 ? DYNC_F16 : DYNC_BF16;
+    int64_t pair = type == DYNC__GT_BF16 ? 2 : 1, all = k * pair;
+    guarded own[3] = {guarded_new((size_t)(4 * m * k)), guarded_new((size_t)(2 * n * all)), guarded_new((size_t)(4 * m * n))};
+    float *c = (void *)own[2].data;
+    double *want = malloc((size_t)(m * n) * sizeof *want);
+    for (int64_t i = 0; i < m * all; i++) dync__store_f64((char *)own[0].data + i * 4 / pair, pair == 2 ? dtype : DYNC_F32, test_random_real(-1, 1));
+    for (int64_t i = 0; i < n * all; i++) dync__store_f64((char *)own[1].data + 2 * i, dtype, test_random_real(-1, 1));
+    fill_f32(c, m * n);
+    int64_t row = turned ? 1 : n, col = turned ? all : 1;
+    for (int64_t i = 0; i < m * n; i++) {
+        want[i] = accumulate ? (double)c[i] : 0;
+        for (int64_t p = 0; p < all; p++)
+            want[i] += dync__load_f64((char *)own[0].data + (i / n * all + p) * 4 / pair, pair == 2 ? dtype : DYNC_F32) *
+                       dync__load_f64((char *)own[1].data + 2 * (p * row + i % n * col), dtype);
+    }
+    dync__gemm g = {.type = type, .m = m, .n = n, .k = k, .a = (char *)own[0].data, .b = (char *)own[1].data, .c = (char *)c, .d = accumulate ? (char *)c : NULL, .a_row = k,
+                    .a_col = 1, .b_row = row, .b_col = col / pair, .c_row = n, .c_col = 1, .d_row = n};
+    dync__gemm_run(&g);
+    if (!EXPECT_F32_NEAR_F64(c, want, m * n, 1e-5, 1e-5 * (double)(all + 1))) printf("  type %d m %d n %d k %d turned %d\n", type, (int)m, (int)n, (int)k, turned);
+    for (int i = 0; i < 3; i++) guarded_free(own[i]);
+    free(want);
+}
+
+TEST(few_rows_by_halves)
+{
+    for (int i = 0; i < 300; i++) {
+        int type = i % 3 == 2 ? DYNC__GT_BF16 : i % 3 ? DYNC__GT_AS_F16 : DYNC__GT_AS_BF16;
+        dync__pool_set_threads(test_random_int(1, 3));
+        check_halves(type, test_random_int(1, 9), test_random_int(1, i % 7 ? 70 : 600), test_random_int(1, i % 5 ? 50 : 400), type == DYNC__GT_BF16 || test_random() % 2, test_random() % 2);
+    }
+    for (int m = 1; m <= 3 && !getenv("DYNC_CPU"); m++) check_halves(DYNC__GT_AS_F16 + m % 2, m, 1030, 2100, false, m == 2);
+    dync__pool_set_threads(0);
+}
+
 TEST(without_executable_memory)
 {
     dync_shutdown();                          /* no form is left */
     dync__codemem_force(DYNC__CODEMEM_REFUSED);
     for (int i = 0; i < 20; i++) check_gemm(test_random_int(1, 40), test_random_int(1, 70), test_random_int(1, 300), i & 1, i & 2, i & 4, i & 8, i & 1);
     test__body_narrow_forms();
+    test__body_few_rows_by_halves();
     dync_shutdown();
     dync__codemem_force(DYNC__CODEMEM_TWICE);
 }
@@ -284,6 +322,7 @@ static void check_matmul(int in, int dtype, int kernel)
     int64_t B = test_random_int(1, 4), C = test_random_int(1, 3), m = test_random_int(1, 9), n = test_random_int(1, 20), k = test_random_int(1, 12);
     int rank = kernel == DYNC__K_addmm ? 2 : test_random_int(2, 4);
     if (rank == 2 && test_random() % 2) m = test_random_int(1, 40), n = test_random_int(1, 70), k = test_random_int(1, 50);
+    if (rank == 2 && test_random() % 8 == 0) m = test_random_int(169, 400), n = test_random_int(1, 12), k = test_random_int(1, 16);     /* runs of rows */
     int64_t as[4] = {B, C, m, k}, bs[4] = {B, C, k, n}, ys[4] = {B, C, m, n};
     if (test_random() % 3 == 0) bs[0] = bs[1] = 1;
     if (test_random() % 3 == 0) as[0] = 1;
@@ -299,10 +338,10 @@ static void check_matmul(int in, int dtype, int kernel)
     }
     c.operand[c.n++] = operand(dtype, rank, ys + 4 - rank, test_random() % 2);
     REQUIRE_OK(c.row->prepare(&c));
-    static double memory[4][4096];
+    static double memory[4][8192];
     void *data[4] = {memory[0], memory[1], memory[2], memory[3]}, *scratch = malloc(c.scratch_bytes + 1);
     for (int i = 0; i < 4; i++)
-        for (int e = 0; e < 4096; e++)
+        for (int e = 0; e < 8192; e++)
             dync__store_f64((char *)data[i] + e * dync__dtype_info(in)->bytes, in, in == dtype ? test_random_int(-4, 4) : test_random_int(-128, 127));
     if (test_random() % 50 == 0) dync_shutdown();             /* what prepare found is gone: the run finds its own */
     REQUIRE_OK(c.row->run(&c, data, scratch));
