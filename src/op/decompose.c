@@ -284,7 +284,7 @@ DYNC__FN dync_status dync__d_adaptive_avg_pool2d(dync__opcall *call)
     const int64_t *from = x->lay.shape + n - 2, *to = info.lay.shape + n - 2;
     if (!dync__sz_eq(dync__sz_mod(from[0], to[0]), 0) || !dync__sz_eq(dync__sz_mod(from[1], to[1]), 0)) {
         y = dync__chain_dtype(&c, x, x->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32);
-        for (int d = 1; d <= 2; d++) y = dync__chain_pool_dim(&c, y, n - d, to[2 - d]);
+        for (int d = 2; d >= 1; d--) y = dync__chain_pool_dim(&c, y, n - d, to[2 - d]);
         return dync__chain_end(&c, call, dync__chain_dtype(&c, y, x->dtype));
     }
     int64_t kernel[2] = {dync__sz_div(from[0], to[0]), dync__sz_div(from[1], to[1])};
