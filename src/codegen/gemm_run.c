@@ -127,7 +127,7 @@ DYNC__GT_PLAIN(double, dync__gt_d2, f64)
 #pragma GCC pop_options
 #endif
 
-DYNC__FN double dync__gt_product(int type, const void *a, const void *b)
+DYNC__RARE DYNC__FN double dync__gt_product(int type, const void *a, const void *b)
 {
     double sum = 0;
     if (type <= DYNC__GT_F64) return dync__load_f64(a, type == DYNC__GT_F64 ? DYNC_F64 : DYNC_F32) * dync__load_f64(b, type == DYNC__GT_F64 ? DYNC_F64 : DYNC_F32);
@@ -139,7 +139,7 @@ DYNC__FN double dync__gt_product(int type, const void *a, const void *b)
 }
 
 /* Those that are narrower. */
-static void dync__gt_narrow(int kind, int type, int flags, int rows, int columns, const dync__gt_args *x)
+DYNC__RARE static void dync__gt_narrow(int kind, int type, int flags, int rows, int columns, const dync__gt_args *x)
 {
     bool dots = kind == DYNC__GT_DOTS, lines = dots || flags & DYNC__GT_A_ROWS;
     int64_t wide = dync__gt_b_bytes(type), a_row = lines ? x->a_step : 4, a_k = lines ? 4 : x->a_step, b_col = dots ? x->b_step : wide, b_k = dots ? wide : x->b_step;

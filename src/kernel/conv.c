@@ -124,7 +124,7 @@ static void dync__conv_inside(int64_t k, int64_t stride, int64_t pad, int64_t di
     static void dync__conv_row_##name(const dync__conv *v, int what, const T *x, const T *w, const T *gy, T *out, int64_t skip, int64_t skip_to) \
     {                                                                                               \
         for (int64_t kx = 0, from, to; kx < v->kw; kx++) {                                          \
-            int64_t at = kx * v->dx - v->px, first = skip < 0 ? -1 : what == DYNC__CONV_GX ? skip - at : skip; \
+            int64_t at = kx * v->dx - v->px, first = skip; \
             T sum = 0;                                                                              \
             dync__conv_inside(kx, v->sx, v->px, v->dx, v->w, v->ow, &from, &to);                    \
             for (int64_t i = from; i < to; i++) {                                                   \
@@ -180,36 +180,60 @@ static char *dync__conv_out(const dync__conv *v, void *base, int64_t planes, int
 
 /* ---- one channel per group, no columns ----------------------------------------------------------------------------------------- */
 
-/* One row of the output and one of the window. Where the stride is 1, the middle, which every window element covers, goes by whole
- * lines to gemm's pieces: y = w x; x's gradient = w reversed gy; gw = x gy. */
+/* One row of the output and one of the window. Where the stride is 1, the middle of gw = x gy, which every window element covers, goes by
+ * whole lines to gemm's pieces. */
 static void dync__conv_direct_row(const dync__conv *v, int what, const void *x, const void *w, const void *gy, void *out)
 {
-    int64_t reach = (v->kw - 1) * v->dx, bytes = v->bytes, from = v->px, to = DYNC__MIN(v->ow, v->w + v->px - reach), shift = -v->px;
-    if (what == DYNC__CONV_GX) {                  /* places in x instead of in y */
-        from = DYNC__MAX(reach - v->px, 0);
-        to = DYNC__MIN(v->w, v->ow - v->px);
-        shift = v->px;
-    }
-    if (v->sx != 1 || to - from < 8) from = to = -1;
-    if (from >= 0 && what != DYNC__CONV_GW)
-        dync__gemm_add_lines((int)bytes, to - from, v->kw, w, (const char *)(what == DYNC__CONV_Y ? x : gy) + (from + shift) * bytes,
-                             what == DYNC__CONV_Y ? v->dx : -v->dx, (char *)out + from * bytes);
-    for (int64_t kx = 0; from >= 0 && what == DYNC__CONV_GW && kx < v->kw; kx += 4) {
+    int64_t bytes = v->bytes, from = v->px, to = DYNC__MIN(v->ow, v->w + v->px - (v->kw - 1) * v->dx);
+    if (what != DYNC__CONV_GW || v->sx != 1 || to - from < 8) from = to = -1;
+    for (int64_t kx = 0; from >= 0 && kx < v->kw; kx += 4) {
         double sum[4];
         int64_t n = DYNC__MIN(4, v->kw - kx);
-        dync__gemm_products((int)bytes, to - from, n, (const char *)gy + from * bytes, (const char *)x + (from + shift + kx * v->dx) * bytes, v->dx, sum);
-        for (int64_t e = 0; e < n; e++) {
+        dync__gemm_products((int)bytes, to - from, n, (const char *)gy + from * bytes, (const char *)x + kx * v->dx * bytes, v->dx, sum);
+        for (int64_t e = 0; e < n; e++)
             if (bytes == 8) ((double *)out)[kx + e] += sum[e];
             else ((float *)out)[kx + e] += ((const float *)(const void *)sum)[e];
-        }
     }
     if (bytes == 8) dync__conv_row_d(v, what, x, w, gy, out, from, to);
     else dync__conv_row_f(v, what, x, w, gy, out, from, to);
 }
 
-/* A plane of each; out is the one of the three that `what` names and holds zeros or the bias. */
-DYNC__RARE static void dync__conv_direct(const dync__conv *v, int what, const char *x, const char *w, const char *gy, char *out)
+/* The rim of what is read for y or x's gradient (turned): the whole plane is one line of rows as long as the result's with the window's reach. */
+typedef struct dync__conv_rim { int64_t top, left, high, wide, rows, width; } dync__conv_rim;
+DYNC__RARE static dync__conv_rim dync__conv_rim_of(const dync__conv *v, bool turned)
 {
+    int64_t ry = (v->kh - 1) * v->dy, rx = (v->kw - 1) * v->dx, rows = turned ? v->h : v->oh, width = turned ? v->w : v->ow;
+    return (dync__conv_rim){turned ? ry - v->py : v->py, turned ? rx - v->px : v->px, rows + ry, width + rx, rows, width};
+}
+
+DYNC__RARE static size_t dync__conv_room(const dync__conv *v, bool turned)
+{
+    dync__conv_rim r = dync__conv_rim_of(v, turned);
+    return (size_t)((v->direct ? (r.high + r.rows) * r.wide : v->gc * v->kh * v->kw * v->block * v->ow) * v->bytes);
+}
+
+/* Stride 1, by lines of the whole plane: y = w x, x's gradient = w reversed gy. False: not so. room: the rim's and the result's planes. */
+DYNC__RARE static bool dync__conv_direct_plane(const dync__conv *v, bool turned, const char *from, const char *w, char *out, char *room)
+{
+    dync__conv_rim r = dync__conv_rim_of(v, turned);
+    int64_t bytes = v->bytes, line = r.wide * bytes, rows = turned ? v->oh : v->h, width = (turned ? v->ow : v->w) * bytes;
+    char *sum = room + r.high * line;
+    if (v->sy != 1 || v->sx != 1 || r.top < 0 || r.left < 0) return false;
+    memset(room, 0, (size_t)(r.high * line));
+    for (int64_t y = 0; y < rows; y++) dync__copy_line(room + (y + r.top) * line + r.left * bytes, from + y * width, (size_t)width);
+    for (int64_t y = 0; y < r.rows; y++) dync__copy_line(sum + y * line, out + y * r.width * bytes, (size_t)(r.width * bytes));
+    for (int64_t y = 0; y + 1 < r.rows; y++) memset(sum + y * line + r.width * bytes, 0, (size_t)((r.wide - r.width) * bytes));
+    for (int64_t ky = 0; ky < v->kh; ky++)
+        dync__gemm_add_lines((int)bytes, (r.rows - 1) * r.wide + r.width, v->kw, w + ky * v->kw * bytes,
+                             room + (turned ? (r.high - r.rows - ky * v->dy) * line + (r.wide - r.width) * bytes : ky * v->dy * line), turned ? -v->dx : v->dx, sum);
+    for (int64_t y = 0; y < r.rows; y++) dync__copy_line(out + y * r.width * bytes, sum + y * line, (size_t)(r.width * bytes));
+    return true;
+}
+
+/* A plane of each; out is the one of the three that `what` names and holds zeros or the bias. */
+DYNC__RARE static void dync__conv_direct(const dync__conv *v, int what, const char *x, const char *w, const char *gy, char *out, void *room)
+{
+    if (what != DYNC__CONV_GW && dync__conv_direct_plane(v, what == DYNC__CONV_GX, x ? x : gy, w, out, room)) return;
     for (int64_t oy = 0; oy < v->oh; oy++)
         for (int64_t ky = 0; ky < v->kh; ky++) {
             int64_t iy = oy * v->sy - v->py + ky * v->dy;
@@ -247,7 +271,7 @@ DYNC__RARE static void dync__conv_forward_one(dync__conv *v, int64_t image, int6
         else dync__conv_bias_f(v, bias, (float *)(void *)y, v->go);
     }
     for (int64_t o = 0; v->direct && o < v->go; o++)
-        dync__conv_direct(v, DYNC__CONV_Y, x, dync__conv_plane(v, w, ck, o), NULL, dync__conv_out(v, y, area, o));
+        dync__conv_direct(v, DYNC__CONV_Y, x, dync__conv_plane(v, w, ck, o), NULL, dync__conv_out(v, y, area, o), columns);
     int64_t line = image * v->o + group * v->go, some = v->block;
     if (v->pointwise && v->done) some = DYNC__MAX(DYNC__MIN(DYNC__CONV_HOT / (v->go * v->ow * v->bytes), v->oh), 1);
     for (int64_t oy = 0; !v->direct && oy < v->oh; oy += some) {
@@ -272,7 +296,7 @@ DYNC__RARE static void dync__conv_input_one(dync__conv *v, int64_t image, int64_
     }
     memset(gx, 0, (size_t)(v->gc * plane * v->bytes));
     for (int64_t o = 0; v->direct && o < v->go; o++)
-        dync__conv_direct(v, DYNC__CONV_GX, NULL, dync__conv_plane(v, w, ck, o), dync__conv_plane(v, gy, area, o), gx);
+        dync__conv_direct(v, DYNC__CONV_GX, NULL, dync__conv_plane(v, w, ck, o), dync__conv_plane(v, gy, area, o), gx, columns);
     for (int64_t oy = 0; !v->direct && oy < v->oh; oy += v->block) {
         int64_t rows = DYNC__MIN(v->block, v->oh - oy), n = rows * v->ow;
         dync__conv_gemm(v, ck, n, v->go, w, 1, ck, gy + oy * v->ow * v->bytes, area, 1, columns, n, NULL, true);
@@ -292,7 +316,7 @@ DYNC__RARE static void dync__conv_weight_group(const dync__conv *v, int64_t grou
         const void *x = dync__conv_plane(v, v->x, v->h * v->w, image * v->c + group * v->gc);
         const char *gy = dync__conv_plane(v, v->gy, area, image * v->o + group * v->go);
         for (int64_t o = 0; v->direct && o < v->go; o++)
-            dync__conv_direct(v, DYNC__CONV_GW, x, NULL, dync__conv_plane(v, gy, area, o), dync__conv_out(v, gw, ck, o));
+            dync__conv_direct(v, DYNC__CONV_GW, x, NULL, dync__conv_plane(v, gy, area, o), dync__conv_out(v, gw, ck, o), columns);
         for (int64_t oy = 0; !v->direct && oy < v->oh; oy += v->block) {
             int64_t rows = DYNC__MIN(v->block, v->oh - oy), n = rows * v->ow;
             if (!v->pointwise) dync__conv_im2col(v, x, columns, oy, rows);
@@ -307,8 +331,8 @@ DYNC__RARE static void dync__conv_part(void *user, int part, int n_parts)
 {
     dync__conv *v = user;
     int64_t jobs = v->gw ? v->groups : v->n * v->groups;
-    bool needs = !v->pointwise && !v->direct;
-    size_t bytes = (size_t)(v->gc * v->kh * v->kw * v->block * v->ow * v->bytes);
+    bool needs = !v->pointwise;
+    size_t bytes = dync__conv_room(v, v->gx);
     void *columns = needs ? dync__alloc_data(bytes) : NULL;
     if (needs && !columns) {
         DYNC__ATOMIC_STORE(&v->failed, 1);
@@ -391,7 +415,7 @@ DYNC__RARE static dync_status dync__conv_ready(dync__kcall *c, int what, const d
 {
     dync__conv v;
     dync__conv_open(&v, c, x, w, y);
-    if (!v.pointwise && !v.direct) c->run_bytes = (size_t)(v.gc * v.kh * v.kw * v.block * v.ow * v.bytes) * (size_t)dync__pool_threads();
+    if (!v.pointwise) c->run_bytes = dync__conv_room(&v, what == DYNC__CJ_INPUT) * (size_t)dync__pool_threads();
     if (dync__operand_working(y->dtype) != DYNC_F32) return DYNC_OK;
     bool planes = !(c->blocked & 1) && !(c->blocked >> (c->n - 1) & 1), product = v.pointwise && planes && what != DYNC__CJ_WEIGHT;
     bool fits = v.oh * v.ow >= DYNC__CONV_PLANE && (v.gc + v.go) * v.oh * v.ow < DYNC__CONV_PLANES && v.gc * v.go < DYNC__CONV_WEIGHTS;

@@ -470,21 +470,15 @@ DYNC__RARE DYNC__FN void dync__gemm_fixed_free(dync__gemm_fixed *f)
     if (f) dync__free(f, sizeof *f);
 }
 
-DYNC__FN void dync__gemm_f32(int64_t m, int64_t n, int64_t k, const float *a, int64_t a_row, int64_t a_col, const float *b, int64_t b_row,
-    int64_t b_col, float *c, int64_t c_row, int64_t c_col, bool accumulate)
-{
-    dync__gemm g = {.type = DYNC__GT_F32, .m = m, .n = n, .k = k, .a = (const char *)a, .b = (const char *)b, .d = accumulate ? (const char *)c : NULL,
-                    .c = (char *)c, .a_row = a_row, .a_col = a_col, .b_row = b_row, .b_col = b_col, .c_row = c_row, .c_col = c_col, .d_row = c_row};
-    dync__gemm_run(&g);
-}
-
-DYNC__FN void dync__gemm_f64(int64_t m, int64_t n, int64_t k, const double *a, int64_t a_row, int64_t a_col, const double *b, int64_t b_row,
-    int64_t b_col, double *c, int64_t c_row, int64_t c_col, bool accumulate)
-{
-    dync__gemm g = {.type = DYNC__GT_F64, .m = m, .n = n, .k = k, .a = (const char *)a, .b = (const char *)b, .d = accumulate ? (const char *)c : NULL,
-                    .c = (char *)c, .a_row = a_row, .a_col = a_col, .b_row = b_row, .b_col = b_col, .c_row = c_row, .c_col = c_col, .d_row = c_row};
-    dync__gemm_run(&g);
-}
+#define DYNC__GEMM_OF(T, name, of)                                                                   \
+    DYNC__FN void name(int64_t m, int64_t n, int64_t k, const T *a, int64_t a_row, int64_t a_col, const T *b, int64_t b_row, int64_t b_col, T *c, \
+                       int64_t c_row, int64_t c_col, bool accumulate)                                \
+    {                                                                                                \
+        dync__gemm_run(&(dync__gemm){.type = of, .m = m, .n = n, .k = k, .a = (const char *)a, .b = (const char *)b, .d = accumulate ? (const char *)c : NULL, \
+                                     .c = (char *)c, .a_row = a_row, .a_col = a_col, .b_row = b_row, .b_col = b_col, .c_row = c_row, .c_col = c_col, .d_row = c_row}); \
+    }
+DYNC__GEMM_OF(float, dync__gemm_f32, DYNC__GT_F32)
+DYNC__GEMM_OF(double, dync__gemm_f64, DYNC__GT_F64)
 
 DYNC__FN void dync__gemm_add_lines(int bytes, int64_t n, int64_t k, const void *a, const void *b, int64_t b_row, void *c)
 {

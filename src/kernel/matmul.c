@@ -246,7 +246,7 @@ static void dync__mm_low_bytes(const dync__mm *g, bool in, char *words, char *c,
 }
 
 /* Few rows, or columns: they are a. */
-static void dync__mm_few(dync__mm *g, int64_t index, const char *a, const char *b, char *c)
+DYNC__RARE static void dync__mm_few(dync__mm *g, int64_t index, const char *a, const char *b, char *c)
 {
     bool rows = g->few == 1;
     int64_t m = rows ? g->m : g->n, n = rows ? g->n : g->m, row = rows ? g->a_row : g->b_col, col = rows ? g->a_col : g->b_row;
