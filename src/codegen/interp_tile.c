@@ -16,7 +16,7 @@
 #define DYNC__TILE_CODE
 #elif defined(__GNUC__)
 #define DYNC__TILE_CODE                                                                            \
-    __attribute__((optimize("O1", "tree-vectorize", "vect-cost-model=very-cheap", "no-fast-math",  \
+    __attribute__((optimize("O1", "expensive-optimizations", "tree-vectorize", "vect-cost-model=very-cheap", "no-fast-math",  \
         "fp-contract=off", "no-trapping-math",                                                     \
                              "no-tree-scev-cprop", "no-tree-ccp", "no-tree-dominator-opts", "no-ivopts")))
 #define DYNC__TILE_IVDEP _Pragma("GCC ivdep")

@@ -334,8 +334,8 @@ static void dync__jb_key(const dync__jb *j, dync__str *key)
 {
     const dync__ib *b = j->b;
     const dync__xg *g = j->g;
-    int16_t head[11] = {(int16_t)g->isa, (int16_t)g->V, g->vertical, (int16_t)j->rows.n, (int16_t)j->inner.n, (int16_t)g->U, (int16_t)b->n_phases,
-                       (int16_t)g->stream.n, g->split, g->tall, g->square};
+    int16_t head[12] = {(int16_t)g->isa, (int16_t)g->V, g->vertical, (int16_t)j->rows.n, (int16_t)j->inner.n, (int16_t)g->U, (int16_t)b->n_phases,
+                       (int16_t)g->stream.n, g->split, g->tall, g->brief, g->square};
     dync__str_addn(key, (const char *)head, sizeof head);
     for (int i = 0; i < b->k->inst.n; i++) {
         const dync__inst *in = dync__ib_inst(b, i);
@@ -533,32 +533,42 @@ static void dync__jb_block(const dync__jb *j, dync__jit *jit)
     if (jit->copies && squares) jit->side = 64 / bytes, jit->fetches = all > 1024 * 1024; /* more than a second cache */
 }
 
-/* store(loadx(mul(max(0, min(index, last)), stride))) and no more, with one index for all lanes, or one each of a few. Longer lines of what needs no conversion are as well loaded by the code. */
-static void dync__jb_find_take(const dync__jb *j, dync__jit *jit)
+/* loadx(mul(max(0, min(index, last)), stride)), instruction i. Stored and no more, with one index for all lanes, or one each of a few, it is bytes to be copied: longer lines of what needs
+ * no conversion are as well loaded by the code. Else lines can be fetched ahead. */
+static void dync__jb_find_take(const dync__jb *j, dync__jit *jit, int i)
 {
     static const uint8_t prims[] = {DYNC__P_store, DYNC__P_loadx, DYNC__P_mul, DYNC__P_max, DYNC__P_min, DYNC__P_cast, DYNC__P_load};
     const dync__ib *b = j->b;
     const dync__inst *at[DYNC__COUNT_OF(prims)] = {NULL};
     const dync__jit_stream *of[3] = {NULL};
     dync__jit_take t = {.covers = 1};
-    int i = b->k->inst.n - 1, code = 0;
-    int64_t end = 0;
-    for (int l = 0; l <= i; l++) code += dync__jb_is_code(b, l);
-    while (i >= 0 && !(b->needed[i] && dync__ib_inst(b, i)->prim == DYNC__P_store)) i--;
-    for (int p = 0; p < DYNC__COUNT_OF(prims) && i >= 0; p++) {
+    int64_t end = 0, dense = 1;
+    int code = -1;
+    for (int s = 0; s < b->k->inst.n; s++) {
+        code += dync__jb_is_code(b, s);
+        if (b->needed[s] && dync__ib_inst(b, s)->prim == DYNC__P_store && dync__xg_root(j->g, dync__ib_inst(b, s)->arg[0]) == i) of[2] = &jit->stream[t.stream[2] = j->g->stream_of[s]];
+    }
+    for (int p = 1; p < DYNC__COUNT_OF(prims) && i >= 0; p++) {
         if (dync__ib_inst(b, i)->prim != prims[p]) continue;
         at[p] = dync__ib_inst(b, i);
-        int s = p == 0 ? 2 : p == 1 ? 1 : 0;
-        if (at[p]->buf >= 0) of[s] = &jit->stream[t.stream[s] = j->g->stream_of[i]];
+        if (at[p]->buf >= 0) of[p == 1] = &jit->stream[t.stream[p == 1] = j->g->stream_of[i]];
         i = p == 6 ? -1 : dync__xg_root(j->g, at[p]->arg[prims[p] == DYNC__P_max]);
         code--;
     }
-    if (code || !of[0] || !of[1] || !at[3] || !at[4] || j->blocks || j->inner.n > 0 || jit->keep_bytes) return;
+    if (!of[0] || !of[1] || !at[3] || !at[4] || j->blocks) return;
     const dync__inst *low = dync__ib_inst(b, at[3]->arg[0]), *high = dync__ib_inst(b, at[4]->arg[1]), *by = at[2] ? dync__ib_inst(b, at[2]->arg[1]) : NULL;
-    const dync__buf *index = &b->k->buf.at[of[0]->buf], *table = &b->k->buf.at[of[1]->buf], *out = &b->k->buf.at[of[2]->buf];
+    const dync__buf *index = &b->k->buf.at[of[0]->buf], *table = &b->k->buf.at[of[1]->buf], *out = of[2] ? &b->k->buf.at[of[2]->buf] : NULL;
     if (low->prim != DYNC__P_const_ || low->imm.i != 0 || high->prim != DYNC__P_const_ || (by && by->prim != DYNC__P_const_) || at[4]->type != DYNC_I64 ||
-        (index->dtype != DYNC_I64 && index->dtype != DYNC_I32) || table->dtype != out->dtype || table->mode != DYNC__BUF_IN || out->mode != DYNC__BUF_OUT ||
-        of[2]->lane != of[2]->bytes || (of[0]->lane ? of[0]->lane != of[0]->bytes || j->lanes > 32 : of[1]->lane != of[1]->bytes || (of[2]->bytes >= 4 && j->lanes * of[2]->bytes > 1024))) return;
+        (index->dtype != DYNC_I64 && index->dtype != DYNC_I32) || index->mode != DYNC__BUF_IN || table->mode != DYNC__BUF_IN) return;
+    bool copies = !code && out && j->inner.n == 0 && !jit->keep_bytes && table->dtype == out->dtype && out->mode == DYNC__BUF_OUT && of[2]->lane == of[2]->bytes &&
+                  (of[0]->lane ? of[0]->lane == of[0]->bytes && j->lanes <= 32 : of[1]->lane == of[1]->bytes && (of[2]->bytes < 4 || j->lanes * of[2]->bytes <= 1024));
+    bool lies = !of[0]->lane && of[1]->lane == of[1]->bytes && !jit->split && !jit->state_bytes;
+    for (int d = j->rows.n + j->inner.n - 1; d >= 0; d--) { /* innermost first */
+        const dync__jit_loops *l = d < j->rows.n ? &j->rows : &j->inner;
+        int loop = l->loop[d < j->rows.n ? d : d - j->rows.n];
+        lies &= dync__jb_stride(j, j->g->stream.at[t.stream[0]].access, loop) == dense && !dync__jb_stride(j, j->g->stream.at[t.stream[1]].access, loop);
+        dense *= l->extent[d < j->rows.n ? d : d - j->rows.n];
+    }
     for (int d = 0; d <= j->rows.n; d++) {
         int64_t step = d < j->rows.n ? of[0]->step[d] : of[0]->lane, n = d < j->rows.n ? j->rows.extent[d] : j->lanes;
         if (step) t.covers *= n, end += (n - 1) * step;
@@ -567,7 +577,9 @@ static void dync__jb_find_take(const dync__jb *j, dync__jit *jit)
     if (end != (t.covers - 1) * of[0]->bytes) t.covers = 0;
     t.stride = (by ? by->imm.i : 1) * of[1]->bytes;
     t.size = high->imm.i + 1;
-    jit->take = t;
+    t.far = t.size * t.stride > 1 << 22;
+    if (!copies) t.covers = dense, t.each = dense / jit->rows, t.some = DYNC__MAX(32768 / (t.each * j->lanes * of[1]->bytes), 1);
+    if (copies || (lies && t.size * t.stride > jit->take.size * jit->take.stride)) jit->take = t;
 }
 
 DYNC__FN bool dync__code_check(dync__code *c, const int32_t *slot, int32_t index, int64_t offset, int64_t n, int64_t size)
@@ -575,7 +587,7 @@ DYNC__FN bool dync__code_check(dync__code *c, const int32_t *slot, int32_t index
     dync__jit *jit = c->jit;
     const dync__jit_stream *s = jit ? &jit->stream[jit->take.stream[0]] : NULL;
     if (!jit || c->empty || size <= 0 || jit->take.size != size || slot[s->buf] != index || s->at != offset * s->bytes) return false;
-    return jit->take.checks = n == jit->take.covers;
+    return jit->take.checks = n == jit->take.covers && (!jit->take.each || jit->take.far);
 }
 
 static dync__jit *dync__jb_finish(dync__jb *j, dync__jit_form *form)
@@ -620,7 +632,8 @@ static dync__jit *dync__jb_finish(dync__jb *j, dync__jit_form *form)
     jit->words[DYNC__XA_SEGMENT] = -1;
     for (int s = 0; s < n; s++) dync__jb_record(j, jit, s, &jit->keep_bytes);
     if (j->blocks) dync__jb_block(j, jit);
-    dync__jb_find_take(j, jit);
+    for (int i = 0; i < j->b->k->inst.n; i++)
+        if (j->b->needed[i] && dync__ib_inst(j->b, i)->prim == DYNC__P_loadx) dync__jb_find_take(j, jit, i);
     if (j->g->a.listing && !j->g->a.listing->failed) {
         jit->listing = dync__strdup(dync__str_get(j->g->a.listing));
     }
@@ -638,9 +651,10 @@ static bool dync__jb_alloc(dync__jb *j)
     g->scan = dync__arena_alloc(arena, n * sizeof *g->scan);
     g->val = dync__arena_alloc(arena, n * DYNC__XG_UNROLL * sizeof *g->val);
     g->hoist = dync__arena_alloc(arena, n);
+    g->leads = dync__arena_alloc(arena, n);
     g->n_lists = 2 * j->b->n_phases + 2;
     g->list = dync__arena_alloc(arena, (size_t)(g->n_lists + DYNC__XG_CONES) * sizeof *g->list);
-    if (!ints || !g->scan || !g->val || !g->hoist || !g->list) return false;
+    if (!ints || !g->scan || !g->val || !g->hoist || !g->leads || !g->list) return false;
     g->stream_of = ints;
     g->keep_stream = ints + n;
     g->slot = ints + 2 * n;
@@ -658,12 +672,29 @@ static bool dync__jb_alloc(dync__jb *j)
     return true;
 }
 
+/* What g->leads says. */
+static void dync__jb_find_leads(const dync__jb *j)
+{
+    const dync__ib *b = j->b;
+    int32_t arg[3];
+    for (int i = b->k->inst.n - 1; i >= 0; i--) {
+        int prim = dync__ib_inst(b, i)->prim, type = dync__ib_inst(b, i)->type;
+        bool leads = (prim == DYNC__P_load || prim == DYNC__P_min || prim == DYNC__P_max || prim == DYNC__P_mul || prim == DYNC__P_cast) && (type == DYNC_I64 || type == DYNC_I32) &&
+                     !b->keep[i] && j->g->cone_of[i] < 0 && dync__xg_is_even(j->g, i, 0);
+        for (int q = i + 1; leads && q < b->k->inst.n; q++)
+            for (int n = b->needed[q] ? dync__xg_args(j->g, q, arg) : 0; n > 0; n--)
+                leads &= dync__xg_root(j->g, arg[n - 1]) != i || dync__ib_inst(b, q)->prim == DYNC__P_loadx || j->g->leads[q];
+        j->g->leads[i] = leads;
+    }
+}
+
 /* Lanes and the width of vectors. */
 static void dync__jb_width(dync__jb *j)
 {
     dync__xg *g = j->g;
-    for (int i = 0; i < j->b->k->inst.n; i++) g->wide |= j->b->needed[i] && g->cone_of[i] < DYNC__XG_CONES && dync__xg_type_wide(dync__ib_inst(j->b, i)->type);
-    g->isa = j->b->isa;
+    dync__jb_find_leads(j);
+    for (int i = 0; i < j->b->k->inst.n; i++)
+        g->wide |= j->b->needed[i] && g->cone_of[i] < DYNC__XG_CONES && dync__xg_type_wide(dync__ib_inst(j->b, i)->type) && dync__ib_inst(j->b, i)->prim != DYNC__P_const_ && !g->leads[i];
     g->V = (g->isa == 2 ? 16 : 8) / (g->wide ? 2 : 1);
     g->n_regs = g->isa == 2 ? 32 : 16;
     g->U = j->lanes <= g->V ? 1 : j->lanes <= 2 * g->V ? 2 : DYNC__XG_UNROLL;
@@ -679,13 +710,15 @@ static dync__jit *dync__jb_compile(dync__jb *j, dync__str *key, dync__str *listi
     if (!dync__jb_alloc(j)) return NULL;
     if ((g->why = dync__jb_plan(j))) return NULL;
     dync__xg_find_cones(g);
-    dync__jb_width(j);
+    g->isa = j->b->isa;
     dync__jb_streams(j);
+    dync__jb_width(j);
     if (j->way == DYNC__JB_PAST) dync__jb_is_large(j);
     if (g->a.failed || (g->why = dync__jb_refuses(j)) || !dync__jb_lists(j)) return NULL;
     g->tall = dync__jb_is_tall(j);
     g->square = j->way == DYNC__JB_SQUARE;
     if (g->square && !dync__jb_is_square(j)) return NULL;
+    g->brief = !g->split && !g->tall && !j->blocks && (g->vertical ? j->b->n_inner <= 16 : j->inner.n == 0 && j->lanes <= DYNC__XG_GRAIN);
     int64_t keep = 0;
     for (int i = 0; i < j->b->k->inst.n; i++)
         if (j->b->needed[i] && j->b->keep[i]) keep += dync__jb_keep_bytes(j, i, DYNC__XG_UNROLL);

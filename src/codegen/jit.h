@@ -20,8 +20,9 @@ typedef struct dync__jit_form {
 typedef struct dync__jit_reduce { int32_t phase, slot; uint8_t kind, type; } dync__jit_reduce; /* slot: among the slots */
 typedef struct dync__jit_stream { int32_t buf; uint8_t turned, bytes; bool past; int64_t at, lane, step[DYNC__XG_DIMS], tile; } dync__jit_stream;
 enum { DYNC__JIT_TURN_LOAD = 1, DYNC__JIT_TURN_STORE };
-/* What is read by an index is stored as it is: a loop over bytes instead of code, which waits for no memory. Streams: index, table, result; size 0: more is done. */
-typedef struct dync__jit_take { int32_t stream[3]; bool checks; int64_t size, stride, covers; } dync__jit_take; /* covers: so many indices, side by side; checks: one outside is an error */
+/* What is read by an index is stored as it is: a loop over bytes instead of code, which waits for no memory. Streams: index, table, result; size 0: there is none. Else (each > 0)
+ * the code reads lines of the table by indices that lie as its rows do, so many each; where it is large (far) `some` rows at a time, the next ones' lines fetched before. */
+typedef struct dync__jit_take { int32_t stream[3]; bool checks, far; int64_t size, stride, covers, each, some; } dync__jit_take; /* covers: so many indices, side by side; checks: one outside is an error */
 struct dync__jit {
     dync__jit_form *form, *past, *squares; /* past: stores past the caches, where lines are whole; squares: turns in registers, squares of `side`; NULL: none */
     char *listing, *other;             /* of form, of past or squares */

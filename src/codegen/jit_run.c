@@ -107,7 +107,7 @@ DYNC__OFTEN static dync_status dync__jit_piece(const dync__jit *jit, void *const
         record[DYNC__XA_AT] = (int64_t)((uint64_t)(uintptr_t)base + (uint64_t)at);
         for (int w = 0; w < jit->record && st->past; w++) lines |= w == DYNC__XA_LANE ? 0 : record[w];
     }
-    if (jit->take.size) return dync__jit_take_rows(jit, words) || !jit->take.checks ? DYNC_OK : DYNC_ERR_INDEX;
+    if (jit->take.size && !jit->take.each) return dync__jit_take_rows(jit, words) || !jit->take.checks ? DYNC_OK : DYNC_ERR_INDEX;
     bool past = jit->past && !(lines & 63);
     memcpy(&entry, past ? &jit->past->block.exec : &jit->form->block.exec, sizeof entry);
     entry(words);
@@ -262,9 +262,33 @@ static dync_status dync__jit_tall(const dync__jit *jit, void *const *buffers, co
     return DYNC_OK;
 }
 
+/* Rows that read lines of a table: the check of their indices, and lines fetched before the code comes to them. */
+DYNC__BUSY static dync_status dync__jit_led(const dync__jit *jit, void *const *buffers, const uint64_t rng[2], int64_t row, int64_t row_end, int64_t lane, int64_t lane_end)
+{
+    const dync__jit_take *t = &jit->take;
+    const dync__jit_stream *x = &jit->stream[t->stream[0]], *table = &jit->stream[t->stream[1]];
+    const char *index = (const char *)buffers[x->buf] + x->at;
+    uintptr_t lines = (uintptr_t)buffers[table->buf] + (uintptr_t)(table->at + lane * table->lane), bytes = (uintptr_t)((lane_end - lane) * table->lane);
+    bool outside = false;
+    dync_status status = DYNC_OK;
+    for (int64_t from, next = row; row < row_end && status == DYNC_OK;) {
+        from = row, row = next, next = DYNC__MIN(next + t->some, row_end);
+        for (int64_t i = row * t->each; i < next * t->each; i++) {
+            int64_t at = x->bytes == 8 ? ((const int64_t *)(const void *)index)[i] : ((const int32_t *)(const void *)index)[i];
+            uintptr_t line = lines + (uintptr_t)at * (uintptr_t)t->stride;
+            outside |= (uint64_t)at >= (uint64_t)t->size;
+            for (uintptr_t p = line & ~(uintptr_t)63; p < line + bytes; p += 64) __builtin_prefetch((const void *)p);
+        }
+        if (outside && t->checks) return DYNC_ERR_INDEX;
+        if (from < row) status = dync__jit_piece(jit, buffers, rng, from, row, lane, lane_end, NULL);
+    }
+    return status;
+}
+
 DYNC__OFTEN static dync_status dync__jit_part(const dync__jit *jit, void *const *buffers, const uint64_t rng[2], int64_t row, int64_t row_end, int64_t lane, int64_t lane_end)
 {
     if (jit->state_bytes) return dync__jit_tall(jit, buffers, rng, row, row_end, lane, lane_end);
+    if (jit->take.each && jit->take.far) return dync__jit_led(jit, buffers, rng, row, row_end, lane, lane_end);
     return dync__jit_piece(jit, buffers, rng, row, row_end, lane, lane_end, NULL);
 }
 

@@ -60,7 +60,7 @@ static void dync__xg_emit_list(dync__xg *g)
         }
         int cone = g->cone_of[i];
         if (cone >= 0 && g->val[i * DYNC__XG_UNROLL].reg < 0 && g->val[i * DYNC__XG_UNROLL].spill < 0) dync__xg_seldom(g, i);
-        for (g->u = 0; g->u < g->U; g->u++) dync__xg_emit_inst(g, i);
+        for (g->u = 0; g->u < (g->leads[i] && g->slot[i] < 0 ? 1 : g->U); g->u++) dync__xg_emit_inst(g, i);
     }
     g->u = 0;
 }
@@ -202,7 +202,8 @@ static void dync__xg_hoist(dync__xg *g)
         for (int n = dync__xg_args(g, l->at[p], arg) - 1; n >= 0; n--) {
             int v = dync__xg_root(g, arg[n]), type = dync__xg_inst(g, v)->type;
             bool constant = dync__xg_inst(g, v)->prim == DYNC__P_const_;
-            if ((g->in_list[v] == g->cur && !constant) || type == DYNC_BOOL || (g->vertical && b->level[v] == 1)) continue;
+            bool leads = dync__xg_inst(g, l->at[p])->prim == DYNC__P_loadx && dync__xg_is_even(g, v, 0); /* from memory */
+            if ((g->in_list[v] == g->cur && !constant) || type == DYNC_BOOL || (g->vertical && b->level[v] == 1) || leads) continue;
             if (count[v]++ == 0 && !dync__avec_push(b->arena, &seen, v)) g->a.failed = true;
         }
     }
@@ -277,7 +278,7 @@ static void dync__xg_row_phase(dync__xg *g, int phase, int most)
     dync__xasm *a = &g->a;
     int list = 2 + 2 * phase;
     if (g->list[list].n == 0) return;
-    bool ordered = dync__xg_has_ordered(g, phase), far = dync__xg_far(g, phase, most);
+    bool sums = dync__xg_has_ordered(g, phase), ordered = sums && !g->brief, far = dync__xg_far(g, phase, most) && !g->brief;
     int32_t counts = dync__xg_frame(g, 8 * DYNC__XG_DIMS), grains = dync__xg_frame(g, 16);
     g->single = false;
     g->U = DYNC__MAX(dync__xg_unroll(g, list, most), g->V == 4 && g->b->has_scan && most > 1 ? 2 : 1); /* a scan takes eight lanes at once */
@@ -292,6 +293,7 @@ static void dync__xg_row_phase(dync__xg *g, int phase, int most)
     dync__xg_phase_streams(g);
     dync__xg_reset(g);
     dync__xg_reduce_init(g, phase, false, false);
+    if (sums && !ordered) dync__xg_reduce_init(g, phase, true, false);
     if (ordered) dync__xg_clear(g, grains);
     bool places = dync__xg_has_places(g, phase);
     if (places) dync__xg_clear(g, g->place);
@@ -348,14 +350,14 @@ static void dync__xg_column_phase(dync__xg *g, int phase)
     dync__xg_phase_streams(g);
     dync__xg_reset(g);
     dync__xg_reduce_init(g, phase, false, false);
-    dync__xg_reduce_init(g, phase, true, !g->tall);
-    if (ordered) dync__xg_clear(g, added);
+    dync__xg_reduce_init(g, phase, true, !g->tall && !g->brief);
+    if (ordered && !g->brief) dync__xg_clear(g, added);
     dync__xg_clear(g, g->place);
     int top = dync__xg_inner_begin(g, counts);
     g->masked = masked;
     dync__xg_emit_list(g);
     dync__xg_reset(g);
-    if (ordered && !g->tall) dync__xg_vertical_carry(g, phase, added);
+    if (ordered && !g->tall && !g->brief) dync__xg_vertical_carry(g, phase, added);
     if (dync__xg_has_places(g, phase)) dync__x_i(&g->a, DYNC__X_ADDI, 0, dync__xg_at(g->place), 1);
     dync__xg_inner_end(g, counts, top);
     dync__xg_reset(g);
@@ -543,6 +545,7 @@ DYNC__FN void dync__xg_emit(dync__xg *g)
     g->tail_count = dync__xg_frame(g, 8);
     g->place = dync__xg_frame(g, 8);
     g->state = dync__xg_frame(g, 8);
+    g->lead = dync__xg_frame(g, 8);
     g->cone_input = -1;
     g->tail_mask = dync__xg_frame(g, 64 * DYNC__XG_UNROLL);
     g->tail_mask64 = dync__xg_frame(g, 64 * DYNC__XG_UNROLL);

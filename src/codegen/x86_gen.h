@@ -50,7 +50,7 @@ typedef struct dync__xg {
     const dync__ib *b;
     dync__xasm a;
     int isa, V, n_regs;
-    bool wide, vertical, split, tall;  /* split: long rows, whose segments can run alone; tall: columns summed, 16 rows at a time */
+    bool wide, vertical, split, tall, brief; /* split: long rows, whose segments can run alone; tall: columns summed, 16 rows at a time; brief: one grain, or 16 rows, is all */
     bool ends;                         /* tall: what is emitted comes after all rows */
     bool square, turned_once;          /* x86_gen.c, dync__xg_squares; once: what is turned stays in registers */
     int8_t turned[16];                 /* where its rows are */
@@ -85,6 +85,8 @@ typedef struct dync__xg {
     int32_t tail_mask, tail_mask64, tail_count;    /* frame: masks of the U vectors (64 bytes apart), for 64-bit lanes; lanes left */
     int32_t top;                       /* label of the next row; late: behind what is hoisted, as rows do nothing else to registers */
     bool late;
+    uint8_t *leads;                    /* by instruction: one number for all lanes, by which alone lines are found: made for one vector, of lanes as many as there is room for */
+    int32_t lead;                      /* frame: of the load at hand */
     int32_t place;                     /* frame: inner indices before the lane loop at hand */
     dync__xrm line;                    /* the one index that leads the stream at hand, in memory; else none */
     int32_t slots, slot_bytes;         /* frame: where slots begin, and their room */
@@ -98,7 +100,7 @@ DYNC__INLINE bool dync__xg_type_wide(int type) { return type == DYNC_F64 || type
 DYNC__INLINE bool dync__xg_type_float(int type) { return type == DYNC_F64 || type == DYNC_F32; }
 /* The vector length that holds V lanes of a type, or of so many bytes. */
 DYNC__INLINE int dync__xg_vl_bytes(int bytes) { return bytes > 32 ? 2 : bytes > 16 ? 1 : 0; }
-DYNC__INLINE int dync__xg_vl(const dync__xg *g, int type) { return dync__xg_vl_bytes(g->V * (dync__xg_type_wide(type) ? 8 : 4)); }
+DYNC__INLINE int dync__xg_vl(const dync__xg *g, int type) { return DYNC__MIN(dync__xg_vl_bytes(g->V * (dync__xg_type_wide(type) ? 8 : 4)), g->isa); }
 DYNC__INLINE bool dync__xg_in_k(const dync__xg *g, int type) { return type == DYNC_BOOL && g->isa == 2; }
 /* Through bitcasts: the same register. */
 DYNC__INLINE int dync__xg_root(const dync__xg *g, int i)
@@ -153,6 +155,7 @@ DYNC__FN void dync__xg_pack(dync__xg *, int bytes, int to, int from);
 /* ---- x86_mem.c ---- */
 DYNC__FN void dync__xg_load(dync__xg *, int inst);
 DYNC__FN void dync__xg_gather(dync__xg *, int inst);
+DYNC__FN bool dync__xg_is_even(const dync__xg *, int value, int depth);   /* one value in all lanes? depth: 0 */
 DYNC__FN void dync__xg_load_now(dync__xg *, int inst, int reg);         /* a lazy one: into this register */
 DYNC__FN dync__xrm dync__xg_element(dync__xg *, int stream);            /* address of vector u of a dense stream; may use rax */
 DYNC__FN void dync__xg_store(dync__xg *, int inst);

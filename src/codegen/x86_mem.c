@@ -305,8 +305,7 @@ DYNC__FN void dync__xg_load(dync__xg *g, int i)
     else dync__xg_load_now(g, i, dync__xg_def(g, i));
 }
 
-/* Has value v one value in all lanes? */
-static bool dync__xg_is_even(const dync__xg *g, int v, int depth)
+DYNC__FN bool dync__xg_is_even(const dync__xg *g, int v, int depth)
 {
     const dync__inst *in = dync__xg_inst(g, v);
     int32_t arg[3];
@@ -332,9 +331,9 @@ DYNC__FN void dync__xg_gather(dync__xg *g, int i)
     int stream = g->stream_of[i], index = dync__xg_root(g, in->arg[0]);
     const dync__xstream *s = &g->stream.at[stream];
     if (!g->single && dync__xg_is_even(g, index, 0)) {
-        g->line = dync__xg_at(g->stage2);
-        if (dync__xg_is_here(g, index)) dync__x_v(a, DYNC__X_MOVQ_M, 0, dync__xg_src(g, index), 0, g->line, 0, 0);
-        else g->line = dync__xg_home(g, index);
+        g->line = dync__xg_at(g->lead);
+        if (!dync__xg_is_here(g, index)) g->line = dync__xg_home(g, index);
+        else if (!g->leads[index] || g->slot[index] >= 0 || g->u == 0) dync__x_v(a, DYNC__X_MOVQ_M, 0, dync__xg_src(g, index), 0, g->line, 0, 0);
         dync__xg_load_now(g, i, dync__xg_def(g, i));
         g->line.is_mem = false;
         return;

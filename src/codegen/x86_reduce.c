@@ -473,20 +473,21 @@ DYNC__FN void dync__xg_reduce_end(dync__xg *g, int phase, int32_t count)
         for (int k = 0; dync__xr_is_arg(r) && r->in_regs && k < r->n_acc; k++)
             dync__x_v(a, DYNC__X_MOVUPS_M, vl, r->reg[k], 0, dync__xg_at(r->acc + 64 * k), 0, 0);
         if (!g->vertical) {
-            int x = dync__xr_is_arg(r) ? dync__xr_found(g, r, 0) : r->ordered ? dync__xr_popped(g, r, count) : dync__xr_fold(g, r);
+            int x = dync__xr_is_arg(r) ? dync__xr_found(g, r, 0) : r->ordered && !g->brief ? dync__xr_popped(g, r, count) : dync__xr_fold(g, r);
             dync__x_v(a, dync__xg_type_wide(r->type) ? DYNC__X_BROADCASTQ : DYNC__X_BROADCASTD, vl, x, 0, dync__x_reg(x), 0, 0);
             dync__xr_to_slot(g, r, x, slot);
             dync__xg_drop_temps(g);
             continue;
         }
-        for (int l = g->tall; r->ordered && l < 3; l++) dync__xr_up(g, r, l, false);
+        for (int l = g->tall; r->ordered && !g->brief && l < 3; l++) dync__xr_up(g, r, l, false);
         for (int u = 0; dync__xr_is_arg(r) && u < g->U; u++) {
             dync__xr_to_slot(g, r, dync__xr_found(g, r, u), slot + 64 * u);
             dync__xg_drop_temps(g);
         }
         for (int u = 0; !dync__xr_is_arg(r) && u < g->U; u++) {
-            int x = r->in_regs && !r->ordered ? r->reg[u] : dync__xg_temp(g);
-            if (r->ordered) dync__x_v(a, DYNC__X_MOVUPS, vl, x, 0, dync__xr_level(g, r, 2, u), 0, 0);
+            bool levels = r->ordered && !g->brief;
+            int x = r->in_regs && !levels ? r->reg[u] : dync__xg_temp(g);
+            if (levels) dync__x_v(a, DYNC__X_MOVUPS, vl, x, 0, dync__xr_level(g, r, 2, u), 0, 0);
             else if (!r->in_regs) dync__x_v(a, DYNC__X_MOVUPS, vl, x, 0, dync__xg_at(r->acc + u * dync__xr_size(g, r)), 0, 0);
             dync__xr_to_slot(g, r, x, slot + 64 * u);
             dync__xg_drop_temps(g);

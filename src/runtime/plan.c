@@ -252,6 +252,16 @@ static dync_status dync__plan_sources(dync__plan *p)
     return DYNC_OK;
 }
 
+/* A check of indices that the loops after it make as they read them; not where they write what the caller has, which stays as it was if one is outside. */
+static void dync__plan_checks(const dync__plan *p, dync__plan_step *s, const dync__kernel *k)
+{
+    const dync__kcall *c = s->call;
+    const dync__operand *index = c ? &c->operand[0] : NULL;
+    bool own = c && !s->code && c->row == dync__kernel_row(DYNC__K_check_index) && dync__layout_is_contiguous(&index->lay);
+    for (int b = 0; own && b < k->buf.n; b++) own = !(k->buf.at[b].mode & DYNC__BUF_OUT) || p->slot[k->buf.at[b].id].kind != DYNC__SLOT_INPUT;
+    s->by_next = own && dync__code_check(s[1].code, s[1].slot, index->slot, index->lay.offset, dync__operand_numel(index), c->attr[0]);
+}
+
 static dync_status dync__plan_make(dync__plan *p, dync__pb *pb, const dync__plan_options *opt)
 {
     int n = 0;
@@ -279,13 +289,7 @@ static dync_status dync__plan_make(dync__plan *p, dync__pb *pb, const dync__plan
         if (step[i].call && !opt->no_fuse && p->device == DYNC_CPU) DYNC__TRY(dync__plan_epilogue(s, pb, step, n, i, &with[i][0]));
         if (step[i].call && !opt->no_fuse && p->device != DYNC_CPU) dync__plan_device_epilogue(p, pb, step, n, i, &with[i][0], &keep);
         DYNC__TRY(step[i].k ? dync__plan_kernel(p, s, step[i].k, opt->autotune) : dync__plan_call(p, s, step[i].call, with[i], keep, &scratch));
-    }
-    for (int i = 0; i + 1 < p->n_steps; i++) {
-        const dync__kcall *c = p->step[i].call;
-        const dync__operand *index = c ? &c->operand[0] : NULL;
-        const dync__plan_step *next = &p->step[i + 1];
-        p->step[i].by_next = c && c->row == dync__kernel_row(DYNC__K_check_index) && next->code && !next->call && dync__layout_is_contiguous(&index->lay) &&
-                             dync__code_check(next->code, next->slot, index->slot, index->lay.offset, dync__operand_numel(index), c->attr[0]);
+        if (step[i].k && s > p->step && s->code) dync__plan_checks(p, s - 1, step[i].k);
     }
     if (dync__log_on(DYNC__LOG_perf)) dync__perf_begin(p, step);
     dync__plan_reserve(p, step, n);

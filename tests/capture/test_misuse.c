@@ -463,6 +463,37 @@ TEST(indices_outside_of_rows)
             dync_compiled_free(f);
         }
 }
+/* Loops over lines of a large table look at the index as they fetch ahead: the same error, on one thread and several; what would have been written keeps its numbers. */
+static dync_tensor *bags(dync_tensor *x, dync_tensor *i, dync_tensor *y) { return (void)y, dync_sum(dync_embedding(x, i), dync_shape(1), false); }
+static dync_tensor *normed(dync_tensor *x, dync_tensor *i, dync_tensor *y) { return (void)y, dync_layer_norm(dync_mul(dync_embedding(x, i), 2), dync_shape(40), NULL, NULL, 1e-5); }
+static dync_tensor *written(dync_tensor *x, dync_tensor *i, dync_tensor *y) { return dync_copy_(y, dync_exp(dync_embedding(x, i))); }
+TEST(indices_outside_of_large_tables)
+{
+    dync_tensor *(*const fns[])(dync_tensor *, dync_tensor *, dync_tensor *) = {bags, normed, written};
+    dync_on_error(quiet, NULL);
+    for (int k = 0; k < 6; k++) DYNC_SCOPE {
+        dync_compiled *f = dync_compile(fns[k % 3], .dynamic = DYNC_DYNAMIC_OFF);
+        dync_tensor *x = dync_randn(dync_shape(30000, 40)), *y = dync_zeros(dync_shape(700, 30, 40)), *want;
+        dync_tensor *i = dync_reshape(dync_remainder(dync_mul(dync_arange(0, 700 * 30, 1), 7919), 30000), dync_shape(700, 30));
+        i = dync_to_dtype(i, k < 3 ? DYNC_I64 : DYNC_I32);
+        EXPECT(dync_call(f, x, i, y) != NULL);
+        dync_fill_(y, 0);
+        for (int64_t at = 0; at <= 700 * 30 - 1; at += 10499) for (int64_t bad = -1; bad <= 30000; bad += 30001) {
+            dync_tensor *j = dync_clone(i);
+            dync_fill_(dync_select(dync_reshape(j, dync_shape(-1)), 0, at), bad);
+            EXPECT(dync_call(f, x, j, y) == NULL);
+            EXPECT_EQ_INT(dync_error(), DYNC_ERR_INDEX);
+            EXPECT(strstr(dync_error_message(), bad < 0 ? "index -1 is out of bounds for dimension with size 30000" : "index 30000 is out of bounds"));
+            dync_clear_error();
+            EXPECT(dync_item(dync_sum(y, DYNC_ALL, false)) == 0);
+        }
+        want = fns[k % 3](x, i, dync_zeros_like(y));
+        EXPECT(dync_allclose(dync_call(f, x, i, y), want, 1e-4, 1e-4));
+        EXPECT_OK(dync_error());
+        dync_compiled_free(f);
+    }
+    dync_on_error(NULL, NULL);
+}
 TEST(indices_outside)
 {
     dync_tensor *(*const fns[])(dync_tensor *, dync_tensor *) = {gathers, selects, embeds, one_hots, losses};

@@ -9,7 +9,7 @@
 #include "../tol.h"
 #define TEST_AFTER_EACH (dync_shutdown(), dync_clear_error(), dync_on_error(NULL, NULL))
 
-static int64_t n_jitted, n_declined;
+static int64_t n_jitted, n_declined, n_led;
 
 /* Runs k by machine code for an instruction set, by the interpreter and by the oracle on equal random data. exact: the interpreter's bits. */
 static bool agree(const dync__kernel *k, const int64_t *elements, int wild, int isa, bool oracle)
@@ -28,6 +28,8 @@ static bool agree(const dync__kernel *k, const int64_t *elements, int wild, int 
     if (ok && code->jit) {
         n_jitted++;
         code->ns = 1e6;                /* worth threads */
+        code->jit->take.far = true;    /* lines that an index leads to are fetched ahead, however small the table */
+        n_led += code->jit->take.each > 0;
         ok = EXPECT_OK(dync__code_run(code, data[0], 7, 100)) && EXPECT_OK(dync__code_run(plain, data[1], 7, 100)) &&
              (!oracle || EXPECT_OK(dync__kernel_eval(k, data[2], 7, 100)));
         for (int w = 1; w < (oracle ? 3 : 2) && ok; w++)
@@ -547,6 +549,48 @@ TEST(taken_rows)
         }
     printf("  taken %lld, with their check %lld, code %lld, interpreted %lld\n", (long long)taken, (long long)checked, (long long)n_jitted, (long long)n_declined);
     EXPECT(taken > 200 && checked > 100);
+}
+
+/* Lines of one or two tables by indices in memory, some outside, with what is computed of them: rows with up to three phases, sums of a few and of many lines (one level and
+ * all of them), means and products; an index used for more than that; indices side by side or with gaps. */
+#define LED_BUF(type, mode, count) (elements[k->buf.n] = (count), dync__kernel_buf(k, k->buf.n, type, mode, -1, NULL))
+TEST(led_lines)
+{
+    static const int types[] = {DYNC_F32, DYNC_F64, DYNC_F16, DYNC_BF16, DYNC_I64, DYNC_I32, DYNC_I16, DYNC_F32};
+    n_jitted = n_declined = n_led = 0;
+    for (int i = 0; i < 500; i++)
+        for (int isa = 1; isa <= dync__tile_isa(); isa++) {
+            dync__arena arena = {0};
+            bool bag = i % 2;
+            int64_t rows = test_random_int(1, 20), more = test_random_int(1, 4), columns = test_random_int(1, i % 8 ? 140 : 300), many = test_random_int(1, i % 3 ? 16 : 90), size = test_random_int(1, 9);
+            int64_t gap = i % 5 ? 1 : 2, extent[] = {more, rows, bag ? columns : 1, bag ? many : columns}, per = bag ? many : 1;
+            int64_t which[] = {rows * per * gap, per * gap, 0, bag ? gap : 0}, from[] = {0, 0, bag, !bag}, to[] = {rows * columns, columns, bag, !bag};
+            int64_t elements[MAX_BUFS], n_indices = more * rows * per * gap;
+            int type = types[test_random_int(0, 7)], work = dync__dtype_info(type)->compute;
+            dync__kernel *k = dync__kernel_new(&arena, "led", 3, 4, extent);
+            dync__lb b = {.k = k, .section = 1};
+            int load = dync__lb_load(&b, LED_BUF(i % 4 ? DYNC_I64 : DYNC_I32, DYNC__BUF_IN, n_indices), dync__kernel_access(k, 0, which));
+            int at = dync__lb_op(&b, DYNC__P_max, dync__lb_i(&b, DYNC_I64, 0), dync__lb_op(&b, DYNC__P_min, dync__lb_cast(&b, load, DYNC_I64), dync__lb_i(&b, DYNC_I64, size - 1), -1), -1);
+            if (columns > 1) at = dync__lb_op(&b, DYNC__P_mul, at, dync__lb_i(&b, DYNC_I64, columns), -1);
+            int x = dync__lb_loadx(&b, LED_BUF(type, DYNC__BUF_IN, size * columns), dync__kernel_access(k, 0, from), at);
+            if (i % 3 == 0) x = dync__lb_op(&b, DYNC__P_max, x, dync__lb_loadx(&b, LED_BUF(type, DYNC__BUF_IN, size * columns), dync__kernel_access(k, 0, from), at), -1);
+            if (i % 7 < 3) x = dync__lb_op(&b, DYNC__P_add, x, dync__lb_load(&b, LED_BUF(type, DYNC__BUF_IN, columns), dync__kernel_access(k, 0, from)), -1);
+            if (i % 11 == 0) x = dync__lb_op(&b, DYNC__P_add, x, dync__lb_cast(&b, at, work), -1);         /* no longer a leader alone */
+            if (i % 13 == 0) dync__lb_store(&b, LED_BUF(DYNC_I64, DYNC__BUF_OUT, n_indices), dync__kernel_access(k, 0, which), at);
+            int kinds[] = {DYNC__R_SUM, DYNC__R_SUM, DYNC__R_MAX, DYNC__R_MIN}, out = LED_BUF(type, DYNC__BUF_OUT, more * rows * columns), access = dync__kernel_access(k, 0, to), phases = i % 4;
+            for (int p = 0; p < (bag ? 1 : phases); p++) {
+                int sum = dync__lb_reduce(&b, kinds[(i + p) % 4], x);
+                b.section += 2;
+                if (!bag) x = dync__lb_op(&b, DYNC__P_sub, x, sum, -1);
+                else b.section = 2, x = sum;
+            }
+            dync__lb_store(&b, out, access, x);
+            bool ok = EXPECT(agree(k, elements, 0, isa, type != DYNC_F16 && type != DYNC_BF16 && type != DYNC_F32 && type != DYNC_F64));
+            dync__arena_free(&arena);
+            if (!ok) return;
+        }
+    if (test__state.verbose) printf("  machine code %lld, led %lld, interpreted %lld\n", (long long)n_jitted, (long long)n_led, (long long)n_declined);
+    EXPECT(dync__tile_isa() == 0 || n_led > 100);
 }
 
 /* Loads and stores of any order of dims, offsets and steps back and forth: blocks turned in registers, steps of -1, 2 and more. */
