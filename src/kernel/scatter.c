@@ -20,6 +20,7 @@ typedef struct dync__scatter {
     double scale;
     char *sums;                         /* of halves, `room` bytes for each part; NULL: out holds the sums */
     size_t room;
+    int64_t *later;                     /* sums of lines: the next place of the same index, or -1; -3 less than that where one came before */
     int32_t failed, some;               /* some: rows at a time */
 } dync__scatter;
 
@@ -108,33 +109,40 @@ static void dync__scatter_rows(void *user, int part, int n_parts)
     }
 }
 
-/* index_add whose slices are dense along the last dim: the part's columns of line after line. */
+/* index_add whose slices are dense along the last dim: the part's columns of line after line; of halves all that goes to a line at once, as floats. */
 static void dync__scatter_lines(void *user, int part, int n_parts)
 {
     dync__scatter *s = user;
-    int64_t stored = dync__dtype_info(s->out.dtype)->bytes, bytes = dync__dtype_info(s->dtype)->bytes, begin = part * s->each, one = 1;
-    int64_t shape[2] = {s->size, DYNC__MIN(s->each, s->step - begin)}, whole[2] = {s->step, 1}, step[2] = {s->sums ? shape[1] : s->step, 1};
+    int64_t stored = dync__dtype_info(s->out.dtype)->bytes, bytes = dync__dtype_info(s->dtype)->bytes, begin = part * s->each, next = s->step * stored;
+    int64_t shape[2] = {s->size, DYNC__MIN(s->each, s->step - begin)}, whole[2] = {s->step, 1}, width = shape[1];
     int64_t n = s->places->lay.shape[s->dim], all = dync__operand_numel(s->places) / s->step;
     uint64_t scale[DYNC__TILE_LANES];
     float narrow = (float)s->scale;
-    dync__tile_fn add = dync__tile_find(dync__tile_isa(), s->scale == 1 ? DYNC__P_add : DYNC__P_fma, s->dtype);
+    int isa = dync__tile_isa();
+    dync__tile_fn add = dync__tile_find(isa, s->scale == 1 ? DYNC__P_add : DYNC__P_fma, s->dtype), widen = dync__tile_widen(isa, s->out.dtype);
+    char *sum = s->sums ? s->sums + (size_t)part * s->room : NULL, *line = s->sums ? sum + width * bytes : NULL;
     dync__tile_spread(bytes == 4 ? (const void *)&narrow : &s->scale, (int)bytes, scale);
     for (int64_t i = 0; i < all; i += n) {
         int64_t first = i / n * s->size * s->step + begin;
-        char *to = (char *)s->out.data + first * stored, *y = s->sums ? s->sums + (size_t)part * s->room : to;
+        char *to = (char *)s->out.data + first * stored;
         const char *base = s->base + first * stored, *from = (const char *)s->source.data + (i * s->step + begin) * stored;
-        if (y != base) dync__copy_elements(2, shape, y, s->dtype, step, base, s->out.dtype, whole);
-        for (int64_t k = 0; k < n; k++, from += s->step * stored) {
+        if (to != base) dync__copy_elements(2, shape, to, s->out.dtype, whole, base, s->out.dtype, whole);
+        for (int64_t k = 0; k < n; k++) {
             int64_t index = ((const int64_t *)s->index.data)[k];
             if ((uint64_t)index >= (uint64_t)s->size) {
                 DYNC__ATOMIC_STORE(&s->failed, 1);
                 return;
             }
-            char *at = y + index * step[0] * bytes, *line = y + s->size * step[0] * bytes;
-            if (s->sums) dync__copy_elements(1, &shape[1], line, s->dtype, &one, from, s->out.dtype, &one);
-            add(at, s->sums ? line : from, s->scale == 1 ? (void *)at : scale, at, shape[1], s->scale == 1 ? 0 : 2);
+            char *at = to + index * next, *y = s->sums ? sum : at;
+            if (s->sums && s->later[k] < -1) continue;
+            if (s->sums) widen(sum, at, NULL, NULL, width, 0);
+            for (int64_t l = k; l >= 0; l = !s->sums ? -1 : s->later[l] < -1 ? -3 - s->later[l] : s->later[l]) {
+                const char *x = from + l * next;
+                if (s->sums) widen(line, x, NULL, NULL, width, 0), x = line;
+                add(y, x, s->scale == 1 ? (void *)y : scale, y, width, s->scale == 1 ? 0 : 2);
+            }
+            if (s->sums) dync__tile_narrow(isa, s->out.dtype)(at, sum, NULL, NULL, width, 0);
         }
-        if (s->sums) dync__copy_elements(2, shape, to, s->out.dtype, whole, y, s->dtype, step);
     }
     (void)n_parts;
 }
@@ -150,10 +158,21 @@ static dync_status dync__scatter_walk(dync__scatter *s, void (*part)(void *, int
     s->each = (all + threads - 1) / threads;
     s->some = (int32_t)(1 + (s->dtype != s->out.dtype ? 512 : 128) / (s->size + width));
     int parts = (int)((all + s->each - 1) / s->each);
-    s->room = (size_t)(part == dync__scatter_rows ? s->some * (s->size + width) * bytes : (s->size + 1) * s->each * bytes);
-    if (s->dtype != s->out.dtype && !(s->sums = dync__alloc_data((size_t)parts * s->room))) return DYNC_ERR_MEMORY;
+    s->room = (size_t)((part == dync__scatter_rows ? s->some * (s->size + width) : 2 * s->each) * bytes);
+    size_t sums = (size_t)parts * s->room, lists = part == dync__scatter_lines ? (size_t)(width + s->size) * sizeof(int64_t) : 0;
+    if (s->dtype != s->out.dtype && !(s->sums = dync__alloc_data(sums + lists))) return DYNC_ERR_MEMORY;
+    if (s->sums && lists) {
+        int64_t *later = s->later = (int64_t *)(void *)(s->sums + sums), *last = later + width, l;
+        memset(last, 0xff, (size_t)s->size * sizeof *last);
+        for (int64_t k = 0, i; k < width; k++) {
+            later[k] = -1;
+            if ((uint64_t)(i = ((const int64_t *)s->index.data)[k]) >= (uint64_t)s->size) continue;
+            if ((l = last[i]) >= 0) later[l] = later[l] == -1 ? k : -3 - k, later[k] = -2;
+            last[i] = k;
+        }
+    }
     dync__pool_run(part, s, parts);
-    if (s->sums) dync__free_data(s->sums, (size_t)parts * s->room);
+    if (s->sums) dync__free_data(s->sums, sums + lists);
     if (!s->failed) return DYNC_OK;
     const int64_t *at = s->index.data;
     while ((uint64_t)*at < (uint64_t)s->size) at++;
