@@ -12136,7 +12136,7 @@ typedef struct dync__xg {
     const dync__ib *b;
     dync__xasm a;
     int isa, V, n_regs;
-    bool wide, vertical, split, tall;  /* split: long rows, whose segments can run alone; tall: columns summed, 16 rows at a time */
+    bool wide, vertical, split, tall, brief; /* split: long rows, whose segments can run alone; tall: columns summed, 16 rows at a time; brief: one grain, or 16 rows, is all */
     bool ends;                         /* tall: what is emitted comes after all rows */
     bool square, turned_once;          /* x86_gen.c, dync__xg_squares; once: what is turned stays in registers */
     int8_t turned[16];                 /* where its rows are */
@@ -12171,6 +12171,8 @@ typedef struct dync__xg {
     int32_t tail_mask, tail_mask64, tail_count;    /* frame: masks of the U vectors (64 bytes apart), for 64-bit lanes; lanes left */
     int32_t top;                       /* label of the next row; late: behind what is hoisted, as rows do nothing else to registers */
     bool late;
+    uint8_t *leads;                    /* by instruction: one number for all lanes, by which alone lines are found: made for one vector, of lanes as many as there is room for */
+    int32_t lead;                      /* frame: of the load at hand */
     int32_t place;                     /* frame: inner indices before the lane loop at hand */
     dync__xrm line;                    /* the one index that leads the stream at hand, in memory; else none */
     int32_t slots, slot_bytes;         /* frame: where slots begin, and their room */
@@ -12184,7 +12186,7 @@ DYNC__INLINE bool dync__xg_type_wide(int type) { return type == DYNC_F64 || type
 DYNC__INLINE bool dync__xg_type_float(int type) { return type == DYNC_F64 || type == DYNC_F32; }
 /* The vector length that holds V lanes of a type, or of so many bytes. */
 DYNC__INLINE int dync__xg_vl_bytes(int bytes) { return bytes > 32 ? 2 : bytes > 16 ? 1 : 0; }
-DYNC__INLINE int dync__xg_vl(const dync__xg *g, int type) { return dync__xg_vl_bytes(g->V * (dync__xg_type_wide(type) ? 8 : 4)); }
+DYNC__INLINE int dync__xg_vl(const dync__xg *g, int type) { return DYNC__MIN(dync__xg_vl_bytes(g->V * (dync__xg_type_wide(type) ? 8 : 4)), g->isa); }
 DYNC__INLINE bool dync__xg_in_k(const dync__xg *g, int type) { return type == DYNC_BOOL && g->isa == 2; }
 /* Through bitcasts: the same register. */
 DYNC__INLINE int dync__xg_root(const dync__xg *g, int i)
@@ -12239,6 +12241,7 @@ DYNC__FN void dync__xg_pack(dync__xg *, int bytes, int to, int from);
 /* ---- x86_mem.c ---- */
 DYNC__FN void dync__xg_load(dync__xg *, int inst);
 DYNC__FN void dync__xg_gather(dync__xg *, int inst);
+DYNC__FN bool dync__xg_is_even(const dync__xg *, int value, int depth);   /* one value in all lanes? depth: 0 */
 DYNC__FN void dync__xg_load_now(dync__xg *, int inst, int reg);         /* a lazy one: into this register */
 DYNC__FN dync__xrm dync__xg_element(dync__xg *, int stream);            /* address of vector u of a dense stream; may use rax */
 DYNC__FN void dync__xg_store(dync__xg *, int inst);
@@ -12333,8 +12336,9 @@ typedef struct dync__jit_form {
 typedef struct dync__jit_reduce { int32_t phase, slot; uint8_t kind, type; } dync__jit_reduce; /* slot: among the slots */
 typedef struct dync__jit_stream { int32_t buf; uint8_t turned, bytes; bool past; int64_t at, lane, step[DYNC__XG_DIMS], tile; } dync__jit_stream;
 enum { DYNC__JIT_TURN_LOAD = 1, DYNC__JIT_TURN_STORE };
-/* What is read by an index is stored as it is: a loop over bytes instead of code, which waits for no memory. Streams: index, table, result; size 0: more is done. */
-typedef struct dync__jit_take { int32_t stream[3]; bool checks; int64_t size, stride, covers; } dync__jit_take; /* covers: so many indices, side by side; checks: one outside is an error */
+/* What is read by an index is stored as it is: a loop over bytes instead of code, which waits for no memory. Streams: index, table, result; size 0: there is none. Else (each > 0)
+ * the code reads lines of the table by indices that lie as its rows do, so many each; where it is large (far) `some` rows at a time, the next ones' lines fetched before. */
+typedef struct dync__jit_take { int32_t stream[3]; bool checks, far; int64_t size, stride, covers, each, some; } dync__jit_take; /* covers: so many indices, side by side; checks: one outside is an error */
 struct dync__jit {
     dync__jit_form *form, *past, *squares; /* past: stores past the caches, where lines are whole; squares: turns in registers, squares of `side`; NULL: none */
     char *listing, *other;             /* of form, of past or squares */
@@ -13444,8 +13448,7 @@ DYNC__FN void dync__xg_load(dync__xg *g, int i) {
     else if (dync__xg_waits(g, i)) g->val[i * DYNC__XG_UNROLL + g->u].lazy = true;
     else dync__xg_load_now(g, i, dync__xg_def(g, i));
 }
-/* Has value v one value in all lanes? */
-static bool dync__xg_is_even(const dync__xg *g, int v, int depth) {
+DYNC__FN bool dync__xg_is_even(const dync__xg *g, int v, int depth) {
     const dync__inst *in = dync__xg_inst(g, v);
     int32_t arg[3];
     bool even = depth < 8 && in->prim != DYNC__P_random && in->prim != DYNC__P_scan && (g->stream_of[v] < 0 || g->stream.at[g->stream_of[v]].lane == DYNC__XL_SAME);
@@ -13466,9 +13469,9 @@ DYNC__FN void dync__xg_gather(dync__xg *g, int i) {
     int stream = g->stream_of[i], index = dync__xg_root(g, in->arg[0]);
     const dync__xstream *s = &g->stream.at[stream];
     if (!g->single && dync__xg_is_even(g, index, 0)) {
-        g->line = dync__xg_at(g->stage2);
-        if (dync__xg_is_here(g, index)) dync__x_v(a, DYNC__X_MOVQ_M, 0, dync__xg_src(g, index), 0, g->line, 0, 0);
-        else g->line = dync__xg_home(g, index);
+        g->line = dync__xg_at(g->lead);
+        if (!dync__xg_is_here(g, index)) g->line = dync__xg_home(g, index);
+        else if (!g->leads[index] || g->slot[index] >= 0 || g->u == 0) dync__x_v(a, DYNC__X_MOVQ_M, 0, dync__xg_src(g, index), 0, g->line, 0, 0);
         dync__xg_load_now(g, i, dync__xg_def(g, i));
         g->line.is_mem = false;
         return;
@@ -14695,20 +14698,21 @@ DYNC__FN void dync__xg_reduce_end(dync__xg *g, int phase, int32_t count) {
         for (int k = 0; dync__xr_is_arg(r) && r->in_regs && k < r->n_acc; k++)
             dync__x_v(a, DYNC__X_MOVUPS_M, vl, r->reg[k], 0, dync__xg_at(r->acc + 64 * k), 0, 0);
         if (!g->vertical) {
-            int x = dync__xr_is_arg(r) ? dync__xr_found(g, r, 0) : r->ordered ? dync__xr_popped(g, r, count) : dync__xr_fold(g, r);
+            int x = dync__xr_is_arg(r) ? dync__xr_found(g, r, 0) : r->ordered && !g->brief ? dync__xr_popped(g, r, count) : dync__xr_fold(g, r);
             dync__x_v(a, dync__xg_type_wide(r->type) ? DYNC__X_BROADCASTQ : DYNC__X_BROADCASTD, vl, x, 0, dync__x_reg(x), 0, 0);
             dync__xr_to_slot(g, r, x, slot);
             dync__xg_drop_temps(g);
             continue;
         }
-        for (int l = g->tall; r->ordered && l < 3; l++) dync__xr_up(g, r, l, false);
+        for (int l = g->tall; r->ordered && !g->brief && l < 3; l++) dync__xr_up(g, r, l, false);
         for (int u = 0; dync__xr_is_arg(r) && u < g->U; u++) {
             dync__xr_to_slot(g, r, dync__xr_found(g, r, u), slot + 64 * u);
             dync__xg_drop_temps(g);
         }
         for (int u = 0; !dync__xr_is_arg(r) && u < g->U; u++) {
-            int x = r->in_regs && !r->ordered ? r->reg[u] : dync__xg_temp(g);
-            if (r->ordered) dync__x_v(a, DYNC__X_MOVUPS, vl, x, 0, dync__xr_level(g, r, 2, u), 0, 0);
+            bool levels = r->ordered && !g->brief;
+            int x = r->in_regs && !levels ? r->reg[u] : dync__xg_temp(g);
+            if (levels) dync__x_v(a, DYNC__X_MOVUPS, vl, x, 0, dync__xr_level(g, r, 2, u), 0, 0);
             else if (!r->in_regs) dync__x_v(a, DYNC__X_MOVUPS, vl, x, 0, dync__xg_at(r->acc + u * dync__xr_size(g, r)), 0, 0);
             dync__xr_to_slot(g, r, x, slot + 64 * u);
             dync__xg_drop_temps(g);
@@ -15039,7 +15043,7 @@ static void dync__xg_emit_list(dync__xg *g) {
         }
         int cone = g->cone_of[i];
         if (cone >= 0 && g->val[i * DYNC__XG_UNROLL].reg < 0 && g->val[i * DYNC__XG_UNROLL].spill < 0) dync__xg_seldom(g, i);
-        for (g->u = 0; g->u < g->U; g->u++) dync__xg_emit_inst(g, i);
+        for (g->u = 0; g->u < (g->leads[i] && g->slot[i] < 0 ? 1 : g->U); g->u++) dync__xg_emit_inst(g, i);
     }
     g->u = 0;
 }
@@ -15160,7 +15164,8 @@ static void dync__xg_hoist(dync__xg *g) {
         for (int n = dync__xg_args(g, l->at[p], arg) - 1; n >= 0; n--) {
             int v = dync__xg_root(g, arg[n]), type = dync__xg_inst(g, v)->type;
             bool constant = dync__xg_inst(g, v)->prim == DYNC__P_const_;
-            if ((g->in_list[v] == g->cur && !constant) || type == DYNC_BOOL || (g->vertical && b->level[v] == 1)) continue;
+            bool leads = dync__xg_inst(g, l->at[p])->prim == DYNC__P_loadx && dync__xg_is_even(g, v, 0); /* from memory */
+            if ((g->in_list[v] == g->cur && !constant) || type == DYNC_BOOL || (g->vertical && b->level[v] == 1) || leads) continue;
             if (count[v]++ == 0 && !dync__avec_push(b->arena, &seen, v)) g->a.failed = true;
         }
     }
@@ -15224,7 +15229,7 @@ static void dync__xg_row_phase(dync__xg *g, int phase, int most) {
     dync__xasm *a = &g->a;
     int list = 2 + 2 * phase;
     if (g->list[list].n == 0) return;
-    bool ordered = dync__xg_has_ordered(g, phase), far = dync__xg_far(g, phase, most);
+    bool sums = dync__xg_has_ordered(g, phase), ordered = sums && !g->brief, far = dync__xg_far(g, phase, most) && !g->brief;
     int32_t counts = dync__xg_frame(g, 8 * DYNC__XG_DIMS), grains = dync__xg_frame(g, 16);
     g->single = false;
     g->U = DYNC__MAX(dync__xg_unroll(g, list, most), g->V == 4 && g->b->has_scan && most > 1 ? 2 : 1); /* a scan takes eight lanes at once */
@@ -15239,6 +15244,7 @@ static void dync__xg_row_phase(dync__xg *g, int phase, int most) {
     dync__xg_phase_streams(g);
     dync__xg_reset(g);
     dync__xg_reduce_init(g, phase, false, false);
+    if (sums && !ordered) dync__xg_reduce_init(g, phase, true, false);
     if (ordered) dync__xg_clear(g, grains);
     bool places = dync__xg_has_places(g, phase);
     if (places) dync__xg_clear(g, g->place);
@@ -15293,14 +15299,14 @@ static void dync__xg_column_phase(dync__xg *g, int phase) {
     dync__xg_phase_streams(g);
     dync__xg_reset(g);
     dync__xg_reduce_init(g, phase, false, false);
-    dync__xg_reduce_init(g, phase, true, !g->tall);
-    if (ordered) dync__xg_clear(g, added);
+    dync__xg_reduce_init(g, phase, true, !g->tall && !g->brief);
+    if (ordered && !g->brief) dync__xg_clear(g, added);
     dync__xg_clear(g, g->place);
     int top = dync__xg_inner_begin(g, counts);
     g->masked = masked;
     dync__xg_emit_list(g);
     dync__xg_reset(g);
-    if (ordered && !g->tall) dync__xg_vertical_carry(g, phase, added);
+    if (ordered && !g->tall && !g->brief) dync__xg_vertical_carry(g, phase, added);
     if (dync__xg_has_places(g, phase)) dync__x_i(&g->a, DYNC__X_ADDI, 0, dync__xg_at(g->place), 1);
     dync__xg_inner_end(g, counts, top);
     dync__xg_reset(g);
@@ -15466,6 +15472,7 @@ DYNC__FN void dync__xg_emit(dync__xg *g) {
     g->tail_count = dync__xg_frame(g, 8);
     g->place = dync__xg_frame(g, 8);
     g->state = dync__xg_frame(g, 8);
+    g->lead = dync__xg_frame(g, 8);
     g->cone_input = -1;
     g->tail_mask = dync__xg_frame(g, 64 * DYNC__XG_UNROLL);
     g->tail_mask64 = dync__xg_frame(g, 64 * DYNC__XG_UNROLL);
@@ -16315,8 +16322,8 @@ static bool dync__jb_is_square(const dync__jb *j) {
 static void dync__jb_key(const dync__jb *j, dync__str *key) {
     const dync__ib *b = j->b;
     const dync__xg *g = j->g;
-    int16_t head[11] = {(int16_t)g->isa, (int16_t)g->V, g->vertical, (int16_t)j->rows.n, (int16_t)j->inner.n, (int16_t)g->U, (int16_t)b->n_phases,
-                       (int16_t)g->stream.n, g->split, g->tall, g->square};
+    int16_t head[12] = {(int16_t)g->isa, (int16_t)g->V, g->vertical, (int16_t)j->rows.n, (int16_t)j->inner.n, (int16_t)g->U, (int16_t)b->n_phases,
+                       (int16_t)g->stream.n, g->split, g->tall, g->brief, g->square};
     dync__str_addn(key, (const char *)head, sizeof head);
     for (int i = 0; i < b->k->inst.n; i++) {
         const dync__inst *in = dync__ib_inst(b, i);
@@ -16493,31 +16500,41 @@ static void dync__jb_block(const dync__jb *j, dync__jit *jit) {
     }
     if (jit->copies && squares) jit->side = 64 / bytes, jit->fetches = all > 1024 * 1024; /* more than a second cache */
 }
-/* store(loadx(mul(max(0, min(index, last)), stride))) and no more, with one index for all lanes, or one each of a few. Longer lines of what needs no conversion are as well loaded by the code. */
-static void dync__jb_find_take(const dync__jb *j, dync__jit *jit) {
+/* loadx(mul(max(0, min(index, last)), stride)), instruction i. Stored and no more, with one index for all lanes, or one each of a few, it is bytes to be copied: longer lines of what needs
+ * no conversion are as well loaded by the code. Else lines can be fetched ahead. */
+static void dync__jb_find_take(const dync__jb *j, dync__jit *jit, int i) {
     static const uint8_t prims[] = {DYNC__P_store, DYNC__P_loadx, DYNC__P_mul, DYNC__P_max, DYNC__P_min, DYNC__P_cast, DYNC__P_load};
     const dync__ib *b = j->b;
     const dync__inst *at[DYNC__COUNT_OF(prims)] = {NULL};
     const dync__jit_stream *of[3] = {NULL};
     dync__jit_take t = {.covers = 1};
-    int i = b->k->inst.n - 1, code = 0;
-    int64_t end = 0;
-    for (int l = 0; l <= i; l++) code += dync__jb_is_code(b, l);
-    while (i >= 0 && !(b->needed[i] && dync__ib_inst(b, i)->prim == DYNC__P_store)) i--;
-    for (int p = 0; p < DYNC__COUNT_OF(prims) && i >= 0; p++) {
+    int64_t end = 0, dense = 1;
+    int code = -1;
+    for (int s = 0; s < b->k->inst.n; s++) {
+        code += dync__jb_is_code(b, s);
+        if (b->needed[s] && dync__ib_inst(b, s)->prim == DYNC__P_store && dync__xg_root(j->g, dync__ib_inst(b, s)->arg[0]) == i) of[2] = &jit->stream[t.stream[2] = j->g->stream_of[s]];
+    }
+    for (int p = 1; p < DYNC__COUNT_OF(prims) && i >= 0; p++) {
         if (dync__ib_inst(b, i)->prim != prims[p]) continue;
         at[p] = dync__ib_inst(b, i);
-        int s = p == 0 ? 2 : p == 1 ? 1 : 0;
-        if (at[p]->buf >= 0) of[s] = &jit->stream[t.stream[s] = j->g->stream_of[i]];
+        if (at[p]->buf >= 0) of[p == 1] = &jit->stream[t.stream[p == 1] = j->g->stream_of[i]];
         i = p == 6 ? -1 : dync__xg_root(j->g, at[p]->arg[prims[p] == DYNC__P_max]);
         code--;
     }
-    if (code || !of[0] || !of[1] || !at[3] || !at[4] || j->blocks || j->inner.n > 0 || jit->keep_bytes) return;
+    if (!of[0] || !of[1] || !at[3] || !at[4] || j->blocks) return;
     const dync__inst *low = dync__ib_inst(b, at[3]->arg[0]), *high = dync__ib_inst(b, at[4]->arg[1]), *by = at[2] ? dync__ib_inst(b, at[2]->arg[1]) : NULL;
-    const dync__buf *index = &b->k->buf.at[of[0]->buf], *table = &b->k->buf.at[of[1]->buf], *out = &b->k->buf.at[of[2]->buf];
+    const dync__buf *index = &b->k->buf.at[of[0]->buf], *table = &b->k->buf.at[of[1]->buf], *out = of[2] ? &b->k->buf.at[of[2]->buf] : NULL;
     if (low->prim != DYNC__P_const_ || low->imm.i != 0 || high->prim != DYNC__P_const_ || (by && by->prim != DYNC__P_const_) || at[4]->type != DYNC_I64 ||
-        (index->dtype != DYNC_I64 && index->dtype != DYNC_I32) || table->dtype != out->dtype || table->mode != DYNC__BUF_IN || out->mode != DYNC__BUF_OUT ||
-        of[2]->lane != of[2]->bytes || (of[0]->lane ? of[0]->lane != of[0]->bytes || j->lanes > 32 : of[1]->lane != of[1]->bytes || (of[2]->bytes >= 4 && j->lanes * of[2]->bytes > 1024))) return;
+        (index->dtype != DYNC_I64 && index->dtype != DYNC_I32) || index->mode != DYNC__BUF_IN || table->mode != DYNC__BUF_IN) return;
+    bool copies = !code && out && j->inner.n == 0 && !jit->keep_bytes && table->dtype == out->dtype && out->mode == DYNC__BUF_OUT && of[2]->lane == of[2]->bytes &&
+                  (of[0]->lane ? of[0]->lane == of[0]->bytes && j->lanes <= 32 : of[1]->lane == of[1]->bytes && (of[2]->bytes < 4 || j->lanes * of[2]->bytes <= 1024));
+    bool lies = !of[0]->lane && of[1]->lane == of[1]->bytes && !jit->split && !jit->state_bytes;
+    for (int d = j->rows.n + j->inner.n - 1; d >= 0; d--) { /* innermost first */
+        const dync__jit_loops *l = d < j->rows.n ? &j->rows : &j->inner;
+        int loop = l->loop[d < j->rows.n ? d : d - j->rows.n];
+        lies &= dync__jb_stride(j, j->g->stream.at[t.stream[0]].access, loop) == dense && !dync__jb_stride(j, j->g->stream.at[t.stream[1]].access, loop);
+        dense *= l->extent[d < j->rows.n ? d : d - j->rows.n];
+    }
     for (int d = 0; d <= j->rows.n; d++) {
         int64_t step = d < j->rows.n ? of[0]->step[d] : of[0]->lane, n = d < j->rows.n ? j->rows.extent[d] : j->lanes;
         if (step) t.covers *= n, end += (n - 1) * step;
@@ -16526,13 +16543,15 @@ static void dync__jb_find_take(const dync__jb *j, dync__jit *jit) {
     if (end != (t.covers - 1) * of[0]->bytes) t.covers = 0;
     t.stride = (by ? by->imm.i : 1) * of[1]->bytes;
     t.size = high->imm.i + 1;
-    jit->take = t;
+    t.far = t.size * t.stride > 1 << 22;
+    if (!copies) t.covers = dense, t.each = dense / jit->rows, t.some = DYNC__MAX(32768 / (t.each * j->lanes * of[1]->bytes), 1);
+    if (copies || (lies && t.size * t.stride > jit->take.size * jit->take.stride)) jit->take = t;
 }
 DYNC__FN bool dync__code_check(dync__code *c, const int32_t *slot, int32_t index, int64_t offset, int64_t n, int64_t size) {
     dync__jit *jit = c->jit;
     const dync__jit_stream *s = jit ? &jit->stream[jit->take.stream[0]] : NULL;
     if (!jit || c->empty || size <= 0 || jit->take.size != size || slot[s->buf] != index || s->at != offset * s->bytes) return false;
-    return jit->take.checks = n == jit->take.covers;
+    return jit->take.checks = n == jit->take.covers && (!jit->take.each || jit->take.far);
 }
 static dync__jit *dync__jb_finish(dync__jb *j, dync__jit_form *form) {
     int D = j->rows.n, K = j->inner.n, n = j->g->stream.n, record = DYNC__XA_STEP + D + K, m = j->g->split ? j->g->red.n : 0, words = DYNC__XA_FIXED + 2 * D + K + n * record;
@@ -16575,7 +16594,8 @@ static dync__jit *dync__jb_finish(dync__jb *j, dync__jit_form *form) {
     jit->words[DYNC__XA_SEGMENT] = -1;
     for (int s = 0; s < n; s++) dync__jb_record(j, jit, s, &jit->keep_bytes);
     if (j->blocks) dync__jb_block(j, jit);
-    dync__jb_find_take(j, jit);
+    for (int i = 0; i < j->b->k->inst.n; i++)
+        if (j->b->needed[i] && dync__ib_inst(j->b, i)->prim == DYNC__P_loadx) dync__jb_find_take(j, jit, i);
     if (j->g->a.listing && !j->g->a.listing->failed) {
         jit->listing = dync__strdup(dync__str_get(j->g->a.listing));
     }
@@ -16589,9 +16609,10 @@ static bool dync__jb_alloc(dync__jb *j) {
     g->scan = dync__arena_alloc(arena, n * sizeof *g->scan);
     g->val = dync__arena_alloc(arena, n * DYNC__XG_UNROLL * sizeof *g->val);
     g->hoist = dync__arena_alloc(arena, n);
+    g->leads = dync__arena_alloc(arena, n);
     g->n_lists = 2 * j->b->n_phases + 2;
     g->list = dync__arena_alloc(arena, (size_t)(g->n_lists + DYNC__XG_CONES) * sizeof *g->list);
-    if (!ints || !g->scan || !g->val || !g->hoist || !g->list) return false;
+    if (!ints || !g->scan || !g->val || !g->hoist || !g->leads || !g->list) return false;
     g->stream_of = ints;
     g->keep_stream = ints + n;
     g->slot = ints + 2 * n;
@@ -16608,11 +16629,26 @@ static bool dync__jb_alloc(dync__jb *j) {
     memset(g->in_list, 0xff, n * sizeof *ints);
     return true;
 }
+/* What g->leads says. */
+static void dync__jb_find_leads(const dync__jb *j) {
+    const dync__ib *b = j->b;
+    int32_t arg[3];
+    for (int i = b->k->inst.n - 1; i >= 0; i--) {
+        int prim = dync__ib_inst(b, i)->prim, type = dync__ib_inst(b, i)->type;
+        bool leads = (prim == DYNC__P_load || prim == DYNC__P_min || prim == DYNC__P_max || prim == DYNC__P_mul || prim == DYNC__P_cast) && (type == DYNC_I64 || type == DYNC_I32) &&
+                     !b->keep[i] && j->g->cone_of[i] < 0 && dync__xg_is_even(j->g, i, 0);
+        for (int q = i + 1; leads && q < b->k->inst.n; q++)
+            for (int n = b->needed[q] ? dync__xg_args(j->g, q, arg) : 0; n > 0; n--)
+                leads &= dync__xg_root(j->g, arg[n - 1]) != i || dync__ib_inst(b, q)->prim == DYNC__P_loadx || j->g->leads[q];
+        j->g->leads[i] = leads;
+    }
+}
 /* Lanes and the width of vectors. */
 static void dync__jb_width(dync__jb *j) {
     dync__xg *g = j->g;
-    for (int i = 0; i < j->b->k->inst.n; i++) g->wide |= j->b->needed[i] && g->cone_of[i] < DYNC__XG_CONES && dync__xg_type_wide(dync__ib_inst(j->b, i)->type);
-    g->isa = j->b->isa;
+    dync__jb_find_leads(j);
+    for (int i = 0; i < j->b->k->inst.n; i++)
+        g->wide |= j->b->needed[i] && g->cone_of[i] < DYNC__XG_CONES && dync__xg_type_wide(dync__ib_inst(j->b, i)->type) && dync__ib_inst(j->b, i)->prim != DYNC__P_const_ && !g->leads[i];
     g->V = (g->isa == 2 ? 16 : 8) / (g->wide ? 2 : 1);
     g->n_regs = g->isa == 2 ? 32 : 16;
     g->U = j->lanes <= g->V ? 1 : j->lanes <= 2 * g->V ? 2 : DYNC__XG_UNROLL;
@@ -16626,13 +16662,15 @@ static dync__jit *dync__jb_compile(dync__jb *j, dync__str *key, dync__str *listi
     if (!dync__jb_alloc(j)) return NULL;
     if ((g->why = dync__jb_plan(j))) return NULL;
     dync__xg_find_cones(g);
-    dync__jb_width(j);
+    g->isa = j->b->isa;
     dync__jb_streams(j);
+    dync__jb_width(j);
     if (j->way == DYNC__JB_PAST) dync__jb_is_large(j);
     if (g->a.failed || (g->why = dync__jb_refuses(j)) || !dync__jb_lists(j)) return NULL;
     g->tall = dync__jb_is_tall(j);
     g->square = j->way == DYNC__JB_SQUARE;
     if (g->square && !dync__jb_is_square(j)) return NULL;
+    g->brief = !g->split && !g->tall && !j->blocks && (g->vertical ? j->b->n_inner <= 16 : j->inner.n == 0 && j->lanes <= DYNC__XG_GRAIN);
     int64_t keep = 0;
     for (int i = 0; i < j->b->k->inst.n; i++)
         if (j->b->needed[i] && j->b->keep[i]) keep += dync__jb_keep_bytes(j, i, DYNC__XG_UNROLL);
@@ -18438,7 +18476,7 @@ DYNC__OFTEN static dync_status dync__jit_piece(const dync__jit *jit, void *const
         record[DYNC__XA_AT] = (int64_t)((uint64_t)(uintptr_t)base + (uint64_t)at);
         for (int w = 0; w < jit->record && st->past; w++) lines |= w == DYNC__XA_LANE ? 0 : record[w];
     }
-    if (jit->take.size) return dync__jit_take_rows(jit, words) || !jit->take.checks ? DYNC_OK : DYNC_ERR_INDEX;
+    if (jit->take.size && !jit->take.each) return dync__jit_take_rows(jit, words) || !jit->take.checks ? DYNC_OK : DYNC_ERR_INDEX;
     bool past = jit->past && !(lines & 63);
     memcpy(&entry, past ? &jit->past->block.exec : &jit->form->block.exec, sizeof entry);
     entry(words);
@@ -18573,8 +18611,30 @@ static dync_status dync__jit_tall(const dync__jit *jit, void *const *buffers, co
     dync__free_data(state, bytes);
     return DYNC_OK;
 }
+/* Rows that read lines of a table: the check of their indices, and lines fetched before the code comes to them. */
+DYNC__BUSY static dync_status dync__jit_led(const dync__jit *jit, void *const *buffers, const uint64_t rng[2], int64_t row, int64_t row_end, int64_t lane, int64_t lane_end) {
+    const dync__jit_take *t = &jit->take;
+    const dync__jit_stream *x = &jit->stream[t->stream[0]], *table = &jit->stream[t->stream[1]];
+    const char *index = (const char *)buffers[x->buf] + x->at;
+    uintptr_t lines = (uintptr_t)buffers[table->buf] + (uintptr_t)(table->at + lane * table->lane), bytes = (uintptr_t)((lane_end - lane) * table->lane);
+    bool outside = false;
+    dync_status status = DYNC_OK;
+    for (int64_t from, next = row; row < row_end && status == DYNC_OK;) {
+        from = row, row = next, next = DYNC__MIN(next + t->some, row_end);
+        for (int64_t i = row * t->each; i < next * t->each; i++) {
+            int64_t at = x->bytes == 8 ? ((const int64_t *)(const void *)index)[i] : ((const int32_t *)(const void *)index)[i];
+            uintptr_t line = lines + (uintptr_t)at * (uintptr_t)t->stride;
+            outside |= (uint64_t)at >= (uint64_t)t->size;
+            for (uintptr_t p = line & ~(uintptr_t)63; p < line + bytes; p += 64) __builtin_prefetch((const void *)p);
+        }
+        if (outside && t->checks) return DYNC_ERR_INDEX;
+        if (from < row) status = dync__jit_piece(jit, buffers, rng, from, row, lane, lane_end, NULL);
+    }
+    return status;
+}
 DYNC__OFTEN static dync_status dync__jit_part(const dync__jit *jit, void *const *buffers, const uint64_t rng[2], int64_t row, int64_t row_end, int64_t lane, int64_t lane_end) {
     if (jit->state_bytes) return dync__jit_tall(jit, buffers, rng, row, row_end, lane, lane_end);
+    if (jit->take.each && jit->take.far) return dync__jit_led(jit, buffers, rng, row, row_end, lane, lane_end);
     return dync__jit_piece(jit, buffers, rng, row, row_end, lane, lane_end, NULL);
 }
 typedef struct dync__jit_split {
@@ -19646,7 +19706,8 @@ DYNC__HOT
 #if defined(__clang__)
 #define DYNC__TILE_CODE
 #elif defined(__GNUC__)
-#define DYNC__TILE_CODE __attribute__((optimize("O1", "tree-vectorize", "vect-cost-model=very-cheap", "no-fast-math", \
+#define DYNC__TILE_CODE \
+    __attribute__((optimize("O1", "expensive-optimizations", "tree-vectorize", "vect-cost-model=very-cheap", "no-fast-math", \
         "fp-contract=off", "no-trapping-math", "no-tree-scev-cprop", "no-tree-ccp", "no-tree-dominator-opts", "no-ivopts")))
 #define DYNC__TILE_IVDEP _Pragma("GCC ivdep")
 #else
@@ -23538,6 +23599,7 @@ typedef struct dync__scatter {
     double scale;
     char *sums;                         /* of halves, `room` bytes for each part; NULL: out holds the sums */
     size_t room;
+    int64_t *later;                     /* sums of lines: the next place of the same index, or -1; -3 less than that where one came before */
     int32_t failed, some;               /* some: rows at a time */
 } dync__scatter;
 /* n elements of T along the last dim, from x to y by index: along it, or step * index away where each has its own. false: an index outside. */
@@ -23620,32 +23682,39 @@ static void dync__scatter_rows(void *user, int part, int n_parts) {
         if (s->sums) dync__copy_elements(1, &all, to, s->out.dtype, &one, y, s->dtype, &one);
     }
 }
-/* index_add whose slices are dense along the last dim: the part's columns of line after line. */
+/* index_add whose slices are dense along the last dim: the part's columns of line after line; of halves all that goes to a line at once, as floats. */
 static void dync__scatter_lines(void *user, int part, int n_parts) {
     dync__scatter *s = user;
-    int64_t stored = dync__dtype_info(s->out.dtype)->bytes, bytes = dync__dtype_info(s->dtype)->bytes, begin = part * s->each, one = 1;
-    int64_t shape[2] = {s->size, DYNC__MIN(s->each, s->step - begin)}, whole[2] = {s->step, 1}, step[2] = {s->sums ? shape[1] : s->step, 1};
+    int64_t stored = dync__dtype_info(s->out.dtype)->bytes, bytes = dync__dtype_info(s->dtype)->bytes, begin = part * s->each, next = s->step * stored;
+    int64_t shape[2] = {s->size, DYNC__MIN(s->each, s->step - begin)}, whole[2] = {s->step, 1}, width = shape[1];
     int64_t n = s->places->lay.shape[s->dim], all = dync__operand_numel(s->places) / s->step;
     uint64_t scale[DYNC__TILE_LANES];
     float narrow = (float)s->scale;
-    dync__tile_fn add = dync__tile_find(dync__tile_isa(), s->scale == 1 ? DYNC__P_add : DYNC__P_fma, s->dtype);
+    int isa = dync__tile_isa();
+    dync__tile_fn add = dync__tile_find(isa, s->scale == 1 ? DYNC__P_add : DYNC__P_fma, s->dtype), widen = dync__tile_widen(isa, s->out.dtype);
+    char *sum = s->sums ? s->sums + (size_t)part * s->room : NULL, *line = s->sums ? sum + width * bytes : NULL;
     dync__tile_spread(bytes == 4 ? (const void *)&narrow : &s->scale, (int)bytes, scale);
     for (int64_t i = 0; i < all; i += n) {
         int64_t first = i / n * s->size * s->step + begin;
-        char *to = (char *)s->out.data + first * stored, *y = s->sums ? s->sums + (size_t)part * s->room : to;
+        char *to = (char *)s->out.data + first * stored;
         const char *base = s->base + first * stored, *from = (const char *)s->source.data + (i * s->step + begin) * stored;
-        if (y != base) dync__copy_elements(2, shape, y, s->dtype, step, base, s->out.dtype, whole);
-        for (int64_t k = 0; k < n; k++, from += s->step * stored) {
+        if (to != base) dync__copy_elements(2, shape, to, s->out.dtype, whole, base, s->out.dtype, whole);
+        for (int64_t k = 0; k < n; k++) {
             int64_t index = ((const int64_t *)s->index.data)[k];
             if ((uint64_t)index >= (uint64_t)s->size) {
                 DYNC__ATOMIC_STORE(&s->failed, 1);
                 return;
             }
-            char *at = y + index * step[0] * bytes, *line = y + s->size * step[0] * bytes;
-            if (s->sums) dync__copy_elements(1, &shape[1], line, s->dtype, &one, from, s->out.dtype, &one);
-            add(at, s->sums ? line : from, s->scale == 1 ? (void *)at : scale, at, shape[1], s->scale == 1 ? 0 : 2);
+            char *at = to + index * next, *y = s->sums ? sum : at;
+            if (s->sums && s->later[k] < -1) continue;
+            if (s->sums) widen(sum, at, NULL, NULL, width, 0);
+            for (int64_t l = k; l >= 0; l = !s->sums ? -1 : s->later[l] < -1 ? -3 - s->later[l] : s->later[l]) {
+                const char *x = from + l * next;
+                if (s->sums) widen(line, x, NULL, NULL, width, 0), x = line;
+                add(y, x, s->scale == 1 ? (void *)y : scale, y, width, s->scale == 1 ? 0 : 2);
+            }
+            if (s->sums) dync__tile_narrow(isa, s->out.dtype)(at, sum, NULL, NULL, width, 0);
         }
-        if (s->sums) dync__copy_elements(2, shape, to, s->out.dtype, whole, y, s->dtype, step);
     }
     (void)n_parts;
 }
@@ -23659,10 +23728,21 @@ static dync_status dync__scatter_walk(dync__scatter *s, void (*part)(void *, int
     s->each = (all + threads - 1) / threads;
     s->some = (int32_t)(1 + (s->dtype != s->out.dtype ? 512 : 128) / (s->size + width));
     int parts = (int)((all + s->each - 1) / s->each);
-    s->room = (size_t)(part == dync__scatter_rows ? s->some * (s->size + width) * bytes : (s->size + 1) * s->each * bytes);
-    if (s->dtype != s->out.dtype && !(s->sums = dync__alloc_data((size_t)parts * s->room))) return DYNC_ERR_MEMORY;
+    s->room = (size_t)((part == dync__scatter_rows ? s->some * (s->size + width) : 2 * s->each) * bytes);
+    size_t sums = (size_t)parts * s->room, lists = part == dync__scatter_lines ? (size_t)(width + s->size) * sizeof(int64_t) : 0;
+    if (s->dtype != s->out.dtype && !(s->sums = dync__alloc_data(sums + lists))) return DYNC_ERR_MEMORY;
+    if (s->sums && lists) {
+        int64_t *later = s->later = (int64_t *)(void *)(s->sums + sums), *latest = later + width, l;
+        memset(latest, 0xff, (size_t)s->size * sizeof *latest);
+        for (int64_t k = 0, i; k < width; k++) {
+            later[k] = -1;
+            if ((uint64_t)(i = ((const int64_t *)s->index.data)[k]) >= (uint64_t)s->size) continue;
+            if ((l = latest[i]) >= 0) later[l] = later[l] == -1 ? k : -3 - k, later[k] = -2;
+            latest[i] = k;
+        }
+    }
     dync__pool_run(part, s, parts);
-    if (s->sums) dync__free_data(s->sums, (size_t)parts * s->room);
+    if (s->sums) dync__free_data(s->sums, sums + lists);
     if (!s->failed) return DYNC_OK;
     const int64_t *at = s->index.data;
     while ((uint64_t)*at < (uint64_t)s->size) at++;
@@ -25530,6 +25610,14 @@ static dync_status dync__plan_sources(dync__plan *p) {
     }
     return DYNC_OK;
 }
+/* A check of indices that the loops after it make as they read them; not where they write what the caller has, which stays as it was if one is outside. */
+static void dync__plan_checks(const dync__plan *p, dync__plan_step *s, const dync__kernel *k) {
+    const dync__kcall *c = s->call;
+    const dync__operand *index = c ? &c->operand[0] : NULL;
+    bool own = c && !s->code && c->row == dync__kernel_row(DYNC__K_check_index) && dync__layout_is_contiguous(&index->lay);
+    for (int b = 0; own && b < k->buf.n; b++) own = !(k->buf.at[b].mode & DYNC__BUF_OUT) || p->slot[k->buf.at[b].id].kind != DYNC__SLOT_INPUT;
+    s->by_next = own && dync__code_check(s[1].code, s[1].slot, index->slot, index->lay.offset, dync__operand_numel(index), c->attr[0]);
+}
 static dync_status dync__plan_make(dync__plan *p, dync__pb *pb, const dync__plan_options *opt) {
     int n = 0;
     int64_t scratch = 0;
@@ -25556,13 +25644,7 @@ static dync_status dync__plan_make(dync__plan *p, dync__pb *pb, const dync__plan
         if (step[i].call && !opt->no_fuse && p->device == DYNC_CPU) DYNC__TRY(dync__plan_epilogue(s, pb, step, n, i, &with[i][0]));
         if (step[i].call && !opt->no_fuse && p->device != DYNC_CPU) dync__plan_device_epilogue(p, pb, step, n, i, &with[i][0], &keep);
         DYNC__TRY(step[i].k ? dync__plan_kernel(p, s, step[i].k, opt->autotune) : dync__plan_call(p, s, step[i].call, with[i], keep, &scratch));
-    }
-    for (int i = 0; i + 1 < p->n_steps; i++) {
-        const dync__kcall *c = p->step[i].call;
-        const dync__operand *index = c ? &c->operand[0] : NULL;
-        const dync__plan_step *next = &p->step[i + 1];
-        p->step[i].by_next = c && c->row == dync__kernel_row(DYNC__K_check_index) && next->code && !next->call && dync__layout_is_contiguous(&index->lay) &&
-                             dync__code_check(next->code, next->slot, index->slot, index->lay.offset, dync__operand_numel(index), c->attr[0]);
+        if (step[i].k && s > p->step && s->code) dync__plan_checks(p, s - 1, step[i].k);
     }
     if (dync__log_on(DYNC__LOG_perf)) dync__perf_begin(p, step);
     dync__plan_reserve(p, step, n);

@@ -162,13 +162,13 @@ static dync_status dync__scatter_walk(dync__scatter *s, void (*part)(void *, int
     size_t sums = (size_t)parts * s->room, lists = part == dync__scatter_lines ? (size_t)(width + s->size) * sizeof(int64_t) : 0;
     if (s->dtype != s->out.dtype && !(s->sums = dync__alloc_data(sums + lists))) return DYNC_ERR_MEMORY;
     if (s->sums && lists) {
-        int64_t *later = s->later = (int64_t *)(void *)(s->sums + sums), *last = later + width, l;
-        memset(last, 0xff, (size_t)s->size * sizeof *last);
+        int64_t *later = s->later = (int64_t *)(void *)(s->sums + sums), *latest = later + width, l;
+        memset(latest, 0xff, (size_t)s->size * sizeof *latest);
         for (int64_t k = 0, i; k < width; k++) {
             later[k] = -1;
             if ((uint64_t)(i = ((const int64_t *)s->index.data)[k]) >= (uint64_t)s->size) continue;
-            if ((l = last[i]) >= 0) later[l] = later[l] == -1 ? k : -3 - k, later[k] = -2;
-            last[i] = k;
+            if ((l = latest[i]) >= 0) later[l] = later[l] == -1 ? k : -3 - k, later[k] = -2;
+            latest[i] = k;
         }
     }
     dync__pool_run(part, s, parts);

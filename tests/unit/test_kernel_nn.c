@@ -544,17 +544,17 @@ TEST(scattering_over_threads)
 
 TEST(adding_rows_of_an_embedding)
 {
-    static const int dtypes[] = {DYNC_F32, DYNC_F64, DYNC_BF16};
-    for (int i = 0; i < 24; i++) {
+    static const int dtypes[] = {DYNC_F32, DYNC_F64, DYNC_BF16, DYNC_F16};
+    for (int i = 0; i < 48; i++) {
         int64_t base[3] = {test_random_int(1, 3), 5, test_random_int(1, 40)}, n = test_random_int(0, 9), source[3] = {base[0], n, base[2]};
         call k;
         begin(&k, DYNC__K_index_add);
         k.c.attr[0] = 1;
         k.c.fattr[0] = -2;
-        add(&k, dtypes[i % 3], 3, base, i % 4 == 1);
+        add(&k, dtypes[i / 4 % 4], 3, base, i % 4 == 1);
         add(&k, DYNC_I64, 1, &n, false);
-        add(&k, dtypes[i % 3], 3, source, i % 4 == 2);
-        add(&k, dtypes[i % 3], 3, base, i % 4 == 3);
+        add(&k, dtypes[i / 4 % 4], 3, source, i % 4 == 2);
+        add(&k, dtypes[i / 4 % 4], 3, base, i % 4 == 3);
         for (int64_t e = 0; e < n; e++) ((int64_t *)k.data[1])[e] = test_random_int(0, 4);
         REQUIRE(run(&k));
         for (int64_t e = 0; e < base[0] * base[1] * base[2]; e++) {
