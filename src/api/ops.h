@@ -58,7 +58,8 @@ enum { DYNC__OP_add, DYNC__OP_atan2, DYNC__OP_bitwise_and, DYNC__OP_bitwise_or, 
     DYNC__OP_index_add, DYNC__OP_index_select, DYNC__OP_masked_select, DYNC__OP_nonzero, DYNC__OP_repeat, DYNC__OP_roll,
     DYNC__OP_scatter, DYNC__OP_scatter_add, DYNC__OP_select_backward, DYNC__OP_slice_backward, DYNC__OP_sort, DYNC__OP_stack,
     DYNC__OP_take_along_dim, DYNC__OP_to_device, DYNC__OP_to_dtype, DYNC__OP_topk, DYNC__OP_tril, DYNC__OP_triu, DYNC__OP_unique,
-    DYNC__OP__set_grad_enabled, DYNC__OP_manual_seed, DYNC__OP_custom_gradient, DYNC__OP_trace_wrapped, DYNC__OP_set_,
+    DYNC__OP__one_hot_all, DYNC__OP__set_grad_enabled, DYNC__OP_manual_seed, DYNC__OP_custom_gradient, DYNC__OP_trace_wrapped,
+    DYNC__OP_set_,
     DYNC__N_OPS
 };
 DYNC_API dync_tensor *dync__op_1VV(int op, dync_value x0, dync_value x1, dync_loc at);
@@ -614,7 +615,7 @@ DYNC_API dync_tensor *(dync_max_pool2d)(dync_tensor *self, dync_dims kernel_size
 /* dync_max_pool2d_with_indices: maxima of windows and their places in the plane. A list of 2 tensors. */
 DYNC_API dync_value (dync_max_pool2d_with_indices)(dync_tensor *self, dync_dims kernel_size, dync_dims stride, dync_dims padding, dync_dims dilation, bool ceil_mode);
 #define dync_max_pool2d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode) DYNC_OP(dync_max_pool2d_with_indices, dync__op_nTddddb, DYNC__OP_max_pool2d_with_indices, self, kernel_size, stride, padding, dilation, ceil_mode)
-/* dync_one_hot: a new last dim with a one at the class, int64. No gradient. */
+/* dync_one_hot: a new last dim with a one at the class, int64; num_classes -1: up to the largest class. No gradient. */
 DYNC_API dync_tensor *(dync_one_hot)(dync_tensor *self, int64_t num_classes);
 #define dync_one_hot(self, num_classes) DYNC_OP(dync_one_hot, dync__op_1Tl, DYNC__OP_one_hot, self, num_classes)
 /* dync_celu: self where positive, else alpha * (exp(self / alpha) - 1). */

@@ -47,6 +47,7 @@ typedef struct dync__kcall_row {
     X(scatter_add)           /* base, index i64, source, out; attr: dim */                                                                         \
     X(scatter)               /* base, index i64, source, out; attr: dim; last write in index order wins */                                         \
     X(check_index)           /* index i64 or i32; attr: size; an element outside of it is DYNC_ERR_INDEX */                                       \
+    X(check_divisor)         /* integers; a zero among them is ZeroDivisionError */                                                               \
     X(attention)             /* q [B.., L, E], k [B.., S, E], v [B.., S, V], y [B.., L, V], log of the sums [B.., L], mask [B.., L, S] maybe; */      \
                              /* attr: causal, fast, place of the mask or -1, bits of the scale */                                               \
     X(attention_grad)        /* gy, q, k, v, y, log of the sums, gq, gk, gv, mask maybe; the same attr */                                        \

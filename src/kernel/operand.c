@@ -127,7 +127,7 @@ DYNC__FN dync_status dync__dense_all(const dync__kcall *c, int n, int ins, void 
     dync_status status = DYNC_OK;
     memset(d, 0, (size_t)n * sizeof *d);
     for (int i = 0; i < n && status == DYNC_OK; i++)
-        status = (i < ins ? dync__dense_in : dync__dense_out)(&c->operand[i], data[i], dync__operand_working(c->operand[i].dtype), &d[i]);
+        status = (i < ins ? dync__dense_in : dync__dense_out)(&c->operand[i], data[i], dync__dtype_info(c->operand[i].dtype)->kind == 'i' ? DYNC_I64 : dync__operand_working(c->operand[i].dtype), &d[i]);
     return status;
 }
 

@@ -46,26 +46,9 @@ DYNC__INLINE void dync__copy_line(void *to_, const void *from_, size_t bytes)
     for (; bytes >= 4; bytes -= 4, to += 4, from += 4) memcpy(to, from, 4);
 }
 
-#define DYNC__X(name) DYNC__FN dync_status dync__k_##name(const dync__kcall *, void *const *data, void *scratch);
+#define DYNC__X(name)                                              \
+    DYNC__FN dync_status dync__k_##name##_prepare(dync__kcall *); \
+    DYNC__FN dync_status dync__k_##name(const dync__kcall *, void *const *data, void *scratch);
 DYNC__KERNELS(DYNC__X)
 #undef DYNC__X
-DYNC__FN dync_status dync__k_matmul_prepare(dync__kcall *);
-DYNC__FN dync_status dync__k_addmm_prepare(dync__kcall *);
-DYNC__FN dync_status dync__k_conv2d_prepare(dync__kcall *);
-DYNC__FN dync_status dync__k_conv2d_grad_input_prepare(dync__kcall *);
-DYNC__FN dync_status dync__k_conv2d_grad_weight_prepare(dync__kcall *);
-DYNC__FN dync_status dync__k_max_pool2d_prepare(dync__kcall *);
-DYNC__FN dync_status dync__k_max_pool2d_grad_prepare(dync__kcall *);
-DYNC__FN dync_status dync__k_avg_pool2d_prepare(dync__kcall *);
-DYNC__FN dync_status dync__k_avg_pool2d_grad_prepare(dync__kcall *);
-DYNC__FN dync_status dync__k_cumsum_prepare(dync__kcall *);
-DYNC__FN dync_status dync__k_sort_prepare(dync__kcall *);
-DYNC__FN dync_status dync__k_index_add_prepare(dync__kcall *);
-DYNC__FN dync_status dync__k_scatter_add_prepare(dync__kcall *);
-DYNC__FN dync_status dync__k_scatter_prepare(dync__kcall *);
-DYNC__FN dync_status dync__k_check_index_prepare(dync__kcall *);
-DYNC__FN dync_status dync__k_attention_prepare(dync__kcall *);
-DYNC__FN dync_status dync__k_attention_grad_prepare(dync__kcall *);
-DYNC__FN dync_status dync__k_rnn_layer_prepare(dync__kcall *);
-DYNC__FN dync_status dync__k_rnn_layer_grad_prepare(dync__kcall *);
 #endif

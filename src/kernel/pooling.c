@@ -2,7 +2,7 @@
  *
  *   x [.., H, W]  y [.., OH, OW]  index [.., OH, OW]: the greatest element's place in its plane, y * W + x
  * attr: max: kernel2 stride2 pad2 dilation2 ceil; avg: kernel2 stride2 pad2 ceil count_include_pad divisor (0: the window's size).
- * Work is on dense arrays (operand.c) of f32 or f64; planes are shared among threads. NaN wins a maximum,
+ * Work is on dense arrays (operand.c) of f32, f64 or, for integers, i64; planes are shared among threads. NaN wins a maximum,
  * the last one; of equal elements the first does, as in PyTorch. */
 #include "../dync.in.h"
 #include "conv_jit.h"
@@ -11,7 +11,7 @@
 
 typedef struct dync__pool2d {
     int64_t planes, h, w, oh, ow, kh, kw, sy, sx, py, px, dy, dx, divisor;
-    bool include_pad, backward, max, wide;  /* wide: f64 */
+    bool include_pad, backward, max, wide, whole;  /* wide: f64; whole: i64 */
     const void *in;
     void *out;
     int64_t *index;
@@ -30,13 +30,13 @@ static dync__pool2d_window dync__pool2d_inside(const dync__pool2d *p, int64_t oy
 }
 
 DYNC__STRICT_FP_BEGIN
-#define DYNC__POOL2D_PLANES(T, name)                                                                 \
+#define DYNC__POOL2D_PLANES(T, name, LOW)                                                            \
     static void dync__pool2d_max_##name(const dync__pool2d *p, const T *x, T *y, int64_t *index)     \
     {                                                                                                \
         for (int64_t oy = 0; oy < p->oh; oy++)                                                       \
             for (int64_t ox = 0; ox < p->ow; ox++) {                                                 \
                 dync__pool2d_window v = dync__pool2d_inside(p, oy, ox);                              \
-                T best = (T)-HUGE_VAL;                                                               \
+                T best = LOW;                                                                        \
                 int64_t first = v.y0 < v.y1 && v.x0 < v.x1 ? v.y0 * p->w + v.x0 : -1, at = first;    \
                 for (int64_t iy = v.y0; iy < v.y1; iy += p->dy)                                      \
                     for (int64_t ix = v.x0; ix < v.x1; ix += p->dx) {                                \
@@ -45,7 +45,7 @@ DYNC__STRICT_FP_BEGIN
                         best = takes ? e : best;                                                     \
                         at = takes ? iy * p->w + ix : at;                                            \
                     }                                                                                \
-                *y++ = first < 0 ? (T)-HUGE_VAL : x[at];                                             \
+                *y++ = first < 0 ? LOW : x[at];                                                      \
                 if (index) *index++ = DYNC__MAX(at, 0);                                              \
             }                                                                                        \
     }                                                                                                \
@@ -84,27 +84,24 @@ DYNC__STRICT_FP_BEGIN
                 }                                                                                    \
             }                                                                                        \
     }
-DYNC__POOL2D_PLANES(float, f)
-DYNC__POOL2D_PLANES(double, d)
+DYNC__POOL2D_PLANES(float, f, (float)-HUGE_VAL)
+DYNC__POOL2D_PLANES(double, d, -HUGE_VAL)
+DYNC__POOL2D_PLANES(int64_t, i, INT64_MIN)
 DYNC__STRICT_FP_END
 
 static void dync__pool2d_plane(const dync__pool2d *p, int64_t plane)
 {
-    int64_t bytes = p->wide ? 8 : 4, in_area = p->backward ? p->oh * p->ow : p->h * p->w, out_area = p->backward ? p->h * p->w : p->oh * p->ow;
+    int64_t bytes = p->wide || p->whole ? 8 : 4, in_area = p->backward ? p->oh * p->ow : p->h * p->w, out_area = p->backward ? p->h * p->w : p->oh * p->ow;
     const void *in = (const char *)p->in + plane * in_area * bytes;
     void *out = (char *)p->out + plane * out_area * bytes;
     int64_t *index = p->index ? p->index + plane * p->oh * p->ow : NULL;
-    if (p->max && p->backward) {
-        if (p->wide) dync__pool2d_max_grad_d(p, in, out, index);
-        else dync__pool2d_max_grad_f(p, in, out, index);
-    } else if (p->max) {
-        if (p->wide) dync__pool2d_max_d(p, in, out, index);
-        else dync__pool2d_max_f(p, in, out, index);
-    } else if (p->wide) {
-        dync__pool2d_avg_d(p, in, out);
-    } else {
-        dync__pool2d_avg_f(p, in, out);
-    }
+#define DYNC__POOL2D_PLANE(name)                                                     \
+    if (p->max && p->backward) dync__pool2d_max_grad_##name(p, in, out, index);       \
+    else if (p->max) dync__pool2d_max_##name(p, in, out, index);                       \
+    else dync__pool2d_avg_##name(p, in, out)
+    if (p->whole) { DYNC__POOL2D_PLANE(i); }
+    else if (p->wide) { DYNC__POOL2D_PLANE(d); }
+    else { DYNC__POOL2D_PLANE(f); }
 }
 
 static void dync__pool2d_part(void *user, int part, int n_parts)
@@ -133,7 +130,8 @@ static void dync__pool2d_open(dync__pool2d *p, const dync__operand *x, const dyn
     p->oh = y->lay.shape[rank - 2];
     p->ow = y->lay.shape[rank - 1];
     p->dy = p->dx = 1;
-    p->wide = dync__operand_working(x->dtype) == DYNC_F64;
+    p->wide = x->dtype == DYNC_F64;
+    p->whole = dync__dtype_info(x->dtype)->kind == 'i';
     if (!a) return;
     p->kh = a[0];
     p->kw = a[1];
@@ -150,7 +148,7 @@ DYNC__RARE static dync_status dync__pool2d_check(dync__kcall *c, const dync__ope
     int rank = x->lay.ndim;
     const int64_t *a = c->attr;
     DYNC__TRY(dync__kcall_expect(c, rank >= 2 && y->lay.ndim == rank, "operands of one rank, 2 or more"));
-    DYNC__TRY(dync__kcall_expect(c, x->dtype == y->dtype && dync__dtype_info(x->dtype)->kind == 'f', "one float dtype"));
+    DYNC__TRY(dync__kcall_expect(c, x->dtype == y->dtype && x->dtype != DYNC_BOOL, "one dtype of numbers"));
     for (int d = 0; d < rank - 2; d++) DYNC__TRY(dync__kcall_expect(c, x->lay.shape[d] == y->lay.shape[d], "equal leading sizes"));
     return dync__kcall_expect(c, !windows || (a[0] > 0 && a[1] > 0 && a[2] > 0 && a[3] > 0 && a[4] >= 0 && a[5] >= 0), "positive windows and strides");
 }

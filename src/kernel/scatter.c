@@ -272,3 +272,16 @@ DYNC__FN dync_status dync__k_check_index(const dync__kcall *c, void *const *data
     dync__dense_drop(&index);
     return status;
 }
+
+DYNC__FN dync_status dync__k_check_divisor_prepare(dync__kcall *c) { return dync__kcall_expect(c, c->n == 1, "a divisor"); }
+
+DYNC__FN dync_status dync__k_check_divisor(const dync__kcall *c, void *const *data, void *scratch)
+{
+    int64_t n = dync__operand_numel(&c->operand[0]), i = 0;
+    dync__dense divisor;
+    (void)scratch;
+    DYNC__TRY(dync__dense_in(&c->operand[0], data[0], DYNC_I64, &divisor));
+    while (i < n && ((const int64_t *)divisor.data)[i]) i++;
+    dync__dense_drop(&divisor);
+    return i == n ? DYNC_OK : dync__fail_class(DYNC_ERR_VALUE, "ZeroDivisionError", "ZeroDivisionError");
+}

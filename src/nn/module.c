@@ -144,10 +144,13 @@ DYNC_API void dync_module_add(dync_module *m, const char *name, dync_module *chi
         return;
     }
     dync_module *old = dync__module_child_named(m, text, strlen(text));
+    int at = 0;
+    while (at < m->child.n && m->child.at[at] != old) at++;
     if (old) dync_module_free(old);
+    memmove(&m->child.at[at + 1], &m->child.at[at], (size_t)(m->child.n++ - at) * sizeof child);
+    m->child.at[at] = child;         /* in the place of the one before it, or last */
     child->name = text;
     child->parent = m;
-    m->child.at[m->child.n++] = child;
     dync__module_bump(m);
 }
 

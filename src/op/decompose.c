@@ -545,20 +545,18 @@ DYNC__FN dync_status dync__d_norm(dync__opcall *call)
     const int64_t *dims = call->args[2].as.dims;
     bool keepdim = call->args[3].as.i != 0;
     DYNC__TRY(dync__dt_self(call, &x));
-    if (p >= 2 && p <= 2) return dync__chain_end(&c, call, dync__chain_norm2(&c, x, n, dims, keepdim));
-    if (p >= 0 && p <= 0) {
-        y = dync__chain_dtype(&c, dync__chain_ti(&c, DYNC__OP_ne, x, 0), x->dtype);
-        return dync__chain_end(&c, call, dync__chain_reduce(&c, DYNC__OP_sum, y, n, dims, keepdim));
+    int dtype = x->dtype, wide = dync__dtype_info(dtype)->bytes == 2 ? DYNC_F32 : dtype, place = p > 0 ? DYNC__OP_amax : DYNC__OP_amin;
+    x = dync__chain_dtype(&c, x, wide);                                                   /* squares of halves overflow */
+    if (p >= 2 && p <= 2) y = dync__chain_norm2(&c, x, n, dims, keepdim);
+    else if (p >= 0 && p <= 0)
+        y = dync__chain_reduce(&c, DYNC__OP_sum, dync__chain_dtype(&c, dync__chain_ti(&c, DYNC__OP_ne, x, 0), wide), n, dims, keepdim);
+    else {
+        x = dync__chain1(&c, DYNC__OP_abs, x);
+        bool whole = p > DBL_MAX || p < -DBL_MAX, plain = p >= 1 && p <= 1;
+        y = dync__chain_reduce(&c, whole ? place : DYNC__OP_sum, whole || plain ? x : dync__chain_tf(&c, DYNC__OP_pow, x, p), n, dims, keepdim);
+        if (!whole && !plain) y = dync__chain_tf(&c, DYNC__OP_pow, y, 1 / p);
     }
-    y = dync__chain1(&c, DYNC__OP_abs, x);
-    if (p > DBL_MAX || p < -DBL_MAX)
-        return dync__chain_end(&c, call,
-                               dync__chain_reduce(&c, p > 0 ? DYNC__OP_amax : DYNC__OP_amin, y, n, dims,
-                                                  keepdim));
-    if (p >= 1 && p <= 1)
-        return dync__chain_end(&c, call, dync__chain_reduce(&c, DYNC__OP_sum, y, n, dims, keepdim));
-    y = dync__chain_reduce(&c, DYNC__OP_sum, dync__chain_tf(&c, DYNC__OP_pow, y, p), n, dims, keepdim);
-    return dync__chain_end(&c, call, dync__chain_tf(&c, DYNC__OP_pow, y, 1 / p));
+    return dync__chain_end(&c, call, dync__chain_dtype(&c, y, dtype));
 }
 
 static dync_status dync__decompose_extreme(dync__opcall *call, int op)
@@ -713,6 +711,20 @@ DYNC__FN dync_status dync__d_nonzero(dync__opcall *call)
     call->out[0] = y;
     call->nout = 1;
     return DYNC_OK;
+}
+
+/* One class more than the largest index. */
+DYNC__FN dync_status dync__d_one_hot_all(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x;
+    DYNC__TRY(dync__dt_self(call, &x));
+    DYNC__TRY(dync__decompose_real(x));
+    if (x->numel == 0) return dync__fail(DYNC_ERR_VALUE, "Can not infer total number of classes from empty tensor.");
+    dync__dt *most = dync__chain1(&c, DYNC__OP_max, x), *seen = most ? dync__contiguous_copy(most) : NULL;
+    dync__dt *y = seen ? dync__chain_ti(&c, DYNC__OP_one_hot, x, DYNC__MAX(dync__load_i64(dync__tensor_data(seen), x->dtype), 0) + 1) : NULL;
+    dync__unref(seen);
+    return dync__chain_end(&c, call, y);
 }
 
 DYNC__FN dync_status dync__d_masked_select(dync__opcall *call)

@@ -208,21 +208,12 @@ DYNC__FN dync_status dync__d_xlogy(dync__opcall *call)
     dync__chain c = {0};
     dync__dt *self = dync__dt_arg(call, 0), *other = dync__dt_arg(call, 1);
     if (!self || !other) return dync__fail(DYNC_ERR_VALUE, "expected two tensors");
+    other = dync__chain_dtype(&c, other, dync__op_common_dtype(call));
     dync__dt *bad = dync__chain_tt(&c, DYNC__OP_logical_or, dync__chain_ti(&c, DYNC__OP_le, other, 0),
                                    dync__chain_tf(&c, DYNC__OP_eq, other, inf));
     bad = dync__chain_tt(&c, DYNC__OP_logical_and, bad, dync__chain_ti(&c, DYNC__OP_eq, self, 0));
     dync__dt *safe = dync__chain_where(&c, bad, dync__arg_i(1), dync__arg_t(other));
     return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_mul, self, dync__chain1(&c, DYNC__OP_log, safe)));
-}
-
-static double dync__dn_largest(int dtype)
-{
-    switch (dtype) {
-    case DYNC_F64: return DBL_MAX;
-    case DYNC_F16: return 65504;
-    case DYNC_BF16: return 3.3895313892515355e38;
-    default: return (double)FLT_MAX;
-    }
 }
 
 /* DYNC_NONE for an infinity: the largest or smallest number of the dtype */
@@ -232,7 +223,7 @@ DYNC__FN dync_status dync__d_nan_to_num(dync__opcall *call)
     dync__dt *x;
     DYNC__TRY(dync__dt_self(call, &x));
     if (dync__dtype_info(x->dtype)->kind != 'f') return dync__chain_end(&c, call, dync__chain1(&c, DYNC__OP_clone, x));
-    const double inf = HUGE_VAL, most = dync__dn_largest(x->dtype);
+    const double inf = HUGE_VAL, most = dync__infer_largest(x->dtype);
     double to[3] = {0, most, -most};
     for (int i = 0; i < 3; i++)
         if (dync__arg_is_number(&call->args[1 + i])) to[i] = dync__dn_number(call, 1 + i);
@@ -329,6 +320,7 @@ DYNC__FN dync_status dync__d_cosine_similarity(dync__opcall *call)
     DYNC__TRY(dync__dn_dim(call, 2, n, &dim));
     at = dim;
     for (int i = 0; i < 2; i++) {
+        if (dync__dtype_info(x[i]->dtype)->kind == 'i') x[i] = dync__chain_dtype(&c, x[i], dync__op_common_dtype(call));
         x[i] = dync__chain_shape(&c, DYNC__OP_expand, x[i], n, shape);
         dync__dt *length = dync__dn_norm(&c, x[i], dync__arg_i(2), dim, true);
         x[i] = dync__chain_tt(&c, DYNC__OP_div, x[i], dync__dn_at_least(&c, length, dync__dn_number(call, 3)));

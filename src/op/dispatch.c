@@ -162,6 +162,7 @@ static bool dync__enter(dync__opcall *call, int op, int nargs, dync__arg *args, 
     e.at = dync__tls.at;
     e.items = NULL;
     e.n_items = 0;
+    if (DYNC__UNLIKELY(op == DYNC__OP_one_hot) && args[1].as.i == -1) op = DYNC__OP__one_hot_all, nargs = 1;   /* its shape depends on data */
     call->row = dync__op_info(op);
     call->op = op;
     call->nargs = nargs;

@@ -218,10 +218,15 @@ static bool dync__eager_checks_data(const dync__opcall *call)
     case DYNC__OP_one_hot: return call->args[0].as.t->device != DYNC_CPU; /* there the plan does it */
     case DYNC__OP_scatter:
     case DYNC__OP_scatter_add:
-    case DYNC__OP_index_add: return true;
+    case DYNC__OP_index_add:
+    case DYNC__OP_full:
+    case DYNC__OP_full_like:
+    case DYNC__OP_fill:
+    case DYNC__OP_masked_fill: return true;
     case DYNC__OP_remainder:
     case DYNC__OP_fmod:
-    case DYNC__OP_floor_divide: return dync__dtype_info(dync__op_common_dtype(call))->kind != 'f';
+    case DYNC__OP_floor_divide:
+        return (call->args[1].kind != DYNC__A_TENSOR || call->args[1].as.t->device != DYNC_CPU) && dync__dtype_info(dync__op_common_dtype(call))->kind != 'f';
     default: return false;
     }
 }
@@ -562,12 +567,9 @@ DYNC__RARE static dync_status dync__eager_check_index(const dync__tensor *index,
 {
     int64_t bad = 0;
     bool found;
-    if (size == 0 && index->numel)
-        return dync__fail(DYNC_ERR_INDEX, "index is out of bounds for dimension with size 0");
+    if (size == 0 && index->numel) return dync__fail(DYNC_ERR_INDEX, "index is out of bounds for dimension with size 0");
     DYNC__TRY(dync__eager_look(index, 0, size, &bad, &found));
-    return found ? dync__fail(DYNC_ERR_INDEX, "index %lld is out of bounds for dimension with size %lld",
-                              (long long)bad, (long long)size)
-                 : DYNC_OK;
+    return found ? dync__fail(DYNC_ERR_INDEX, "index %lld is out of bounds for dimension with size %lld", (long long)bad, (long long)size) : DYNC_OK;
 }
 
 static dync_status dync__eager_check_divisor(const dync__opcall *call)
@@ -576,7 +578,7 @@ static dync_status dync__eager_check_divisor(const dync__opcall *call)
     int64_t zero = 0;
     bool found = dync__arg_is_number(a) && a->as.i == 0;
     if (a->kind == DYNC__A_TENSOR) DYNC__TRY(dync__eager_look(a->as.t, 0, 0, &zero, &found));
-    return found ? dync__fail_class(DYNC_ERR_VALUE, "ZeroDivisionError", "ZeroDivisionError") : DYNC_OK;
+    return found ? dync__infer_by_zero() : DYNC_OK;
 }
 
 DYNC__RARE DYNC__FN dync_status dync__eager_check_data(const dync__opcall *call)
@@ -590,6 +592,10 @@ DYNC__RARE DYNC__FN dync_status dync__eager_check_data(const dync__opcall *call)
     case DYNC__OP_remainder:
     case DYNC__OP_fmod:
     case DYNC__OP_floor_divide: return dync__eager_check_divisor(call);
+    case DYNC__OP_full:
+    case DYNC__OP_full_like:
+    case DYNC__OP_fill:
+    case DYNC__OP_masked_fill: return dync__infer_fill(call, op);
     default: break;
     }
     DYNC__TRY(dync__dim_wrap(dync__infer_int_dim(&call->args[1]), self->lay.ndim, &dim));

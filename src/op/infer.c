@@ -40,6 +40,31 @@ static dync_status dync__infer_number(const dync__opcall *call, int i)
                       i < call->nargs ? dync__infer_kind_text(&call->args[i]) : "nothing");
 }
 
+DYNC__FN dync_status dync__infer_by_zero(void) { return dync__fail_class(DYNC_ERR_VALUE, "ZeroDivisionError", "ZeroDivisionError"); }
+
+DYNC__FN double dync__infer_largest(int dtype)
+{
+    switch (dtype) {
+    case DYNC_F64: return DBL_MAX;
+    case DYNC_F16: return 65504;
+    case DYNC_BF16: return 3.3895313892515355e38;
+    default: return (double)FLT_MAX;
+    }
+}
+
+DYNC__FN dync_status dync__infer_fill(const dync__opcall *call, int op)
+{
+    static const char *const names[] = {"float", "double", "c10::Half", "c10::BFloat16", "int64_t", "int", "int16_t", "int8_t", "uint8_t"};
+    int place = op == DYNC__OP_masked_fill ? 2 : 1, dtype = op == DYNC__OP_full ? (int)call->args[2].as.i : call->args[0].as.t->dtype;
+    const dync__arg *a = &call->args[place];
+    const dync__dtype_row *info = dync__dtype_info(dtype);
+    if (place >= call->nargs || !dync__arg_is_number(a) || dtype == DYNC_BOOL || dync__is_token(a->as.i) || dync__is_sf(a->as.i)) return DYNC_OK;
+    double x = dync__arg_number(a), limit = ldexp(1, 8 * info->bytes - (dtype != DYNC_U8)), least = dtype != DYNC_U8 ? -limit : a->kind == DYNC__A_FLOAT ? 0 : -255;
+    bool fits = info->kind == 'f' ? !(fabs(x) > dync__infer_largest(dtype) && fabs(x) <= DBL_MAX) || (op == DYNC__OP_full && info->bytes == 2)
+                                  : (x >= least && x < limit) || (dtype == DYNC_I64 && a->kind != DYNC__A_FLOAT);
+    return fits ? DYNC_OK : dync__fail(DYNC_ERR_VALUE, "value cannot be converted to type %s without overflow", names[dtype]);
+}
+
 static const char *dync__infer_device_text(int device, char *out, size_t cap)
 {
     int kind = device & 0xff;
@@ -403,6 +428,7 @@ DYNC__FN dync_status dync__i_masked_fill(const dync__opcall *call, dync__info *o
         return dync__fail(DYNC_ERR_SHAPE,
                           "only supports a 0-dimensional value tensor, but got tensor with %d dimension(s)",
                           call->args[2].as.t->lay.ndim);
+    DYNC__TRY(dync__infer_fill(call, DYNC__OP_masked_fill));
     return dync__infer_broadcast(call, self->dtype, out);
 }
 
@@ -496,6 +522,7 @@ DYNC__FN dync_status dync__i_factory(const dync__opcall *call, dync__info *out)
 DYNC__FN dync_status dync__i_full(const dync__opcall *call, dync__info *out)
 {
     DYNC__TRY(dync__infer_number(call, 1));
+    if (dync__dtype_valid((int)call->args[2].as.i)) DYNC__TRY(dync__infer_fill(call, DYNC__OP_full));
     return dync__infer_made(out, &call->args[2], &call->args[3], call->args[0].n, call->args[0].as.dims);
 }
 
@@ -529,7 +556,10 @@ DYNC__FN dync_status dync__i_like(const dync__opcall *call, dync__info *out)
     dync__tensor *t;
     DYNC__TRY(dync__infer_tensor(call, 0, &t));
     DYNC__TRY(dync__infer_random_dtype(call, t->dtype));
-    if (call->op == DYNC__OP_full_like) DYNC__TRY(dync__infer_number(call, 1));
+    if (call->op == DYNC__OP_full_like) {
+        DYNC__TRY(dync__infer_number(call, 1));
+        DYNC__TRY(dync__infer_fill(call, DYNC__OP_fill));
+    }
     if ((call->op == DYNC__OP_normal || call->op == DYNC__OP_uniform) && call->nargs == 3) {
         DYNC__TRY(dync__infer_number(call, 1));
         DYNC__TRY(dync__infer_number(call, 2));
@@ -551,6 +581,7 @@ DYNC__FN dync_status dync__i_like_self(const dync__opcall *call, dync__info *out
     dync__layout expanded;
     DYNC__TRY(dync__infer_tensor(call, 0, &t));
     DYNC__TRY(dync__infer_value(call, 1));
+    DYNC__TRY(dync__infer_fill(call, DYNC__OP_fill));
     if (call->args[1].kind == DYNC__A_TENSOR)
         DYNC__TRY(dync__layout_expand(&call->args[1].as.t->lay, t->lay.ndim, t->lay.shape, &expanded));
     *out = (dync__info){.dtype = t->dtype, .device = t->device, .alias = -1};

@@ -160,12 +160,22 @@ static int dync__lower_to_common(dync__lb *b, int v, int common, int from, bool 
     return v;
 }
 
+/* Integers are not divided by zero; on the CPU, as GPUs do not stop for it. */
+static dync_status dync__lower_divisor(dync__pb *pb, const dync__opcall *call, const dync__operand *in)
+{
+    const dync__operand *y = dync__lower_operand(call, in, 1);
+    if (!y) return dync__arg_number(&call->args[1]) != 0 ? DYNC_OK : dync__infer_by_zero();
+    return pb->device == DYNC_CPU ? dync__lower_kcall(pb, DYNC__K_check_divisor, 1, y, 0, NULL) : DYNC_OK;
+}
+
 DYNC__FN dync_status dync__lower_pointwise(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
                                            const dync__operand *out)
 {
     dync__lb b;
     int value[DYNC__MAX_ARGS], common = dync__op_common_dtype(call);
     int64_t stride[DYNC_MAX_DIMS];
+    if ((call->op == DYNC__OP_floor_divide || call->op == DYNC__OP_remainder || call->op == DYNC__OP_fmod) && dync__dtype_info(common)->kind != 'f')
+        DYNC__TRY(dync__lower_divisor(pb, call, in));
     if (!dync__lower_begin(pb, &b, 0, out->lay.ndim, out->lay.shape)) return DYNC_ERR_MEMORY;
     for (int i = 0; i < call->nargs; i++) {
         const dync__operand *x = dync__lower_operand(call, in, i);

@@ -395,7 +395,7 @@
       l_max_pool2d_backward, g_max_pool2d_backward, none, "torch.ops.aten.max_pool2d_with_indices_backward", DYNC__OP_PRIVATE, -1,        \
       "grad_output at the places that indices name, zero elsewhere")                                                                      \
     X(one_hot, KERNEL, "(Tensor self, int64 num_classes)", 1, i_one_hot, none, l_one_hot, none, none, "torch.nn.functional.one_hot",      \
-      DYNC__OP_NONDIFF, -1, "a new last dim with a one at the class, int64")                                                              \
+      DYNC__OP_NONDIFF, -1, "a new last dim with a one at the class, int64; num_classes -1: up to the largest class")                                                              \
     X(_scaled_dot_product_flash_attention_for_cpu, KERNEL, "(Tensor query, Tensor key, Tensor value, Tensor? attn_mask, bool is_causal, "   \
       "float scale)", 2, i_flash_attention, none, l_flash_attention, g_flash_attention, d_flash_attention,                                 \
       "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu({0}, {1}, {2}, 0.0, {4}, attn_mask={3}, scale={5})", DYNC__OP_PRIVATE, -1, \
@@ -586,7 +586,9 @@
     X(triu,           KERNEL, "(Tensor self, int diagonal)", 1, i_tril, none, l_triu, g_triu, none, "torch.triu", 0, -1,                  \
       "zero below the diagonal of the last two dims") \
     X(unique, COMPOSITE, "(Tensor self)", 1, none, none, none, none, d_unique, "torch.unique", \
-      DYNC__OP_DATA_SHAPE | DYNC__OP_NONDIFF, -1, "the elements in order, each once, as a vector")
+      DYNC__OP_DATA_SHAPE | DYNC__OP_NONDIFF, -1, "the elements in order, each once, as a vector") \
+    X(_one_hot_all, COMPOSITE, "(Tensor self)", 1, none, none, none, none, d_one_hot_all, "torch.nn.functional.one_hot", \
+      DYNC__OP_DATA_SHAPE | DYNC__OP_NONDIFF | DYNC__OP_OPAQUE | DYNC__OP_PRIVATE, -1, "one_hot of as many classes as there are")
 
 #define DYNC__OPS_EFFECT(X)                                                                                                               \
     X(_set_grad_enabled, EFFECT, "(bool mode)", 0, i_effect, none, none, none, d_set_grad_enabled, "torch._C._set_grad_enabled",          \

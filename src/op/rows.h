@@ -41,7 +41,7 @@
     X(set_) X(set_grad_enabled) X(sigmoid_backward) X(smooth_l1_loss) X(stack) X(take_along_dim) X(tanh_backward)     \
     X(trace_wrapped) X(unflatten) X(view_as)                                                                                   \
     X(addmv) X(baddbmm) X(bernoulli) X(celu) X(conv1d) X(conv_transpose2d) X(cosine_similarity) X(count_nonzero)      \
-    X(einsum) X(flash_attention) X(glu) X(group_norm) X(hardshrink) X(hardsigmoid) X(hardswish) X(huber_loss) X(instance_norm)           \
+    X(einsum) X(flash_attention) X(glu) X(one_hot_all) X(group_norm) X(hardshrink) X(hardsigmoid) X(hardswish) X(huber_loss) X(instance_norm)           \
     X(isclose) X(kl_div) X(logaddexp) X(movedim) X(nan_to_num) X(normalize) X(pad) X(pixel_shuffle) X(prelu)          \
     X(rms_norm) X(rnn_layer) X(scaled_dot_product_attention) X(selu) X(softmin) X(softshrink) X(softsign) X(tanhshrink)            \
     X(threshold) X(trace) X(unfold) X(unique) X(upsample_nearest2d) X(xlogy)
@@ -76,6 +76,9 @@ DYNC__FN dync_status dync__infer_strided(const dync__arg *size, const dync__arg 
 DYNC__FN dync_status dync__view_select(const dync__layout *, int64_t dim, int64_t index, dync__layout *out);
 DYNC__FN dync_status dync__view_slice(const dync__layout *, int64_t dim, int64_t start, int64_t end, int64_t step, dync__layout *out);
 DYNC__FN dync_status dync__view_diagonal(const dync__layout *, int64_t offset, int64_t dim1, int64_t dim2, dync__layout *out);
+DYNC__FN dync_status dync__infer_by_zero(void);                                               /* ZeroDivisionError */
+DYNC__FN double dync__infer_largest(int dtype);                                              /* the largest number of a floating dtype */
+DYNC__FN dync_status dync__infer_fill(const dync__opcall *, int op);     /* the number that full, fill or masked_fill writes fits, as PyTorch checks it: what is negative wraps in uint8 */
 DYNC__FN int dync__infer_int_dim(const dync__arg *);                                        /* an int64 argument, saturated to int */
 
 /* ---- shared by lower.c and lower_nn.c ------------------------------------------------------------------------------ */

@@ -229,7 +229,7 @@ DYNC__FN dync_status dync__kcall_csource(dync__str *s, const dync__kcall *call, 
     };
     for (int i = 0; i < DYNC__COUNT_OF(rows); i++)
         if (call->row == dync__kernel_row(rows[i].kernel)) return rows[i].print(s, call, name);
-    if (call->row == dync__kernel_row(DYNC__K_check_index)) /* nobody to tell; loops hold their index inside */
+    if (call->row == dync__kernel_row(DYNC__K_check_index) || call->row == dync__kernel_row(DYNC__K_check_divisor)) /* nobody to tell; loops hold their index inside */
         return dync__str_addf(s, "static void %s(const %s *i)\n{\n    (void)i;\n}\n", name, dync__csource_type(call->operand[0].dtype)), DYNC_OK;
     return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: there is no C form of %s yet",
                       call->row->name);

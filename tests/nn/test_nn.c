@@ -93,6 +93,21 @@ TEST(results_leave_the_scope_of_the_call)
     dync_shutdown();
 }
 
+TEST(a_child_is_replaced_in_its_place)
+{
+    dync_module *net = dync_sequential(dync_nn_linear(3, 4, true), dync_nn_tanh(), dync_nn_linear(4, 2, true));
+    dync_compiled *f = dync_compile(net);
+    dync_tensor *x = dync_randn(dync_shape(5, 3)), *params[8];
+    EXPECT(dync_call(f, x) != NULL);
+    dync_module_add(net, "0", dync_nn_linear(3, 4, false));
+    dync_module_add(net, "1", dync_nn_relu());
+    EXPECT(dync_equal(dync_call(f, x), dync_forward_call(net, x)));
+    EXPECT_EQ_INT(dync_module_parameters(net, params, 8), 3);
+    EXPECT_EQ_INT(dync_size(params[0], 1), 3);
+    dync_compiled_free(f);
+    dync_module_free(net);
+}
+
 TEST(setting_tensors)
 {
     QUIET;

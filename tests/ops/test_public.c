@@ -390,4 +390,111 @@ TEST(topk_is_the_beginning_of_sort)
     dync_fill_(dync_slice(want, 1, 297, 300, 1), 1);
     EXPECT(dync_equal(dync_grad(x), want));
 }
+
+/* ---- as PyTorch 2.15 was found to do it ---- */
+
+TEST(a_number_that_does_not_fit_does_not_fill)
+{
+    static const struct { dync_dtype dtype; dync_value fits, does_not; const char *type; } row[] = {
+        {DYNC_F32, {DYNC_KIND_FLOAT, 0, {.f = 3.4e38}}, {DYNC_KIND_FLOAT, 0, {.f = 3.5e38}}, "float"},
+        {DYNC_F16, {DYNC_KIND_FLOAT, 0, {.f = 65504}}, {DYNC_KIND_FLOAT, 0, {.f = 70000}}, "c10::Half"},
+        {DYNC_I64, {DYNC_KIND_INT, 0, {.i = INT64_MAX}}, {DYNC_KIND_FLOAT, 0, {.f = 9.3e18}}, "int64_t"},
+        {DYNC_I32, {DYNC_KIND_INT, 0, {.i = INT32_MIN}}, {DYNC_KIND_INT, 0, {.i = INT64_C(1) << 31}}, "int"},
+        {DYNC_I8, {DYNC_KIND_FLOAT, 0, {.f = 127.9}}, {DYNC_KIND_INT, 0, {.i = -129}}, "int8_t"},
+        {DYNC_U8, {DYNC_KIND_INT, 0, {.i = -255}}, {DYNC_KIND_FLOAT, 0, {.f = -0.5}}, "uint8_t"},
+        {DYNC_I16, {DYNC_KIND_INT, 0, {.i = -32768}}, {DYNC_KIND_FLOAT, 0, {.f = (double)NAN}}, "int16_t"},
+    };
+    for (int i = 0; i < (int)(sizeof row / sizeof row[0]); i++) DYNC_SCOPE {
+        char text[96];
+        snprintf(text, sizeof text, "value cannot be converted to type %s without overflow", row[i].type);
+        dync_tensor *x = dync_zeros(dync_shape(3), .dtype = row[i].dtype), *mask = dync_ones(dync_shape(3), .dtype = DYNC_BOOL);
+        for (int again = 0; again < 2; again++) {                  /* the plan of the one that fits is there by then */
+            EXPECT(dync_fill_(x, row[i].fits) && dync_masked_fill(x, mask, row[i].fits) && dync_full_like(x, row[i].fits));
+            EXPECT_ERROR(dync_fill_(x, row[i].does_not), DYNC_ERR_VALUE, text);
+            EXPECT_ERROR(dync_masked_fill(x, mask, row[i].does_not), DYNC_ERR_VALUE, text);
+            EXPECT_ERROR(dync_full_like(x, row[i].does_not), DYNC_ERR_VALUE, text);
+        }
+    }
+    EXPECT(isinf(at(dync_full(dync_shape(1), 70000.0, .dtype = DYNC_F16), 0)));
+    EXPECT(isinf(at(dync_fill_(dync_zeros(dync_shape(1)), DYNC_V(-HUGE_VAL)), 0)));
+    EXPECT_ERROR(dync_full(dync_shape(1), 300, .dtype = DYNC_I8), DYNC_ERR_VALUE, "int8_t");
+}
+
+static dync_tensor *classes_of(dync_tensor *x) { return dync_mul(dync_one_hot(dync_add(x, 0), -1), 2); }
+TEST(one_hot_counts_its_classes)
+{
+    dync_compiled *f = dync_compile(classes_of, .args = "x");
+    for (int64_t most = 2; most < 5; most++) {
+        dync_tensor *x = dync_from(((int64_t[]){1, most, 0}), dync_shape(3), .dtype = DYNC_I64), *y = dync_call(f, x);
+        EXPECT(dync_equal(y, classes_of(x)));
+        EXPECT_EQ_INT(dync_size(y, 1), most + 1);
+        EXPECT_NEAR(dync_item(dync_select(dync_select(y, 0, 1), 0, most)), 2, TOL_EXACT);
+    }
+    dync_compiled_free(f);
+    EXPECT_ERROR(dync_one_hot(dync_zeros(dync_shape(0), .dtype = DYNC_I64), -1), DYNC_ERR_VALUE, "Can not infer total number of classes from empty tensor.");
+    EXPECT_ERROR(dync_one_hot(dync_from(((int64_t[]){-1, 2}), dync_shape(2), .dtype = DYNC_I64), -1), DYNC_ERR_INDEX, "out of bounds");
+}
+
+static dync_tensor *quotient_of(dync_tensor *x, dync_tensor *y) { return dync_floor_divide(dync_add(x, 1), dync_mul(y, 1)); }
+static dync_tensor *remainder_of(dync_tensor *x, dync_tensor *y) { return dync_remainder(x, y); }
+static dync_tensor *by_nothing(dync_tensor *x) { return dync_fmod(x, 0); }
+TEST(integers_are_not_divided_by_zero)
+{
+    dync_compiled *f[2] = {dync_compile(quotient_of, .args = "x, y"), dync_compile(remainder_of, .args = "x, y")}, *g = dync_compile(by_nothing, .args = "x");
+    for (int dtype = DYNC_I64; dtype <= DYNC_U8; dtype++) DYNC_SCOPE {
+        dync_tensor *x = dync_full(dync_shape(2, 3), 5, .dtype = (dync_dtype)dtype), *y = dync_full(dync_shape(3), 2, .dtype = (dync_dtype)dtype);
+        dync_tensor *zero = dync_zeros(dync_shape(3), .dtype = (dync_dtype)dtype);
+        for (int i = 0; i < 2; i++) {
+            EXPECT_NEAR(at(dync_call(f[i], x, y), 5), i ? 1 : 3, TOL_EXACT);
+            EXPECT_ERROR(dync_call(f[i], x, zero), DYNC_ERR_VALUE, "ZeroDivisionError");
+            EXPECT_ERROR(dync_call(f[i], x, dync_expand(dync_slice(zero, 0, 0, 1, 1), dync_shape(3))), DYNC_ERR_VALUE, "ZeroDivisionError");
+            EXPECT_NEAR(at(dync_call(f[i], x, y), 0), i ? 1 : 3, TOL_EXACT);
+        }
+        EXPECT_ERROR(dync_fmod(x, zero), DYNC_ERR_VALUE, "ZeroDivisionError");
+        EXPECT(!dync_call(g, x));
+        EXPECT_HAS_STR(dync_error_message(), "ZeroDivisionError");
+        dync_clear_error();
+    }
+    EXPECT(isinf(at(dync_call(f[0], dync_ones(dync_shape(1)), dync_zeros(dync_shape(1))), 0)));
+    for (int i = 0; i < 2; i++) dync_compiled_free(f[i]);
+    dync_compiled_free(g);
+}
+
+TEST(integers_are_pooled)
+{
+    static const int64_t large[4] = {INT64_C(1) << 62, (INT64_C(1) << 62) + 1, 3, INT64_MIN}, odd[4] = {-3, -4, 2, -2};
+    dync_dims two = dync_shape(2), none = {0, {0}}, one = dync_shape(1), zero = dync_shape(0);
+    dync_tensor *x = dync_from(large, dync_shape(1, 2, 2), .dtype = DYNC_I64), *y = dync_max_pool2d(x, two, none, zero, one, false);
+    EXPECT(y && *(int64_t *)dync_data(y) == large[1]);
+    y = dync_max_pool2d(dync_slice(x, 2, 0, 1, 1), one, none, zero, one, false);
+    EXPECT(y && ((int64_t *)dync_data(y))[0] == large[0]);
+    y = dync_avg_pool2d(dync_from(odd, dync_shape(1, 2, 2), .dtype = DYNC_I64), two, none, zero, false, true);
+    EXPECT(y && *(int64_t *)dync_data(y) == -1);                     /* -7 / 4 is rounded towards zero */
+    for (int dtype = DYNC_I32; dtype <= DYNC_U8; dtype++) DYNC_SCOPE {
+        dync_tensor *small = dync_to_dtype(dync_reshape(dync_arange(0, 60, 1), dync_shape(3, 4, 5)), (dync_dtype)dtype);
+        dync_tensor *same = dync_to_dtype(dync_max_pool2d(dync_to_dtype(small, DYNC_F32), two, one, one, one, false), (dync_dtype)dtype);
+        if (dtype != DYNC_U8) EXPECT_NEAR(at(dync_max_pool2d(dync_sub(small, 60), two, one, one, one, false), 0), -60, TOL_EXACT);   /* padding is no zero */
+        EXPECT(dync_equal(dync_max_pool2d(small, two, one, one, one, false), same));
+    }
+    EXPECT_ERROR(dync_max_pool2d(dync_ones(dync_shape(1, 2, 2), .dtype = DYNC_BOOL), two, none, zero, one, false), DYNC_ERR_DTYPE, "'Bool'");
+}
+
+TEST(norms_of_halves_do_not_overflow)
+{
+    dync_tensor *x = dync_full(dync_shape(4), 300, .dtype = DYNC_F16), *small = dync_full(dync_shape(4), 1e-4, .dtype = DYNC_F16);
+    EXPECT_NEAR(dync_item(dync_norm(x, 2, DYNC_ALL, false)), 600, TOL_EXACT);
+    EXPECT_NEAR(dync_item(dync_norm(x, 3, DYNC_ALL, false)), 476.25, 0.25);
+    EXPECT_NEAR(dync_item(dync_norm(small, 2, DYNC_ALL, false)), 2e-4, 1e-6);
+    EXPECT_NEAR(at(dync_normalize(x, 2, 0, 1e-12), 3), 0.5, TOL_EXACT);
+    EXPECT_NEAR(dync_item(dync_cosine_similarity(x, x, 0, 1e-8)), 1, 1e-3);
+    EXPECT_EQ_INT(dync_type(dync_norm(x, 0, DYNC_ALL, false)), DYNC_F16);
+}
+
+TEST(xlogy_promotes_before_its_logarithm)
+{
+    dync_tensor *half = dync_full(dync_shape(1), 0.3, .dtype = DYNC_F16), *two = dync_full(dync_shape(1), 2, .dtype = DYNC_I64);
+    EXPECT_EQ_INT(dync_type(dync_xlogy(half, two)), DYNC_F16);
+    EXPECT_NEAR(at(dync_xlogy(dync_ones(dync_shape(1)), half), 0), log(0.300048828125), 1e-6);
+    EXPECT_NEAR(dync_item(dync_cosine_similarity(dync_ones(dync_shape(3)), dync_full(dync_shape(3), 2, .dtype = DYNC_I32), 0, 1e-8)), 1, 1e-6);
+}
 TEST_MAIN
