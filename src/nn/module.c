@@ -28,11 +28,8 @@ DYNC__FN dync_module *dync__module_alloc(const char *class_name)
 
 DYNC_API dync_module *dync_module_new(const char *class_name, dync_forward forward, void *user)
 {
-    if (!forward) return dync__fail(DYNC_ERR_VALUE, "dync_module_new: forward is NULL"), NULL;
-    dync_module *m = dync__module_alloc(class_name);
-    if (!m) return NULL;
-    m->forward = forward;
-    m->user = user;
+    dync_module *m = forward ? dync__module_alloc(class_name) : (dync__fail(DYNC_ERR_VALUE, "dync_module_new: forward is NULL"), NULL);
+    if (m) m->forward = forward, m->user = user;
     return m;
 }
 
@@ -40,12 +37,8 @@ DYNC_API dync_module *dync_module_new_values(const char *class_name, dync_forwar
 {
     if (!forward) return dync__fail(DYNC_ERR_VALUE, "dync_module_new_values: forward is NULL"), NULL;
     const char *names = args ? dync__intern(args) : NULL;
-    if (args && !names) return NULL;
-    dync_module *m = dync__module_alloc(class_name);
-    if (!m) return NULL;
-    m->forward_values = forward;
-    m->args = names;
-    m->user = user;
+    dync_module *m = !args || names ? dync__module_alloc(class_name) : NULL;
+    if (m) m->forward_values = forward, m->args = names, m->user = user;
     return m;
 }
 
@@ -118,22 +111,19 @@ DYNC_API dync_module *dync_module_child(dync_module *m, const char *name)
     return child;
 }
 
+static bool dync__module_holds(const dync_module *child, const dync_module *m)
+{
+    while (m && m != child) m = m->parent;
+    return m != NULL;
+}
+
 static dync_status dync__module_add_check(const dync_module *m, const char *name, const dync_module *child)
 {
     if (!m || !child) return dync__fail(DYNC_ERR_VALUE, "dync_module_add: the %s is NULL", m ? "child" : "module");
     if (!name || !*name || strchr(name, '.'))
         return dync__fail(DYNC_ERR_VALUE, "dync_module_add: a name is not empty and has no dots: \"%s\"", name ? name : "NULL");
     if (child->parent) return dync__fail(DYNC_ERR_VALUE, "dync_module_add: %s belongs to another module", child->class_name);
-    for (const dync_module *a = m; a; a = a->parent)
-        if (a == child) return dync__fail(DYNC_ERR_VALUE, "dync_module_add: %s would contain itself", child->class_name);
-    return DYNC_OK;
-}
-
-static bool dync__module_holds(const dync_module *child, const dync_module *m)
-{
-    for (; m; m = m->parent)
-        if (m == child) return true;
-    return false;
+    return dync__module_holds(child, m) ? dync__fail(DYNC_ERR_VALUE, "dync_module_add: %s would contain itself", child->class_name) : DYNC_OK;
 }
 
 DYNC_API void dync_module_add(dync_module *m, const char *name, dync_module *child)
