@@ -711,7 +711,8 @@ enum { DYNC__OP_add, DYNC__OP_atan2, DYNC__OP_bitwise_and, DYNC__OP_bitwise_or, 
     DYNC__OP_index_add, DYNC__OP_index_select, DYNC__OP_masked_select, DYNC__OP_nonzero, DYNC__OP_repeat, DYNC__OP_roll,
     DYNC__OP_scatter, DYNC__OP_scatter_add, DYNC__OP_select_backward, DYNC__OP_slice_backward, DYNC__OP_sort, DYNC__OP_stack,
     DYNC__OP_take_along_dim, DYNC__OP_to_device, DYNC__OP_to_dtype, DYNC__OP_topk, DYNC__OP_tril, DYNC__OP_triu, DYNC__OP_unique,
-    DYNC__OP__set_grad_enabled, DYNC__OP_manual_seed, DYNC__OP_custom_gradient, DYNC__OP_trace_wrapped, DYNC__OP_set_,
+    DYNC__OP__one_hot_all, DYNC__OP__set_grad_enabled, DYNC__OP_manual_seed, DYNC__OP_custom_gradient, DYNC__OP_trace_wrapped,
+    DYNC__OP_set_,
     DYNC__N_OPS
 };
 DYNC_API dync_tensor *dync__op_1VV(int op, dync_value x0, dync_value x1, dync_loc at);
@@ -1267,7 +1268,7 @@ DYNC_API dync_tensor *(dync_max_pool2d)(dync_tensor *self, dync_dims kernel_size
 /* dync_max_pool2d_with_indices: maxima of windows and their places in the plane. A list of 2 tensors. */
 DYNC_API dync_value (dync_max_pool2d_with_indices)(dync_tensor *self, dync_dims kernel_size, dync_dims stride, dync_dims padding, dync_dims dilation, bool ceil_mode);
 #define dync_max_pool2d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode) DYNC_OP(dync_max_pool2d_with_indices, dync__op_nTddddb, DYNC__OP_max_pool2d_with_indices, self, kernel_size, stride, padding, dilation, ceil_mode)
-/* dync_one_hot: a new last dim with a one at the class, int64. No gradient. */
+/* dync_one_hot: a new last dim with a one at the class, int64; num_classes -1: up to the largest class. No gradient. */
 DYNC_API dync_tensor *(dync_one_hot)(dync_tensor *self, int64_t num_classes);
 #define dync_one_hot(self, num_classes) DYNC_OP(dync_one_hot, dync__op_1Tl, DYNC__OP_one_hot, self, num_classes)
 /* dync_celu: self where positive, else alpha * (exp(self / alpha) - 1). */
@@ -20694,6 +20695,7 @@ typedef struct dync__kcall_row {
     X(scatter_add)           /* base, index i64, source, out; attr: dim */                                                                         \
     X(scatter)               /* base, index i64, source, out; attr: dim; last write in index order wins */                                         \
     X(check_index)           /* index i64 or i32; attr: size; an element outside of it is DYNC_ERR_INDEX */                                       \
+    X(check_divisor)         /* integers; a zero among them is ZeroDivisionError */                                                               \
     X(attention)             /* q [B.., L, E], k [B.., S, E], v [B.., S, V], y [B.., L, V], log of the sums [B.., L], mask [B.., L, S] maybe; */      \
                              /* attr: causal, fast, place of the mask or -1, bits of the scale */                                               \
     X(attention_grad)        /* gy, q, k, v, y, log of the sums, gq, gk, gv, mask maybe; the same attr */                                        \
@@ -20770,28 +20772,11 @@ DYNC__INLINE void dync__copy_line(void *to_, const void *from_, size_t bytes)
     for (; bytes >= 4; bytes -= 4, to += 4, from += 4) memcpy(to, from, 4);
 }
 
-#define DYNC__X(name) DYNC__FN dync_status dync__k_##name(const dync__kcall *, void *const *data, void *scratch);
+#define DYNC__X(name)                                              \
+    DYNC__FN dync_status dync__k_##name##_prepare(dync__kcall *); \
+    DYNC__FN dync_status dync__k_##name(const dync__kcall *, void *const *data, void *scratch);
 DYNC__KERNELS(DYNC__X)
 #undef DYNC__X
-DYNC__FN dync_status dync__k_matmul_prepare(dync__kcall *);
-DYNC__FN dync_status dync__k_addmm_prepare(dync__kcall *);
-DYNC__FN dync_status dync__k_conv2d_prepare(dync__kcall *);
-DYNC__FN dync_status dync__k_conv2d_grad_input_prepare(dync__kcall *);
-DYNC__FN dync_status dync__k_conv2d_grad_weight_prepare(dync__kcall *);
-DYNC__FN dync_status dync__k_max_pool2d_prepare(dync__kcall *);
-DYNC__FN dync_status dync__k_max_pool2d_grad_prepare(dync__kcall *);
-DYNC__FN dync_status dync__k_avg_pool2d_prepare(dync__kcall *);
-DYNC__FN dync_status dync__k_avg_pool2d_grad_prepare(dync__kcall *);
-DYNC__FN dync_status dync__k_cumsum_prepare(dync__kcall *);
-DYNC__FN dync_status dync__k_sort_prepare(dync__kcall *);
-DYNC__FN dync_status dync__k_index_add_prepare(dync__kcall *);
-DYNC__FN dync_status dync__k_scatter_add_prepare(dync__kcall *);
-DYNC__FN dync_status dync__k_scatter_prepare(dync__kcall *);
-DYNC__FN dync_status dync__k_check_index_prepare(dync__kcall *);
-DYNC__FN dync_status dync__k_attention_prepare(dync__kcall *);
-DYNC__FN dync_status dync__k_attention_grad_prepare(dync__kcall *);
-DYNC__FN dync_status dync__k_rnn_layer_prepare(dync__kcall *);
-DYNC__FN dync_status dync__k_rnn_layer_grad_prepare(dync__kcall *);
 #endif
 
 /* ==== kernel/gemm.h ============================================================================================= */
@@ -20929,7 +20914,7 @@ DYNC__FN dync_status dync__dense_all(const dync__kcall *c, int n, int ins, void 
     dync_status status = DYNC_OK;
     memset(d, 0, (size_t)n * sizeof *d);
     for (int i = 0; i < n && status == DYNC_OK; i++)
-        status = (i < ins ? dync__dense_in : dync__dense_out)(&c->operand[i], data[i], dync__operand_working(c->operand[i].dtype), &d[i]);
+        status = (i < ins ? dync__dense_in : dync__dense_out)(&c->operand[i], data[i], dync__dtype_info(c->operand[i].dtype)->kind == 'i' ? DYNC_I64 : dync__operand_working(c->operand[i].dtype), &d[i]);
     return status;
 }
 DYNC__FN dync_status dync__dense_end(const dync__kcall *c, int n, int ins, void *const *data, dync__dense *d, dync_status status) {
@@ -23205,7 +23190,7 @@ DYNC__FN dync_status dync__k_conv2d_grad_weight(const dync__kcall *c, void *cons
 #define DYNC__POOL2D_PARALLEL 100000   /* window elements from which threads are worth waking */
 typedef struct dync__pool2d {
     int64_t planes, h, w, oh, ow, kh, kw, sy, sx, py, px, dy, dx, divisor;
-    bool include_pad, backward, max, wide;  /* wide: f64 */
+    bool include_pad, backward, max, wide, whole;  /* wide: f64; whole: i64 */
     const void *in;
     void *out;
     int64_t *index;
@@ -23221,11 +23206,12 @@ static dync__pool2d_window dync__pool2d_inside(const dync__pool2d *p, int64_t oy
     return v;
 }
 DYNC__STRICT_FP_BEGIN
-#define DYNC__POOL2D_PLANES(T, name) static void dync__pool2d_max_##name(const dync__pool2d *p, const T *x, T *y, int64_t *index) \
+#define DYNC__POOL2D_PLANES(T, name, LOW) \
+    static void dync__pool2d_max_##name(const dync__pool2d *p, const T *x, T *y, int64_t *index) \
     { \
         for (int64_t oy = 0; oy < p->oh; oy++) for (int64_t ox = 0; ox < p->ow; ox++) { \
                 dync__pool2d_window v = dync__pool2d_inside(p, oy, ox); \
-                T best = (T)-HUGE_VAL; \
+                T best = LOW; \
                 int64_t first = v.y0 < v.y1 && v.x0 < v.x1 ? v.y0 * p->w + v.x0 : -1, at = first; \
                 for (int64_t iy = v.y0; iy < v.y1; iy += p->dy) for (int64_t ix = v.x0; ix < v.x1; ix += p->dx) { \
                         T e = x[iy * p->w + ix]; \
@@ -23233,7 +23219,7 @@ DYNC__STRICT_FP_BEGIN
                         best = takes ? e : best; \
                         at = takes ? iy * p->w + ix : at; \
                     } \
-                *y++ = first < 0 ? (T)-HUGE_VAL : x[at]; \
+                *y++ = first < 0 ? LOW : x[at]; \
                 if (index) *index++ = DYNC__MAX(at, 0); \
             } \
     } \
@@ -23268,25 +23254,21 @@ DYNC__STRICT_FP_BEGIN
                 } \
             } \
     }
-DYNC__POOL2D_PLANES(float, f)
-DYNC__POOL2D_PLANES(double, d)
+DYNC__POOL2D_PLANES(float, f, (float)-HUGE_VAL)
+DYNC__POOL2D_PLANES(double, d, -HUGE_VAL)
+DYNC__POOL2D_PLANES(int64_t, i, INT64_MIN)
 DYNC__STRICT_FP_END
 static void dync__pool2d_plane(const dync__pool2d *p, int64_t plane) {
-    int64_t bytes = p->wide ? 8 : 4, in_area = p->backward ? p->oh * p->ow : p->h * p->w, out_area = p->backward ? p->h * p->w : p->oh * p->ow;
+    int64_t bytes = p->wide || p->whole ? 8 : 4, in_area = p->backward ? p->oh * p->ow : p->h * p->w, out_area = p->backward ? p->h * p->w : p->oh * p->ow;
     const void *in = (const char *)p->in + plane * in_area * bytes;
     void *out = (char *)p->out + plane * out_area * bytes;
     int64_t *index = p->index ? p->index + plane * p->oh * p->ow : NULL;
-    if (p->max && p->backward) {
-        if (p->wide) dync__pool2d_max_grad_d(p, in, out, index);
-        else dync__pool2d_max_grad_f(p, in, out, index);
-    } else if (p->max) {
-        if (p->wide) dync__pool2d_max_d(p, in, out, index);
-        else dync__pool2d_max_f(p, in, out, index);
-    } else if (p->wide) {
-        dync__pool2d_avg_d(p, in, out);
-    } else {
-        dync__pool2d_avg_f(p, in, out);
-    }
+#define DYNC__POOL2D_PLANE(name) if (p->max && p->backward) dync__pool2d_max_grad_##name(p, in, out, index); \
+    else if (p->max) dync__pool2d_max_##name(p, in, out, index); \
+    else dync__pool2d_avg_##name(p, in, out)
+    if (p->whole) { DYNC__POOL2D_PLANE(i); }
+    else if (p->wide) { DYNC__POOL2D_PLANE(d); }
+    else { DYNC__POOL2D_PLANE(f); }
 }
 static void dync__pool2d_part(void *user, int part, int n_parts) {
     const dync__pool2d *p = user;
@@ -23309,7 +23291,8 @@ static void dync__pool2d_open(dync__pool2d *p, const dync__operand *x, const dyn
     p->oh = y->lay.shape[rank - 2];
     p->ow = y->lay.shape[rank - 1];
     p->dy = p->dx = 1;
-    p->wide = dync__operand_working(x->dtype) == DYNC_F64;
+    p->wide = x->dtype == DYNC_F64;
+    p->whole = dync__dtype_info(x->dtype)->kind == 'i';
     if (!a) return;
     p->kh = a[0];
     p->kw = a[1];
@@ -23322,7 +23305,7 @@ DYNC__RARE static dync_status dync__pool2d_check(dync__kcall *c, const dync__ope
     int rank = x->lay.ndim;
     const int64_t *a = c->attr;
     DYNC__TRY(dync__kcall_expect(c, rank >= 2 && y->lay.ndim == rank, "operands of one rank, 2 or more"));
-    DYNC__TRY(dync__kcall_expect(c, x->dtype == y->dtype && dync__dtype_info(x->dtype)->kind == 'f', "one float dtype"));
+    DYNC__TRY(dync__kcall_expect(c, x->dtype == y->dtype && x->dtype != DYNC_BOOL, "one dtype of numbers"));
     for (int d = 0; d < rank - 2; d++) DYNC__TRY(dync__kcall_expect(c, x->lay.shape[d] == y->lay.shape[d], "equal leading sizes"));
     return dync__kcall_expect(c, !windows || (a[0] > 0 && a[1] > 0 && a[2] > 0 && a[3] > 0 && a[4] >= 0 && a[5] >= 0), "positive windows and strides");
 }
@@ -23828,6 +23811,16 @@ DYNC__FN dync_status dync__k_check_index(const dync__kcall *c, void *const *data
         status = dync__fail(DYNC_ERR_INDEX, "index %lld is out of bounds for dimension with size %lld", (long long)at[i], (long long)last + 1);
     dync__dense_drop(&index);
     return status;
+}
+DYNC__FN dync_status dync__k_check_divisor_prepare(dync__kcall *c) { return dync__kcall_expect(c, c->n == 1, "a divisor"); }
+DYNC__FN dync_status dync__k_check_divisor(const dync__kcall *c, void *const *data, void *scratch) {
+    int64_t n = dync__operand_numel(&c->operand[0]), i = 0;
+    dync__dense divisor;
+    (void)scratch;
+    DYNC__TRY(dync__dense_in(&c->operand[0], data[0], DYNC_I64, &divisor));
+    while (i < n && ((const int64_t *)divisor.data)[i]) i++;
+    dync__dense_drop(&divisor);
+    return i == n ? DYNC_OK : dync__fail_class(DYNC_ERR_VALUE, "ZeroDivisionError", "ZeroDivisionError");
 }
 DYNC__COLD
 
@@ -26241,7 +26234,7 @@ enum { DYNC__OP_NONDIFF = 1 /* integer or boolean results, detach */, DYNC__OP_R
       l_max_pool2d_backward, g_max_pool2d_backward, none, "torch.ops.aten.max_pool2d_with_indices_backward", DYNC__OP_PRIVATE, -1,        \
       "grad_output at the places that indices name, zero elsewhere")                                                                      \
     X(one_hot, KERNEL, "(Tensor self, int64 num_classes)", 1, i_one_hot, none, l_one_hot, none, none, "torch.nn.functional.one_hot",      \
-      DYNC__OP_NONDIFF, -1, "a new last dim with a one at the class, int64")                                                              \
+      DYNC__OP_NONDIFF, -1, "a new last dim with a one at the class, int64; num_classes -1: up to the largest class")                                                              \
     X(_scaled_dot_product_flash_attention_for_cpu, KERNEL, "(Tensor query, Tensor key, Tensor value, Tensor? attn_mask, bool is_causal, "   \
       "float scale)", 2, i_flash_attention, none, l_flash_attention, g_flash_attention, d_flash_attention,                                 \
       "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu({0}, {1}, {2}, 0.0, {4}, attn_mask={3}, scale={5})", DYNC__OP_PRIVATE, -1, \
@@ -26432,7 +26425,9 @@ enum { DYNC__OP_NONDIFF = 1 /* integer or boolean results, detach */, DYNC__OP_R
     X(triu,           KERNEL, "(Tensor self, int diagonal)", 1, i_tril, none, l_triu, g_triu, none, "torch.triu", 0, -1,                  \
       "zero below the diagonal of the last two dims") \
     X(unique, COMPOSITE, "(Tensor self)", 1, none, none, none, none, d_unique, "torch.unique", \
-      DYNC__OP_DATA_SHAPE | DYNC__OP_NONDIFF, -1, "the elements in order, each once, as a vector")
+      DYNC__OP_DATA_SHAPE | DYNC__OP_NONDIFF, -1, "the elements in order, each once, as a vector") \
+    X(_one_hot_all, COMPOSITE, "(Tensor self)", 1, none, none, none, none, d_one_hot_all, "torch.nn.functional.one_hot", \
+      DYNC__OP_DATA_SHAPE | DYNC__OP_NONDIFF | DYNC__OP_OPAQUE | DYNC__OP_PRIVATE, -1, "one_hot of as many classes as there are")
 
 #define DYNC__OPS_EFFECT(X)                                                                                                               \
     X(_set_grad_enabled, EFFECT, "(bool mode)", 0, i_effect, none, none, none, d_set_grad_enabled, "torch._C._set_grad_enabled",          \
@@ -26575,7 +26570,7 @@ static const dync__read_intercept *(*dync__read_intercept_get)(void);
     X(set_) X(set_grad_enabled) X(sigmoid_backward) X(smooth_l1_loss) X(stack) X(take_along_dim) X(tanh_backward)     \
     X(trace_wrapped) X(unflatten) X(view_as)                                                                                   \
     X(addmv) X(baddbmm) X(bernoulli) X(celu) X(conv1d) X(conv_transpose2d) X(cosine_similarity) X(count_nonzero)      \
-    X(einsum) X(flash_attention) X(glu) X(group_norm) X(hardshrink) X(hardsigmoid) X(hardswish) X(huber_loss) X(instance_norm)           \
+    X(einsum) X(flash_attention) X(glu) X(one_hot_all) X(group_norm) X(hardshrink) X(hardsigmoid) X(hardswish) X(huber_loss) X(instance_norm)           \
     X(isclose) X(kl_div) X(logaddexp) X(movedim) X(nan_to_num) X(normalize) X(pad) X(pixel_shuffle) X(prelu)          \
     X(rms_norm) X(rnn_layer) X(scaled_dot_product_attention) X(selu) X(softmin) X(softshrink) X(softsign) X(tanhshrink)            \
     X(threshold) X(trace) X(unfold) X(unique) X(upsample_nearest2d) X(xlogy)
@@ -26610,6 +26605,9 @@ DYNC__FN dync_status dync__infer_strided(const dync__arg *size, const dync__arg 
 DYNC__FN dync_status dync__view_select(const dync__layout *, int64_t dim, int64_t index, dync__layout *out);
 DYNC__FN dync_status dync__view_slice(const dync__layout *, int64_t dim, int64_t start, int64_t end, int64_t step, dync__layout *out);
 DYNC__FN dync_status dync__view_diagonal(const dync__layout *, int64_t offset, int64_t dim1, int64_t dim2, dync__layout *out);
+DYNC__FN dync_status dync__infer_by_zero(void);                                               /* ZeroDivisionError */
+DYNC__FN double dync__infer_largest(int dtype);                                              /* the largest number of a floating dtype */
+DYNC__FN dync_status dync__infer_fill(const dync__opcall *, int op);     /* the number that full, fill or masked_fill writes fits, as PyTorch checks it: what is negative wraps in uint8 */
 DYNC__FN int dync__infer_int_dim(const dync__arg *);                                        /* an int64 argument, saturated to int */
 
 /* ---- shared by lower.c and lower_nn.c ------------------------------------------------------------------------------ */
@@ -27561,18 +27559,18 @@ DYNC__FN dync_status dync__d_norm(dync__opcall *call) {
     const int64_t *dims = call->args[2].as.dims;
     bool keepdim = call->args[3].as.i != 0;
     DYNC__TRY(dync__dt_self(call, &x));
-    if (p >= 2 && p <= 2) return dync__chain_end(&c, call, dync__chain_norm2(&c, x, n, dims, keepdim));
-    if (p >= 0 && p <= 0) {
-        y = dync__chain_dtype(&c, dync__chain_ti(&c, DYNC__OP_ne, x, 0), x->dtype);
-        return dync__chain_end(&c, call, dync__chain_reduce(&c, DYNC__OP_sum, y, n, dims, keepdim));
+    int dtype = x->dtype, wide = dync__dtype_info(dtype)->bytes == 2 ? DYNC_F32 : dtype, place = p > 0 ? DYNC__OP_amax : DYNC__OP_amin;
+    x = dync__chain_dtype(&c, x, wide);                                                   /* squares of halves overflow */
+    if (p >= 2 && p <= 2) y = dync__chain_norm2(&c, x, n, dims, keepdim);
+    else if (p >= 0 && p <= 0)
+        y = dync__chain_reduce(&c, DYNC__OP_sum, dync__chain_dtype(&c, dync__chain_ti(&c, DYNC__OP_ne, x, 0), wide), n, dims, keepdim);
+    else {
+        x = dync__chain1(&c, DYNC__OP_abs, x);
+        bool whole = p > DBL_MAX || p < -DBL_MAX, plain = p >= 1 && p <= 1;
+        y = dync__chain_reduce(&c, whole ? place : DYNC__OP_sum, whole || plain ? x : dync__chain_tf(&c, DYNC__OP_pow, x, p), n, dims, keepdim);
+        if (!whole && !plain) y = dync__chain_tf(&c, DYNC__OP_pow, y, 1 / p);
     }
-    y = dync__chain1(&c, DYNC__OP_abs, x);
-    if (p > DBL_MAX || p < -DBL_MAX)
-        return dync__chain_end(&c, call, dync__chain_reduce(&c, p > 0 ? DYNC__OP_amax : DYNC__OP_amin, y, n, dims, keepdim));
-    if (p >= 1 && p <= 1)
-        return dync__chain_end(&c, call, dync__chain_reduce(&c, DYNC__OP_sum, y, n, dims, keepdim));
-    y = dync__chain_reduce(&c, DYNC__OP_sum, dync__chain_tf(&c, DYNC__OP_pow, y, p), n, dims, keepdim);
-    return dync__chain_end(&c, call, dync__chain_tf(&c, DYNC__OP_pow, y, 1 / p));
+    return dync__chain_end(&c, call, dync__chain_dtype(&c, y, dtype));
 }
 static dync_status dync__decompose_extreme(dync__opcall *call, int op) {
     dync__chain c = {0};
@@ -27696,6 +27694,18 @@ DYNC__FN dync_status dync__d_nonzero(dync__opcall *call) {
     call->out[0] = y;
     call->nout = 1;
     return DYNC_OK;
+}
+/* One class more than the largest index. */
+DYNC__FN dync_status dync__d_one_hot_all(dync__opcall *call) {
+    dync__chain c = {0};
+    dync__dt *x;
+    DYNC__TRY(dync__dt_self(call, &x));
+    DYNC__TRY(dync__decompose_real(x));
+    if (x->numel == 0) return dync__fail(DYNC_ERR_VALUE, "Can not infer total number of classes from empty tensor.");
+    dync__dt *most = dync__chain1(&c, DYNC__OP_max, x), *seen = most ? dync__contiguous_copy(most) : NULL;
+    dync__dt *y = seen ? dync__chain_ti(&c, DYNC__OP_one_hot, x, DYNC__MAX(dync__load_i64(dync__tensor_data(seen), x->dtype), 0) + 1) : NULL;
+    dync__unref(seen);
+    return dync__chain_end(&c, call, y);
 }
 DYNC__FN dync_status dync__d_masked_select(dync__opcall *call) {
     dync__chain c = {0};
@@ -27872,19 +27882,12 @@ DYNC__FN dync_status dync__d_xlogy(dync__opcall *call) {
     dync__chain c = {0};
     dync__dt *self = dync__dt_arg(call, 0), *other = dync__dt_arg(call, 1);
     if (!self || !other) return dync__fail(DYNC_ERR_VALUE, "expected two tensors");
+    other = dync__chain_dtype(&c, other, dync__op_common_dtype(call));
     dync__dt *bad = dync__chain_tt(&c, DYNC__OP_logical_or, dync__chain_ti(&c, DYNC__OP_le, other, 0),
                                    dync__chain_tf(&c, DYNC__OP_eq, other, inf));
     bad = dync__chain_tt(&c, DYNC__OP_logical_and, bad, dync__chain_ti(&c, DYNC__OP_eq, self, 0));
     dync__dt *safe = dync__chain_where(&c, bad, dync__arg_i(1), dync__arg_t(other));
     return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_mul, self, dync__chain1(&c, DYNC__OP_log, safe)));
-}
-static double dync__dn_largest(int dtype) {
-    switch (dtype) {
-    case DYNC_F64: return DBL_MAX;
-    case DYNC_F16: return 65504;
-    case DYNC_BF16: return 3.3895313892515355e38;
-    default: return (double)FLT_MAX;
-    }
 }
 /* DYNC_NONE for an infinity: the largest or smallest number of the dtype */
 DYNC__FN dync_status dync__d_nan_to_num(dync__opcall *call) {
@@ -27892,7 +27895,7 @@ DYNC__FN dync_status dync__d_nan_to_num(dync__opcall *call) {
     dync__dt *x;
     DYNC__TRY(dync__dt_self(call, &x));
     if (dync__dtype_info(x->dtype)->kind != 'f') return dync__chain_end(&c, call, dync__chain1(&c, DYNC__OP_clone, x));
-    const double inf = HUGE_VAL, most = dync__dn_largest(x->dtype);
+    const double inf = HUGE_VAL, most = dync__infer_largest(x->dtype);
     double to[3] = {0, most, -most};
     for (int i = 0; i < 3; i++)
         if (dync__arg_is_number(&call->args[1 + i])) to[i] = dync__dn_number(call, 1 + i);
@@ -27971,6 +27974,7 @@ DYNC__FN dync_status dync__d_cosine_similarity(dync__opcall *call) {
     DYNC__TRY(dync__dn_dim(call, 2, n, &dim));
     at = dim;
     for (int i = 0; i < 2; i++) {
+        if (dync__dtype_info(x[i]->dtype)->kind == 'i') x[i] = dync__chain_dtype(&c, x[i], dync__op_common_dtype(call));
         x[i] = dync__chain_shape(&c, DYNC__OP_expand, x[i], n, shape);
         dync__dt *length = dync__dn_norm(&c, x[i], dync__arg_i(2), dim, true);
         x[i] = dync__chain_tt(&c, DYNC__OP_div, x[i], dync__dn_at_least(&c, length, dync__dn_number(call, 3)));
@@ -28842,6 +28846,7 @@ static bool dync__enter(dync__opcall *call, int op, int nargs, dync__arg *args, 
     e.at = dync__tls.at;
     e.items = NULL;
     e.n_items = 0;
+    if (DYNC__UNLIKELY(op == DYNC__OP_one_hot) && args[1].as.i == -1) op = DYNC__OP__one_hot_all, nargs = 1;   /* its shape depends on data */
     call->row = dync__op_info(op);
     call->op = op;
     call->nargs = nargs;
@@ -29066,10 +29071,15 @@ static bool dync__eager_checks_data(const dync__opcall *call) {
     case DYNC__OP_one_hot: return call->args[0].as.t->device != DYNC_CPU; /* there the plan does it */
     case DYNC__OP_scatter:
     case DYNC__OP_scatter_add:
-    case DYNC__OP_index_add: return true;
+    case DYNC__OP_index_add:
+    case DYNC__OP_full:
+    case DYNC__OP_full_like:
+    case DYNC__OP_fill:
+    case DYNC__OP_masked_fill: return true;
     case DYNC__OP_remainder:
     case DYNC__OP_fmod:
-    case DYNC__OP_floor_divide: return dync__dtype_info(dync__op_common_dtype(call))->kind != 'f';
+    case DYNC__OP_floor_divide:
+        return (call->args[1].kind != DYNC__A_TENSOR || call->args[1].as.t->device != DYNC_CPU) && dync__dtype_info(dync__op_common_dtype(call))->kind != 'f';
     default: return false;
     }
 }
@@ -29359,19 +29369,16 @@ DYNC__RARE static dync_status dync__eager_look(const dync__tensor *t, int64_t lo
 DYNC__RARE static dync_status dync__eager_check_index(const dync__tensor *index, int64_t size) {
     int64_t bad = 0;
     bool found;
-    if (size == 0 && index->numel)
-        return dync__fail(DYNC_ERR_INDEX, "index is out of bounds for dimension with size 0");
+    if (size == 0 && index->numel) return dync__fail(DYNC_ERR_INDEX, "index is out of bounds for dimension with size 0");
     DYNC__TRY(dync__eager_look(index, 0, size, &bad, &found));
-    return found ? dync__fail(DYNC_ERR_INDEX, "index %lld is out of bounds for dimension with size %lld",
-                              (long long)bad, (long long)size)
-                 : DYNC_OK;
+    return found ? dync__fail(DYNC_ERR_INDEX, "index %lld is out of bounds for dimension with size %lld", (long long)bad, (long long)size) : DYNC_OK;
 }
 static dync_status dync__eager_check_divisor(const dync__opcall *call) {
     const dync__arg *a = &call->args[1];
     int64_t zero = 0;
     bool found = dync__arg_is_number(a) && a->as.i == 0;
     if (a->kind == DYNC__A_TENSOR) DYNC__TRY(dync__eager_look(a->as.t, 0, 0, &zero, &found));
-    return found ? dync__fail_class(DYNC_ERR_VALUE, "ZeroDivisionError", "ZeroDivisionError") : DYNC_OK;
+    return found ? dync__infer_by_zero() : DYNC_OK;
 }
 DYNC__RARE DYNC__FN dync_status dync__eager_check_data(const dync__opcall *call) {
     int op, dim;
@@ -29383,6 +29390,10 @@ DYNC__RARE DYNC__FN dync_status dync__eager_check_data(const dync__opcall *call)
     case DYNC__OP_remainder:
     case DYNC__OP_fmod:
     case DYNC__OP_floor_divide: return dync__eager_check_divisor(call);
+    case DYNC__OP_full:
+    case DYNC__OP_full_like:
+    case DYNC__OP_fill:
+    case DYNC__OP_masked_fill: return dync__infer_fill(call, op);
     default: break;
     }
     DYNC__TRY(dync__dim_wrap(dync__infer_int_dim(&call->args[1]), self->lay.ndim, &dim));
@@ -29967,6 +29978,26 @@ static dync_status dync__infer_number(const dync__opcall *call, int i) {
     return dync__fail(DYNC_ERR_VALUE, "argument %d: expected a number, got %s", i + 1,
                       i < call->nargs ? dync__infer_kind_text(&call->args[i]) : "nothing");
 }
+DYNC__FN dync_status dync__infer_by_zero(void) { return dync__fail_class(DYNC_ERR_VALUE, "ZeroDivisionError", "ZeroDivisionError"); }
+DYNC__FN double dync__infer_largest(int dtype) {
+    switch (dtype) {
+    case DYNC_F64: return DBL_MAX;
+    case DYNC_F16: return 65504;
+    case DYNC_BF16: return 3.3895313892515355e38;
+    default: return (double)FLT_MAX;
+    }
+}
+DYNC__FN dync_status dync__infer_fill(const dync__opcall *call, int op) {
+    static const char *const names[] = {"float", "double", "c10::Half", "c10::BFloat16", "int64_t", "int", "int16_t", "int8_t", "uint8_t"};
+    int place = op == DYNC__OP_masked_fill ? 2 : 1, dtype = op == DYNC__OP_full ? (int)call->args[2].as.i : call->args[0].as.t->dtype;
+    const dync__arg *a = &call->args[place];
+    const dync__dtype_row *info = dync__dtype_info(dtype);
+    if (place >= call->nargs || !dync__arg_is_number(a) || dtype == DYNC_BOOL || dync__is_token(a->as.i) || dync__is_sf(a->as.i)) return DYNC_OK;
+    double x = dync__arg_number(a), limit = ldexp(1, 8 * info->bytes - (dtype != DYNC_U8)), least = dtype != DYNC_U8 ? -limit : a->kind == DYNC__A_FLOAT ? 0 : -255;
+    bool fits = info->kind == 'f' ? !(fabs(x) > dync__infer_largest(dtype) && fabs(x) <= DBL_MAX) || (op == DYNC__OP_full && info->bytes == 2)
+                                  : (x >= least && x < limit) || (dtype == DYNC_I64 && a->kind != DYNC__A_FLOAT);
+    return fits ? DYNC_OK : dync__fail(DYNC_ERR_VALUE, "value cannot be converted to type %s without overflow", names[dtype]);
+}
 static const char *dync__infer_device_text(int device, char *out, size_t cap) {
     int kind = device & 0xff;
     if (kind == DYNC_CUDA) dync__format(out, cap, "cuda:%d", device >> 8);
@@ -30260,6 +30291,7 @@ DYNC__FN dync_status dync__i_masked_fill(const dync__opcall *call, dync__info *o
     if (call->args[2].kind == DYNC__A_TENSOR && call->args[2].as.t->lay.ndim != 0)
         return dync__fail(DYNC_ERR_SHAPE, "only supports a 0-dimensional value tensor, but got tensor with %d dimension(s)",
                           call->args[2].as.t->lay.ndim);
+    DYNC__TRY(dync__infer_fill(call, DYNC__OP_masked_fill));
     return dync__infer_broadcast(call, self->dtype, out);
 }
 DYNC__FN dync_status dync__i_clone(const dync__opcall *call, dync__info *out) {
@@ -30331,6 +30363,7 @@ DYNC__FN dync_status dync__i_factory(const dync__opcall *call, dync__info *out) 
 }
 DYNC__FN dync_status dync__i_full(const dync__opcall *call, dync__info *out) {
     DYNC__TRY(dync__infer_number(call, 1));
+    if (dync__dtype_valid((int)call->args[2].as.i)) DYNC__TRY(dync__infer_fill(call, DYNC__OP_full));
     return dync__infer_made(out, &call->args[2], &call->args[3], call->args[0].n, call->args[0].as.dims);
 }
 DYNC__FN dync_status dync__i_eye(const dync__opcall *call, dync__info *out) {
@@ -30358,7 +30391,10 @@ DYNC__FN dync_status dync__i_like(const dync__opcall *call, dync__info *out) {
     dync__tensor *t;
     DYNC__TRY(dync__infer_tensor(call, 0, &t));
     DYNC__TRY(dync__infer_random_dtype(call, t->dtype));
-    if (call->op == DYNC__OP_full_like) DYNC__TRY(dync__infer_number(call, 1));
+    if (call->op == DYNC__OP_full_like) {
+        DYNC__TRY(dync__infer_number(call, 1));
+        DYNC__TRY(dync__infer_fill(call, DYNC__OP_fill));
+    }
     if ((call->op == DYNC__OP_normal || call->op == DYNC__OP_uniform) && call->nargs == 3) {
         DYNC__TRY(dync__infer_number(call, 1));
         DYNC__TRY(dync__infer_number(call, 2));
@@ -30377,6 +30413,7 @@ DYNC__FN dync_status dync__i_like_self(const dync__opcall *call, dync__info *out
     dync__layout expanded;
     DYNC__TRY(dync__infer_tensor(call, 0, &t));
     DYNC__TRY(dync__infer_value(call, 1));
+    DYNC__TRY(dync__infer_fill(call, DYNC__OP_fill));
     if (call->args[1].kind == DYNC__A_TENSOR)
         DYNC__TRY(dync__layout_expand(&call->args[1].as.t->lay, t->lay.ndim, t->lay.shape, &expanded));
     *out = (dync__info){.dtype = t->dtype, .device = t->device, .alias = -1};
@@ -31151,7 +31188,7 @@ DYNC__FN dync_status dync__i_max_pool2d(const dync__opcall *call, dync__info *ou
     dync__tensor *x;
     int64_t kernel[2], stride[2], padding[2], dilation[2], one[2] = {1, 1}, zero[2] = {0, 0};
     DYNC__TRY(dync__infer_tensor(call, 0, &x));
-    DYNC__TRY(dync__infer_floating(x));
+    if (x->dtype == DYNC_BOOL || x->device != DYNC_CPU) DYNC__TRY(dync__infer_floating(x));
     DYNC__TRY(dync__infer_dims2(&call->args[1], "kernel_size", NULL, 1, kernel));
     DYNC__TRY(dync__infer_dims2(&call->args[2], "stride", kernel, 1, stride));
     DYNC__TRY(dync__infer_dims2(&call->args[3], "padding", zero, 0, padding));
@@ -31167,7 +31204,7 @@ DYNC__FN dync_status dync__i_avg_pool2d(const dync__opcall *call, dync__info *ou
     dync__tensor *x;
     int64_t kernel[2], stride[2], padding[2], one[2] = {1, 1}, zero[2] = {0, 0};
     DYNC__TRY(dync__infer_tensor(call, 0, &x));
-    DYNC__TRY(dync__infer_floating(x));
+    if (x->dtype != DYNC_I64 || x->device != DYNC_CPU) DYNC__TRY(dync__infer_floating(x));
     DYNC__TRY(dync__infer_dims2(&call->args[1], "kernel_size", NULL, 1, kernel));
     DYNC__TRY(dync__infer_dims2(&call->args[2], "stride", kernel, 1, stride));
     DYNC__TRY(dync__infer_dims2(&call->args[3], "padding", zero, 0, padding));
@@ -31842,11 +31879,19 @@ static int dync__lower_to_common(dync__lb *b, int v, int common, int from, bool 
     if (from != common && (row->kind == 'i' || whole_tensor)) v = dync__lb_wrap(b, v, common);
     return v;
 }
+/* Integers are not divided by zero; on the CPU, as GPUs do not stop for it. */
+static dync_status dync__lower_divisor(dync__pb *pb, const dync__opcall *call, const dync__operand *in) {
+    const dync__operand *y = dync__lower_operand(call, in, 1);
+    if (!y) return dync__arg_number(&call->args[1]) != 0 ? DYNC_OK : dync__infer_by_zero();
+    return pb->device == DYNC_CPU ? dync__lower_kcall(pb, DYNC__K_check_divisor, 1, y, 0, NULL) : DYNC_OK;
+}
 DYNC__FN dync_status dync__lower_pointwise(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
                                            const dync__operand *out) {
     dync__lb b;
     int value[DYNC__MAX_ARGS], common = dync__op_common_dtype(call);
     int64_t stride[DYNC_MAX_DIMS];
+    if ((call->op == DYNC__OP_floor_divide || call->op == DYNC__OP_remainder || call->op == DYNC__OP_fmod) && dync__dtype_info(common)->kind != 'f')
+        DYNC__TRY(dync__lower_divisor(pb, call, in));
     if (!dync__lower_begin(pb, &b, 0, out->lay.ndim, out->lay.shape)) return DYNC_ERR_MEMORY;
     for (int i = 0; i < call->nargs; i++) {
         const dync__operand *x = dync__lower_operand(call, in, i);
@@ -37199,22 +37244,15 @@ DYNC__FN dync_module *dync__module_alloc(const char *class_name) {
     return m;
 }
 DYNC_API dync_module *dync_module_new(const char *class_name, dync_forward forward, void *user) {
-    if (!forward) return dync__fail(DYNC_ERR_VALUE, "dync_module_new: forward is NULL"), NULL;
-    dync_module *m = dync__module_alloc(class_name);
-    if (!m) return NULL;
-    m->forward = forward;
-    m->user = user;
+    dync_module *m = forward ? dync__module_alloc(class_name) : (dync__fail(DYNC_ERR_VALUE, "dync_module_new: forward is NULL"), NULL);
+    if (m) m->forward = forward, m->user = user;
     return m;
 }
 DYNC_API dync_module *dync_module_new_values(const char *class_name, dync_forward_values forward, const char *args, void *user) {
     if (!forward) return dync__fail(DYNC_ERR_VALUE, "dync_module_new_values: forward is NULL"), NULL;
     const char *names = args ? dync__intern(args) : NULL;
-    if (args && !names) return NULL;
-    dync_module *m = dync__module_alloc(class_name);
-    if (!m) return NULL;
-    m->forward_values = forward;
-    m->args = names;
-    m->user = user;
+    dync_module *m = !args || names ? dync__module_alloc(class_name) : NULL;
+    if (m) m->forward_values = forward, m->args = names, m->user = user;
     return m;
 }
 static void dync__module_detach(dync_module *m) {
@@ -37270,19 +37308,16 @@ DYNC_API dync_module *dync_module_child(dync_module *m, const char *name) {
     if (!child) dync__fail(DYNC_ERR_VALUE, "dync_module_child: no module \"%s\" in %s", name, m->class_name);
     return child;
 }
+static bool dync__module_holds(const dync_module *child, const dync_module *m) {
+    while (m && m != child) m = m->parent;
+    return m != NULL;
+}
 static dync_status dync__module_add_check(const dync_module *m, const char *name, const dync_module *child) {
     if (!m || !child) return dync__fail(DYNC_ERR_VALUE, "dync_module_add: the %s is NULL", m ? "child" : "module");
     if (!name || !*name || strchr(name, '.'))
         return dync__fail(DYNC_ERR_VALUE, "dync_module_add: a name is not empty and has no dots: \"%s\"", name ? name : "NULL");
     if (child->parent) return dync__fail(DYNC_ERR_VALUE, "dync_module_add: %s belongs to another module", child->class_name);
-    for (const dync_module *a = m; a; a = a->parent)
-        if (a == child) return dync__fail(DYNC_ERR_VALUE, "dync_module_add: %s would contain itself", child->class_name);
-    return DYNC_OK;
-}
-static bool dync__module_holds(const dync_module *child, const dync_module *m) {
-    for (; m; m = m->parent)
-        if (m == child) return true;
-    return false;
+    return dync__module_holds(child, m) ? dync__fail(DYNC_ERR_VALUE, "dync_module_add: %s would contain itself", child->class_name) : DYNC_OK;
 }
 DYNC_API void dync_module_add(dync_module *m, const char *name, dync_module *child) {
     const char *text = dync__module_add_check(m, name, child) == DYNC_OK ? dync__intern(name) : NULL;
@@ -37291,10 +37326,13 @@ DYNC_API void dync_module_add(dync_module *m, const char *name, dync_module *chi
         return;
     }
     dync_module *old = dync__module_child_named(m, text, strlen(text));
+    int at = 0;
+    while (at < m->child.n && m->child.at[at] != old) at++;
     if (old) dync_module_free(old);
+    memmove(&m->child.at[at + 1], &m->child.at[at], (size_t)(m->child.n++ - at) * sizeof child);
+    m->child.at[at] = child;         /* in the place of the one before it, or last */
     child->name = text;
     child->parent = m;
-    m->child.at[m->child.n++] = child;
     dync__module_bump(m);
 }
 static dync__module_entry *dync__module_entry_of(const dync_module *m, const char *name) {
@@ -54039,7 +54077,7 @@ DYNC__FN dync_status dync__kcall_csource(dync__str *s, const dync__kcall *call, 
     };
     for (int i = 0; i < DYNC__COUNT_OF(rows); i++)
         if (call->row == dync__kernel_row(rows[i].kernel)) return rows[i].print(s, call, name);
-    if (call->row == dync__kernel_row(DYNC__K_check_index)) /* nobody to tell; loops hold their index inside */
+    if (call->row == dync__kernel_row(DYNC__K_check_index) || call->row == dync__kernel_row(DYNC__K_check_divisor)) /* nobody to tell; loops hold their index inside */
         return dync__str_addf(s, "static void %s(const %s *i)\n{\n    (void)i;\n}\n", name, dync__csource_type(call->operand[0].dtype)), DYNC_OK;
     return dync__fail(DYNC_ERR_UNSUPPORTED, "C source: there is no C form of %s yet", call->row->name);
 }
