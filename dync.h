@@ -12321,7 +12321,7 @@ DYNC__FN int dync__conv_isa(void);              /* 0: the portable form; 1 AVX2,
 #ifndef DYNC__JIT_H
 #define DYNC__JIT_H
 #if DYNC__JIT_X86
-enum { DYNC__JIT_WORDS = 320 };            /* of the argument block */
+enum { DYNC__JIT_WORDS = 320, DYNC__JIT_PICKED = 512 };   /* of the argument block; elements of a row, by indices that all rows share */
 /* Machine code of one structure. */
 typedef struct dync__jit_form {
     struct dync__jit_form *next;
@@ -16510,6 +16510,7 @@ static void dync__jb_find_take(const dync__jb *j, dync__jit *jit, int i) {
     const dync__jit_stream *of[3] = {NULL};
     dync__jit_take t = {.covers = 1};
     int64_t end = 0, dense = 1;
+    bool apart = false;
     int code = -1;
     for (int s = 0; s < b->k->inst.n; s++) {
         code += dync__jb_is_code(b, s);
@@ -16527,8 +16528,15 @@ static void dync__jb_find_take(const dync__jb *j, dync__jit *jit, int i) {
     const dync__buf *index = &b->k->buf.at[of[0]->buf], *table = &b->k->buf.at[of[1]->buf], *out = of[2] ? &b->k->buf.at[of[2]->buf] : NULL;
     if (low->prim != DYNC__P_const_ || low->imm.i != 0 || high->prim != DYNC__P_const_ || (by && by->prim != DYNC__P_const_) || at[4]->type != DYNC_I64 ||
         (index->dtype != DYNC_I64 && index->dtype != DYNC_I32) || index->mode != DYNC__BUF_IN || table->mode != DYNC__BUF_IN) return;
+    for (int d = 0; d <= j->rows.n; d++) { /* rows: do they share their indices? then lanes */
+        int64_t step = d < j->rows.n ? of[0]->step[d] : of[0]->lane, n = d < j->rows.n ? j->rows.extent[d] : j->lanes;
+        apart |= step && d < j->rows.n;
+        if (step) t.covers *= n, end += (n - 1) * step;
+        if (step < 0) end = -1;
+    }
+    if (end != (t.covers - 1) * of[0]->bytes) t.covers = 0;
     bool copies = !code && out && j->inner.n == 0 && !jit->keep_bytes && table->dtype == out->dtype && out->mode == DYNC__BUF_OUT && of[2]->lane == of[2]->bytes &&
-                  (of[0]->lane ? of[0]->lane == of[0]->bytes && j->lanes <= 32 : of[1]->lane == of[1]->bytes && (of[2]->bytes < 4 || j->lanes * of[2]->bytes <= 1024));
+                  (of[0]->lane ? of[0]->lane == of[0]->bytes && j->lanes <= (apart ? 32 : DYNC__JIT_PICKED) : of[1]->lane == of[1]->bytes && (of[2]->bytes < 4 || j->lanes * of[2]->bytes <= 1024));
     bool lies = !of[0]->lane && of[1]->lane == of[1]->bytes && !jit->split && !jit->state_bytes;
     for (int d = j->rows.n + j->inner.n - 1; d >= 0; d--) { /* innermost first */
         const dync__jit_loops *l = d < j->rows.n ? &j->rows : &j->inner;
@@ -16536,12 +16544,6 @@ static void dync__jb_find_take(const dync__jb *j, dync__jit *jit, int i) {
         lies &= dync__jb_stride(j, j->g->stream.at[t.stream[0]].access, loop) == dense && !dync__jb_stride(j, j->g->stream.at[t.stream[1]].access, loop);
         dense *= l->extent[d < j->rows.n ? d : d - j->rows.n];
     }
-    for (int d = 0; d <= j->rows.n; d++) {
-        int64_t step = d < j->rows.n ? of[0]->step[d] : of[0]->lane, n = d < j->rows.n ? j->rows.extent[d] : j->lanes;
-        if (step) t.covers *= n, end += (n - 1) * step;
-        if (step < 0) end = -1;
-    }
-    if (end != (t.covers - 1) * of[0]->bytes) t.covers = 0;
     t.stride = (by ? by->imm.i : 1) * of[1]->bytes;
     t.size = high->imm.i + 1;
     t.far = t.size * t.stride > 1 << 22;
@@ -18386,19 +18388,16 @@ DYNC__WARM
 enum { DYNC__JIT_AHEAD = 8 };          /* rows */
 /* One segment of a split kernel: slots come from `in` and go to `out`. Of a tall one: inner indices [from, from + n). */
 typedef struct dync__jit_segment { int64_t number; char *in, *out, *keep; int64_t from, n; } dync__jit_segment;
-#define DYNC__JIT_TAKE(T) for (int64_t l = 0; l < lanes; l++, from += lane) { \
-        int64_t i = wide ? ((const int64_t *)(const void *)x)[l] : ((const int32_t *)(const void *)x)[l]; \
-        if (DYNC__UNLIKELY((uint64_t)i >= (uint64_t)size)) inside = false, i = i < 0 ? 0 : size - 1; \
-        memcpy(y + l * (int)sizeof(T), from + i * stride, sizeof(T)); \
-    } \
+#define DYNC__JIT_TAKE(T) for (int64_t l = 0; l < lanes; l++) memcpy(y + l * (int)sizeof(T), from + at[l], sizeof(T)); \
     break
 /* What jit->take says, over the argument block as the code would; false: an index lies outside. Rows of large tables are fetched ahead. */
 DYNC__BUSY static bool dync__jit_take_rows(const dync__jit *jit, int64_t *words) {
     const dync__jit_take *t = &jit->take;
     int last = DYNC__MAX(jit->n_row_dims - 1, 0), bytes = jit->stream[t->stream[2]].bytes;
-    int64_t *count = words + DYNC__XA_FIXED, *of[3], step[3], left = words[DYNC__XA_ROWS], lanes = words[DYNC__XA_LANES], lane = jit->stream[t->stream[1]].lane;
+    int64_t *count = words + DYNC__XA_FIXED, *of[3], step[3], at[DYNC__JIT_PICKED], left = words[DYNC__XA_ROWS], lanes = words[DYNC__XA_LANES], lane = jit->stream[t->stream[1]].lane;
     const int64_t size = t->size, stride = t->stride, row = jit->stream[t->stream[0]].lane ? 0 : lanes * bytes;
     bool wide = jit->stream[t->stream[0]].bytes == 8, inside = true;
+    const char *picked = NULL;         /* where the indices stood that `at` holds, as bytes from the line */
     for (int s = 0; s < 3; s++) {
         of[s] = words + jit->n_words - (jit->n_streams - t->stream[s]) * jit->record;
         step[s] = jit->n_row_dims ? of[s][DYNC__XA_STEP + last] : 0;
@@ -18410,6 +18409,12 @@ DYNC__BUSY static bool dync__jit_take_rows(const dync__jit *jit, int64_t *words)
         left -= n;
         for (int s = 0; s < 3; s++) of[s][DYNC__XA_AT] += n * step[s];
         for (; n > 0; n--, soon--, x += step[0], from = line += step[1], y += step[2]) {
+            for (int64_t l = 0; !row && x != picked && l < lanes; l++) {
+                int64_t i = wide ? ((const int64_t *)(const void *)x)[l] : ((const int32_t *)(const void *)x)[l];
+                if (DYNC__UNLIKELY((uint64_t)i >= (uint64_t)size)) inside = false, i = i < 0 ? 0 : size - 1;
+                at[l] = l * lane + i * stride;
+            }
+            picked = x;
             switch (row ? 0 : bytes) {
             case 1: DYNC__JIT_TAKE(uint8_t);
             case 2: DYNC__JIT_TAKE(uint16_t);
@@ -18418,20 +18423,20 @@ DYNC__BUSY static bool dync__jit_take_rows(const dync__jit *jit, int64_t *words)
             default: break;
             }
             if (!row) continue;
-            int64_t i = wide ? *(const int64_t *)(const void *)x : *(const int32_t *)(const void *)x, at = 0;
+            int64_t i = wide ? *(const int64_t *)(const void *)x : *(const int32_t *)(const void *)x, b = 0;
             if (DYNC__UNLIKELY((uint64_t)i >= (uint64_t)size)) inside = false, i = i < 0 ? 0 : size - 1;
             if (soon > 0) {
                 const void *next = x + DYNC__JIT_AHEAD * step[0];
                 uintptr_t to = (uintptr_t)from + (uintptr_t)(wide ? *(const int64_t *)next : *(const int32_t *)next) * (uintptr_t)stride;
-                for (int64_t b = 0; b < row; b += 64) __builtin_prefetch((const void *)(to + (uintptr_t)b));
+                for (int64_t ahead = 0; ahead < row; ahead += 64) __builtin_prefetch((const void *)(to + (uintptr_t)ahead));
             }
             from += i * stride;
-            if (row > 1024) memcpy(y, from, (size_t)row), at = row;
-            for (; at + 64 <= row; at += 64) memcpy(y + at, from + at, 64);
-            for (; at + 16 <= row; at += 16) memcpy(y + at, from + at, 16);
-            if (at < row && row > 16) memcpy(y + row - 16, from + row - 16, 16), at = row;
-            for (; at + 4 <= row; at += 4) memcpy(y + at, from + at, 4);
-            for (; at < row; at++) y[at] = from[at];
+            if (row > 1024) memcpy(y, from, (size_t)row), b = row;
+            for (; b + 64 <= row; b += 64) memcpy(y + b, from + b, 64);
+            for (; b + 16 <= row; b += 16) memcpy(y + b, from + b, 16);
+            if (b < row && row > 16) memcpy(y + row - 16, from + row - 16, 16), b = row;
+            for (; b + 4 <= row; b += 4) memcpy(y + b, from + b, 4);
+            for (; b < row; b++) y[b] = from[b];
         }
         for (int d = last; d > 0 && (d == last || --count[2 * d] == 0);) {
             count[2 * d] = count[2 * d + 1];

@@ -543,6 +543,7 @@ static void dync__jb_find_take(const dync__jb *j, dync__jit *jit, int i)
     const dync__jit_stream *of[3] = {NULL};
     dync__jit_take t = {.covers = 1};
     int64_t end = 0, dense = 1;
+    bool apart = false;
     int code = -1;
     for (int s = 0; s < b->k->inst.n; s++) {
         code += dync__jb_is_code(b, s);
@@ -560,8 +561,15 @@ static void dync__jb_find_take(const dync__jb *j, dync__jit *jit, int i)
     const dync__buf *index = &b->k->buf.at[of[0]->buf], *table = &b->k->buf.at[of[1]->buf], *out = of[2] ? &b->k->buf.at[of[2]->buf] : NULL;
     if (low->prim != DYNC__P_const_ || low->imm.i != 0 || high->prim != DYNC__P_const_ || (by && by->prim != DYNC__P_const_) || at[4]->type != DYNC_I64 ||
         (index->dtype != DYNC_I64 && index->dtype != DYNC_I32) || index->mode != DYNC__BUF_IN || table->mode != DYNC__BUF_IN) return;
+    for (int d = 0; d <= j->rows.n; d++) { /* rows: do they share their indices? then lanes */
+        int64_t step = d < j->rows.n ? of[0]->step[d] : of[0]->lane, n = d < j->rows.n ? j->rows.extent[d] : j->lanes;
+        apart |= step && d < j->rows.n;
+        if (step) t.covers *= n, end += (n - 1) * step;
+        if (step < 0) end = -1;
+    }
+    if (end != (t.covers - 1) * of[0]->bytes) t.covers = 0;
     bool copies = !code && out && j->inner.n == 0 && !jit->keep_bytes && table->dtype == out->dtype && out->mode == DYNC__BUF_OUT && of[2]->lane == of[2]->bytes &&
-                  (of[0]->lane ? of[0]->lane == of[0]->bytes && j->lanes <= 32 : of[1]->lane == of[1]->bytes && (of[2]->bytes < 4 || j->lanes * of[2]->bytes <= 1024));
+                  (of[0]->lane ? of[0]->lane == of[0]->bytes && j->lanes <= (apart ? 32 : DYNC__JIT_PICKED) : of[1]->lane == of[1]->bytes && (of[2]->bytes < 4 || j->lanes * of[2]->bytes <= 1024));
     bool lies = !of[0]->lane && of[1]->lane == of[1]->bytes && !jit->split && !jit->state_bytes;
     for (int d = j->rows.n + j->inner.n - 1; d >= 0; d--) { /* innermost first */
         const dync__jit_loops *l = d < j->rows.n ? &j->rows : &j->inner;
@@ -569,12 +577,6 @@ static void dync__jb_find_take(const dync__jb *j, dync__jit *jit, int i)
         lies &= dync__jb_stride(j, j->g->stream.at[t.stream[0]].access, loop) == dense && !dync__jb_stride(j, j->g->stream.at[t.stream[1]].access, loop);
         dense *= l->extent[d < j->rows.n ? d : d - j->rows.n];
     }
-    for (int d = 0; d <= j->rows.n; d++) {
-        int64_t step = d < j->rows.n ? of[0]->step[d] : of[0]->lane, n = d < j->rows.n ? j->rows.extent[d] : j->lanes;
-        if (step) t.covers *= n, end += (n - 1) * step;
-        if (step < 0) end = -1;
-    }
-    if (end != (t.covers - 1) * of[0]->bytes) t.covers = 0;
     t.stride = (by ? by->imm.i : 1) * of[1]->bytes;
     t.size = high->imm.i + 1;
     t.far = t.size * t.stride > 1 << 22;

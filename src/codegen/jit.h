@@ -4,7 +4,7 @@
 #include "codemem.h"
 #include "x86_gen.h"
 #if DYNC__JIT_X86
-enum { DYNC__JIT_WORDS = 320 };            /* of the argument block */
+enum { DYNC__JIT_WORDS = 320, DYNC__JIT_PICKED = 512 };   /* of the argument block; elements of a row, by indices that all rows share */
 /* Machine code of one structure. */
 typedef struct dync__jit_form {
     struct dync__jit_form *next;

@@ -12,21 +12,18 @@ enum { DYNC__JIT_AHEAD = 8 };          /* rows */
 /* One segment of a split kernel: slots come from `in` and go to `out`. Of a tall one: inner indices [from, from + n). */
 typedef struct dync__jit_segment { int64_t number; char *in, *out, *keep; int64_t from, n; } dync__jit_segment;
 
-#define DYNC__JIT_TAKE(T)                                                                                                             \
-    for (int64_t l = 0; l < lanes; l++, from += lane) {                                                                               \
-        int64_t i = wide ? ((const int64_t *)(const void *)x)[l] : ((const int32_t *)(const void *)x)[l];                             \
-        if (DYNC__UNLIKELY((uint64_t)i >= (uint64_t)size)) inside = false, i = i < 0 ? 0 : size - 1;                                  \
-        memcpy(y + l * (int)sizeof(T), from + i * stride, sizeof(T));                                                                 \
-    }                                                                                                                                 \
+#define DYNC__JIT_TAKE(T) \
+    for (int64_t l = 0; l < lanes; l++) memcpy(y + l * (int)sizeof(T), from + at[l], sizeof(T)); \
     break
 /* What jit->take says, over the argument block as the code would; false: an index lies outside. Rows of large tables are fetched ahead. */
 DYNC__BUSY static bool dync__jit_take_rows(const dync__jit *jit, int64_t *words)
 {
     const dync__jit_take *t = &jit->take;
     int last = DYNC__MAX(jit->n_row_dims - 1, 0), bytes = jit->stream[t->stream[2]].bytes;
-    int64_t *count = words + DYNC__XA_FIXED, *of[3], step[3], left = words[DYNC__XA_ROWS], lanes = words[DYNC__XA_LANES], lane = jit->stream[t->stream[1]].lane;
+    int64_t *count = words + DYNC__XA_FIXED, *of[3], step[3], at[DYNC__JIT_PICKED], left = words[DYNC__XA_ROWS], lanes = words[DYNC__XA_LANES], lane = jit->stream[t->stream[1]].lane;
     const int64_t size = t->size, stride = t->stride, row = jit->stream[t->stream[0]].lane ? 0 : lanes * bytes;
     bool wide = jit->stream[t->stream[0]].bytes == 8, inside = true;
+    const char *picked = NULL;         /* where the indices stood that `at` holds, as bytes from the line */
     for (int s = 0; s < 3; s++) {
         of[s] = words + jit->n_words - (jit->n_streams - t->stream[s]) * jit->record;
         step[s] = jit->n_row_dims ? of[s][DYNC__XA_STEP + last] : 0;
@@ -38,6 +35,12 @@ DYNC__BUSY static bool dync__jit_take_rows(const dync__jit *jit, int64_t *words)
         left -= n;
         for (int s = 0; s < 3; s++) of[s][DYNC__XA_AT] += n * step[s];
         for (; n > 0; n--, soon--, x += step[0], from = line += step[1], y += step[2]) {
+            for (int64_t l = 0; !row && x != picked && l < lanes; l++) {
+                int64_t i = wide ? ((const int64_t *)(const void *)x)[l] : ((const int32_t *)(const void *)x)[l];
+                if (DYNC__UNLIKELY((uint64_t)i >= (uint64_t)size)) inside = false, i = i < 0 ? 0 : size - 1;
+                at[l] = l * lane + i * stride;
+            }
+            picked = x;
             switch (row ? 0 : bytes) {
             case 1: DYNC__JIT_TAKE(uint8_t);
             case 2: DYNC__JIT_TAKE(uint16_t);
@@ -46,20 +49,20 @@ DYNC__BUSY static bool dync__jit_take_rows(const dync__jit *jit, int64_t *words)
             default: break;
             }
             if (!row) continue;
-            int64_t i = wide ? *(const int64_t *)(const void *)x : *(const int32_t *)(const void *)x, at = 0;
+            int64_t i = wide ? *(const int64_t *)(const void *)x : *(const int32_t *)(const void *)x, b = 0;
             if (DYNC__UNLIKELY((uint64_t)i >= (uint64_t)size)) inside = false, i = i < 0 ? 0 : size - 1;
             if (soon > 0) {
                 const void *next = x + DYNC__JIT_AHEAD * step[0];
                 uintptr_t to = (uintptr_t)from + (uintptr_t)(wide ? *(const int64_t *)next : *(const int32_t *)next) * (uintptr_t)stride;
-                for (int64_t b = 0; b < row; b += 64) __builtin_prefetch((const void *)(to + (uintptr_t)b));
+                for (int64_t ahead = 0; ahead < row; ahead += 64) __builtin_prefetch((const void *)(to + (uintptr_t)ahead));
             }
             from += i * stride;
-            if (row > 1024) memcpy(y, from, (size_t)row), at = row;
-            for (; at + 64 <= row; at += 64) memcpy(y + at, from + at, 64);
-            for (; at + 16 <= row; at += 16) memcpy(y + at, from + at, 16);
-            if (at < row && row > 16) memcpy(y + row - 16, from + row - 16, 16), at = row;
-            for (; at + 4 <= row; at += 4) memcpy(y + at, from + at, 4);
-            for (; at < row; at++) y[at] = from[at];
+            if (row > 1024) memcpy(y, from, (size_t)row), b = row;
+            for (; b + 64 <= row; b += 64) memcpy(y + b, from + b, 64);
+            for (; b + 16 <= row; b += 16) memcpy(y + b, from + b, 16);
+            if (b < row && row > 16) memcpy(y + row - 16, from + row - 16, 16), b = row;
+            for (; b + 4 <= row; b += 4) memcpy(y + b, from + b, 4);
+            for (; b < row; b++) y[b] = from[b];
         }
         for (int d = last; d > 0 && (d == last || --count[2 * d] == 0);) {
             count[2 * d] = count[2 * d + 1];
