@@ -776,7 +776,7 @@ DYNC__FN dync__jit *dync__jit_new(dync__ib *b)
     if (b->isa == 0) return NULL;
     dync__error_guard_begin(&guard); /* an allocation that fails here only leaves the kernel interpreted */
     dync__jit *jit = dync__jit_try(b, DYNC__JB_PLAIN, &why, &large), *other;
-    int way = jit && jit->blocks && !jit->copies ? DYNC__JB_SQUARE : DYNC__JB_PAST;
+    int way = jit && jit->blocks && !jit->copies && b->isa == 2 ? DYNC__JB_SQUARE : DYNC__JB_PAST;
     if (jit && (way == DYNC__JB_SQUARE || (large && !jit->blocks)) && (other = dync__jit_try(b, way, &why, &large))) {
         *(way == DYNC__JB_PAST ? &jit->past : &jit->squares) = other->form;
         for (int s = 0; s < jit->n_streams; s++) jit->stream[s].past = other->stream[s].past;
