@@ -2495,7 +2495,12 @@ static inline int dync__bit_length(unsigned long long x)
 #elif defined(__GNUC__)
 #define DYNC__RARE __attribute__((optimize("O0")))
 #define DYNC__BUSY __attribute__((optimize("O1")))
-#define DYNC__OFTEN __attribute__((optimize("O2", "no-partial-inlining")))
+/* what costs much to compile and changes next to nothing of a call */
+#define DYNC__OFTEN                                                                                                          \
+    __attribute__((optimize("O2", "no-partial-inlining", "no-tree-pre", "no-code-hoisting", "no-tree-tail-merge",            \
+                            "no-schedule-insns2", "no-tree-slsr", "no-store-merging", "no-tree-slp-vectorize",               \
+                            "no-crossjumping", "no-rerun-cse-after-loop", "no-optimize-strlen",                              \
+                            "no-isolate-erroneous-paths-dereference", "no-tree-switch-conversion")))
 #define DYNC__LEVELS_BEGIN _Pragma("GCC push_options")
 #define DYNC__PLAIN _Pragma("GCC pop_options") _Pragma("GCC push_options")
 #define DYNC__COLD DYNC__PLAIN _Pragma("GCC optimize(\"O0\")")
@@ -3480,7 +3485,7 @@ static void *dync__mem_block_alloc(int kind, size_t size) {
     size_t align = DYNC__MEM_DATA_ALIGN, place = 0;
     if (size > (size_t)PTRDIFF_MAX - 2 * DYNC__MEM_PAGE) return NULL;
     if (kind == DYNC__MEM_PLAIN) return dync__mem_raw_alloc(size);
-    if (size >= DYNC__MEM_PLACED && DYNC__MEM_CACHE_BYTES && !dync__heap.begin) align = DYNC__MEM_PAGE, place = 320 + 512 * (size_t)(3 * DYNC__ATOMIC_ADD(&turn, 1) & 7);
+    if (size >= DYNC__MEM_PLACED && DYNC__MEM_CACHE_BYTES > 0 && !dync__heap.begin) align = DYNC__MEM_PAGE, place = 320 + 512 * (size_t)(3 * DYNC__ATOMIC_ADD(&turn, 1) & 7);
     char *raw = dync__mem_raw_alloc(size + align + sizeof(void *)), *p;
     if (!raw) return NULL;
     p = raw + sizeof(void *);
@@ -19722,16 +19727,21 @@ DYNC__HOT
 #endif
 #if defined(__x86_64__) && defined(__GNUC__)
 #define DYNC__TILE_X86 1
+/* OLD: what has a twin for AVX2 and runs before AVX2 alone: slow, and quick to compile. BASE: what has none, or not beside machine code */
 #if defined(__clang__)
+#define DYNC__TILE_OLD __attribute__((minsize))
 #define DYNC__TILE_BASE
 #define DYNC__TILE_AVX2 __attribute__((target("avx2,fma")))
 #else /* ieee-fp: -ffast-math takes it away, and the pragma's is lost beside an attribute */
-/* before AVX2: slow, and quick to compile */
-#define DYNC__TILE_BASE __attribute__((optimize("Og", "no-fast-math", "fp-contract=off", "no-trapping-math"), target("ieee-fp")))
+#define DYNC__TILE_SLOW(level) \
+    __attribute__((optimize(level, "no-fast-math", "fp-contract=off", "no-trapping-math"), target("ieee-fp")))
+#define DYNC__TILE_OLD DYNC__TILE_SLOW("O0")
+#define DYNC__TILE_BASE DYNC__TILE_SLOW("Og")
 #define DYNC__TILE_AVX2 DYNC__TILE_CODE __attribute__((target("ieee-fp,avx2,fma")))
 #endif
 #else
 #define DYNC__TILE_X86 0
+#define DYNC__TILE_OLD DYNC__TILE_CODE
 #define DYNC__TILE_BASE DYNC__TILE_CODE
 #endif
 /* c ? a : b of floats. Clang marks its own selection fast under -ffast-math whatever the pragmas
@@ -20097,15 +20107,15 @@ typedef struct dync__tile_table {
             DYNC__TILE_FLOAT_REDUCES(DYNC__TILE_ROW_REDUCE, W, , d, ) DYNC__TILE_OTHER_REDUCES(DYNC__TILE_ROW_REDUCE, P, )}, \
     };
 #if !DYNC__TILE_X86 && (defined(__FP_FAST_FMAF) || defined(__aarch64__))
-DYNC__TILE_DEFINE_FMA(base, DYNC__TILE_BASE, f, float, fmaf(a, b, c))
-DYNC__TILE_DEFINE_FMA(base, DYNC__TILE_BASE, d, double, fma(a, b, c))
+DYNC__TILE_DEFINE_FMA(base, DYNC__TILE_OLD, f, float, fmaf(a, b, c))
+DYNC__TILE_DEFINE_FMA(base, DYNC__TILE_OLD, d, double, fma(a, b, c))
 #else
-DYNC__TILE_DEFINE_FMA(base, DYNC__TILE_BASE, f, float, a * b + c)
-DYNC__TILE_DEFINE_FMA(base, DYNC__TILE_BASE, d, double, a * b + c)
+DYNC__TILE_DEFINE_FMA(base, DYNC__TILE_OLD, f, float, a * b + c)
+DYNC__TILE_DEFINE_FMA(base, DYNC__TILE_OLD, d, double, a * b + c)
 #endif
-DYNC__TILES_FLOAT(base, DYNC__TILE_BASE, f, float, uint32_t, f)
+DYNC__TILES_FLOAT(base, DYNC__TILE_OLD, f, float, uint32_t, f)
 DYNC__TILES_FLOAT(base, DYNC__TILE_BASE, d, double, uint64_t, )
-DYNC__TILE_DEFINE_HALVES(base, DYNC__TILE_BASE)
+DYNC__TILE_DEFINE_HALVES(base, DYNC__TILE_OLD)
 DYNC__TILES_WIDE(base, DYNC__TILE_BASE)
 DYNC__TILES_PLAIN(base, DYNC__TILE_BASE)
 DYNC__TILES_TABLE(dync__tiles_base, base, base, base, base)

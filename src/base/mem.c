@@ -209,7 +209,7 @@ static void *dync__mem_block_alloc(int kind, size_t size)
     size_t align = DYNC__MEM_DATA_ALIGN, place = 0;
     if (size > (size_t)PTRDIFF_MAX - 2 * DYNC__MEM_PAGE) return NULL;
     if (kind == DYNC__MEM_PLAIN) return dync__mem_raw_alloc(size);
-    if (size >= DYNC__MEM_PLACED && DYNC__MEM_CACHE_BYTES && !dync__heap.begin) align = DYNC__MEM_PAGE, place = 320 + 512 * (size_t)(3 * DYNC__ATOMIC_ADD(&turn, 1) & 7);
+    if (size >= DYNC__MEM_PLACED && DYNC__MEM_CACHE_BYTES > 0 && !dync__heap.begin) align = DYNC__MEM_PAGE, place = 320 + 512 * (size_t)(3 * DYNC__ATOMIC_ADD(&turn, 1) & 7);
     char *raw = dync__mem_raw_alloc(size + align + sizeof(void *)), *p;
     if (!raw) return NULL;
     p = raw + sizeof(void *);

@@ -103,7 +103,12 @@ static inline int dync__bit_length(unsigned long long x)
 #elif defined(__GNUC__)
 #define DYNC__RARE __attribute__((optimize("O0")))
 #define DYNC__BUSY __attribute__((optimize("O1")))
-#define DYNC__OFTEN __attribute__((optimize("O2", "no-partial-inlining")))
+/* what costs much to compile and changes next to nothing of a call */
+#define DYNC__OFTEN                                                                                                          \
+    __attribute__((optimize("O2", "no-partial-inlining", "no-tree-pre", "no-code-hoisting", "no-tree-tail-merge",            \
+                            "no-schedule-insns2", "no-tree-slsr", "no-store-merging", "no-tree-slp-vectorize",               \
+                            "no-crossjumping", "no-rerun-cse-after-loop", "no-optimize-strlen",                              \
+                            "no-isolate-erroneous-paths-dereference", "no-tree-switch-conversion")))
 #define DYNC__LEVELS_BEGIN _Pragma("GCC push_options")
 #define DYNC__PLAIN _Pragma("GCC pop_options") _Pragma("GCC push_options")
 #define DYNC__COLD DYNC__PLAIN _Pragma("GCC optimize(\"O0\")")

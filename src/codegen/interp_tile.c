@@ -26,17 +26,21 @@
 #endif
 #if defined(__x86_64__) && defined(__GNUC__)
 #define DYNC__TILE_X86 1
+/* OLD: what has a twin for AVX2 and runs before AVX2 alone: slow, and quick to compile. BASE: what has none, or not beside machine code */
 #if defined(__clang__)
+#define DYNC__TILE_OLD __attribute__((minsize))
 #define DYNC__TILE_BASE
 #define DYNC__TILE_AVX2 __attribute__((target("avx2,fma")))
 #else /* ieee-fp: -ffast-math takes it away, and the pragma's is lost beside an attribute */
-/* before AVX2: slow, and quick to compile */
-#define DYNC__TILE_BASE                                                                            \
-    __attribute__((optimize("Og", "no-fast-math", "fp-contract=off", "no-trapping-math"), target("ieee-fp")))
+#define DYNC__TILE_SLOW(level)                                                                     \
+    __attribute__((optimize(level, "no-fast-math", "fp-contract=off", "no-trapping-math"), target("ieee-fp")))
+#define DYNC__TILE_OLD DYNC__TILE_SLOW("O0")
+#define DYNC__TILE_BASE DYNC__TILE_SLOW("Og")
 #define DYNC__TILE_AVX2 DYNC__TILE_CODE __attribute__((target("ieee-fp,avx2,fma")))
 #endif
 #else
 #define DYNC__TILE_X86 0
+#define DYNC__TILE_OLD DYNC__TILE_CODE
 #define DYNC__TILE_BASE DYNC__TILE_CODE
 #endif
 /* c ? a : b of floats. Clang marks its own selection fast under -ffast-math whatever the pragmas
@@ -503,15 +507,15 @@ typedef struct dync__tile_table {
     };
 
 #if !DYNC__TILE_X86 && (defined(__FP_FAST_FMAF) || defined(__aarch64__))
-DYNC__TILE_DEFINE_FMA(base, DYNC__TILE_BASE, f, float, fmaf(a, b, c))
-DYNC__TILE_DEFINE_FMA(base, DYNC__TILE_BASE, d, double, fma(a, b, c))
+DYNC__TILE_DEFINE_FMA(base, DYNC__TILE_OLD, f, float, fmaf(a, b, c))
+DYNC__TILE_DEFINE_FMA(base, DYNC__TILE_OLD, d, double, fma(a, b, c))
 #else
-DYNC__TILE_DEFINE_FMA(base, DYNC__TILE_BASE, f, float, a * b + c)
-DYNC__TILE_DEFINE_FMA(base, DYNC__TILE_BASE, d, double, a * b + c)
+DYNC__TILE_DEFINE_FMA(base, DYNC__TILE_OLD, f, float, a * b + c)
+DYNC__TILE_DEFINE_FMA(base, DYNC__TILE_OLD, d, double, a * b + c)
 #endif
-DYNC__TILES_FLOAT(base, DYNC__TILE_BASE, f, float, uint32_t, f)
+DYNC__TILES_FLOAT(base, DYNC__TILE_OLD, f, float, uint32_t, f)
 DYNC__TILES_FLOAT(base, DYNC__TILE_BASE, d, double, uint64_t, )
-DYNC__TILE_DEFINE_HALVES(base, DYNC__TILE_BASE)
+DYNC__TILE_DEFINE_HALVES(base, DYNC__TILE_OLD)
 DYNC__TILES_WIDE(base, DYNC__TILE_BASE)
 DYNC__TILES_PLAIN(base, DYNC__TILE_BASE)
 DYNC__TILES_TABLE(dync__tiles_base, base, base, base, base)
