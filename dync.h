@@ -23608,12 +23608,12 @@ typedef struct dync__scatter {
         T *y = (T *)(void *)to; \
         (void)scale; \
         uint64_t size = (uint64_t)s->size; \
-        for (; n > 0 && s->step == 1; n--, index++, x++) { \
+        int64_t step = s->step, every = s->every; \
+        for (; n > 0 && step == 1; n--, index++, x++) { \
             if ((uint64_t)*index >= size) return false; \
             T *at = y + *index; \
             put; \
         } \
-        int64_t step = s->step, every = s->every; \
         for (; n > 0; n--, index += every, x++, y++) { \
             if ((uint64_t)*index >= size) return false; \
             T *at = y + *index * step; \

@@ -97,7 +97,7 @@ static dync_value fn_move(const dync_value *v, int n, void *user)
     case 16: return DYNC_V(dync_gather(x, 0, tensor(v[1])));
     case 17: return DYNC_V(dync_matmul(dync_contiguous(dync_transpose(x, 1, 2)), tensor(v[1])));
     case 18: return DYNC_V(dync_softmax(dync_transpose(x, 0, 1), 1));
-    case 20: return DYNC_V(p[1] ? dync_mean(dync_embedding(x, tensor(v[1])), dync_shape(1), false) : dync_sum(dync_embedding(x, tensor(v[1])), dync_shape(1), false));
+    case 20: return DYNC_V(dync_sum(dync_embedding(x, tensor(v[1])), dync_shape(1), false));
     case 21: return DYNC_V(dync_layer_norm(dync_add(dync_embedding(x, tensor(v[1])), v[2]), dync_shape(dync_size(x, 1)), tensor(v[3]), tensor(v[4]), 1e-5));
     case 22: return DYNC_V(dync_index_select(x, (int)p[1], tensor(v[1])));
     case 23: return DYNC_V(dync_index_add(x, (int)p[1], tensor(v[1]), tensor(v[2])));

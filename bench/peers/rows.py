@@ -245,6 +245,14 @@ def table():
     add("moves", "matmul of a copied transpose 8x128x128", "move", [17], function(lambda a, b: a.transpose(1, 2).contiguous() @ b, randn(8, 128, 128), randn(8, 128, 128)))
     add("moves", "softmax(a.T) 512x512", "move", [18], function(lambda a: torch.softmax(a.T, 1), randn(512, 512)))
     add("moves", "roll by 3 along 1", "move", [19], function(lambda a: torch.roll(a, 3, 1), randn(1024, 1024)))
+    add("moves", "embedding bag: sums of 32 rows of 10000x64", "move", [20], function(lambda w, i: F.embedding(i, w).sum(1), randn(10000, 64), index(10000, 512, 32)))
+    add("moves", "embedding bag: sums of 50 rows of 30000x256", "move", [20], function(lambda w, i: F.embedding(i, w).sum(1), randn(30000, 256), index(30000, 128, 50)))
+    add("moves", "layer_norm(embedding + places) 8x128x128", "move", [21],
+        function(lambda w, i, q, g, h: F.layer_norm(F.embedding(i, w) + q, (128,), g, h), randn(10000, 128), index(10000, 8, 128), randn(128, 128), randn(128), randn(128)))
+    add("moves", "columns 10 of 100000x10", "move", [22, 1], function(lambda a, i: a.index_select(1, i), randn(100000, 10), index(10, 10)))
+    add("moves", "index_add along 1, 1024x256 bf16", "move", [23, 1],
+        function(lambda a, i, s: a.index_add(1, i, s), half(torch.bfloat16, 1024, 256), index(256, 256), half(torch.bfloat16, 1024, 256)), tol=6e-2)
+    add("moves", "scatter_add along 1, 4096x64", "move", [24, 1], function(lambda a, i, s: a.scatter_add(1, i, s), randn(4096, 64), index(64, 4096, 64), randn(4096, 64)))
     # products
     product = lambda ta, tb: lambda a, b: torch.matmul(a.transpose(-1, -2) if ta else a, b.transpose(-1, -2) if tb else b)
     for n in (8, 16, 32, 64, 128, 256, 512, 1024, 2048):
