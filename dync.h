@@ -20988,7 +20988,7 @@ enum { DYNC__GEMM_KC = 256, DYNC__GEMM_MC = 168, DYNC__GEMM_NC = 2048, DYNC__GEM
 #if defined(DYNC_SMALL)
 enum { DYNC__GEMM_STACK = 512 };                /* panels up to which no memory is asked for */
 #else
-enum { DYNC__GEMM_STACK = 8192 };
+enum { DYNC__GEMM_STACK = 16384 };
 #endif
 DYNC__FN void dync__gemm_pack_lines(int type, void *to_, int64_t to_step, const void *from_, int64_t lines, int64_t line_step, int64_t k,
                                     int64_t k_step) {
@@ -21029,10 +21029,12 @@ DYNC__FN void dync__gemm_pack_b(int type, int64_t n, int64_t k, const void *b, i
 }
 /* fix: tiles are written down instead of run. */
 typedef struct dync__gemm_tile { int type, flags, lanes, columns, rows; dync__gemm_fixed *fix; } dync__gemm_tile;
-enum { DYNC__GEMM_FIXED = 16, DYNC__GEMM_FIX = 80 * 80 * 80 };
+enum { DYNC__GEMM_FIXED = 16, DYNC__GEMM_FIX = 1 << 19 };
 struct dync__gemm_fixed {
     uint32_t epoch;
     int n;                             /* more than there is room for: none */
+    int type;
+    int64_t packs, lines, line;        /* b lies along k, so many steps of so many lines: into dense rows first */
     struct { dync__gt_fn fn; dync__gt_args x; } tile[DYNC__GEMM_FIXED];     /* a, b, c, d as distances from dync__gemm_origin */
 };
 static char dync__gemm_origin[1];
@@ -21344,12 +21346,14 @@ DYNC__FN bool dync__gemm_run(dync__gemm *g) {
 }
 DYNC__RARE DYNC__FN dync__gemm_fixed *dync__gemm_fix(const dync__gemm *given) {
     dync__gemm g = *given;
-    bool add = g.d != NULL;
+    bool add = g.d != NULL, packs = g.b_row == 1 && g.b_col != 1 && g.k * g.n * dync__gt_bytes(g.type) <= DYNC__GEMM_STACK && dync__gemm_path(&g) == DYNC__GEMM_BLOCKS;
+    int64_t line = g.b_col;
+    if (packs) g.b_row = g.n, g.b_col = 1;
     if (g.m <= 0 || g.n <= 0 || g.k <= 0 || (g.n == 1 && g.m > 1) || g.m * g.n * g.k > DYNC__GEMM_FIX || g.c_col != 1) return NULL;
     if (!dync__gt_can(g.type) || dync__gemm_path(&g) != DYNC__GEMM_DIRECT || !dync__gemm_a_lies(&g)) return NULL;
     dync__gemm_fixed *f = dync__calloc(sizeof *f);
     if (!f) return dync_clear_error(), NULL;
-    f->epoch = dync__gt_epoch();
+    *f = (dync__gemm_fixed){.epoch = dync__gt_epoch(), .type = g.type, .packs = packs ? g.k : 0, .lines = g.n, .line = line};
     g.a = g.b = g.c = dync__gemm_origin;
     g.d = add ? dync__gemm_origin : NULL;
     g.done = NULL;
@@ -21359,7 +21363,13 @@ DYNC__RARE DYNC__FN dync__gemm_fixed *dync__gemm_fix(const dync__gemm *given) {
     return NULL;
 }
 DYNC__FN bool dync__gemm_fixed_run(const dync__gemm_fixed *f, const char *a, const char *b, char *c, const char *d) {
+    _Alignas(64) char stack[DYNC__GEMM_STACK];
     if (f->epoch != dync__gt_epoch()) return false;
+    if (f->packs) {
+        int64_t bytes = dync__gt_bytes(f->type);
+        dync__gemm_pack_lines(f->type, stack, f->lines * bytes, b, f->lines, f->line * bytes, f->packs, bytes);
+        b = stack;
+    }
     for (int i = 0; i < f->n; i++) {
         dync__gt_args x = f->tile[i].x;
         x.a = a + ((const char *)x.a - dync__gemm_origin);
@@ -21474,6 +21484,17 @@ static void dync__mm_widen(float *to, const char *from, int dtype, int64_t rows,
     step[0] = dense[turned];
     step[1] = dense[!turned];
 }
+/* bytes, a multiple of 4. */
+DYNC__OFTEN static void dync__mm_lift(char *p, int64_t bytes) {
+    uint64_t word[2];
+    for (; bytes >= 16; bytes -= 16, p += 16) {
+        memcpy(word, p, 16);
+        word[0] ^= UINT64_C(0x8080808080808080);
+        word[1] ^= UINT64_C(0x8080808080808080);
+        memcpy(p, word, 16);
+    }
+    for (; bytes > 0; bytes--) *p++ ^= (char)-128;
+}
 /* Lines dense along k as words, the last one filled up with zeros: where they lie, or copied to `to`. Their step in words. lift: bytes - 128 .. 127
  * to 0 .. 255. */
 static const char *dync__mm_words(char *to, const char *from, int64_t lines, int64_t line, int64_t k, int64_t step, int64_t bytes, bool lift, int64_t *words) {
@@ -21488,13 +21509,8 @@ static const char *dync__mm_words(char *to, const char *from, int64_t lines, int
         if (step == 1) memcpy(out, in, (size_t)(k * bytes));
         for (int64_t p = 0; p < k && step != 1; p++) memcpy(out + p * bytes, in + p * step * bytes, (size_t)bytes);
         memset(out + k * bytes, 0, (size_t)((all - k) * bytes));
-        for (int64_t p = 0; lift && p < all; p += 4) {
-            uint32_t word;
-            memcpy(&word, out + p, sizeof word);
-            word ^= 0x80808080u;
-            memcpy(out + p, &word, sizeof word);
-        }
     }
+    if (lift) dync__mm_lift(to, lines * all);
     *words = all / group;
     return to;
 }

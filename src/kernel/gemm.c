@@ -18,7 +18,7 @@ enum { DYNC__GEMM_KC = 256, DYNC__GEMM_MC = 168, DYNC__GEMM_NC = 2048, DYNC__GEM
 #if defined(DYNC_SMALL)
 enum { DYNC__GEMM_STACK = 512 };                /* panels up to which no memory is asked for */
 #else
-enum { DYNC__GEMM_STACK = 8192 };
+enum { DYNC__GEMM_STACK = 16384 };
 #endif
 
 /* ---- packing ------------------------------------------------------------------------------------------------------------- */
@@ -73,10 +73,12 @@ DYNC__FN void dync__gemm_pack_b(int type, int64_t n, int64_t k, const void *b, i
 
 /* fix: tiles are written down instead of run. */
 typedef struct dync__gemm_tile { int type, flags, lanes, columns, rows; dync__gemm_fixed *fix; } dync__gemm_tile;
-enum { DYNC__GEMM_FIXED = 16, DYNC__GEMM_FIX = 80 * 80 * 80 };
+enum { DYNC__GEMM_FIXED = 16, DYNC__GEMM_FIX = 1 << 19 };
 struct dync__gemm_fixed {
     uint32_t epoch;
     int n;                             /* more than there is room for: none */
+    int type;
+    int64_t packs, lines, line;        /* b lies along k, so many steps of so many lines: into dense rows first */
     struct { dync__gt_fn fn; dync__gt_args x; } tile[DYNC__GEMM_FIXED];     /* a, b, c, d as distances from dync__gemm_origin */
 };
 static char dync__gemm_origin[1];
@@ -436,12 +438,14 @@ DYNC__FN bool dync__gemm_run(dync__gemm *g)
 DYNC__RARE DYNC__FN dync__gemm_fixed *dync__gemm_fix(const dync__gemm *given)
 {
     dync__gemm g = *given;
-    bool add = g.d != NULL;
+    bool add = g.d != NULL, packs = g.b_row == 1 && g.b_col != 1 && g.k * g.n * dync__gt_bytes(g.type) <= DYNC__GEMM_STACK && dync__gemm_path(&g) == DYNC__GEMM_BLOCKS;
+    int64_t line = g.b_col;
+    if (packs) g.b_row = g.n, g.b_col = 1;
     if (g.m <= 0 || g.n <= 0 || g.k <= 0 || (g.n == 1 && g.m > 1) || g.m * g.n * g.k > DYNC__GEMM_FIX || g.c_col != 1) return NULL;
     if (!dync__gt_can(g.type) || dync__gemm_path(&g) != DYNC__GEMM_DIRECT || !dync__gemm_a_lies(&g)) return NULL;
     dync__gemm_fixed *f = dync__calloc(sizeof *f);
     if (!f) return dync_clear_error(), NULL;
-    f->epoch = dync__gt_epoch();
+    *f = (dync__gemm_fixed){.epoch = dync__gt_epoch(), .type = g.type, .packs = packs ? g.k : 0, .lines = g.n, .line = line};
     g.a = g.b = g.c = dync__gemm_origin;
     g.d = add ? dync__gemm_origin : NULL;
     g.done = NULL;
@@ -453,7 +457,13 @@ DYNC__RARE DYNC__FN dync__gemm_fixed *dync__gemm_fix(const dync__gemm *given)
 
 DYNC__FN bool dync__gemm_fixed_run(const dync__gemm_fixed *f, const char *a, const char *b, char *c, const char *d)
 {
+    _Alignas(64) char stack[DYNC__GEMM_STACK];
     if (f->epoch != dync__gt_epoch()) return false;
+    if (f->packs) {
+        int64_t bytes = dync__gt_bytes(f->type);
+        dync__gemm_pack_lines(f->type, stack, f->lines * bytes, b, f->lines, f->line * bytes, f->packs, bytes);
+        b = stack;
+    }
     for (int i = 0; i < f->n; i++) {
         dync__gt_args x = f->tile[i].x;
         x.a = a + ((const char *)x.a - dync__gemm_origin);

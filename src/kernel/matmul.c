@@ -97,6 +97,19 @@ static void dync__mm_widen(float *to, const char *from, int dtype, int64_t rows,
 
 /* ---- pairs of bf16, fours of bytes --------------------------------------------------------------------------------------------- */
 
+/* bytes, a multiple of 4. */
+DYNC__OFTEN static void dync__mm_lift(char *p, int64_t bytes)
+{
+    uint64_t word[2];
+    for (; bytes >= 16; bytes -= 16, p += 16) {
+        memcpy(word, p, 16);
+        word[0] ^= UINT64_C(0x8080808080808080);
+        word[1] ^= UINT64_C(0x8080808080808080);
+        memcpy(p, word, 16);
+    }
+    for (; bytes > 0; bytes--) *p++ ^= (char)-128;
+}
+
 /* Lines dense along k as words, the last one filled up with zeros: where they lie, or copied to `to`. Their step in words. lift: bytes - 128 .. 127
  * to 0 .. 255. */
 static const char *dync__mm_words(char *to, const char *from, int64_t lines, int64_t line, int64_t k, int64_t step, int64_t bytes, bool lift, int64_t *words)
@@ -112,13 +125,8 @@ static const char *dync__mm_words(char *to, const char *from, int64_t lines, int
         if (step == 1) memcpy(out, in, (size_t)(k * bytes));
         for (int64_t p = 0; p < k && step != 1; p++) memcpy(out + p * bytes, in + p * step * bytes, (size_t)bytes);
         memset(out + k * bytes, 0, (size_t)((all - k) * bytes));
-        for (int64_t p = 0; lift && p < all; p += 4) {
-            uint32_t word;
-            memcpy(&word, out + p, sizeof word);
-            word ^= 0x80808080u;
-            memcpy(out + p, &word, sizeof word);
-        }
     }
+    if (lift) dync__mm_lift(to, lines * all);
     *words = all / group;
     return to;
 }
