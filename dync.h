@@ -21218,7 +21218,7 @@ static uint8_t dync__gemm_path(const dync__gemm *g) {
         return DYNC__GEMM_DOTS;
     if (g->c_col != 1 && g->n > 1) return DYNC__GEMM_PLAIN;
     if (g->b_col == 1 && dense_a && !g->packed) {
-        if (g->m <= 3 && g->n * bytes >= 4096 && g->k * g->n * bytes >= 8 << 20) return DYNC__GEMM_LINES;
+        if (g->m <= 8 && g->n * bytes >= 4096 && g->k * g->n * bytes >= 8 << 20) return DYNC__GEMM_LINES;
         if (as || g->m <= DYNC__GEMM_FEW || g->k * g->n * bytes <= DYNC__GEMM_NEAR) return DYNC__GEMM_DIRECT;
     }
     return as ? DYNC__GEMM_PLAIN : DYNC__GEMM_BLOCKS;

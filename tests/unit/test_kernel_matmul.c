@@ -278,7 +278,7 @@ TEST(few_rows_by_halves)
         dync__pool_set_threads(test_random_int(1, 3));
         check_halves(type, test_random_int(1, 9), test_random_int(1, i % 7 ? 70 : 600), test_random_int(1, i % 5 ? 50 : 400), type == DYNC__GT_BF16 || test_random() % 2, test_random() % 2);
     }
-    for (int m = 1; m <= 3 && !getenv("DYNC_CPU"); m++) check_halves(DYNC__GT_AS_F16 + m % 2, m, 1030, 2100, false, m == 2);
+    for (int m = 1; m <= 8 && !getenv("DYNC_CPU"); m += 2 + m % 3) check_halves(DYNC__GT_AS_F16 + m % 2, m, 1030, 2100, false, m == 4);
     dync__pool_set_threads(0);
 }
 
