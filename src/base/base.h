@@ -65,6 +65,9 @@ DYNC__FN void dync__thread_end_all(void);      /* the same for every armed threa
 /* fn runs in dync_shutdown, last registered first (process-wide caches, registries). Fixed capacity 32; ignored if present. */
 DYNC__FN void dync__at_shutdown(void (*fn)(void));
 DYNC__FN void dync__run_shutdown(void);
+/* What dync_shutdown frees where the user did not: the first member of a module, an optimizer, a program; freeing one sets NULL. */
+typedef struct dync__root { struct dync__root **at, *next; void (*free)(struct dync__root *); } dync__root;
+DYNC__FN void dync__root_set(dync__root *, void (*free)(dync__root *));
 
 /* ---- errors (err.c) -------------------------------------------------------------------------------------------------- */
 /* Records the first error of this thread: "op: text (file:line)". Later ones are dropped. Returns status, so that

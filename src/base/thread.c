@@ -20,6 +20,7 @@ static struct {
     void (*at_shutdown[DYNC__SHUTDOWN_FNS])(void);
     int n_at_shutdown;
     dync__thread *first;
+    dync__root *root;
 #if !defined(DYNC_NO_THREADS)
     bool has_key;
     pthread_key_t key;
@@ -45,9 +46,19 @@ DYNC__RARE DYNC__FN void dync__at_shutdown(void (*fn)(void))
     dync__unlock(&dync__threads.lock);
 }
 
+DYNC__RARE DYNC__FN void dync__root_set(dync__root *r, void (*fn)(dync__root *))
+{
+    dync__lock(&dync__threads.lock);
+    if (!fn) *r->at = r->next;
+    else *r = (dync__root){&dync__threads.root, dync__threads.root, fn}, dync__threads.root = r;
+    if (r->next) r->next->at = fn ? &r->next : r->at;
+    dync__unlock(&dync__threads.lock);
+}
+
 /* No lock is held while the functions run: they may register and unregister. */
 DYNC__RARE DYNC__FN void dync__run_shutdown(void)
 {
+    while (dync__threads.root) dync__threads.root->free(dync__threads.root);
     for (int i = dync__threads.n_at_shutdown - 1; i >= 0; i--) dync__threads.at_shutdown[i]();
 }
 

@@ -14,6 +14,8 @@ static uint64_t dync__module_last_id;
 
 /* ---- making and releasing ------------------------------------------------------------------------------------------- */
 
+static void dync__module_end(dync__root *r) { dync_module_free((dync_module *)(void *)r); }
+
 DYNC__FN dync_module *dync__module_alloc(const char *class_name)
 {
     const char *name = dync__intern(class_name && *class_name ? class_name : "Module");
@@ -23,6 +25,7 @@ DYNC__FN dync_module *dync__module_alloc(const char *class_name)
     m->name = "";
     m->training = true;
     m->id = DYNC__ATOMIC_INC(&dync__module_last_id);
+    dync__root_set(&m->root, dync__module_end);
     return m;
 }
 
@@ -57,6 +60,7 @@ static void dync__module_detach(dync_module *m)
 DYNC_API void dync_module_free(dync_module *m)
 {
     if (!m) return;
+    dync__root_set(&m->root, NULL);
     dync__module_detach(m);
     void (*drop)(dync_module *) = DYNC__ATOMIC_PEEK(&dync__module_drop_compiled);
     if (drop) drop(m);

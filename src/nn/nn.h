@@ -5,6 +5,7 @@
 
 typedef struct dync__module_entry { const char *name; dync__tensor *tensor; bool is_buffer; } dync__module_entry;
 struct dync_module {
+    dync__root root;
     const char *class_name;              /* "Linear" */
     const char *name;                    /* within its parent, or the user's variable name */
     struct dync_module *parent;

@@ -8,6 +8,7 @@
 
 typedef struct dync__optim_slot { dync__tensor *param, *first, *second; } dync__optim_slot;   /* owned; moments NULL where not used */
 struct dync_optim {
+    dync__root root;
     dync_optim_kind kind;
     dync_optim_options opt;
     int n;
@@ -70,6 +71,8 @@ DYNC__RARE static dync_status dync__optim_fill(dync_optim *o, dync_tensor *const
     return status;
 }
 
+static void dync__optim_end(dync__root *r) { dync_optim_free((dync_optim *)(void *)r); }
+
 DYNC__RARE DYNC_API dync_optim *dync_optim_new(dync_optim_kind kind, int n, dync_tensor *const *params, dync_optim_options options)
 {
     options.lr = dync__optim_default(options.lr, 1e-3);
@@ -81,6 +84,7 @@ DYNC__RARE DYNC_API dync_optim *dync_optim_new(dync_optim_kind kind, int n, dync
     if (dync__optim_check(kind, &options) != DYNC_OK) return NULL;
     dync_optim *o = dync__calloc(sizeof *o);
     if (!o) return NULL;
+    dync__root_set(&o->root, dync__optim_end);
     o->kind = kind;
     o->opt = options;
     o->n = n;
@@ -106,6 +110,7 @@ DYNC__RARE DYNC_API dync_optim *dync_optim_of(dync_optim_kind kind, dync_module 
 DYNC__RARE DYNC_API void dync_optim_free(dync_optim *o)
 {
     if (!o) return;
+    dync__root_set(&o->root, NULL);
     for (int i = 0; o->slot && i < o->n; i++) {
         dync__unref(o->slot[i].param);
         dync__unref(o->slot[i].first);

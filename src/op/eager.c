@@ -578,7 +578,7 @@ static dync_status dync__eager_check_divisor(const dync__opcall *call)
     int64_t zero = 0;
     bool found = dync__arg_is_number(a) && a->as.i == 0;
     if (a->kind == DYNC__A_TENSOR) DYNC__TRY(dync__eager_look(a->as.t, 0, 0, &zero, &found));
-    return found ? dync__infer_by_zero() : DYNC_OK;
+    return found ? dync__fail_class(DYNC_ERR_VALUE, "ZeroDivisionError", "ZeroDivisionError") : DYNC_OK;
 }
 
 DYNC__RARE DYNC__FN dync_status dync__eager_check_data(const dync__opcall *call)

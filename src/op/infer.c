@@ -40,8 +40,6 @@ static dync_status dync__infer_number(const dync__opcall *call, int i)
                       i < call->nargs ? dync__infer_kind_text(&call->args[i]) : "nothing");
 }
 
-DYNC__FN dync_status dync__infer_by_zero(void) { return dync__fail_class(DYNC_ERR_VALUE, "ZeroDivisionError", "ZeroDivisionError"); }
-
 DYNC__FN double dync__infer_largest(int dtype)
 {
     switch (dtype) {

@@ -164,7 +164,7 @@ static int dync__lower_to_common(dync__lb *b, int v, int common, int from, bool 
 static dync_status dync__lower_divisor(dync__pb *pb, const dync__opcall *call, const dync__operand *in)
 {
     const dync__operand *y = dync__lower_operand(call, in, 1);
-    if (!y) return dync__arg_number(&call->args[1]) != 0 ? DYNC_OK : dync__infer_by_zero();
+    if (!y) return dync__arg_number(&call->args[1]) != 0 ? DYNC_OK : dync__fail_class(DYNC_ERR_VALUE, "ZeroDivisionError", "ZeroDivisionError");
     return pb->device == DYNC_CPU ? dync__lower_kcall(pb, DYNC__K_check_divisor, 1, y, 0, NULL) : DYNC_OK;
 }
 

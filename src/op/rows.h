@@ -76,7 +76,6 @@ DYNC__FN dync_status dync__infer_strided(const dync__arg *size, const dync__arg 
 DYNC__FN dync_status dync__view_select(const dync__layout *, int64_t dim, int64_t index, dync__layout *out);
 DYNC__FN dync_status dync__view_slice(const dync__layout *, int64_t dim, int64_t start, int64_t end, int64_t step, dync__layout *out);
 DYNC__FN dync_status dync__view_diagonal(const dync__layout *, int64_t offset, int64_t dim1, int64_t dim2, dync__layout *out);
-DYNC__FN dync_status dync__infer_by_zero(void);                                               /* ZeroDivisionError */
 DYNC__FN double dync__infer_largest(int dtype);                                              /* the largest number of a floating dtype */
 DYNC__FN dync_status dync__infer_fill(const dync__opcall *, int op);     /* the number that full, fill or masked_fill writes fits, as PyTorch checks it: what is negative wraps in uint8 */
 DYNC__FN int dync__infer_int_dim(const dync__arg *);                                        /* an int64 argument, saturated to int */

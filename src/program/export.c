@@ -43,6 +43,8 @@ static dync_status dync__program_detach(dync_graph *g)
     return DYNC_OK;
 }
 
+static void dync__program_end(dync__root *r) { dync_program_free((dync_program *)(void *)r); }
+
 DYNC__FN dync_program *dync__program_from_leaves(dync_graph *g, const char *name, int n_leaves,
                                                  const int *leaf)
 {
@@ -53,6 +55,7 @@ DYNC__FN dync_program *dync__program_from_leaves(dync_graph *g, const char *name
     }
     dync_program *p = dync__calloc(sizeof *p);
     if (!p) return NULL;
+    dync__root_set(&p->root, dync__program_end);
     p->n_leaves = leaf ? n_leaves : g->n_inputs;
     p->graph = dync_graph_retain(g);
     p->leaf = dync__alloc((size_t)g->n_inputs * sizeof *p->leaf);
@@ -75,6 +78,7 @@ DYNC__FN dync_program *dync__program_from_leaves(dync_graph *g, const char *name
 DYNC_API void dync_program_free(dync_program *p)
 {
     if (!p) return;
+    dync__root_set(&p->root, NULL);
     if (p->compiled == 1 && p->callable.destroy) p->callable.destroy(p->callable.state);
     if (p->leaf) dync__free(p->leaf, (size_t)p->graph->n_inputs * sizeof *p->leaf);
     dync_graph_free(p->graph);

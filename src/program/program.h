@@ -5,6 +5,7 @@
 #include "../capture/capture.h"
 
 struct dync_program {
+    dync__root root;
     const char *name;  /* a C identifier; owned */
     dync_graph *graph; /* a reference */
     int n_leaves;      /* tensors in the arguments of a call, lists flattened */

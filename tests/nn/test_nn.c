@@ -108,6 +108,25 @@ TEST(a_child_is_replaced_in_its_place)
     dync_module_free(net);
 }
 
+static dync_tensor *sine(dync_tensor *x) { return dync_sin(x); }
+TEST(shutdown_frees_what_the_user_did_not)
+{
+    for (int again = 0; again < 2; again++) {
+        dync_module *net = dync_sequential(dync_nn_linear(3, 4, true), dync_sequential(dync_nn_tanh(), dync_nn_linear(4, 2, true))), *freed = dync_nn_linear(2, 2, true);
+        dync_tensor *x = dync_retain(dync_randn(dync_shape(5, 3)));
+        dync_optim *o = dync_adam(net);
+        dync_compiled *f = dync_compile(net);
+        dync_program *p = dync_export(sine, x);
+        EXPECT(p && freed && dync_backward(dync_sum(dync_call(f, x), DYNC_ALL, false)) == DYNC_OK);
+        EXPECT_OK(dync_optim_step(o));
+        if (again) dync_program_free(p);
+        dync_module_free(freed);
+        dync_shutdown();
+        EXPECT_EQ_INT(dync_memory_stats().live_bytes, 0);
+        EXPECT_EQ_INT(dync_memory_stats().live_tensors, 0);
+    }
+}
+
 TEST(setting_tensors)
 {
     QUIET;
