@@ -2660,6 +2660,9 @@ DYNC__FN void dync__thread_end_all(void);      /* the same for every armed threa
 /* fn runs in dync_shutdown, last registered first (process-wide caches, registries). Fixed capacity 32; ignored if present. */
 DYNC__FN void dync__at_shutdown(void (*fn)(void));
 DYNC__FN void dync__run_shutdown(void);
+/* What dync_shutdown frees where the user did not: the first member of a module, an optimizer, a program; freeing one sets NULL. */
+typedef struct dync__root { struct dync__root **at, *next; void (*free)(struct dync__root *); } dync__root;
+DYNC__FN void dync__root_set(dync__root *, void (*free)(dync__root *));
 
 /* ---- errors (err.c) -------------------------------------------------------------------------------------------------- */
 /* Records the first error of this thread: "op: text (file:line)". Later ones are dropped. Returns status, so that
@@ -3247,6 +3250,7 @@ static struct {
     void (*at_shutdown[DYNC__SHUTDOWN_FNS])(void);
     int n_at_shutdown;
     dync__thread *first;
+    dync__root *root;
 #if !defined(DYNC_NO_THREADS)
     bool has_key;
     pthread_key_t key;
@@ -3267,8 +3271,16 @@ DYNC__RARE DYNC__FN void dync__at_shutdown(void (*fn)(void)) {
         dync__threads.at_shutdown[dync__threads.n_at_shutdown++] = fn;
     dync__unlock(&dync__threads.lock);
 }
+DYNC__RARE DYNC__FN void dync__root_set(dync__root *r, void (*fn)(dync__root *)) {
+    dync__lock(&dync__threads.lock);
+    if (!fn) *r->at = r->next;
+    else *r = (dync__root){&dync__threads.root, dync__threads.root, fn}, dync__threads.root = r;
+    if (r->next) r->next->at = fn ? &r->next : r->at;
+    dync__unlock(&dync__threads.lock);
+}
 /* No lock is held while the functions run: they may register and unregister. */
 DYNC__RARE DYNC__FN void dync__run_shutdown(void) {
+    while (dync__threads.root) dync__threads.root->free(dync__threads.root);
     for (int i = dync__threads.n_at_shutdown - 1; i >= 0; i--) dync__threads.at_shutdown[i]();
 }
 static void dync__thread_unlink(dync__thread *t) {
@@ -26636,7 +26648,6 @@ DYNC__FN dync_status dync__infer_strided(const dync__arg *size, const dync__arg 
 DYNC__FN dync_status dync__view_select(const dync__layout *, int64_t dim, int64_t index, dync__layout *out);
 DYNC__FN dync_status dync__view_slice(const dync__layout *, int64_t dim, int64_t start, int64_t end, int64_t step, dync__layout *out);
 DYNC__FN dync_status dync__view_diagonal(const dync__layout *, int64_t offset, int64_t dim1, int64_t dim2, dync__layout *out);
-DYNC__FN dync_status dync__infer_by_zero(void);                                               /* ZeroDivisionError */
 DYNC__FN double dync__infer_largest(int dtype);                                              /* the largest number of a floating dtype */
 DYNC__FN dync_status dync__infer_fill(const dync__opcall *, int op);     /* the number that full, fill or masked_fill writes fits, as PyTorch checks it: what is negative wraps in uint8 */
 DYNC__FN int dync__infer_int_dim(const dync__arg *);                                        /* an int64 argument, saturated to int */
@@ -29409,7 +29420,7 @@ static dync_status dync__eager_check_divisor(const dync__opcall *call) {
     int64_t zero = 0;
     bool found = dync__arg_is_number(a) && a->as.i == 0;
     if (a->kind == DYNC__A_TENSOR) DYNC__TRY(dync__eager_look(a->as.t, 0, 0, &zero, &found));
-    return found ? dync__infer_by_zero() : DYNC_OK;
+    return found ? dync__fail_class(DYNC_ERR_VALUE, "ZeroDivisionError", "ZeroDivisionError") : DYNC_OK;
 }
 DYNC__RARE DYNC__FN dync_status dync__eager_check_data(const dync__opcall *call) {
     int op, dim;
@@ -30009,7 +30020,6 @@ static dync_status dync__infer_number(const dync__opcall *call, int i) {
     return dync__fail(DYNC_ERR_VALUE, "argument %d: expected a number, got %s", i + 1,
                       i < call->nargs ? dync__infer_kind_text(&call->args[i]) : "nothing");
 }
-DYNC__FN dync_status dync__infer_by_zero(void) { return dync__fail_class(DYNC_ERR_VALUE, "ZeroDivisionError", "ZeroDivisionError"); }
 DYNC__FN double dync__infer_largest(int dtype) {
     switch (dtype) {
     case DYNC_F64: return DBL_MAX;
@@ -31913,7 +31923,7 @@ static int dync__lower_to_common(dync__lb *b, int v, int common, int from, bool 
 /* Integers are not divided by zero; on the CPU, as GPUs do not stop for it. */
 static dync_status dync__lower_divisor(dync__pb *pb, const dync__opcall *call, const dync__operand *in) {
     const dync__operand *y = dync__lower_operand(call, in, 1);
-    if (!y) return dync__arg_number(&call->args[1]) != 0 ? DYNC_OK : dync__infer_by_zero();
+    if (!y) return dync__arg_number(&call->args[1]) != 0 ? DYNC_OK : dync__fail_class(DYNC_ERR_VALUE, "ZeroDivisionError", "ZeroDivisionError");
     return pb->device == DYNC_CPU ? dync__lower_kcall(pb, DYNC__K_check_divisor, 1, y, 0, NULL) : DYNC_OK;
 }
 DYNC__FN dync_status dync__lower_pointwise(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
@@ -36838,6 +36848,7 @@ DYNC__PLAIN
 
 typedef struct dync__module_entry { const char *name; dync__tensor *tensor; bool is_buffer; } dync__module_entry;
 struct dync_module {
+    dync__root root;
     const char *class_name;              /* "Linear" */
     const char *name;                    /* within its parent, or the user's variable name */
     struct dync_module *parent;
@@ -37264,6 +37275,7 @@ dync_value (*dync__module_call_compiled)(dync_module *, int nargs, const dync_va
 void (*dync__module_drop_compiled)(dync_module *);
 #endif
 static uint64_t dync__module_last_id;
+static void dync__module_end(dync__root *r) { dync_module_free((dync_module *)(void *)r); }
 DYNC__FN dync_module *dync__module_alloc(const char *class_name) {
     const char *name = dync__intern(class_name && *class_name ? class_name : "Module");
     dync_module *m = name ? dync__calloc(sizeof *m) : NULL;
@@ -37272,6 +37284,7 @@ DYNC__FN dync_module *dync__module_alloc(const char *class_name) {
     m->name = "";
     m->training = true;
     m->id = DYNC__ATOMIC_INC(&dync__module_last_id);
+    dync__root_set(&m->root, dync__module_end);
     return m;
 }
 DYNC_API dync_module *dync_module_new(const char *class_name, dync_forward forward, void *user) {
@@ -37298,6 +37311,7 @@ static void dync__module_detach(dync_module *m) {
 }
 DYNC_API void dync_module_free(dync_module *m) {
     if (!m) return;
+    dync__root_set(&m->root, NULL);
     dync__module_detach(m);
     void (*drop)(dync_module *) = DYNC__ATOMIC_PEEK(&dync__module_drop_compiled);
     if (drop) drop(m);
@@ -37576,6 +37590,7 @@ DYNC_API dync_tensor *(dync_forward_call)(dync_module *m, dync_tensor *x) {
 /* ==== nn/optim.c ================================================================================================ */
 typedef struct dync__optim_slot { dync__tensor *param, *first, *second; } dync__optim_slot;   /* owned; moments NULL where not used */
 struct dync_optim {
+    dync__root root;
     dync_optim_kind kind;
     dync_optim_options opt;
     int n;
@@ -37624,6 +37639,7 @@ DYNC__RARE static dync_status dync__optim_fill(dync_optim *o, dync_tensor *const
     dync_scope_end(&scope);
     return status;
 }
+static void dync__optim_end(dync__root *r) { dync_optim_free((dync_optim *)(void *)r); }
 DYNC__RARE DYNC_API dync_optim *dync_optim_new(dync_optim_kind kind, int n, dync_tensor *const *params, dync_optim_options options) {
     options.lr = dync__optim_default(options.lr, 1e-3);
     options.beta1 = dync__optim_default(options.beta1, 0.9);
@@ -37634,6 +37650,7 @@ DYNC__RARE DYNC_API dync_optim *dync_optim_new(dync_optim_kind kind, int n, dync
     if (dync__optim_check(kind, &options) != DYNC_OK) return NULL;
     dync_optim *o = dync__calloc(sizeof *o);
     if (!o) return NULL;
+    dync__root_set(&o->root, dync__optim_end);
     o->kind = kind;
     o->opt = options;
     o->n = n;
@@ -37655,6 +37672,7 @@ DYNC__RARE DYNC_API dync_optim *dync_optim_of(dync_optim_kind kind, dync_module 
 }
 DYNC__RARE DYNC_API void dync_optim_free(dync_optim *o) {
     if (!o) return;
+    dync__root_set(&o->root, NULL);
     for (int i = 0; o->slot && i < o->n; i++) {
         dync__unref(o->slot[i].param);
         dync__unref(o->slot[i].first);
@@ -53650,6 +53668,7 @@ DYNC__PLAIN
 #define DYNC__PROGRAM_H
 
 struct dync_program {
+    dync__root root;
     const char *name;  /* a C identifier; owned */
     dync_graph *graph; /* a reference */
     int n_leaves;      /* tensors in the arguments of a call, lists flattened */
@@ -54458,6 +54477,7 @@ static dync_status dync__program_detach(dync_graph *g) {
     }
     return DYNC_OK;
 }
+static void dync__program_end(dync__root *r) { dync_program_free((dync_program *)(void *)r); }
 DYNC__FN dync_program *dync__program_from_leaves(dync_graph *g, const char *name, int n_leaves, const int *leaf) {
     if (!g || dync__graph_check(g) != DYNC_OK || dync__program_detach(g) != DYNC_OK) return NULL;
     if (g->n_inputs > DYNC__MAX_LEAVES) {
@@ -54466,6 +54486,7 @@ DYNC__FN dync_program *dync__program_from_leaves(dync_graph *g, const char *name
     }
     dync_program *p = dync__calloc(sizeof *p);
     if (!p) return NULL;
+    dync__root_set(&p->root, dync__program_end);
     p->n_leaves = leaf ? n_leaves : g->n_inputs;
     p->graph = dync_graph_retain(g);
     p->leaf = dync__alloc((size_t)g->n_inputs * sizeof *p->leaf);
@@ -54484,6 +54505,7 @@ DYNC__FN dync_program *dync__program_from_leaves(dync_graph *g, const char *name
 }
 DYNC_API void dync_program_free(dync_program *p) {
     if (!p) return;
+    dync__root_set(&p->root, NULL);
     if (p->compiled == 1 && p->callable.destroy) p->callable.destroy(p->callable.state);
     if (p->leaf) dync__free(p->leaf, (size_t)p->graph->n_inputs * sizeof *p->leaf);
     dync_graph_free(p->graph);
