@@ -247,8 +247,8 @@ DYNC__RARE static void dync__cj_channels(dync__cj *v)
     int64_t gc = s->c / s->groups, go = s->o / s->groups;
     v->isa = dync__conv_isa();
     v->depthwise = (gc == 1 && go == 1 && s->groups > 1) || v->what >= DYNC__CJ_MAX;
-    int64_t out = v->depthwise ? s->c : gradient ? gc : go;
-    bool half = (out + 15) % 16 < 8 && out <= 40 && !v->depthwise && !v->form.in_blocks && !v->form.out_blocks;      /* 17 .. 24: three vectors of 8, not two of 16 */
+    int64_t out = v->depthwise ? s->c : gradient ? gc : go, in = gradient ? go : gc;
+    bool half = (out + 15) % 16 < 8 && out <= 40 && (in < 8 || (in + 7) / 8 * 6 < (in < 16 ? in : (in + 15) / 16 * 16)) && !v->depthwise && !v->form.in_blocks && !v->form.out_blocks;      /* 17 .. 24: three vectors of 8, not two of 16 */
     v->V = v->isa == 2 && out > 8 && !half ? 16 : out > 4 ? 8 : 4;
     v->op = v->what == DYNC__CJ_WHERE ? DYNC__CT_WHERE : v->what == DYNC__CJ_MAX ? DYNC__CT_MAX : v->what == DYNC__CJ_AVERAGE ? DYNC__CT_SUM : v->depthwise ? DYNC__CT_VECTOR : DYNC__CT_BROADCAST;
     v->groups = v->depthwise ? (s->c + v->V - 1) / v->V : s->groups;
