@@ -18405,7 +18405,18 @@ DYNC__WARM
 enum { DYNC__JIT_AHEAD = 8 };          /* rows */
 /* One segment of a split kernel: slots come from `in` and go to `out`. Of a tall one: inner indices [from, from + n). */
 typedef struct dync__jit_segment { int64_t number; char *in, *out, *keep; int64_t from, n; } dync__jit_segment;
-#define DYNC__JIT_TAKE(T) for (int64_t l = 0; l < lanes; l++) memcpy(y + l * (int)sizeof(T), from + at[l], sizeof(T)); \
+/* The same elements of `rows` lines (1, or a multiple of 4), one element after the other. */
+#define DYNC__JIT_TAKE(T) \
+    for (int64_t l = 0; l < lanes && rows == 1; l++) memcpy(y + l * (int)sizeof(T), from + at[l], sizeof(T)); \
+    for (int64_t l = 0; l < lanes && rows > 1; l++) { \
+        const char *p = from + at[l]; \
+        char *q = y + l * (int)sizeof(T); \
+        for (int64_t r = 0; r < rows; r += 4, p += 4 * step[1], q += 4 * step[2]) { \
+            T e[4]; \
+            memcpy(&e[0], p, sizeof(T)), memcpy(&e[1], p + step[1], sizeof(T)), memcpy(&e[2], p + 2 * step[1], sizeof(T)), memcpy(&e[3], p + 3 * step[1], sizeof(T)); \
+            memcpy(q, &e[0], sizeof(T)), memcpy(q + step[2], &e[1], sizeof(T)), memcpy(q + 2 * step[2], &e[2], sizeof(T)), memcpy(q + 3 * step[2], &e[3], sizeof(T)); \
+        } \
+    } \
     break
 /* What jit->take says, over the argument block as the code would; false: an index lies outside. Rows of large tables are fetched ahead. */
 DYNC__BUSY static bool dync__jit_take_rows(const dync__jit *jit, int64_t *words) {
@@ -18425,7 +18436,8 @@ DYNC__BUSY static bool dync__jit_take_rows(const dync__jit *jit, int64_t *words)
         char *y = (char *)(uintptr_t)of[2][DYNC__XA_AT];
         left -= n;
         for (int s = 0; s < 3; s++) of[s][DYNC__XA_AT] += n * step[s];
-        for (; n > 0; n--, soon--, x += step[0], from = line += step[1], y += step[2]) {
+        for (int64_t rows = 1; n > 0; n -= rows, soon--, x += rows * step[0], from = line += rows * step[1], y += rows * step[2]) {
+            rows = !row && !step[0] && n >= 4 ? DYNC__MIN(n, 32) & -4 : 1;
             for (int64_t l = 0; !row && x != picked && l < lanes; l++) {
                 int64_t i = wide ? ((const int64_t *)(const void *)x)[l] : ((const int32_t *)(const void *)x)[l];
                 if (DYNC__UNLIKELY((uint64_t)i >= (uint64_t)size)) inside = false, i = i < 0 ? 0 : size - 1;
