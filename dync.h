@@ -16491,8 +16491,9 @@ static void dync__jb_record(const dync__jb *j, const dync__jit *jit, int s, int6
  * a block is still 16 bytes of each turned stream. A load that is stored as it is needs no tile. */
 static void dync__jb_block(const dync__jb *j, dync__jit *jit) {
     const dync__xstream *s = j->g->stream.at;
-    int bytes = 1, least = 8, code = 0, run = 64;
+    int bytes = 1, least = 8, code = 0;
     int64_t all = 0;
+    bool crowds = false;
     jit->blocks = true;
     jit->n_over = j->over.n;
     memcpy(jit->over, j->over.extent, sizeof jit->over);
@@ -16504,9 +16505,9 @@ static void dync__jb_block(const dync__jb *j, dync__jit *jit) {
         jit->copies = s[0].turned ? 1 : 2;
     for (int i = 0; i < jit->n_streams; i++)
         if (s[i].turned) bytes = DYNC__MAX(bytes, (int)s[i].bytes), least = DYNC__MIN(least, (int)s[i].bytes);
-    bool squares = dync__gt_squares(least) && DYNC__MIN(jit->rows, jit->lanes) * least >= 1024;
-    for (int i = 0; i < jit->n_streams; i++) /* of those that crowd longer runs: gemm_run.c */
-        if ((s[i].turned || jit->copies) && !squares && dync__gt_crowds(s[i].turned ? jit->stream[i].lane : jit->stream[i].step[0], s[i].bytes)) run = 256;
+    for (int i = 0; i < jit->n_streams; i++) crowds |= (s[i].turned || jit->copies) && dync__gt_crowds(s[i].turned ? jit->stream[i].lane : jit->stream[i].step[0], s[i].bytes);
+    bool squares = dync__gt_squares(least) && (!crowds || DYNC__MIN(jit->rows, jit->lanes) * least >= 1024);
+    int run = crowds && !squares ? 256 : 64; /* bytes of a line at a time: gemm_run.c */
     jit->block_lanes = DYNC__MAX(run == 256 ? 128 : DYNC__MIN(1024 / bytes, 512), 16 * 1024 / bytes / jit->rows);
     if (j->b->sectioned) jit->block_lanes = jit->lanes;
     jit->block_rows = DYNC__MAX(run / least, 16 * 1024 / bytes / DYNC__MIN(jit->block_lanes, jit->lanes));
