@@ -7909,6 +7909,42 @@ DYNC__FN dync__scalar dync__prim_eval(int prim, int type, int arg_type, dync__sc
 DYNC__FN bool dync__prim_is_pure(int prim);
 DYNC__FN bool dync__has_fma(void);                                         /* whether `fma` rounds once on this machine */
 DYNC__FN dync__scalar dync__const_scalar(const dync__inst *);
+/* What it and tools/ir/eval.c are made of. */
+DYNC__INLINE uint64_t dync__eval_bits64(double x)
+{
+    uint64_t u;
+    memcpy(&u, &x, sizeof u);
+    return u;
+}
+
+DYNC__INLINE bool dync__eval_nan64(double x)
+{
+    return (dync__eval_bits64(x) & 0x7fffffffffffffffu) > 0x7ff0000000000000u;
+}
+
+/* An integer result in the range of its type: I32 wraps, BOOL is 0 or 1. */
+DYNC__INLINE dync__scalar dync__eval_int(int type, uint64_t x)
+{
+    dync__scalar r;
+    memset(&r, 0, sizeof r);
+    r.i = type == DYNC_I32 ? (int64_t)(int32_t)(uint32_t)x : type == DYNC_BOOL ? (int64_t)(x != 0) : (int64_t)x;
+    return r;
+}
+
+DYNC__INLINE dync__scalar dync__eval_f32(float x)
+{
+    dync__scalar r;
+    memset(&r, 0, sizeof r);
+    r.f = x;
+    return r;
+}
+
+DYNC__INLINE dync__scalar dync__eval_f64(double x)
+{
+    dync__scalar r;
+    r.d = x;
+    return r;
+}
 
 /* ---- vecmath.c: functions over primitives, F32 and F64, at most 1 ULP (fast_math: 3.5); same bits on every generator with FMA ------- */
 #define DYNC__VECMATH(X) X(exp) X(exp2) X(expm1) X(log) X(log2) X(log10) X(log1p) X(sin) X(cos) X(tan) X(tanh) X(sinh) X(cosh) X(asin) X(acos) \
@@ -7952,11 +7988,6 @@ static uint32_t dync__eval_bits32(float x) {
     memcpy(&u, &x, sizeof u);
     return u;
 }
-static uint64_t dync__eval_bits64(double x) {
-    uint64_t u;
-    memcpy(&u, &x, sizeof u);
-    return u;
-}
 static float dync__eval_f32_of(uint32_t u) {
     float x;
     memcpy(&x, &u, sizeof x);
@@ -7967,29 +7998,8 @@ static double dync__eval_f64_of(uint64_t u) {
     memcpy(&x, &u, sizeof x);
     return x;
 }
-static bool dync__eval_nan64(double x) {
-    return (dync__eval_bits64(x) & 0x7fffffffffffffffu) > 0x7ff0000000000000u;
-}
 static bool dync__eval_nan32(float x) {
     return (dync__eval_bits32(x) & 0x7fffffffu) > 0x7f800000u;
-}
-/* An integer result in the range of its type: I32 wraps, BOOL is 0 or 1. */
-static dync__scalar dync__eval_int(int type, uint64_t x) {
-    dync__scalar r;
-    memset(&r, 0, sizeof r);
-    r.i = type == DYNC_I32 ? (int64_t)(int32_t)(uint32_t)x : type == DYNC_BOOL ? (int64_t)(x != 0) : (int64_t)x;
-    return r;
-}
-static dync__scalar dync__eval_f32(float x) {
-    dync__scalar r;
-    memset(&r, 0, sizeof r);
-    r.f = x;
-    return r;
-}
-static dync__scalar dync__eval_f64(double x) {
-    dync__scalar r;
-    r.d = x;
-    return r;
 }
 DYNC__FN bool dync__has_fma(void) {
 #if defined(__x86_64__) || defined(__i386__)

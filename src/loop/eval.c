@@ -17,13 +17,6 @@ static uint32_t dync__eval_bits32(float x)
     return u;
 }
 
-static uint64_t dync__eval_bits64(double x)
-{
-    uint64_t u;
-    memcpy(&u, &x, sizeof u);
-    return u;
-}
-
 static float dync__eval_f32_of(uint32_t u)
 {
     float x;
@@ -38,38 +31,9 @@ static double dync__eval_f64_of(uint64_t u)
     return x;
 }
 
-static bool dync__eval_nan64(double x)
-{
-    return (dync__eval_bits64(x) & 0x7fffffffffffffffu) > 0x7ff0000000000000u;
-}
-
 static bool dync__eval_nan32(float x)
 {
     return (dync__eval_bits32(x) & 0x7fffffffu) > 0x7f800000u;
-}
-
-/* An integer result in the range of its type: I32 wraps, BOOL is 0 or 1. */
-static dync__scalar dync__eval_int(int type, uint64_t x)
-{
-    dync__scalar r;
-    memset(&r, 0, sizeof r);
-    r.i = type == DYNC_I32 ? (int64_t)(int32_t)(uint32_t)x : type == DYNC_BOOL ? (int64_t)(x != 0) : (int64_t)x;
-    return r;
-}
-
-static dync__scalar dync__eval_f32(float x)
-{
-    dync__scalar r;
-    memset(&r, 0, sizeof r);
-    r.f = x;
-    return r;
-}
-
-static dync__scalar dync__eval_f64(double x)
-{
-    dync__scalar r;
-    r.d = x;
-    return r;
 }
 
 DYNC__FN bool dync__has_fma(void)

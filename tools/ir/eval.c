@@ -10,43 +10,6 @@
 
 DYNC__STRICT_FP_BEGIN
 
-/* ---- values ---------------------------------------------------------------------------------------------- */
-
-static uint64_t dync__eval_bits64(double x)
-{
-    uint64_t u;
-    memcpy(&u, &x, sizeof u);
-    return u;
-}
-
-static bool dync__eval_nan64(double x)
-{
-    return (dync__eval_bits64(x) & 0x7fffffffffffffffu) > 0x7ff0000000000000u;
-}
-
-static dync__scalar dync__eval_int(int type, uint64_t x)
-{
-    dync__scalar r;
-    memset(&r, 0, sizeof r);
-    r.i = type == DYNC_I32 ? (int64_t)(int32_t)(uint32_t)x : type == DYNC_BOOL ? (int64_t)(x != 0) : (int64_t)x;
-    return r;
-}
-
-static dync__scalar dync__eval_f32(float x)
-{
-    dync__scalar r;
-    memset(&r, 0, sizeof r);
-    r.f = x;
-    return r;
-}
-
-static dync__scalar dync__eval_f64(double x)
-{
-    dync__scalar r;
-    r.d = x;
-    return r;
-}
-
 /* ---- kernels --------------------------------------------------------------------------------------------- */
 
 typedef struct dync__eval_acc { double sum, low; dync__scalar best; int64_t position, n; } dync__eval_acc; /* one reduction under way */
