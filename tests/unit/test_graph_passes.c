@@ -11,19 +11,6 @@ static dync_graph *parse(const char *text)
     return g;
 }
 
-/* The graph on x = 1, 2, ..., n; its only output, or the first of its list. */
-static void run(dync_graph *g, int64_t n, float *out)
-{
-    DYNC_SCOPE {
-        dync_tensor *x = dync_add(dync_arange(0, (double)n, 1), 1.0);
-        dync_value v = DYNC_V(dync_to_dtype(x, DYNC_F32)), r = dync_graph_run(g, &v, 1);
-        dync_tensor *y =
-            r.kind == DYNC_KIND_LIST ? dync_as_tensor(dync_at(r, 0)) : dync_as_tensor(r);
-        EXPECT(y != NULL);
-        if (y) memcpy(out, dync_data(y), (size_t)dync_numel(y) * sizeof(float));
-    }
-}
-
 TEST(dce)
 {
     dync_graph *g = parse("dync_value f(dync_tensor *x)  /* f32[3] */\n{\n"
