@@ -313,6 +313,9 @@ valgrind-run: $(SAMPLES) $(B)/tools/runtests
 	@$(RUN) --with "valgrind -q --error-exitcode=9 --leak-check=full --show-leak-kinds=all --errors-for-leak-kinds=all" \
 	        --examples tests/samples/expected $(SAMPLES)
 
+# What a folder of tests needs beyond this (oracles, fuzzers) stands in its rules.mk.
+include $(wildcard tests/*/rules.mk)
+
 clean:
 	rm -rf build $(B)
 help:

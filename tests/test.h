@@ -6,6 +6,8 @@
  *
  * EXPECT* record a failure and go on; REQUIRE returns from the test. Each test runs in a process of its own where fork exists,
  * so a crash or an endless loop is one failure and not the end. What a passing test prints is thrown away.
+ * TEST_LONG defines a test that only `make test-all` runs (TEST_LONG=1 in the environment), or -t with its whole name.
+ * test_count(n) is n times SOAK (1 where the environment has no SOAK): for tests that make random cases.
  * Options: -t text (names that contain it), --seed N, --list, --no-fork, -v (show output).
  * The last line is always "N passed, N failed, N skipped"; the exit status is 0 where nothing failed.
  *
@@ -36,7 +38,7 @@
 
 typedef struct test__case {
     const char *name, *file;
-    int line;
+    int line, is_long;             /* long: only with TEST_LONG=1, or by its whole name */
     void (*fn)(void);
     struct test__case *next;
 } test__case;
@@ -71,13 +73,15 @@ TEST__UNUSED static void test__add(test__case *c)
     __attribute__((constructor)) static void test__reg_##name(void) { test__add(&test__case_##name); }
 #define TEST__USE(name)
 #endif
-#define TEST(name)                                                                             \
-    static void test__body_##name(void);                                                       \
-    static void test__run_##name(void);                                                        \
-    static test__case test__case_##name = {#name, __FILE__, __LINE__, test__run_##name, NULL}; \
-    TEST__REGISTER(name)                                                                       \
-    static void test__run_##name(void) { TEST__USE(name) test__body_##name(); }                \
+#define TEST__DEFINE(name, is_long)                                                                     \
+    static void test__body_##name(void);                                                                \
+    static void test__run_##name(void);                                                                 \
+    static test__case test__case_##name = {#name, __FILE__, __LINE__, is_long, test__run_##name, NULL}; \
+    TEST__REGISTER(name)                                                                                \
+    static void test__run_##name(void) { TEST__USE(name) test__body_##name(); }                         \
     static void test__body_##name(void)
+#define TEST(name)      TEST__DEFINE(name, 0)
+#define TEST_LONG(name) TEST__DEFINE(name, 1)
 
 #define SKIP(reason)                                                 \
     do {                                                             \
@@ -261,6 +265,12 @@ TEST__UNUSED static double test_random_real(double low, double high)
     return low + (high - low) * ((double)(test_random() >> 11) / 9007199254740992.0);
 }
 
+TEST__UNUSED static int test_count(int quick)
+{
+    const char *soak = getenv("SOAK");
+    return soak && atoi(soak) > 0 ? quick * atoi(soak) : quick;
+}
+
 /* ---- running --------------------------------------------------------------------------------------------------- */
 
 static void test__run_here(const test__case *c)
@@ -361,10 +371,12 @@ static int test__run(const test__case *c)
 static int test__wanted(const test__case *c)
 {
     const test__case *other;
-    if (!test__state.filter) return 1;
+    const char *want_long = getenv("TEST_LONG");
+    int skip = c->is_long && !(want_long && atoi(want_long));
+    if (!test__state.filter) return !skip;
     for (other = test__state.cases; other; other = other->next)
         if (strcmp(other->name, test__state.filter) == 0) return strcmp(c->name, test__state.filter) == 0;
-    return strstr(c->name, test__state.filter) != NULL;
+    return !skip && strstr(c->name, test__state.filter) != NULL;
 }
 
 static int test__main(int argc, char **argv)
@@ -399,7 +411,7 @@ static int test__main(int argc, char **argv)
         else failed++;
     }
     if (!list) printf("%d passed, %d failed, %d skipped\n", passed, failed, skipped);
-    return failed || (!list && !passed && !skipped);
+    return failed || (test__state.filter && !list && !passed && !skipped);
 }
 
 #define TEST_MAIN int main(int argc, char **argv) { return test__main(argc, argv); }
