@@ -52585,6 +52585,35 @@ DYNC__FN dync_status dync__opaque_lower(dync__pb *, const dync_node *, int n_in,
 /* inductor.c: an inner compiler. user not NULL: what lies on a GPU is run as a recorded graph, as by the option "cudagraphs". */
 DYNC__FN dync_status dync__inductor_compile(void *user, dync_graph *, bool is_backward, const char *options, dync__inner *out);
 #endif
+
+/* ==== inductor/lower.h ========================================================================================== */
+/* inductor/lower.h: the state of a lowering, shared by the files that do it. After inductor.h. */
+#ifndef DYNC__INDUCTOR_LOWER_H
+#define DYNC__INDUCTOR_LOWER_H
+
+enum { DYNC__PARTS_MOST = 8 };
+/* A pointwise operator that is computed part by part along a dim of its result: part i is [cut[i], cut[i + 1]). */
+typedef struct dync__parts { int dim, n; int64_t cut[DYNC__PARTS_MOST + 1]; } dync__parts;
+
+typedef struct dync__lowerer {
+    dync_graph *g;
+    dync__arena arena;                   /* scratch: operands, kernels before fusion */
+    dync__pb pb;
+    dync__operand **value;               /* operands of each node's outputs, by node index */
+    dync__tensor **fake;                 /* first output of each node as a fake, for infer and expr */
+    int64_t *bias;                       /* where the slot of a node's base begins: inputs are bound at their first element */
+    int *base;                           /* node whose slot a node lies on (itself where it is no view) */
+    dync__parts **parts;                 /* of each node; NULL: it is computed whole */
+    int *joined;                         /* concatenation: the node that reads what it puts together, in its place; -1: it is made */
+    bool *leaves;                        /* base nodes whose slot must be an output of the plan */
+    int *over_after;                     /* node after which output i is written over the input it is the new value of; -1: it is not */
+    int *over_first, *over_next;         /* those of a node: output + 1, 0 ends */
+} dync__lowerer;
+
+/* parts.c: fills w->parts and w->joined; lowers the call of a node that has parts. */
+DYNC__FN dync_status dync__parts_find(dync__lowerer *);
+DYNC__FN dync_status dync__parts_lower(dync__lowerer *, const dync__opcall *, const dync_node *);
+#endif
 DYNC__COLD
 
 /* ==== inductor/opaque.c ========================================================================================= */
@@ -52671,19 +52700,99 @@ DYNC__FN dync_status dync__opaque_lower(dync__pb *pb, const dync_node *n, int n_
     return dync__pb_add_call(pb, k) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
+/* ==== inductor/parts.c ========================================================================================== */
+/* Computed element by element from tensors that are arguments of their own, so that a slice of the result needs slices of those alone. */
+static bool dync__parts_can(const dync_node *n) {
+    const dync__op_row *row = n->op >= 0 ? dync__op_info(n->op) : NULL;
+    if (!row || row->cls != DYNC__POINTWISE || row->lower || row->flags & (DYNC__OP_RANDOM | DYNC__OP_OPAQUE) || n->nout != 1) return false;
+    for (int a = 0; a < n->nargs; a++)
+        if (n->args[a].kind == DYNC__A_LIST) return false;
+    return true;
+}
+/* A concatenation of tensors of its own dtype and rank that nobody but n reads. */
+static bool dync__parts_joins(const dync_node *cat, const dync_node *n) {
+    int uses = 0;
+    for (int a = 0; a < n->nargs; a++) uses += n->args[a].kind == DYNC__A_NODE && n->args[a].as.node == cat;
+    if (cat->op != DYNC__OP_cat || cat->n_users != uses) return false;
+    for (int i = 0; i < cat->args[0].n; i++) {
+        const dync__arg *part = &cat->args[0].as.list[i];
+        if (part->kind != DYNC__A_NODE) return false;
+        const dync__info *info = &part->as.node->info[0];
+        if (info->dtype != cat->info[0].dtype || info->lay.ndim != cat->info[0].lay.ndim) return false;
+    }
+    return true;
+}
+static bool dync__parts_cut(dync__parts *p, int64_t at) {
+    int i = p->n;
+    while (p->cut[i] > at) i--;
+    if (p->cut[i] == at) return true;
+    if (p->n == DYNC__PARTS_MOST) return false;
+    for (int k = p->n++; k > i; k--) p->cut[k + 1] = p->cut[k];
+    p->cut[i + 1] = at;
+    return true;
+}
+/* The cuts of cat join those in p. False: it lies along another dim of the result, is broadcast along its own, or cuts too often. */
+static bool dync__parts_add(dync__parts *p, const dync_node *cat, const dync__layout *result) {
+    const dync__layout *all = &cat->info[0].lay;
+    int dim = (int)(cat->args[1].as.i + (cat->args[1].as.i < 0 ? all->ndim : 0)), of_result = dim + result->ndim - all->ndim;
+    dync__parts more = *p;
+    if (all->shape[dim] != result->shape[of_result] || (p->dim >= 0 && p->dim != of_result)) return false;
+    more.dim = of_result;
+    int64_t end = 0;
+    for (int i = 0; i < cat->args[0].n; i++)
+        if (!dync__parts_cut(&more, end += cat->args[0].as.list[i].as.node->info[0].lay.shape[dim])) return false;
+    *p = more;
+    return true;
+}
+DYNC__FN dync_status dync__parts_find(dync__lowerer *w) {
+    int written = -1;                    /* the last node that writes what is there: a part must be read before it */
+    memset(w->joined, 0xff, (size_t)w->g->node.n * sizeof *w->joined);
+    for (int i = 0; i < w->g->node.n && w->pb.device == DYNC_CPU; i++) {
+        const dync_node *n = w->g->node.at[i];
+        dync__parts found = {.dim = -1};
+        if (n->op >= 0 && (dync__op_info(n->op)->cls == DYNC__INPLACE || dync__op_info(n->op)->flags & DYNC__OP_OPAQUE)) written = i;
+        for (int a = 0; a < n->nargs && dync__parts_can(n); a++) {
+            const dync_node *cat = n->args[a].kind == DYNC__A_NODE ? n->args[a].as.node : NULL;
+            if (cat && cat->index > written && dync__parts_joins(cat, n) && dync__parts_add(&found, cat, &n->info[0].lay)) w->joined[cat->index] = i;
+        }
+        if (found.dim < 0) continue;
+        w->parts[i] = dync__arena_copy(&w->arena, &found, sizeof found);
+        if (!w->parts[i]) return DYNC_ERR_MEMORY;
+    }
+    return DYNC_OK;
+}
+/* The operand of n that comes from x, for the part [start, start + length) of the result. */
+static dync__operand dync__parts_operand(const dync__lowerer *w, const dync_node *n, const dync_node *x, int64_t start, int64_t length) {
+    int from_end = n->info[0].lay.ndim - w->parts[n->index]->dim;
+    if (w->joined[x->index] == n->index) {
+        const dync__arg *part = x->args[0].as.list;
+        int dim = x->info[0].lay.ndim - from_end;
+        for (; start >= part->as.node->info[0].lay.shape[dim]; part++) start -= part->as.node->info[0].lay.shape[dim];
+        x = part->as.node;
+    }
+    dync__operand o = w->value[x->index][0];
+    int dim = o.lay.ndim - from_end;
+    if (dim < 0 || o.lay.shape[dim] == 1) return o;
+    o.lay.shape[dim] = length;
+    o.lay.offset += start * o.lay.stride[dim];
+    return o;
+}
+DYNC__FN dync_status dync__parts_lower(dync__lowerer *w, const dync__opcall *c, const dync_node *n) {
+    const dync__parts *p = w->parts[n->index];
+    for (int i = 0; i < p->n; i++) {
+        dync__operand in[DYNC__MAX_ARGS], out = w->value[n->index][0];
+        int64_t start = p->cut[i], length = p->cut[i + 1] - start;
+        int n_in = 0;
+        for (int a = 0; a < n->nargs; a++)
+            if (n->args[a].kind == DYNC__A_NODE) in[n_in++] = dync__parts_operand(w, n, n->args[a].as.node, start, length);
+        out.lay.shape[p->dim] = length;
+        out.lay.offset += start * out.lay.stride[p->dim];
+        DYNC__TRY(dync__op_lower(&w->pb, c, in, n_in, &out));
+    }
+    return DYNC_OK;
+}
+
 /* ==== inductor/lower.c ========================================================================================== */
-typedef struct dync__lowerer {
-    dync_graph *g;
-    dync__arena arena;                   /* scratch: operands, kernels before fusion */
-    dync__pb pb;
-    dync__operand **value;               /* operands of each node's outputs, by node index */
-    dync__tensor **fake;                 /* first output of each node as a fake, for infer and expr */
-    int64_t *bias;                       /* where the slot of a node's base begins: inputs are bound at their first element */
-    int *base;                           /* node whose slot a node lies on (itself where it is no view) */
-    bool *leaves;                        /* base nodes whose slot must be an output of the plan */
-    int *over_after;                     /* node after which output i is written over the input it is the new value of; -1: it is not */
-    int *over_first, *over_next;         /* those of a node: output + 1, 0 ends */
-} dync__lowerer;
 static bool dync__node_is_view(const dync_node *n) { return n->op >= 0 && dync__op_info(n->op)->cls == DYNC__VIEW; }
 DYNC__FN int dync__graph_device(const dync_graph *g) {
     int device = DYNC_CPU;
@@ -52697,9 +52806,12 @@ DYNC__FN int dync__graph_device(const dync_graph *g) {
     }
     return cpu && device != DYNC_CPU ? -1 : device;
 }
-/* For each node on whose memory the argument lies: read at `at`. */
+/* For each node on whose memory the argument lies: read at `at`. The parts of a joined concatenation are read where it would be. */
 static void dync__lower_uses(const dync__lowerer *w, const dync__arg *a, int at, int *last) {
-    if (a->kind == DYNC__A_NODE) last[w->base[a->as.node->index]] = at;
+    if (a->kind == DYNC__A_NODE) {
+        int *to = &last[w->base[a->as.node->index]];
+        *to = DYNC__MAX(*to, at);
+    }
     for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++) dync__lower_uses(w, &a->as.list[i], at, last);
 }
 /* Outputs that may be written over their inputs, each after the last reader. The copy fuses into the kernel that computes the value, where
@@ -52714,7 +52826,7 @@ static dync_status dync__lower_over(dync__lowerer *w, const dync__arg *out) {
     memset(w->over_after, 0xff, (size_t)out->n * sizeof *w->over_after);
     for (int i = 0; i < n && w->g->over.n; i++) {
         const dync_node *k = w->g->node.at[i];
-        for (int a = 0; a < k->nargs; a++) dync__lower_uses(w, &k->args[a], i, last);
+        for (int a = 0; a < k->nargs; a++) dync__lower_uses(w, &k->args[a], DYNC__MAX(i, w->joined[i]), last);
     }
     for (int i = 0; i < out->n && i < w->g->over.n; i++) {
         const dync_node *value = out->as.list[i].as.node, *input;
@@ -52811,55 +52923,6 @@ static dync_status dync__lower_getitem(dync__lowerer *w, const dync_node *n) {
     w->value[i] = &w->value[from][k];
     return dync__lower_fake(w, i, &n->args[0].as.node->info[k]);
 }
-static int dync__lower_cat_dim(const dync_node *cat) { return (int)(cat->args[1].as.i + (cat->args[1].as.i < 0 ? cat->info[0].lay.ndim : 0)); }
-/* The pointwise operator that alone takes a concatenation: it is computed part by part, straight from what is put together. NULL: there is none. */
-static const dync_node *dync__lower_cat_user(const dync__lowerer *w, const dync_node *cat) {
-    if (cat->op != DYNC__OP_cat || cat->n_users != 1 || w->leaves[cat->index] || w->g->over.n || w->pb.device != DYNC_CPU || cat->args[0].n > 8) return NULL;
-    const dync__layout *all = &cat->info[0].lay;
-    int dim = dync__lower_cat_dim(cat);
-    for (int i = 0; i < cat->args[0].n; i++) {
-        const dync__arg *part = &cat->args[0].as.list[i];
-        if (part->kind != DYNC__A_NODE || w->value[part->as.node->index][0].dtype != cat->info[0].dtype ||
-            w->value[part->as.node->index][0].lay.ndim != all->ndim)
-            return NULL;
-    }
-    for (int k = cat->index + 1; k < w->g->node.n; k++) {
-        const dync_node *n = w->g->node.at[k];
-        const dync__op_row *row = n->op >= 0 ? dync__op_info(n->op) : NULL;
-        for (int a = 0; a < n->nargs; a++) {
-            if (n->args[a].kind != DYNC__A_NODE || n->args[a].as.node != cat) continue;
-            bool parted = row && row->cls == DYNC__POINTWISE && !row->lower && !(row->flags & (DYNC__OP_RANDOM | DYNC__OP_OPAQUE)) && n->nout == 1;
-            return parted && n->info[0].lay.ndim == all->ndim && n->info[0].lay.shape[dim] == all->shape[dim] ? n : NULL;
-        }
-        if (row && (row->cls == DYNC__INPLACE || (row->flags & DYNC__OP_OPAQUE))) return NULL;
-    }
-    return NULL;
-}
-/* Its parts: the operand in place of the concatenation is what was put together, the others are cut along dim. */
-static dync_status dync__lower_parts(dync__lowerer *w, const dync__opcall *c, const dync_node *n, const dync_node *cat, const dync__operand *in, int n_in) {
-    dync__operand part[DYNC__MAX_ARGS], out = w->value[n->index][0];
-    int dim = dync__lower_cat_dim(cat);
-    int64_t start = 0;
-    for (int i = 0; i < cat->args[0].n; i++) {
-        const dync__operand *from = &w->value[cat->args[0].as.list[i].as.node->index][0];
-        int64_t length = from->lay.shape[dim];
-        for (int a = 0, o = 0; a < n->nargs && o < n_in; a++) {
-            if (n->args[a].kind != DYNC__A_NODE) continue;
-            part[o] = n->args[a].as.node == cat ? *from : in[o];
-            int d = dim - (out.lay.ndim - part[o].lay.ndim);
-            if (n->args[a].as.node != cat && d >= 0 && part[o].lay.shape[d] != 1) {
-                part[o].lay.shape[d] = length;
-                part[o].lay.offset += start * part[o].lay.stride[d];
-            }
-            o++;
-        }
-        out.lay.shape[dim] = length;
-        if (length) DYNC__TRY(dync__op_lower(&w->pb, c, part, n_in, &out));
-        out.lay.offset += length * out.lay.stride[dim];
-        start += length;
-    }
-    return DYNC_OK;
-}
 static dync_status dync__lower_call(dync__lowerer *w, const dync_node *n, bool leaves) {
     dync__arg args[DYNC__MAX_ARGS];
     int n_in = 0, room = 1;
@@ -52878,10 +52941,8 @@ static dync_status dync__lower_call(dync__lowerer *w, const dync_node *n, bool l
     c.at = n->at;
     w->pb.origin = c.row->name;
     if (c.row->flags & DYNC__OP_OPAQUE) return dync__opaque_lower(&w->pb, n, n_in, in, w->value[n->index]);
-    if (dync__lower_cat_user(w, n)) return DYNC_OK;              /* done with its user */
-    for (int a = 0; a < n->nargs; a++)
-        if (n->args[a].kind == DYNC__A_NODE && dync__lower_cat_user(w, n->args[a].as.node) == n)
-            return dync__lower_parts(w, &c, n, n->args[a].as.node, in, n_in);
+    if (w->joined[n->index] >= 0) return DYNC_OK;                /* its reader reads the parts */
+    if (w->parts[n->index]) return dync__parts_lower(w, &c, n);
     return dync__op_lower(&w->pb, &c, in, n_in, w->value[n->index]);
 }
 static dync_status dync__lower_nodes(dync__lowerer *w) {
@@ -52957,8 +53018,11 @@ static dync_status dync__lower_steps(dync__lowerer *w, dync_graph *g, const bool
     w->fake = dync__arena_alloc(&w->arena, n * sizeof *w->fake);
     w->base = dync__arena_alloc(&w->arena, n * sizeof *w->base);
     w->bias = dync__arena_alloc(&w->arena, n * sizeof *w->bias);
+    w->parts = dync__arena_alloc(&w->arena, n * sizeof *w->parts);
+    w->joined = dync__arena_alloc(&w->arena, n * sizeof *w->joined);
     w->leaves = dync__arena_alloc(&w->arena, n * sizeof *w->leaves);
-    dync_status status = w->value && w->fake && w->base && w->bias && w->leaves ? DYNC_OK : DYNC_ERR_MEMORY;
+    bool made = w->value && w->fake && w->base && w->bias && w->parts && w->joined && w->leaves;
+    dync_status status = made ? dync__parts_find(w) : DYNC_ERR_MEMORY;
     if (status == DYNC_OK) {
         status = dync__lower_bases(w, used);
         if (status == DYNC_OK) status = dync__lower_nodes(w);

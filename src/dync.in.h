@@ -282,8 +282,10 @@ DYNC__COLD
 #include "aot/sized.c"
 DYNC__PLAIN
 #include "inductor/inductor.h"
+#include "inductor/lower.h"
 DYNC__COLD
 #include "inductor/opaque.c"
+#include "inductor/parts.c"
 #include "inductor/lower.c"
 DYNC__WARM
 #include "inductor/inductor.c"

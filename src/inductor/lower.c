@@ -1,20 +1,7 @@
 /* inductor/lower.c: a functional graph becomes the steps of a plan: every operator is lowered by its row, views are other layouts of the
  * same slot. Fusion, memory plan and code are the plan's (runtime/plan.c). Before: aot/. After: inductor.c. */
 #include "../dync.in.h"
-#include "inductor.h"
-
-typedef struct dync__lowerer {
-    dync_graph *g;
-    dync__arena arena;                   /* scratch: operands, kernels before fusion */
-    dync__pb pb;
-    dync__operand **value;               /* operands of each node's outputs, by node index */
-    dync__tensor **fake;                 /* first output of each node as a fake, for infer and expr */
-    int64_t *bias;                       /* where the slot of a node's base begins: inputs are bound at their first element */
-    int *base;                           /* node whose slot a node lies on (itself where it is no view) */
-    bool *leaves;                        /* base nodes whose slot must be an output of the plan */
-    int *over_after;                     /* node after which output i is written over the input it is the new value of; -1: it is not */
-    int *over_first, *over_next;         /* those of a node: output + 1, 0 ends */
-} dync__lowerer;
+#include "lower.h"
 
 static bool dync__node_is_view(const dync_node *n) { return n->op >= 0 && dync__op_info(n->op)->cls == DYNC__VIEW; }
 
@@ -33,10 +20,13 @@ DYNC__FN int dync__graph_device(const dync_graph *g)
 }
 
 /* ---- new values of inputs ------------------------------------------------------------------------------------------------------ */
-/* For each node on whose memory the argument lies: read at `at`. */
+/* For each node on whose memory the argument lies: read at `at`. The parts of a joined concatenation are read where it would be. */
 static void dync__lower_uses(const dync__lowerer *w, const dync__arg *a, int at, int *last)
 {
-    if (a->kind == DYNC__A_NODE) last[w->base[a->as.node->index]] = at;
+    if (a->kind == DYNC__A_NODE) {
+        int *to = &last[w->base[a->as.node->index]];
+        *to = DYNC__MAX(*to, at);
+    }
     for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++) dync__lower_uses(w, &a->as.list[i], at, last);
 }
 
@@ -53,7 +43,7 @@ static dync_status dync__lower_over(dync__lowerer *w, const dync__arg *out)
     memset(w->over_after, 0xff, (size_t)out->n * sizeof *w->over_after);
     for (int i = 0; i < n && w->g->over.n; i++) {
         const dync_node *k = w->g->node.at[i];
-        for (int a = 0; a < k->nargs; a++) dync__lower_uses(w, &k->args[a], i, last);
+        for (int a = 0; a < k->nargs; a++) dync__lower_uses(w, &k->args[a], DYNC__MAX(i, w->joined[i]), last);
     }
     for (int i = 0; i < out->n && i < w->g->over.n; i++) {
         const dync_node *value = out->as.list[i].as.node, *input;
@@ -167,60 +157,6 @@ static dync_status dync__lower_getitem(dync__lowerer *w, const dync_node *n)
     return dync__lower_fake(w, i, &n->args[0].as.node->info[k]);
 }
 
-static int dync__lower_cat_dim(const dync_node *cat) { return (int)(cat->args[1].as.i + (cat->args[1].as.i < 0 ? cat->info[0].lay.ndim : 0)); }
-
-/* The pointwise operator that alone takes a concatenation: it is computed part by part, straight from what is put together. NULL: there is none. */
-static const dync_node *dync__lower_cat_user(const dync__lowerer *w, const dync_node *cat)
-{
-    if (cat->op != DYNC__OP_cat || cat->n_users != 1 || w->leaves[cat->index] || w->g->over.n || w->pb.device != DYNC_CPU || cat->args[0].n > 8) return NULL;
-    const dync__layout *all = &cat->info[0].lay;
-    int dim = dync__lower_cat_dim(cat);
-    for (int i = 0; i < cat->args[0].n; i++) {
-        const dync__arg *part = &cat->args[0].as.list[i];
-        if (part->kind != DYNC__A_NODE || w->value[part->as.node->index][0].dtype != cat->info[0].dtype ||
-            w->value[part->as.node->index][0].lay.ndim != all->ndim)
-            return NULL;
-    }
-    for (int k = cat->index + 1; k < w->g->node.n; k++) {
-        const dync_node *n = w->g->node.at[k];
-        const dync__op_row *row = n->op >= 0 ? dync__op_info(n->op) : NULL;
-        for (int a = 0; a < n->nargs; a++) {
-            if (n->args[a].kind != DYNC__A_NODE || n->args[a].as.node != cat) continue;
-            bool parted = row && row->cls == DYNC__POINTWISE && !row->lower && !(row->flags & (DYNC__OP_RANDOM | DYNC__OP_OPAQUE)) && n->nout == 1;
-            return parted && n->info[0].lay.ndim == all->ndim && n->info[0].lay.shape[dim] == all->shape[dim] ? n : NULL;
-        }
-        if (row && (row->cls == DYNC__INPLACE || (row->flags & DYNC__OP_OPAQUE))) return NULL;
-    }
-    return NULL;
-}
-
-/* Its parts: the operand in place of the concatenation is what was put together, the others are cut along dim. */
-static dync_status dync__lower_parts(dync__lowerer *w, const dync__opcall *c, const dync_node *n, const dync_node *cat, const dync__operand *in, int n_in)
-{
-    dync__operand part[DYNC__MAX_ARGS], out = w->value[n->index][0];
-    int dim = dync__lower_cat_dim(cat);
-    int64_t start = 0;
-    for (int i = 0; i < cat->args[0].n; i++) {
-        const dync__operand *from = &w->value[cat->args[0].as.list[i].as.node->index][0];
-        int64_t length = from->lay.shape[dim];
-        for (int a = 0, o = 0; a < n->nargs && o < n_in; a++) {
-            if (n->args[a].kind != DYNC__A_NODE) continue;
-            part[o] = n->args[a].as.node == cat ? *from : in[o];
-            int d = dim - (out.lay.ndim - part[o].lay.ndim);
-            if (n->args[a].as.node != cat && d >= 0 && part[o].lay.shape[d] != 1) {
-                part[o].lay.shape[d] = length;
-                part[o].lay.offset += start * part[o].lay.stride[d];
-            }
-            o++;
-        }
-        out.lay.shape[dim] = length;
-        if (length) DYNC__TRY(dync__op_lower(&w->pb, c, part, n_in, &out));
-        out.lay.offset += length * out.lay.stride[dim];
-        start += length;
-    }
-    return DYNC_OK;
-}
-
 static dync_status dync__lower_call(dync__lowerer *w, const dync_node *n, bool leaves)
 {
     dync__arg args[DYNC__MAX_ARGS];
@@ -240,10 +176,8 @@ static dync_status dync__lower_call(dync__lowerer *w, const dync_node *n, bool l
     c.at = n->at;
     w->pb.origin = c.row->name;
     if (c.row->flags & DYNC__OP_OPAQUE) return dync__opaque_lower(&w->pb, n, n_in, in, w->value[n->index]);
-    if (dync__lower_cat_user(w, n)) return DYNC_OK;              /* done with its user */
-    for (int a = 0; a < n->nargs; a++)
-        if (n->args[a].kind == DYNC__A_NODE && dync__lower_cat_user(w, n->args[a].as.node) == n)
-            return dync__lower_parts(w, &c, n, n->args[a].as.node, in, n_in);
+    if (w->joined[n->index] >= 0) return DYNC_OK;                /* its reader reads the parts */
+    if (w->parts[n->index]) return dync__parts_lower(w, &c, n);
     return dync__op_lower(&w->pb, &c, in, n_in, w->value[n->index]);
 }
 
@@ -330,8 +264,11 @@ static dync_status dync__lower_steps(dync__lowerer *w, dync_graph *g, const bool
     w->fake = dync__arena_alloc(&w->arena, n * sizeof *w->fake);
     w->base = dync__arena_alloc(&w->arena, n * sizeof *w->base);
     w->bias = dync__arena_alloc(&w->arena, n * sizeof *w->bias);
+    w->parts = dync__arena_alloc(&w->arena, n * sizeof *w->parts);
+    w->joined = dync__arena_alloc(&w->arena, n * sizeof *w->joined);
     w->leaves = dync__arena_alloc(&w->arena, n * sizeof *w->leaves);
-    dync_status status = w->value && w->fake && w->base && w->bias && w->leaves ? DYNC_OK : DYNC_ERR_MEMORY;
+    bool made = w->value && w->fake && w->base && w->bias && w->parts && w->joined && w->leaves;
+    dync_status status = made ? dync__parts_find(w) : DYNC_ERR_MEMORY;
     if (status == DYNC_OK) {
         status = dync__lower_bases(w, used);
         if (status == DYNC_OK) status = dync__lower_nodes(w);
