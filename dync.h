@@ -30404,7 +30404,7 @@ DYNC__FN dync_status dync__i_inplace(const dync__opcall *call, dync__info *out) 
     bool idempotent =
         call->op == DYNC__OP_fill_ || call->op == DYNC__OP_zero_; /* writes the same value each time */
     if (!idempotent && dync__layout_overlaps_itself(&self->lay))
-        return dync__fail(DYNC_ERR_VALUE,
+        return dync__fail_class(DYNC_ERR_VALUE, "RuntimeError",
             "unsupported operation: more than one element of the written-to tensor refers to a single "
             "memory location. Please clone() the tensor before performing the operation.");
     *out = (dync__info){.dtype = self->dtype, .device = self->device, .lay = self->lay, .alias = 0};
@@ -48193,7 +48193,7 @@ DYNC__RARE static void dync__miss_reasons(dync_compiled *f, const dync__callargs
 DYNC__RARE static bool dync__miss_over_limit(dync_compiled *f, const char *reason, dync_status *status) {
     if (DYNC__ATOMIC_PEEK(&f->n_entries) < f->opt.recompile_limit) return false;
     *status = DYNC_OK;
-    if (f->opt.fullgraph) *status = dync__fail(DYNC_ERR_RECOMPILE_LIMIT, "cache_size_limit reached");
+    if (f->opt.fullgraph) *status = dync__fail_class(DYNC_ERR_RECOMPILE_LIMIT, "Unsupported", "cache_size_limit reached");
     else if (!DYNC__ATOMIC_LOAD(&f->warned)) {
         DYNC__ATOMIC_STORE(&f->warned, true);
         dync__warn("torch._dynamo hit config.cache_size_limit (%d)\n   function: '%s' (%s:%d)\n   last reason: %s\n"

@@ -418,7 +418,7 @@ DYNC__RARE static bool dync__miss_over_limit(dync_compiled *f, const char *reaso
 {
     if (DYNC__ATOMIC_PEEK(&f->n_entries) < f->opt.recompile_limit) return false;
     *status = DYNC_OK;
-    if (f->opt.fullgraph) *status = dync__fail(DYNC_ERR_RECOMPILE_LIMIT, "cache_size_limit reached");
+    if (f->opt.fullgraph) *status = dync__fail_class(DYNC_ERR_RECOMPILE_LIMIT, "Unsupported", "cache_size_limit reached");
     else if (!DYNC__ATOMIC_LOAD(&f->warned)) {
         DYNC__ATOMIC_STORE(&f->warned, true);
         dync__warn("torch._dynamo hit config.cache_size_limit (%d)\n   function: '%s' (%s:%d)\n   last reason: %s\n"

@@ -485,8 +485,8 @@ DYNC__FN dync_status dync__i_inplace(const dync__opcall *call, dync__info *out)
     bool idempotent =
         call->op == DYNC__OP_fill_ || call->op == DYNC__OP_zero_; /* writes the same value each time */
     if (!idempotent && dync__layout_overlaps_itself(&self->lay))
-        return dync__fail(
-            DYNC_ERR_VALUE,
+        return dync__fail_class(
+            DYNC_ERR_VALUE, "RuntimeError",
             "unsupported operation: more than one element of the written-to tensor refers to a single "
             "memory location. Please clone() the tensor before performing the operation.");
     *out = (dync__info){.dtype = self->dtype, .device = self->device, .lay = self->lay, .alias = 0};
