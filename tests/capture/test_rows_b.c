@@ -162,13 +162,40 @@ TEST(B_12_list_backends)
 
 static dync_tensor *relu1(dync_tensor *x) { return dync_relu(x); }
 
-TEST(B_14_device_without_code)
+/* A device for which this program has no code: the model cannot go there, nor a compiled function make or move a tensor there. */
+static dync_device elsewhere(void) { return ROW_DEVICE == DYNC_CPU ? DYNC_CUDA : DYNC_CUDA_AT(15); }
+static dync_tensor *made_elsewhere(dync_tensor *x) { return dync_add(x, dync_randn(dync_shape(1, 10), .device = elsewhere())); }
+static dync_tensor *moved_elsewhere(dync_tensor *x) { return dync_relu(dync_to_device(dync_mul(x, 2), elsewhere())); }
+static void device_refused(void)
 {
-    dync_tensor *x = dync_empty(dync_shape(1, 10), .device = ROW_DEVICE == DYNC_CPU ? DYNC_CUDA : DYNC_CUDA_AT(15));
-    EXPECT(x == NULL);
     EXPECT_EQ_INT(dync_error(), DYNC_ERR_DEVICE);
     EXPECT_EQ_STR(dync_error_class(), "RuntimeError");
     dync_clear_error();
+}
+TEST(B_14_device_without_code)
+{
+    static const char *const backends[] = {"eager", "aot_eager", "inductor"};
+    dync_tensor *(*const fns[])(dync_tensor *) = {made_elsewhere, moved_elsewhere};
+    dync_module *m = seq();
+    dync_tensor *x = dync_randn(dync_shape(1, 10), .device = ROW_DEVICE), *want = dync_forward_call(m, x);
+    EXPECT(dync_randn(dync_shape(1, 10), .device = elsewhere()) == NULL);
+    device_refused();
+    EXPECT_EQ_INT(dync_module_to_device(m, elsewhere()), DYNC_ERR_DEVICE);
+    device_refused();
+    for (int b = 0; b < 3; b++) {
+        dync_compiled *f = dync_compile(m, .args = "x", .backend = backends[b]);
+        EXPECT(dync_call(f, dync_to_device(x, elsewhere())) == NULL);
+        device_refused();
+        EXPECT(same(want, dync_call(f, x), 0.01));                      /* the model stayed where it was */
+        dync_compiled_free(f);
+        for (int k = 0; k < 2; k++) {
+            f = dync_compile(fns[k], .args = "x", .backend = backends[b]);
+            EXPECT(dync_call(f, x) == NULL);
+            device_refused();
+            dync_compiled_free(f);
+        }
+    }
+    dync_module_free(m);
 }
 
 static dync_tensor *fn3(dync_tensor *x) { x = dync_sin(x); dync_graph_break("test"); return dync_sin(x); }
@@ -256,6 +283,7 @@ TEST(B_16_register_backend)
     EXPECT_EQ_INT(c.frame_count, 1);
     dync_compiled_free(f);
     EXPECT_EQ_INT(dync_register_backend(&b), DYNC_ERR_VALUE);
+    EXPECT_EQ_STR(dync_error_class(), "AssertionError");
     EXPECT(strstr(dync_error_message(), "duplicate name: my_custom_backend"));
     dync_clear_error();
 }
@@ -269,6 +297,10 @@ TEST(B_17_aot_autograd_api)
     dync_compiled *f = dync_compile(relu1, .backend_object = &b);
     EXPECT(same(dync_relu(x), dync_call(f, x), 1e-6));
     EXPECT_EQ_INT(c.frame_count, 1);
+    dync_tensor *leaf = dync_requires_grad_(dync_clone(x), true);        /* without a backward compiler the forward's serves */
+    EXPECT_OK(dync_backward(dync_sum(dync_call(f, leaf), DYNC_ALL, false)));
+    EXPECT_EQ_INT(c.frame_count, 3);
+    EXPECT(same(dync_grad(leaf), dync_to_dtype(dync_gt(x, 0), DYNC_F32), 0));
     dync_compiled_free(f);
 }
 
