@@ -25853,6 +25853,9 @@ DYNC__FN double dync__arg_number(const dync__arg *);
 
 /* ---- one call ------------------------------------------------------------------------------------------------------------------------ */
 enum { DYNC__MAX_OUT = 8, DYNC__MAX_ARGS = 16 };
+/* of selu: expr.c and its gradient (Klambauer, Unterthiner, Mayr & Hochreiter 2017, arXiv:1706.02515) */
+#define DYNC__SELU_ALPHA 1.6732632423543772848170429916717
+#define DYNC__SELU_SCALE 1.0507009873554804934193349852946
 typedef struct dync__info {           /* what an output will be */
     int dtype, device;
     dync__layout lay;
@@ -26323,7 +26326,7 @@ enum { DYNC__OP_NONDIFF = 1 /* integer or boolean results, detach */, DYNC__OP_R
     X(threshold_backward, POINTWISE, "(Tensor grad_output, Tensor self, Value threshold)", 1, i_binary, e_threshold_backward, none,       \
       g_threshold_backward, none, "torch.ops.aten.threshold_backward", DYNC__OP_PRIVATE | DYNC__OP_CHEAP, -1,                             \
       "grad where self > threshold, else 0") \
-    X(celu, COMPOSITE, "(Tensor self, float alpha)", 1, i_composite, none, none, none, d_celu, "torch.nn.functional.celu", 0, -1, \
+    X(celu, POINTWISE, "(Tensor self, float alpha)", 1, i_celu, e_celu, none, g_celu, none, "torch.nn.functional.celu", 0, -1, \
       "self where positive, else alpha * (exp(self / alpha) - 1)") \
     X(glu, COMPOSITE, "(Tensor self, int dim)", 1, i_composite, none, none, none, d_glu, "torch.nn.functional.glu", 0, -1, \
       "the first half of dim times sigmoid of the second") \
@@ -26335,7 +26338,7 @@ enum { DYNC__OP_NONDIFF = 1 /* integer or boolean results, detach */, DYNC__OP_R
       "self * hardsigmoid(self)") \
     X(prelu, COMPOSITE, "(Tensor self, Tensor weight)", 1, i_composite, none, none, none, d_prelu, "torch.nn.functional.prelu", 0, -1, \
       "self where positive, else weight * self; weight: one number, or one a channel (dim 1)") \
-    X(selu, COMPOSITE, "(Tensor self)", 1, i_composite, none, none, none, d_selu, "torch.nn.functional.selu", 0, -1, \
+    X(selu, POINTWISE, "(Tensor self)", 1, i_float_unary, e_selu, none, g_selu, none, "torch.nn.functional.selu", 0, -1, \
       "scaled elu whose fixed point has mean 0 and variance 1") \
     X(softmin, COMPOSITE, "(Tensor self, int dim)", 1, i_composite, none, none, none, d_softmin, "torch.nn.functional.softmin", 0, -1, \
       "softmax of -self") \
@@ -26603,7 +26606,7 @@ static const dync__read_intercept *(*dync__read_intercept_get)(void);
 
 #define DYNC__INFERS(X) \
     X(adaptive_avg_pool2d) X(addc) X(addmm) X(alias) X(arange) X(arg_reduce) X(argsort) X(as_strided) X(as_strided_scatter) \
-    X(avg_pool2d) X(batch_norm) X(binary) X(bitwise) X(bmm) X(int_mm) X(cat) X(clamp) X(clone) X(composite) X(contiguous) X(conv2d) \
+    X(avg_pool2d) X(batch_norm) X(binary) X(bitwise) X(bmm) X(int_mm) X(cat) X(celu) X(clamp) X(clone) X(composite) X(contiguous) X(conv2d) \
     X(convolution) X(convolution_backward) X(cumsum) X(diagonal) X(dot) X(dropout) X(effect) X(embedding)             \
     X(embedding_dense_backward) X(expand) X(expand_as) X(eye) X(factory) X(fill) X(flash_attention) X(flash_attention_backward) X(flatten) X(flip) X(float_unary)    \
     X(full) X(gather) X(index_add) X(index_select) X(inplace) X(layer_norm) X(lerp) X(like) X(like_arg1)              \
@@ -26614,12 +26617,12 @@ static const dync__read_intercept *(*dync__read_intercept_get)(void);
     X(transpose) X(tril) X(unary) X(unflatten) X(unsqueeze) X(var) X(view) X(view_as) X(view_backward) X(where)
 #define DYNC__EXPRS(X) \
     X(abs) X(acos) X(add) X(addcdiv) X(addcmul) X(asin) X(atan) X(atan2) X(bitwise_and) X(bitwise_not)                \
-    X(bitwise_or) X(bitwise_xor) X(ceil) X(clamp) X(clone) X(copy) X(cos) X(cosh) X(div) X(elu) X(eq) X(erf)          \
+    X(bitwise_or) X(bitwise_xor) X(ceil) X(celu) X(clamp) X(clone) X(copy) X(cos) X(cosh) X(div) X(elu) X(eq) X(erf)          \
     X(erfc) X(exp) X(exp2) X(expm1) X(floor) X(floor_divide) X(fmod) X(frac) X(ge) X(gelu) X(gelu_tanh) X(gt)         \
     X(hardtanh) X(isfinite) X(isinf) X(isnan) X(le) X(leaky_relu) X(lerp) X(log) X(log10) X(log1p) X(log2)            \
     X(logical_and) X(logical_not) X(logical_or) X(logical_xor) X(logsigmoid) X(lt) X(masked_fill) X(maximum)          \
     X(minimum) X(mish) X(mul) X(ne) X(neg) X(pow) X(reciprocal) X(relu) X(relu6) X(remainder) X(round) X(rsqrt)       \
-    X(sgn) X(sigmoid) X(sigmoid_backward) X(silu) X(sin) X(sinh) X(softplus) X(sqrt) X(square) X(sub) X(tan)          \
+    X(selu) X(sgn) X(sigmoid) X(sigmoid_backward) X(silu) X(sin) X(sinh) X(softplus) X(sqrt) X(square) X(sub) X(tan)          \
     X(tanh) X(tanh_backward) X(threshold_backward) X(trunc) X(where)
 #define DYNC__LOWERS(X) \
     X(addmm) X(all) X(amax) X(amin) X(any) X(arange) X(argmax) X(argmin) X(as_strided_scatter) X(avg_pool2d) X(avg_pool2d_backward) \
@@ -26635,10 +26638,10 @@ static const dync__read_intercept *(*dync__read_intercept_get)(void);
     X(native_batch_norm_backward) X(nll_loss) X(nonzero) X(norm) X(outer) X(relu6) X(repeat) X(reshape) X(roll)       \
     X(set_) X(set_grad_enabled) X(sigmoid_backward) X(smooth_l1_loss) X(stack) X(take_along_dim) X(tanh_backward)     \
     X(trace_wrapped) X(unflatten) X(view_as)                                                                                   \
-    X(addmv) X(baddbmm) X(bernoulli) X(celu) X(conv1d) X(conv_transpose2d) X(cosine_similarity) X(count_nonzero)      \
+    X(addmv) X(baddbmm) X(bernoulli) X(conv1d) X(conv_transpose2d) X(cosine_similarity) X(count_nonzero)      \
     X(einsum) X(flash_attention) X(glu) X(one_hot_all) X(group_norm) X(hardshrink) X(hardsigmoid) X(hardswish) X(huber_loss) X(instance_norm)           \
     X(isclose) X(kl_div) X(logaddexp) X(movedim) X(nan_to_num) X(normalize) X(pad) X(pixel_shuffle) X(prelu)          \
-    X(rms_norm) X(rnn_layer) X(scaled_dot_product_attention) X(selu) X(softmin) X(softshrink) X(softsign) X(tanhshrink)            \
+    X(rms_norm) X(rnn_layer) X(scaled_dot_product_attention) X(softmin) X(softshrink) X(softsign) X(tanhshrink)            \
     X(threshold) X(trace) X(unfold) X(unique) X(upsample_nearest2d) X(xlogy)
 
 DYNC__FN int dync__custom_find(const char *name);              /* custom.c */
@@ -27798,29 +27801,6 @@ static dync_status dync__dn_rank(const dync__dt *x, int rank) {
     if (x->lay.ndim == rank) return DYNC_OK;
     return dync__fail(DYNC_ERR_SHAPE, "expected a %dD tensor, got %dD", rank, x->lay.ndim);
 }
-/* x where positive, else 0: keeps what comes after away from large positive numbers. */
-static dync__dt *dync__dn_negative_part(dync__chain *c, dync__dt *x, dync__dt *positive) {
-    return dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(x), dync__arg_t(positive), dync__arg_i(0));
-}
-DYNC__FN dync_status dync__d_celu(dync__opcall *call) {
-    dync__chain c = {0};
-    dync__dt *x;
-    double alpha = dync__dn_number(call, 1);
-    DYNC__TRY(dync__dt_self(call, &x));
-    DYNC__TRY(dync__infer_floating(x));
-    if (!(alpha > 0 || alpha < 0)) return dync__fail(DYNC_ERR_VALUE, "ZeroDivisionError: alpha cannot be 0 for CELU");
-    dync__dt *positive = dync__chain_ti(&c, DYNC__OP_gt, x, 0);
-    dync__dt *y = dync__chain_tf(&c, DYNC__OP_div, dync__dn_negative_part(&c, x, positive), alpha);
-    y = dync__chain_tf(&c, DYNC__OP_mul, dync__chain1(&c, DYNC__OP_expm1, y), alpha);
-    return dync__chain_end(&c, call, dync__chain_where(&c, positive, dync__arg_t(x), dync__arg_t(y)));
-}
-DYNC__FN dync_status dync__d_selu(dync__opcall *call) {
-    static const double alpha = 1.6732632423543772848170429916717, scale = 1.0507009873554804934193349852946;
-    dync__chain c = {0};
-    dync__dt *x;
-    DYNC__TRY(dync__dt_self(call, &x));
-    return dync__chain_end(&c, call, dync__chain_tf(&c, DYNC__OP_mul, dync__chain_tf(&c, DYNC__OP_elu, x, alpha), scale));
-}
 /* clamp(x + 3, 0, 6) / 6 */
 static dync__dt *dync__dn_hard(dync__chain *c, dync__dt *x) {
     dync__dt *y = dync__chain_tf(c, DYNC__OP_add, x, 3);
@@ -27876,7 +27856,7 @@ DYNC__FN dync_status dync__d_hardshrink(dync__opcall *call) {
     DYNC__TRY(dync__infer_floating(x));
     dync__dt *inside = dync__chain_tt(&c, DYNC__OP_logical_and, dync__chain_tf(&c, DYNC__OP_ge, x, -lambd),
                                       dync__chain_tf(&c, DYNC__OP_le, x, lambd));
-    return dync__chain_end(&c, call, dync__dn_negative_part(&c, x, inside));
+    return dync__chain_end(&c, call, dync__chain3(&c, DYNC__OP_masked_fill, dync__arg_t(x), dync__arg_t(inside), dync__arg_i(0)));
 }
 DYNC__FN dync_status dync__d_threshold(dync__opcall *call) {
     dync__chain c = {0};
@@ -29957,17 +29937,27 @@ DYNC__FN int dync__e_relu(dync__lb *b, const dync__opcall *call, const int *in) 
 DYNC__FN int dync__e_relu6(dync__lb *b, const dync__opcall *call, const int *in) {
     return dync__ex2(b, DYNC__P_min, dync__e_relu(b, call, in), dync__ex_const(b, in[0], 6));
 }
-/* x where positive, else other. */
-static int dync__ex_if_positive(dync__lb *b, int x, int other) {
-    return dync__ex_select(b, dync__ex_lt(b, dync__ex_zero(b, x), x), x, other);
+/* yes where x is positive, else no. */
+static int dync__ex_if_positive(dync__lb *b, int x, int yes, int no) {
+    return dync__ex_select(b, dync__ex_lt(b, dync__ex_zero(b, x), x), yes, no);
 }
 DYNC__FN int dync__e_leaky_relu(dync__lb *b, const dync__opcall *call, const int *in) {
     (void)call;
-    return dync__ex_if_positive(b, in[0], dync__ex_mul(b, in[0], in[1]));
+    return dync__ex_if_positive(b, in[0], in[0], dync__ex_mul(b, in[0], in[1]));
 }
 DYNC__FN int dync__e_elu(dync__lb *b, const dync__opcall *call, const int *in) {
     (void)call;
-    return dync__ex_if_positive(b, in[0], dync__ex_mul(b, dync__vm_expm1(b, in[0]), in[1]));
+    return dync__ex_if_positive(b, in[0], in[0], dync__ex_mul(b, dync__vm_expm1(b, in[0]), in[1]));
+}
+DYNC__FN int dync__e_celu(dync__lb *b, const dync__opcall *call, const int *in) {
+    (void)call;
+    int below = dync__ex_mul(b, dync__vm_expm1(b, dync__ex_div(b, in[0], in[1])), in[1]);
+    return dync__ex_if_positive(b, in[0], in[0], below);
+}
+DYNC__FN int dync__e_selu(dync__lb *b, const dync__opcall *call, const int *in) {
+    int scale = dync__ex_const(b, in[0], DYNC__SELU_SCALE), below = dync__ex_const(b, in[0], DYNC__SELU_SCALE * DYNC__SELU_ALPHA);
+    (void)call;
+    return dync__ex_if_positive(b, in[0], dync__ex_mul(b, in[0], scale), dync__ex_mul(b, dync__vm_expm1(b, in[0]), below));
 }
 DYNC__FN int dync__e_gelu(dync__lb *b, const dync__opcall *call, const int *in) {
     int x = in[0], half = dync__ex_const(b, x, 0.5), one = dync__ex_const(b, x, 1);
@@ -30185,7 +30175,7 @@ static unsigned dync__infer_promoting(const dync__opcall *call) {
     case DYNC__OP_lerp: return 3;
     case DYNC__OP_clamp: case DYNC__OP_addcmul: case DYNC__OP_addcdiv: return 7;
     case DYNC__OP_threshold_backward: return 3;
-    case DYNC__OP_masked_fill: case DYNC__OP_elu: case DYNC__OP_leaky_relu: case DYNC__OP_hardtanh:
+    case DYNC__OP_masked_fill: case DYNC__OP_celu: case DYNC__OP_elu: case DYNC__OP_leaky_relu: case DYNC__OP_hardtanh:
     case DYNC__OP_copy: case DYNC__OP_fill: case DYNC__OP_clone: case DYNC__OP__clone_contiguous: return 1;
     default: return 3;
     }
@@ -30283,6 +30273,12 @@ DYNC__FN dync_status dync__i_float_unary(const dync__opcall *call, dync__info *o
     if (call->op == DYNC__OP_logsigmoid)
         return dync__infer_fresh(out, t->dtype, t->device, t->lay.ndim, t->lay.shape);
     return dync__infer_broadcast(call, t->dtype, out);
+}
+DYNC__FN dync_status dync__i_celu(const dync__opcall *call, dync__info *out) {
+    DYNC__TRY(dync__i_float_unary(call, out));
+    DYNC__TRY(dync__infer_number(call, 1));
+    double alpha = dync__arg_number(&call->args[1]);
+    return alpha < 0 || alpha > 0 || alpha != alpha ? DYNC_OK : dync__fail(DYNC_ERR_VALUE, "ZeroDivisionError: alpha cannot be 0 for CELU");
 }
 /* Two Python numbers make a 0-dim tensor, as torch.add(1, 2) would if it took them. */
 DYNC__FN dync_status dync__i_binary(const dync__opcall *call, dync__info *out) {
@@ -33452,9 +33448,10 @@ DYNC__FN const dync__grad_rule *dync__grad_rule_zero(void);        /* of what fo
     X(g_alias, 1, 0, 0, 0, 0)                                                                                            \
     X(g_asin, 1, DYNC__GA(0), 0, 0, 0)                                                                                    \
     X(g_atan, 1, DYNC__GA(0), 0, 0, 0)                                                                                    \
+    X(g_celu, 1, DYNC__GA(0), 0, 0, 0)                                                                                    \
     X(g_cos, 1, DYNC__GA(0), 0, 0, 0)                                                                                     \
     X(g_cosh, 1, DYNC__GA(0), 0, 0, 0)                                                                                    \
-    X(g_elu, 1, DYNC__GA(0) | DYNC__GO(0), 0, 0, 0)                                                                        \
+    X(g_elu, 1, DYNC__GA(0), 0, 0, 0)                                                                        \
     X(g_erf, 1, DYNC__GA(0), 0, 0, 0)                                                                                     \
     X(g_erfc, 1, DYNC__GA(0), 0, 0, 0)                                                                                    \
     X(g_exp, 1, DYNC__GO(0), 0, 0, 0)                                                                                     \
@@ -33474,6 +33471,7 @@ DYNC__FN const dync__grad_rule *dync__grad_rule_zero(void);        /* of what fo
     X(g_reciprocal, 1, DYNC__GO(0), 0, 0, 0)                                                                              \
     X(g_relu, 1, DYNC__GO(0), 0, 0, 0)                                                                                    \
     X(g_rsqrt, 1, DYNC__GO(0), 0, 0, 0)                                                                                   \
+    X(g_selu, 1, DYNC__GA(0), 0, 0, 0)                                                                                    \
     X(g_sigmoid, 1, DYNC__GO(0), 0, 0, 0)                                                                                 \
     X(g_silu, 1, DYNC__GA(0), 0, 0, 0)                                                                                    \
     X(g_sin, 1, DYNC__GA(0), 0, 0, 0)                                                                                     \
@@ -34794,6 +34792,12 @@ static dync_tensor *dync__g_call2(int op, dync_tensor *a, dync_tensor *b) {
     args[1] = dync__arg_h(b);
     return dync__g_call(op, 2, args);
 }
+/* A tensor of halves in f32, others as they are: rules that PyTorch has as one kernel, which rounds its result alone. What is set as a
+ * gradient is cast to the dtype of its argument. */
+static dync_tensor *dync__g_wide(dync_tensor *h) {
+    const dync__tensor *t = dync__open(h);
+    return t && dync__dtype_info(t->dtype)->kind == 'f' && dync__dtype_info(t->dtype)->bytes == 2 ? dync_to_dtype(h, DYNC_F32) : h;
+}
 DYNC__FN dync_status dync__g_add(dync__grad *g) {
     DYNC__TRY(dync__ga_set(g, 0, dync__grads_gy(g)));
     return dync__ga_set(g, 1, dync__grads_gy(g));
@@ -34984,9 +34988,22 @@ DYNC__FN dync_status dync__g_threshold_backward(dync__grad *g) {
 }
 DYNC__FN dync_status dync__g_sigmoid(dync__grad *g) { return dync__grads_set(g, dync__g_call2(DYNC__OP_sigmoid_backward, dync__grads_gy(g), dync__grads_y(g))); }
 DYNC__FN dync_status dync__g_tanh(dync__grad *g) { return dync__grads_set(g, dync__g_call2(DYNC__OP_tanh_backward, dync__grads_gy(g), dync__grads_y(g))); }
+/* The elus by their slope where x is not positive, and not by y + alpha: y is rounded, and -1 in f32 from x = -17 on. exp sees nothing
+ * positive, whose infinity would be NaN in second gradients. */
 DYNC__FN dync_status dync__g_elu(dync__grad *g) {
-    dync_tensor *gy = dync__grads_gy(g);
-    return dync__grads_set(g, dync_where(dync_gt(dync__grads_x(g), 0), gy, dync_mul(gy, dync_add(dync__grads_y(g), dync__ga_float(g, 1)))));
+    dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *x = dync__g_wide(dync__grads_x(g)), *positive = dync_gt(x, 0);
+    dync_tensor *below = dync_mul(dync_exp(dync_masked_fill(x, positive, 0)), dync__ga_float(g, 1));
+    return dync__grads_set(g, dync_where(positive, gy, dync_mul(gy, below)));
+}
+DYNC__FN dync_status dync__g_celu(dync__grad *g) {
+    dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *x = dync__g_wide(dync__grads_x(g)), *positive = dync_gt(x, 0);
+    dync_tensor *below = dync_exp(dync_div(dync_masked_fill(x, positive, 0), dync__ga_float(g, 1)));
+    return dync__grads_set(g, dync_where(positive, gy, dync_mul(gy, below)));
+}
+DYNC__FN dync_status dync__g_selu(dync__grad *g) {
+    dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *x = dync__g_wide(dync__grads_x(g)), *positive = dync_gt(x, 0);
+    dync_tensor *below = dync_mul(dync_exp(dync_masked_fill(x, positive, 0)), DYNC__SELU_SCALE * DYNC__SELU_ALPHA);
+    return dync__grads_set(g, dync_where(positive, dync_mul(gy, DYNC__SELU_SCALE), dync_mul(gy, below)));
 }
 DYNC__FN dync_status dync__g_leaky_relu(dync__grad *g) {
     dync_tensor *gy = dync__grads_gy(g);

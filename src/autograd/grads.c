@@ -86,6 +86,14 @@ static dync_tensor *dync__g_call2(int op, dync_tensor *a, dync_tensor *b)
     return dync__g_call(op, 2, args);
 }
 
+/* A tensor of halves in f32, others as they are: rules that PyTorch has as one kernel, which rounds its result alone. What is set as a
+ * gradient is cast to the dtype of its argument. */
+static dync_tensor *dync__g_wide(dync_tensor *h)
+{
+    const dync__tensor *t = dync__open(h);
+    return t && dync__dtype_info(t->dtype)->kind == 'f' && dync__dtype_info(t->dtype)->bytes == 2 ? dync_to_dtype(h, DYNC_F32) : h;
+}
+
 /* ---- of two -------------------------------------------------------------------------------------------------------------- */
 
 DYNC__FN dync_status dync__g_add(dync__grad *g)
@@ -347,10 +355,27 @@ DYNC__FN dync_status dync__g_threshold_backward(dync__grad *g)
 DYNC__FN dync_status dync__g_sigmoid(dync__grad *g) { return dync__grads_set(g, dync__g_call2(DYNC__OP_sigmoid_backward, dync__grads_gy(g), dync__grads_y(g))); }
 DYNC__FN dync_status dync__g_tanh(dync__grad *g) { return dync__grads_set(g, dync__g_call2(DYNC__OP_tanh_backward, dync__grads_gy(g), dync__grads_y(g))); }
 
+/* The elus by their slope where x is not positive, and not by y + alpha: y is rounded, and -1 in f32 from x = -17 on. exp sees nothing
+ * positive, whose infinity would be NaN in second gradients. */
 DYNC__FN dync_status dync__g_elu(dync__grad *g)
 {
-    dync_tensor *gy = dync__grads_gy(g);
-    return dync__grads_set(g, dync_where(dync_gt(dync__grads_x(g), 0), gy, dync_mul(gy, dync_add(dync__grads_y(g), dync__ga_float(g, 1)))));
+    dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *x = dync__g_wide(dync__grads_x(g)), *positive = dync_gt(x, 0);
+    dync_tensor *below = dync_mul(dync_exp(dync_masked_fill(x, positive, 0)), dync__ga_float(g, 1));
+    return dync__grads_set(g, dync_where(positive, gy, dync_mul(gy, below)));
+}
+
+DYNC__FN dync_status dync__g_celu(dync__grad *g)
+{
+    dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *x = dync__g_wide(dync__grads_x(g)), *positive = dync_gt(x, 0);
+    dync_tensor *below = dync_exp(dync_div(dync_masked_fill(x, positive, 0), dync__ga_float(g, 1)));
+    return dync__grads_set(g, dync_where(positive, gy, dync_mul(gy, below)));
+}
+
+DYNC__FN dync_status dync__g_selu(dync__grad *g)
+{
+    dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *x = dync__g_wide(dync__grads_x(g)), *positive = dync_gt(x, 0);
+    dync_tensor *below = dync_mul(dync_exp(dync_masked_fill(x, positive, 0)), DYNC__SELU_SCALE * DYNC__SELU_ALPHA);
+    return dync__grads_set(g, dync_where(positive, dync_mul(gy, DYNC__SELU_SCALE), dync_mul(gy, below)));
 }
 
 DYNC__FN dync_status dync__g_leaky_relu(dync__grad *g)

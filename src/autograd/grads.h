@@ -33,9 +33,10 @@
     X(g_alias, 1, 0, 0, 0, 0)                                                                                            \
     X(g_asin, 1, DYNC__GA(0), 0, 0, 0)                                                                                    \
     X(g_atan, 1, DYNC__GA(0), 0, 0, 0)                                                                                    \
+    X(g_celu, 1, DYNC__GA(0), 0, 0, 0)                                                                                    \
     X(g_cos, 1, DYNC__GA(0), 0, 0, 0)                                                                                     \
     X(g_cosh, 1, DYNC__GA(0), 0, 0, 0)                                                                                    \
-    X(g_elu, 1, DYNC__GA(0) | DYNC__GO(0), 0, 0, 0)                                                                        \
+    X(g_elu, 1, DYNC__GA(0), 0, 0, 0)                                                                        \
     X(g_erf, 1, DYNC__GA(0), 0, 0, 0)                                                                                     \
     X(g_erfc, 1, DYNC__GA(0), 0, 0, 0)                                                                                    \
     X(g_exp, 1, DYNC__GO(0), 0, 0, 0)                                                                                     \
@@ -55,6 +56,7 @@
     X(g_reciprocal, 1, DYNC__GO(0), 0, 0, 0)                                                                              \
     X(g_relu, 1, DYNC__GO(0), 0, 0, 0)                                                                                    \
     X(g_rsqrt, 1, DYNC__GO(0), 0, 0, 0)                                                                                   \
+    X(g_selu, 1, DYNC__GA(0), 0, 0, 0)                                                                                    \
     X(g_sigmoid, 1, DYNC__GO(0), 0, 0, 0)                                                                                 \
     X(g_silu, 1, DYNC__GA(0), 0, 0, 0)                                                                                    \
     X(g_sin, 1, DYNC__GA(0), 0, 0, 0)                                                                                     \

@@ -22,36 +22,6 @@ static dync_status dync__dn_rank(const dync__dt *x, int rank)
 
 /* ---- activations ---------------------------------------------------------------------------------------------------- */
 
-/* x where positive, else 0: keeps what comes after away from large positive numbers. */
-static dync__dt *dync__dn_negative_part(dync__chain *c, dync__dt *x, dync__dt *positive)
-{
-    return dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(x), dync__arg_t(positive), dync__arg_i(0));
-}
-
-DYNC__FN dync_status dync__d_celu(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__dt *x;
-    double alpha = dync__dn_number(call, 1);
-    DYNC__TRY(dync__dt_self(call, &x));
-    DYNC__TRY(dync__infer_floating(x));
-    if (!(alpha > 0 || alpha < 0)) return dync__fail(DYNC_ERR_VALUE, "ZeroDivisionError: alpha cannot be 0 for CELU");
-    dync__dt *positive = dync__chain_ti(&c, DYNC__OP_gt, x, 0);
-    dync__dt *y = dync__chain_tf(&c, DYNC__OP_div, dync__dn_negative_part(&c, x, positive), alpha);
-    y = dync__chain_tf(&c, DYNC__OP_mul, dync__chain1(&c, DYNC__OP_expm1, y), alpha);
-    return dync__chain_end(&c, call, dync__chain_where(&c, positive, dync__arg_t(x), dync__arg_t(y)));
-}
-
-DYNC__FN dync_status dync__d_selu(dync__opcall *call)
-{
-    static const double alpha = 1.6732632423543772848170429916717, scale = 1.0507009873554804934193349852946;
-    dync__chain c = {0};
-    dync__dt *x;
-    DYNC__TRY(dync__dt_self(call, &x));
-    return dync__chain_end(&c, call,
-                           dync__chain_tf(&c, DYNC__OP_mul, dync__chain_tf(&c, DYNC__OP_elu, x, alpha), scale));
-}
-
 /* clamp(x + 3, 0, 6) / 6 */
 static dync__dt *dync__dn_hard(dync__chain *c, dync__dt *x)
 {
@@ -120,7 +90,7 @@ DYNC__FN dync_status dync__d_hardshrink(dync__opcall *call)
     DYNC__TRY(dync__infer_floating(x));
     dync__dt *inside = dync__chain_tt(&c, DYNC__OP_logical_and, dync__chain_tf(&c, DYNC__OP_ge, x, -lambd),
                                       dync__chain_tf(&c, DYNC__OP_le, x, lambd));
-    return dync__chain_end(&c, call, dync__dn_negative_part(&c, x, inside));
+    return dync__chain_end(&c, call, dync__chain3(&c, DYNC__OP_masked_fill, dync__arg_t(x), dync__arg_t(inside), dync__arg_i(0)));
 }
 
 DYNC__FN dync_status dync__d_threshold(dync__opcall *call)

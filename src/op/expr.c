@@ -369,22 +369,36 @@ DYNC__FN int dync__e_relu6(dync__lb *b, const dync__opcall *call, const int *in)
     return dync__ex2(b, DYNC__P_min, dync__e_relu(b, call, in), dync__ex_const(b, in[0], 6));
 }
 
-/* x where positive, else other. */
-static int dync__ex_if_positive(dync__lb *b, int x, int other)
+/* yes where x is positive, else no. */
+static int dync__ex_if_positive(dync__lb *b, int x, int yes, int no)
 {
-    return dync__ex_select(b, dync__ex_lt(b, dync__ex_zero(b, x), x), x, other);
+    return dync__ex_select(b, dync__ex_lt(b, dync__ex_zero(b, x), x), yes, no);
 }
 
 DYNC__FN int dync__e_leaky_relu(dync__lb *b, const dync__opcall *call, const int *in)
 {
     (void)call;
-    return dync__ex_if_positive(b, in[0], dync__ex_mul(b, in[0], in[1]));
+    return dync__ex_if_positive(b, in[0], in[0], dync__ex_mul(b, in[0], in[1]));
 }
 
 DYNC__FN int dync__e_elu(dync__lb *b, const dync__opcall *call, const int *in)
 {
     (void)call;
-    return dync__ex_if_positive(b, in[0], dync__ex_mul(b, dync__vm_expm1(b, in[0]), in[1]));
+    return dync__ex_if_positive(b, in[0], in[0], dync__ex_mul(b, dync__vm_expm1(b, in[0]), in[1]));
+}
+
+DYNC__FN int dync__e_celu(dync__lb *b, const dync__opcall *call, const int *in)
+{
+    (void)call;
+    int below = dync__ex_mul(b, dync__vm_expm1(b, dync__ex_div(b, in[0], in[1])), in[1]);
+    return dync__ex_if_positive(b, in[0], in[0], below);
+}
+
+DYNC__FN int dync__e_selu(dync__lb *b, const dync__opcall *call, const int *in)
+{
+    int scale = dync__ex_const(b, in[0], DYNC__SELU_SCALE), below = dync__ex_const(b, in[0], DYNC__SELU_SCALE * DYNC__SELU_ALPHA);
+    (void)call;
+    return dync__ex_if_positive(b, in[0], dync__ex_mul(b, in[0], scale), dync__ex_mul(b, dync__vm_expm1(b, in[0]), below));
 }
 
 DYNC__FN int dync__e_gelu(dync__lb *b, const dync__opcall *call, const int *in)

@@ -216,7 +216,7 @@ static unsigned dync__infer_promoting(const dync__opcall *call)
     case DYNC__OP_lerp: return 3;
     case DYNC__OP_clamp: case DYNC__OP_addcmul: case DYNC__OP_addcdiv: return 7;
     case DYNC__OP_threshold_backward: return 3;
-    case DYNC__OP_masked_fill: case DYNC__OP_elu: case DYNC__OP_leaky_relu: case DYNC__OP_hardtanh:
+    case DYNC__OP_masked_fill: case DYNC__OP_celu: case DYNC__OP_elu: case DYNC__OP_leaky_relu: case DYNC__OP_hardtanh:
     case DYNC__OP_copy: case DYNC__OP_fill: case DYNC__OP_clone: case DYNC__OP__clone_contiguous: return 1;
     default: return 3;
     }
@@ -334,6 +334,14 @@ DYNC__FN dync_status dync__i_float_unary(const dync__opcall *call, dync__info *o
     if (call->op == DYNC__OP_logsigmoid)
         return dync__infer_fresh(out, t->dtype, t->device, t->lay.ndim, t->lay.shape);
     return dync__infer_broadcast(call, t->dtype, out);
+}
+
+DYNC__FN dync_status dync__i_celu(const dync__opcall *call, dync__info *out)
+{
+    DYNC__TRY(dync__i_float_unary(call, out));
+    DYNC__TRY(dync__infer_number(call, 1));
+    double alpha = dync__arg_number(&call->args[1]);
+    return alpha < 0 || alpha > 0 || alpha != alpha ? DYNC_OK : dync__fail(DYNC_ERR_VALUE, "ZeroDivisionError: alpha cannot be 0 for CELU");
 }
 
 /* Two Python numbers make a 0-dim tensor, as torch.add(1, 2) would if it took them. */

@@ -36,6 +36,9 @@ DYNC__FN double dync__arg_number(const dync__arg *);
 
 /* ---- one call ------------------------------------------------------------------------------------------------------------------------ */
 enum { DYNC__MAX_OUT = 8, DYNC__MAX_ARGS = 16 };
+/* of selu: expr.c and its gradient (Klambauer, Unterthiner, Mayr & Hochreiter 2017, arXiv:1706.02515) */
+#define DYNC__SELU_ALPHA 1.6732632423543772848170429916717
+#define DYNC__SELU_SCALE 1.0507009873554804934193349852946
 typedef struct dync__info {           /* what an output will be */
     int dtype, device;
     dync__layout lay;

@@ -418,7 +418,7 @@
     X(threshold_backward, POINTWISE, "(Tensor grad_output, Tensor self, Value threshold)", 1, i_binary, e_threshold_backward, none,       \
       g_threshold_backward, none, "torch.ops.aten.threshold_backward", DYNC__OP_PRIVATE | DYNC__OP_CHEAP, -1,                             \
       "grad where self > threshold, else 0") \
-    X(celu, COMPOSITE, "(Tensor self, float alpha)", 1, i_composite, none, none, none, d_celu, "torch.nn.functional.celu", 0, -1, \
+    X(celu, POINTWISE, "(Tensor self, float alpha)", 1, i_celu, e_celu, none, g_celu, none, "torch.nn.functional.celu", 0, -1, \
       "self where positive, else alpha * (exp(self / alpha) - 1)") \
     X(glu, COMPOSITE, "(Tensor self, int dim)", 1, i_composite, none, none, none, d_glu, "torch.nn.functional.glu", 0, -1, \
       "the first half of dim times sigmoid of the second") \
@@ -430,7 +430,7 @@
       "self * hardsigmoid(self)") \
     X(prelu, COMPOSITE, "(Tensor self, Tensor weight)", 1, i_composite, none, none, none, d_prelu, "torch.nn.functional.prelu", 0, -1, \
       "self where positive, else weight * self; weight: one number, or one a channel (dim 1)") \
-    X(selu, COMPOSITE, "(Tensor self)", 1, i_composite, none, none, none, d_selu, "torch.nn.functional.selu", 0, -1, \
+    X(selu, POINTWISE, "(Tensor self)", 1, i_float_unary, e_selu, none, g_selu, none, "torch.nn.functional.selu", 0, -1, \
       "scaled elu whose fixed point has mean 0 and variance 1") \
     X(softmin, COMPOSITE, "(Tensor self, int dim)", 1, i_composite, none, none, none, d_softmin, "torch.nn.functional.softmin", 0, -1, \
       "softmax of -self") \

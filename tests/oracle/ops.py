@@ -27,7 +27,7 @@ torch.set_num_threads(1)
 
 
 def pattern(name, i):
-    """The value at storage index i. Letter, then a seed; all are exact in every dtype they are used with."""
+    """The value at storage index i. Letter, then a seed; all are exact in every dtype they are used with. T takes a list of values, too."""
     kind, seed = name[0], int(name[1:] or 0)
     h = i * 37 + seed * 11
     if kind == 'n':
@@ -74,11 +74,12 @@ class T:
         n = self.offset + 1 + sum((s - 1) * t for s, t in zip(self.shape, self.strides))
         if any(s == 0 for s in self.shape):
             n = self.offset
-        data = [pattern(self.pat, i) for i in range(max(n, 0))]
+        data = self.pat if isinstance(self.pat, list) else [pattern(self.pat, i) for i in range(max(n, 0))]
         return torch.tensor(data, dtype=DT[self.dtype]).as_strided(self.shape, self.strides, self.offset)
 
     def text(self):
-        return 't:%s:%s:%s:%d:%s' % (self.dtype, ','.join(map(str, self.shape)), ','.join(map(str, self.strides)), self.offset, self.pat)
+        pat = '=' + ' '.join(number(x, self.dtype) for x in self.pat) if isinstance(self.pat, list) else self.pat
+        return 't:%s:%s:%s:%d:%s' % (self.dtype, ','.join(map(str, self.shape)), ','.join(map(str, self.strides)), self.offset, pat)
 
 
 class Dims(tuple):
@@ -1115,10 +1116,11 @@ def write_promotion(path):
         f.write('};\n')
 
 
-here = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'ops')
-write_samples(os.path.join(here, 'samples.c'))
-write_promotion(os.path.join(here, 'promotion.c'))
-if '-v' in sys.argv:
-    for name, texts in raised.items():
-        for t in sorted(set(texts)):
-            print(name, t)
+if __name__ == '__main__':
+    here = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'ops')
+    write_samples(os.path.join(here, 'samples.c'))
+    write_promotion(os.path.join(here, 'promotion.c'))
+    if '-v' in sys.argv:
+        for name, texts in raised.items():
+            for t in sorted(set(texts)):
+                print(name, t)
