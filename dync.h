@@ -26031,7 +26031,7 @@ enum { DYNC__OP_NONDIFF = 1 /* integer or boolean results, detach */, DYNC__OP_R
       DYNC__OP_NONDIFF | DYNC__OP_BOOL_OUT | DYNC__OP_CHEAP, -1, "self is zero, as bool")                                                 \
     X(logsigmoid,  POINTWISE, "(Tensor self)", 1, i_float_unary, e_logsigmoid, none, g_logsigmoid, none,                                  \
       "torch.nn.functional.logsigmoid", 0, -1, "log(sigmoid(self)), without overflow")                                                    \
-    X(mish,        POINTWISE, "(Tensor self)", 1, i_float_unary, e_mish, none, none, d_mish, "torch.nn.functional.mish", 0, -1,           \
+    X(mish,        POINTWISE, "(Tensor self)", 1, i_float_unary, e_mish, none, g_mish, none, "torch.nn.functional.mish", 0, -1,           \
       "self * tanh(softplus(self))")                                                                                                      \
     X(neg,         POINTWISE, "(Tensor self)", 1, i_unary, e_neg, none, g_neg, none, "-", DYNC__OP_CHEAP, -1, "-self")                    \
     X(reciprocal,  POINTWISE, "(Tensor self)", 1, i_unary, e_reciprocal, none, g_reciprocal, none, "torch.reciprocal",                    \
@@ -26228,7 +26228,7 @@ enum { DYNC__OP_NONDIFF = 1 /* integer or boolean results, detach */, DYNC__OP_R
       "how many elements are not zero along dim, int64") \
     X(isclose, COMPOSITE, "(Tensor self, Tensor other, float rtol, float atol, bool equal_nan)", 1, i_composite, none, none, none, d_isclose, "torch.isclose", DYNC__OP_NONDIFF, -1, \
       "abs(self - other) <= atol + rtol * abs(other), as bool") \
-    X(logaddexp, COMPOSITE, "(Tensor self, Tensor other)", 1, i_composite, none, none, none, d_logaddexp, "torch.logaddexp", 0, -1, \
+    X(logaddexp, POINTWISE, "(Tensor self, Tensor other)", 1, i_logaddexp, e_logaddexp, none, g_logaddexp, none, "torch.logaddexp", 0, -1, \
       "log(exp(self) + exp(other)), without overflow") \
     X(nan_to_num, COMPOSITE, "(Tensor self, Value? nan, Value? posinf, Value? neginf)", 1, i_composite, none, none, none, d_nan_to_num, "torch.nan_to_num", 0, -1, \
       "NaN as nan (none: 0), infinities as posinf and neginf (none: the largest numbers of the dtype)") \
@@ -26332,9 +26332,9 @@ enum { DYNC__OP_NONDIFF = 1 /* integer or boolean results, detach */, DYNC__OP_R
       "the first half of dim times sigmoid of the second") \
     X(hardshrink, COMPOSITE, "(Tensor self, float lambd)", 1, i_composite, none, none, none, d_hardshrink, "torch.nn.functional.hardshrink", 0, -1, \
       "0 where -lambd <= self <= lambd, else self") \
-    X(hardsigmoid, COMPOSITE, "(Tensor self)", 1, i_composite, none, none, none, d_hardsigmoid, "torch.nn.functional.hardsigmoid", 0, -1, \
+    X(hardsigmoid, POINTWISE, "(Tensor self)", 1, i_float_unary, e_hardsigmoid, none, g_hardsigmoid, none, "torch.nn.functional.hardsigmoid", 0, -1, \
       "self + 3 held between 0 and 6, over 6") \
-    X(hardswish, COMPOSITE, "(Tensor self)", 1, i_composite, none, none, none, d_hardswish, "torch.nn.functional.hardswish", 0, -1, \
+    X(hardswish, POINTWISE, "(Tensor self)", 1, i_float_unary, e_hardswish, none, g_hardswish, none, "torch.nn.functional.hardswish", 0, -1, \
       "self * hardsigmoid(self)") \
     X(prelu, COMPOSITE, "(Tensor self, Tensor weight)", 1, i_composite, none, none, none, d_prelu, "torch.nn.functional.prelu", 0, -1, \
       "self where positive, else weight * self; weight: one number, or one a channel (dim 1)") \
@@ -26610,7 +26610,7 @@ static const dync__read_intercept *(*dync__read_intercept_get)(void);
     X(convolution) X(convolution_backward) X(cumsum) X(diagonal) X(dot) X(dropout) X(effect) X(embedding)             \
     X(embedding_dense_backward) X(expand) X(expand_as) X(eye) X(factory) X(fill) X(flash_attention) X(flash_attention_backward) X(flatten) X(flip) X(float_unary)    \
     X(full) X(gather) X(index_add) X(index_select) X(inplace) X(layer_norm) X(lerp) X(like) X(like_arg1)              \
-    X(like_self) X(linear) X(loss) X(masked_fill) X(matmul) X(max_dim) X(max_pool2d) X(mm) X(mv) X(narrow)            \
+    X(like_self) X(linear) X(logaddexp) X(loss) X(masked_fill) X(matmul) X(max_dim) X(max_pool2d) X(mm) X(mv) X(narrow)            \
     X(native_batch_norm) X(native_batch_norm_backward) X(native_layer_norm) X(nll_loss) X(norm) X(one_hot)            \
     X(outer) X(permute) X(reduce) X(repeat) X(reshape) X(rnn_layer) X(rnn_layer_backward) X(roll) X(scatter) X(select) X(set_) X(slice) X(softmax)       \
     X(sort) X(squeeze) X(squeeze_all) X(stack) X(strided_view) X(t) X(take_along_dim) X(to_device) X(to_dtype) X(topk)                \
@@ -26619,7 +26619,7 @@ static const dync__read_intercept *(*dync__read_intercept_get)(void);
     X(abs) X(acos) X(add) X(addcdiv) X(addcmul) X(asin) X(atan) X(atan2) X(bitwise_and) X(bitwise_not)                \
     X(bitwise_or) X(bitwise_xor) X(ceil) X(celu) X(clamp) X(clone) X(copy) X(cos) X(cosh) X(div) X(elu) X(eq) X(erf)          \
     X(erfc) X(exp) X(exp2) X(expm1) X(floor) X(floor_divide) X(fmod) X(frac) X(ge) X(gelu) X(gelu_tanh) X(gt)         \
-    X(hardtanh) X(isfinite) X(isinf) X(isnan) X(le) X(leaky_relu) X(lerp) X(log) X(log10) X(log1p) X(log2)            \
+    X(hardsigmoid) X(hardswish) X(hardtanh) X(isfinite) X(isinf) X(isnan) X(le) X(leaky_relu) X(lerp) X(log) X(log10) X(log1p) X(log2) X(logaddexp) \
     X(logical_and) X(logical_not) X(logical_or) X(logical_xor) X(logsigmoid) X(lt) X(masked_fill) X(maximum)          \
     X(minimum) X(mish) X(mul) X(ne) X(neg) X(pow) X(reciprocal) X(relu) X(relu6) X(remainder) X(round) X(rsqrt)       \
     X(selu) X(sgn) X(sigmoid) X(sigmoid_backward) X(silu) X(sin) X(sinh) X(softplus) X(sqrt) X(square) X(sub) X(tan)          \
@@ -26634,13 +26634,13 @@ static const dync__read_intercept *(*dync__read_intercept_get)(void);
     X(adaptive_avg_pool2d) X(addcdiv) X(addcmul) X(argsort) X(batch_norm) X(binary_cross_entropy)                     \
     X(binary_cross_entropy_with_logits) X(contiguous) X(conv2d) X(cross_entropy) X(dropout)                           \
     X(embedding_dense_backward) X(expand_as) X(flatten) X(l1_loss) X(layer_norm) X(lerp) X(linear) X(manual_seed)     \
-    X(masked_select) X(matmul) X(max) X(max_pool2d) X(min) X(mish) X(mse_loss) X(narrow) X(native_batch_norm)                       \
+    X(masked_select) X(matmul) X(max) X(max_pool2d) X(min) X(mse_loss) X(narrow) X(native_batch_norm)                       \
     X(native_batch_norm_backward) X(nll_loss) X(nonzero) X(norm) X(outer) X(relu6) X(repeat) X(reshape) X(roll)       \
     X(set_) X(set_grad_enabled) X(sigmoid_backward) X(smooth_l1_loss) X(stack) X(take_along_dim) X(tanh_backward)     \
     X(trace_wrapped) X(unflatten) X(view_as)                                                                                   \
     X(addmv) X(baddbmm) X(bernoulli) X(conv1d) X(conv_transpose2d) X(cosine_similarity) X(count_nonzero)      \
-    X(einsum) X(flash_attention) X(glu) X(one_hot_all) X(group_norm) X(hardshrink) X(hardsigmoid) X(hardswish) X(huber_loss) X(instance_norm)           \
-    X(isclose) X(kl_div) X(logaddexp) X(movedim) X(nan_to_num) X(normalize) X(pad) X(pixel_shuffle) X(prelu)          \
+    X(einsum) X(flash_attention) X(glu) X(one_hot_all) X(group_norm) X(hardshrink) X(huber_loss) X(instance_norm)           \
+    X(isclose) X(kl_div) X(movedim) X(nan_to_num) X(normalize) X(pad) X(pixel_shuffle) X(prelu)          \
     X(rms_norm) X(rnn_layer) X(scaled_dot_product_attention) X(softmin) X(softshrink) X(softsign) X(tanhshrink)            \
     X(threshold) X(trace) X(unfold) X(unique) X(upsample_nearest2d) X(xlogy)
 
@@ -27589,12 +27589,6 @@ DYNC__FN dync_status dync__d_lerp(dync__opcall *call) {
     gap = dync__chain2(&c, DYNC__OP_mul, dync__arg_t(gap), call->args[2]);
     return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_add, self, gap));
 }
-DYNC__FN dync_status dync__d_mish(dync__opcall *call) {
-    dync__chain c = {0};
-    dync__dt *x = dync__dt_arg(call, 0);
-    return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_mul, x, dync__chain1(&c, DYNC__OP_tanh,
-                                                       dync__chain1(&c, DYNC__OP_softplus, x))));
-}
 DYNC__FN dync_status dync__d_relu6(dync__opcall *call) {
     dync__chain c = {0};
     return dync__chain_end(&c, call, dync__chain3(&c, DYNC__OP_hardtanh, call->args[0], dync__arg_f(0), dync__arg_f(6)));
@@ -27619,6 +27613,25 @@ static dync__dt *dync__chain_norm2(dync__chain *c, dync__dt *x, int n, const int
     s = dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(s), dync__arg_t(zero), dync__arg_i(1));
     return dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(dync__chain1(c, DYNC__OP_sqrt, s)), dync__arg_t(zero), dync__arg_i(0));
 }
+/* sum(a ** p) ** (1 / p) of a = abs(x), p not 0 and finite. A power of zero has no slope here, as in PyTorch: it is infinite, or NaN once the
+ * other power's is multiplied with it. So zeros are kept away from pow, and what it makes of them is put back. */
+static dync__dt *dync__chain_norm_p(dync__chain *c, dync__dt *a, double p, int n, const int64_t *dims, bool keepdim) {
+    const double inf = HUGE_VAL, of_zero = p > 0 ? 0 : inf;
+    dync__dt *zero = p < 1 ? dync__chain_ti(c, DYNC__OP_eq, a, 0) : NULL;
+    if (zero) a = dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(a), dync__arg_t(zero), dync__arg_i(1));
+    a = dync__chain_tf(c, DYNC__OP_pow, a, p);
+    if (zero) a = dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(a), dync__arg_t(zero), dync__arg_f(of_zero));
+    dync__dt *s = dync__chain_reduce(c, DYNC__OP_sum, a, n, dims, keepdim), *none = dync__chain_ti(c, DYNC__OP_eq, s, 0);
+    s = dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(s), dync__arg_t(none), dync__arg_i(1));
+    s = dync__chain_tf(c, DYNC__OP_pow, s, 1 / p);
+    return dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(s), dync__arg_t(none), dync__arg_f(of_zero));
+}
+/* How many are not zero. By way of sgn, whose gradient is zero, so that the result has a history. */
+static dync__dt *dync__chain_norm0(dync__chain *c, dync__dt *x, int n, const int64_t *dims, bool keepdim) {
+    dync__dt *one = dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(dync__chain1(c, DYNC__OP_sgn, x)),
+                                 dync__arg_t(dync__chain_ti(c, DYNC__OP_ne, x, 0)), dync__arg_i(1));
+    return dync__chain_reduce(c, DYNC__OP_sum, one, n, dims, keepdim);
+}
 DYNC__FN dync_status dync__d_norm(dync__opcall *call) {
     dync__chain c = {0};
     dync__dt *x, *y;
@@ -27630,13 +27643,12 @@ DYNC__FN dync_status dync__d_norm(dync__opcall *call) {
     int dtype = x->dtype, wide = dync__dtype_info(dtype)->bytes == 2 ? DYNC_F32 : dtype, place = p > 0 ? DYNC__OP_amax : DYNC__OP_amin;
     x = dync__chain_dtype(&c, x, wide);                                                   /* squares of halves overflow */
     if (p >= 2 && p <= 2) y = dync__chain_norm2(&c, x, n, dims, keepdim);
-    else if (p >= 0 && p <= 0)
-        y = dync__chain_reduce(&c, DYNC__OP_sum, dync__chain_dtype(&c, dync__chain_ti(&c, DYNC__OP_ne, x, 0), wide), n, dims, keepdim);
+    else if (p >= 0 && p <= 0) y = dync__chain_norm0(&c, x, n, dims, keepdim);
     else {
-        x = dync__chain1(&c, DYNC__OP_abs, x);
         bool whole = p > DBL_MAX || p < -DBL_MAX, plain = p >= 1 && p <= 1;
-        y = dync__chain_reduce(&c, whole ? place : DYNC__OP_sum, whole || plain ? x : dync__chain_tf(&c, DYNC__OP_pow, x, p), n, dims, keepdim);
-        if (!whole && !plain) y = dync__chain_tf(&c, DYNC__OP_pow, y, 1 / p);
+        x = dync__chain1(&c, DYNC__OP_abs, x);
+        y = whole || plain ? dync__chain_reduce(&c, whole ? place : DYNC__OP_sum, x, n, dims, keepdim)
+                           : dync__chain_norm_p(&c, x, p, n, dims, keepdim);
     }
     return dync__chain_end(&c, call, dync__chain_dtype(&c, y, dtype));
 }
@@ -27801,26 +27813,6 @@ static dync_status dync__dn_rank(const dync__dt *x, int rank) {
     if (x->lay.ndim == rank) return DYNC_OK;
     return dync__fail(DYNC_ERR_SHAPE, "expected a %dD tensor, got %dD", rank, x->lay.ndim);
 }
-/* clamp(x + 3, 0, 6) / 6 */
-static dync__dt *dync__dn_hard(dync__chain *c, dync__dt *x) {
-    dync__dt *y = dync__chain_tf(c, DYNC__OP_add, x, 3);
-    y = dync__chain3(c, DYNC__OP_hardtanh, dync__arg_t(y), dync__arg_f(0), dync__arg_f(6));
-    return dync__chain_tf(c, DYNC__OP_div, y, 6);
-}
-DYNC__FN dync_status dync__d_hardsigmoid(dync__opcall *call) {
-    dync__chain c = {0};
-    dync__dt *x;
-    DYNC__TRY(dync__dt_self(call, &x));
-    DYNC__TRY(dync__infer_floating(x));
-    return dync__chain_end(&c, call, dync__dn_hard(&c, x));
-}
-DYNC__FN dync_status dync__d_hardswish(dync__opcall *call) {
-    dync__chain c = {0};
-    dync__dt *x;
-    DYNC__TRY(dync__dt_self(call, &x));
-    DYNC__TRY(dync__infer_floating(x));
-    return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_mul, x, dync__dn_hard(&c, x)));
-}
 DYNC__FN dync_status dync__d_softsign(dync__opcall *call) {
     dync__chain c = {0};
     dync__dt *x;
@@ -27904,21 +27896,6 @@ DYNC__FN dync_status dync__d_softmin(dync__opcall *call) {
     DYNC__TRY(dync__dt_self(call, &x));
     dync__dt *y = dync__chain1(&c, DYNC__OP_neg, x);
     return dync__chain_end(&c, call, dync__chain2(&c, DYNC__OP_softmax, dync__arg_t(y), call->args[1]));
-}
-/* By way of logsumexp, which holds infinities and shares the gradient rightly. */
-DYNC__FN dync_status dync__d_logaddexp(dync__opcall *call) {
-    dync__chain c = {0};
-    dync__dt *a = dync__dt_arg(call, 0), *b = dync__dt_arg(call, 1), *both[2] = {NULL, NULL};
-    int64_t shape[DYNC_MAX_DIMS], zero = 0;
-    int n;
-    if (!a || !b) return dync__fail(DYNC_ERR_VALUE, "expected two tensors");
-    DYNC__TRY(dync__broadcast(a->lay.ndim, a->lay.shape, b->lay.ndim, b->lay.shape, &n, shape));
-    both[0] = dync__chain_shape(&c, DYNC__OP_expand, a, n, shape);
-    both[1] = dync__chain_shape(&c, DYNC__OP_expand, b, n, shape);
-    dync__arg list[2] = {dync__arg_t(both[0]), dync__arg_t(both[1])},
-              all = {.kind = DYNC__A_LIST, .n = 2, .as = {.list = list}};
-    dync__dt *y = dync__chain2(&c, DYNC__OP_stack, all, dync__arg_i(0));
-    return dync__chain_end(&c, call, dync__chain_reduce(&c, DYNC__OP_logsumexp, y, 1, &zero, false));
 }
 /* self * log(other), 0 where self is 0 and other is a number. Only where the product would be NaN is other replaced, so that the
  * gradient is log(other) elsewhere. */
@@ -29710,6 +29687,15 @@ DYNC__FN int dync__e_atan2(dync__lb *b, const dync__opcall *call, const int *in)
     (void)call;
     return dync__vm_atan2(b, in[0], in[1]);
 }
+/* The larger plus log1p(exp(-abs(difference))); equal infinities have no difference. */
+DYNC__FN int dync__e_logaddexp(dync__lb *b, const dync__opcall *call, const int *in) {
+    int gap = dync__ex1(b, DYNC__P_abs, dync__ex_sub(b, in[0], in[1]));
+    int sum = dync__ex_add(b, dync__ex2(b, DYNC__P_max, in[0], in[1]), dync__vm_log1p(b, dync__vm_exp(b, dync__ex1(b, DYNC__P_neg, gap))));
+    int infinite = dync__ex2(b, DYNC__P_eq, dync__ex1(b, DYNC__P_abs, in[0]), dync__ex_const(b, in[0], HUGE_VAL));
+    int same = dync__ex2(b, DYNC__P_and_, infinite, dync__ex2(b, DYNC__P_eq, in[0], in[1]));
+    (void)call;
+    return dync__ex_select(b, same, in[0], sum);
+}
 DYNC__FN int dync__e_maximum(dync__lb *b, const dync__opcall *call, const int *in) {
     (void)call;
     return dync__ex2(b, dync__ex_is_bool(b, in[0]) ? DYNC__P_or_ : DYNC__P_max, in[0], in[1]);
@@ -29936,6 +29922,19 @@ DYNC__FN int dync__e_relu(dync__lb *b, const dync__opcall *call, const int *in) 
 }
 DYNC__FN int dync__e_relu6(dync__lb *b, const dync__opcall *call, const int *in) {
     return dync__ex2(b, DYNC__P_min, dync__e_relu(b, call, in), dync__ex_const(b, in[0], 6));
+}
+/* x + 3, held between 0 and 6 */
+static int dync__ex_six(dync__lb *b, int x) {
+    int up = dync__ex2(b, DYNC__P_max, dync__ex_add(b, x, dync__ex_const(b, x, 3)), dync__ex_zero(b, x));
+    return dync__ex2(b, DYNC__P_min, up, dync__ex_const(b, x, 6));
+}
+DYNC__FN int dync__e_hardsigmoid(dync__lb *b, const dync__opcall *call, const int *in) {
+    (void)call;
+    return dync__ex_div(b, dync__ex_six(b, in[0]), dync__ex_const(b, in[0], 6));
+}
+DYNC__FN int dync__e_hardswish(dync__lb *b, const dync__opcall *call, const int *in) {
+    (void)call;
+    return dync__ex_div(b, dync__ex_mul(b, in[0], dync__ex_six(b, in[0])), dync__ex_const(b, in[0], 6));
 }
 /* yes where x is positive, else no. */
 static int dync__ex_if_positive(dync__lb *b, int x, int yes, int no) {
@@ -30290,6 +30289,13 @@ DYNC__FN dync_status dync__i_binary(const dync__opcall *call, dync__info *out) {
         call->args[1].as.i < 0)
         return dync__fail(DYNC_ERR_VALUE, "Integers to negative integer powers are not allowed.");
     return dync__infer_broadcast(call, call->row->flags & DYNC__OP_BOOL_OUT ? DYNC_BOOL : dtype, out);
+}
+DYNC__FN dync_status dync__i_logaddexp(const dync__opcall *call, dync__info *out) {
+    dync__tensor *t;
+    for (int i = 0; i < 2; i++) DYNC__TRY(dync__infer_tensor(call, i, &t));
+    DYNC__TRY(dync__i_binary(call, out));
+    if (dync__dtype_info(out->dtype)->kind == 'f') return DYNC_OK;
+    return dync__fail(DYNC_ERR_DTYPE, "not implemented for '%s': expected a floating point tensor", dync__dtype_info(out->dtype)->guard);
 }
 DYNC__FN dync_status dync__i_bitwise(const dync__opcall *call, dync__info *out) {
     for (int i = 0; i < call->nargs; i++) DYNC__TRY(dync__infer_value(call, i));
@@ -33433,6 +33439,7 @@ DYNC__FN const dync__grad_rule *dync__grad_rule_zero(void);        /* of what fo
     X(g_copy, 1, 0, 0, 0, 0)                                                                                             \
     X(g_div, 1, DYNC__GA(1), DYNC__GA(0) | DYNC__GA(1), 0, 0)                                                               \
     X(g_fmod, 1, 0, DYNC__GA(0) | DYNC__GA(1), 0, 0)                                                                       \
+    X(g_logaddexp, 1, DYNC__GA(0) | DYNC__GA(1), DYNC__GA(0) | DYNC__GA(1), 0, 0)                                        \
     X(g_masked_fill, 1, DYNC__GA(1), 0, DYNC__GA(1), 0)                                                                    \
     X(g_maximum, 1, DYNC__GA(0) | DYNC__GA(1), DYNC__GA(0) | DYNC__GA(1), 0, 0)                                              \
     X(g_minimum, 1, DYNC__GA(0) | DYNC__GA(1), DYNC__GA(0) | DYNC__GA(1), 0, 0)                                              \
@@ -33460,6 +33467,8 @@ DYNC__FN const dync__grad_rule *dync__grad_rule_zero(void);        /* of what fo
     X(g_frac, 1, 0, 0, 0, 0)                                                                                             \
     X(g_gelu, 1, DYNC__GA(0), 0, 0, 0)                                                                                    \
     X(g_gelu_tanh, 1, DYNC__GA(0), 0, 0, 0)                                                                               \
+    X(g_hardsigmoid, 1, DYNC__GA(0), 0, 0, 0)                                                                            \
+    X(g_hardswish, 1, DYNC__GA(0), 0, 0, 0)                                                                              \
     X(g_hardtanh, 1, DYNC__GA(0), 0, 0, 0)                                                                                \
     X(g_leaky_relu, 1, DYNC__GA(0), 0, 0, 0)                                                                              \
     X(g_log, 1, DYNC__GA(0), 0, 0, 0)                                                                                     \
@@ -33467,6 +33476,7 @@ DYNC__FN const dync__grad_rule *dync__grad_rule_zero(void);        /* of what fo
     X(g_log1p, 1, DYNC__GA(0), 0, 0, 0)                                                                                   \
     X(g_log2, 1, DYNC__GA(0), 0, 0, 0)                                                                                    \
     X(g_logsigmoid, 1, DYNC__GA(0), 0, 0, 0)                                                                              \
+    X(g_mish, 1, DYNC__GA(0), 0, 0, 0)                                                                                   \
     X(g_neg, 1, 0, 0, 0, 0)                                                                                              \
     X(g_reciprocal, 1, DYNC__GO(0), 0, 0, 0)                                                                              \
     X(g_relu, 1, DYNC__GO(0), 0, 0, 0)                                                                                    \
@@ -33569,6 +33579,9 @@ DYNC__INLINE dync_tensor *dync__grads_y(dync__grad *g) { return dync__grad_outpu
 DYNC__INLINE dync_status dync__grads_set(dync__grad *g, dync_tensor *h) { return dync__ga_set(g, 0, h); }
 /* An operator by its row, for those without a public function. */
 DYNC__FN dync_tensor *dync__g_call(int op, int nargs, dync__arg *args);
+/* A tensor of halves in f32, others as they are: for rules that PyTorch has as one kernel, which rounds its result alone. What is set as
+ * a gradient is cast to the dtype of its argument. */
+DYNC__FN dync_tensor *dync__g_wide(dync_tensor *);
 /* Undoes a reduction over dims (none: all) of a tensor of this shape: the dims come back with size 1. */
 DYNC__FN dync_tensor *dync__g_keep(dync_tensor *, dync_dims dims, bool keepdim, dync_dims shape);
 DYNC__FN double dync__g_count(dync_dims dims, dync_dims shape);    /* elements that one result comes from */
@@ -34792,11 +34805,13 @@ static dync_tensor *dync__g_call2(int op, dync_tensor *a, dync_tensor *b) {
     args[1] = dync__arg_h(b);
     return dync__g_call(op, 2, args);
 }
-/* A tensor of halves in f32, others as they are: rules that PyTorch has as one kernel, which rounds its result alone. What is set as a
- * gradient is cast to the dtype of its argument. */
-static dync_tensor *dync__g_wide(dync_tensor *h) {
+DYNC__FN dync_tensor *dync__g_wide(dync_tensor *h) {
     const dync__tensor *t = dync__open(h);
     return t && dync__dtype_info(t->dtype)->kind == 'f' && dync__dtype_info(t->dtype)->bytes == 2 ? dync_to_dtype(h, DYNC_F32) : h;
+}
+static dync_value dync__ga_wide(dync__grad *g, int place) {
+    dync_tensor *t = dync__ga_tensor(g, place);
+    return t ? dync_v_tensor(dync__g_wide(t)) : dync__ga(g, place);
 }
 DYNC__FN dync_status dync__g_add(dync__grad *g) {
     DYNC__TRY(dync__ga_set(g, 0, dync__grads_gy(g)));
@@ -34846,21 +34861,30 @@ DYNC__FN dync_status dync__g_pow(dync__grad *g) {
     if (dync__ga_needed(g, 0)) DYNC__TRY(dync__ga_set(g, 0, dync__g_pow_self(g)));
     return dync__ga_needed(g, 1) ? dync__ga_set(g, 1, dync__g_pow_exponent(g)) : DYNC_OK;
 }
+/* 0 at (0, 0), as in PyTorch. */
 DYNC__FN dync_status dync__g_atan2(dync__grad *g) {
     dync_value y = dync__ga(g, 0), x = dync__ga(g, 1);
-    dync_tensor *over = dync_div(dync__grads_gy(g), dync_add(dync_mul(y, y), dync_mul(x, x)));
+    dync_tensor *square = dync_add(dync_mul(y, y), dync_mul(x, x));
+    dync_tensor *over = dync_div(dync__grads_gy(g), dync_masked_fill(square, dync_eq(square, 0), HUGE_VAL));
     if (dync__ga_needed(g, 0)) DYNC__TRY(dync__ga_set(g, 0, dync_mul(over, x)));
     return dync__ga_needed(g, 1) ? dync__ga_set(g, 1, dync_mul(over, dync_mul(y, -1))) : DYNC_OK;
 }
 DYNC__FN dync_status dync__g_fmod(dync__grad *g) {
     DYNC__TRY(dync__ga_set(g, 0, dync__grads_gy(g)));
     if (!dync__ga_needed(g, 1)) return DYNC_OK;
-    return dync__ga_set(g, 1, dync_mul(dync_neg(dync__grads_gy(g)), dync_trunc(dync_div(dync__ga(g, 0), dync__ga(g, 1)))));
+    dync_tensor *quotient = dync_div(dync__ga_wide(g, 0), dync__ga_wide(g, 1));
+    return dync__ga_set(g, 1, dync_mul(dync_neg(dync__grads_gy(g)), dync_trunc(quotient)));
 }
 DYNC__FN dync_status dync__g_remainder(dync__grad *g) {
     DYNC__TRY(dync__ga_set(g, 0, dync__grads_gy(g)));
     if (!dync__ga_needed(g, 1)) return DYNC_OK;
-    return dync__ga_set(g, 1, dync_mul(dync_neg(dync__grads_gy(g)), dync_floor(dync_div(dync__ga(g, 0), dync__ga(g, 1)))));
+    return dync__ga_set(g, 1, dync_mul(dync_neg(dync__grads_gy(g)), dync_floor_divide(dync__ga_wide(g, 0), dync__ga_wide(g, 1))));
+}
+/* By the difference, which is exact where exp(a - y) is not: y is rounded. */
+DYNC__FN dync_status dync__g_logaddexp(dync__grad *g) {
+    dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *a = dync__g_wide(dync__ga_tensor(g, 0)), *b = dync__g_wide(dync__ga_tensor(g, 1));
+    if (dync__ga_needed(g, 0)) DYNC__TRY(dync__ga_set(g, 0, dync_mul(gy, dync_sigmoid(dync_sub(a, b)))));
+    return dync__ga_needed(g, 1) ? dync__ga_set(g, 1, dync_mul(gy, dync_sigmoid(dync_sub(b, a)))) : DYNC_OK;
 }
 /* Equal ones share the gradient. */
 static dync_status dync__g_extremum(dync__grad *g, dync_tensor *lost0, dync_tensor *lost1) {
@@ -35009,37 +35033,53 @@ DYNC__FN dync_status dync__g_leaky_relu(dync__grad *g) {
     dync_tensor *gy = dync__grads_gy(g);
     return dync__grads_set(g, dync_where(dync_gt(dync__grads_x(g), 0), gy, dync_mul(gy, dync__ga_float(g, 1))));
 }
+static dync_tensor *dync__g_inside(dync_tensor *x, double low, double high) { return dync_logical_and(dync_gt(x, low), dync_lt(x, high)); }
 DYNC__FN dync_status dync__g_hardtanh(dync__grad *g) {
-    dync_tensor *x = dync__grads_x(g);
-    dync_tensor *inside = dync_logical_and(dync_gt(x, dync__ga_float(g, 1)), dync_lt(x, dync__ga_float(g, 2)));
+    dync_tensor *inside = dync__g_inside(dync__grads_x(g), dync__ga_float(g, 1), dync__ga_float(g, 2));
     return dync__grads_set(g, dync_where(inside, dync__grads_gy(g), 0));
 }
+DYNC__FN dync_status dync__g_hardsigmoid(dync__grad *g) {
+    return dync__grads_set(g, dync_where(dync__g_inside(dync__grads_x(g), -3, 3), dync_div(dync__g_wide(dync__grads_gy(g)), 6), 0));
+}
+/* 0 up to -3, x / 3 + 1/2 up to 3, then 1 */
+DYNC__FN dync_status dync__g_hardswish(dync__grad *g) {
+    dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *x = dync__g_wide(dync__grads_x(g));
+    dync_tensor *slope = dync_mul(gy, dync_add(dync_div(x, 3), 0.5));
+    return dync__grads_set(g, dync_where(dync_le(x, -3), 0, dync_where(dync_lt(x, 3), slope, gy)));
+}
 DYNC__FN dync_status dync__g_logsigmoid(dync__grad *g) {
-    return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_sigmoid(dync_neg(dync__grads_x(g)))));
+    dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *x = dync__g_wide(dync__grads_x(g));
+    return dync__grads_set(g, dync_mul(gy, dync_sigmoid(dync_neg(x))));
+}
+/* y = x t, t = tanh(softplus(x)), and x t' = x sigmoid(x) (1 - t^2) */
+DYNC__FN dync_status dync__g_mish(dync__grad *g) {
+    dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *x = dync__g_wide(dync__grads_x(g)), *t = dync_tanh(dync_softplus(x));
+    dync_tensor *slope = dync_mul(dync_mul(x, dync_sigmoid(x)), dync_sub(1, dync_mul(t, t)));
+    return dync__grads_set(g, dync_mul(gy, dync_add(t, slope)));
 }
 DYNC__FN dync_status dync__g_softplus(dync__grad *g) {
-    dync_tensor *gy = dync__grads_gy(g), *x = dync__grads_x(g);
+    dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *x = dync__g_wide(dync__grads_x(g));
     return dync__grads_set(g, dync_where(dync_gt(x, 20), gy, dync_mul(gy, dync_sigmoid(x))));
 }
 DYNC__FN dync_status dync__g_silu(dync__grad *g) {
-    dync_tensor *x = dync__grads_x(g), *s = dync_sigmoid(x);
-    return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_mul(s, dync_add(dync_mul(x, dync_sub(1, s)), 1))));
+    dync_tensor *x = dync__g_wide(dync__grads_x(g)), *s = dync_sigmoid(x);
+    return dync__grads_set(g, dync_mul(dync__g_wide(dync__grads_gy(g)), dync_mul(s, dync_add(dync_mul(x, dync_sub(1, s)), 1))));
 }
 /* Phi(x) + x phi(x) */
 DYNC__FN dync_status dync__g_gelu(dync__grad *g) {
-    dync_tensor *x = dync__grads_x(g);
+    dync_tensor *x = dync__g_wide(dync__grads_x(g));
     dync_tensor *cdf = dync_mul(dync_add(dync_erf(dync_mul(x, 0.707106781186547524401)), 1), 0.5);
     dync_tensor *pdf = dync_mul(dync_exp(dync_mul(dync_mul(x, x), -0.5)), 0.398942280401432677940);
-    return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_add(cdf, dync_mul(x, pdf))));
+    return dync__grads_set(g, dync_mul(dync__g_wide(dync__grads_gy(g)), dync_add(cdf, dync_mul(x, pdf))));
 }
 /* y = x/2 (1 + t), t = tanh(k (x + c x^3)) */
 DYNC__FN dync_status dync__g_gelu_tanh(dync__grad *g) {
     const double k = 0.797884560802865355880, c = 0.044715;
-    dync_tensor *x = dync__grads_x(g), *xx = dync_mul(x, x);
+    dync_tensor *x = dync__g_wide(dync__grads_x(g)), *xx = dync_mul(x, x);
     dync_tensor *t = dync_tanh(dync_mul(dync_add(x, dync_mul(dync_mul(xx, x), c)), k));
     dync_tensor *inner = dync_mul(dync_add(dync_mul(xx, 3 * c), 1), k);
     dync_tensor *right = dync_mul(dync_mul(dync_mul(x, 0.5), dync_sub(1, dync_mul(t, t))), inner);
-    return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_add(dync_mul(dync_add(t, 1), 0.5), right)));
+    return dync__grads_set(g, dync_mul(dync__g_wide(dync__grads_gy(g)), dync_add(dync_mul(dync_add(t, 1), 0.5), right)));
 }
 
 /* ==== autograd/grads_nn.c ======================================================================================= */
@@ -35373,12 +35413,12 @@ static dync_tensor *dync__g_sum_dim(dync__grad *g, dync_tensor *h) {
     return dync__ga_shape(g, 0).n ? dync_sum(h, dync__g_dim(dync__ga_int(g, 1)), true) : h;
 }
 DYNC__FN dync_status dync__g_softmax(dync__grad *g) {
-    dync_tensor *y = dync__grads_y(g), *gy = dync_mul(dync__grads_gy(g), y);
-    return dync__grads_set(g, dync_sub(gy, dync_mul(y, dync__g_sum_dim(g, gy))));
+    dync_tensor *y = dync__g_wide(dync__grads_y(g)), *gy = dync__g_wide(dync__grads_gy(g));
+    return dync__grads_set(g, dync_mul(y, dync_sub(gy, dync__g_sum_dim(g, dync_mul(gy, y)))));
 }
 DYNC__FN dync_status dync__g_log_softmax(dync__grad *g) {
-    dync_tensor *gy = dync__grads_gy(g);
-    return dync__grads_set(g, dync_sub(gy, dync_mul(dync_exp(dync__grads_y(g)), dync__g_sum_dim(g, gy))));
+    dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *y = dync__g_wide(dync__grads_y(g));
+    return dync__grads_set(g, dync_sub(gy, dync_mul(dync_exp(y), dync__g_sum_dim(g, gy))));
 }
 /* A result of -inf or inf takes part with weight exp(x - y), kept from being NaN. */
 DYNC__FN dync_status dync__g_logsumexp(dync__grad *g) {

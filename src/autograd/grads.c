@@ -86,12 +86,16 @@ static dync_tensor *dync__g_call2(int op, dync_tensor *a, dync_tensor *b)
     return dync__g_call(op, 2, args);
 }
 
-/* A tensor of halves in f32, others as they are: rules that PyTorch has as one kernel, which rounds its result alone. What is set as a
- * gradient is cast to the dtype of its argument. */
-static dync_tensor *dync__g_wide(dync_tensor *h)
+DYNC__FN dync_tensor *dync__g_wide(dync_tensor *h)
 {
     const dync__tensor *t = dync__open(h);
     return t && dync__dtype_info(t->dtype)->kind == 'f' && dync__dtype_info(t->dtype)->bytes == 2 ? dync_to_dtype(h, DYNC_F32) : h;
+}
+
+static dync_value dync__ga_wide(dync__grad *g, int place)
+{
+    dync_tensor *t = dync__ga_tensor(g, place);
+    return t ? dync_v_tensor(dync__g_wide(t)) : dync__ga(g, place);
 }
 
 /* ---- of two -------------------------------------------------------------------------------------------------------------- */
@@ -158,10 +162,12 @@ DYNC__FN dync_status dync__g_pow(dync__grad *g)
     return dync__ga_needed(g, 1) ? dync__ga_set(g, 1, dync__g_pow_exponent(g)) : DYNC_OK;
 }
 
+/* 0 at (0, 0), as in PyTorch. */
 DYNC__FN dync_status dync__g_atan2(dync__grad *g)
 {
     dync_value y = dync__ga(g, 0), x = dync__ga(g, 1);
-    dync_tensor *over = dync_div(dync__grads_gy(g), dync_add(dync_mul(y, y), dync_mul(x, x)));
+    dync_tensor *square = dync_add(dync_mul(y, y), dync_mul(x, x));
+    dync_tensor *over = dync_div(dync__grads_gy(g), dync_masked_fill(square, dync_eq(square, 0), HUGE_VAL));
     if (dync__ga_needed(g, 0)) DYNC__TRY(dync__ga_set(g, 0, dync_mul(over, x)));
     return dync__ga_needed(g, 1) ? dync__ga_set(g, 1, dync_mul(over, dync_mul(y, -1))) : DYNC_OK;
 }
@@ -170,14 +176,23 @@ DYNC__FN dync_status dync__g_fmod(dync__grad *g)
 {
     DYNC__TRY(dync__ga_set(g, 0, dync__grads_gy(g)));
     if (!dync__ga_needed(g, 1)) return DYNC_OK;
-    return dync__ga_set(g, 1, dync_mul(dync_neg(dync__grads_gy(g)), dync_trunc(dync_div(dync__ga(g, 0), dync__ga(g, 1)))));
+    dync_tensor *quotient = dync_div(dync__ga_wide(g, 0), dync__ga_wide(g, 1));
+    return dync__ga_set(g, 1, dync_mul(dync_neg(dync__grads_gy(g)), dync_trunc(quotient)));
 }
 
 DYNC__FN dync_status dync__g_remainder(dync__grad *g)
 {
     DYNC__TRY(dync__ga_set(g, 0, dync__grads_gy(g)));
     if (!dync__ga_needed(g, 1)) return DYNC_OK;
-    return dync__ga_set(g, 1, dync_mul(dync_neg(dync__grads_gy(g)), dync_floor(dync_div(dync__ga(g, 0), dync__ga(g, 1)))));
+    return dync__ga_set(g, 1, dync_mul(dync_neg(dync__grads_gy(g)), dync_floor_divide(dync__ga_wide(g, 0), dync__ga_wide(g, 1))));
+}
+
+/* By the difference, which is exact where exp(a - y) is not: y is rounded. */
+DYNC__FN dync_status dync__g_logaddexp(dync__grad *g)
+{
+    dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *a = dync__g_wide(dync__ga_tensor(g, 0)), *b = dync__g_wide(dync__ga_tensor(g, 1));
+    if (dync__ga_needed(g, 0)) DYNC__TRY(dync__ga_set(g, 0, dync_mul(gy, dync_sigmoid(dync_sub(a, b)))));
+    return dync__ga_needed(g, 1) ? dync__ga_set(g, 1, dync_mul(gy, dync_sigmoid(dync_sub(b, a)))) : DYNC_OK;
 }
 
 /* Equal ones share the gradient. */
@@ -384,46 +399,69 @@ DYNC__FN dync_status dync__g_leaky_relu(dync__grad *g)
     return dync__grads_set(g, dync_where(dync_gt(dync__grads_x(g), 0), gy, dync_mul(gy, dync__ga_float(g, 1))));
 }
 
+static dync_tensor *dync__g_inside(dync_tensor *x, double low, double high) { return dync_logical_and(dync_gt(x, low), dync_lt(x, high)); }
+
 DYNC__FN dync_status dync__g_hardtanh(dync__grad *g)
 {
-    dync_tensor *x = dync__grads_x(g);
-    dync_tensor *inside = dync_logical_and(dync_gt(x, dync__ga_float(g, 1)), dync_lt(x, dync__ga_float(g, 2)));
+    dync_tensor *inside = dync__g_inside(dync__grads_x(g), dync__ga_float(g, 1), dync__ga_float(g, 2));
     return dync__grads_set(g, dync_where(inside, dync__grads_gy(g), 0));
+}
+
+DYNC__FN dync_status dync__g_hardsigmoid(dync__grad *g)
+{
+    return dync__grads_set(g, dync_where(dync__g_inside(dync__grads_x(g), -3, 3), dync_div(dync__g_wide(dync__grads_gy(g)), 6), 0));
+}
+
+/* 0 up to -3, x / 3 + 1/2 up to 3, then 1 */
+DYNC__FN dync_status dync__g_hardswish(dync__grad *g)
+{
+    dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *x = dync__g_wide(dync__grads_x(g));
+    dync_tensor *slope = dync_mul(gy, dync_add(dync_div(x, 3), 0.5));
+    return dync__grads_set(g, dync_where(dync_le(x, -3), 0, dync_where(dync_lt(x, 3), slope, gy)));
 }
 
 DYNC__FN dync_status dync__g_logsigmoid(dync__grad *g)
 {
-    return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_sigmoid(dync_neg(dync__grads_x(g)))));
+    dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *x = dync__g_wide(dync__grads_x(g));
+    return dync__grads_set(g, dync_mul(gy, dync_sigmoid(dync_neg(x))));
+}
+
+/* y = x t, t = tanh(softplus(x)), and x t' = x sigmoid(x) (1 - t^2) */
+DYNC__FN dync_status dync__g_mish(dync__grad *g)
+{
+    dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *x = dync__g_wide(dync__grads_x(g)), *t = dync_tanh(dync_softplus(x));
+    dync_tensor *slope = dync_mul(dync_mul(x, dync_sigmoid(x)), dync_sub(1, dync_mul(t, t)));
+    return dync__grads_set(g, dync_mul(gy, dync_add(t, slope)));
 }
 
 DYNC__FN dync_status dync__g_softplus(dync__grad *g)
 {
-    dync_tensor *gy = dync__grads_gy(g), *x = dync__grads_x(g);
+    dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *x = dync__g_wide(dync__grads_x(g));
     return dync__grads_set(g, dync_where(dync_gt(x, 20), gy, dync_mul(gy, dync_sigmoid(x))));
 }
 
 DYNC__FN dync_status dync__g_silu(dync__grad *g)
 {
-    dync_tensor *x = dync__grads_x(g), *s = dync_sigmoid(x);
-    return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_mul(s, dync_add(dync_mul(x, dync_sub(1, s)), 1))));
+    dync_tensor *x = dync__g_wide(dync__grads_x(g)), *s = dync_sigmoid(x);
+    return dync__grads_set(g, dync_mul(dync__g_wide(dync__grads_gy(g)), dync_mul(s, dync_add(dync_mul(x, dync_sub(1, s)), 1))));
 }
 
 /* Phi(x) + x phi(x) */
 DYNC__FN dync_status dync__g_gelu(dync__grad *g)
 {
-    dync_tensor *x = dync__grads_x(g);
+    dync_tensor *x = dync__g_wide(dync__grads_x(g));
     dync_tensor *cdf = dync_mul(dync_add(dync_erf(dync_mul(x, 0.707106781186547524401)), 1), 0.5);
     dync_tensor *pdf = dync_mul(dync_exp(dync_mul(dync_mul(x, x), -0.5)), 0.398942280401432677940);
-    return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_add(cdf, dync_mul(x, pdf))));
+    return dync__grads_set(g, dync_mul(dync__g_wide(dync__grads_gy(g)), dync_add(cdf, dync_mul(x, pdf))));
 }
 
 /* y = x/2 (1 + t), t = tanh(k (x + c x^3)) */
 DYNC__FN dync_status dync__g_gelu_tanh(dync__grad *g)
 {
     const double k = 0.797884560802865355880, c = 0.044715;
-    dync_tensor *x = dync__grads_x(g), *xx = dync_mul(x, x);
+    dync_tensor *x = dync__g_wide(dync__grads_x(g)), *xx = dync_mul(x, x);
     dync_tensor *t = dync_tanh(dync_mul(dync_add(x, dync_mul(dync_mul(xx, x), c)), k));
     dync_tensor *inner = dync_mul(dync_add(dync_mul(xx, 3 * c), 1), k);
     dync_tensor *right = dync_mul(dync_mul(dync_mul(x, 0.5), dync_sub(1, dync_mul(t, t))), inner);
-    return dync__grads_set(g, dync_mul(dync__grads_gy(g), dync_add(dync_mul(dync_add(t, 1), 0.5), right)));
+    return dync__grads_set(g, dync_mul(dync__g_wide(dync__grads_gy(g)), dync_add(dync_mul(dync_add(t, 1), 0.5), right)));
 }

@@ -18,6 +18,7 @@
     X(g_copy, 1, 0, 0, 0, 0)                                                                                             \
     X(g_div, 1, DYNC__GA(1), DYNC__GA(0) | DYNC__GA(1), 0, 0)                                                               \
     X(g_fmod, 1, 0, DYNC__GA(0) | DYNC__GA(1), 0, 0)                                                                       \
+    X(g_logaddexp, 1, DYNC__GA(0) | DYNC__GA(1), DYNC__GA(0) | DYNC__GA(1), 0, 0)                                        \
     X(g_masked_fill, 1, DYNC__GA(1), 0, DYNC__GA(1), 0)                                                                    \
     X(g_maximum, 1, DYNC__GA(0) | DYNC__GA(1), DYNC__GA(0) | DYNC__GA(1), 0, 0)                                              \
     X(g_minimum, 1, DYNC__GA(0) | DYNC__GA(1), DYNC__GA(0) | DYNC__GA(1), 0, 0)                                              \
@@ -45,6 +46,8 @@
     X(g_frac, 1, 0, 0, 0, 0)                                                                                             \
     X(g_gelu, 1, DYNC__GA(0), 0, 0, 0)                                                                                    \
     X(g_gelu_tanh, 1, DYNC__GA(0), 0, 0, 0)                                                                               \
+    X(g_hardsigmoid, 1, DYNC__GA(0), 0, 0, 0)                                                                            \
+    X(g_hardswish, 1, DYNC__GA(0), 0, 0, 0)                                                                              \
     X(g_hardtanh, 1, DYNC__GA(0), 0, 0, 0)                                                                                \
     X(g_leaky_relu, 1, DYNC__GA(0), 0, 0, 0)                                                                              \
     X(g_log, 1, DYNC__GA(0), 0, 0, 0)                                                                                     \
@@ -52,6 +55,7 @@
     X(g_log1p, 1, DYNC__GA(0), 0, 0, 0)                                                                                   \
     X(g_log2, 1, DYNC__GA(0), 0, 0, 0)                                                                                    \
     X(g_logsigmoid, 1, DYNC__GA(0), 0, 0, 0)                                                                              \
+    X(g_mish, 1, DYNC__GA(0), 0, 0, 0)                                                                                   \
     X(g_neg, 1, 0, 0, 0, 0)                                                                                              \
     X(g_reciprocal, 1, DYNC__GO(0), 0, 0, 0)                                                                              \
     X(g_relu, 1, DYNC__GO(0), 0, 0, 0)                                                                                    \
@@ -154,6 +158,9 @@ DYNC__INLINE dync_tensor *dync__grads_y(dync__grad *g) { return dync__grad_outpu
 DYNC__INLINE dync_status dync__grads_set(dync__grad *g, dync_tensor *h) { return dync__ga_set(g, 0, h); }
 /* An operator by its row, for those without a public function. */
 DYNC__FN dync_tensor *dync__g_call(int op, int nargs, dync__arg *args);
+/* A tensor of halves in f32, others as they are: for rules that PyTorch has as one kernel, which rounds its result alone. What is set as
+ * a gradient is cast to the dtype of its argument. */
+DYNC__FN dync_tensor *dync__g_wide(dync_tensor *);
 /* Undoes a reduction over dims (none: all) of a tensor of this shape: the dims come back with size 1. */
 DYNC__FN dync_tensor *dync__g_keep(dync_tensor *, dync_dims dims, bool keepdim, dync_dims shape);
 DYNC__FN double dync__g_count(dync_dims dims, dync_dims shape);    /* elements that one result comes from */

@@ -149,14 +149,14 @@ static dync_tensor *dync__g_sum_dim(dync__grad *g, dync_tensor *h)
 
 DYNC__FN dync_status dync__g_softmax(dync__grad *g)
 {
-    dync_tensor *y = dync__grads_y(g), *gy = dync_mul(dync__grads_gy(g), y);
-    return dync__grads_set(g, dync_sub(gy, dync_mul(y, dync__g_sum_dim(g, gy))));
+    dync_tensor *y = dync__g_wide(dync__grads_y(g)), *gy = dync__g_wide(dync__grads_gy(g));
+    return dync__grads_set(g, dync_mul(y, dync_sub(gy, dync__g_sum_dim(g, dync_mul(gy, y)))));
 }
 
 DYNC__FN dync_status dync__g_log_softmax(dync__grad *g)
 {
-    dync_tensor *gy = dync__grads_gy(g);
-    return dync__grads_set(g, dync_sub(gy, dync_mul(dync_exp(dync__grads_y(g)), dync__g_sum_dim(g, gy))));
+    dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *y = dync__g_wide(dync__grads_y(g));
+    return dync__grads_set(g, dync_sub(gy, dync_mul(dync_exp(y), dync__g_sum_dim(g, gy))));
 }
 
 /* A result of -inf or inf takes part with weight exp(x - y), kept from being NaN. */

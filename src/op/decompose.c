@@ -489,16 +489,6 @@ DYNC__FN dync_status dync__d_lerp(dync__opcall *call)
     return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_add, self, gap));
 }
 
-DYNC__FN dync_status dync__d_mish(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__dt *x = dync__dt_arg(call, 0);
-    return dync__chain_end(&c, call,
-                           dync__chain_tt(&c, DYNC__OP_mul, x,
-                                          dync__chain1(&c, DYNC__OP_tanh,
-                                                       dync__chain1(&c, DYNC__OP_softplus, x))));
-}
-
 DYNC__FN dync_status dync__d_relu6(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -536,6 +526,29 @@ static dync__dt *dync__chain_norm2(dync__chain *c, dync__dt *x, int n, const int
                         dync__arg_t(zero), dync__arg_i(0));
 }
 
+/* sum(a ** p) ** (1 / p) of a = abs(x), p not 0 and finite. A power of zero has no slope here, as in PyTorch: it is infinite, or NaN once the
+ * other power's is multiplied with it. So zeros are kept away from pow, and what it makes of them is put back. */
+static dync__dt *dync__chain_norm_p(dync__chain *c, dync__dt *a, double p, int n, const int64_t *dims, bool keepdim)
+{
+    const double inf = HUGE_VAL, of_zero = p > 0 ? 0 : inf;
+    dync__dt *zero = p < 1 ? dync__chain_ti(c, DYNC__OP_eq, a, 0) : NULL;
+    if (zero) a = dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(a), dync__arg_t(zero), dync__arg_i(1));
+    a = dync__chain_tf(c, DYNC__OP_pow, a, p);
+    if (zero) a = dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(a), dync__arg_t(zero), dync__arg_f(of_zero));
+    dync__dt *s = dync__chain_reduce(c, DYNC__OP_sum, a, n, dims, keepdim), *none = dync__chain_ti(c, DYNC__OP_eq, s, 0);
+    s = dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(s), dync__arg_t(none), dync__arg_i(1));
+    s = dync__chain_tf(c, DYNC__OP_pow, s, 1 / p);
+    return dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(s), dync__arg_t(none), dync__arg_f(of_zero));
+}
+
+/* How many are not zero. By way of sgn, whose gradient is zero, so that the result has a history. */
+static dync__dt *dync__chain_norm0(dync__chain *c, dync__dt *x, int n, const int64_t *dims, bool keepdim)
+{
+    dync__dt *one = dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(dync__chain1(c, DYNC__OP_sgn, x)),
+                                 dync__arg_t(dync__chain_ti(c, DYNC__OP_ne, x, 0)), dync__arg_i(1));
+    return dync__chain_reduce(c, DYNC__OP_sum, one, n, dims, keepdim);
+}
+
 DYNC__FN dync_status dync__d_norm(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -548,13 +561,12 @@ DYNC__FN dync_status dync__d_norm(dync__opcall *call)
     int dtype = x->dtype, wide = dync__dtype_info(dtype)->bytes == 2 ? DYNC_F32 : dtype, place = p > 0 ? DYNC__OP_amax : DYNC__OP_amin;
     x = dync__chain_dtype(&c, x, wide);                                                   /* squares of halves overflow */
     if (p >= 2 && p <= 2) y = dync__chain_norm2(&c, x, n, dims, keepdim);
-    else if (p >= 0 && p <= 0)
-        y = dync__chain_reduce(&c, DYNC__OP_sum, dync__chain_dtype(&c, dync__chain_ti(&c, DYNC__OP_ne, x, 0), wide), n, dims, keepdim);
+    else if (p >= 0 && p <= 0) y = dync__chain_norm0(&c, x, n, dims, keepdim);
     else {
-        x = dync__chain1(&c, DYNC__OP_abs, x);
         bool whole = p > DBL_MAX || p < -DBL_MAX, plain = p >= 1 && p <= 1;
-        y = dync__chain_reduce(&c, whole ? place : DYNC__OP_sum, whole || plain ? x : dync__chain_tf(&c, DYNC__OP_pow, x, p), n, dims, keepdim);
-        if (!whole && !plain) y = dync__chain_tf(&c, DYNC__OP_pow, y, 1 / p);
+        x = dync__chain1(&c, DYNC__OP_abs, x);
+        y = whole || plain ? dync__chain_reduce(&c, whole ? place : DYNC__OP_sum, x, n, dims, keepdim)
+                           : dync__chain_norm_p(&c, x, p, n, dims, keepdim);
     }
     return dync__chain_end(&c, call, dync__chain_dtype(&c, y, dtype));
 }

@@ -22,32 +22,6 @@ static dync_status dync__dn_rank(const dync__dt *x, int rank)
 
 /* ---- activations ---------------------------------------------------------------------------------------------------- */
 
-/* clamp(x + 3, 0, 6) / 6 */
-static dync__dt *dync__dn_hard(dync__chain *c, dync__dt *x)
-{
-    dync__dt *y = dync__chain_tf(c, DYNC__OP_add, x, 3);
-    y = dync__chain3(c, DYNC__OP_hardtanh, dync__arg_t(y), dync__arg_f(0), dync__arg_f(6));
-    return dync__chain_tf(c, DYNC__OP_div, y, 6);
-}
-
-DYNC__FN dync_status dync__d_hardsigmoid(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__dt *x;
-    DYNC__TRY(dync__dt_self(call, &x));
-    DYNC__TRY(dync__infer_floating(x));
-    return dync__chain_end(&c, call, dync__dn_hard(&c, x));
-}
-
-DYNC__FN dync_status dync__d_hardswish(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__dt *x;
-    DYNC__TRY(dync__dt_self(call, &x));
-    DYNC__TRY(dync__infer_floating(x));
-    return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_mul, x, dync__dn_hard(&c, x)));
-}
-
 DYNC__FN dync_status dync__d_softsign(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -152,23 +126,6 @@ DYNC__FN dync_status dync__d_softmin(dync__opcall *call)
 }
 
 /* ---- numbers -------------------------------------------------------------------------------------------------------- */
-
-/* By way of logsumexp, which holds infinities and shares the gradient rightly. */
-DYNC__FN dync_status dync__d_logaddexp(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__dt *a = dync__dt_arg(call, 0), *b = dync__dt_arg(call, 1), *both[2] = {NULL, NULL};
-    int64_t shape[DYNC_MAX_DIMS], zero = 0;
-    int n;
-    if (!a || !b) return dync__fail(DYNC_ERR_VALUE, "expected two tensors");
-    DYNC__TRY(dync__broadcast(a->lay.ndim, a->lay.shape, b->lay.ndim, b->lay.shape, &n, shape));
-    both[0] = dync__chain_shape(&c, DYNC__OP_expand, a, n, shape);
-    both[1] = dync__chain_shape(&c, DYNC__OP_expand, b, n, shape);
-    dync__arg list[2] = {dync__arg_t(both[0]), dync__arg_t(both[1])},
-              all = {.kind = DYNC__A_LIST, .n = 2, .as = {.list = list}};
-    dync__dt *y = dync__chain2(&c, DYNC__OP_stack, all, dync__arg_i(0));
-    return dync__chain_end(&c, call, dync__chain_reduce(&c, DYNC__OP_logsumexp, y, 1, &zero, false));
-}
 
 /* self * log(other), 0 where self is 0 and other is a number. Only where the product would be NaN is other replaced, so that the
  * gradient is log(other) elsewhere. */

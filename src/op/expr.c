@@ -65,6 +65,17 @@ DYNC__FN int dync__e_atan2(dync__lb *b, const dync__opcall *call, const int *in)
     return dync__vm_atan2(b, in[0], in[1]);
 }
 
+/* The larger plus log1p(exp(-abs(difference))); equal infinities have no difference. */
+DYNC__FN int dync__e_logaddexp(dync__lb *b, const dync__opcall *call, const int *in)
+{
+    int gap = dync__ex1(b, DYNC__P_abs, dync__ex_sub(b, in[0], in[1]));
+    int sum = dync__ex_add(b, dync__ex2(b, DYNC__P_max, in[0], in[1]), dync__vm_log1p(b, dync__vm_exp(b, dync__ex1(b, DYNC__P_neg, gap))));
+    int infinite = dync__ex2(b, DYNC__P_eq, dync__ex1(b, DYNC__P_abs, in[0]), dync__ex_const(b, in[0], HUGE_VAL));
+    int same = dync__ex2(b, DYNC__P_and_, infinite, dync__ex2(b, DYNC__P_eq, in[0], in[1]));
+    (void)call;
+    return dync__ex_select(b, same, in[0], sum);
+}
+
 DYNC__FN int dync__e_maximum(dync__lb *b, const dync__opcall *call, const int *in)
 {
     (void)call;
@@ -367,6 +378,25 @@ DYNC__FN int dync__e_relu(dync__lb *b, const dync__opcall *call, const int *in)
 DYNC__FN int dync__e_relu6(dync__lb *b, const dync__opcall *call, const int *in)
 {
     return dync__ex2(b, DYNC__P_min, dync__e_relu(b, call, in), dync__ex_const(b, in[0], 6));
+}
+
+/* x + 3, held between 0 and 6 */
+static int dync__ex_six(dync__lb *b, int x)
+{
+    int up = dync__ex2(b, DYNC__P_max, dync__ex_add(b, x, dync__ex_const(b, x, 3)), dync__ex_zero(b, x));
+    return dync__ex2(b, DYNC__P_min, up, dync__ex_const(b, x, 6));
+}
+
+DYNC__FN int dync__e_hardsigmoid(dync__lb *b, const dync__opcall *call, const int *in)
+{
+    (void)call;
+    return dync__ex_div(b, dync__ex_six(b, in[0]), dync__ex_const(b, in[0], 6));
+}
+
+DYNC__FN int dync__e_hardswish(dync__lb *b, const dync__opcall *call, const int *in)
+{
+    (void)call;
+    return dync__ex_div(b, dync__ex_mul(b, in[0], dync__ex_six(b, in[0])), dync__ex_const(b, in[0], 6));
 }
 
 /* yes where x is positive, else no. */

@@ -357,6 +357,15 @@ DYNC__FN dync_status dync__i_binary(const dync__opcall *call, dync__info *out)
     return dync__infer_broadcast(call, call->row->flags & DYNC__OP_BOOL_OUT ? DYNC_BOOL : dtype, out);
 }
 
+DYNC__FN dync_status dync__i_logaddexp(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    for (int i = 0; i < 2; i++) DYNC__TRY(dync__infer_tensor(call, i, &t));
+    DYNC__TRY(dync__i_binary(call, out));
+    if (dync__dtype_info(out->dtype)->kind == 'f') return DYNC_OK;
+    return dync__fail(DYNC_ERR_DTYPE, "not implemented for '%s': expected a floating point tensor", dync__dtype_info(out->dtype)->guard);
+}
+
 DYNC__FN dync_status dync__i_bitwise(const dync__opcall *call, dync__info *out)
 {
     for (int i = 0; i < call->nargs; i++) DYNC__TRY(dync__infer_value(call, i));

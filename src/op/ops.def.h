@@ -123,7 +123,7 @@
       DYNC__OP_NONDIFF | DYNC__OP_BOOL_OUT | DYNC__OP_CHEAP, -1, "self is zero, as bool")                                                 \
     X(logsigmoid,  POINTWISE, "(Tensor self)", 1, i_float_unary, e_logsigmoid, none, g_logsigmoid, none,                                  \
       "torch.nn.functional.logsigmoid", 0, -1, "log(sigmoid(self)), without overflow")                                                    \
-    X(mish,        POINTWISE, "(Tensor self)", 1, i_float_unary, e_mish, none, none, d_mish, "torch.nn.functional.mish", 0, -1,           \
+    X(mish,        POINTWISE, "(Tensor self)", 1, i_float_unary, e_mish, none, g_mish, none, "torch.nn.functional.mish", 0, -1,           \
       "self * tanh(softplus(self))")                                                                                                      \
     X(neg,         POINTWISE, "(Tensor self)", 1, i_unary, e_neg, none, g_neg, none, "-", DYNC__OP_CHEAP, -1, "-self")                    \
     X(reciprocal,  POINTWISE, "(Tensor self)", 1, i_unary, e_reciprocal, none, g_reciprocal, none, "torch.reciprocal",                    \
@@ -320,7 +320,7 @@
       "how many elements are not zero along dim, int64") \
     X(isclose, COMPOSITE, "(Tensor self, Tensor other, float rtol, float atol, bool equal_nan)", 1, i_composite, none, none, none, d_isclose, "torch.isclose", DYNC__OP_NONDIFF, -1, \
       "abs(self - other) <= atol + rtol * abs(other), as bool") \
-    X(logaddexp, COMPOSITE, "(Tensor self, Tensor other)", 1, i_composite, none, none, none, d_logaddexp, "torch.logaddexp", 0, -1, \
+    X(logaddexp, POINTWISE, "(Tensor self, Tensor other)", 1, i_logaddexp, e_logaddexp, none, g_logaddexp, none, "torch.logaddexp", 0, -1, \
       "log(exp(self) + exp(other)), without overflow") \
     X(nan_to_num, COMPOSITE, "(Tensor self, Value? nan, Value? posinf, Value? neginf)", 1, i_composite, none, none, none, d_nan_to_num, "torch.nan_to_num", 0, -1, \
       "NaN as nan (none: 0), infinities as posinf and neginf (none: the largest numbers of the dtype)") \
@@ -424,9 +424,9 @@
       "the first half of dim times sigmoid of the second") \
     X(hardshrink, COMPOSITE, "(Tensor self, float lambd)", 1, i_composite, none, none, none, d_hardshrink, "torch.nn.functional.hardshrink", 0, -1, \
       "0 where -lambd <= self <= lambd, else self") \
-    X(hardsigmoid, COMPOSITE, "(Tensor self)", 1, i_composite, none, none, none, d_hardsigmoid, "torch.nn.functional.hardsigmoid", 0, -1, \
+    X(hardsigmoid, POINTWISE, "(Tensor self)", 1, i_float_unary, e_hardsigmoid, none, g_hardsigmoid, none, "torch.nn.functional.hardsigmoid", 0, -1, \
       "self + 3 held between 0 and 6, over 6") \
-    X(hardswish, COMPOSITE, "(Tensor self)", 1, i_composite, none, none, none, d_hardswish, "torch.nn.functional.hardswish", 0, -1, \
+    X(hardswish, POINTWISE, "(Tensor self)", 1, i_float_unary, e_hardswish, none, g_hardswish, none, "torch.nn.functional.hardswish", 0, -1, \
       "self * hardsigmoid(self)") \
     X(prelu, COMPOSITE, "(Tensor self, Tensor weight)", 1, i_composite, none, none, none, d_prelu, "torch.nn.functional.prelu", 0, -1, \
       "self where positive, else weight * self; weight: one number, or one a channel (dim 1)") \

@@ -12,7 +12,7 @@
     X(convolution) X(convolution_backward) X(cumsum) X(diagonal) X(dot) X(dropout) X(effect) X(embedding)             \
     X(embedding_dense_backward) X(expand) X(expand_as) X(eye) X(factory) X(fill) X(flash_attention) X(flash_attention_backward) X(flatten) X(flip) X(float_unary)    \
     X(full) X(gather) X(index_add) X(index_select) X(inplace) X(layer_norm) X(lerp) X(like) X(like_arg1)              \
-    X(like_self) X(linear) X(loss) X(masked_fill) X(matmul) X(max_dim) X(max_pool2d) X(mm) X(mv) X(narrow)            \
+    X(like_self) X(linear) X(logaddexp) X(loss) X(masked_fill) X(matmul) X(max_dim) X(max_pool2d) X(mm) X(mv) X(narrow)            \
     X(native_batch_norm) X(native_batch_norm_backward) X(native_layer_norm) X(nll_loss) X(norm) X(one_hot)            \
     X(outer) X(permute) X(reduce) X(repeat) X(reshape) X(rnn_layer) X(rnn_layer_backward) X(roll) X(scatter) X(select) X(set_) X(slice) X(softmax)       \
     X(sort) X(squeeze) X(squeeze_all) X(stack) X(strided_view) X(t) X(take_along_dim) X(to_device) X(to_dtype) X(topk)                \
@@ -21,7 +21,7 @@
     X(abs) X(acos) X(add) X(addcdiv) X(addcmul) X(asin) X(atan) X(atan2) X(bitwise_and) X(bitwise_not)                \
     X(bitwise_or) X(bitwise_xor) X(ceil) X(celu) X(clamp) X(clone) X(copy) X(cos) X(cosh) X(div) X(elu) X(eq) X(erf)          \
     X(erfc) X(exp) X(exp2) X(expm1) X(floor) X(floor_divide) X(fmod) X(frac) X(ge) X(gelu) X(gelu_tanh) X(gt)         \
-    X(hardtanh) X(isfinite) X(isinf) X(isnan) X(le) X(leaky_relu) X(lerp) X(log) X(log10) X(log1p) X(log2)            \
+    X(hardsigmoid) X(hardswish) X(hardtanh) X(isfinite) X(isinf) X(isnan) X(le) X(leaky_relu) X(lerp) X(log) X(log10) X(log1p) X(log2) X(logaddexp) \
     X(logical_and) X(logical_not) X(logical_or) X(logical_xor) X(logsigmoid) X(lt) X(masked_fill) X(maximum)          \
     X(minimum) X(mish) X(mul) X(ne) X(neg) X(pow) X(reciprocal) X(relu) X(relu6) X(remainder) X(round) X(rsqrt)       \
     X(selu) X(sgn) X(sigmoid) X(sigmoid_backward) X(silu) X(sin) X(sinh) X(softplus) X(sqrt) X(square) X(sub) X(tan)          \
@@ -36,13 +36,13 @@
     X(adaptive_avg_pool2d) X(addcdiv) X(addcmul) X(argsort) X(batch_norm) X(binary_cross_entropy)                     \
     X(binary_cross_entropy_with_logits) X(contiguous) X(conv2d) X(cross_entropy) X(dropout)                           \
     X(embedding_dense_backward) X(expand_as) X(flatten) X(l1_loss) X(layer_norm) X(lerp) X(linear) X(manual_seed)     \
-    X(masked_select) X(matmul) X(max) X(max_pool2d) X(min) X(mish) X(mse_loss) X(narrow) X(native_batch_norm)                       \
+    X(masked_select) X(matmul) X(max) X(max_pool2d) X(min) X(mse_loss) X(narrow) X(native_batch_norm)                       \
     X(native_batch_norm_backward) X(nll_loss) X(nonzero) X(norm) X(outer) X(relu6) X(repeat) X(reshape) X(roll)       \
     X(set_) X(set_grad_enabled) X(sigmoid_backward) X(smooth_l1_loss) X(stack) X(take_along_dim) X(tanh_backward)     \
     X(trace_wrapped) X(unflatten) X(view_as)                                                                                   \
     X(addmv) X(baddbmm) X(bernoulli) X(conv1d) X(conv_transpose2d) X(cosine_similarity) X(count_nonzero)      \
-    X(einsum) X(flash_attention) X(glu) X(one_hot_all) X(group_norm) X(hardshrink) X(hardsigmoid) X(hardswish) X(huber_loss) X(instance_norm)           \
-    X(isclose) X(kl_div) X(logaddexp) X(movedim) X(nan_to_num) X(normalize) X(pad) X(pixel_shuffle) X(prelu)          \
+    X(einsum) X(flash_attention) X(glu) X(one_hot_all) X(group_norm) X(hardshrink) X(huber_loss) X(instance_norm)           \
+    X(isclose) X(kl_div) X(movedim) X(nan_to_num) X(normalize) X(pad) X(pixel_shuffle) X(prelu)          \
     X(rms_norm) X(rnn_layer) X(scaled_dot_product_attention) X(softmin) X(softshrink) X(softsign) X(tanhshrink)            \
     X(threshold) X(trace) X(unfold) X(unique) X(upsample_nearest2d) X(xlogy)
 

@@ -85,6 +85,60 @@ for d in FLOATS:
     edge('selu', g(d, far))
 
 
+for p in (0.5, 1, 1.5, 2, 2.5, 3, inf, -1, -0.5):
+    for x in ([0.0, 0, 0], [0.0, 2, -3], [1.0, 2, -3]):
+        edge('norm', g('f32', x), p, Dims([]), False)
+    edge('norm', g('f64', [0.0, 0, 0, 3, 0, -4], [2, 3]), p, Dims([1]), False)
+    edge('norm', g('bf16', [0.0, 0, 3, -4]), p, Dims([0]), True)
+
+for d in FLOATS:
+    edge('atan2', g(d, [0.0, 0, -0.0, -0.0, 0, 3, 0]), g(d, [0.0, -0.0, -0.0, 0, 4, 0, -4]))
+
+# f64 first: the formulas of PyTorch's gradient round to halves at each step
+for d in ('f32', 'f64'):
+    edge('logaddexp', g(d, [1e5, 1e30, inf, -inf, 1, 100, -100, 0, 1e5]), g(d, [1e5, 1e30, -inf, inf, 2, -100, 100, 0, 1e5 + 1]))
+    edge('logaddexp', v(d, [inf, -inf, nan]), v(d, [inf, -inf, 1]))
+for d in HALVES:
+    edge('logaddexp', v(d, [1, inf, -inf, -inf, nan, 1000, -8]), v(d, [2, -inf, inf, -inf, 1, 1000, 8]))
+edge('logaddexp', v('f16', [1, 2]), v('f32', [3], []))
+edge('logaddexp', v('f32', [1, 2]), v('f64', [3]))
+edge('logaddexp', v('f64', [1], []), v('bf16', [3, 4]))
+edge('logaddexp', v('f32', [1, 2]), v('i64', [3]))
+edge('logaddexp', v('i64', [1, 2]), v('i64', [3]))
+edge('logaddexp', v('b8', [1, 0]), v('b8', [1, 0]))
+edge('logaddexp', g('f32', [1, 2, 3], [3, 1]), g('f32', [0.5, 2, 8]))
+
+bounds = [-3.0, 3, nan, inf, -inf, 0, 1, -1, 5, -5]
+beside = {'f32': 2.0 ** -22, 'f64': 2.0 ** -51, 'f16': 2.0 ** -9, 'bf16': 2.0 ** -6}
+for d in FLOATS:
+    e = beside[d]
+    x = bounds + [3 - e, 3 + e, -3 + e, -3 - e]
+    edge('hardsigmoid', (v if d == 'f64' else g)(d, x))        # PyTorch's gradient in f64 is 1 / 6 in f32
+    edge('hardswish', g(d, x))
+    edge('relu6', g(d, [0.0, 6, -1, 1, 7]))
+
+# quotients that round to the next whole number in half precision
+for d in HALVES:
+    a = [7.9375, 300, -300, 2.99, 5, -5, 1000, 0.1, 255]
+    b = [2.0, 7, 7, 0.3, 3, 3, 3, 0.01, 16]
+    edge('remainder', g(d, a), g(d, b))
+    edge('fmod', g(d, a), g(d, b))
+
+for d in FLOATS:                     # kernels of their own in PyTorch: one rounding
+    x = [-20.0, -10, -5, -1, -0.5, 0, 0.5, 1, 5, 10, 20, 25]
+    for n in ('silu', 'mish', 'softplus', 'logsigmoid'):
+        edge(n, g(d, x))
+    for n in ('gelu', 'gelu_tanh'):  # further out 1 + erf cancels, here and there
+        edge(n, g(d, [-2.0, -1, -0.5, -0.25, 0, 0.5, 1, 5, 10, 20, 25]))
+    edge('leaky_relu', g(d, x), 0.01)
+    edge('softshrink', g(d, x), 0.5)
+    edge('hardshrink', g(d, x), 0.5)
+    edge('glu', g(d, [3.0, -5, 1, 0.25, 5, -1, 2, -3, 0.5, -2, 4, 1]), 0)
+    edge('softmax', g(d, [1.0, 2, 3, -4, 4, 0.5], [2, 3]), 1)
+    if d not in HALVES:              # whose results PyTorch rounds twice
+        edge('log_softmax', g(d, [1.0, 2, 3, -4, 4, 0.5], [2, 3]), 1)
+
+
 def write(path):
     with open(path, 'w') as f:
         f.write('/* tests/ops/edges.c: what PyTorch %s gives at the edges of operators. Written by tests/oracle/edges.py, which says\n'
