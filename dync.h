@@ -9356,8 +9356,8 @@ typedef struct dync__fuse_node {
 typedef struct dync__fuse_graph {
     dync__fuse_job job;
     const dync__fuse_options *options;
-    const dync__fuse_step *later;   /* the steps after the window */
-    int n_later, n, skip_a, skip_b; /* skip: the nodes at hand, for dync__fuse_needed */
+    dync__map last_read;            /* of a buffer: the last step of all that reads it */
+    int end, n, skip_a, skip_b;     /* end: of the window; skip: the nodes at hand, for dync__fuse_needed */
     dync__fuse_node *node;
 } dync__fuse_graph;
 static bool dync__fuse_has(const dync__fuse_set *s, int i) {
@@ -9432,6 +9432,24 @@ static bool dync__fuse_conflict(const dync__fuse_node *a, const dync__fuse_node 
         if (dync__fuse_touches(t, s->writes[i], DYNC__BUF_IN | DYNC__BUF_OUT)) return true;
     return false;
 }
+static bool dync__fuse_note_read(dync__fuse_graph *g, int32_t id, int step) {
+    return dync__map_put(&g->last_read, (uint32_t)id, (uint64_t)step);
+}
+static bool dync__fuse_note_reads(dync__fuse_graph *g, const dync__fuse_step *steps, int n) {
+    bool ok = true;
+    for (int i = 0; i < n && ok; i++) {
+        const dync__kernel *k = steps[i].k;
+        for (int b = 0; k && b < k->buf.n && ok; b++)
+            if (k->buf.at[b].mode & DYNC__BUF_IN) ok = dync__fuse_note_read(g, k->buf.at[b].id, i);
+        for (int r = 0; !k && r < steps[i].n_reads && ok; r++) ok = dync__fuse_note_read(g, steps[i].reads[r], i);
+    }
+    return ok;
+}
+/* Does a step after the window read the buffer? */
+static bool dync__fuse_read_later(const dync__fuse_graph *g, int32_t id) {
+    uint64_t last;
+    return dync__map_get(&g->last_read, (uint32_t)id, &last) && last >= (uint64_t)g->end;
+}
 /* dync__fuse_job.needed: is the buffer kept, or read by a step other than those at hand? */
 static bool dync__fuse_needed(void *user, int32_t id) {
     const dync__fuse_graph *g = user;
@@ -9440,9 +9458,7 @@ static bool dync__fuse_needed(void *user, int32_t id) {
         if (!g->node[i].dead && i != g->skip_a && i != g->skip_b && (g->node[i].reads & dync__fuse_bit(id)) &&
             dync__fuse_touches(&g->node[i].step, id, DYNC__BUF_IN))
             return true;
-    for (int i = 0; i < g->n_later; i++)
-        if (dync__fuse_touches(&g->later[i], id, DYNC__BUF_IN)) return true;
-    return false;
+    return dync__fuse_read_later(g, id);
 }
 /* Does the set have a member below i? */
 static bool dync__fuse_back(const dync__fuse_set *s, int i) {
@@ -9628,15 +9644,34 @@ static int dync__fuse_readers(const dync__fuse_graph *g, int i, int32_t id, int 
     }
     return n;
 }
-/* Replaces buffer id, stored by node i, by its expression in every reader. All of them or none. */
-static bool dync__fuse_inline_buf(dync__fuse_graph *g, int i, int32_t id, bool tiny) {
+/* Does what x writes, or reads while y writes it, concern y? */
+static bool dync__fuse_concerns(const dync__fuse_node *x, const dync__fuse_node *y) {
+    const dync__kernel *k = x->step.k;
+    if (!((x->writes & (y->reads | y->writes)) | (x->reads & y->writes))) return false;
+    for (int b = 0; b < k->buf.n; b++) {
+        int mode = k->buf.at[b].mode & DYNC__BUF_OUT ? DYNC__BUF_IN | DYNC__BUF_OUT : DYNC__BUF_OUT;
+        if (dync__fuse_touches(&y->step, k->buf.at[b].id, mode)) return true;
+    }
+    return false;
+}
+/* The first kernel before i that may be inlined now that i and its readers change: others were refused, and would be again. */
+static int dync__fuse_first_concerned(const dync__fuse_graph *g, int i, const int *reader, int n) {
+    for (int x = 0; x < i; x++) {
+        if (!dync__fuse_is_kernel(g, x)) continue;
+        if (dync__fuse_concerns(&g->node[x], &g->node[i])) return x;
+        for (int r = 0; r < n; r++)
+            if (dync__fuse_concerns(&g->node[x], &g->node[reader[r]])) return x;
+    }
+    return i;
+}
+/* Replaces buffer id, stored by node i, by its expression in every reader. All of them or none. from: where to look again. */
+static bool dync__fuse_inline_buf(dync__fuse_graph *g, int i, int32_t id, bool tiny, int *from) {
     int reader[DYNC__FUSE_WINDOW], n_loads, n;
     int64_t work;
     const dync__kernel *k = g->node[i].step.k;
     g->skip_a = g->skip_b = i;
     if (g->options->keep == NULL || g->options->keep(g->options->user, id)) return false;
-    for (int x = 0; x < g->n_later; x++)
-        if (dync__fuse_touches(&g->later[x], id, DYNC__BUF_IN)) return false;
+    if (dync__fuse_read_later(g, id)) return false;
     n = dync__fuse_readers(g, i, id, reader, &work);
     int cost = n > 0 ? dync__fuse_inline_cost(&g->job, k, id, &n_loads) : -1;
     if (cost < 0 ||
@@ -9651,6 +9686,7 @@ static bool dync__fuse_inline_buf(dync__fuse_graph *g, int i, int32_t id, bool t
         dync__fuse_put(&g->node[i].failed[1], reader[r], true);
         return false;
     }
+    *from = dync__fuse_first_concerned(g, i, reader, n);
     for (int r = 0; r < n; r++) {
         g->node[reader[r]].step.k = made[r];
         dync__fuse_changed(g, reader[r]);
@@ -9667,13 +9703,13 @@ static bool dync__fuse_inline_all(dync__fuse_graph *g, bool tiny) {
     for (int i = 0; i < g->n; i++) {
         const dync__kernel *k = g->node[i].step.k;
         if (!dync__fuse_is_kernel(g, i) || !dync__fuse_traits_of(k).pointwise) continue;
-        for (int b = 0; b < k->buf.n; b++) {
+        for (int b = 0, from; b < k->buf.n; b++) {
             bool done =
-                (k->buf.at[b].mode & DYNC__BUF_OUT) && dync__fuse_inline_buf(g, i, k->buf.at[b].id, tiny);
+                (k->buf.at[b].mode & DYNC__BUF_OUT) && dync__fuse_inline_buf(g, i, k->buf.at[b].id, tiny, &from);
             if (g->job.no_memory) return false;
             if (!done) continue;
             changed = true;
-            i = -1; /* renumbered: start again */
+            i = from - 1;
             break;
         }
     }
@@ -9712,8 +9748,7 @@ static dync_status dync__fuse_window(dync__fuse_graph *g) {
 static dync_status dync__fuse_part(dync__fuse_graph *g, const dync__fuse_step *steps, int n_steps, int from,
                                    dync__fuse_step *out, int *n_out) {
     g->n = DYNC__MIN(n_steps - from, (int)DYNC__FUSE_WINDOW);
-    g->later = steps + from + g->n;
-    g->n_later = n_steps - from - g->n;
+    g->end = from + g->n;
     memset(g->node, 0, sizeof *g->node * (size_t)g->n);
     for (int i = 0; i < g->n; i++) {
         g->node[i].step = steps[from + i];
@@ -9732,7 +9767,7 @@ DYNC__FN dync_status dync__fuse(dync__arena *arena, dync__fuse_step *steps, int 
     dync__fuse_graph *g = dync__calloc(sizeof *g);
     if (!out || !g) goto done;
     g->node = dync__alloc(bytes);
-    if (!g->node) goto done;
+    if (!g->node || !dync__fuse_note_reads(g, steps, *n_steps)) goto done;
     g->options = options;
     g->job.arena = arena;
     g->job.max_insts = options->max_insts > 0 ? options->max_insts : DYNC__FUSE_INSTS;
@@ -9748,6 +9783,7 @@ done:
     if (g) {
         dync__vec_free(&g->job.item);
         dync__vec_free(&g->job.number);
+        dync__map_free(&g->last_read);
         dync__free(g->node, bytes);
     }
     dync__free(g, sizeof *g);
