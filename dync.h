@@ -2761,6 +2761,26 @@ DYNC__FN int  dync__double_format(double x, char conversion, int precision, char
 /* Correctly rounded, locale-free; false if s begins with no number, or if end is NULL and something follows it. */
 DYNC__FN bool dync__text_double(const char *s, const char **end, double *out);
 
+/* ---- values by name (option.c) --------------------------------------------------------------------------------------------- */
+typedef enum { DYNC__OPTION_BOOL, DYNC__OPTION_INT, DYNC__OPTION_FLOAT, DYNC__OPTION_WORD, DYNC__OPTION_TEXT, DYNC__OPTION_PATH } dync__option_kind;
+typedef struct dync__option_path { int on; char path[512]; } dync__option_path;   /* a switch, or the path of a file as well */
+typedef struct dync__option {
+    const char *key;
+    dync__option_kind kind;
+    size_t at, size;                     /* of the field: int (BOOL, INT; WORD: which), double, char[size], dync__option_path */
+    double least, most;
+    int step, alone;                     /* INT: from the least on; what the name without a value means (0: it needs one) */
+    const char *words, *help;            /* WORD: "needed, all" */
+    unsigned of;                         /* whose option it is, for tables of several owners */
+} dync__option;
+/* value of n characters; NULL: the name stood alone. False: it is none of this kind and range, and nothing was stored. */
+DYNC__FN bool dync__option_store(const dync__option *, const char *value, size_t n, void *into);
+DYNC__FN void dync__option_expects(const dync__option *, dync__str *);        /* "true or false", "a number from 0 to 3" */
+DYNC__FN dync_status dync__option_fail(const dync__option *, const char *what, const char *value_or_null, size_t n); /* "WHAT: expected ..., got 'VALUE'" */
+/* The items of "key=value, key": returns where the next one begins, NULL where there is none. Blanks around key and value do not count. */
+typedef struct dync__option_item { const char *key, *value; int key_n; size_t value_n; } dync__option_item;
+DYNC__FN const char *dync__option_next(const char *text, dync__option_item *out);
+
 /* ---- Philox4x32-10 (rng.c), Salmon et al., SC 2011. Counter-based: value i of a stream needs no state. Key = seed, counter =
  * index: one block per number, so the kinds below never share bits. uniform_f32 = (out[0] >> 8) * 2^-24, uniform_f64 =
  * ((out[1]:out[0]) >> 11) * 2^-53, normal = sqrt(-2 log(1 - u)) * cos(2 pi v) in double, u and v the doubles of out[0,1], out[2,3] (loop/expand.c). */
@@ -4685,6 +4705,109 @@ DYNC__FN void dync__log_text(int stage, const char *title, const char *text) {
     if (!dync__log_on(stage)) return;
     size_t n = strlen(text);
     dync__log(stage, "%s\n%.*s", title, (int)(n && text[n - 1] == '\n' ? n - 1 : n), text);
+}
+
+/* ==== base/option.c ============================================================================================= */
+static const char *const dync__option_switch[] = {"0", "1", "false", "true", "off", "on", "False", "True"};
+/* Which of the words "one, two" is text? -1: none. */
+static int dync__option_word(const char *words, const char *text, size_t n) {
+    int i = 0;
+    for (const char *w = words; *w; w += strspn(w, ", "), i++) {
+        size_t k = strcspn(w, ", ");
+        if (k == n && memcmp(w, text, n) == 0) return i;
+        w += k;
+    }
+    return -1;
+}
+static bool dync__option_number(const dync__option *o, const char *text, size_t n, double *out) {
+    char copy[64];
+    if (n == 0 || n >= sizeof copy) return false;
+    memcpy(copy, text, n);
+    copy[n] = 0;
+    if (!dync__text_double(copy, NULL, out) || !(*out >= o->least && *out <= o->most)) return false;
+    if (o->kind == DYNC__OPTION_FLOAT) return true;
+    return *out >= floor(*out) && *out <= floor(*out) && (o->step <= 1 || (int64_t)(*out - o->least) % o->step == 0);
+}
+static bool dync__option_text(char *field, size_t cap, const char *text, size_t n) {
+    if (n >= cap) return false;
+    memcpy(field, text, n);
+    field[n] = 0;
+    return true;
+}
+/* The name alone: a switch is on, a number takes what its row says. */
+static bool dync__option_alone(const dync__option *o, void *field) {
+    int on = o->kind == DYNC__OPTION_INT ? o->alone : 1;
+    if (o->kind == DYNC__OPTION_PATH) ((dync__option_path *)field)->path[0] = 0;
+    if (on < 1 || o->kind == DYNC__OPTION_FLOAT || o->kind == DYNC__OPTION_WORD || o->kind == DYNC__OPTION_TEXT) return false;
+    memcpy(field, &on, sizeof on);         /* a path begins with its switch */
+    return true;
+}
+DYNC__FN bool dync__option_store(const dync__option *o, const char *value, size_t n, void *into) {
+    char *field = (char *)into + o->at;
+    double x = 0;
+    int i = -1;
+    if (!value) return dync__option_alone(o, field);
+    for (int k = 0; k < DYNC__COUNT_OF(dync__option_switch); k++)
+        if (strlen(dync__option_switch[k]) == n && memcmp(dync__option_switch[k], value, n) == 0) i = k % 2;
+    switch (o->kind) {
+    case DYNC__OPTION_TEXT: return dync__option_text(field, o->size, value, n);
+    case DYNC__OPTION_PATH: {
+        dync__option_path *p = (dync__option_path *)(void *)field;
+        if (i >= 0 ? !dync__option_text(p->path, sizeof p->path, "", 0) : n == 0 || !dync__option_text(p->path, sizeof p->path, value, n)) return false;
+        p->on = i != 0;
+        return true;
+    }
+    case DYNC__OPTION_FLOAT:
+        if (!dync__option_number(o, value, n, &x)) return false;
+        memcpy(field, &x, sizeof x);
+        return true;
+    case DYNC__OPTION_INT: i = dync__option_number(o, value, n, &x) ? (int)x : -1; break;
+    case DYNC__OPTION_WORD: i = dync__option_word(o->words, value, n); break;
+    case DYNC__OPTION_BOOL: break;
+    }
+    if (i < 0) return false;
+    memcpy(field, &i, sizeof i);
+    return true;
+}
+/* "none, dynamo, aot" as "none, dynamo or aot". */
+static void dync__option_words(dync__str *s, const char *words) {
+    for (const char *w = words, *next; *w; w = next) {
+        size_t k = strcspn(w, ", ");
+        next = w + k + strspn(w + k, ", ");
+        dync__str_addn(s, w, k);
+        if (*next) dync__str_add(s, next[strcspn(next, ", ")] ? ", " : " or ");
+    }
+}
+DYNC__FN void dync__option_expects(const dync__option *o, dync__str *s) {
+    switch (o->kind) {
+    case DYNC__OPTION_BOOL: dync__str_add(s, "true or false"); return;
+    case DYNC__OPTION_WORD: dync__option_words(s, o->words); return;
+    case DYNC__OPTION_TEXT: dync__str_addf(s, "a text of less than %d characters", (int)o->size); return;
+    case DYNC__OPTION_PATH: dync__str_addf(s, "true, false or a path of less than %d characters", (int)sizeof((dync__option_path *)NULL)->path); return;
+    case DYNC__OPTION_INT:
+    case DYNC__OPTION_FLOAT: break;
+    }
+    dync__str_addf(s, o->most >= 1e30 ? "a number of at least %.10g" : "a number from %.10g to %.10g", o->least, o->most);
+    if (o->step > 1) dync__str_addf(s, " in steps of %d", o->step);
+}
+DYNC__FN dync_status dync__option_fail(const dync__option *o, const char *what, const char *value, size_t n) {
+    dync__str expects = {0};
+    dync__option_expects(o, &expects);
+    dync_status status = dync__fail(DYNC_ERR_VALUE, "%s: expected %s, got %s%.*s%s", what, dync__str_get(&expects), value ? "'" : "no value",
+                                    value ? (int)DYNC__MIN(n, 200) : 0, value ? value : "", value ? "'" : "");
+    dync__str_free(&expects);
+    return status;
+}
+DYNC__FN const char *dync__option_next(const char *p, dync__option_item *out) {
+    p += strspn(p, ", ");
+    size_t n = strcspn(p, ","), key = strcspn(p, "=,");
+    if (n == 0) return NULL;
+    const char *end = p + n, *value = p[key] == '=' ? p + key + 1 : NULL, *stop = value ? p + key : end, *last = end;
+    while (stop > p && stop[-1] == ' ') stop--;
+    while (value && *value == ' ') value++;
+    while (value && last > value && last[-1] == ' ') last--;
+    *out = (dync__option_item){p, value, (int)(stop - p), value && last > value ? (size_t)(last - value) : 0};
+    return end;
 }
 
 /* ==== base/process.c ============================================================================================ */
@@ -24544,7 +24667,7 @@ DYNC__FN bool dync__pb_add_call(dync__pb *, dync__kcall *);
 typedef struct dync__plan_options {
     bool no_fuse, no_memplan, fast_math;
     int threads;                 /* at most; 0: all there are */
-    const char *name, *autotune; /* autotune: what follows the word in the options; NULL: not asked for */
+    const char *name, *autotune; /* autotune: the file that remembers, "" none; NULL: not asked for */
 } dync__plan_options;
 typedef struct dync__plan dync__plan;
 DYNC__FN dync__plan *dync__plan_new(dync__pb *, const dync__plan_options *);   /* NULL + error; takes nothing over: the builder's arena may die */
@@ -24610,7 +24733,7 @@ DYNC__FN dync_status dync__prologue_take(const dync__pb *, dync__fuse_step *, in
 DYNC__FN void dync__perf_begin(dync__plan *, const dync__fuse_step *);         /* counts the work of each step */
 DYNC__FN void dync__perf_step(const dync__plan *, int step, uint64_t ns);
 DYNC__FN void dync__perf_run(const dync__plan *);                              /* a run is over: perhaps a table */
-DYNC__FN dync__code *dync__tuned_code(const dync__kernel *, const char *how);
+DYNC__FN dync__code *dync__tuned_code(const dync__kernel *, const char *path);
 
 typedef struct dync__life { int slot, first, last; int64_t bytes, offset; } dync__life;   /* steps from first write to last use; first -1: unused */
 DYNC__FN dync_status dync__memplan(dync__arena *, dync__life *, int n, int64_t *total_bytes);
@@ -24969,14 +25092,6 @@ static void dync__tune_keep(uint64_t key, uint32_t form) {
     if (dync__tune.n < DYNC__TUNE_MOST && dync__tune_look(key) == UINT32_MAX) dync__tune.found[dync__tune.n++] = (dync__tuned){key, form};
 }
 #if !defined(DYNC_NO_STDIO)
-/* "autotune=PATH" among the options; false: there is none. */
-static bool dync__tune_path(const char *value, char path[DYNC__TUNE_PATH]) {
-    size_t n = strcspn(value, ", ");
-    if (n == 0 || n >= DYNC__TUNE_PATH || (n == 1 && *value >= '0' && *value <= '1')) return false;
-    memcpy(path, value, n);
-    path[n] = '\0';
-    return true;
-}
 static void dync__tune_read(const char *path) {
     char line[64];
     FILE *f = strcmp(path, dync__tune.path) == 0 ? NULL : fopen(path, "rb");
@@ -25052,8 +25167,8 @@ static uint32_t dync__tune_measure(const dync__kernel *k) {
     dync__arena_free(&arena);
     return found;
 }
-/* The fastest form of k. how: what follows "autotune" in the options. */
-DYNC__FN dync__code *dync__tuned_code(const dync__kernel *k, const char *how) {
+/* The fastest form of k. path: the file that remembers, "" for none. */
+DYNC__FN dync__code *dync__tuned_code(const dync__kernel *k, const char *path) {
     dync__str text = {0};
     dync__error_guard guard;
     dync__error_guard_begin(&guard);
@@ -25066,8 +25181,7 @@ DYNC__FN dync__code *dync__tuned_code(const dync__kernel *k, const char *how) {
     if (!known) {
         dync__lock(&dync__tune.lock);
 #if !defined(DYNC_NO_STDIO)
-        char path[DYNC__TUNE_PATH];
-        bool file = *how == '=' && dync__tune_path(how + 1, path);
+        bool file = *path && strlen(path) < DYNC__TUNE_PATH;
         if (file) dync__tune_read(path);
 #endif
         form = dync__tune_look(key);
@@ -25081,7 +25195,7 @@ DYNC__FN dync__code *dync__tuned_code(const dync__kernel *k, const char *how) {
         }
         dync__unlock(&dync__tune.lock);
     }
-    (void)how;
+    (void)path;
     dync__error_guard_end(&guard);
     return form == UINT32_MAX ? dync__code_new(k) : dync__tune_make(k, form);
 }
@@ -48816,6 +48930,37 @@ DYNC__PLAIN
 #define DYNC__AOT_H
 
 /* A compiled functional graph: tensors in, owned tensors out (each as the graph's output says, aliasing allowed). */
+/* Options of backends: one row each. -1, which no value is: not given, so that the backend's or the library's own holds. */
+#define DYNC__OF_AOT 1u
+#define DYNC__OF_INDUCTOR 2u
+#define DYNC__OF_TVM 4u
+#define DYNC__OF_MINIFIER 8u
+/*    name             kind   least most    step alone words              of, what for */
+#define DYNC__BACKEND_OPTIONS(X)                                                                                                             \
+    X(opt_level,       INT,   0,    3,       1,  0, NULL,               DYNC__OF_INDUCTOR | DYNC__OF_TVM, "0: as no_fuse")                   \
+    X(threads,         INT,   0,    1 << 20, 1,  0, NULL,               DYNC__OF_INDUCTOR, "at most; 0: all")                               \
+    X(fast_math,       BOOL,  0,    1,       0,  0, NULL,               DYNC__OF_INDUCTOR, "functions to 3.5 ULP")                          \
+    X(no_fuse,         BOOL,  0,    1,       0,  0, NULL,               DYNC__OF_INDUCTOR, "each operator by itself")                       \
+    X(autotune,        PATH,  0,    0,       0,  0, NULL,               DYNC__OF_INDUCTOR, "kernels are timed; PATH remembers")             \
+    X(winograd,        INT,   2,    4,       2,  4, NULL,               DYNC__OF_INDUCTOR, "tiles of 3x3 convolutions")                     \
+    X(cudagraphs,      BOOL,  0,    1,       0,  0, NULL,               DYNC__OF_INDUCTOR, "launches are recorded")                         \
+    X(partition,       WORD,  0,    0,       0,  0, "min_cut, default", DYNC__OF_AOT,      "what is saved for backward")                    \
+    X(decompositions,  WORD,  0,    0,       0,  0, "needed, all",      DYNC__OF_AOT,      "operators written out")                         \
+    X(memory_budget,   FLOAT, 0,    1,       0,  0, NULL,               DYNC__OF_AOT,      "of activations")                                \
+    X(scheduler,       WORD,  0,    0,       0,  0, "none",             DYNC__OF_TVM,      "TVM's tuner")                                   \
+    X(compiler_name,   TEXT,  0,    0,       0,  0, NULL,               DYNC__OF_MINIFIER, "the backend that fails")
+typedef struct dync__options {
+    const char *text;                    /* as given, for the compilers of others and for repros; "" for none */
+    int opt_level, threads, fast_math, no_fuse, winograd, cudagraphs;
+    int partition, decompositions, scheduler;      /* which word */
+    double memory_budget;
+    dync__option_path autotune;
+    char compiler_name[128];
+} dync__options;
+#define DYNC__OPTIONS_DEFAULT {.text = "", .opt_level = -1, .partition = -1, .decompositions = -1, .scheduler = -1, .memory_budget = -1}
+DYNC__FN bool dync__options_copy(dync__options *, const dync__options *from);  /* with a text of its own; false: no memory */
+DYNC__FN void dync__options_free(dync__options *);
+
 typedef struct dync__inner {
     dync_status (*run)(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out);
     void (*destroy)(void *state);
@@ -48825,7 +48970,7 @@ typedef struct dync__inner {
 } dync__inner;
 /* Compiles a functional graph; keeps a reference on it if it needs it. */
 typedef struct dync__inner_compiler {
-    dync_status (*compile)(void *user, dync_graph *, bool is_backward, const char *options, dync__inner *out);
+    dync_status (*compile)(void *user, dync_graph *, bool is_backward, const dync__options *options, dync__inner *out);
     void *user;
     bool save_all;                       /* the default partitioner instead of a minimum cut */
     bool decompose_all;                  /* every operator that has a decomposition */
@@ -48834,9 +48979,9 @@ typedef struct dync__inner_compiler {
 } dync__inner_compiler;
 /* Hook of minify/: has the compiler compile g. NULL: nobody looks on. */
 #if defined(DYNC__SPLIT)
-extern dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync_graph *g, bool is_backward, const char *options, dync__inner *out);
+extern dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync_graph *g, bool is_backward, const dync__options *options, dync__inner *out);
 #else
-static dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync_graph *g, bool is_backward, const char *options, dync__inner *out);
+static dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync_graph *g, bool is_backward, const dync__options *options, dync__inner *out);
 #endif
 
 /* The tensors that compiled code works on: the user's inputs in order, then tensors of the graph (parameters, constants), then what stands
@@ -48988,11 +49133,8 @@ typedef struct dync__joint_graph {
 DYNC__FN dync_status dync__aot_partition(const dync__joint_graph *, const dync__aot_how *, dync__aot_graphs *out);
 
 /* runtime.c: the whole as a callable for capture */
-DYNC__FN dync_status dync__aot_compile(dync_graph *, const dync_value *examples, int n, const char *options, const dync__inner_compiler *,
+DYNC__FN dync_status dync__aot_compile(dync_graph *, const dync_value *examples, int n, const dync__options *options, const dync__inner_compiler *,
                                        dync_callable *out);
-/* The options that all AOT backends have, and what they ask for: DYNC_ERR_VALUE for a value that is none. */
-#define DYNC__AOT_OPTIONS "partition,decompositions,memory_budget"
-DYNC__FN dync_status dync__aot_options(const char *options, const dync__inner_compiler *, dync__aot_how *out);
 DYNC__FN void dync__aot_set_budget(double);
 /* For whoever captures a backward pass (compiled autograd): the backward graph of a compiled forward's node is replayed
  * through dispatch by backward_inline (state: the node's), with `saved` (as many as the node saved, in its order: the real tensors) in
@@ -49004,15 +49146,15 @@ DYNC__FN bool dync__graph_has_numbers(const dync_graph *);
 DYNC__FN dync_status dync__graph_numbers(dync_graph *, dync_graph **out);
 enum { DYNC__SIZED_SYMBOLS = 64 };
 /* sized.c: a graph of symbolic sizes through a compiler of plain ones, an instance for each set of sizes */
-typedef dync_status (*dync__graph_compiler)(dync_graph *, const dync_value *examples, int n, const char *options, dync_callable *out, void *user);
+typedef dync_status (*dync__graph_compiler)(dync_graph *, const dync_value *examples, int n, const dync__options *options, dync_callable *out, void *user);
 /* unlist.c: a graph that takes lists of tensors, compiled as one that takes those of their items that it uses */
 DYNC__FN bool dync__graph_takes_lists(const dync_graph *);
-DYNC__FN dync_status dync__unlist_compile(dync_graph *, const dync_value *examples, int n, const char *options, dync__graph_compiler, void *user,
+DYNC__FN dync_status dync__unlist_compile(dync_graph *, const dync_value *examples, int n, const dync__options *options, dync__graph_compiler, void *user,
                                           dync_callable *out);
-DYNC__FN dync_status dync__sized_compile(dync_graph *, const dync_value *examples, int n, const char *options, dync__graph_compiler, void *user,
+DYNC__FN dync_status dync__sized_compile(dync_graph *, const dync_value *examples, int n, const dync__options *options, dync__graph_compiler, void *user,
                                          const dync__inner_compiler *or_null /* whose: it is traced once, with symbolic sizes */, dync_callable *out);
 /* The graph interpreter as an inner compiler (aot_eager). */
-DYNC__FN dync_status dync__inner_interpret(void *user, dync_graph *, bool is_backward, const char *options, dync__inner *out);
+DYNC__FN dync_status dync__inner_interpret(void *user, dync_graph *, bool is_backward, const dync__options *options, dync__inner *out);
 #endif
 DYNC__COLD
 
@@ -49084,7 +49226,7 @@ static dync_status dync__unlist_narrow(void *state, const bool *used) {
     dync__unlisted *u = state;
     return u->code.narrow ? u->code.narrow(u->code.state, used) : DYNC_OK;
 }
-DYNC__FN dync_status dync__unlist_compile(dync_graph *g, const dync_value *ex, int n, const char *options, dync__graph_compiler compile, void *user,
+DYNC__FN dync_status dync__unlist_compile(dync_graph *g, const dync_value *ex, int n, const dync__options *options, dync__graph_compiler compile, void *user,
                                           dync_callable *out) {
     size_t room = (size_t)(g->node.n + 1), bytes = sizeof(dync__unlisted) + 2 * room * sizeof(int);
     dync__unlisted *u = dync__calloc(bytes);
@@ -50389,17 +50531,17 @@ typedef struct dync__aot_code {
 /* partition.c: the parts of g's backward graph, at least one. */
 DYNC__FN dync_status dync__aot_parts(const dync__aot_graphs *g, int *n, dync__aot_part **out);
 DYNC__FN void dync__aot_code_unref(dync__aot_code *);
-DYNC__FN dync_status dync__aot_inner_compile(const dync__inner_compiler *, dync_graph *, bool is_backward, const char *options, dync__inner *out);
+DYNC__FN dync_status dync__aot_inner_compile(const dync__inner_compiler *, dync_graph *, bool is_backward, const dync__options *options, dync__inner *out);
 /* tail.c */
-DYNC__FN dync_status dync__aot_tail(dync_graph *, const char *options, const dync__inner_compiler *, struct dync__aot_tail **out_or_null);
-DYNC__FN dync_status dync__aot_tail_compile(const struct dync__aot_tail *, const int64_t *value, const char *options, const dync__inner_compiler *,
+DYNC__FN dync_status dync__aot_tail(dync_graph *, const dync__options *options, const dync__inner_compiler *, struct dync__aot_tail **out_or_null);
+DYNC__FN dync_status dync__aot_tail_compile(const struct dync__aot_tail *, const int64_t *value, const dync__options *options, const dync__inner_compiler *,
                                             dync__inner *out);
 DYNC__FN void dync__aot_tail_free(struct dync__aot_tail *);
 /* A form: graph traced with its sizes as they are, from examples; and the code of one set of sizes. DYNC_ERR_UNSUPPORTED, not recorded: each
  * set of sizes is traced by itself, or this one. */
-DYNC__FN dync_status dync__aot_form(dync_graph *, dync__tensor *const *in, const dync_value *examples, const char *options, const dync__inner_compiler *,
+DYNC__FN dync_status dync__aot_form(dync_graph *, dync__tensor *const *in, const dync_value *examples, const dync__options *options, const dync__inner_compiler *,
                                     dync__aot_code **out);
-DYNC__FN dync_status dync__aot_of_form(dync__aot_code *form, const int64_t *value, const char *options, const dync__inner_compiler *, dync_callable *out);
+DYNC__FN dync_status dync__aot_of_form(dync__aot_code *form, const int64_t *value, const dync__options *options, const dync__inner_compiler *, dync_callable *out);
 DYNC__FN dync_status dync__graph_eval_flat(dync_graph *, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out);
 
 /* Where the generator stood when forward ran. */
@@ -51185,7 +51327,7 @@ DYNC__RARE DYNC__FN void dync__aot_tail_free(struct dync__aot_tail *t) {
     dync__free(t, sizeof *t);
 }
 /* *out NULL: the graph is better whole. */
-DYNC__RARE DYNC__FN dync_status dync__aot_tail(dync_graph *g, const char *options, const dync__inner_compiler *inner, struct dync__aot_tail **out) {
+DYNC__RARE DYNC__FN dync_status dync__aot_tail(dync_graph *g, const dync__options *options, const dync__inner_compiler *inner, struct dync__aot_tail **out) {
     dync__arena arena = {0};
     size_t n = (size_t)g->node.n;
     dync__tail_maker m = {.whole = g};
@@ -51244,7 +51386,7 @@ static dync_status dync__tail_run(void *state, int n_in, dync__tensor *const *in
     return status;
 }
 /* The whole for one set of sizes. */
-DYNC__RARE DYNC__FN dync_status dync__aot_tail_compile(const struct dync__aot_tail *t, const int64_t *value, const char *options, const dync__inner_compiler *inner,
+DYNC__RARE DYNC__FN dync_status dync__aot_tail_compile(const struct dync__aot_tail *t, const int64_t *value, const dync__options *options, const dync__inner_compiler *inner,
                                             dync__inner *out) {
     dync__tail_code *c = dync__calloc(sizeof *c);
     dync_graph *head = NULL;
@@ -51877,44 +52019,25 @@ DYNC__WARM
 
 /* ==== aot/runtime.c ============================================================================================= */
 #if defined(DYNC__SPLIT)
-dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync_graph *g, bool is_backward, const char *options, dync__inner *out);
+dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync_graph *g, bool is_backward, const dync__options *options, dync__inner *out);
 #endif
 /* Of activation memory, for every graph compiled from now on: dync_config_set("activation_memory_budget", ...). */
 static double dync__aot_budget = 1;
 DYNC__RARE DYNC__FN void dync__aot_set_budget(double budget) { dync__aot_budget = budget; }
-/* The value of an option: text up to the next comma; NULL where it is not given. */
-DYNC__RARE static const char *dync__aot_option(const char *options, const char *key, size_t *n) {
-    for (const char *p = options; p && *p;) {
-        p += strspn(p, ", ");
-        size_t k = strcspn(p, "=, ");
-        bool mine = k == strlen(key) && memcmp(p, key, k) == 0;
-        const char *value = p[k] == '=' ? p + k + 1 : "";
-        if (mine) return *n = strcspn(value, ", "), value;
-        p += strcspn(p, ",");
-    }
-    return NULL;
+DYNC__FN bool dync__options_copy(dync__options *o, const dync__options *from) {
+    *o = *from;
+    o->text = *from->text ? dync__strdup(from->text) : "";
+    return o->text != NULL;
 }
-DYNC__RARE static bool dync__option_is(const char *value, size_t n, const char *word) { return n == strlen(word) && memcmp(value, word, n) == 0; }
-/* partition=min_cut|default, decompositions=needed|all, memory_budget=0..1 */
-DYNC__RARE DYNC__FN dync_status dync__aot_options(const char *options, const dync__inner_compiler *inner, dync__aot_how *how) {
-    size_t n;
-    *how = (dync__aot_how){.save_all = inner->save_all, .decompose = inner->decompose_all ? DYNC__DECOMPOSE_ALL : DYNC__DECOMPOSE_NEEDED,
-                           .budget = dync__aot_budget};
-    const char *v = dync__aot_option(options, "partition", &n);
-    if (v && !dync__option_is(v, n, "default") && !dync__option_is(v, n, "min_cut"))
-        return dync__fail(DYNC_ERR_VALUE, "options: partition: expected min_cut or default, got '%.*s'", (int)n, v);
-    if (v) how->save_all = dync__option_is(v, n, "default");
-    v = dync__aot_option(options, "decompositions", &n);
-    if (v && !dync__option_is(v, n, "needed") && !dync__option_is(v, n, "all"))
-        return dync__fail(DYNC_ERR_VALUE, "options: decompositions: expected needed or all, got '%.*s'", (int)n, v);
-    if (v) how->decompose = dync__option_is(v, n, "all") ? DYNC__DECOMPOSE_ALL : DYNC__DECOMPOSE_NEEDED;
-    v = dync__aot_option(options, "memory_budget", &n);
-    const char *end = v;
-    double budget = how->budget;
-    if (v && (!dync__text_double(v, &end, &budget) || end != v + n || !(budget >= 0 && budget <= 1)))
-        return dync__fail(DYNC_ERR_VALUE, "options: memory_budget: expected a number from 0 to 1, got '%.*s'", (int)n, v);
-    how->budget = budget;
-    return DYNC_OK;
+DYNC__FN void dync__options_free(dync__options *o) {
+    if (o->text && *o->text) dync__strfree((char *)(uintptr_t)o->text);
+    o->text = NULL;
+}
+/* What the options ask for, else the compiler, else the library's setting. */
+static dync__aot_how dync__aot_how_of(const dync__options *o, const dync__inner_compiler *inner) {
+    bool save_all = o->partition >= 0 ? o->partition == 1 : inner->save_all, all = o->decompositions >= 0 ? o->decompositions == 1 : inner->decompose_all;
+    return (dync__aot_how){.save_all = save_all, .decompose = all ? DYNC__DECOMPOSE_ALL : DYNC__DECOMPOSE_NEEDED,
+                           .budget = o->memory_budget >= 0 ? o->memory_budget : dync__aot_budget};
 }
 DYNC__FN void dync__aot_code_unref(dync__aot_code *c) {
     if (!c || DYNC__ATOMIC_DEC(&c->refs) > 0) return;
@@ -52120,7 +52243,7 @@ DYNC__RARE static dync_status dync__inner_interpret_run(void *state, int n_in, d
     return status;
 }
 DYNC__RARE static void dync__inner_interpret_destroy(void *state) { dync_graph_free(state); }
-DYNC__RARE DYNC__FN dync_status dync__inner_interpret(void *user, dync_graph *g, bool is_backward, const char *options, dync__inner *out) {
+DYNC__RARE DYNC__FN dync_status dync__inner_interpret(void *user, dync_graph *g, bool is_backward, const dync__options *options, dync__inner *out) {
     (void)user, (void)is_backward, (void)options;
     memset(out, 0, sizeof *out);
     out->run = dync__inner_interpret_run;
@@ -52207,8 +52330,8 @@ DYNC__RARE static bool dync__aot_is_forward(const dync__aot_code *c) {
         same = g->out.at[i].kind == DYNC__AOT_VALUE && g->out.at[i].index == i && g->value.at[i].over == DYNC__AOT_OWN;
     return same;
 }
-DYNC__RARE DYNC__FN dync_status dync__aot_inner_compile(const dync__inner_compiler *inner, dync_graph *g, bool is_backward, const char *options, dync__inner *out) {
-    dync_status (*hook)(const dync__inner_compiler *, dync_graph *, bool, const char *, dync__inner *) = DYNC__ATOMIC_PEEK(&dync__aot_inner_hook);
+DYNC__RARE DYNC__FN dync_status dync__aot_inner_compile(const dync__inner_compiler *inner, dync_graph *g, bool is_backward, const dync__options *options, dync__inner *out) {
+    dync_status (*hook)(const dync__inner_compiler *, dync_graph *, bool, const dync__options *, dync__inner *) = DYNC__ATOMIC_PEEK(&dync__aot_inner_hook);
     return hook ? hook(inner, g, is_backward, options, out) : inner->compile(inner->user, g, is_backward, options, out);
 }
 /* Tells a forward graph without backward which inputs its first outputs are new values of. */
@@ -52223,7 +52346,7 @@ DYNC__RARE static dync_status dync__aot_tell_over(const dync__aot_graphs *g) {
     return DYNC_OK;
 }
 /* Those of its sides that are not compiled yet. */
-DYNC__RARE static dync_status dync__aot_code_compile(dync__aot_code *c, const char *options, const dync__inner_compiler *inner) {
+DYNC__RARE static dync_status dync__aot_code_compile(dync__aot_code *c, const dync__options *options, const dync__inner_compiler *inner) {
     const dync__aot_graphs *g = &c->g;
     c->n_fw_in = g->fw->n_inputs;
     c->n_fw_out = g->mutated.n + g->value.n + g->n_saved;
@@ -52254,12 +52377,11 @@ DYNC__RARE static dync__aot_code *dync__aot_code_new(dync_graph *graph) {
     c->head.compiled_from = c->original;
     return c;
 }
-DYNC__RARE static dync_status dync__aot_code_trace(dync__aot_code *c, const dync_value *examples, const char *options, const dync__inner_compiler *inner, const char **why) {
-    dync__aot_how how;
+DYNC__RARE static dync_status dync__aot_code_trace(dync__aot_code *c, const dync_value *examples, const dync__options *options, const dync__inner_compiler *inner, const char **why) {
+    dync__aot_how how = dync__aot_how_of(options, inner);
     c->double_backward = dync__tls.double_backward;
     c->turns_grad_on = dync__graph_turns_grad_on(c->graph);
     bool training = (!dync__tls.grad_enabled_off || c->turns_grad_on) && dync__aot_wants_grad(c->graph, examples);
-    DYNC__TRY(dync__aot_options(options, inner, &how));
     if (inner->patterns && !c->double_backward) DYNC__TRY(dync__aot_attend(&c->graph, training));
     bool cut = c->double_backward && training && dync__graph_cuts_gradients(c->graph);
     if (cut) *why = "a second derivative is asked for of a function that detaches or switches gradients off";
@@ -52279,10 +52401,10 @@ DYNC__RARE static dync_status dync__aot_code_out(dync__aot_code *c, dync_status 
     out->state = c;
     return DYNC_OK;
 }
-DYNC__RARE static dync_status dync__aot_compile_sized(dync_graph *graph, const dync_value *examples, int n, const char *options, dync_callable *out, void *user) {
+DYNC__RARE static dync_status dync__aot_compile_sized(dync_graph *graph, const dync_value *examples, int n, const dync__options *options, dync_callable *out, void *user) {
     return dync__aot_compile(graph, examples, n, options, user, out);
 }
-DYNC__RARE DYNC__FN dync_status dync__aot_compile(dync_graph *graph, const dync_value *examples, int n, const char *options,
+DYNC__RARE DYNC__FN dync_status dync__aot_compile(dync_graph *graph, const dync_value *examples, int n, const dync__options *options,
                                        const dync__inner_compiler *inner, dync_callable *out) {
     if (dync__graph_takes_lists(graph)) return dync__unlist_compile(graph, examples, n, options, dync__aot_compile_sized, (void *)(uintptr_t)inner, out);
     if (graph->syms) return dync__sized_compile(graph, examples, n, options, dync__aot_compile_sized, (void *)(uintptr_t)inner, inner, out);
@@ -52311,7 +52433,7 @@ DYNC__RARE static dync_status dync__form_settle(dync__aot_code *c, dync__symtab 
     return dync__graph_tells_sizes(g->fw) ? DYNC_OK : DYNC_ERR_UNSUPPORTED;
 }
 /* What serves every set of sizes: the code of compilers that take symbolic ones, the end of a graph that has none. */
-DYNC__RARE static dync_status dync__form_compile(dync__aot_code *c, const char *options, const dync__inner_compiler *inner) {
+DYNC__RARE static dync_status dync__form_compile(dync__aot_code *c, const dync__options *options, const dync__inner_compiler *inner) {
     dync__symtab *syms = dync__tls.syms;
     dync_status status = DYNC_OK;
     dync__tls.syms = NULL;
@@ -52325,7 +52447,7 @@ DYNC__RARE static dync_status dync__form_compile(dync__aot_code *c, const char *
     dync__tls.syms = syms;
     return status;
 }
-DYNC__RARE DYNC__FN dync_status dync__aot_form(dync_graph *graph, dync__tensor *const *in, const dync_value *examples, const char *options,
+DYNC__RARE DYNC__FN dync_status dync__aot_form(dync_graph *graph, dync__tensor *const *in, const dync_value *examples, const dync__options *options,
                                     const dync__inner_compiler *inner, dync__aot_code **out) {
     int64_t value[DYNC__SIZED_SYMBOLS];
     bool known[DYNC__SIZED_SYMBOLS];
@@ -52397,7 +52519,7 @@ DYNC__RARE static dync_status dync__form_graphs(const dync__aot_code *form, cons
     }
     return DYNC_OK;
 }
-DYNC__FN dync_status dync__aot_of_form(dync__aot_code *form, const int64_t *value, const char *options, const dync__inner_compiler *inner, dync_callable *out) {
+DYNC__FN dync_status dync__aot_of_form(dync__aot_code *form, const int64_t *value, const dync__options *options, const dync__inner_compiler *inner, dync_callable *out) {
     if (!dync__form_fits(form->syms, value)) return DYNC_ERR_UNSUPPORTED;
     dync__aot_code *c = dync__aot_code_new(form->original);
     if (!c) return DYNC_ERR_MEMORY;
@@ -52432,7 +52554,7 @@ typedef struct dync__sized {
     int n_kept, n_symbols;
     dync__sized_symbol *symbol;          /* in an order in which each can be solved */
     dync_graph *graph;
-    char *options;
+    dync__options options;
     dync__graph_compiler compile;
     void *user;
     const dync__inner_compiler *inner;
@@ -52487,10 +52609,10 @@ DYNC__RARE static dync_status dync__instance_compile(dync__sized *s, dync__insta
     dync__tls.double_backward = s->double_backward;
     dync__tls.compiling = false;
     dync__tls.syms = NULL;
-    dync_status status = s->form ? dync__aot_of_form(s->form, value, s->options, s->inner, &x->code) : DYNC_ERR_UNSUPPORTED;
+    dync_status status = s->form ? dync__aot_of_form(s->form, value, &s->options, s->inner, &x->code) : DYNC_ERR_UNSUPPORTED;
     if (status == DYNC_ERR_UNSUPPORTED && !x->code.run) {
         status = dync__graph_concrete(s->graph, value, &x->graph);
-        if (status == DYNC_OK) status = s->compile(x->graph, examples, x->graph->n_inputs, s->options, &x->code, s->user);
+        if (status == DYNC_OK) status = s->compile(x->graph, examples, x->graph->n_inputs, &s->options, &x->code, s->user);
     }
     dync__lock(&s->lock);
     if (status == DYNC_OK && s->used && x->code.narrow) status = x->code.narrow(x->code.state, s->used);
@@ -52577,7 +52699,7 @@ DYNC__RARE static void dync__sized_destroy(void *state) {
     if (s->used) dync__free(s->used, (size_t)s->head.n_out + 1);
     if (s->symbol) dync__free(s->symbol, (size_t)s->graph->syms->symbol.n * sizeof *s->symbol);
     dync__aot_code_unref(s->form);
-    dync__strfree(s->options);
+    dync__options_free(&s->options);
     dync_graph_free(s->graph);
     dync__free(s, sizeof *s);
 }
@@ -52604,7 +52726,7 @@ static dync_status dync__sized_bindings(dync__sized *s) {
     }
     return DYNC_OK;
 }
-DYNC__RARE DYNC__FN dync_status dync__sized_compile(dync_graph *graph, const dync_value *examples, int n, const char *options, dync__graph_compiler compile,
+DYNC__RARE DYNC__FN dync_status dync__sized_compile(dync_graph *graph, const dync_value *examples, int n, const dync__options *options, dync__graph_compiler compile,
                                          void *user, const dync__inner_compiler *inner, dync_callable *out) {
     dync__sized *s = dync__calloc(sizeof *s);
     dync__tensor *few[DYNC__FEW], **in = dync__room(few, DYNC__FEW, DYNC__MAX(n, 0), sizeof *in);
@@ -52620,7 +52742,7 @@ DYNC__RARE DYNC__FN dync_status dync__sized_compile(dync_graph *graph, const dyn
         s->head.form = &graph->node.at[graph->node.n - 1]->args[0];
         s->head.n_out = dync__arg_count_tensors(s->head.form);
         s->head.compiled_from = s->graph;
-        if (options && !(s->options = dync__strdup(options))) status = DYNC_ERR_MEMORY;
+        if (!dync__options_copy(&s->options, options)) status = DYNC_ERR_MEMORY;
     }
     if (status == DYNC_OK) status = dync__sized_bindings(s);
     bool given = n == graph->n_inputs && (examples || !n);
@@ -52667,16 +52789,15 @@ typedef struct dync__lowered {
     int *owner;                          /* the only output that lies there, or -1 */
 } dync__lowered;
 /* lower.c. used NULL: every output is wanted. */
-DYNC__FN dync_status dync__inductor_lower(dync_graph *, const bool *used, const char *options, dync__lowered *out);
+DYNC__FN dync_status dync__inductor_lower(dync_graph *, const bool *used, const dync__options *options, dync__lowered *out);
 /* The same without a plan: the unfused steps in pb, on an arena that is filled; for printing code. Every output is wanted. */
 DYNC__FN dync_status dync__inductor_steps(dync_graph *, dync__arena *, dync__pb *, dync__lowered *out);
 DYNC__FN void dync__lowered_free(dync__lowered *);
 DYNC__FN int dync__graph_device(const dync_graph *);     /* where every node is, apart from 0-dim inputs in main memory; -1: on several */
-DYNC__FN bool dync__option_on(const char *options, const char *name);
 /* opaque.c: a node of an operator that nobody looks into, as a kernel call; the plan borrows the node. */
 DYNC__FN dync_status dync__opaque_lower(dync__pb *, const dync_node *, int n_in, const dync__operand *in, const dync__operand *out);
 /* inductor.c: an inner compiler. user not NULL: what lies on a GPU is run as a recorded graph, as by the option "cudagraphs". */
-DYNC__FN dync_status dync__inductor_compile(void *user, dync_graph *, bool is_backward, const char *options, dync__inner *out);
+DYNC__FN dync_status dync__inductor_compile(void *user, dync_graph *, bool is_backward, const dync__options *options, dync__inner *out);
 #endif
 
 /* ==== inductor/lower.h ========================================================================================== */
@@ -53086,25 +53207,15 @@ static dync_status dync__lower_outputs(dync__lowerer *w, const bool *used, dync_
     }
     return DYNC_OK;
 }
-DYNC__FN bool dync__option_on(const char *options, const char *name) {
-    const char *p = options ? strstr(options, name) : NULL;
-    return p && strncmp(p + strlen(name), "=0", 2) != 0;
-}
-/* What follows a key in the options; NULL where it is not among them, or off. */
-static const char *dync__option_value(const char *options, const char *name) {
-    const char *p = options ? strstr(options, name) : NULL;
-    return dync__option_on(options, name) ? p + strlen(name) : NULL;
-}
 /* Everything up to the unfused steps in w->pb. The caller frees w->arena. */
-static dync_status dync__lower_steps(dync__lowerer *w, dync_graph *g, const bool *used, const char *options, dync__lowered *out) {
+static dync_status dync__lower_steps(dync__lowerer *w, dync_graph *g, const bool *used, const dync__options *options, dync__lowered *out) {
     memset(w, 0, sizeof *w);
     memset(out, 0, sizeof *out);
     w->g = g;
     w->pb.arena = &w->arena;
     w->pb.device = dync__graph_device(g);
-    w->pb.fast_math = dync__option_on(options, "fast_math");
-    const char *winograd = dync__option_value(options, "winograd");
-    if (winograd) w->pb.winograd = strncmp(winograd, "=2", 2) == 0 ? 2 : 4;
+    w->pb.fast_math = options->fast_math != 0;
+    w->pb.winograd = options->winograd;
     dync__graph_renumber(g);
     size_t n = (size_t)g->node.n + 1;
     w->value = dync__arena_alloc(&w->arena, n * sizeof *w->value);
@@ -53124,15 +53235,12 @@ static dync_status dync__lower_steps(dync__lowerer *w, dync_graph *g, const bool
     for (int i = 0; w->fake && i < g->node.n; i++) dync__unref(w->fake[i]);
     return status;
 }
-DYNC__FN dync_status dync__inductor_lower(dync_graph *g, const bool *used, const char *options, dync__lowered *out) {
+DYNC__FN dync_status dync__inductor_lower(dync_graph *g, const bool *used, const dync__options *options, dync__lowered *out) {
     dync__lowerer w;
     dync_status status = dync__lower_steps(&w, g, used, options, out);
     if (status == DYNC_OK) {
-        dync__plan_options opt = {.name = g->name, .fast_math = w.pb.fast_math, .no_fuse = dync__option_on(options, "no_fuse"),
-                                  .autotune = dync__option_value(options, "autotune")};
-        const char *threads = dync__option_value(options, "threads=");
-        double most = 0;
-        if (threads && dync__text_double(threads, NULL, &most) && most >= 1 && most <= 1e6) opt.threads = (int)most;
+        dync__plan_options opt = {.name = g->name, .fast_math = w.pb.fast_math, .no_fuse = options->no_fuse || options->opt_level == 0,
+                                  .autotune = options->autotune.on ? options->autotune.path : NULL, .threads = options->threads};
         out->plan = dync__plan_new(&w.pb, &opt);
         if (!out->plan) status = dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
     }
@@ -53141,8 +53249,9 @@ DYNC__FN dync_status dync__inductor_lower(dync_graph *g, const bool *used, const
     return status;
 }
 DYNC__FN dync_status dync__inductor_steps(dync_graph *g, dync__arena *arena, dync__pb *pb, dync__lowered *out) {
+    static const dync__options plain = DYNC__OPTIONS_DEFAULT;
     dync__lowerer w;
-    dync_status status = dync__lower_steps(&w, g, NULL, "", out);
+    dync_status status = dync__lower_steps(&w, g, NULL, &plain, out);
     *arena = w.arena;
     *pb = w.pb;
     pb->arena = arena;
@@ -53164,7 +53273,7 @@ typedef struct dync__inductor_form { dync__lowered lowered; struct dync__inducto
 typedef struct dync__inductor_code {
     dync__inductor_form *now;
     dync_graph *graph;                   /* for narrowing */
-    char *options;
+    dync__options options;
 } dync__inductor_code;
 DYNC__RARE static void dync__inductor_destroy(void *state) {
     dync__inductor_code *c = state;
@@ -53175,7 +53284,6 @@ DYNC__RARE static void dync__inductor_destroy(void *state) {
         dync__free(form, sizeof *form);
     }
     dync_graph_free(c->graph);
-    dync__strfree(c->options);
     dync__free(c, sizeof *c);
 }
 /* A storage with one output goes over to it. */
@@ -53254,7 +53362,7 @@ static dync_status dync__inductor_run(void *state, int n_in, dync__tensor *const
 DYNC__RARE static dync_status dync__inductor_form_add(dync__inductor_code *c, dync_graph *g, const bool *used) {
     dync__inductor_form *form = dync__calloc(sizeof *form);
     if (!form) return DYNC_ERR_MEMORY;
-    dync_status status = dync__inductor_lower(g, used, c->options, &form->lowered);
+    dync_status status = dync__inductor_lower(g, used, &c->options, &form->lowered);
     if (status != DYNC_OK) {
         dync__free(form, sizeof *form);
         return status;
@@ -53267,7 +53375,7 @@ DYNC__RARE static dync_status dync__inductor_narrow(void *state, const bool *use
     dync__inductor_code *c = state;
     return dync__inductor_form_add(c, c->graph, used);
 }
-DYNC__RARE DYNC__FN dync_status dync__inductor_compile(void *user, dync_graph *g, bool is_backward, const char *options, dync__inner *out) {
+DYNC__RARE DYNC__FN dync_status dync__inductor_compile(void *user, dync_graph *g, bool is_backward, const dync__options *options, dync__inner *out) {
     if (dync__graph_device(g) < 0) {         /* a plan has one device: operators find theirs one by one */
         dync__log(DYNC__LOG_aot, "inductor: a graph on several devices runs operator by operator");
         return dync__inner_interpret(user, g, is_backward, options, out);
@@ -53275,10 +53383,8 @@ DYNC__RARE DYNC__FN dync_status dync__inductor_compile(void *user, dync_graph *g
     dync__inductor_code *c = dync__calloc(sizeof *c);
     if (!c) return DYNC_ERR_MEMORY;
     c->graph = dync_graph_retain(g);
-    if (options && !(c->options = dync__strdup(options))) {
-        dync__inductor_destroy(c);
-        return DYNC_ERR_MEMORY;
-    }
+    c->options = *options;
+    c->options.text = "";                    /* the caller's */
     dync_status status = dync__graph_dce(g);
     if (status == DYNC_OK) status = dync__graph_cse(g);
     if (status == DYNC_OK) status = dync__inductor_form_add(c, g, NULL);
@@ -53293,7 +53399,7 @@ DYNC__RARE DYNC__FN dync_status dync__inductor_compile(void *user, dync_graph *g
     out->narrow = dync__inductor_narrow;
     out->state = c;
     int device = c->now->lowered.device;
-    if (device == DYNC_CPU || (!user && !dync__option_on(options, "cudagraphs"))) return DYNC_OK;
+    if (device == DYNC_CPU || (!user && !options->cudagraphs)) return DYNC_OK;
     status = dync__device_hook->record(device, g, out);
     if (status != DYNC_OK) out->destroy(out->state);
     return status;
@@ -53304,47 +53410,57 @@ DYNC__PLAIN
 /* backend/backend.h: the registry and the library's own backends. After inductor/, before program/. */
 #ifndef DYNC__BACKEND_H
 #define DYNC__BACKEND_H
-/* One row per built-in backend: name, tags, compile function. */
-#define DYNC__BACKENDS(X)                                                                              \
-    X(aot_eager,      "debug", dync__backend_aot_eager)                                                \
-    X(aot_eager_decomp_partition,    "debug", dync__backend_aot_eager_decomp)                            \
-    X(aot_eager_default_partitioner, "debug", dync__backend_aot_eager_default)                           \
-    X(aot_ts,         "debug", dync__backend_aot_ts)                                                   \
-    X(cudagraphs,     NULL,    dync__backend_cudagraphs)                                               \
-    X(eager,          "debug", dync__backend_eager)                                                    \
-    X(eager_noexcept, "debug", dync__backend_eager_noexcept)                                           \
-    X(inductor,       NULL,    dync__backend_inductor)                                                 \
-    X(onnxrt,         NULL,    dync__backend_onnxrt)                                                   \
-    X(ts,             "debug", dync__backend_ts)  /* program/ts.c */                                   \
-    X(tvm,            NULL,    dync__backend_tvm)                                                      \
-    X(non_leaf_compile_error_TESTING_ONLY, "debug", dync__backend_non_leaf_compile_error)              \
-    X(relu_accuracy_error_TESTING_ONLY, "debug", dync__backend_relu_accuracy_error)                    \
-    X(relu_compile_error_TESTING_ONLY, "debug", dync__backend_relu_compile_error)                      \
-    X(relu_runtime_error_TESTING_ONLY, "debug", dync__backend_relu_runtime_error)
+/* One row per built-in backend: name, tags, whose options it takes, compile function. ANY: it warns that it ignores them. */
+#define DYNC__OF_ANY (~0u)
+#define DYNC__OF_INDUCTORS (DYNC__OF_INDUCTOR | DYNC__OF_AOT)
+#define DYNC__BACKENDS(X)                                                                                        \
+    X(aot_eager,                     "debug", DYNC__OF_AOT,       dync__backend_aot_eager)                        \
+    X(aot_eager_decomp_partition,    "debug", DYNC__OF_AOT,       dync__backend_aot_eager_decomp)                 \
+    X(aot_eager_default_partitioner, "debug", DYNC__OF_AOT,       dync__backend_aot_eager_default)                \
+    X(aot_ts,                        "debug", DYNC__OF_AOT,       dync__backend_aot_ts)                           \
+    X(cudagraphs,                    NULL,    DYNC__OF_INDUCTORS, dync__backend_cudagraphs)                       \
+    X(eager,                         "debug", DYNC__OF_ANY,       dync__backend_eager)                            \
+    X(eager_noexcept,                "debug", DYNC__OF_ANY,       dync__backend_eager_noexcept)                   \
+    X(inductor,                      NULL,    DYNC__OF_INDUCTORS, dync__backend_inductor)                         \
+    X(onnxrt,                        NULL,    0,                  dync__backend_onnxrt)                           \
+    X(ts,                            "debug", DYNC__OF_ANY,       dync__backend_ts)  /* program/ts.c */           \
+    X(tvm,                           NULL,    DYNC__OF_TVM,       dync__backend_tvm)                              \
+    X(non_leaf_compile_error_TESTING_ONLY, "debug", DYNC__OF_ANY, dync__backend_non_leaf_compile_error)           \
+    X(relu_accuracy_error_TESTING_ONLY,    "debug", DYNC__OF_ANY, dync__backend_relu_accuracy_error)              \
+    X(relu_compile_error_TESTING_ONLY,     "debug", DYNC__OF_ANY, dync__backend_relu_compile_error)               \
+    X(relu_runtime_error_TESTING_ONLY,     "debug", DYNC__OF_ANY, dync__backend_relu_runtime_error)
 /* minify/repro.c: they write files. */
 #if !defined(DYNC_NO_STDIO)
-#define DYNC__MINIFIER_BACKENDS(X)                                                 \
-    X(dynamo_accuracy_minifier_backend, "debug", dync__backend_minifier_accuracy) \
-    X(dynamo_minifier_backend,          "debug", dync__backend_minifier)
+#define DYNC__MINIFIER_BACKENDS(X)                                                                                \
+    X(dynamo_accuracy_minifier_backend,    "debug", DYNC__OF_MINIFIER, dync__backend_minifier_accuracy)           \
+    X(dynamo_minifier_backend,             "debug", DYNC__OF_MINIFIER, dync__backend_minifier)
 #else
 #define DYNC__MINIFIER_BACKENDS(X)
 #endif
-#define DYNC__X(name, tags, fn) DYNC__FN dync_status fn(dync_graph *, const dync_value *, int, const char *, dync_callable *, void *);
+typedef dync_status (*dync__backend_fn)(dync_graph *, const dync_value *, int, const char *, dync_callable *, void *);
+#define DYNC__X(name, tags, of, fn) DYNC__FN dync_status fn(dync_graph *, const dync_value *, int, const char *, dync_callable *, void *);
 DYNC__BACKENDS(DYNC__X)
 DYNC__MINIFIER_BACKENDS(DYNC__X)
 #undef DYNC__X
 DYNC__FN bool dync__backend_is_builtin(const char *name);
-/* Options "key=value, key": every key must be in the list "opt_level,threads"; DYNC_ERR_VALUE naming those that exist. */
-DYNC__FN dync_status dync__options_check(const char *options, const char *backend, const char *keys);
-/* The same, and their values, for a backend of the library: as its compile function would say. Others are not asked. */
-DYNC__FN dync_status dync__backend_check_options(const dync_backend *, const char *options);
+/* Options "key=value, key" by the table in aot/aot.h; DYNC_ERR_VALUE naming those that exist or what a value may be. of: whose. others: names
+ * that are in no row are somebody else's. out->text is the caller's text. */
+DYNC__FN dync_status dync__options_parse(const char *options, const char *backend, unsigned of, bool others, dync__options *out);
+/* Those of one of the library's backends, by its compile function. Of no other are they asked; its options are the default then. */
+DYNC__FN dync_status dync__backend_options(dync__backend_fn, const char *options, dync__options *out);
 DYNC__FN void dync__options_ignored(const char *options, const char *backend);   /* warns where there are any */
 #endif
 DYNC__COLD
 
 /* ==== backend/registry.c ======================================================================================== */
 static const dync_backend dync__backend_builtin[] = {
-#define DYNC__X(name, tags, fn) {#name, tags, fn, NULL},
+#define DYNC__X(name, tags, of, fn) {#name, tags, fn, NULL},
+    DYNC__BACKENDS(DYNC__X)
+    DYNC__MINIFIER_BACKENDS(DYNC__X)
+#undef DYNC__X
+};
+static const unsigned dync__backend_takes[] = {
+#define DYNC__X(name, tags, of, fn) of,
     DYNC__BACKENDS(DYNC__X)
     DYNC__MINIFIER_BACKENDS(DYNC__X)
 #undef DYNC__X
@@ -53455,32 +53571,56 @@ DYNC_API dync_status dync_compile_graph(const char *backend, dync_graph *g, cons
     memset(out, 0, sizeof *out);
     return b->compile(g, example_inputs, n, NULL, out, b->user);
 }
-/* Options whose value is a number. */
-static const struct { const char *key; int low, high, step; } dync__option_numbers[] = {{"opt_level", 0, 3, 1}, {"threads", 0, 1 << 20, 1}, {"winograd", 2, 4, 2}};
-/* value: what follows the equals sign, up to a comma. */
-static dync_status dync__option_check_number(const char *key, const char *value) {
-    for (int i = 0; i < DYNC__COUNT_OF(dync__option_numbers); i++) {
-        int low = dync__option_numbers[i].low, high = dync__option_numbers[i].high, step = dync__option_numbers[i].step, n = 0, digits = 0;
-        if (strcmp(key, dync__option_numbers[i].key) != 0) continue;
-        for (; digits < 8 && value[digits] >= '0' && value[digits] <= '9'; digits++) n = n * 10 + value[digits] - '0';
-        if (digits && strcspn(value + digits, ", ") == 0 && n >= low && n <= high && (n - low) % step == 0) continue;
-        return dync__fail(DYNC_ERR_VALUE, "option '%s': expected a number from %d to %d%s, got '%.*s'", key, low, high, step == 2 ? " in steps of 2" : "",
-                          (int)strcspn(value, ","), value);
+static const dync__option dync__backend_option_rows[] = {
+#define DYNC__X(name, kind, least, most, step, alone, words, of, help) \
+    {#name, DYNC__OPTION_##kind, offsetof(dync__options, name), sizeof((dync__options *)NULL)->name, least, most, step, alone, words, help, of},
+    DYNC__BACKEND_OPTIONS(DYNC__X)
+#undef DYNC__X
+};
+/* Which they are, with what each takes and is for. */
+static dync_status dync__options_unknown(const dync__option_item *item, const char *backend, unsigned of) {
+    dync__str names = {0}, lines = {0};
+    for (int i = 0; i < DYNC__COUNT_OF(dync__backend_option_rows); i++) {
+        const dync__option *row = &dync__backend_option_rows[i];
+        if (!(row->of & of)) continue;
+        dync__str_addf(&names, "%s%s", names.n ? ", " : "", row->key);
+        dync__str_addf(&lines, "\n  %s: ", row->key);
+        dync__option_expects(row, &lines);
+        dync__str_addf(&lines, " (%s)", row->help);
+    }
+    dync_status status = dync__fail(DYNC_ERR_VALUE, "backend '%s' has no option '%.*s'; it has%s%s%s", backend, DYNC__MIN(item->key_n, 100), item->key,
+                                    names.n ? ": " : " none", dync__str_get(&names), dync__str_get(&lines));
+    dync__str_free(&names);
+    dync__str_free(&lines);
+    return status;
+}
+DYNC__FN dync_status dync__options_parse(const char *options, const char *backend, unsigned of, bool others, dync__options *out) {
+    dync__option_item item;
+    uint64_t seen = 0;
+    *out = (dync__options)DYNC__OPTIONS_DEFAULT;
+    out->text = options ? options : "";
+    for (const char *p = out->text; (p = dync__option_next(p, &item));) {
+        const dync__option *row = NULL;
+        for (int i = 0; i < DYNC__COUNT_OF(dync__backend_option_rows) && !row; i++) {
+            const dync__option *o = &dync__backend_option_rows[i];
+            if ((o->of & of) && strlen(o->key) == (size_t)item.key_n && memcmp(o->key, item.key, (size_t)item.key_n) == 0) row = o;
+        }
+        if (!row && others) continue;
+        if (!row) return dync__options_unknown(&item, backend, of);
+        char what[128];
+        dync__format(what, sizeof what, "backend '%.64s': option '%s'", backend, row->key);
+        uint64_t bit = UINT64_C(1) << (row - dync__backend_option_rows);
+        if (seen & bit) return dync__fail(DYNC_ERR_VALUE, "%s stands there twice: '%.200s'", what, out->text);
+        if (!dync__option_store(row, item.value, item.value_n, out)) return dync__option_fail(row, what, item.value, item.value_n);
+        seen |= bit;
     }
     return DYNC_OK;
 }
-DYNC__FN dync_status dync__options_check(const char *options, const char *backend, const char *keys) {
-    for (const char *p = options; p && *p;) {
-        p += strspn(p, ", ");
-        size_t n = strcspn(p, "=, ");
-        char word[64];
-        if (n == 0) break;
-        dync__format(word, sizeof word, "%.*s", (int)DYNC__MIN(n, sizeof word - 1), p);
-        if (!dync__words_meet(keys, word))
-            return dync__fail(DYNC_ERR_VALUE, "backend '%s' has no option '%s'; it has: %s", backend, word, keys);
-        if (p[n] == '=') DYNC__TRY(dync__option_check_number(word, p + n + 1));
-        p += strcspn(p, ",");
-    }
+DYNC__FN dync_status dync__backend_options(dync__backend_fn compile, const char *options, dync__options *out) {
+    for (int i = 0; i < DYNC__COUNT_OF(dync__backend_builtin); i++)
+        if (dync__backend_builtin[i].compile == compile && dync__backend_takes[i] != DYNC__OF_ANY)
+            return dync__options_parse(options, dync__backend_builtin[i].name, dync__backend_takes[i], false, out);
+    *out = (dync__options)DYNC__OPTIONS_DEFAULT;
     return DYNC_OK;
 }
 
@@ -53515,19 +53655,21 @@ DYNC__FN dync_status dync__backend_eager_noexcept(dync_graph *g, const dync_valu
 }
 
 /* ==== backend/absent.c ========================================================================================== */
-static dync_status dync__backend_missing(const char *backend, const char *runtime) {
+static dync_status dync__backend_missing(dync__backend_fn fn, const char *options, const char *backend, const char *runtime) {
+    dync__options o;
+    DYNC__TRY(dync__backend_options(fn, options, &o));
     return dync__fail(DYNC_ERR_BACKEND, "backend '%s' is not available: %s is not part of this "
                       "program; 'inductor' needs nothing", backend, runtime);
 }
 DYNC__FN dync_status dync__backend_onnxrt(dync_graph *g, const dync_value *ex, int n,
                                           const char *options, dync_callable *out, void *user) {
-    (void)g, (void)ex, (void)n, (void)options, (void)out, (void)user;
-    return dync__backend_missing("onnxrt", "ONNX Runtime");
+    (void)g, (void)ex, (void)n, (void)out, (void)user;
+    return dync__backend_missing(dync__backend_onnxrt, options, "onnxrt", "ONNX Runtime");
 }
 DYNC__FN dync_status dync__backend_tvm(dync_graph *g, const dync_value *ex, int n,
                                        const char *options, dync_callable *out, void *user) {
-    (void)g, (void)ex, (void)n, (void)options, (void)out, (void)user;
-    return dync__backend_missing("tvm", "Apache TVM");
+    (void)g, (void)ex, (void)n, (void)out, (void)user;
+    return dync__backend_missing(dync__backend_tvm, options, "tvm", "Apache TVM");
 }
 
 /* ==== backend/aot.c ============================================================================================= */
@@ -53573,7 +53715,7 @@ static dync_status dync__boxed_examples(const dync_graph *g, dync_value *out) {
     }
     return DYNC_OK;
 }
-static dync_status dync__boxed_compile(void *user, dync_graph *g, bool is_backward, const char *options, dync__inner *out) {
+static dync_status dync__boxed_compile(void *user, dync_graph *g, bool is_backward, const dync__options *options, dync__inner *out) {
     const dync__aot_user *u = user;
     const dync_backend *b = is_backward ? &u->bw : &u->fw;
     dync__boxed *box = dync__calloc(sizeof *box);
@@ -53581,7 +53723,7 @@ static dync_status dync__boxed_compile(void *user, dync_graph *g, bool is_backwa
     dync_status status = box && examples ? DYNC_OK : DYNC_ERR_MEMORY;
     dync_scope scope = dync_scope_begin();
     if (status == DYNC_OK) status = dync__boxed_examples(g, examples);
-    if (status == DYNC_OK) status = b->compile(g, examples, g->n_inputs, options, &box->code, b->user);
+    if (status == DYNC_OK) status = b->compile(g, examples, g->n_inputs, options->text, &box->code, b->user);
     dync_scope_end(&scope);
     dync__free(examples, (size_t)(g->n_inputs + 1) * sizeof *examples);
     if (status == DYNC_OK && !box->code.run) status = dync__fail(DYNC_ERR_BACKEND, "backend '%s' gave no callable", b->name ? b->name : "?");
@@ -53598,7 +53740,9 @@ static dync_status dync__boxed_compile(void *user, dync_graph *g, bool is_backwa
 }
 static dync_status dync__aot_user_compile(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user) {
     if (!user) return dync__fail(DYNC_ERR_VALUE, "dync_aot_autograd: the forward compiler is NULL");
-    return dync__aot_compile(g, ex, n, options, &((dync__aot_user *)user)->inner, out);
+    dync__options o;                           /* the partitioner's; the rest is for the user's compilers */
+    DYNC__TRY(dync__options_parse(options, "aot_autograd", DYNC__OF_AOT, true, &o));
+    return dync__aot_compile(g, ex, n, &o, &((dync__aot_user *)user)->inner, out);
 }
 DYNC_API dync_backend dync_aot_autograd(const dync_backend *fw_compiler, const dync_backend *bw_compiler_or_null) {
     dync_backend b;
@@ -53628,40 +53772,21 @@ static dync_status dync__aot_ts_graph(dync_graph *g, const dync_value *ex, int n
     return dync__backend_ts(g, ex, n, NULL, out, user);
 }
 static dync__aot_user dync__aot_ts = {.fw = {.name = "aot_ts", .compile = dync__aot_ts_graph}, .bw = {.name = "aot_ts", .compile = dync__aot_ts_graph}};
-#define DYNC__INDUCTOR_OPTIONS "opt_level,threads,fast_math,no_fuse,autotune,winograd,cudagraphs," DYNC__AOT_OPTIONS
-/* compile function, name, options, what compiles the functional graphs */
-#define DYNC__AOT_BACKENDS(X) X(dync__backend_aot_eager, "aot_eager", DYNC__AOT_OPTIONS, .compile = dync__inner_interpret) \
-    X(dync__backend_aot_eager_default, "aot_eager_default_partitioner", DYNC__AOT_OPTIONS, .compile = dync__inner_interpret, .save_all = true) \
-    X(dync__backend_aot_eager_decomp, "aot_eager_decomp_partition", DYNC__AOT_OPTIONS, .compile = dync__inner_interpret, .decompose_all = true) \
-    X(dync__backend_aot_ts, "aot_ts", DYNC__AOT_OPTIONS, .compile = dync__boxed_compile, .user = &dync__aot_ts, .save_all = true) \
-    X(dync__backend_cudagraphs, "cudagraphs", DYNC__INDUCTOR_OPTIONS, .compile = dync__inductor_compile, .user = &dync__aot_ts) /* not NULL: record */ \
-    X(dync__backend_inductor, "inductor", DYNC__INDUCTOR_OPTIONS, .compile = dync__inductor_compile, .patterns = true)
-static const struct dync__aot_backend {
-    dync_status (*compile)(dync_graph *, const dync_value *, int, const char *, dync_callable *, void *);
-    const char *name, *keys;
-    dync__inner_compiler inner;
-} dync__aot_backends[] = {
-#define DYNC__X(fn, name, keys, ...) {fn, name, keys, {__VA_ARGS__}},
-    DYNC__AOT_BACKENDS(DYNC__X)
-#undef DYNC__X
-};
-DYNC__FN dync_status dync__backend_check_options(const dync_backend *b, const char *options) {
-    dync__aot_how how;
-    for (int i = 0; i < DYNC__COUNT_OF(dync__aot_backends); i++) {
-        const struct dync__aot_backend *own = &dync__aot_backends[i];
-        if (b->compile != own->compile) continue;
-        DYNC__TRY(dync__options_check(options, own->name, own->keys));
-        return dync__aot_options(options, &own->inner, &how);
-    }
-    return DYNC_OK;
-}
-#define DYNC__X(fn, name, keys, ...) \
+/* compile function, what compiles the functional graphs */
+#define DYNC__AOT_BACKENDS(X) X(dync__backend_aot_eager, .compile = dync__inner_interpret) \
+    X(dync__backend_aot_eager_default, .compile = dync__inner_interpret, .save_all = true) \
+    X(dync__backend_aot_eager_decomp, .compile = dync__inner_interpret, .decompose_all = true) \
+    X(dync__backend_aot_ts, .compile = dync__boxed_compile, .user = &dync__aot_ts, .save_all = true) \
+    X(dync__backend_cudagraphs, .compile = dync__inductor_compile, .user = &dync__aot_ts) /* not NULL: record */ \
+    X(dync__backend_inductor, .compile = dync__inductor_compile, .patterns = true)
+#define DYNC__X(fn, ...) \
     DYNC__FN dync_status fn(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user) \
     { \
         static const dync__inner_compiler inner = {__VA_ARGS__}; \
+        dync__options o; \
         (void)user; \
-        DYNC__TRY(dync__options_check(options, name, keys)); \
-        return dync__aot_compile(g, ex, n, options, &inner, out); \
+        DYNC__TRY(dync__backend_options(fn, options, &o)); \
+        return dync__aot_compile(g, ex, n, &o, &inner, out); \
     }
 DYNC__AOT_BACKENDS(DYNC__X)
 #undef DYNC__X
@@ -55695,11 +55820,17 @@ static dync_value dync__ts_run(void *state, const dync_value *args, int nargs) {
     return dync_program_run(state, nargs, args);
 }
 static void dync__ts_destroy(void *state) { dync_program_free(state); }
+/* For each set of sizes, as sized.c asks: without options, which were told before. */
+static dync_status dync__ts_instance(dync_graph *g, const dync_value *ex, int n, const dync__options *options, dync_callable *out, void *user) {
+    (void)options;
+    return dync__backend_ts(g, ex, n, NULL, out, user);
+}
 DYNC__FN dync_status dync__backend_ts(dync_graph *g, const dync_value *ex, int n,
                                       const char *options, dync_callable *out, void *user) {
     dync__str bytes = {0};
-    if (g->syms) return dync__sized_compile(g, ex, n, options, dync__backend_ts, user, NULL, out);
+    static const dync__options plain = DYNC__OPTIONS_DEFAULT;
     dync__options_ignored(options, "ts");
+    if (g->syms) return dync__sized_compile(g, ex, n, &plain, dync__ts_instance, user, NULL, out);
     dync_program *written = dync__program_from_leaves(g, "graph", 0, NULL), *read = NULL;
     dync_status status = written ? dync__program_write(written, &bytes) : dync_error();
     if (status == DYNC_OK && bytes.failed) status = DYNC_ERR_MEMORY;
@@ -55820,28 +55951,23 @@ DYNC__FN uint64_t dync__repro_hash(const void *data, size_t n);
 DYNC__COLD
 
 /* ==== minify/settings.c ========================================================================================= */
-/*    key                       kind    field          least  most   upstream's variable */
-#define DYNC__REPRO_SETTINGS(X) X(repro_after,              AFTER,  after,         0,     2,     "TORCHDYNAMO_REPRO_AFTER") \
-    X(repro_level,              INT,    level,         1,     4,     "TORCHDYNAMO_REPRO_LEVEL") \
-    X(repro_forward_only,       BOOL,   forward_only,  0,     1,     "TORCHDYNAMO_REPRO_FORWARD_ONLY") \
-    X(repro_tolerance,          DOUBLE, tolerance,     0,     1e30,  NULL) \
-    X(repro_ignore_non_fp,      BOOL,   ignore_non_fp, 0,     1,     "TORCHDYNAMO_REPRO_IGNORE_NON_FP") \
-    X(same_two_models_use_fp64, BOOL,   use_fp64,      0,     1,     NULL) \
-    X(repro_cosine,             BOOL,   cosine,        0,     1,     NULL) \
-    X(repro_isolate,            BOOL,   isolate,       0,     1,     NULL) \
-    X(repro_timeout,            DOUBLE, timeout_s,     0.001, 1e6,   NULL) \
-    X(debug_dir,                TEXT,   debug_dir,     0,     0,     "TORCH_COMPILE_DEBUG_DIR")
-enum { DYNC__SETTING_AFTER, DYNC__SETTING_INT, DYNC__SETTING_BOOL, DYNC__SETTING_DOUBLE, DYNC__SETTING_TEXT };
-typedef struct dync__setting_row {
-    const char *key;
-    int kind;
-    size_t at;
-    double least, most;
-    const char *upstream;
-} dync__setting_row;
+/*    key                       kind   field          least  most   upstream's variable */
+#define DYNC__REPRO_SETTINGS(X) X(repro_after,              WORD,  after,         0,     2,     "TORCHDYNAMO_REPRO_AFTER") \
+    X(repro_level,              INT,   level,         1,     4,     "TORCHDYNAMO_REPRO_LEVEL") \
+    X(repro_forward_only,       BOOL,  forward_only,  0,     1,     "TORCHDYNAMO_REPRO_FORWARD_ONLY") \
+    X(repro_tolerance,          FLOAT, tolerance,     0,     1e30,  NULL) \
+    X(repro_ignore_non_fp,      BOOL,  ignore_non_fp, 0,     1,     "TORCHDYNAMO_REPRO_IGNORE_NON_FP") \
+    X(same_two_models_use_fp64, BOOL,  use_fp64,      0,     1,     NULL) \
+    X(repro_cosine,             BOOL,  cosine,        0,     1,     NULL) \
+    X(repro_isolate,            BOOL,  isolate,       0,     1,     NULL) \
+    X(repro_timeout,            FLOAT, timeout_s,     0.001, 1e6,   NULL) \
+    X(debug_dir,                TEXT,  debug_dir,     0,     0,     "TORCH_COMPILE_DEBUG_DIR")
+#define DYNC__AFTER_WORDS "none, dynamo, aot"
+typedef struct dync__setting_row { dync__option option; const char *upstream; } dync__setting_row;
 static const dync__setting_row dync__setting_rows[] = {
-#define DYNC__X(key, kind, field, least, most, upstream) \
-    {#key, DYNC__SETTING_##kind, offsetof(dync__repro_settings, field), least, most, upstream},
+#define DYNC__X(name, kind_, field, least_, most_, upstream) \
+    {{.key = #name, .kind = DYNC__OPTION_##kind_, .at = offsetof(dync__repro_settings, field), \
+      .size = sizeof((dync__repro_settings *)NULL)->field, .least = least_, .most = most_, .words = DYNC__AFTER_WORDS}, upstream},
     DYNC__REPRO_SETTINGS(DYNC__X)
 #undef DYNC__X
 };
@@ -55853,75 +55979,30 @@ static struct {
 } dync__setting_state;
 static const char *const dync__after_names[] = {"none", "dynamo", "aot"};
 DYNC__FN bool dync__repro_after_parse(const char *text, int *after) {
+    const dync__option row = {.kind = DYNC__OPTION_WORD, .words = DYNC__AFTER_WORDS};
     if (!text || !*text) text = "none";
-    for (int i = 0; i < DYNC__COUNT_OF(dync__after_names); i++)
-        if (strcmp(text, dync__after_names[i]) == 0) {
-            *after = i;
-            return true;
-        }
-    return false;
+    return dync__option_store(&row, text, strlen(text), after);
 }
 DYNC__FN const char *dync__repro_after_name(int after) { return dync__after_names[after]; }
-static bool dync__setting_number(const dync__setting_row *row, const char *text, double *out) {
-    static const char *const words[] = {"0", "1", "false", "true", "off", "on", "False", "True"};
-    for (int i = 0; row->kind == DYNC__SETTING_BOOL && i < DYNC__COUNT_OF(words); i++)
-        if (strcmp(text, words[i]) == 0) {
-            *out = i % 2;
-            return true;
-        }
-    const char *end = NULL;
-    if (row->kind == DYNC__SETTING_BOOL || !dync__text_double(text, &end, out) || *end) return false;
-    bool whole = row->kind == DYNC__SETTING_DOUBLE || (*out >= floor(*out) && *out <= floor(*out));
-    return whole && *out >= row->least && *out <= row->most;
-}
-static const char *dync__setting_expects(const dync__setting_row *row) {
-    switch (row->kind) {
-    case DYNC__SETTING_AFTER: return "none, dynamo or aot";
-    case DYNC__SETTING_INT: return "a number from 1 to 4";
-    case DYNC__SETTING_BOOL: return "true or false";
-    case DYNC__SETTING_DOUBLE: return "a number that is not negative";
-    default: return "a path of less than 512 characters";
-    }
-}
-static bool dync__setting_store(const dync__setting_row *row, const char *text, dync__repro_settings *s) {
-    char *field = (char *)s + row->at;
-    double x = 0;
-    int after = 0;
-    switch (row->kind) {
-    case DYNC__SETTING_AFTER:
-        if (!dync__repro_after_parse(text, &after)) return false;
-        memcpy(field, &after, sizeof after);
-        return true;
-    case DYNC__SETTING_TEXT:
-        if (text && strlen(text) >= sizeof s->debug_dir) return false;
-        dync__format(s->debug_dir, sizeof s->debug_dir, "%s", text ? text : "");
-        return true;
-    default: break;
-    }
-    if (!text || !dync__setting_number(row, text, &x)) return false;
-    if (row->kind == DYNC__SETTING_DOUBLE) {
-        memcpy(field, &x, sizeof x);
-    } else {
-        int i = (int)x;
-        memcpy(field, &i, sizeof i);
-    }
-    return true;
-}
 /* DYNC_REPRO_AFTER, or upstream's name. A folder of upstream's is one above. */
 static void dync__setting_from_env(const dync__setting_row *row, dync__repro_settings *s) {
     char name[64] = "DYNC_", path[512];
     size_t n = strlen(name);
-    for (const char *p = row->key; *p && n + 1 < sizeof name; p++)
+    for (const char *p = row->option.key; *p && n + 1 < sizeof name; p++)
         name[n++] = (char)(*p >= 'a' && *p <= 'z' ? *p - 'a' + 'A' : *p);
     name[n] = 0;
     const char *used = name, *text = dync__env(name);
     if (!text && row->upstream) text = dync__env(used = row->upstream);
     if (!text) return;
-    if (row->kind == DYNC__SETTING_TEXT && used != name) {
+    if (row->option.kind == DYNC__OPTION_TEXT && used != name) {
         dync__format(path, sizeof path, "%s/torch_compile_debug", text);
         text = path;
     }
-    if (!dync__setting_store(row, text, s)) dync__warn("%s: expected %s, got '%s'", used, dync__setting_expects(row), text);
+    if (dync__option_store(&row->option, text, strlen(text), s)) return;
+    dync__str expects = {0};
+    dync__option_expects(&row->option, &expects);
+    dync__warn("%s: expected %s, got '%s'", used, dync__str_get(&expects), text);
+    dync__str_free(&expects);
 }
 DYNC__FN const dync__repro_settings *dync__repro_now(void) {
     if (DYNC__ATOMIC_LOAD(&dync__setting_state.known)) return &dync__setting_state.now;
@@ -55935,17 +56016,18 @@ DYNC__FN const dync__repro_settings *dync__repro_now(void) {
     dync__unlock(&dync__setting_state.lock);
     return &dync__setting_state.now;
 }
-DYNC__FN const char *dync__repro_key(int i) { return i < DYNC__COUNT_OF(dync__setting_rows) ? dync__setting_rows[i].key : NULL; }
+DYNC__FN const char *dync__repro_key(int i) { return i < DYNC__COUNT_OF(dync__setting_rows) ? dync__setting_rows[i].option.key : NULL; }
 DYNC__FN dync_status dync__repro_set(const char *key, const char *value, bool *known) {
     (void)dync__repro_now();
     if (strcmp(key, "debug_dir_root") == 0) key = "debug_dir";       /* upstream's name */
     for (int i = 0; i < DYNC__COUNT_OF(dync__setting_rows); i++) {
-        const dync__setting_row *row = &dync__setting_rows[i];
+        const dync__option *row = &dync__setting_rows[i].option;
         if (strcmp(key, row->key) != 0) continue;
+        char what[64];
         *known = true;
-        if (value && dync__setting_store(row, value, &dync__setting_state.now)) return DYNC_OK;
-        return dync__fail(DYNC_ERR_VALUE, "dync_config_set: %s: expected %s, got '%s'", key, dync__setting_expects(row),
-                          value ? value : "NULL");
+        if (value && dync__option_store(row, value, strlen(value), &dync__setting_state.now)) return DYNC_OK;
+        dync__format(what, sizeof what, "dync_config_set: %s", key);
+        return dync__option_fail(row, what, value, value ? strlen(value) : 0);
     }
     *known = false;
     return DYNC_OK;
@@ -55953,18 +56035,18 @@ DYNC__FN dync_status dync__repro_set(const char *key, const char *value, bool *k
 DYNC__FN void dync__repro_print(dync__str *s, bool with_after) {
     const dync__repro_settings *now = dync__repro_now();
     for (int i = 0; i < DYNC__COUNT_OF(dync__setting_rows); i++) {
-        const dync__setting_row *row = &dync__setting_rows[i];
+        const dync__option *row = &dync__setting_rows[i].option;
         const char *a = (const char *)now + row->at, *b = (const char *)&dync__setting_defaults + row->at;
-        size_t n = row->kind == DYNC__SETTING_DOUBLE ? sizeof(double) : sizeof(int);
-        bool routine = row->kind == DYNC__SETTING_AFTER || row->at == offsetof(dync__repro_settings, level);
-        if (row->kind == DYNC__SETTING_TEXT || memcmp(a, b, n) == 0 || (routine && !with_after)) continue;
+        size_t n = row->kind == DYNC__OPTION_FLOAT ? sizeof(double) : sizeof(int);
+        bool routine = row->kind == DYNC__OPTION_WORD || row->at == offsetof(dync__repro_settings, level);
+        if (row->kind == DYNC__OPTION_TEXT || memcmp(a, b, n) == 0 || (routine && !with_after)) continue;
         double x = 0;
         int k = 0;
-        if (row->kind == DYNC__SETTING_DOUBLE) memcpy(&x, a, sizeof x);
+        if (row->kind == DYNC__OPTION_FLOAT) memcpy(&x, a, sizeof x);
         else memcpy(&k, a, sizeof k);
         dync__str_addf(s, "    dync_config_set(\"%s\", \"", row->key);
-        if (row->kind == DYNC__SETTING_AFTER) dync__str_add(s, dync__after_names[k]);
-        else dync__str_addf(s, "%g", row->kind == DYNC__SETTING_DOUBLE ? x : (double)k);
+        if (row->kind == DYNC__OPTION_WORD) dync__str_add(s, dync__after_names[k]);
+        else dync__str_addf(s, "%g", row->kind == DYNC__OPTION_FLOAT ? x : (double)k);
         dync__str_add(s, "\");\n");
     }
 }
@@ -57462,14 +57544,14 @@ static void dync__hook_aot_uncompiled(dync_graph *g, int level) {
     dync__free(values, bytes);
     dync__str_free(&path);
 }
-static dync_status dync__hook_after_aot(const dync__inner_compiler *inner, dync_graph *g, bool is_backward, const char *options, dync__inner *out) {
+static dync_status dync__hook_after_aot(const dync__inner_compiler *inner, dync_graph *g, bool is_backward, const dync__options *options, dync__inner *out) {
     int level = dync__hook.busy ? 0 : dync__hook.aot_level;
     if (!level) return inner->compile(inner->user, g, is_backward, options, out);
     dync__hook_aot *a = dync__calloc(sizeof *a);
     dync_graph *pristine = a ? dync__graph_clone(g) : NULL;
     dync_status status = DYNC_ERR_MEMORY;
     g->over.n = 0;                       /* it runs twice on the same inputs */
-    if (pristine && (a->backend = dync__strdup(dync__hook.backend)) && (a->options = dync__strdup(options ? options : "")))
+    if (pristine && (a->backend = dync__strdup(dync__hook.backend)) && (a->options = dync__strdup(options->text)))
         status = inner->compile(inner->user, g, is_backward, options, &a->inner);
     if (status != DYNC_OK) {
         if (pristine && a->options) dync__hook_aot_uncompiled(pristine, level);
@@ -57945,12 +58027,9 @@ DYNC_API int dync_run_repro(int argc, char **argv, dync_repro repro) {
     return 1;
 }
 static dync_status dync__minifier_compile(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, bool accuracy) {
-    static const char key[] = "compiler_name=";
-    const char *at = options ? strstr(options, key) : NULL;
-    char name[128];
-    DYNC__TRY(dync__options_check(options, accuracy ? "dynamo_accuracy_minifier_backend" : "dynamo_minifier_backend", "compiler_name"));
-    dync__format(name, sizeof name, "%.*s", at ? (int)strcspn(at + sizeof key - 1, ", ") : 8, at ? at + sizeof key - 1 : "inductor");
-    const dync_backend *b = dync_lookup_backend(name);
+    dync__options o;
+    DYNC__TRY(dync__backend_options(accuracy ? dync__backend_minifier_accuracy : dync__backend_minifier, options, &o));
+    const dync_backend *b = dync_lookup_backend(*o.compiler_name ? o.compiler_name : "inductor");
     if (!b) return DYNC_ERR_VALUE;
     dync__minifying m;
     bool busy = dync__hook_busy(true);
@@ -58038,7 +58117,8 @@ static dync_status dync__compile_check(const dync_callee *callee, const char *fn
     int arity = dync__callee_arity(callee);
     if (args) DYNC__TRY(dync__compile_check_args(fn, args, arity));
     if (o->symbolic) DYNC__TRY(dync__compile_check_symbolic(fn, o->symbolic, args, arity));
-    return dync__backend_check_options(backend, o->options);
+    dync__options parsed;
+    return dync__backend_options(backend->compile, o->options, &parsed);
 }
 static dync_compiled *dync__compile_make(dync_callee callee, const char *fn_name, dync_compile_options options) {
     if (!dync__callee_valid(&callee)) {
@@ -58921,52 +59001,43 @@ static dync_status dync__ca_compile(dync_graph *g, const dync_value *ex, int n, 
 }
 
 /* ==== compile/config.c ========================================================================================== */
-#define DYNC__CONFIGS(X) X(activation_memory_budget) X(lint) X(log) X(threads) X(verify)
-static dync_status dync__config_log(const char *value) {
-    dync_set_log(value);
-    return DYNC_OK;
-}
-static dync_status dync__config_switch(const char *key, const char *value, void (*set)(bool)) {
-    static const char *const words[] = {"0", "1", "false", "true", "off", "on"};
-    for (int i = 0; value && i < DYNC__COUNT_OF(words); i++)
-        if (strcmp(value, words[i]) == 0) {
-            set(i % 2 != 0);
-            return DYNC_OK;
-        }
-    return dync__fail(DYNC_ERR_VALUE, "dync_config_set: %s: expected true or false, got '%s'", key, value ? value : "NULL");
-}
-static dync_status dync__config_lint(const char *value) { return dync__config_switch("lint", value, dync_set_lint); }
-static dync_status dync__config_verify(const char *value) { return dync__config_switch("verify", value, dync_set_verify); }
-static dync_status dync__config_activation_memory_budget(const char *value) {
-    const char *end;
-    double budget;
-    if (!value || !dync__text_double(value, &end, &budget) || *end || !(budget >= 0 && budget <= 1))
-        return dync__fail(DYNC_ERR_VALUE, "dync_config_set: activation_memory_budget: expected a number from 0 to 1, got '%s'", value ? value : "NULL");
-    dync__aot_set_budget(budget);
-    return DYNC_OK;
-}
-static dync_status dync__config_threads(const char *value) {
-    const char *end;
-    double n;
-    if (!value || !dync__text_double(value, &end, &n) || *end || n < 0 || n > 1024)
-        return dync__fail(DYNC_ERR_VALUE, "dync_config_set: threads: expected a number from 0 to 1024, got '%s'", value ? value : "NULL");
-    dync__pool_set_threads((int)n);
-    return DYNC_OK;
-}
-typedef struct dync__config_row { const char *key; dync_status (*set)(const char *value); } dync__config_row;
+typedef struct dync__config_value { int number; double real; const char *text; } dync__config_value;
+static void dync__config_activation_memory_budget(const dync__config_value *v) { dync__aot_set_budget(v->real); }
+static void dync__config_lint(const dync__config_value *v) { dync_set_lint(v->number != 0); }
+static void dync__config_log(const dync__config_value *v) { dync_set_log(v->text); }
+static void dync__config_threads(const dync__config_value *v) { dync__pool_set_threads(v->number); }
+static void dync__config_verify(const dync__config_value *v) { dync_set_verify(v->number != 0); }
+/*    key                       kind   field   least  most   what sets it; a text is not stored */
+#define DYNC__CONFIGS(X) X(activation_memory_budget, FLOAT, real,   0, 1) X(lint,                     BOOL,  number, 0, 1) \
+    X(log,                      TEXT,  text,   0, 0) X(threads,                  INT,   number, 0, 1024) \
+    X(verify,                   BOOL,  number, 0, 1)
+typedef struct dync__config_row { dync__option option; void (*set)(const dync__config_value *); } dync__config_row;
 static const dync__config_row dync__config_rows[] = {
-#define DYNC__X(name) {#name, dync__config_##name},
+#define DYNC__X(name, kind_, field, least_, most_) \
+    {{.key = #name, .kind = DYNC__OPTION_##kind_, .at = offsetof(dync__config_value, field), \
+      .size = sizeof((dync__config_value *)NULL)->field, .least = least_, .most = most_}, dync__config_##name},
     DYNC__CONFIGS(DYNC__X)
 #undef DYNC__X
 };
+static dync_status dync__config_row_set(const dync__config_row *row, const char *value) {
+    dync__config_value v = {0};
+    char what[64];
+    v.text = value;
+    if (row->option.kind == DYNC__OPTION_TEXT || (value && dync__option_store(&row->option, value, strlen(value), &v))) {
+        row->set(&v);
+        return DYNC_OK;
+    }
+    dync__format(what, sizeof what, "dync_config_set: %s", row->option.key);
+    return dync__option_fail(&row->option, what, value, value ? strlen(value) : 0);
+}
 DYNC_API dync_status dync_config_set(const char *key, const char *value) {
     for (int i = 0; key && i < DYNC__COUNT_OF(dync__config_rows); i++)
-        if (strcmp(key, dync__config_rows[i].key) == 0) return dync__config_rows[i].set(value);
+        if (strcmp(key, dync__config_rows[i].option.key) == 0) return dync__config_row_set(&dync__config_rows[i], value);
     bool known = false;
     if (key) DYNC__TRY(dync__repro_set(key, value, &known));
     if (known) return DYNC_OK;
     dync__str s = {0};
-    for (int i = 0; i < DYNC__COUNT_OF(dync__config_rows); i++) dync__str_addf(&s, "%s%s", i ? ", " : "", dync__config_rows[i].key);
+    for (int i = 0; i < DYNC__COUNT_OF(dync__config_rows); i++) dync__str_addf(&s, "%s%s", i ? ", " : "", dync__config_rows[i].option.key);
     for (int i = 0; dync__repro_key(i); i++) dync__str_addf(&s, ", %s", dync__repro_key(i));
     dync_status status = dync__fail(DYNC_ERR_VALUE, "dync_config_set: there is no key '%s'; those are: %s", key ? key : "NULL", dync__str_get(&s));
     dync__str_free(&s);

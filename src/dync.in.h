@@ -33,6 +33,7 @@ DYNC__WARM
 #include "base/rng.c"
 DYNC__COLD
 #include "base/log.c"
+#include "base/option.c"
 #include "base/process.c"
 DYNC__WARM
 #include "base/pool.c"

@@ -7,6 +7,37 @@
 #include "../capture/capture.h"
 
 /* A compiled functional graph: tensors in, owned tensors out (each as the graph's output says, aliasing allowed). */
+/* Options of backends: one row each. -1, which no value is: not given, so that the backend's or the library's own holds. */
+#define DYNC__OF_AOT 1u
+#define DYNC__OF_INDUCTOR 2u
+#define DYNC__OF_TVM 4u
+#define DYNC__OF_MINIFIER 8u
+/*    name             kind   least most    step alone words              of, what for */
+#define DYNC__BACKEND_OPTIONS(X)                                                                                                             \
+    X(opt_level,       INT,   0,    3,       1,  0, NULL,               DYNC__OF_INDUCTOR | DYNC__OF_TVM, "0: as no_fuse")                   \
+    X(threads,         INT,   0,    1 << 20, 1,  0, NULL,               DYNC__OF_INDUCTOR, "at most; 0: all")                               \
+    X(fast_math,       BOOL,  0,    1,       0,  0, NULL,               DYNC__OF_INDUCTOR, "functions to 3.5 ULP")                          \
+    X(no_fuse,         BOOL,  0,    1,       0,  0, NULL,               DYNC__OF_INDUCTOR, "each operator by itself")                       \
+    X(autotune,        PATH,  0,    0,       0,  0, NULL,               DYNC__OF_INDUCTOR, "kernels are timed; PATH remembers")             \
+    X(winograd,        INT,   2,    4,       2,  4, NULL,               DYNC__OF_INDUCTOR, "tiles of 3x3 convolutions")                     \
+    X(cudagraphs,      BOOL,  0,    1,       0,  0, NULL,               DYNC__OF_INDUCTOR, "launches are recorded")                         \
+    X(partition,       WORD,  0,    0,       0,  0, "min_cut, default", DYNC__OF_AOT,      "what is saved for backward")                    \
+    X(decompositions,  WORD,  0,    0,       0,  0, "needed, all",      DYNC__OF_AOT,      "operators written out")                         \
+    X(memory_budget,   FLOAT, 0,    1,       0,  0, NULL,               DYNC__OF_AOT,      "of activations")                                \
+    X(scheduler,       WORD,  0,    0,       0,  0, "none",             DYNC__OF_TVM,      "TVM's tuner")                                   \
+    X(compiler_name,   TEXT,  0,    0,       0,  0, NULL,               DYNC__OF_MINIFIER, "the backend that fails")
+typedef struct dync__options {
+    const char *text;                    /* as given, for the compilers of others and for repros; "" for none */
+    int opt_level, threads, fast_math, no_fuse, winograd, cudagraphs;
+    int partition, decompositions, scheduler;      /* which word */
+    double memory_budget;
+    dync__option_path autotune;
+    char compiler_name[128];
+} dync__options;
+#define DYNC__OPTIONS_DEFAULT {.text = "", .opt_level = -1, .partition = -1, .decompositions = -1, .scheduler = -1, .memory_budget = -1}
+DYNC__FN bool dync__options_copy(dync__options *, const dync__options *from);  /* with a text of its own; false: no memory */
+DYNC__FN void dync__options_free(dync__options *);
+
 typedef struct dync__inner {
     dync_status (*run)(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out);
     void (*destroy)(void *state);
@@ -16,7 +47,7 @@ typedef struct dync__inner {
 } dync__inner;
 /* Compiles a functional graph; keeps a reference on it if it needs it. */
 typedef struct dync__inner_compiler {
-    dync_status (*compile)(void *user, dync_graph *, bool is_backward, const char *options, dync__inner *out);
+    dync_status (*compile)(void *user, dync_graph *, bool is_backward, const dync__options *options, dync__inner *out);
     void *user;
     bool save_all;                       /* the default partitioner instead of a minimum cut */
     bool decompose_all;                  /* every operator that has a decomposition */
@@ -25,9 +56,9 @@ typedef struct dync__inner_compiler {
 } dync__inner_compiler;
 /* Hook of minify/: has the compiler compile g. NULL: nobody looks on. */
 #if defined(DYNC__SPLIT)
-extern dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync_graph *g, bool is_backward, const char *options, dync__inner *out);
+extern dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync_graph *g, bool is_backward, const dync__options *options, dync__inner *out);
 #else
-static dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync_graph *g, bool is_backward, const char *options, dync__inner *out);
+static dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync_graph *g, bool is_backward, const dync__options *options, dync__inner *out);
 #endif
 
 /* The tensors that compiled code works on: the user's inputs in order, then tensors of the graph (parameters, constants), then what stands
@@ -179,11 +210,8 @@ typedef struct dync__joint_graph {
 DYNC__FN dync_status dync__aot_partition(const dync__joint_graph *, const dync__aot_how *, dync__aot_graphs *out);
 
 /* runtime.c: the whole as a callable for capture */
-DYNC__FN dync_status dync__aot_compile(dync_graph *, const dync_value *examples, int n, const char *options, const dync__inner_compiler *,
+DYNC__FN dync_status dync__aot_compile(dync_graph *, const dync_value *examples, int n, const dync__options *options, const dync__inner_compiler *,
                                        dync_callable *out);
-/* The options that all AOT backends have, and what they ask for: DYNC_ERR_VALUE for a value that is none. */
-#define DYNC__AOT_OPTIONS "partition,decompositions,memory_budget"
-DYNC__FN dync_status dync__aot_options(const char *options, const dync__inner_compiler *, dync__aot_how *out);
 DYNC__FN void dync__aot_set_budget(double);
 /* For whoever captures a backward pass (compiled autograd): the backward graph of a compiled forward's node is replayed
  * through dispatch by backward_inline (state: the node's), with `saved` (as many as the node saved, in its order: the real tensors) in
@@ -195,13 +223,13 @@ DYNC__FN bool dync__graph_has_numbers(const dync_graph *);
 DYNC__FN dync_status dync__graph_numbers(dync_graph *, dync_graph **out);
 enum { DYNC__SIZED_SYMBOLS = 64 };
 /* sized.c: a graph of symbolic sizes through a compiler of plain ones, an instance for each set of sizes */
-typedef dync_status (*dync__graph_compiler)(dync_graph *, const dync_value *examples, int n, const char *options, dync_callable *out, void *user);
+typedef dync_status (*dync__graph_compiler)(dync_graph *, const dync_value *examples, int n, const dync__options *options, dync_callable *out, void *user);
 /* unlist.c: a graph that takes lists of tensors, compiled as one that takes those of their items that it uses */
 DYNC__FN bool dync__graph_takes_lists(const dync_graph *);
-DYNC__FN dync_status dync__unlist_compile(dync_graph *, const dync_value *examples, int n, const char *options, dync__graph_compiler, void *user,
+DYNC__FN dync_status dync__unlist_compile(dync_graph *, const dync_value *examples, int n, const dync__options *options, dync__graph_compiler, void *user,
                                           dync_callable *out);
-DYNC__FN dync_status dync__sized_compile(dync_graph *, const dync_value *examples, int n, const char *options, dync__graph_compiler, void *user,
+DYNC__FN dync_status dync__sized_compile(dync_graph *, const dync_value *examples, int n, const dync__options *options, dync__graph_compiler, void *user,
                                          const dync__inner_compiler *or_null /* whose: it is traced once, with symbolic sizes */, dync_callable *out);
 /* The graph interpreter as an inner compiler (aot_eager). */
-DYNC__FN dync_status dync__inner_interpret(void *user, dync_graph *, bool is_backward, const char *options, dync__inner *out);
+DYNC__FN dync_status dync__inner_interpret(void *user, dync_graph *, bool is_backward, const dync__options *options, dync__inner *out);
 #endif

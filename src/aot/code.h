@@ -35,17 +35,17 @@ typedef struct dync__aot_code {
 /* partition.c: the parts of g's backward graph, at least one. */
 DYNC__FN dync_status dync__aot_parts(const dync__aot_graphs *g, int *n, dync__aot_part **out);
 DYNC__FN void dync__aot_code_unref(dync__aot_code *);
-DYNC__FN dync_status dync__aot_inner_compile(const dync__inner_compiler *, dync_graph *, bool is_backward, const char *options, dync__inner *out);
+DYNC__FN dync_status dync__aot_inner_compile(const dync__inner_compiler *, dync_graph *, bool is_backward, const dync__options *options, dync__inner *out);
 /* tail.c */
-DYNC__FN dync_status dync__aot_tail(dync_graph *, const char *options, const dync__inner_compiler *, struct dync__aot_tail **out_or_null);
-DYNC__FN dync_status dync__aot_tail_compile(const struct dync__aot_tail *, const int64_t *value, const char *options, const dync__inner_compiler *,
+DYNC__FN dync_status dync__aot_tail(dync_graph *, const dync__options *options, const dync__inner_compiler *, struct dync__aot_tail **out_or_null);
+DYNC__FN dync_status dync__aot_tail_compile(const struct dync__aot_tail *, const int64_t *value, const dync__options *options, const dync__inner_compiler *,
                                             dync__inner *out);
 DYNC__FN void dync__aot_tail_free(struct dync__aot_tail *);
 /* A form: graph traced with its sizes as they are, from examples; and the code of one set of sizes. DYNC_ERR_UNSUPPORTED, not recorded: each
  * set of sizes is traced by itself, or this one. */
-DYNC__FN dync_status dync__aot_form(dync_graph *, dync__tensor *const *in, const dync_value *examples, const char *options, const dync__inner_compiler *,
+DYNC__FN dync_status dync__aot_form(dync_graph *, dync__tensor *const *in, const dync_value *examples, const dync__options *options, const dync__inner_compiler *,
                                     dync__aot_code **out);
-DYNC__FN dync_status dync__aot_of_form(dync__aot_code *form, const int64_t *value, const char *options, const dync__inner_compiler *, dync_callable *out);
+DYNC__FN dync_status dync__aot_of_form(dync__aot_code *form, const int64_t *value, const dync__options *options, const dync__inner_compiler *, dync_callable *out);
 DYNC__FN dync_status dync__graph_eval_flat(dync_graph *, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out);
 
 /* Where the generator stood when forward ran. */

@@ -6,7 +6,7 @@
 #include "../autograd/node.h"
 
 #if defined(DYNC__SPLIT)
-dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync_graph *g, bool is_backward, const char *options, dync__inner *out);
+dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync_graph *g, bool is_backward, const dync__options *options, dync__inner *out);
 #endif
 
 /* Of activation memory, for every graph compiled from now on: dync_config_set("activation_memory_budget", ...). */
@@ -14,44 +14,26 @@ static double dync__aot_budget = 1;
 DYNC__RARE DYNC__FN void dync__aot_set_budget(double budget) { dync__aot_budget = budget; }
 
 /* ---- options -------------------------------------------------------------------------------------------------------------------- */
-/* The value of an option: text up to the next comma; NULL where it is not given. */
-DYNC__RARE static const char *dync__aot_option(const char *options, const char *key, size_t *n)
+DYNC__FN bool dync__options_copy(dync__options *o, const dync__options *from)
 {
-    for (const char *p = options; p && *p;) {
-        p += strspn(p, ", ");
-        size_t k = strcspn(p, "=, ");
-        bool mine = k == strlen(key) && memcmp(p, key, k) == 0;
-        const char *value = p[k] == '=' ? p + k + 1 : "";
-        if (mine) return *n = strcspn(value, ", "), value;
-        p += strcspn(p, ",");
-    }
-    return NULL;
+    *o = *from;
+    o->text = *from->text ? dync__strdup(from->text) : "";
+    return o->text != NULL;
+}
+DYNC__FN void dync__options_free(dync__options *o)
+{
+    if (o->text && *o->text) dync__strfree((char *)(uintptr_t)o->text);
+    o->text = NULL;
 }
 
-DYNC__RARE static bool dync__option_is(const char *value, size_t n, const char *word) { return n == strlen(word) && memcmp(value, word, n) == 0; }
-
-/* partition=min_cut|default, decompositions=needed|all, memory_budget=0..1 */
-DYNC__RARE DYNC__FN dync_status dync__aot_options(const char *options, const dync__inner_compiler *inner, dync__aot_how *how)
+/* What the options ask for, else the compiler, else the library's setting. */
+static dync__aot_how dync__aot_how_of(const dync__options *o, const dync__inner_compiler *inner)
 {
-    size_t n;
-    *how = (dync__aot_how){.save_all = inner->save_all, .decompose = inner->decompose_all ? DYNC__DECOMPOSE_ALL : DYNC__DECOMPOSE_NEEDED,
-                           .budget = dync__aot_budget};
-    const char *v = dync__aot_option(options, "partition", &n);
-    if (v && !dync__option_is(v, n, "default") && !dync__option_is(v, n, "min_cut"))
-        return dync__fail(DYNC_ERR_VALUE, "options: partition: expected min_cut or default, got '%.*s'", (int)n, v);
-    if (v) how->save_all = dync__option_is(v, n, "default");
-    v = dync__aot_option(options, "decompositions", &n);
-    if (v && !dync__option_is(v, n, "needed") && !dync__option_is(v, n, "all"))
-        return dync__fail(DYNC_ERR_VALUE, "options: decompositions: expected needed or all, got '%.*s'", (int)n, v);
-    if (v) how->decompose = dync__option_is(v, n, "all") ? DYNC__DECOMPOSE_ALL : DYNC__DECOMPOSE_NEEDED;
-    v = dync__aot_option(options, "memory_budget", &n);
-    const char *end = v;
-    double budget = how->budget;
-    if (v && (!dync__text_double(v, &end, &budget) || end != v + n || !(budget >= 0 && budget <= 1)))
-        return dync__fail(DYNC_ERR_VALUE, "options: memory_budget: expected a number from 0 to 1, got '%.*s'", (int)n, v);
-    how->budget = budget;
-    return DYNC_OK;
+    bool save_all = o->partition >= 0 ? o->partition == 1 : inner->save_all, all = o->decompositions >= 0 ? o->decompositions == 1 : inner->decompose_all;
+    return (dync__aot_how){.save_all = save_all, .decompose = all ? DYNC__DECOMPOSE_ALL : DYNC__DECOMPOSE_NEEDED,
+                           .budget = o->memory_budget >= 0 ? o->memory_budget : dync__aot_budget};
 }
+
 /* ---- the code ------------------------------------------------------------------------------------------------------------------- */
 DYNC__FN void dync__aot_code_unref(dync__aot_code *c)
 {
@@ -295,7 +277,7 @@ DYNC__RARE static dync_status dync__inner_interpret_run(void *state, int n_in, d
     return status;
 }
 DYNC__RARE static void dync__inner_interpret_destroy(void *state) { dync_graph_free(state); }
-DYNC__RARE DYNC__FN dync_status dync__inner_interpret(void *user, dync_graph *g, bool is_backward, const char *options, dync__inner *out)
+DYNC__RARE DYNC__FN dync_status dync__inner_interpret(void *user, dync_graph *g, bool is_backward, const dync__options *options, dync__inner *out)
 {
     (void)user, (void)is_backward, (void)options;
     memset(out, 0, sizeof *out);
@@ -401,9 +383,9 @@ DYNC__RARE static bool dync__aot_is_forward(const dync__aot_code *c)
     return same;
 }
 
-DYNC__RARE DYNC__FN dync_status dync__aot_inner_compile(const dync__inner_compiler *inner, dync_graph *g, bool is_backward, const char *options, dync__inner *out)
+DYNC__RARE DYNC__FN dync_status dync__aot_inner_compile(const dync__inner_compiler *inner, dync_graph *g, bool is_backward, const dync__options *options, dync__inner *out)
 {
-    dync_status (*hook)(const dync__inner_compiler *, dync_graph *, bool, const char *, dync__inner *) = DYNC__ATOMIC_PEEK(&dync__aot_inner_hook);
+    dync_status (*hook)(const dync__inner_compiler *, dync_graph *, bool, const dync__options *, dync__inner *) = DYNC__ATOMIC_PEEK(&dync__aot_inner_hook);
     return hook ? hook(inner, g, is_backward, options, out) : inner->compile(inner->user, g, is_backward, options, out);
 }
 
@@ -421,7 +403,7 @@ DYNC__RARE static dync_status dync__aot_tell_over(const dync__aot_graphs *g)
 }
 
 /* Those of its sides that are not compiled yet. */
-DYNC__RARE static dync_status dync__aot_code_compile(dync__aot_code *c, const char *options, const dync__inner_compiler *inner)
+DYNC__RARE static dync_status dync__aot_code_compile(dync__aot_code *c, const dync__options *options, const dync__inner_compiler *inner)
 {
     const dync__aot_graphs *g = &c->g;
     c->n_fw_in = g->fw->n_inputs;
@@ -456,13 +438,12 @@ DYNC__RARE static dync__aot_code *dync__aot_code_new(dync_graph *graph)
     return c;
 }
 
-DYNC__RARE static dync_status dync__aot_code_trace(dync__aot_code *c, const dync_value *examples, const char *options, const dync__inner_compiler *inner, const char **why)
+DYNC__RARE static dync_status dync__aot_code_trace(dync__aot_code *c, const dync_value *examples, const dync__options *options, const dync__inner_compiler *inner, const char **why)
 {
-    dync__aot_how how;
+    dync__aot_how how = dync__aot_how_of(options, inner);
     c->double_backward = dync__tls.double_backward;
     c->turns_grad_on = dync__graph_turns_grad_on(c->graph);
     bool training = (!dync__tls.grad_enabled_off || c->turns_grad_on) && dync__aot_wants_grad(c->graph, examples);
-    DYNC__TRY(dync__aot_options(options, inner, &how));
     if (inner->patterns && !c->double_backward) DYNC__TRY(dync__aot_attend(&c->graph, training));
     bool cut = c->double_backward && training && dync__graph_cuts_gradients(c->graph);
     if (cut) *why = "a second derivative is asked for of a function that detaches or switches gradients off";
@@ -485,12 +466,12 @@ DYNC__RARE static dync_status dync__aot_code_out(dync__aot_code *c, dync_status 
     return DYNC_OK;
 }
 
-DYNC__RARE static dync_status dync__aot_compile_sized(dync_graph *graph, const dync_value *examples, int n, const char *options, dync_callable *out, void *user)
+DYNC__RARE static dync_status dync__aot_compile_sized(dync_graph *graph, const dync_value *examples, int n, const dync__options *options, dync_callable *out, void *user)
 {
     return dync__aot_compile(graph, examples, n, options, user, out);
 }
 
-DYNC__RARE DYNC__FN dync_status dync__aot_compile(dync_graph *graph, const dync_value *examples, int n, const char *options,
+DYNC__RARE DYNC__FN dync_status dync__aot_compile(dync_graph *graph, const dync_value *examples, int n, const dync__options *options,
                                        const dync__inner_compiler *inner, dync_callable *out)
 {
     if (dync__graph_takes_lists(graph)) return dync__unlist_compile(graph, examples, n, options, dync__aot_compile_sized, (void *)(uintptr_t)inner, out);
@@ -524,7 +505,7 @@ DYNC__RARE static dync_status dync__form_settle(dync__aot_code *c, dync__symtab 
 }
 
 /* What serves every set of sizes: the code of compilers that take symbolic ones, the end of a graph that has none. */
-DYNC__RARE static dync_status dync__form_compile(dync__aot_code *c, const char *options, const dync__inner_compiler *inner)
+DYNC__RARE static dync_status dync__form_compile(dync__aot_code *c, const dync__options *options, const dync__inner_compiler *inner)
 {
     dync__symtab *syms = dync__tls.syms;
     dync_status status = DYNC_OK;
@@ -540,7 +521,7 @@ DYNC__RARE static dync_status dync__form_compile(dync__aot_code *c, const char *
     return status;
 }
 
-DYNC__RARE DYNC__FN dync_status dync__aot_form(dync_graph *graph, dync__tensor *const *in, const dync_value *examples, const char *options,
+DYNC__RARE DYNC__FN dync_status dync__aot_form(dync_graph *graph, dync__tensor *const *in, const dync_value *examples, const dync__options *options,
                                     const dync__inner_compiler *inner, dync__aot_code **out)
 {
     int64_t value[DYNC__SIZED_SYMBOLS];
@@ -618,7 +599,7 @@ DYNC__RARE static dync_status dync__form_graphs(const dync__aot_code *form, cons
     return DYNC_OK;
 }
 
-DYNC__FN dync_status dync__aot_of_form(dync__aot_code *form, const int64_t *value, const char *options, const dync__inner_compiler *inner, dync_callable *out)
+DYNC__FN dync_status dync__aot_of_form(dync__aot_code *form, const int64_t *value, const dync__options *options, const dync__inner_compiler *inner, dync_callable *out)
 {
     if (!dync__form_fits(form->syms, value)) return DYNC_ERR_UNSUPPORTED;
     dync__aot_code *c = dync__aot_code_new(form->original);

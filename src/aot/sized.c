@@ -22,7 +22,7 @@ typedef struct dync__sized {
     int n_kept, n_symbols;
     dync__sized_symbol *symbol;          /* in an order in which each can be solved */
     dync_graph *graph;
-    char *options;
+    dync__options options;
     dync__graph_compiler compile;
     void *user;
     const dync__inner_compiler *inner;
@@ -86,10 +86,10 @@ DYNC__RARE static dync_status dync__instance_compile(dync__sized *s, dync__insta
     dync__tls.double_backward = s->double_backward;
     dync__tls.compiling = false;
     dync__tls.syms = NULL;
-    dync_status status = s->form ? dync__aot_of_form(s->form, value, s->options, s->inner, &x->code) : DYNC_ERR_UNSUPPORTED;
+    dync_status status = s->form ? dync__aot_of_form(s->form, value, &s->options, s->inner, &x->code) : DYNC_ERR_UNSUPPORTED;
     if (status == DYNC_ERR_UNSUPPORTED && !x->code.run) {
         status = dync__graph_concrete(s->graph, value, &x->graph);
-        if (status == DYNC_OK) status = s->compile(x->graph, examples, x->graph->n_inputs, s->options, &x->code, s->user);
+        if (status == DYNC_OK) status = s->compile(x->graph, examples, x->graph->n_inputs, &s->options, &x->code, s->user);
     }
     dync__lock(&s->lock);
     if (status == DYNC_OK && s->used && x->code.narrow) status = x->code.narrow(x->code.state, s->used);
@@ -185,7 +185,7 @@ DYNC__RARE static void dync__sized_destroy(void *state)
     if (s->used) dync__free(s->used, (size_t)s->head.n_out + 1);
     if (s->symbol) dync__free(s->symbol, (size_t)s->graph->syms->symbol.n * sizeof *s->symbol);
     dync__aot_code_unref(s->form);
-    dync__strfree(s->options);
+    dync__options_free(&s->options);
     dync_graph_free(s->graph);
     dync__free(s, sizeof *s);
 }
@@ -215,7 +215,7 @@ static dync_status dync__sized_bindings(dync__sized *s)
     return DYNC_OK;
 }
 
-DYNC__RARE DYNC__FN dync_status dync__sized_compile(dync_graph *graph, const dync_value *examples, int n, const char *options, dync__graph_compiler compile,
+DYNC__RARE DYNC__FN dync_status dync__sized_compile(dync_graph *graph, const dync_value *examples, int n, const dync__options *options, dync__graph_compiler compile,
                                          void *user, const dync__inner_compiler *inner, dync_callable *out)
 {
     dync__sized *s = dync__calloc(sizeof *s);
@@ -232,7 +232,7 @@ DYNC__RARE DYNC__FN dync_status dync__sized_compile(dync_graph *graph, const dyn
         s->head.form = &graph->node.at[graph->node.n - 1]->args[0];
         s->head.n_out = dync__arg_count_tensors(s->head.form);
         s->head.compiled_from = s->graph;
-        if (options && !(s->options = dync__strdup(options))) status = DYNC_ERR_MEMORY;
+        if (!dync__options_copy(&s->options, options)) status = DYNC_ERR_MEMORY;
     }
     if (status == DYNC_OK) status = dync__sized_bindings(s);
     bool given = n == graph->n_inputs && (examples || !n);

@@ -126,7 +126,7 @@ DYNC__RARE DYNC__FN void dync__aot_tail_free(struct dync__aot_tail *t)
 }
 
 /* *out NULL: the graph is better whole. */
-DYNC__RARE DYNC__FN dync_status dync__aot_tail(dync_graph *g, const char *options, const dync__inner_compiler *inner, struct dync__aot_tail **out)
+DYNC__RARE DYNC__FN dync_status dync__aot_tail(dync_graph *g, const dync__options *options, const dync__inner_compiler *inner, struct dync__aot_tail **out)
 {
     dync__arena arena = {0};
     size_t n = (size_t)g->node.n;
@@ -192,7 +192,7 @@ static dync_status dync__tail_run(void *state, int n_in, dync__tensor *const *in
 }
 
 /* The whole for one set of sizes. */
-DYNC__RARE DYNC__FN dync_status dync__aot_tail_compile(const struct dync__aot_tail *t, const int64_t *value, const char *options, const dync__inner_compiler *inner,
+DYNC__RARE DYNC__FN dync_status dync__aot_tail_compile(const struct dync__aot_tail *t, const int64_t *value, const dync__options *options, const dync__inner_compiler *inner,
                                             dync__inner *out)
 {
     dync__tail_code *c = dync__calloc(sizeof *c);

@@ -89,7 +89,7 @@ static dync_status dync__unlist_narrow(void *state, const bool *used)
     return u->code.narrow ? u->code.narrow(u->code.state, used) : DYNC_OK;
 }
 
-DYNC__FN dync_status dync__unlist_compile(dync_graph *g, const dync_value *ex, int n, const char *options, dync__graph_compiler compile, void *user,
+DYNC__FN dync_status dync__unlist_compile(dync_graph *g, const dync_value *ex, int n, const dync__options *options, dync__graph_compiler compile, void *user,
                                           dync_callable *out)
 {
     size_t room = (size_t)(g->node.n + 1), bytes = sizeof(dync__unlisted) + 2 * room * sizeof(int);

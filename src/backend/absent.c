@@ -3,8 +3,10 @@
 #include "../dync.in.h"
 #include "backend.h"
 
-static dync_status dync__backend_missing(const char *backend, const char *runtime)
+static dync_status dync__backend_missing(dync__backend_fn fn, const char *options, const char *backend, const char *runtime)
 {
+    dync__options o;
+    DYNC__TRY(dync__backend_options(fn, options, &o));
     return dync__fail(DYNC_ERR_BACKEND, "backend '%s' is not available: %s is not part of this "
                       "program; 'inductor' needs nothing", backend, runtime);
 }
@@ -12,13 +14,13 @@ static dync_status dync__backend_missing(const char *backend, const char *runtim
 DYNC__FN dync_status dync__backend_onnxrt(dync_graph *g, const dync_value *ex, int n,
                                           const char *options, dync_callable *out, void *user)
 {
-    (void)g, (void)ex, (void)n, (void)options, (void)out, (void)user;
-    return dync__backend_missing("onnxrt", "ONNX Runtime");
+    (void)g, (void)ex, (void)n, (void)out, (void)user;
+    return dync__backend_missing(dync__backend_onnxrt, options, "onnxrt", "ONNX Runtime");
 }
 
 DYNC__FN dync_status dync__backend_tvm(dync_graph *g, const dync_value *ex, int n,
                                        const char *options, dync_callable *out, void *user)
 {
-    (void)g, (void)ex, (void)n, (void)options, (void)out, (void)user;
-    return dync__backend_missing("tvm", "Apache TVM");
+    (void)g, (void)ex, (void)n, (void)out, (void)user;
+    return dync__backend_missing(dync__backend_tvm, options, "tvm", "Apache TVM");
 }

@@ -53,7 +53,7 @@ static dync_status dync__boxed_examples(const dync_graph *g, dync_value *out)
     return DYNC_OK;
 }
 
-static dync_status dync__boxed_compile(void *user, dync_graph *g, bool is_backward, const char *options, dync__inner *out)
+static dync_status dync__boxed_compile(void *user, dync_graph *g, bool is_backward, const dync__options *options, dync__inner *out)
 {
     const dync__aot_user *u = user;
     const dync_backend *b = is_backward ? &u->bw : &u->fw;
@@ -62,7 +62,7 @@ static dync_status dync__boxed_compile(void *user, dync_graph *g, bool is_backwa
     dync_status status = box && examples ? DYNC_OK : DYNC_ERR_MEMORY;
     dync_scope scope = dync_scope_begin();
     if (status == DYNC_OK) status = dync__boxed_examples(g, examples);
-    if (status == DYNC_OK) status = b->compile(g, examples, g->n_inputs, options, &box->code, b->user);
+    if (status == DYNC_OK) status = b->compile(g, examples, g->n_inputs, options->text, &box->code, b->user);
     dync_scope_end(&scope);
     dync__free(examples, (size_t)(g->n_inputs + 1) * sizeof *examples);
     if (status == DYNC_OK && !box->code.run) status = dync__fail(DYNC_ERR_BACKEND, "backend '%s' gave no callable", b->name ? b->name : "?");
@@ -81,7 +81,9 @@ static dync_status dync__boxed_compile(void *user, dync_graph *g, bool is_backwa
 static dync_status dync__aot_user_compile(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
 {
     if (!user) return dync__fail(DYNC_ERR_VALUE, "dync_aot_autograd: the forward compiler is NULL");
-    return dync__aot_compile(g, ex, n, options, &((dync__aot_user *)user)->inner, out);
+    dync__options o;                           /* the partitioner's; the rest is for the user's compilers */
+    DYNC__TRY(dync__options_parse(options, "aot_autograd", DYNC__OF_AOT, true, &o));
+    return dync__aot_compile(g, ex, n, &o, &((dync__aot_user *)user)->inner, out);
 }
 
 DYNC_API dync_backend dync_aot_autograd(const dync_backend *fw_compiler, const dync_backend *bw_compiler_or_null)
@@ -117,44 +119,22 @@ static dync_status dync__aot_ts_graph(dync_graph *g, const dync_value *ex, int n
 }
 static dync__aot_user dync__aot_ts = {.fw = {.name = "aot_ts", .compile = dync__aot_ts_graph}, .bw = {.name = "aot_ts", .compile = dync__aot_ts_graph}};
 
-#define DYNC__INDUCTOR_OPTIONS "opt_level,threads,fast_math,no_fuse,autotune,winograd,cudagraphs," DYNC__AOT_OPTIONS
-/* compile function, name, options, what compiles the functional graphs */
-#define DYNC__AOT_BACKENDS(X)                                                                                                              \
-    X(dync__backend_aot_eager, "aot_eager", DYNC__AOT_OPTIONS, .compile = dync__inner_interpret)                                          \
-    X(dync__backend_aot_eager_default, "aot_eager_default_partitioner", DYNC__AOT_OPTIONS, .compile = dync__inner_interpret, .save_all = true) \
-    X(dync__backend_aot_eager_decomp, "aot_eager_decomp_partition", DYNC__AOT_OPTIONS, .compile = dync__inner_interpret, .decompose_all = true) \
-    X(dync__backend_aot_ts, "aot_ts", DYNC__AOT_OPTIONS, .compile = dync__boxed_compile, .user = &dync__aot_ts, .save_all = true)         \
-    X(dync__backend_cudagraphs, "cudagraphs", DYNC__INDUCTOR_OPTIONS, .compile = dync__inductor_compile, .user = &dync__aot_ts) /* not NULL: record */ \
-    X(dync__backend_inductor, "inductor", DYNC__INDUCTOR_OPTIONS, .compile = dync__inductor_compile, .patterns = true)
-static const struct dync__aot_backend {
-    dync_status (*compile)(dync_graph *, const dync_value *, int, const char *, dync_callable *, void *);
-    const char *name, *keys;
-    dync__inner_compiler inner;
-} dync__aot_backends[] = {
-#define DYNC__X(fn, name, keys, ...) {fn, name, keys, {__VA_ARGS__}},
-    DYNC__AOT_BACKENDS(DYNC__X)
-#undef DYNC__X
-};
-
-DYNC__FN dync_status dync__backend_check_options(const dync_backend *b, const char *options)
-{
-    dync__aot_how how;
-    for (int i = 0; i < DYNC__COUNT_OF(dync__aot_backends); i++) {
-        const struct dync__aot_backend *own = &dync__aot_backends[i];
-        if (b->compile != own->compile) continue;
-        DYNC__TRY(dync__options_check(options, own->name, own->keys));
-        return dync__aot_options(options, &own->inner, &how);
-    }
-    return DYNC_OK;
-}
-
-#define DYNC__X(fn, name, keys, ...)                                                                                             \
-    DYNC__FN dync_status fn(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)    \
-    {                                                                                                                           \
-        static const dync__inner_compiler inner = {__VA_ARGS__};                                                                \
-        (void)user;                                                                                                             \
-        DYNC__TRY(dync__options_check(options, name, keys));                                                                    \
-        return dync__aot_compile(g, ex, n, options, &inner, out);                                                               \
+/* compile function, what compiles the functional graphs */
+#define DYNC__AOT_BACKENDS(X)                                                                                       \
+    X(dync__backend_aot_eager, .compile = dync__inner_interpret)                                                    \
+    X(dync__backend_aot_eager_default, .compile = dync__inner_interpret, .save_all = true)                          \
+    X(dync__backend_aot_eager_decomp, .compile = dync__inner_interpret, .decompose_all = true)                      \
+    X(dync__backend_aot_ts, .compile = dync__boxed_compile, .user = &dync__aot_ts, .save_all = true)                \
+    X(dync__backend_cudagraphs, .compile = dync__inductor_compile, .user = &dync__aot_ts) /* not NULL: record */    \
+    X(dync__backend_inductor, .compile = dync__inductor_compile, .patterns = true)
+#define DYNC__X(fn, ...)                                                                                            \
+    DYNC__FN dync_status fn(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user) \
+    {                                                                                                               \
+        static const dync__inner_compiler inner = {__VA_ARGS__};                                                    \
+        dync__options o;                                                                                            \
+        (void)user;                                                                                                 \
+        DYNC__TRY(dync__backend_options(fn, options, &o));                                                          \
+        return dync__aot_compile(g, ex, n, &o, &inner, out);                                                        \
     }
 DYNC__AOT_BACKENDS(DYNC__X)
 #undef DYNC__X

@@ -3,7 +3,13 @@
 #include "backend.h"
 
 static const dync_backend dync__backend_builtin[] = {
-#define DYNC__X(name, tags, fn) {#name, tags, fn, NULL},
+#define DYNC__X(name, tags, of, fn) {#name, tags, fn, NULL},
+    DYNC__BACKENDS(DYNC__X)
+    DYNC__MINIFIER_BACKENDS(DYNC__X)
+#undef DYNC__X
+};
+static const unsigned dync__backend_takes[] = {
+#define DYNC__X(name, tags, of, fn) of,
     DYNC__BACKENDS(DYNC__X)
     DYNC__MINIFIER_BACKENDS(DYNC__X)
 #undef DYNC__X
@@ -134,35 +140,62 @@ DYNC_API dync_status dync_compile_graph(const char *backend, dync_graph *g, cons
     return b->compile(g, example_inputs, n, NULL, out, b->user);
 }
 
-/* Options whose value is a number. */
-static const struct { const char *key; int low, high, step; } dync__option_numbers[] = {{"opt_level", 0, 3, 1}, {"threads", 0, 1 << 20, 1}, {"winograd", 2, 4, 2}};
+/* ---- options --------------------------------------------------------------------------------------------------------------------- */
+static const dync__option dync__backend_option_rows[] = {
+#define DYNC__X(name, kind, least, most, step, alone, words, of, help) \
+    {#name, DYNC__OPTION_##kind, offsetof(dync__options, name), sizeof((dync__options *)NULL)->name, least, most, step, alone, words, help, of},
+    DYNC__BACKEND_OPTIONS(DYNC__X)
+#undef DYNC__X
+};
 
-/* value: what follows the equals sign, up to a comma. */
-static dync_status dync__option_check_number(const char *key, const char *value)
+/* Which they are, with what each takes and is for. */
+static dync_status dync__options_unknown(const dync__option_item *item, const char *backend, unsigned of)
 {
-    for (int i = 0; i < DYNC__COUNT_OF(dync__option_numbers); i++) {
-        int low = dync__option_numbers[i].low, high = dync__option_numbers[i].high, step = dync__option_numbers[i].step, n = 0, digits = 0;
-        if (strcmp(key, dync__option_numbers[i].key) != 0) continue;
-        for (; digits < 8 && value[digits] >= '0' && value[digits] <= '9'; digits++) n = n * 10 + value[digits] - '0';
-        if (digits && strcspn(value + digits, ", ") == 0 && n >= low && n <= high && (n - low) % step == 0) continue;
-        return dync__fail(DYNC_ERR_VALUE, "option '%s': expected a number from %d to %d%s, got '%.*s'", key, low, high, step == 2 ? " in steps of 2" : "",
-                          (int)strcspn(value, ","), value);
+    dync__str names = {0}, lines = {0};
+    for (int i = 0; i < DYNC__COUNT_OF(dync__backend_option_rows); i++) {
+        const dync__option *row = &dync__backend_option_rows[i];
+        if (!(row->of & of)) continue;
+        dync__str_addf(&names, "%s%s", names.n ? ", " : "", row->key);
+        dync__str_addf(&lines, "\n  %s: ", row->key);
+        dync__option_expects(row, &lines);
+        dync__str_addf(&lines, " (%s)", row->help);
+    }
+    dync_status status = dync__fail(DYNC_ERR_VALUE, "backend '%s' has no option '%.*s'; it has%s%s%s", backend, DYNC__MIN(item->key_n, 100), item->key,
+                                    names.n ? ": " : " none", dync__str_get(&names), dync__str_get(&lines));
+    dync__str_free(&names);
+    dync__str_free(&lines);
+    return status;
+}
+
+DYNC__FN dync_status dync__options_parse(const char *options, const char *backend, unsigned of, bool others, dync__options *out)
+{
+    dync__option_item item;
+    uint64_t seen = 0;
+    *out = (dync__options)DYNC__OPTIONS_DEFAULT;
+    out->text = options ? options : "";
+    for (const char *p = out->text; (p = dync__option_next(p, &item));) {
+        const dync__option *row = NULL;
+        for (int i = 0; i < DYNC__COUNT_OF(dync__backend_option_rows) && !row; i++) {
+            const dync__option *o = &dync__backend_option_rows[i];
+            if ((o->of & of) && strlen(o->key) == (size_t)item.key_n && memcmp(o->key, item.key, (size_t)item.key_n) == 0) row = o;
+        }
+        if (!row && others) continue;
+        if (!row) return dync__options_unknown(&item, backend, of);
+        char what[128];
+        dync__format(what, sizeof what, "backend '%.64s': option '%s'", backend, row->key);
+        uint64_t bit = UINT64_C(1) << (row - dync__backend_option_rows);
+        if (seen & bit) return dync__fail(DYNC_ERR_VALUE, "%s stands there twice: '%.200s'", what, out->text);
+        if (!dync__option_store(row, item.value, item.value_n, out)) return dync__option_fail(row, what, item.value, item.value_n);
+        seen |= bit;
     }
     return DYNC_OK;
 }
 
-DYNC__FN dync_status dync__options_check(const char *options, const char *backend, const char *keys)
+DYNC__FN dync_status dync__backend_options(dync__backend_fn compile, const char *options, dync__options *out)
 {
-    for (const char *p = options; p && *p;) {
-        p += strspn(p, ", ");
-        size_t n = strcspn(p, "=, ");
-        char word[64];
-        if (n == 0) break;
-        dync__format(word, sizeof word, "%.*s", (int)DYNC__MIN(n, sizeof word - 1), p);
-        if (!dync__words_meet(keys, word))
-            return dync__fail(DYNC_ERR_VALUE, "backend '%s' has no option '%s'; it has: %s", backend, word, keys);
-        if (p[n] == '=') DYNC__TRY(dync__option_check_number(word, p + n + 1));
-        p += strcspn(p, ",");
-    }
+    for (int i = 0; i < DYNC__COUNT_OF(dync__backend_builtin); i++)
+        if (dync__backend_builtin[i].compile == compile && dync__backend_takes[i] != DYNC__OF_ANY)
+            return dync__options_parse(options, dync__backend_builtin[i].name, dync__backend_takes[i], false, out);
+    *out = (dync__options)DYNC__OPTIONS_DEFAULT;
     return DYNC_OK;
 }

@@ -166,6 +166,26 @@ DYNC__FN int  dync__double_format(double x, char conversion, int precision, char
 /* Correctly rounded, locale-free; false if s begins with no number, or if end is NULL and something follows it. */
 DYNC__FN bool dync__text_double(const char *s, const char **end, double *out);
 
+/* ---- values by name (option.c) --------------------------------------------------------------------------------------------- */
+typedef enum { DYNC__OPTION_BOOL, DYNC__OPTION_INT, DYNC__OPTION_FLOAT, DYNC__OPTION_WORD, DYNC__OPTION_TEXT, DYNC__OPTION_PATH } dync__option_kind;
+typedef struct dync__option_path { int on; char path[512]; } dync__option_path;   /* a switch, or the path of a file as well */
+typedef struct dync__option {
+    const char *key;
+    dync__option_kind kind;
+    size_t at, size;                     /* of the field: int (BOOL, INT; WORD: which), double, char[size], dync__option_path */
+    double least, most;
+    int step, alone;                     /* INT: from the least on; what the name without a value means (0: it needs one) */
+    const char *words, *help;            /* WORD: "needed, all" */
+    unsigned of;                         /* whose option it is, for tables of several owners */
+} dync__option;
+/* value of n characters; NULL: the name stood alone. False: it is none of this kind and range, and nothing was stored. */
+DYNC__FN bool dync__option_store(const dync__option *, const char *value, size_t n, void *into);
+DYNC__FN void dync__option_expects(const dync__option *, dync__str *);        /* "true or false", "a number from 0 to 3" */
+DYNC__FN dync_status dync__option_fail(const dync__option *, const char *what, const char *value_or_null, size_t n); /* "WHAT: expected ..., got 'VALUE'" */
+/* The items of "key=value, key": returns where the next one begins, NULL where there is none. Blanks around key and value do not count. */
+typedef struct dync__option_item { const char *key, *value; int key_n; size_t value_n; } dync__option_item;
+DYNC__FN const char *dync__option_next(const char *text, dync__option_item *out);
+
 /* ---- Philox4x32-10 (rng.c), Salmon et al., SC 2011. Counter-based: value i of a stream needs no state. Key = seed, counter =
  * index: one block per number, so the kinds below never share bits. uniform_f32 = (out[0] >> 8) * 2^-24, uniform_f64 =
  * ((out[1]:out[0]) >> 11) * 2^-53, normal = sqrt(-2 log(1 - u)) * cos(2 pi v) in double, u and v the doubles of out[0,1], out[2,3] (loop/expand.c). */

@@ -79,7 +79,8 @@ static dync_status dync__compile_check(const dync_callee *callee, const char *fn
     int arity = dync__callee_arity(callee);
     if (args) DYNC__TRY(dync__compile_check_args(fn, args, arity));
     if (o->symbolic) DYNC__TRY(dync__compile_check_symbolic(fn, o->symbolic, args, arity));
-    return dync__backend_check_options(backend, o->options);
+    dync__options parsed;
+    return dync__backend_options(backend->compile, o->options, &parsed);
 }
 
 static dync_compiled *dync__compile_make(dync_callee callee, const char *fn_name, dync_compile_options options)

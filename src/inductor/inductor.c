@@ -7,7 +7,7 @@ typedef struct dync__inductor_form { dync__lowered lowered; struct dync__inducto
 typedef struct dync__inductor_code {
     dync__inductor_form *now;
     dync_graph *graph;                   /* for narrowing */
-    char *options;
+    dync__options options;
 } dync__inductor_code;
 
 DYNC__RARE static void dync__inductor_destroy(void *state)
@@ -20,7 +20,6 @@ DYNC__RARE static void dync__inductor_destroy(void *state)
         dync__free(form, sizeof *form);
     }
     dync_graph_free(c->graph);
-    dync__strfree(c->options);
     dync__free(c, sizeof *c);
 }
 
@@ -113,7 +112,7 @@ DYNC__RARE static dync_status dync__inductor_form_add(dync__inductor_code *c, dy
 {
     dync__inductor_form *form = dync__calloc(sizeof *form);
     if (!form) return DYNC_ERR_MEMORY;
-    dync_status status = dync__inductor_lower(g, used, c->options, &form->lowered);
+    dync_status status = dync__inductor_lower(g, used, &c->options, &form->lowered);
     if (status != DYNC_OK) {
         dync__free(form, sizeof *form);
         return status;
@@ -129,7 +128,7 @@ DYNC__RARE static dync_status dync__inductor_narrow(void *state, const bool *use
     return dync__inductor_form_add(c, c->graph, used);
 }
 
-DYNC__RARE DYNC__FN dync_status dync__inductor_compile(void *user, dync_graph *g, bool is_backward, const char *options, dync__inner *out)
+DYNC__RARE DYNC__FN dync_status dync__inductor_compile(void *user, dync_graph *g, bool is_backward, const dync__options *options, dync__inner *out)
 {
     if (dync__graph_device(g) < 0) {         /* a plan has one device: operators find theirs one by one */
         dync__log(DYNC__LOG_aot, "inductor: a graph on several devices runs operator by operator");
@@ -138,10 +137,8 @@ DYNC__RARE DYNC__FN dync_status dync__inductor_compile(void *user, dync_graph *g
     dync__inductor_code *c = dync__calloc(sizeof *c);
     if (!c) return DYNC_ERR_MEMORY;
     c->graph = dync_graph_retain(g);
-    if (options && !(c->options = dync__strdup(options))) {
-        dync__inductor_destroy(c);
-        return DYNC_ERR_MEMORY;
-    }
+    c->options = *options;
+    c->options.text = "";                    /* the caller's */
     dync_status status = dync__graph_dce(g);
     if (status == DYNC_OK) status = dync__graph_cse(g);
     if (status == DYNC_OK) status = dync__inductor_form_add(c, g, NULL);
@@ -156,7 +153,7 @@ DYNC__RARE DYNC__FN dync_status dync__inductor_compile(void *user, dync_graph *g
     out->narrow = dync__inductor_narrow;
     out->state = c;
     int device = c->now->lowered.device;
-    if (device == DYNC_CPU || (!user && !dync__option_on(options, "cudagraphs"))) return DYNC_OK;
+    if (device == DYNC_CPU || (!user && !options->cudagraphs)) return DYNC_OK;
     status = dync__device_hook->record(device, g, out);
     if (status != DYNC_OK) out->destroy(out->state);
     return status;

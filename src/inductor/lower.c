@@ -234,30 +234,16 @@ static dync_status dync__lower_outputs(dync__lowerer *w, const bool *used, dync_
     return DYNC_OK;
 }
 
-DYNC__FN bool dync__option_on(const char *options, const char *name)
-{
-    const char *p = options ? strstr(options, name) : NULL;
-    return p && strncmp(p + strlen(name), "=0", 2) != 0;
-}
-
-/* What follows a key in the options; NULL where it is not among them, or off. */
-static const char *dync__option_value(const char *options, const char *name)
-{
-    const char *p = options ? strstr(options, name) : NULL;
-    return dync__option_on(options, name) ? p + strlen(name) : NULL;
-}
-
 /* Everything up to the unfused steps in w->pb. The caller frees w->arena. */
-static dync_status dync__lower_steps(dync__lowerer *w, dync_graph *g, const bool *used, const char *options, dync__lowered *out)
+static dync_status dync__lower_steps(dync__lowerer *w, dync_graph *g, const bool *used, const dync__options *options, dync__lowered *out)
 {
     memset(w, 0, sizeof *w);
     memset(out, 0, sizeof *out);
     w->g = g;
     w->pb.arena = &w->arena;
     w->pb.device = dync__graph_device(g);
-    w->pb.fast_math = dync__option_on(options, "fast_math");
-    const char *winograd = dync__option_value(options, "winograd");
-    if (winograd) w->pb.winograd = strncmp(winograd, "=2", 2) == 0 ? 2 : 4;
+    w->pb.fast_math = options->fast_math != 0;
+    w->pb.winograd = options->winograd;
     dync__graph_renumber(g);
     size_t n = (size_t)g->node.n + 1;
     w->value = dync__arena_alloc(&w->arena, n * sizeof *w->value);
@@ -278,16 +264,13 @@ static dync_status dync__lower_steps(dync__lowerer *w, dync_graph *g, const bool
     return status;
 }
 
-DYNC__FN dync_status dync__inductor_lower(dync_graph *g, const bool *used, const char *options, dync__lowered *out)
+DYNC__FN dync_status dync__inductor_lower(dync_graph *g, const bool *used, const dync__options *options, dync__lowered *out)
 {
     dync__lowerer w;
     dync_status status = dync__lower_steps(&w, g, used, options, out);
     if (status == DYNC_OK) {
-        dync__plan_options opt = {.name = g->name, .fast_math = w.pb.fast_math, .no_fuse = dync__option_on(options, "no_fuse"),
-                                  .autotune = dync__option_value(options, "autotune")};
-        const char *threads = dync__option_value(options, "threads=");
-        double most = 0;
-        if (threads && dync__text_double(threads, NULL, &most) && most >= 1 && most <= 1e6) opt.threads = (int)most;
+        dync__plan_options opt = {.name = g->name, .fast_math = w.pb.fast_math, .no_fuse = options->no_fuse || options->opt_level == 0,
+                                  .autotune = options->autotune.on ? options->autotune.path : NULL, .threads = options->threads};
         out->plan = dync__plan_new(&w.pb, &opt);
         if (!out->plan) status = dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
     }
@@ -298,8 +281,9 @@ DYNC__FN dync_status dync__inductor_lower(dync_graph *g, const bool *used, const
 
 DYNC__FN dync_status dync__inductor_steps(dync_graph *g, dync__arena *arena, dync__pb *pb, dync__lowered *out)
 {
+    static const dync__options plain = DYNC__OPTIONS_DEFAULT;
     dync__lowerer w;
-    dync_status status = dync__lower_steps(&w, g, NULL, "", out);
+    dync_status status = dync__lower_steps(&w, g, NULL, &plain, out);
     *arena = w.arena;
     *pb = w.pb;
     pb->arena = arena;

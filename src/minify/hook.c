@@ -293,7 +293,7 @@ static void dync__hook_aot_uncompiled(dync_graph *g, int level)
     dync__str_free(&path);
 }
 
-static dync_status dync__hook_after_aot(const dync__inner_compiler *inner, dync_graph *g, bool is_backward, const char *options, dync__inner *out)
+static dync_status dync__hook_after_aot(const dync__inner_compiler *inner, dync_graph *g, bool is_backward, const dync__options *options, dync__inner *out)
 {
     int level = dync__hook.busy ? 0 : dync__hook.aot_level;
     if (!level) return inner->compile(inner->user, g, is_backward, options, out);
@@ -301,7 +301,7 @@ static dync_status dync__hook_after_aot(const dync__inner_compiler *inner, dync_
     dync_graph *pristine = a ? dync__graph_clone(g) : NULL;
     dync_status status = DYNC_ERR_MEMORY;
     g->over.n = 0;                       /* it runs twice on the same inputs */
-    if (pristine && (a->backend = dync__strdup(dync__hook.backend)) && (a->options = dync__strdup(options ? options : "")))
+    if (pristine && (a->backend = dync__strdup(dync__hook.backend)) && (a->options = dync__strdup(options->text)))
         status = inner->compile(inner->user, g, is_backward, options, &a->inner);
     if (status != DYNC_OK) {
         if (pristine && a->options) dync__hook_aot_uncompiled(pristine, level);

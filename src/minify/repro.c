@@ -515,12 +515,9 @@ DYNC_API int dync_run_repro(int argc, char **argv, dync_repro repro)
 
 static dync_status dync__minifier_compile(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, bool accuracy)
 {
-    static const char key[] = "compiler_name=";
-    const char *at = options ? strstr(options, key) : NULL;
-    char name[128];
-    DYNC__TRY(dync__options_check(options, accuracy ? "dynamo_accuracy_minifier_backend" : "dynamo_minifier_backend", "compiler_name"));
-    dync__format(name, sizeof name, "%.*s", at ? (int)strcspn(at + sizeof key - 1, ", ") : 8, at ? at + sizeof key - 1 : "inductor");
-    const dync_backend *b = dync_lookup_backend(name);
+    dync__options o;
+    DYNC__TRY(dync__backend_options(accuracy ? dync__backend_minifier_accuracy : dync__backend_minifier, options, &o));
+    const dync_backend *b = dync_lookup_backend(*o.compiler_name ? o.compiler_name : "inductor");
     if (!b) return DYNC_ERR_VALUE;
     dync__minifying m;
     bool busy = dync__hook_busy(true);

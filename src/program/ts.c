@@ -11,12 +11,20 @@ static dync_value dync__ts_run(void *state, const dync_value *args, int nargs)
 }
 static void dync__ts_destroy(void *state) { dync_program_free(state); }
 
+/* For each set of sizes, as sized.c asks: without options, which were told before. */
+static dync_status dync__ts_instance(dync_graph *g, const dync_value *ex, int n, const dync__options *options, dync_callable *out, void *user)
+{
+    (void)options;
+    return dync__backend_ts(g, ex, n, NULL, out, user);
+}
+
 DYNC__FN dync_status dync__backend_ts(dync_graph *g, const dync_value *ex, int n,
                                       const char *options, dync_callable *out, void *user)
 {
     dync__str bytes = {0};
-    if (g->syms) return dync__sized_compile(g, ex, n, options, dync__backend_ts, user, NULL, out);
+    static const dync__options plain = DYNC__OPTIONS_DEFAULT;
     dync__options_ignored(options, "ts");
+    if (g->syms) return dync__sized_compile(g, ex, n, &plain, dync__ts_instance, user, NULL, out);
     dync_program *written = dync__program_from_leaves(g, "graph", 0, NULL), *read = NULL;
     dync_status status = written ? dync__program_write(written, &bytes) : dync_error();
     if (status == DYNC_OK && bytes.failed) status = DYNC_ERR_MEMORY;

@@ -51,7 +51,7 @@ DYNC__FN dync_status dync__prologue_take(const dync__pb *, dync__fuse_step *, in
 DYNC__FN void dync__perf_begin(dync__plan *, const dync__fuse_step *);         /* counts the work of each step */
 DYNC__FN void dync__perf_step(const dync__plan *, int step, uint64_t ns);
 DYNC__FN void dync__perf_run(const dync__plan *);                              /* a run is over: perhaps a table */
-DYNC__FN dync__code *dync__tuned_code(const dync__kernel *, const char *how);
+DYNC__FN dync__code *dync__tuned_code(const dync__kernel *, const char *path);
 
 typedef struct dync__life { int slot, first, last; int64_t bytes, offset; } dync__life;   /* steps from first write to last use; first -1: unused */
 DYNC__FN dync_status dync__memplan(dync__arena *, dync__life *, int n, int64_t *total_bytes);

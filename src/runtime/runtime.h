@@ -39,7 +39,7 @@ DYNC__FN bool dync__pb_add_call(dync__pb *, dync__kcall *);
 typedef struct dync__plan_options {
     bool no_fuse, no_memplan, fast_math;
     int threads;                 /* at most; 0: all there are */
-    const char *name, *autotune; /* autotune: what follows the word in the options; NULL: not asked for */
+    const char *name, *autotune; /* autotune: the file that remembers, "" none; NULL: not asked for */
 } dync__plan_options;
 typedef struct dync__plan dync__plan;
 DYNC__FN dync__plan *dync__plan_new(dync__pb *, const dync__plan_options *);   /* NULL + error; takes nothing over: the builder's arena may die */

@@ -35,16 +35,6 @@ static void dync__tune_keep(uint64_t key, uint32_t form)
 }
 
 #if !defined(DYNC_NO_STDIO)
-/* "autotune=PATH" among the options; false: there is none. */
-static bool dync__tune_path(const char *value, char path[DYNC__TUNE_PATH])
-{
-    size_t n = strcspn(value, ", ");
-    if (n == 0 || n >= DYNC__TUNE_PATH || (n == 1 && *value >= '0' && *value <= '1')) return false;
-    memcpy(path, value, n);
-    path[n] = '\0';
-    return true;
-}
-
 static void dync__tune_read(const char *path)
 {
     char line[64];
@@ -130,8 +120,8 @@ static uint32_t dync__tune_measure(const dync__kernel *k)
     return found;
 }
 
-/* The fastest form of k. how: what follows "autotune" in the options. */
-DYNC__FN dync__code *dync__tuned_code(const dync__kernel *k, const char *how)
+/* The fastest form of k. path: the file that remembers, "" for none. */
+DYNC__FN dync__code *dync__tuned_code(const dync__kernel *k, const char *path)
 {
     dync__str text = {0};
     dync__error_guard guard;
@@ -145,8 +135,7 @@ DYNC__FN dync__code *dync__tuned_code(const dync__kernel *k, const char *how)
     if (!known) {
         dync__lock(&dync__tune.lock);
 #if !defined(DYNC_NO_STDIO)
-        char path[DYNC__TUNE_PATH];
-        bool file = *how == '=' && dync__tune_path(how + 1, path);
+        bool file = *path && strlen(path) < DYNC__TUNE_PATH;
         if (file) dync__tune_read(path);
 #endif
         form = dync__tune_look(key);
@@ -160,7 +149,7 @@ DYNC__FN dync__code *dync__tuned_code(const dync__kernel *k, const char *how)
         }
         dync__unlock(&dync__tune.lock);
     }
-    (void)how;
+    (void)path;
     dync__error_guard_end(&guard);
     return form == UINT32_MAX ? dync__code_new(k) : dync__tune_make(k, form);
 }

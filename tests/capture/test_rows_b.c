@@ -57,6 +57,14 @@ TEST(B_11_tvm)
     unavailable("tvm", NULL, "TVM");
     unavailable("tvm", "scheduler=none", "TVM");
     unavailable("tvm", "opt_level=0", "TVM");
+    static const char *const bad[] = {"scheduler=auto_scheduler", "opt_level=high", "trials=5"};
+    for (int i = 0; i < 3; i++) {
+        dync_module *m = seq();
+        EXPECT(dync_compile(m, .args = "x", .backend = "tvm", .options = bad[i]) == NULL);
+        EXPECT_EQ_INT(dync_error(), DYNC_ERR_VALUE);
+        dync_clear_error();
+        dync_module_free(m);
+    }
 }
 
 static dync_value abcd(const dync_value *args, int nargs, void *user)

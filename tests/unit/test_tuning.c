@@ -39,6 +39,34 @@ TEST(perf_prints_a_table_after_runs_1_and_10)
     EXPECT(strstr(text, "GFLOP/s") != NULL && strstr(text, "GB/s") != NULL && strstr(text, " us ") != NULL);
 }
 
+/* Steps of the plan that was run once. */
+static int steps_with(const char *options)
+{
+    char text[16384];
+    int n = 0;
+    if (!EXPECT(freopen("test_tuning.log", "wb", stderr) != NULL)) return -1;
+    dync_set_log("perf");
+    run_with(options, 1);
+    dync_set_log("");
+    fflush(stderr);
+    read_file("test_tuning.log", text, sizeof text);
+    remove("test_tuning.log");
+    const char *plain = strstr(text, "GraphModule"), *table = plain ? strstr(plain + 1, "GraphModule") : NULL;
+    for (const char *p = table; p && (p = strstr(p, " GFLOP/s ")); p++) n++;
+    return n;
+}
+/* An option is what stands there, not what a value contains. */
+TEST(options_are_not_searched_for)
+{
+    int fused = steps_with(""), apart = steps_with("no_fuse");
+    EXPECT(fused > 0 && apart > fused);
+    EXPECT_EQ_INT(steps_with("autotune=test_no_fuse.txt"), fused);
+    EXPECT_EQ_INT(steps_with("no_fuse=false"), fused);
+    EXPECT_EQ_INT(steps_with("no_fuse=off, fast_math"), fused);
+    EXPECT_EQ_INT(steps_with("opt_level=0"), apart);
+    EXPECT_EQ_INT(steps_with("opt_level=1, no_fuse=on"), apart);
+    remove("test_no_fuse.txt");
+}
 TEST(autotune_remembers_in_a_file)
 {
     char text[4096], again[4096];
