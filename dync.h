@@ -27164,6 +27164,7 @@ DYNC__FN dync__dt *dync__chain_ti(dync__chain *, int op, dync__dt *, int64_t);
 DYNC__FN dync__dt *dync__chain_shape(dync__chain *, int op, dync__dt *, int n, const int64_t *shape);
 DYNC__FN dync__dt *dync__chain_reduce(dync__chain *, int op, dync__dt *, int n, const int64_t *dims, bool keepdim);
 DYNC__FN dync__dt *dync__chain_dtype(dync__chain *, dync__dt *, int dtype);
+DYNC__FN dync__dt *dync__chain_wide(dync__chain *, dync__dt *);                /* halves as f32, others as they are; NULL stays NULL */
 DYNC__FN dync__dt *dync__chain_slice(dync__chain *, dync__dt *, int64_t dim, int64_t start, int64_t end);
 DYNC__FN dync__dt *dync__chain_cat(dync__chain *, int n, dync__arg *list, int64_t dim);
 DYNC__FN dync__dt *dync__chain_mean(dync__chain *, dync__dt *);                /* of all elements */
@@ -27233,6 +27234,10 @@ DYNC__FN dync__dt *dync__chain_reduce(dync__chain *c, int op, dync__dt *a, int n
 }
 DYNC__FN dync__dt *dync__chain_dtype(dync__chain *c, dync__dt *a, int dtype) {
     return !a || a->dtype == dtype ? a : dync__chain2(c, DYNC__OP_to_dtype, dync__arg_t(a), dync__arg_dtype(dtype));
+}
+DYNC__FN dync__dt *dync__chain_wide(dync__chain *c, dync__dt *x) {
+    const dync__dtype_row *row = x ? dync__dtype_info(x->dtype) : NULL;
+    return row && row->kind == 'f' && row->bytes == 2 ? dync__chain_dtype(c, x, DYNC_F32) : x;
 }
 /* Ends the chain: results (made by it, or arguments) go out with a reference each, everything else is let go. */
 DYNC__FN dync_status dync__chain_end_n(dync__chain *c, dync__opcall *call, int n, dync__dt *const *result) {
@@ -28241,9 +28246,15 @@ static dync__dt *dync__dn_safe_softmax(dync__chain *c, dync__dt *scores) {
     return dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(dync__chain_ti(c, DYNC__OP_softmax, scores, -1)),
                         dync__arg_t(blind), dync__arg_i(0));
 }
+/* In f32 for halves, as what follows them: the result alone is rounded. */
 static dync__dt *dync__dn_scores(dync__chain *c, dync__dt *q, dync__dt *k, dync__dt *mask, bool is_causal, double scale) {
-    dync__dt *kt = dync__chain3(c, DYNC__OP_transpose, dync__arg_t(k), dync__arg_i(-2), dync__arg_i(-1));
-    return dync__dn_masked(c, is_causal, dync__chain_tf(c, DYNC__OP_mul, dync__chain_tt(c, DYNC__OP_matmul, q, kt), scale), mask);
+    dync__dt *kt = dync__chain3(c, DYNC__OP_transpose, dync__arg_t(dync__chain_wide(c, k)), dync__arg_i(-2), dync__arg_i(-1));
+    dync__dt *s = dync__chain_tf(c, DYNC__OP_mul, dync__chain_tt(c, DYNC__OP_matmul, dync__chain_wide(c, q), kt), scale);
+    return dync__dn_masked(c, is_causal, s, dync__chain_wide(c, mask));
+}
+/* The means of v by these weights, in v's dtype. */
+static dync__dt *dync__dn_weighed(dync__chain *c, dync__dt *weights, dync__dt *v) {
+    return dync__chain_dtype(c, dync__chain_tt(c, DYNC__OP_matmul, weights, dync__chain_wide(c, v)), v->dtype);
 }
 /* The plain form of the kernel. */
 DYNC__FN dync_status dync__d_flash_attention(dync__opcall *call) {
@@ -28255,7 +28266,7 @@ DYNC__FN dync_status dync__d_flash_attention(dync__opcall *call) {
     int64_t last = -1;
     out[1] = dync__chain_reduce(&c, DYNC__OP_logsumexp, dync__chain_dtype(&c, s, info[1].dtype), 1, &last, false);
     s = mask ? dync__dn_safe_softmax(&c, s) : dync__chain_ti(&c, DYNC__OP_softmax, s, -1);
-    out[0] = dync__chain_tt(&c, DYNC__OP_matmul, s, v);
+    out[0] = dync__dn_weighed(&c, s, v);
     return dync__chain_end_n(&c, call, 2, out);
 }
 /* Does the kernel take these? Batches that broadcast, masks of another dtype and empty scores are left to the plain form. */
@@ -28297,7 +28308,7 @@ DYNC__FN dync_status dync__d_scaled_dot_product_attention(dync__opcall *call) {
     y = mask ? dync__dn_safe_softmax(&c, y) : dync__chain_ti(&c, DYNC__OP_softmax, y, -1);
     if (dync__dn_number(call, 4) > 0)
         y = dync__chain3(&c, DYNC__OP_dropout, dync__arg_t(y), call->args[4], dync__arg_b(true));
-    return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_matmul, y, v));
+    return dync__chain_end(&c, call, dync__dn_weighed(&c, y, v));
 }
 typedef struct dync__dn_cell { dync__dt *h, *c, *share, *gate[4]; } dync__dn_cell;
 /* One step: in [N, gates H] the input's share, hidden the state's, both with their biases. Gates stand in PyTorch's order: LSTM i, f, g, o

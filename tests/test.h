@@ -43,7 +43,7 @@ typedef struct test__case {
     struct test__case *next;
 } test__case;
 
-enum { TEST__PASS = 0, TEST__FAIL = 1, TEST__SKIP = 77, TEST__MAX_REPORTS = 500 };
+enum { TEST__PASS = 0, TEST__FAIL = 1, TEST__SKIP = 77, TEST__MAX_REPORTS = 20 };
 
 static struct {
     test__case *cases;             /* sorted by line */

@@ -72,6 +72,12 @@ DYNC__FN dync__dt *dync__chain_dtype(dync__chain *c, dync__dt *a, int dtype)
     return !a || a->dtype == dtype ? a : dync__chain2(c, DYNC__OP_to_dtype, dync__arg_t(a), dync__arg_dtype(dtype));
 }
 
+DYNC__FN dync__dt *dync__chain_wide(dync__chain *c, dync__dt *x)
+{
+    const dync__dtype_row *row = x ? dync__dtype_info(x->dtype) : NULL;
+    return row && row->kind == 'f' && row->bytes == 2 ? dync__chain_dtype(c, x, DYNC_F32) : x;
+}
+
 /* Ends the chain: results (made by it, or arguments) go out with a reference each, everything else is let go. */
 DYNC__FN dync_status dync__chain_end_n(dync__chain *c, dync__opcall *call, int n, dync__dt *const *result)
 {

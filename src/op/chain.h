@@ -20,6 +20,7 @@ DYNC__FN dync__dt *dync__chain_ti(dync__chain *, int op, dync__dt *, int64_t);
 DYNC__FN dync__dt *dync__chain_shape(dync__chain *, int op, dync__dt *, int n, const int64_t *shape);
 DYNC__FN dync__dt *dync__chain_reduce(dync__chain *, int op, dync__dt *, int n, const int64_t *dims, bool keepdim);
 DYNC__FN dync__dt *dync__chain_dtype(dync__chain *, dync__dt *, int dtype);
+DYNC__FN dync__dt *dync__chain_wide(dync__chain *, dync__dt *);                /* halves as f32, others as they are; NULL stays NULL */
 DYNC__FN dync__dt *dync__chain_slice(dync__chain *, dync__dt *, int64_t dim, int64_t start, int64_t end);
 DYNC__FN dync__dt *dync__chain_cat(dync__chain *, int n, dync__arg *list, int64_t dim);
 DYNC__FN dync__dt *dync__chain_mean(dync__chain *, dync__dt *);                /* of all elements */

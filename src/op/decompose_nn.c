@@ -357,10 +357,18 @@ static dync__dt *dync__dn_safe_softmax(dync__chain *c, dync__dt *scores)
                         dync__arg_t(blind), dync__arg_i(0));
 }
 
+/* In f32 for halves, as what follows them: the result alone is rounded. */
 static dync__dt *dync__dn_scores(dync__chain *c, dync__dt *q, dync__dt *k, dync__dt *mask, bool is_causal, double scale)
 {
-    dync__dt *kt = dync__chain3(c, DYNC__OP_transpose, dync__arg_t(k), dync__arg_i(-2), dync__arg_i(-1));
-    return dync__dn_masked(c, is_causal, dync__chain_tf(c, DYNC__OP_mul, dync__chain_tt(c, DYNC__OP_matmul, q, kt), scale), mask);
+    dync__dt *kt = dync__chain3(c, DYNC__OP_transpose, dync__arg_t(dync__chain_wide(c, k)), dync__arg_i(-2), dync__arg_i(-1));
+    dync__dt *s = dync__chain_tf(c, DYNC__OP_mul, dync__chain_tt(c, DYNC__OP_matmul, dync__chain_wide(c, q), kt), scale);
+    return dync__dn_masked(c, is_causal, s, dync__chain_wide(c, mask));
+}
+
+/* The means of v by these weights, in v's dtype. */
+static dync__dt *dync__dn_weighed(dync__chain *c, dync__dt *weights, dync__dt *v)
+{
+    return dync__chain_dtype(c, dync__chain_tt(c, DYNC__OP_matmul, weights, dync__chain_wide(c, v)), v->dtype);
 }
 
 /* The plain form of the kernel. */
@@ -374,7 +382,7 @@ DYNC__FN dync_status dync__d_flash_attention(dync__opcall *call)
     int64_t last = -1;
     out[1] = dync__chain_reduce(&c, DYNC__OP_logsumexp, dync__chain_dtype(&c, s, info[1].dtype), 1, &last, false);
     s = mask ? dync__dn_safe_softmax(&c, s) : dync__chain_ti(&c, DYNC__OP_softmax, s, -1);
-    out[0] = dync__chain_tt(&c, DYNC__OP_matmul, s, v);
+    out[0] = dync__dn_weighed(&c, s, v);
     return dync__chain_end_n(&c, call, 2, out);
 }
 
@@ -420,7 +428,7 @@ DYNC__FN dync_status dync__d_scaled_dot_product_attention(dync__opcall *call)
     y = mask ? dync__dn_safe_softmax(&c, y) : dync__chain_ti(&c, DYNC__OP_softmax, y, -1);
     if (dync__dn_number(call, 4) > 0)
         y = dync__chain3(&c, DYNC__OP_dropout, dync__arg_t(y), call->args[4], dync__arg_b(true));
-    return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_matmul, y, v));
+    return dync__chain_end(&c, call, dync__dn_weighed(&c, y, v));
 }
 
 /* ---- recurrent layers ----------------------------------------------------------------------------------------------- */

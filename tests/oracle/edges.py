@@ -40,7 +40,7 @@ ops.MEANING.update({
 lines = []
 
 
-def edge(name, *args):
+def edge(name, *args, strides=True):
     leaves = []
     values = []
     for a in args:
@@ -57,7 +57,7 @@ def edge(name, *args):
         finally:
             ops.arg_value = keep
         outs = list(r) if isinstance(r, (list, tuple)) else [r]
-        out = ';'.join(ops.out_text(t.detach()) for t in outs)
+        out = ';'.join(ops.out_text(t.detach(), strides=strides) for t in outs)
         diff = [t for t in outs if t.requires_grad]
         if leaves and diff:
             grads = torch.autograd.grad(diff, leaves, [cotangent(t) for t in diff], allow_unused=True)
@@ -137,6 +137,17 @@ for d in FLOATS:                     # kernels of their own in PyTorch: one roun
     edge('softmax', g(d, [1.0, 2, 3, -4, 4, 0.5], [2, 3]), 1)
     if d not in HALVES:              # whose results PyTorch rounds twice
         edge('log_softmax', g(d, [1.0, 2, 3, -4, 4, 0.5], [2, 3]), 1)
+
+
+# batches that broadcast have no kernel: the plain form rounds its result alone
+for d in HALVES:
+    q, k, vv = G(d, [2, 1, 2, 4], 'n0'), G(d, [1, 2, 3, 4], 'n1'), G(d, [2, 3, 2], 'n2')
+    edge('scaled_dot_product_attention', q, k, vv, None, 0.0, False, None)
+    edge('scaled_dot_product_attention', q, k, vv, None, 0.0, True, 0.25)
+    edge('scaled_dot_product_attention', q, k, vv, T('b8', [2, 3], 'b1'), 0.0, False, None)
+    edge('scaled_dot_product_attention', q, k, vv, T(d, [2, 1, 2, 3], 'u0'), 0.0, False, None)
+    edge('scaled_dot_product_attention', G(d, [2, 2, 2, 4], 'n0'), G(d, [2, 2, 3, 4], 'n1'), G(d, [2, 2, 3, 2], 'n2'), G(d, [2, 3], 'u0'), 0.0, False, None,
+         strides=False)
 
 
 def write(path):
