@@ -5642,6 +5642,7 @@ DYNC__FN dync_status dync__layout_contiguous(dync__layout *, int ndim, const int
 DYNC__FN bool dync__layout_equal(const dync__layout *, const dync__layout *);      /* to the stride of a dimension of one element */
 DYNC__FN bool dync__layout_is_contiguous(const dync__layout *);                    /* strides of size-1 dims are ignored */
 DYNC__FN bool dync__layout_is_dense(const dync__layout *);                         /* non-overlapping and dense under some order of dims */
+DYNC__FN bool dync__layout_is_apart(const dync__layout *);                         /* surely no two indices at one address */
 DYNC__FN bool dync__layout_overlaps_itself(const dync__layout *);                  /* surely two indices, one address (expand); size-1 and empty: no */
 DYNC__FN dync_status dync__dim_wrap(int dim, int ndim, int *out);                  /* -ndim <= dim < ndim, else DYNC_ERR_INDEX; ndim 0 acts as 1 */
 DYNC__FN dync_status dync__broadcast(int na, const int64_t *a, int nb, const int64_t *b, int *n_out, int64_t *out); /* DYNC_ERR_SHAPE */
@@ -6825,6 +6826,26 @@ DYNC__RARE DYNC__FN bool dync__layout_overlaps_itself(const dync__layout *lay) {
         if (lay->shape[i] > 1 && lay->stride[i] == 0) return true;
     }
     return false;
+}
+/* By growing stride: each step leaves all that the smaller ones reach. */
+DYNC__FN bool dync__layout_is_apart(const dync__layout *lay) {
+    int64_t shape[DYNC_MAX_DIMS], stride[DYNC_MAX_DIMS], reach = 0, last = 0;
+    if (dync__layout_is_empty(lay)) return true;
+    for (int d = 0; d < lay->ndim; d++) {
+        shape[d] = dync__sz_hint(lay->shape[d]);
+        stride[d] = dync__sz_hint(lay->stride[d]);
+        if (shape[d] > 1 && stride[d] <= 0) return false;
+    }
+    for (;;) {
+        int next = -1, equal = 0;
+        for (int d = 0; d < lay->ndim; d++)
+            if (shape[d] > 1 && stride[d] > last && (next < 0 || stride[d] < stride[next])) next = d;
+        if (next < 0) return true;
+        for (int d = 0; d < lay->ndim; d++) equal += shape[d] > 1 && stride[d] == stride[next];
+        if (equal > 1 || stride[next] <= reach) return false;
+        last = stride[next];
+        reach += (shape[next] - 1) * last;
+    }
 }
 DYNC__FN dync_status dync__dim_wrap(int dim, int ndim, int *out) {
     int n = ndim > 0 ? ndim : 1;
@@ -36847,24 +36868,6 @@ static double dync__view_repeats(const dync__layout *lay) {
         if (lay->stride[d] == 0 && lay->shape[d] > 1) n *= (double)lay->shape[d];
     return n;
 }
-/* Surely no two elements at one place: by growing stride, each step leaves all that the smaller ones reach. */
-static bool dync__view_apart(const dync__layout *lay) {
-    int64_t reach = 0, last = 0;
-    for (int n = 0; n < lay->ndim; n++) {
-        int next = -1;
-        for (int d = 0; d < lay->ndim; d++)
-            if (lay->shape[d] > 1 && lay->stride[d] > last && (next < 0 || lay->stride[d] < lay->stride[next])) next = d;
-        if (next < 0) break;
-        for (int d = 0; d < lay->ndim; d++)
-            if (d != next && lay->shape[d] > 1 && lay->stride[d] == lay->stride[next]) return false;
-        if (lay->stride[next] <= reach) return false;
-        last = lay->stride[next];
-        reach += (lay->shape[next] - 1) * last;
-    }
-    for (int d = 0; d < lay->ndim; d++)
-        if (lay->shape[d] > 1 && lay->stride[d] <= 0) return false;
-    return true;
-}
 DYNC__FN dync_tensor *dync__as_strided_backward(dync_tensor *grad, const dync__layout *base, const dync__layout *view, int dtype, int device) {
     dync__view_span span = {0, 0}, own = {0, 0};
     dync__layout part = *view;
@@ -36877,7 +36880,7 @@ DYNC__FN dync_tensor *dync__as_strided_backward(dync_tensor *grad, const dync__l
     grad = dync__view_sum_repeats(grad, &part);
     if (!buffer || !grad) return NULL;
     if (span.size == 0) return buffer;
-    if (!dync__view_apart(&part)) {
+    if (!dync__layout_is_apart(&part)) {
         dync_dims n = {1, {-1}};
         buffer = dync_scatter_add(dync_reshape(buffer, n), 0, dync_reshape(dync__view_places(&part, span.low, device), n), dync_reshape(grad, n));
         if (whole) return dync_reshape(buffer, dync__view_dims(base->ndim, base->shape));
@@ -49844,9 +49847,12 @@ static dync_status dync__joint_on_input(dync__joint *j, dync__tensor *t, int inp
     o->lay = dync__layout_from(t, j->seen[o->index]);
     if (same >= 0) return DYNC_OK;
     o->mode = base >= 0 ? dync__view_mode(t) : DYNC__AOT_DETACHED;
-    if (base >= 0 || !j->training || !dync__tensor_requires_grad(t)) return DYNC_OK;
-    /* detached, then differentiated on its own: a value on the input's memory, or a view of that */
-    dync__tensor *own = t->grad->base ? t->grad->base : t;
+    if (!j->training || !dync__tensor_requires_grad(t)) return DYNC_OK;
+    bool clear = dync__layout_is_dense(&j->seen[o->index]->lay) || dync__layout_is_apart(&j->seen[o->index]->lay);
+    if (base >= 0 && clear) return DYNC_OK;
+    /* detached, then differentiated on its own: a value on the input's memory, or a view of that. So is a view of an input whose elements
+     * share places: strides say which place an element of the view has, and not which element of the input it is. */
+    dync__tensor *own = t->grad->base && base < 0 ? t->grad->base : t;
     int k = dync__joint_value(j, own);
     if (k < 0) return DYNC_ERR_MEMORY;
     j->into->value.at[k].over = DYNC__AOT_OVER_INPUT;

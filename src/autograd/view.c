@@ -101,26 +101,6 @@ static double dync__view_repeats(const dync__layout *lay)
     return n;
 }
 
-/* Surely no two elements at one place: by growing stride, each step leaves all that the smaller ones reach. */
-static bool dync__view_apart(const dync__layout *lay)
-{
-    int64_t reach = 0, last = 0;
-    for (int n = 0; n < lay->ndim; n++) {
-        int next = -1;
-        for (int d = 0; d < lay->ndim; d++)
-            if (lay->shape[d] > 1 && lay->stride[d] > last && (next < 0 || lay->stride[d] < lay->stride[next])) next = d;
-        if (next < 0) break;
-        for (int d = 0; d < lay->ndim; d++)
-            if (d != next && lay->shape[d] > 1 && lay->stride[d] == lay->stride[next]) return false;
-        if (lay->stride[next] <= reach) return false;
-        last = lay->stride[next];
-        reach += (lay->shape[next] - 1) * last;
-    }
-    for (int d = 0; d < lay->ndim; d++)
-        if (lay->shape[d] > 1 && lay->stride[d] <= 0) return false;
-    return true;
-}
-
 DYNC__FN dync_tensor *dync__as_strided_backward(dync_tensor *grad, const dync__layout *base, const dync__layout *view, int dtype, int device)
 {
     dync__view_span span = {0, 0}, own = {0, 0};
@@ -134,7 +114,7 @@ DYNC__FN dync_tensor *dync__as_strided_backward(dync_tensor *grad, const dync__l
     grad = dync__view_sum_repeats(grad, &part);
     if (!buffer || !grad) return NULL;
     if (span.size == 0) return buffer;
-    if (!dync__view_apart(&part)) {
+    if (!dync__layout_is_apart(&part)) {
         dync_dims n = {1, {-1}};
         buffer = dync_scatter_add(dync_reshape(buffer, n), 0, dync_reshape(dync__view_places(&part, span.low, device), n), dync_reshape(grad, n));
         if (whole) return dync_reshape(buffer, dync__view_dims(base->ndim, base->shape));

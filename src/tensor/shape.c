@@ -142,6 +142,28 @@ DYNC__RARE DYNC__FN bool dync__layout_overlaps_itself(const dync__layout *lay)
     return false;
 }
 
+/* By growing stride: each step leaves all that the smaller ones reach. */
+DYNC__FN bool dync__layout_is_apart(const dync__layout *lay)
+{
+    int64_t shape[DYNC_MAX_DIMS], stride[DYNC_MAX_DIMS], reach = 0, last = 0;
+    if (dync__layout_is_empty(lay)) return true;
+    for (int d = 0; d < lay->ndim; d++) {
+        shape[d] = dync__sz_hint(lay->shape[d]);
+        stride[d] = dync__sz_hint(lay->stride[d]);
+        if (shape[d] > 1 && stride[d] <= 0) return false;
+    }
+    for (;;) {
+        int next = -1, equal = 0;
+        for (int d = 0; d < lay->ndim; d++)
+            if (shape[d] > 1 && stride[d] > last && (next < 0 || stride[d] < stride[next])) next = d;
+        if (next < 0) return true;
+        for (int d = 0; d < lay->ndim; d++) equal += shape[d] > 1 && stride[d] == stride[next];
+        if (equal > 1 || stride[next] <= reach) return false;
+        last = stride[next];
+        reach += (shape[next] - 1) * last;
+    }
+}
+
 DYNC__FN dync_status dync__dim_wrap(int dim, int ndim, int *out)
 {
     int n = ndim > 0 ? ndim : 1;

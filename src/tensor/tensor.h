@@ -47,6 +47,7 @@ DYNC__FN dync_status dync__layout_contiguous(dync__layout *, int ndim, const int
 DYNC__FN bool dync__layout_equal(const dync__layout *, const dync__layout *);      /* to the stride of a dimension of one element */
 DYNC__FN bool dync__layout_is_contiguous(const dync__layout *);                    /* strides of size-1 dims are ignored */
 DYNC__FN bool dync__layout_is_dense(const dync__layout *);                         /* non-overlapping and dense under some order of dims */
+DYNC__FN bool dync__layout_is_apart(const dync__layout *);                         /* surely no two indices at one address */
 DYNC__FN bool dync__layout_overlaps_itself(const dync__layout *);                  /* surely two indices, one address (expand); size-1 and empty: no */
 DYNC__FN dync_status dync__dim_wrap(int dim, int ndim, int *out);                  /* -ndim <= dim < ndim, else DYNC_ERR_INDEX; ndim 0 acts as 1 */
 DYNC__FN dync_status dync__broadcast(int na, const int64_t *a, int nb, const int64_t *b, int *n_out, int64_t *out); /* DYNC_ERR_SHAPE */
