@@ -2369,11 +2369,26 @@ DYNC_API dync_status dync_program_save(const dync_program *program, const char *
 DYNC_API dync_status dync_program_save_c(const dync_program *program, const char *path);
 DYNC_API dync_status dync_program_save_onnx(const dync_program *program, const char *path);
 
-/* dync_program_load, dync_program_load_onnx: read such a file; every bound is checked.
+/* dync_program_load, dync_program_load_onnx: read such a file; every bound is checked. It may come from a stranger: it names public operators and
+ * registered ones only, the types of all its values are inferred again, and it stays within dync_limits.
  *   ->      released by dync_program_free; NULL on failure
- *   errors  DYNC_ERR_IO, DYNC_ERR_FORMAT, DYNC_ERR_UNSUPPORTED, DYNC_ERR_MEMORY */
+ *   errors  DYNC_ERR_IO, DYNC_ERR_FORMAT, DYNC_ERR_UNSUPPORTED, DYNC_ERR_MEMORY
+ *   notes   a registered operator is called with what the file says, as far as its schema and its meta function let it */
 DYNC_API dync_program *dync_program_load(const char *path);
 DYNC_API dync_program *dync_program_load_onnx(const char *path);
+
+/* dync_limits: what a program file may ask for; another file is DYNC_ERR_FORMAT. 0: the default. Sizes of files are fixed: they have no symbols.
+ *   nodes     values of the graph; 100,000
+ *   elements  of any one value, views and what is only expanded included; 2^36
+ *   work      scalar operations of one run, estimated from the sizes; 10^15 */
+typedef struct dync_limits {
+    int64_t nodes, elements, work;
+} dync_limits;
+
+/* dync_set_limits: for files that are loaded from here on, by any thread.
+ *   errors  DYNC_ERR_VALUE (a negative limit: nothing changes)
+ *   thread  any */
+DYNC_API dync_status dync_set_limits(dync_limits limits);
 
 /* dync_program_free: NULL does nothing. */
 DYNC_API void dync_program_free(dync_program *program);
@@ -5649,6 +5664,7 @@ DYNC__FN dync_status dync__broadcast(int na, const int64_t *a, int nb, const int
 DYNC__FN dync_status dync__layout_expand(const dync__layout *in, int ndim, const int64_t *shape, dync__layout *out); /* -1 keeps a size; broadcast: stride 0 */
 /* The strides a view of `in` with this shape needs (one -1 is inferred); *possible false where a copy would be needed. */
 DYNC__FN dync_status dync__layout_view(const dync__layout *in, int ndim, const int64_t *shape, dync__layout *out, bool *possible);
+DYNC__FN bool dync__layout_is_countable(const dync__layout *);                        /* plain sizes: elements, bytes and places count in int64, no negative stride */
 DYNC__FN int64_t dync__layout_span(const dync__layout *);                            /* elements of storage it reaches: 1 + the last, 0 where empty */
 DYNC__FN void dync__shape_text(dync__str *, int ndim, const int64_t *shape);       /* [2, 3] */
 
@@ -6786,6 +6802,16 @@ static bool dync__layout_is_empty(const dync__layout *lay) {
         if (lay->shape[i] == 0) return true;
     }
     return false;
+}
+DYNC__FN bool dync__layout_is_countable(const dync__layout *lay) {
+    int64_t n = 1, reach = lay->offset, step;
+    for (int i = 0; i < lay->ndim; i++) {
+        int64_t size = DYNC__MAX(lay->shape[i], 1);
+        if (lay->shape[i] < 0 || lay->stride[i] < 0 || lay->stride[i] > INT64_MAX / 16 || !dync__mul_ok(n, size, &n) ||
+            !dync__mul_ok(size - 1, lay->stride[i], &step) || !dync__add_ok(reach, step, &reach))
+            return false;
+    }
+    return lay->ndim >= 0 && lay->ndim <= DYNC_MAX_DIMS && lay->offset >= 0 && n <= INT64_MAX / 16 && reach <= INT64_MAX / 16;
 }
 DYNC__FN bool dync__layout_equal(const dync__layout *a, const dync__layout *b) {
     size_t bytes = (size_t)a->ndim * sizeof *a->shape;      /* what lies beyond the rank was never written */
@@ -26074,7 +26100,8 @@ enum { DYNC__OP_NONDIFF = 1 /* integer or boolean results, detach */, DYNC__OP_R
        DYNC__OP_BOOL_OUT = 8 /* comparisons */, DYNC__OP_CHEAP = 16 /* worth recomputing */, DYNC__OP_KEEP_INT = 32 /* sum: small ints become I64 */,
        DYNC__OP_DATA_SHAPE = 64 /* output shape depends on data: opaque break in capture */, DYNC__OP_PRIVATE = 128 /* no public function */,
        DYNC__OP_WRITES = 256 /* may write arguments though not INPLACE: batch_norm's running statistics; never dropped, moved or shared */,
-       DYNC__OP_OPAQUE = 512 /* tracers never expand it; decompose runs it on real tensors */ };
+       DYNC__OP_OPAQUE = 512 /* tracers never expand it; decompose runs it on real tensors */,
+       DYNC__OP_FILE = 1024 /* a private row that program files may name, as they may public ones */ };
 
 /* ==== op/ops.def.h ============================================================================================== */
 /* op/ops.def.h: the operators, one row each. Order: by group, then alphabetical. See op.h for the columns.
@@ -26295,11 +26322,11 @@ enum { DYNC__OP_NONDIFF = 1 /* integer or boolean results, detach */, DYNC__OP_R
 /* What has no operand, or only one whose form it takes. The private ones are reached by the option structs of api/tensor.h. */
 #define DYNC__OPS_FACTORY(X)                                                                                                              \
     X(arange,     FACTORY, "(Value start, Value end, Value step, Dtype dtype, Device device)", 1, i_arange, none, l_arange, none, none,   \
-      "torch.arange({0}, {1}, {2}, dtype={3}, device={4})", DYNC__OP_NONDIFF | DYNC__OP_PRIVATE, -1, "start, start + step, ... below end") \
+      "torch.arange({0}, {1}, {2}, dtype={3}, device={4})", DYNC__OP_NONDIFF | DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "start, start + step, ... below end") \
     X(copy,       POINTWISE, "(Tensor self, Value src)", 1, i_like_self, e_copy, none, g_copy, none, "torch.ops.aten.copy",               \
       DYNC__OP_PRIVATE | DYNC__OP_CHEAP, -1, "src, broadcast and cast to the form of self")                                               \
     X(empty,      FACTORY, "(Dims size, Dtype dtype, Device device)", 1, i_factory, none, l_nothing, none, none,                          \
-      "torch.empty({0}, dtype={1}, device={2})", DYNC__OP_NONDIFF | DYNC__OP_PRIVATE, -1, "uninitialised elements")                       \
+      "torch.empty({0}, dtype={1}, device={2})", DYNC__OP_NONDIFF | DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "uninitialised elements")       \
     X(empty_like, FACTORY, "(Tensor self)", 1, i_like, none, l_nothing, none, none, "torch.empty_like", DYNC__OP_NONDIFF, -1,             \
       "uninitialised elements in the form of self")                                                                                       \
     X(eye,        FACTORY, "(int64 n, int64 m, Dtype dtype, Device device)", 1, i_eye, none, l_eye, none, none,                           \
@@ -26307,27 +26334,27 @@ enum { DYNC__OP_NONDIFF = 1 /* integer or boolean results, detach */, DYNC__OP_R
     X(fill,       POINTWISE, "(Tensor self, Value value)", 1, i_fill, e_copy, none, g_copy, none, "torch.fill", DYNC__OP_PRIVATE |        \
       DYNC__OP_CHEAP, -1, "one number in the form of self")                                                                               \
     X(full,       FACTORY, "(Dims size, Value fill_value, Dtype dtype, Device device)", 1, i_full, none, l_full, none, none,              \
-      "torch.full({0}, {1}, dtype={2}, device={3})", DYNC__OP_NONDIFF | DYNC__OP_PRIVATE, -1, "one number everywhere")                    \
+      "torch.full({0}, {1}, dtype={2}, device={3})", DYNC__OP_NONDIFF | DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "one number everywhere")    \
     X(full_like,  FACTORY, "(Tensor self, Value fill_value)", 1, i_like, none, l_full, none, none, "torch.full_like", DYNC__OP_NONDIFF,   \
       -1, "one number everywhere, in the form of self")                                                                                   \
     X(normal,     FACTORY, "(Tensor self, float mean, float std)", 1, i_like, none, l_random, none, none,                                 \
       "torch.ops.aten.normal_functional", DYNC__OP_NONDIFF | DYNC__OP_RANDOM | DYNC__OP_PRIVATE, -1, "normal numbers in the form of self") \
     X(ones,       FACTORY, "(Dims size, Dtype dtype, Device device)", 1, i_factory, none, l_full, none, none,                             \
-      "torch.ones({0}, dtype={1}, device={2})", DYNC__OP_NONDIFF | DYNC__OP_PRIVATE, -1, "all ones")                                      \
+      "torch.ones({0}, dtype={1}, device={2})", DYNC__OP_NONDIFF | DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "all ones")                      \
     X(ones_like,  FACTORY, "(Tensor self)", 1, i_like, none, l_full, none, none, "torch.ones_like", DYNC__OP_NONDIFF, -1,                 \
       "all ones, in the form of self")                                                                                                    \
     X(rand,       FACTORY, "(Dims size, Dtype dtype, Device device)", 1, i_factory, none, l_random, none, none,                           \
-      "torch.rand({0}, dtype={1}, device={2})", DYNC__OP_NONDIFF | DYNC__OP_RANDOM | DYNC__OP_PRIVATE, -1, "uniform in [0, 1)")           \
+      "torch.rand({0}, dtype={1}, device={2})", DYNC__OP_NONDIFF | DYNC__OP_RANDOM | DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "uniform in [0, 1)") \
     X(rand_like,  FACTORY, "(Tensor self)", 1, i_like, none, l_random, none, none, "torch.rand_like",                                     \
       DYNC__OP_NONDIFF | DYNC__OP_RANDOM, -1, "uniform in [0, 1), in the form of self")                                                   \
     X(randn,      FACTORY, "(Dims size, Dtype dtype, Device device)", 1, i_factory, none, l_random, none, none,                           \
-      "torch.randn({0}, dtype={1}, device={2})", DYNC__OP_NONDIFF | DYNC__OP_RANDOM | DYNC__OP_PRIVATE, -1, "standard normal")            \
+      "torch.randn({0}, dtype={1}, device={2})", DYNC__OP_NONDIFF | DYNC__OP_RANDOM | DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "standard normal") \
     X(randn_like, FACTORY, "(Tensor self)", 1, i_like, none, l_random, none, none, "torch.randn_like",                                    \
       DYNC__OP_NONDIFF | DYNC__OP_RANDOM, -1, "standard normal, in the form of self")                                                     \
     X(uniform,    FACTORY, "(Tensor self, float from, float to)", 1, i_like, none, l_random, none, none, "torch.ops.aten.uniform",        \
       DYNC__OP_NONDIFF | DYNC__OP_RANDOM | DYNC__OP_PRIVATE, -1, "uniform in [from, to), in the form of self")                            \
     X(zeros,      FACTORY, "(Dims size, Dtype dtype, Device device)", 1, i_factory, none, l_full, none, none,                             \
-      "torch.zeros({0}, dtype={1}, device={2})", DYNC__OP_NONDIFF | DYNC__OP_PRIVATE, -1, "all zeros")                                    \
+      "torch.zeros({0}, dtype={1}, device={2})", DYNC__OP_NONDIFF | DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "all zeros")                    \
     X(zeros_like, FACTORY, "(Tensor self)", 1, i_like, none, l_full, none, none, "torch.zeros_like", DYNC__OP_NONDIFF, -1,                \
       "all zeros, in the form of self")
 
@@ -26427,7 +26454,7 @@ enum { DYNC__OP_NONDIFF = 1 /* integer or boolean results, detach */, DYNC__OP_R
       "means over windows; an empty stride is the kernel size")                                                                           \
     X(avg_pool2d_backward, KERNEL,                                                                                                        \
       "(Tensor grad_output, Tensor self, Dims kernel_size, Dims stride, Dims padding, bool ceil_mode, bool count_include_pad)", 1,        \
-      i_like_arg1, none, l_avg_pool2d_backward, g_avg_pool2d_backward, none,                                                              \
+      i_avg_pool2d_backward, none, l_avg_pool2d_backward, g_avg_pool2d_backward, none,                                                              \
       "torch.ops.aten.avg_pool2d_backward({0}, {1}, {2}, {3}, {4}, {5}, {6}, None)", DYNC__OP_PRIVATE, -1, "gradient of avg_pool2d")      \
     X(batch_norm, COMPOSITE, "(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, "    \
       "float momentum, float eps)", 1, i_batch_norm, none, none, none, d_batch_norm,                                                      \
@@ -26470,7 +26497,7 @@ enum { DYNC__OP_NONDIFF = 1 /* integer or boolean results, detach */, DYNC__OP_R
     X(max_pool2d_with_indices, KERNEL, "(Tensor self, Dims kernel_size, Dims stride, Dims padding, Dims dilation, bool ceil_mode)", 2,    \
       i_max_pool2d, none, l_max_pool2d, g_max_pool2d, none, "torch.nn.functional.max_pool2d_with_indices", 0, -1,                         \
       "maxima of windows and their places in the plane")                                                                                  \
-    X(max_pool2d_with_indices_backward, KERNEL, "(Tensor grad_output, Tensor self, Tensor indices)", 1, i_like_arg1, none,                \
+    X(max_pool2d_with_indices_backward, KERNEL, "(Tensor grad_output, Tensor self, Tensor indices)", 1, i_max_pool2d_backward, none,                \
       l_max_pool2d_backward, g_max_pool2d_backward, none, "torch.ops.aten.max_pool2d_with_indices_backward", DYNC__OP_PRIVATE, -1,        \
       "grad_output at the places that indices name, zero elsewhere")                                                                      \
     X(one_hot, KERNEL, "(Tensor self, int64 num_classes)", 1, i_one_hot, none, l_one_hot, none, none, "torch.nn.functional.one_hot",      \
@@ -26484,7 +26511,7 @@ enum { DYNC__OP_NONDIFF = 1 /* integer or boolean results, detach */, DYNC__OP_R
       none, none, "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward({0}, {1}, {2}, {3}, {4}, {5}, 0.0, {7}, "           \
       "attn_mask={6}, scale={8})", DYNC__OP_PRIVATE | DYNC__OP_NONDIFF, -1, "gradients of query, key and value")                           \
     X(_rnn_layer, KERNEL, "(Tensor input, Tensor weight_hh, Tensor? bias_hh, Tensor h0, Tensor? c0, int gates, bool reverse, bool train)", 4, \
-      i_rnn_layer, none, l_rnn_layer, g_rnn_layer, d_rnn_layer, "torch.ops.dync.rnn_layer", DYNC__OP_PRIVATE, -1,                         \
+      i_rnn_layer, none, l_rnn_layer, g_rnn_layer, d_rnn_layer, "torch.ops.dync.rnn_layer", DYNC__OP_PRIVATE | DYNC__OP_FILE, -1,         \
       "all steps of a layer of LSTM (4 gates), GRU (3) or RNN (1) in one direction from the input's share of the gates [L, N, gates * H]: " \
       "outputs [L, N, H], the last c, and in training what its gradient needs")                                                            \
     X(_rnn_layer_backward, KERNEL, "(Tensor? grad_output, Tensor? grad_c, Tensor weight_hh, Tensor h0, Tensor? c0, Tensor output, "        \
@@ -26575,7 +26602,7 @@ enum { DYNC__OP_NONDIFF = 1 /* integer or boolean results, detach */, DYNC__OP_R
       "as_strided counted from self's first element; AOT makes it, under the tape")                                                       \
     X(contiguous,  COMPOSITE, "(Tensor self)", 1, i_contiguous, none, none, none, d_contiguous, ".contiguous", 0, -1,                     \
       "self if it is row major, else a copy that is")                                                                                     \
-    X(detach,      VIEW, "(Tensor self)", 1, i_alias, none, none, none, none, ".detach", DYNC__OP_NONDIFF | DYNC__OP_PRIVATE, -1,         \
+    X(detach,      VIEW, "(Tensor self)", 1, i_alias, none, none, none, none, ".detach", DYNC__OP_NONDIFF | DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, \
       "the same elements, without history")                                                                                               \
     X(diagonal,    VIEW, "(Tensor self, int offset, int dim1, int dim2)", 1, i_diagonal, none, none, g_diagonal, none,                    \
       "torch.diagonal", 0, -1, "the diagonal of two dims, as the last one")                                                               \
@@ -26655,9 +26682,9 @@ enum { DYNC__OP_NONDIFF = 1 /* integer or boolean results, detach */, DYNC__OP_R
     X(take_along_dim, COMPOSITE, "(Tensor self, Tensor indices, int dim)", 1, i_take_along_dim, none, none, none, d_take_along_dim,       \
       "torch.take_along_dim", 0, -1, "gather with self and indices broadcast outside dim")                                                \
     X(to_device,      KERNEL, "(Tensor self, Device device)", 1, i_to_device, none, l_clone, g_to_device, none, ".to",                    \
-      DYNC__OP_PRIVATE, -1, "a copy on another device")                                                                                   \
+      DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "a copy on another device")                                                                   \
     X(to_dtype,       POINTWISE, "(Tensor self, Dtype dtype)", 1, i_to_dtype, e_clone, none, g_to_dtype, none, ".to",                     \
-      DYNC__OP_PRIVATE | DYNC__OP_CHEAP, -1, "the elements cast")                                                                         \
+      DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_CHEAP, -1, "the elements cast")                                                         \
     X(topk,           KERNEL, "(Tensor self, int64 k, int dim, bool largest, bool sorted)", 2, i_topk, none, l_topk, g_topk, none,          \
       "torch.topk", 0, -1, "the k largest or smallest along dim, in order, and their places")                                             \
     X(tril,           KERNEL, "(Tensor self, int diagonal)", 1, i_tril, none, l_tril, g_tril, none, "torch.tril", 0, -1,                  \
@@ -26671,15 +26698,15 @@ enum { DYNC__OP_NONDIFF = 1 /* integer or boolean results, detach */, DYNC__OP_R
 
 #define DYNC__OPS_EFFECT(X)                                                                                                               \
     X(_set_grad_enabled, EFFECT, "(bool mode)", 0, i_effect, none, none, none, d_set_grad_enabled, "torch._C._set_grad_enabled",          \
-      DYNC__OP_PRIVATE, -1, "turns recording for gradients on or off")                                                                    \
+      DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "turns recording for gradients on or off")                                                    \
     X(manual_seed,       EFFECT, "(int64 seed)", 0, i_effect, none, none, none, d_manual_seed, "torch.manual_seed",                       \
-      DYNC__OP_PRIVATE, -1, "starts this thread's random numbers anew")                                                                   \
+      DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "starts this thread's random numbers anew")                                                   \
     X(custom_gradient,   KERNEL, "(Tensor self, Tensor[] inputs, Tensor[] saved, int64 number)", 1, i_clone, none, l_clone,               \
       g_custom_gradient, none, "torch.ops.dync.custom_gradient", DYNC__OP_PRIVATE, -1,                                                    \
       "self, whose gradient a function of the user's gives to inputs")                                                                    \
     X(trace_wrapped,     KERNEL, "(Tensor self, int64 hook)", 1, i_clone, none, none, none, d_trace_wrapped,                              \
       "torch__dynamo__trace_wrapped_higher_order_op_self_invoke({0})", DYNC__OP_PRIVATE | DYNC__OP_OPAQUE, -1, "a hook's function")       \
-    X(set_,              INPLACE, "(Tensor self, Tensor source)", 1, i_set_, none, none, none, d_set_, ".set_", DYNC__OP_PRIVATE, -1,     \
+    X(set_,              INPLACE, "(Tensor self, Tensor source)", 1, i_set_, none, none, none, d_set_, ".set_", DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, \
       "self takes over the storage and form of source")
 
 #define DYNC__OPS(X)                                                                                                                      \
@@ -38221,8 +38248,9 @@ DYNC__FN const char *dync__graph_unique(dync_graph *, const char *hint);       /
 DYNC__FN bool dync__graph_rename(dync_graph *, dync_node *, const char *name); /* dync_named */
 DYNC__FN void dync__graph_renumber(dync_graph *);                              /* index and n_users */
 DYNC__FN dync_status dync__graph_check(const dync_graph *);                    /* verifier: DYNC_ERR_INTERNAL naming the node */
-/* The types of every call again from those of the inputs: DYNC_ERR_FORMAT where a node claims others. For graphs from strangers and tests. */
-DYNC__FN dync_status dync__graph_check_types(dync_graph *);
+/* The types of every call again from those of the inputs: DYNC_ERR_FORMAT where a node claims others, or where they go beyond the limits (NULL:
+ * none). For graphs from strangers and tests. */
+DYNC__FN dync_status dync__graph_check_types(dync_graph *, const dync_limits *);
 DYNC__FN void dync__graph_print_c(dync__str *, const dync_graph *);            /* the C form: what dync_graph_str gives */
 /* The same as statements of a dync_function: args[0], args[1], ... are the inputs, then the attributes that are not printed; every tensor by DYNC_LET. */
 DYNC__FN void dync__graph_print_c_body(dync__str *, const dync_graph *, const char *args);
@@ -38231,6 +38259,7 @@ DYNC__FN void dync__graph_print_fx(dync__str *, const dync_graph *);           /
                                                                                 * stands where the user's line (stack, or else at) changes */
 DYNC__FN void dync__graph_print_repro(dync__str *, const dync_graph *);        /* class Repro with its attributes, no annotations: the minifier's form */
 DYNC__FN dync_graph *dync__graph_parse(const char *text);                      /* the C form back; NULL + DYNC_ERR_FORMAT */
+DYNC__FN dync_graph *dync__graph_parse_most(const char *text, int64_t nodes);  /* of no more nodes */
 DYNC__FN int dync__graph_op_count(const dync_graph *);                         /* nodes whose kind is a call, getitem not counted as an op by explain: see flag */
 DYNC__INLINE bool dync__node_is_call(const dync_node *n)
 {
@@ -38357,6 +38386,8 @@ static dync_status dync__check_info(const dync_node *node) {
             return dync__node_fail(node, "has too many dimensions");
         for (int d = 0; d < info->lay.ndim; d++)
             if (info->lay.shape[d] < 0) return dync__node_fail(node, "has a negative size");
+        if (node->graph->symbol.n == 0 && !dync__layout_has_tokens(&info->lay) && !dync__layout_is_countable(&info->lay))
+            return dync__node_fail(node, "has more elements, or lies further apart, than memory can");
         if (info->alias >= node->nargs)
             return dync__node_fail(node, "shares memory with an argument that it does not have");
     }
@@ -38398,7 +38429,9 @@ static dync_status dync__check_call(const dync_node *node) {
                   node->args[1].kind == DYNC__A_INT && node->args[1].as.i >= 0;
         if (!ok) return dync__node_fail(node, "is not an item of a list");
         const dync_node *list = node->args[0].as.node;
-        if (dync__node_is_call(list) && list->op >= 0 && (list->nout < 2 || node->args[1].as.i >= list->nout))
+        int64_t i = node->args[1].as.i;
+        bool several = list->op != DYNC__NODE_GETITEM && dync__node_is_call(list) && list->has_info;
+        if (several ? (list->op >= 0 && list->nout < 2) || i >= list->nout : list->has_info || i > INT_MAX)
             return dync__node_fail(node, "takes an output that its argument does not have");
         return DYNC_OK;
     }
@@ -38453,10 +38486,59 @@ DYNC__FN dync_status dync__graph_check(const dync_graph *graph) {
     dync__map_free(&names);
     return status;
 }
-/* Answers every call by inference. */
+/* Scalar operations of a call, roughly: what is read and written, and what is multiplied on the way. */
+static double dync__types_work(const dync__opcall *call) {
+    dync__tensor *in[DYNC__MAX_ARGS], *const *out = call->out;
+    int n = dync__opcall_tensors(call, in, DYNC__MAX_ARGS);
+    double work = 0, result = call->nout && out[0] ? (double)out[0]->numel : 0, last[3] = {0};
+    if (call->row->cls == DYNC__VIEW) return 1;
+    for (int i = 0; i < n && i < DYNC__MAX_ARGS; i++) {
+        work += (double)in[i]->numel;
+        if (i < 3) last[i] = in[i]->lay.ndim ? (double)in[i]->lay.shape[in[i]->lay.ndim - 1] : 1;
+    }
+    for (int i = 0; i < call->nout; i++) work += out[i] ? (double)out[i]->numel : 0;
+    switch (call->op) {
+    case DYNC__OP_mm: case DYNC__OP_bmm: case DYNC__OP_int_mm: case DYNC__OP_matmul: case DYNC__OP_linear: case DYNC__OP_mv:
+        return work + result * last[0];
+    case DYNC__OP_addmm: return work + result * last[1];
+    case DYNC__OP_conv2d: case DYNC__OP_convolution: return work + result * (double)in[1]->numel / DYNC__MAX((double)in[1]->lay.shape[0], 1);
+    case DYNC__OP_convolution_backward:
+        return work + 2 * (double)in[0]->numel * (double)in[2]->numel / DYNC__MAX((double)in[2]->lay.shape[0], 1);
+    case DYNC__OP_max_pool2d: case DYNC__OP_max_pool2d_with_indices: case DYNC__OP_avg_pool2d:
+        return work + result * (double)call->args[1].as.dims[0] * (double)call->args[1].as.dims[call->args[1].n - 1];
+    case DYNC__OP__scaled_dot_product_flash_attention_for_cpu:
+        return work + (double)in[0]->numel * (double)in[1]->lay.shape[in[1]->lay.ndim - 2] + result * (double)in[1]->lay.shape[in[1]->lay.ndim - 2];
+    case DYNC__OP__rnn_layer: return work + (double)in[0]->numel * (double)in[1]->lay.shape[1];
+    case DYNC__OP_sort: case DYNC__OP_argsort: case DYNC__OP_topk: return 32 * work;
+    default: return work;
+    }
+}
+typedef struct dync__types { dync__handler handler; const dync_limits *limits; double work; } dync__types;
+static dync_status dync__types_count(dync__types *t, const dync__opcall *call) {
+    for (int i = 0; i < call->nout; i++) {
+        const dync__layout *lay = call->out[i] ? &call->out[i]->lay : NULL;
+        int64_t n = 1;
+        for (int d = 0; lay && d < lay->ndim; d++)
+            if (!dync__mul_ok(n, DYNC__MAX(lay->shape[d], 1), &n)) n = INT64_MAX;
+        if (lay && (n > t->limits->elements || !dync__layout_is_countable(lay)))
+            return dync__fail(DYNC_ERR_FORMAT, "%s gives more elements than the limit of %lld (dync_set_limits)", call->row->name,
+                              (long long)t->limits->elements);
+    }
+    t->work += dync__types_work(call);
+    if (t->work <= (double)t->limits->work) return DYNC_OK;
+    return dync__fail(DYNC_ERR_FORMAT, "%s: more work than the limit of %lld operations (dync_set_limits)", call->row->name,
+                      (long long)t->limits->work);
+}
+/* Answers every call by inference; those of which a decomposition is made come here as well. */
 static dync_status dync__fake_handler(dync__handler *self, dync__opcall *call) {
-    (void)self;
-    return dync__op_fake(call);
+    dync__types *t = self->state;
+    DYNC__TRY(dync__op_fake(call));
+    dync_status status = t->limits ? dync__types_count(t, call) : DYNC_OK;
+    for (int i = 0; i < call->nout && status != DYNC_OK; i++) {
+        dync__unref(call->out[i]);
+        call->out[i] = NULL;
+    }
+    return status;
 }
 static bool dync__same_type(const dync__info *a, const dync__tensor *t) {
     if (a->dtype != t->dtype || a->lay.ndim != t->lay.ndim) return false;
@@ -38465,18 +38547,17 @@ static bool dync__same_type(const dync__info *a, const dync__tensor *t) {
             return false;
     return true;
 }
-static dync_status dync__types_of_call(dync_node *node, dync__tensor **slots) {
+static dync_status dync__types_of_call(dync_node *node, dync__tensor **slots, dync__arena *arena) {
     dync__arg args[DYNC__MAX_ARGS];
     dync__tensor *out[DYNC__MAX_OUT] = {0};
-    dync__arg items[64];
     if (node->nargs > DYNC__MAX_ARGS) return dync__node_fail(node, "has too many arguments");
     for (int i = 0; i < node->nargs; i++) {
         args[i] = node->args[i];
         if (args[i].kind == DYNC__A_NODE)
             args[i] = dync__arg_t(slots[args[i].as.node->index * DYNC__MAX_OUT]);
         if (args[i].kind != DYNC__A_LIST) continue;
-        if (args[i].n > DYNC__COUNT_OF(items))
-            return DYNC_OK; /* a cat of so many: its inputs were checked, its shape is not */
+        dync__arg *items = dync__arena_alloc(arena, (size_t)(args[i].n + 1) * sizeof *items);
+        if (!items) return DYNC_ERR_MEMORY;
         for (int k = 0; k < args[i].n; k++)
             items[k] = dync__arg_t(slots[args[i].as.list[k].as.node->index * DYNC__MAX_OUT]);
         args[i].as.list = items;
@@ -38491,13 +38572,26 @@ static dync_status dync__types_of_call(dync_node *node, dync__tensor **slots) {
     }
     return status;
 }
-DYNC__FN dync_status dync__graph_check_types(dync_graph *g) {
+/* The limits of what was given, not made: inputs, attributes. */
+static dync_status dync__types_given(dync__types *t, dync_node *node, dync__tensor **slot) {
+    dync__opcall none = {.row = dync__op_info(DYNC__OP_empty), .op = DYNC__OP_empty};
+    for (int k = 0; k < node->nout && node->has_info; k++) {
+        if (slot[k]) continue;
+        if (!(slot[k] = dync__tensor_fake(node->info[k].dtype, node->info[k].device, &node->info[k].lay))) return DYNC_ERR_MEMORY;
+        none.out[none.nout++] = slot[k];
+    }
+    return t->limits ? dync__types_count(t, &none) : DYNC_OK;
+}
+DYNC__FN dync_status dync__graph_check_types(dync_graph *g, const dync_limits *limits) {
     if (g->symbol.n > 0) return DYNC_OK; /* inference is over plain sizes */
     size_t bytes = (size_t)g->node.n * DYNC__MAX_OUT * sizeof(dync__tensor *);
     dync__tensor **slots = dync__calloc(bytes);
     if (!slots) return DYNC_ERR_MEMORY;
-    dync__handler fake = {.call = dync__fake_handler}, *stack = dync__handler_swap(NULL);
-    dync__handler_push(&fake);
+    dync__types types = {.limits = limits};
+    dync__arena arena = {0};
+    dync__handler *stack = dync__handler_swap(NULL);
+    types.handler = (dync__handler){.call = dync__fake_handler, .state = &types};
+    dync__handler_push(&types.handler);
     dync_scope scope = dync_scope_begin();
     dync_status status = DYNC_OK;
     for (int i = 0; i < g->node.n && status == DYNC_OK; i++) {
@@ -38506,18 +38600,14 @@ DYNC__FN dync_status dync__graph_check_types(dync_graph *g) {
         if (node->op == DYNC__NODE_GETITEM && node->args[0].as.node->has_info) {
             *slot = slots[node->args[0].as.node->index * DYNC__MAX_OUT + (int)node->args[1].as.i];
             if (*slot) dync__ref(*slot);
-        } else if (node->op == DYNC__OP_trace_wrapped) {
-            status = dync__fail(DYNC_ERR_FORMAT, "graph %s, node %s: calls a function of another program", node->graph->name, node->name);
         } else if (node->op >= 0 && node->has_info) {
-            status = dync__types_of_call(node, slots);
+            status = dync__types_of_call(node, slots, &arena);
         }
-        for (int k = 0; k < node->nout && node->has_info && status == DYNC_OK;
-             k++) /* inputs, attributes, unknown operators: as they say */
-            if (!slot[k] && !(slot[k] = dync__tensor_fake(node->info[k].dtype, node->info[k].device, &node->info[k].lay)))
-                status = DYNC_ERR_MEMORY;
+        if (status == DYNC_OK) status = dync__types_given(&types, node, slot); /* inputs, attributes: as they say */
     }
     dync_scope_end(&scope);
-    dync__handler_pop(&fake);
+    dync__handler_pop(&types.handler);
+    dync__arena_free(&arena);
     (void)dync__handler_swap(stack);
     for (int i = 0; i < g->node.n * DYNC__MAX_OUT; i++) dync__unref(slots[i]);
     dync__free(slots, bytes);
@@ -39388,11 +39478,12 @@ DYNC_API int dync_node_inputs(const dync_node *node, dync_node **out, int capaci
 }
 
 /* ==== graph/parse.c ============================================================================================= */
-enum { DYNC__PARSE_DEPTH = 32 };
+enum { DYNC__PARSE_DEPTH = 32, DYNC__PARSE_SYMBOLS = 64 };
 typedef struct dync__parser {
     const char *text, *p;
     dync_graph *g;
     dync__map nodes;    /* hash of the name -> node */
+    int64_t most;       /* nodes */
     dync_status status; /* sticky */
 } dync__parser;
 static bool dync__parse_fail(dync__parser *q, const char *expected) {
@@ -39485,6 +39576,7 @@ static bool dync__parse_add_node(dync__parser *q, dync_node *node, const char *n
     if (!node) return dync__parse_no_memory(q);
     if (strcmp(node->name, name) != 0)
         return dync__parse_fail(q, "a name that is free and no reserved word");
+    if (q->g->node.n > q->most) return dync__parse_fail(q, "fewer nodes, or a higher limit (dync_set_limits)");
     return dync__map_put(&q->nodes, dync__hash_bytes(name, strlen(name), 0), (uint64_t)(uintptr_t)node) ||
            dync__parse_no_memory(q);
 }
@@ -39514,6 +39606,7 @@ static bool dync__parse_as_dims(dync__parser *q, dync__arg *a) {
         if (a->as.list[i].kind != DYNC__A_INT)
             return dync__parse_fail(q, "a shape of integers before this");
         dims[i] = a->as.list[i].as.i;
+        if (dync__is_token(dims[i])) return dync__parse_fail(q, "sizes before this");
     }
     *a = dync__arg_dims(a->n, dims);
     return true;
@@ -39653,17 +39746,21 @@ static bool dync__parse_pattern(dync__parser *q, const char *pattern, const dync
         if (i >= DYNC__MAX_ARGS || !dync__schema_param(row->schema, i, &param) || !dync__parse_arg(q, 0, &args[i]))
             return dync__parse_fail(q, "an argument");
         if (param.type == DYNC__PARAM_DIMS && !dync__parse_as_dims(q, &args[i])) return false;
+        if (param.type == DYNC__PARAM_INT && args[i].kind == DYNC__A_INT && dync__is_token(args[i].as.i))
+            return dync__parse_fail(q, "a size before this");
         *nargs = DYNC__MAX(*nargs, i + 1);
     }
     return true;
 }
 static bool dync__parse_size(dync__parser *q, int64_t *out) {
-    if (dync__parse_int(q, out)) return *out >= 0 || dync__parse_fail(q, "a size");
+    if (dync__parse_int(q, out)) return (*out >= 0 && !dync__is_token(*out)) || dync__parse_fail(q, "a size before this");
     char *name = q->status == DYNC_OK ? dync__parse_name(q) : NULL;
-    if (!name) return dync__parse_fail(q, "a size");
+    if (!name || name[0] != 's' || !name[1] || strlen(name) > 6 || strspn(name + 1, "0123456789") != strlen(name + 1))
+        return dync__parse_fail(q, "a size before this");
     for (int i = 0; i < q->g->symbol.n; i++)
         if (strcmp(q->g->symbol.at[i].text, name) == 0)
             return *out = q->g->symbol.at[i].token, true;
+    if (q->g->symbol.n == DYNC__PARSE_SYMBOLS) return dync__parse_fail(q, "fewer symbols before this");
     *out = ((int64_t)1 << 61) + q->g->symbol.n;
     return dync__graph_symbol(q->g, *out, name) || dync__parse_no_memory(q);
 }
@@ -39770,9 +39867,9 @@ static void dync__parse_set_type(dync_node *node, const dync__parsed_type *t) {
 /* Text up to "; " or the end of the comment. */
 static char *dync__parse_field(dync__parser *q) {
     const char *start = q->p;
-    while (*q->p && *q->p != '\n' && !(q->p[0] == ';' && q->p[1] == ' ') && !(q->p[0] == ' ' && q->p[1] == '*' && q->p[2] == '/'))
-        q->p++;
-    return dync__arena_printf(&q->g->arena, "%.*s", (int)(q->p - start), start);
+    while (*q->p && *q->p != '\n' && !(q->p[0] == ';' && q->p[1] == ' ') && !(q->p[0] == '*' && q->p[1] == '/')) q->p++;
+    int n = (int)(q->p - start);
+    return dync__arena_printf(&q->g->arena, "%.*s", n > 0 && start[n - 1] == ' ' ? n - 1 : n, start);
 }
 static bool dync__parse_param_node(dync__parser *q, const char *name, bool is_tensor) {
     dync__parsed_type type;
@@ -39979,8 +40076,9 @@ static bool dync__parse_function(dync__parser *q) {
     if (*q->p) return dync__parse_fail(q, "the end");
     return dync__graph_output(q->g, &result) != NULL || dync__parse_no_memory(q);
 }
-DYNC__FN dync_graph *dync__graph_parse(const char *text) {
-    dync__parser q = {.text = text ? text : "", .p = text ? text : ""};
+DYNC__FN dync_graph *dync__graph_parse(const char *text) { return dync__graph_parse_most(text, INT_MAX); }
+DYNC__FN dync_graph *dync__graph_parse_most(const char *text, int64_t nodes) {
+    dync__parser q = {.text = text ? text : "", .p = text ? text : "", .most = nodes};
     q.g = dync__graph_new(NULL);
     if (!q.g) return NULL;
     bool ok = dync__parse_function(&q);
@@ -53996,6 +54094,7 @@ struct dync_program {
     int n_leaves;      /* tensors in the arguments of a call, lists flattened */
     int *leaf;         /* per input of the graph: which of them it is */
     dync__mutex lock;
+    bool loaded;  /* from a file: it may be a stranger's */
     int compiled; /* 0 not tried, 1 there is a callable, -1 the interpreter runs */
     dync_callable callable;
 };
@@ -54048,6 +54147,7 @@ DYNC__FN const dync__st_tensor *dync__st_find(const dync__st_file *, const char 
 /* keys, values: n_texts pairs of metadata. */
 DYNC__FN dync_status dync__st_write(dync__str *out, int n, const dync__st_item *, int n_texts,
                                     const char *const *keys, const char *const *values);
+DYNC__FN dync_module *dync__module_from(dync__st_file *); /* module_file.c: the module that the file tells; NULL + DYNC_ERR_FORMAT, DYNC_ERR_MEMORY */
 #endif
 
 /* ==== program/csource.h ========================================================================================= */
@@ -54852,6 +54952,15 @@ static dync_status dync__program_check_input(const dync_program *p, int i, const
     dync__str_free(&got);
     return status;
 }
+/* as_strided reaches what lies around a tensor in its memory: a program that a stranger wrote is given nothing but its arguments. */
+static dync_status dync__program_check_whole(const dync_program *p, int i, const dync__tensor *t) {
+    bool strided = false;
+    size_t bytes = (size_t)dync__layout_span(&t->lay) * dync__dtype_info(t->dtype)->bytes;
+    if (t->lay.offset == 0 && bytes == t->storage->size_bytes) return DYNC_OK;
+    for (int k = 0; k < p->graph->node.n && !strided; k++) strided = p->graph->node.at[k]->op == DYNC__OP_as_strided;
+    if (!strided) return DYNC_OK;
+    return dync__fail(DYNC_ERR_VALUE, "program %s is from a file and calls as_strided: input %d is part of a larger tensor; pass a dync_clone of it", p->name, i);
+}
 static void dync__program_compile(dync_program *p, const dync_value *inputs) {
     dync_callable made = {0};
     dync__error_guard guard;
@@ -54885,7 +54994,7 @@ static dync_value dync__program_call(dync_program *p, int nargs, const dync_valu
     bool wants_grad = dync__tls.compiling; /* then the interpreter runs, and the tape or the tracer sees each operator */
     for (int i = 0; i < p->graph->n_inputs; i++) {
         dync__tensor *t = flat.tensor[p->leaf[i]];
-        if (dync__program_check_input(p, i, t) != DYNC_OK) return result;
+        if (dync__program_check_input(p, i, t) != DYNC_OK || (p->loaded && dync__program_check_whole(p, i, t) != DYNC_OK)) return result;
         inputs[i] = dync_v_tensor(dync__handle(t));
         wants_grad = wants_grad || (t->flags & DYNC__T_FAKE) || (!dync__tls.grad_enabled_off && dync__tensor_requires_grad(t));
     }
@@ -55164,7 +55273,7 @@ static dync_module *dync__module_build(const dync__json *json, const dync__st_fi
     dync_module_free(m);
     return NULL;
 }
-static dync_module *dync__module_open_file(dync__st_file *f) {
+DYNC__FN dync_module *dync__module_from(dync__st_file *f) {
     const char *text = f->metadata ? dync__module_text(f->metadata, dync__module_key) : NULL;
     int used = 0;
     if (!text) return dync__fail(DYNC_ERR_FORMAT, "dync_module_open: the file has tensors but no structure: make the module and use dync_module_load"), NULL;
@@ -55178,7 +55287,7 @@ DYNC_API dync_module *dync_module_open(const char *path) {
     dync__st_file f = {0};
     dync_module *m = NULL;
     if (!path) return dync__fail(DYNC_ERR_VALUE, "dync_module_open: the path is NULL"), NULL;
-    if (dync__st_read(&f, path) == DYNC_OK) m = dync__module_open_file(&f);
+    if (dync__st_read(&f, path) == DYNC_OK) m = dync__module_from(&f);
     dync__st_close(&f);
     return m;
 }
@@ -55375,6 +55484,42 @@ static size_t dync__program_bytes(const dync__tensor *t) {
 static uint64_t dync__program_sum(const char *bytes, size_t n) {
     return dync__hash_bytes(bytes, n, 0x64796e63u);
 }
+static struct {
+    dync__mutex lock;
+    dync_limits at;
+} dync__program_limits;
+static dync_limits dync__program_limits_get(void) {
+    dync__lock(&dync__program_limits.lock);
+    dync_limits l = dync__program_limits.at;
+    dync__unlock(&dync__program_limits.lock);
+    if (!l.nodes) l.nodes = 100000;
+    if (!l.elements) l.elements = (int64_t)1 << 36;
+    if (!l.work) l.work = 1000000000000000;
+    return l;
+}
+DYNC_API dync_status dync_set_limits(dync_limits limits) {
+    if (limits.nodes < 0 || limits.elements < 0 || limits.work < 0)
+        return dync__fail(DYNC_ERR_VALUE, "dync_set_limits: expected limits of at least 0, got nodes %lld, elements %lld, work %lld",
+                          (long long)limits.nodes, (long long)limits.elements, (long long)limits.work);
+    dync__lock(&dync__program_limits.lock);
+    dync__program_limits.at = limits;
+    dync__unlock(&dync__program_limits.lock);
+    return DYNC_OK;
+}
+/* Public operators, registered ones, and private ones whose row says so; on the CPU. */
+static dync_status dync__program_allowed(const dync_graph *g) {
+    for (int i = 0; i < g->node.n; i++) {
+        const dync_node *n = g->node.at[i];
+        if (!dync__node_is_call(n) || n->op == DYNC__NODE_GETITEM) continue;
+        uint32_t flags = n->op >= 0 ? dync__op_info(n->op)->flags : 0;
+        if (n->op < 0)
+            return dync__fail(DYNC_ERR_UNSUPPORTED, "node %s: no operator named %s is registered here", n->name, n->target);
+        if (n->op < DYNC__N_OPS && (flags & DYNC__OP_PRIVATE) && !(flags & DYNC__OP_FILE))
+            return dync__fail(DYNC_ERR_UNSUPPORTED, "node %s: a program may not call %s, which is the library's own", n->name, n->target);
+    }
+    if (g->symbol.n == 0) return DYNC_OK;
+    return dync__fail(DYNC_ERR_UNSUPPORTED, "graph %s: the sizes of a program are numbers, got %s", g->name, g->symbol.at[0].text);
+}
 /* Constants small enough are in the text. */
 static bool dync__program_is_stored(const dync_node *node) {
     return node->kind == DYNC__N_GET_ATTR && !dync__graph_prints_inline(node);
@@ -55437,6 +55582,7 @@ static dync_status dync__program_write_data(const dync_graph *g, dync__str *s) {
 DYNC__FN dync_status dync__program_write(const dync_program *p, dync__str *s) {
     dync__str text = {0};
     size_t data_bytes;
+    DYNC__TRY(dync__program_allowed(p->graph));
     dync__graph_print_c(&text, p->graph);
     dync__str_addf(s, "%sname %s\ninputs %d", dync__program_magic, p->name, p->n_leaves);
     for (int i = 0; i < p->graph->n_inputs; i++) dync__str_addf(s, " %d", p->leaf[i]);
@@ -55454,6 +55600,7 @@ DYNC__FN dync_status dync__program_write(const dync_program *p, dync__str *s) {
 typedef struct dync__program_reader {
     const char *start, *p, *end;
     dync_status status;
+    dync_limits limits;
 } dync__program_reader;
 static dync_status dync__program_refuse(dync__program_reader *r, const char *expected) {
     if (r->status == DYNC_OK)
@@ -55508,7 +55655,7 @@ static dync_graph *dync__program_read_graph(dync__program_reader *r) {
     }
     memcpy(text, r->p, n);
     text[n] = 0;
-    dync_graph *g = strlen(text) == n ? dync__graph_parse(text) : NULL;
+    dync_graph *g = strlen(text) == n ? dync__graph_parse_most(text, r->limits.nodes) : NULL;
     dync__free(text, n + 1);
     r->p += n;
     if (!g)
@@ -55628,13 +55775,15 @@ static dync_program *dync__program_read_body(dync__program_reader *r) {
     if (!g) return NULL;
     dync_program *p = NULL;
     if (g->n_inputs != n) dync__program_refuse(r, "as many inputs as the graph has");
-    else if (dync__program_read_tensors(r, g) == DYNC_OK && (r->status = dync__graph_check_types(g)) == DYNC_OK)
+    else if ((r->status = dync__program_allowed(g)) == DYNC_OK && dync__program_read_tensors(r, g) == DYNC_OK &&
+             (r->status = dync__graph_check_types(g, &r->limits)) == DYNC_OK)
         p = dync__program_from_leaves(g, name, n_leaves, leaf);
+    if (p) p->loaded = true;
     dync_graph_free(g);
     return p;
 }
 DYNC__FN dync_program *dync__program_read(const char *bytes, size_t n) {
-    dync__program_reader r = {bytes, bytes, bytes, DYNC_OK};
+    dync__program_reader r = {bytes, bytes, bytes, DYNC_OK, dync__program_limits_get()};
     uint64_t sum = 0;
     if (n < sizeof dync__program_magic - 1 || memcmp(bytes, dync__program_magic, sizeof dync__program_magic - 1) != 0) {
         dync__fail(DYNC_ERR_FORMAT, "program file: expected \"dync program 1\" at its start");

@@ -20,11 +20,26 @@ DYNC_API dync_status dync_program_save(const dync_program *program, const char *
 DYNC_API dync_status dync_program_save_c(const dync_program *program, const char *path);
 DYNC_API dync_status dync_program_save_onnx(const dync_program *program, const char *path);
 
-/* dync_program_load, dync_program_load_onnx: read such a file; every bound is checked.
+/* dync_program_load, dync_program_load_onnx: read such a file; every bound is checked. It may come from a stranger: it names public operators and
+ * registered ones only, the types of all its values are inferred again, and it stays within dync_limits.
  *   ->      released by dync_program_free; NULL on failure
- *   errors  DYNC_ERR_IO, DYNC_ERR_FORMAT, DYNC_ERR_UNSUPPORTED, DYNC_ERR_MEMORY */
+ *   errors  DYNC_ERR_IO, DYNC_ERR_FORMAT, DYNC_ERR_UNSUPPORTED, DYNC_ERR_MEMORY
+ *   notes   a registered operator is called with what the file says, as far as its schema and its meta function let it */
 DYNC_API dync_program *dync_program_load(const char *path);
 DYNC_API dync_program *dync_program_load_onnx(const char *path);
+
+/* dync_limits: what a program file may ask for; another file is DYNC_ERR_FORMAT. 0: the default. Sizes of files are fixed: they have no symbols.
+ *   nodes     values of the graph; 100,000
+ *   elements  of any one value, views and what is only expanded included; 2^36
+ *   work      scalar operations of one run, estimated from the sizes; 10^15 */
+typedef struct dync_limits {
+    int64_t nodes, elements, work;
+} dync_limits;
+
+/* dync_set_limits: for files that are loaded from here on, by any thread.
+ *   errors  DYNC_ERR_VALUE (a negative limit: nothing changes)
+ *   thread  any */
+DYNC_API dync_status dync_set_limits(dync_limits limits);
 
 /* dync_program_free: NULL does nothing. */
 DYNC_API void dync_program_free(dync_program *program);

@@ -44,6 +44,8 @@ static dync_status dync__check_info(const dync_node *node)
             return dync__node_fail(node, "has too many dimensions");
         for (int d = 0; d < info->lay.ndim; d++)
             if (info->lay.shape[d] < 0) return dync__node_fail(node, "has a negative size");
+        if (node->graph->symbol.n == 0 && !dync__layout_has_tokens(&info->lay) && !dync__layout_is_countable(&info->lay))
+            return dync__node_fail(node, "has more elements, or lies further apart, than memory can");
         if (info->alias >= node->nargs)
             return dync__node_fail(node, "shares memory with an argument that it does not have");
     }
@@ -91,8 +93,9 @@ static dync_status dync__check_call(const dync_node *node)
                   node->args[1].kind == DYNC__A_INT && node->args[1].as.i >= 0;
         if (!ok) return dync__node_fail(node, "is not an item of a list");
         const dync_node *list = node->args[0].as.node;
-        if (dync__node_is_call(list) && list->op >= 0 &&
-            (list->nout < 2 || node->args[1].as.i >= list->nout))
+        int64_t i = node->args[1].as.i;
+        bool several = list->op != DYNC__NODE_GETITEM && dync__node_is_call(list) && list->has_info;
+        if (several ? (list->op >= 0 && list->nout < 2) || i >= list->nout : list->has_info || i > INT_MAX)
             return dync__node_fail(node, "takes an output that its argument does not have");
         return DYNC_OK;
     }
@@ -154,11 +157,65 @@ DYNC__FN dync_status dync__graph_check(const dync_graph *graph)
 
 /* ---- types again ----------------------------------------------------------------------------- */
 
-/* Answers every call by inference. */
+/* Scalar operations of a call, roughly: what is read and written, and what is multiplied on the way. */
+static double dync__types_work(const dync__opcall *call)
+{
+    dync__tensor *in[DYNC__MAX_ARGS], *const *out = call->out;
+    int n = dync__opcall_tensors(call, in, DYNC__MAX_ARGS);
+    double work = 0, result = call->nout && out[0] ? (double)out[0]->numel : 0, last[3] = {0};
+    if (call->row->cls == DYNC__VIEW) return 1;
+    for (int i = 0; i < n && i < DYNC__MAX_ARGS; i++) {
+        work += (double)in[i]->numel;
+        if (i < 3) last[i] = in[i]->lay.ndim ? (double)in[i]->lay.shape[in[i]->lay.ndim - 1] : 1;
+    }
+    for (int i = 0; i < call->nout; i++) work += out[i] ? (double)out[i]->numel : 0;
+    switch (call->op) {
+    case DYNC__OP_mm: case DYNC__OP_bmm: case DYNC__OP_int_mm: case DYNC__OP_matmul: case DYNC__OP_linear: case DYNC__OP_mv:
+        return work + result * last[0];
+    case DYNC__OP_addmm: return work + result * last[1];
+    case DYNC__OP_conv2d: case DYNC__OP_convolution: return work + result * (double)in[1]->numel / DYNC__MAX((double)in[1]->lay.shape[0], 1);
+    case DYNC__OP_convolution_backward:
+        return work + 2 * (double)in[0]->numel * (double)in[2]->numel / DYNC__MAX((double)in[2]->lay.shape[0], 1);
+    case DYNC__OP_max_pool2d: case DYNC__OP_max_pool2d_with_indices: case DYNC__OP_avg_pool2d:
+        return work + result * (double)call->args[1].as.dims[0] * (double)call->args[1].as.dims[call->args[1].n - 1];
+    case DYNC__OP__scaled_dot_product_flash_attention_for_cpu:
+        return work + (double)in[0]->numel * (double)in[1]->lay.shape[in[1]->lay.ndim - 2] + result * (double)in[1]->lay.shape[in[1]->lay.ndim - 2];
+    case DYNC__OP__rnn_layer: return work + (double)in[0]->numel * (double)in[1]->lay.shape[1];
+    case DYNC__OP_sort: case DYNC__OP_argsort: case DYNC__OP_topk: return 32 * work;
+    default: return work;
+    }
+}
+
+typedef struct dync__types { dync__handler handler; const dync_limits *limits; double work; } dync__types;
+
+static dync_status dync__types_count(dync__types *t, const dync__opcall *call)
+{
+    for (int i = 0; i < call->nout; i++) {
+        const dync__layout *lay = call->out[i] ? &call->out[i]->lay : NULL;
+        int64_t n = 1;
+        for (int d = 0; lay && d < lay->ndim; d++)
+            if (!dync__mul_ok(n, DYNC__MAX(lay->shape[d], 1), &n)) n = INT64_MAX;
+        if (lay && (n > t->limits->elements || !dync__layout_is_countable(lay)))
+            return dync__fail(DYNC_ERR_FORMAT, "%s gives more elements than the limit of %lld (dync_set_limits)", call->row->name,
+                              (long long)t->limits->elements);
+    }
+    t->work += dync__types_work(call);
+    if (t->work <= (double)t->limits->work) return DYNC_OK;
+    return dync__fail(DYNC_ERR_FORMAT, "%s: more work than the limit of %lld operations (dync_set_limits)", call->row->name,
+                      (long long)t->limits->work);
+}
+
+/* Answers every call by inference; those of which a decomposition is made come here as well. */
 static dync_status dync__fake_handler(dync__handler *self, dync__opcall *call)
 {
-    (void)self;
-    return dync__op_fake(call);
+    dync__types *t = self->state;
+    DYNC__TRY(dync__op_fake(call));
+    dync_status status = t->limits ? dync__types_count(t, call) : DYNC_OK;
+    for (int i = 0; i < call->nout && status != DYNC_OK; i++) {
+        dync__unref(call->out[i]);
+        call->out[i] = NULL;
+    }
+    return status;
 }
 
 static bool dync__same_type(const dync__info *a, const dync__tensor *t)
@@ -171,19 +228,18 @@ static bool dync__same_type(const dync__info *a, const dync__tensor *t)
     return true;
 }
 
-static dync_status dync__types_of_call(dync_node *node, dync__tensor **slots)
+static dync_status dync__types_of_call(dync_node *node, dync__tensor **slots, dync__arena *arena)
 {
     dync__arg args[DYNC__MAX_ARGS];
     dync__tensor *out[DYNC__MAX_OUT] = {0};
-    dync__arg items[64];
     if (node->nargs > DYNC__MAX_ARGS) return dync__node_fail(node, "has too many arguments");
     for (int i = 0; i < node->nargs; i++) {
         args[i] = node->args[i];
         if (args[i].kind == DYNC__A_NODE)
             args[i] = dync__arg_t(slots[args[i].as.node->index * DYNC__MAX_OUT]);
         if (args[i].kind != DYNC__A_LIST) continue;
-        if (args[i].n > DYNC__COUNT_OF(items))
-            return DYNC_OK; /* a cat of so many: its inputs were checked, its shape is not */
+        dync__arg *items = dync__arena_alloc(arena, (size_t)(args[i].n + 1) * sizeof *items);
+        if (!items) return DYNC_ERR_MEMORY;
         for (int k = 0; k < args[i].n; k++)
             items[k] = dync__arg_t(slots[args[i].as.list[k].as.node->index * DYNC__MAX_OUT]);
         args[i].as.list = items;
@@ -199,14 +255,29 @@ static dync_status dync__types_of_call(dync_node *node, dync__tensor **slots)
     return status;
 }
 
-DYNC__FN dync_status dync__graph_check_types(dync_graph *g)
+/* The limits of what was given, not made: inputs, attributes. */
+static dync_status dync__types_given(dync__types *t, dync_node *node, dync__tensor **slot)
+{
+    dync__opcall none = {.row = dync__op_info(DYNC__OP_empty), .op = DYNC__OP_empty};
+    for (int k = 0; k < node->nout && node->has_info; k++) {
+        if (slot[k]) continue;
+        if (!(slot[k] = dync__tensor_fake(node->info[k].dtype, node->info[k].device, &node->info[k].lay))) return DYNC_ERR_MEMORY;
+        none.out[none.nout++] = slot[k];
+    }
+    return t->limits ? dync__types_count(t, &none) : DYNC_OK;
+}
+
+DYNC__FN dync_status dync__graph_check_types(dync_graph *g, const dync_limits *limits)
 {
     if (g->symbol.n > 0) return DYNC_OK; /* inference is over plain sizes */
     size_t bytes = (size_t)g->node.n * DYNC__MAX_OUT * sizeof(dync__tensor *);
     dync__tensor **slots = dync__calloc(bytes);
     if (!slots) return DYNC_ERR_MEMORY;
-    dync__handler fake = {.call = dync__fake_handler}, *stack = dync__handler_swap(NULL);
-    dync__handler_push(&fake);
+    dync__types types = {.limits = limits};
+    dync__arena arena = {0};
+    dync__handler *stack = dync__handler_swap(NULL);
+    types.handler = (dync__handler){.call = dync__fake_handler, .state = &types};
+    dync__handler_push(&types.handler);
     dync_scope scope = dync_scope_begin();
     dync_status status = DYNC_OK;
     for (int i = 0; i < g->node.n && status == DYNC_OK; i++) {
@@ -215,19 +286,14 @@ DYNC__FN dync_status dync__graph_check_types(dync_graph *g)
         if (node->op == DYNC__NODE_GETITEM && node->args[0].as.node->has_info) {
             *slot = slots[node->args[0].as.node->index * DYNC__MAX_OUT + (int)node->args[1].as.i];
             if (*slot) dync__ref(*slot);
-        } else if (node->op == DYNC__OP_trace_wrapped) {
-            status = dync__fail(DYNC_ERR_FORMAT, "graph %s, node %s: calls a function of another program", node->graph->name, node->name);
         } else if (node->op >= 0 && node->has_info) {
-            status = dync__types_of_call(node, slots);
+            status = dync__types_of_call(node, slots, &arena);
         }
-        for (int k = 0; k < node->nout && node->has_info && status == DYNC_OK;
-             k++) /* inputs, attributes, unknown operators: as they say */
-            if (!slot[k] && !(slot[k] = dync__tensor_fake(node->info[k].dtype, node->info[k].device,
-                                                          &node->info[k].lay)))
-                status = DYNC_ERR_MEMORY;
+        if (status == DYNC_OK) status = dync__types_given(&types, node, slot); /* inputs, attributes: as they say */
     }
     dync_scope_end(&scope);
-    dync__handler_pop(&fake);
+    dync__handler_pop(&types.handler);
+    dync__arena_free(&arena);
     (void)dync__handler_swap(stack);
     for (int i = 0; i < g->node.n * DYNC__MAX_OUT; i++) dync__unref(slots[i]);
     dync__free(slots, bytes);

@@ -67,8 +67,9 @@ DYNC__FN const char *dync__graph_unique(dync_graph *, const char *hint);       /
 DYNC__FN bool dync__graph_rename(dync_graph *, dync_node *, const char *name); /* dync_named */
 DYNC__FN void dync__graph_renumber(dync_graph *);                              /* index and n_users */
 DYNC__FN dync_status dync__graph_check(const dync_graph *);                    /* verifier: DYNC_ERR_INTERNAL naming the node */
-/* The types of every call again from those of the inputs: DYNC_ERR_FORMAT where a node claims others. For graphs from strangers and tests. */
-DYNC__FN dync_status dync__graph_check_types(dync_graph *);
+/* The types of every call again from those of the inputs: DYNC_ERR_FORMAT where a node claims others, or where they go beyond the limits (NULL:
+ * none). For graphs from strangers and tests. */
+DYNC__FN dync_status dync__graph_check_types(dync_graph *, const dync_limits *);
 DYNC__FN void dync__graph_print_c(dync__str *, const dync_graph *);            /* the C form: what dync_graph_str gives */
 /* The same as statements of a dync_function: args[0], args[1], ... are the inputs, then the attributes that are not printed; every tensor by DYNC_LET. */
 DYNC__FN void dync__graph_print_c_body(dync__str *, const dync_graph *, const char *args);
@@ -77,6 +78,7 @@ DYNC__FN void dync__graph_print_fx(dync__str *, const dync_graph *);           /
                                                                                 * stands where the user's line (stack, or else at) changes */
 DYNC__FN void dync__graph_print_repro(dync__str *, const dync_graph *);        /* class Repro with its attributes, no annotations: the minifier's form */
 DYNC__FN dync_graph *dync__graph_parse(const char *text);                      /* the C form back; NULL + DYNC_ERR_FORMAT */
+DYNC__FN dync_graph *dync__graph_parse_most(const char *text, int64_t nodes);  /* of no more nodes */
 DYNC__FN int dync__graph_op_count(const dync_graph *);                         /* nodes whose kind is a call, getitem not counted as an op by explain: see flag */
 DYNC__INLINE bool dync__node_is_call(const dync_node *n)
 {

@@ -8,12 +8,13 @@
 #include "graph.h"
 #include "text.h"
 
-enum { DYNC__PARSE_DEPTH = 32 };
+enum { DYNC__PARSE_DEPTH = 32, DYNC__PARSE_SYMBOLS = 64 };
 
 typedef struct dync__parser {
     const char *text, *p;
     dync_graph *g;
     dync__map nodes;    /* hash of the name -> node */
+    int64_t most;       /* nodes */
     dync_status status; /* sticky */
 } dync__parser;
 
@@ -127,6 +128,7 @@ static bool dync__parse_add_node(dync__parser *q, dync_node *node, const char *n
     if (!node) return dync__parse_no_memory(q);
     if (strcmp(node->name, name) != 0)
         return dync__parse_fail(q, "a name that is free and no reserved word");
+    if (q->g->node.n > q->most) return dync__parse_fail(q, "fewer nodes, or a higher limit (dync_set_limits)");
     return dync__map_put(&q->nodes, dync__hash_bytes(name, strlen(name), 0),
                          (uint64_t)(uintptr_t)node) ||
            dync__parse_no_memory(q);
@@ -164,6 +166,7 @@ static bool dync__parse_as_dims(dync__parser *q, dync__arg *a)
         if (a->as.list[i].kind != DYNC__A_INT)
             return dync__parse_fail(q, "a shape of integers before this");
         dims[i] = a->as.list[i].as.i;
+        if (dync__is_token(dims[i])) return dync__parse_fail(q, "sizes before this");
     }
     *a = dync__arg_dims(a->n, dims);
     return true;
@@ -318,6 +321,8 @@ static bool dync__parse_pattern(dync__parser *q, const char *pattern, const dync
             !dync__parse_arg(q, 0, &args[i]))
             return dync__parse_fail(q, "an argument");
         if (param.type == DYNC__PARAM_DIMS && !dync__parse_as_dims(q, &args[i])) return false;
+        if (param.type == DYNC__PARAM_INT && args[i].kind == DYNC__A_INT && dync__is_token(args[i].as.i))
+            return dync__parse_fail(q, "a size before this");
         *nargs = DYNC__MAX(*nargs, i + 1);
     }
     return true;
@@ -327,12 +332,14 @@ static bool dync__parse_pattern(dync__parser *q, const char *pattern, const dync
 
 static bool dync__parse_size(dync__parser *q, int64_t *out)
 {
-    if (dync__parse_int(q, out)) return *out >= 0 || dync__parse_fail(q, "a size");
+    if (dync__parse_int(q, out)) return (*out >= 0 && !dync__is_token(*out)) || dync__parse_fail(q, "a size before this");
     char *name = q->status == DYNC_OK ? dync__parse_name(q) : NULL;
-    if (!name) return dync__parse_fail(q, "a size");
+    if (!name || name[0] != 's' || !name[1] || strlen(name) > 6 || strspn(name + 1, "0123456789") != strlen(name + 1))
+        return dync__parse_fail(q, "a size before this");
     for (int i = 0; i < q->g->symbol.n; i++)
         if (strcmp(q->g->symbol.at[i].text, name) == 0)
             return *out = q->g->symbol.at[i].token, true;
+    if (q->g->symbol.n == DYNC__PARSE_SYMBOLS) return dync__parse_fail(q, "fewer symbols before this");
     *out = ((int64_t)1 << 61) + q->g->symbol.n;
     return dync__graph_symbol(q->g, *out, name) || dync__parse_no_memory(q);
 }
@@ -455,10 +462,9 @@ static void dync__parse_set_type(dync_node *node, const dync__parsed_type *t)
 static char *dync__parse_field(dync__parser *q)
 {
     const char *start = q->p;
-    while (*q->p && *q->p != '\n' && !(q->p[0] == ';' && q->p[1] == ' ') &&
-           !(q->p[0] == ' ' && q->p[1] == '*' && q->p[2] == '/'))
-        q->p++;
-    return dync__arena_printf(&q->g->arena, "%.*s", (int)(q->p - start), start);
+    while (*q->p && *q->p != '\n' && !(q->p[0] == ';' && q->p[1] == ' ') && !(q->p[0] == '*' && q->p[1] == '/')) q->p++;
+    int n = (int)(q->p - start);
+    return dync__arena_printf(&q->g->arena, "%.*s", n > 0 && start[n - 1] == ' ' ? n - 1 : n, start);
 }
 
 static bool dync__parse_param_node(dync__parser *q, const char *name, bool is_tensor)
@@ -688,9 +694,11 @@ static bool dync__parse_function(dync__parser *q)
     return dync__graph_output(q->g, &result) != NULL || dync__parse_no_memory(q);
 }
 
-DYNC__FN dync_graph *dync__graph_parse(const char *text)
+DYNC__FN dync_graph *dync__graph_parse(const char *text) { return dync__graph_parse_most(text, INT_MAX); }
+
+DYNC__FN dync_graph *dync__graph_parse_most(const char *text, int64_t nodes)
 {
-    dync__parser q = {.text = text ? text : "", .p = text ? text : ""};
+    dync__parser q = {.text = text ? text : "", .p = text ? text : "", .most = nodes};
     q.g = dync__graph_new(NULL);
     if (!q.g) return NULL;
     bool ok = dync__parse_function(&q);

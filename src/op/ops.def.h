@@ -216,11 +216,11 @@
 /* What has no operand, or only one whose form it takes. The private ones are reached by the option structs of api/tensor.h. */
 #define DYNC__OPS_FACTORY(X)                                                                                                              \
     X(arange,     FACTORY, "(Value start, Value end, Value step, Dtype dtype, Device device)", 1, i_arange, none, l_arange, none, none,   \
-      "torch.arange({0}, {1}, {2}, dtype={3}, device={4})", DYNC__OP_NONDIFF | DYNC__OP_PRIVATE, -1, "start, start + step, ... below end") \
+      "torch.arange({0}, {1}, {2}, dtype={3}, device={4})", DYNC__OP_NONDIFF | DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "start, start + step, ... below end") \
     X(copy,       POINTWISE, "(Tensor self, Value src)", 1, i_like_self, e_copy, none, g_copy, none, "torch.ops.aten.copy",               \
       DYNC__OP_PRIVATE | DYNC__OP_CHEAP, -1, "src, broadcast and cast to the form of self")                                               \
     X(empty,      FACTORY, "(Dims size, Dtype dtype, Device device)", 1, i_factory, none, l_nothing, none, none,                          \
-      "torch.empty({0}, dtype={1}, device={2})", DYNC__OP_NONDIFF | DYNC__OP_PRIVATE, -1, "uninitialised elements")                       \
+      "torch.empty({0}, dtype={1}, device={2})", DYNC__OP_NONDIFF | DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "uninitialised elements")       \
     X(empty_like, FACTORY, "(Tensor self)", 1, i_like, none, l_nothing, none, none, "torch.empty_like", DYNC__OP_NONDIFF, -1,             \
       "uninitialised elements in the form of self")                                                                                       \
     X(eye,        FACTORY, "(int64 n, int64 m, Dtype dtype, Device device)", 1, i_eye, none, l_eye, none, none,                           \
@@ -228,27 +228,27 @@
     X(fill,       POINTWISE, "(Tensor self, Value value)", 1, i_fill, e_copy, none, g_copy, none, "torch.fill", DYNC__OP_PRIVATE |        \
       DYNC__OP_CHEAP, -1, "one number in the form of self")                                                                               \
     X(full,       FACTORY, "(Dims size, Value fill_value, Dtype dtype, Device device)", 1, i_full, none, l_full, none, none,              \
-      "torch.full({0}, {1}, dtype={2}, device={3})", DYNC__OP_NONDIFF | DYNC__OP_PRIVATE, -1, "one number everywhere")                    \
+      "torch.full({0}, {1}, dtype={2}, device={3})", DYNC__OP_NONDIFF | DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "one number everywhere")    \
     X(full_like,  FACTORY, "(Tensor self, Value fill_value)", 1, i_like, none, l_full, none, none, "torch.full_like", DYNC__OP_NONDIFF,   \
       -1, "one number everywhere, in the form of self")                                                                                   \
     X(normal,     FACTORY, "(Tensor self, float mean, float std)", 1, i_like, none, l_random, none, none,                                 \
       "torch.ops.aten.normal_functional", DYNC__OP_NONDIFF | DYNC__OP_RANDOM | DYNC__OP_PRIVATE, -1, "normal numbers in the form of self") \
     X(ones,       FACTORY, "(Dims size, Dtype dtype, Device device)", 1, i_factory, none, l_full, none, none,                             \
-      "torch.ones({0}, dtype={1}, device={2})", DYNC__OP_NONDIFF | DYNC__OP_PRIVATE, -1, "all ones")                                      \
+      "torch.ones({0}, dtype={1}, device={2})", DYNC__OP_NONDIFF | DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "all ones")                      \
     X(ones_like,  FACTORY, "(Tensor self)", 1, i_like, none, l_full, none, none, "torch.ones_like", DYNC__OP_NONDIFF, -1,                 \
       "all ones, in the form of self")                                                                                                    \
     X(rand,       FACTORY, "(Dims size, Dtype dtype, Device device)", 1, i_factory, none, l_random, none, none,                           \
-      "torch.rand({0}, dtype={1}, device={2})", DYNC__OP_NONDIFF | DYNC__OP_RANDOM | DYNC__OP_PRIVATE, -1, "uniform in [0, 1)")           \
+      "torch.rand({0}, dtype={1}, device={2})", DYNC__OP_NONDIFF | DYNC__OP_RANDOM | DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "uniform in [0, 1)") \
     X(rand_like,  FACTORY, "(Tensor self)", 1, i_like, none, l_random, none, none, "torch.rand_like",                                     \
       DYNC__OP_NONDIFF | DYNC__OP_RANDOM, -1, "uniform in [0, 1), in the form of self")                                                   \
     X(randn,      FACTORY, "(Dims size, Dtype dtype, Device device)", 1, i_factory, none, l_random, none, none,                           \
-      "torch.randn({0}, dtype={1}, device={2})", DYNC__OP_NONDIFF | DYNC__OP_RANDOM | DYNC__OP_PRIVATE, -1, "standard normal")            \
+      "torch.randn({0}, dtype={1}, device={2})", DYNC__OP_NONDIFF | DYNC__OP_RANDOM | DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "standard normal") \
     X(randn_like, FACTORY, "(Tensor self)", 1, i_like, none, l_random, none, none, "torch.randn_like",                                    \
       DYNC__OP_NONDIFF | DYNC__OP_RANDOM, -1, "standard normal, in the form of self")                                                     \
     X(uniform,    FACTORY, "(Tensor self, float from, float to)", 1, i_like, none, l_random, none, none, "torch.ops.aten.uniform",        \
       DYNC__OP_NONDIFF | DYNC__OP_RANDOM | DYNC__OP_PRIVATE, -1, "uniform in [from, to), in the form of self")                            \
     X(zeros,      FACTORY, "(Dims size, Dtype dtype, Device device)", 1, i_factory, none, l_full, none, none,                             \
-      "torch.zeros({0}, dtype={1}, device={2})", DYNC__OP_NONDIFF | DYNC__OP_PRIVATE, -1, "all zeros")                                    \
+      "torch.zeros({0}, dtype={1}, device={2})", DYNC__OP_NONDIFF | DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "all zeros")                    \
     X(zeros_like, FACTORY, "(Tensor self)", 1, i_like, none, l_full, none, none, "torch.zeros_like", DYNC__OP_NONDIFF, -1,                \
       "all zeros, in the form of self")
 
@@ -348,7 +348,7 @@
       "means over windows; an empty stride is the kernel size")                                                                           \
     X(avg_pool2d_backward, KERNEL,                                                                                                        \
       "(Tensor grad_output, Tensor self, Dims kernel_size, Dims stride, Dims padding, bool ceil_mode, bool count_include_pad)", 1,        \
-      i_like_arg1, none, l_avg_pool2d_backward, g_avg_pool2d_backward, none,                                                              \
+      i_avg_pool2d_backward, none, l_avg_pool2d_backward, g_avg_pool2d_backward, none,                                                              \
       "torch.ops.aten.avg_pool2d_backward({0}, {1}, {2}, {3}, {4}, {5}, {6}, None)", DYNC__OP_PRIVATE, -1, "gradient of avg_pool2d")      \
     X(batch_norm, COMPOSITE, "(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, "    \
       "float momentum, float eps)", 1, i_batch_norm, none, none, none, d_batch_norm,                                                      \
@@ -391,7 +391,7 @@
     X(max_pool2d_with_indices, KERNEL, "(Tensor self, Dims kernel_size, Dims stride, Dims padding, Dims dilation, bool ceil_mode)", 2,    \
       i_max_pool2d, none, l_max_pool2d, g_max_pool2d, none, "torch.nn.functional.max_pool2d_with_indices", 0, -1,                         \
       "maxima of windows and their places in the plane")                                                                                  \
-    X(max_pool2d_with_indices_backward, KERNEL, "(Tensor grad_output, Tensor self, Tensor indices)", 1, i_like_arg1, none,                \
+    X(max_pool2d_with_indices_backward, KERNEL, "(Tensor grad_output, Tensor self, Tensor indices)", 1, i_max_pool2d_backward, none,                \
       l_max_pool2d_backward, g_max_pool2d_backward, none, "torch.ops.aten.max_pool2d_with_indices_backward", DYNC__OP_PRIVATE, -1,        \
       "grad_output at the places that indices name, zero elsewhere")                                                                      \
     X(one_hot, KERNEL, "(Tensor self, int64 num_classes)", 1, i_one_hot, none, l_one_hot, none, none, "torch.nn.functional.one_hot",      \
@@ -405,7 +405,7 @@
       none, none, "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward({0}, {1}, {2}, {3}, {4}, {5}, 0.0, {7}, "           \
       "attn_mask={6}, scale={8})", DYNC__OP_PRIVATE | DYNC__OP_NONDIFF, -1, "gradients of query, key and value")                           \
     X(_rnn_layer, KERNEL, "(Tensor input, Tensor weight_hh, Tensor? bias_hh, Tensor h0, Tensor? c0, int gates, bool reverse, bool train)", 4, \
-      i_rnn_layer, none, l_rnn_layer, g_rnn_layer, d_rnn_layer, "torch.ops.dync.rnn_layer", DYNC__OP_PRIVATE, -1,                         \
+      i_rnn_layer, none, l_rnn_layer, g_rnn_layer, d_rnn_layer, "torch.ops.dync.rnn_layer", DYNC__OP_PRIVATE | DYNC__OP_FILE, -1,         \
       "all steps of a layer of LSTM (4 gates), GRU (3) or RNN (1) in one direction from the input's share of the gates [L, N, gates * H]: " \
       "outputs [L, N, H], the last c, and in training what its gradient needs")                                                            \
     X(_rnn_layer_backward, KERNEL, "(Tensor? grad_output, Tensor? grad_c, Tensor weight_hh, Tensor h0, Tensor? c0, Tensor output, "        \
@@ -496,7 +496,7 @@
       "as_strided counted from self's first element; AOT makes it, under the tape")                                                       \
     X(contiguous,  COMPOSITE, "(Tensor self)", 1, i_contiguous, none, none, none, d_contiguous, ".contiguous", 0, -1,                     \
       "self if it is row major, else a copy that is")                                                                                     \
-    X(detach,      VIEW, "(Tensor self)", 1, i_alias, none, none, none, none, ".detach", DYNC__OP_NONDIFF | DYNC__OP_PRIVATE, -1,         \
+    X(detach,      VIEW, "(Tensor self)", 1, i_alias, none, none, none, none, ".detach", DYNC__OP_NONDIFF | DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, \
       "the same elements, without history")                                                                                               \
     X(diagonal,    VIEW, "(Tensor self, int offset, int dim1, int dim2)", 1, i_diagonal, none, none, g_diagonal, none,                    \
       "torch.diagonal", 0, -1, "the diagonal of two dims, as the last one")                                                               \
@@ -576,9 +576,9 @@
     X(take_along_dim, COMPOSITE, "(Tensor self, Tensor indices, int dim)", 1, i_take_along_dim, none, none, none, d_take_along_dim,       \
       "torch.take_along_dim", 0, -1, "gather with self and indices broadcast outside dim")                                                \
     X(to_device,      KERNEL, "(Tensor self, Device device)", 1, i_to_device, none, l_clone, g_to_device, none, ".to",                    \
-      DYNC__OP_PRIVATE, -1, "a copy on another device")                                                                                   \
+      DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "a copy on another device")                                                                   \
     X(to_dtype,       POINTWISE, "(Tensor self, Dtype dtype)", 1, i_to_dtype, e_clone, none, g_to_dtype, none, ".to",                     \
-      DYNC__OP_PRIVATE | DYNC__OP_CHEAP, -1, "the elements cast")                                                                         \
+      DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_CHEAP, -1, "the elements cast")                                                         \
     X(topk,           KERNEL, "(Tensor self, int64 k, int dim, bool largest, bool sorted)", 2, i_topk, none, l_topk, g_topk, none,          \
       "torch.topk", 0, -1, "the k largest or smallest along dim, in order, and their places")                                             \
     X(tril,           KERNEL, "(Tensor self, int diagonal)", 1, i_tril, none, l_tril, g_tril, none, "torch.tril", 0, -1,                  \
@@ -592,15 +592,15 @@
 
 #define DYNC__OPS_EFFECT(X)                                                                                                               \
     X(_set_grad_enabled, EFFECT, "(bool mode)", 0, i_effect, none, none, none, d_set_grad_enabled, "torch._C._set_grad_enabled",          \
-      DYNC__OP_PRIVATE, -1, "turns recording for gradients on or off")                                                                    \
+      DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "turns recording for gradients on or off")                                                    \
     X(manual_seed,       EFFECT, "(int64 seed)", 0, i_effect, none, none, none, d_manual_seed, "torch.manual_seed",                       \
-      DYNC__OP_PRIVATE, -1, "starts this thread's random numbers anew")                                                                   \
+      DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "starts this thread's random numbers anew")                                                   \
     X(custom_gradient,   KERNEL, "(Tensor self, Tensor[] inputs, Tensor[] saved, int64 number)", 1, i_clone, none, l_clone,               \
       g_custom_gradient, none, "torch.ops.dync.custom_gradient", DYNC__OP_PRIVATE, -1,                                                    \
       "self, whose gradient a function of the user's gives to inputs")                                                                    \
     X(trace_wrapped,     KERNEL, "(Tensor self, int64 hook)", 1, i_clone, none, none, none, d_trace_wrapped,                              \
       "torch__dynamo__trace_wrapped_higher_order_op_self_invoke({0})", DYNC__OP_PRIVATE | DYNC__OP_OPAQUE, -1, "a hook's function")       \
-    X(set_,              INPLACE, "(Tensor self, Tensor source)", 1, i_set_, none, none, none, d_set_, ".set_", DYNC__OP_PRIVATE, -1,     \
+    X(set_,              INPLACE, "(Tensor self, Tensor source)", 1, i_set_, none, none, none, d_set_, ".set_", DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, \
       "self takes over the storage and form of source")
 
 #define DYNC__OPS(X)                                                                                                                      \

@@ -109,6 +109,17 @@ static dync_status dync__program_check_input(const dync_program *p, int i, const
     return status;
 }
 
+/* as_strided reaches what lies around a tensor in its memory: a program that a stranger wrote is given nothing but its arguments. */
+static dync_status dync__program_check_whole(const dync_program *p, int i, const dync__tensor *t)
+{
+    bool strided = false;
+    size_t bytes = (size_t)dync__layout_span(&t->lay) * dync__dtype_info(t->dtype)->bytes;
+    if (t->lay.offset == 0 && bytes == t->storage->size_bytes) return DYNC_OK;
+    for (int k = 0; k < p->graph->node.n && !strided; k++) strided = p->graph->node.at[k]->op == DYNC__OP_as_strided;
+    if (!strided) return DYNC_OK;
+    return dync__fail(DYNC_ERR_VALUE, "program %s is from a file and calls as_strided: input %d is part of a larger tensor; pass a dync_clone of it", p->name, i);
+}
+
 static void dync__program_compile(dync_program *p, const dync_value *inputs)
 {
     dync_callable made = {0};
@@ -147,7 +158,7 @@ static dync_value dync__program_call(dync_program *p, int nargs, const dync_valu
     bool wants_grad = dync__tls.compiling; /* then the interpreter runs, and the tape or the tracer sees each operator */
     for (int i = 0; i < p->graph->n_inputs; i++) {
         dync__tensor *t = flat.tensor[p->leaf[i]];
-        if (dync__program_check_input(p, i, t) != DYNC_OK) return result;
+        if (dync__program_check_input(p, i, t) != DYNC_OK || (p->loaded && dync__program_check_whole(p, i, t) != DYNC_OK)) return result;
         inputs[i] = dync_v_tensor(dync__handle(t));
         wants_grad = wants_grad || (t->flags & DYNC__T_FAKE) || (!dync__tls.grad_enabled_off && dync__tensor_requires_grad(t));
     }

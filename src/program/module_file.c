@@ -272,7 +272,7 @@ static dync_module *dync__module_build(const dync__json *json, const dync__st_fi
     return NULL;
 }
 
-static dync_module *dync__module_open_file(dync__st_file *f)
+DYNC__FN dync_module *dync__module_from(dync__st_file *f)
 {
     const char *text = f->metadata ? dync__module_text(f->metadata, dync__module_key) : NULL;
     int used = 0;
@@ -289,7 +289,7 @@ DYNC_API dync_module *dync_module_open(const char *path)
     dync__st_file f = {0};
     dync_module *m = NULL;
     if (!path) return dync__fail(DYNC_ERR_VALUE, "dync_module_open: the path is NULL"), NULL;
-    if (dync__st_read(&f, path) == DYNC_OK) m = dync__module_open_file(&f);
+    if (dync__st_read(&f, path) == DYNC_OK) m = dync__module_from(&f);
     dync__st_close(&f);
     return m;
 }

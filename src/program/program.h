@@ -11,6 +11,7 @@ struct dync_program {
     int n_leaves;      /* tensors in the arguments of a call, lists flattened */
     int *leaf;         /* per input of the graph: which of them it is */
     dync__mutex lock;
+    bool loaded;  /* from a file: it may be a stranger's */
     int compiled; /* 0 not tried, 1 there is a callable, -1 the interpreter runs */
     dync_callable callable;
 };
@@ -63,4 +64,5 @@ DYNC__FN const dync__st_tensor *dync__st_find(const dync__st_file *, const char 
 /* keys, values: n_texts pairs of metadata. */
 DYNC__FN dync_status dync__st_write(dync__str *out, int n, const dync__st_item *, int n_texts,
                                     const char *const *keys, const char *const *values);
+DYNC__FN dync_module *dync__module_from(dync__st_file *); /* module_file.c: the module that the file tells; NULL + DYNC_ERR_FORMAT, DYNC_ERR_MEMORY */
 #endif

@@ -13,8 +13,8 @@
  * then zero bytes up to a multiple of 64, the data (row major, little endian) and 8 bytes of
  * checksum over all before them.
  *
- * A reader trusts nothing: the checksum, each count, each bound, the graph's structure and the
- * types of all its nodes are checked. */
+ * A reader trusts nothing: the checksum, each count, each bound, the graph's structure, which operators it
+ * names, the types of all its nodes and how much they ask for are checked. */
 #include "../dync.in.h"
 #include "program.h"
 
@@ -34,6 +34,51 @@ static size_t dync__program_bytes(const dync__tensor *t)
 static uint64_t dync__program_sum(const char *bytes, size_t n)
 {
     return dync__hash_bytes(bytes, n, 0x64796e63u);
+}
+
+/* ---- what a file may hold --------------------------------------------------------------------- */
+
+static struct {
+    dync__mutex lock;
+    dync_limits at;
+} dync__program_limits;
+
+static dync_limits dync__program_limits_get(void)
+{
+    dync__lock(&dync__program_limits.lock);
+    dync_limits l = dync__program_limits.at;
+    dync__unlock(&dync__program_limits.lock);
+    if (!l.nodes) l.nodes = 100000;
+    if (!l.elements) l.elements = (int64_t)1 << 36;
+    if (!l.work) l.work = 1000000000000000;
+    return l;
+}
+
+DYNC_API dync_status dync_set_limits(dync_limits limits)
+{
+    if (limits.nodes < 0 || limits.elements < 0 || limits.work < 0)
+        return dync__fail(DYNC_ERR_VALUE, "dync_set_limits: expected limits of at least 0, got nodes %lld, elements %lld, work %lld",
+                          (long long)limits.nodes, (long long)limits.elements, (long long)limits.work);
+    dync__lock(&dync__program_limits.lock);
+    dync__program_limits.at = limits;
+    dync__unlock(&dync__program_limits.lock);
+    return DYNC_OK;
+}
+
+/* Public operators, registered ones, and private ones whose row says so; on the CPU. */
+static dync_status dync__program_allowed(const dync_graph *g)
+{
+    for (int i = 0; i < g->node.n; i++) {
+        const dync_node *n = g->node.at[i];
+        if (!dync__node_is_call(n) || n->op == DYNC__NODE_GETITEM) continue;
+        uint32_t flags = n->op >= 0 ? dync__op_info(n->op)->flags : 0;
+        if (n->op < 0)
+            return dync__fail(DYNC_ERR_UNSUPPORTED, "node %s: no operator named %s is registered here", n->name, n->target);
+        if (n->op < DYNC__N_OPS && (flags & DYNC__OP_PRIVATE) && !(flags & DYNC__OP_FILE))
+            return dync__fail(DYNC_ERR_UNSUPPORTED, "node %s: a program may not call %s, which is the library's own", n->name, n->target);
+    }
+    if (g->symbol.n == 0) return DYNC_OK;
+    return dync__fail(DYNC_ERR_UNSUPPORTED, "graph %s: the sizes of a program are numbers, got %s", g->name, g->symbol.at[0].text);
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -113,6 +158,7 @@ DYNC__FN dync_status dync__program_write(const dync_program *p, dync__str *s)
 {
     dync__str text = {0};
     size_t data_bytes;
+    DYNC__TRY(dync__program_allowed(p->graph));
     dync__graph_print_c(&text, p->graph);
     dync__str_addf(s, "%sname %s\ninputs %d", dync__program_magic, p->name, p->n_leaves);
     for (int i = 0; i < p->graph->n_inputs; i++) dync__str_addf(s, " %d", p->leaf[i]);
@@ -133,6 +179,7 @@ DYNC__FN dync_status dync__program_write(const dync_program *p, dync__str *s)
 typedef struct dync__program_reader {
     const char *start, *p, *end;
     dync_status status;
+    dync_limits limits;
 } dync__program_reader;
 
 static dync_status dync__program_refuse(dync__program_reader *r, const char *expected)
@@ -198,7 +245,7 @@ static dync_graph *dync__program_read_graph(dync__program_reader *r)
     }
     memcpy(text, r->p, n);
     text[n] = 0;
-    dync_graph *g = strlen(text) == n ? dync__graph_parse(text) : NULL;
+    dync_graph *g = strlen(text) == n ? dync__graph_parse_most(text, r->limits.nodes) : NULL;
     dync__free(text, n + 1);
     r->p += n;
     if (!g)
@@ -334,16 +381,17 @@ static dync_program *dync__program_read_body(dync__program_reader *r)
     if (!g) return NULL;
     dync_program *p = NULL;
     if (g->n_inputs != n) dync__program_refuse(r, "as many inputs as the graph has");
-    else if (dync__program_read_tensors(r, g) == DYNC_OK &&
-             (r->status = dync__graph_check_types(g)) == DYNC_OK)
+    else if ((r->status = dync__program_allowed(g)) == DYNC_OK && dync__program_read_tensors(r, g) == DYNC_OK &&
+             (r->status = dync__graph_check_types(g, &r->limits)) == DYNC_OK)
         p = dync__program_from_leaves(g, name, n_leaves, leaf);
+    if (p) p->loaded = true;
     dync_graph_free(g);
     return p;
 }
 
 DYNC__FN dync_program *dync__program_read(const char *bytes, size_t n)
 {
-    dync__program_reader r = {bytes, bytes, bytes, DYNC_OK};
+    dync__program_reader r = {bytes, bytes, bytes, DYNC_OK, dync__program_limits_get()};
     uint64_t sum = 0;
     if (n < sizeof dync__program_magic - 1 ||
         memcmp(bytes, dync__program_magic, sizeof dync__program_magic - 1) != 0) {

@@ -94,6 +94,18 @@ static bool dync__layout_is_empty(const dync__layout *lay)
     return false;
 }
 
+DYNC__FN bool dync__layout_is_countable(const dync__layout *lay)
+{
+    int64_t n = 1, reach = lay->offset, step;
+    for (int i = 0; i < lay->ndim; i++) {
+        int64_t size = DYNC__MAX(lay->shape[i], 1);
+        if (lay->shape[i] < 0 || lay->stride[i] < 0 || lay->stride[i] > INT64_MAX / 16 || !dync__mul_ok(n, size, &n) ||
+            !dync__mul_ok(size - 1, lay->stride[i], &step) || !dync__add_ok(reach, step, &reach))
+            return false;
+    }
+    return lay->ndim >= 0 && lay->ndim <= DYNC_MAX_DIMS && lay->offset >= 0 && n <= INT64_MAX / 16 && reach <= INT64_MAX / 16;
+}
+
 DYNC__FN bool dync__layout_equal(const dync__layout *a, const dync__layout *b)
 {
     size_t bytes = (size_t)a->ndim * sizeof *a->shape;      /* what lies beyond the rank was never written */

@@ -54,6 +54,7 @@ DYNC__FN dync_status dync__broadcast(int na, const int64_t *a, int nb, const int
 DYNC__FN dync_status dync__layout_expand(const dync__layout *in, int ndim, const int64_t *shape, dync__layout *out); /* -1 keeps a size; broadcast: stride 0 */
 /* The strides a view of `in` with this shape needs (one -1 is inferred); *possible false where a copy would be needed. */
 DYNC__FN dync_status dync__layout_view(const dync__layout *in, int ndim, const int64_t *shape, dync__layout *out, bool *possible);
+DYNC__FN bool dync__layout_is_countable(const dync__layout *);                        /* plain sizes: elements, bytes and places count in int64, no negative stride */
 DYNC__FN int64_t dync__layout_span(const dync__layout *);                            /* elements of storage it reaches: 1 + the last, 0 where empty */
 DYNC__FN void dync__shape_text(dync__str *, int ndim, const int64_t *shape);       /* [2, 3] */
 

@@ -131,12 +131,12 @@ TEST(types_are_checked)
         "    dync_tensor *a = dync_matmul(x, x);  /* f32[2, 3] */\n    return a;\n}\n";
     dync_graph *g = parse(text);
     dync_on_error(NULL, NULL);
-    EXPECT(dync__graph_check_types(g) != DYNC_OK); /* inner sizes differ */
+    EXPECT(dync__graph_check_types(g, NULL) != DYNC_OK); /* inner sizes differ */
     dync_clear_error();
     dync_graph_free(g);
     g = parse("dync_tensor *f(dync_tensor *x)  /* f32[2, 3] */\n{\n    dync_tensor *a = "
               "dync_relu(x);  /* f32[2, 4] */\n    return a;\n}\n");
-    EXPECT_STATUS(dync__graph_check_types(g), DYNC_ERR_FORMAT);
+    EXPECT_STATUS(dync__graph_check_types(g, NULL), DYNC_ERR_FORMAT);
     dync_clear_error();
     dync_graph_free(g);
     g = parse("dync_value f(dync_tensor *x)  /* f32[2, 3] */\n{\n    dync_value s = dync_sort(x, "
@@ -144,7 +144,7 @@ TEST(types_are_checked)
               "    dync_tensor *i = dync_as_tensor(dync_at(s, 1));  /* i64[2, 3] */\n"
               "    dync_tensor *c = dync_cat(dync_tuple(i, i), 0);  /* i64[4, 3] */\n    return "
               "dync_tuple(c);\n}\n");
-    EXPECT_OK(dync__graph_check_types(g));
+    EXPECT_OK(dync__graph_check_types(g, NULL));
     dync_graph_free(g);
 }
 

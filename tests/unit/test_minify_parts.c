@@ -120,7 +120,7 @@ TEST(edits)
     dync_graph *h = dync__graph_edit(g, &edit);
     REQUIRE(h != NULL);
     EXPECT_OK(dync__graph_check(h));
-    EXPECT_OK(dync__graph_check_types(h));
+    EXPECT_OK(dync__graph_check_types(h, NULL));
     EXPECT_EQ_INT(h->n_inputs, 2);                                   /* the two items: what they were of and its inputs are gone */
     EXPECT_EQ_INT(h->node.n, 7);
     dync_graph_free(h);
