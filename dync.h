@@ -24259,9 +24259,28 @@ static dync_status dync__att_blocks(dync__kcall *c, const dync__att *a, dync_sta
     }
     return DYNC_OK;
 }
+/* [batch of q.., rows, columns] of dtype; columns -1: there is no such dim. */
+static bool dync__att_is(const dync__operand *o, const dync__operand *q, int dtype, int64_t rows, int64_t columns) {
+    int n = q->lay.ndim - 2;
+    bool ok = o->dtype == dtype && o->lay.ndim == n + (columns < 0 ? 1 : 2);
+    for (int d = 0; ok && d < n; d++) ok = o->lay.shape[d] == q->lay.shape[d];
+    return ok && o->lay.shape[n] == rows && (columns < 0 || o->lay.shape[n + 1] == columns);
+}
+/* What inference promised: query, key, value behind `first`, then (forward) output and logarithms; backward has them between
+ * the output's gradient and the three gradients. */
 static dync_status dync__att_check(const dync__kcall *c, int n, int first) {
-    bool ok = c->n == n + (c->attr[2] >= 0) && c->operand[first].lay.ndim >= 2;
-    return dync__kcall_expect(c, ok && dync__dtype_info(c->operand[first].dtype)->kind == 'f', "query, key and value of floats");
+    const dync__operand *q = &c->operand[first], *k = q + 1, *v = q + 2;
+    int d = q->lay.ndim - 2, wide = q->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32;
+    bool ok = c->n == n + (c->attr[2] >= 0) && c->attr[2] < c->n && d >= 0 && k->lay.ndim == d + 2 && v->lay.ndim == d + 2;
+    DYNC__TRY(dync__kcall_expect(c, ok && dync__dtype_info(q->dtype)->kind == 'f', "query, key and value of floats"));
+    int64_t L = q->lay.shape[d], E = q->lay.shape[d + 1], S = k->lay.shape[d], V = v->lay.shape[d + 1];
+    ok = dync__att_is(k, q, q->dtype, S, E) && dync__att_is(v, q, q->dtype, S, V) && dync__att_is(q + 3, q, q->dtype, L, V) &&
+         dync__att_is(q + 4, q, wide, L, -1);
+    if (first) ok = ok && dync__att_is(q - 1, q, q->dtype, L, V) && dync__att_is(q + 5, q, q->dtype, L, E) &&
+                    dync__att_is(q + 6, q, q->dtype, S, E) && dync__att_is(q + 7, q, q->dtype, S, V);
+    const dync__operand *mask = c->attr[2] >= 0 ? &c->operand[c->attr[2]] : NULL;
+    if (mask) ok = ok && dync__att_is(mask, q, mask->dtype == DYNC_BOOL ? DYNC_BOOL : q->dtype, L, S);
+    return dync__kcall_expect(c, ok && L && E && S && V, "query [.., L, E], key [.., S, E], value [.., S, V] and what belongs to them");
 }
 static int64_t dync__att_room(const dync__att *a, bool grad);
 DYNC__FN dync_status dync__k_attention_prepare(dync__kcall *c) {
@@ -24594,17 +24613,42 @@ static dync_status dync__rnn_backward_piece(const dync__rnn *r, dync__code **out
 }
 /* Scratch in elements of the computing dtype: weights, the gates of one step, two states, and one as it is stored. */
 static int64_t dync__rnn_room(const dync__rnn *r) { return r->width * r->hidden + r->n * (r->width + 3 * r->hidden); }
-static dync_status dync__rnn_prepare(dync__kcall *c, dync_status (*piece)(const dync__rnn *, dync__code **)) {
+/* What inference promised of each role: sizes by letter, of the one dtype. */
+static bool dync__rnn_fits(const dync__rnn *r) {
+    static const char *const form[DYNC__RNN_ROLES] = {"LNW", "WH", "W", "NH", "NH", "LNH", "NH", "LNH", "LNW", "LNH", "NH", "NH", "NH"};
+    for (int i = 0; i < DYNC__RNN_ROLES; i++) {
+        const dync__operand *o = r->call->attr[2 + i] < r->call->n ? dync__rnn_operand(r->call, i) : NULL;
+        if (r->call->attr[2 + i] >= 0 && (!o || o->dtype != r->dtype || o->lay.ndim != (int)strlen(form[i]))) return false;
+        for (int d = 0; o && d < o->lay.ndim; d++) {
+            char c = form[i][d];
+            if (o->lay.shape[d] != (c == 'L' ? r->steps : c == 'N' ? r->n : c == 'W' ? r->width : r->hidden)) return false;
+        }
+    }
+    return true;
+}
+/* must: the roles that have to be there, a bit each. */
+static dync_status dync__rnn_prepare(dync__kcall *c, unsigned must, dync_status (*piece)(const dync__rnn *, dync__code **)) {
     dync__rnn r;
-    bool ok = c->n > 3 && dync__rnn_operand(c, DYNC__RNN_OUT) && dync__rnn_operand(c, DYNC__RNN_OUT)->lay.ndim == 3;
+    bool ok = c->n > 3 && c->attr[2 + DYNC__RNN_OUT] < c->n && dync__rnn_operand(c, DYNC__RNN_OUT) && dync__rnn_operand(c, DYNC__RNN_OUT)->lay.ndim == 3;
     DYNC__TRY(dync__kcall_expect(c, ok && (c->attr[0] == DYNC__RNN_ONE || c->attr[0] == DYNC__RNN_GRU || c->attr[0] == DYNC__RNN_LSTM),
                                  "1, 3 or 4 gates and an output [L, N, H]"));
     dync__rnn_open(&r, c, NULL);
+    ok = dync__rnn_fits(&r);
+    for (int i = 0; i < DYNC__RNN_ROLES; i++) ok = ok && (!(must >> i & 1) || dync__rnn_operand(c, i));
+    DYNC__TRY(dync__kcall_expect(c, ok, "input [L, N, G], weights [G, H] and states [N, H] that belong together"));
     c->scratch_bytes = (size_t)(dync__rnn_room(&r) * r.type_bytes);
     return piece(&r, &c->piece[0]);
 }
-DYNC__FN dync_status dync__k_rnn_layer_prepare(dync__kcall *c) { return dync__rnn_prepare(c, dync__rnn_forward_piece); }
-DYNC__FN dync_status dync__k_rnn_layer_grad_prepare(dync__kcall *c) { return dync__rnn_prepare(c, dync__rnn_backward_piece); }
+DYNC__FN dync_status dync__k_rnn_layer_prepare(dync__kcall *c) {
+    unsigned must = 1u << DYNC__RNN_IN | 1u << DYNC__RNN_W | 1u << DYNC__RNN_H0;
+    return dync__rnn_prepare(c, must | (c->attr[0] == DYNC__RNN_LSTM ? 1u << DYNC__RNN_C0 : 0), dync__rnn_forward_piece);
+}
+DYNC__FN dync_status dync__k_rnn_layer_grad_prepare(dync__kcall *c) {
+    unsigned must = 1u << DYNC__RNN_IN | 1u << DYNC__RNN_W | 1u << DYNC__RNN_H0;
+    if (c->attr[0] == DYNC__RNN_LSTM) must |= 1u << DYNC__RNN_C0;
+    if (c->attr[0] != DYNC__RNN_ONE) must |= 1u << DYNC__RNN_CELLS | 1u << DYNC__RNN_GATES;
+    return dync__rnn_prepare(c, must, dync__rnn_backward_piece);
+}
 /* Appends what the piece takes: nothing where it is not given. */
 static void dync__rnn_push(void **to, int *n, void *p) {
     if (p) to[(*n)++] = p;
@@ -26807,7 +26851,7 @@ static const dync__read_intercept *(*dync__read_intercept_get)(void);
     X(avg_pool2d) X(batch_norm) X(binary) X(bitwise) X(bmm) X(int_mm) X(cat) X(celu) X(clamp) X(clone) X(composite) X(contiguous) X(conv2d) \
     X(convolution) X(convolution_backward) X(cumsum) X(diagonal) X(dot) X(dropout) X(effect) X(embedding)             \
     X(embedding_dense_backward) X(expand) X(expand_as) X(eye) X(factory) X(fill) X(flash_attention) X(flash_attention_backward) X(flatten) X(flip) X(float_unary)    \
-    X(full) X(gather) X(index_add) X(index_select) X(inplace) X(layer_norm) X(lerp) X(like) X(like_arg1)              \
+    X(full) X(gather) X(index_add) X(index_select) X(inplace) X(layer_norm) X(lerp) X(like) X(avg_pool2d_backward) X(max_pool2d_backward)              \
     X(like_self) X(linear) X(logaddexp) X(loss) X(masked_fill) X(matmul) X(max_dim) X(max_pool2d) X(mm) X(mv) X(narrow)            \
     X(native_batch_norm) X(native_batch_norm_backward) X(native_layer_norm) X(nll_loss) X(norm) X(one_hot)            \
     X(outer) X(permute) X(reduce) X(repeat) X(reshape) X(rnn_layer) X(rnn_layer_backward) X(roll) X(scatter) X(select) X(set_) X(slice) X(softmax)       \
@@ -30700,12 +30744,6 @@ DYNC__FN dync_status dync__i_fill(const dync__opcall *call, dync__info *out) {
                           call->args[1].as.t->lay.ndim);
     return dync__i_like_self(call, out);
 }
-DYNC__FN dync_status dync__i_like_arg1(const dync__opcall *call, dync__info *out) {
-    dync__tensor *grad, *self;
-    DYNC__TRY(dync__infer_tensor(call, 0, &grad));
-    DYNC__TRY(dync__infer_tensor(call, 1, &self));
-    return dync__infer_fresh(out, grad->dtype, grad->device, self->lay.ndim, self->lay.shape);
-}
 static dync_status dync__infer_view(const dync__opcall *call, dync__tensor **t, dync__info *out) {
     DYNC__TRY(dync__infer_tensor(call, 0, t));
     *out = (dync__info){.dtype = (*t)->dtype, .device = (*t)->device, .lay = (*t)->lay, .alias = 0, .view = true};
@@ -31017,6 +31055,7 @@ DYNC__FN dync_status dync__i_strided_view(const dync__opcall *call, dync__info *
         out->lay.offset += t->lay.offset;
         return DYNC_OK;
     }
+    if (stride->n != size->n) return dync__fail(DYNC_ERR_SHAPE, "mismatch in length of strides (%d) and shape (%d)", stride->n, size->n);
     DYNC__TRY(dync__layout_contiguous(&out->lay, size->n, size->as.dims));
     memcpy(out->lay.stride, stride->as.dims, (size_t)stride->n * sizeof(int64_t));
     out->lay.offset = dync__sz_add(t->lay.offset, call->args[3].as.i);
@@ -31049,7 +31088,9 @@ DYNC__FN dync_status dync__i_effect(const dync__opcall *call, dync__info *out) {
 DYNC__FN dync_status dync__op_infer(const dync__opcall *call, dync__info *out) {
     int device;
     if (call->row->infer) {
+        uint64_t errors = dync__error_count();
         DYNC__TRY(call->row->infer(call, out));
+        if (DYNC__UNLIKELY(dync__error_count() != errors)) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;    /* a size that is none */
         bool mixes = call->nargs < 2 || call->op == DYNC__OP_copy || call->op == DYNC__OP_copy_ || call->op == DYNC__OP_set_ || call->row->cls == DYNC__EFFECT;
         return mixes ? DYNC_OK : dync__infer_device(call, &device);
     }
@@ -31106,6 +31147,16 @@ static dync_status dync__infer_pair_error(const char *text, const dync__layout *
 static dync_status dync__infer_rank(const dync__tensor *t, int rank, const char *what) {
     if (t->lay.ndim == rank) return DYNC_OK;
     return dync__fail(DYNC_ERR_SHAPE, "%s must be a %dD tensor, but got %dD", what, rank, t->lay.ndim);
+}
+/* Tensor i of a gradient is what the forward call gave, or the gradient of that: of the dtype and the sizes of `like`. */
+static dync_status dync__infer_as_given(const dync__opcall *call, int i, const dync__info *like) {
+    dync__tensor *t;
+    DYNC__TRY(dync__infer_tensor(call, i, &t));
+    if (t->dtype != like->dtype)
+        return dync__fail(DYNC_ERR_DTYPE, "argument %d: expected dtype %s, got %s", i + 1, dync__dtype_info(like->dtype)->name,
+                          dync__dtype_info(t->dtype)->name);
+    if (dync__infer_same_shape(&t->lay, &like->lay)) return DYNC_OK;
+    return dync__infer_pair_error("a gradient takes what the forward call gave", &t->lay, &like->lay);
 }
 DYNC__FN dync_status dync__infer_dims(const dync__arg *dims, int ndim, bool *reduced) {
     int64_t one = dims->kind == DYNC__A_INT ? dims->as.i : 0;
@@ -31430,9 +31481,11 @@ DYNC__FN dync_status dync__i_convolution_backward(const dync__opcall *call, dync
     DYNC__TRY(dync__infer_tensor(call, 0, &gy));
     DYNC__TRY(dync__infer_tensor(call, 1, &x));
     DYNC__TRY(dync__infer_tensor(call, 2, &w));
-    DYNC__TRY(dync__infer_rank(gy, 4, "grad_output"));
-    DYNC__TRY(dync__infer_rank(x, 4, "input"));
-    DYNC__TRY(dync__infer_rank(w, 4, "weight"));
+    dync__info y;
+    dync__arg args[7] = {call->args[1], call->args[2], dync__arg_none(), call->args[3], call->args[4], call->args[5], call->args[6]};
+    dync__opcall forward = {.row = call->row, .op = call->op, .nargs = 7, .args = args};
+    DYNC__TRY(dync__i_convolution(&forward, &y));
+    DYNC__TRY(dync__infer_as_given(call, 0, &y));
     bool mask[3] = {call->args[7].as.i != 0, call->args[8].as.i != 0, call->args[9].as.i != 0};
     DYNC__TRY(dync__infer_fresh(&out[0], gy->dtype, gy->device, mask[0] ? 4 : 1, mask[0] ? x->lay.shape : &none));
     DYNC__TRY(dync__infer_fresh(&out[1], gy->dtype, gy->device, mask[1] ? 4 : 1, mask[1] ? w->lay.shape : &none));
@@ -31484,6 +31537,30 @@ DYNC__FN dync_status dync__i_avg_pool2d(const dync__opcall *call, dync__info *ou
     DYNC__TRY(dync__infer_dims2(&call->args[2], "stride", kernel, 1, stride));
     DYNC__TRY(dync__infer_dims2(&call->args[3], "padding", zero, 0, padding));
     return dync__infer_pooled(x, kernel, stride, padding, one, call->args[4].as.i != 0, out);
+}
+DYNC__FN dync_status dync__i_avg_pool2d_backward(const dync__opcall *call, dync__info *out) {
+    dync__tensor *x;
+    dync__info y;
+    dync__opcall forward = {.row = call->row, .op = call->op, .nargs = 6, .args = call->args + 1};
+    DYNC__TRY(dync__i_avg_pool2d(&forward, &y));
+    DYNC__TRY(dync__infer_tensor(call, 1, &x));
+    DYNC__TRY(dync__infer_as_given(call, 0, &y));
+    return dync__infer_fresh(out, x->dtype, x->device, x->lay.ndim, x->lay.shape);
+}
+/* The windows are not told: only how the planes lie. */
+DYNC__FN dync_status dync__i_max_pool2d_backward(const dync__opcall *call, dync__info *out) {
+    dync__tensor *gy, *x;
+    DYNC__TRY(dync__infer_tensor(call, 0, &gy));
+    DYNC__TRY(dync__infer_tensor(call, 1, &x));
+    dync__info index = {.dtype = DYNC_I64, .lay = gy->lay};
+    DYNC__TRY(dync__infer_as_given(call, 2, &index));
+    int n = x->lay.ndim;
+    if (gy->dtype != x->dtype || x->dtype == DYNC_BOOL)
+        return dync__fail(DYNC_ERR_DTYPE, "expected grad_output of the dtype of input, %s, got %s", dync__dtype_info(x->dtype)->name,
+                          dync__dtype_info(gy->dtype)->name);
+    if ((n != 3 && n != 4) || gy->lay.ndim != n || !dync__sz_same(n - 2, gy->lay.shape, x->lay.shape))
+        return dync__infer_pair_error("expected grad_output and input of as many planes", &gy->lay, &x->lay);
+    return dync__infer_fresh(out, x->dtype, x->device, n, x->lay.shape);
 }
 DYNC__FN dync_status dync__i_adaptive_avg_pool2d(const dync__opcall *call, dync__info *out) {
     dync__tensor *x;
@@ -31550,6 +31627,13 @@ DYNC__FN dync_status dync__i_native_batch_norm_backward(const dync__opcall *call
     DYNC__TRY(dync__infer_tensor(call, 1, &x));
     if (!dync__infer_same_shape(&g->lay, &x->lay) || x->lay.ndim < 2)
         return dync__infer_pair_error("expected grad_out and input of one shape [N, C, ...]", &g->lay, &x->lay);
+    static const char *const names[] = {"weight", "running_mean", "running_var", "save_mean", "save_invstd"};
+    DYNC__TRY(dync__infer_floating(g));
+    DYNC__TRY(dync__infer_floating(x));
+    int first = call->args[7].as.i ? 5 : 3, used[3] = {2, first, first + 1};      /* the others may be empty */
+    for (int i = 0; i < 3; i++) DYNC__TRY(dync__infer_optional_vector(call, used[i], names[used[i] - 2], x->lay.shape[1]));
+    if (call->args[first].kind == DYNC__A_NONE || call->args[first + 1].kind == DYNC__A_NONE)
+        return dync__fail(DYNC_ERR_VALUE, "expected %s and %s, got none", names[first - 2], names[first - 1]);
     int wide = x->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32;
     int stats = call->args[2].kind == DYNC__A_TENSOR ? call->args[2].as.t->dtype : wide;
     DYNC__TRY(dync__infer_fresh(&out[0], x->dtype, x->device, x->lay.ndim, x->lay.shape));
@@ -31629,9 +31713,15 @@ DYNC__FN dync_status dync__i_flash_attention(const dync__opcall *call, dync__inf
     return dync__infer_fresh(&out[1], q->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32, q->device, n - 1, q->lay.shape);
 }
 DYNC__FN dync_status dync__i_flash_attention_backward(const dync__opcall *call, dync__info *out) {
-    dync__tensor *t;
+    dync__info y[2];
+    dync__arg args[6] = {call->args[1], call->args[2], call->args[3], call->args[6], call->args[7], call->args[8]};
+    dync__opcall forward = {.row = call->row, .op = call->op, .nargs = 6, .args = args};
+    DYNC__TRY(dync__i_flash_attention(&forward, y));
+    DYNC__TRY(dync__infer_as_given(call, 0, &y[0]));
+    DYNC__TRY(dync__infer_as_given(call, 4, &y[0]));
+    DYNC__TRY(dync__infer_as_given(call, 5, &y[1]));
     for (int i = 0; i < 3; i++) {
-        DYNC__TRY(dync__infer_tensor(call, i + 1, &t));
+        const dync__tensor *t = args[i].as.t;
         DYNC__TRY(dync__infer_heads(&out[i], t, t->lay.shape[t->lay.ndim - 2], t->lay.shape[t->lay.ndim - 1]));
     }
     return DYNC_OK;
@@ -31674,17 +31764,26 @@ DYNC__FN dync_status dync__i_rnn_layer(const dync__opcall *call, dync__info *out
     DYNC__TRY(dync__infer_fresh(&out[2], x->dtype, x->device, train ? 3 : 1, train ? shape : &none));
     return dync__infer_fresh(&out[3], x->dtype, x->device, train ? 3 : 1, train ? x->lay.shape : &none);
 }
+/* The input is not there: what forward says of one of its sizes is what must have come. */
 DYNC__FN dync_status dync__i_rnn_layer_backward(const dync__opcall *call, dync__info *out) {
-    static const int64_t none = 0;
-    dync__tensor *w, *h, *y;
+    static const uint8_t given[3] = {5, 6, 7}, of[3] = {0, 2, 3};
+    dync__tensor *w, *y, x;
+    dync__info f[4];
     DYNC__TRY(dync__infer_tensor(call, 2, &w));
-    DYNC__TRY(dync__infer_tensor(call, 3, &h));
     DYNC__TRY(dync__infer_tensor(call, 5, &y));
-    int64_t shape[3] = {y->lay.shape[0], y->lay.shape[1], w->lay.shape[0]};
-    bool lstm = call->args[8].as.i == 4;
-    DYNC__TRY(dync__infer_fresh(&out[0], y->dtype, y->device, 3, shape));
-    DYNC__TRY(dync__infer_fresh(&out[1], y->dtype, y->device, 2, h->lay.shape));
-    return dync__infer_fresh(&out[2], y->dtype, y->device, lstm ? 2 : 1, lstm ? h->lay.shape : &none);
+    if (w->lay.ndim != 2 || y->lay.ndim != 3) return dync__infer_pair_error("expected weight_hh [G, H] and output [L, N, H]", &w->lay, &y->lay);
+    x = *y;
+    x.lay.shape[2] = w->lay.shape[0];
+    dync__arg args[8] = {dync__arg_t(&x), call->args[2], dync__arg_none(), call->args[3], call->args[4], call->args[8], call->args[9], dync__arg_b(true)};
+    dync__opcall forward = {.row = call->row, .op = call->op, .nargs = 8, .args = args};
+    DYNC__TRY(dync__i_rnn_layer(&forward, f));
+    for (int i = 0; i < 3; i++) DYNC__TRY(dync__infer_as_given(call, given[i], &f[of[i]]));
+    if (call->args[0].kind != DYNC__A_NONE) DYNC__TRY(dync__infer_as_given(call, 0, &f[0]));
+    if (call->args[1].kind != DYNC__A_NONE) DYNC__TRY(dync__infer_as_given(call, 1, &f[1]));
+    const dync__layout *h = &call->args[3].as.t->lay;
+    DYNC__TRY(dync__infer_fresh(&out[0], y->dtype, y->device, 3, x.lay.shape));
+    DYNC__TRY(dync__infer_fresh(&out[1], y->dtype, y->device, 2, h->shape));
+    return dync__infer_fresh(&out[2], y->dtype, y->device, f[1].lay.ndim, f[1].lay.shape);
 }
 /* Out of training the tensor itself comes back. */
 DYNC__FN dync_status dync__i_dropout(const dync__opcall *call, dync__info *out) {
@@ -31722,8 +31821,8 @@ DYNC__FN dync_status dync__i_embedding_dense_backward(const dync__opcall *call, 
     DYNC__TRY(dync__infer_tensor(call, 0, &g));
     DYNC__TRY(dync__infer_tensor(call, 1, &idx));
     DYNC__TRY(dync__infer_index(idx));
-    if (g->lay.ndim != idx->lay.ndim + 1)
-        return dync__infer_pair_error("expected one dim more than indices have", &g->lay, &idx->lay);
+    if (g->lay.ndim != idx->lay.ndim + 1 || !dync__sz_same(idx->lay.ndim, g->lay.shape, idx->lay.shape))
+        return dync__infer_pair_error("expected the sizes of indices and one more", &g->lay, &idx->lay);
     int64_t shape[2] = {call->args[2].as.i, g->lay.shape[g->lay.ndim - 1]};
     return dync__infer_fresh(out, g->dtype, g->device, 2, shape);
 }

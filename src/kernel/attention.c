@@ -197,10 +197,31 @@ static dync_status dync__att_blocks(dync__kcall *c, const dync__att *a, dync_sta
     return DYNC_OK;
 }
 
+/* [batch of q.., rows, columns] of dtype; columns -1: there is no such dim. */
+static bool dync__att_is(const dync__operand *o, const dync__operand *q, int dtype, int64_t rows, int64_t columns)
+{
+    int n = q->lay.ndim - 2;
+    bool ok = o->dtype == dtype && o->lay.ndim == n + (columns < 0 ? 1 : 2);
+    for (int d = 0; ok && d < n; d++) ok = o->lay.shape[d] == q->lay.shape[d];
+    return ok && o->lay.shape[n] == rows && (columns < 0 || o->lay.shape[n + 1] == columns);
+}
+
+/* What inference promised: query, key, value behind `first`, then (forward) output and logarithms; backward has them between
+ * the output's gradient and the three gradients. */
 static dync_status dync__att_check(const dync__kcall *c, int n, int first)
 {
-    bool ok = c->n == n + (c->attr[2] >= 0) && c->operand[first].lay.ndim >= 2;
-    return dync__kcall_expect(c, ok && dync__dtype_info(c->operand[first].dtype)->kind == 'f', "query, key and value of floats");
+    const dync__operand *q = &c->operand[first], *k = q + 1, *v = q + 2;
+    int d = q->lay.ndim - 2, wide = q->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32;
+    bool ok = c->n == n + (c->attr[2] >= 0) && c->attr[2] < c->n && d >= 0 && k->lay.ndim == d + 2 && v->lay.ndim == d + 2;
+    DYNC__TRY(dync__kcall_expect(c, ok && dync__dtype_info(q->dtype)->kind == 'f', "query, key and value of floats"));
+    int64_t L = q->lay.shape[d], E = q->lay.shape[d + 1], S = k->lay.shape[d], V = v->lay.shape[d + 1];
+    ok = dync__att_is(k, q, q->dtype, S, E) && dync__att_is(v, q, q->dtype, S, V) && dync__att_is(q + 3, q, q->dtype, L, V) &&
+         dync__att_is(q + 4, q, wide, L, -1);
+    if (first) ok = ok && dync__att_is(q - 1, q, q->dtype, L, V) && dync__att_is(q + 5, q, q->dtype, L, E) &&
+                    dync__att_is(q + 6, q, q->dtype, S, E) && dync__att_is(q + 7, q, q->dtype, S, V);
+    const dync__operand *mask = c->attr[2] >= 0 ? &c->operand[c->attr[2]] : NULL;
+    if (mask) ok = ok && dync__att_is(mask, q, mask->dtype == DYNC_BOOL ? DYNC_BOOL : q->dtype, L, S);
+    return dync__kcall_expect(c, ok && L && E && S && V, "query [.., L, E], key [.., S, E], value [.., S, V] and what belongs to them");
 }
 
 static int64_t dync__att_room(const dync__att *a, bool grad);

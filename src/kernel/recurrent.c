@@ -183,19 +183,48 @@ static dync_status dync__rnn_backward_piece(const dync__rnn *r, dync__code **out
 /* Scratch in elements of the computing dtype: weights, the gates of one step, two states, and one as it is stored. */
 static int64_t dync__rnn_room(const dync__rnn *r) { return r->width * r->hidden + r->n * (r->width + 3 * r->hidden); }
 
-static dync_status dync__rnn_prepare(dync__kcall *c, dync_status (*piece)(const dync__rnn *, dync__code **))
+/* What inference promised of each role: sizes by letter, of the one dtype. */
+static bool dync__rnn_fits(const dync__rnn *r)
+{
+    static const char *const form[DYNC__RNN_ROLES] = {"LNW", "WH", "W", "NH", "NH", "LNH", "NH", "LNH", "LNW", "LNH", "NH", "NH", "NH"};
+    for (int i = 0; i < DYNC__RNN_ROLES; i++) {
+        const dync__operand *o = r->call->attr[2 + i] < r->call->n ? dync__rnn_operand(r->call, i) : NULL;
+        if (r->call->attr[2 + i] >= 0 && (!o || o->dtype != r->dtype || o->lay.ndim != (int)strlen(form[i]))) return false;
+        for (int d = 0; o && d < o->lay.ndim; d++) {
+            char c = form[i][d];
+            if (o->lay.shape[d] != (c == 'L' ? r->steps : c == 'N' ? r->n : c == 'W' ? r->width : r->hidden)) return false;
+        }
+    }
+    return true;
+}
+
+/* must: the roles that have to be there, a bit each. */
+static dync_status dync__rnn_prepare(dync__kcall *c, unsigned must, dync_status (*piece)(const dync__rnn *, dync__code **))
 {
     dync__rnn r;
-    bool ok = c->n > 3 && dync__rnn_operand(c, DYNC__RNN_OUT) && dync__rnn_operand(c, DYNC__RNN_OUT)->lay.ndim == 3;
+    bool ok = c->n > 3 && c->attr[2 + DYNC__RNN_OUT] < c->n && dync__rnn_operand(c, DYNC__RNN_OUT) && dync__rnn_operand(c, DYNC__RNN_OUT)->lay.ndim == 3;
     DYNC__TRY(dync__kcall_expect(c, ok && (c->attr[0] == DYNC__RNN_ONE || c->attr[0] == DYNC__RNN_GRU || c->attr[0] == DYNC__RNN_LSTM),
                                  "1, 3 or 4 gates and an output [L, N, H]"));
     dync__rnn_open(&r, c, NULL);
+    ok = dync__rnn_fits(&r);
+    for (int i = 0; i < DYNC__RNN_ROLES; i++) ok = ok && (!(must >> i & 1) || dync__rnn_operand(c, i));
+    DYNC__TRY(dync__kcall_expect(c, ok, "input [L, N, G], weights [G, H] and states [N, H] that belong together"));
     c->scratch_bytes = (size_t)(dync__rnn_room(&r) * r.type_bytes);
     return piece(&r, &c->piece[0]);
 }
 
-DYNC__FN dync_status dync__k_rnn_layer_prepare(dync__kcall *c) { return dync__rnn_prepare(c, dync__rnn_forward_piece); }
-DYNC__FN dync_status dync__k_rnn_layer_grad_prepare(dync__kcall *c) { return dync__rnn_prepare(c, dync__rnn_backward_piece); }
+DYNC__FN dync_status dync__k_rnn_layer_prepare(dync__kcall *c)
+{
+    unsigned must = 1u << DYNC__RNN_IN | 1u << DYNC__RNN_W | 1u << DYNC__RNN_H0;
+    return dync__rnn_prepare(c, must | (c->attr[0] == DYNC__RNN_LSTM ? 1u << DYNC__RNN_C0 : 0), dync__rnn_forward_piece);
+}
+DYNC__FN dync_status dync__k_rnn_layer_grad_prepare(dync__kcall *c)
+{
+    unsigned must = 1u << DYNC__RNN_IN | 1u << DYNC__RNN_W | 1u << DYNC__RNN_H0;
+    if (c->attr[0] == DYNC__RNN_LSTM) must |= 1u << DYNC__RNN_C0;
+    if (c->attr[0] != DYNC__RNN_ONE) must |= 1u << DYNC__RNN_CELLS | 1u << DYNC__RNN_GATES;
+    return dync__rnn_prepare(c, must, dync__rnn_backward_piece);
+}
 
 /* Appends what the piece takes: nothing where it is not given. */
 static void dync__rnn_push(void **to, int *n, void *p)

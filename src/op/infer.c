@@ -612,14 +612,6 @@ DYNC__FN dync_status dync__i_fill(const dync__opcall *call, dync__info *out)
     return dync__i_like_self(call, out);
 }
 
-DYNC__FN dync_status dync__i_like_arg1(const dync__opcall *call, dync__info *out)
-{
-    dync__tensor *grad, *self;
-    DYNC__TRY(dync__infer_tensor(call, 0, &grad));
-    DYNC__TRY(dync__infer_tensor(call, 1, &self));
-    return dync__infer_fresh(out, grad->dtype, grad->device, self->lay.ndim, self->lay.shape);
-}
-
 /* ---- views -------------------------------------------------------------------------------------------------------------------------- */
 
 static dync_status dync__infer_view(const dync__opcall *call, dync__tensor **t, dync__info *out)
@@ -1001,6 +993,7 @@ DYNC__FN dync_status dync__i_strided_view(const dync__opcall *call, dync__info *
         out->lay.offset += t->lay.offset;
         return DYNC_OK;
     }
+    if (stride->n != size->n) return dync__fail(DYNC_ERR_SHAPE, "mismatch in length of strides (%d) and shape (%d)", stride->n, size->n);
     DYNC__TRY(dync__layout_contiguous(&out->lay, size->n, size->as.dims));
     memcpy(out->lay.stride, stride->as.dims, (size_t)stride->n * sizeof(int64_t));
     out->lay.offset = dync__sz_add(t->lay.offset, call->args[3].as.i);
@@ -1043,7 +1036,9 @@ DYNC__FN dync_status dync__op_infer(const dync__opcall *call, dync__info *out)
 {
     int device;
     if (call->row->infer) {
+        uint64_t errors = dync__error_count();
         DYNC__TRY(call->row->infer(call, out));
+        if (DYNC__UNLIKELY(dync__error_count() != errors)) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;    /* a size that is none */
         bool mixes = call->nargs < 2 || call->op == DYNC__OP_copy || call->op == DYNC__OP_copy_ || call->op == DYNC__OP_set_ || call->row->cls == DYNC__EFFECT;
         return mixes ? DYNC_OK : dync__infer_device(call, &device);
     }

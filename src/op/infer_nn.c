@@ -32,6 +32,18 @@ static dync_status dync__infer_rank(const dync__tensor *t, int rank, const char 
     return dync__fail(DYNC_ERR_SHAPE, "%s must be a %dD tensor, but got %dD", what, rank, t->lay.ndim);
 }
 
+/* Tensor i of a gradient is what the forward call gave, or the gradient of that: of the dtype and the sizes of `like`. */
+static dync_status dync__infer_as_given(const dync__opcall *call, int i, const dync__info *like)
+{
+    dync__tensor *t;
+    DYNC__TRY(dync__infer_tensor(call, i, &t));
+    if (t->dtype != like->dtype)
+        return dync__fail(DYNC_ERR_DTYPE, "argument %d: expected dtype %s, got %s", i + 1, dync__dtype_info(like->dtype)->name,
+                          dync__dtype_info(t->dtype)->name);
+    if (dync__infer_same_shape(&t->lay, &like->lay)) return DYNC_OK;
+    return dync__infer_pair_error("a gradient takes what the forward call gave", &t->lay, &like->lay);
+}
+
 /* ---- reductions --------------------------------------------------------------------------------------------------------- */
 
 DYNC__FN dync_status dync__infer_dims(const dync__arg *dims, int ndim, bool *reduced)
@@ -422,9 +434,11 @@ DYNC__FN dync_status dync__i_convolution_backward(const dync__opcall *call, dync
     DYNC__TRY(dync__infer_tensor(call, 0, &gy));
     DYNC__TRY(dync__infer_tensor(call, 1, &x));
     DYNC__TRY(dync__infer_tensor(call, 2, &w));
-    DYNC__TRY(dync__infer_rank(gy, 4, "grad_output"));
-    DYNC__TRY(dync__infer_rank(x, 4, "input"));
-    DYNC__TRY(dync__infer_rank(w, 4, "weight"));
+    dync__info y;
+    dync__arg args[7] = {call->args[1], call->args[2], dync__arg_none(), call->args[3], call->args[4], call->args[5], call->args[6]};
+    dync__opcall forward = {.row = call->row, .op = call->op, .nargs = 7, .args = args};
+    DYNC__TRY(dync__i_convolution(&forward, &y));
+    DYNC__TRY(dync__infer_as_given(call, 0, &y));
     bool mask[3] = {call->args[7].as.i != 0, call->args[8].as.i != 0, call->args[9].as.i != 0};
     DYNC__TRY(dync__infer_fresh(&out[0], gy->dtype, gy->device, mask[0] ? 4 : 1, mask[0] ? x->lay.shape : &none));
     DYNC__TRY(dync__infer_fresh(&out[1], gy->dtype, gy->device, mask[1] ? 4 : 1, mask[1] ? w->lay.shape : &none));
@@ -483,6 +497,34 @@ DYNC__FN dync_status dync__i_avg_pool2d(const dync__opcall *call, dync__info *ou
     DYNC__TRY(dync__infer_dims2(&call->args[2], "stride", kernel, 1, stride));
     DYNC__TRY(dync__infer_dims2(&call->args[3], "padding", zero, 0, padding));
     return dync__infer_pooled(x, kernel, stride, padding, one, call->args[4].as.i != 0, out);
+}
+
+DYNC__FN dync_status dync__i_avg_pool2d_backward(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *x;
+    dync__info y;
+    dync__opcall forward = {.row = call->row, .op = call->op, .nargs = 6, .args = call->args + 1};
+    DYNC__TRY(dync__i_avg_pool2d(&forward, &y));
+    DYNC__TRY(dync__infer_tensor(call, 1, &x));
+    DYNC__TRY(dync__infer_as_given(call, 0, &y));
+    return dync__infer_fresh(out, x->dtype, x->device, x->lay.ndim, x->lay.shape);
+}
+
+/* The windows are not told: only how the planes lie. */
+DYNC__FN dync_status dync__i_max_pool2d_backward(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *gy, *x;
+    DYNC__TRY(dync__infer_tensor(call, 0, &gy));
+    DYNC__TRY(dync__infer_tensor(call, 1, &x));
+    dync__info index = {.dtype = DYNC_I64, .lay = gy->lay};
+    DYNC__TRY(dync__infer_as_given(call, 2, &index));
+    int n = x->lay.ndim;
+    if (gy->dtype != x->dtype || x->dtype == DYNC_BOOL)
+        return dync__fail(DYNC_ERR_DTYPE, "expected grad_output of the dtype of input, %s, got %s", dync__dtype_info(x->dtype)->name,
+                          dync__dtype_info(gy->dtype)->name);
+    if ((n != 3 && n != 4) || gy->lay.ndim != n || !dync__sz_same(n - 2, gy->lay.shape, x->lay.shape))
+        return dync__infer_pair_error("expected grad_output and input of as many planes", &gy->lay, &x->lay);
+    return dync__infer_fresh(out, x->dtype, x->device, n, x->lay.shape);
 }
 
 DYNC__FN dync_status dync__i_adaptive_avg_pool2d(const dync__opcall *call, dync__info *out)
@@ -562,6 +604,13 @@ DYNC__FN dync_status dync__i_native_batch_norm_backward(const dync__opcall *call
     DYNC__TRY(dync__infer_tensor(call, 1, &x));
     if (!dync__infer_same_shape(&g->lay, &x->lay) || x->lay.ndim < 2)
         return dync__infer_pair_error("expected grad_out and input of one shape [N, C, ...]", &g->lay, &x->lay);
+    static const char *const names[] = {"weight", "running_mean", "running_var", "save_mean", "save_invstd"};
+    DYNC__TRY(dync__infer_floating(g));
+    DYNC__TRY(dync__infer_floating(x));
+    int first = call->args[7].as.i ? 5 : 3, used[3] = {2, first, first + 1};      /* the others may be empty */
+    for (int i = 0; i < 3; i++) DYNC__TRY(dync__infer_optional_vector(call, used[i], names[used[i] - 2], x->lay.shape[1]));
+    if (call->args[first].kind == DYNC__A_NONE || call->args[first + 1].kind == DYNC__A_NONE)
+        return dync__fail(DYNC_ERR_VALUE, "expected %s and %s, got none", names[first - 2], names[first - 1]);
     int wide = x->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32;
     int stats = call->args[2].kind == DYNC__A_TENSOR ? call->args[2].as.t->dtype : wide;
     DYNC__TRY(dync__infer_fresh(&out[0], x->dtype, x->device, x->lay.ndim, x->lay.shape));
@@ -654,9 +703,15 @@ DYNC__FN dync_status dync__i_flash_attention(const dync__opcall *call, dync__inf
 
 DYNC__FN dync_status dync__i_flash_attention_backward(const dync__opcall *call, dync__info *out)
 {
-    dync__tensor *t;
+    dync__info y[2];
+    dync__arg args[6] = {call->args[1], call->args[2], call->args[3], call->args[6], call->args[7], call->args[8]};
+    dync__opcall forward = {.row = call->row, .op = call->op, .nargs = 6, .args = args};
+    DYNC__TRY(dync__i_flash_attention(&forward, y));
+    DYNC__TRY(dync__infer_as_given(call, 0, &y[0]));
+    DYNC__TRY(dync__infer_as_given(call, 4, &y[0]));
+    DYNC__TRY(dync__infer_as_given(call, 5, &y[1]));
     for (int i = 0; i < 3; i++) {
-        DYNC__TRY(dync__infer_tensor(call, i + 1, &t));
+        const dync__tensor *t = args[i].as.t;
         DYNC__TRY(dync__infer_heads(&out[i], t, t->lay.shape[t->lay.ndim - 2], t->lay.shape[t->lay.ndim - 1]));
     }
     return DYNC_OK;
@@ -706,18 +761,27 @@ DYNC__FN dync_status dync__i_rnn_layer(const dync__opcall *call, dync__info *out
     return dync__infer_fresh(&out[3], x->dtype, x->device, train ? 3 : 1, train ? x->lay.shape : &none);
 }
 
+/* The input is not there: what forward says of one of its sizes is what must have come. */
 DYNC__FN dync_status dync__i_rnn_layer_backward(const dync__opcall *call, dync__info *out)
 {
-    static const int64_t none = 0;
-    dync__tensor *w, *h, *y;
+    static const uint8_t given[3] = {5, 6, 7}, of[3] = {0, 2, 3};
+    dync__tensor *w, *y, x;
+    dync__info f[4];
     DYNC__TRY(dync__infer_tensor(call, 2, &w));
-    DYNC__TRY(dync__infer_tensor(call, 3, &h));
     DYNC__TRY(dync__infer_tensor(call, 5, &y));
-    int64_t shape[3] = {y->lay.shape[0], y->lay.shape[1], w->lay.shape[0]};
-    bool lstm = call->args[8].as.i == 4;
-    DYNC__TRY(dync__infer_fresh(&out[0], y->dtype, y->device, 3, shape));
-    DYNC__TRY(dync__infer_fresh(&out[1], y->dtype, y->device, 2, h->lay.shape));
-    return dync__infer_fresh(&out[2], y->dtype, y->device, lstm ? 2 : 1, lstm ? h->lay.shape : &none);
+    if (w->lay.ndim != 2 || y->lay.ndim != 3) return dync__infer_pair_error("expected weight_hh [G, H] and output [L, N, H]", &w->lay, &y->lay);
+    x = *y;
+    x.lay.shape[2] = w->lay.shape[0];
+    dync__arg args[8] = {dync__arg_t(&x), call->args[2], dync__arg_none(), call->args[3], call->args[4], call->args[8], call->args[9], dync__arg_b(true)};
+    dync__opcall forward = {.row = call->row, .op = call->op, .nargs = 8, .args = args};
+    DYNC__TRY(dync__i_rnn_layer(&forward, f));
+    for (int i = 0; i < 3; i++) DYNC__TRY(dync__infer_as_given(call, given[i], &f[of[i]]));
+    if (call->args[0].kind != DYNC__A_NONE) DYNC__TRY(dync__infer_as_given(call, 0, &f[0]));
+    if (call->args[1].kind != DYNC__A_NONE) DYNC__TRY(dync__infer_as_given(call, 1, &f[1]));
+    const dync__layout *h = &call->args[3].as.t->lay;
+    DYNC__TRY(dync__infer_fresh(&out[0], y->dtype, y->device, 3, x.lay.shape));
+    DYNC__TRY(dync__infer_fresh(&out[1], y->dtype, y->device, 2, h->shape));
+    return dync__infer_fresh(&out[2], y->dtype, y->device, f[1].lay.ndim, f[1].lay.shape);
 }
 
 /* Out of training the tensor itself comes back. */
@@ -761,8 +825,8 @@ DYNC__FN dync_status dync__i_embedding_dense_backward(const dync__opcall *call, 
     DYNC__TRY(dync__infer_tensor(call, 0, &g));
     DYNC__TRY(dync__infer_tensor(call, 1, &idx));
     DYNC__TRY(dync__infer_index(idx));
-    if (g->lay.ndim != idx->lay.ndim + 1)
-        return dync__infer_pair_error("expected one dim more than indices have", &g->lay, &idx->lay);
+    if (g->lay.ndim != idx->lay.ndim + 1 || !dync__sz_same(idx->lay.ndim, g->lay.shape, idx->lay.shape))
+        return dync__infer_pair_error("expected the sizes of indices and one more", &g->lay, &idx->lay);
     int64_t shape[2] = {call->args[2].as.i, g->lay.shape[g->lay.ndim - 1]};
     return dync__infer_fresh(out, g->dtype, g->device, 2, shape);
 }

@@ -162,6 +162,65 @@ TEST(texts)
     expect_file("dync_tensor *x  /* f32[2] */", "    dync_tensor *y = dync_op_call_values(\"a\\\"); evil(); (\\\"\", 0, NULL);  /* f32[2] */\n", "y", false, "");
 }
 
+/* What inference promises to kernels, checked where the operators are called by name as well. */
+static dync_value by_name(const char *name, int n, const dync_value *args)
+{
+    dync_value r = dync_op_call_values(name, n, args);
+    return r;
+}
+
+TEST(gradients_by_name)
+{
+    fuzz_begin();
+    dync_tensor *q = dync_ones(dync_shape(2, 3, 4)), *k = dync_ones(dync_shape(2, 5, 4)), *l = dync_ones(dync_shape(2, 1)), *small = dync_ones(dync_shape(1));
+    dync_value att[9] = {DYNC_V(q), DYNC_V(q), DYNC_V(k), DYNC_V(k), DYNC_V(q), DYNC_V(l), DYNC_NONE, DYNC_FALSE, DYNC_V(1.0)};
+    EXPECT(by_name("_scaled_dot_product_flash_attention_for_cpu_backward", 9, att).kind == DYNC_KIND_NONE);
+    EXPECT_STATUS(dync_error(), DYNC_ERR_SHAPE);
+    dync_clear_error();
+    att[5] = DYNC_V(dync_ones(dync_shape(2, 3)));
+    EXPECT(by_name("_scaled_dot_product_flash_attention_for_cpu_backward", 9, att).kind == DYNC_KIND_LIST);
+    for (int i = 0; i < 6; i++) {                        /* each of them too small */
+        dync_value whole = att[i];
+        att[i] = DYNC_V(small);
+        EXPECT(by_name("_scaled_dot_product_flash_attention_for_cpu_backward", 9, att).kind == DYNC_KIND_NONE);
+        EXPECT(dync_error() != DYNC_OK && dync_error() != DYNC_ERR_INTERNAL);
+        dync_clear_error();
+        att[i] = whole;
+    }
+    dync_tensor *y = dync_ones(dync_shape(6, 2, 3)), *w = dync_ones(dync_shape(12, 3)), *h = dync_ones(dync_shape(2, 3)), *g = dync_ones(dync_shape(6, 2, 12));
+    dync_value rnn[10] = {DYNC_V(y), DYNC_NONE, DYNC_V(w), DYNC_V(h), DYNC_V(h), DYNC_V(y), DYNC_V(y), DYNC_V(g), DYNC_V(4), DYNC_FALSE};
+    EXPECT(by_name("_rnn_layer_backward", 10, rnn).kind == DYNC_KIND_LIST);
+    EXPECT_OK(dync_error());
+    for (int i = 0; i < 8; i++) {
+        dync_value whole = rnn[i];
+        rnn[i] = DYNC_V(small);
+        EXPECT(by_name("_rnn_layer_backward", 10, rnn).kind == DYNC_KIND_NONE);
+        EXPECT(dync_error() != DYNC_OK && dync_error() != DYNC_ERR_INTERNAL);
+        dync_clear_error();
+        rnn[i] = whole;
+    }
+    dync_tensor *x = dync_ones(dync_shape(1, 2, 5, 5)), *f = dync_ones(dync_shape(3, 2, 3, 3)), *gy = dync_ones(dync_shape(1, 3, 3, 3)), *wrong = dync_ones(dync_shape(1, 3, 9, 9));
+    dync_value one = dync_tuple(1, 1), none = dync_tuple(0, 0);
+    dync_value conv[10] = {DYNC_V(gy), DYNC_V(x), DYNC_V(f), one, none, one, DYNC_V(1), DYNC_TRUE, DYNC_TRUE, DYNC_TRUE};
+    EXPECT(by_name("convolution_backward", 10, conv).kind == DYNC_KIND_LIST);
+    conv[0] = DYNC_V(wrong);
+    EXPECT(by_name("convolution_backward", 10, conv).kind == DYNC_KIND_NONE);
+    EXPECT_STATUS(dync_error(), DYNC_ERR_SHAPE);
+    dync_clear_error();
+    dync_value avg[7] = {DYNC_V(gy), DYNC_V(x), dync_tuple(2, 2), dync_tuple(2, 2), none, DYNC_FALSE, DYNC_TRUE};
+    EXPECT(by_name("avg_pool2d_backward", 7, avg).kind == DYNC_KIND_NONE);
+    EXPECT_STATUS(dync_error(), DYNC_ERR_SHAPE);
+    dync_clear_error();
+    dync_value max[3] = {DYNC_V(gy), DYNC_V(x), DYNC_V(dync_to_dtype(gy, DYNC_I64))};
+    EXPECT(by_name("max_pool2d_with_indices_backward", 3, max).kind == DYNC_KIND_NONE);
+    EXPECT_STATUS(dync_error(), DYNC_ERR_SHAPE);
+    dync_clear_error();
+    dync_value emb[3] = {DYNC_V(y), DYNC_V(dync_to_dtype(l, DYNC_I64)), DYNC_V(5)};
+    EXPECT(by_name("embedding_dense_backward", 3, emb).kind == DYNC_KIND_NONE);
+    EXPECT_STATUS(dync_error(), DYNC_ERR_SHAPE);
+    dync_clear_error();
+}
+
 /* Every operator that a file may name, with too few arguments, too many, and arguments of the wrong kind. */
 TEST(wrong_arguments)
 {
