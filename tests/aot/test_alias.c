@@ -1,6 +1,7 @@
 /* Programs that write and alias, over inputs that share memory and history in every way: compiled code gives what eager gives: values,
  * written inputs, gradients, requires_grad, and the same tensors on the same memory (seen by writing each output and looking everywhere). */
 #include "../capture/counter.h"
+#include "tol.h"
 
 static const char *const backends[] = {"aot_eager", "aot_eager_decomp_partition", "aot_eager_default_partitioner", "aot_ts", "inductor"};
 typedef dync_value (*program)(dync_tensor *x, dync_tensor *y);
