@@ -43279,6 +43279,14 @@ static bool dync__number_differs(const dync_node *n, int arg, int call, const dy
     differ->place[differ->n++] = (dync__lift_place){n->index, arg, call};
     return true;
 }
+/* What two nodes give. The results of equal operators on equal inputs are equal, but for sizes that depend on symbols: where a call's own
+ * sizes decided (a slice that leaves 0 or 1), the same text is another graph. */
+DYNC__RARE static bool dync__node_results_equal(const dync_node *a, const dync_node *b, bool symbolic) {
+    bool input = a->kind == DYNC__N_PLACEHOLDER;
+    for (int i = 0; i < a->nout && a->has_info && (input || symbolic); i++)
+        if (!dync__info_equal(&a->info[i], &b->info[i])) return false;
+    return !input || !a->has_info || a->requires_grad[0] == b->requires_grad[0];
+}
 DYNC__RARE DYNC__FN bool dync__graph_equal(const dync_graph *a, const dync_graph *b) { return dync__graph_alike(a, b, NULL); }
 DYNC__RARE DYNC__FN bool dync__graph_alike(const dync_graph *a, const dync_graph *b, dync__lift *differ) {
     int call = -1;
@@ -43291,9 +43299,7 @@ DYNC__RARE DYNC__FN bool dync__graph_alike(const dync_graph *a, const dync_graph
         if (x->kind != y->kind || x->op != y->op || x->nargs != y->nargs || x->nout != y->nout || x->value != y->value ||
             x->has_info != y->has_info || (!x->has_info && x->scalar.kind != y->scalar.kind))
             return false;
-        if (x->kind == DYNC__N_PLACEHOLDER && x->has_info &&
-            (!dync__info_equal(&x->info[0], &y->info[0]) || x->requires_grad[0] != y->requires_grad[0]))
-            return false;
+        if (!dync__node_results_equal(x, y, a->syms || b->syms)) return false;
         if (dync__node_pends(x) && x->op != DYNC__NODE_GETITEM) call++;
         for (int j = 0; j < x->nargs; j++) {
             if (dync__args_equal(&x->args[j], &y->args[j])) continue;
