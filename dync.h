@@ -50728,6 +50728,7 @@ typedef struct dync__aot_part {
     int n_saved, n_tangents, n_grads;
     int *saved, *tangent, *grad;         /* saved: the block of all three; tangent: outputs (mutations, then values); grad: actual inputs */
     size_t bytes;
+    bool *depends;                       /* gradient i on tangent k: depends[i * n_tangents + k] */
 } dync__aot_part;
 
 typedef struct dync__aot_code {
@@ -51070,6 +51071,30 @@ static dync_status dync__aot_part_fill(const dync__aot_graphs *g, const int *tan
     dync__free(grads, (size_t)(g->grad_of.n + 1) * sizeof *grads);
     return status;
 }
+typedef struct dync__part_rows { bool *at; int here, n; } dync__part_rows;       /* of node i: at + i * n, by tangent */
+static void dync__part_rows_join(void *user, dync__arg *a) {
+    dync__part_rows *r = user;
+    for (int k = 0; k < r->n; k++) r->at[r->here * r->n + k] |= r->at[a->as.node->index * r->n + k];
+}
+/* Which gradients depend on which tangents: one that none of those which arrive reaches is no gradient, not zeros. */
+static dync_status dync__aot_part_depends(dync__aot_part *p) {
+    if (!p->bw || !p->n_tangents || !p->n_grads) return DYNC_OK;
+    int n = p->bw->node.n - 1;
+    dync__arena arena = {0};
+    dync__part_rows r = {dync__arena_alloc(&arena, (size_t)n * (size_t)p->n_tangents), 0, p->n_tangents};
+    p->depends = dync__calloc((size_t)p->n_grads * (size_t)p->n_tangents);
+    dync__graph_renumber(p->bw);
+    for (int k = -p->n_saved; r.at && r.here < n; r.here++) {
+        bool input = p->bw->node.at[r.here]->kind == DYNC__N_PLACEHOLDER;
+        if (input && k >= 0) r.at[r.here * r.n + k] = true;
+        if (input) k++;
+        else dync__node_each_input(p->bw->node.at[r.here], dync__part_rows_join, &r);
+    }
+    for (int i = 0; r.at && p->depends && i < p->n_grads; i++)
+        memcpy(p->depends + i * r.n, r.at + p->bw->node.at[n]->args[0].as.list[i].as.node->index * r.n, (size_t)r.n);
+    dync__arena_free(&arena);
+    return r.at && p->depends ? DYNC_OK : DYNC_ERR_MEMORY;
+}
 DYNC__FN dync_status dync__aot_parts(const dync__aot_graphs *g, int *n, dync__aot_part **out) {
     int nodes = g->bw ? g->bw->node.n : 0, nt = g->tangent_of.n, ng = g->grad_of.n, parts = 0;
     dync__arena arena = {0};
@@ -51097,6 +51122,7 @@ DYNC__FN dync_status dync__aot_parts(const dync__aot_graphs *g, int *n, dync__ao
         memset(need, 0, (size_t)nodes);
         if (g->bw) dync__partition_clear(g->bw);
         status = dync__aot_part_fill(g, part, of, *n, parts == 1, need, &(*out)[*n]);
+        if (status == DYNC_OK) status = dync__aot_part_depends(&(*out)[*n]);
     }
     dync__arena_free(&arena);
     return status;
@@ -51684,11 +51710,22 @@ static dync_status dync__aot_saved_check(const dync__aot_saved *s) {
     }
     return DYNC_OK;
 }
+/* Did a gradient arrive that gradient i of the part depends on? Without one it is none: zeros would reach an optimizer. */
+static bool dync__aot_reached(const dync__aot_part *p, int i, int n_out, dync__tensor *const *grad_out) {
+    bool any = !p->depends, none = true;          /* no tangents, no gradients: nothing to tell */
+    for (int k = 0; !any && k < p->n_tangents; k++) {
+        if (!p->depends[i * p->n_tangents + k]) continue;
+        none = false;
+        any = p->tangent[k] < n_out && grad_out[p->tangent[k]];
+    }
+    return any || none;
+}
 /* Hands gradients over to where they are wanted; the rest is given up. */
-static void dync__aot_give_grads(const dync__aot_part *p, dync__tensor **grad, int n_in, const bool *needed, dync__tensor **grad_in) {
+static void dync__aot_give_grads(const dync__aot_part *p, dync__tensor **grad, int n_out, dync__tensor *const *grad_out, int n_in,
+                                 const bool *needed, dync__tensor **grad_in) {
     for (int i = 0; i < p->n_grads; i++) {
         int input = p->grad[i];
-        if (input < n_in && needed[input] && !grad_in[input]) grad_in[input] = grad[i];
+        if (input < n_in && needed[input] && !grad_in[input] && dync__aot_reached(p, i, n_out, grad_out)) grad_in[input] = grad[i];
         else dync__unref(grad[i]);
         grad[i] = NULL;
     }
@@ -51715,7 +51752,7 @@ static dync_status dync__aot_backward_run(dync__aot_saved *s, int n_out, dync__t
     dync__tls.grad_enabled_off = true;
     if (status == DYNC_OK) status = p->run.run(p->run.state, s->n + p->n_tangents, in, n_grads, grad);
     dync__tls.grad_enabled_off = grad_off;
-    if (status == DYNC_OK) dync__aot_give_grads(p, grad, n_in, needed, grad_in);
+    if (status == DYNC_OK) dync__aot_give_grads(p, grad, n_out, grad_out, n_in, needed, grad_in);
     for (int i = 0; i < p->n_tangents; i++) dync__unref(tangent[i]);
     dync__room_end(in, few, room, sizeof *in);
     return status;
@@ -51760,7 +51797,7 @@ DYNC__RARE DYNC__FN dync_status dync__aot_backward_inline(void *state, dync__ten
         status = dync__graph_eval_sized(form ? form->bw : p->bw, form ? s->value : NULL, args, s->n + p->n_tangents, &arena, &result);
     for (int i = 0; i < p->n_grads && status == DYNC_OK; i++) {
         int input = p->grad[i];
-        if (input < n_in && needed[input]) dync__ref(grad_in[input] = result.as.list[i].as.t);
+        if (input < n_in && needed[input] && dync__aot_reached(p, i, n_out, grad_out)) dync__ref(grad_in[input] = result.as.list[i].as.t);
     }
     if (status == DYNC_OK) dync__arg_release(&result);
     dync__arena_free(&arena);
@@ -51847,7 +51884,7 @@ DYNC__RARE static dync_status dync__aot_backward_again(dync__aot_saved *s, int n
     dync__tls.rng_seed = seed;
     dync__tls.rng_offset = offset;
     if (status == DYNC_OK) status = dync__aot_again_walk(s, fw_out, actual, n_out, grad_out, out, wrt, grad);
-    if (status == DYNC_OK) dync__aot_give_grads(p, grad, n_in, needed, grad_in);
+    if (status == DYNC_OK) dync__aot_give_grads(p, grad, n_out, grad_out, n_in, needed, grad_in);
     for (int i = 0; i < c->n_fw_out; i++) dync__unref(fw_out[i]);
     dync_scope_end(&scope);
     dync__free(entry, room * sizeof *entry);
@@ -52265,6 +52302,7 @@ DYNC__FN void dync__aot_code_unref(dync__aot_code *c) {
     for (int i = 0; i < c->n_parts; i++) {
         if (c->part[i].run.destroy) c->part[i].run.destroy(c->part[i].run.state);
         dync_graph_free(c->part[i].bw);
+        dync__free(c->part[i].depends, (size_t)c->part[i].n_grads * (size_t)c->part[i].n_tangents);
         dync__free(c->part[i].saved, c->part[i].bytes);
     }
     dync__free(c->part, (size_t)c->n_parts * sizeof *c->part);

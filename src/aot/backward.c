@@ -76,12 +76,25 @@ static dync_status dync__aot_saved_check(const dync__aot_saved *s)
     return DYNC_OK;
 }
 
+/* Did a gradient arrive that gradient i of the part depends on? Without one it is none: zeros would reach an optimizer. */
+static bool dync__aot_reached(const dync__aot_part *p, int i, int n_out, dync__tensor *const *grad_out)
+{
+    bool any = !p->depends, none = true;          /* no tangents, no gradients: nothing to tell */
+    for (int k = 0; !any && k < p->n_tangents; k++) {
+        if (!p->depends[i * p->n_tangents + k]) continue;
+        none = false;
+        any = p->tangent[k] < n_out && grad_out[p->tangent[k]];
+    }
+    return any || none;
+}
+
 /* Hands gradients over to where they are wanted; the rest is given up. */
-static void dync__aot_give_grads(const dync__aot_part *p, dync__tensor **grad, int n_in, const bool *needed, dync__tensor **grad_in)
+static void dync__aot_give_grads(const dync__aot_part *p, dync__tensor **grad, int n_out, dync__tensor *const *grad_out, int n_in,
+                                 const bool *needed, dync__tensor **grad_in)
 {
     for (int i = 0; i < p->n_grads; i++) {
         int input = p->grad[i];
-        if (input < n_in && needed[input] && !grad_in[input]) grad_in[input] = grad[i];
+        if (input < n_in && needed[input] && !grad_in[input] && dync__aot_reached(p, i, n_out, grad_out)) grad_in[input] = grad[i];
         else dync__unref(grad[i]);
         grad[i] = NULL;
     }
@@ -111,7 +124,7 @@ static dync_status dync__aot_backward_run(dync__aot_saved *s, int n_out, dync__t
     dync__tls.grad_enabled_off = true;
     if (status == DYNC_OK) status = p->run.run(p->run.state, s->n + p->n_tangents, in, n_grads, grad);
     dync__tls.grad_enabled_off = grad_off;
-    if (status == DYNC_OK) dync__aot_give_grads(p, grad, n_in, needed, grad_in);
+    if (status == DYNC_OK) dync__aot_give_grads(p, grad, n_out, grad_out, n_in, needed, grad_in);
     for (int i = 0; i < p->n_tangents; i++) dync__unref(tangent[i]);
     dync__room_end(in, few, room, sizeof *in);
     return status;
@@ -165,7 +178,7 @@ DYNC__RARE DYNC__FN dync_status dync__aot_backward_inline(void *state, dync__ten
         status = dync__graph_eval_sized(form ? form->bw : p->bw, form ? s->value : NULL, args, s->n + p->n_tangents, &arena, &result);
     for (int i = 0; i < p->n_grads && status == DYNC_OK; i++) {
         int input = p->grad[i];
-        if (input < n_in && needed[input]) dync__ref(grad_in[input] = result.as.list[i].as.t);
+        if (input < n_in && needed[input] && dync__aot_reached(p, i, n_out, grad_out)) dync__ref(grad_in[input] = result.as.list[i].as.t);
     }
     if (status == DYNC_OK) dync__arg_release(&result);
     dync__arena_free(&arena);
@@ -265,7 +278,7 @@ DYNC__RARE static dync_status dync__aot_backward_again(dync__aot_saved *s, int n
     dync__tls.rng_seed = seed;
     dync__tls.rng_offset = offset;
     if (status == DYNC_OK) status = dync__aot_again_walk(s, fw_out, actual, n_out, grad_out, out, wrt, grad);
-    if (status == DYNC_OK) dync__aot_give_grads(p, grad, n_in, needed, grad_in);
+    if (status == DYNC_OK) dync__aot_give_grads(p, grad, n_out, grad_out, n_in, needed, grad_in);
     for (int i = 0; i < c->n_fw_out; i++) dync__unref(fw_out[i]);
     dync_scope_end(&scope);
     dync__free(entry, room * sizeof *entry);

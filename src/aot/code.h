@@ -12,6 +12,7 @@ typedef struct dync__aot_part {
     int n_saved, n_tangents, n_grads;
     int *saved, *tangent, *grad;         /* saved: the block of all three; tangent: outputs (mutations, then values); grad: actual inputs */
     size_t bytes;
+    bool *depends;                       /* gradient i on tangent k: depends[i * n_tangents + k] */
 } dync__aot_part;
 
 typedef struct dync__aot_code {

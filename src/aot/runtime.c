@@ -42,6 +42,7 @@ DYNC__FN void dync__aot_code_unref(dync__aot_code *c)
     for (int i = 0; i < c->n_parts; i++) {
         if (c->part[i].run.destroy) c->part[i].run.destroy(c->part[i].run.state);
         dync_graph_free(c->part[i].bw);
+        dync__free(c->part[i].depends, (size_t)c->part[i].n_grads * (size_t)c->part[i].n_tangents);
         dync__free(c->part[i].saved, c->part[i].bytes);
     }
     dync__free(c->part, (size_t)c->n_parts * sizeof *c->part);

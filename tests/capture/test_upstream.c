@@ -29,4 +29,52 @@ TEST(slices_of_size_0_or_1_guard_what_they_were)
                 dync_compiled_free(f);
             }
 }
+
+/* ---- what only dead values need ------------------------------------------------------------------------------------------------- */
+static dync_tensor *dead_product(dync_tensor *x, dync_tensor *y)
+{
+    dync_tensor *a = dync_sin(x), *b = dync_mul(y, x);
+    (void)b;
+    dync_graph_break("here");
+    return dync_cos(a);
+}
+static dync_tensor *read_only(dync_tensor *x, dync_tensor *y)
+{
+    dync_tensor *a = dync_sin(x), *b = dync_mul(y, x);
+    return dync_bool(dync_gt(dync_sum(b, DYNC_ALL, false), -100)) ? dync_cos(a) : b;
+}
+static dync_tensor *written_away(dync_tensor *x, dync_tensor *y)
+{
+    dync_tensor *a = dync_sin(x);
+    dync_add_(dync_clone(x), dync_mul(a, y));
+    dync_graph_break("here");
+    return dync_cos(a);
+}
+static dync_tensor *both_live(dync_tensor *x, dync_tensor *y)
+{
+    dync_tensor *a = dync_sin(x), *b = dync_mul(y, x);
+    dync_graph_break("here");
+    return dync_add(dync_cos(a), dync_mul(b, 0.0));
+}
+
+/* As plain: an optimizer steps over a parameter without gradient, and moves one whose gradient is zeros. */
+TEST(inputs_of_dead_values_get_no_gradient)
+{
+    static const char *const backends[] = {"eager", "aot_eager", "aot_ts", "inductor"};
+    dync_tensor *(*fns[])(dync_tensor *, dync_tensor *) = {dead_product, read_only, written_away, both_live};
+    for (int b = 0; b < 4; b++)
+        for (int k = 0; k < 4; k++)
+            for (int mode = 0; mode < 2; mode++) {
+                dync_compiled *f = dync_compile(fns[k], .backend = backends[b], .dynamic = mode ? DYNC_DYNAMIC_ON : DYNC_DYNAMIC_AUTO);
+                for (int i = 0; i < 3; i++) DYNC_SCOPE {
+                    dync_tensor *x = dync_rand(dync_shape(3 + i), .requires_grad = true), *y = dync_rand(dync_shape(3 + i), .requires_grad = true);
+                    dync_tensor *r = dync_call(f, x, y), *g;
+                    EXPECT(r && dync_backward(dync_sum(r, DYNC_ALL, false)) == DYNC_OK);
+                    g = dync_grad(x);
+                    EXPECT(g && same(g, dync_neg(dync_mul(dync_sin(dync_sin(x)), dync_cos(x))), 1e-5));
+                    EXPECT_EQ_INT(dync_grad(y) != NULL, k == 3);
+                }
+                dync_compiled_free(f);
+            }
+}
 TEST_MAIN
