@@ -41899,7 +41899,8 @@ DYNC__FN dync__segment *dync__segment_compile(dync_compiled *, dync_graph *taken
 DYNC__FN dync__segment *dync__segment_plain(dync_graph *taken);       /* not compiled, not kept: the interpreter runs it */
 DYNC__FN dync_status dync__segment_run(dync__segment *, int n_in, dync__tensor *const *in, dync__tensor **out /* owned or NULL */);
 DYNC__FN dync_status dync__segment_run_into(dync__segment *, int n_in, dync__tensor *const *in, dync__tensor **out, dync__tensor *const *into);
-DYNC__FN dync_status dync__callable_run(const dync_callable *, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out);
+/* numbers: the graph behind it takes symbolic numbers as numbers, which stand among `in` as tensors; else all its inputs are tensors. */
+DYNC__FN dync_status dync__callable_run(const dync_callable *, bool numbers, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out);
 DYNC__FN dync_status dync__segment_narrow(dync__segment *, const bool *used);
 DYNC__FN uint64_t dync__graph_hash(const dync_graph *);
 DYNC__FN bool dync__graph_equal(const dync_graph *, const dync_graph *);
@@ -43584,10 +43585,10 @@ DYNC__FN dync_value dync__raw_run(void *state, const dync_value *args, int nargs
     return result;
 }
 /* A callable of the user's: values in, a list (or a single tensor) out, in a scope of its own. */
-static dync_status dync__callable_boxed(const dync_callable *code, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out) {
+static dync_status dync__callable_boxed(const dync_callable *code, bool numbers, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out) {
     dync_value few[DYNC__FEW], *args = dync__room(few, DYNC__FEW, n_in, sizeof *args);
     if (!args) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < n_in; i++) args[i] = dync__boxed_value(in[i]);
+    for (int i = 0; i < n_in; i++) args[i] = numbers ? dync__boxed_value(in[i]) : dync_v_tensor(dync__handle(in[i]));
     uint64_t errors = dync__error_count();
     dync_scope scope = dync_scope_begin();
     dync_value r = code->run(code->state, args, n_in);
@@ -43611,14 +43612,14 @@ static dync_status dync__callable_boxed(const dync_callable *code, int n_in, dyn
     dync__room_end(args, few, n_in, sizeof *args);
     return status;
 }
-DYNC__FN dync_status dync__callable_run(const dync_callable *code, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out) {
+DYNC__FN dync_status dync__callable_run(const dync_callable *code, bool numbers, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out) {
     for (int i = 0; i < n_out; i++) out[i] = NULL;
     dync_status status;
     if (code->run == dync__raw_run) {
         const dync__raw_state *r = code->state;
         status = r->raw.run(r->raw.state, n_in, in, n_out, out);
     } else {
-        status = dync__callable_boxed(code, n_in, in, n_out, out);
+        status = dync__callable_boxed(code, numbers, n_in, in, n_out, out);
     }
     if (status == DYNC_OK) return DYNC_OK;
     for (int i = 0; i < n_out; i++) {
@@ -43646,7 +43647,7 @@ static void dync__segment_numbers(const dync__segment *s, dync__tensor *const *o
         if (out[i] && dync__form_is_number(&form->as.list[i])) out[i]->flags |= DYNC__T_NUMBER;
 }
 DYNC__FN dync_status dync__segment_run(dync__segment *s, int n_in, dync__tensor *const *in, dync__tensor **out) {
-    DYNC__TRY(dync__callable_run(&s->code, n_in, in, s->n_out, out));
+    DYNC__TRY(dync__callable_run(&s->code, true, n_in, in, s->n_out, out));
     if (DYNC__UNLIKELY(s->gives_numbers)) dync__segment_numbers(s, out);
     dync_status status = s->code.run == dync__raw_run ? DYNC_OK : dync__segment_outputs(s, out);
     for (int i = 0; i < s->n_out && status != DYNC_OK; i++) {
@@ -52929,7 +52930,7 @@ static dync_status dync__sized_run(void *state, int n_in, dync__tensor *const *i
     }
     dync__instance *x = status == DYNC_OK ? dync__sized_find(s, key) : NULL;
     if (status == DYNC_OK && !x) status = dync__instance_make(s, key, in, &x);
-    if (status == DYNC_OK) status = dync__callable_run(&x->code, n_in, in, n_out, out);
+    if (status == DYNC_OK) status = dync__callable_run(&x->code, true, n_in, in, n_out, out);
     dync__instance_unref(s, x);
     dync__room_end(key, few, s->n_symbols, sizeof *key);
     dync__room_end(value, few_values, s->graph->syms->symbol.n, sizeof *value);
@@ -53945,7 +53946,7 @@ typedef struct dync__boxed { dync_callable code; dync_graph *graph; } dync__boxe
 static dync_status dync__boxed_run(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out) {
     bool grad_off = dync__tls.grad_enabled_off;
     dync__tls.grad_enabled_off = true;
-    dync_status status = dync__callable_run(&((dync__boxed *)state)->code, n_in, in, n_out, out);
+    dync_status status = dync__callable_run(&((dync__boxed *)state)->code, false, n_in, in, n_out, out);
     dync__tls.grad_enabled_off = grad_off;
     return status;
 }
@@ -56125,8 +56126,19 @@ DYNC__FN dync_status dync__st_write(dync__str *out, int n, const dync__st_item *
 }
 
 /* ==== program/ts.c ============================================================================================== */
+/* Programs take tensors: a number of the graph's is one of no dimensions (aot/number.c). */
 static dync_value dync__ts_run(void *state, const dync_value *args, int nargs) {
-    return dync_program_run(state, nargs, args);
+    dync_value few[DYNC__FEW], *in = dync__room(few, DYNC__FEW, nargs, sizeof *in), result = DYNC_NONE;
+    bool good = in != NULL;
+    for (int i = 0; i < nargs && good; i++) {
+        dync__tensor *number = NULL;
+        in[i] = args[i];
+        if (args[i].kind != DYNC_KIND_INT && args[i].kind != DYNC_KIND_FLOAT) continue;
+        if ((good = (number = dync__number_tensor(args[i])) != NULL)) in[i] = dync_v_tensor(dync__give(number));
+    }
+    if (good) result = dync_program_run(state, nargs, in);
+    dync__room_end(in, few, nargs, sizeof *in);
+    return result;
 }
 static void dync__ts_destroy(void *state) { dync_program_free(state); }
 /* For each set of sizes, as sized.c asks: without options, which were told before. */
@@ -56140,7 +56152,10 @@ DYNC__FN dync_status dync__backend_ts(dync_graph *g, const dync_value *ex, int n
     static const dync__options plain = DYNC__OPTIONS_DEFAULT;
     dync__options_ignored(options, "ts");
     if (g->syms) return dync__sized_compile(g, ex, n, &plain, dync__ts_instance, user, NULL, out);
-    dync_program *written = dync__program_from_leaves(g, "graph", 0, NULL), *read = NULL;
+    dync_graph *tensors = NULL;
+    if (dync__graph_has_numbers(g)) DYNC__TRY(dync__graph_numbers(g, &tensors));
+    dync_program *written = dync__program_from_leaves(tensors ? tensors : g, "graph", 0, NULL), *read = NULL;
+    dync_graph_free(tensors);
     dync_status status = written ? dync__program_write(written, &bytes) : dync_error();
     if (status == DYNC_OK && bytes.failed) status = DYNC_ERR_MEMORY;
     if (status == DYNC_OK && !(read = dync__program_read(bytes.at, bytes.n))) status = dync_error();

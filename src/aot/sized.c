@@ -153,7 +153,7 @@ static dync_status dync__sized_run(void *state, int n_in, dync__tensor *const *i
     }
     dync__instance *x = status == DYNC_OK ? dync__sized_find(s, key) : NULL;
     if (status == DYNC_OK && !x) status = dync__instance_make(s, key, in, &x);
-    if (status == DYNC_OK) status = dync__callable_run(&x->code, n_in, in, n_out, out);
+    if (status == DYNC_OK) status = dync__callable_run(&x->code, true, n_in, in, n_out, out);
     dync__instance_unref(s, x);
     dync__room_end(key, few, s->n_symbols, sizeof *key);
     dync__room_end(value, few_values, s->graph->syms->symbol.n, sizeof *value);

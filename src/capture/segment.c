@@ -441,11 +441,11 @@ DYNC__FN dync_value dync__raw_run(void *state, const dync_value *args, int nargs
 }
 
 /* A callable of the user's: values in, a list (or a single tensor) out, in a scope of its own. */
-static dync_status dync__callable_boxed(const dync_callable *code, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
+static dync_status dync__callable_boxed(const dync_callable *code, bool numbers, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
 {
     dync_value few[DYNC__FEW], *args = dync__room(few, DYNC__FEW, n_in, sizeof *args);
     if (!args) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < n_in; i++) args[i] = dync__boxed_value(in[i]);
+    for (int i = 0; i < n_in; i++) args[i] = numbers ? dync__boxed_value(in[i]) : dync_v_tensor(dync__handle(in[i]));
     uint64_t errors = dync__error_count();
     dync_scope scope = dync_scope_begin();
     dync_value r = code->run(code->state, args, n_in);
@@ -470,7 +470,7 @@ static dync_status dync__callable_boxed(const dync_callable *code, int n_in, dyn
     return status;
 }
 
-DYNC__FN dync_status dync__callable_run(const dync_callable *code, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
+DYNC__FN dync_status dync__callable_run(const dync_callable *code, bool numbers, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
 {
     for (int i = 0; i < n_out; i++) out[i] = NULL;
     dync_status status;
@@ -478,7 +478,7 @@ DYNC__FN dync_status dync__callable_run(const dync_callable *code, int n_in, dyn
         const dync__raw_state *r = code->state;
         status = r->raw.run(r->raw.state, n_in, in, n_out, out);
     } else {
-        status = dync__callable_boxed(code, n_in, in, n_out, out);
+        status = dync__callable_boxed(code, numbers, n_in, in, n_out, out);
     }
     if (status == DYNC_OK) return DYNC_OK;
     for (int i = 0; i < n_out; i++) {
@@ -512,7 +512,7 @@ static void dync__segment_numbers(const dync__segment *s, dync__tensor *const *o
 
 DYNC__FN dync_status dync__segment_run(dync__segment *s, int n_in, dync__tensor *const *in, dync__tensor **out)
 {
-    DYNC__TRY(dync__callable_run(&s->code, n_in, in, s->n_out, out));
+    DYNC__TRY(dync__callable_run(&s->code, true, n_in, in, s->n_out, out));
     if (DYNC__UNLIKELY(s->gives_numbers)) dync__segment_numbers(s, out);
     dync_status status = s->code.run == dync__raw_run ? DYNC_OK : dync__segment_outputs(s, out);
     for (int i = 0; i < s->n_out && status != DYNC_OK; i++) {

@@ -5,9 +5,20 @@
 #include "../backend/backend.h"
 #include "program.h"
 
+/* Programs take tensors: a number of the graph's is one of no dimensions (aot/number.c). */
 static dync_value dync__ts_run(void *state, const dync_value *args, int nargs)
 {
-    return dync_program_run(state, nargs, args);
+    dync_value few[DYNC__FEW], *in = dync__room(few, DYNC__FEW, nargs, sizeof *in), result = DYNC_NONE;
+    bool good = in != NULL;
+    for (int i = 0; i < nargs && good; i++) {
+        dync__tensor *number = NULL;
+        in[i] = args[i];
+        if (args[i].kind != DYNC_KIND_INT && args[i].kind != DYNC_KIND_FLOAT) continue;
+        if ((good = (number = dync__number_tensor(args[i])) != NULL)) in[i] = dync_v_tensor(dync__give(number));
+    }
+    if (good) result = dync_program_run(state, nargs, in);
+    dync__room_end(in, few, nargs, sizeof *in);
+    return result;
 }
 static void dync__ts_destroy(void *state) { dync_program_free(state); }
 
@@ -25,7 +36,10 @@ DYNC__FN dync_status dync__backend_ts(dync_graph *g, const dync_value *ex, int n
     static const dync__options plain = DYNC__OPTIONS_DEFAULT;
     dync__options_ignored(options, "ts");
     if (g->syms) return dync__sized_compile(g, ex, n, &plain, dync__ts_instance, user, NULL, out);
-    dync_program *written = dync__program_from_leaves(g, "graph", 0, NULL), *read = NULL;
+    dync_graph *tensors = NULL;
+    if (dync__graph_has_numbers(g)) DYNC__TRY(dync__graph_numbers(g, &tensors));
+    dync_program *written = dync__program_from_leaves(tensors ? tensors : g, "graph", 0, NULL), *read = NULL;
+    dync_graph_free(tensors);
     dync_status status = written ? dync__program_write(written, &bytes) : dync_error();
     if (status == DYNC_OK && bytes.failed) status = DYNC_ERR_MEMORY;
     if (status == DYNC_OK && !(read = dync__program_read(bytes.at, bytes.n))) status = dync_error();

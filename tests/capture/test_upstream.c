@@ -77,4 +77,42 @@ TEST(inputs_of_dead_values_get_no_gradient)
                 dync_compiled_free(f);
             }
 }
+
+/* ---- numbers as inputs ----------------------------------------------------------------------------------------------------------- */
+static dync_value times(const dync_value *a, int n, void *user)
+{
+    (void)n, (void)user;
+    return dync_v_tensor(dync_mul(dync_as_tensor(a[0]), a[1]));
+}
+static dync_value plus_twice(const dync_value *a, int n, void *user)
+{
+    (void)n, (void)user;
+    return dync_v_tensor(dync_add(dync_as_tensor(a[0]), dync_sym_add(a[1], a[1])));
+}
+static dync_tensor *plus_item(dync_tensor *x)
+{
+    double sum = dync_item(dync_sum(x, DYNC_ALL, false));
+    return dync_add(dync_sin(x), sum);
+}
+
+TEST(every_backend_takes_numbers)
+{
+    static const char *const backends[] = {"eager", "ts", "aot_eager", "aot_ts", "inductor"};
+    for (int b = 0; b < 5; b++)
+        for (int mode = 0; mode < 3; mode++) {
+            static const dync_dynamic dynamic[] = {DYNC_DYNAMIC_AUTO, DYNC_DYNAMIC_OFF, DYNC_DYNAMIC_ON};
+            dync_compiled *f = dync_compile(times, .args = "x, s", .symbolic = "s", .backend = backends[b], .dynamic = dynamic[mode]);
+            dync_compiled *g = dync_compile(plus_twice, .args = "x, s", .symbolic = "s", .backend = backends[b], .dynamic = dynamic[mode]);
+            dync_compiled *h = dync_compile(plus_item, .backend = backends[b], .dynamic = dynamic[mode]);
+            for (int i = 0; i < 4; i++) DYNC_SCOPE {
+                dync_tensor *x = dync_rand(dync_shape(2 + i % 2), .requires_grad = i > 1);
+                EXPECT(same(dync_as_tensor(dync_call_value(f, x, dync_v_float(0.5 + i))), dync_mul(x, 0.5 + i), 1e-6));
+                EXPECT(same(dync_as_tensor(dync_call_value(g, x, dync_v_int(3 + i))), dync_add(x, 6 + 2 * i), 1e-6));
+                EXPECT(same(dync_call(h, x), plus_item(x), 1e-6));
+            }
+            dync_compiled_free(f);
+            dync_compiled_free(g);
+            dync_compiled_free(h);
+        }
+}
 TEST_MAIN
