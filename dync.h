@@ -42999,10 +42999,12 @@ DYNC__RARE DYNC__FN bool dync__shapes_again(dync__tracer *t, dync__symtab *s) {
     t->syms = dync__tls.syms = dync__symtab_retain(s);
     return true;
 }
+/* What symbols were found to be is found again where it was: the pieces before that are those of the first trace, not others. */
 DYNC__RARE static dync_status dync__shapes_reopen(dync__tracer *t, const dync__symtab *old) {
     int64_t value[DYNC__MAX_SYMBOLS];
     (void)dync__shapes_values(old, t->call, value);
     t->syms = dync__symtab_copy(old, value);
+    for (int i = 0; t->syms && i < t->syms->symbol.n; i++) t->syms->symbol.at[i].is = 0;
     return t->syms ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 /* The table of this trace, and the forms that its tensor arguments have in it. NULL: every size is plain. */

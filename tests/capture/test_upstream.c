@@ -30,6 +30,24 @@ TEST(slices_of_size_0_or_1_guard_what_they_were)
             }
 }
 
+static dync_tensor *fixed_after_a_break(dync_tensor *x, dync_tensor *y)
+{
+    x = dync_sin(x);
+    dync_graph_break("here");
+    return dync_add(dync_mul(x, y), dync_ones(dync_shape(3, 3)));
+}
+TEST(a_size_that_is_fixed_after_a_break_compiles_once)
+{
+    counter c = {0};
+    dync_compiled *f = dync_compile(fixed_after_a_break, .backend_object = &COUNTER(c), .dynamic = DYNC_DYNAMIC_ON);
+    for (int i = 0; i < 4; i++) DYNC_SCOPE {
+        dync_tensor *x = dync_rand(dync_shape(3, 3)), *y = dync_rand(dync_shape(3, 3));
+        EXPECT(same(dync_call(f, x, y), fixed_after_a_break(x, y), 1e-6));
+        EXPECT_EQ_INT(c.frame_count, 2);
+    }
+    dync_compiled_free(f);
+}
+
 /* ---- what only dead values need ------------------------------------------------------------------------------------------------- */
 static dync_tensor *dead_product(dync_tensor *x, dync_tensor *y)
 {
@@ -114,5 +132,71 @@ TEST(every_backend_takes_numbers)
             dync_compiled_free(g);
             dync_compiled_free(h);
         }
+}
+
+/* ---- meta tensors ---------------------------------------------------------------------------------------------------------------- */
+static dync_tensor *layer(dync_tensor *x, dync_tensor *w) { return dync_relu(dync_matmul(dync_sin(x), w)); }
+static dync_tensor *writes_first(dync_tensor *x, dync_tensor *w)
+{
+    dync_add_(x, 1.0);
+    return dync_mul(x, w);
+}
+static dync_tensor *breaks(dync_tensor *x, dync_tensor *w)
+{
+    x = dync_sin(x);
+    dync_graph_break("here");
+    return dync_add(dync_mul(x, w), dync_ones(dync_shape(3, 3), .device = DYNC_META));
+}
+static dync_tensor *meta(bool grad) { return dync_rand(dync_shape(3, 3), .device = DYNC_META, .requires_grad = grad); }
+static bool is_meta(dync_tensor *x) { return x && strcmp(dync_str(x), "tensor(..., device='meta', size=(3, 3))") == 0; }
+
+TEST(meta_tensors_give_meta_tensors)
+{
+    static const char *const backends[] = {"eager", "ts", "aot_eager", "aot_ts", "inductor"};
+    dync_tensor *(*fns[])(dync_tensor *, dync_tensor *) = {layer, writes_first, breaks};
+    EXPECT(is_meta(layer(meta(false), meta(false))));
+    for (int b = 0; b < 5; b++)
+        for (int k = 0; k < 3; k++)
+            for (int mode = 0; mode < 2; mode++) {
+                counter c = {.inner = backends[b]};
+                dync_compiled *f = dync_compile(fns[k], .backend_object = &COUNTER(c), .dynamic = mode ? DYNC_DYNAMIC_ON : DYNC_DYNAMIC_AUTO);
+                int frames = 0;
+                for (int i = 0; i < 3; i++) {
+                    EXPECT(is_meta(dync_call(f, meta(false), meta(false))));
+                    if (i) EXPECT_EQ_INT(c.frame_count, frames);
+                    frames = c.frame_count;
+                }
+                dync_compiled_free(f);
+            }
+}
+
+TEST(meta_tensors_have_gradients)
+{
+    static const char *const backends[] = {"eager", "aot_eager", "inductor"};
+    for (int b = 0; b < 3; b++) {
+        dync_compiled *f = dync_compile(layer, .backend = backends[b]);
+        dync_tensor *w = meta(true);
+        EXPECT_OK(dync_backward(dync_sum(dync_call(f, meta(false), w), DYNC_ALL, false)));
+        EXPECT(is_meta(dync_grad(w)));
+        dync_compiled_free(f);
+    }
+}
+
+TEST(a_tensor_with_data_after_a_meta_tensor)
+{
+    char reason[512] = "";
+    dync_compiled *f = dync_compile(layer, .args = "x, w", .guard_fail = keep_reason, .guard_fail_user = reason);
+    dync_tensor *x = dync_rand(dync_shape(3, 3));
+    EXPECT(is_meta(dync_call(f, meta(false), meta(false))));
+    EXPECT(same(dync_call(f, x, x), layer(x, x), 1e-5));
+    EXPECT_EQ_STR(reason, "tensor 'L['x']' dispatch key set mismatch. expected Meta, actual CPU");
+    EXPECT(!dync_call(f, meta(false), x));
+    EXPECT_HAS_STR(dync_error_message(), "Expected all tensors to be on the same device, but found at least two devices, meta and cpu!");
+    dync_clear_error();
+    EXPECT(is_meta(dync_call(f, meta(false), meta(false))));
+    EXPECT(!dync_copy_(x, meta(false)));
+    EXPECT_HAS_STR(dync_error_message(), "Cannot copy out of meta tensor; no data!");
+    dync_clear_error();
+    dync_compiled_free(f);
 }
 TEST_MAIN
