@@ -29446,6 +29446,22 @@ DYNC__RARE static bool dync__eager_has_no_data(const dync__opcall *call) {
         if (call->args[i].kind == DYNC__A_DEVICE && call->args[i].as.i == DYNC_META) return true;
     return false;
 }
+/* The results' form only. The user's META tensors have no data and stand for themselves: so do results of theirs. Stand-ins of a trace
+ * (DYNC__T_FAKE) give stand-ins. */
+DYNC__RARE static dync_status dync__eager_form(dync__opcall *call) {
+    dync__tensor *t[DYNC__EAGER_INPUTS];
+    int n = dync__opcall_tensors(call, t, DYNC__EAGER_INPUTS);
+    bool stands = false;
+    for (int i = 0; i < n && i < DYNC__EAGER_INPUTS; i++) stands = stands || (t[i]->flags & DYNC__T_FAKE);
+    DYNC__TRY(dync__op_fake(call));
+    for (int i = 0; i < call->nout && !stands; i++) {
+        dync__tensor *x = call->out[i];
+        if (!x || x->device != DYNC_META) continue;
+        x->flags &= (uint8_t)~DYNC__T_FAKE;
+        x->storage->flags &= (uint16_t)~DYNC__STORAGE_FAKE;
+    }
+    return DYNC_OK;
+}
 DYNC__RARE static dync_status dync__eager_plan(dync__opcall *call);
 /* A real tensor of one device on another. Where the layout is not dense the copy is made before, by a plan of its own device. */
 static dync_status dync__eager_move(dync__opcall *call) {
@@ -29481,10 +29497,10 @@ DYNC__RARE static dync_status dync__eager_plan(dync__opcall *call) {
     }
     if (dync__eager_has_no_data(call)) {
         const dync__tensor *self = call->row->cls == DYNC__INPLACE && call->args[0].kind == DYNC__A_TENSOR ? call->args[0].as.t : NULL;
-        if (self && !(self->flags & DYNC__T_FAKE) && self->device != DYNC_META)
-            return dync__fail(DYNC_ERR_DATA_PTR, "expected a tensor with data, got one that has none: it was kept from a traced call");
         DYNC__TRY(dync__eager_check_kept(call));
-        return dync__op_fake(call);
+        if (self && !(self->flags & DYNC__T_FAKE) && self->device != DYNC_META)
+            return dync__fail(DYNC_ERR_DATA_PTR, "Cannot copy out of meta tensor; no data!");
+        return dync__eager_form(call);
     }
     DYNC__TRY(dync__eager_build(call, &e));
     bool kept = dync__eager_keep(&k, e);
@@ -29596,7 +29612,7 @@ DYNC__FN dync_status dync__eager(dync__opcall *call) {
     case DYNC__FACTORY:
     case DYNC__KERNEL: break;
     }
-    if (call->row->flags & DYNC__OP_OPAQUE) return dync__eager_has_no_data(call) ? dync__op_fake(call) : call->row->decompose(call);
+    if (call->row->flags & DYNC__OP_OPAQUE) return dync__eager_has_no_data(call) ? dync__eager_form(call) : call->row->decompose(call);
     if (call->op == DYNC__OP_cat && call->args[0].kind == DYNC__A_LIST && call->args[0].n > DYNC__EAGER_INPUTS)
         return dync__eager_long_cat(call);
     return dync__op_can_lower(call->op) ? dync__eager_plan(call) : dync__eager_composite(call);
@@ -33124,7 +33140,7 @@ DYNC__RARE static dync__tensor *dync__public_from(const dync_make_from *o, bool 
         return dync__fail(DYNC_ERR_DTYPE, "unknown dtype %d", (int)o->dtype), NULL;
     if (dync__infer_device_known((int)o->device) != DYNC_OK) return NULL;
     if (dync__layout_contiguous(&lay, o->shape.n, o->shape.d) != DYNC_OK) return NULL;
-    if (o->device == DYNC_META) return dync__tensor_fake((int)o->dtype, DYNC_META, &lay);
+    if (o->device == DYNC_META) return dync__tensor_empty((int)o->dtype, DYNC_META, &lay);
     size_t bytes = (size_t)dync__lower_count(&lay) * dync__dtype_info((int)o->dtype)->bytes;
     if (!o->data && bytes) return dync__fail(DYNC_ERR_VALUE, "data: expected %zu bytes, got NULL", bytes), NULL;
     if (o->device != DYNC_CPU && borrow) return dync__fail(DYNC_ERR_DEVICE, "expected memory of the CPU to borrow: copy it with dync_from"), NULL;
@@ -33263,7 +33279,7 @@ DYNC_API bool (dync_bool)(dync_tensor *h) {
 DYNC__RARE static bool dync__public_text(const char *op, const dync_tensor *h, dync__str *s) {
     dync__public_frame f = dync__public_begin(op, dync__tls.at);
     const dync__tensor *t = dync__open(h);
-    if (t && (t->device == DYNC_CPU || t->device == DYNC_META || (t->flags & DYNC__T_FAKE))) t = dync__public_readable(h, NULL);
+    if (t && (t->flags & DYNC__T_FAKE)) t = dync__public_readable(h, NULL);          /* one of META shows its form */
     if (t) dync__tensor_show(s, t);
     dync__public_end(&f);
     return t && !s->failed;
@@ -53637,8 +53653,9 @@ DYNC__RARE static dync_status dync__inductor_narrow(void *state, const bool *use
     return dync__inductor_form_add(c, c->graph, used);
 }
 DYNC__RARE DYNC__FN dync_status dync__inductor_compile(void *user, dync_graph *g, bool is_backward, const dync__options *options, dync__inner *out) {
-    if (dync__graph_device(g) < 0) {         /* a plan has one device: operators find theirs one by one */
-        dync__log(DYNC__LOG_aot, "inductor: a graph on several devices runs operator by operator");
+    int where = dync__graph_device(g);
+    if (where < 0 || where == DYNC_META)  { /* a plan has one device: operators find theirs one by one. Without data there is nothing to compute */
+        dync__log(DYNC__LOG_aot, "inductor: a graph %s runs operator by operator", where < 0 ? "on several devices" : "of meta tensors");
         return dync__inner_interpret(user, g, is_backward, options, out);
     }
     dync__inductor_code *c = dync__calloc(sizeof *c);
@@ -58621,7 +58638,9 @@ typedef struct dync__export_copies { dync__callargs call; dync__tensor *copy[DYN
 static dync_status dync__export_keep(dync__export_copies *k, int nargs, const dync_value *args) {
     DYNC__TRY(dync__callargs_flatten(&k->call, nargs, args));
     for (int i = 0; i < k->call.n_tensors; i++)
-        if (!(k->call.tensor[i]->flags & DYNC__T_FAKE) && !(k->copy[i] = dync__contiguous_copy(k->call.tensor[i]))) return DYNC_ERR_MEMORY;
+        if (!(k->call.tensor[i]->flags & DYNC__T_FAKE) && k->call.tensor[i]->device != DYNC_META &&
+            !(k->copy[i] = dync__contiguous_copy(k->call.tensor[i])))
+            return DYNC_ERR_MEMORY;
     return DYNC_OK;
 }
 static void dync__export_put_back(dync__export_copies *k, bool written) {

@@ -280,7 +280,9 @@ static dync_status dync__export_keep(dync__export_copies *k, int nargs, const dy
 {
     DYNC__TRY(dync__callargs_flatten(&k->call, nargs, args));
     for (int i = 0; i < k->call.n_tensors; i++)
-        if (!(k->call.tensor[i]->flags & DYNC__T_FAKE) && !(k->copy[i] = dync__contiguous_copy(k->call.tensor[i]))) return DYNC_ERR_MEMORY;
+        if (!(k->call.tensor[i]->flags & DYNC__T_FAKE) && k->call.tensor[i]->device != DYNC_META &&
+            !(k->copy[i] = dync__contiguous_copy(k->call.tensor[i])))
+            return DYNC_ERR_MEMORY;
     return DYNC_OK;
 }
 static void dync__export_put_back(dync__export_copies *k, bool written)

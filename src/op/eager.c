@@ -331,6 +331,24 @@ DYNC__RARE static bool dync__eager_has_no_data(const dync__opcall *call)
     return false;
 }
 
+/* The results' form only. The user's META tensors have no data and stand for themselves: so do results of theirs. Stand-ins of a trace
+ * (DYNC__T_FAKE) give stand-ins. */
+DYNC__RARE static dync_status dync__eager_form(dync__opcall *call)
+{
+    dync__tensor *t[DYNC__EAGER_INPUTS];
+    int n = dync__opcall_tensors(call, t, DYNC__EAGER_INPUTS);
+    bool stands = false;
+    for (int i = 0; i < n && i < DYNC__EAGER_INPUTS; i++) stands = stands || (t[i]->flags & DYNC__T_FAKE);
+    DYNC__TRY(dync__op_fake(call));
+    for (int i = 0; i < call->nout && !stands; i++) {
+        dync__tensor *x = call->out[i];
+        if (!x || x->device != DYNC_META) continue;
+        x->flags &= (uint8_t)~DYNC__T_FAKE;
+        x->storage->flags &= (uint16_t)~DYNC__STORAGE_FAKE;
+    }
+    return DYNC_OK;
+}
+
 DYNC__RARE static dync_status dync__eager_plan(dync__opcall *call);
 
 /* A real tensor of one device on another. Where the layout is not dense the copy is made before, by a plan of its own device. */
@@ -370,10 +388,10 @@ DYNC__RARE static dync_status dync__eager_plan(dync__opcall *call)
     }
     if (dync__eager_has_no_data(call)) {
         const dync__tensor *self = call->row->cls == DYNC__INPLACE && call->args[0].kind == DYNC__A_TENSOR ? call->args[0].as.t : NULL;
-        if (self && !(self->flags & DYNC__T_FAKE) && self->device != DYNC_META)
-            return dync__fail(DYNC_ERR_DATA_PTR, "expected a tensor with data, got one that has none: it was kept from a traced call");
         DYNC__TRY(dync__eager_check_kept(call));
-        return dync__op_fake(call);
+        if (self && !(self->flags & DYNC__T_FAKE) && self->device != DYNC_META)
+            return dync__fail(DYNC_ERR_DATA_PTR, "Cannot copy out of meta tensor; no data!");
+        return dync__eager_form(call);
     }
     DYNC__TRY(dync__eager_build(call, &e));
     bool kept = dync__eager_keep(&k, e);
@@ -505,7 +523,7 @@ DYNC__FN dync_status dync__eager(dync__opcall *call)
     case DYNC__FACTORY:
     case DYNC__KERNEL: break;
     }
-    if (call->row->flags & DYNC__OP_OPAQUE) return dync__eager_has_no_data(call) ? dync__op_fake(call) : call->row->decompose(call);
+    if (call->row->flags & DYNC__OP_OPAQUE) return dync__eager_has_no_data(call) ? dync__eager_form(call) : call->row->decompose(call);
     if (call->op == DYNC__OP_cat && call->args[0].kind == DYNC__A_LIST && call->args[0].n > DYNC__EAGER_INPUTS)
         return dync__eager_long_cat(call);
     return dync__op_can_lower(call->op) ? dync__eager_plan(call) : dync__eager_composite(call);

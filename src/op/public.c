@@ -90,7 +90,7 @@ DYNC__RARE static dync__tensor *dync__public_from(const dync_make_from *o, bool 
         return dync__fail(DYNC_ERR_DTYPE, "unknown dtype %d", (int)o->dtype), NULL;
     if (dync__infer_device_known((int)o->device) != DYNC_OK) return NULL;
     if (dync__layout_contiguous(&lay, o->shape.n, o->shape.d) != DYNC_OK) return NULL;
-    if (o->device == DYNC_META) return dync__tensor_fake((int)o->dtype, DYNC_META, &lay);
+    if (o->device == DYNC_META) return dync__tensor_empty((int)o->dtype, DYNC_META, &lay);
     size_t bytes = (size_t)dync__lower_count(&lay) * dync__dtype_info((int)o->dtype)->bytes;
     if (!o->data && bytes) return dync__fail(DYNC_ERR_VALUE, "data: expected %zu bytes, got NULL", bytes), NULL;
     if (o->device != DYNC_CPU && borrow) return dync__fail(DYNC_ERR_DEVICE, "expected memory of the CPU to borrow: copy it with dync_from"), NULL;
@@ -266,7 +266,7 @@ DYNC__RARE static bool dync__public_text(const char *op, const dync_tensor *h, d
 {
     dync__public_frame f = dync__public_begin(op, dync__tls.at);
     const dync__tensor *t = dync__open(h);
-    if (t && (t->device == DYNC_CPU || t->device == DYNC_META || (t->flags & DYNC__T_FAKE))) t = dync__public_readable(h, NULL);
+    if (t && (t->flags & DYNC__T_FAKE)) t = dync__public_readable(h, NULL);          /* one of META shows its form */
     if (t) dync__tensor_show(s, t);
     dync__public_end(&f);
     return t && !s->failed;
