@@ -2153,7 +2153,7 @@ DYNC_API dync_value dync_graph_run(dync_graph *graph, const dync_value *args, in
 
 /* dync_make_graph(fn, x, y): the graph of one run of fn on these arguments (make_fx): no guards, no breaks.
  *   ->      owned by the scope; NULL on failure
- *   errors  DYNC_ERR_UNSUPPORTED (a break), DYNC_ERR_DATA_PTR */
+ *   errors  DYNC_ERR_UNSUPPORTED (dync_item, dync_bool, dync_equal, dync_allclose of what the graph computes), DYNC_ERR_DATA_PTR */
 #define dync_make_graph(fn, ...) dync_make_graph_values(DYNC_FN(fn), #fn, DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__))
 DYNC_API dync_graph *dync_make_graph_values(dync_callee callee, const char *name, int nargs, const dync_value *args);
 
@@ -26771,6 +26771,7 @@ typedef struct dync__handler {
     void *state;
     /* May be NULL. Asked first, with handles as they came: the result of a call that it knows; NULL: the call takes the long way. */
     dync_tensor *(*known)(struct dync__handler *self, int op, int nargs, const dync__arg *args, const dync_loc *at);
+    const struct dync__read_intercept *reads;           /* of one at the bottom: what reads are while it records; NULL: plain ones */
 } dync__handler;
 DYNC__FN void dync__handler_push(dync__handler *);                     /* on top of this thread's stack */
 DYNC__FN void dync__handler_pop(dync__handler *);                      /* it must be the top */
@@ -26824,6 +26825,8 @@ typedef struct dync__read_intercept {
     bool (*constant)(const dync_make_from *, dync_tensor **result);           /* dync_constant */
     bool (*opaque)(const char *reason, int n, dync_value *values, dync__opaque *out);
 } dync__read_intercept;
+DYNC__FN const dync__read_intercept *dync__bottom_reads(void);           /* of the handler at the bottom, or NULL */
+DYNC__FN dync_status dync__fail_no_data(void);                            /* the data of a tensor that stands for others are read */
 /* Around what works on real data in no graph: files, single nodes of autograd. In a traced function the graph is cut, `values` become the
  * real ones, and tracing rests until the end. false: refused (recorded). */
 DYNC__FN bool dync__opaque_begin(const char *reason, int n, dync_value *values, dync__opaque *out);
@@ -29039,6 +29042,10 @@ DYNC__RARE DYNC__FN dync__handler *dync__bottom_swap(dync__handler *bottom) {
     s->bottom = bottom;
     dync__tls.recording = bottom != NULL;
     return old;
+}
+DYNC__RARE DYNC__FN const dync__read_intercept *dync__bottom_reads(void) {
+    const dync__op_state *s = dync__tls.recording ? dync__tls.op_state : NULL;
+    return s && s->bottom ? s->bottom->reads : NULL;
 }
 DYNC__FN dync_status dync__dispatch_bottom(dync__opcall *call) {
     const dync__op_state *s = dync__tls.op_state;
@@ -33125,7 +33132,8 @@ DYNC_API dync_tensor *(dync_arange)(double start, double end, double step) {
 }
 DYNC__RARE static const dync__read_intercept *dync__public_reads(void) {
     const dync__read_intercept *(*get)(void) = DYNC__ATOMIC_PEEK(&dync__read_intercept_get);
-    return get ? get() : NULL;
+    const dync__read_intercept *reads = get ? get() : NULL;
+    return reads ? reads : dync__bottom_reads();
 }
 DYNC__FN bool dync__opaque_begin(const char *reason, int n, dync_value *values, dync__opaque *out) {
     const dync__read_intercept *reads = dync__public_reads();
@@ -33216,17 +33224,20 @@ DYNC__RARE DYNC_API void dync_manual_seed(uint64_t seed) {
 /* The interceptor, where this read is to be offered to it. */
 static const dync__read_intercept *dync__public_offer(const dync_tensor *a) {
     const dync__tensor *t = a ? dync__peek(a) : NULL;
-    return dync__tls.compiling || (t && (t->flags & DYNC__T_FAKE)) ? dync__public_reads() : NULL;
+    return dync__tls.compiling || dync__tls.recording || (t && (t->flags & DYNC__T_FAKE)) ? dync__public_reads() : NULL;
+}
+DYNC__RARE DYNC__FN dync_status dync__fail_no_data(void) {
+    return dync__fail(DYNC_ERR_DATA_PTR,
+                      "Cannot access data pointer of Tensor (e.g. FakeTensor, FunctionalTensor). If you're using torch.compile/export/fx, it is "
+                      "likely that we are erroneously tracing into a custom kernel. To fix this, please wrap the custom kernel into an opaque "
+                      "custom op.");
 }
 /* Opens a tensor whose data are to be read: one of another device as a copy in *owned, where that is asked for. */
 static dync__tensor *dync__public_readable(const dync_tensor *h, dync__tensor **owned) {
     dync__tensor *t = dync__open(h);
     if (!t) return NULL;
     if (t->device == DYNC_META || (t->flags & DYNC__T_FAKE)) {
-        dync__fail(DYNC_ERR_DATA_PTR, "Cannot access data pointer of Tensor (e.g. FakeTensor, FunctionalTensor). If you're using "
-                   "torch.compile/export/fx, it is likely that we are erroneously tracing into a custom "
-                   "kernel. To fix "
-                   "this, please wrap the custom kernel into an opaque custom op.");
+        dync__fail_no_data();
         return NULL;
     }
     if (t->device == DYNC_CPU) return t;
@@ -47065,9 +47076,7 @@ static bool dync__read_data(const dync_tensor *h, void **result) {
     if (!t) return false;
     *result = NULL;
     if (t->fn->opt.fullgraph) {
-        dync__fail(DYNC_ERR_DATA_PTR, "Cannot access data pointer of Tensor (e.g. FakeTensor, FunctionalTensor). If you're using "
-                   "torch.compile/export/fx, it is likely that we are erroneously tracing into a custom kernel. To fix this, please "
-                   "wrap the custom kernel into an opaque custom op.");
+        dync__fail_no_data();
         dync__tracer_fail(t, DYNC_ERR_DATA_PTR);
         return true;
     }
@@ -59652,6 +59661,46 @@ static dync_status dync__maker_call(dync__handler *self, dync__opcall *c) {
     }
     return status;
 }
+/* A value of the graph, not a constant from elsewhere: with data, as each operator really runs. */
+static bool dync__maker_computes(const dync_tensor *h) {
+    const dync__maker *m = dync__maker_now;
+    const dync__tensor *t = m && m->mode == DYNC_TRACE_REAL ? dync__peek(h) : NULL;
+    const dync_node *n = t ? dync__maker_known(m, t) : NULL;
+    return n && n->kind != DYNC__N_GET_ATTR;
+}
+static bool dync__maker_refuses(const char *op, const dync_tensor *a, const dync_tensor *b_or_null) {
+    if (!dync__maker_computes(a) && !(b_or_null && dync__maker_computes(b_or_null))) return false;
+    dync__fail_class(DYNC_ERR_UNSUPPORTED, "RuntimeError",
+                     "It appears that you're trying to get value out of a tracing tensor with aten.%s.default - erroring out! It's likely that "
+                     "this is caused by data-dependent control flow or similar. dync_make_graph records one run, whatever the values: choose "
+                     "with dync_where, or use dync_compile, which branches.", op);
+    return true;
+}
+static bool dync__maker_item(const dync_tensor *h, double *result) {
+    *result = (double)NAN;
+    return dync__maker_refuses("_local_scalar_dense", h, NULL);
+}
+static bool dync__maker_truth(const dync_tensor *h, bool *result) {
+    *result = false;
+    return dync__maker_refuses("_local_scalar_dense", h, NULL);
+}
+static bool dync__maker_equal(const dync_tensor *a, const dync_tensor *b, bool *result) {
+    *result = false;
+    return dync__maker_refuses("equal", a, b);
+}
+static bool dync__maker_allclose(const dync_tensor *a, const dync_tensor *b, double rtol, double atol, bool *result) {
+    (void)rtol, (void)atol;
+    *result = false;
+    return dync__maker_refuses("allclose", a, b);
+}
+static bool dync__maker_data(const dync_tensor *h, void **result) {
+    *result = NULL;
+    if (!dync__maker_computes(h)) return false;
+    dync__fail_no_data();
+    return true;
+}
+static const dync__read_intercept dync__maker_reads = {.item = dync__maker_item, .truth = dync__maker_truth, .data = dync__maker_data,
+    .equal = dync__maker_equal, .allclose = dync__maker_allclose};
 /* Sizes other than 0 and 1 become symbols, equal ones the same; strides of dense tensors follow from them. */
 static dync_status dync__maker_symbols(dync__maker *m, const char *name, dync__layout *lay) {
     bool dense = dync__layout_is_contiguous(lay);
@@ -59772,7 +59821,7 @@ static void dync__maker_free(dync__maker *m) {
 }
 static void dync__graph_release(void *g) { dync_graph_free(g); }
 DYNC_API dync_graph *dync_make_graph_values(dync_callee callee, const char *name, int nargs, const dync_value *args) {
-    dync__maker m = {.handler = {.call = dync__maker_call}, .mode = dync__maker_mode};
+    dync__maker m = {.handler = {.call = dync__maker_call, .reads = &dync__maker_reads}, .mode = dync__maker_mode};
     const char *shown = callee.name ? callee.name : name ? name : "GraphModule";
     dync__maker_mode = DYNC_TRACE_REAL;
     if (!dync__callee_valid(&callee)) return dync__fail(DYNC_ERR_VALUE, "dync_make_graph: the function is NULL"), NULL;

@@ -87,7 +87,7 @@ DYNC_API dync_value dync_graph_run(dync_graph *graph, const dync_value *args, in
 
 /* dync_make_graph(fn, x, y): the graph of one run of fn on these arguments (make_fx): no guards, no breaks.
  *   ->      owned by the scope; NULL on failure
- *   errors  DYNC_ERR_UNSUPPORTED (a break), DYNC_ERR_DATA_PTR */
+ *   errors  DYNC_ERR_UNSUPPORTED (dync_item, dync_bool, dync_equal, dync_allclose of what the graph computes), DYNC_ERR_DATA_PTR */
 #define dync_make_graph(fn, ...) dync_make_graph_values(DYNC_FN(fn), #fn, DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__))
 DYNC_API dync_graph *dync_make_graph_values(dync_callee callee, const char *name, int nargs, const dync_value *args);
 

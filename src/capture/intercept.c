@@ -77,9 +77,7 @@ static bool dync__read_data(const dync_tensor *h, void **result)
     if (!t) return false;
     *result = NULL;
     if (t->fn->opt.fullgraph) {
-        dync__fail(DYNC_ERR_DATA_PTR, "Cannot access data pointer of Tensor (e.g. FakeTensor, FunctionalTensor). If you're using "
-                   "torch.compile/export/fx, it is likely that we are erroneously tracing into a custom kernel. To fix this, please "
-                   "wrap the custom kernel into an opaque custom op.");
+        dync__fail_no_data();
         dync__tracer_fail(t, DYNC_ERR_DATA_PTR);
         return true;
     }

@@ -1,7 +1,7 @@
 /* compile/make_graph.c: dync_make_graph, torch.fx's make_fx: one run of a function with a recorder at the bottom of dispatch, under the tape:
  * composites are expanded, gradients that the function takes are recorded too. No guards, no breaks, nothing is made functional.
  *
- *   REAL      every operator runs as well: branches see values
+ *   REAL      every operator runs as well; reading what the graph computes is an error, as it would be baked in
  *   FAKE      tensors have form only; reading data is an error
  *   SYMBOLIC  as FAKE, with sizes other than 0 and 1 as symbols
  *
@@ -153,6 +153,58 @@ static dync_status dync__maker_call(dync__handler *self, dync__opcall *c)
     return status;
 }
 
+/* ---- reads: what the graph computes is not known to it --------------------------------------------------------------------------- */
+
+/* A value of the graph, not a constant from elsewhere: with data, as each operator really runs. */
+static bool dync__maker_computes(const dync_tensor *h)
+{
+    const dync__maker *m = dync__maker_now;
+    const dync__tensor *t = m && m->mode == DYNC_TRACE_REAL ? dync__peek(h) : NULL;
+    const dync_node *n = t ? dync__maker_known(m, t) : NULL;
+    return n && n->kind != DYNC__N_GET_ATTR;
+}
+
+static bool dync__maker_refuses(const char *op, const dync_tensor *a, const dync_tensor *b_or_null)
+{
+    if (!dync__maker_computes(a) && !(b_or_null && dync__maker_computes(b_or_null))) return false;
+    dync__fail_class(DYNC_ERR_UNSUPPORTED, "RuntimeError",
+                     "It appears that you're trying to get value out of a tracing tensor with aten.%s.default - erroring out! It's likely that "
+                     "this is caused by data-dependent control flow or similar. dync_make_graph records one run, whatever the values: choose "
+                     "with dync_where, or use dync_compile, which branches.", op);
+    return true;
+}
+
+static bool dync__maker_item(const dync_tensor *h, double *result)
+{
+    *result = (double)NAN;
+    return dync__maker_refuses("_local_scalar_dense", h, NULL);
+}
+static bool dync__maker_truth(const dync_tensor *h, bool *result)
+{
+    *result = false;
+    return dync__maker_refuses("_local_scalar_dense", h, NULL);
+}
+static bool dync__maker_equal(const dync_tensor *a, const dync_tensor *b, bool *result)
+{
+    *result = false;
+    return dync__maker_refuses("equal", a, b);
+}
+static bool dync__maker_allclose(const dync_tensor *a, const dync_tensor *b, double rtol, double atol, bool *result)
+{
+    (void)rtol, (void)atol;
+    *result = false;
+    return dync__maker_refuses("allclose", a, b);
+}
+static bool dync__maker_data(const dync_tensor *h, void **result)
+{
+    *result = NULL;
+    if (!dync__maker_computes(h)) return false;
+    dync__fail_no_data();
+    return true;
+}
+static const dync__read_intercept dync__maker_reads = {.item = dync__maker_item, .truth = dync__maker_truth, .data = dync__maker_data,
+    .equal = dync__maker_equal, .allclose = dync__maker_allclose};
+
 /* ---- arguments and the result ------------------------------------------------------------------------------------------------------ */
 
 /* Sizes other than 0 and 1 become symbols, equal ones the same; strides of dense tensors follow from them. */
@@ -295,7 +347,7 @@ static void dync__graph_release(void *g) { dync_graph_free(g); }
 
 DYNC_API dync_graph *dync_make_graph_values(dync_callee callee, const char *name, int nargs, const dync_value *args)
 {
-    dync__maker m = {.handler = {.call = dync__maker_call}, .mode = dync__maker_mode};
+    dync__maker m = {.handler = {.call = dync__maker_call, .reads = &dync__maker_reads}, .mode = dync__maker_mode};
     const char *shown = callee.name ? callee.name : name ? name : "GraphModule";
     dync__maker_mode = DYNC_TRACE_REAL;
     if (!dync__callee_valid(&callee)) return dync__fail(DYNC_ERR_VALUE, "dync_make_graph: the function is NULL"), NULL;

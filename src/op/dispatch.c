@@ -59,6 +59,12 @@ DYNC__RARE DYNC__FN dync__handler *dync__bottom_swap(dync__handler *bottom)
     return old;
 }
 
+DYNC__RARE DYNC__FN const dync__read_intercept *dync__bottom_reads(void)
+{
+    const dync__op_state *s = dync__tls.recording ? dync__tls.op_state : NULL;
+    return s && s->bottom ? s->bottom->reads : NULL;
+}
+
 DYNC__FN dync_status dync__dispatch_bottom(dync__opcall *call)
 {
     const dync__op_state *s = dync__tls.op_state;

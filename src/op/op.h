@@ -103,6 +103,7 @@ typedef struct dync__handler {
     void *state;
     /* May be NULL. Asked first, with handles as they came: the result of a call that it knows; NULL: the call takes the long way. */
     dync_tensor *(*known)(struct dync__handler *self, int op, int nargs, const dync__arg *args, const dync_loc *at);
+    const struct dync__read_intercept *reads;           /* of one at the bottom: what reads are while it records; NULL: plain ones */
 } dync__handler;
 DYNC__FN void dync__handler_push(dync__handler *);                     /* on top of this thread's stack */
 DYNC__FN void dync__handler_pop(dync__handler *);                      /* it must be the top */
@@ -156,6 +157,8 @@ typedef struct dync__read_intercept {
     bool (*constant)(const dync_make_from *, dync_tensor **result);           /* dync_constant */
     bool (*opaque)(const char *reason, int n, dync_value *values, dync__opaque *out);
 } dync__read_intercept;
+DYNC__FN const dync__read_intercept *dync__bottom_reads(void);           /* of the handler at the bottom, or NULL */
+DYNC__FN dync_status dync__fail_no_data(void);                            /* the data of a tensor that stands for others are read */
 /* Around what works on real data in no graph: files, single nodes of autograd. In a traced function the graph is cut, `values` become the
  * real ones, and tracing rests until the end. false: refused (recorded). */
 DYNC__FN bool dync__opaque_begin(const char *reason, int n, dync_value *values, dync__opaque *out);

@@ -71,7 +71,8 @@ DYNC_API dync_tensor *(dync_arange)(double start, double end, double step)
 DYNC__RARE static const dync__read_intercept *dync__public_reads(void)
 {
     const dync__read_intercept *(*get)(void) = DYNC__ATOMIC_PEEK(&dync__read_intercept_get);
-    return get ? get() : NULL;
+    const dync__read_intercept *reads = get ? get() : NULL;
+    return reads ? reads : dync__bottom_reads();
 }
 
 DYNC__FN bool dync__opaque_begin(const char *reason, int n, dync_value *values, dync__opaque *out)
@@ -190,7 +191,15 @@ DYNC__RARE DYNC_API void dync_manual_seed(uint64_t seed)
 static const dync__read_intercept *dync__public_offer(const dync_tensor *a)
 {
     const dync__tensor *t = a ? dync__peek(a) : NULL;
-    return dync__tls.compiling || (t && (t->flags & DYNC__T_FAKE)) ? dync__public_reads() : NULL;
+    return dync__tls.compiling || dync__tls.recording || (t && (t->flags & DYNC__T_FAKE)) ? dync__public_reads() : NULL;
+}
+
+DYNC__RARE DYNC__FN dync_status dync__fail_no_data(void)
+{
+    return dync__fail(DYNC_ERR_DATA_PTR,
+                      "Cannot access data pointer of Tensor (e.g. FakeTensor, FunctionalTensor). If you're using torch.compile/export/fx, it is "
+                      "likely that we are erroneously tracing into a custom kernel. To fix this, please wrap the custom kernel into an opaque "
+                      "custom op.");
 }
 
 /* Opens a tensor whose data are to be read: one of another device as a copy in *owned, where that is asked for. */
@@ -199,11 +208,7 @@ static dync__tensor *dync__public_readable(const dync_tensor *h, dync__tensor **
     dync__tensor *t = dync__open(h);
     if (!t) return NULL;
     if (t->device == DYNC_META || (t->flags & DYNC__T_FAKE)) {
-        dync__fail(DYNC_ERR_DATA_PTR,
-                   "Cannot access data pointer of Tensor (e.g. FakeTensor, FunctionalTensor). If you're using "
-                   "torch.compile/export/fx, it is likely that we are erroneously tracing into a custom "
-                   "kernel. To fix "
-                   "this, please wrap the custom kernel into an opaque custom op.");
+        dync__fail_no_data();
         return NULL;
     }
     if (t->device == DYNC_CPU) return t;
