@@ -502,6 +502,7 @@ static void dync__sz_bounded(dync__symtab *t, int64_t a, int64_t b, bool less)
     else edge = less ? dync__floor_div(edge, size) + 1 : dync__floor_div(edge, size);
     if (high) s->high = DYNC__MIN(s->high, edge);
     else s->low = DYNC__MAX(s->low, edge);
+    if (s->low == s->high && !s->is && s->low != 0) dync__sz_found(t, symbol, s->low);        /* as if it had been asked for */
 }
 
 DYNC__FN bool dync__sz_decide(dync__sz_rel rel, int64_t a, int64_t b)

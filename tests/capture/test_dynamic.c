@@ -96,6 +96,24 @@ TEST(marked_and_specialised_is_an_error)
     dync_compiled_free(f);
 }
 
+static dync_tensor *neither(dync_tensor *x) { return !dync_dim_gt(x, 0, 5) && !dync_dim_lt(x, 0, 5) ? dync_sin(x) : dync_cos(x); }
+TEST(marked_and_left_one_value_is_an_error)
+{
+    counter c = {0}, on = {0};
+    dync_compiled *f = dync_compile(neither, .args = "x", .backend_object = &COUNTER(c));
+    dync_tensor *x = rows(5);
+    dync_mark_dynamic(x, 0);
+    EXPECT(!dync_call(f, x));
+    EXPECT_EQ_STR(dync_error_class(), "ConstraintViolationError");
+    EXPECT_HAS_STR(dync_error_message(), "because L['x'].size()[0] was inferred to be a constant (5).");
+    dync_clear_error();
+    dync_compiled_free(f);
+    f = dync_compile(neither, .args = "x", .backend_object = &COUNTER(on), .dynamic = DYNC_DYNAMIC_ON);      /* nobody promised */
+    for (int64_t n = 4; n < 8; n++) EXPECT(calls(f, neither, rows(n)));
+    EXPECT_HAS_STR(dync_graph_readable(on.graphs[1]), "\"f32[5, s1]\"");
+    dync_compiled_free(f);
+}
+
 static dync_tensor *needs_three(dync_tensor *x) { return dync_add(x, dync_ones(dync_shape(5, 3))); }
 TEST(marked_and_forced_by_an_operator_is_an_error)
 {
