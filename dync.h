@@ -33540,6 +33540,7 @@ DYNC__FN dync_tensor *dync__grad_read(const dync_tensor *, bool captured);    /*
 DYNC__FN int dync__hook_reserve(void);
 DYNC__FN dync_status dync__hook_register(dync__tensor *, dync_hook, void *user, int id);
 DYNC__FN uint64_t dync__hooks_mark(const dync__tensor *leaf);
+DYNC__FN bool dync__hook_is_on(const dync__tensor *, int id);                  /* would dync_remove_hook find it? */
 DYNC__FN dync_status dync__hooks_copy(dync__tensor *to, const dync__tensor *from);
 DYNC__FN void dync__hooks_truncate(dync__tensor *leaf, int n);
 DYNC__FN bool dync__tensor_has_history(const dync__tensor *);                 /* a node made it */
@@ -36002,6 +36003,11 @@ static bool dync__hook_add(dync__hook_list *list, dync__hook_kind kind, int id, 
     h.retain = retain;
     return dync__vec_push(list, h);
 }
+static bool dync__hook_in(const dync__hook_list *list, int id) {
+    for (int i = 0; i < list->n; i++)
+        if (list->at[i].id == id) return true;
+    return false;
+}
 static bool dync__hook_drop(dync__hook_list *list, int id) {
     int kept = 0;
     for (int i = 0; i < list->n; i++)
@@ -36108,6 +36114,12 @@ DYNC_API dync_status dync_retain_grad(dync_tensor *handle) {
     return added ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 /* After a write in place the hook is with an earlier node of the same value, which the first edge leads to. */
+DYNC__FN bool dync__hook_is_on(const dync__tensor *t, int id) {
+    if (!t->grad || id < 0) return false;
+    bool found = dync__hook_in(&t->grad->hook, id);
+    for (const dync__gnode *node = t->grad->node; node && !found; node = node->n_in ? node->edge[0].node : NULL) found = dync__hook_in(&node->hook, id);
+    return found;
+}
 DYNC_API void dync_remove_hook(dync_tensor *handle, int id) {
     const dync__grad_intercept *traced = dync__hooks_intercept();
     dync__tensor *t = dync__open(handle);
@@ -42117,6 +42129,7 @@ DYNC__FN dync_status dync__trace_grad_of(dync__tracer *, dync__tensor *fake, dyn
 DYNC__FN dync_status dync__trace_grad_set(dync__tracer *, dync__tensor *fake, dync__tensor *grad_or_null);
 DYNC__FN dync_status dync__effect_add(dync__tracer *, bool before, dync__effect, dync__tensor *fake);
 DYNC__FN bool dync__effect_cancel(dync__tracer *, int id);                       /* of a hook not registered yet */
+DYNC__FN dync_status dync__effect_hook_absent(dync__tracer *, const dync__tensor *fake, int id, bool *absent);   /* then it is guarded */
 DYNC__FN int dync__effect_env(const dync__tracer *, const dync__tensor *fake);   /* its place, -1 where it is a pending value */
 DYNC__FN dync_status dync__effect_hooks(dync__tracer *);                         /* the hooks of real leaves, for a backward over fakes */
 DYNC__FN dync_status dync__effects_begin(dync__tracer *);                        /* at a cut, before its segments */
@@ -44848,15 +44861,26 @@ DYNC__FN bool dync__effect_cancel(dync__tracer *t, int id) {
     }
     return false;
 }
-static dync_status dync__effect_hooks_of(dync__tracer *t, int env, const dync__tensor *real) {
+/* The entry serves calls only where that tensor has the hooks that it has now. */
+static dync_status dync__effect_hooks_guard(dync__tracer *t, int env, const dync__tensor *real) {
     dync__cache_entry *e = t->entry;
     int32_t owner = dync__grad_owner(t, env);
-    if (t->at && owner) {
-        dync__foreign f = {.owner = owner, .is_hooks = true, .hooks = dync__hooks_mark(real), .shares_foreign = -1};
-        f.guard.source = owner > 0 ? e->tensor[owner - 1].source : e->foreign.at[-owner - 1].guard.source;
-        f.guard.same_as = f.guard.shares_storage = -1;
-        if (!dync__entry_push(e, &e->foreign, f)) return DYNC_ERR_MEMORY;
-    }
+    if (!t->at || !owner) return DYNC_OK;
+    for (int i = 0; i < e->foreign.n; i++)
+        if (e->foreign.at[i].is_hooks && e->foreign.at[i].owner == owner) return DYNC_OK;
+    dync__foreign f = {.owner = owner, .is_hooks = true, .hooks = dync__hooks_mark(real), .shares_foreign = -1};
+    f.guard.source = owner > 0 ? e->tensor[owner - 1].source : e->foreign.at[-owner - 1].guard.source;
+    f.guard.same_as = f.guard.shares_storage = -1;
+    return dync__entry_push(e, &e->foreign, f) ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+DYNC__FN dync_status dync__effect_hook_absent(dync__tracer *t, const dync__tensor *fake, int id, bool *absent) {
+    int env = dync__effect_env(t, fake);
+    const dync__tensor *real = env >= 0 ? t->real.at[env] : NULL;
+    *absent = env < 0 || (real && !dync__hook_is_on(real, id) && !(t->at && t->entry->effects));   /* effects: what it has is this call's */
+    return *absent && real && id >= 0 && dync__tensor_requires_grad(real) ? dync__effect_hooks_guard(t, env, real) : DYNC_OK;
+}
+static dync_status dync__effect_hooks_of(dync__tracer *t, int env, const dync__tensor *real) {
+    DYNC__TRY(dync__effect_hooks_guard(t, env, real));
     return dync__hooks_copy(t->fake.at[env], real);
 }
 DYNC__FN dync_status dync__effect_hooks(dync__tracer *t) {
@@ -47362,9 +47386,13 @@ static bool dync__trace_hook(dync_tensor *h, dync_hook fn, void *user, int *id) 
 static bool dync__trace_remove_hook(dync_tensor *h, int id) {
     dync__tracer *t = dync__tracing();
     if (!t || t->stopped) return false;
-    bool waiting = dync__effect_cancel(t, id);
+    bool waiting = dync__effect_cancel(t, id), absent = waiting;
     if (t->taped) return false;                       /* the fake has it too */
-    dync_tensor *real = waiting ? NULL : dync__opaque_read(t, h, "Tensor.remove_hook", NULL);
+    dync__tensor *x = waiting ? NULL : dync__trace_fake(t, h);
+    dync_status status = x ? dync__effect_hook_absent(t, x, id, &absent) : DYNC_OK;
+    if (status != DYNC_OK) dync__tracer_fail(t, status);
+    if (absent || !x) return true;
+    dync_tensor *real = dync__opaque_read(t, h, "Tensor.remove_hook", NULL);
     dync__trace_pause pause = dync__trace_pause_begin(t);
     if (real) dync_remove_hook(real, id);
     dync__trace_pause_end(t, pause);

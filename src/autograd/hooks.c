@@ -114,6 +114,13 @@ static bool dync__hook_add(dync__hook_list *list, dync__hook_kind kind, int id, 
     return dync__vec_push(list, h);
 }
 
+static bool dync__hook_in(const dync__hook_list *list, int id)
+{
+    for (int i = 0; i < list->n; i++)
+        if (list->at[i].id == id) return true;
+    return false;
+}
+
 static bool dync__hook_drop(dync__hook_list *list, int id)
 {
     int kept = 0;
@@ -244,6 +251,14 @@ DYNC_API dync_status dync_retain_grad(dync_tensor *handle)
 }
 
 /* After a write in place the hook is with an earlier node of the same value, which the first edge leads to. */
+DYNC__FN bool dync__hook_is_on(const dync__tensor *t, int id)
+{
+    if (!t->grad || id < 0) return false;
+    bool found = dync__hook_in(&t->grad->hook, id);
+    for (const dync__gnode *node = t->grad->node; node && !found; node = node->n_in ? node->edge[0].node : NULL) found = dync__hook_in(&node->hook, id);
+    return found;
+}
+
 DYNC_API void dync_remove_hook(dync_tensor *handle, int id)
 {
     const dync__grad_intercept *traced = dync__hooks_intercept();

@@ -416,9 +416,13 @@ static bool dync__trace_remove_hook(dync_tensor *h, int id)
 {
     dync__tracer *t = dync__tracing();
     if (!t || t->stopped) return false;
-    bool waiting = dync__effect_cancel(t, id);
+    bool waiting = dync__effect_cancel(t, id), absent = waiting;
     if (t->taped) return false;                       /* the fake has it too */
-    dync_tensor *real = waiting ? NULL : dync__opaque_read(t, h, "Tensor.remove_hook", NULL);
+    dync__tensor *x = waiting ? NULL : dync__trace_fake(t, h);
+    dync_status status = x ? dync__effect_hook_absent(t, x, id, &absent) : DYNC_OK;
+    if (status != DYNC_OK) dync__tracer_fail(t, status);
+    if (absent || !x) return true;
+    dync_tensor *real = dync__opaque_read(t, h, "Tensor.remove_hook", NULL);
     dync__trace_pause pause = dync__trace_pause_begin(t);
     if (real) dync_remove_hook(real, id);
     dync__trace_pause_end(t, pause);

@@ -99,6 +99,7 @@ DYNC__FN dync_status dync__trace_grad_of(dync__tracer *, dync__tensor *fake, dyn
 DYNC__FN dync_status dync__trace_grad_set(dync__tracer *, dync__tensor *fake, dync__tensor *grad_or_null);
 DYNC__FN dync_status dync__effect_add(dync__tracer *, bool before, dync__effect, dync__tensor *fake);
 DYNC__FN bool dync__effect_cancel(dync__tracer *, int id);                       /* of a hook not registered yet */
+DYNC__FN dync_status dync__effect_hook_absent(dync__tracer *, const dync__tensor *fake, int id, bool *absent);   /* then it is guarded */
 DYNC__FN int dync__effect_env(const dync__tracer *, const dync__tensor *fake);   /* its place, -1 where it is a pending value */
 DYNC__FN dync_status dync__effect_hooks(dync__tracer *);                         /* the hooks of real leaves, for a backward over fakes */
 DYNC__FN dync_status dync__effects_begin(dync__tracer *);                        /* at a cut, before its segments */

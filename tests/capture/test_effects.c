@@ -208,6 +208,38 @@ static dync_tensor *hooks_and_removes(dync_tensor *x, dync_tensor *y)
     dync_remove_hook(x, id);
     return z;
 }
+static int removed_id;
+static dync_tensor *removes(dync_tensor *x, dync_tensor *y)
+{
+    dync_tensor *z = dync_mul(dync_sin(x), y);
+    dync_remove_hook(x, removed_id);
+    dync_remove_hook(z, removed_id);
+    dync_remove_hook(x, -1);
+    return z;
+}
+TEST(removing_a_hook_that_is_not_there_does_nothing)
+{
+    for (int fullgraph = 0; fullgraph < 2; fullgraph++) {
+        counter c = {0};
+        dync_compiled *f = dync_compile(removes, .backend_object = &COUNTER(c), .fullgraph = fullgraph);
+        dync_tensor *x = dync_rand(dync_shape(3), .requires_grad = true), *y = dync_rand(dync_shape(3));
+        dync_tensor *with = dync_rand(dync_shape(3), .requires_grad = true), *mine = dync_rand(dync_shape(3), .requires_grad = true);
+        removed_id = dync_register_hook(with, triples, NULL);
+        dync_register_hook(mine, doubles, &hooked[0]);
+        for (int i = 0; i < 3; i++) EXPECT(same(dync_call(f, x, y), dync_mul(dync_sin(x), y), 1e-6));
+        EXPECT_EQ_INT(c.frame_count, 1);
+        EXPECT(same(dync_call(f, mine, y), dync_mul(dync_sin(mine), y), 1e-6));           /* has another: it stays */
+        EXPECT_OK(dync_backward(dync_sum(dync_call(f, mine, y), DYNC_ALL, false)));
+        EXPECT(same(dync_grad(mine), dync_mul(dync_mul(dync_cos(mine), y), 2), 1e-6));
+        dync_tensor *r = dync_call(f, with, y);                                           /* has it: it goes, or fullgraph refuses */
+        EXPECT_EQ_INT(r != NULL, !fullgraph);
+        if (fullgraph) EXPECT_HAS_STR(dync_error_message(), "Tensor.remove_hook");
+        dync_clear_error();
+        if (r) EXPECT_OK(dync_backward(dync_sum(r, DYNC_ALL, false)));
+        if (r) EXPECT(same(dync_grad(with), dync_mul(dync_cos(with), y), 1e-6));
+        dync_compiled_free(f);
+    }
+}
 static dync_tensor *retains(dync_tensor *x, dync_tensor *y)
 {
     dync_tensor *z = dync_sin(x), *w = dync_mul(z, y);
