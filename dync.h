@@ -27113,16 +27113,34 @@ static dync_status dync__d_custom(dync__opcall *call) {
     }
     return status;
 }
+/* One "Tensor", "Tensor(a!)" or "Tensor out"; NULL: another type. */
+static const char *dync__custom_result_type(const char *p) {
+    p += strspn(p, " ");
+    if (strncmp(p, "Tensor", 6) != 0) return NULL;
+    p += 6;
+    if (*p == '(') {
+        p += strcspn(p, ")");
+        if (!*p++) return NULL;
+    }
+    if (*p && !strchr(" ,)", *p)) return NULL;
+    p += strspn(p, " ");
+    p += strspn(p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+    return p + strspn(p, " ");
+}
 /* Outputs behind the arrow: "Tensor", "(Tensor, Tensor)", "()"; no arrow: one. -1: something else. */
 static int dync__custom_nout(const char *schema) {
     const char *p = strstr(schema, "->");
     int n = 0;
     if (!p) return 1;
-    for (p = strstr(p, "Tensor"); p; p = strstr(p + 1, "Tensor")) {
-        if (strncmp(p, "Tensor[", 7) == 0) return -1;
-        n++;
+    p += 2 + strspn(p + 2, " ");
+    bool several = *p == '(';
+    if (several) p += 1 + strspn(p + 1, " ");
+    for (; !(several && n == 0 && *p == ')'); p++) {
+        if (!(p = dync__custom_result_type(p)) || ++n > DYNC__MAX_OUT) return -1;
+        if (!several || *p != ',') break;
     }
-    return n <= DYNC__MAX_OUT ? n : -1;
+    if (several && *p++ != ')') return -1;
+    return p[strspn(p, " ")] ? -1 : n;
 }
 static dync_status dync__custom_fill(dync__custom_row *c, const char *name, const char *schema, const char *doc) {
     const char *colons = strstr(name, "::");
@@ -42015,6 +42033,7 @@ static void (*dync__explain_memory)(dync_graph *, const dync_value *examples, dy
 static void (*dync__reset_backwards)(void);
 #endif
 /* cache.c, explain.c, callback.c */
+DYNC__FN const char *dync__stack_line_parts(const char *line, size_t n, const char **in);
 DYNC__FN dync_compiled *dync__compiled_new(dync_callee, const char *name, const dync_compile_options *, const dync_backend *);
 DYNC__FN void dync__capture_forget_module(const dync_module *);
 DYNC__FN void dync__compiled_free_all(void);                        /* shutdown */
@@ -49026,12 +49045,20 @@ static void dync__explain_lines(dync__str *s, const char *indent, const char *te
         text += n + (end != NULL);
     }
 }
+/* The colon of "file:line in fn", *in: the blank before the word; NULL: none. A path may contain both: the last ones count. */
+DYNC__FN const char *dync__stack_line_parts(const char *line, size_t n, const char **in) {
+    *in = NULL;
+    for (const char *p = line; p + 4 <= line + n; p++)
+        if (memcmp(p, " in ", 4) == 0) *in = p;
+    for (const char *p = *in; p && p > line; p--)
+        if (*p == ':') return p;
+    return NULL;
+}
 static void dync__explain_stack(dync__str *s, const char *stack) {
     while (*stack) {
-        const char *end = strchr(stack, '\n'), *in = strstr(stack, " in "), *colon = NULL;
+        const char *end = strchr(stack, '\n'), *in;
         size_t n = end ? (size_t)(end - stack) : strlen(stack);
-        for (const char *p = stack; in && p < in; p++)
-            if (*p == ':') colon = p;
+        const char *colon = dync__stack_line_parts(stack, n, &in);
         if (colon)
             dync__str_addf(s, "      <FrameSummary file %.*s, line %.*s in %.*s>\n", (int)(colon - stack), stack, (int)(in - colon - 1),
                            colon + 1, (int)(stack + n - in - 4), in + 4);
@@ -49120,11 +49147,10 @@ static void dync__html_place(dync__str *s, const char *place, size_t n) {
     dync__str_add(s, "<p><code>");
     dync__html_text(s, dync__str_get(&one));
     dync__str_add(s, "</code></p>\n");
-    char *in = one.at ? strstr(one.at, " in ") : NULL, *colon = in;
-    while (colon && colon > one.at && *colon != ':') colon--;
-    const char *end;
+    const char *end, *in, *at = one.at ? dync__stack_line_parts(one.at, one.n, &in) : NULL;
+    char *colon = at ? one.at + (at - one.at) : NULL;
     double line;
-    if (colon && *colon == ':' && dync__text_double(colon + 1, &end, &line)) {
+    if (colon && dync__text_double(colon + 1, &end, &line)) {
         char *text = NULL;
         size_t bytes = 0;
         dync__error_guard guard;

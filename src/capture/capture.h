@@ -345,6 +345,7 @@ static void (*dync__explain_memory)(dync_graph *, const dync_value *examples, dy
 static void (*dync__reset_backwards)(void);
 #endif
 /* cache.c, explain.c, callback.c */
+DYNC__FN const char *dync__stack_line_parts(const char *line, size_t n, const char **in);
 DYNC__FN dync_compiled *dync__compiled_new(dync_callee, const char *name, const dync_compile_options *, const dync_backend *);
 DYNC__FN void dync__capture_forget_module(const dync_module *);
 DYNC__FN void dync__compiled_free_all(void);                        /* shutdown */

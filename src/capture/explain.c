@@ -148,13 +148,23 @@ static void dync__explain_lines(dync__str *s, const char *indent, const char *te
     }
 }
 
+/* The colon of "file:line in fn", *in: the blank before the word; NULL: none. A path may contain both: the last ones count. */
+DYNC__FN const char *dync__stack_line_parts(const char *line, size_t n, const char **in)
+{
+    *in = NULL;
+    for (const char *p = line; p + 4 <= line + n; p++)
+        if (memcmp(p, " in ", 4) == 0) *in = p;
+    for (const char *p = *in; p && p > line; p--)
+        if (*p == ':') return p;
+    return NULL;
+}
+
 static void dync__explain_stack(dync__str *s, const char *stack)
 {
     while (*stack) {
-        const char *end = strchr(stack, '\n'), *in = strstr(stack, " in "), *colon = NULL;
+        const char *end = strchr(stack, '\n'), *in;
         size_t n = end ? (size_t)(end - stack) : strlen(stack);
-        for (const char *p = stack; in && p < in; p++)
-            if (*p == ':') colon = p;
+        const char *colon = dync__stack_line_parts(stack, n, &in);
         if (colon)
             dync__str_addf(s, "      <FrameSummary file %.*s, line %.*s in %.*s>\n", (int)(colon - stack), stack, (int)(in - colon - 1),
                            colon + 1, (int)(stack + n - in - 4), in + 4);

@@ -47,11 +47,10 @@ static void dync__html_place(dync__str *s, const char *place, size_t n)
     dync__str_add(s, "<p><code>");
     dync__html_text(s, dync__str_get(&one));
     dync__str_add(s, "</code></p>\n");
-    char *in = one.at ? strstr(one.at, " in ") : NULL, *colon = in;
-    while (colon && colon > one.at && *colon != ':') colon--;
-    const char *end;
+    const char *end, *in, *at = one.at ? dync__stack_line_parts(one.at, one.n, &in) : NULL;
+    char *colon = at ? one.at + (at - one.at) : NULL;
     double line;
-    if (colon && *colon == ':' && dync__text_double(colon + 1, &end, &line)) {
+    if (colon && dync__text_double(colon + 1, &end, &line)) {
         char *text = NULL;
         size_t bytes = 0;
         dync__error_guard guard;

@@ -165,17 +165,37 @@ static dync_status dync__d_custom(dync__opcall *call)
 
 /* ---- registering ------------------------------------------------------------------------------------------------------------------ */
 
+/* One "Tensor", "Tensor(a!)" or "Tensor out"; NULL: another type. */
+static const char *dync__custom_result_type(const char *p)
+{
+    p += strspn(p, " ");
+    if (strncmp(p, "Tensor", 6) != 0) return NULL;
+    p += 6;
+    if (*p == '(') {
+        p += strcspn(p, ")");
+        if (!*p++) return NULL;
+    }
+    if (*p && !strchr(" ,)", *p)) return NULL;
+    p += strspn(p, " ");
+    p += strspn(p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+    return p + strspn(p, " ");
+}
+
 /* Outputs behind the arrow: "Tensor", "(Tensor, Tensor)", "()"; no arrow: one. -1: something else. */
 static int dync__custom_nout(const char *schema)
 {
     const char *p = strstr(schema, "->");
     int n = 0;
     if (!p) return 1;
-    for (p = strstr(p, "Tensor"); p; p = strstr(p + 1, "Tensor")) {
-        if (strncmp(p, "Tensor[", 7) == 0) return -1;
-        n++;
+    p += 2 + strspn(p + 2, " ");
+    bool several = *p == '(';
+    if (several) p += 1 + strspn(p + 1, " ");
+    for (; !(several && n == 0 && *p == ')'); p++) {
+        if (!(p = dync__custom_result_type(p)) || ++n > DYNC__MAX_OUT) return -1;
+        if (!several || *p != ',') break;
     }
-    return n <= DYNC__MAX_OUT ? n : -1;
+    if (several && *p++ != ')') return -1;
+    return p[strspn(p, " ")] ? -1 : n;
 }
 
 static dync_status dync__custom_fill(dync__custom_row *c, const char *name, const char *schema, const char *doc)

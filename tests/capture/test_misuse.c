@@ -397,6 +397,27 @@ static dync_tensor *reads_size(dync_tensor *x) { return dync_size(x, 7) ? x : NU
         test__expect(first && !strstr(first + 1, "test_misuse.c"), __FILE__, __LINE__, "the place stands there once: " #expr); \
     } while (0)
 #define HERE(expr) HERE_AT(expr, __LINE__)
+/* What an operator of the user's gives is read out of its schema, not searched for there. */
+static dync_value gives_its_argument(const dync_value *a, int n, void *user) { (void)n, (void)user; return a[0]; }
+TEST(schemas_of_operators)
+{
+    static const char *const bad[] = {"(Tensor x) -> int", "(Tensor x) -> TensorList", "(Tensor x) -> Tensor[]", "(Tensor x) -> (Tensor, int)",
+                                      "(Tensor x) -> (Tensor", "(Tensor x) -> Tensor Tensor Tensor", "(Tensor x) ->", "(Tensor x) -> (Tensor,)"};
+    static const char *const good[] = {"(Tensor x) -> Tensor", "(Tensor x) -> Tensor(a)", "(Tensor x) -> ( Tensor out , Tensor other )", "(Tensor(a!) x) -> ()",
+                                       "(Tensor x)"};
+    char name[32];
+    dync_on_error(quiet, NULL);
+    for (int i = 0; i < (int)(sizeof bad / sizeof *bad); i++) {
+        snprintf(name, sizeof name, "test::bad%d", i);
+        BAD(dync_op_register(name, bad[i], gives_its_argument, gives_its_argument, NULL), DYNC_ERR_VALUE, "each a Tensor");
+    }
+    for (int i = 0; i < (int)(sizeof good / sizeof *good); i++) {
+        snprintf(name, sizeof name, "test::good%d", i);
+        EXPECT_OK(dync_op_register(name, good[i], gives_its_argument, gives_its_argument, NULL));
+    }
+    dync_on_error(NULL, NULL);
+}
+
 TEST(places)
 {
     dync_tensor *x = dync_ones(dync_shape(2, 3)), *leaf = dync_ones(dync_shape(3), .requires_grad = true);
