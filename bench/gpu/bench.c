@@ -54,12 +54,35 @@ static dync_value fn_ten(const dync_value *v, int n, void *user)
     for (int i = 0; i < 5; i++) x = dync_softmax(dync_matmul(x, as(v[1])), 1);
     return DYNC_V(x);
 }
+/* The same twice: what one more kernel costs in a recorded graph is a tenth of the difference. */
+static dync_value fn_twenty(const dync_value *v, int n, void *user)
+{
+    dync_value w[2] = {fn_ten(v, n, user), v[1]};
+    return fn_ten(w, 2, user);
+}
+static dync_value fn_conv(const dync_value *v, int n, void *user)
+{
+    int64_t stride = p.d / 10, pad = p.d % 10 / 2;
+    (void)n, (void)user;
+    return DYNC_V(dync_conv2d(as(v[0]), as(v[1]), NULL, dync_shape(stride, stride), dync_shape(pad, pad), dync_shape(1, 1), 1));
+}
 static dync_value fn_net(const dync_value *v, int n, void *user) { return (void)n, (void)user, dync_module_call_values(net, 1, v); }
 static dync_value fn_step(const dync_value *v, int n, void *user)
 {
     dync_value y = dync_module_call_values(net, 1, v);
     (void)n, (void)user;
     dync_tensor *d = dync_sub(as(y), as(v[1])), *loss = dync_mean(dync_mul(d, d), DYNC_ALL, false);
+    dync_backward(loss);
+    dync_optim_step(optimizer);
+    dync_optim_zero_grad(optimizer);
+    return DYNC_V(loss);
+}
+
+static dync_value fn_gpt_step(const dync_value *v, int n, void *user)
+{
+    dync_tensor *y = as(dync_module_call_values(net, 1, v));
+    (void)n, (void)user;
+    dync_tensor *loss = dync_cross_entropy(dync_reshape(y, dync_shape(-1, dync_size(y, 2))), as(v[1]));
     dync_backward(loss);
     dync_optim_step(optimizer);
     dync_optim_zero_grad(optimizer);
@@ -90,6 +113,31 @@ static dync_module *make_block(void)
     dync_module_add(m, "out", dync_nn_linear(p.a, p.a, true));
     dync_module_add(m, "up", dync_nn_linear(p.a, 4 * p.a, true));
     dync_module_add(m, "down", dync_nn_linear(4 * p.a, p.a, true));
+    return m;
+}
+/* p.a features, p.b heads, GPT_LAYERS blocks, p.c words. */
+enum { GPT_LAYERS = 6 };
+static dync_tensor *gpt_forward(dync_module *m, dync_tensor *words)
+{
+    char name[16];
+    dync_tensor *x = child(m, "words", words);
+    for (int i = 0; i < GPT_LAYERS; i++) {
+        snprintf(name, sizeof name, "block%d", i);
+        x = child(m, name, x);
+    }
+    return child(m, "head", child(m, "norm", x));
+}
+static dync_module *make_gpt(void)
+{
+    char name[16];
+    dync_module *m = dync_module_new("GPT", gpt_forward, NULL);
+    dync_module_add(m, "words", dync_nn_embedding(p.c, p.a));
+    for (int i = 0; i < GPT_LAYERS; i++) {
+        snprintf(name, sizeof name, "block%d", i);
+        dync_module_add(m, name, make_block());
+    }
+    dync_module_add(m, "norm", dync_nn_layer_norm(p.a));
+    dync_module_add(m, "head", dync_nn_linear(p.a, p.c, false));
     return m;
 }
 typedef struct conv_of { int64_t in, out, stride; } conv_of;
@@ -185,6 +233,19 @@ static void in_attention(int t, dync_tensor **x)
     for (int i = 0; i < 3; i++) x[i] = RANDOM(t, p.a, p.b, p.c, 128);
 }
 static void in_block(int t, dync_tensor **x) { x[0] = RANDOM(t, p.c, p.d, p.a), x[1] = RANDOM(t, p.c, p.d, p.a); }
+/* p.a channels to p.b, images of p.c squared, p.d: ten times the stride and the window; 32 images (2 in the small size). */
+static void in_conv(int t, dync_tensor **x)
+{
+    x[0] = RANDOM(t, p.c > 10 ? 32 : 2, p.a, p.c, p.c), x[1] = RANDOM(t, p.b, p.a, p.d % 10, p.d % 10);
+}
+/* p.d words of a text in 8 texts, and those that follow. */
+static void in_words(int t, dync_tensor **x)
+{
+    (void)t;
+    for (int i = 0; i < 2; i++)
+        x[i] = dync_to_dtype(dync_mul(dync_rand(dync_shape(8, p.d), .device = DYNC_CUDA), p.c), DYNC_I64);
+    x[1] = dync_reshape(x[1], dync_shape(-1));
+}
 static void in_picture(int t, dync_tensor **x) { x[0] = RANDOM(t, p.c, 3, p.d, p.d); }
 
 /* ---- rows ---------------------------------------------------------------------------------------------------------------------------------- */
@@ -234,10 +295,26 @@ static const row rows[] = {
     {"attention bf16, 2 x 16 x 8192 x 128", DYNC_BF16, fn_attention, in_attention, NULL, false, {2, 16, 8192, 0}, {1, 1, 32, 0}, 0, 4.0 * 32 * 8192 * 8192 * 128},
     {"attention bf16, causal, 2 x 16 x 8192 x 128", DYNC_BF16, fn_attention, in_attention, NULL, false, {2, 16, 8192, 1}, {1, 1, 32, 1}, 0, 2.0 * 32 * 8192 * 8192 * 128},
     {"ten kernels, f32, 64 x 64", DYNC_F32, fn_ten, in_two, NULL, false, {64, 64, 0, 0}, {16, 16, 0, 0}, 0, 0},
+    {"conv bf16, 3 to 64, 7 x 7 by 2, 32 x 224 x 224", DYNC_BF16, fn_conv, in_conv, NULL, false, {3, 64, 224, 27}, {3, 8, 8, 27}, 0,
+     98.0 * 32 * 112 * 112 * 3 * 64},
+    {"conv bf16, 64 to 64, 3 x 3, 32 x 56 x 56", DYNC_BF16, fn_conv, in_conv, NULL, false, {64, 64, 56, 13}, {3, 8, 8, 13}, 0,
+     18.0 * 32 * 56 * 56 * 64 * 64},
+    {"conv bf16, 64 to 256, 1 x 1, 32 x 56 x 56", DYNC_BF16, fn_conv, in_conv, NULL, false, {64, 256, 56, 11}, {3, 8, 8, 11}, 0,
+     2.0 * 32 * 56 * 56 * 64 * 256},
+    {"conv bf16, 128 to 128, 3 x 3, 32 x 28 x 28", DYNC_BF16, fn_conv, in_conv, NULL, false, {128, 128, 28, 13}, {3, 8, 8, 13}, 0,
+     18.0 * 32 * 28 * 28 * 128 * 128},
+    {"conv bf16, 256 to 256, 3 x 3, 32 x 14 x 14", DYNC_BF16, fn_conv, in_conv, NULL, false, {256, 256, 14, 13}, {3, 8, 8, 13}, 0,
+     18.0 * 32 * 14 * 14 * 256 * 256},
+    {"conv bf16, 1024 to 256, 1 x 1, 32 x 14 x 14", DYNC_BF16, fn_conv, in_conv, NULL, false, {1024, 256, 14, 11}, {3, 8, 8, 11}, 0,
+     2.0 * 32 * 14 * 14 * 1024 * 256},
+    {"conv bf16, 512 to 512, 3 x 3, 32 x 7 x 7", DYNC_BF16, fn_conv, in_conv, NULL, false, {512, 512, 7, 13}, {3, 8, 8, 13}, 0,
+     18.0 * 32 * 7 * 7 * 512 * 512},
+    {"twenty kernels, f32, 64 x 64", DYNC_F32, fn_twenty, in_two, NULL, false, {64, 64, 0, 0}, {16, 16, 0, 0}, 0, 0},
     {"transformer block bf16, 8 x 1024 x 1024, 16 heads", DYNC_BF16, fn_net, in_block, make_block, false, {1024, 16, 8, 1024}, {16, 2, 1, 8}, 0, 0},
     {"transformer block f32, 8 x 1024 x 1024, 16 heads", DYNC_F32, fn_net, in_block, make_block, false, {1024, 16, 8, 1024}, {16, 2, 1, 8}, 0, 0},
     {"its training step bf16, AdamW", DYNC_BF16, fn_step, in_block, make_block, true, {1024, 16, 8, 1024}, {16, 2, 1, 8}, 0, 0},
     {"its training step f32, AdamW", DYNC_F32, fn_step, in_block, make_block, true, {1024, 16, 8, 1024}, {16, 2, 1, 8}, 0, 0},
+    {"GPT training step bf16, 6 layers of 768, 8 x 1024, AdamW", DYNC_BF16, fn_gpt_step, in_words, make_gpt, true, {768, 12, 50304, 1024}, {16, 2, 32, 8}, 0, 0},
     {"ResNet-18 f32, 32 x 224 x 224", DYNC_F32, fn_net, in_picture, make_resnet, false, {64, 0, 32, 224}, {2, 0, 1, 32}, 0, 0},
     {"LSTM f32, 2 layers of 512, 128 steps of 32", DYNC_F32, fn_net, in_block, make_lstm, false, {512, 2, 128, 32}, {4, 1, 3, 2}, 0, 0},
 };

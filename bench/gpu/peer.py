@@ -106,6 +106,12 @@ def build():
             x = torch.softmax(x @ y, 1)
         return x
     row("ten kernels, f32, 64 x 64", ten, (64, 64), (16, 16), two(f32))
+    row("twenty kernels, f32, 64 x 64", lambda x, y: ten(ten(x, y), y), (64, 64), (16, 16), two(f32))
+    for a, b, c, d in ((3, 64, 224, 27), (64, 64, 56, 13), (64, 256, 56, 11), (128, 128, 28, 13), (256, 256, 14, 13), (1024, 256, 14, 11),
+                       (512, 512, 7, 13)):                   # the shapes of ResNet-50; d: ten times the stride and the window
+        row(f"conv bf16, {a} to {b}, {d % 10} x {d % 10}{' by 2' if d // 10 == 2 else ''}, 32 x {c} x {c}",
+            lambda x, w, d=d: f.conv2d(x, w, None, d // 10, d % 10 // 2), (32, a, b, c, d % 10), (2, 3, 8, 8, d % 10),
+            lambda n, i, o, s, k: [rand(bf16, n, i, s, s), rand(bf16, o, i, k, k)])
 
     class Block(torch.nn.Module):
         def __init__(self, n, heads):
@@ -121,6 +127,15 @@ def build():
             y = f.scaled_dot_product_attention(q, k, v, is_causal=True)
             x = x + self.out(y.transpose(1, 2).reshape(b, t, n))
             return x + self.down(f.gelu(self.up(self.norm2(x))))
+
+    class Gpt(torch.nn.Module):
+        def __init__(self, n, heads, words, layers=6):
+            super().__init__()
+            self.body = torch.nn.Sequential(torch.nn.Embedding(words, n), *(Block(n, heads) for _ in range(layers)), torch.nn.LayerNorm(n),
+                                            torch.nn.Linear(n, words, bias=False))
+
+        def forward(self, x):
+            return self.body(x)
 
     class Basic(torch.nn.Module):
         def __init__(self, a, b):
@@ -151,25 +166,34 @@ def build():
         net = make(*size(full, tiny)).to(device=device, dtype=dtype).eval()
         rows[name] = (net, lambda: [rand(dtype, *shape)])
 
-    def training(name, make, full, tiny, dtype, shape):
+    def squares(y, want):
+        return (y - want).square().mean()
+
+    def words_loss(y, want):
+        return f.cross_entropy(y.flatten(0, 1), want.flatten())
+
+    def training(name, make, full, tiny, dtype, inputs, loss_of=squares):
         net = make(*size(full, tiny)).to(device=device, dtype=dtype)
         optimizer = torch.optim.AdamW(net.parameters(), lr=1e-4, fused=device == "cuda")
 
         def trainer(compiled):
             def step(x, want):
-                loss = (compiled(x) - want).square().mean()
+                loss = loss_of(compiled(x), want)
                 loss.backward()
                 optimizer.step()
                 optimizer.zero_grad()
                 return loss
             return step
         trainer.net = net
-        rows[name] = (trainer, lambda: [rand(dtype, *shape), rand(dtype, *shape)])
+        rows[name] = (trainer, inputs)
 
     shape = size((8, 1024, 1024), (1, 8, 16))
     for dtype, word in ((bf16, "bf16"), (f32, "f32")):
         model(f"transformer block {word}, 8 x 1024 x 1024, 16 heads", Block, (1024, 16), (16, 2), dtype, shape)
-        training(f"its training step {word}, AdamW", Block, (1024, 16), (16, 2), dtype, shape)
+        training(f"its training step {word}, AdamW", Block, (1024, 16), (16, 2), dtype, lambda dtype=dtype: [rand(dtype, *shape) for _ in range(2)])
+    gpt = size((768, 12, 50304), (16, 2, 32))
+    training("GPT training step bf16, 6 layers of 768, 8 x 1024, AdamW", Gpt, gpt, gpt, bf16,
+             lambda: [torch.randint(gpt[2], (8, size(1024, 8)), device=device) for _ in range(2)], words_loss)
     model("ResNet-18 f32, 32 x 224 x 224", resnet, (64,), (2,), f32, size((32, 3, 224, 224), (1, 3, 32, 32)))
     model("LSTM f32, 2 layers of 512, 128 steps of 32", Lstm, (512, 2), (4, 1), f32, size((128, 32, 512), (3, 2, 4)))
     return rows
