@@ -40,11 +40,12 @@ EXAMPLES := $(patsubst %.c,$(B)/%,$(filter-out examples/demo.c,$(wildcard exampl
 SAMPLES  := $(patsubst %.c,$(B)/%,$(wildcard tests/samples/*.c))
 BENCH    := $(patsubst %.c,$(B)/%,$(filter-out bench/hand%.c,$(wildcard bench/*.c)))
 HAND     := $(patsubst %.c,$(B)/%.o,$(wildcard bench/hand*.c))
-RUN      := $(B)/tools/runtests --out $(B)/run
+CORES    := $(shell nproc 2>/dev/null || echo 2)
+RUN      := $(B)/tools/runtests --jobs $(CORES) --out $(B)/run
 SWITCHES := DYNC_NO_JIT DYNC_NO_THREADS DYNC_NO_STDIO DYNC_NO_ENV DYNC_NO_LOCATION DYNC_NO_ATOMICS DYNC_NO_F64 DYNC_STATIC DYNC_SMALL
 
 .DEFAULT_GOAL := all
-.PHONY: all demo test check examples samples bench headers amalgamate headers-current layers names same-code cxx split switches embed m32 docs-check asan \
+.PHONY: all demo test test-all test-now test-all-now check check-now examples samples bench headers amalgamate headers-current layers names same-code cxx split switches embed m32 docs-check asan \
         ubsan sanitize tsan valgrind soak size help clean run golden-update bench-peers bench-peers-calls peers-venv gpu ptxas
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -164,15 +165,28 @@ $(HAND): $(B)/%.o: %.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(STD) -O3 -march=native $(DEPS) -c $< -o $@
 
-# One line per program; the last says how many passed and failed.
+# Three tiers, one line per program, the last line says how many passed and failed: check, the quick programs; test, what a newcomer runs (four minutes
+# on two cores from a clean tree); test-all, everything deterministic: the long tests, each level of code generation, every way to build and embed.
+# Without -j there are as many jobs as cores.
+PARALLEL  = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(CORES))
+LEVELS   := avx2 none                     # beside what the machine has: DYNC_CPU
+PER_LEVEL = $(filter-out $(B)/tests/minify/% $(B)/tests/fault/%,$(WHITE) $(MERGED))
 STRUCTURE := "headers-current=$(MAKE) -s headers-current" "layers=$(MAKE) -s layers"
-BUILDS    := "names=$(MAKE) -s names" "same-code=$(MAKE) -s same-code" "size=$(MAKE) -s size" "cxx=$(MAKE) -s cxx" "switches=$(MAKE) -s switches" \
-             "embed=$(MAKE) -s embed" "docs-check=$(MAKE) -s docs-check" "gpu-compiles=$(MAKE) -s gpu-compiles"
-check: $(QUICK) $(B)/tools/runtests
+BUILDS    := "names=$(MAKE) -s names" "size=$(MAKE) -s size" "cxx=$(MAKE) -s cxx" "docs-check=$(MAKE) -s docs-check"
+WAYS      := "same-code=$(MAKE) -s same-code" "switches=$(MAKE) -s switches" "embed=$(MAKE) -s embed" "gpu-compiles=$(MAKE) -s gpu-compiles"
+SHOWN     := --examples tests/samples/expected $(SAMPLES) --examples examples/expected $(EXAMPLES) --plain
+# Everything that the commands above need is there before they run side by side.
+NEEDED    := $(EXAMPLES) $(SAMPLES) $(B)/names.o $(B)/tools/runtests $(B)/tools/layers $(B)/tools/names $(B)/tools/size $(B)/tools/docs
+check:    ; +@$(MAKE) --no-print-directory $(PARALLEL) check-now
+test:     ; +@$(MAKE) --no-print-directory $(PARALLEL) test-now
+test-all: ; +@$(MAKE) --no-print-directory $(PARALLEL) test-all-now
+check-now: $(QUICK) $(B)/tools/runtests $(B)/tools/layers
 	+@$(RUN) $(QUICK) $(STRUCTURE)
-test: $(QUICK) $(LONG) $(EXAMPLES) $(SAMPLES) $(B)/tools/runtests
-	+@$(RUN) $(QUICK) $(LONG) --examples tests/samples/expected $(SAMPLES) --examples examples/expected $(EXAMPLES) \
-	        --plain $(STRUCTURE) $(BUILDS)
+test-now: $(QUICK) $(LONG) $(NEEDED)
+	+@$(RUN) $(BUILDS) $(STRUCTURE) $(QUICK) $(LONG) $(SHOWN)
+test-all-now: $(QUICK) $(LONG) $(NEEDED)
+	+@$(RUN) $(WAYS) $(BUILDS) $(STRUCTURE) --with "env TEST_LONG=1 SOAK=$(or $(SOAK),10)" $(QUICK) $(LONG) \
+	        $(foreach l,$(LEVELS),--with "env DYNC_CPU=$l" $(PER_LEVEL)) --plain $(SHOWN)
 PICKED    := $(strip $(if $(T),$(foreach t,$(QUICK) $(LONG),$(if $(strip $(foreach w,$(T),$(findstring $w,$t))),$t)),$(QUICK) $(LONG)))
 run: $(PICKED) $(B)/tools/runtests
 	@$(RUN) $(PICKED)
@@ -181,7 +195,7 @@ examples: $(EXAMPLES) $(B)/tools/runtests
 samples: $(SAMPLES) $(B)/tools/runtests
 	@$(RUN) --examples tests/samples/expected $(SAMPLES)
 demo: $(B)/examples/demo
-	@cd $(B) && examples/demo $(CURDIR)/examples/data/digits.bin
+	@cd "$(B)" && examples/demo "$(CURDIR)/examples/data/digits.bin"
 bench: $(BENCH)
 	@for b in $(BENCH); do J=$${J:+$${J%.json}.$$(basename $$b).json} $$b || exit 1; echo; done
 # dync beside its peers in one process, by PYTHON, else by the virtual environment that peers-venv makes. ARGS="--quick sgemm": see bench/README.md.
@@ -199,7 +213,7 @@ bench-peers-calls: $(B)/bench/calls $(PEERS_HERE)
 $(B)/peers/bin/python:
 	@python3 -m venv $(B)/peers && $@ -m pip install --quiet torch numpy onnx onnxruntime onnxscript numexpr
 peers-venv: $(B)/peers/bin/python
-soak: test
+soak: test-all
 	@$(MAKE) -s sanitize valgrind
 	@for seed in 2 3 5 7 11 13 17 19; do for t in $(QUICK) $(LONG); do $$t --seed $$seed | tail -n 1; done; done
 	@SOAK=200 $(B)/tests/cuda/test_random --seed 23
@@ -245,6 +259,8 @@ gpu-bench: $(GPU_B)/probe $(GPU_B)/bench
 gpu:
 	@$(MAKE) --no-print-directory gpu-tests
 	@$(MAKE) --no-print-directory gpu-bench
+# Everything that needs no GPU, before there is one: then tests/cuda/first_hour.sh runs what does, and sums it up on a page.
+gpu-build: $(GPU_B)/probe $(GPU_WHITE) $(GPU_MERGED) $(GPU_B)/bench
 # The programs of gpu-tests and gpu-bench compile without the emulator.
 gpu-compiles:
 	@for f in $(wildcard tests/cuda/white_*.c); do $(CC) $(STD) $(USER) -Werror -fsyntax-only -DTEST_REAL_GPU -DDYNC__SPLIT -Isrc -Itests $$f || exit 1; done
@@ -252,7 +268,7 @@ gpu-compiles:
 	    $(CC) $(STD) $(USER) -Werror -fsyntax-only -DTEST_REAL_GPU -DTEST_CUDART='""' -I. -Itests -DDYNC__IMPLEMENTED $$f || exit 1; done
 gpu-dry:
 	@$(MAKE) --no-print-directory GPU_DRY=-dry gpu-tests gpu-bench
-.PHONY: gpu-tests gpu-bench gpu-compiles gpu-dry
+.PHONY: gpu-tests gpu-bench gpu-build gpu-compiles gpu-dry
 
 # ---- structure ------------------------------------------------------------------------------------------------------------------
 layers: $(B)/tools/layers
@@ -282,7 +298,8 @@ CXX_WARN := -Wall -Wextra -pedantic -Wshadow -Werror
 CXX_TESTS := $(wildcard tests/api/*.cpp)
 cxx: $(B)/dync.o
 	@mkdir -p $(B)/cxx
-	@for std in 17 20; do for t in $(CXX_TESTS); do o=$(B)/cxx/`basename $$t .cpp`$$std; \
+	@command -v $(firstword $(CXX)) >/dev/null || { echo "skip cxx: there is no $(CXX) here"; echo "0 passed, 0 failed, 1 skipped"; exit 0; }; \
+	for std in 17 20; do for t in $(CXX_TESTS); do o=$(B)/cxx/`basename $$t .cpp`$$std; \
 	    $(CXX) -std=c++$$std $(CXX_WARN) -I. -Itests $$t $(B)/dync.o $(LDFLAGS) $(LIBS) -o $$o && $$o || exit 1; done; done
 embed: dync.h
 	@CC="$(CC)" CXX="$(CXX)" CFLAGS="$(CFLAGS)" LDFLAGS="$(LDFLAGS)" sh tests/embed/run.sh $(B)/embed
@@ -321,8 +338,9 @@ clean:
 help:
 	@echo "make            headers, library, tools"
 	@echo "make demo       trains a network on handwritten digits and shows what the compiler did"
-	@echo "make test       every deterministic test; the last line is N passed, N failed"
-	@echo "make check      the quick ones, under a minute; make run T=softmax: those whose name contains T"
+	@echo "make test       what to run after a change, four minutes; the last line is N passed, N failed"
+	@echo "make test-all   everything deterministic: long tests, each DYNC_CPU level, every way to build and embed"
+	@echo "make check      the quick ones; make run T=softmax: those whose path contains T"
 	@echo "make examples   the numbered lessons, compared with examples/expected/;  make samples: tests/samples"
 	@echo "make bench      times and ratios;  bench-peers: beside PyTorch, ONNX Runtime, numexpr (ARGS=--quick)"
 	@echo "make headers    (or amalgamate) dync.h from src/;  headers-current: is the committed one fresh?"

@@ -1,11 +1,13 @@
 /* tools/runtests.c: runs test programs, two at a time or as many as --jobs says, and adds up what they say.
  *
- *   runtests [--jobs n] [--out dir] [--with "command"] [--examples expected-dir] name ... | what=shell command ...
+ *   runtests [--jobs n] [--out dir] { [--with "command"] [--examples expected-dir] [--plain] program | what=shell command } ...
  *
- * A program that prints "N passed, N failed, N skipped" counts as that; any other program, and each `what=command`, counts as
- * one test that passes if its exit status is 0. --with puts a command before each program (valgrind, qemu). Under --examples a program
- * runs in an empty folder and its standard output is compared with expected-dir/name.txt, where * stands for any text within a line.
- * --examples and --plain hold from where they stand. Output is shown only where something failed, but for the lines that begin with "skip ". The last line is "N passed, N failed". */
+ * A program that prints "N passed, N failed, N skipped" counts as that; any other program, and each
+ * `what=command`, counts as one test that passes if its exit status is 0. --with puts a command before
+ * each program (valgrind, qemu, env NAME=value). Under --examples a program runs in an empty folder and
+ * its standard output is compared with expected-dir/name.txt, where * stands for any text within a line.
+ * --with, --examples and --plain (neither) hold from where they stand. Output is shown only where
+ * something failed, but for the lines that begin with "skip ". The last line is "N passed, N failed". */
 #include <pthread.h>
 #include <time.h>
 #include "tool.h"
@@ -13,11 +15,15 @@
 enum { MAX_JOBS = 16 };
 
 typedef struct totals { long passed, failed, skipped; } totals;
-static const char *out_dir = "build/run", *with = "";
-static pthread_mutex_t commands = PTHREAD_MUTEX_INITIALIZER;   /* one at a time: they may build the same files */
+/* An item of the command line and what held where it stood. */
+typedef struct job {
+    const char *item, *with, *expected_dir;
+    int number;                                                /* its files are apart from a namesake's */
+} job;
+static const char *out_dir = "build/run";
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;       /* what follows, and standard output */
 static char **next_item;
-static const char *expected_now;                               /* of the items from here on */
+static job current = {NULL, "", NULL, 0};                      /* what holds for the items from here on */
 static totals sum;
 
 static double now(void)
@@ -100,73 +106,87 @@ static void show_skips(const char *text)
         if (strncmp(text, "skip ", 5) == 0) printf("  %.*s", (int)tool_line(text), text);
 }
 
-/* Runs one item, prints its line, adds to the sums. */
-static void run(const char *item, const char *expected_dir)
+/* The shell command that runs it, its output in two files. */
+static char *command_of(const job *j, const char *out, const char *err)
 {
-    char name[TOOL_PATH], out[TOOL_PATH * 2], err[TOOL_PATH * 2], *command, *text, *errors;
-    const char *equals = strchr(item, '=');
-    size_t cap = strlen(item) + strlen(with) + 6 * TOOL_PATH;
-    double start;
-    int status;
-    bool ok, differs;
-    totals t;
-    if (strlen(item) >= TOOL_PATH && !equals) tool_die("name too long: %s", item);
-    if (equals) snprintf(name, sizeof name, "%.*s", (int)(equals - item), item);
-    else snprintf(name, sizeof name, "%s", base_name(item));
-    snprintf(out, sizeof out, "%s/%s.out", out_dir, name);
-    snprintf(err, sizeof err, "%s/%s.err", out_dir, name);
-    command = tool_alloc(cap);
-    if (equals) snprintf(command, cap, "( %s ) >%s 2>%s", equals + 1, out, err);
-    else if (expected_dir)
-        snprintf(command, cap, "( item=$(realpath %s); rm -rf %s/%s.d; mkdir -p %s/%s.d && cd %s/%s.d && %s $item ) >%s 2>%s",
-                 item, out_dir, name, out_dir, name, out_dir, name, with, out, err);
-    else snprintf(command, cap, "%s %s >%s 2>%s", with, item, out, err);
-    if (equals) pthread_mutex_lock(&commands);
-    start = now();
-    status = system(command);
-    if (equals) pthread_mutex_unlock(&commands);
-    text = read_or_empty(out);
-    errors = read_or_empty(err);
-    if (!read_summary(text, &t)) t = status == 0 ? (totals){1, 0, 0} : (totals){0, 1, 0};
-    else if (status != 0 && t.failed == 0) t.failed = 1;
-    pthread_mutex_lock(&lock);
-    differs = t.failed == 0 && expected_dir && !equals && !matches_expected(expected_dir, base_name(item), text);
-    if (differs) t = (totals){0, 1, 0};
-    ok = t.failed == 0;
-    printf("%-4s %-34s %5ld passed %6.1f s\n", ok ? "ok" : "FAIL", name, t.passed, now() - start);
-    if (!ok && !differs) printf("%s%s", text, errors);
-    if (!ok) printf("  repeat: %s%s%s\n", with, *with ? " " : "", equals ? equals + 1 : item);
+    const char *equals = strchr(j->item, '=');
+    size_t cap = strlen(j->item) + strlen(j->with) + 6 * TOOL_PATH;
+    char *command = tool_alloc(cap);
+    if (equals)
+        snprintf(command, cap, "( %s ) >%s 2>%s", equals + 1, out, err);
+    else if (j->expected_dir)
+        snprintf(command, cap, "( item=$(realpath %s); rm -rf %s.d; mkdir -p %s.d && cd %s.d && %s \"$item\" ) >%s 2>%s",
+                 j->item, out, out, out, j->with, out, err);
+    else
+        snprintf(command, cap, "%s %s >%s 2>%s", j->with, j->item, out, err);
+    return command;
+}
+
+/* Adds its totals to the sums and says what came of it. */
+static void report(const job *j, const char *name, totals t, bool show, const char *text, const char *errors, double seconds)
+{
+    const char *equals = strchr(j->item, '=');
+    bool ok = t.failed == 0;
+    printf("%-4s %-34s %5ld passed %6.1f s%s%s\n", ok ? "ok" : "FAIL", name, t.passed, seconds, *j->with ? "   " : "", j->with);
+    if (!ok && show) printf("%s%s", text, errors);
+    if (!ok) printf("  repeat: %s%s%s\n", equals ? "" : j->with, *j->with && !equals ? " " : "", equals ? equals + 1 : j->item);
     else show_skips(text);
     fflush(stdout);
     sum.passed += t.passed;
     sum.failed += t.failed;
     sum.skipped += t.skipped;
+}
+
+static void run(const job *j)
+{
+    char name[TOOL_PATH], out[TOOL_PATH * 2], err[TOOL_PATH * 2], *command, *text, *errors;
+    const char *equals = strchr(j->item, '=');
+    double start = now();
+    int status;
+    bool differs;
+    totals t;
+    if (strlen(j->item) >= TOOL_PATH && !equals) tool_die("name too long: %s", j->item);
+    if (equals) snprintf(name, sizeof name, "%.*s", (int)(equals - j->item), j->item);
+    else snprintf(name, sizeof name, "%s", base_name(j->item));
+    snprintf(out, sizeof out, "%s/%03d-%s.out", out_dir, j->number, name);
+    snprintf(err, sizeof err, "%s/%03d-%s.err", out_dir, j->number, name);
+    command = command_of(j, out, err);
+    status = system(command);
+    text = read_or_empty(out);
+    errors = read_or_empty(err);
+    if (!read_summary(text, &t)) t = status == 0 ? (totals){1, 0, 0} : (totals){0, 1, 0};
+    else if (status != 0 && t.failed == 0) t.failed = 1;
+    pthread_mutex_lock(&lock);
+    differs = t.failed == 0 && j->expected_dir && !equals && !matches_expected(j->expected_dir, name, text);
+    if (differs) t = (totals){0, 1, 0};
+    report(j, name, t, !differs, text, errors, now() - start);
     pthread_mutex_unlock(&lock);
     free(command);
     free(text);
     free(errors);
 }
 
-/* The next item, and the folder that its output is compared with; NULL at the end. */
-static const char *take_item(const char **expected_dir)
+/* The next item with what holds for it; false at the end. */
+static bool take_job(job *j)
 {
-    const char *item;
     pthread_mutex_lock(&lock);
     for (; *next_item; next_item++) {
-        if (strcmp(*next_item, "--examples") == 0 && next_item[1]) expected_now = *++next_item;
-        else if (strcmp(*next_item, "--plain") == 0) expected_now = NULL;
+        if (strcmp(*next_item, "--examples") == 0 && next_item[1]) current.expected_dir = *++next_item;
+        else if (strcmp(*next_item, "--with") == 0 && next_item[1]) current.with = *++next_item;
+        else if (strcmp(*next_item, "--plain") == 0) current.expected_dir = NULL, current.with = "";
         else break;
     }
-    item = *next_item ? *next_item++ : NULL;
-    *expected_dir = expected_now;
+    current.item = *next_item ? *next_item++ : NULL;
+    current.number++;
+    *j = current;
     pthread_mutex_unlock(&lock);
-    return item;
+    return j->item != NULL;
 }
 
 static void *work(void *unused)
 {
-    const char *expected_dir, *item;
-    while ((item = take_item(&expected_dir)) != NULL) run(item, expected_dir);
+    job j;
+    while (take_job(&j)) run(&j);
     return unused;
 }
 
@@ -177,12 +197,10 @@ int main(int argc, char **argv)
     int i = 1, jobs = 2, n = 0;
     for (; i + 1 < argc && strncmp(argv[i], "--", 2) == 0; i += 2) {
         if (strcmp(argv[i], "--out") == 0) out_dir = argv[i + 1];
-        else if (strcmp(argv[i], "--with") == 0) with = argv[i + 1];
         else if (strcmp(argv[i], "--jobs") == 0) jobs = atoi(argv[i + 1]);
-        else if (strcmp(argv[i], "--examples") == 0) expected_now = argv[i + 1];
-        else tool_die("runtests: unknown option %s", argv[i]);
+        else break;
     }
-    snprintf(command, sizeof command, "mkdir -p %s", out_dir);
+    snprintf(command, sizeof command, "rm -rf %s && mkdir -p %s", out_dir, out_dir);
     if (system(command) != 0) tool_die("runtests: cannot make %s", out_dir);
     next_item = argv + i;
     while (n < jobs - 1 && n < MAX_JOBS && pthread_create(&worker[n], NULL, work, NULL) == 0) n++;

@@ -161,7 +161,7 @@ static dync_tensor *any(dync_tensor *x, dync_tensor *w, dync_tensor *shift)
 TEST(random_convolutions_of_what_is_made)
 {
     static const int dtypes[] = {DYNC_BF16, DYNC_F32, DYNC_F16};
-    for (int i = 0; i < (getenv("SOAK") ? 300 : 6); i++)
+    for (int i = 0; i < test_count(6); i++)
         DYNC_SCOPE {
             int64_t kh = test_random_int(1, 3), kw = test_random_int(1, 3), of = test_random() % 2 ? 8 : 5;
             for (int k = 0; k < 2; k++) geometry.s[k] = test_random_int(1, 2), geometry.p[k] = test_random_int(0, 2), geometry.d[k] = test_random_int(1, 2);

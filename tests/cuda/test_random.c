@@ -458,7 +458,7 @@ static void quiet(dync_status status, const char *message, void *user) { (void)s
 static void many(const char *backend, int count)
 {
     int bad = 0;
-    if (getenv("SOAK")) count *= atoi(getenv("SOAK"));
+    count = test_count(count);
     dync_on_error(quiet, NULL);
     for (int i = 0; i < count && bad < 5; i++) {
         uint64_t seed = test__state.seed * 1000003 + (uint64_t)i;

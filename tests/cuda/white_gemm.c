@@ -205,7 +205,7 @@ TEST(random_products)
 {
     static const int dtypes[] = {DYNC_F32, DYNC_BF16, DYNC_F16, DYNC_F32, DYNC_BF16, DYNC_I8, DYNC_F64, DYNC_I32};
     static const int64_t sizes[] = {1, 2, 7, 16, 33, 64, 65, 100, 128, 136};
-    int count = getenv("SOAK") ? 2000 : 40;
+    int count = test_count(40);
     for (int i = 0; i < count; i++) {
         problem p = {.dtype = dtypes[rnd(8)], .rank = 2 + (int)rnd(3), .m = sizes[rnd(10)], .n = sizes[rnd(10)], .k = sizes[rnd(10)]};
         p.batch[0] = 1 + rnd(3), p.batch[1] = 1 + rnd(2);

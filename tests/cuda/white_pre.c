@@ -248,7 +248,7 @@ TEST(choices)
 
 TEST(few_rows)
 {
-    for (int i = 0; i < (getenv("SOAK") ? 12 : 7); i++) {
+    for (int i = 0; i < (test_count(1) > 1 ? 12 : 7); i++) {
         problem p = {.dtype = i % 3 == 2 ? DYNC_F32 : i % 3 ? DYNC_F16 : DYNC_BF16, .from = i % 2 ? DYNC_I8 : DYNC_F32, .sides = 1 + i % 3, .how = i % 4 < 2 ? 17 : 6, .way = i & 3, .batch = 1,
                      .m = i % 2 ? 1 + i % 5 : 128, .n = i % 2 ? 128 : 1 + i % 5, .k = 256};
         if (!agree(&p, 0)) return;
@@ -259,7 +259,7 @@ TEST(random)
 {
     static const int dtypes[] = {DYNC_BF16, DYNC_F16, DYNC_F32, DYNC_BF16, DYNC_I8, DYNC_F64};
     static const int from[] = {DYNC_F32, DYNC_BF16, DYNC_I8, DYNC_F16, DYNC_F64, DYNC_U8};
-    int count = getenv("SOAK") ? 400 : 8;
+    int count = test_count(8);
     for (int i = 0; i < count; i++) {
         problem p = {.dtype = dtypes[rnd(6)], .from = from[rnd(6)], .sides = 1 + (int)rnd(3), .how = (int)rnd(32), .way = (int)rnd(16), .shift = rnd(2) ? 0 : (int)rnd(3), .batch = 1 + rnd(2),
                      .m = 2 + rnd(150), .n = 2 + rnd(150), .k = 2 + rnd(rnd(4) ? 100 : 500)};

@@ -22,6 +22,7 @@ static_twice() {
 }
 # A C++ program beside a three-line C file.
 cxx_unit() {
+    command -v ${CXX%% *} >/dev/null || { reason="there is no $CXX here"; return 77; }
     [ -f "$out/unit_a.o" ] || $CC $WARN -I. -c $here/unit_a.c -o "$out/unit_a.o" || return 1
     $CXX -std=c++17 -pedantic -Wall -Wextra -Werror -I. -c $here/unit_cxx.cpp -o "$out/unit_cxx.o" &&
         $CXX "$out/unit_a.o" "$out/unit_cxx.o" $LDFLAGS $LIBS -o "$out/cxx_unit" && "$out/cxx_unit"
