@@ -2853,7 +2853,9 @@ DYNC__FN void dync__unlock(dync__mutex *);
 DYNC__FN uint64_t dync__now_ns(void);
 DYNC__FN int  dync__cpu_count(void);
 enum { DYNC__CPU_AVX2 = 1, DYNC__CPU_FMA = 2, DYNC__CPU_AVX512 = 4 /* F BW DQ VL */, DYNC__CPU_F16C = 8, DYNC__CPU_VNNI = 16, DYNC__CPU_BF16 = 32 };
+#define DYNC__CPU_KNOWN 0x80000000u
 DYNC__FN unsigned dync__cpu_features(void);     /* 0 off x86-64; cut down by DYNC_CPU=avx2|avx512|none */
+DYNC__FN void dync__cpu_pretend(unsigned features);   /* for tests, which then only make code: features | DYNC__CPU_KNOWN; 0: the truth again */
 DYNC__FN const char *dync__env(const char *name); /* NULL under DYNC_NO_ENV */
 DYNC__FN int  dync__os_process(void);           /* tells a forked child from its parent */
 /* Memory for machine code, whole pages: one file mapped twice; or private pages that are written, then sealed for good. False or NULL
@@ -3023,17 +3025,18 @@ static unsigned dync__os_probe_cpu(void) {
 #else
 static unsigned dync__os_probe_cpu(void) { return 0; }
 #endif
-/* The word is found once; a second thread that comes at the same time finds the same. Bit 31 marks it known. */
+static unsigned dync__os_cpu;                         /* bit 31: it is known */
+DYNC__FN void dync__cpu_pretend(unsigned features) { DYNC__ATOMIC_STORE(&dync__os_cpu, features); }
+/* The word is found once; a second thread that comes at the same time finds the same. */
 DYNC__RARE DYNC__FN unsigned dync__cpu_features(void) {
-    static unsigned known;
-    unsigned features = DYNC__ATOMIC_PEEK(&known);
+    unsigned features = DYNC__ATOMIC_PEEK(&dync__os_cpu);
     if (features) return features & 0x7fffffffu;
     features = dync__os_probe_cpu();
     const char *cut = dync__env("DYNC_CPU");
     if (cut && strcmp(cut, "none") == 0) features = 0;
     if (cut && strcmp(cut, "avx2") == 0) features &= (unsigned)(DYNC__CPU_AVX2 | DYNC__CPU_FMA | DYNC__CPU_F16C);
     if (!(features & DYNC__CPU_FMA) || !(features & DYNC__CPU_AVX2)) features &= ~(unsigned)(DYNC__CPU_AVX512 | DYNC__CPU_VNNI | DYNC__CPU_BF16);
-    DYNC__ATOMIC_STORE(&known, features | 0x80000000u);
+    DYNC__ATOMIC_STORE(&dync__os_cpu, features | DYNC__CPU_KNOWN);
     return features;
 }
 #if defined(DYNC__UNIX) && !defined(DYNC_NO_JIT)
@@ -12317,6 +12320,9 @@ DYNC__FN dync__xrm dync__x_constant64(dync__xasm *, const void *bytes);   /* 64 
 /* Binds jumps and constants; the pool comes after the code, 64-byte aligned. Bytes of both; 0: failed. */
 DYNC__FN size_t dync__x_finish(dync__xasm *);
 DYNC__FN void dync__x_write(const dync__xasm *, uint8_t *to);
+/* Is a listing wanted: by DYNC_LOG=code or asm, or by who watches? For tests: fn sees each piece of code as it is finished. NULL: nobody does. */
+DYNC__FN bool dync__x_listed(void);
+DYNC__FN void dync__x_watch(void (*fn)(const dync__xasm *));
 #endif
 #endif
 
@@ -13103,6 +13109,9 @@ DYNC__FN dync__xrm dync__x_constant(dync__xasm *a, uint64_t bits, int width) {
     for (int i = 0; i < 8; i++) bytes[i] = bits;
     return dync__x_constant64(a, bytes);
 }
+static void (*dync__x_watcher)(const dync__xasm *);
+DYNC__FN void dync__x_watch(void (*fn)(const dync__xasm *)) { dync__x_watcher = fn; }
+DYNC__FN bool dync__x_listed(void) { return dync__x_watcher || dync__log_on(DYNC__LOG_code) || dync__log_on(DYNC__LOG_asm); }
 static int dync__x_pool_at(const dync__xasm *a) { return (a->code.n + 63) & ~63; }
 DYNC__FN size_t dync__x_finish(dync__xasm *a) {
     for (int i = 0; !a->failed && i < a->jump.n + a->constant.n; i++) {
@@ -13113,6 +13122,7 @@ DYNC__FN size_t dync__x_finish(dync__xasm *a) {
         int32_t distance = (jump ? a->label.at[f.target] : dync__x_pool_at(a) + f.target) - (f.at + after);
         for (int k = 0; k < 4; k++) field[k] = (uint8_t)((uint32_t)distance >> 8 * k);
     }
+    if (dync__x_watcher && !a->failed) dync__x_watcher(a);
     return a->failed ? 0 : (size_t)(dync__x_pool_at(a) + a->pool.n);
 }
 DYNC__FN void dync__x_write(const dync__xasm *a, uint8_t *to) {
@@ -16206,7 +16216,9 @@ static dync__ct_entry *dync__ct_make(const dync__ctile *t) {
     dync__arena arena = {0};
     dync__ct c = {.a = {.arena = &arena, .evex = t->isa == 2}, .t = t};
     dync__ct_entry *e = NULL;
+    dync__str listing = {0};
     uint8_t *write;
+    if (dync__x_listed()) c.a.listing = &listing;
     if (t->P) dync__ct_emit(&c);
     else dync__cb_emit(&c.a, t->vl, 1 << t->B, t->op != 0);
     size_t bytes = dync__x_finish(&c.a);
@@ -16223,6 +16235,8 @@ static dync__ct_entry *dync__ct_make(const dync__ctile *t) {
             }
         }
     }
+    if (e && c.a.listing) dync__log_text(DYNC__LOG_code, t->P ? "conv tile" : "blocks of channels", dync__str_get(&listing));
+    dync__str_free(&listing);
     dync__arena_free(&arena);
     return e;
 }
@@ -16944,7 +16958,7 @@ static dync__jit *dync__jit_try(dync__ib *b, int way, const char **why, bool *la
     if (!g) return NULL;
     dync__jb j = {.b = b, .g = g, .lane_loop = -1, .way = way};
     g->b = b;
-    dync__jit *jit = dync__jb_compile(&j, &key, dync__log_on(DYNC__LOG_code) || dync__log_on(DYNC__LOG_asm) ? &listing : NULL);
+    dync__jit *jit = dync__jb_compile(&j, &key, dync__x_listed() ? &listing : NULL);
     dync__str_free(&key);
     dync__str_free(&listing);
     *why = g->why;
@@ -17540,7 +17554,7 @@ static bool dync__gt_make(dync__gt_form *f, int kind, int type, int rows, int ve
     g.vl = g.x.evex && !(flags & DYNC__GT_HALF) ? 2 : 1;
     g.bytes = 16 << g.vl;
     g.n_regs = g.x.evex ? 32 : 16;
-    if (dync__log_on(DYNC__LOG_code) || dync__log_on(DYNC__LOG_asm)) g.x.listing = &listing;
+    if (dync__x_listed()) g.x.listing = &listing;
     size_t bytes = dync__avec_reserve(&arena, &g.x.code, 4096) ? dync__gt_emit(&g, kind) : 0;
     if (bytes && dync__codemem_begin(bytes, &write, &f->block)) {
         dync__x_write(&g.x, write);

@@ -243,7 +243,9 @@ DYNC__FN void dync__unlock(dync__mutex *);
 DYNC__FN uint64_t dync__now_ns(void);
 DYNC__FN int  dync__cpu_count(void);
 enum { DYNC__CPU_AVX2 = 1, DYNC__CPU_FMA = 2, DYNC__CPU_AVX512 = 4 /* F BW DQ VL */, DYNC__CPU_F16C = 8, DYNC__CPU_VNNI = 16, DYNC__CPU_BF16 = 32 };
+#define DYNC__CPU_KNOWN 0x80000000u
 DYNC__FN unsigned dync__cpu_features(void);     /* 0 off x86-64; cut down by DYNC_CPU=avx2|avx512|none */
+DYNC__FN void dync__cpu_pretend(unsigned features);   /* for tests, which then only make code: features | DYNC__CPU_KNOWN; 0: the truth again */
 DYNC__FN const char *dync__env(const char *name); /* NULL under DYNC_NO_ENV */
 DYNC__FN int  dync__os_process(void);           /* tells a forked child from its parent */
 /* Memory for machine code, whole pages: one file mapped twice; or private pages that are written, then sealed for good. False or NULL

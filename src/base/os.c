@@ -148,18 +148,21 @@ static unsigned dync__os_probe_cpu(void)
 static unsigned dync__os_probe_cpu(void) { return 0; }
 #endif
 
-/* The word is found once; a second thread that comes at the same time finds the same. Bit 31 marks it known. */
+static unsigned dync__os_cpu;                         /* bit 31: it is known */
+
+DYNC__FN void dync__cpu_pretend(unsigned features) { DYNC__ATOMIC_STORE(&dync__os_cpu, features); }
+
+/* The word is found once; a second thread that comes at the same time finds the same. */
 DYNC__RARE DYNC__FN unsigned dync__cpu_features(void)
 {
-    static unsigned known;
-    unsigned features = DYNC__ATOMIC_PEEK(&known);
+    unsigned features = DYNC__ATOMIC_PEEK(&dync__os_cpu);
     if (features) return features & 0x7fffffffu;
     features = dync__os_probe_cpu();
     const char *cut = dync__env("DYNC_CPU");
     if (cut && strcmp(cut, "none") == 0) features = 0;
     if (cut && strcmp(cut, "avx2") == 0) features &= (unsigned)(DYNC__CPU_AVX2 | DYNC__CPU_FMA | DYNC__CPU_F16C);
     if (!(features & DYNC__CPU_FMA) || !(features & DYNC__CPU_AVX2)) features &= ~(unsigned)(DYNC__CPU_AVX512 | DYNC__CPU_VNNI | DYNC__CPU_BF16);
-    DYNC__ATOMIC_STORE(&known, features | 0x80000000u);
+    DYNC__ATOMIC_STORE(&dync__os_cpu, features | DYNC__CPU_KNOWN);
     return features;
 }
 

@@ -761,7 +761,7 @@ static dync__jit *dync__jit_try(dync__ib *b, int way, const char **why, bool *la
     if (!g) return NULL;
     dync__jb j = {.b = b, .g = g, .lane_loop = -1, .way = way};
     g->b = b;
-    dync__jit *jit = dync__jb_compile(&j, &key, dync__log_on(DYNC__LOG_code) || dync__log_on(DYNC__LOG_asm) ? &listing : NULL);
+    dync__jit *jit = dync__jb_compile(&j, &key, dync__x_listed() ? &listing : NULL);
     dync__str_free(&key);
     dync__str_free(&listing);
     *why = g->why;

@@ -501,7 +501,9 @@ static dync__ct_entry *dync__ct_make(const dync__ctile *t)
     dync__arena arena = {0};
     dync__ct c = {.a = {.arena = &arena, .evex = t->isa == 2}, .t = t};
     dync__ct_entry *e = NULL;
+    dync__str listing = {0};
     uint8_t *write;
+    if (dync__x_listed()) c.a.listing = &listing;
     if (t->P) dync__ct_emit(&c);
     else dync__cb_emit(&c.a, t->vl, 1 << t->B, t->op != 0);
     size_t bytes = dync__x_finish(&c.a);
@@ -518,6 +520,8 @@ static dync__ct_entry *dync__ct_make(const dync__ctile *t)
             }
         }
     }
+    if (e && c.a.listing) dync__log_text(DYNC__LOG_code, t->P ? "conv tile" : "blocks of channels", dync__str_get(&listing));
+    dync__str_free(&listing);
     dync__arena_free(&arena);
     return e;
 }

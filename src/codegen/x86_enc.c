@@ -378,6 +378,11 @@ DYNC__FN dync__xrm dync__x_constant(dync__xasm *a, uint64_t bits, int width)
     return dync__x_constant64(a, bytes);
 }
 
+static void (*dync__x_watcher)(const dync__xasm *);
+
+DYNC__FN void dync__x_watch(void (*fn)(const dync__xasm *)) { dync__x_watcher = fn; }
+DYNC__FN bool dync__x_listed(void) { return dync__x_watcher || dync__log_on(DYNC__LOG_code) || dync__log_on(DYNC__LOG_asm); }
+
 static int dync__x_pool_at(const dync__xasm *a) { return (a->code.n + 63) & ~63; }
 
 DYNC__FN size_t dync__x_finish(dync__xasm *a)
@@ -390,6 +395,7 @@ DYNC__FN size_t dync__x_finish(dync__xasm *a)
         int32_t distance = (jump ? a->label.at[f.target] : dync__x_pool_at(a) + f.target) - (f.at + after);
         for (int k = 0; k < 4; k++) field[k] = (uint8_t)((uint32_t)distance >> 8 * k);
     }
+    if (dync__x_watcher && !a->failed) dync__x_watcher(a);
     return a->failed ? 0 : (size_t)(dync__x_pool_at(a) + a->pool.n);
 }
 

@@ -290,5 +290,8 @@ DYNC__FN dync__xrm dync__x_constant64(dync__xasm *, const void *bytes);   /* 64 
 /* Binds jumps and constants; the pool comes after the code, 64-byte aligned. Bytes of both; 0: failed. */
 DYNC__FN size_t dync__x_finish(dync__xasm *);
 DYNC__FN void dync__x_write(const dync__xasm *, uint8_t *to);
+/* Is a listing wanted: by DYNC_LOG=code or asm, or by who watches? For tests: fn sees each piece of code as it is finished. NULL: nobody does. */
+DYNC__FN bool dync__x_listed(void);
+DYNC__FN void dync__x_watch(void (*fn)(const dync__xasm *));
 #endif
 #endif

@@ -379,7 +379,7 @@ static bool dync__gt_make(dync__gt_form *f, int kind, int type, int rows, int ve
     g.vl = g.x.evex && !(flags & DYNC__GT_HALF) ? 2 : 1;
     g.bytes = 16 << g.vl;
     g.n_regs = g.x.evex ? 32 : 16;
-    if (dync__log_on(DYNC__LOG_code) || dync__log_on(DYNC__LOG_asm)) g.x.listing = &listing;
+    if (dync__x_listed()) g.x.listing = &listing;
     size_t bytes = dync__avec_reserve(&arena, &g.x.code, 4096) ? dync__gt_emit(&g, kind) : 0;
     if (bytes && dync__codemem_begin(bytes, &write, &f->block)) {
         dync__x_write(&g.x, write);

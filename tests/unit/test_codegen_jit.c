@@ -207,7 +207,7 @@ TEST(random_expressions_spill)
             return;
         }
     }
-    EXPECT(best == 0 || (n_jitted > 100 && n_declined == 0));
+    EXPECT(best == 0 || (n_jitted == 60 * best && n_declined == 0));
 }
 
 /* Arguments of sin near and far by chance, in chains, sums along and across rows, and numbers that go through phases. */
@@ -251,7 +251,7 @@ TEST(seldom_choices)
             return;
         }
     }
-    EXPECT(best == 0 || (n_jitted > 100 && n_declined == 0));
+    EXPECT(best == 0 || (n_jitted == 60 * best && n_declined == 0));
 }
 
 /* Uniform and normal numbers, two streams of each in one kernel, some used again after a reduction; normal ones are those of base/rng.c. */
@@ -548,7 +548,7 @@ TEST(taken_rows)
             dync__arena_free(&arena);
         }
     printf("  taken %lld, with their check %lld, code %lld, interpreted %lld\n", (long long)taken, (long long)checked, (long long)n_jitted, (long long)n_declined);
-    EXPECT(taken > 200 && checked > 100);
+    EXPECT(dync__tile_isa() == 0 || (taken > 200 && checked > 100));
 }
 
 /* Lines of one or two tables by indices in memory, some outside, with what is computed of them: rows with up to three phases, sums of a few and of many lines (one level and
