@@ -239,7 +239,7 @@ static int64_t dync__mm_panel_bytes(const dync__mm *g)
 static size_t dync__mm_scratch(const dync__mm *g)
 {
     int64_t k = dync__mm_k(g), some = dync__mm_some(g);
-    if (g->few) return (size_t)(DYNC__MIN(g->m, g->n) * g->k + g->m * g->n) * 4;
+    if (g->few) return (size_t)((g->few == 1 ? g->m : g->n) * g->k + g->m * g->n) * 4;
     return (size_t)(k * g->n + some * (k + g->n) + (g->sums ? g->n + k : 0)) * 4 + (size_t)dync__mm_panel_bytes(g);
 }
 

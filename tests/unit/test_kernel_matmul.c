@@ -374,6 +374,35 @@ TEST(matmul_layouts_and_dtypes)
     EXPECT_EQ_INT(test__state.failures, 0);
 }
 
+/* Fewer rows than the few columns that are converted: scratch is for the columns, and ends at a page that may not be touched. */
+TEST(few_columns_of_fewer_rows)
+{
+    enum { M = 2, N = 8, K = 40 };
+    int64_t as[2] = {M, K}, bs[2] = {K, N}, ys[2] = {M, N};
+    static uint16_t a[M * K], b[2 * K * N], y[M * N];
+    void *data[3] = {a, b, y};
+    dync__kcall c;
+    memset(&c, 0, sizeof c);
+    c.row = dync__kernel_row(DYNC__K_matmul);
+    c.n = 3;
+    c.operand[0] = operand(DYNC_BF16, 2, as, false);
+    c.operand[1] = operand(DYNC_BF16, 2, bs, false);
+    c.operand[1].lay.stride[0] = 2 * N, c.operand[1].lay.stride[1] = 2;
+    c.operand[2] = operand(DYNC_BF16, 2, ys, false);
+    for (int i = 0; i < M * K; i++) dync__store_f64(&a[i], DYNC_BF16, i % 3);
+    for (int i = 0; i < K * N; i++) dync__store_f64(&b[2 * i], DYNC_BF16, i % 5);
+    REQUIRE_OK(c.row->prepare(&c));
+    guarded scratch = guarded_new(c.scratch_bytes);
+    REQUIRE_OK(c.row->run(&c, data, scratch.data));
+    for (int i = 0; i < M; i++)
+        for (int j = 0; j < N; j++) {
+            double sum = 0;
+            for (int k = 0; k < K; k++) sum += (i * K + k) % 3 * ((k * N + j) % 5);
+            EXPECT_NEAR(dync__load_f64(&y[i * N + j], DYNC_BF16), sum, TOL_BF16_1ULP * sum);
+        }
+    guarded_free(scratch);
+}
+
 TEST(matmul_rejects)
 {
     int64_t as[2] = {3, 4}, bs[2] = {5, 6}, ys[2] = {3, 6};
