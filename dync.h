@@ -51084,7 +51084,23 @@ static dync_status dync__cutter_open(dync__cutter *c, dync_graph *joint) {
     c->first_user = dync__arena_alloc(&c->arena, (size_t)(c->n + 2) * sizeof *c->first_user);
     return c->first_user && !joint->failed ? DYNC_OK : DYNC_ERR_MEMORY;
 }
-static dync_status dync__cutter_facts(dync__cutter *c, const dync__joint_graph *j) {
+static void dync__part_follows(void *user, dync__arg *a) {
+    dync__cutter *c = user;
+    if (c->late[a->as.node->index]) c->late[c->n] = true;
+}
+/* Random numbers that nobody reads are drawn all the same: those after them are what they are because of it. What depends on tangents is no part of
+ * forward. late serves as a set here, its last place as the answer for one node. */
+static void dync__part_keep_draws(dync__cutter *c) {
+    for (int i = 0; i < c->n; i++) {
+        const dync_node *n = c->joint->node.at[i];
+        c->late[c->n] = c->tangent[i];
+        dync__node_each_input(c->joint->node.at[i], dync__part_follows, c);
+        c->late[i] = c->late[c->n];
+        if (n->op >= 0 && (dync__op_info(n->op)->flags & DYNC__OP_RANDOM) && !c->bw[i] && !c->late[i]) c->fw[i] = true;
+    }
+    memset(c->late, 0, (size_t)c->n + 1);
+}
+static dync_status dync__cutter_facts(dync__cutter *c, const dync__joint_graph *j, bool random) {
     for (int i = 0; i < c->n; i++) c->input[i] = c->joint->node.at[i]->kind == DYNC__N_PLACEHOLDER;
     for (int i = 0; i < j->n_tangents; i++) {
         c->tangent[j->tangent[i]->index] = true;
@@ -51094,6 +51110,10 @@ static dync_status dync__cutter_facts(dync__cutter *c, const dync__joint_graph *
     for (int i = 0; i < j->n_grads; i++) c->bw[j->grad[i]->index] = true;
     for (int i = 0; i < j->n_mutated; i++) c->mutated[j->mutated[i]->index] = true;
     dync__part_close(c);
+    if (random) {
+        dync__part_keep_draws(c);
+        dync__part_close(c);
+    }
     DYNC__TRY(dync__part_users(c));
     dync__part_late(c);
     for (int i = 0; i < j->n_grads; i++) {
@@ -51107,7 +51127,7 @@ DYNC__FN dync_status dync__aot_partition(const dync__joint_graph *j, const dync_
     dync__cutter c;
     dync_status status = dync__cutter_open(&c, j->graph);
     c.budget = how->budget;
-    if (status == DYNC_OK) status = dync__cutter_facts(&c, j);
+    if (status == DYNC_OK) status = dync__cutter_facts(&c, j, into->random);
     if (status == DYNC_OK && j->n_grads) {
         if (how->save_all) dync__part_save_all(&c);
         else status = dync__mincut(&c);

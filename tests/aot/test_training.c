@@ -161,6 +161,14 @@ static dync_tensor *seeded_between(dync_tensor *x, dync_tensor *y, dync_tensor *
     dync_manual_seed(5);
     return dync_add(a, dync_mul(dync_rand_like(z), z));
 }
+/* Numbers that nobody reads are drawn all the same. */
+static dync_tensor *draws_for_nobody(dync_tensor *x, dync_tensor *y, dync_tensor *z)
+{
+    dync_mul(dync_bernoulli(dync_sigmoid(x)), y);
+    dync_tensor *a = dync_mul(dync_dropout(x, 0.5, true), y);
+    dync_normal_(dync_clone(dync_detach(z)), 0, 1);
+    return dync_add(a, dync_mul(dync_rand_like(z), z));
+}
 static dync_tensor *other_memory(dync_tensor *x, dync_tensor *y, dync_tensor *z)
 {
     dync_tensor *a = dync_detach(dync_mul(x, 2)), *b = dync_slice(a, 0, 0, 2, 1);
@@ -195,6 +203,7 @@ static void same_with_seeds(fn3 fn)
 }
 TEST(a_seed_inside) { same_with_seeds(seeded); }
 TEST(a_seed_between_random_numbers) { same_with_seeds(seeded_between); }
+TEST(random_numbers_that_nobody_reads) { same_with_seeds(draws_for_nobody); }
 TEST(another_memory_inside) { same_with_seeds(other_memory); }
 
 /* ---- custom functions of several outputs -------------------------------------------------------------------------------------------- */
