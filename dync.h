@@ -611,6 +611,8 @@ DYNC_API void dync_print(dync_tensor *t);
 DYNC_API void dync_print_at(dync_tensor *t, dync_loc at);
 #define dync_print(...) dync_print_at(__VA_ARGS__, DYNC_HERE)
 DYNC_API char *dync_str(dync_tensor *t);
+DYNC_API char *dync_str_at(dync_tensor *t, dync_loc at);
+#define dync_str(...) dync_str_at(__VA_ARGS__, DYNC_HERE)
 
 /* dync_equal: same shape, and equal elements. dync_allclose: |a - b| <= atol + rtol * |b| everywhere; NaN is close to nothing.
  *   errors  DYNC_ERR_VALUE; dync_allclose: DYNC_ERR_SHAPE (no broadcast), DYNC_ERR_DTYPE
@@ -1995,6 +1997,8 @@ DYNC_API void dync_graph_break_at(const char *reason, dync_loc at);
 
 /* dync_host_print: writes text to stdout; a graph break, reason "print". */
 DYNC_API void dync_host_print(const char *text);
+DYNC_API void dync_host_print_at(const char *text, dync_loc at);
+#define dync_host_print(text) dync_host_print_at(text, DYNC_HERE)
 
 /* dync_is_compiling: true while a function is being traced. A guard. */
 DYNC_API bool dync_is_compiling(void);
@@ -33328,7 +33332,7 @@ DYNC__RARE static bool dync__public_text(const char *op, const dync_tensor *h, d
     dync__public_end(&f);
     return t && !s->failed;
 }
-DYNC__RARE DYNC_API char *dync_str(dync_tensor *h) {
+DYNC__RARE DYNC_API char *(dync_str)(dync_tensor *h) {
     char *result = NULL;
     dync__str s = {0};
     const dync__read_intercept *reads = dync__public_offer(h);
@@ -41946,7 +41950,7 @@ DYNC__FN dync_status dync__guards_make(dync__cache_entry *, const dync_compiled 
 /* A tensor from elsewhere that the trace met; t is what f stands for. */
 DYNC__FN void dync__foreign_aliases(const dync__cache_entry *, const dync__callargs *, dync__foreign *f, const dync__tensor *t);
 DYNC__FN bool dync__guards_hold(const dync__cache_entry *, const dync__callargs *);
-DYNC__FN void dync__guards_reason(const dync__cache_entry *, const dync__callargs *, dync__str *out); /* the first failing check */
+DYNC__FN const char *dync__guards_reason(const dync_compiled *, const dync__cache_entry *, const dync__callargs *, dync__str *out); /* the first failing check; what to do about it */
 DYNC__FN void dync__guards_print(const dync__cache_entry *, dync__str *out);               /* one per line */
 DYNC__FN dync_status dync__tensor_guard_make(dync__arena *, dync__tensor_guard *, const dync__tensor *, const char *source);
 DYNC__FN bool dync__tensor_guard_holds(const dync__tensor_guard *, const dync__tensor *);
@@ -42895,35 +42899,45 @@ DYNC__RARE static bool dync__surroundings_reason(const dync__cache_entry *e, con
         if (dync__foreign_reason(e, c, i, out)) return true;
     return false;
 }
-DYNC__RARE DYNC__FN void dync__guards_reason(const dync__cache_entry *e, const dync__callargs *c, dync__str *out) {
+/* What keeps such a guard from failing again. */
+static const char *dync__tensor_remedy(const dync_compiled *f, const dync__tensor_guard *g, const dync__tensor *t) {
+    if (t->device != g->device || t->dtype != g->dtype || t->lay.ndim != g->ndim) return "compile a function of its own for each device, dtype and rank";
+    if (((t->flags & DYNC__T_REQUIRES_GRAD) != 0) != g->requires_grad) return "call it with leaves or detached tensors, not with both";
+    return f->opt.dynamic == DYNC_DYNAMIC_OFF ? "leave .dynamic at its default, so that a size that changes becomes symbolic"
+                                                  : "keep sizes that change symbolic (dync_dim in shapes, dync_dim_lt and its kin in tests, no dync_size)";
+}
+DYNC__RARE DYNC__FN const char *dync__guards_reason(const dync_compiled *f, const dync__cache_entry *e, const dync__callargs *c, dync__str *out) {
     const dync__guard_item *item = e->item;
     const dync_value *bad = NULL;
     if (c->nargs != e->n_args) {
         dync__str_addf(out, "%d arguments, not %d", e->n_args, c->nargs);
-        return;
+        return "call it with one number of arguments";
     }
     const dync__guard_item *differs = dync__items_differ(&item, c->args, c->nargs, &bad);
     if (differs) {
+        bool number = differs->kind == DYNC_KIND_INT || differs->kind == DYNC_KIND_FLOAT;
         dync__kind_reason(differs, bad, out);
-        return;
+        return number ? "name the number in .symbolic, or pass a tensor of 0 dimensions" : "pass what changes as a tensor or a .symbolic number";
     }
     bool grad = e->grad_mode == dync__tls.grad_enabled_off, dtype = e->default_dtype != dync__tls.default_dtype;
     bool threads = e->threads != dync__pool_threads();
     if (grad || dtype || threads) {
         dync__str_addf(out, "GLOBAL_STATE changed: %s%s%s", grad ? "grad_mode " : "", threads ? "num_threads " : "",
                        dtype ? "default_dtype " : "");
-        return;
+        return "call it with these settings as they were";
     }
     for (int i = 0; i < e->n_tensors; i++)
-        if (dync__tensor_reason(&e->tensor[i], c->tensor[i], out)) return;
+        if (dync__tensor_reason(&e->tensor[i], c->tensor[i], out)) return dync__tensor_remedy(f, &e->tensor[i], c->tensor[i]);
     for (int i = 0; e->offsets && i < e->n_tensors; i++)
         if (c->tensor[i]->lay.offset != e->tensor[i].dims[2 * e->tensor[i].ndim]) {
             dync__str_addf(out, "%s.storage_offset() == %lld", e->tensor[i].source, (long long)e->tensor[i].dims[2 * e->tensor[i].ndim]);
-            return;
+            return "pass contiguous tensors";
         }
-    if (e->dynamic && dync__shapes_text(e, c, out)) return;
-    if (dync__alias_reason(e, c, out) || dync__surroundings_reason(e, c, out)) return;
+    if (e->dynamic && dync__shapes_text(e, c, out)) return "ask less about sizes inside the function";
+    if (dync__alias_reason(e, c, out)) return "call it with the same arguments sharing memory";
+    if (dync__surroundings_reason(e, c, out)) return "keep what it uses from outside as it is, or pass it as an argument";
     dync__str_add(out, "the entry was given up");
+    return "keep what it uses from outside alive";
 }
 DYNC__RARE static void dync__tensor_guard_text(const dync__tensor_guard *g, dync__str *out) {
     dync__str_addf(out, "TENSOR_MATCH %s: %s", g->source, dync__dtype_info(g->dtype)->fx);
@@ -45571,7 +45585,8 @@ static bool dync__cut_too_many(dync__tracer *t, uint64_t site) {
     if (!DYNC__ATOMIC_LOAD(&t->fn->warned)) {
         DYNC__ATOMIC_STORE(&t->fn->warned, true);
         dync__warn("torch._dynamo hit config.cache_size_limit (%d)\n   function: '%s' (%s:%d)\n   last reason: another graph there in every call\n"
-                   "Keep numbers read from tensors as tensors, or raise .recompile_limit.",
+                   "From now on what stands there runs operator by operator. To have it compiled, keep numbers that are read from tensors as\n"
+                   "tensors and make constants outside of the function; or raise .recompile_limit.",
                    limit, t->fn->name, t->last_at.file ? t->last_at.file : "?", t->last_at.line);
     }
     return true;
@@ -45830,10 +45845,27 @@ DYNC__FN dync__tensor *dync__trace_real(dync__tracer *t, dync__tensor *fake) {
     dync__script_wants(t, fake);
     return dync__env_real(t, fake->node_output);
 }
-static dync_status dync__break_refused(dync__tracer *t, const char *text) {
+/* What a reason, whose text is upstream's, means in C, and what to do instead. */
+static const struct { const char *reason, *words; } dync__break_words[] = {
+    {"generic_jump TensorVariable()", "dync_bool asks for a tensor's value, which decides what comes next: compute both sides and choose with dync_where"},
+    {"Tensor.item", "dync_item asks for a tensor's value: leave it a tensor, which operators take where they take a number"},
+    {"Tensor.__repr__", "dync_str asks for a tensor's values: return the tensor and make the text outside"},
+    {"Tensor.backward", "dync_backward walks a tape that no graph holds here: call it outside"},
+    {"Tensor.grad", "dync_grad asks for a gradient that another call left: make it an argument"},
+    {"print", "dync_print and dync_host_print write while the function runs, not while its graph does: print outside"},
+};
+/* Upstream's text first, then the places, then what happened here; they name the line, so the message does not once more. */
+static dync_status dync__break_refused(dync__tracer *t, const char *text, const char *reason) {
     dync__str s = {0};
+    const char *words = NULL;
+    dync_loc at = dync__tls.at;
     dync__trace_stack(t, &s);
+    for (int i = 0; i < DYNC__COUNT_OF(dync__break_words); i++)
+        if (strcmp(reason, dync__break_words[i].reason) == 0) words = dync__break_words[i].words;
+    if (words) dync__str_addf(&s, "\n%s, or compile without .fullgraph", words);
+    dync__tls.at = DYNC_NOWHERE;
     dync_status status = dync__fail(DYNC_ERR_UNSUPPORTED, "%s\n\nfrom user code:\n%s", text, dync__str_get(&s));
+    dync__tls.at = at;
     dync__str_free(&s);
     return dync__tracer_fail(t, status);
 }
@@ -45856,7 +45888,7 @@ DYNC__FN dync_status dync__trace_break(dync__tracer *t, const char *reason, cons
     if (t->stopped) return t->status != DYNC_OK ? t->status : DYNC_ERR_RUNTIME;
     if (t->inferring) return dync__inferring_refused(t, reason);
     if (dync__lint_stops(t, reason)) return dync__tracer_fail(t, DYNC_ERR_RUNTIME);
-    if (t->fn->opt.fullgraph) return dync__break_refused(t, fullgraph_text ? fullgraph_text : reason);
+    if (t->fn->opt.fullgraph) return dync__break_refused(t, fullgraph_text ? fullgraph_text : reason, reason);
     if (t->path_pos >= t->n_path) {
         dync__tracer_leave_tree(t);
     }
@@ -45909,7 +45941,7 @@ DYNC__FN dync_status dync__trace_branch(dync__tracer *t, dync__tensor *fake, boo
     if (t->stopped) return t->status != DYNC_OK ? t->status : DYNC_ERR_RUNTIME;
     if (t->inferring) return dync__inferring_refused(t, reason);
     if (dync__lint_answers(t, outcome)) return DYNC_OK;
-    if (t->fn->opt.fullgraph) return dync__break_refused(t, reason);
+    if (t->fn->opt.fullgraph) return dync__break_refused(t, reason, reason);
     for (int i = 0; i < t->frames.n; i++) t->frames.at[i].broken = true;
     DYNC__TRY(dync__tracer_cut(t, reason));
     if (t->path_pos < t->n_path) {
@@ -47161,7 +47193,7 @@ static bool dync__read_str(const dync_tensor *h, char **result) {
     if (!t) return false;
     dync_tensor *real = dync__opaque_read(t, h, "Tensor.__repr__", NULL);
     dync__trace_pause pause = dync__trace_pause_begin(t);
-    *result = real ? dync_str(real) : NULL;
+    *result = real ? (dync_str)(real) : NULL;
     dync__trace_pause_end(t, pause);
     return true;
 }
@@ -47534,12 +47566,14 @@ DYNC_API bool dync_bool_at(dync_tensor *x, dync_loc at) {
     dync__tls.at = before;
     return r;
 }
-DYNC_API void dync_host_print(const char *text) {
+DYNC_API void dync_host_print_at(const char *text, dync_loc at) {
     dync__tracer *t = dync__tracing_or_replay();
+    if (t && at.file) t->last_at = at;
     if (t && dync__trace_break(t, "print", dync__print_refused) != DYNC_OK) return;
     dync__out(text ? text : "(null)");
     dync__out("\n");
 }
+DYNC_API void (dync_host_print)(const char *text) { dync_host_print_at(text, DYNC_NOWHERE); }
 DYNC_API void dync_guard_int(const char *global_name, const int64_t *address) {
     dync__tracer *t = dync__tracing_or_replay();
     if (!address) {
@@ -48691,30 +48725,39 @@ DYNC__RARE static const char *dync__compiled_file(const dync_compiled *f) {
     return file ? file : "?";
 }
 DYNC__RARE static int dync__compiled_line(const dync_compiled *f) { return (int)DYNC__ATOMIC_LOAD(&f->line); }
-/* Every entry is asked why it refused; the texts go to the callback and the log. Returns the last reason. */
-DYNC__RARE static void dync__miss_reasons(dync_compiled *f, const dync__callargs *call, dync__str *last) {
+/* Every entry is asked why it refused; the texts go to the callback and the log. *last is the last reason, *remedy what to do about it. */
+DYNC__RARE static void dync__miss_reasons(dync_compiled *f, const dync__callargs *call, dync__str *last, const char **remedy) {
     for (dync__cache_entry *e = DYNC__ATOMIC_LOAD(&f->entries); e; e = e->next) {
         dync__str reason = {0};
+        *remedy = "keep what it uses from outside alive";
         if (DYNC__ATOMIC_LOAD(&e->dead)) dync__str_add(&reason, "something it captured is gone");
-        else dync__guards_reason(e, call, &reason);
+        else *remedy = dync__guards_reason(f, e, call, &reason);
         dync__log(DYNC__LOG_recompiles, DYNC__RECOMPILING, f->name, dync__compiled_file(f), dync__compiled_line(f), dync__str_get(&reason));
         if (f->opt.guard_fail) f->opt.guard_fail(dync__str_get(&reason), f->opt.guard_fail_user);
         dync__str_free(last);
         *last = reason;
     }
 }
+/* Which function it is, what refused the last call, and what to do about that: the lines behind upstream's first one. */
+static void dync__limit_lines(const dync_compiled *f, const char *reason, const char *remedy, dync__str *s) {
+    dync__str_addf(s, "   function: '%s' (%s:%d)\n   last reason: %s\n", f->name, dync__compiled_file(f), dync__compiled_line(f), reason);
+    dync__str_addf(s, "To log all recompilation reasons, use DYNC_LOG=\"recompiles\".\nTo compile it less often, %s; or raise .recompile_limit, which is %d.",
+                   remedy, f->opt.recompile_limit);
+}
 /* Over the limit: said once, loudly, with the guard that kept failing and the remedy; from then on this call runs eagerly. */
-DYNC__RARE static bool dync__miss_over_limit(dync_compiled *f, const char *reason, dync_status *status) {
+DYNC__RARE static bool dync__miss_over_limit(dync_compiled *f, const char *reason, const char *remedy, dync_status *status) {
     if (DYNC__ATOMIC_PEEK(&f->n_entries) < f->opt.recompile_limit) return false;
     *status = DYNC_OK;
-    if (f->opt.fullgraph) *status = dync__fail_class(DYNC_ERR_RECOMPILE_LIMIT, "Unsupported", "cache_size_limit reached");
-    else if (!DYNC__ATOMIC_LOAD(&f->warned)) {
+    dync__str s = {0};
+    bool told = !f->opt.fullgraph && DYNC__ATOMIC_LOAD(&f->warned);
+    if (!told) dync__limit_lines(f, reason, remedy, &s);
+    if (f->opt.fullgraph) {
+        *status = dync__fail_class(DYNC_ERR_RECOMPILE_LIMIT, "Unsupported", "cache_size_limit reached\n%s", dync__str_get(&s));
+    } else if (!told) {
         DYNC__ATOMIC_STORE(&f->warned, true);
-        dync__warn("torch._dynamo hit config.cache_size_limit (%d)\n   function: '%s' (%s:%d)\n   last reason: %s\n"
-                   "To log all recompilation reasons, use DYNC_LOG=\"recompiles\".\n"
-                   "Name changing numbers in .symbolic, mark changing sizes with dync_mark_dynamic, or raise .recompile_limit.",
-                   f->opt.recompile_limit, f->name, dync__compiled_file(f), dync__compiled_line(f), reason);
+        dync__warn("torch._dynamo hit config.cache_size_limit (%d)\n%s", f->opt.recompile_limit, dync__str_get(&s));
     }
+    dync__str_free(&s);
     return true;
 }
 DYNC__RARE static void dync__entry_insert(dync_compiled *f, dync__cache_entry *e) {
@@ -48759,11 +48802,12 @@ DYNC__RARE static dync_status dync__call_miss(dync_compiled *f, const dync__call
     dync__compiled_bury(f);
     if (DYNC__ATOMIC_LOAD(&f->entries)) {
         DYNC__COUNTER_ADD(recompiles, 1);
-        if (dync__miss_is_told(f)) dync__miss_reasons(f, call, &reason);
+        const char *remedy = "";
+        if (dync__miss_is_told(f)) dync__miss_reasons(f, call, &reason, &remedy);
         if (f->opt.error_on_recompile)
             status = dync__fail_class(DYNC_ERR_RECOMPILE_LIMIT, "RecompileError",
                                       DYNC__RECOMPILING, f->name, dync__compiled_file(f), dync__compiled_line(f), dync__str_get(&reason));
-        bool over = status == DYNC_OK && dync__miss_over_limit(f, dync__str_get(&reason), &status);
+        bool over = status == DYNC_OK && dync__miss_over_limit(f, dync__str_get(&reason), remedy, &status);
         if (over || status != DYNC_OK) dync__str_free(&reason);
         if (status != DYNC_OK) return status;
         if (over) return dync__call_eagerly(f, call, result);
@@ -53801,15 +53845,15 @@ DYNC__PLAIN
     X(onnxrt,                        NULL,    0,                  dync__backend_onnxrt)                           \
     X(ts,                            "debug", DYNC__OF_ANY,       dync__backend_ts)  /* program/ts.c */           \
     X(tvm,                           NULL,    DYNC__OF_TVM,       dync__backend_tvm)                              \
-    X(non_leaf_compile_error_TESTING_ONLY, "debug", DYNC__OF_ANY, dync__backend_non_leaf_compile_error)           \
-    X(relu_accuracy_error_TESTING_ONLY,    "debug", DYNC__OF_ANY, dync__backend_relu_accuracy_error)              \
-    X(relu_compile_error_TESTING_ONLY,     "debug", DYNC__OF_ANY, dync__backend_relu_compile_error)               \
-    X(relu_runtime_error_TESTING_ONLY,     "debug", DYNC__OF_ANY, dync__backend_relu_runtime_error)
+    X(non_leaf_compile_error_TESTING_ONLY, "debug, testing", DYNC__OF_ANY, dync__backend_non_leaf_compile_error)  \
+    X(relu_accuracy_error_TESTING_ONLY,    "debug, testing", DYNC__OF_ANY, dync__backend_relu_accuracy_error)     \
+    X(relu_compile_error_TESTING_ONLY,     "debug, testing", DYNC__OF_ANY, dync__backend_relu_compile_error)      \
+    X(relu_runtime_error_TESTING_ONLY,     "debug, testing", DYNC__OF_ANY, dync__backend_relu_runtime_error)
 /* minify/repro.c: they write files. */
 #if !defined(DYNC_NO_STDIO)
 #define DYNC__MINIFIER_BACKENDS(X)                                                                                \
-    X(dynamo_accuracy_minifier_backend,    "debug", DYNC__OF_MINIFIER, dync__backend_minifier_accuracy)           \
-    X(dynamo_minifier_backend,             "debug", DYNC__OF_MINIFIER, dync__backend_minifier)
+    X(dynamo_accuracy_minifier_backend,    "debug, testing", DYNC__OF_MINIFIER, dync__backend_minifier_accuracy)  \
+    X(dynamo_minifier_backend,             "debug, testing", DYNC__OF_MINIFIER, dync__backend_minifier)
 #else
 #define DYNC__MINIFIER_BACKENDS(X)
 #endif
@@ -53925,15 +53969,46 @@ DYNC_API int dync_list_backends(const char *exclude_tags, const char **names, in
     dync__unlock(&dync__backends.lock);
     return n;
 }
+/* How many letters must be put in, taken out or changed to make b of a; names are short. */
+static int dync__names_apart(const char *a, const char *b) {
+    int row[64], n = (int)strlen(b);
+    if (n >= DYNC__COUNT_OF(row)) return n;
+    for (int j = 0; j <= n; j++) row[j] = j;
+    for (int i = 1; *a; a++, i++) {
+        int diagonal = row[0];
+        row[0] = i;
+        for (int j = 1; j <= n; j++) {
+            int change = diagonal + (*a != b[j - 1]);
+            diagonal = row[j];
+            row[j] = DYNC__MIN(DYNC__MIN(row[j], row[j - 1]) + 1, change);
+        }
+    }
+    return row[n];
+}
+/* Those for use, those for debugging, none of those that are there to fail; and the one that may be meant. */
+static void dync__backends_describe(const char *wanted, dync__str *s) {
+    const char *use[32], *all[32], *near = NULL;
+    int n = DYNC__MIN(dync_list_backends(DYNC_EXCLUDE_DEFAULT, use, DYNC__COUNT_OF(use)), DYNC__COUNT_OF(use)), least = 4;
+    int m = DYNC__MIN(dync_list_backends("testing", all, DYNC__COUNT_OF(all)), DYNC__COUNT_OF(all)), shown = 0;
+    for (int i = 0; i < m; i++) {
+        int apart = wanted ? dync__names_apart(wanted, all[i]) : least;
+        if (apart < least && 2 * apart < (int)strlen(wanted)) least = apart, near = all[i];
+    }
+    if (near) dync__str_addf(s, " Is '%s' meant?", near);
+    for (int i = 0; i < n; i++) dync__str_addf(s, "%s%s", i ? ", " : " There are ", use[i]);
+    for (int i = 0; i < m; i++) {
+        bool known = false;
+        for (int k = 0; k < n; k++) known |= strcmp(use[k], all[i]) == 0;
+        if (!known) dync__str_addf(s, "%s%s", shown++ ? ", " : "; for debugging ", all[i]);
+    }
+    dync__str_add(s, "; or give a dync_backend of your own as .backend_object");
+}
 DYNC_API const dync_backend *dync_lookup_backend(const char *name) {
     const dync_backend *b = name ? dync__backend_find(name) : NULL;
     if (b) return b;
-    const char *names[32];
-    int n = DYNC__MIN(dync_list_backends(NULL, names, DYNC__COUNT_OF(names)), DYNC__COUNT_OF(names));
     dync__str s = {0};
-    for (int i = 0; i < n; i++) dync__str_addf(&s, "%s%s", i ? ", " : "", names[i]);
-    dync__fail_class(DYNC_ERR_VALUE, "InvalidBackend",
-                     "Invalid backend: '%s', see `torch._dynamo.list_backends()` for available backends. Those are: %s",
+    dync__backends_describe(name, &s);
+    dync__fail_class(DYNC_ERR_VALUE, "InvalidBackend", "Invalid backend: '%s', see `torch._dynamo.list_backends()` for available backends.%s",
                      name ? name : "NULL", dync__str_get(&s));
     dync__str_free(&s);
     return NULL;
@@ -58787,7 +58862,7 @@ DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, 
     X(dync_tensor *, dync_arange, (double start, double end, double step, dync_loc at), (start, end, step)) \
     X(int64_t, dync_size, (const dync_tensor *t, int dim, dync_loc at), (t, dim)) \
     X(int64_t, dync_stride, (const dync_tensor *t, int dim, dync_loc at), (t, dim)) \
-    X(void *, dync_data, (dync_tensor *t, dync_loc at), (t)) \
+    X(void *, dync_data, (dync_tensor *t, dync_loc at), (t)) X(char *, dync_str, (dync_tensor *t, dync_loc at), (t)) \
     X(bool, dync_equal, (dync_tensor *a, dync_tensor *b, dync_loc at), (a, b)) \
     X(bool, dync_allclose, (dync_tensor *a, dync_tensor *b, double rtol, double atol, dync_loc at), (a, b, rtol, atol)) \
     X(dync_status, dync_backward, (dync_tensor *loss, dync_loc at), (loss)) \

@@ -133,6 +133,8 @@ DYNC_API void dync_graph_break_at(const char *reason, dync_loc at);
 
 /* dync_host_print: writes text to stdout; a graph break, reason "print". */
 DYNC_API void dync_host_print(const char *text);
+DYNC_API void dync_host_print_at(const char *text, dync_loc at);
+#define dync_host_print(text) dync_host_print_at(text, DYNC_HERE)
 
 /* dync_is_compiling: true while a function is being traced. A guard. */
 DYNC_API bool dync_is_compiling(void);

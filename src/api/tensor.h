@@ -183,6 +183,8 @@ DYNC_API void dync_print(dync_tensor *t);
 DYNC_API void dync_print_at(dync_tensor *t, dync_loc at);
 #define dync_print(...) dync_print_at(__VA_ARGS__, DYNC_HERE)
 DYNC_API char *dync_str(dync_tensor *t);
+DYNC_API char *dync_str_at(dync_tensor *t, dync_loc at);
+#define dync_str(...) dync_str_at(__VA_ARGS__, DYNC_HERE)
 
 /* dync_equal: same shape, and equal elements. dync_allclose: |a - b| <= atol + rtol * |b| everywhere; NaN is close to nothing.
  *   errors  DYNC_ERR_VALUE; dync_allclose: DYNC_ERR_SHAPE (no broadcast), DYNC_ERR_DTYPE

@@ -17,15 +17,15 @@
     X(onnxrt,                        NULL,    0,                  dync__backend_onnxrt)                           \
     X(ts,                            "debug", DYNC__OF_ANY,       dync__backend_ts)  /* program/ts.c */           \
     X(tvm,                           NULL,    DYNC__OF_TVM,       dync__backend_tvm)                              \
-    X(non_leaf_compile_error_TESTING_ONLY, "debug", DYNC__OF_ANY, dync__backend_non_leaf_compile_error)           \
-    X(relu_accuracy_error_TESTING_ONLY,    "debug", DYNC__OF_ANY, dync__backend_relu_accuracy_error)              \
-    X(relu_compile_error_TESTING_ONLY,     "debug", DYNC__OF_ANY, dync__backend_relu_compile_error)               \
-    X(relu_runtime_error_TESTING_ONLY,     "debug", DYNC__OF_ANY, dync__backend_relu_runtime_error)
+    X(non_leaf_compile_error_TESTING_ONLY, "debug, testing", DYNC__OF_ANY, dync__backend_non_leaf_compile_error)  \
+    X(relu_accuracy_error_TESTING_ONLY,    "debug, testing", DYNC__OF_ANY, dync__backend_relu_accuracy_error)     \
+    X(relu_compile_error_TESTING_ONLY,     "debug, testing", DYNC__OF_ANY, dync__backend_relu_compile_error)      \
+    X(relu_runtime_error_TESTING_ONLY,     "debug, testing", DYNC__OF_ANY, dync__backend_relu_runtime_error)
 /* minify/repro.c: they write files. */
 #if !defined(DYNC_NO_STDIO)
 #define DYNC__MINIFIER_BACKENDS(X)                                                                                \
-    X(dynamo_accuracy_minifier_backend,    "debug", DYNC__OF_MINIFIER, dync__backend_minifier_accuracy)           \
-    X(dynamo_minifier_backend,             "debug", DYNC__OF_MINIFIER, dync__backend_minifier)
+    X(dynamo_accuracy_minifier_backend,    "debug, testing", DYNC__OF_MINIFIER, dync__backend_minifier_accuracy)  \
+    X(dynamo_minifier_backend,             "debug, testing", DYNC__OF_MINIFIER, dync__backend_minifier)
 #else
 #define DYNC__MINIFIER_BACKENDS(X)
 #endif

@@ -114,16 +114,51 @@ DYNC_API int dync_list_backends(const char *exclude_tags, const char **names, in
     return n;
 }
 
+/* How many letters must be put in, taken out or changed to make b of a; names are short. */
+static int dync__names_apart(const char *a, const char *b)
+{
+    int row[64], n = (int)strlen(b);
+    if (n >= DYNC__COUNT_OF(row)) return n;
+    for (int j = 0; j <= n; j++) row[j] = j;
+    for (int i = 1; *a; a++, i++) {
+        int diagonal = row[0];
+        row[0] = i;
+        for (int j = 1; j <= n; j++) {
+            int change = diagonal + (*a != b[j - 1]);
+            diagonal = row[j];
+            row[j] = DYNC__MIN(DYNC__MIN(row[j], row[j - 1]) + 1, change);
+        }
+    }
+    return row[n];
+}
+
+/* Those for use, those for debugging, none of those that are there to fail; and the one that may be meant. */
+static void dync__backends_describe(const char *wanted, dync__str *s)
+{
+    const char *use[32], *all[32], *near = NULL;
+    int n = DYNC__MIN(dync_list_backends(DYNC_EXCLUDE_DEFAULT, use, DYNC__COUNT_OF(use)), DYNC__COUNT_OF(use)), least = 4;
+    int m = DYNC__MIN(dync_list_backends("testing", all, DYNC__COUNT_OF(all)), DYNC__COUNT_OF(all)), shown = 0;
+    for (int i = 0; i < m; i++) {
+        int apart = wanted ? dync__names_apart(wanted, all[i]) : least;
+        if (apart < least && 2 * apart < (int)strlen(wanted)) least = apart, near = all[i];
+    }
+    if (near) dync__str_addf(s, " Is '%s' meant?", near);
+    for (int i = 0; i < n; i++) dync__str_addf(s, "%s%s", i ? ", " : " There are ", use[i]);
+    for (int i = 0; i < m; i++) {
+        bool known = false;
+        for (int k = 0; k < n; k++) known |= strcmp(use[k], all[i]) == 0;
+        if (!known) dync__str_addf(s, "%s%s", shown++ ? ", " : "; for debugging ", all[i]);
+    }
+    dync__str_add(s, "; or give a dync_backend of your own as .backend_object");
+}
+
 DYNC_API const dync_backend *dync_lookup_backend(const char *name)
 {
     const dync_backend *b = name ? dync__backend_find(name) : NULL;
     if (b) return b;
-    const char *names[32];
-    int n = DYNC__MIN(dync_list_backends(NULL, names, DYNC__COUNT_OF(names)), DYNC__COUNT_OF(names));
     dync__str s = {0};
-    for (int i = 0; i < n; i++) dync__str_addf(&s, "%s%s", i ? ", " : "", names[i]);
-    dync__fail_class(DYNC_ERR_VALUE, "InvalidBackend",
-                     "Invalid backend: '%s', see `torch._dynamo.list_backends()` for available backends. Those are: %s",
+    dync__backends_describe(name, &s);
+    dync__fail_class(DYNC_ERR_VALUE, "InvalidBackend", "Invalid backend: '%s', see `torch._dynamo.list_backends()` for available backends.%s",
                      name ? name : "NULL", dync__str_get(&s));
     dync__str_free(&s);
     return NULL;

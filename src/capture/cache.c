@@ -399,13 +399,14 @@ DYNC__RARE static const char *dync__compiled_file(const dync_compiled *f)
 }
 DYNC__RARE static int dync__compiled_line(const dync_compiled *f) { return (int)DYNC__ATOMIC_LOAD(&f->line); }
 
-/* Every entry is asked why it refused; the texts go to the callback and the log. Returns the last reason. */
-DYNC__RARE static void dync__miss_reasons(dync_compiled *f, const dync__callargs *call, dync__str *last)
+/* Every entry is asked why it refused; the texts go to the callback and the log. *last is the last reason, *remedy what to do about it. */
+DYNC__RARE static void dync__miss_reasons(dync_compiled *f, const dync__callargs *call, dync__str *last, const char **remedy)
 {
     for (dync__cache_entry *e = DYNC__ATOMIC_LOAD(&f->entries); e; e = e->next) {
         dync__str reason = {0};
+        *remedy = "keep what it uses from outside alive";
         if (DYNC__ATOMIC_LOAD(&e->dead)) dync__str_add(&reason, "something it captured is gone");
-        else dync__guards_reason(e, call, &reason);
+        else *remedy = dync__guards_reason(f, e, call, &reason);
         dync__log(DYNC__LOG_recompiles, DYNC__RECOMPILING, f->name, dync__compiled_file(f), dync__compiled_line(f), dync__str_get(&reason));
         if (f->opt.guard_fail) f->opt.guard_fail(dync__str_get(&reason), f->opt.guard_fail_user);
         dync__str_free(last);
@@ -413,19 +414,29 @@ DYNC__RARE static void dync__miss_reasons(dync_compiled *f, const dync__callargs
     }
 }
 
+/* Which function it is, what refused the last call, and what to do about that: the lines behind upstream's first one. */
+static void dync__limit_lines(const dync_compiled *f, const char *reason, const char *remedy, dync__str *s)
+{
+    dync__str_addf(s, "   function: '%s' (%s:%d)\n   last reason: %s\n", f->name, dync__compiled_file(f), dync__compiled_line(f), reason);
+    dync__str_addf(s, "To log all recompilation reasons, use DYNC_LOG=\"recompiles\".\nTo compile it less often, %s; or raise .recompile_limit, which is %d.",
+                   remedy, f->opt.recompile_limit);
+}
+
 /* Over the limit: said once, loudly, with the guard that kept failing and the remedy; from then on this call runs eagerly. */
-DYNC__RARE static bool dync__miss_over_limit(dync_compiled *f, const char *reason, dync_status *status)
+DYNC__RARE static bool dync__miss_over_limit(dync_compiled *f, const char *reason, const char *remedy, dync_status *status)
 {
     if (DYNC__ATOMIC_PEEK(&f->n_entries) < f->opt.recompile_limit) return false;
     *status = DYNC_OK;
-    if (f->opt.fullgraph) *status = dync__fail_class(DYNC_ERR_RECOMPILE_LIMIT, "Unsupported", "cache_size_limit reached");
-    else if (!DYNC__ATOMIC_LOAD(&f->warned)) {
+    dync__str s = {0};
+    bool told = !f->opt.fullgraph && DYNC__ATOMIC_LOAD(&f->warned);
+    if (!told) dync__limit_lines(f, reason, remedy, &s);
+    if (f->opt.fullgraph) {
+        *status = dync__fail_class(DYNC_ERR_RECOMPILE_LIMIT, "Unsupported", "cache_size_limit reached\n%s", dync__str_get(&s));
+    } else if (!told) {
         DYNC__ATOMIC_STORE(&f->warned, true);
-        dync__warn("torch._dynamo hit config.cache_size_limit (%d)\n   function: '%s' (%s:%d)\n   last reason: %s\n"
-                   "To log all recompilation reasons, use DYNC_LOG=\"recompiles\".\n"
-                   "Name changing numbers in .symbolic, mark changing sizes with dync_mark_dynamic, or raise .recompile_limit.",
-                   f->opt.recompile_limit, f->name, dync__compiled_file(f), dync__compiled_line(f), reason);
+        dync__warn("torch._dynamo hit config.cache_size_limit (%d)\n%s", f->opt.recompile_limit, dync__str_get(&s));
     }
+    dync__str_free(&s);
     return true;
 }
 
@@ -478,11 +489,12 @@ DYNC__RARE static dync_status dync__call_miss(dync_compiled *f, const dync__call
     dync__compiled_bury(f);
     if (DYNC__ATOMIC_LOAD(&f->entries)) {
         DYNC__COUNTER_ADD(recompiles, 1);
-        if (dync__miss_is_told(f)) dync__miss_reasons(f, call, &reason);
+        const char *remedy = "";
+        if (dync__miss_is_told(f)) dync__miss_reasons(f, call, &reason, &remedy);
         if (f->opt.error_on_recompile)
             status = dync__fail_class(DYNC_ERR_RECOMPILE_LIMIT, "RecompileError",
                                       DYNC__RECOMPILING, f->name, dync__compiled_file(f), dync__compiled_line(f), dync__str_get(&reason));
-        bool over = status == DYNC_OK && dync__miss_over_limit(f, dync__str_get(&reason), &status);
+        bool over = status == DYNC_OK && dync__miss_over_limit(f, dync__str_get(&reason), remedy, &status);
         if (over || status != DYNC_OK) dync__str_free(&reason);
         if (status != DYNC_OK) return status;
         if (over) return dync__call_eagerly(f, call, result);

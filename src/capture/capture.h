@@ -244,7 +244,7 @@ DYNC__FN dync_status dync__guards_make(dync__cache_entry *, const dync_compiled 
 /* A tensor from elsewhere that the trace met; t is what f stands for. */
 DYNC__FN void dync__foreign_aliases(const dync__cache_entry *, const dync__callargs *, dync__foreign *f, const dync__tensor *t);
 DYNC__FN bool dync__guards_hold(const dync__cache_entry *, const dync__callargs *);
-DYNC__FN void dync__guards_reason(const dync__cache_entry *, const dync__callargs *, dync__str *out); /* the first failing check */
+DYNC__FN const char *dync__guards_reason(const dync_compiled *, const dync__cache_entry *, const dync__callargs *, dync__str *out); /* the first failing check; what to do about it */
 DYNC__FN void dync__guards_print(const dync__cache_entry *, dync__str *out);               /* one per line */
 DYNC__FN dync_status dync__tensor_guard_make(dync__arena *, dync__tensor_guard *, const dync__tensor *, const char *source);
 DYNC__FN bool dync__tensor_guard_holds(const dync__tensor_guard *, const dync__tensor *);

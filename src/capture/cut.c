@@ -216,7 +216,8 @@ static bool dync__cut_too_many(dync__tracer *t, uint64_t site)
     if (!DYNC__ATOMIC_LOAD(&t->fn->warned)) {
         DYNC__ATOMIC_STORE(&t->fn->warned, true);
         dync__warn("torch._dynamo hit config.cache_size_limit (%d)\n   function: '%s' (%s:%d)\n   last reason: another graph there in every call\n"
-                   "Keep numbers read from tensors as tensors, or raise .recompile_limit.",
+                   "From now on what stands there runs operator by operator. To have it compiled, keep numbers that are read from tensors as\n"
+                   "tensors and make constants outside of the function; or raise .recompile_limit.",
                    limit, t->fn->name, t->last_at.file ? t->last_at.file : "?", t->last_at.line);
     }
     return true;
@@ -512,11 +513,29 @@ DYNC__FN dync__tensor *dync__trace_real(dync__tracer *t, dync__tensor *fake)
 }
 
 /* ---- breaks ------------------------------------------------------------------------------------------------------------------------------ */
-static dync_status dync__break_refused(dync__tracer *t, const char *text)
+/* What a reason, whose text is upstream's, means in C, and what to do instead. */
+static const struct { const char *reason, *words; } dync__break_words[] = {
+    {"generic_jump TensorVariable()", "dync_bool asks for a tensor's value, which decides what comes next: compute both sides and choose with dync_where"},
+    {"Tensor.item", "dync_item asks for a tensor's value: leave it a tensor, which operators take where they take a number"},
+    {"Tensor.__repr__", "dync_str asks for a tensor's values: return the tensor and make the text outside"},
+    {"Tensor.backward", "dync_backward walks a tape that no graph holds here: call it outside"},
+    {"Tensor.grad", "dync_grad asks for a gradient that another call left: make it an argument"},
+    {"print", "dync_print and dync_host_print write while the function runs, not while its graph does: print outside"},
+};
+
+/* Upstream's text first, then the places, then what happened here; they name the line, so the message does not once more. */
+static dync_status dync__break_refused(dync__tracer *t, const char *text, const char *reason)
 {
     dync__str s = {0};
+    const char *words = NULL;
+    dync_loc at = dync__tls.at;
     dync__trace_stack(t, &s);
+    for (int i = 0; i < DYNC__COUNT_OF(dync__break_words); i++)
+        if (strcmp(reason, dync__break_words[i].reason) == 0) words = dync__break_words[i].words;
+    if (words) dync__str_addf(&s, "\n%s, or compile without .fullgraph", words);
+    dync__tls.at = DYNC_NOWHERE;
     dync_status status = dync__fail(DYNC_ERR_UNSUPPORTED, "%s\n\nfrom user code:\n%s", text, dync__str_get(&s));
+    dync__tls.at = at;
     dync__str_free(&s);
     return dync__tracer_fail(t, status);
 }
@@ -547,7 +566,7 @@ DYNC__FN dync_status dync__trace_break(dync__tracer *t, const char *reason, cons
     if (t->stopped) return t->status != DYNC_OK ? t->status : DYNC_ERR_RUNTIME;
     if (t->inferring) return dync__inferring_refused(t, reason);
     if (dync__lint_stops(t, reason)) return dync__tracer_fail(t, DYNC_ERR_RUNTIME);
-    if (t->fn->opt.fullgraph) return dync__break_refused(t, fullgraph_text ? fullgraph_text : reason);
+    if (t->fn->opt.fullgraph) return dync__break_refused(t, fullgraph_text ? fullgraph_text : reason, reason);
     if (t->path_pos >= t->n_path) {
         dync__tracer_leave_tree(t);
     }
@@ -608,7 +627,7 @@ DYNC__FN dync_status dync__trace_branch(dync__tracer *t, dync__tensor *fake, boo
     if (t->stopped) return t->status != DYNC_OK ? t->status : DYNC_ERR_RUNTIME;
     if (t->inferring) return dync__inferring_refused(t, reason);
     if (dync__lint_answers(t, outcome)) return DYNC_OK;
-    if (t->fn->opt.fullgraph) return dync__break_refused(t, reason);
+    if (t->fn->opt.fullgraph) return dync__break_refused(t, reason, reason);
     for (int i = 0; i < t->frames.n; i++) t->frames.at[i].broken = true;
     DYNC__TRY(dync__tracer_cut(t, reason));
     if (t->path_pos < t->n_path) {

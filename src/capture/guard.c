@@ -434,36 +434,48 @@ DYNC__RARE static bool dync__surroundings_reason(const dync__cache_entry *e, con
     return false;
 }
 
-DYNC__RARE DYNC__FN void dync__guards_reason(const dync__cache_entry *e, const dync__callargs *c, dync__str *out)
+/* What keeps such a guard from failing again. */
+static const char *dync__tensor_remedy(const dync_compiled *f, const dync__tensor_guard *g, const dync__tensor *t)
+{
+    if (t->device != g->device || t->dtype != g->dtype || t->lay.ndim != g->ndim) return "compile a function of its own for each device, dtype and rank";
+    if (((t->flags & DYNC__T_REQUIRES_GRAD) != 0) != g->requires_grad) return "call it with leaves or detached tensors, not with both";
+    return f->opt.dynamic == DYNC_DYNAMIC_OFF ? "leave .dynamic at its default, so that a size that changes becomes symbolic"
+                                                  : "keep sizes that change symbolic (dync_dim in shapes, dync_dim_lt and its kin in tests, no dync_size)";
+}
+
+DYNC__RARE DYNC__FN const char *dync__guards_reason(const dync_compiled *f, const dync__cache_entry *e, const dync__callargs *c, dync__str *out)
 {
     const dync__guard_item *item = e->item;
     const dync_value *bad = NULL;
     if (c->nargs != e->n_args) {
         dync__str_addf(out, "%d arguments, not %d", e->n_args, c->nargs);
-        return;
+        return "call it with one number of arguments";
     }
     const dync__guard_item *differs = dync__items_differ(&item, c->args, c->nargs, &bad);
     if (differs) {
+        bool number = differs->kind == DYNC_KIND_INT || differs->kind == DYNC_KIND_FLOAT;
         dync__kind_reason(differs, bad, out);
-        return;
+        return number ? "name the number in .symbolic, or pass a tensor of 0 dimensions" : "pass what changes as a tensor or a .symbolic number";
     }
     bool grad = e->grad_mode == dync__tls.grad_enabled_off, dtype = e->default_dtype != dync__tls.default_dtype;
     bool threads = e->threads != dync__pool_threads();
     if (grad || dtype || threads) {
         dync__str_addf(out, "GLOBAL_STATE changed: %s%s%s", grad ? "grad_mode " : "", threads ? "num_threads " : "",
                        dtype ? "default_dtype " : "");
-        return;
+        return "call it with these settings as they were";
     }
     for (int i = 0; i < e->n_tensors; i++)
-        if (dync__tensor_reason(&e->tensor[i], c->tensor[i], out)) return;
+        if (dync__tensor_reason(&e->tensor[i], c->tensor[i], out)) return dync__tensor_remedy(f, &e->tensor[i], c->tensor[i]);
     for (int i = 0; e->offsets && i < e->n_tensors; i++)
         if (c->tensor[i]->lay.offset != e->tensor[i].dims[2 * e->tensor[i].ndim]) {
             dync__str_addf(out, "%s.storage_offset() == %lld", e->tensor[i].source, (long long)e->tensor[i].dims[2 * e->tensor[i].ndim]);
-            return;
+            return "pass contiguous tensors";
         }
-    if (e->dynamic && dync__shapes_text(e, c, out)) return;
-    if (dync__alias_reason(e, c, out) || dync__surroundings_reason(e, c, out)) return;
+    if (e->dynamic && dync__shapes_text(e, c, out)) return "ask less about sizes inside the function";
+    if (dync__alias_reason(e, c, out)) return "call it with the same arguments sharing memory";
+    if (dync__surroundings_reason(e, c, out)) return "keep what it uses from outside as it is, or pass it as an argument";
     dync__str_add(out, "the entry was given up");
+    return "keep what it uses from outside alive";
 }
 
 DYNC__RARE static void dync__tensor_guard_text(const dync__tensor_guard *g, dync__str *out)

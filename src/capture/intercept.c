@@ -109,7 +109,7 @@ static bool dync__read_str(const dync_tensor *h, char **result)
     if (!t) return false;
     dync_tensor *real = dync__opaque_read(t, h, "Tensor.__repr__", NULL);
     dync__trace_pause pause = dync__trace_pause_begin(t);
-    *result = real ? dync_str(real) : NULL;
+    *result = real ? (dync_str)(real) : NULL;
     dync__trace_pause_end(t, pause);
     return true;
 }
@@ -556,13 +556,15 @@ DYNC_API bool dync_bool_at(dync_tensor *x, dync_loc at)
     return r;
 }
 
-DYNC_API void dync_host_print(const char *text)
+DYNC_API void dync_host_print_at(const char *text, dync_loc at)
 {
     dync__tracer *t = dync__tracing_or_replay();
+    if (t && at.file) t->last_at = at;
     if (t && dync__trace_break(t, "print", dync__print_refused) != DYNC_OK) return;
     dync__out(text ? text : "(null)");
     dync__out("\n");
 }
+DYNC_API void (dync_host_print)(const char *text) { dync_host_print_at(text, DYNC_NOWHERE); }
 
 DYNC_API void dync_guard_int(const char *global_name, const int64_t *address)
 {

@@ -338,6 +338,7 @@ DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, 
     X(int64_t, dync_size, (const dync_tensor *t, int dim, dync_loc at), (t, dim)) \
     X(int64_t, dync_stride, (const dync_tensor *t, int dim, dync_loc at), (t, dim)) \
     X(void *, dync_data, (dync_tensor *t, dync_loc at), (t)) \
+    X(char *, dync_str, (dync_tensor *t, dync_loc at), (t)) \
     X(bool, dync_equal, (dync_tensor *a, dync_tensor *b, dync_loc at), (a, b)) \
     X(bool, dync_allclose, (dync_tensor *a, dync_tensor *b, double rtol, double atol, dync_loc at), (a, b, rtol, atol)) \
     X(dync_status, dync_backward, (dync_tensor *loss, dync_loc at), (loss)) \

@@ -277,7 +277,7 @@ DYNC__RARE static bool dync__public_text(const char *op, const dync_tensor *h, d
     return t && !s->failed;
 }
 
-DYNC__RARE DYNC_API char *dync_str(dync_tensor *h)
+DYNC__RARE DYNC_API char *(dync_str)(dync_tensor *h)
 {
     char *result = NULL;
     dync__str s = {0};

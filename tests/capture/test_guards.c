@@ -56,6 +56,37 @@ TEST(recompile_limit_falls_back_to_eager)
     dync_clear_error();
     dync_compiled_free(f);
 }
+/* Which function it is, why the last guard failed, and what to do: as a warning once, and under fullgraph behind upstream's text. */
+enum { SCALED_BY = __LINE__ + 1 };
+static dync_value scaled_by(const dync_value *a, int n, void *user) { (void)n, (void)user; return DYNC_V(dync_mul(dync_as_tensor(a[0]), dync_as_float(a[1]))); }
+TEST(recompile_limit_names_function_and_reason)
+{
+    char want[1024], said[4096] = "";
+    dync_compiled *f = dync_compile(scaled_by, .args = "x, alpha", .backend = "eager", .fullgraph = true, .recompile_limit = 2);
+    dync_tensor *x = dync_ones(dync_shape(3));
+    for (int i = 0; i < 3; i++) EXPECT((dync_call(f, x, i + 0.5) != NULL) == (i < 2));
+    snprintf(want, sizeof want, "cache_size_limit reached\n   function: 'scaled_by' (%s:%d)\n   last reason: L['alpha'] == 0.5\n", __FILE__, SCALED_BY);
+    EXPECT(strncmp(dync_error_message(), want, strlen(want)) == 0);
+    EXPECT_HAS_STR(dync_error_message(), "name the number in .symbolic");
+    EXPECT_HAS_STR(dync_error_message(), "or raise .recompile_limit, which is 2.");
+    dync_clear_error();
+    dync_compiled_free(f);
+    REQUIRE(freopen("test_guards.log", "wb", stderr) != NULL);
+    f = dync_compile(twice_it, .args = "x", .backend = "eager", .recompile_limit = 2, .dynamic = DYNC_DYNAMIC_OFF);
+    for (int i = 2; i < 6; i++) EXPECT(dync_call(f, dync_ones(dync_shape(i))) != NULL);
+    dync_compiled_free(f);
+    fflush(stderr);
+    FILE *log = fopen("test_guards.log", "rb");
+    REQUIRE(log != NULL);
+    said[fread(said, 1, sizeof said - 1, log)] = 0;
+    fclose(log);
+    remove("test_guards.log");
+    EXPECT_HAS_STR(said, "torch._dynamo hit config.cache_size_limit (2)\n   function: 'twice_it' (");
+    EXPECT_HAS_STR(said, "\n   last reason: tensor 'L['x']' size mismatch at index 0. expected 2, actual 4\n");
+    EXPECT_HAS_STR(said, "leave .dynamic at its default");
+    const char *first = strstr(said, "torch._dynamo hit");
+    EXPECT(first && !strstr(first + 1, "torch._dynamo hit"));                 /* once */
+}
 TEST(error_on_recompile)
 {
     dync_compiled *f = dync_compile(twice_it, .args = "x", .backend = "eager", .error_on_recompile = true);

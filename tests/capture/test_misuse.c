@@ -397,6 +397,64 @@ static dync_tensor *reads_size(dync_tensor *x) { return dync_size(x, 7) ? x : NU
         test__expect(first && !strstr(first + 1, "test_misuse.c"), __FILE__, __LINE__, "the place stands there once: " #expr); \
     } while (0)
 #define HERE(expr) HERE_AT(expr, __LINE__)
+/* The text is upstream's, then what there is: for use, for debugging, none that is there to fail. */
+TEST(backends_that_are_not_there)
+{
+    static const char *const wanted[] = {"inducter", "Eager", "aot-eager", "tensorrt", "x"}, *const meant[] = {"'inductor'", "'eager'", "'aot_eager'", NULL, NULL};
+    char want[256];
+    dync_on_error(quiet, NULL);
+    for (int i = 0; i < 5; i++) {
+        EXPECT(dync_compile(twice, .backend = wanted[i]) == NULL);
+        EXPECT_EQ_STR(dync_error_class(), "InvalidBackend");
+        snprintf(want, sizeof want, "Invalid backend: '%s', see `torch._dynamo.list_backends()` for available backends. %s%s%sThere are cudagraphs, inductor, onnxrt, tvm; "
+                 "for debugging aot_eager, ", wanted[i], meant[i] ? "Is " : "", meant[i] ? meant[i] : "", meant[i] ? " meant? " : "");
+        EXPECT(strncmp(dync_error_message(), want, strlen(want)) == 0);
+        EXPECT(!strstr(dync_error_message(), "TESTING_ONLY") && !strstr(dync_error_message(), "minifier"));
+        dync_clear_error();
+    }
+    dync_on_error(NULL, NULL);
+    const char *names[64];
+    int n = dync_list_backends("", names, 64), testing = 0;
+    for (int i = 0; i < n; i++) testing += strstr(names[i], "TESTING_ONLY") != NULL;
+    EXPECT_EQ_INT(testing, 4);                                             /* with those for debugging, not otherwise */
+    n = dync_list_backends("debug", names, 64);
+    for (int i = 0; i < n; i++) EXPECT(!strstr(names[i], "TESTING_ONLY"));
+}
+
+/* A break under fullgraph: upstream's text first and unchanged, the places, once, then what happened here and what to do. */
+enum { PRINTS = __LINE__ + 1 };
+static dync_tensor *prints(dync_tensor *x) { dync_print(x); return dync_relu(x); }
+static dync_tensor *says(dync_tensor *x) { dync_host_print("hello"); return dync_relu(x); }
+static dync_tensor *branches(dync_tensor *x) { return dync_bool(dync_gt(dync_sum(x, DYNC_ALL, false), 0)) ? x : dync_relu(x); }
+static dync_tensor *items(dync_tensor *x) { return dync_mul(x, dync_item(dync_sum(x, DYNC_ALL, false))); }
+static dync_tensor *texts(dync_tensor *x) { return dync_str(x) ? dync_relu(x) : x; }
+TEST(breaks_under_fullgraph_speak_c)
+{
+    static const char print_text[] = "builtin: print [<class 'torch._dynamo.variables.constant.ConstantVariable'>] False";
+    static const struct { dync_tensor *(*fn)(dync_tensor *); const char *text, *name, *words; } cases[] = {
+        {prints, print_text, "prints", "dync_print and dync_host_print write while the function runs"},
+        {says, print_text, "says", "dync_print and dync_host_print write while the function runs"},
+        {branches, "generic_jump TensorVariable()", "branches", "dync_bool asks for a tensor's value, which decides what comes next: compute both sides and choose with dync_where"},
+        {items, "Tensor.item", "items", "dync_item asks for a tensor's value: leave it a tensor"},
+        {texts, "Tensor.__repr__", "texts", "dync_str asks for a tensor's values"},
+    };
+    char want[1024];
+    dync_on_error(quiet, NULL);
+    for (int i = 0; i < 5; i++) {
+        dync_compiled *f = dync_compile(cases[i].fn, .name = cases[i].name, .fullgraph = true);
+        EXPECT(dync_call(f, dync_ones(dync_shape(3))) == NULL);
+        EXPECT_EQ_STR(dync_error_class(), "Unsupported");
+        snprintf(want, sizeof want, "%s\n\nfrom user code:\n%s:%d in %s\n\n", cases[i].text, __FILE__, PRINTS + i, cases[i].name);
+        EXPECT(strncmp(dync_error_message(), want, strlen(want)) == 0);
+        EXPECT(strncmp(dync_error_message() + strlen(want), cases[i].words, strlen(cases[i].words)) == 0);
+        const char *end = strstr(dync_error_message(), ", or compile without .fullgraph");
+        EXPECT(end && strlen(end) == strlen(", or compile without .fullgraph"));
+        dync_clear_error();
+        dync_compiled_free(f);
+    }
+    dync_on_error(NULL, NULL);
+}
+
 /* What an operator of the user's gives is read out of its schema, not searched for there. */
 static dync_value gives_its_argument(const dync_value *a, int n, void *user) { (void)n, (void)user; return a[0]; }
 TEST(schemas_of_operators)
