@@ -192,7 +192,7 @@ def scatter(x, dim, index, src=None, value=None, reduce=None):
     return x, dim, index, value if src is None else src
 
 
-def embedding(indices, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
+def embedding(weight, indices, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
     only(padding_idx is None and max_norm is None and not scale_grad_by_freq and not sparse, 'padding_idx, max_norm, ...')
     return weight, indices
 
@@ -297,8 +297,8 @@ def addmm(a, b, c, beta=1, alpha=1):
     return a, b, c
 
 
-def where(condition, a, b):
-    return condition, a, b
+def where(x, condition, other):
+    return condition, x, other
 
 
 def native_batch_norm(x, weight, bias, mean, var, training, momentum, eps):
@@ -486,8 +486,11 @@ TABLE = {
     'hardsigmoid': [('nn.functional.hardsigmoid', hard)], 'relu6': [('nn.functional.relu6', hard)], 'selu': [('nn.functional.selu', hard)],
     'threshold': [('nn.functional.threshold', lambda x, threshold, value: (x, threshold, value))],
     'as_strided_scatter': [('as_strided_scatter', lambda x, src, size, stride, storage_offset=None: (x, src, list(size), list(stride), storage_offset or 0))],
-    'lerp': [('lerp', lambda x, end, weight: (x, end, weight))],
+    'where': [('where', where)], 'lerp': [('lerp', lambda x, end, weight: (x, end, weight))],
 }
+
+# Entries of another function of PyTorch's, whose refusals are its own.
+OTHERS_ERRORS = {'flipud', 'fliplr', 'max/binary', 'min/binary', 'argwhere', 'T'}
 
 # ---- PyTorch's side where it is not the OpInfo's own function -----------------------------------------------------------------------------
 MEANING = {
