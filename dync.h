@@ -26227,13 +26227,13 @@ enum { DYNC__OP_NONDIFF = 1 /* integer or boolean results, detach */, DYNC__OP_R
       "self - other; not of bools")
 
 #define DYNC__OPS_TERNARY(X)                                                                                                              \
-    X(addcdiv,     POINTWISE, "(Tensor self, Tensor tensor1, Tensor tensor2, Value value)", 1, i_addc, e_addcdiv, none, none, d_addcdiv,  \
+    X(addcdiv,     POINTWISE, "(Tensor self, Tensor tensor1, Tensor tensor2, Value value)", 1, i_addc, e_addcdiv, none, g_addcdiv, none,  \
       "torch.addcdiv({0}, {1}, {2}, value={3})", 0, -1, "self + value * tensor1 / tensor2")                                               \
-    X(addcmul,     POINTWISE, "(Tensor self, Tensor tensor1, Tensor tensor2, Value value)", 1, i_addc, e_addcmul, none, none, d_addcmul,  \
+    X(addcmul,     POINTWISE, "(Tensor self, Tensor tensor1, Tensor tensor2, Value value)", 1, i_addc, e_addcmul, none, g_addcmul, none,  \
       "torch.addcmul({0}, {1}, {2}, value={3})", DYNC__OP_CHEAP, -1, "self + value * tensor1 * tensor2")                                  \
     X(clamp,       POINTWISE, "(Tensor self, Value? low, Value? high)", 1, i_clamp, e_clamp, none, g_clamp, none, "torch.clamp",           \
       DYNC__OP_CHEAP, -1, "self held between low and high; DYNC_NONE leaves a side open")                                                  \
-    X(lerp,        POINTWISE, "(Tensor self, Tensor end, Value weight)", 1, i_lerp, e_lerp, none, none, d_lerp, "torch.lerp",             \
+    X(lerp,        POINTWISE, "(Tensor self, Tensor end, Value weight)", 1, i_lerp, e_lerp, none, g_lerp, none, "torch.lerp",             \
       DYNC__OP_CHEAP, -1, "self + weight * (end - self)")                                                                                 \
     X(masked_fill, POINTWISE, "(Tensor self, Tensor mask, Value value)", 1, i_masked_fill, e_masked_fill, none, g_masked_fill, none,      \
       ".masked_fill", DYNC__OP_CHEAP, -1, "value where the bool mask is set, self elsewhere")                                             \
@@ -26895,9 +26895,9 @@ static const dync__read_intercept *(*dync__read_intercept_get)(void);
     X(min_dim) X(native_layer_norm) X(nothing) X(one_hot) X(prod) X(random) X(rnn_layer) X(rnn_layer_backward) X(scatter) X(scatter_add) X(softmax)      \
     X(sort) X(sum) X(topk) X(tril) X(triu) X(var) X(view_backward)
 #define DYNC__DECOMPOSES(X) \
-    X(adaptive_avg_pool2d) X(addcdiv) X(addcmul) X(argsort) X(batch_norm) X(binary_cross_entropy)                     \
+    X(adaptive_avg_pool2d) X(argsort) X(batch_norm) X(binary_cross_entropy)                     \
     X(binary_cross_entropy_with_logits) X(contiguous) X(conv2d) X(cross_entropy) X(dropout)                           \
-    X(embedding_dense_backward) X(expand_as) X(flatten) X(l1_loss) X(layer_norm) X(lerp) X(linear) X(manual_seed)     \
+    X(embedding_dense_backward) X(expand_as) X(flatten) X(l1_loss) X(layer_norm) X(linear) X(manual_seed)     \
     X(masked_select) X(matmul) X(max) X(max_pool2d) X(min) X(mse_loss) X(narrow) X(native_batch_norm)                       \
     X(native_batch_norm_backward) X(nll_loss) X(nonzero) X(norm) X(outer) X(relu6) X(repeat) X(reshape) X(roll)       \
     X(set_) X(set_grad_enabled) X(sigmoid_backward) X(smooth_l1_loss) X(stack) X(take_along_dim) X(tanh_backward)     \
@@ -27857,24 +27857,6 @@ DYNC__FN dync_status dync__d_embedding_dense_backward(dync__opcall *call) {
     dync__arg args[4] = {dync__arg_t(y), dync__arg_i(0), dync__arg_t(index), dync__arg_t(g)};
     dync__chain_call(&c, DYNC__OP_index_add, 4, args, &y);
     return dync__chain_end(&c, call, y);
-}
-DYNC__FN dync_status dync__d_addcmul(dync__opcall *call) {
-    dync__chain c = {0};
-    dync__dt *p = dync__chain_tt(&c, DYNC__OP_mul, dync__dt_arg(call, 1), dync__dt_arg(call, 2));
-    p = dync__chain2(&c, DYNC__OP_mul, dync__arg_t(p), call->args[3]);
-    return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_add, dync__dt_arg(call, 0), p));
-}
-DYNC__FN dync_status dync__d_addcdiv(dync__opcall *call) {
-    dync__chain c = {0};
-    dync__dt *q = dync__chain_tt(&c, DYNC__OP_div, dync__dt_arg(call, 1), dync__dt_arg(call, 2));
-    q = dync__chain2(&c, DYNC__OP_mul, dync__arg_t(q), call->args[3]);
-    return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_add, dync__dt_arg(call, 0), q));
-}
-DYNC__FN dync_status dync__d_lerp(dync__opcall *call) {
-    dync__chain c = {0};
-    dync__dt *self = dync__dt_arg(call, 0), *gap = dync__chain_tt(&c, DYNC__OP_sub, dync__dt_arg(call, 1), self);
-    gap = dync__chain2(&c, DYNC__OP_mul, dync__arg_t(gap), call->args[2]);
-    return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_add, self, gap));
 }
 DYNC__FN dync_status dync__d_relu6(dync__opcall *call) {
     dync__chain c = {0};
@@ -33806,12 +33788,15 @@ DYNC__FN const dync__grad_rule *dync__grad_rule_zero(void);        /* of what fo
 #define DYNC__GRAD_RULES(X)                                                                                              \
     /* pointwise of two */                                                                                               \
     X(g_add, 1, 0, 0, 0, 0)                                                                                              \
+    X(g_addcdiv, 1, 0, DYNC__GA(2), DYNC__GA(1) | DYNC__GA(2), 0)                                                         \
+    X(g_addcmul, 1, 0, DYNC__GA(2), DYNC__GA(1), 0)                                                                      \
     X(g_atan2, 1, DYNC__GA(0) | DYNC__GA(1), DYNC__GA(0) | DYNC__GA(1), 0, 0)                                                \
     X(g_clamp, 1, DYNC__GA(0) | DYNC__GA(1) | DYNC__GA(2), DYNC__GA(0) | DYNC__GA(1) | DYNC__GA(2),                            \
       DYNC__GA(0) | DYNC__GA(1) | DYNC__GA(2), 0)                                                                           \
     X(g_copy, 1, 0, 0, 0, 0)                                                                                             \
     X(g_div, 1, DYNC__GA(1), DYNC__GA(0) | DYNC__GA(1), 0, 0)                                                               \
     X(g_fmod, 1, 0, DYNC__GA(0) | DYNC__GA(1), 0, 0)                                                                       \
+    X(g_lerp, 1, DYNC__GA(2), DYNC__GA(2), DYNC__GA(0) | DYNC__GA(1), 0)                                                 \
     X(g_logaddexp, 1, DYNC__GA(0) | DYNC__GA(1), DYNC__GA(0) | DYNC__GA(1), 0, 0)                                        \
     X(g_masked_fill, 1, DYNC__GA(1), 0, DYNC__GA(1), 0)                                                                    \
     X(g_maximum, 1, DYNC__GA(0) | DYNC__GA(1), DYNC__GA(0) | DYNC__GA(1), 0, 0)                                              \
@@ -35296,6 +35281,29 @@ DYNC__FN dync_status dync__g_clamp(dync__grad *g) {
         DYNC__TRY(dync__ga_set(g, i + 1, dync_where(met, half, dync_where(here, gy, 0))));
     }
     return dync__ga_needed(g, 0) ? dync__ga_set(g, 0, gx) : DYNC_OK;
+}
+DYNC__FN dync_status dync__g_addcmul(dync__grad *g) {
+    dync_tensor *gy = dync__grads_gy(g);
+    DYNC__TRY(dync__ga_set(g, 0, gy));
+    if (dync__ga_needed(g, 1)) DYNC__TRY(dync__ga_set(g, 1, dync_mul(gy, dync_mul(dync__ga(g, 2), dync__ga(g, 3)))));
+    return dync__ga_needed(g, 2) ? dync__ga_set(g, 2, dync_mul(gy, dync_mul(dync__ga(g, 1), dync__ga(g, 3)))) : DYNC_OK;
+}
+DYNC__FN dync_status dync__g_addcdiv(dync__grad *g) {
+    dync_tensor *gy = dync__grads_gy(g);
+    dync_value b = dync__ga(g, 2);
+    DYNC__TRY(dync__ga_set(g, 0, gy));
+    if (dync__ga_needed(g, 1)) DYNC__TRY(dync__ga_set(g, 1, dync_mul(gy, dync_div(dync__ga(g, 3), b))));
+    if (!dync__ga_needed(g, 2)) return DYNC_OK;
+    return dync__ga_set(g, 2, dync_mul(dync_neg(gy), dync_div(dync_mul(dync__ga(g, 1), dync__ga(g, 3)), dync_mul(b, b))));
+}
+DYNC__FN dync_status dync__g_lerp(dync__grad *g) {
+    dync_tensor *gy = dync__grads_gy(g);
+    dync_value weight = dync__ga(g, 2), rest;
+    if (weight.kind == DYNC_KIND_TENSOR) rest = dync_v_tensor(dync_sub(1, weight));
+    else rest = dync_v_float(dync__sf(DYNC__SF_SUB, 1, weight.kind == DYNC_KIND_FLOAT ? weight.as.f : dync__ga_float(g, 2)));
+    if (dync__ga_needed(g, 0)) DYNC__TRY(dync__ga_set(g, 0, dync_mul(gy, rest)));
+    if (dync__ga_needed(g, 1)) DYNC__TRY(dync__ga_set(g, 1, dync_mul(gy, weight)));
+    return dync__ga_needed(g, 2) ? dync__ga_set(g, 2, dync_mul(gy, dync_sub(dync__ga(g, 1), dync__ga(g, 0)))) : DYNC_OK;
 }
 DYNC__FN dync_status dync__g_masked_fill(dync__grad *g) {
     dync_tensor *gy = dync__grads_gy(g), *mask = dync__ga_tensor(g, 1);

@@ -242,6 +242,35 @@ DYNC__FN dync_status dync__g_clamp(dync__grad *g)
     return dync__ga_needed(g, 0) ? dync__ga_set(g, 0, gx) : DYNC_OK;
 }
 
+DYNC__FN dync_status dync__g_addcmul(dync__grad *g)
+{
+    dync_tensor *gy = dync__grads_gy(g);
+    DYNC__TRY(dync__ga_set(g, 0, gy));
+    if (dync__ga_needed(g, 1)) DYNC__TRY(dync__ga_set(g, 1, dync_mul(gy, dync_mul(dync__ga(g, 2), dync__ga(g, 3)))));
+    return dync__ga_needed(g, 2) ? dync__ga_set(g, 2, dync_mul(gy, dync_mul(dync__ga(g, 1), dync__ga(g, 3)))) : DYNC_OK;
+}
+
+DYNC__FN dync_status dync__g_addcdiv(dync__grad *g)
+{
+    dync_tensor *gy = dync__grads_gy(g);
+    dync_value b = dync__ga(g, 2);
+    DYNC__TRY(dync__ga_set(g, 0, gy));
+    if (dync__ga_needed(g, 1)) DYNC__TRY(dync__ga_set(g, 1, dync_mul(gy, dync_div(dync__ga(g, 3), b))));
+    if (!dync__ga_needed(g, 2)) return DYNC_OK;
+    return dync__ga_set(g, 2, dync_mul(dync_neg(gy), dync_div(dync_mul(dync__ga(g, 1), dync__ga(g, 3)), dync_mul(b, b))));
+}
+
+DYNC__FN dync_status dync__g_lerp(dync__grad *g)
+{
+    dync_tensor *gy = dync__grads_gy(g);
+    dync_value weight = dync__ga(g, 2), rest;
+    if (weight.kind == DYNC_KIND_TENSOR) rest = dync_v_tensor(dync_sub(1, weight));
+    else rest = dync_v_float(dync__sf(DYNC__SF_SUB, 1, weight.kind == DYNC_KIND_FLOAT ? weight.as.f : dync__ga_float(g, 2)));
+    if (dync__ga_needed(g, 0)) DYNC__TRY(dync__ga_set(g, 0, dync_mul(gy, rest)));
+    if (dync__ga_needed(g, 1)) DYNC__TRY(dync__ga_set(g, 1, dync_mul(gy, weight)));
+    return dync__ga_needed(g, 2) ? dync__ga_set(g, 2, dync_mul(gy, dync_sub(dync__ga(g, 1), dync__ga(g, 0)))) : DYNC_OK;
+}
+
 DYNC__FN dync_status dync__g_masked_fill(dync__grad *g)
 {
     dync_tensor *gy = dync__grads_gy(g), *mask = dync__ga_tensor(g, 1);

@@ -12,12 +12,15 @@
 #define DYNC__GRAD_RULES(X)                                                                                              \
     /* pointwise of two */                                                                                               \
     X(g_add, 1, 0, 0, 0, 0)                                                                                              \
+    X(g_addcdiv, 1, 0, DYNC__GA(2), DYNC__GA(1) | DYNC__GA(2), 0)                                                         \
+    X(g_addcmul, 1, 0, DYNC__GA(2), DYNC__GA(1), 0)                                                                      \
     X(g_atan2, 1, DYNC__GA(0) | DYNC__GA(1), DYNC__GA(0) | DYNC__GA(1), 0, 0)                                                \
     X(g_clamp, 1, DYNC__GA(0) | DYNC__GA(1) | DYNC__GA(2), DYNC__GA(0) | DYNC__GA(1) | DYNC__GA(2),                            \
       DYNC__GA(0) | DYNC__GA(1) | DYNC__GA(2), 0)                                                                           \
     X(g_copy, 1, 0, 0, 0, 0)                                                                                             \
     X(g_div, 1, DYNC__GA(1), DYNC__GA(0) | DYNC__GA(1), 0, 0)                                                               \
     X(g_fmod, 1, 0, DYNC__GA(0) | DYNC__GA(1), 0, 0)                                                                       \
+    X(g_lerp, 1, DYNC__GA(2), DYNC__GA(2), DYNC__GA(0) | DYNC__GA(1), 0)                                                 \
     X(g_logaddexp, 1, DYNC__GA(0) | DYNC__GA(1), DYNC__GA(0) | DYNC__GA(1), 0, 0)                                        \
     X(g_masked_fill, 1, DYNC__GA(1), 0, DYNC__GA(1), 0)                                                                    \
     X(g_maximum, 1, DYNC__GA(0) | DYNC__GA(1), DYNC__GA(0) | DYNC__GA(1), 0, 0)                                              \

@@ -465,30 +465,6 @@ DYNC__FN dync_status dync__d_embedding_dense_backward(dync__opcall *call)
 
 /* ---- pointwise, for gradients ---------------------------------------------------------------------------------------------------- */
 
-DYNC__FN dync_status dync__d_addcmul(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__dt *p = dync__chain_tt(&c, DYNC__OP_mul, dync__dt_arg(call, 1), dync__dt_arg(call, 2));
-    p = dync__chain2(&c, DYNC__OP_mul, dync__arg_t(p), call->args[3]);
-    return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_add, dync__dt_arg(call, 0), p));
-}
-
-DYNC__FN dync_status dync__d_addcdiv(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__dt *q = dync__chain_tt(&c, DYNC__OP_div, dync__dt_arg(call, 1), dync__dt_arg(call, 2));
-    q = dync__chain2(&c, DYNC__OP_mul, dync__arg_t(q), call->args[3]);
-    return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_add, dync__dt_arg(call, 0), q));
-}
-
-DYNC__FN dync_status dync__d_lerp(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__dt *self = dync__dt_arg(call, 0), *gap = dync__chain_tt(&c, DYNC__OP_sub, dync__dt_arg(call, 1), self);
-    gap = dync__chain2(&c, DYNC__OP_mul, dync__arg_t(gap), call->args[2]);
-    return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_add, self, gap));
-}
-
 DYNC__FN dync_status dync__d_relu6(dync__opcall *call)
 {
     dync__chain c = {0};

@@ -58,13 +58,13 @@
       "self - other; not of bools")
 
 #define DYNC__OPS_TERNARY(X)                                                                                                              \
-    X(addcdiv,     POINTWISE, "(Tensor self, Tensor tensor1, Tensor tensor2, Value value)", 1, i_addc, e_addcdiv, none, none, d_addcdiv,  \
+    X(addcdiv,     POINTWISE, "(Tensor self, Tensor tensor1, Tensor tensor2, Value value)", 1, i_addc, e_addcdiv, none, g_addcdiv, none,  \
       "torch.addcdiv({0}, {1}, {2}, value={3})", 0, -1, "self + value * tensor1 / tensor2")                                               \
-    X(addcmul,     POINTWISE, "(Tensor self, Tensor tensor1, Tensor tensor2, Value value)", 1, i_addc, e_addcmul, none, none, d_addcmul,  \
+    X(addcmul,     POINTWISE, "(Tensor self, Tensor tensor1, Tensor tensor2, Value value)", 1, i_addc, e_addcmul, none, g_addcmul, none,  \
       "torch.addcmul({0}, {1}, {2}, value={3})", DYNC__OP_CHEAP, -1, "self + value * tensor1 * tensor2")                                  \
     X(clamp,       POINTWISE, "(Tensor self, Value? low, Value? high)", 1, i_clamp, e_clamp, none, g_clamp, none, "torch.clamp",           \
       DYNC__OP_CHEAP, -1, "self held between low and high; DYNC_NONE leaves a side open")                                                  \
-    X(lerp,        POINTWISE, "(Tensor self, Tensor end, Value weight)", 1, i_lerp, e_lerp, none, none, d_lerp, "torch.lerp",             \
+    X(lerp,        POINTWISE, "(Tensor self, Tensor end, Value weight)", 1, i_lerp, e_lerp, none, g_lerp, none, "torch.lerp",             \
       DYNC__OP_CHEAP, -1, "self + weight * (end - self)")                                                                                 \
     X(masked_fill, POINTWISE, "(Tensor self, Tensor mask, Value value)", 1, i_masked_fill, e_masked_fill, none, g_masked_fill, none,      \
       ".masked_fill", DYNC__OP_CHEAP, -1, "value where the bool mask is set, self elsewhere")                                             \

@@ -33,9 +33,9 @@
     X(min_dim) X(native_layer_norm) X(nothing) X(one_hot) X(prod) X(random) X(rnn_layer) X(rnn_layer_backward) X(scatter) X(scatter_add) X(softmax)      \
     X(sort) X(sum) X(topk) X(tril) X(triu) X(var) X(view_backward)
 #define DYNC__DECOMPOSES(X) \
-    X(adaptive_avg_pool2d) X(addcdiv) X(addcmul) X(argsort) X(batch_norm) X(binary_cross_entropy)                     \
+    X(adaptive_avg_pool2d) X(argsort) X(batch_norm) X(binary_cross_entropy)                     \
     X(binary_cross_entropy_with_logits) X(contiguous) X(conv2d) X(cross_entropy) X(dropout)                           \
-    X(embedding_dense_backward) X(expand_as) X(flatten) X(l1_loss) X(layer_norm) X(lerp) X(linear) X(manual_seed)     \
+    X(embedding_dense_backward) X(expand_as) X(flatten) X(l1_loss) X(layer_norm) X(linear) X(manual_seed)     \
     X(masked_select) X(matmul) X(max) X(max_pool2d) X(min) X(mse_loss) X(narrow) X(native_batch_norm)                       \
     X(native_batch_norm_backward) X(nll_loss) X(nonzero) X(norm) X(outer) X(relu6) X(repeat) X(reshape) X(roll)       \
     X(set_) X(set_grad_enabled) X(sigmoid_backward) X(smooth_l1_loss) X(stack) X(take_along_dim) X(tanh_backward)     \

@@ -35,7 +35,7 @@ def g(dtype, values, shape=None):
 
 
 ops.MEANING.update({
-    'elu': torch.nn.functional.elu, 'celu': lambda x, a: torch.nn.functional.celu(x, alpha=a),
+    'lerp': torch.lerp, 'elu': torch.nn.functional.elu, 'celu': lambda x, a: torch.nn.functional.celu(x, alpha=a),
 })
 lines = []
 
@@ -137,6 +137,16 @@ for d in FLOATS:                     # kernels of their own in PyTorch: one roun
     edge('softmax', g(d, [1.0, 2, 3, -4, 4, 0.5], [2, 3]), 1)
     if d not in HALVES:              # whose results PyTorch rounds twice
         edge('log_softmax', g(d, [1.0, 2, 3, -4, 4, 0.5], [2, 3]), 1)
+
+# computed in the dtype of the result, and rounded once, with and without gradients
+for d in HALVES:
+    edge('addcmul', g('f32', [1.0, -3, 2]), g(d, [3.140625, 0.3, 7]), g('f32', [2.3, 0.7, -1e-3]), -3.14)
+    edge('addcdiv', g('f64', [1.0, -3, 2]), g(d, [3.140625, 0.3, 7]), g('f32', [2.3, 0.7, -1e-3]), 1)
+    edge('addcmul', g(d, [1.0, -3, 2]), g(d, [3.140625, 0.3, 7]), g(d, [2.3, 0.7, -1e-3]), 0.5)
+    edge('addcdiv', g(d, [1.0, -3, 2]), g(d, [3.140625, 0.3, 7]), g(d, [2.3, 0.7, -1e-1]), 2)
+    edge('lerp', g(d, [1.0, -3, 2]), g(d, [3.140625, 0.3, 7]), 0.3)
+    edge('lerp', g(d, [1.0, -3, 2]), g(d, [3.140625, 0.3, 7]), g(d, [0.1, 0.55, 1]))
+edge('lerp', g('f32', [1.0, -3, 2], [3, 1]), g('f32', [3.140625, 0.3, 7]), g('f32', [0.1], []))
 
 
 # batches that broadcast have no kernel: the plain form rounds its result alone
