@@ -58,20 +58,53 @@ DYNC__FN dync_status dync__g_mean(dync__grad *g)
     return dync__grads_set(g, dync_div(dync__g_spread(g), dync__g_count(dync__ga_dims(g, 1), dync__ga_shape(g, 0))));
 }
 
-/* Where nothing is zero: gy y / x. A zero stands out: its factor is the product of the others, and the others' is zero. */
-DYNC__FN dync_status dync__g_prod(dync__grad *g)
+/* x moved by `by` places along dim, ones in front. */
+static dync_tensor *dync__g_moved(dync_tensor *x, int dim, int64_t n, int64_t by)
 {
-    dync_dims dims = dync__ga_dims(g, 1), shape = dync__ga_shape(g, 0);
-    bool keepdim = dync__g_flag(g, 2);
-    dync_tensor *x = dync__grads_x(g), *gy = dync__g_keep(dync__grads_gy(g), dims, keepdim, shape);
-    dync_tensor *y = dync__g_keep(dync__grads_y(g), dims, keepdim, shape), *zero = dync_eq(x, 0);
+    dync_value parts[2] = {dync_v_tensor(dync_ones_like(dync_narrow(x, dim, 0, by))), dync_v_tensor(dync_narrow(x, dim, 0, n - by))};
+    return dync_cat(dync_tuple_of(2, parts), dim);
+}
+
+/* For each place of dim the product of those before it, in as many steps as the size has bits. */
+static dync_tensor *dync__g_before(dync_tensor *x, int dim, int64_t n)
+{
+    dync_tensor *y = dync__g_moved(x, dim, n, 1);
+    for (int64_t step = 1; step < n; step *= 2) y = dync_mul(y, dync__g_moved(y, dim, n, step));
+    return y;
+}
+
+/* The product of all other places, by multiplications alone: right in gradients of any order, whatever is zero. */
+static dync_tensor *dync__g_others(dync_tensor *x, dync_dims shape, const bool *reduced)
+{
+    dync_tensor *all = NULL, *inner = x;
+    for (int d = shape.n - 1; d >= 0; d--) {
+        if (!reduced[d]) continue;
+        int64_t n = dync__sz_number(shape.d[d]);
+        dync_tensor *others = n == 0 ? inner : dync_mul(dync__g_before(inner, d, n), dync_flip(dync__g_before(dync_flip(inner, dync__g_dim(d)), d, n), dync__g_dim(d)));
+        all = all ? dync_mul(all, others) : others;
+        inner = dync_prod(inner, dync__g_dim(d), true);
+    }
+    return all;
+}
+
+/* Where nothing is zero: gy y / x. A zero stands out: its factor is the product of the others, and the others' is zero. */
+static dync_tensor *dync__g_prod_by_quotients(dync__grad *g, dync_tensor *x, dync_dims shape, const bool *reduced)
+{
+    dync_dims dims = dync__ga_dims(g, 1);
+    dync_tensor *y = dync__g_keep(dync__grads_y(g), dims, dync__g_flag(g, 2), shape), *zero = dync_eq(x, 0);
     dync_tensor *safe = dync_masked_fill(x, zero, 1), *zeros = dync_sum(zero, dims, true), *others = safe;
-    bool reduced[DYNC_MAX_DIMS];
-    dync__g_reduced(dims, shape.n, reduced);
     for (int d = 0; d < shape.n; d++)
         if (reduced[d]) others = dync_prod(others, dync__g_dim(d), true);
-    dync_tensor *alone = dync_where(dync_eq(zeros, 1), others, 0);
-    return dync__grads_set(g, dync_mul(gy, dync_where(zero, alone, dync_div(y, safe))));
+    return dync_where(zero, dync_where(dync_eq(zeros, 1), others, 0), dync_div(y, safe));
+}
+
+DYNC__FN dync_status dync__g_prod(dync__grad *g)
+{
+    dync_dims shape = dync__ga_shape(g, 0);
+    dync_tensor *x = dync__grads_x(g), *gy = dync__g_keep(dync__grads_gy(g), dync__ga_dims(g, 1), dync__g_flag(g, 2), shape);
+    bool reduced[DYNC_MAX_DIMS], again = !dync__tls.grad_enabled_off && shape.n > 0;
+    dync__g_reduced(dync__ga_dims(g, 1), shape.n, reduced);
+    return dync__grads_set(g, dync_mul(gy, again ? dync__g_others(x, shape, reduced) : dync__g_prod_by_quotients(g, x, shape, reduced)));
 }
 
 /* 2 / (n - correction) gy (x - mean) */

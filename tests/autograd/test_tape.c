@@ -500,6 +500,31 @@ TEST(double_backward)
     dync_shutdown();
 }
 
+/* The gradient of sum(w * gradient of sum(fn(x))), w = 1, 2, ... */
+static dync_tensor *second_gradient(dync_tensor *(*fn)(dync_tensor *), dync_tensor *x)
+{
+    dync_tensor *g = dync_as_tensor(dync_at(dync_gradients(dync_v_tensor(dync_sum(fn(x), DYNC_ALL, false)), dync_v_tensor(x), DYNC_NONE,
+                                                           (dync_grad_options){.create_graph = true}), 0));
+    dync_tensor *w = dync_view_as(dync_arange(1, (double)dync_numel(x) + 1, 1), x);
+    return dync_as_tensor(dync_at(dync_gradients(dync_v_tensor(dync_sum(dync_mul(g, w), DYNC_ALL, false)), dync_v_tensor(x), DYNC_NONE,
+                                                 (dync_grad_options){0}), 0));
+}
+static dync_tensor *prod_all(dync_tensor *x) { return dync_prod(x, DYNC_ALL, false); }
+static dync_tensor *prod_rows(dync_tensor *x) { return dync_prod(x, dync_shape(-1), true); }
+
+/* d2/dx_i dx_j is the product of the others: where two are zero that is what counts. */
+TEST(second_gradient_of_a_product_with_zeros)
+{
+    EXPECT_VALUES(second_gradient(prod_all, LEAF(0, 2, 0, 3)), 18, 0, 6, 0);
+    EXPECT_VALUES(second_gradient(prod_all, LEAF(1, 2, 3)), 12, 6, 4);
+    EXPECT_VALUES(second_gradient(prod_all, LEAF(0, 0, 0)), 0, 0, 0);
+    dync_tensor *x = dync_from(((float[]){0, 2, 0, 5, 0, 7}), dync_shape(2, 3), .requires_grad = true);
+    EXPECT_VALUES(second_gradient(prod_rows, x), 6, 0, 2, 35, 58, 25);
+    EXPECT_VALUES(second_gradient(prod_all, x), 0, 0, 0, 0, 0, 0);
+    x = dync_from(((float[]){0, 2, 1, 5, 0, 7}), dync_shape(2, 3), .requires_grad = true);
+    EXPECT_VALUES(second_gradient(prod_all, x), 350, 0, 0, 0, 70, 0);
+}
+
 /* y = 3 x; y[0] = exp(y[0]); loss = sum(y * y): second derivatives by hand. The written part's saved result runs within its base's node. */
 TEST(double_backward_through_a_written_view)
 {

@@ -10,7 +10,7 @@ opinfo-sample: $(OPINFO_HERE)
 # The split library as position independent code.
 opinfo-library:
 	@$(MAKE) --no-print-directory B=$(B)/pic SPLIT=1 CFLAGS="$(CFLAGS) -fPIC" $(B)/pic/split/libdync.a
-$(B)/pic/split/libdync.a: opinfo-library
+$(B)/pic/split/libdync.a: opinfo-library ;
 $(B)/opinfo.so: tests/opinfo/driver.c $(B)/pic/split/libdync.a
 	@echo "  LD   $@"
 	$(Q)$(CC) $(STD) $(USER) $(CFLAGS) -fPIC -shared -I. $^ $(LDFLAGS) $(LIBS) -o $@
