@@ -489,6 +489,9 @@ TABLE = {
     'where': [('where', where)], 'lerp': [('lerp', lambda x, end, weight: (x, end, weight))],
 }
 
+# Whose gradient at NaN PyTorch's scalar and vector loops disagree about (1 or NaN or 0, by the number of elements).
+OPEN_AT_NAN = {'elu', 'celu', 'selu', 'relu6', 'hardtanh', 'hardshrink', 'softshrink', 'hardswish'}
+
 # Entries of another function of PyTorch's, whose refusals are its own.
 OTHERS_ERRORS = {'flipud', 'fliplr', 'max/binary', 'min/binary', 'argwhere', 'T'}
 
