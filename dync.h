@@ -2633,6 +2633,7 @@ typedef struct dync__thread {
     dync_loc at;                 /* the user's source line of the operator in flight */
     dync_loc call_at;            /* of the dync_call that begins: read before any of the user's code runs */
     const char *op;              /* its name, for messages */
+    const char *within;          /* of the operator that is being made of others; NULL: none is */
     bool grad_enabled_off;       /* grad mode, inverted so that zeroed state means on */
     bool double_backward;        /* what is being compiled keeps double backward working */
     bool compiling;              /* a function is being traced by this thread */
@@ -20938,6 +20939,8 @@ typedef struct dync__kcall {
     size_t scratch_bytes;                    /* asked for by row->prepare */
     size_t run_bytes;                        /* what a run takes from dync__alloc_data, all threads together; set by row->prepare */
     const char *origin;
+    const char *user_op;                     /* of the user's graph that it is a part of, and its line: for messages; NULL: eager knows both */
+    dync_loc at;
     dync__code *piece[DYNC__KCALL_PIECES];   /* loops that row->prepare had compiled; freed with the plan */
     int16_t input[DYNC__KCALL_OPERANDS];     /* of the plan, that an operand is; + 1, 0: none */
     const dync__code *epilogue;              /* loops over the result, run as rows of it are done; their buffers stand behind the operands in data */
@@ -20947,6 +20950,8 @@ typedef struct dync__kcall {
     void *state;                             /* what prepare made for the runs; the plan gives it to drop */
     void (*drop)(void *state);
 } dync__kcall;
+/* An index that is none of 0 to size - 1: DYNC_ERR_INDEX. user_op: what it was part of, where that is another operator; or NULL. */
+DYNC__FN dync_status dync__fail_index(const char *user_op, int64_t index, int64_t size);
 typedef struct dync__kcall_row {
     const char *name;
     dync_status (*prepare)(dync__kcall *);   /* checks layouts, sets scratch_bytes; may be NULL */
@@ -24089,6 +24094,25 @@ DYNC__RARE DYNC__FN dync_status dync__k_check_index_prepare(dync__kcall *c) {
     dync__piece_store(&p, to, 0, 0, 0, least);
     return dync__piece_end(&p, &c->piece[0]);
 }
+/* Losses pick what a class has by an index; their users know it as a target. */
+DYNC__RARE DYNC__FN dync_status dync__fail_index(const char *user_op, int64_t index, int64_t size) {
+    const char *op = dync__tls.op;
+    bool target = user_op && (strcmp(user_op, "cross_entropy") == 0 || strcmp(user_op, "nll_loss") == 0);
+    dync_status status;
+    if (user_op) dync__tls.op = user_op;
+    if (target)
+        status = dync__fail(DYNC_ERR_INDEX, "target %lld is out of bounds: expected a class from 0 to %lld, or -100 for a place that does not count", (long long)index, (long long)size - 1);
+    else status = dync__fail(DYNC_ERR_INDEX, "index %lld is out of bounds for dimension with size %lld", (long long)index, (long long)size);
+    dync__tls.op = op;
+    return status;
+}
+static dync_status dync__check_index_failed(const dync__kcall *c, int64_t index) {
+    dync_loc at = dync__tls.at;
+    if (c->at.file) dync__tls.at = c->at;
+    dync_status status = dync__fail_index(c->user_op ? c->user_op : dync__tls.within, index, c->attr[0]);
+    dync__tls.at = at;
+    return status;
+}
 DYNC__FN dync_status dync__k_check_index(const dync__kcall *c, void *const *data, void *scratch) {
     const dync__operand *op = &c->operand[0];
     int64_t n = dync__operand_numel(op), last = c->attr[0] - 1, least = -1, i = 0;
@@ -24099,7 +24123,7 @@ DYNC__FN dync_status dync__k_check_index(const dync__kcall *c, void *const *data
     dync_status status = c->piece[0] ? dync__code_run(c->piece[0], (void *[]){index.data, &least}, 0, 0) : DYNC_OK;
     while (status == DYNC_OK && least < 0 && i < n && at[i] >= 0 && at[i] <= last) i++;
     if (status == DYNC_OK && least < 0 && i < n)
-        status = dync__fail(DYNC_ERR_INDEX, "index %lld is out of bounds for dimension with size %lld", (long long)at[i], (long long)last + 1);
+        status = dync__check_index_failed(c, at[i]);
     dync__dense_drop(&index);
     return status;
 }
@@ -24766,6 +24790,8 @@ typedef struct dync__pb {
     int device;                  /* where it runs */
     uint64_t rng_used;           /* numbers drawn by one run */
     const char *origin;          /* operator being lowered */
+    const char *user_op;         /* the one of the user's graph that it is a part of, and its line; NULL: the same */
+    dync_loc at;
     const int32_t *number_slot;  /* op/: slot (one F64 or I64 element) that holds number argument i of the operator being lowered; -1 or NULL: a constant */
     bool fast_math;
     int winograd;                /* places of a side of the largest tile that convolutions may be computed by; 0: none */
@@ -26819,6 +26845,8 @@ DYNC__FN dync_status dync__op_infer(const dync__opcall *, dync__info *out);     
 DYNC__FN dync_status dync__op_fake(dync__opcall *);                                  /* sets out[] to fake tensors by infer: what tracers do. Aliases share the argument's storage */
 /* Appends the operator's steps to the builder. in: one operand per tensor argument in order (lists flattened), out: per output.
  * Views append nothing. Composites are not lowered (DYNC_ERR_INTERNAL): expand them first. */
+/* Its decomposition; what fails inside may name it (dync__tls.within). */
+DYNC__FN dync_status dync__op_decompose(dync__opcall *);
 DYNC__FN dync_status dync__op_lower(dync__pb *, const dync__opcall *, const dync__operand *in, int n_in, const dync__operand *out);
 DYNC__FN bool dync__op_can_lower(int op);
 /* In-place operators: the error where an operand shares a part of what is written (eager.c). */
@@ -29621,11 +29649,18 @@ static dync_status dync__eager_view(dync__opcall *call) {
     call->nout = 1;
     return call->out[0] ? DYNC_OK : DYNC_ERR_MEMORY;
 }
+DYNC__FN dync_status dync__op_decompose(dync__opcall *call) {
+    const char *outer = dync__tls.within;
+    if (!outer) dync__tls.within = call->row->name;
+    dync_status status = call->row->decompose(call);
+    dync__tls.within = outer;
+    return status;
+}
 static dync_status dync__eager_composite(dync__opcall *call) {
     dync__info info[DYNC__MAX_OUT];
     bool checks_itself = !call->row->infer || call->row->infer == dync__i_composite;
     if (!checks_itself) DYNC__TRY(call->row->infer(call, info));
-    return call->row->decompose(call);
+    return dync__op_decompose(call);
 }
 DYNC__FN dync_status dync__eager(dync__opcall *call) {
     switch (call->row->cls) {
@@ -29688,7 +29723,7 @@ DYNC__RARE static dync_status dync__eager_check_index(const dync__tensor *index,
     bool found;
     if (size == 0 && index->numel) return dync__fail(DYNC_ERR_INDEX, "index is out of bounds for dimension with size 0");
     DYNC__TRY(dync__eager_look(index, 0, size, &bad, &found));
-    return found ? dync__fail(DYNC_ERR_INDEX, "index %lld is out of bounds for dimension with size %lld", (long long)bad, (long long)size) : DYNC_OK;
+    return found ? dync__fail_index(dync__tls.within, bad, size) : DYNC_OK;
 }
 static dync_status dync__eager_check_divisor(const dync__opcall *call) {
     const dync__arg *a = &call->args[1];
@@ -32276,6 +32311,8 @@ DYNC__FN dync_status dync__lower_kcall(dync__pb *pb, int kernel, int n, const dy
     c->row = dync__kernel_row(kernel);
     c->n = n;
     c->origin = pb->origin;
+    c->user_op = pb->user_op;
+    c->at = pb->at;
     c->fattr[0] = 1;
     for (int i = 0; i < n; i++) c->operand[i] = operands[i];
     for (int i = 0; i < n_attr; i++) c->attr[i] = attr[i];
@@ -36964,7 +37001,7 @@ static dync_status dync__tape_inplace(dync__opcall *c) {
 static dync_status dync__tape_expand(dync__opcall *c) {
     dync__info info[DYNC__MAX_OUT];
     if (c->row->infer) DYNC__TRY(dync__op_infer(c, info));     /* says what is wrong with the arguments */
-    return c->row->decompose(c);
+    return dync__op_decompose(c);
 }
 static dync_status dync__tape_call(dync__opcall *c) {
     if (dync__tls.grad_enabled_off || !dync__call_requires(c)) return dync__tape_plain(c);
@@ -38410,6 +38447,7 @@ struct dync_node {
     const char *sym;                  /* a number's text for annotations, "s1 + 1"; NULL: no symbolic number */
     dync_loc at;                      /* user line */
     const char *stack;                /* "file:line in fn" lines, outermost first; may be NULL */
+    const char *user_op;              /* AOT: the operator of the user's graph that it is a part of; a row's name, or NULL */
     int64_t seq_nr;                   /* autograd sequence number, -1 none */
     int index;                        /* position; kept current by the graph functions */
     int n_users;                      /* uses, output included; dync__graph_renumber sets it */
@@ -38848,6 +38886,7 @@ static dync_node *dync__copy_types(dync_node *n, const dync_node *old) {
     n->scalar = old->scalar;
     n->nout = old->nout;
     n->at = old->at;
+    n->user_op = old->user_op;
     n->seq_nr = old->seq_nr;
     if (!n->source && !dync__copy_text(g, old->source, &n->source)) return NULL;
     return dync__copy_text(g, old->sym, &n->sym) && dync__copy_text(g, old->stack, &n->stack)
@@ -49730,6 +49769,7 @@ static dync_node *dync__functional_emit(dync__functional *f, int op, int nargs, 
     const dync_node *from = dync__tls.interpreted;
     n->at = dync__tls.at;
     n->seq_nr = dync__seq_now();
+    n->user_op = from && from->op >= 0 ? dync__op_info(from->op)->name : NULL;
     if (from) n->source = dync__arena_strdup(&f->graph->arena, from->source ? from->source : from->name);
     return n;
 }
@@ -53606,6 +53646,8 @@ static dync_status dync__lower_call(dync__lowerer *w, const dync_node *n, bool l
     c.nout = n->nout;
     c.at = n->at;
     w->pb.origin = c.row->name;
+    w->pb.user_op = n->user_op ? n->user_op : c.row->name;
+    w->pb.at = n->at;
     if (c.row->flags & DYNC__OP_OPAQUE) return dync__opaque_lower(&w->pb, n, n_in, in, w->value[n->index]);
     if (w->joined[n->index] >= 0) return DYNC_OK;                /* its reader reads the parts */
     if (w->parts[n->index]) return dync__parts_lower(w, &c, n);

@@ -114,6 +114,7 @@ static dync_node *dync__functional_emit(dync__functional *f, int op, int nargs, 
     const dync_node *from = dync__tls.interpreted;
     n->at = dync__tls.at;
     n->seq_nr = dync__seq_now();
+    n->user_op = from && from->op >= 0 ? dync__op_info(from->op)->name : NULL;
     if (from) n->source = dync__arena_strdup(&f->graph->arena, from->source ? from->source : from->name);
     return n;
 }

@@ -581,7 +581,7 @@ static dync_status dync__tape_expand(dync__opcall *c)
 {
     dync__info info[DYNC__MAX_OUT];
     if (c->row->infer) DYNC__TRY(dync__op_infer(c, info));     /* says what is wrong with the arguments */
-    return c->row->decompose(c);
+    return dync__op_decompose(c);
 }
 
 static dync_status dync__tape_call(dync__opcall *c)

@@ -34,6 +34,7 @@ static dync_node *dync__copy_types(dync_node *n, const dync_node *old)
     n->scalar = old->scalar;
     n->nout = old->nout;
     n->at = old->at;
+    n->user_op = old->user_op;
     n->seq_nr = old->seq_nr;
     if (!n->source && !dync__copy_text(g, old->source, &n->source)) return NULL;
     return dync__copy_text(g, old->sym, &n->sym) && dync__copy_text(g, old->stack, &n->stack)

@@ -21,6 +21,7 @@ struct dync_node {
     const char *sym;                  /* a number's text for annotations, "s1 + 1"; NULL: no symbolic number */
     dync_loc at;                      /* user line */
     const char *stack;                /* "file:line in fn" lines, outermost first; may be NULL */
+    const char *user_op;              /* AOT: the operator of the user's graph that it is a part of; a row's name, or NULL */
     int64_t seq_nr;                   /* autograd sequence number, -1 none */
     int index;                        /* position; kept current by the graph functions */
     int n_users;                      /* uses, output included; dync__graph_renumber sets it */

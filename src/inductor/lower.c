@@ -175,6 +175,8 @@ static dync_status dync__lower_call(dync__lowerer *w, const dync_node *n, bool l
     c.nout = n->nout;
     c.at = n->at;
     w->pb.origin = c.row->name;
+    w->pb.user_op = n->user_op ? n->user_op : c.row->name;
+    w->pb.at = n->at;
     if (c.row->flags & DYNC__OP_OPAQUE) return dync__opaque_lower(&w->pb, n, n_in, in, w->value[n->index]);
     if (w->joined[n->index] >= 0) return DYNC_OK;                /* its reader reads the parts */
     if (w->parts[n->index]) return dync__parts_lower(w, &c, n);

@@ -15,6 +15,8 @@ typedef struct dync__kcall {
     size_t scratch_bytes;                    /* asked for by row->prepare */
     size_t run_bytes;                        /* what a run takes from dync__alloc_data, all threads together; set by row->prepare */
     const char *origin;
+    const char *user_op;                     /* of the user's graph that it is a part of, and its line: for messages; NULL: eager knows both */
+    dync_loc at;
     dync__code *piece[DYNC__KCALL_PIECES];   /* loops that row->prepare had compiled; freed with the plan */
     int16_t input[DYNC__KCALL_OPERANDS];     /* of the plan, that an operand is; + 1, 0: none */
     const dync__code *epilogue;              /* loops over the result, run as rows of it are done; their buffers stand behind the operands in data */
@@ -24,6 +26,8 @@ typedef struct dync__kcall {
     void *state;                             /* what prepare made for the runs; the plan gives it to drop */
     void (*drop)(void *state);
 } dync__kcall;
+/* An index that is none of 0 to size - 1: DYNC_ERR_INDEX. user_op: what it was part of, where that is another operator; or NULL. */
+DYNC__FN dync_status dync__fail_index(const char *user_op, int64_t index, int64_t size);
 typedef struct dync__kcall_row {
     const char *name;
     dync_status (*prepare)(dync__kcall *);   /* checks layouts, sets scratch_bytes; may be NULL */

@@ -257,6 +257,29 @@ DYNC__RARE DYNC__FN dync_status dync__k_check_index_prepare(dync__kcall *c)
     return dync__piece_end(&p, &c->piece[0]);
 }
 
+/* Losses pick what a class has by an index; their users know it as a target. */
+DYNC__RARE DYNC__FN dync_status dync__fail_index(const char *user_op, int64_t index, int64_t size)
+{
+    const char *op = dync__tls.op;
+    bool target = user_op && (strcmp(user_op, "cross_entropy") == 0 || strcmp(user_op, "nll_loss") == 0);
+    dync_status status;
+    if (user_op) dync__tls.op = user_op;
+    if (target)
+        status = dync__fail(DYNC_ERR_INDEX, "target %lld is out of bounds: expected a class from 0 to %lld, or -100 for a place that does not count", (long long)index, (long long)size - 1);
+    else status = dync__fail(DYNC_ERR_INDEX, "index %lld is out of bounds for dimension with size %lld", (long long)index, (long long)size);
+    dync__tls.op = op;
+    return status;
+}
+
+static dync_status dync__check_index_failed(const dync__kcall *c, int64_t index)
+{
+    dync_loc at = dync__tls.at;
+    if (c->at.file) dync__tls.at = c->at;
+    dync_status status = dync__fail_index(c->user_op ? c->user_op : dync__tls.within, index, c->attr[0]);
+    dync__tls.at = at;
+    return status;
+}
+
 DYNC__FN dync_status dync__k_check_index(const dync__kcall *c, void *const *data, void *scratch)
 {
     const dync__operand *op = &c->operand[0];
@@ -268,7 +291,7 @@ DYNC__FN dync_status dync__k_check_index(const dync__kcall *c, void *const *data
     dync_status status = c->piece[0] ? dync__code_run(c->piece[0], (void *[]){index.data, &least}, 0, 0) : DYNC_OK;
     while (status == DYNC_OK && least < 0 && i < n && at[i] >= 0 && at[i] <= last) i++;
     if (status == DYNC_OK && least < 0 && i < n)
-        status = dync__fail(DYNC_ERR_INDEX, "index %lld is out of bounds for dimension with size %lld", (long long)at[i], (long long)last + 1);
+        status = dync__check_index_failed(c, at[i]);
     dync__dense_drop(&index);
     return status;
 }

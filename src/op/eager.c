@@ -503,12 +503,21 @@ static dync_status dync__eager_view(dync__opcall *call)
     return call->out[0] ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
+DYNC__FN dync_status dync__op_decompose(dync__opcall *call)
+{
+    const char *outer = dync__tls.within;
+    if (!outer) dync__tls.within = call->row->name;
+    dync_status status = call->row->decompose(call);
+    dync__tls.within = outer;
+    return status;
+}
+
 static dync_status dync__eager_composite(dync__opcall *call)
 {
     dync__info info[DYNC__MAX_OUT];
     bool checks_itself = !call->row->infer || call->row->infer == dync__i_composite;
     if (!checks_itself) DYNC__TRY(call->row->infer(call, info));
-    return call->row->decompose(call);
+    return dync__op_decompose(call);
 }
 
 DYNC__FN dync_status dync__eager(dync__opcall *call)
@@ -587,7 +596,7 @@ DYNC__RARE static dync_status dync__eager_check_index(const dync__tensor *index,
     bool found;
     if (size == 0 && index->numel) return dync__fail(DYNC_ERR_INDEX, "index is out of bounds for dimension with size 0");
     DYNC__TRY(dync__eager_look(index, 0, size, &bad, &found));
-    return found ? dync__fail(DYNC_ERR_INDEX, "index %lld is out of bounds for dimension with size %lld", (long long)bad, (long long)size) : DYNC_OK;
+    return found ? dync__fail_index(dync__tls.within, bad, size) : DYNC_OK;
 }
 
 static dync_status dync__eager_check_divisor(const dync__opcall *call)

@@ -133,6 +133,8 @@ DYNC__FN dync_status dync__lower_kcall(dync__pb *pb, int kernel, int n, const dy
     c->row = dync__kernel_row(kernel);
     c->n = n;
     c->origin = pb->origin;
+    c->user_op = pb->user_op;
+    c->at = pb->at;
     c->fattr[0] = 1;
     for (int i = 0; i < n; i++) c->operand[i] = operands[i];
     for (int i = 0; i < n_attr; i++) c->attr[i] = attr[i];

@@ -132,6 +132,8 @@ DYNC__FN dync_status dync__op_infer(const dync__opcall *, dync__info *out);     
 DYNC__FN dync_status dync__op_fake(dync__opcall *);                                  /* sets out[] to fake tensors by infer: what tracers do. Aliases share the argument's storage */
 /* Appends the operator's steps to the builder. in: one operand per tensor argument in order (lists flattened), out: per output.
  * Views append nothing. Composites are not lowered (DYNC_ERR_INTERNAL): expand them first. */
+/* Its decomposition; what fails inside may name it (dync__tls.within). */
+DYNC__FN dync_status dync__op_decompose(dync__opcall *);
 DYNC__FN dync_status dync__op_lower(dync__pb *, const dync__opcall *, const dync__operand *in, int n_in, const dync__operand *out);
 DYNC__FN bool dync__op_can_lower(int op);
 /* In-place operators: the error where an operand shares a part of what is written (eager.c). */

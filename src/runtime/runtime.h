@@ -28,6 +28,8 @@ typedef struct dync__pb {
     int device;                  /* where it runs */
     uint64_t rng_used;           /* numbers drawn by one run */
     const char *origin;          /* operator being lowered */
+    const char *user_op;         /* the one of the user's graph that it is a part of, and its line; NULL: the same */
+    dync_loc at;
     const int32_t *number_slot;  /* op/: slot (one F64 or I64 element) that holds number argument i of the operator being lowered; -1 or NULL: a constant */
     bool fast_math;
     int winograd;                /* places of a side of the largest tile that convolutions may be computed by; 0: none */

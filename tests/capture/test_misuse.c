@@ -515,14 +515,14 @@ TEST(places)
 }
 
 /* An index outside is an error in compiled code as it is in eager, in short and long indices, and disturbs no later call. */
+static dync_tensor *wide_of(dync_tensor *x, dync_tensor *i) { return dync_expand(dync_unsqueeze(x, 0), dync_shape(dync_size(i, 0), 3)); }
+enum { LOSSES = __LINE__ + 5 };
 static dync_tensor *gathers(dync_tensor *x, dync_tensor *i) { return dync_mul(dync_gather(x, 0, i), 2); }
 static dync_tensor *selects(dync_tensor *x, dync_tensor *i) { return dync_exp(dync_index_select(x, 0, i)); }
 static dync_tensor *embeds(dync_tensor *x, dync_tensor *i) { return dync_embedding(dync_unsqueeze(x, 1), i); }
 static dync_tensor *one_hots(dync_tensor *x, dync_tensor *i) { return dync_matmul(dync_to_dtype(dync_one_hot(i, 3), DYNC_F32), x); }
-static dync_tensor *losses(dync_tensor *x, dync_tensor *i)
-{
-    return dync_cross_entropy(dync_expand(dync_unsqueeze(x, 0), dync_shape(dync_size(i, 0), 3)), i);
-}
+static dync_tensor *losses(dync_tensor *x, dync_tensor *i) { return dync_cross_entropy(wide_of(x, i), i); }
+static dync_tensor *picked(dync_tensor *x, dync_tensor *i) { return dync_nll_loss(wide_of(x, i), i); }
 /* Loops that do nothing else look at the index themselves: wherever it stands, in eager and compiled, on several threads. */
 static dync_tensor *row_embeds(dync_tensor *x, dync_tensor *i) { return dync_embedding(x, i); }
 static dync_tensor *row_selects(dync_tensor *x, dync_tensor *i) { return dync_index_select(x, 0, i); }
@@ -588,20 +588,30 @@ TEST(indices_outside_of_large_tables)
 }
 TEST(indices_outside)
 {
-    dync_tensor *(*const fns[])(dync_tensor *, dync_tensor *) = {gathers, selects, embeds, one_hots, losses};
+    dync_tensor *(*const fns[])(dync_tensor *, dync_tensor *) = {gathers, selects, embeds, one_hots, losses, picked};
+    static const char *const ops[] = {"gather: ", "index_select: ", "embedding: ", "one_hot: ", "cross_entropy: ", "nll_loss: "};
+    static const int lines[] = {LOSSES - 4, LOSSES - 3, LOSSES - 2, LOSSES - 1, LOSSES, LOSSES + 1};
+    char place[64];
     dync_tensor *wide = dync_to_dtype(dync_arange(0, 3, 1), DYNC_F32);
     dync_on_error(quiet, NULL);
-    for (int k = 0; k < 5; k++)
+    for (int k = 0; k < 6; k++)
         for (int n = 2; n < 6000; n += 5000) {
             dync_compiled *f = dync_compile(fns[k], .dynamic = DYNC_DYNAMIC_OFF);
+            snprintf(place, sizeof place, "test_misuse.c:%d)", lines[k]);
             dync_tensor *i = dync_zeros(dync_shape(n), .dtype = DYNC_I64);
             EXPECT(dync_call(f, wide, i) != NULL);
             for (int64_t bad = -1; bad <= 3; bad += 4) {
                 dync_fill_(dync_select(i, 0, n - 1), bad);
-                EXPECT(dync_call(f, wide, i) == NULL);
-                EXPECT_EQ_INT(dync_error(), DYNC_ERR_INDEX);
-                EXPECT(strstr(dync_error_message(), bad < 0 ? "index -1 is out of bounds for dimension with size 3" : "index 3 is out"));
-                dync_clear_error();
+                for (int compiled = 0; compiled < 2; compiled++) {
+                    EXPECT((compiled ? dync_call(f, wide, i) : fns[k](wide, i)) == NULL);
+                    EXPECT_EQ_INT(dync_error(), DYNC_ERR_INDEX);
+                    EXPECT_EQ_STR(dync_error_class(), "IndexError");
+                    if (k < 4) EXPECT_HAS_STR(dync_error_message(), bad < 0 ? "index -1 is out of bounds for dimension with size 3" : "index 3 is out of bounds");
+                    else EXPECT_HAS_STR(dync_error_message(), bad < 0 ? "target -1 is out of bounds: expected a class from 0 to 2, or -100" : "target 3 is out of bounds");
+                    EXPECT(strncmp(dync_error_message(), ops[k], strlen(ops[k])) == 0);   /* the user's operator, and its line */
+                    EXPECT_HAS_STR(dync_error_message(), place);
+                    dync_clear_error();
+                }
             }
             dync_fill_(i, 2);
             EXPECT(dync_call(f, wide, i) != NULL);
