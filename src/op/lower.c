@@ -537,7 +537,10 @@ DYNC__FN dync_status dync__l_native_layer_norm(dync__pb *pb, const dync__opcall 
     int type = dync__lower_wide(out->dtype), lead = in->lay.ndim - call->args[1].n;
     for (int d = 0; d < DYNC_MAX_DIMS; d++) reduced[d] = d >= lead && d < in->lay.ndim;
     dync__lower_rows(&rows, &in->lay, reduced);
-    if (rows.row_length == 0) return DYNC_OK;
+    if (rows.row_length == 0) {                                                          /* of nothing: as PyTorch's */
+        DYNC__TRY(dync__lower_fill(pb, call, -1, 0, &out[1]));
+        return dync__lower_fill(pb, call, -1, (double)NAN, &out[2]);
+    }
     dync__lower_full_strides(&rows, &in->lay, x_stride);
     dync__lower_full_strides(&rows, &out->lay, full);
     if (!dync__lower_begin(pb, b, rows.n_outer, rows.n_dims, rows.extent)) return DYNC_ERR_MEMORY;

@@ -497,4 +497,25 @@ TEST(xlogy_promotes_before_its_logarithm)
     EXPECT_NEAR(at(dync_xlogy(dync_ones(dync_shape(1)), half), 0), log(0.300048828125), 1e-6);
     EXPECT_NEAR(dync_item(dync_cosine_similarity(dync_ones(dync_shape(3)), dync_full(dync_shape(3), 2, .dtype = DYNC_I32), 0, 1e-8)), 1, 1e-6);
 }
+
+/* Statistics of rows of no elements are written: PyTorch's. */
+static dync_value norm_of_nothing(const dync_value *args, int n, void *user)
+{
+    (void)n, (void)user;
+    return dync_op_call_values("native_layer_norm", 5, (dync_value[]){args[0], dync_tuple(0, 4), DYNC_NONE, DYNC_NONE, DYNC_V(1e-3)});
+}
+TEST(layer_norm_of_empty_rows)
+{
+    dync_compiled *f = dync_compile(norm_of_nothing);
+    for (int compiled = 0; compiled < 2; compiled++) {
+        dync_value x = DYNC_V(dync_zeros(dync_shape(40, 0, 4))), out = compiled ? dync_call_value(f, x) : norm_of_nothing(&x, 1, NULL);
+        REQUIRE(dync_len(out) == 3);
+        EXPECT_EQ_INT(dync_numel(dync_as_tensor(dync_at(out, 0))), 0);
+        for (int i = 0; i < 40; i++) {
+            EXPECT_NEAR(at(dync_as_tensor(dync_at(out, 1)), i), 0, TOL_EXACT);
+            EXPECT_NEAR(at(dync_as_tensor(dync_at(out, 2)), i), (double)NAN, TOL_EXACT);
+        }
+    }
+    dync_compiled_free(f);
+}
 TEST_MAIN
