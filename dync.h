@@ -55,6 +55,11 @@
  * THREADS. All state is per thread but the backend registry and the compiled caches; many threads may call one dync_compiled at once.
  * Each function says `thread any` or `thread not while running`: it must not run while another thread is inside the same object.
  *
+ * ENVIRONMENT. DYNC_LOG=graph,guards,ir prints stages (dync_set_log); DYNC_LINT=1 and DYNC_VERIFY=1 check every compiled function as
+ * dync_set_lint and dync_set_verify do; DYNC_THREADS=n is the size of the pool; DYNC_CPU=avx2 or none makes code for less than the machine
+ * has; DYNC_PERF_MAP=1 names that code for perf; DYNC_REPRO_AFTER and its kin set the minifier (dync_config_set). What the program sets
+ * wins. DYNC_NO_ENV leaves all of them unread.
+ *
  * OPTIONS are macros defined before the include; config.h below lists them.
  *
  * The comments below are the reference; nothing outside them defines behaviour. Entries are left out where there is nothing to say;
@@ -2038,11 +2043,12 @@ DYNC_API dync_callee dync_assume_constant_result_callee(dync_callee callee);
 
 /* dync_set_verify: runs every cached call both ways, the C function on copies of the arguments, and reports the first difference in results
  * and written tensors as DYNC_ERR_ACCURACY, class RuntimeError. Where a call is traced, each graph is compared with its interpretation.
+ * DYNC_VERIFY=1 in the environment does it too, for a program as it is.
  *   notes   tolerance, absolute and relative: f32 1e-4, f64 1e-9, f16 1e-2, bf16 5e-2. The function runs once more in each call: effects that
  *           dync does not see (a C variable it counts up) happen twice. Tensors of other devices are not compared
  * dync_set_lint: traces twice at the first compile and warns of what differs: impure reads. Counted by dync_get_counters. DYNC_LINT=1 does it too.
  *   notes   functions with an opaque break are traced by every call anyhow and are left alone
- * Both are off at first and process-wide. */
+ * Both are process-wide and off at first, unless the environment says otherwise; what the program sets wins. */
 DYNC_API void dync_set_verify(bool on);
 DYNC_API void dync_set_lint(bool on);
 
@@ -2862,6 +2868,13 @@ enum { DYNC__CPU_AVX2 = 1, DYNC__CPU_FMA = 2, DYNC__CPU_AVX512 = 4 /* F BW DQ VL
 DYNC__FN unsigned dync__cpu_features(void);     /* 0 off x86-64; cut down by DYNC_CPU=avx2|avx512|none */
 DYNC__FN void dync__cpu_pretend(unsigned features);   /* for tests, which then only make code: features | DYNC__CPU_KNOWN; 0: the truth again */
 DYNC__FN const char *dync__env(const char *name); /* NULL under DYNC_NO_ENV */
+/* A switch of the process: 2 on, 1 off, 0 (at first): as the variable of that name says: anything but "" and "0" is on. */
+DYNC__FN bool dync__switch_ask(int32_t *on, const char *name);
+DYNC__INLINE bool dync__switch_on(int32_t *on, const char *name)
+{
+    int32_t now = DYNC__ATOMIC_PEEK(on);
+    return now ? now == 2 : dync__switch_ask(on, name);
+}
 DYNC__FN int  dync__os_process(void);           /* tells a forked child from its parent */
 /* Memory for machine code, whole pages: one file mapped twice; or private pages that are written, then sealed for good. False or NULL
  * where the system refuses. */
@@ -2993,6 +3006,12 @@ DYNC__FN const char *dync__env(const char *name) {
 #else
     return getenv(name);
 #endif
+}
+DYNC__RARE DYNC__FN bool dync__switch_ask(int32_t *on, const char *name) {
+    const char *text = dync__env(name);
+    bool says = text && *text && strcmp(text, "0") != 0;
+    DYNC__ATOMIC_STORE(on, says ? 2 : 1);
+    return says;
 }
 #if defined(__GNUC__) && defined(__x86_64__)
 static void dync__os_cpuid(uint32_t leaf, uint32_t sub, uint32_t out[4]) {
@@ -43998,16 +44017,10 @@ struct dync__lint {
     bool over;                          /* the first break has been passed: no more rows */
     struct dync__lint *outer;
 };
-static int32_t dync__lint_switch;       /* 0: ask DYNC_LINT; 1 off; 2 on */
+static int32_t dync__lint_switch;
 static DYNC__TLS dync__lint *dync__lint_now;
 DYNC_API void dync_set_lint(bool on) { DYNC__ATOMIC_STORE(&dync__lint_switch, on ? 2 : 1); }
-static bool dync__lint_on(void) {
-    int32_t now = DYNC__ATOMIC_PEEK(&dync__lint_switch);
-    if (now) return now == 2;
-    const char *text = dync__env("DYNC_LINT");
-    dync_set_lint(text && *text && strcmp(text, "0") != 0);
-    return DYNC__ATOMIC_PEEK(&dync__lint_switch) == 2;
-}
+static bool dync__lint_on(void) { return dync__switch_on(&dync__lint_switch, "DYNC_LINT"); }
 static dync__lint *dync__lint_of(const dync__tracer *t) {
     dync__lint *l = dync__lint_now;
     return DYNC__UNLIKELY(l != NULL) && l->entry == t->entry && !l->failed && !l->over ? l : NULL;
@@ -47998,11 +48011,11 @@ DYNC__FN void dync__callbacks_clear(void) {
 /* ==== capture/verify.c ========================================================================================== */
 static int32_t dync__verify_switch;
 static DYNC__TLS bool dync__verify_running;
-DYNC_API void dync_set_verify(bool on) { DYNC__ATOMIC_STORE(&dync__verify_switch, on); }
+DYNC_API void dync_set_verify(bool on) { DYNC__ATOMIC_STORE(&dync__verify_switch, on ? 2 : 1); }
 /* True inside the reference run: compiled functions called from there run as they are written. */
 DYNC__FN bool dync__verify_inside(void) { return dync__verify_running; }
 DYNC__FN bool dync__verify_on(void) {
-    return DYNC__ATOMIC_PEEK(&dync__verify_switch) && !dync__verify_running;
+    return DYNC__UNLIKELY(dync__switch_on(&dync__verify_switch, "DYNC_VERIFY")) && !dync__verify_running;
 }
 /* A global that the entry may write: its memory before and after the reference run. */
 typedef struct dync__verify_global {

@@ -174,11 +174,12 @@ DYNC_API dync_callee dync_assume_constant_result_callee(dync_callee callee);
 
 /* dync_set_verify: runs every cached call both ways, the C function on copies of the arguments, and reports the first difference in results
  * and written tensors as DYNC_ERR_ACCURACY, class RuntimeError. Where a call is traced, each graph is compared with its interpretation.
+ * DYNC_VERIFY=1 in the environment does it too, for a program as it is.
  *   notes   tolerance, absolute and relative: f32 1e-4, f64 1e-9, f16 1e-2, bf16 5e-2. The function runs once more in each call: effects that
  *           dync does not see (a C variable it counts up) happen twice. Tensors of other devices are not compared
  * dync_set_lint: traces twice at the first compile and warns of what differs: impure reads. Counted by dync_get_counters. DYNC_LINT=1 does it too.
  *   notes   functions with an opaque break are traced by every call anyhow and are left alone
- * Both are off at first and process-wide. */
+ * Both are process-wide and off at first, unless the environment says otherwise; what the program sets wins. */
 DYNC_API void dync_set_verify(bool on);
 DYNC_API void dync_set_lint(bool on);
 

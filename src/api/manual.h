@@ -49,6 +49,11 @@
  * THREADS. All state is per thread but the backend registry and the compiled caches; many threads may call one dync_compiled at once.
  * Each function says `thread any` or `thread not while running`: it must not run while another thread is inside the same object.
  *
+ * ENVIRONMENT. DYNC_LOG=graph,guards,ir prints stages (dync_set_log); DYNC_LINT=1 and DYNC_VERIFY=1 check every compiled function as
+ * dync_set_lint and dync_set_verify do; DYNC_THREADS=n is the size of the pool; DYNC_CPU=avx2 or none makes code for less than the machine
+ * has; DYNC_PERF_MAP=1 names that code for perf; DYNC_REPRO_AFTER and its kin set the minifier (dync_config_set). What the program sets
+ * wins. DYNC_NO_ENV leaves all of them unread.
+ *
  * OPTIONS are macros defined before the include; config.h below lists them.
  *
  * The comments below are the reference; nothing outside them defines behaviour. Entries are left out where there is nothing to say;

@@ -248,6 +248,13 @@ enum { DYNC__CPU_AVX2 = 1, DYNC__CPU_FMA = 2, DYNC__CPU_AVX512 = 4 /* F BW DQ VL
 DYNC__FN unsigned dync__cpu_features(void);     /* 0 off x86-64; cut down by DYNC_CPU=avx2|avx512|none */
 DYNC__FN void dync__cpu_pretend(unsigned features);   /* for tests, which then only make code: features | DYNC__CPU_KNOWN; 0: the truth again */
 DYNC__FN const char *dync__env(const char *name); /* NULL under DYNC_NO_ENV */
+/* A switch of the process: 2 on, 1 off, 0 (at first): as the variable of that name says: anything but "" and "0" is on. */
+DYNC__FN bool dync__switch_ask(int32_t *on, const char *name);
+DYNC__INLINE bool dync__switch_on(int32_t *on, const char *name)
+{
+    int32_t now = DYNC__ATOMIC_PEEK(on);
+    return now ? now == 2 : dync__switch_ask(on, name);
+}
 DYNC__FN int  dync__os_process(void);           /* tells a forked child from its parent */
 /* Memory for machine code, whole pages: one file mapped twice; or private pages that are written, then sealed for good. False or NULL
  * where the system refuses. */

@@ -104,6 +104,14 @@ DYNC__FN const char *dync__env(const char *name)
 #endif
 }
 
+DYNC__RARE DYNC__FN bool dync__switch_ask(int32_t *on, const char *name)
+{
+    const char *text = dync__env(name);
+    bool says = text && *text && strcmp(text, "0") != 0;
+    DYNC__ATOMIC_STORE(on, says ? 2 : 1);
+    return says;
+}
+
 /* ---- CPU features ---- */
 
 #if defined(__GNUC__) && defined(__x86_64__)

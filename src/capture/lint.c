@@ -34,19 +34,12 @@ struct dync__lint {
     bool over;                          /* the first break has been passed: no more rows */
     struct dync__lint *outer;
 };
-static int32_t dync__lint_switch;       /* 0: ask DYNC_LINT; 1 off; 2 on */
+static int32_t dync__lint_switch;
 static DYNC__TLS dync__lint *dync__lint_now;
 
 DYNC_API void dync_set_lint(bool on) { DYNC__ATOMIC_STORE(&dync__lint_switch, on ? 2 : 1); }
 
-static bool dync__lint_on(void)
-{
-    int32_t now = DYNC__ATOMIC_PEEK(&dync__lint_switch);
-    if (now) return now == 2;
-    const char *text = dync__env("DYNC_LINT");
-    dync_set_lint(text && *text && strcmp(text, "0") != 0);
-    return DYNC__ATOMIC_PEEK(&dync__lint_switch) == 2;
-}
+static bool dync__lint_on(void) { return dync__switch_on(&dync__lint_switch, "DYNC_LINT"); }
 
 static dync__lint *dync__lint_of(const dync__tracer *t)
 {

@@ -1,4 +1,4 @@
-/* capture/verify.c: dync_set_verify. Every cached call runs both ways: the C function on copies of
+/* capture/verify.c: dync_set_verify and DYNC_VERIFY. Every cached call runs both ways: the C function on copies of
  * the arguments, then the compiled code on the arguments themselves, from the same random state;
  * results, written arguments and written globals are compared. Where a call is traced (the first
  * one, and every call of a function with an opaque break) its segments are compared instead, each
@@ -14,13 +14,13 @@
 static int32_t dync__verify_switch;
 static DYNC__TLS bool dync__verify_running;
 
-DYNC_API void dync_set_verify(bool on) { DYNC__ATOMIC_STORE(&dync__verify_switch, on); }
+DYNC_API void dync_set_verify(bool on) { DYNC__ATOMIC_STORE(&dync__verify_switch, on ? 2 : 1); }
 
 /* True inside the reference run: compiled functions called from there run as they are written. */
 DYNC__FN bool dync__verify_inside(void) { return dync__verify_running; }
 DYNC__FN bool dync__verify_on(void)
 {
-    return DYNC__ATOMIC_PEEK(&dync__verify_switch) && !dync__verify_running;
+    return DYNC__UNLIKELY(dync__switch_on(&dync__verify_switch, "DYNC_VERIFY")) && !dync__verify_running;
 }
 
 /* A global that the entry may write: its memory before and after the reference run. */

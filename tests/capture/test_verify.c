@@ -419,4 +419,28 @@ TEST(verify_of_training_steps)
     }
     scale = 2;
 }
+
+/* The environment's form. Read once for a process: each of these needs one of its own. */
+#if TEST__FORK
+extern int setenv(const char *, const char *, int);
+static void says(const char *value, int set, bool reported)
+{
+    if (test__state.no_fork) SKIP("needs a process of its own");
+    setenv("DYNC_VERIFY", value, 1);
+    if (set >= 0) dync_set_verify(set);
+    dync_compiled *f = dync_compile(impure, .args = "x");
+    dync_tensor *x = dync_ones(dync_shape(2, 3));
+    scale = 2;
+    EXPECT(dync_call(f, x) != NULL);
+    scale = 3;
+    EXPECT((dync_call(f, x) == NULL) == reported);
+    if (reported) expect_incorrect("inductor", "impure: the result differs at [0, 0]: 2, expected 3");
+    dync_compiled_free(f);
+}
+TEST(the_environment_turns_verify_on) { says("1", -1, true); }
+TEST(the_environment_says_0) { says("0", -1, false); }
+TEST(the_environment_says_nothing) { says("", -1, false); }
+TEST(the_program_wins_over_the_environment) { says("1", 0, false); }
+TEST(the_program_turns_verify_on_all_the_same) { says("0", 1, true); }
+#endif
 TEST_MAIN
