@@ -42389,7 +42389,6 @@ typedef struct dync__cut_part {
 typedef struct dync__cut_record {
     const char *reason, *file;           /* NULL: the end of a broken frame */
     int line;
-    bool grad_off;                       /* grad mode where its operators begin */
     DYNC__VEC(dync__cut_part) piece;
     DYNC__VEC(int32_t) dead;             /* values that nobody held any more, and which did not leave */
     DYNC__VEC(int32_t) result;           /* END: returned tensors in preorder */
@@ -45862,6 +45861,16 @@ static dync_status dync__env_keep_all(dync__tracer *t) {
     }
     return DYNC_OK;
 }
+/* The grad mode that the pending call of that ordinal is recorded in: a piece before may switch it, whatever running that one leaves behind. */
+static bool dync__cut_grad_off(const dync__tracer *t, int ordinal) {
+    bool off = t->graph_grad_off;
+    for (int i = 0, k = 0; i < t->graph->node.n && k < ordinal; i++) {
+        const dync_node *n = t->graph->node.at[i];
+        if (n->op == DYNC__OP__set_grad_enabled) off = !n->args[0].as.i;
+        if (dync__node_pends(n) && n->op != DYNC__NODE_GETITEM) k++;
+    }
+    return off;
+}
 /* reason: the break that ends the pieces, or NULL. live NULL: everything that the C function still holds. */
 static dync_status dync__cut_live(dync__tracer *t, const char *reason, const bool *live_or_null) {
     dync_status followed;
@@ -45882,12 +45891,12 @@ static dync_status dync__cut_live(dync__tracer *t, const char *reason, const boo
     dync__effects_mark(t, live);
     dync_status status = DYNC_OK;
     bool grad_off = dync__tls.grad_enabled_off;
-    dync__tls.grad_enabled_off = t->graph_grad_off;
     t->cut_reason = reason;
     for (int i = 0; i < n && status == DYNC_OK; i++) {
         if (reason) dync__log_break(t, reason);
         t->lo = bound[i];
         t->hi = bound[i + 1];
+        dync__tls.grad_enabled_off = dync__cut_grad_off(t, t->lo);
         status = dync__cut_range(t, bound[i], bound[i + 1], n == 1, dync__piece_site(t, frame[i], reason), live);
         if (status == DYNC_OK && (bound[i + 1] == t->split || i == n - 1)) status = dync__effects_begin(t);
     }
@@ -46419,7 +46428,6 @@ DYNC__FN void dync__script_cut_begin(dync__tracer *t, const char *reason) {
     dync__cut_record *cut = dync__arena_alloc(arena, sizeof *cut);
     if (cut) {
         cut->line = t->last_at.line;
-        cut->grad_off = t->graph_grad_off;
         if (reason) cut->reason = dync__arena_strdup(arena, reason);
         if (t->last_at.file) cut->file = dync__arena_strdup(arena, t->last_at.file);
     }
@@ -47001,8 +47009,10 @@ static dync_status dync__replay_piece(dync__tracer *t, const dync__cut_part *p) 
 static dync_status dync__replay_pieces(dync__tracer *t, const dync__cut_record *cut) {
     bool grad_off = dync__tls.grad_enabled_off;
     dync_status status = DYNC_OK;
-    dync__tls.grad_enabled_off = cut->grad_off;
-    for (int i = 0; i < cut->piece.n && status == DYNC_OK; i++) status = dync__replay_piece(t, &cut->piece.at[i]);
+    for (int i = 0; i < cut->piece.n && status == DYNC_OK; i++) {
+        dync__tls.grad_enabled_off = !cut->piece.at[i].seg->grad_mode;
+        status = dync__replay_piece(t, &cut->piece.at[i]);
+    }
     dync__tls.grad_enabled_off = grad_off;
     t->pending = 0;
     t->script->waiting.n = 0;

@@ -432,6 +432,18 @@ static dync_status dync__env_keep_all(dync__tracer *t)
     return DYNC_OK;
 }
 
+/* The grad mode that the pending call of that ordinal is recorded in: a piece before may switch it, whatever running that one leaves behind. */
+static bool dync__cut_grad_off(const dync__tracer *t, int ordinal)
+{
+    bool off = t->graph_grad_off;
+    for (int i = 0, k = 0; i < t->graph->node.n && k < ordinal; i++) {
+        const dync_node *n = t->graph->node.at[i];
+        if (n->op == DYNC__OP__set_grad_enabled) off = !n->args[0].as.i;
+        if (dync__node_pends(n) && n->op != DYNC__NODE_GETITEM) k++;
+    }
+    return off;
+}
+
 /* reason: the break that ends the pieces, or NULL. live NULL: everything that the C function still holds. */
 static dync_status dync__cut_live(dync__tracer *t, const char *reason, const bool *live_or_null)
 {
@@ -453,12 +465,12 @@ static dync_status dync__cut_live(dync__tracer *t, const char *reason, const boo
     dync__effects_mark(t, live);
     dync_status status = DYNC_OK;
     bool grad_off = dync__tls.grad_enabled_off;
-    dync__tls.grad_enabled_off = t->graph_grad_off;
     t->cut_reason = reason;
     for (int i = 0; i < n && status == DYNC_OK; i++) {
         if (reason) dync__log_break(t, reason);
         t->lo = bound[i];
         t->hi = bound[i + 1];
+        dync__tls.grad_enabled_off = dync__cut_grad_off(t, t->lo);
         status = dync__cut_range(t, bound[i], bound[i + 1], n == 1, dync__piece_site(t, frame[i], reason), live);
         if (status == DYNC_OK && (bound[i + 1] == t->split || i == n - 1)) status = dync__effects_begin(t);
     }

@@ -438,8 +438,10 @@ static dync_status dync__replay_pieces(dync__tracer *t, const dync__cut_record *
 {
     bool grad_off = dync__tls.grad_enabled_off;
     dync_status status = DYNC_OK;
-    dync__tls.grad_enabled_off = cut->grad_off;
-    for (int i = 0; i < cut->piece.n && status == DYNC_OK; i++) status = dync__replay_piece(t, &cut->piece.at[i]);
+    for (int i = 0; i < cut->piece.n && status == DYNC_OK; i++) {
+        dync__tls.grad_enabled_off = !cut->piece.at[i].seg->grad_mode;
+        status = dync__replay_piece(t, &cut->piece.at[i]);
+    }
     dync__tls.grad_enabled_off = grad_off;
     t->pending = 0;
     t->script->waiting.n = 0;

@@ -167,7 +167,6 @@ DYNC__FN void dync__script_cut_begin(dync__tracer *t, const char *reason)
     dync__cut_record *cut = dync__arena_alloc(arena, sizeof *cut);
     if (cut) {
         cut->line = t->last_at.line;
-        cut->grad_off = t->graph_grad_off;
         if (reason) cut->reason = dync__arena_strdup(arena, reason);
         if (t->last_at.file) cut->file = dync__arena_strdup(arena, t->last_at.file);
     }

@@ -29,7 +29,6 @@ typedef struct dync__cut_part {
 typedef struct dync__cut_record {
     const char *reason, *file;           /* NULL: the end of a broken frame */
     int line;
-    bool grad_off;                       /* grad mode where its operators begin */
     DYNC__VEC(dync__cut_part) piece;
     DYNC__VEC(int32_t) dead;             /* values that nobody held any more, and which did not leave */
     DYNC__VEC(int32_t) result;           /* END: returned tensors in preorder */

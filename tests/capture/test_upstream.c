@@ -199,4 +199,38 @@ TEST(a_tensor_with_data_after_a_meta_tensor)
     dync_clear_error();
     dync_compiled_free(f);
 }
+
+/* ---- grad mode ------------------------------------------------------------------------------------------------------------------- */
+static dync_tensor *breaks_inside(dync_tensor *x)
+{
+    x = dync_sin(x);
+    dync_set_grad_enabled(true);
+    x = dync_cos(x);
+    dync_graph_break("inside");
+    return dync_mul(x, 2);
+}
+static dync_tensor *switches_around_a_frame(dync_tensor *x)
+{
+    dync_tensor *y = dync_exp(x);
+    dync_set_grad_enabled(false);
+    y = dync_frame(breaks_inside, y);
+    return dync_add(dync_mul(y, x), y);
+}
+
+TEST(a_piece_has_the_grad_mode_that_the_one_before_left)
+{
+    static const char *const backends[] = {"eager", "aot_eager", "inductor"};
+    for (int b = 0; b < 3; b++) {
+        dync_compiled *f = dync_compile(switches_around_a_frame, .backend = backends[b]);
+        for (int i = 0; i < 4; i++) DYNC_SCOPE {
+            dync_tensor *x = dync_rand(dync_shape(3), .requires_grad = true), *y = dync_requires_grad_(dync_clone(dync_detach(x)), true);
+            dync_tensor *r = dync_call(f, x), *want = switches_around_a_frame(y);
+            EXPECT(same(r, want, 1e-6));
+            EXPECT_OK(dync_backward(dync_sum(r, DYNC_ALL, false)));
+            EXPECT_OK(dync_backward(dync_sum(want, DYNC_ALL, false)));
+            EXPECT(same(dync_grad(x), dync_grad(y), 1e-6));
+        }
+        dync_compiled_free(f);
+    }
+}
 TEST_MAIN
