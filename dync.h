@@ -43484,7 +43484,7 @@ DYNC__RARE DYNC__FN bool dync__graph_alike(const dync_graph *a, const dync_graph
             x->has_info != y->has_info || (!x->has_info && x->scalar.kind != y->scalar.kind))
             return false;
         if (!dync__node_results_equal(x, y, a->syms || b->syms)) return false;
-        if (dync__node_pends(x) && x->op != DYNC__NODE_GETITEM) call++;
+        if (dync__node_pends(x) && x->op != DYNC__NODE_GETITEM && x->op != DYNC__OP__set_grad_enabled) call++;
         for (int j = 0; j < x->nargs; j++) {
             if (dync__args_equal(&x->args[j], &y->args[j])) continue;
             if (!differ || !dync__number_differs(x, j, call, &y->args[j], differ)) return false;
@@ -45704,6 +45704,21 @@ static void dync__piece_sort(dync_graph *g) {
         g->node.at[k] = n;
     }
 }
+/* A grad mode that is left and entered again at once: neither is a node. From the mode in force, which the mode at the end stays. */
+static void dync__piece_modes(dync_graph *g) {
+    bool on = !dync__tls.grad_enabled_off, turned = false;           /* turned: the last node that is kept changed it */
+    int kept = 0;
+    for (int i = 0; i < g->node.n; i++) {
+        dync_node *n = g->node.at[i];
+        bool mode = n->op == DYNC__OP__set_grad_enabled, to = mode && n->args[0].as.i != 0, turns = mode && to != on;
+        if (mode) on = to;
+        if (turns && turned) kept--;
+        else g->node.at[kept++] = n;
+        turned = turns && !turned;
+    }
+    g->node.n = kept;
+    dync__graph_renumber(g);
+}
 /* Where a piece stands: equal operators at another place of the program are a segment of their own. */
 static uint64_t dync__piece_site(const dync__tracer *t, const char *frame, const char *reason) {
     uint64_t h = dync__hash_bytes(frame, strlen(frame), 1);
@@ -45715,6 +45730,7 @@ static uint64_t dync__piece_site(const dync__tracer *t, const char *frame, const
 static dync_status dync__cut_piece(dync__tracer *t, dync_graph *g, uint64_t site, int n_out, dync__tensor **fakes, dync_node **nodes) {
     dync__arena *arena = t->at ? &t->entry->arena : &t->scratch;
     dync_status made = dync__shapes_settle(t, g);
+    dync__piece_modes(g);
     dync__piece_sort(g);
     if (made == DYNC_OK) made = dync__graph_output_list(g, n_out, nodes);
     if (made != DYNC_OK) {
@@ -46434,6 +46450,13 @@ DYNC__FN void dync__script_cut_begin(dync__tracer *t, const char *reason) {
     if (!cut || (reason && !cut->reason) || (t->last_at.file && !cut->file)) dync__script_stop(t);
     t->script->cut = cut;
 }
+/* The event of operator call k of the piece; -1: there is none. Switches of grad mode do not count: some leave the graph. */
+static int32_t dync__script_call(const dync__tracer *t, int k) {
+    const dync__script *s = t->script;
+    for (int i = t->lo; i < t->hi; i++)
+        if (s->event.at[s->waiting.at[i]].kind != DYNC__EV_GRAD_MODE && k-- == 0) return s->waiting.at[i];
+    return -1;
+}
 /* The numbers that are inputs of the piece. An event that only this way has takes any number there; one that takes any number already must be
  * among them, else the piece is good for this call alone. */
 static bool dync__script_numbers(dync__tracer *t, const dync__segref *ref, dync__cut_part *p) {
@@ -46443,9 +46466,9 @@ static bool dync__script_numbers(dync__tracer *t, const dync__segref *ref, dync_
     dync__cut_number *number = dync__arena_alloc(&s->arena, (size_t)(n + 1) * sizeof *number);
     bool ok = number && s->waiting.n == t->pending;
     for (int i = 0; i < n && ok; i++) {
-        int32_t at = s->waiting.at[t->lo + lift->place[i].call];
-        const dync__script_event *e = &s->event.at[at];
-        ok = e->kind == DYNC__EV_OP && e->op == lift->form->node.at[lift->place[i].node]->op;
+        int32_t at = dync__script_call(t, lift->place[i].call);
+        const dync__script_event *e = at < 0 ? NULL : &s->event.at[at];
+        ok = e && e->kind == DYNC__EV_OP && e->op == lift->form->node.at[lift->place[i].node]->op;
         if (ok) number[i] = (dync__cut_number){at, dync__script_value_add(t, t->fake.at[ref->in_env[inputs + i]], true), lift->place[i].arg};
         ok = ok && number[i].value >= 0;
     }

@@ -255,6 +255,23 @@ static void dync__piece_sort(dync_graph *g)
     }
 }
 
+/* A grad mode that is left and entered again at once: neither is a node. From the mode in force, which the mode at the end stays. */
+static void dync__piece_modes(dync_graph *g)
+{
+    bool on = !dync__tls.grad_enabled_off, turned = false;           /* turned: the last node that is kept changed it */
+    int kept = 0;
+    for (int i = 0; i < g->node.n; i++) {
+        dync_node *n = g->node.at[i];
+        bool mode = n->op == DYNC__OP__set_grad_enabled, to = mode && n->args[0].as.i != 0, turns = mode && to != on;
+        if (mode) on = to;
+        if (turns && turned) kept--;
+        else g->node.at[kept++] = n;
+        turned = turns && !turned;
+    }
+    g->node.n = kept;
+    dync__graph_renumber(g);
+}
+
 /* Where a piece stands: equal operators at another place of the program are a segment of their own. */
 static uint64_t dync__piece_site(const dync__tracer *t, const char *frame, const char *reason)
 {
@@ -269,6 +286,7 @@ static dync_status dync__cut_piece(dync__tracer *t, dync_graph *g, uint64_t site
 {
     dync__arena *arena = t->at ? &t->entry->arena : &t->scratch;
     dync_status made = dync__shapes_settle(t, g);
+    dync__piece_modes(g);
     dync__piece_sort(g);
     if (made == DYNC_OK) made = dync__graph_output_list(g, n_out, nodes);
     if (made != DYNC_OK) {

@@ -174,6 +174,15 @@ DYNC__FN void dync__script_cut_begin(dync__tracer *t, const char *reason)
     t->script->cut = cut;
 }
 
+/* The event of operator call k of the piece; -1: there is none. Switches of grad mode do not count: some leave the graph. */
+static int32_t dync__script_call(const dync__tracer *t, int k)
+{
+    const dync__script *s = t->script;
+    for (int i = t->lo; i < t->hi; i++)
+        if (s->event.at[s->waiting.at[i]].kind != DYNC__EV_GRAD_MODE && k-- == 0) return s->waiting.at[i];
+    return -1;
+}
+
 /* The numbers that are inputs of the piece. An event that only this way has takes any number there; one that takes any number already must be
  * among them, else the piece is good for this call alone. */
 static bool dync__script_numbers(dync__tracer *t, const dync__segref *ref, dync__cut_part *p)
@@ -184,9 +193,9 @@ static bool dync__script_numbers(dync__tracer *t, const dync__segref *ref, dync_
     dync__cut_number *number = dync__arena_alloc(&s->arena, (size_t)(n + 1) * sizeof *number);
     bool ok = number && s->waiting.n == t->pending;
     for (int i = 0; i < n && ok; i++) {
-        int32_t at = s->waiting.at[t->lo + lift->place[i].call];
-        const dync__script_event *e = &s->event.at[at];
-        ok = e->kind == DYNC__EV_OP && e->op == lift->form->node.at[lift->place[i].node]->op;
+        int32_t at = dync__script_call(t, lift->place[i].call);
+        const dync__script_event *e = at < 0 ? NULL : &s->event.at[at];
+        ok = e && e->kind == DYNC__EV_OP && e->op == lift->form->node.at[lift->place[i].node]->op;
         if (ok) number[i] = (dync__cut_number){at, dync__script_value_add(t, t->fake.at[ref->in_env[inputs + i]], true), lift->place[i].arg};
         ok = ok && number[i].value >= 0;
     }

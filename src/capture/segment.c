@@ -109,7 +109,7 @@ DYNC__RARE DYNC__FN bool dync__graph_alike(const dync_graph *a, const dync_graph
             x->has_info != y->has_info || (!x->has_info && x->scalar.kind != y->scalar.kind))
             return false;
         if (!dync__node_results_equal(x, y, a->syms || b->syms)) return false;
-        if (dync__node_pends(x) && x->op != DYNC__NODE_GETITEM) call++;
+        if (dync__node_pends(x) && x->op != DYNC__NODE_GETITEM && x->op != DYNC__OP__set_grad_enabled) call++;
         for (int j = 0; j < x->nargs; j++) {
             if (dync__args_equal(&x->args[j], &y->args[j])) continue;
             if (!differ || !dync__number_differs(x, j, call, &y->args[j], differ)) return false;

@@ -233,4 +233,56 @@ TEST(a_piece_has_the_grad_mode_that_the_one_before_left)
         dync_compiled_free(f);
     }
 }
+
+static dync_tensor *left_and_entered(dync_tensor *x)
+{
+    dync_tensor *y, *z;
+    bool before = dync_grad_mode_push(false);
+    y = dync_sin(x);
+    dync_grad_mode_pop(before);
+    before = dync_grad_mode_push(false);
+    z = dync_cos(y);
+    dync_grad_mode_pop(before);
+    return dync_mul(z, x);
+}
+static dync_tensor *empty_region(dync_tensor *x)
+{
+    dync_grad_mode_pop(dync_grad_mode_push(false));
+    return dync_sin(x);
+}
+static dync_tensor *region_and_number(dync_tensor *x)
+{
+    double sum = dync_item(dync_sum(x, DYNC_ALL, false));
+    dync_grad_mode_pop(dync_grad_mode_push(false));
+    return dync_add(dync_sin(x), sum);
+}
+
+TEST(a_region_left_and_entered_again_is_one)
+{
+    counter c = {0};
+    dync_compiled *f = dync_compile(left_and_entered, .args = "x", .backend_object = &COUNTER(c));
+    dync_tensor *x = dync_rand(dync_shape(3), .requires_grad = true);
+    EXPECT(same(dync_call(f, x), left_and_entered(x), 1e-6));
+    EXPECT_EQ_INT(c.op_count, 5);
+    EXPECT_HAS_STR(dync_graph_readable(c.graphs[0]),
+                   "        _set_grad_enabled = torch._C._set_grad_enabled(False);  _set_grad_enabled = None\n\n"
+                   "        sin: \"f32[3]\" = torch.sin(l_x_)\n\n"
+                   "        cos: \"f32[3]\" = torch.cos(sin);  sin = None\n\n"
+                   "        _set_grad_enabled_3 = torch._C._set_grad_enabled(True);  _set_grad_enabled_3 = None\n\n"
+                   "        mul: \"f32[3]\" = cos * l_x_;  cos = l_x_ = None\n");
+    dync_compiled_free(f);
+    counter d = {0};
+    f = dync_compile(empty_region, .backend_object = &COUNTER(d));
+    EXPECT(same(dync_call(f, x), dync_sin(x), 1e-6) && dync_is_grad_enabled());
+    EXPECT_EQ_INT(d.op_count, 1);
+    dync_compiled_free(f);
+    counter e = {0};
+    f = dync_compile(region_and_number, .backend_object = &COUNTER(e));
+    for (int i = 0; i < 6; i++) DYNC_SCOPE {                   /* its place in the script is found although the pair is gone */
+        x = dync_rand(dync_shape(3));
+        EXPECT(same(dync_call(f, x), region_and_number(x), 1e-6));
+    }
+    EXPECT_EQ_INT(e.frame_count, 3);
+    dync_compiled_free(f);
+}
 TEST_MAIN
