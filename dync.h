@@ -42213,6 +42213,7 @@ typedef struct dync__tracer {
     dync__arena scratch;                 /* of a trace that left the tree */
     dync_status status;                  /* first failure inside the trace */
     const char *cut_reason;              /* the break that ends the pieces being compiled, or NULL */
+    const char *own_reason;              /* of the break that the user asks for now, in his words; or NULL */
     dync_loc last_at;                    /* user line of the last operator or break */
     bool opaque, stopped, fresh;         /* fresh: something is compiled for the first time: callbacks fire */
     bool grad_mode_before;
@@ -45973,9 +45974,11 @@ static dync_status dync__break_refused(dync__tracer *t, const char *text, const 
     const char *words = NULL;
     dync_loc at = dync__tls.at;
     dync__trace_stack(t, &s);
-    for (int i = 0; i < DYNC__COUNT_OF(dync__break_words); i++)
+    for (int i = 0; i < DYNC__COUNT_OF(dync__break_words) && !t->own_reason; i++)
         if (strcmp(reason, dync__break_words[i].reason) == 0) words = dync__break_words[i].words;
     if (words) dync__str_addf(&s, "\n%s, or compile without .fullgraph", words);
+    if (t->own_reason) dync__str_addf(&s, "\ndync_graph_break: %s\n", t->own_reason);
+    if (t->own_reason) dync__stack_line(&s, t->last_at, t->last_at.func ? t->last_at.func : t->fn->name);
     dync__tls.at = DYNC_NOWHERE;
     dync_status status = dync__fail(DYNC_ERR_UNSUPPORTED, "%s\n\nfrom user code:\n%s", text, dync__str_get(&s));
     dync__tls.at = at;
@@ -47669,7 +47672,9 @@ DYNC_API void dync_graph_break_at(const char *reason, dync_loc at) {
     dync__tracer *t = dync__tracing_or_replay();
     if (!t) return;
     t->last_at = at;
+    t->own_reason = reason;
     dync__trace_break(t, reason ? reason : "graph_break", "'skip function graph_break in file _dynamo/decorators.py'");
+    t->own_reason = NULL;
 }
 DYNC_API void (dync_graph_break)(const char *reason) { dync_graph_break_at(reason, DYNC_NOWHERE); }
 /* The reads with the user's line, so that errors and breaks name it. */

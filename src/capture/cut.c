@@ -560,9 +560,11 @@ static dync_status dync__break_refused(dync__tracer *t, const char *text, const 
     const char *words = NULL;
     dync_loc at = dync__tls.at;
     dync__trace_stack(t, &s);
-    for (int i = 0; i < DYNC__COUNT_OF(dync__break_words); i++)
+    for (int i = 0; i < DYNC__COUNT_OF(dync__break_words) && !t->own_reason; i++)
         if (strcmp(reason, dync__break_words[i].reason) == 0) words = dync__break_words[i].words;
     if (words) dync__str_addf(&s, "\n%s, or compile without .fullgraph", words);
+    if (t->own_reason) dync__str_addf(&s, "\ndync_graph_break: %s\n", t->own_reason);
+    if (t->own_reason) dync__stack_line(&s, t->last_at, t->last_at.func ? t->last_at.func : t->fn->name);
     dync__tls.at = DYNC_NOWHERE;
     dync_status status = dync__fail(DYNC_ERR_UNSUPPORTED, "%s\n\nfrom user code:\n%s", text, dync__str_get(&s));
     dync__tls.at = at;

@@ -534,7 +534,9 @@ DYNC_API void dync_graph_break_at(const char *reason, dync_loc at)
     dync__tracer *t = dync__tracing_or_replay();
     if (!t) return;
     t->last_at = at;
+    t->own_reason = reason;
     dync__trace_break(t, reason ? reason : "graph_break", "'skip function graph_break in file _dynamo/decorators.py'");
+    t->own_reason = NULL;
 }
 DYNC_API void (dync_graph_break)(const char *reason) { dync_graph_break_at(reason, DYNC_NOWHERE); }
 

@@ -52,6 +52,7 @@ typedef struct dync__tracer {
     dync__arena scratch;                 /* of a trace that left the tree */
     dync_status status;                  /* first failure inside the trace */
     const char *cut_reason;              /* the break that ends the pieces being compiled, or NULL */
+    const char *own_reason;              /* of the break that the user asks for now, in his words; or NULL */
     dync_loc last_at;                    /* user line of the last operator or break */
     bool opaque, stopped, fresh;         /* fresh: something is compiled for the first time: callbacks fire */
     bool grad_mode_before;

@@ -285,4 +285,37 @@ TEST(a_region_left_and_entered_again_is_one)
     EXPECT_EQ_INT(e.frame_count, 3);
     dync_compiled_free(f);
 }
+
+/* ---- breaks under fullgraph ------------------------------------------------------------------------------------------------------ */
+static int own_line;
+static dync_tensor *breaks_with_reason(dync_tensor *x)
+{
+    x = dync_sin(x);
+    own_line = __LINE__ + 1;
+    dync_graph_break("100%s of %n: why not");
+    return dync_cos(x);
+}
+static dync_tensor *breaks_without(dync_tensor *x)
+{
+    dync_graph_break(NULL);
+    return dync_cos(x);
+}
+
+TEST(a_break_under_fullgraph_tells_its_reason_after_the_fixed_text)
+{
+    static const char fixed[] = "'skip function graph_break in file _dynamo/decorators.py'\n\nfrom user code:\n";
+    char own[200];
+    dync_compiled *f = dync_compile(breaks_with_reason, .fullgraph = true), *g = dync_compile(breaks_without, .fullgraph = true);
+    EXPECT(!dync_call(f, dync_ones(dync_shape(2))));
+    EXPECT_EQ_STR(dync_error_class(), "Unsupported");
+    EXPECT(strncmp(dync_error_message(), fixed, strlen(fixed)) == 0);
+    snprintf(own, sizeof own, "\ndync_graph_break: 100%%s of %%n: why not\n%s:%d in breaks_with_reason\n", __FILE__, own_line);
+    EXPECT_HAS_STR(dync_error_message(), own);
+    dync_clear_error();
+    EXPECT(!dync_call(g, dync_ones(dync_shape(2))));
+    EXPECT(strncmp(dync_error_message(), fixed, strlen(fixed)) == 0 && !strstr(dync_error_message(), "null"));
+    dync_clear_error();
+    dync_compiled_free(f);
+    dync_compiled_free(g);
+}
 TEST_MAIN
