@@ -26216,6 +26216,7 @@ enum { DYNC__OP_NONDIFF = 1 /* integer or boolean results, detach */, DYNC__OP_R
  *
  * fx: "torch.relu" a function, ".view" a method, "+" an infix operator, "getattr.T" never; a text with {i} is a pattern whose
  * holes are the arguments by number: "torch.nn.functional.batch_norm({0}, {3}, {4}, {1}, {2}, {5}, {6}, {7})".
+ * {#}: nothing for the graph's first node of the operator, _1 for the second.
  * grad none and decompose given: the gradient is that of the decomposition. Both none: not differentiable.
  * A class with a loop form (POINTWISE) and a decomposition runs the loop; the decomposition is for gradients and for AOT. */
 #ifndef DYNC__OPS_DEF_H
@@ -26813,7 +26814,7 @@ enum { DYNC__OP_NONDIFF = 1 /* integer or boolean results, detach */, DYNC__OP_R
       g_custom_gradient, none, "torch.ops.dync.custom_gradient", DYNC__OP_PRIVATE, -1,                                                    \
       "self, whose gradient a function of the user's gives to inputs")                                                                    \
     X(trace_wrapped,     KERNEL, "(Tensor self, int64 hook)", 1, i_clone, none, none, none, d_trace_wrapped,                              \
-      "torch__dynamo__trace_wrapped_higher_order_op_self_invoke({0})", DYNC__OP_PRIVATE | DYNC__OP_OPAQUE, -1, "a hook's function")       \
+      "torch__dynamo__trace_wrapped_higher_order_op_self_invoke{#}({0})", DYNC__OP_PRIVATE | DYNC__OP_OPAQUE, -1, "a hook's function")       \
     X(set_,              INPLACE, "(Tensor self, Tensor source)", 1, i_set_, none, none, none, d_set_, ".set_", DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, \
       "self takes over the storage and form of source")
 
@@ -40828,10 +40829,19 @@ static void dync__fx_args(dync__fx_printer *p, const dync_node *node, int first,
     }
     dync__str_addc(p->s, ')');
 }
+/* {3}: argument 3; {#}: -1. */
 static const char *dync__fx_hole(const char *c, int *i) {
-    *i = 0;
+    *i = c[1] == '#' ? -1 : 0;
+    if (*i) return c + 2;
     for (c++; *c >= '0' && *c <= '9'; c++) *i = 10 * *i + (*c - '0');
     return c; /* at the closing brace */
+}
+/* Functions are told apart as torch.fx does where each call has its own: name, name_1, name_2. */
+static void dync__fx_ordinal(dync__fx_printer *p, const dync_node *node) {
+    int k = 0;
+    for (int i = 0; i < p->g->node.n && p->g->node.at[i] != node; i++)
+        k += p->g->node.at[i]->op == node->op;
+    if (k) dync__str_addf(p->s, "_%d", k);
 }
 static void dync__fx_pattern(dync__fx_printer *p, const dync_node *node, const char *pattern) {
     int i;
@@ -40842,7 +40852,8 @@ static void dync__fx_pattern(dync__fx_printer *p, const dync_node *node, const c
             continue;
         }
         c = dync__fx_hole(c, &i);
-        if (i < node->nargs) dync__fx_call_arg(p, node, i);
+        if (i < 0) dync__fx_ordinal(p, node);
+        else if (i < node->nargs) dync__fx_call_arg(p, node, i);
     }
 }
 /* self.a.b, with getattr where a part is no identifier: getattr(self, "0").weight */
@@ -40976,7 +40987,7 @@ static void dync__fx_each_use(dync__fx_uses *u) {
     for (const char *c = fx ? strchr(fx, '{') : NULL; c && *c; c++) {
         if (*c != '{') continue;
         c = dync__fx_hole(c, &i);
-        if (i < node->nargs && node->args[i].kind == DYNC__A_NODE) dync__fx_use(u, &node->args[i]);
+        if (i >= 0 && i < node->nargs && node->args[i].kind == DYNC__A_NODE) dync__fx_use(u, &node->args[i]);
     }
     dync__node_each_input(node, dync__fx_use, u);
 }

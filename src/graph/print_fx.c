@@ -145,11 +145,22 @@ static void dync__fx_args(dync__fx_printer *p, const dync_node *node, int first,
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
+/* {3}: argument 3; {#}: -1. */
 static const char *dync__fx_hole(const char *c, int *i)
 {
-    *i = 0;
+    *i = c[1] == '#' ? -1 : 0;
+    if (*i) return c + 2;
     for (c++; *c >= '0' && *c <= '9'; c++) *i = 10 * *i + (*c - '0');
     return c; /* at the closing brace */
+}
+
+/* Functions are told apart as torch.fx does where each call has its own: name, name_1, name_2. */
+static void dync__fx_ordinal(dync__fx_printer *p, const dync_node *node)
+{
+    int k = 0;
+    for (int i = 0; i < p->g->node.n && p->g->node.at[i] != node; i++)
+        k += p->g->node.at[i]->op == node->op;
+    if (k) dync__str_addf(p->s, "_%d", k);
 }
 
 static void dync__fx_pattern(dync__fx_printer *p, const dync_node *node, const char *pattern)
@@ -162,7 +173,8 @@ static void dync__fx_pattern(dync__fx_printer *p, const dync_node *node, const c
             continue;
         }
         c = dync__fx_hole(c, &i);
-        if (i < node->nargs) dync__fx_call_arg(p, node, i);
+        if (i < 0) dync__fx_ordinal(p, node);
+        else if (i < node->nargs) dync__fx_call_arg(p, node, i);
     }
 }
 
@@ -320,7 +332,7 @@ static void dync__fx_each_use(dync__fx_uses *u)
     for (const char *c = fx ? strchr(fx, '{') : NULL; c && *c; c++) {
         if (*c != '{') continue;
         c = dync__fx_hole(c, &i);
-        if (i < node->nargs && node->args[i].kind == DYNC__A_NODE) dync__fx_use(u, &node->args[i]);
+        if (i >= 0 && i < node->nargs && node->args[i].kind == DYNC__A_NODE) dync__fx_use(u, &node->args[i]);
     }
     dync__node_each_input(node, dync__fx_use, u);
 }

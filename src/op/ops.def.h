@@ -2,6 +2,7 @@
  *
  * fx: "torch.relu" a function, ".view" a method, "+" an infix operator, "getattr.T" never; a text with {i} is a pattern whose
  * holes are the arguments by number: "torch.nn.functional.batch_norm({0}, {3}, {4}, {1}, {2}, {5}, {6}, {7})".
+ * {#}: nothing for the graph's first node of the operator, _1 for the second.
  * grad none and decompose given: the gradient is that of the decomposition. Both none: not differentiable.
  * A class with a loop form (POINTWISE) and a decomposition runs the loop; the decomposition is for gradients and for AOT. */
 #ifndef DYNC__OPS_DEF_H
@@ -599,7 +600,7 @@
       g_custom_gradient, none, "torch.ops.dync.custom_gradient", DYNC__OP_PRIVATE, -1,                                                    \
       "self, whose gradient a function of the user's gives to inputs")                                                                    \
     X(trace_wrapped,     KERNEL, "(Tensor self, int64 hook)", 1, i_clone, none, none, none, d_trace_wrapped,                              \
-      "torch__dynamo__trace_wrapped_higher_order_op_self_invoke({0})", DYNC__OP_PRIVATE | DYNC__OP_OPAQUE, -1, "a hook's function")       \
+      "torch__dynamo__trace_wrapped_higher_order_op_self_invoke{#}({0})", DYNC__OP_PRIVATE | DYNC__OP_OPAQUE, -1, "a hook's function")       \
     X(set_,              INPLACE, "(Tensor self, Tensor source)", 1, i_set_, none, none, none, d_set_, ".set_", DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, \
       "self takes over the storage and form of source")
 

@@ -339,6 +339,29 @@ TEST(the_mode_is_for_one_graph)
     dync_clear_error();
 }
 
+/* ---- functions of hooks ---- */
+static dync_tensor *times_two(dync_tensor *g, void *user) { (void)user; return dync_mul(g, 2.0); }
+static dync_tensor *plus_one(dync_tensor *g, void *user) { (void)user; return dync_add(g, 1.0); }
+static dync_tensor *two_wrapped(dync_tensor *x)
+{
+    return dync_trace_wrapped(dync_trace_wrapped(dync_trace_wrapped(x, times_two, NULL), plus_one, NULL), times_two, NULL);
+}
+TEST(wrapped_functions_have_names_of_their_own)
+{
+    dync_make_graph_mode(DYNC_TRACE_FAKE);
+    dync_graph *g = dync_make_graph(dync_args(two_wrapped, "x"), dync_ones(dync_shape(2)));
+    REQUIRE(g);
+#define INVOKE "torch__dynamo__trace_wrapped_higher_order_op_self_invoke"
+    EXPECT_EQ_STR(dync_graph_readable(g),
+                  "class two_wrapped(torch.nn.Module):\n"
+                  "    def forward(self, x_1: \"f32[2]\"):\n"
+                  "        trace_wrapped: \"f32[2]\" = " INVOKE "(x_1);  x_1 = None\n"
+                  "        trace_wrapped_1: \"f32[2]\" = " INVOKE "_1(trace_wrapped);  trace_wrapped = None\n"
+                  "        trace_wrapped_2: \"f32[2]\" = " INVOKE "_2(trace_wrapped_1);  trace_wrapped_1 = None\n"
+                  "        return trace_wrapped_2\n");
+    EXPECT(same(run1(g, dync_ones(dync_shape(2))), dync_full(dync_shape(2), 6.0), 0));
+}
+
 static dync_value lists(const dync_value *args, int nargs, void *user)
 {
     (void)nargs, (void)user;
