@@ -1714,7 +1714,7 @@ DYNC_API dync_module *dync_nn_multihead_attention(int64_t features, int heads);
 DYNC_API dync_module *dync_nn_max_pool2d(int kernel, int stride, int padding);
 DYNC_API dync_module *dync_nn_avg_pool2d(int kernel, int stride, int padding);
 
-/* dync_sequential(a, b, c): one after the other; children are named "0", "1", "2".
+/* dync_sequential(a, b, c): one after the other, each called with what the one before gives, a list, too; children are named "0", "1", "2".
  *   children   taken, also on failure
  *   ->         a module; NULL on failure */
 #if defined(__cplusplus)
@@ -37589,8 +37589,11 @@ static dync_tensor *dync__layer_max_pool2d(dync_module *m, dync_tensor *x) {
 static dync_tensor *dync__layer_avg_pool2d(dync_module *m, dync_tensor *x) {
     return dync_avg_pool2d(x, dync__layer_pair(m->ints[0]), dync__layer_pair(m->ints[1]), dync__layer_pair(m->ints[2]), false, true);
 }
-static dync_tensor *dync__layer_sequential(dync_module *m, dync_tensor *x) {
-    for (int i = 0; i < m->child.n && x; i++) x = dync_forward_call(m->child.at[i], x);
+/* What a module gives is the one argument of the next: a list, too. */
+static dync_value dync__layer_sequential(dync_module *m, const dync_value *args, int nargs) {
+    if (nargs != 1) dync__fail(DYNC_ERR_VALUE, "Sequential: expected one argument, got %d", nargs);
+    dync_value x = nargs == 1 ? args[0] : DYNC_NONE;
+    for (int i = 0; i < m->child.n && x.kind != DYNC_KIND_NONE; i++) x = dync_module_call_values(m->child.at[i], 1, &x);
     return x;
 }
 typedef struct dync__layer_class { const char *name; dync_forward forward; dync_forward_values forward_values; } dync__layer_class;
@@ -37616,7 +37619,7 @@ static const dync__layer_class dync__layer_classes[] = {
     {"RMSNorm", dync__layer_rms_norm, NULL},
     {"RNN", NULL, dync__layer_recurrent},
     {"ReLU", dync__layer_relu, NULL},
-    {"Sequential", dync__layer_sequential, NULL},
+    {"Sequential", NULL, dync__layer_sequential},
     {"SiLU", dync__layer_silu, NULL},
     {"Sigmoid", dync__layer_sigmoid, NULL},
     {"Softmax", dync__layer_softmax, NULL},
@@ -38088,7 +38091,8 @@ DYNC_API void dync_module_train(dync_module *m, bool training) {
 static dync_value dync__module_run(dync_module *m, int nargs, const dync_value *args) {
     if (m->forward_values) return m->forward_values(m, args, nargs);
     if (nargs != 1 || args[0].kind != DYNC_KIND_TENSOR) {
-        dync__fail(DYNC_ERR_VALUE, "%s: expected one tensor, got %d arguments", m->class_name, nargs);
+        if (nargs != 1) dync__fail(DYNC_ERR_VALUE, "%s: expected one tensor, got %d arguments", m->class_name, nargs);
+        else dync__fail(DYNC_ERR_VALUE, "%s: expected one tensor, got %s", m->class_name, dync__kind_name(args[0].kind));
         return DYNC_NONE;
     }
     dync_tensor *y = m->forward(m, args[0].as.t);

@@ -37,7 +37,7 @@ DYNC_API dync_module *dync_nn_multihead_attention(int64_t features, int heads);
 DYNC_API dync_module *dync_nn_max_pool2d(int kernel, int stride, int padding);
 DYNC_API dync_module *dync_nn_avg_pool2d(int kernel, int stride, int padding);
 
-/* dync_sequential(a, b, c): one after the other; children are named "0", "1", "2".
+/* dync_sequential(a, b, c): one after the other, each called with what the one before gives, a list, too; children are named "0", "1", "2".
  *   children   taken, also on failure
  *   ->         a module; NULL on failure */
 #if defined(__cplusplus)

@@ -86,9 +86,12 @@ static dync_tensor *dync__layer_avg_pool2d(dync_module *m, dync_tensor *x)
     return dync_avg_pool2d(x, dync__layer_pair(m->ints[0]), dync__layer_pair(m->ints[1]), dync__layer_pair(m->ints[2]), false, true);
 }
 
-static dync_tensor *dync__layer_sequential(dync_module *m, dync_tensor *x)
+/* What a module gives is the one argument of the next: a list, too. */
+static dync_value dync__layer_sequential(dync_module *m, const dync_value *args, int nargs)
 {
-    for (int i = 0; i < m->child.n && x; i++) x = dync_forward_call(m->child.at[i], x);
+    if (nargs != 1) dync__fail(DYNC_ERR_VALUE, "Sequential: expected one argument, got %d", nargs);
+    dync_value x = nargs == 1 ? args[0] : DYNC_NONE;
+    for (int i = 0; i < m->child.n && x.kind != DYNC_KIND_NONE; i++) x = dync_module_call_values(m->child.at[i], 1, &x);
     return x;
 }
 
@@ -117,7 +120,7 @@ static const dync__layer_class dync__layer_classes[] = {
     {"RMSNorm", dync__layer_rms_norm, NULL},
     {"RNN", NULL, dync__layer_recurrent},
     {"ReLU", dync__layer_relu, NULL},
-    {"Sequential", dync__layer_sequential, NULL},
+    {"Sequential", NULL, dync__layer_sequential},
     {"SiLU", dync__layer_silu, NULL},
     {"Sigmoid", dync__layer_sigmoid, NULL},
     {"Softmax", dync__layer_softmax, NULL},

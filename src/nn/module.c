@@ -358,7 +358,8 @@ static dync_value dync__module_run(dync_module *m, int nargs, const dync_value *
 {
     if (m->forward_values) return m->forward_values(m, args, nargs);
     if (nargs != 1 || args[0].kind != DYNC_KIND_TENSOR) {
-        dync__fail(DYNC_ERR_VALUE, "%s: expected one tensor, got %d arguments", m->class_name, nargs);
+        if (nargs != 1) dync__fail(DYNC_ERR_VALUE, "%s: expected one tensor, got %d arguments", m->class_name, nargs);
+        else dync__fail(DYNC_ERR_VALUE, "%s: expected one tensor, got %s", m->class_name, dync__kind_name(args[0].kind));
         return DYNC_NONE;
     }
     dync_tensor *y = m->forward(m, args[0].as.t);

@@ -200,4 +200,31 @@ TEST(batch_norm_of_an_empty_batch)
     dync_shutdown();
 }
 
+/* torch: Sequential(Linear, LSTM) gives (out, (h, c)); a Linear behind them is given that tuple and refuses it */
+TEST(a_sequence_hands_on_whatever_a_module_gives)
+{
+    dync_module *linear = dync_nn_linear(4, 6, true), *lstm = dync_nn_lstm(6, 5, 1, false), *m = dync_sequential(linear, lstm);
+    dync_tensor *x = dync_rand(dync_shape(7, 2, 4));
+    dync_value want = dync_module_call(lstm, dync_forward_call(linear, x));
+    dync_compiled *f = dync_compile(m);
+    for (int k = 0; k < 2; k++) {
+        dync_value r = k ? dync_call_value(f, x) : dync_module_call(m, x);
+        REQUIRE(dync_len(r) == 2 && dync_len(dync_at(r, 1)) == 2);
+        EXPECT(dync_allclose(dync_at(r, 0).as.t, dync_at(want, 0).as.t, 1e-5, 1e-6));
+        for (int i = 0; i < 2; i++)
+            EXPECT(dync_allclose(dync_at(dync_at(r, 1), i).as.t, dync_at(dync_at(want, 1), i).as.t, 1e-5, 1e-6));
+    }
+    dync_compiled_free(f);
+    dync_module_free(m);
+    m = dync_sequential(dync_nn_lstm(4, 5, 1, false), dync_nn_linear(5, 1, true));
+    EXPECT(dync_module_call(m, x).kind == DYNC_KIND_NONE);
+    EXPECT_HAS_STR(dync_error_message(), "Linear: expected one tensor");
+    dync_clear_error();
+    EXPECT(dync_module_call(m, x, x).kind == DYNC_KIND_NONE);
+    EXPECT_HAS_STR(dync_error_message(), "Sequential: expected one argument, got 2");
+    dync_clear_error();
+    dync_module_free(m);
+    dync_shutdown();
+}
+
 TEST_MAIN
