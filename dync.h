@@ -2176,7 +2176,9 @@ DYNC_API dync_graph *dync_graph_retain(dync_graph *graph);
 DYNC_API void dync_graph_free(dync_graph *graph);
 
 /* dync_graph_split: cuts a graph into parts such that each holds only nodes picked, or only nodes not picked.
- *   parts   *nparts is the capacity, then the count; each to be freed
+ *   parts   *nparts is the capacity, then the count; each to be freed. They run one after the other and connect by names: a placeholder's
+ *           dync_node_name is that of an input of the graph, or of a value that an earlier part returned. Each part but the last returns
+ *           a tuple, in the order and under the names of its output node's inputs (dync_node_inputs); the last one what the graph returns
  *   errors  DYNC_ERR_VALUE, DYNC_ERR_MEMORY */
 DYNC_API dync_status dync_graph_split(dync_graph *graph, bool (*pick)(const dync_node *, void *user), void *user, dync_graph **parts, int *nparts);
 
@@ -41493,6 +41495,16 @@ static dync_status dync__split_output(dync__split *s) {
             result.as.list[result.n++] = dync__arg_node(s->here[i]);
     return dync__graph_output(s->part, &result) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
+/* A part may compute from sizes that none of its inputs has: inputs of the whole that have them
+ * come in, too. */
+static dync_status dync__split_sizes(dync__split *s) {
+    for (int i = 0; i < s->whole->n_inputs && !dync__graph_tells_sizes(s->part); i++) {
+        dync_node *in = s->whole->node.at[i];
+        bool sized = in->has_info && dync__layout_has_tokens(&in->info[0].lay);
+        if (sized && !dync__split_value(s, in)) return DYNC_ERR_MEMORY;
+    }
+    return DYNC_OK;
+}
 static dync_status dync__split_part(dync__split *s, dync_graph **out) {
     dync_graph *whole = s->whole;
     char name[32];
@@ -41512,8 +41524,10 @@ static dync_status dync__split_part(dync__split *s, dync_graph **out) {
         }
         if (!dync__graph_copy_arg(s->part, &old->args[0], &result, dync__split_value, s))
             return DYNC_ERR_MEMORY;
+        DYNC__TRY(dync__split_sizes(s));
         return dync__graph_output(s->part, &result) ? DYNC_OK : DYNC_ERR_MEMORY;
     }
+    DYNC__TRY(dync__split_sizes(s));
     return dync__split_output(s);
 }
 /* Numbers the parts; returns how many. Inputs and attributes belong to none (-1), the output to the

@@ -100,7 +100,9 @@ DYNC_API dync_graph *dync_graph_retain(dync_graph *graph);
 DYNC_API void dync_graph_free(dync_graph *graph);
 
 /* dync_graph_split: cuts a graph into parts such that each holds only nodes picked, or only nodes not picked.
- *   parts   *nparts is the capacity, then the count; each to be freed
+ *   parts   *nparts is the capacity, then the count; each to be freed. They run one after the other and connect by names: a placeholder's
+ *           dync_node_name is that of an input of the graph, or of a value that an earlier part returned. Each part but the last returns
+ *           a tuple, in the order and under the names of its output node's inputs (dync_node_inputs); the last one what the graph returns
  *   errors  DYNC_ERR_VALUE, DYNC_ERR_MEMORY */
 DYNC_API dync_status dync_graph_split(dync_graph *graph, bool (*pick)(const dync_node *, void *user), void *user, dync_graph **parts, int *nparts);
 

@@ -47,6 +47,18 @@ static dync_status dync__split_output(dync__split *s)
     return dync__graph_output(s->part, &result) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
+/* A part may compute from sizes that none of its inputs has: inputs of the whole that have them
+ * come in, too. */
+static dync_status dync__split_sizes(dync__split *s)
+{
+    for (int i = 0; i < s->whole->n_inputs && !dync__graph_tells_sizes(s->part); i++) {
+        dync_node *in = s->whole->node.at[i];
+        bool sized = in->has_info && dync__layout_has_tokens(&in->info[0].lay);
+        if (sized && !dync__split_value(s, in)) return DYNC_ERR_MEMORY;
+    }
+    return DYNC_OK;
+}
+
 static dync_status dync__split_part(dync__split *s, dync_graph **out)
 {
     dync_graph *whole = s->whole;
@@ -67,8 +79,10 @@ static dync_status dync__split_part(dync__split *s, dync_graph **out)
         }
         if (!dync__graph_copy_arg(s->part, &old->args[0], &result, dync__split_value, s))
             return DYNC_ERR_MEMORY;
+        DYNC__TRY(dync__split_sizes(s));
         return dync__graph_output(s->part, &result) ? DYNC_OK : DYNC_ERR_MEMORY;
     }
+    DYNC__TRY(dync__split_sizes(s));
     return dync__split_output(s);
 }
 

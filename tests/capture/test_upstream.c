@@ -318,4 +318,80 @@ TEST(a_break_under_fullgraph_tells_its_reason_after_the_fixed_text)
     dync_compiled_free(f);
     dync_compiled_free(g);
 }
+
+/* ---- the parts of a graph -------------------------------------------------------------------------------------------------------- */
+typedef struct { const char *name; dync_value value; } named_value;
+typedef struct { dync_graph *part[16]; int n; const dync_graph *whole; } split_graph;
+
+static bool picks_mul(const dync_node *node, void *user) { (void)user; return strcmp(dync_node_target(node), "mul") == 0; }
+static dync_value value_named(const named_value *known, int n, const char *name)
+{
+    for (int i = 0; i < n; i++)
+        if (strcmp(known[i].name, name) == 0) return known[i].value;
+    EXPECT(!"a name that nobody gave");
+    return DYNC_NONE;
+}
+
+/* What the documentation says: inputs by name, results under the names of the output's inputs. */
+static dync_value split_run(void *state, const dync_value *args, int nargs)
+{
+    split_graph *s = state;
+    named_value known[64];
+    int n = 0;
+    dync_value r = DYNC_NONE;
+    for (int i = 0; i < nargs; i++) known[n++] = (named_value){dync_node_name(dync_graph_node(s->whole, i)), args[i]};
+    for (int k = 0; k < s->n; k++) {
+        const dync_graph *g = s->part[k];
+        int len = dync_graph_len(g), inputs = 0;
+        dync_value in[16];
+        dync_node *out[16];
+        for (int i = 0; i < len; i++)
+            if (strcmp(dync_node_op(dync_graph_node(g, i)), "placeholder") == 0)
+                in[inputs++] = value_named(known, n, dync_node_name(dync_graph_node(g, i)));
+        r = dync_graph_run(s->part[k], in, inputs);
+        int outputs = dync_node_inputs(dync_graph_node(g, len - 1), out, 16);
+        for (int i = 0; i < outputs && k + 1 < s->n; i++) known[n++] = (named_value){dync_node_name(out[i]), dync_at(r, i)};
+    }
+    return r;
+}
+static void split_destroy(void *state)
+{
+    split_graph *s = state;
+    for (int i = 0; i < s->n; i++) dync_graph_free(s->part[i]);
+    free(s);
+}
+static dync_status split_compile(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
+{
+    split_graph *s = calloc(1, sizeof *s);
+    (void)ex, (void)n, (void)options;
+    s->n = 16;
+    s->whole = g;
+    memset(out, 0, sizeof *out);
+    *out = (dync_callable){.run = split_run, .destroy = split_destroy, .state = s};
+    dync_status status = dync_graph_split(g, picks_mul, NULL, s->part, &s->n);
+    *(int *)user = s->n;
+    return status;
+}
+static dync_tensor *of_parts(dync_tensor *x, dync_tensor *y)
+{
+    dync_tensor *a = dync_sin(x), *b = dync_mul(a, y), *z = dync_ones(dync_shape(dync_dim(x, 0), 2));
+    z = dync_mul(z, 2);                                        /* a part of sizes alone */
+    dync_tensor *c = dync_mul(dync_cat(dync_tuple(b, z), 1), 3);
+    return dync_add(dync_sum(c, dync_shape(1), true), dync_mul(a, dync_exp(y)));
+}
+
+TEST(parts_connect_by_names)
+{
+    for (int mode = 0; mode < 2; mode++) {
+        int parts = 0;
+        dync_backend b = {.name = "parts", .compile = split_compile, .user = &parts};
+        dync_compiled *f = dync_compile(of_parts, .backend_object = &b, .dynamic = mode ? DYNC_DYNAMIC_ON : DYNC_DYNAMIC_OFF);
+        for (int n = 2; n < 6; n++) DYNC_SCOPE {
+            dync_tensor *x = dync_rand(dync_shape(n, 3)), *y = dync_rand(dync_shape(n, 3));
+            EXPECT(same(dync_call(f, x, y), of_parts(x, y), 1e-6));
+        }
+        EXPECT(parts > 4);
+        dync_compiled_free(f);
+    }
+}
 TEST_MAIN
