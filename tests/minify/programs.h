@@ -80,12 +80,23 @@ TEST__UNUSED static bool program_compile(const char *sources, const char *progra
     return EXPECT(status == 0);
 }
 
-/* The path that ends in minifier_launcher.c, out of what a program said: re.search(r"(\S+)minifier_launcher.py"). */
+TEST__UNUSED static bool program_compile_path(const char *path, const char *program)
+{
+    char quoted[1300];
+    snprintf(quoted, sizeof quoted, "'%.1200s'", path);
+    return program_compile(quoted, program);
+}
+
+/* The path that ends in minifier_launcher.c, out of what a program said: re.search(r"(\S+)minifier_launcher.py"), but for
+ * the folder of the repository, whose name may have spaces. */
 TEST__UNUSED static bool program_launcher(char *out, size_t cap)
 {
     const char *end = strstr(program_out, "minifier_launcher.c"), *start = end;
     if (!end) return false;
+    size_t root = strlen(program_root);
     while (start > program_out && start[-1] != ' ' && start[-1] != '\n') start--;
+    for (size_t i = (size_t)(start - program_out) + 1; i-- > 0 && program_out[i] != '\n';)
+        if (strncmp(program_out + i, program_root, root) == 0) start = program_out + i;
     end += strlen("minifier_launcher.c");
     snprintf(out, cap, "%.*s", (int)(end - start), start);
     return true;

@@ -330,7 +330,7 @@ TEST(symbolic_numbers)
     char launcher[1200];
     REQUIRE(program_launcher(launcher, sizeof launcher));
     EXPECT_HAS_STR(program_read(launcher, program_out, sizeof program_out), "dync_repro_number(reader, dync_v_int(3));");
-    if (!program_compile(launcher, "launcher")) return;
+    if (!program_compile_path(launcher, "launcher")) return;
     EXPECT_EQ_INT(program_shell("./launcher"), 0);
     EXPECT_HAS_STR(program_out, "to 3 nodes");
 }

@@ -35,7 +35,7 @@ static void full_test(const char *row, const char *function, const char *args, c
     EXPECT(strncmp(launcher_path, command, strlen(command)) == 0);
     EXPECT_HAS_STR(launcher_path, "-pid_");
     EXPECT_HAS_STR(launcher_path, "/minifier/minifier_launcher.c");
-    if (!program_compile(launcher_path, "launcher")) return;
+    if (!program_compile_path(launcher_path, "launcher")) return;
     EXPECT_EQ_INT(program_shell("./launcher minify"), 0);                          /* 2 */
     EXPECT(strstr(program_out, "Input graph did not fail the tester") == NULL);
     EXPECT_HAS_STR(program_out, "Wrote minimal repro out to repro.c");
