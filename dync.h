@@ -13986,12 +13986,14 @@ static void dync__xg_sign64(dync__xg *g, int vl, int to, int x) {
     dync__xg_zero(g, vl, to);
     dync__x_v(&g->a, DYNC__X_PCMPGTQ, vl, to, to, dync__x_reg(x), 0, 0);
 }
-/* min(a, b) is a < b ? a : b, and a where a is NaN: minps gives b there. */
+/* min(a, b) is a < b ? a : b, and a where a is NaN: minps gives b there. A constant a is no NaN. */
 static void dync__xg_minmax(dync__xg *g, int i, int insn, int compare, int vl, bool wide) {
     const dync__inst *in = dync__xg_inst(g, i);
     dync__xasm *a = &g->a;
     int x = dync__xg_src(g, in->arg[0]), y = dync__xg_src(g, in->arg[1]), r = dync__xg_def(g, i);
     dync__x_v(a, insn, vl, r, x, dync__x_reg(y), 0, 0);
+    const dync__inst *first = dync__xg_inst(g, in->arg[0]);
+    if (first->prim == DYNC__P_const_ && (float)first->imm.f == (float)first->imm.f) return;
     if (g->isa == 2) {
         int k = dync__xg_temp_k(g);
         dync__x_v(a, compare, vl, k, x, dync__x_reg(x), DYNC__CMP_UNORD, 0);
@@ -30173,10 +30175,11 @@ DYNC__FN int dync__e_masked_fill(dync__lb *b, const dync__opcall *call, const in
     (void)call;
     return dync__ex_select(b, in[1], in[2], in[0]);
 }
+/* Bounds stand first: where x is equal to one it is the result, so that -0 stays -0. */
 DYNC__FN int dync__e_clamp(dync__lb *b, const dync__opcall *call, const int *in) {
     int x = in[0];
-    if (call->args[1].kind != DYNC__A_NONE) x = dync__ex2(b, DYNC__P_max, x, in[1]);
-    if (call->args[2].kind != DYNC__A_NONE) x = dync__ex2(b, DYNC__P_min, x, in[2]);
+    if (call->args[1].kind != DYNC__A_NONE) x = dync__ex2(b, DYNC__P_max, in[1], x);
+    if (call->args[2].kind != DYNC__A_NONE) x = dync__ex2(b, DYNC__P_min, in[2], x);
     return x;
 }
 DYNC__FN int dync__e_hardtanh(dync__lb *b, const dync__opcall *call, const int *in) {
@@ -30270,10 +30273,10 @@ DYNC__FN int dync__e_isfinite(dync__lb *b, const dync__opcall *call, const int *
 }
 DYNC__FN int dync__e_relu(dync__lb *b, const dync__opcall *call, const int *in) {
     (void)call;
-    return dync__ex2(b, DYNC__P_max, in[0], dync__ex_zero(b, in[0]));
+    return dync__ex2(b, DYNC__P_max, dync__ex_zero(b, in[0]), in[0]);       /* -0 stays -0 */
 }
 DYNC__FN int dync__e_relu6(dync__lb *b, const dync__opcall *call, const int *in) {
-    return dync__ex2(b, DYNC__P_min, dync__e_relu(b, call, in), dync__ex_const(b, in[0], 6));
+    return dync__ex2(b, DYNC__P_min, dync__ex_const(b, in[0], 6), dync__e_relu(b, call, in));
 }
 /* x + 3, held between 0 and 6 */
 static int dync__ex_six(dync__lb *b, int x) {

@@ -82,13 +82,15 @@ static void dync__xg_sign64(dync__xg *g, int vl, int to, int x)
 
 /* ---- arithmetic ------------------------------------------------------------------------------ */
 
-/* min(a, b) is a < b ? a : b, and a where a is NaN: minps gives b there. */
+/* min(a, b) is a < b ? a : b, and a where a is NaN: minps gives b there. A constant a is no NaN. */
 static void dync__xg_minmax(dync__xg *g, int i, int insn, int compare, int vl, bool wide)
 {
     const dync__inst *in = dync__xg_inst(g, i);
     dync__xasm *a = &g->a;
     int x = dync__xg_src(g, in->arg[0]), y = dync__xg_src(g, in->arg[1]), r = dync__xg_def(g, i);
     dync__x_v(a, insn, vl, r, x, dync__x_reg(y), 0, 0);
+    const dync__inst *first = dync__xg_inst(g, in->arg[0]);
+    if (first->prim == DYNC__P_const_ && (float)first->imm.f == (float)first->imm.f) return;
     if (g->isa == 2) {
         int k = dync__xg_temp_k(g);
         dync__x_v(a, compare, vl, k, x, dync__x_reg(x), DYNC__CMP_UNORD, 0);

@@ -235,11 +235,12 @@ DYNC__FN int dync__e_masked_fill(dync__lb *b, const dync__opcall *call, const in
     return dync__ex_select(b, in[1], in[2], in[0]);
 }
 
+/* Bounds stand first: where x is equal to one it is the result, so that -0 stays -0. */
 DYNC__FN int dync__e_clamp(dync__lb *b, const dync__opcall *call, const int *in)
 {
     int x = in[0];
-    if (call->args[1].kind != DYNC__A_NONE) x = dync__ex2(b, DYNC__P_max, x, in[1]);
-    if (call->args[2].kind != DYNC__A_NONE) x = dync__ex2(b, DYNC__P_min, x, in[2]);
+    if (call->args[1].kind != DYNC__A_NONE) x = dync__ex2(b, DYNC__P_max, in[1], x);
+    if (call->args[2].kind != DYNC__A_NONE) x = dync__ex2(b, DYNC__P_min, in[2], x);
     return x;
 }
 
@@ -372,12 +373,12 @@ DYNC__FN int dync__e_isfinite(dync__lb *b, const dync__opcall *call, const int *
 DYNC__FN int dync__e_relu(dync__lb *b, const dync__opcall *call, const int *in)
 {
     (void)call;
-    return dync__ex2(b, DYNC__P_max, in[0], dync__ex_zero(b, in[0]));
+    return dync__ex2(b, DYNC__P_max, dync__ex_zero(b, in[0]), in[0]);       /* -0 stays -0 */
 }
 
 DYNC__FN int dync__e_relu6(dync__lb *b, const dync__opcall *call, const int *in)
 {
-    return dync__ex2(b, DYNC__P_min, dync__e_relu(b, call, in), dync__ex_const(b, in[0], 6));
+    return dync__ex2(b, DYNC__P_min, dync__ex_const(b, in[0], 6), dync__e_relu(b, call, in));
 }
 
 /* x + 3, held between 0 and 6 */

@@ -160,6 +160,14 @@ for d in HALVES:
          strides=False)
 
 
+for d in FLOATS:                     # zeros keep their sign
+    edge('relu', g(d, [-0.0, 0, nan, -1, 1, -inf]))
+    edge('relu6', g(d, [-0.0, 0, nan, -1, 7]))
+    edge('clamp', g(d, [-0.0, 0, nan, -1, 2]), 0, 1)
+    edge('clamp', v(d, [-1.0, -0.0, 0, nan]), v(d, [-2, 0, -0.0, 0]), v(d, [0.0, 1, 1, 1]))
+    edge('hardtanh', g(d, [-0.0, 0, nan, -1, 2]), 0.0, 1.0)
+
+
 def write(path):
     with open(path, 'w') as f:
         f.write('/* tests/ops/edges.c: what PyTorch %s gives at the edges of operators. Written by tests/oracle/edges.py, which says\n'
