@@ -28147,6 +28147,12 @@ DYNC__FN dync_status dync__d_tanhshrink(dync__opcall *call) {
     DYNC__TRY(dync__dt_self(call, &x));
     return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_sub, x, dync__chain1(&c, DYNC__OP_tanh, x)));
 }
+/* y, and 0 where x is between -lambd and lambd; NaN is not. */
+static dync__dt *dync__dn_zero_inside(dync__chain *c, dync__dt *y, dync__dt *x, double lambd) {
+    dync__dt *inside = dync__chain_tt(c, DYNC__OP_logical_and, dync__chain_tf(c, DYNC__OP_ge, x, -lambd),
+                                      dync__chain_tf(c, DYNC__OP_le, x, lambd));
+    return dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(y), dync__arg_t(inside), dync__arg_i(0));
+}
 DYNC__FN dync_status dync__d_softshrink(dync__opcall *call) {
     dync__chain c = {0};
     dync__dt *x;
@@ -28154,12 +28160,10 @@ DYNC__FN dync_status dync__d_softshrink(dync__opcall *call) {
     DYNC__TRY(dync__dt_self(call, &x));
     DYNC__TRY(dync__infer_floating(x));
     if (!(lambd >= 0)) return dync__fail(DYNC_ERR_VALUE, "lambda must be greater or equal to 0, but found to be %g.", lambd);
-    dync__dt *y = dync__chain_where(&c, dync__chain_tf(&c, DYNC__OP_lt, x, -lambd),
-                                    dync__arg_t(dync__chain_tf(&c, DYNC__OP_add, x, lambd)),
-                                    dync__arg_t(dync__chain_ti(&c, DYNC__OP_mul, x, 0)));
-    y = dync__chain_where(&c, dync__chain_tf(&c, DYNC__OP_gt, x, lambd),
-                          dync__arg_t(dync__chain_tf(&c, DYNC__OP_sub, x, lambd)), dync__arg_t(y));
-    return dync__chain_end(&c, call, y);
+    dync__dt *y = dync__chain_where(&c, dync__chain_tf(&c, DYNC__OP_gt, x, lambd),
+                                    dync__arg_t(dync__chain_tf(&c, DYNC__OP_sub, x, lambd)),
+                                    dync__arg_t(dync__chain_tf(&c, DYNC__OP_add, x, lambd)));
+    return dync__chain_end(&c, call, dync__dn_zero_inside(&c, y, x, lambd));
 }
 DYNC__FN dync_status dync__d_hardshrink(dync__opcall *call) {
     dync__chain c = {0};
@@ -28167,9 +28171,7 @@ DYNC__FN dync_status dync__d_hardshrink(dync__opcall *call) {
     double lambd = dync__dn_number(call, 1);
     DYNC__TRY(dync__dt_self(call, &x));
     DYNC__TRY(dync__infer_floating(x));
-    dync__dt *inside = dync__chain_tt(&c, DYNC__OP_logical_and, dync__chain_tf(&c, DYNC__OP_ge, x, -lambd),
-                                      dync__chain_tf(&c, DYNC__OP_le, x, lambd));
-    return dync__chain_end(&c, call, dync__chain3(&c, DYNC__OP_masked_fill, dync__arg_t(x), dync__arg_t(inside), dync__arg_i(0)));
+    return dync__chain_end(&c, call, dync__dn_zero_inside(&c, x, x, lambd));
 }
 DYNC__FN dync_status dync__d_threshold(dync__opcall *call) {
     dync__chain c = {0};
@@ -35461,31 +35463,31 @@ DYNC__FN dync_status dync__g_tanh(dync__grad *g) { return dync__grads_set(g, dyn
 /* The elus by their slope where x is not positive, and not by y + alpha: y is rounded, and -1 in f32 from x = -17 on. exp sees nothing
  * positive, whose infinity would be NaN in second gradients. */
 DYNC__FN dync_status dync__g_elu(dync__grad *g) {
-    dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *x = dync__g_wide(dync__grads_x(g)), *positive = dync_gt(x, 0);
-    dync_tensor *below = dync_mul(dync_exp(dync_masked_fill(x, positive, 0)), dync__ga_float(g, 1));
-    return dync__grads_set(g, dync_where(positive, gy, dync_mul(gy, below)));
+    dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *x = dync__g_wide(dync__grads_x(g)), *below_0 = dync_le(x, 0);
+    dync_tensor *slope = dync_mul(dync_exp(dync_where(below_0, x, 0)), dync__ga_float(g, 1));
+    return dync__grads_set(g, dync_where(below_0, dync_mul(gy, slope), gy));
 }
 DYNC__FN dync_status dync__g_celu(dync__grad *g) {
-    dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *x = dync__g_wide(dync__grads_x(g)), *positive = dync_gt(x, 0);
-    dync_tensor *below = dync_exp(dync_div(dync_masked_fill(x, positive, 0), dync__ga_float(g, 1)));
-    return dync__grads_set(g, dync_where(positive, gy, dync_mul(gy, below)));
+    dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *x = dync__g_wide(dync__grads_x(g)), *below_0 = dync_le(x, 0);
+    dync_tensor *slope = dync_exp(dync_div(dync_where(below_0, x, 0), dync__ga_float(g, 1)));
+    return dync__grads_set(g, dync_where(below_0, dync_mul(gy, slope), gy));
 }
 DYNC__FN dync_status dync__g_selu(dync__grad *g) {
-    dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *x = dync__g_wide(dync__grads_x(g)), *positive = dync_gt(x, 0);
-    dync_tensor *below = dync_mul(dync_exp(dync_masked_fill(x, positive, 0)), DYNC__SELU_SCALE * DYNC__SELU_ALPHA);
-    return dync__grads_set(g, dync_where(positive, dync_mul(gy, DYNC__SELU_SCALE), dync_mul(gy, below)));
+    dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *x = dync__g_wide(dync__grads_x(g)), *below_0 = dync_le(x, 0);
+    dync_tensor *slope = dync_mul(dync_exp(dync_where(below_0, x, 0)), DYNC__SELU_SCALE * DYNC__SELU_ALPHA);
+    return dync__grads_set(g, dync_where(below_0, dync_mul(gy, slope), dync_mul(gy, DYNC__SELU_SCALE)));
 }
 DYNC__FN dync_status dync__g_leaky_relu(dync__grad *g) {
     dync_tensor *gy = dync__grads_gy(g);
     return dync__grads_set(g, dync_where(dync_gt(dync__grads_x(g), 0), gy, dync_mul(gy, dync__ga_float(g, 1))));
 }
-static dync_tensor *dync__g_inside(dync_tensor *x, double low, double high) { return dync_logical_and(dync_gt(x, low), dync_lt(x, high)); }
 DYNC__FN dync_status dync__g_hardtanh(dync__grad *g) {
-    dync_tensor *inside = dync__g_inside(dync__grads_x(g), dync__ga_float(g, 1), dync__ga_float(g, 2));
-    return dync__grads_set(g, dync_where(inside, dync__grads_gy(g), 0));
+    dync_tensor *x = dync__grads_x(g), *held = dync_logical_or(dync_le(x, dync__ga_float(g, 1)), dync_ge(x, dync__ga_float(g, 2)));
+    return dync__grads_set(g, dync_where(held, 0, dync__grads_gy(g)));      /* NaN is not held */
 }
 DYNC__FN dync_status dync__g_hardsigmoid(dync__grad *g) {
-    return dync__grads_set(g, dync_where(dync__g_inside(dync__grads_x(g), -3, 3), dync_div(dync__g_wide(dync__grads_gy(g)), 6), 0));
+    dync_tensor *x = dync__grads_x(g), *inside = dync_logical_and(dync_gt(x, -3), dync_lt(x, 3));
+    return dync__grads_set(g, dync_where(inside, dync_div(dync__g_wide(dync__grads_gy(g)), 6), 0));
 }
 /* 0 up to -3, x / 3 + 1/2 up to 3, then 1 */
 DYNC__FN dync_status dync__g_hardswish(dync__grad *g) {

@@ -403,23 +403,23 @@ DYNC__FN dync_status dync__g_tanh(dync__grad *g) { return dync__grads_set(g, dyn
  * positive, whose infinity would be NaN in second gradients. */
 DYNC__FN dync_status dync__g_elu(dync__grad *g)
 {
-    dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *x = dync__g_wide(dync__grads_x(g)), *positive = dync_gt(x, 0);
-    dync_tensor *below = dync_mul(dync_exp(dync_masked_fill(x, positive, 0)), dync__ga_float(g, 1));
-    return dync__grads_set(g, dync_where(positive, gy, dync_mul(gy, below)));
+    dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *x = dync__g_wide(dync__grads_x(g)), *below_0 = dync_le(x, 0);
+    dync_tensor *slope = dync_mul(dync_exp(dync_where(below_0, x, 0)), dync__ga_float(g, 1));
+    return dync__grads_set(g, dync_where(below_0, dync_mul(gy, slope), gy));
 }
 
 DYNC__FN dync_status dync__g_celu(dync__grad *g)
 {
-    dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *x = dync__g_wide(dync__grads_x(g)), *positive = dync_gt(x, 0);
-    dync_tensor *below = dync_exp(dync_div(dync_masked_fill(x, positive, 0), dync__ga_float(g, 1)));
-    return dync__grads_set(g, dync_where(positive, gy, dync_mul(gy, below)));
+    dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *x = dync__g_wide(dync__grads_x(g)), *below_0 = dync_le(x, 0);
+    dync_tensor *slope = dync_exp(dync_div(dync_where(below_0, x, 0), dync__ga_float(g, 1)));
+    return dync__grads_set(g, dync_where(below_0, dync_mul(gy, slope), gy));
 }
 
 DYNC__FN dync_status dync__g_selu(dync__grad *g)
 {
-    dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *x = dync__g_wide(dync__grads_x(g)), *positive = dync_gt(x, 0);
-    dync_tensor *below = dync_mul(dync_exp(dync_masked_fill(x, positive, 0)), DYNC__SELU_SCALE * DYNC__SELU_ALPHA);
-    return dync__grads_set(g, dync_where(positive, dync_mul(gy, DYNC__SELU_SCALE), dync_mul(gy, below)));
+    dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *x = dync__g_wide(dync__grads_x(g)), *below_0 = dync_le(x, 0);
+    dync_tensor *slope = dync_mul(dync_exp(dync_where(below_0, x, 0)), DYNC__SELU_SCALE * DYNC__SELU_ALPHA);
+    return dync__grads_set(g, dync_where(below_0, dync_mul(gy, slope), dync_mul(gy, DYNC__SELU_SCALE)));
 }
 
 DYNC__FN dync_status dync__g_leaky_relu(dync__grad *g)
@@ -428,17 +428,16 @@ DYNC__FN dync_status dync__g_leaky_relu(dync__grad *g)
     return dync__grads_set(g, dync_where(dync_gt(dync__grads_x(g), 0), gy, dync_mul(gy, dync__ga_float(g, 1))));
 }
 
-static dync_tensor *dync__g_inside(dync_tensor *x, double low, double high) { return dync_logical_and(dync_gt(x, low), dync_lt(x, high)); }
-
 DYNC__FN dync_status dync__g_hardtanh(dync__grad *g)
 {
-    dync_tensor *inside = dync__g_inside(dync__grads_x(g), dync__ga_float(g, 1), dync__ga_float(g, 2));
-    return dync__grads_set(g, dync_where(inside, dync__grads_gy(g), 0));
+    dync_tensor *x = dync__grads_x(g), *held = dync_logical_or(dync_le(x, dync__ga_float(g, 1)), dync_ge(x, dync__ga_float(g, 2)));
+    return dync__grads_set(g, dync_where(held, 0, dync__grads_gy(g)));      /* NaN is not held */
 }
 
 DYNC__FN dync_status dync__g_hardsigmoid(dync__grad *g)
 {
-    return dync__grads_set(g, dync_where(dync__g_inside(dync__grads_x(g), -3, 3), dync_div(dync__g_wide(dync__grads_gy(g)), 6), 0));
+    dync_tensor *x = dync__grads_x(g), *inside = dync_logical_and(dync_gt(x, -3), dync_lt(x, 3));
+    return dync__grads_set(g, dync_where(inside, dync_div(dync__g_wide(dync__grads_gy(g)), 6), 0));
 }
 
 /* 0 up to -3, x / 3 + 1/2 up to 3, then 1 */

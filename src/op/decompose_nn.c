@@ -39,6 +39,14 @@ DYNC__FN dync_status dync__d_tanhshrink(dync__opcall *call)
     return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_sub, x, dync__chain1(&c, DYNC__OP_tanh, x)));
 }
 
+/* y, and 0 where x is between -lambd and lambd; NaN is not. */
+static dync__dt *dync__dn_zero_inside(dync__chain *c, dync__dt *y, dync__dt *x, double lambd)
+{
+    dync__dt *inside = dync__chain_tt(c, DYNC__OP_logical_and, dync__chain_tf(c, DYNC__OP_ge, x, -lambd),
+                                      dync__chain_tf(c, DYNC__OP_le, x, lambd));
+    return dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(y), dync__arg_t(inside), dync__arg_i(0));
+}
+
 DYNC__FN dync_status dync__d_softshrink(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -47,12 +55,10 @@ DYNC__FN dync_status dync__d_softshrink(dync__opcall *call)
     DYNC__TRY(dync__dt_self(call, &x));
     DYNC__TRY(dync__infer_floating(x));
     if (!(lambd >= 0)) return dync__fail(DYNC_ERR_VALUE, "lambda must be greater or equal to 0, but found to be %g.", lambd);
-    dync__dt *y = dync__chain_where(&c, dync__chain_tf(&c, DYNC__OP_lt, x, -lambd),
-                                    dync__arg_t(dync__chain_tf(&c, DYNC__OP_add, x, lambd)),
-                                    dync__arg_t(dync__chain_ti(&c, DYNC__OP_mul, x, 0)));
-    y = dync__chain_where(&c, dync__chain_tf(&c, DYNC__OP_gt, x, lambd),
-                          dync__arg_t(dync__chain_tf(&c, DYNC__OP_sub, x, lambd)), dync__arg_t(y));
-    return dync__chain_end(&c, call, y);
+    dync__dt *y = dync__chain_where(&c, dync__chain_tf(&c, DYNC__OP_gt, x, lambd),
+                                    dync__arg_t(dync__chain_tf(&c, DYNC__OP_sub, x, lambd)),
+                                    dync__arg_t(dync__chain_tf(&c, DYNC__OP_add, x, lambd)));
+    return dync__chain_end(&c, call, dync__dn_zero_inside(&c, y, x, lambd));
 }
 
 DYNC__FN dync_status dync__d_hardshrink(dync__opcall *call)
@@ -62,9 +68,7 @@ DYNC__FN dync_status dync__d_hardshrink(dync__opcall *call)
     double lambd = dync__dn_number(call, 1);
     DYNC__TRY(dync__dt_self(call, &x));
     DYNC__TRY(dync__infer_floating(x));
-    dync__dt *inside = dync__chain_tt(&c, DYNC__OP_logical_and, dync__chain_tf(&c, DYNC__OP_ge, x, -lambd),
-                                      dync__chain_tf(&c, DYNC__OP_le, x, lambd));
-    return dync__chain_end(&c, call, dync__chain3(&c, DYNC__OP_masked_fill, dync__arg_t(x), dync__arg_t(inside), dync__arg_i(0)));
+    return dync__chain_end(&c, call, dync__dn_zero_inside(&c, x, x, lambd));
 }
 
 DYNC__FN dync_status dync__d_threshold(dync__opcall *call)

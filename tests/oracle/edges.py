@@ -83,6 +83,10 @@ for d in FLOATS:
         edge('elu', g(d, far), a)
         edge('celu', g(d, far), a)
     edge('selu', g(d, far))
+for n, a in [('elu', (1.0,)), ('celu', (0.5,)), ('selu', ()), ('leaky_relu', (0.1,)), ('softplus', ()), ('logsigmoid', ()), ('silu', ()), ('gelu_tanh', ()), ('softshrink', (0.5,)),
+             ('hardshrink', (0.5,)), ('mish', ()), ('threshold', (0.5, 2.0))]:
+    for d in ('f32', 'f64'):
+        edge(n, g(d, [nan, inf, -inf]), *a)
 
 
 for p in (0.5, 1, 1.5, 2, 2.5, 3, inf, -1, -0.5):
