@@ -708,18 +708,18 @@ enum { DYNC__OP_add, DYNC__OP_atan2, DYNC__OP_bitwise_and, DYNC__OP_bitwise_or, 
     DYNC__OP_prelu, DYNC__OP_selu, DYNC__OP_softmin, DYNC__OP_softshrink, DYNC__OP_softsign, DYNC__OP_tanhshrink,
     DYNC__OP_threshold, DYNC__OP_conv1d, DYNC__OP_conv_transpose2d, DYNC__OP_group_norm, DYNC__OP_instance_norm,
     DYNC__OP_rms_norm, DYNC__OP_scaled_dot_product_attention, DYNC__OP_pixel_shuffle, DYNC__OP_upsample_nearest2d, DYNC__OP_pad,
-    DYNC__OP_movedim, DYNC__OP_unfold, DYNC__OP_huber_loss, DYNC__OP_kl_div, DYNC__OP_binary_cross_entropy,
-    DYNC__OP_binary_cross_entropy_with_logits, DYNC__OP_cross_entropy, DYNC__OP_l1_loss, DYNC__OP_mse_loss, DYNC__OP_nll_loss,
-    DYNC__OP_smooth_l1_loss, DYNC__OP_alias, DYNC__OP_as_strided, DYNC__OP__strided_view, DYNC__OP_contiguous, DYNC__OP_detach,
-    DYNC__OP_diagonal, DYNC__OP_expand, DYNC__OP_expand_as, DYNC__OP_flatten, DYNC__OP_narrow, DYNC__OP_permute,
-    DYNC__OP_reshape, DYNC__OP_select, DYNC__OP_slice, DYNC__OP_squeeze, DYNC__OP_squeeze_all, DYNC__OP_t, DYNC__OP_transpose,
-    DYNC__OP_unflatten, DYNC__OP_unsqueeze, DYNC__OP_view, DYNC__OP_view_as, DYNC__OP_argsort, DYNC__OP_as_strided_scatter,
-    DYNC__OP_cat, DYNC__OP_clone, DYNC__OP__clone_contiguous, DYNC__OP_diagonal_backward, DYNC__OP_flip, DYNC__OP_gather,
-    DYNC__OP_index_add, DYNC__OP_index_select, DYNC__OP_masked_select, DYNC__OP_nonzero, DYNC__OP_repeat, DYNC__OP_roll,
-    DYNC__OP_scatter, DYNC__OP_scatter_add, DYNC__OP_select_backward, DYNC__OP_slice_backward, DYNC__OP_sort, DYNC__OP_stack,
-    DYNC__OP_take_along_dim, DYNC__OP_to_device, DYNC__OP_to_dtype, DYNC__OP_topk, DYNC__OP_tril, DYNC__OP_triu, DYNC__OP_unique,
-    DYNC__OP__one_hot_all, DYNC__OP__set_grad_enabled, DYNC__OP_manual_seed, DYNC__OP_custom_gradient, DYNC__OP_trace_wrapped,
-    DYNC__OP_set_,
+    DYNC__OP_movedim, DYNC__OP_unfold, DYNC__OP_huber_loss, DYNC__OP_kl_div, DYNC__OP__binary_cross_entropy,
+    DYNC__OP_binary_cross_entropy, DYNC__OP_binary_cross_entropy_with_logits, DYNC__OP_cross_entropy, DYNC__OP_l1_loss,
+    DYNC__OP_mse_loss, DYNC__OP_nll_loss, DYNC__OP_smooth_l1_loss, DYNC__OP_alias, DYNC__OP_as_strided, DYNC__OP__strided_view,
+    DYNC__OP_contiguous, DYNC__OP_detach, DYNC__OP_diagonal, DYNC__OP_expand, DYNC__OP_expand_as, DYNC__OP_flatten,
+    DYNC__OP_narrow, DYNC__OP_permute, DYNC__OP_reshape, DYNC__OP_select, DYNC__OP_slice, DYNC__OP_squeeze, DYNC__OP_squeeze_all,
+    DYNC__OP_t, DYNC__OP_transpose, DYNC__OP_unflatten, DYNC__OP_unsqueeze, DYNC__OP_view, DYNC__OP_view_as, DYNC__OP_argsort,
+    DYNC__OP_as_strided_scatter, DYNC__OP_cat, DYNC__OP_clone, DYNC__OP__clone_contiguous, DYNC__OP_diagonal_backward,
+    DYNC__OP_flip, DYNC__OP_gather, DYNC__OP_index_add, DYNC__OP_index_select, DYNC__OP_masked_select, DYNC__OP_nonzero,
+    DYNC__OP_repeat, DYNC__OP_roll, DYNC__OP_scatter, DYNC__OP_scatter_add, DYNC__OP_select_backward, DYNC__OP_slice_backward,
+    DYNC__OP_sort, DYNC__OP_stack, DYNC__OP_take_along_dim, DYNC__OP_to_device, DYNC__OP_to_dtype, DYNC__OP_topk, DYNC__OP_tril,
+    DYNC__OP_triu, DYNC__OP_unique, DYNC__OP__one_hot_all, DYNC__OP__set_grad_enabled, DYNC__OP_manual_seed,
+    DYNC__OP_custom_gradient, DYNC__OP_trace_wrapped, DYNC__OP_set_,
     DYNC__N_OPS
 };
 DYNC_API dync_tensor *dync__op_1VV(int op, dync_value x0, dync_value x1, dync_loc at);
@@ -26321,7 +26321,7 @@ enum { DYNC__OP_NONDIFF = 1 /* integer or boolean results, detach */, DYNC__OP_R
       "self * Phi(self), Phi the normal distribution by erf")                                                                             \
     X(gelu_tanh,   POINTWISE, "(Tensor self)", 1, i_float_unary, e_gelu_tanh, none, g_gelu_tanh, none,                                    \
       "torch.nn.functional.gelu({0}, approximate='tanh')", 0, -1, "gelu with Phi approximated by tanh")                                   \
-    X(hardtanh,    POINTWISE, "(Tensor self, float low, float high)", 1, i_unary, e_hardtanh, none, g_hardtanh, none,              \
+    X(hardtanh,    POINTWISE, "(Tensor self, float low, float high)", 1, i_hardtanh, e_hardtanh, none, g_hardtanh, none,              \
       "torch.nn.functional.hardtanh", DYNC__OP_CHEAP, -1, "self held between low and high")                                        \
     X(isfinite,    POINTWISE, "(Tensor self)", 1, i_unary, e_isfinite, none, none, none, "torch.isfinite",                                \
       DYNC__OP_NONDIFF | DYNC__OP_BOOL_OUT | DYNC__OP_CHEAP, -1, "neither infinite nor NaN, as bool")                                     \
@@ -26689,6 +26689,9 @@ enum { DYNC__OP_NONDIFF = 1 /* integer or boolean results, detach */, DYNC__OP_R
       "the mean of target * (log target - self); self is a logarithm")
 
 #define DYNC__OPS_LOSS(X)                                                                                                                 \
+    X(_binary_cross_entropy, POINTWISE, "(Tensor self, Tensor target)", 1, i_binary, e_binary_cross_entropy, none, g_binary_cross_entropy, \
+      none, "torch.nn.functional.binary_cross_entropy({0}, {1}, reduction='none')", DYNC__OP_FLOAT | DYNC__OP_PRIVATE, -1,               \
+      "-(target log self + (1 - target) log(1 - self)) of each element")                                                                  \
     X(binary_cross_entropy, COMPOSITE, "(Tensor self, Tensor target)", 1, i_loss, none, none, none, d_binary_cross_entropy,               \
       "torch.nn.functional.binary_cross_entropy", 0, -1, "the mean of -(target log self + (1 - target) log(1 - self)), logs held >= -100") \
     X(binary_cross_entropy_with_logits, COMPOSITE, "(Tensor self, Tensor target)", 1, i_loss, none, none, none,                           \
@@ -26925,14 +26928,14 @@ static const dync__read_intercept *(*dync__read_intercept_get)(void);
     X(avg_pool2d) X(batch_norm) X(binary) X(bitwise) X(bmm) X(int_mm) X(cat) X(celu) X(clamp) X(clone) X(composite) X(contiguous) X(conv2d) \
     X(convolution) X(convolution_backward) X(cumsum) X(diagonal) X(dot) X(dropout) X(effect) X(embedding)             \
     X(embedding_dense_backward) X(expand) X(expand_as) X(eye) X(factory) X(fill) X(flash_attention) X(flash_attention_backward) X(flatten) X(flip) X(float_unary)    \
-    X(full) X(gather) X(index_add) X(index_select) X(inplace) X(layer_norm) X(lerp) X(like) X(avg_pool2d_backward) X(max_pool2d_backward)              \
+    X(full) X(gather) X(hardtanh) X(index_add) X(index_select) X(inplace) X(layer_norm) X(lerp) X(like) X(avg_pool2d_backward) X(max_pool2d_backward)              \
     X(like_self) X(linear) X(logaddexp) X(loss) X(masked_fill) X(matmul) X(max_dim) X(max_pool2d) X(mm) X(mv) X(narrow)            \
     X(native_batch_norm) X(native_batch_norm_backward) X(native_layer_norm) X(nll_loss) X(norm) X(one_hot)            \
     X(outer) X(permute) X(reduce) X(repeat) X(reshape) X(rnn_layer) X(rnn_layer_backward) X(roll) X(scatter) X(select) X(set_) X(slice) X(softmax)       \
     X(sort) X(squeeze) X(squeeze_all) X(stack) X(strided_view) X(t) X(take_along_dim) X(to_device) X(to_dtype) X(topk)                \
     X(transpose) X(tril) X(unary) X(unflatten) X(unsqueeze) X(var) X(view) X(view_as) X(view_backward) X(where)
 #define DYNC__EXPRS(X) \
-    X(abs) X(acos) X(add) X(addcdiv) X(addcmul) X(asin) X(atan) X(atan2) X(bitwise_and) X(bitwise_not)                \
+    X(abs) X(acos) X(add) X(addcdiv) X(addcmul) X(asin) X(atan) X(atan2) X(binary_cross_entropy) X(bitwise_and) X(bitwise_not)                \
     X(bitwise_or) X(bitwise_xor) X(ceil) X(celu) X(clamp) X(clone) X(copy) X(cos) X(cosh) X(div) X(elu) X(eq) X(erf)          \
     X(erfc) X(exp) X(exp2) X(expm1) X(floor) X(floor_divide) X(fmod) X(frac) X(ge) X(gelu) X(gelu_tanh) X(gt)         \
     X(hardsigmoid) X(hardswish) X(hardtanh) X(isfinite) X(isinf) X(isnan) X(le) X(leaky_relu) X(lerp) X(log) X(log10) X(log1p) X(log2) X(logaddexp) \
@@ -26991,7 +26994,7 @@ DYNC__FN dync_status dync__view_select(const dync__layout *, int64_t dim, int64_
 DYNC__FN dync_status dync__view_slice(const dync__layout *, int64_t dim, int64_t start, int64_t end, int64_t step, dync__layout *out);
 DYNC__FN dync_status dync__view_diagonal(const dync__layout *, int64_t offset, int64_t dim1, int64_t dim2, dync__layout *out);
 DYNC__FN double dync__infer_largest(int dtype);                                              /* the largest number of a floating dtype */
-DYNC__FN dync_status dync__infer_fill(const dync__opcall *, int op);     /* the number that full, fill or masked_fill writes fits, as PyTorch checks it: what is negative wraps in uint8 */
+DYNC__FN dync_status dync__infer_numbers(const dync__opcall *, int op);  /* the numbers of the functional row op fit their dtype, as PyTorch checks them */
 DYNC__FN int dync__infer_int_dim(const dync__arg *);                                        /* an int64 argument, saturated to int */
 
 /* ---- shared by lower.c and lower_nn.c ------------------------------------------------------------------------------ */
@@ -27644,8 +27647,9 @@ DYNC__FN dync_status dync__d_take_along_dim(dync__opcall *call) {
     DYNC__TRY(dync__dim_wrap(dync__infer_int_dim(&call->args[2]), x->lay.ndim, &dim));
     int64_t shape[DYNC_MAX_DIMS];
     memcpy(shape, info.lay.shape, sizeof shape);
+    if (x->lay.shape[dim] != 0) index = dync__chain_ti(&c, DYNC__OP_remainder, index, x->lay.shape[dim]);       /* negative ones from the end */
     index = dync__chain_shape(&c, DYNC__OP_expand, index, info.lay.ndim, shape);
-    if (x->lay.ndim) shape[dim] = x->lay.shape[dim];
+    shape[dim] = x->lay.shape[dim];
     x = dync__chain_shape(&c, DYNC__OP_expand, x, info.lay.ndim, shape);
     return dync__chain_end(&c, call, dync__chain3(&c, DYNC__OP_gather, dync__arg_t(x), dync__arg_i(dim), dync__arg_t(index)));
 }
@@ -27703,8 +27707,11 @@ DYNC__FN dync_status dync__d_linear(dync__opcall *call) {
     dync__info info;
     DYNC__TRY(dync__op_infer(call, &info));
     int n = x->lay.ndim;
-    if (!bias)
-        return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_matmul, x, dync__chain1(&c, DYNC__OP_t, w)));
+    bool each_row = bias && w->lay.ndim == 2 && bias->lay.ndim == 1 && dync__sz_eq(bias->lay.shape[0], w->lay.shape[0]);
+    if (!each_row) {
+        y = dync__chain_tt(&c, DYNC__OP_matmul, x, w->lay.ndim == 1 ? w : dync__chain1(&c, DYNC__OP_t, w));
+        return dync__chain_end(&c, call, bias ? dync__chain_tt(&c, DYNC__OP_add, y, bias) : y);
+    }
     int64_t rows[2] = {1, x->lay.shape[n - 1]};
     for (int i = 0; i < n - 1; i++) rows[0] = dync__sz_mul(rows[0], x->lay.shape[i]);
     if (n != 2) y = dync__chain_shape(&c, DYNC__OP_reshape, y, 2, rows);
@@ -27760,6 +27767,11 @@ DYNC__FN dync_status dync__d_adaptive_avg_pool2d(dync__opcall *call) {
     DYNC__TRY(dync__op_infer(call, &info));
     int n = x->lay.ndim;
     const int64_t *from = x->lay.shape + n - 2, *to = info.lay.shape + n - 2;
+    if (to[0] == 0 || to[1] == 0 || x->lay.shape[n - 3] == 0) {
+        y = dync__chain_slice(&c, dync__chain_slice(&c, x, n - 2, 0, 1), n - 1, 0, 1);
+        y = dync__chain_shape(&c, DYNC__OP_expand, y, n, info.lay.shape);
+        return dync__chain_end(&c, call, dync__chain1(&c, DYNC__OP__clone_contiguous, y));
+    }
     if (!dync__sz_eq(dync__sz_mod(from[0], to[0]), 0) || !dync__sz_eq(dync__sz_mod(from[1], to[1]), 0)) {
         y = dync__chain_dtype(&c, x, x->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32);
         for (int d = 2; d >= 1; d--) y = dync__chain_pool_dim(&c, y, n - d, to[2 - d]);
@@ -27843,7 +27855,9 @@ DYNC__FN dync_status dync__d_native_batch_norm(dync__opcall *call) {
 /* The running statistics are no part of the gradient's graph. */
 DYNC__FN dync_status dync__d_batch_norm(dync__opcall *call) {
     dync__chain c = {0};
-    dync__dt *all[5], *running[2] = {dync__dt_arg(call, 3), dync__dt_arg(call, 4)};
+    dync__dt *all[5], *running[2] = {dync__dt_arg(call, 3), dync__dt_arg(call, 4)}, *x;
+    DYNC__TRY(dync__dt_self(call, &x));
+    if (x->lay.ndim == 1) return dync__chain_end(&c, call, dync__chain1(&c, DYNC__OP_clone, x));     /* empty: infer.c has seen to it */
     dync__chain_call(&c, DYNC__OP__native_batch_norm_legit_functional, call->nargs, call->args, all);
     bool off = dync__tls.grad_enabled_off;
     dync__tls.grad_enabled_off = true;
@@ -27927,6 +27941,14 @@ DYNC__FN dync_status dync__d_tanh_backward(dync__opcall *call) {
         dync__chain2(&c, DYNC__OP_sub, dync__arg_i(1), dync__arg_t(dync__chain_tt(&c, DYNC__OP_mul, y, y)));
     return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_mul, g, rest));
 }
+/* A bool as 0 or 1 of a floating dtype: losses subtract it. */
+static dync__dt *dync__chain_counted(dync__chain *c, dync__dt *x, const dync__dt *other) {
+    return x && other && x->dtype == DYNC_BOOL ? dync__chain_dtype(c, x, other->dtype) : x;
+}
+static dync__dt *dync__chain_loss_gap(dync__chain *c, const dync__opcall *call) {
+    dync__dt *x = dync__dt_arg(call, 0), *y = dync__dt_arg(call, 1);
+    return dync__chain_tt(c, DYNC__OP_sub, dync__chain_counted(c, x, y), dync__chain_counted(c, y, x));
+}
 /* The 2-norm keeps away from sqrt's infinite slope at 0: its gradient there is 0, as in PyTorch. */
 static dync__dt *dync__chain_norm2(dync__chain *c, dync__dt *x, int n, const int64_t *dims, bool keepdim) {
     dync__dt *s = dync__chain_reduce(c, DYNC__OP_sum, dync__chain_tt(c, DYNC__OP_mul, x, x), n, dims, keepdim);
@@ -27988,14 +28010,12 @@ DYNC__FN dync_status dync__d_l1_loss(dync__opcall *call) {
 }
 DYNC__FN dync_status dync__d_mse_loss(dync__opcall *call) {
     dync__chain c = {0};
-    dync__dt *gap = dync__chain_tt(&c, DYNC__OP_sub, dync__dt_arg(call, 0), dync__dt_arg(call, 1));
-    return dync__chain_end(&c, call, dync__chain_mean(&c, dync__chain1(&c, DYNC__OP_square, gap)));
+    return dync__chain_end(&c, call, dync__chain_mean(&c, dync__chain1(&c, DYNC__OP_square, dync__chain_loss_gap(&c, call))));
 }
 DYNC__FN dync_status dync__d_smooth_l1_loss(dync__opcall *call) {
     dync__chain c = {0};
     double beta = dync__arg_number(&call->args[2]);
-    dync__dt *gap =
-        dync__chain1(&c, DYNC__OP_abs, dync__chain_tt(&c, DYNC__OP_sub, dync__dt_arg(call, 0), dync__dt_arg(call, 1)));
+    dync__dt *gap = dync__chain1(&c, DYNC__OP_abs, dync__chain_loss_gap(&c, call));
     if (!(beta > 0)) return dync__chain_end(&c, call, dync__chain_mean(&c, gap));
     dync__dt *curve = dync__chain_tf(&c, DYNC__OP_mul, dync__chain1(&c, DYNC__OP_square, gap), 0.5 / beta);
     dync__dt *line = dync__chain_tf(&c, DYNC__OP_sub, gap, 0.5 * beta),
@@ -28003,18 +28023,10 @@ DYNC__FN dync_status dync__d_smooth_l1_loss(dync__opcall *call) {
     return dync__chain_end(&c, call, dync__chain_mean(&c, dync__chain3(&c, DYNC__OP_where, dync__arg_t(near_zero),
                                                              dync__arg_t(curve), dync__arg_t(line))));
 }
-/* A logarithm, held at -100 from below as PyTorch does. */
-static dync__dt *dync__chain_held_log(dync__chain *c, int op, dync__dt *x) {
-    return dync__chain3(c, DYNC__OP_clamp, dync__arg_t(dync__chain1(c, op, x)), dync__arg_f(-100), dync__arg_none());
-}
 DYNC__FN dync_status dync__d_binary_cross_entropy(dync__opcall *call) {
     dync__chain c = {0};
-    dync__dt *x = dync__dt_arg(call, 0), *y = dync__dt_arg(call, 1);
-    dync__dt *yes = dync__chain_tt(&c, DYNC__OP_mul, y, dync__chain_held_log(&c, DYNC__OP_log, x));
-    dync__dt *no = dync__chain_held_log(&c, DYNC__OP_log1p, dync__chain1(&c, DYNC__OP_neg, x));
-    no = dync__chain_tt(&c, DYNC__OP_mul, dync__chain_one_minus(&c, y), no);
-    return dync__chain_end(&c, call, dync__chain1(&c, DYNC__OP_neg,
-                                        dync__chain_mean(&c, dync__chain_tt(&c, DYNC__OP_add, yes, no))));
+    dync__dt *each = dync__chain2(&c, DYNC__OP__binary_cross_entropy, call->args[0], call->args[1]);
+    return dync__chain_end(&c, call, dync__chain_mean(&c, each));
 }
 DYNC__FN dync_status dync__d_binary_cross_entropy_with_logits(dync__opcall *call) {
     dync__chain c = {0};
@@ -28029,6 +28041,7 @@ DYNC__FN dync_status dync__d_nll_loss(dync__opcall *call) {
     dync__dt *x, *target = dync__dt_arg(call, 1);
     DYNC__TRY(dync__dt_self(call, &x));
     int dim = x->lay.ndim == 1 ? 0 : 1;
+    target = dync__chain_dtype(&c, target, DYNC_I64);
     dync__dt *ignored = dync__chain_ti(&c, DYNC__OP_eq, target, DYNC__IGNORE_INDEX);
     dync__dt *safe =
         dync__chain3(&c, DYNC__OP_masked_fill, dync__arg_t(target), dync__arg_t(ignored), dync__arg_i(0));
@@ -28049,7 +28062,7 @@ DYNC__FN dync_status dync__d_cross_entropy(dync__opcall *call) {
     DYNC__TRY(dync__op_infer(call, &info));
     int64_t dim = x->lay.ndim == 1 ? 0 : 1;
     x = dync__chain_ti(&c, DYNC__OP_log_softmax, x, dim);
-    if (target->dtype == DYNC_I64) return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_nll_loss, x, target));
+    if (dync__dtype_info(target->dtype)->kind != 'f') return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_nll_loss, x, target));
     x = dync__chain_reduce(&c, DYNC__OP_sum, dync__chain_tt(&c, DYNC__OP_mul, x, target), 1, &dim, false);
     return dync__chain_end(&c, call, dync__chain1(&c, DYNC__OP_neg, dync__chain_mean(&c, x)));
 }
@@ -28261,6 +28274,9 @@ DYNC__FN dync_status dync__d_isclose(dync__opcall *call) {
         close = dync__chain_tt(&c, DYNC__OP_logical_or, close,
                                dync__chain_tt(&c, DYNC__OP_logical_and, dync__chain1(&c, DYNC__OP_isnan, a),
                                               dync__chain1(&c, DYNC__OP_isnan, b)));
+    for (int i = 2; i < 4; i++)
+        if (!(dync__dn_number(call, i) >= 0))
+            return dync__fail(DYNC_ERR_VALUE, "%s must be greater than or equal to zero, but got %g", i == 2 ? "rtol" : "atol", dync__dn_number(call, i));
     bool floating = dync__dtype_info(a->dtype)->kind == 'f';
     if (!floating) {
         a = dync__chain_dtype(&c, a, DYNC_F64);
@@ -28354,6 +28370,9 @@ DYNC__FN dync_status dync__d_group_norm(dync__opcall *call) {
     DYNC__TRY(dync__dt_self(call, &x));
     DYNC__TRY(dync__infer_floating(x));
     if (x->lay.ndim < 2) return dync__fail(DYNC_ERR_SHAPE, "Expected at least 2 dimensions for input tensor but received %d", x->lay.ndim);
+    if (x->lay.shape[1] == 0) return dync__fail(DYNC_ERR_SHAPE, "Expected number of channels in input to be greater than 0, got 0");
+    for (int d = 2; d < x->lay.ndim; d++)
+        if (x->lay.shape[d] == 0) return dync__fail(DYNC_ERR_SHAPE, "Expected HxW to be greater than 0, got 0");
     if (groups <= 0 || !dync__sz_eq(dync__sz_mod(x->lay.shape[1], groups), 0))
         return dync__fail(DYNC_ERR_SHAPE, "Expected number of channels in input to be divisible by num_groups, but got %lld channels and "
                           "num_groups=%lld", (long long)x->lay.shape[1], (long long)groups);
@@ -28363,6 +28382,10 @@ DYNC__FN dync_status dync__d_instance_norm(dync__opcall *call) {
     dync__dt *x;
     DYNC__TRY(dync__dt_self(call, &x));
     DYNC__TRY(dync__infer_floating(x));
+    if (x->lay.ndim >= 3 && x->numel == 0 && (x->lay.shape[0] == 0 || x->lay.shape[1] == 0)) {
+        dync__chain c = {0};
+        return dync__chain_end(&c, call, dync__chain1(&c, DYNC__OP_clone, x));
+    }
     if (x->lay.ndim < 3 || dync__sz_eq(x->numel, dync__sz_mul(x->lay.shape[0], x->lay.shape[1])))
         return dync__fail(DYNC_ERR_SHAPE, "Expected more than 1 spatial element when training, got a %dD input", x->lay.ndim);
     return dync__dn_group_norm(call, x, x->lay.shape[1], dync__dt_arg(call, 1), dync__dt_arg(call, 2), dync__dn_number(call, 3));
@@ -28602,6 +28625,11 @@ DYNC__FN dync_status dync__d_conv_transpose2d(dync__opcall *call) {
     if (x->lay.ndim != 3 && x->lay.ndim != 4)
         return dync__fail(DYNC_ERR_SHAPE, "Expected 3D (unbatched) or 4D (batched) input to conv_transpose2d, but got a %dD input", x->lay.ndim);
     DYNC__TRY(dync__dn_rank(w, 4));
+    DYNC__TRY(dync__infer_floating(x));
+    if (x->dtype != w->dtype)
+        return dync__fail(DYNC_ERR_DTYPE, "expected input and weight of one dtype, got %s and %s", dync__dtype_info(x->dtype)->name,
+                          dync__dtype_info(w->dtype)->name);
+    if (w->numel == 0) return dync__fail(DYNC_ERR_SHAPE, "expected a weight that is not empty");
     DYNC__TRY(dync__dn_numbers(call, 3, 2, 1, stride));
     DYNC__TRY(dync__dn_numbers(call, 4, 2, 0, padding));
     DYNC__TRY(dync__dn_numbers(call, 5, 2, 0, extra));
@@ -28782,11 +28810,14 @@ DYNC__FN dync_status dync__d_huber_loss(dync__opcall *call) {
     DYNC__TRY(dync__dt_self(call, &x));
     DYNC__TRY(dync__infer_tensor(call, 1, &t));
     if (!(delta > 0)) return dync__fail(DYNC_ERR_VALUE, "huber_loss does not support non-positive values for delta.");
+    DYNC__TRY(dync__infer_floating(x));
+    int dtype = x->dtype;                /* the result's, whatever the target's is */
+    if (t->dtype == DYNC_BOOL) t = dync__chain_dtype(&c, t, dtype);
     dync__dt *gap = dync__chain1(&c, DYNC__OP_abs, dync__chain_tt(&c, DYNC__OP_sub, x, t));
     dync__dt *curve = dync__chain_tf(&c, DYNC__OP_mul, dync__chain1(&c, DYNC__OP_square, gap), 0.5);
     dync__dt *line = dync__chain_tf(&c, DYNC__OP_mul, dync__chain_tf(&c, DYNC__OP_sub, gap, 0.5 * delta), delta);
     dync__dt *y = dync__chain_where(&c, dync__chain_tf(&c, DYNC__OP_le, gap, delta), dync__arg_t(curve), dync__arg_t(line));
-    return dync__chain_end(&c, call, dync__chain_mean(&c, y));
+    return dync__chain_end(&c, call, dync__chain_dtype(&c, dync__chain_mean(&c, y), dtype));
 }
 DYNC__FN dync_status dync__d_kl_div(dync__opcall *call) {
     dync__chain c = {0};
@@ -29431,6 +29462,10 @@ static bool dync__eager_checks_data(const dync__opcall *call) {
     case DYNC__OP_full_like:
     case DYNC__OP_fill:
     case DYNC__OP_masked_fill: return true;
+    case DYNC__OP_addcdiv:
+    case DYNC__OP_addcmul: return dync__arg_is_number(&call->args[3]);
+    case DYNC__OP_clamp:
+    case DYNC__OP_where: return dync__arg_is_number(&call->args[1]) || dync__arg_is_number(&call->args[2]);
     case DYNC__OP_remainder:
     case DYNC__OP_fmod:
     case DYNC__OP_floor_divide:
@@ -29771,7 +29806,12 @@ DYNC__RARE DYNC__FN dync_status dync__eager_check_data(const dync__opcall *call)
     case DYNC__OP_full:
     case DYNC__OP_full_like:
     case DYNC__OP_fill:
-    case DYNC__OP_masked_fill: return dync__infer_fill(call, op);
+    case DYNC__OP_masked_fill:
+    case DYNC__OP_addcdiv:
+    case DYNC__OP_addcmul:
+    case DYNC__OP_clamp:
+    case DYNC__OP_where: return dync__infer_numbers(call, op);
+    case DYNC__OP_scatter: DYNC__TRY(dync__infer_numbers(call, op)); break;
     default: break;
     }
     DYNC__TRY(dync__dim_wrap(dync__infer_int_dim(&call->args[1]), self->lay.ndim, &dim));
@@ -30180,8 +30220,9 @@ DYNC__FN int dync__e_masked_fill(dync__lb *b, const dync__opcall *call, const in
 /* Bounds stand first: where x is equal to one it is the result, so that -0 stays -0. */
 DYNC__FN int dync__e_clamp(dync__lb *b, const dync__opcall *call, const int *in) {
     int x = in[0];
-    if (call->args[1].kind != DYNC__A_NONE) x = dync__ex2(b, DYNC__P_max, in[1], x);
-    if (call->args[2].kind != DYNC__A_NONE) x = dync__ex2(b, DYNC__P_min, in[2], x);
+    bool is_bool = dync__ex_is_bool(b, x);
+    if (call->args[1].kind != DYNC__A_NONE) x = dync__ex2(b, is_bool ? DYNC__P_or_ : DYNC__P_max, in[1], x);
+    if (call->args[2].kind != DYNC__A_NONE) x = dync__ex2(b, is_bool ? DYNC__P_and_ : DYNC__P_min, in[2], x);
     return x;
 }
 DYNC__FN int dync__e_hardtanh(dync__lb *b, const dync__opcall *call, const int *in) {
@@ -30340,6 +30381,13 @@ DYNC__FN int dync__e_mish(dync__lb *b, const dync__opcall *call, const int *in) 
     (void)call;
     return dync__ex_mul(b, in[0], dync__vm_tanh(b, dync__vm_log1p(b, dync__vm_exp(b, in[0]))));
 }
+/* Logarithms are held at -100 from below. */
+DYNC__FN int dync__e_binary_cross_entropy(dync__lb *b, const dync__opcall *call, const int *in) {
+    int x = in[0], y = in[1], low = dync__ex_const(b, x, -100);
+    int yes = dync__ex2(b, DYNC__P_max, low, dync__vm_log(b, x)), no = dync__ex2(b, DYNC__P_max, low, dync__vm_log1p(b, dync__ex1(b, DYNC__P_neg, x)));
+    (void)call;
+    return dync__ex_sub(b, dync__ex_mul(b, dync__ex_sub(b, y, dync__ex_const(b, y, 1)), no), dync__ex_mul(b, y, yes));
+}
 DYNC__FN int dync__e_silu(dync__lb *b, const dync__opcall *call, const int *in) {
     int one = dync__ex_const(b, in[0], 1);
     (void)call;
@@ -30397,16 +30445,43 @@ DYNC__FN double dync__infer_largest(int dtype) {
     default: return (double)FLT_MAX;
     }
 }
-DYNC__FN dync_status dync__infer_fill(const dync__opcall *call, int op) {
+/* What is negative wraps in uint8. Anything that is no number fits, and a token, whose number may differ in the next call. */
+static dync_status dync__infer_number_fits(const dync__arg *a, int dtype) {
     static const char *const names[] = {"float", "double", "c10::Half", "c10::BFloat16", "int64_t", "int", "int16_t", "int8_t", "uint8_t"};
-    int place = op == DYNC__OP_masked_fill ? 2 : 1, dtype = op == DYNC__OP_full ? (int)call->args[2].as.i : call->args[0].as.t->dtype;
-    const dync__arg *a = &call->args[place];
     const dync__dtype_row *info = dync__dtype_info(dtype);
-    if (place >= call->nargs || !dync__arg_is_number(a) || dtype == DYNC_BOOL || dync__is_token(a->as.i) || dync__is_sf(a->as.i)) return DYNC_OK;
+    if (!dync__arg_is_number(a) || dtype == DYNC_BOOL || dync__is_token(a->as.i) || dync__is_sf(a->as.i)) return DYNC_OK;
     double x = dync__arg_number(a), limit = ldexp(1, 8 * info->bytes - (dtype != DYNC_U8)), least = dtype != DYNC_U8 ? -limit : a->kind == DYNC__A_FLOAT ? 0 : -255;
-    bool fits = info->kind == 'f' ? !(fabs(x) > dync__infer_largest(dtype) && fabs(x) <= DBL_MAX) || (op == DYNC__OP_full && info->bytes == 2)
+    bool fits = info->kind == 'f' ? !(fabs(x) > dync__infer_largest(dtype) && fabs(x) <= DBL_MAX)
                                   : (x >= least && x < limit) || (dtype == DYNC_I64 && a->kind != DYNC__A_FLOAT);
     return fits ? DYNC_OK : dync__fail(DYNC_ERR_VALUE, "value cannot be converted to type %s without overflow", names[dtype]);
+}
+/* A bound that an integer dtype does not hold may lie where it bounds nothing: low below it, high above it. */
+static dync_status dync__infer_bound(const dync__arg *a, int dtype, bool low) {
+    if (!dync__arg_is_number(a)) return DYNC_OK;
+    double x = dync__arg_number(a);
+    dync__arg exact = dync__arg_f(x);              /* which does not wrap in uint8 */
+    bool whole = dync__dtype_info(dtype)->kind != 'f', idle = whole && (low ? x < 0 : x > 0);
+    return idle ? DYNC_OK : dync__infer_number_fits(dtype == DYNC_U8 ? &exact : a, dtype);
+}
+DYNC__FN dync_status dync__infer_numbers(const dync__opcall *call, int op) {
+    const dync__arg *a = call->args;
+    int dtype = op == DYNC__OP_full ? (int)a[2].as.i : op == DYNC__OP_where ? dync__op_common_dtype(call) : a[0].as.t->dtype;
+    bool half = dync__dtype_info(dtype)->kind == 'f' && dync__dtype_info(dtype)->bytes == 2;
+    switch (op) {
+    case DYNC__OP_full: return half ? DYNC_OK : dync__infer_number_fits(&a[1], dtype);
+    case DYNC__OP_full_like: case DYNC__OP_fill: case DYNC__OP_copy: return call->nargs < 2 ? DYNC_OK : dync__infer_number_fits(&a[1], dtype);
+    case DYNC__OP_masked_fill: return dync__infer_number_fits(&a[2], dtype);
+    case DYNC__OP_scatter: return dync__infer_number_fits(&a[3], dtype);
+    case DYNC__OP_addcmul: case DYNC__OP_addcdiv: return dync__infer_number_fits(&a[3], half ? DYNC_F32 : dync__op_common_dtype(call));
+    case DYNC__OP_clamp:
+        dtype = dync__op_common_dtype(call);
+        DYNC__TRY(dync__infer_bound(&a[1], dtype, true));
+        return dync__infer_bound(&a[2], dtype, false);
+    case DYNC__OP_where:
+        for (int i = 1; i < 3 && !half; i++) DYNC__TRY(dync__infer_number_fits(&a[i], dtype));
+        return DYNC_OK;
+    default: return DYNC_OK;
+    }
 }
 static const char *dync__infer_device_text(int device, char *out, size_t cap) {
     int kind = device & 0xff;
@@ -30641,7 +30716,9 @@ DYNC__FN dync_status dync__i_binary(const dync__opcall *call, dync__info *out) {
     DYNC__TRY(dync__infer_value(call, 0));
     DYNC__TRY(dync__infer_value(call, 1));
     int dtype = dync__op_common_dtype(call);
-    if (dync__infer_refuses_bool(call->op)) DYNC__TRY(dync__infer_no_bool(call, dtype));
+    bool power = call->op == DYNC__OP_pow && dync__arg_is_number(&call->args[1]);      /* PyTorch has bool to the power True or False */
+    if (dync__infer_refuses_bool(call->op) && !power) DYNC__TRY(dync__infer_no_bool(call, dtype));
+    if (power && dtype != DYNC_F32) DYNC__TRY(dync__infer_number_fits(&call->args[1], dtype));
     if (call->op == DYNC__OP_pow && dync__dtype_info(dtype)->kind == 'i' && call->args[1].kind == DYNC__A_INT &&
         call->args[1].as.i < 0)
         return dync__fail(DYNC_ERR_VALUE, "Integers to negative integer powers are not allowed.");
@@ -30669,8 +30746,17 @@ DYNC__FN dync_status dync__i_clamp(const dync__opcall *call, dync__info *out) {
     for (int i = 1; i < 3; i++)
         if (call->args[i].kind != DYNC__A_NONE) DYNC__TRY(dync__infer_value(call, i));
     int dtype = dync__op_common_dtype(call);
-    DYNC__TRY(dync__infer_no_bool(call, dtype));
+    const dync__arg *low = &call->args[1], *high = &call->args[2];
+    bool one_side = (low->kind == DYNC__A_TENSOR) != (high->kind == DYNC__A_TENSOR) && (low->kind == DYNC__A_NONE || high->kind == DYNC__A_NONE);
+    if (!one_side) DYNC__TRY(dync__infer_no_bool(call, dtype));     /* maximum and minimum take bools */
+    DYNC__TRY(dync__infer_numbers(call, DYNC__OP_clamp));
     return dync__infer_broadcast(call, dtype, out);
+}
+DYNC__FN dync_status dync__i_hardtanh(const dync__opcall *call, dync__info *out) {
+    DYNC__TRY(dync__i_unary(call, out));
+    if (dync__arg_number(&call->args[1]) > dync__arg_number(&call->args[2]))
+        return dync__fail(DYNC_ERR_VALUE, "min_val cannot be greater than max_val");
+    return DYNC_OK;
 }
 DYNC__FN dync_status dync__i_lerp(const dync__opcall *call, dync__info *out) {
     dync__tensor *self, *end;
@@ -30688,6 +30774,7 @@ DYNC__FN dync_status dync__i_addc(const dync__opcall *call, dync__info *out) {
     for (int i = 0; i < 3; i++) DYNC__TRY(dync__infer_tensor(call, i, &t));
     DYNC__TRY(dync__infer_number(call, 3));
     int dtype = dync__op_common_dtype(call);
+    DYNC__TRY(dync__infer_numbers(call, DYNC__OP_addcmul));
     if (call->op == DYNC__OP_addcdiv && dync__dtype_info(dtype)->kind != 'f')
         return dync__fail(DYNC_ERR_DTYPE, "Integer division with addcdiv is not supported: cast to a floating dtype first");
     DYNC__TRY(dync__infer_no_bool(call, dtype));
@@ -30701,8 +30788,8 @@ DYNC__FN dync_status dync__i_where(const dync__opcall *call, dync__info *out) {
     dync__tensor *condition;
     DYNC__TRY(dync__infer_tensor(call, 0, &condition));
     if (condition->dtype != DYNC_U8) DYNC__TRY(dync__infer_mask(condition, "condition"));
-    DYNC__TRY(dync__infer_value(call, 1));
-    DYNC__TRY(dync__infer_value(call, 2));
+    for (int i = 1; i < 3; i++) DYNC__TRY(dync__infer_value(call, i));
+    DYNC__TRY(dync__infer_numbers(call, DYNC__OP_where));
     return dync__infer_broadcast(call, dync__op_common_dtype(call), out);
 }
 DYNC__FN dync_status dync__i_masked_fill(const dync__opcall *call, dync__info *out) {
@@ -30714,7 +30801,7 @@ DYNC__FN dync_status dync__i_masked_fill(const dync__opcall *call, dync__info *o
     if (call->args[2].kind == DYNC__A_TENSOR && call->args[2].as.t->lay.ndim != 0)
         return dync__fail(DYNC_ERR_SHAPE, "only supports a 0-dimensional value tensor, but got tensor with %d dimension(s)",
                           call->args[2].as.t->lay.ndim);
-    DYNC__TRY(dync__infer_fill(call, DYNC__OP_masked_fill));
+    DYNC__TRY(dync__infer_numbers(call, DYNC__OP_masked_fill));
     return dync__infer_broadcast(call, self->dtype, out);
 }
 DYNC__FN dync_status dync__i_clone(const dync__opcall *call, dync__info *out) {
@@ -30760,8 +30847,8 @@ DYNC__FN dync_status dync__i_inplace(const dync__opcall *call, dync__info *out) 
     if (!dync__can_cast(value.dtype, self->dtype))
         return dync__fail(DYNC_ERR_DTYPE, "result type %s can't be cast to the desired output type %s",
                           dync__dtype_info(value.dtype)->guard, dync__dtype_info(self->dtype)->guard);
-    bool idempotent =
-        call->op == DYNC__OP_fill_ || call->op == DYNC__OP_zero_; /* writes the same value each time */
+    bool number = call->op == DYNC__OP_fill_ && call->args[1].kind != DYNC__A_TENSOR;
+    bool idempotent = number || call->op == DYNC__OP_zero_; /* writes the same value each time */
     if (!idempotent && dync__layout_overlaps_itself(&self->lay))
         return dync__fail_class(DYNC_ERR_VALUE, "RuntimeError",
             "unsupported operation: more than one element of the written-to tensor refers to a single "
@@ -30786,7 +30873,7 @@ DYNC__FN dync_status dync__i_factory(const dync__opcall *call, dync__info *out) 
 }
 DYNC__FN dync_status dync__i_full(const dync__opcall *call, dync__info *out) {
     DYNC__TRY(dync__infer_number(call, 1));
-    if (dync__dtype_valid((int)call->args[2].as.i)) DYNC__TRY(dync__infer_fill(call, DYNC__OP_full));
+    if (dync__dtype_valid((int)call->args[2].as.i)) DYNC__TRY(dync__infer_numbers(call, DYNC__OP_full));
     return dync__infer_made(out, &call->args[2], &call->args[3], call->args[0].n, call->args[0].as.dims);
 }
 DYNC__FN dync_status dync__i_eye(const dync__opcall *call, dync__info *out) {
@@ -30816,7 +30903,7 @@ DYNC__FN dync_status dync__i_like(const dync__opcall *call, dync__info *out) {
     DYNC__TRY(dync__infer_random_dtype(call, t->dtype));
     if (call->op == DYNC__OP_full_like) {
         DYNC__TRY(dync__infer_number(call, 1));
-        DYNC__TRY(dync__infer_fill(call, DYNC__OP_fill));
+        DYNC__TRY(dync__infer_numbers(call, DYNC__OP_fill));
     }
     if ((call->op == DYNC__OP_normal || call->op == DYNC__OP_uniform) && call->nargs == 3) {
         DYNC__TRY(dync__infer_number(call, 1));
@@ -30836,7 +30923,7 @@ DYNC__FN dync_status dync__i_like_self(const dync__opcall *call, dync__info *out
     dync__layout expanded;
     DYNC__TRY(dync__infer_tensor(call, 0, &t));
     DYNC__TRY(dync__infer_value(call, 1));
-    DYNC__TRY(dync__infer_fill(call, DYNC__OP_fill));
+    DYNC__TRY(dync__infer_numbers(call, DYNC__OP_fill));
     if (call->args[1].kind == DYNC__A_TENSOR)
         DYNC__TRY(dync__layout_expand(&call->args[1].as.t->lay, t->lay.ndim, t->lay.shape, &expanded));
     *out = (dync__info){.dtype = t->dtype, .device = t->device, .alias = -1};
@@ -31478,20 +31565,25 @@ DYNC__FN dync_status dync__i_linear(const dync__opcall *call, dync__info *out) {
     int device;
     int64_t shape[DYNC_MAX_DIMS];
     DYNC__TRY(dync__infer_two(call, &x, &w, &device));
-    DYNC__TRY(dync__infer_rank(w, 2, "weight"));
+    if (w->lay.ndim != 1) DYNC__TRY(dync__infer_rank(w, 2, "weight"));
     if (x->lay.ndim == 0) return dync__fail(DYNC_ERR_SHAPE, "input must have at least one dim");
-    DYNC__TRY(dync__infer_inner(x, x->lay.shape[x->lay.ndim - 1], w, w->lay.shape[1]));
+    DYNC__TRY(dync__infer_inner(x, x->lay.shape[x->lay.ndim - 1], w, w->lay.shape[w->lay.ndim - 1]));
+    int n = x->lay.ndim - (w->lay.ndim == 1);
+    memcpy(shape, x->lay.shape, sizeof shape);
+    if (w->lay.ndim == 2) shape[n - 1] = w->lay.shape[0];
     if (call->args[2].kind != DYNC__A_NONE) {
         DYNC__TRY(dync__infer_tensor(call, 2, &bias));
         if (bias->dtype != x->dtype)
             return dync__fail(DYNC_ERR_DTYPE, "expected bias of dtype %s, got %s", dync__dtype_info(x->dtype)->name,
                               dync__dtype_info(bias->dtype)->name);
-        if (bias->lay.ndim != 1 || !dync__sz_eq(bias->lay.shape[0], w->lay.shape[0]))
-            return dync__infer_pair_error("expected a bias with one element per row of weight", &bias->lay, &w->lay);
+        bool fits = bias->lay.ndim <= (w->lay.ndim == 1 ? 0 : n);
+        for (int d = 1; fits && d <= bias->lay.ndim; d++)
+            fits = bias->lay.shape[bias->lay.ndim - d] == 1 || dync__sz_eq(bias->lay.shape[bias->lay.ndim - d], shape[n - d]);
+        if (!fits)
+            return dync__infer_pair_error(w->lay.ndim == 1 ? "expected a 0-dim bias for a weight of one dim"
+                                                           : "expected a bias with one element per row of weight", &bias->lay, &w->lay);
     }
-    memcpy(shape, x->lay.shape, sizeof shape);
-    shape[x->lay.ndim - 1] = w->lay.shape[0];
-    return dync__infer_fresh(out, x->dtype, device, x->lay.ndim, shape);
+    return dync__infer_fresh(out, x->dtype, device, n, shape);
 }
 /* Two numbers, one number twice, or `otherwise` where none is given. */
 static dync_status dync__infer_dims2(const dync__arg *a, const char *what, const int64_t *otherwise, int64_t low, int64_t out[2]) {
@@ -31536,6 +31628,9 @@ DYNC__FN dync_status dync__i_convolution(const dync__opcall *call, dync__info *o
     DYNC__TRY(dync__infer_dims2(&call->args[3], "stride", one, 1, stride));
     DYNC__TRY(dync__infer_dims2(&call->args[4], "padding", zero, 0, padding));
     DYNC__TRY(dync__infer_dims2(&call->args[5], "dilation", one, 1, dilation));
+    if (groups >= 1 && w->lay.shape[0] == 0)
+        return dync__fail(DYNC_ERR_SHAPE, "Given groups=%lld, expected weight to be at least %lld at dimension 0, but it has no output channels",
+                          (long long)groups, (long long)groups);
     if (groups < 1 || !dync__sz_eq(dync__sz_mod(x->lay.shape[1], groups), 0) || !dync__sz_eq(dync__sz_mod(w->lay.shape[0], groups), 0) ||
         !dync__sz_eq(dync__sz_mul(w->lay.shape[1], groups), x->lay.shape[1]))
         return dync__infer_pair_error(
@@ -31603,6 +31698,7 @@ static dync_status dync__infer_pooled(const dync__tensor *x, const int64_t *kern
     int n = x->lay.ndim;
     if (n != 3 && n != 4) return dync__fail(DYNC_ERR_SHAPE, "expected 3D or 4D input, got %dD", n);
     memcpy(shape, x->lay.shape, (size_t)n * sizeof shape[0]);
+    if (x->lay.shape[n - 3] == 0) return dync__fail(DYNC_ERR_SHAPE, "expected 3D or 4D input whose batch alone may be empty, got 0 channels");
     for (int i = 0; i < 2; i++) {
         int d = n - 2 + i;
         if (padding[i] * 2 > kernel[i])
@@ -31673,7 +31769,7 @@ DYNC__FN dync_status dync__i_adaptive_avg_pool2d(const dync__opcall *call, dync_
     DYNC__TRY(dync__infer_floating(x));
     int n = x->lay.ndim;
     if (n != 3 && n != 4) return dync__fail(DYNC_ERR_SHAPE, "expected 3D or 4D input, got %dD", n);
-    DYNC__TRY(dync__infer_dims2(&call->args[1], "output_size", NULL, 1, size));
+    DYNC__TRY(dync__infer_dims2(&call->args[1], "output_size", NULL, 0, size));
     memcpy(shape, x->lay.shape, (size_t)n * sizeof shape[0]);
     for (int i = 0; i < 2; i++) {
         if (shape[n - 2 + i] == 0 || size[i] > INT16_MAX)
@@ -31721,6 +31817,13 @@ DYNC__FN dync_status dync__i_native_batch_norm(const dync__opcall *call, dync__i
 }
 DYNC__FN dync_status dync__i_batch_norm(const dync__opcall *call, dync__info *out) {
     dync__info all[5];
+    dync__tensor *x;
+    DYNC__TRY(dync__infer_tensor(call, 0, &x));
+    if (x->lay.ndim == 1 && x->lay.shape[0] == 0) {              /* an empty batch without channels */
+        for (int i = 1; i < 5; i++) DYNC__TRY(dync__infer_optional_vector(call, i, "a vector of batch_norm", 0));
+        DYNC__TRY(dync__infer_floating(x));
+        return dync__infer_fresh(out, x->dtype, x->device, 1, x->lay.shape);
+    }
     DYNC__TRY(dync__i_native_batch_norm(call, all));
     *out = all[0];
     return DYNC_OK;
@@ -31967,7 +32070,7 @@ DYNC__FN dync_status dync__i_nll_loss(const dync__opcall *call, dync__info *out)
     DYNC__TRY(dync__infer_floating(x));
     DYNC__TRY(dync__infer_device(call, &device));
     bool shares = call->op == DYNC__OP_cross_entropy && x->lay.ndim == y->lay.ndim; /* of each class */
-    if (y->dtype != (shares ? x->dtype : DYNC_I64))
+    if (y->dtype != (shares ? x->dtype : DYNC_I64) && (shares || y->dtype != DYNC_U8))
         return dync__fail(DYNC_ERR_DTYPE, "expected target of dtype %s, got %s", dync__dtype_info(shares ? x->dtype : DYNC_I64)->name,
                           dync__dtype_info(y->dtype)->name);
     if (shares && x->lay.ndim >= 1 && dync__sz_same(x->lay.ndim, x->lay.shape, y->lay.shape)) return dync__infer_fresh(out, x->dtype, device, 0, NULL);
@@ -32084,6 +32187,8 @@ DYNC__FN dync_status dync__i_roll(const dync__opcall *call, dync__info *out) {
     DYNC__TRY(dync__infer_tensor(call, 0, &t));
     if (shifts->n < 1 || shifts->n > DYNC_MAX_DIMS || (dims->n != shifts->n && !(dims->n == 0 && shifts->n == 1)))
         return dync__fail(DYNC_ERR_VALUE, "shifts and dimensions must align. shifts: %d, dims: %d", shifts->n, dims->n);
+    if (dims->n && t->lay.ndim == 0)
+        return dync__fail(DYNC_ERR_INDEX, "Dimension specified as %lld but tensor has no dimensions", (long long)dims->as.dims[0]);
     for (int i = 0; i < dims->n; i++) {
         dync__arg d = dync__arg_i(dims->as.dims[i]);
         DYNC__TRY(dync__dim_wrap(dync__infer_int_dim(&d), t->lay.ndim, &dim));
@@ -32108,11 +32213,12 @@ DYNC__FN dync_status dync__i_repeat(const dync__opcall *call, dync__info *out) {
     }
     return dync__infer_fresh(out, t->dtype, t->device, r->n, shape);
 }
-/* Sizes of index at most those of other, dim aside. */
+/* Sizes of index at most those of other, dim aside. A 0-dim tensor counts as one of a single element. */
 static dync_status dync__infer_index_fits(const dync__tensor *index, const dync__layout *other, int dim, const char *what) {
-    bool fits = index->lay.ndim == other->ndim || index->numel == 0;
-    for (int d = 0; fits && index->numel && d < other->ndim; d++)
-        fits = d == dim || !dync__sz_lt(other->shape[d], index->lay.shape[d]);
+    int n = DYNC__MAX(other->ndim, 1);
+    bool fits = DYNC__MAX(index->lay.ndim, 1) == n || index->numel == 0;
+    for (int d = 0; fits && index->numel && d < n; d++)
+        fits = d == dim || !dync__sz_lt(other->ndim ? other->shape[d] : 1, index->lay.ndim ? index->lay.shape[d] : 1);
     return fits ? DYNC_OK : dync__infer_pair_error(what, &index->lay, other);
 }
 DYNC__FN dync_status dync__i_gather(const dync__opcall *call, dync__info *out) {
@@ -32135,9 +32241,10 @@ DYNC__FN dync_status dync__i_take_along_dim(const dync__opcall *call, dync__info
     DYNC__TRY(dync__infer_index(index));
     if (t->lay.ndim != index->lay.ndim)
         return dync__infer_pair_error("expected tensors of one rank", &t->lay, &index->lay);
+    if (t->lay.ndim == 0) return dync__fail(DYNC_ERR_INDEX, "Dimension specified as %d but tensor has no dimensions", (int)call->args[2].as.i);
     DYNC__TRY(dync__infer_axis(call, 2, t, &dim));
     memcpy(a, t->lay.shape, sizeof a);
-    if (t->lay.ndim) a[dim] = index->lay.shape[dim];
+    a[dim] = index->lay.shape[dim];
     DYNC__TRY(dync__broadcast(t->lay.ndim, a, index->lay.ndim, index->lay.shape, &n, shape));
     return dync__infer_fresh(out, t->dtype, t->device, n, shape);
 }
@@ -32147,6 +32254,7 @@ DYNC__FN dync_status dync__i_scatter(const dync__opcall *call, dync__info *out) 
     DYNC__TRY(dync__infer_tensor(call, 0, &t));
     DYNC__TRY(dync__infer_tensor(call, 2, &index));
     DYNC__TRY(dync__infer_value(call, 3));
+    if (dync__arg_is_number(&call->args[3])) DYNC__TRY(dync__infer_numbers(call, DYNC__OP_scatter));
     DYNC__TRY(dync__infer_device(call, &device));
     DYNC__TRY(dync__infer_axis(call, 1, t, &dim));
     DYNC__TRY(dync__infer_index(index));
@@ -32405,13 +32513,11 @@ DYNC__FN dync_status dync__l_full(dync__pb *pb, const dync__opcall *call, const 
     (void)in;
     return dync__lower_fill(pb, call, given ? 1 : -1, call->op == DYNC__OP_ones || call->op == DYNC__OP_ones_like, out);
 }
-/* F64 throughout, rounded once: the error does not grow with the index. Whole numbers stay integers. */
+/* F64 throughout, rounded once: the error does not grow with the index. An integer dtype casts start and step first, as PyTorch does. */
 DYNC__FN dync_status dync__l_arange(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
     dync__lb b;
     int64_t one = 1;
-    bool whole = dync__dtype_info(out->dtype)->kind == 'i';
-    for (int i = 0; i < 3; i++) whole = whole && call->args[i].kind != DYNC__A_FLOAT;
-    int type = whole ? DYNC_I64 : DYNC_F64;
+    int type = dync__dtype_info(out->dtype)->kind == 'i' ? DYNC_I64 : DYNC_F64;
     (void)in;
     if (!dync__lower_begin(pb, &b, 0, 1, out->lay.shape)) return DYNC_ERR_MEMORY;
     int index = dync__lb_cast(&b, dync__lb_index(&b, dync__kernel_access(b.k, 0, &one)), type);
@@ -33858,6 +33964,7 @@ DYNC__FN const dync__grad_rule *dync__grad_rule_zero(void);        /* of what fo
     X(g_addcdiv, 1, 0, DYNC__GA(2), DYNC__GA(1) | DYNC__GA(2), 0)                                                         \
     X(g_addcmul, 1, 0, DYNC__GA(2), DYNC__GA(1), 0)                                                                      \
     X(g_atan2, 1, DYNC__GA(0) | DYNC__GA(1), DYNC__GA(0) | DYNC__GA(1), 0, 0)                                                \
+    X(g_binary_cross_entropy, 1, DYNC__GA(0) | DYNC__GA(1), DYNC__GA(0) | DYNC__GA(1), 0, 0)                             \
     X(g_clamp, 1, DYNC__GA(0) | DYNC__GA(1) | DYNC__GA(2), DYNC__GA(0) | DYNC__GA(1) | DYNC__GA(2),                            \
       DYNC__GA(0) | DYNC__GA(1) | DYNC__GA(2), 0)                                                                           \
     X(g_copy, 1, 0, 0, 0, 0)                                                                                             \
@@ -35310,6 +35417,17 @@ DYNC__FN dync_status dync__g_logaddexp(dync__grad *g) {
     dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *a = dync__g_wide(dync__ga_tensor(g, 0)), *b = dync__g_wide(dync__ga_tensor(g, 1));
     if (dync__ga_needed(g, 0)) DYNC__TRY(dync__ga_set(g, 0, dync_mul(gy, dync_sigmoid(dync_sub(a, b)))));
     return dync__ga_needed(g, 1) ? dync__ga_set(g, 1, dync_mul(gy, dync_sigmoid(dync_sub(b, a)))) : DYNC_OK;
+}
+/* (x - y) / (x (1 - x)), whose divisor is held at 1e-12 from below, as in PyTorch: where x is 0 or 1 the loss is flat and its logarithms' slopes
+ * are infinite. */
+DYNC__FN dync_status dync__g_binary_cross_entropy(dync__grad *g) {
+    dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *x = dync__g_wide(dync__ga_tensor(g, 0)), *y = dync__g_wide(dync__ga_tensor(g, 1));
+    if (dync__ga_needed(g, 0)) {
+        dync_tensor *below = dync_clamp(dync_mul(dync_sub(1, x), x), 1e-12, DYNC_NONE);
+        DYNC__TRY(dync__ga_set(g, 0, dync_div(dync_mul(gy, dync_sub(x, y)), below)));
+    }
+    if (!dync__ga_needed(g, 1)) return DYNC_OK;
+    return dync__ga_set(g, 1, dync_mul(gy, dync_sub(dync_log1p(dync_neg(x)), dync_log(x))));
 }
 /* Equal ones share the gradient. */
 static dync_status dync__g_extremum(dync__grad *g, dync_tensor *lost0, dync_tensor *lost1) {

@@ -94,8 +94,8 @@ TEST__UNUSED static void test__add(test__case *c)
 /* True while this failure is among those worth printing. */
 TEST__UNUSED static int test__fail(const char *file, int line, const char *what)
 {
-    if (++test__state.failures == TEST__MAX_REPORTS + 1) printf("  ... more failures are not shown\n");
-    if (test__state.failures > TEST__MAX_REPORTS) return 0;
+    if (++test__state.failures == TEST__MAX_REPORTS + 1 && !test__state.verbose) printf("  ... more failures are not shown: -v\n");
+    if (test__state.failures > TEST__MAX_REPORTS && !test__state.verbose) return 0;
     printf("  %s:%d: %s\n", file, line, what);
     return 1;
 }

@@ -195,6 +195,19 @@ DYNC__FN dync_status dync__g_logaddexp(dync__grad *g)
     return dync__ga_needed(g, 1) ? dync__ga_set(g, 1, dync_mul(gy, dync_sigmoid(dync_sub(b, a)))) : DYNC_OK;
 }
 
+/* (x - y) / (x (1 - x)), whose divisor is held at 1e-12 from below, as in PyTorch: where x is 0 or 1 the loss is flat and its logarithms' slopes
+ * are infinite. */
+DYNC__FN dync_status dync__g_binary_cross_entropy(dync__grad *g)
+{
+    dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *x = dync__g_wide(dync__ga_tensor(g, 0)), *y = dync__g_wide(dync__ga_tensor(g, 1));
+    if (dync__ga_needed(g, 0)) {
+        dync_tensor *below = dync_clamp(dync_mul(dync_sub(1, x), x), 1e-12, DYNC_NONE);
+        DYNC__TRY(dync__ga_set(g, 0, dync_div(dync_mul(gy, dync_sub(x, y)), below)));
+    }
+    if (!dync__ga_needed(g, 1)) return DYNC_OK;
+    return dync__ga_set(g, 1, dync_mul(gy, dync_sub(dync_log1p(dync_neg(x)), dync_log(x))));
+}
+
 /* Equal ones share the gradient. */
 static dync_status dync__g_extremum(dync__grad *g, dync_tensor *lost0, dync_tensor *lost1)
 {

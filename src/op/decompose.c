@@ -139,8 +139,9 @@ DYNC__FN dync_status dync__d_take_along_dim(dync__opcall *call)
     DYNC__TRY(dync__dim_wrap(dync__infer_int_dim(&call->args[2]), x->lay.ndim, &dim));
     int64_t shape[DYNC_MAX_DIMS];
     memcpy(shape, info.lay.shape, sizeof shape);
+    if (x->lay.shape[dim] != 0) index = dync__chain_ti(&c, DYNC__OP_remainder, index, x->lay.shape[dim]);       /* negative ones from the end */
     index = dync__chain_shape(&c, DYNC__OP_expand, index, info.lay.ndim, shape);
-    if (x->lay.ndim) shape[dim] = x->lay.shape[dim];
+    shape[dim] = x->lay.shape[dim];
     x = dync__chain_shape(&c, DYNC__OP_expand, x, info.lay.ndim, shape);
     return dync__chain_end(&c, call,
                            dync__chain3(&c, DYNC__OP_gather, dync__arg_t(x), dync__arg_i(dim),
@@ -212,9 +213,11 @@ DYNC__FN dync_status dync__d_linear(dync__opcall *call)
     dync__info info;
     DYNC__TRY(dync__op_infer(call, &info));
     int n = x->lay.ndim;
-    if (!bias)
-        return dync__chain_end(&c, call,
-                               dync__chain_tt(&c, DYNC__OP_matmul, x, dync__chain1(&c, DYNC__OP_t, w)));
+    bool each_row = bias && w->lay.ndim == 2 && bias->lay.ndim == 1 && dync__sz_eq(bias->lay.shape[0], w->lay.shape[0]);
+    if (!each_row) {
+        y = dync__chain_tt(&c, DYNC__OP_matmul, x, w->lay.ndim == 1 ? w : dync__chain1(&c, DYNC__OP_t, w));
+        return dync__chain_end(&c, call, bias ? dync__chain_tt(&c, DYNC__OP_add, y, bias) : y);
+    }
     int64_t rows[2] = {1, x->lay.shape[n - 1]};
     for (int i = 0; i < n - 1; i++) rows[0] = dync__sz_mul(rows[0], x->lay.shape[i]);
     if (n != 2) y = dync__chain_shape(&c, DYNC__OP_reshape, y, 2, rows);
@@ -282,6 +285,11 @@ DYNC__FN dync_status dync__d_adaptive_avg_pool2d(dync__opcall *call)
     DYNC__TRY(dync__op_infer(call, &info));
     int n = x->lay.ndim;
     const int64_t *from = x->lay.shape + n - 2, *to = info.lay.shape + n - 2;
+    if (to[0] == 0 || to[1] == 0 || x->lay.shape[n - 3] == 0) {
+        y = dync__chain_slice(&c, dync__chain_slice(&c, x, n - 2, 0, 1), n - 1, 0, 1);
+        y = dync__chain_shape(&c, DYNC__OP_expand, y, n, info.lay.shape);
+        return dync__chain_end(&c, call, dync__chain1(&c, DYNC__OP__clone_contiguous, y));
+    }
     if (!dync__sz_eq(dync__sz_mod(from[0], to[0]), 0) || !dync__sz_eq(dync__sz_mod(from[1], to[1]), 0)) {
         y = dync__chain_dtype(&c, x, x->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32);
         for (int d = 2; d >= 1; d--) y = dync__chain_pool_dim(&c, y, n - d, to[2 - d]);
@@ -382,7 +390,9 @@ DYNC__FN dync_status dync__d_native_batch_norm(dync__opcall *call)
 DYNC__FN dync_status dync__d_batch_norm(dync__opcall *call)
 {
     dync__chain c = {0};
-    dync__dt *all[5], *running[2] = {dync__dt_arg(call, 3), dync__dt_arg(call, 4)};
+    dync__dt *all[5], *running[2] = {dync__dt_arg(call, 3), dync__dt_arg(call, 4)}, *x;
+    DYNC__TRY(dync__dt_self(call, &x));
+    if (x->lay.ndim == 1) return dync__chain_end(&c, call, dync__chain1(&c, DYNC__OP_clone, x));     /* empty: infer.c has seen to it */
     dync__chain_call(&c, DYNC__OP__native_batch_norm_legit_functional, call->nargs, call->args, all);
     bool off = dync__tls.grad_enabled_off;
     dync__tls.grad_enabled_off = true;
@@ -490,6 +500,18 @@ DYNC__FN dync_status dync__d_tanh_backward(dync__opcall *call)
     return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_mul, g, rest));
 }
 
+/* A bool as 0 or 1 of a floating dtype: losses subtract it. */
+static dync__dt *dync__chain_counted(dync__chain *c, dync__dt *x, const dync__dt *other)
+{
+    return x && other && x->dtype == DYNC_BOOL ? dync__chain_dtype(c, x, other->dtype) : x;
+}
+
+static dync__dt *dync__chain_loss_gap(dync__chain *c, const dync__opcall *call)
+{
+    dync__dt *x = dync__dt_arg(call, 0), *y = dync__dt_arg(call, 1);
+    return dync__chain_tt(c, DYNC__OP_sub, dync__chain_counted(c, x, y), dync__chain_counted(c, y, x));
+}
+
 /* ---- norms and losses ----------------------------------------------------------------------------------------------------------------- */
 
 /* The 2-norm keeps away from sqrt's infinite slope at 0: its gradient there is 0, as in PyTorch. */
@@ -567,17 +589,14 @@ DYNC__FN dync_status dync__d_l1_loss(dync__opcall *call)
 DYNC__FN dync_status dync__d_mse_loss(dync__opcall *call)
 {
     dync__chain c = {0};
-    dync__dt *gap = dync__chain_tt(&c, DYNC__OP_sub, dync__dt_arg(call, 0), dync__dt_arg(call, 1));
-    return dync__chain_end(&c, call, dync__chain_mean(&c, dync__chain1(&c, DYNC__OP_square, gap)));
+    return dync__chain_end(&c, call, dync__chain_mean(&c, dync__chain1(&c, DYNC__OP_square, dync__chain_loss_gap(&c, call))));
 }
 
 DYNC__FN dync_status dync__d_smooth_l1_loss(dync__opcall *call)
 {
     dync__chain c = {0};
     double beta = dync__arg_number(&call->args[2]);
-    dync__dt *gap =
-        dync__chain1(&c, DYNC__OP_abs,
-                     dync__chain_tt(&c, DYNC__OP_sub, dync__dt_arg(call, 0), dync__dt_arg(call, 1)));
+    dync__dt *gap = dync__chain1(&c, DYNC__OP_abs, dync__chain_loss_gap(&c, call));
     if (!(beta > 0)) return dync__chain_end(&c, call, dync__chain_mean(&c, gap));
     dync__dt *curve = dync__chain_tf(&c, DYNC__OP_mul, dync__chain1(&c, DYNC__OP_square, gap), 0.5 / beta);
     dync__dt *line = dync__chain_tf(&c, DYNC__OP_sub, gap, 0.5 * beta),
@@ -587,23 +606,11 @@ DYNC__FN dync_status dync__d_smooth_l1_loss(dync__opcall *call)
                                                              dync__arg_t(curve), dync__arg_t(line))));
 }
 
-/* A logarithm, held at -100 from below as PyTorch does. */
-static dync__dt *dync__chain_held_log(dync__chain *c, int op, dync__dt *x)
-{
-    return dync__chain3(c, DYNC__OP_clamp, dync__arg_t(dync__chain1(c, op, x)), dync__arg_f(-100),
-                        dync__arg_none());
-}
-
 DYNC__FN dync_status dync__d_binary_cross_entropy(dync__opcall *call)
 {
     dync__chain c = {0};
-    dync__dt *x = dync__dt_arg(call, 0), *y = dync__dt_arg(call, 1);
-    dync__dt *yes = dync__chain_tt(&c, DYNC__OP_mul, y, dync__chain_held_log(&c, DYNC__OP_log, x));
-    dync__dt *no = dync__chain_held_log(&c, DYNC__OP_log1p, dync__chain1(&c, DYNC__OP_neg, x));
-    no = dync__chain_tt(&c, DYNC__OP_mul, dync__chain_one_minus(&c, y), no);
-    return dync__chain_end(&c, call,
-                           dync__chain1(&c, DYNC__OP_neg,
-                                        dync__chain_mean(&c, dync__chain_tt(&c, DYNC__OP_add, yes, no))));
+    dync__dt *each = dync__chain2(&c, DYNC__OP__binary_cross_entropy, call->args[0], call->args[1]);
+    return dync__chain_end(&c, call, dync__chain_mean(&c, each));
 }
 
 DYNC__FN dync_status dync__d_binary_cross_entropy_with_logits(dync__opcall *call)
@@ -624,6 +631,7 @@ DYNC__FN dync_status dync__d_nll_loss(dync__opcall *call)
     dync__dt *x, *target = dync__dt_arg(call, 1);
     DYNC__TRY(dync__dt_self(call, &x));
     int dim = x->lay.ndim == 1 ? 0 : 1;
+    target = dync__chain_dtype(&c, target, DYNC_I64);
     dync__dt *ignored = dync__chain_ti(&c, DYNC__OP_eq, target, DYNC__IGNORE_INDEX);
     dync__dt *safe =
         dync__chain3(&c, DYNC__OP_masked_fill, dync__arg_t(target), dync__arg_t(ignored), dync__arg_i(0));
@@ -646,7 +654,7 @@ DYNC__FN dync_status dync__d_cross_entropy(dync__opcall *call)
     DYNC__TRY(dync__op_infer(call, &info));
     int64_t dim = x->lay.ndim == 1 ? 0 : 1;
     x = dync__chain_ti(&c, DYNC__OP_log_softmax, x, dim);
-    if (target->dtype == DYNC_I64) return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_nll_loss, x, target));
+    if (dync__dtype_info(target->dtype)->kind != 'f') return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_nll_loss, x, target));
     x = dync__chain_reduce(&c, DYNC__OP_sum, dync__chain_tt(&c, DYNC__OP_mul, x, target), 1, &dim, false);
     return dync__chain_end(&c, call, dync__chain1(&c, DYNC__OP_neg, dync__chain_mean(&c, x)));
 }

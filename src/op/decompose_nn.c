@@ -177,6 +177,9 @@ DYNC__FN dync_status dync__d_isclose(dync__opcall *call)
         close = dync__chain_tt(&c, DYNC__OP_logical_or, close,
                                dync__chain_tt(&c, DYNC__OP_logical_and, dync__chain1(&c, DYNC__OP_isnan, a),
                                               dync__chain1(&c, DYNC__OP_isnan, b)));
+    for (int i = 2; i < 4; i++)
+        if (!(dync__dn_number(call, i) >= 0))
+            return dync__fail(DYNC_ERR_VALUE, "%s must be greater than or equal to zero, but got %g", i == 2 ? "rtol" : "atol", dync__dn_number(call, i));
     bool floating = dync__dtype_info(a->dtype)->kind == 'f';
     if (!floating) {
         a = dync__chain_dtype(&c, a, DYNC_F64);
@@ -290,6 +293,9 @@ DYNC__FN dync_status dync__d_group_norm(dync__opcall *call)
     DYNC__TRY(dync__dt_self(call, &x));
     DYNC__TRY(dync__infer_floating(x));
     if (x->lay.ndim < 2) return dync__fail(DYNC_ERR_SHAPE, "Expected at least 2 dimensions for input tensor but received %d", x->lay.ndim);
+    if (x->lay.shape[1] == 0) return dync__fail(DYNC_ERR_SHAPE, "Expected number of channels in input to be greater than 0, got 0");
+    for (int d = 2; d < x->lay.ndim; d++)
+        if (x->lay.shape[d] == 0) return dync__fail(DYNC_ERR_SHAPE, "Expected HxW to be greater than 0, got 0");
     if (groups <= 0 || !dync__sz_eq(dync__sz_mod(x->lay.shape[1], groups), 0))
         return dync__fail(DYNC_ERR_SHAPE, "Expected number of channels in input to be divisible by num_groups, but got %lld channels and "
                           "num_groups=%lld", (long long)x->lay.shape[1], (long long)groups);
@@ -301,6 +307,10 @@ DYNC__FN dync_status dync__d_instance_norm(dync__opcall *call)
     dync__dt *x;
     DYNC__TRY(dync__dt_self(call, &x));
     DYNC__TRY(dync__infer_floating(x));
+    if (x->lay.ndim >= 3 && x->numel == 0 && (x->lay.shape[0] == 0 || x->lay.shape[1] == 0)) {
+        dync__chain c = {0};
+        return dync__chain_end(&c, call, dync__chain1(&c, DYNC__OP_clone, x));
+    }
     if (x->lay.ndim < 3 || dync__sz_eq(x->numel, dync__sz_mul(x->lay.shape[0], x->lay.shape[1])))
         return dync__fail(DYNC_ERR_SHAPE, "Expected more than 1 spatial element when training, got a %dD input", x->lay.ndim);
     return dync__dn_group_norm(call, x, x->lay.shape[1], dync__dt_arg(call, 1), dync__dt_arg(call, 2), dync__dn_number(call, 3));
@@ -581,6 +591,11 @@ DYNC__FN dync_status dync__d_conv_transpose2d(dync__opcall *call)
     if (x->lay.ndim != 3 && x->lay.ndim != 4)
         return dync__fail(DYNC_ERR_SHAPE, "Expected 3D (unbatched) or 4D (batched) input to conv_transpose2d, but got a %dD input", x->lay.ndim);
     DYNC__TRY(dync__dn_rank(w, 4));
+    DYNC__TRY(dync__infer_floating(x));
+    if (x->dtype != w->dtype)
+        return dync__fail(DYNC_ERR_DTYPE, "expected input and weight of one dtype, got %s and %s", dync__dtype_info(x->dtype)->name,
+                          dync__dtype_info(w->dtype)->name);
+    if (w->numel == 0) return dync__fail(DYNC_ERR_SHAPE, "expected a weight that is not empty");
     DYNC__TRY(dync__dn_numbers(call, 3, 2, 1, stride));
     DYNC__TRY(dync__dn_numbers(call, 4, 2, 0, padding));
     DYNC__TRY(dync__dn_numbers(call, 5, 2, 0, extra));
@@ -781,11 +796,14 @@ DYNC__FN dync_status dync__d_huber_loss(dync__opcall *call)
     DYNC__TRY(dync__dt_self(call, &x));
     DYNC__TRY(dync__infer_tensor(call, 1, &t));
     if (!(delta > 0)) return dync__fail(DYNC_ERR_VALUE, "huber_loss does not support non-positive values for delta.");
+    DYNC__TRY(dync__infer_floating(x));
+    int dtype = x->dtype;                /* the result's, whatever the target's is */
+    if (t->dtype == DYNC_BOOL) t = dync__chain_dtype(&c, t, dtype);
     dync__dt *gap = dync__chain1(&c, DYNC__OP_abs, dync__chain_tt(&c, DYNC__OP_sub, x, t));
     dync__dt *curve = dync__chain_tf(&c, DYNC__OP_mul, dync__chain1(&c, DYNC__OP_square, gap), 0.5);
     dync__dt *line = dync__chain_tf(&c, DYNC__OP_mul, dync__chain_tf(&c, DYNC__OP_sub, gap, 0.5 * delta), delta);
     dync__dt *y = dync__chain_where(&c, dync__chain_tf(&c, DYNC__OP_le, gap, delta), dync__arg_t(curve), dync__arg_t(line));
-    return dync__chain_end(&c, call, dync__chain_mean(&c, y));
+    return dync__chain_end(&c, call, dync__chain_dtype(&c, dync__chain_mean(&c, y), dtype));
 }
 
 DYNC__FN dync_status dync__d_kl_div(dync__opcall *call)

@@ -223,6 +223,10 @@ static bool dync__eager_checks_data(const dync__opcall *call)
     case DYNC__OP_full_like:
     case DYNC__OP_fill:
     case DYNC__OP_masked_fill: return true;
+    case DYNC__OP_addcdiv:
+    case DYNC__OP_addcmul: return dync__arg_is_number(&call->args[3]);
+    case DYNC__OP_clamp:
+    case DYNC__OP_where: return dync__arg_is_number(&call->args[1]) || dync__arg_is_number(&call->args[2]);
     case DYNC__OP_remainder:
     case DYNC__OP_fmod:
     case DYNC__OP_floor_divide:
@@ -622,7 +626,12 @@ DYNC__RARE DYNC__FN dync_status dync__eager_check_data(const dync__opcall *call)
     case DYNC__OP_full:
     case DYNC__OP_full_like:
     case DYNC__OP_fill:
-    case DYNC__OP_masked_fill: return dync__infer_fill(call, op);
+    case DYNC__OP_masked_fill:
+    case DYNC__OP_addcdiv:
+    case DYNC__OP_addcmul:
+    case DYNC__OP_clamp:
+    case DYNC__OP_where: return dync__infer_numbers(call, op);
+    case DYNC__OP_scatter: DYNC__TRY(dync__infer_numbers(call, op)); break;
     default: break;
     }
     DYNC__TRY(dync__dim_wrap(dync__infer_int_dim(&call->args[1]), self->lay.ndim, &dim));

@@ -239,8 +239,9 @@ DYNC__FN int dync__e_masked_fill(dync__lb *b, const dync__opcall *call, const in
 DYNC__FN int dync__e_clamp(dync__lb *b, const dync__opcall *call, const int *in)
 {
     int x = in[0];
-    if (call->args[1].kind != DYNC__A_NONE) x = dync__ex2(b, DYNC__P_max, in[1], x);
-    if (call->args[2].kind != DYNC__A_NONE) x = dync__ex2(b, DYNC__P_min, in[2], x);
+    bool is_bool = dync__ex_is_bool(b, x);
+    if (call->args[1].kind != DYNC__A_NONE) x = dync__ex2(b, is_bool ? DYNC__P_or_ : DYNC__P_max, in[1], x);
+    if (call->args[2].kind != DYNC__A_NONE) x = dync__ex2(b, is_bool ? DYNC__P_and_ : DYNC__P_min, in[2], x);
     return x;
 }
 
@@ -463,6 +464,15 @@ DYNC__FN int dync__e_mish(dync__lb *b, const dync__opcall *call, const int *in)
 {
     (void)call;
     return dync__ex_mul(b, in[0], dync__vm_tanh(b, dync__vm_log1p(b, dync__vm_exp(b, in[0]))));
+}
+
+/* Logarithms are held at -100 from below. */
+DYNC__FN int dync__e_binary_cross_entropy(dync__lb *b, const dync__opcall *call, const int *in)
+{
+    int x = in[0], y = in[1], low = dync__ex_const(b, x, -100);
+    int yes = dync__ex2(b, DYNC__P_max, low, dync__vm_log(b, x)), no = dync__ex2(b, DYNC__P_max, low, dync__vm_log1p(b, dync__ex1(b, DYNC__P_neg, x)));
+    (void)call;
+    return dync__ex_sub(b, dync__ex_mul(b, dync__ex_sub(b, y, dync__ex_const(b, y, 1)), no), dync__ex_mul(b, y, yes));
 }
 
 DYNC__FN int dync__e_silu(dync__lb *b, const dync__opcall *call, const int *in)

@@ -50,17 +50,48 @@ DYNC__FN double dync__infer_largest(int dtype)
     }
 }
 
-DYNC__FN dync_status dync__infer_fill(const dync__opcall *call, int op)
+/* What is negative wraps in uint8. Anything that is no number fits, and a token, whose number may differ in the next call. */
+static dync_status dync__infer_number_fits(const dync__arg *a, int dtype)
 {
     static const char *const names[] = {"float", "double", "c10::Half", "c10::BFloat16", "int64_t", "int", "int16_t", "int8_t", "uint8_t"};
-    int place = op == DYNC__OP_masked_fill ? 2 : 1, dtype = op == DYNC__OP_full ? (int)call->args[2].as.i : call->args[0].as.t->dtype;
-    const dync__arg *a = &call->args[place];
     const dync__dtype_row *info = dync__dtype_info(dtype);
-    if (place >= call->nargs || !dync__arg_is_number(a) || dtype == DYNC_BOOL || dync__is_token(a->as.i) || dync__is_sf(a->as.i)) return DYNC_OK;
+    if (!dync__arg_is_number(a) || dtype == DYNC_BOOL || dync__is_token(a->as.i) || dync__is_sf(a->as.i)) return DYNC_OK;
     double x = dync__arg_number(a), limit = ldexp(1, 8 * info->bytes - (dtype != DYNC_U8)), least = dtype != DYNC_U8 ? -limit : a->kind == DYNC__A_FLOAT ? 0 : -255;
-    bool fits = info->kind == 'f' ? !(fabs(x) > dync__infer_largest(dtype) && fabs(x) <= DBL_MAX) || (op == DYNC__OP_full && info->bytes == 2)
+    bool fits = info->kind == 'f' ? !(fabs(x) > dync__infer_largest(dtype) && fabs(x) <= DBL_MAX)
                                   : (x >= least && x < limit) || (dtype == DYNC_I64 && a->kind != DYNC__A_FLOAT);
     return fits ? DYNC_OK : dync__fail(DYNC_ERR_VALUE, "value cannot be converted to type %s without overflow", names[dtype]);
+}
+
+/* A bound that an integer dtype does not hold may lie where it bounds nothing: low below it, high above it. */
+static dync_status dync__infer_bound(const dync__arg *a, int dtype, bool low)
+{
+    if (!dync__arg_is_number(a)) return DYNC_OK;
+    double x = dync__arg_number(a);
+    dync__arg exact = dync__arg_f(x);              /* which does not wrap in uint8 */
+    bool whole = dync__dtype_info(dtype)->kind != 'f', idle = whole && (low ? x < 0 : x > 0);
+    return idle ? DYNC_OK : dync__infer_number_fits(dtype == DYNC_U8 ? &exact : a, dtype);
+}
+
+DYNC__FN dync_status dync__infer_numbers(const dync__opcall *call, int op)
+{
+    const dync__arg *a = call->args;
+    int dtype = op == DYNC__OP_full ? (int)a[2].as.i : op == DYNC__OP_where ? dync__op_common_dtype(call) : a[0].as.t->dtype;
+    bool half = dync__dtype_info(dtype)->kind == 'f' && dync__dtype_info(dtype)->bytes == 2;
+    switch (op) {
+    case DYNC__OP_full: return half ? DYNC_OK : dync__infer_number_fits(&a[1], dtype);
+    case DYNC__OP_full_like: case DYNC__OP_fill: case DYNC__OP_copy: return call->nargs < 2 ? DYNC_OK : dync__infer_number_fits(&a[1], dtype);
+    case DYNC__OP_masked_fill: return dync__infer_number_fits(&a[2], dtype);
+    case DYNC__OP_scatter: return dync__infer_number_fits(&a[3], dtype);
+    case DYNC__OP_addcmul: case DYNC__OP_addcdiv: return dync__infer_number_fits(&a[3], half ? DYNC_F32 : dync__op_common_dtype(call));
+    case DYNC__OP_clamp:
+        dtype = dync__op_common_dtype(call);
+        DYNC__TRY(dync__infer_bound(&a[1], dtype, true));
+        return dync__infer_bound(&a[2], dtype, false);
+    case DYNC__OP_where:
+        for (int i = 1; i < 3 && !half; i++) DYNC__TRY(dync__infer_number_fits(&a[i], dtype));
+        return DYNC_OK;
+    default: return DYNC_OK;
+    }
 }
 
 static const char *dync__infer_device_text(int device, char *out, size_t cap)
@@ -350,7 +381,9 @@ DYNC__FN dync_status dync__i_binary(const dync__opcall *call, dync__info *out)
     DYNC__TRY(dync__infer_value(call, 0));
     DYNC__TRY(dync__infer_value(call, 1));
     int dtype = dync__op_common_dtype(call);
-    if (dync__infer_refuses_bool(call->op)) DYNC__TRY(dync__infer_no_bool(call, dtype));
+    bool power = call->op == DYNC__OP_pow && dync__arg_is_number(&call->args[1]);      /* PyTorch has bool to the power True or False */
+    if (dync__infer_refuses_bool(call->op) && !power) DYNC__TRY(dync__infer_no_bool(call, dtype));
+    if (power && dtype != DYNC_F32) DYNC__TRY(dync__infer_number_fits(&call->args[1], dtype));
     if (call->op == DYNC__OP_pow && dync__dtype_info(dtype)->kind == 'i' && call->args[1].kind == DYNC__A_INT &&
         call->args[1].as.i < 0)
         return dync__fail(DYNC_ERR_VALUE, "Integers to negative integer powers are not allowed.");
@@ -385,8 +418,19 @@ DYNC__FN dync_status dync__i_clamp(const dync__opcall *call, dync__info *out)
     for (int i = 1; i < 3; i++)
         if (call->args[i].kind != DYNC__A_NONE) DYNC__TRY(dync__infer_value(call, i));
     int dtype = dync__op_common_dtype(call);
-    DYNC__TRY(dync__infer_no_bool(call, dtype));
+    const dync__arg *low = &call->args[1], *high = &call->args[2];
+    bool one_side = (low->kind == DYNC__A_TENSOR) != (high->kind == DYNC__A_TENSOR) && (low->kind == DYNC__A_NONE || high->kind == DYNC__A_NONE);
+    if (!one_side) DYNC__TRY(dync__infer_no_bool(call, dtype));     /* maximum and minimum take bools */
+    DYNC__TRY(dync__infer_numbers(call, DYNC__OP_clamp));
     return dync__infer_broadcast(call, dtype, out);
+}
+
+DYNC__FN dync_status dync__i_hardtanh(const dync__opcall *call, dync__info *out)
+{
+    DYNC__TRY(dync__i_unary(call, out));
+    if (dync__arg_number(&call->args[1]) > dync__arg_number(&call->args[2]))
+        return dync__fail(DYNC_ERR_VALUE, "min_val cannot be greater than max_val");
+    return DYNC_OK;
 }
 
 DYNC__FN dync_status dync__i_lerp(const dync__opcall *call, dync__info *out)
@@ -408,6 +452,7 @@ DYNC__FN dync_status dync__i_addc(const dync__opcall *call, dync__info *out)
     for (int i = 0; i < 3; i++) DYNC__TRY(dync__infer_tensor(call, i, &t));
     DYNC__TRY(dync__infer_number(call, 3));
     int dtype = dync__op_common_dtype(call);
+    DYNC__TRY(dync__infer_numbers(call, DYNC__OP_addcmul));
     if (call->op == DYNC__OP_addcdiv && dync__dtype_info(dtype)->kind != 'f')
         return dync__fail(DYNC_ERR_DTYPE,
                           "Integer division with addcdiv is not supported: cast to a floating dtype first");
@@ -427,8 +472,8 @@ DYNC__FN dync_status dync__i_where(const dync__opcall *call, dync__info *out)
     dync__tensor *condition;
     DYNC__TRY(dync__infer_tensor(call, 0, &condition));
     if (condition->dtype != DYNC_U8) DYNC__TRY(dync__infer_mask(condition, "condition"));
-    DYNC__TRY(dync__infer_value(call, 1));
-    DYNC__TRY(dync__infer_value(call, 2));
+    for (int i = 1; i < 3; i++) DYNC__TRY(dync__infer_value(call, i));
+    DYNC__TRY(dync__infer_numbers(call, DYNC__OP_where));
     return dync__infer_broadcast(call, dync__op_common_dtype(call), out);
 }
 
@@ -443,7 +488,7 @@ DYNC__FN dync_status dync__i_masked_fill(const dync__opcall *call, dync__info *o
         return dync__fail(DYNC_ERR_SHAPE,
                           "only supports a 0-dimensional value tensor, but got tensor with %d dimension(s)",
                           call->args[2].as.t->lay.ndim);
-    DYNC__TRY(dync__infer_fill(call, DYNC__OP_masked_fill));
+    DYNC__TRY(dync__infer_numbers(call, DYNC__OP_masked_fill));
     return dync__infer_broadcast(call, self->dtype, out);
 }
 
@@ -499,8 +544,8 @@ DYNC__FN dync_status dync__i_inplace(const dync__opcall *call, dync__info *out)
     if (!dync__can_cast(value.dtype, self->dtype))
         return dync__fail(DYNC_ERR_DTYPE, "result type %s can't be cast to the desired output type %s",
                           dync__dtype_info(value.dtype)->guard, dync__dtype_info(self->dtype)->guard);
-    bool idempotent =
-        call->op == DYNC__OP_fill_ || call->op == DYNC__OP_zero_; /* writes the same value each time */
+    bool number = call->op == DYNC__OP_fill_ && call->args[1].kind != DYNC__A_TENSOR;
+    bool idempotent = number || call->op == DYNC__OP_zero_; /* writes the same value each time */
     if (!idempotent && dync__layout_overlaps_itself(&self->lay))
         return dync__fail_class(
             DYNC_ERR_VALUE, "RuntimeError",
@@ -537,7 +582,7 @@ DYNC__FN dync_status dync__i_factory(const dync__opcall *call, dync__info *out)
 DYNC__FN dync_status dync__i_full(const dync__opcall *call, dync__info *out)
 {
     DYNC__TRY(dync__infer_number(call, 1));
-    if (dync__dtype_valid((int)call->args[2].as.i)) DYNC__TRY(dync__infer_fill(call, DYNC__OP_full));
+    if (dync__dtype_valid((int)call->args[2].as.i)) DYNC__TRY(dync__infer_numbers(call, DYNC__OP_full));
     return dync__infer_made(out, &call->args[2], &call->args[3], call->args[0].n, call->args[0].as.dims);
 }
 
@@ -573,7 +618,7 @@ DYNC__FN dync_status dync__i_like(const dync__opcall *call, dync__info *out)
     DYNC__TRY(dync__infer_random_dtype(call, t->dtype));
     if (call->op == DYNC__OP_full_like) {
         DYNC__TRY(dync__infer_number(call, 1));
-        DYNC__TRY(dync__infer_fill(call, DYNC__OP_fill));
+        DYNC__TRY(dync__infer_numbers(call, DYNC__OP_fill));
     }
     if ((call->op == DYNC__OP_normal || call->op == DYNC__OP_uniform) && call->nargs == 3) {
         DYNC__TRY(dync__infer_number(call, 1));
@@ -596,7 +641,7 @@ DYNC__FN dync_status dync__i_like_self(const dync__opcall *call, dync__info *out
     dync__layout expanded;
     DYNC__TRY(dync__infer_tensor(call, 0, &t));
     DYNC__TRY(dync__infer_value(call, 1));
-    DYNC__TRY(dync__infer_fill(call, DYNC__OP_fill));
+    DYNC__TRY(dync__infer_numbers(call, DYNC__OP_fill));
     if (call->args[1].kind == DYNC__A_TENSOR)
         DYNC__TRY(dync__layout_expand(&call->args[1].as.t->lay, t->lay.ndim, t->lay.shape, &expanded));
     *out = (dync__info){.dtype = t->dtype, .device = t->device, .alias = -1};

@@ -224,15 +224,13 @@ DYNC__FN dync_status dync__l_full(dync__pb *pb, const dync__opcall *call, const 
                             call->op == DYNC__OP_ones || call->op == DYNC__OP_ones_like, out);
 }
 
-/* F64 throughout, rounded once: the error does not grow with the index. Whole numbers stay integers. */
+/* F64 throughout, rounded once: the error does not grow with the index. An integer dtype casts start and step first, as PyTorch does. */
 DYNC__FN dync_status dync__l_arange(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
                                     const dync__operand *out)
 {
     dync__lb b;
     int64_t one = 1;
-    bool whole = dync__dtype_info(out->dtype)->kind == 'i';
-    for (int i = 0; i < 3; i++) whole = whole && call->args[i].kind != DYNC__A_FLOAT;
-    int type = whole ? DYNC_I64 : DYNC_F64;
+    int type = dync__dtype_info(out->dtype)->kind == 'i' ? DYNC_I64 : DYNC_F64;
     (void)in;
     if (!dync__lower_begin(pb, &b, 0, 1, out->lay.shape)) return DYNC_ERR_MEMORY;
     int index = dync__lb_cast(&b, dync__lb_index(&b, dync__kernel_access(b.k, 0, &one)), type);

@@ -103,7 +103,7 @@
       "self * Phi(self), Phi the normal distribution by erf")                                                                             \
     X(gelu_tanh,   POINTWISE, "(Tensor self)", 1, i_float_unary, e_gelu_tanh, none, g_gelu_tanh, none,                                    \
       "torch.nn.functional.gelu({0}, approximate='tanh')", 0, -1, "gelu with Phi approximated by tanh")                                   \
-    X(hardtanh,    POINTWISE, "(Tensor self, float low, float high)", 1, i_unary, e_hardtanh, none, g_hardtanh, none,              \
+    X(hardtanh,    POINTWISE, "(Tensor self, float low, float high)", 1, i_hardtanh, e_hardtanh, none, g_hardtanh, none,              \
       "torch.nn.functional.hardtanh", DYNC__OP_CHEAP, -1, "self held between low and high")                                        \
     X(isfinite,    POINTWISE, "(Tensor self)", 1, i_unary, e_isfinite, none, none, none, "torch.isfinite",                                \
       DYNC__OP_NONDIFF | DYNC__OP_BOOL_OUT | DYNC__OP_CHEAP, -1, "neither infinite nor NaN, as bool")                                     \
@@ -471,6 +471,9 @@
       "the mean of target * (log target - self); self is a logarithm")
 
 #define DYNC__OPS_LOSS(X)                                                                                                                 \
+    X(_binary_cross_entropy, POINTWISE, "(Tensor self, Tensor target)", 1, i_binary, e_binary_cross_entropy, none, g_binary_cross_entropy, \
+      none, "torch.nn.functional.binary_cross_entropy({0}, {1}, reduction='none')", DYNC__OP_FLOAT | DYNC__OP_PRIVATE, -1,               \
+      "-(target log self + (1 - target) log(1 - self)) of each element")                                                                  \
     X(binary_cross_entropy, COMPOSITE, "(Tensor self, Tensor target)", 1, i_loss, none, none, none, d_binary_cross_entropy,               \
       "torch.nn.functional.binary_cross_entropy", 0, -1, "the mean of -(target log self + (1 - target) log(1 - self)), logs held >= -100") \
     X(binary_cross_entropy_with_logits, COMPOSITE, "(Tensor self, Tensor target)", 1, i_loss, none, none, none,                           \

@@ -11,14 +11,14 @@
     X(avg_pool2d) X(batch_norm) X(binary) X(bitwise) X(bmm) X(int_mm) X(cat) X(celu) X(clamp) X(clone) X(composite) X(contiguous) X(conv2d) \
     X(convolution) X(convolution_backward) X(cumsum) X(diagonal) X(dot) X(dropout) X(effect) X(embedding)             \
     X(embedding_dense_backward) X(expand) X(expand_as) X(eye) X(factory) X(fill) X(flash_attention) X(flash_attention_backward) X(flatten) X(flip) X(float_unary)    \
-    X(full) X(gather) X(index_add) X(index_select) X(inplace) X(layer_norm) X(lerp) X(like) X(avg_pool2d_backward) X(max_pool2d_backward)              \
+    X(full) X(gather) X(hardtanh) X(index_add) X(index_select) X(inplace) X(layer_norm) X(lerp) X(like) X(avg_pool2d_backward) X(max_pool2d_backward)              \
     X(like_self) X(linear) X(logaddexp) X(loss) X(masked_fill) X(matmul) X(max_dim) X(max_pool2d) X(mm) X(mv) X(narrow)            \
     X(native_batch_norm) X(native_batch_norm_backward) X(native_layer_norm) X(nll_loss) X(norm) X(one_hot)            \
     X(outer) X(permute) X(reduce) X(repeat) X(reshape) X(rnn_layer) X(rnn_layer_backward) X(roll) X(scatter) X(select) X(set_) X(slice) X(softmax)       \
     X(sort) X(squeeze) X(squeeze_all) X(stack) X(strided_view) X(t) X(take_along_dim) X(to_device) X(to_dtype) X(topk)                \
     X(transpose) X(tril) X(unary) X(unflatten) X(unsqueeze) X(var) X(view) X(view_as) X(view_backward) X(where)
 #define DYNC__EXPRS(X) \
-    X(abs) X(acos) X(add) X(addcdiv) X(addcmul) X(asin) X(atan) X(atan2) X(bitwise_and) X(bitwise_not)                \
+    X(abs) X(acos) X(add) X(addcdiv) X(addcmul) X(asin) X(atan) X(atan2) X(binary_cross_entropy) X(bitwise_and) X(bitwise_not)                \
     X(bitwise_or) X(bitwise_xor) X(ceil) X(celu) X(clamp) X(clone) X(copy) X(cos) X(cosh) X(div) X(elu) X(eq) X(erf)          \
     X(erfc) X(exp) X(exp2) X(expm1) X(floor) X(floor_divide) X(fmod) X(frac) X(ge) X(gelu) X(gelu_tanh) X(gt)         \
     X(hardsigmoid) X(hardswish) X(hardtanh) X(isfinite) X(isinf) X(isnan) X(le) X(leaky_relu) X(lerp) X(log) X(log10) X(log1p) X(log2) X(logaddexp) \
@@ -77,7 +77,7 @@ DYNC__FN dync_status dync__view_select(const dync__layout *, int64_t dim, int64_
 DYNC__FN dync_status dync__view_slice(const dync__layout *, int64_t dim, int64_t start, int64_t end, int64_t step, dync__layout *out);
 DYNC__FN dync_status dync__view_diagonal(const dync__layout *, int64_t offset, int64_t dim1, int64_t dim2, dync__layout *out);
 DYNC__FN double dync__infer_largest(int dtype);                                              /* the largest number of a floating dtype */
-DYNC__FN dync_status dync__infer_fill(const dync__opcall *, int op);     /* the number that full, fill or masked_fill writes fits, as PyTorch checks it: what is negative wraps in uint8 */
+DYNC__FN dync_status dync__infer_numbers(const dync__opcall *, int op);  /* the numbers of the functional row op fit their dtype, as PyTorch checks them */
 DYNC__FN int dync__infer_int_dim(const dync__arg *);                                        /* an int64 argument, saturated to int */
 
 /* ---- shared by lower.c and lower_nn.c ------------------------------------------------------------------------------ */

@@ -137,7 +137,7 @@ for d in FLOATS:                     # kernels of their own in PyTorch: one roun
     edge('leaky_relu', g(d, x), 0.01)
     edge('softshrink', g(d, x), 0.5)
     edge('hardshrink', g(d, x), 0.5)
-    edge('glu', g(d, [3.0, -5, 1, 0.25, 5, -1, 2, -3, 0.5, -2, 4, 1]), 0)
+    edge('glu', g(d, [3.0, -5, 1, 0.25, 5, -1, 1, -3, 0.5, -2, 1.5, 1]), 0)
     edge('softmax', g(d, [1.0, 2, 3, -4, 4, 0.5], [2, 3]), 1)
     if d not in HALVES:              # whose results PyTorch rounds twice
         edge('log_softmax', g(d, [1.0, 2, 3, -4, 4, 0.5], [2, 3]), 1)
@@ -171,6 +171,125 @@ for d in FLOATS:                     # zeros keep their sign
     edge('clamp', v(d, [-1.0, -0.0, 0, nan]), v(d, [-2, 0, -0.0, 0]), v(d, [0.0, 1, 1, 1]))
     edge('hardtanh', g(d, [-0.0, 0, nan, -1, 2]), 0.0, 1.0)
 
+
+# ---- semantics ------------------------------------------------------------------------------------------------------------------------
+
+for d in ('i64', 'i32', 'u8', 'i8'):
+    for a in [(0.5, 3, 0.5), (0.5, 3, 1), (0, 5, 1.5), (0.9, 5.9, 1.9), (5, 0, -1.5), (5.5, 0.1, -1), (-0.5, 3, 1), (0, 1, 0.1), (2, 3.5, 1), (1, 5, -0.5)]:
+        edge('arange', *a, Dtype(d), CPU)
+edge('arange', -3, 3, 1, Dtype('u8'), CPU)
+edge('arange', 0.5, 3, 0.5, Dtype('f32'), CPU)
+
+M = ops.F
+for x, w, b in [([2, 2], [2], None), ([2, 2], [2], [1]), ([2], [2], None), ([2], [2], []), ([2], [2], [1]), ([], [1], None), ([1, 2], [1, 2], []),
+                ([1, 2], [2, 2], [1, 2]), ([2, 2, 2], [2, 2], [1]), ([2, 2, 2], [2, 2], []), ([2, 2, 2], [2, 2], [2, 2]), ([2, 3, 2], [2], None),
+                ([2, 3, 2], [2], []), ([2, 3, 2], [2], [3]), ([3, 2], [2], [3]), ([2, 3], [2], None), ([2, 2], [1, 2, 2], None), ([2, 2], [3], None), ([2, 2], [], None),
+                ([0, 2], [2], None), ([2], [3, 2], None), ([2], [3, 2], [3])]:
+    edge('linear', G('f32', x, 'n0'), G('f32', w, 'n1'), None if b is None else G('f32', b, 'n2'))
+
+edge('take_along_dim', G('f32', [2, 3], 'n0'), v('i64', [-1, -3], [2, 1]), 1)
+edge('take_along_dim', G('f32', [2, 3], 'n0'), v('i64', [-1, 1, 0, -2], [1, 4]), -1)
+edge('take_along_dim', G('f32', [2, 3], 'n0'), v('i64', [-1, 0, 1], [1, 3]), 0)
+edge('take_along_dim', v('f32', [1], []), v('i64', [0], []), 0)
+for s, d, i in [([], 0, []), ([], 0, [1]), ([], -1, [3]), ([3], 0, []), ([], 0, [0]), ([3], 0, [0]), ([], 0, [1, 1]), ([], 1, [1])]:
+    zeros = T('i64', i, '0')
+    edge('gather', G('f32', s, 'n1'), d, zeros)
+    edge('scatter', G('f32', s, 'n1'), d, zeros, 5.0)
+    edge('scatter', G('f32', s, 'n1'), d, zeros, G('f32', i, 'c2'))
+    edge('scatter_add', G('f32', s, 'n1'), d, zeros, G('f32', i, 'n2'))
+    edge('index_select', G('f32', s, 'n1'), d, zeros)
+edge('gather', v('f32', [1], []), 0, v('i64', [1], []))
+
+b8 = v('b8', [1, 0, 1])
+for lo, hi in [(0, 1), (False, True), (0.5, None), (2, None), (None, False), (None, 0.5), (None, 0), (v('b8', [1], []), None), (v('i64', [1], []), None), (v('f32', [0.5], []), None)]:
+    edge('clamp', b8, lo, hi)
+edge('clamp', b8, b8, b8)
+edge('clamp', b8, v('i64', [1, 2, -3]), None)
+edge('clamp_', b8, 0, 1)
+for a, b in [(b8, b8), (b8, 2), (b8, True), (b8, False), (True, b8), (b8, 2.5), (2, b8), (b8, v('i64', [0, 1, 2])), (b8, v('u8', [0, 1, 2])), (b8, v('f32', [0.5], [])), (b8, -1),
+             (v('i64', [2, 3, 4]), b8), (v('b8', [1], []), b8), (b8, 0), (2.5, b8)]:
+    edge('pow', a, b)
+edge('pow_', b8, True)
+edge('pow_', b8, 2)
+
+for s in ([1, 2, 4, 4], [2, 4, 4], [0, 2, 4, 4], [1, 0, 4, 4], [0, 4, 4], [1, 2, 0, 4]):
+    for o in ([0, 0], [0, 2], [2, 0], [2, 2], [-1, 2]):
+        edge('adaptive_avg_pool2d', (G if s[-3] and all(o) else T)('f32', s, 'n0'), Dims(o))
+
+for s in ([0], [0, 3], [0, 0], [0, 3, 2], [2, 0], [3]):
+    C = s[1] if len(s) > 1 else s[0]
+    for training in (True, False):
+        edge('batch_norm', G('f32', s, 'n0'), None, None, T('f32', [C], '0'), T('f32', [C], 'c1'), training, 0.1, 1e-5)
+edge('batch_norm', G('f32', [0], 'n0'), None, None, None, None, True, 0.1, 1e-5)
+edge('batch_norm', G('f32', [0, 3], 'n0'), G('f32', [3], 'n1'), G('f32', [3], 'n2'), T('f32', [3], 'n3'), T('f32', [3], 'p1'), True, 0.1, 1e-5)
+
+one = v('f32', [1.0, nan])
+for r, a in [(-1e-5, 1e-8), (1e-5, -1e-8), (nan, 0.0), (0.0, nan), (0.0, 0.0), (inf, 0.0)]:
+    edge('isclose', one, one, r, a, False)
+    edge('isclose', v('i64', [1]), v('i64', [2]), r, a, False)
+for lo, hi in [(2.0, 1.0), (2.0, 2.0), (-inf, inf)]:
+    edge('hardtanh', v('f32', [1.0, -3, 5]), lo, hi)
+for x, shifts, dims in [([], [1], [0]), ([], [1], []), ([], [1], [-1]), ([2, 3], [1, 2], [0]), ([2, 3], [1, 2], []), ([2, 3], [1], [5]), ([2, 3], [], []), ([0], [1], [0]),
+                        ([2, 3], [-1, 1], [1, 1])]:
+    edge('roll', G('f32', x, 'n0'), Dims(shifts), Dims(dims))
+edge('flip', v('f32', [1], []), Dims([0]))
+ops.MEANING['group_norm'] = M.group_norm
+for s, groups in [([2, 0, 3], 1), ([2, 0, 3], 2), ([2, 4, 0], 2), ([0, 4, 3], 2), ([2, 4, 3], 0), ([2, 4, 3], -1), ([2, 2], 2), ([2, 4, 3], 3), ([1, 2, 0], 1)]:
+    edge('group_norm', G('f32', s, 'n0'), groups, None, None, 1e-5)
+for s in ([1, 0, 4, 4], [1, 2, 1, 1], [0, 2, 4, 4], [1, 2, 0, 4]):
+    edge('instance_norm', G('f32', s, 'n0'), None, None, 1e-5)
+for x, w, groups in [([1, 2, 4, 4], [0, 2, 2, 2], 1), ([1, 2, 4, 4], [0, 1, 2, 2], 2), ([0, 2, 4, 4], [2, 2, 2, 2], 1), ([1, 2, 0, 4], [2, 2, 1, 2], 1),
+                     ([1, 2, 4, 4], [2, 2, 0, 2], 1)]:
+    edge('conv2d', G('f32', x, 'n0'), G('f32', w, 'n1'), None, Dims([]), Dims([]), Dims([]), groups)
+edge('conv1d', v('f32', [1, 2, 3, 4, 5, 6, 7, 8], [1, 2, 4]), T('f32', [0, 2, 2], 'n0'), None, Dims([]), Dims([]), Dims([]), 1)
+for x, w in [([1, 2, 4, 4], [2, 0, 2, 2]), ([1, 0, 4, 4], [0, 2, 2, 2]), ([0, 2, 4, 4], [2, 2, 2, 2])]:
+    edge('conv_transpose2d', T('f32', x, 'n0'), T('f32', w, 'n1'), None, Dims([]), Dims([]), Dims([]), 1, Dims([]))
+edge('conv_transpose2d', T('f32', [1, 2, 4, 4], 'n0'), T('f64', [2, 2, 2, 2], 'n1'), None, Dims([]), Dims([]), Dims([]), 1, Dims([]))
+edge('conv_transpose2d', T('b8', [1, 2, 4, 4], 'b0'), T('b8', [2, 2, 2, 2], 'b1'), None, Dims([]), Dims([]), Dims([]), 1, Dims([]))
+for s in ([1, 0, 4, 4], [0, 2, 4, 4], [0, 4, 4], [1, 2, 0, 4], [2, 0, 4]):
+    edge('max_pool2d', G('f32', s, 'n0'), Dims([2]), Dims([]), Dims([]), Dims([]), False)
+    edge('avg_pool2d', G('f32', s, 'n0'), Dims([2]), Dims([]), Dims([]), False, True)
+for size, stride in [([2, 3], [0, 1]), ([3, 3], [1, 1])]:
+    edge('fill_', T('f32', size, 'n0', stride), 1.0)
+    edge('zero_', T('f32', size, 'n0', stride))
+edge('fill_', T('f32', [2, 3], 'n0', [0, 1]), v('f32', [1], []))
+edge('abs_', T('f32', [2, 3], 'n0', [0, 1]))
+
+# numbers that a small dtype does not hold
+for d in ('u8', 'i8', 'f16'):
+    x = v(d, [1, 2, 3])
+    for n in (300, -1, 256, 1e6, -200):
+        if d == 'f16' and n != 1e6:
+            continue
+        edge('pow', x, n)
+        edge('pow', n, x)
+        edge('pad', x, Dims([1, 1]), float(n))
+        edge('clamp', x, n, None)
+        edge('clamp', x, None, n)
+        edge('where', v('b8', [1, 0, 1]), x, n)
+        edge('scatter', x, 0, v('i64', [0]), n)
+        edge('addcmul', x, x, x, n)
+        edge('threshold', x, 1, n)
+        edge('masked_fill', x, v('b8', [1, 0, 1]), n)
+        edge('full_like', x, n)
+        for op in ('add', 'mul', 'lt', 'eq', 'bitwise_and', 'bitwise_xor'):
+            if op[:3] != 'bit' or (d != 'f16' and isinstance(n, int)):
+                edge(op, x, n)
+
+# losses of other dtypes than f32
+x = [0.5, 0.25, 2.0]
+for n, rest in [('mse_loss', ()), ('l1_loss', ()), ('smooth_l1_loss', (1.0,)), ('huber_loss', (1.0,))]:
+    for d in ('b8', 'i64', 'u8', 'f64', 'f16'):          # PyTorch has huber_loss of several dtypes without a gradient alone
+        edge(n, (v if n == 'huber_loss' else g)('f32', x), v(d, [1, 0, 1]), *rest)
+    for d in ('b8', 'i64', 'f64', 'f16'):
+        edge(n, v(d, [1, 0, 1]), v('f32', x), *rest)
+for d in ('f32', 'f64', 'bf16'):     # 1e-12 is 0 in f16
+    edge('binary_cross_entropy', g(d, [0.5, 0.25, 1, 0, 1e-3]), v(d, [1, 0, 1, 0, 0.5]))
+edge('binary_cross_entropy', g('f32', [1, 0]), v('f32', [0, 1]))
+for d in ('u8', 'i32', 'i8', 'b8', 'f32'):
+    edge('cross_entropy', G('f32', [2, 3], 'n0'), v(d, [1, 0]))
+    edge('nll_loss', G('f32', [2, 3], 'n0'), v(d, [1, 0]))
+edge('cross_entropy', G('f32', [2, 3], 'n0'), v('u8', [1, 200]))
 
 def write(path):
     with open(path, 'w') as f:

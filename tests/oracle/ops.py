@@ -339,6 +339,7 @@ MEANING = {
     'one_hot': F.one_hot, 'threshold_backward': aten.threshold_backward,
     'sigmoid_backward': aten.sigmoid_backward, 'tanh_backward': aten.tanh_backward,
     'binary_cross_entropy_with_logits': F.binary_cross_entropy_with_logits,
+    '_binary_cross_entropy': lambda x, y: F.binary_cross_entropy(x, y, reduction='none'),
     'smooth_l1_loss': lambda x, y, b: F.smooth_l1_loss(x, y, beta=b),
     'alias': aten.alias, 'slice': slice_of, 'squeeze_all': lambda x: x.squeeze(),
     '_strided_view': lambda x, size, stride, offset: x.as_strided(size, stride, x.storage_offset() + offset),
@@ -799,6 +800,8 @@ sample('l1_loss', T('f32', [2], 'n0'), T('f32', [3], 'n1'))
 for b in (1.0, 0.5, 0.0):
     sample('smooth_l1_loss', T('f32', [3, 4], 'n0'), T('f32', [3, 4], 'n1'), b)
 sample('binary_cross_entropy', T('f32', [3, 4], 'q0'), T('f32', [3, 4], 'q1'))
+for d in ('f32', 'f64'):
+    sample('_binary_cross_entropy', T(d, [3, 4], 'q0'), T(d, [3, 4], 'q1'))
 sample('binary_cross_entropy', T('f32', [2], 'q0'), T('f32', [2, 1], 'q1'))
 for n in ['nll_loss', 'cross_entropy']:
     for d in ['f32', 'f64']:

@@ -59,7 +59,7 @@ static const sample samples[] = {
     {"max_pool2d", "s1,2,4,4 D2,2 D2,2 D0,0 D1,1 B0"}, {"max_pool2d_with_indices", "s1,1,4,4 D2,2 D1,1 D0,0 D1,1 B0"},
     {"max_pool2d_with_indices_backward", "t1,1,2,2 c1,1,4,4 x1,1,2,2:16"},
     {"sigmoid_backward", "t5 t5"}, {"tanh_backward", "t5 t5"}, {"threshold_backward", "t5 c5 i0"},
-    {"binary_cross_entropy", "u4 w4"}, {"binary_cross_entropy_with_logits", "t4 w4"}, {"cross_entropy", "t3,4 x3:4"}, {"cross_entropy", "t2,4,2 x2,2:4"},
+    {"binary_cross_entropy", "u4 w4"}, {"_binary_cross_entropy", "u4 w4"}, {"binary_cross_entropy_with_logits", "t4 w4"}, {"cross_entropy", "t3,4 x3:4"}, {"cross_entropy", "t2,4,2 x2,2:4"},
     {"l1_loss", "s4 t4"}, {"mse_loss", "t2,3 t2,3"}, {"nll_loss", "t3,4 x3:4"}, {"smooth_l1_loss", "t4 p4 f0.9"},
     {"alias", "t2,3"}, {"as_strided", "t2,3 D2,2 D1,2 i1"}, {"as_strided", "t6 D3,3 D1,1 i0"}, {"as_strided", "v2,3 D2,2 D3,1 i0"}, {"as_strided", "t4 D3,4 D0,1 i0"},
     {"_strided_view", "t2,3 D2,2 D1,2 i1"}, {"_strided_view", "v2,3 D3 D2 i1"}, {"as_strided_scatter", "t2,3 t2,2 D2,2 D3,1 i1"}, {"as_strided_scatter", "v2,3 t3 D3 D2 i1"},

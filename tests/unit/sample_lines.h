@@ -37,7 +37,7 @@ static double read_number(parser *p)
     double x = 0;
     if (take(p, "-inf") || take(p, "-i")) return -HUGE_VAL;
     if (take(p, "inf") || take(p, "i")) return HUGE_VAL;
-    if (take(p, "n")) return (double)NAN;
+    if (take(p, "nan") || take(p, "n")) return (double)NAN;
     if (dync__text_double(p->at, &end, &x)) p->at = end;
     return x;
 }
