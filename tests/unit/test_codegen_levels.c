@@ -194,6 +194,7 @@ static dync_value as_list(const dync_value *args, int n, void *user)
     return dync_tuple(program(args[0].as.t, args[1].as.t));
 }
 
+static const dync__options plain_options = DYNC__OPTIONS_DEFAULT;
 static void lower(dync_tensor *(*fn)(dync_tensor *, dync_tensor *), dync_tensor *x, dync_tensor *w, unsigned seen)
 {
     program = fn;
@@ -205,7 +206,7 @@ static void lower(dync_tensor *(*fn)(dync_tensor *, dync_tensor *), dync_tensor 
         memset(&made, 0, sizeof made);
         made.features = levels[l].features;
         dync__cpu_pretend(levels[l].features | DYNC__CPU_KNOWN);
-        if (EXPECT_OK(dync__inductor_lower(g, NULL, "", &lowered))) dync__lowered_free(&lowered);
+        if (EXPECT_OK(dync__inductor_lower(g, NULL, &plain_options, &lowered))) dync__lowered_free(&lowered);
         expect_seen(seen | vectors_of(levels[l].features));
         dync__x_watch(NULL);
         dync__cpu_pretend(0);
