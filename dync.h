@@ -12154,6 +12154,10 @@ DYNC__FN dync__codemem_stats dync__codemem_read_stats(void);
     X(PSLLD, "vpslld", "vpslld", 1, 1, 0x72, 0, VM_6, F)                                           \
     X(PSRLD, "vpsrld", "vpsrld", 1, 1, 0x72, 0, VM_2, F)                                           \
     X(PSRAD, "vpsrad", "vpsrad", 1, 1, 0x72, 0, VM_4, F)                                           \
+    X(PSLLW, "vpsllw", "vpsllw", 1, 1, 0x71, 0, VM_6, F)                                           \
+    X(PSRLW, "vpsrlw", "vpsrlw", 1, 1, 0x71, 0, VM_2, F)                                           \
+    X(PSRAW, "vpsraw", "vpsraw", 1, 1, 0x71, 0, VM_4, F)                                           \
+    X(PMADDWD, "vpmaddwd", "vpmaddwd", 1, 1, 0xf5, 0, RVM, F)                                      \
     X(PSLLQ, "vpsllq", "vpsllq", 1, 1, 0x73, 1, VM_6, F)                                           \
     X(PSRLQ, "vpsrlq", "vpsrlq", 1, 1, 0x73, 1, VM_2, F)                                           \
     X(PCMPEQD, "vpcmpeqd", NULL, 1, 1, 0x76, 0, RVM, F)                                            \
@@ -12677,6 +12681,7 @@ DYNC__FN void dync__gt_do(int kind, int type, int flags, int rows, int columns, 
 DYNC__FN bool dync__gt_fits(int kind, int type, int flags, int rows, int columns);   /* are there registers for it? */
 DYNC__FN double dync__gt_product(int type, const void *a, const void *b);             /* one step of k, in C */
 DYNC__FN bool dync__gt_can(int type);                                                /* has the machine instructions for it? */
+DYNC__FN bool dync__gt_by_words(int type);                                           /* fours of bytes without VNNI: as pairs of words */
 DYNC__FN int dync__gt_lanes(int type, int flags);                                    /* columns of a vector */
 DYNC__INLINE int64_t dync__gt_bytes(int type) { return type == DYNC__GT_F64 ? 8 : 4; }   /* of one step of k of one column */
 DYNC__INLINE int64_t dync__gt_b_bytes(int type) { return type >= DYNC__GT_AS_F16 ? 2 : dync__gt_bytes(type); }
@@ -17273,7 +17278,7 @@ DYNC__FN void dync__xt_weave(dync__xasm *x, int bytes, int n, bool woven) {
 typedef struct dync__gtx {
     dync__xasm x;
     int type, rows, vectors, flags, vl, bytes, n_regs;
-    bool wide;                          /* elements of 8 bytes */
+    bool wide, words;                   /* elements of 8 bytes; fours of bytes as pairs of words */
 } dync__gtx;
 typedef struct dync__gt_form { uint32_t key; dync__gt_fn fn; dync__codeblock block; } dync__gt_form;
 enum { DYNC__GT_FORMS = 1024 };
@@ -17338,14 +17343,45 @@ static void dync__gt_saved(dync__gtx *g, bool push) {
         else dync__x_pop(&g->x, saved[1 - i]);
     }
 }
-static void dync__gt_step(dync__gtx *g, int u) {
-    int n = g->rows * g->vectors, b = n, free = n + (g->rows > 1 ? g->vectors : 0), element = g->wide ? 8 : 4;
+/* Bytes of b become words, the even and the odd ones apart; so do those of a, and pairs of words are multiplied and added: vpmaddwd is exact where
+ * vpmaddubsw saturates. */
+/* b is in odd. */
+static void dync__gt_apart(dync__gtx *g, int even, int odd) {
+    dync__x_v(&g->x, DYNC__X_PSLLW, g->vl, 0, even, dync__x_reg(odd), 8, 0);
+    dync__x_v(&g->x, DYNC__X_PSRAW, g->vl, 0, even, dync__x_reg(even), 8, 0);
+    dync__x_v(&g->x, DYNC__X_PSRAW, g->vl, 0, odd, dync__x_reg(odd), 8, 0);
+}
+static void dync__gt_by_pairs(dync__gtx *g, int acc, int a, int even, int odd, int t) {
+    dync__x_v(&g->x, DYNC__X_ANDPS, g->vl, t, a, dync__x_constant(&g->x, 0x00ff00ff, 4), 0, 0);
+    dync__x_v(&g->x, DYNC__X_PMADDWD, g->vl, t, t, dync__x_reg(even), 0, 0);
+    dync__x_v(&g->x, DYNC__X_PADDD, g->vl, acc, acc, dync__x_reg(t), 0, 0);
+    dync__x_v(&g->x, DYNC__X_PSRLW, g->vl, 0, t, dync__x_reg(a), 8, 0);
+    dync__x_v(&g->x, DYNC__X_PMADDWD, g->vl, t, t, dync__x_reg(odd), 0, 0);
+    dync__x_v(&g->x, DYNC__X_PADDD, g->vl, acc, acc, dync__x_reg(t), 0, 0);
+}
+static dync__xrm dync__gt_element(const dync__gtx *g, int i, int u) {
+    int bytes = g->wide ? 8 : 4;
+    return g->flags & DYNC__GT_A_ROWS ? dync__gt_line(i, u * bytes) : dync__x_mem(DYNC__RSI, i * bytes);
+}
+static void dync__gt_words_step(dync__gtx *g, int u) {
+    int n = g->rows * g->vectors, a = n + 2 * (g->rows > 1 ? g->vectors : 1);
+    for (int i = 0; i < g->rows; i++) {
+        dync__x_v(&g->x, DYNC__X_BROADCASTD, g->vl, a, 0, dync__gt_element(g, i, u), 0, 0);
+        for (int v = 0; v < g->vectors; v++) {
+            int even = n + 2 * (g->rows > 1 ? v : 0);
+            if (i == 0) dync__gt_load_b(g, even + 1, dync__x_mem(DYNC__RDX, v * g->bytes), dync__gt_part(g, v));
+            if (i == 0) dync__gt_apart(g, even, even + 1);
+            dync__gt_by_pairs(g, i * g->vectors + v, a, even, even + 1, a + 1);
+        }
+    }
+}
+static void dync__gt_fma_step(dync__gtx *g, int u) {
+    int n = g->rows * g->vectors, b = n, free = n + (g->rows > 1 ? g->vectors : 0);
     int top = g->n_regs - (!g->x.evex && (g->flags & DYNC__GT_TAIL) ? 1 : 0), spare = top - free, wide = g->bytes >> (g->type >= DYNC__GT_AS_F16);
     for (int v = 0; g->rows > 1 && v < g->vectors; v++) dync__gt_load_b(g, b + v, dync__x_mem(DYNC__RDX, v * wide), dync__gt_part(g, v));
     for (int i = 0; i < g->rows; i++) {
         int x = free + (spare > 1 ? (i + u) % 2 : 0);
-        bool rows = g->flags & DYNC__GT_A_ROWS;
-        dync__x_v(&g->x, dync__gt_insn[g->type].broadcast, g->vl, x, 0, rows ? dync__gt_line(i, u * element) : dync__x_mem(DYNC__RSI, i * element), 0, 0);
+        dync__x_v(&g->x, dync__gt_insn[g->type].broadcast, g->vl, x, 0, dync__gt_element(g, i, u), 0, 0);
         for (int v = 0; v < g->vectors; v++) {
             dync__xrm from = dync__x_reg(b + v);
             bool part = dync__gt_part(g, v);
@@ -17357,6 +17393,10 @@ static void dync__gt_step(dync__gtx *g, int u) {
             dync__x_v(&g->x, dync__gt_insn[g->type].mul, g->vl, i * g->vectors + v, x, from, 0, g->rows == 1 && part && g->x.evex ? 1 : 0);
         }
     }
+}
+static void dync__gt_step(dync__gtx *g, int u) {
+    if (g->words) dync__gt_words_step(g, u);
+    else dync__gt_fma_step(g, u);
     dync__gt_add(g, DYNC__RDX, DYNC__R11);
     if (!(g->flags & DYNC__GT_A_ROWS)) dync__gt_add(g, DYNC__RSI, DYNC__RCX);
 }
@@ -17450,8 +17490,10 @@ static void dync__gt_dot_step(dync__gtx *g, bool part) {
     for (int i = 0; i < g->rows; i++) dync__gt_load(g, a + i, dync__x_index(dync__gt_dot_a[i], DYNC__RAX, g->type >= DYNC__GT_AS_F16 ? 2 : 1, 0), part);
     for (int j = 0; j < g->vectors; j++) {
         dync__gt_load_b(g, b, dync__x_index(dync__gt_dot_b[j], DYNC__RAX, 1, 0), part);
+        if (g->words) dync__gt_apart(g, b + 1, b);
         for (int i = 0; i < g->rows; i++)
-            dync__x_v(&g->x, dync__gt_insn[g->type].mul, g->vl, i * g->vectors + j, a + i, dync__x_reg(b), 0, 0);
+            if (g->words) dync__gt_by_pairs(g, i * g->vectors + j, a + i, b + 1, b, b + 2);
+            else dync__x_v(&g->x, dync__gt_insn[g->type].mul, g->vl, i * g->vectors + j, a + i, dync__x_reg(b), 0, 0);
     }
 }
 static void dync__gt_dot_end(dync__gtx *g) {
@@ -17579,6 +17621,7 @@ static bool dync__gt_make(dync__gt_form *f, int kind, int type, int rows, int ve
     g.vectors = vectors;
     g.flags = flags;
     g.wide = type == DYNC__GT_F64;
+    g.words = dync__gt_by_words(type);
     g.vl = g.x.evex && !(flags & DYNC__GT_HALF) ? 2 : 1;
     g.bytes = 16 << g.vl;
     g.n_regs = g.x.evex ? 32 : 16;
@@ -19097,11 +19140,11 @@ DYNC__BESIDE_JIT
 static const int32_t dync__gt_words[32] = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
 DYNC__FN bool dync__gt_can(int type) {
     unsigned cpu = dync__cpu_features(), need = DYNC__CPU_AVX2 | DYNC__CPU_FMA;
-    if (type >= DYNC__GT_BF16) need |= DYNC__CPU_AVX512;
+    if (type >= DYNC__GT_BF16 && type != DYNC__GT_U8) need |= DYNC__CPU_AVX512;
     if (type == DYNC__GT_BF16) need |= DYNC__CPU_BF16;
-    if (type == DYNC__GT_U8) need |= DYNC__CPU_VNNI;
     return DYNC__JIT_X86 && (cpu & need) == need;
 }
+DYNC__FN bool dync__gt_by_words(int type) { return type == DYNC__GT_U8 && dync__gt_can(type) && !(dync__cpu_features() & DYNC__CPU_VNNI); }
 DYNC__FN int dync__gt_lanes(int type, int flags) {
     int bytes = !dync__gt_can(DYNC__GT_F32) ? 16 : (dync__cpu_features() & DYNC__CPU_AVX512) && !(flags & DYNC__GT_HALF) ? 64 : 32;
     return bytes / (int)dync__gt_bytes(type);
@@ -19109,13 +19152,14 @@ DYNC__FN int dync__gt_lanes(int type, int flags) {
 DYNC__FN bool dync__gt_fits(int kind, int type, int flags, int rows, int columns) {
     int lanes = dync__gt_lanes(type, flags), vectors = (columns + lanes - 1) / lanes;
     bool evex = dync__cpu_features() & DYNC__CPU_AVX512;
-    int regs = evex ? 32 : 15;
+    int regs = evex ? 32 : 15, words = dync__gt_by_words(type);
     if (rows < 1 || columns < 1) return false;
     if (kind == DYNC__GT_TILE) {
         if (!dync__gt_can(DYNC__GT_F32)) return rows <= 4 && vectors <= 2;
-        return rows <= 25 && vectors <= 8 && rows * vectors + (rows > 1 ? vectors : 0) + 1 <= regs;
+        int b = words ? 2 * (rows > 1 ? vectors : 1) : rows > 1 ? vectors : 0;
+        return rows <= 25 && vectors <= 8 && rows * vectors + b + 1 + words <= regs;
     }
-    if (kind == DYNC__GT_DOTS) return rows <= 4 && columns <= 4 && rows * columns + rows + 1 <= regs;
+    if (kind == DYNC__GT_DOTS) return rows <= 4 && columns <= 4 && rows * columns + rows + 1 + 2 * words <= regs;
     return vectors <= 8;
 }
 #if defined(__clang__)
@@ -19207,24 +19251,45 @@ DYNC__RARE DYNC__FN double dync__gt_product(int type, const void *a, const void 
                                    : dync__load_f64((const char *)a + i, DYNC_BF16) * dync__load_f64((const char *)b + i, DYNC_BF16);
     return sum;
 }
+/* Fours of bytes: c[j] += a . b[j] in words that wrap, b's columns b_col bytes and c's c_col bytes apart. */
+static void dync__gt_fours(const char *a, const char *b, int64_t b_col, char *c, int64_t c_col, int columns) {
+    int byte[4];
+    for (int i = 0; i < 4; i++) byte[i] = (uint8_t)a[i];
+    for (int j = 0; j < columns; j++, b += b_col, c += c_col) {
+        const int8_t *w = (const int8_t *)b;
+        uint32_t sum;
+        memcpy(&sum, c, sizeof sum);
+        sum += (uint32_t)(byte[0] * w[0] + byte[1] * w[1] + byte[2] * w[2] + byte[3] * w[3]);
+        memcpy(c, &sum, sizeof sum);
+    }
+}
 /* Those that are narrower. */
 DYNC__RARE static void dync__gt_narrow(int kind, int type, int flags, int rows, int columns, const dync__gt_args *x) {
     bool dots = kind == DYNC__GT_DOTS, lines = dots || flags & DYNC__GT_A_ROWS;
-    int64_t wide = dync__gt_b_bytes(type), a_row = lines ? x->a_step : 4, a_k = lines ? 4 : x->a_step, b_col = dots ? x->b_step : wide, b_k = dots ? wide : x->b_step;
-    for (int i = 0; i < rows; i++)
+    int64_t wide = dync__gt_b_bytes(type), a_row = lines ? x->a_step : 4, a_k = lines ? 4 : x->a_step, b_col = dots ? x->b_step : wide, b_k = dots ? wide : x->b_step, c_col = dots ? x->d_step : 4;
+    int dtype = type == DYNC__GT_U8 ? DYNC_I32 : DYNC_F32;
+    for (int i = 0; i < rows; i++) {
+        const char *a = (const char *)x->a + i * a_row;
+        char *c = (char *)x->c + i * x->c_step;
         for (int j = 0; j < columns; j++) {
-            const char *a = (const char *)x->a + i * a_row, *b = (const char *)x->b + j * b_col;
-            char *c = (char *)x->c + i * x->c_step + j * (dots ? x->d_step : 4);
-            int dtype = type == DYNC__GT_U8 ? DYNC_I32 : DYNC_F32;
-            double sum = !(flags & DYNC__GT_ADD) ? 0 : dync__load_f64(dots ? c : (const char *)x->d + i * x->d_step + 4 * j, dtype);
-            for (int64_t p = 0; p < x->k; p++, a += a_k, b += b_k) sum += dync__gt_product(type, a, b);
-            if (type == DYNC__GT_U8) dync__store_i64(c, dtype, (int64_t)sum);
-            else dync__store_f64(c, dtype, sum);
+            const char *b = (const char *)x->b + j * b_col;
+            char *to = c + j * c_col;
+            double sum = !(flags & DYNC__GT_ADD) ? 0 : dync__load_f64(dots ? to : (const char *)x->d + i * x->d_step + 4 * j, dtype);
+            for (int64_t p = 0; type != DYNC__GT_U8 && p < x->k; p++) sum += dync__gt_product(type, a + p * a_k, b + p * b_k);
+            dync__store_f64(to, dtype, sum);
         }
+        for (int64_t p = 0; type == DYNC__GT_U8 && p < x->k; p++) dync__gt_fours(a + p * a_k, (const char *)x->b + p * b_k, b_col, c, c_col, columns);
+    }
 }
 static void dync__gt_pack(int kind, int type, int columns, const dync__gt_args *x) {
     int64_t bytes = dync__gt_bytes(type), n = kind != DYNC__GT_PAIR ? 1 : type == DYNC__GT_BF16 ? 2 : 4, piece = bytes / n;
-    for (int64_t p = 0; p < x->k * n; p++) {
+    for (int64_t p = 0; n == 4 && p < x->k; p++) {
+        const char *line = (const char *)x->a + 4 * p * x->a_step;
+        char *to = (char *)x->c + p * x->c_step;
+        for (int l = 0; l < columns; l++, line++)
+            for (int i = 0; i < 4; i++) *to++ = line[i * x->a_step];
+    }
+    for (int64_t p = 0; n != 4 && p < x->k * n; p++) {
         char *to = (char *)x->c + p / n * x->c_step + p % n * piece;
         const char *from = (const char *)x->a + p * x->a_step;
         for (int l = 0; l < columns; l++) memcpy(to + l * bytes, from + l * piece, (size_t)piece);
@@ -19262,6 +19327,7 @@ static void dync__gt_plain(int kind, int type, int flags, int rows, int columns,
 DYNC__FN dync__gt_fn dync__gt_find(int kind, int type, int flags, int rows, int columns, dync__gt_args *x) {
     int lanes = dync__gt_lanes(type, flags);
     int tail = (int)(kind == DYNC__GT_DOTS ? x->k % lanes : columns % lanes), vectors = kind == DYNC__GT_DOTS ? columns : (columns + lanes - 1) / lanes;
+    if (tail && kind == DYNC__GT_PAIR && !(dync__cpu_features() & DYNC__CPU_AVX512)) return NULL;      /* no loads of a few bytes */
     if (tail) {
         x->mask = ((int64_t)1 << tail) - 1;
         x->lanes = dync__gt_words + 16 - tail * (type == DYNC__GT_F64 ? 2 : 1);
@@ -21724,9 +21790,9 @@ static void dync__mm_open(dync__mm *g, const dync__kcall *call, void *const *dat
     g->dtype = c->dtype;
     g->in_dtype = a->dtype;
     g->sums = a->dtype == DYNC_I8 && c->dtype == DYNC_I32;
-    g->type = c->dtype == DYNC_F64 ? DYNC__GT_F64 : dync__dtype_info(c->dtype)->kind == 'f' ? DYNC__GT_F32 : g->sums ? DYNC__GT_U8 : -1;
+    g->type = c->dtype == DYNC_F64 ? DYNC__GT_F64 : dync__dtype_info(c->dtype)->kind == 'f' ? DYNC__GT_F32 : -1;
     if (c->dtype == DYNC_BF16 && dync__gt_can(DYNC__GT_BF16)) g->type = DYNC__GT_BF16;
-    if ((c->dtype == DYNC_I8 || c->dtype == DYNC_U8) && dync__gt_can(DYNC__GT_U8)) g->type = DYNC__GT_U8;
+    if ((c->dtype == DYNC_I8 || c->dtype == DYNC_U8 || g->sums) && dync__gt_can(DYNC__GT_U8)) g->type = DYNC__GT_U8;
     g->group = g->type == DYNC__GT_BF16 ? 2 : g->type == DYNC__GT_U8 ? 4 : 1;
     g->converted = g->type >= 0 && c->dtype != DYNC_F32 && c->dtype != DYNC_F64;
     g->m = c->lay.shape[rank - 2];
@@ -21831,7 +21897,29 @@ DYNC__MM_INTEGERS(uint64_t, 8)
 DYNC__MM_INTEGERS(uint32_t, 4)
 DYNC__MM_INTEGERS(uint16_t, 2)
 DYNC__MM_INTEGERS(uint8_t, 1)
+static void dync__mm_sums_add(uint32_t *c, const int8_t *b, int x, int64_t n) {
+    for (int64_t j = 0; j < n; j++) c[j] += (uint32_t)(x * b[j]);
+}
+static uint32_t dync__mm_sums_dot(const int8_t *a, const int8_t *b, int64_t n) {
+    uint32_t sum = 0;
+    for (int64_t p = 0; p < n; p++) sum += (uint32_t)(a[p] * b[p]);
+    return sum;
+}
+/* i8 with sums in i32, where the machine has nothing for it. */
+static void dync__mm_sums(const dync__mm *g, const int8_t *a, const int8_t *b, uint32_t *c) {
+    bool lines = g->b_col == 1 && g->c_col == 1, dots = g->b_row == 1 && g->a_col == 1;
+    for (int64_t i = 0; i < g->m; i++, a += g->a_row, c += g->c_row) {
+        for (int64_t j = 0; j < g->n; j++) c[j * g->c_col] = dots && !lines ? dync__mm_sums_dot(a, b + j * g->b_col, g->k) : 0;
+        for (int64_t p = 0; p < g->k && lines; p++) dync__mm_sums_add(c, b + p * g->b_row, a[p * g->a_col], g->n);
+        for (int64_t p = 0; p < g->k && !lines && !dots; p++)
+            for (int64_t j = 0; j < g->n; j++) c[j * g->c_col] += (uint32_t)(a[p * g->a_col] * b[p * g->b_row + j * g->b_col]);
+    }
+}
 static void dync__mm_integers(const dync__mm *g, const void *a, const void *b, void *c) {
+    if (g->sums) {
+        dync__mm_sums(g, a, b, c);
+        return;
+    }
     switch (dync__dtype_info(g->dtype)->bytes) {
     case 8: dync__mm_integers_8(g, a, b, c); break;
     case 4: dync__mm_integers_4(g, a, b, c); break;

@@ -40,6 +40,7 @@ DYNC__FN void dync__gt_do(int kind, int type, int flags, int rows, int columns, 
 DYNC__FN bool dync__gt_fits(int kind, int type, int flags, int rows, int columns);   /* are there registers for it? */
 DYNC__FN double dync__gt_product(int type, const void *a, const void *b);             /* one step of k, in C */
 DYNC__FN bool dync__gt_can(int type);                                                /* has the machine instructions for it? */
+DYNC__FN bool dync__gt_by_words(int type);                                           /* fours of bytes without VNNI: as pairs of words */
 DYNC__FN int dync__gt_lanes(int type, int flags);                                    /* columns of a vector */
 DYNC__INLINE int64_t dync__gt_bytes(int type) { return type == DYNC__GT_F64 ? 8 : 4; }   /* of one step of k of one column */
 DYNC__INLINE int64_t dync__gt_b_bytes(int type) { return type >= DYNC__GT_AS_F16 ? 2 : dync__gt_bytes(type); }

@@ -11,11 +11,12 @@ static const int32_t dync__gt_words[32] = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -
 DYNC__FN bool dync__gt_can(int type)
 {
     unsigned cpu = dync__cpu_features(), need = DYNC__CPU_AVX2 | DYNC__CPU_FMA;
-    if (type >= DYNC__GT_BF16) need |= DYNC__CPU_AVX512;
+    if (type >= DYNC__GT_BF16 && type != DYNC__GT_U8) need |= DYNC__CPU_AVX512;
     if (type == DYNC__GT_BF16) need |= DYNC__CPU_BF16;
-    if (type == DYNC__GT_U8) need |= DYNC__CPU_VNNI;
     return DYNC__JIT_X86 && (cpu & need) == need;
 }
+
+DYNC__FN bool dync__gt_by_words(int type) { return type == DYNC__GT_U8 && dync__gt_can(type) && !(dync__cpu_features() & DYNC__CPU_VNNI); }
 
 DYNC__FN int dync__gt_lanes(int type, int flags)
 {
@@ -27,13 +28,14 @@ DYNC__FN bool dync__gt_fits(int kind, int type, int flags, int rows, int columns
 {
     int lanes = dync__gt_lanes(type, flags), vectors = (columns + lanes - 1) / lanes;
     bool evex = dync__cpu_features() & DYNC__CPU_AVX512;
-    int regs = evex ? 32 : 15;
+    int regs = evex ? 32 : 15, words = dync__gt_by_words(type);
     if (rows < 1 || columns < 1) return false;
     if (kind == DYNC__GT_TILE) {
         if (!dync__gt_can(DYNC__GT_F32)) return rows <= 4 && vectors <= 2;
-        return rows <= 25 && vectors <= 8 && rows * vectors + (rows > 1 ? vectors : 0) + 1 <= regs;
+        int b = words ? 2 * (rows > 1 ? vectors : 1) : rows > 1 ? vectors : 0;
+        return rows <= 25 && vectors <= 8 && rows * vectors + b + 1 + words <= regs;
     }
-    if (kind == DYNC__GT_DOTS) return rows <= 4 && columns <= 4 && rows * columns + rows + 1 <= regs;
+    if (kind == DYNC__GT_DOTS) return rows <= 4 && columns <= 4 && rows * columns + rows + 1 + 2 * words <= regs;
     return vectors <= 8;
 }
 
@@ -138,27 +140,50 @@ DYNC__RARE DYNC__FN double dync__gt_product(int type, const void *a, const void 
     return sum;
 }
 
+/* Fours of bytes: c[j] += a . b[j] in words that wrap, b's columns b_col bytes and c's c_col bytes apart. */
+static void dync__gt_fours(const char *a, const char *b, int64_t b_col, char *c, int64_t c_col, int columns)
+{
+    int byte[4];
+    for (int i = 0; i < 4; i++) byte[i] = (uint8_t)a[i];
+    for (int j = 0; j < columns; j++, b += b_col, c += c_col) {
+        const int8_t *w = (const int8_t *)b;
+        uint32_t sum;
+        memcpy(&sum, c, sizeof sum);
+        sum += (uint32_t)(byte[0] * w[0] + byte[1] * w[1] + byte[2] * w[2] + byte[3] * w[3]);
+        memcpy(c, &sum, sizeof sum);
+    }
+}
+
 /* Those that are narrower. */
 DYNC__RARE static void dync__gt_narrow(int kind, int type, int flags, int rows, int columns, const dync__gt_args *x)
 {
     bool dots = kind == DYNC__GT_DOTS, lines = dots || flags & DYNC__GT_A_ROWS;
-    int64_t wide = dync__gt_b_bytes(type), a_row = lines ? x->a_step : 4, a_k = lines ? 4 : x->a_step, b_col = dots ? x->b_step : wide, b_k = dots ? wide : x->b_step;
-    for (int i = 0; i < rows; i++)
+    int64_t wide = dync__gt_b_bytes(type), a_row = lines ? x->a_step : 4, a_k = lines ? 4 : x->a_step, b_col = dots ? x->b_step : wide, b_k = dots ? wide : x->b_step, c_col = dots ? x->d_step : 4;
+    int dtype = type == DYNC__GT_U8 ? DYNC_I32 : DYNC_F32;
+    for (int i = 0; i < rows; i++) {
+        const char *a = (const char *)x->a + i * a_row;
+        char *c = (char *)x->c + i * x->c_step;
         for (int j = 0; j < columns; j++) {
-            const char *a = (const char *)x->a + i * a_row, *b = (const char *)x->b + j * b_col;
-            char *c = (char *)x->c + i * x->c_step + j * (dots ? x->d_step : 4);
-            int dtype = type == DYNC__GT_U8 ? DYNC_I32 : DYNC_F32;
-            double sum = !(flags & DYNC__GT_ADD) ? 0 : dync__load_f64(dots ? c : (const char *)x->d + i * x->d_step + 4 * j, dtype);
-            for (int64_t p = 0; p < x->k; p++, a += a_k, b += b_k) sum += dync__gt_product(type, a, b);
-            if (type == DYNC__GT_U8) dync__store_i64(c, dtype, (int64_t)sum);
-            else dync__store_f64(c, dtype, sum);
+            const char *b = (const char *)x->b + j * b_col;
+            char *to = c + j * c_col;
+            double sum = !(flags & DYNC__GT_ADD) ? 0 : dync__load_f64(dots ? to : (const char *)x->d + i * x->d_step + 4 * j, dtype);
+            for (int64_t p = 0; type != DYNC__GT_U8 && p < x->k; p++) sum += dync__gt_product(type, a + p * a_k, b + p * b_k);
+            dync__store_f64(to, dtype, sum);
         }
+        for (int64_t p = 0; type == DYNC__GT_U8 && p < x->k; p++) dync__gt_fours(a + p * a_k, (const char *)x->b + p * b_k, b_col, c, c_col, columns);
+    }
 }
 
 static void dync__gt_pack(int kind, int type, int columns, const dync__gt_args *x)
 {
     int64_t bytes = dync__gt_bytes(type), n = kind != DYNC__GT_PAIR ? 1 : type == DYNC__GT_BF16 ? 2 : 4, piece = bytes / n;
-    for (int64_t p = 0; p < x->k * n; p++) {
+    for (int64_t p = 0; n == 4 && p < x->k; p++) {
+        const char *line = (const char *)x->a + 4 * p * x->a_step;
+        char *to = (char *)x->c + p * x->c_step;
+        for (int l = 0; l < columns; l++, line++)
+            for (int i = 0; i < 4; i++) *to++ = line[i * x->a_step];
+    }
+    for (int64_t p = 0; n != 4 && p < x->k * n; p++) {
         char *to = (char *)x->c + p / n * x->c_step + p % n * piece;
         const char *from = (const char *)x->a + p * x->a_step;
         for (int l = 0; l < columns; l++) memcpy(to + l * bytes, from + l * piece, (size_t)piece);
@@ -202,6 +227,7 @@ DYNC__FN dync__gt_fn dync__gt_find(int kind, int type, int flags, int rows, int 
 {
     int lanes = dync__gt_lanes(type, flags);
     int tail = (int)(kind == DYNC__GT_DOTS ? x->k % lanes : columns % lanes), vectors = kind == DYNC__GT_DOTS ? columns : (columns + lanes - 1) / lanes;
+    if (tail && kind == DYNC__GT_PAIR && !(dync__cpu_features() & DYNC__CPU_AVX512)) return NULL;      /* no loads of a few bytes */
     if (tail) {
         x->mask = ((int64_t)1 << tail) - 1;
         x->lanes = dync__gt_words + 16 - tail * (type == DYNC__GT_F64 ? 2 : 1);

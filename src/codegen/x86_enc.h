@@ -98,6 +98,10 @@
     X(PSLLD, "vpslld", "vpslld", 1, 1, 0x72, 0, VM_6, F)                                           \
     X(PSRLD, "vpsrld", "vpsrld", 1, 1, 0x72, 0, VM_2, F)                                           \
     X(PSRAD, "vpsrad", "vpsrad", 1, 1, 0x72, 0, VM_4, F)                                           \
+    X(PSLLW, "vpsllw", "vpsllw", 1, 1, 0x71, 0, VM_6, F)                                           \
+    X(PSRLW, "vpsrlw", "vpsrlw", 1, 1, 0x71, 0, VM_2, F)                                           \
+    X(PSRAW, "vpsraw", "vpsraw", 1, 1, 0x71, 0, VM_4, F)                                           \
+    X(PMADDWD, "vpmaddwd", "vpmaddwd", 1, 1, 0xf5, 0, RVM, F)                                      \
     X(PSLLQ, "vpsllq", "vpsllq", 1, 1, 0x73, 1, VM_6, F)                                           \
     X(PSRLQ, "vpsrlq", "vpsrlq", 1, 1, 0x73, 1, VM_2, F)                                           \
     X(PCMPEQD, "vpcmpeqd", NULL, 1, 1, 0x76, 0, RVM, F)                                            \

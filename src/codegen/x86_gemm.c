@@ -16,7 +16,7 @@
 typedef struct dync__gtx {
     dync__xasm x;
     int type, rows, vectors, flags, vl, bytes, n_regs;
-    bool wide;                          /* elements of 8 bytes */
+    bool wide, words;                   /* elements of 8 bytes; fours of bytes as pairs of words */
 } dync__gtx;
 typedef struct dync__gt_form { uint32_t key; dync__gt_fn fn; dync__codeblock block; } dync__gt_form;
 enum { DYNC__GT_FORMS = 1024 };
@@ -105,17 +105,58 @@ static void dync__gt_saved(dync__gtx *g, bool push)
     }
 }
 
+/* ---- fours of bytes without VNNI -------------------------------------------------------------------- */
+/* Bytes of b become words, the even and the odd ones apart; so do those of a, and pairs of words are multiplied and added: vpmaddwd is exact where
+ * vpmaddubsw saturates. */
+
+/* b is in odd. */
+static void dync__gt_apart(dync__gtx *g, int even, int odd)
+{
+    dync__x_v(&g->x, DYNC__X_PSLLW, g->vl, 0, even, dync__x_reg(odd), 8, 0);
+    dync__x_v(&g->x, DYNC__X_PSRAW, g->vl, 0, even, dync__x_reg(even), 8, 0);
+    dync__x_v(&g->x, DYNC__X_PSRAW, g->vl, 0, odd, dync__x_reg(odd), 8, 0);
+}
+
+static void dync__gt_by_pairs(dync__gtx *g, int acc, int a, int even, int odd, int t)
+{
+    dync__x_v(&g->x, DYNC__X_ANDPS, g->vl, t, a, dync__x_constant(&g->x, 0x00ff00ff, 4), 0, 0);
+    dync__x_v(&g->x, DYNC__X_PMADDWD, g->vl, t, t, dync__x_reg(even), 0, 0);
+    dync__x_v(&g->x, DYNC__X_PADDD, g->vl, acc, acc, dync__x_reg(t), 0, 0);
+    dync__x_v(&g->x, DYNC__X_PSRLW, g->vl, 0, t, dync__x_reg(a), 8, 0);
+    dync__x_v(&g->x, DYNC__X_PMADDWD, g->vl, t, t, dync__x_reg(odd), 0, 0);
+    dync__x_v(&g->x, DYNC__X_PADDD, g->vl, acc, acc, dync__x_reg(t), 0, 0);
+}
+
 /* ---- tiles ----------------------------------------------------------------------------------------- */
 
-static void dync__gt_step(dync__gtx *g, int u)
+static dync__xrm dync__gt_element(const dync__gtx *g, int i, int u)
 {
-    int n = g->rows * g->vectors, b = n, free = n + (g->rows > 1 ? g->vectors : 0), element = g->wide ? 8 : 4;
+    int bytes = g->wide ? 8 : 4;
+    return g->flags & DYNC__GT_A_ROWS ? dync__gt_line(i, u * bytes) : dync__x_mem(DYNC__RSI, i * bytes);
+}
+
+static void dync__gt_words_step(dync__gtx *g, int u)
+{
+    int n = g->rows * g->vectors, a = n + 2 * (g->rows > 1 ? g->vectors : 1);
+    for (int i = 0; i < g->rows; i++) {
+        dync__x_v(&g->x, DYNC__X_BROADCASTD, g->vl, a, 0, dync__gt_element(g, i, u), 0, 0);
+        for (int v = 0; v < g->vectors; v++) {
+            int even = n + 2 * (g->rows > 1 ? v : 0);
+            if (i == 0) dync__gt_load_b(g, even + 1, dync__x_mem(DYNC__RDX, v * g->bytes), dync__gt_part(g, v));
+            if (i == 0) dync__gt_apart(g, even, even + 1);
+            dync__gt_by_pairs(g, i * g->vectors + v, a, even, even + 1, a + 1);
+        }
+    }
+}
+
+static void dync__gt_fma_step(dync__gtx *g, int u)
+{
+    int n = g->rows * g->vectors, b = n, free = n + (g->rows > 1 ? g->vectors : 0);
     int top = g->n_regs - (!g->x.evex && (g->flags & DYNC__GT_TAIL) ? 1 : 0), spare = top - free, wide = g->bytes >> (g->type >= DYNC__GT_AS_F16);
     for (int v = 0; g->rows > 1 && v < g->vectors; v++) dync__gt_load_b(g, b + v, dync__x_mem(DYNC__RDX, v * wide), dync__gt_part(g, v));
     for (int i = 0; i < g->rows; i++) {
         int x = free + (spare > 1 ? (i + u) % 2 : 0);
-        bool rows = g->flags & DYNC__GT_A_ROWS;
-        dync__x_v(&g->x, dync__gt_insn[g->type].broadcast, g->vl, x, 0, rows ? dync__gt_line(i, u * element) : dync__x_mem(DYNC__RSI, i * element), 0, 0);
+        dync__x_v(&g->x, dync__gt_insn[g->type].broadcast, g->vl, x, 0, dync__gt_element(g, i, u), 0, 0);
         for (int v = 0; v < g->vectors; v++) {
             dync__xrm from = dync__x_reg(b + v);
             bool part = dync__gt_part(g, v);
@@ -127,6 +168,12 @@ static void dync__gt_step(dync__gtx *g, int u)
             dync__x_v(&g->x, dync__gt_insn[g->type].mul, g->vl, i * g->vectors + v, x, from, 0, g->rows == 1 && part && g->x.evex ? 1 : 0);
         }
     }
+}
+
+static void dync__gt_step(dync__gtx *g, int u)
+{
+    if (g->words) dync__gt_words_step(g, u);
+    else dync__gt_fma_step(g, u);
     dync__gt_add(g, DYNC__RDX, DYNC__R11);
     if (!(g->flags & DYNC__GT_A_ROWS)) dync__gt_add(g, DYNC__RSI, DYNC__RCX);
 }
@@ -231,8 +278,10 @@ static void dync__gt_dot_step(dync__gtx *g, bool part)
     for (int i = 0; i < g->rows; i++) dync__gt_load(g, a + i, dync__x_index(dync__gt_dot_a[i], DYNC__RAX, g->type >= DYNC__GT_AS_F16 ? 2 : 1, 0), part);
     for (int j = 0; j < g->vectors; j++) {
         dync__gt_load_b(g, b, dync__x_index(dync__gt_dot_b[j], DYNC__RAX, 1, 0), part);
+        if (g->words) dync__gt_apart(g, b + 1, b);
         for (int i = 0; i < g->rows; i++)
-            dync__x_v(&g->x, dync__gt_insn[g->type].mul, g->vl, i * g->vectors + j, a + i, dync__x_reg(b), 0, 0);
+            if (g->words) dync__gt_by_pairs(g, i * g->vectors + j, a + i, b + 1, b, b + 2);
+            else dync__x_v(&g->x, dync__gt_insn[g->type].mul, g->vl, i * g->vectors + j, a + i, dync__x_reg(b), 0, 0);
     }
 }
 
@@ -376,6 +425,7 @@ static bool dync__gt_make(dync__gt_form *f, int kind, int type, int rows, int ve
     g.vectors = vectors;
     g.flags = flags;
     g.wide = type == DYNC__GT_F64;
+    g.words = dync__gt_by_words(type);
     g.vl = g.x.evex && !(flags & DYNC__GT_HALF) ? 2 : 1;
     g.bytes = 16 << g.vl;
     g.n_regs = g.x.evex ? 32 : 16;

@@ -3,7 +3,7 @@
  *   a [B.., M, K]  b [B.., K, N]  c [B.., M, N]; addmm: bias [M, N] by strides is copied into c first
  * f32 and f64 go to gemm where they lie. Half floats are converted into scratch some rows at a time (a, b, c in f32) and rounded
  * once; a few of them by a matrix of halves read it where it lies; where the machine multiplies pairs of bf16 (fours of bytes) with sums in f32 (i32), they only change places. i8 with sums in i32: bytes
- * of a are moved up to u8, which the machine wants, and 128 times b's sums along k are taken off again. Other integers are multiplied plainly
+ * of a are moved up to u8, which the machine wants, and 128 times b's sums along k are taken off again. Other integers, and these where there is no machine code, are multiplied plainly
  * and wrap. Many small products are shared among threads by index. */
 #include "../dync.in.h"
 #include "gemm.h"
@@ -44,9 +44,9 @@ static void dync__mm_open(dync__mm *g, const dync__kcall *call, void *const *dat
     g->dtype = c->dtype;
     g->in_dtype = a->dtype;
     g->sums = a->dtype == DYNC_I8 && c->dtype == DYNC_I32;
-    g->type = c->dtype == DYNC_F64 ? DYNC__GT_F64 : dync__dtype_info(c->dtype)->kind == 'f' ? DYNC__GT_F32 : g->sums ? DYNC__GT_U8 : -1;
+    g->type = c->dtype == DYNC_F64 ? DYNC__GT_F64 : dync__dtype_info(c->dtype)->kind == 'f' ? DYNC__GT_F32 : -1;
     if (c->dtype == DYNC_BF16 && dync__gt_can(DYNC__GT_BF16)) g->type = DYNC__GT_BF16;
-    if ((c->dtype == DYNC_I8 || c->dtype == DYNC_U8) && dync__gt_can(DYNC__GT_U8)) g->type = DYNC__GT_U8;
+    if ((c->dtype == DYNC_I8 || c->dtype == DYNC_U8 || g->sums) && dync__gt_can(DYNC__GT_U8)) g->type = DYNC__GT_U8;
     g->group = g->type == DYNC__GT_BF16 ? 2 : g->type == DYNC__GT_U8 ? 4 : 1;
     g->converted = g->type >= 0 && c->dtype != DYNC_F32 && c->dtype != DYNC_F64;
     g->m = c->lay.shape[rank - 2];
@@ -166,8 +166,36 @@ DYNC__MM_INTEGERS(uint32_t, 4)
 DYNC__MM_INTEGERS(uint16_t, 2)
 DYNC__MM_INTEGERS(uint8_t, 1)
 
+static void dync__mm_sums_add(uint32_t *c, const int8_t *b, int x, int64_t n)
+{
+    for (int64_t j = 0; j < n; j++) c[j] += (uint32_t)(x * b[j]);
+}
+
+static uint32_t dync__mm_sums_dot(const int8_t *a, const int8_t *b, int64_t n)
+{
+    uint32_t sum = 0;
+    for (int64_t p = 0; p < n; p++) sum += (uint32_t)(a[p] * b[p]);
+    return sum;
+}
+
+/* i8 with sums in i32, where the machine has nothing for it. */
+static void dync__mm_sums(const dync__mm *g, const int8_t *a, const int8_t *b, uint32_t *c)
+{
+    bool lines = g->b_col == 1 && g->c_col == 1, dots = g->b_row == 1 && g->a_col == 1;
+    for (int64_t i = 0; i < g->m; i++, a += g->a_row, c += g->c_row) {
+        for (int64_t j = 0; j < g->n; j++) c[j * g->c_col] = dots && !lines ? dync__mm_sums_dot(a, b + j * g->b_col, g->k) : 0;
+        for (int64_t p = 0; p < g->k && lines; p++) dync__mm_sums_add(c, b + p * g->b_row, a[p * g->a_col], g->n);
+        for (int64_t p = 0; p < g->k && !lines && !dots; p++)
+            for (int64_t j = 0; j < g->n; j++) c[j * g->c_col] += (uint32_t)(a[p * g->a_col] * b[p * g->b_row + j * g->b_col]);
+    }
+}
+
 static void dync__mm_integers(const dync__mm *g, const void *a, const void *b, void *c)
 {
+    if (g->sums) {
+        dync__mm_sums(g, a, b, c);
+        return;
+    }
     switch (dync__dtype_info(g->dtype)->bytes) {
     case 8: dync__mm_integers_8(g, a, b, c); break;
     case 4: dync__mm_integers_4(g, a, b, c); break;

@@ -216,12 +216,13 @@ TEST(narrow_forms)
     for (int i = 0; i < M * 4 * K; i++) a8[i] = (uint8_t)test_random();
     for (int i = 0; i < 4 * K * N; i++) b8[i] = (uint8_t)test_random();
     for (int n = 1; n <= N; n++) {
-        int width = n > 2 * dync__gt_lanes(DYNC__GT_U8, 0) ? 2 * dync__gt_lanes(DYNC__GT_U8, 0) : n;
+        int width = n > 2 * dync__gt_lanes(DYNC__GT_U8, 0) ? 2 * dync__gt_lanes(DYNC__GT_U8, 0) : n, rows = M;
+        while (rows > 1 && !dync__gt_fits(DYNC__GT_TILE, DYNC__GT_U8, DYNC__GT_A_ROWS, rows, width)) rows--;
         dync__gt_args p = {.a = b8, .c = packed, .k = K, .a_step = N, .c_step = N * 4, .blocks = 1};
         dync__gt_do(DYNC__GT_PAIR, DYNC__GT_U8, 0, 1, width, &p);
         dync__gt_args t = {.a = a8, .b = packed, .c = c, .k = K, .a_step = 4 * K, .b_step = 4 * N, .c_step = 4 * N, .blocks = 1};
-        dync__gt_do(DYNC__GT_TILE, DYNC__GT_U8, DYNC__GT_A_ROWS, M, width, &t);
-        for (int i = 0; i < M; i++)
+        dync__gt_do(DYNC__GT_TILE, DYNC__GT_U8, DYNC__GT_A_ROWS, rows, width, &t);
+        for (int i = 0; i < rows; i++)
             for (int j = 0; j < width; j++) {
                 int32_t sum = 0;
                 for (int q = 0; q < 4 * K; q++) sum += a8[i * 4 * K + q] * (int8_t)b8[q * N + j];
