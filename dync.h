@@ -26301,7 +26301,7 @@ enum { DYNC__OP_NONDIFF = 1 /* integer or boolean results, detach */, DYNC__OP_R
        DYNC__OP_DATA_SHAPE = 64 /* output shape depends on data: opaque break in capture */, DYNC__OP_PRIVATE = 128 /* no public function */,
        DYNC__OP_WRITES = 256 /* may write arguments though not INPLACE: batch_norm's running statistics; never dropped, moved or shared */,
        DYNC__OP_OPAQUE = 512 /* tracers never expand it; decompose runs it on real tensors */,
-       DYNC__OP_FILE = 1024 /* a private row that program files may name, as they may public ones */ };
+       DYNC__OP_FILE = 1024 /* a private row that program files may name, as they may public ones: its inference believes no caller */ };
 
 /* ==== op/ops.def.h ============================================================================================== */
 /* op/ops.def.h: the operators, one row each. Order: by group, then alphabetical. See op.h for the columns.
@@ -26525,14 +26525,14 @@ enum { DYNC__OP_NONDIFF = 1 /* integer or boolean results, detach */, DYNC__OP_R
     X(arange,     FACTORY, "(Value start, Value end, Value step, Dtype dtype, Device device)", 1, i_arange, none, l_arange, none, none,   \
       "torch.arange({0}, {1}, {2}, dtype={3}, device={4})", DYNC__OP_NONDIFF | DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "start, start + step, ... below end") \
     X(copy,       POINTWISE, "(Tensor self, Value src)", 1, i_like_self, e_copy, none, g_copy, none, "torch.ops.aten.copy",               \
-      DYNC__OP_PRIVATE | DYNC__OP_CHEAP, -1, "src, broadcast and cast to the form of self")                                               \
+      DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_CHEAP, -1, "src, broadcast and cast to the form of self")                               \
     X(empty,      FACTORY, "(Dims size, Dtype dtype, Device device)", 1, i_factory, none, l_nothing, none, none,                          \
       "torch.empty({0}, dtype={1}, device={2})", DYNC__OP_NONDIFF | DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "uninitialised elements")       \
     X(empty_like, FACTORY, "(Tensor self)", 1, i_like, none, l_nothing, none, none, "torch.empty_like", DYNC__OP_NONDIFF, -1,             \
       "uninitialised elements in the form of self")                                                                                       \
     X(eye,        FACTORY, "(int64 n, int64 m, Dtype dtype, Device device)", 1, i_eye, none, l_eye, none, none,                           \
       "torch.eye({0}, {1}, dtype={2}, device={3})", DYNC__OP_NONDIFF, -1, "n by m, ones on the diagonal")                                 \
-    X(fill,       POINTWISE, "(Tensor self, Value value)", 1, i_fill, e_copy, none, g_copy, none, "torch.fill", DYNC__OP_PRIVATE |        \
+    X(fill,       POINTWISE, "(Tensor self, Value value)", 1, i_fill, e_copy, none, g_copy, none, "torch.fill", DYNC__OP_PRIVATE | DYNC__OP_FILE | \
       DYNC__OP_CHEAP, -1, "one number in the form of self")                                                                               \
     X(full,       FACTORY, "(Dims size, Value fill_value, Dtype dtype, Device device)", 1, i_full, none, l_full, none, none,              \
       "torch.full({0}, {1}, dtype={2}, device={3})", DYNC__OP_NONDIFF | DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "one number everywhere")    \
@@ -26656,29 +26656,29 @@ enum { DYNC__OP_NONDIFF = 1 /* integer or boolean results, detach */, DYNC__OP_R
     X(avg_pool2d_backward, KERNEL,                                                                                                        \
       "(Tensor grad_output, Tensor self, Dims kernel_size, Dims stride, Dims padding, bool ceil_mode, bool count_include_pad)", 1,        \
       i_avg_pool2d_backward, none, l_avg_pool2d_backward, g_avg_pool2d_backward, none,                                                              \
-      "torch.ops.aten.avg_pool2d_backward({0}, {1}, {2}, {3}, {4}, {5}, {6}, None)", DYNC__OP_PRIVATE, -1, "gradient of avg_pool2d")      \
+      "torch.ops.aten.avg_pool2d_backward({0}, {1}, {2}, {3}, {4}, {5}, {6}, None)", DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "gradient of avg_pool2d") \
     X(batch_norm, COMPOSITE, "(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, "    \
       "float momentum, float eps)", 1, i_batch_norm, none, none, none, d_batch_norm,                                                      \
       "torch.nn.functional.batch_norm({0}, {3}, {4}, {1}, {2}, {5}, {6}, {7})", DYNC__OP_WRITES, -1,                                                    \
       "normalises each channel; in training the running statistics are updated")                                                          \
     X(_native_batch_norm_legit_functional, COMPOSITE, "(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, "               \
       "Tensor? running_var, bool training, float momentum, float eps)", 5, i_native_batch_norm, none, none, g_native_batch_norm,          \
-      d_native_batch_norm, "torch.ops.aten._native_batch_norm_legit_functional", DYNC__OP_PRIVATE, -1,                                    \
+      d_native_batch_norm, "torch.ops.aten._native_batch_norm_legit_functional", DYNC__OP_PRIVATE | DYNC__OP_FILE, -1,                    \
       "output, batch mean, 1 / sqrt(var + eps), new running mean, new running var")                                                       \
     X(native_batch_norm_backward, COMPOSITE, "(Tensor grad_out, Tensor input, Tensor? weight, Tensor? running_mean, "                     \
       "Tensor? running_var, Tensor? save_mean, Tensor? save_invstd, bool train, float eps)", 3, i_native_batch_norm_backward, none, none, \
       none, d_native_batch_norm_backward,                                                                                                 \
       "torch.ops.aten.native_batch_norm_backward({0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}, {8}, [True, True, True])",                       \
-      DYNC__OP_PRIVATE, -1, "gradients of input, weight and bias")                                                                        \
+      DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "gradients of input, weight and bias")                                                        \
     X(conv2d, COMPOSITE, "(Tensor input, Tensor weight, Tensor? bias, Dims stride, Dims padding, Dims dilation, int groups)", 1,          \
       i_conv2d, none, none, none, d_conv2d, "torch.conv2d", 0, -1, "2-d cross-correlation of [N, C, H, W] or [C, H, W]")                  \
     X(convolution, KERNEL, "(Tensor input, Tensor weight, Tensor? bias, Dims stride, Dims padding, Dims dilation, int groups)", 1,        \
       i_convolution, none, l_convolution, g_convolution, none,                                                                            \
-      "torch.ops.aten.convolution({0}, {1}, {2}, {3}, {4}, {5}, False, [0, 0], {6})", DYNC__OP_PRIVATE, -1, "conv2d of [N, C, H, W]")     \
+      "torch.ops.aten.convolution({0}, {1}, {2}, {3}, {4}, {5}, False, [0, 0], {6})", DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "conv2d of [N, C, H, W]") \
     X(convolution_backward, KERNEL, "(Tensor grad_output, Tensor input, Tensor weight, Dims stride, Dims padding, Dims dilation, "        \
       "int groups, bool input_mask, bool weight_mask, bool bias_mask)", 3, i_convolution_backward, none, l_convolution_backward,          \
       g_convolution_backward, none,                                                                                                       \
-      "torch.ops.aten.convolution_backward({0}, {1}, {2}, [0], {3}, {4}, {5}, False, [0, 0], {6}, [{7}, {8}, {9}])", DYNC__OP_PRIVATE,    \
+      "torch.ops.aten.convolution_backward({0}, {1}, {2}, [0], {3}, {4}, {5}, False, [0, 0], {6}, [{7}, {8}, {9}])", DYNC__OP_PRIVATE | DYNC__OP_FILE, \
       -1, "gradients of input, weight and bias; one that its mask leaves out is empty")                                                   \
     X(dropout, COMPOSITE, "(Tensor self, float p, bool training)", 1, i_dropout, none, none, none, d_dropout,                             \
       "torch.nn.functional.dropout", DYNC__OP_RANDOM, -1, "in training zero with probability p, else scaled by 1 / (1 - p)")              \
@@ -26686,11 +26686,11 @@ enum { DYNC__OP_NONDIFF = 1 /* integer or boolean results, detach */, DYNC__OP_R
       "torch.nn.functional.embedding({1}, {0})", 0, -1, "the rows of weight that indices name")                                           \
     X(embedding_dense_backward, COMPOSITE, "(Tensor grad_output, Tensor indices, int64 num_weights)", 1, i_embedding_dense_backward,      \
       none, none, none, d_embedding_dense_backward, "torch.ops.aten.embedding_dense_backward({0}, {1}, {2}, -1, False)",                  \
-      DYNC__OP_PRIVATE, -1, "gradient of embedding's weight")                                                                             \
+      DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "gradient of embedding's weight")                                                             \
     X(layer_norm, COMPOSITE, "(Tensor input, Dims normalized_shape, Tensor? weight, Tensor? bias, float eps)", 1, i_layer_norm, none,     \
       none, none, d_layer_norm, "torch.nn.functional.layer_norm", 0, -1, "normalises over the trailing dims")                             \
     X(native_layer_norm, KERNEL, "(Tensor input, Dims normalized_shape, Tensor? weight, Tensor? bias, float eps)", 3,                     \
-      i_native_layer_norm, none, l_native_layer_norm, g_native_layer_norm, none, "torch.native_layer_norm", DYNC__OP_PRIVATE, -1,         \
+      i_native_layer_norm, none, l_native_layer_norm, g_native_layer_norm, none, "torch.native_layer_norm", DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, \
       "output, mean and 1 / sqrt(var + eps)")                                                                                             \
     X(max_pool2d, COMPOSITE, "(Tensor self, Dims kernel_size, Dims stride, Dims padding, Dims dilation, bool ceil_mode)", 1,              \
       i_max_pool2d, none, none, none, d_max_pool2d, "torch.nn.functional.max_pool2d", 0, -1,                                              \
@@ -26699,31 +26699,31 @@ enum { DYNC__OP_NONDIFF = 1 /* integer or boolean results, detach */, DYNC__OP_R
       i_max_pool2d, none, l_max_pool2d, g_max_pool2d, none, "torch.nn.functional.max_pool2d_with_indices", 0, -1,                         \
       "maxima of windows and their places in the plane")                                                                                  \
     X(max_pool2d_with_indices_backward, KERNEL, "(Tensor grad_output, Tensor self, Tensor indices)", 1, i_max_pool2d_backward, none,                \
-      l_max_pool2d_backward, g_max_pool2d_backward, none, "torch.ops.aten.max_pool2d_with_indices_backward", DYNC__OP_PRIVATE, -1,        \
+      l_max_pool2d_backward, g_max_pool2d_backward, none, "torch.ops.aten.max_pool2d_with_indices_backward", DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, \
       "grad_output at the places that indices name, zero elsewhere")                                                                      \
     X(one_hot, KERNEL, "(Tensor self, int64 num_classes)", 1, i_one_hot, none, l_one_hot, none, none, "torch.nn.functional.one_hot",      \
       DYNC__OP_NONDIFF, -1, "a new last dim with a one at the class, int64; num_classes -1: up to the largest class")                                                              \
     X(_scaled_dot_product_flash_attention_for_cpu, KERNEL, "(Tensor query, Tensor key, Tensor value, Tensor? attn_mask, bool is_causal, "   \
       "float scale)", 2, i_flash_attention, none, l_flash_attention, g_flash_attention, d_flash_attention,                                 \
-      "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu({0}, {1}, {2}, 0.0, {4}, attn_mask={3}, scale={5})", DYNC__OP_PRIVATE, -1, \
+      "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu({0}, {1}, {2}, 0.0, {4}, attn_mask={3}, scale={5})", DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, \
       "attention in one pass over blocks of scores: output, logarithm of each query's sum")                                                \
     X(_scaled_dot_product_flash_attention_for_cpu_backward, KERNEL, "(Tensor grad_out, Tensor query, Tensor key, Tensor value, Tensor out, " \
       "Tensor logsumexp, Tensor? attn_mask, bool is_causal, float scale)", 3, i_flash_attention_backward, none, l_flash_attention_backward, \
       none, none, "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward({0}, {1}, {2}, {3}, {4}, {5}, 0.0, {7}, "           \
-      "attn_mask={6}, scale={8})", DYNC__OP_PRIVATE | DYNC__OP_NONDIFF, -1, "gradients of query, key and value")                           \
+      "attn_mask={6}, scale={8})", DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_NONDIFF, -1, "gradients of query, key and value")          \
     X(_rnn_layer, KERNEL, "(Tensor input, Tensor weight_hh, Tensor? bias_hh, Tensor h0, Tensor? c0, int gates, bool reverse, bool train)", 4, \
       i_rnn_layer, none, l_rnn_layer, g_rnn_layer, d_rnn_layer, "torch.ops.dync.rnn_layer", DYNC__OP_PRIVATE | DYNC__OP_FILE, -1,         \
       "all steps of a layer of LSTM (4 gates), GRU (3) or RNN (1) in one direction from the input's share of the gates [L, N, gates * H]: " \
       "outputs [L, N, H], the last c, and in training what its gradient needs")                                                            \
     X(_rnn_layer_backward, KERNEL, "(Tensor? grad_output, Tensor? grad_c, Tensor weight_hh, Tensor h0, Tensor? c0, Tensor output, "        \
       "Tensor cells, Tensor gate, int gates, bool reverse)", 3, i_rnn_layer_backward, none, l_rnn_layer_backward, none, none,             \
-      "torch.ops.dync.rnn_layer_backward", DYNC__OP_PRIVATE | DYNC__OP_NONDIFF, -1, "gradients of _rnn_layer's input, h0 and c0")          \
+      "torch.ops.dync.rnn_layer_backward", DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_NONDIFF, -1, "gradients of _rnn_layer's input, h0 and c0") \
     X(sigmoid_backward, POINTWISE, "(Tensor grad_output, Tensor output)", 1, i_binary, e_sigmoid_backward, none, none,                    \
-      d_sigmoid_backward, "torch.ops.aten.sigmoid_backward", DYNC__OP_PRIVATE | DYNC__OP_CHEAP, -1, "grad * output * (1 - output)")       \
+      d_sigmoid_backward, "torch.ops.aten.sigmoid_backward", DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_CHEAP, -1, "grad * output * (1 - output)") \
     X(tanh_backward, POINTWISE, "(Tensor grad_output, Tensor output)", 1, i_binary, e_tanh_backward, none, none, d_tanh_backward,         \
-      "torch.ops.aten.tanh_backward", DYNC__OP_PRIVATE | DYNC__OP_CHEAP, -1, "grad * (1 - output * output)")                              \
+      "torch.ops.aten.tanh_backward", DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_CHEAP, -1, "grad * (1 - output * output)")              \
     X(threshold_backward, POINTWISE, "(Tensor grad_output, Tensor self, Value threshold)", 1, i_binary, e_threshold_backward, none,       \
-      g_threshold_backward, none, "torch.ops.aten.threshold_backward", DYNC__OP_PRIVATE | DYNC__OP_CHEAP, -1,                             \
+      g_threshold_backward, none, "torch.ops.aten.threshold_backward", DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_CHEAP, -1,             \
       "grad where self > threshold, else 0") \
     X(celu, POINTWISE, "(Tensor self, float alpha)", 1, i_celu, e_celu, none, g_celu, none, "torch.nn.functional.celu", 0, -1, \
       "self where positive, else alpha * (exp(self / alpha) - 1)") \
@@ -26797,7 +26797,7 @@ enum { DYNC__OP_NONDIFF = 1 /* integer or boolean results, detach */, DYNC__OP_R
       "torch.nn.functional.smooth_l1_loss({0}, {1}, beta={2})", 0, -1, "squared below beta, absolute above; the mean")
 
 #define DYNC__OPS_VIEW(X)                                                                                                                 \
-    X(alias,       VIEW, "(Tensor self)", 1, i_alias, none, none, g_alias, none, "torch.ops.aten.alias", DYNC__OP_PRIVATE, -1,            \
+    X(alias,       VIEW, "(Tensor self)", 1, i_alias, none, none, g_alias, none, "torch.ops.aten.alias", DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, \
       "the same elements")                                                                                                                \
     X(as_strided,  VIEW, "(Tensor self, Dims size, Dims stride, int64 storage_offset)", 1, i_as_strided, none, none, g_as_strided, none,  \
       "torch.as_strided", 0, -1, "any sizes, strides and offset over the storage, which they must not leave")                             \
@@ -26852,9 +26852,9 @@ enum { DYNC__OP_NONDIFF = 1 /* integer or boolean results, detach */, DYNC__OP_R
       "tensors one after another along dim")                                                                                              \
     X(clone,          POINTWISE, "(Tensor self)", 1, i_clone, e_clone, none, g_alias, none, "torch.clone", DYNC__OP_CHEAP, -1, "a copy")  \
     X(_clone_contiguous, POINTWISE, "(Tensor self)", 1, i_contiguous, e_clone, none, g_alias, none,                                       \
-      "torch.clone({0}, memory_format=torch.contiguous_format)", DYNC__OP_CHEAP | DYNC__OP_PRIVATE, -1, "a row-major copy")               \
+      "torch.clone({0}, memory_format=torch.contiguous_format)", DYNC__OP_CHEAP | DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "a row-major copy") \
     X(diagonal_backward, KERNEL, "(Tensor grad_output, Dims input_sizes, int offset, int dim1, int dim2)", 1, i_view_backward, none,      \
-      l_view_backward, g_diagonal_backward, none, "torch.ops.aten.diagonal_backward", DYNC__OP_PRIVATE, -1, "gradient of diagonal")       \
+      l_view_backward, g_diagonal_backward, none, "torch.ops.aten.diagonal_backward", DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "gradient of diagonal") \
     X(flip,           KERNEL, "(Tensor self, Dims dims)", 1, i_flip, none, l_flip, g_flip, none, "torch.flip", 0, -1,                     \
       "elements in reverse order along dims")                                                                                             \
     X(gather,         KERNEL, "(Tensor self, int dim, Tensor index)", 1, i_gather, none, l_gather, g_gather, none, "torch.gather", 0, -1, \
@@ -26876,9 +26876,9 @@ enum { DYNC__OP_NONDIFF = 1 /* integer or boolean results, detach */, DYNC__OP_R
     X(scatter_add,    KERNEL, "(Tensor self, int dim, Tensor index, Tensor src)", 1, i_scatter, none, l_scatter_add, g_scatter_add, none, \
       "torch.scatter_add", 0, -1, "self with src added at the places that index names")                                                   \
     X(select_backward, KERNEL, "(Tensor grad_output, Dims input_sizes, int dim, int64 index)", 1, i_view_backward, none, l_view_backward, \
-      g_select_backward, none, "torch.ops.aten.select_backward", DYNC__OP_PRIVATE, -1, "gradient of select")                              \
+      g_select_backward, none, "torch.ops.aten.select_backward", DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "gradient of select")              \
     X(slice_backward, KERNEL, "(Tensor grad_output, Dims input_sizes, int dim, int64 start, int64 end, int64 step)", 1, i_view_backward,  \
-      none, l_view_backward, g_slice_backward, none, "torch.ops.aten.slice_backward", DYNC__OP_PRIVATE, -1, "gradient of slice")          \
+      none, l_view_backward, g_slice_backward, none, "torch.ops.aten.slice_backward", DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "gradient of slice") \
     X(sort,           KERNEL, "(Tensor self, int dim, bool descending)", 2, i_sort, none, l_sort, g_sort, none, "torch.sort", 0, -1,      \
       "sorted along dim, equal elements in their order, and the places they came from")                                                   \
     X(stack,          COMPOSITE, "(Tensor[] tensors, int dim)", 1, i_stack, none, none, none, d_stack, "torch.stack", 0, -1,              \
@@ -38737,6 +38737,8 @@ DYNC__FN dync_status dync__graph_check(const dync_graph *);                    /
 /* The types of every call again from those of the inputs: DYNC_ERR_FORMAT where a node claims others, or where they go beyond the limits (NULL:
  * none). For graphs from strangers and tests. */
 DYNC__FN dync_status dync__graph_check_types(dync_graph *, const dync_limits *);
+/* May an output be a view of an input? */
+DYNC__FN bool dync__graph_shows_inputs(dync_graph *);
 DYNC__FN void dync__graph_print_c(dync__str *, const dync_graph *);            /* the C form: what dync_graph_str gives */
 /* The same as statements of a dync_function: args[0], args[1], ... are the inputs, then the attributes that are not printed; every tensor by DYNC_LET. */
 DYNC__FN void dync__graph_print_c_body(dync__str *, const dync_graph *, const char *args);
@@ -38999,7 +39001,7 @@ static double dync__types_work(const dync__opcall *call) {
     default: return work;
     }
 }
-typedef struct dync__types { dync__handler handler; const dync_limits *limits; double work; } dync__types;
+typedef struct dync__types { dync__handler handler; const dync_limits *limits; dync__arena arena; dync__tensor **slot; double work; } dync__types;
 static dync_status dync__types_count(dync__types *t, const dync__opcall *call) {
     for (int i = 0; i < call->nout; i++) {
         const dync__layout *lay = call->out[i] ? &call->out[i]->lay : NULL;
@@ -39033,7 +39035,8 @@ static bool dync__same_type(const dync__info *a, const dync__tensor *t) {
             return false;
     return true;
 }
-static dync_status dync__types_of_call(dync_node *node, dync__tensor **slots, dync__arena *arena) {
+static dync_status dync__types_of_call(dync__types *t, dync_node *node) {
+    dync__tensor **slots = t->slot;
     dync__arg args[DYNC__MAX_ARGS];
     dync__tensor *out[DYNC__MAX_OUT] = {0};
     if (node->nargs > DYNC__MAX_ARGS) return dync__node_fail(node, "has too many arguments");
@@ -39042,7 +39045,7 @@ static dync_status dync__types_of_call(dync_node *node, dync__tensor **slots, dy
         if (args[i].kind == DYNC__A_NODE)
             args[i] = dync__arg_t(slots[args[i].as.node->index * DYNC__MAX_OUT]);
         if (args[i].kind != DYNC__A_LIST) continue;
-        dync__arg *items = dync__arena_alloc(arena, (size_t)(args[i].n + 1) * sizeof *items);
+        dync__arg *items = dync__arena_alloc(&t->arena, (size_t)(args[i].n + 1) * sizeof *items);
         if (!items) return DYNC_ERR_MEMORY;
         for (int k = 0; k < args[i].n; k++)
             items[k] = dync__arg_t(slots[args[i].as.list[k].as.node->index * DYNC__MAX_OUT]);
@@ -39059,8 +39062,9 @@ static dync_status dync__types_of_call(dync_node *node, dync__tensor **slots, dy
     return status;
 }
 /* The limits of what was given, not made: inputs, attributes. */
-static dync_status dync__types_given(dync__types *t, dync_node *node, dync__tensor **slot) {
+static dync_status dync__types_given(dync__types *t, const dync_node *node) {
     dync__opcall none = {.row = dync__op_info(DYNC__OP_empty), .op = DYNC__OP_empty};
+    dync__tensor **slot = &t->slot[node->index * DYNC__MAX_OUT];
     for (int k = 0; k < node->nout && node->has_info; k++) {
         if (slot[k]) continue;
         if (!(slot[k] = dync__tensor_fake(node->info[k].dtype, node->info[k].device, &node->info[k].lay))) return DYNC_ERR_MEMORY;
@@ -39068,36 +39072,63 @@ static dync_status dync__types_given(dync__types *t, dync_node *node, dync__tens
     }
     return t->limits ? dync__types_count(t, &none) : DYNC_OK;
 }
-DYNC__FN dync_status dync__graph_check_types(dync_graph *g, const dync_limits *limits) {
-    if (g->symbol.n > 0) return DYNC_OK; /* inference is over plain sizes */
-    size_t bytes = (size_t)g->node.n * DYNC__MAX_OUT * sizeof(dync__tensor *);
-    dync__tensor **slots = dync__calloc(bytes);
-    if (!slots) return DYNC_ERR_MEMORY;
-    dync__types types = {.limits = limits};
-    dync__arena arena = {0};
+/* A tensor without data for every value, in t->slot, by inference from the inputs. */
+static dync_status dync__types_begin(dync__types *t, dync_graph *g, const dync_limits *limits) {
+    memset(t, 0, sizeof *t);
+    t->limits = limits;
+    if (!(t->slot = dync__calloc((size_t)g->node.n * DYNC__MAX_OUT * sizeof *t->slot))) return DYNC_ERR_MEMORY;
     dync__handler *stack = dync__handler_swap(NULL);
-    types.handler = (dync__handler){.call = dync__fake_handler, .state = &types};
-    dync__handler_push(&types.handler);
+    t->handler = (dync__handler){.call = dync__fake_handler, .state = t};
+    dync__handler_push(&t->handler);
     dync_scope scope = dync_scope_begin();
     dync_status status = DYNC_OK;
     for (int i = 0; i < g->node.n && status == DYNC_OK; i++) {
         dync_node *node = g->node.at[i];
-        dync__tensor **slot = &slots[i * DYNC__MAX_OUT];
+        dync__tensor **slot = &t->slot[i * DYNC__MAX_OUT];
         if (node->op == DYNC__NODE_GETITEM && node->args[0].as.node->has_info) {
-            *slot = slots[node->args[0].as.node->index * DYNC__MAX_OUT + (int)node->args[1].as.i];
+            *slot = t->slot[node->args[0].as.node->index * DYNC__MAX_OUT + (int)node->args[1].as.i];
             if (*slot) dync__ref(*slot);
         } else if (node->op >= 0 && node->has_info) {
-            status = dync__types_of_call(node, slots, &arena);
+            status = dync__types_of_call(t, node);
         }
-        if (status == DYNC_OK) status = dync__types_given(&types, node, slot); /* inputs, attributes: as they say */
+        if (status == DYNC_OK) status = dync__types_given(t, node); /* inputs, attributes: as they say */
     }
     dync_scope_end(&scope);
-    dync__handler_pop(&types.handler);
-    dync__arena_free(&arena);
+    dync__handler_pop(&t->handler);
     (void)dync__handler_swap(stack);
-    for (int i = 0; i < g->node.n * DYNC__MAX_OUT; i++) dync__unref(slots[i]);
-    dync__free(slots, bytes);
     return status;
+}
+static void dync__types_end(dync__types *t, const dync_graph *g) {
+    for (int i = 0; t->slot && i < g->node.n * DYNC__MAX_OUT; i++) dync__unref(t->slot[i]);
+    dync__free(t->slot, (size_t)g->node.n * DYNC__MAX_OUT * sizeof *t->slot);
+    dync__arena_free(&t->arena);
+}
+DYNC__FN dync_status dync__graph_check_types(dync_graph *g, const dync_limits *limits) {
+    dync__types t;
+    if (g->symbol.n > 0) return DYNC_OK; /* inference is over plain sizes */
+    dync_status status = dync__types_begin(&t, g, limits);
+    dync__types_end(&t, g);
+    return status;
+}
+typedef struct dync__shown { const dync__types *types; const dync_graph *graph; bool any; } dync__shown;
+static void dync__shown_output(void *user, dync__arg *a) {
+    dync__shown *s = user;
+    const dync__tensor *out = s->types->slot[a->as.node->index * DYNC__MAX_OUT];
+    for (int i = 0; out && i < s->graph->n_inputs; i++) {
+        const dync__tensor *in = s->types->slot[i * DYNC__MAX_OUT];
+        s->any = s->any || (in && in->storage == out->storage);
+    }
+}
+DYNC__FN bool dync__graph_shows_inputs(dync_graph *g) {
+    dync__types t;
+    dync__shown s = {&t, g, g->symbol.n > 0};
+    dync__error_guard guard;
+    dync__error_guard_begin(&guard);
+    if (!s.any && dync__types_begin(&t, g, NULL) != DYNC_OK) s.any = true;
+    else if (!s.any) dync__node_each_input(g->node.at[g->node.n - 1], dync__shown_output, &s);
+    if (g->symbol.n == 0) dync__types_end(&t, g);
+    dync__error_guard_end(&guard);
+    return s.any;
 }
 
 /* ==== graph/copy.c ============================================================================================== */
@@ -42397,6 +42428,7 @@ extern DYNC__TLS dync__capture_log *dync__capture_log_now;
 #else
 static DYNC__TLS dync__capture_log *dync__capture_log_now;
 #endif
+DYNC__FN dync_node *dync__graph_input_of(dync_graph *, const char *source, const dync__info *info_or_null);   /* named after "L['x']": l_x_, for L_x_ */
 #endif
 
 /* ==== capture/trace.h =========================================================================================== */
@@ -44669,6 +44701,18 @@ static const char *dync__source_name(dync__arena *arena, const char *source, cha
     name[n] = 0;
     return dync__arena_strdup(arena, name);
 }
+static void dync__name_lower(char *p) {
+    for (; *p; p++)
+        if (*p >= 'A' && *p <= 'Z') *p = (char)(*p - 'A' + 'a');
+}
+DYNC__FN dync_node *dync__graph_input_of(dync_graph *g, const char *source, const dync__info *info) {
+    char name[64];
+    const char *target = dync__source_name(&g->arena, source, name);
+    dync__name_lower(name);
+    dync_node *n = target ? dync__graph_placeholder(g, name, source, info) : NULL;
+    if (n) n->target = target;
+    return n;
+}
 static const char *dync__env_source(dync__tracer *t, int env) {
     const dync__cache_entry *e = t->entry;
     for (int i = 0; i < e->n_tensors; i++)
@@ -44686,21 +44730,23 @@ DYNC__FN bool dync__tracer_graph(dync__tracer *t) {
     return t->graph != NULL;
 }
 DYNC__FN dync_node *dync__tracer_input(dync__tracer *t, dync_graph *g, int env) {
-    char name[64], stack_name[40];
-    const char *source = dync__env_source(t, env), *target = NULL, *text = NULL;
+    char name[64];
+    const char *source = dync__env_source(t, env), *text = NULL;
     dync_value plain;
     bool cell = false;
     if (t->fake.at[env]->flags & DYNC__T_NUMBER) text = dync__number_text(t, t->fake.at[env], &plain, &source, &cell);
-    if (cell) dync__format(name, sizeof name, "%s", target = dync__arena_strdup(&g->arena, source));
-    else if (source) target = dync__source_name(&g->arena, source, name);
-    else dync__format(stack_name, sizeof stack_name, "stack%d", env);
-    if (source)
-        for (char *p = name; *p; p++)
-            if (*p >= 'A' && *p <= 'Z') *p = (char)(*p - 'A' + 'a');
-    dync__info info = dync__info_of(t->fake.at[env]);
-    dync_node *n = dync__graph_placeholder(g, source ? name : stack_name, source, text ? NULL : &info);
+    dync__info info = dync__info_of(t->fake.at[env]), *known = text ? NULL : &info;
+    dync_node *n;
+    if (source && !cell) {
+        n = dync__graph_input_of(g, source, known);
+    } else {
+        if (cell) dync__format(name, sizeof name, "%s", source);
+        else dync__format(name, sizeof name, "stack%d", env);
+        dync__name_lower(name);
+        n = dync__graph_placeholder(g, name, source, known);
+        if (n && cell) n->target = dync__arena_strdup(&g->arena, source);
+    }
     if (!n) return NULL;
-    if (target) n->target = target;
     if (text) {
         n->scalar = dync__arg_value(plain);
         n->sym = dync__arena_strdup(&g->arena, text);
@@ -54800,6 +54846,7 @@ struct dync_program {
     int *leaf;         /* per input of the graph: which of them it is */
     dync__mutex lock;
     bool loaded;  /* from a file: it may be a stranger's */
+    bool copies;  /* a copy may take the place of an input: none is written or shown in an output */
     int compiled; /* 0 not tried, 1 there is a callable, -1 the interpreter runs */
     dync_callable callable;
 };
@@ -54809,10 +54856,13 @@ struct dync_program {
  * arguments of a call, lists flattened. leaf NULL: one each, in order. */
 DYNC__FN dync_program *dync__program_from_leaves(dync_graph *, const char *name, int n_leaves,
                                                  const int *leaf);
-/* The file of a program as bytes (program_file.c) and back. */
-DYNC__FN dync_status dync__program_write(const dync_program *, dync__str *);
+/* The file of a program as bytes (program_file.c) and back. own: the program that reads wrote it too: no operator is refused, nothing is
+ * limited. */
+DYNC__FN dync_status dync__program_write(const dync_program *, dync__str *); /* DYNC_ERR_UNSUPPORTED: a file may not hold it */
+DYNC__FN dync_status dync__program_write_own(const dync_program *, dync__str *);
 DYNC__FN dync_program *dync__program_read(const char *bytes,
                                           size_t n); /* NULL + DYNC_ERR_FORMAT, DYNC_ERR_MEMORY */
+DYNC__FN dync_program *dync__program_read_own(const char *bytes, size_t n);
 /* npy.c */
 DYNC__FN dync__tensor *
 dync__npy_read(const char *bytes, size_t n); /* owned; NULL + DYNC_ERR_FORMAT, DYNC_ERR_MEMORY */
@@ -54896,10 +54946,6 @@ DYNC__FN void dync__csource_index(dync__str *, int n, const int64_t *stride, con
 DYNC__COLD
 
 /* ==== program/csource.c ========================================================================================= */
-static bool dync__csource_all(const dync_node *node, void *user) {
-    (void)node, (void)user;
-    return true;
-}
 /* Tensors of a nested result, in order; anything else is refused. */
 static dync_status dync__csource_flatten(dync__arena *arena, const dync__arg *a, dync__arg *list, int cap) {
     if (a->kind == DYNC__A_LIST) {
@@ -54916,8 +54962,7 @@ static dync_status dync__csource_flatten(dync__arena *arena, const dync__arg *a,
 }
 /* A copy of the graph that returns a flat list. */
 static dync_status dync__csource_flat(dync_graph *g, dync_graph **out) {
-    int n = 1;
-    DYNC__TRY(dync_graph_split(g, dync__csource_all, NULL, out, &n));
+    DYNC__TRY(dync__graph_concrete(g, NULL, out)); /* its sizes are numbers: the same graph */
     dync_node *last = (*out)->node.at[(*out)->node.n - 1];
     dync__arg list = {.kind = DYNC__A_LIST};
     list.as.list = dync__arena_alloc(&(*out)->arena, DYNC__MAX_LEAVES * sizeof(dync__arg));
@@ -55626,6 +55671,7 @@ DYNC__FN dync_program *dync__program_from_leaves(dync_graph *g, const char *name
         else if (p->leaf[i] < 0 || p->leaf[i] >= p->n_leaves)
             ok = !dync__fail(DYNC_ERR_VALUE, "export of %s: input %d is none of its arguments", p->name, i);
     }
+    p->copies = !dync__graph_writes_inputs(g) && !dync__graph_shows_inputs(g);
     if (ok) return p;
     dync_program_free(p);
     return NULL;
@@ -55683,6 +55729,23 @@ static void dync__program_compile(dync_program *p, const dync_value *inputs) {
     dync__unlock(&p->lock);
     if (!first && ok && made.destroy) made.destroy(made.state);
 }
+/* Code is made for inputs that lie as the graph says. */
+static bool dync__program_lies(const dync_node *node, const dync__tensor *t) {
+    const dync__layout *lay = &node->info[0].lay;
+    bool same = t->device == node->info[0].device;
+    for (int d = 0; d < lay->ndim && same; d++) same = t->lay.shape[d] < 2 || t->lay.stride[d] == lay->stride[d];
+    return same || t->device != node->info[0].device;   /* another device: the code says so */
+}
+/* The input as the graph says that it lies: itself, or a copy. NULL: there is none that the code can take. */
+static dync_tensor *dync__program_laid(const dync_program *p, int i, const dync__tensor *t) {
+    const dync_node *node = p->graph->node.at[i];
+    dync__layout lay = node->info[0].lay;
+    if (dync__program_lies(node, t)) return dync__handle(t);
+    if (!p->copies || dync__layout_overlaps_itself(&lay)) return NULL;
+    lay.offset = 0;
+    dync_tensor *copy = dync__give(dync__tensor_empty(t->dtype, t->device, &lay));
+    return copy ? dync_copy_(copy, dync__handle(t)) : NULL;
+}
 static dync_value dync__program_call(dync_program *p, int nargs, const dync_value *args) {
     dync__callargs flat;
     dync_value result = DYNC_NONE;
@@ -55704,6 +55767,11 @@ static dync_value dync__program_call(dync_program *p, int nargs, const dync_valu
         wants_grad = wants_grad || (t->flags & DYNC__T_FAKE) || (!dync__tls.grad_enabled_off && dync__tensor_requires_grad(t));
     }
     if (wants_grad) return dync_graph_run(p->graph, inputs, p->graph->n_inputs);
+    for (int i = 0; i < p->graph->n_inputs; i++) {
+        dync_tensor *laid = dync__program_laid(p, i, flat.tensor[p->leaf[i]]);
+        if (!laid) return dync_error() == DYNC_OK ? dync_graph_run(p->graph, inputs, p->graph->n_inputs) : result;
+        inputs[i] = dync_v_tensor(laid);
+    }
     if (DYNC__ATOMIC_LOAD(&p->compiled) == 0) dync__program_compile(p, inputs);
     if (DYNC__ATOMIC_LOAD(&p->compiled) == 1)
         return p->callable.run(p->callable.state, inputs, p->graph->n_inputs);
@@ -56285,9 +56353,12 @@ static dync_status dync__program_write_data(const dync_graph *g, dync__str *s) {
     return DYNC_OK;
 }
 DYNC__FN dync_status dync__program_write(const dync_program *p, dync__str *s) {
+    DYNC__TRY(dync__program_allowed(p->graph));
+    return dync__program_write_own(p, s);
+}
+DYNC__FN dync_status dync__program_write_own(const dync_program *p, dync__str *s) {
     dync__str text = {0};
     size_t data_bytes;
-    DYNC__TRY(dync__program_allowed(p->graph));
     dync__graph_print_c(&text, p->graph);
     dync__str_addf(s, "%sname %s\ninputs %d", dync__program_magic, p->name, p->n_leaves);
     for (int i = 0; i < p->graph->n_inputs; i++) dync__str_addf(s, " %d", p->leaf[i]);
@@ -56306,6 +56377,7 @@ typedef struct dync__program_reader {
     const char *start, *p, *end;
     dync_status status;
     dync_limits limits;
+    bool own;
 } dync__program_reader;
 static dync_status dync__program_refuse(dync__program_reader *r, const char *expected) {
     if (r->status == DYNC_OK)
@@ -56480,15 +56552,16 @@ static dync_program *dync__program_read_body(dync__program_reader *r) {
     if (!g) return NULL;
     dync_program *p = NULL;
     if (g->n_inputs != n) dync__program_refuse(r, "as many inputs as the graph has");
-    else if ((r->status = dync__program_allowed(g)) == DYNC_OK && dync__program_read_tensors(r, g) == DYNC_OK &&
-             (r->status = dync__graph_check_types(g, &r->limits)) == DYNC_OK)
+    else if ((r->own || (r->status = dync__program_allowed(g)) == DYNC_OK) && dync__program_read_tensors(r, g) == DYNC_OK &&
+             (r->status = dync__graph_check_types(g, r->own ? NULL : &r->limits)) == DYNC_OK)
         p = dync__program_from_leaves(g, name, n_leaves, leaf);
-    if (p) p->loaded = true;
+    if (p) p->loaded = !r->own;
     dync_graph_free(g);
     return p;
 }
-DYNC__FN dync_program *dync__program_read(const char *bytes, size_t n) {
-    dync__program_reader r = {bytes, bytes, bytes, DYNC_OK, dync__program_limits_get()};
+static dync_program *dync__program_read_as(const char *bytes, size_t n, bool own) {
+    dync__program_reader r = {bytes, bytes, bytes, DYNC_OK, dync__program_limits_get(), own};
+    if (own) r.limits.nodes = INT_MAX;
     uint64_t sum = 0;
     if (n < sizeof dync__program_magic - 1 || memcmp(bytes, dync__program_magic, sizeof dync__program_magic - 1) != 0) {
         dync__fail(DYNC_ERR_FORMAT, "program file: expected \"dync program 1\" at its start");
@@ -56511,6 +56584,8 @@ DYNC__FN dync_program *dync__program_read(const char *bytes, size_t n) {
         dync__fail(inner.status == DYNC_ERR_MEMORY ? DYNC_ERR_MEMORY : DYNC_ERR_FORMAT, "program file: %s", inner.message);
     return p;
 }
+DYNC__FN dync_program *dync__program_read(const char *bytes, size_t n) { return dync__program_read_as(bytes, n, false); }
+DYNC__FN dync_program *dync__program_read_own(const char *bytes, size_t n) { return dync__program_read_as(bytes, n, true); }
 
 /* ==== program/safetensors.c ===================================================================================== */
 enum { DYNC__ST_PREFIX = 8, DYNC__ST_MAX_HEADER = 100000000, DYNC__ST_ALIGN = 8 };
@@ -56717,9 +56792,9 @@ DYNC__FN dync_status dync__backend_ts(dync_graph *g, const dync_value *ex, int n
     if (dync__graph_has_numbers(g)) DYNC__TRY(dync__graph_numbers(g, &tensors));
     dync_program *written = dync__program_from_leaves(tensors ? tensors : g, "graph", 0, NULL), *read = NULL;
     dync_graph_free(tensors);
-    dync_status status = written ? dync__program_write(written, &bytes) : dync_error();
+    dync_status status = written ? dync__program_write_own(written, &bytes) : dync_error();
     if (status == DYNC_OK && bytes.failed) status = DYNC_ERR_MEMORY;
-    if (status == DYNC_OK && !(read = dync__program_read(bytes.at, bytes.n))) status = dync_error();
+    if (status == DYNC_OK && !(read = dync__program_read_own(bytes.at, bytes.n))) status = dync_error();
     dync__str_free(&bytes);
     dync_program_free(written);
     if (status != DYNC_OK) return status;
@@ -59064,18 +59139,27 @@ DYNC_API void dync_module_compile_opt(dync_module *m, const char *name, dync_com
     dync_compiled_free(m->compiled);
     m->compiled = f;
 }
-typedef struct dync__exporter { dync_graph *g; dync__cache_entry *entry; dync_node **by_env; int leaf[DYNC__MAX_LEAVES]; } dync__exporter;
+typedef struct dync__exporter { dync_graph *g; dync__cache_entry *entry; dync_node **by_env; } dync__exporter;
 static dync_node *dync__export_map(void *user, dync_node *old) {
     (void)user;
     return old->mark;
 }
-/* An argument stays an input; a tensor from elsewhere (a parameter, a global) becomes an attribute. */
-static dync_node *dync__export_input(dync__exporter *x, dync_node *old, const dync__callargs *call) {
-    for (int i = 0; i < call->n_tensors; i++)
-        if (x->entry->leaf_env[i] == old->env) {
-            x->leaf[x->g->n_inputs] = i;
-            return dync__graph_copy_placeholder(x->g, old, old->name);
+/* The tensors among the arguments, in their order; one that the function does not use stays an input all the same. */
+static dync_status dync__export_inputs(dync__exporter *x, const dync_graph *old, const dync__callargs *call) {
+    for (int i = 0; i < call->n_tensors; i++) {
+        const dync__tensor *t = call->tensor[i];
+        dync__info info = {.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = -1};
+        dync_node *n = NULL;
+        for (int k = 0; k < old->node.n && !n; k++) {
+            dync_node *p = old->node.at[k];
+            if (p->kind == DYNC__N_PLACEHOLDER && !p->mark && p->env == x->entry->leaf_env[i]) p->mark = n = dync__graph_copy_placeholder(x->g, p, p->name);
         }
+        if (!n && !(n = dync__graph_input_of(x->g, x->entry->tensor[i].source, &info))) return DYNC_ERR_MEMORY;
+    }
+    return DYNC_OK;
+}
+/* A tensor from elsewhere (a parameter, a global) becomes an attribute. */
+static dync_node *dync__export_attr(dync__exporter *x, dync_node *old) {
     for (int i = 0; i < x->entry->foreign.n; i++) {
         const dync__foreign *f = &x->entry->foreign.at[i];
         if (!old->source || strcmp(f->guard.source, old->source) != 0) continue;
@@ -59107,11 +59191,14 @@ static dync_status dync__export_result(dync__exporter *x, const dync__outval *o,
 }
 static dync_status dync__export_graph(dync__exporter *x, const dync__segref *ref, const dync__callargs *call) {
     const dync_graph *old = ref->seg->graph;
+    if (old->symbol.n)
+        return dync__fail(DYNC_ERR_UNSUPPORTED, "export: the sizes of a program are numbers, got %s of a tensor that is no argument", old->symbol.at[0].text);
     for (int i = 0; i < old->node.n; i++) old->node.at[i]->mark = NULL;
+    DYNC__TRY(dync__export_inputs(x, old, call));
     for (int i = 0; i < old->node.n; i++) {
         dync_node *n = old->node.at[i];
         if (n->kind == DYNC__N_OUTPUT) break;
-        n->mark = n->kind == DYNC__N_PLACEHOLDER ? dync__export_input(x, n, call) : dync__graph_copy_call(x->g, n, dync__export_map, NULL);
+        if (!n->mark) n->mark = n->kind == DYNC__N_PLACEHOLDER ? dync__export_attr(x, n) : dync__graph_copy_call(x->g, n, dync__export_map, NULL);
         if (!n->mark) return dync_error() != DYNC_OK ? dync_error() : dync__fail(DYNC_ERR_INTERNAL, "export: %s has no source", n->name);
         if (n->kind == DYNC__N_PLACEHOLDER) x->by_env[n->env] = n->mark;
     }
@@ -59123,7 +59210,7 @@ static dync_status dync__export_graph(dync__exporter *x, const dync__segref *ref
     dync__graph_renumber(x->g);
     return DYNC_OK;
 }
-/* Captures fn whole under `fullgraph`. The graph has one reference; NULL + error. leaf: per input, which tensor of the arguments it is. */
+/* Captures fn whole under `fullgraph`. The graph has one reference; NULL + error. Its inputs are the tensors among the arguments. */
 static dync_graph *dync__capture_whole(dync_callee callee, const char *name, int nargs, const dync_value *args, dync__exporter *x,
                                        dync__callargs *call) {
     dync_backend backend = {.name = "eager", .compile = dync__backend_eager};
@@ -59154,19 +59241,21 @@ static dync_graph *dync__capture_whole(dync_callee callee, const char *name, int
     dync_graph_free(x->g);
     return NULL;
 }
-/* A tensor given twice is two inputs, as for make_fx: nothing guards that they stay one. The second is another handle on the same memory. */
+/* A tensor given twice is two inputs, as for make_fx: nothing guards that they stay one. The second is another handle on the same memory. One
+ * whose sizes are marked as changing is another handle too: a program has the sizes it was exported for. One whose elements share memory is
+ * taken as a copy: whoever calls the program need not give such a one. */
 typedef struct dync__distinct { dync_tensor *seen[DYNC__MAX_LEAVES]; int n; } dync__distinct;
 static dync_tensor *dync__distinct_tensor(void *user, dync_tensor *h) {
     dync__distinct *d = user;
-    for (int i = 0; i < d->n; i++) {
-        if (d->seen[i] != h) continue;
-        const dync__tensor *x = dync__open(h);
-        dync__tensor *alias = x ? dync__tensor_alias(x, x->dtype, &x->lay) : NULL;
-        if (alias) alias->flags |= x->flags & (DYNC__T_REQUIRES_GRAD | DYNC__T_PARAMETER);
-        return alias ? dync__give(alias) : NULL;
-    }
-    if (d->n < DYNC__MAX_LEAVES) d->seen[d->n++] = h;
-    return h;
+    const dync__tensor *x = dync__peek(h);
+    bool seen = false;
+    for (int i = 0; i < d->n; i++) seen = seen || d->seen[i] == h;
+    if (!seen && d->n < DYNC__MAX_LEAVES) d->seen[d->n++] = h;
+    bool overlaps = x && !(x->flags & DYNC__T_FAKE) && x->device == DYNC_CPU && dync__layout_overlaps_itself(&x->lay);
+    if (!x || (!seen && !x->marked_dims && !overlaps)) return h;
+    dync__tensor *other = overlaps ? dync__contiguous_copy(x) : dync__tensor_alias(x, x->dtype, &x->lay);
+    if (other) other->flags |= x->flags & (DYNC__T_REQUIRES_GRAD | DYNC__T_PARAMETER);
+    return other ? dync__give(other) : NULL;
 }
 /* false: too many arguments, or none: they are taken as they are, and refused where they are used. */
 static bool dync__distinct_args(int nargs, const dync_value *args, dync_value *out) {
@@ -59212,7 +59301,7 @@ DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, 
     dync__tls.grad_enabled_off = grad_off;
     if (!g) return NULL;
     dync_compiled *inner = dync__callee_compiled(&callee);
-    dync_program *p = dync__program_from_leaves(g, callee.name ? callee.name : inner ? inner->name : name, call.n_tensors, x.leaf);
+    dync_program *p = dync__program_from_leaves(g, callee.name ? callee.name : inner ? inner->name : name, 0, NULL);
     dync_graph_free(g);
     return p;
 }

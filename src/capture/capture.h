@@ -357,4 +357,5 @@ extern DYNC__TLS dync__capture_log *dync__capture_log_now;
 #else
 static DYNC__TLS dync__capture_log *dync__capture_log_now;
 #endif
+DYNC__FN dync_node *dync__graph_input_of(dync_graph *, const char *source, const dync__info *info_or_null);   /* named after "L['x']": l_x_, for L_x_ */
 #endif

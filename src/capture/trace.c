@@ -162,6 +162,22 @@ static const char *dync__source_name(dync__arena *arena, const char *source, cha
     return dync__arena_strdup(arena, name);
 }
 
+static void dync__name_lower(char *p)
+{
+    for (; *p; p++)
+        if (*p >= 'A' && *p <= 'Z') *p = (char)(*p - 'A' + 'a');
+}
+
+DYNC__FN dync_node *dync__graph_input_of(dync_graph *g, const char *source, const dync__info *info)
+{
+    char name[64];
+    const char *target = dync__source_name(&g->arena, source, name);
+    dync__name_lower(name);
+    dync_node *n = target ? dync__graph_placeholder(g, name, source, info) : NULL;
+    if (n) n->target = target;
+    return n;
+}
+
 static const char *dync__env_source(dync__tracer *t, int env)
 {
     const dync__cache_entry *e = t->entry;
@@ -184,21 +200,23 @@ DYNC__FN bool dync__tracer_graph(dync__tracer *t)
 
 DYNC__FN dync_node *dync__tracer_input(dync__tracer *t, dync_graph *g, int env)
 {
-    char name[64], stack_name[40];
-    const char *source = dync__env_source(t, env), *target = NULL, *text = NULL;
+    char name[64];
+    const char *source = dync__env_source(t, env), *text = NULL;
     dync_value plain;
     bool cell = false;
     if (t->fake.at[env]->flags & DYNC__T_NUMBER) text = dync__number_text(t, t->fake.at[env], &plain, &source, &cell);
-    if (cell) dync__format(name, sizeof name, "%s", target = dync__arena_strdup(&g->arena, source));
-    else if (source) target = dync__source_name(&g->arena, source, name);
-    else dync__format(stack_name, sizeof stack_name, "stack%d", env);
-    if (source)
-        for (char *p = name; *p; p++)
-            if (*p >= 'A' && *p <= 'Z') *p = (char)(*p - 'A' + 'a');
-    dync__info info = dync__info_of(t->fake.at[env]);
-    dync_node *n = dync__graph_placeholder(g, source ? name : stack_name, source, text ? NULL : &info);
+    dync__info info = dync__info_of(t->fake.at[env]), *known = text ? NULL : &info;
+    dync_node *n;
+    if (source && !cell) {
+        n = dync__graph_input_of(g, source, known);
+    } else {
+        if (cell) dync__format(name, sizeof name, "%s", source);
+        else dync__format(name, sizeof name, "stack%d", env);
+        dync__name_lower(name);
+        n = dync__graph_placeholder(g, name, source, known);
+        if (n && cell) n->target = dync__arena_strdup(&g->arena, source);
+    }
     if (!n) return NULL;
-    if (target) n->target = target;
     if (text) {
         n->scalar = dync__arg_value(plain);
         n->sym = dync__arena_strdup(&g->arena, text);

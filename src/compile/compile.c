@@ -149,7 +149,7 @@ DYNC_API void dync_module_compile_opt(dync_module *m, const char *name, dync_com
 }
 
 /* ---- a function as one graph: arguments are inputs, everything else attributes, the result has its own form ------------------------ */
-typedef struct dync__exporter { dync_graph *g; dync__cache_entry *entry; dync_node **by_env; int leaf[DYNC__MAX_LEAVES]; } dync__exporter;
+typedef struct dync__exporter { dync_graph *g; dync__cache_entry *entry; dync_node **by_env; } dync__exporter;
 
 static dync_node *dync__export_map(void *user, dync_node *old)
 {
@@ -157,14 +157,25 @@ static dync_node *dync__export_map(void *user, dync_node *old)
     return old->mark;
 }
 
-/* An argument stays an input; a tensor from elsewhere (a parameter, a global) becomes an attribute. */
-static dync_node *dync__export_input(dync__exporter *x, dync_node *old, const dync__callargs *call)
+/* The tensors among the arguments, in their order; one that the function does not use stays an input all the same. */
+static dync_status dync__export_inputs(dync__exporter *x, const dync_graph *old, const dync__callargs *call)
 {
-    for (int i = 0; i < call->n_tensors; i++)
-        if (x->entry->leaf_env[i] == old->env) {
-            x->leaf[x->g->n_inputs] = i;
-            return dync__graph_copy_placeholder(x->g, old, old->name);
+    for (int i = 0; i < call->n_tensors; i++) {
+        const dync__tensor *t = call->tensor[i];
+        dync__info info = {.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = -1};
+        dync_node *n = NULL;
+        for (int k = 0; k < old->node.n && !n; k++) {
+            dync_node *p = old->node.at[k];
+            if (p->kind == DYNC__N_PLACEHOLDER && !p->mark && p->env == x->entry->leaf_env[i]) p->mark = n = dync__graph_copy_placeholder(x->g, p, p->name);
         }
+        if (!n && !(n = dync__graph_input_of(x->g, x->entry->tensor[i].source, &info))) return DYNC_ERR_MEMORY;
+    }
+    return DYNC_OK;
+}
+
+/* A tensor from elsewhere (a parameter, a global) becomes an attribute. */
+static dync_node *dync__export_attr(dync__exporter *x, dync_node *old)
+{
     for (int i = 0; i < x->entry->foreign.n; i++) {
         const dync__foreign *f = &x->entry->foreign.at[i];
         if (!old->source || strcmp(f->guard.source, old->source) != 0) continue;
@@ -200,11 +211,14 @@ static dync_status dync__export_result(dync__exporter *x, const dync__outval *o,
 static dync_status dync__export_graph(dync__exporter *x, const dync__segref *ref, const dync__callargs *call)
 {
     const dync_graph *old = ref->seg->graph;
+    if (old->symbol.n)
+        return dync__fail(DYNC_ERR_UNSUPPORTED, "export: the sizes of a program are numbers, got %s of a tensor that is no argument", old->symbol.at[0].text);
     for (int i = 0; i < old->node.n; i++) old->node.at[i]->mark = NULL;
+    DYNC__TRY(dync__export_inputs(x, old, call));
     for (int i = 0; i < old->node.n; i++) {
         dync_node *n = old->node.at[i];
         if (n->kind == DYNC__N_OUTPUT) break;
-        n->mark = n->kind == DYNC__N_PLACEHOLDER ? dync__export_input(x, n, call) : dync__graph_copy_call(x->g, n, dync__export_map, NULL);
+        if (!n->mark) n->mark = n->kind == DYNC__N_PLACEHOLDER ? dync__export_attr(x, n) : dync__graph_copy_call(x->g, n, dync__export_map, NULL);
         if (!n->mark) return dync_error() != DYNC_OK ? dync_error() : dync__fail(DYNC_ERR_INTERNAL, "export: %s has no source", n->name);
         if (n->kind == DYNC__N_PLACEHOLDER) x->by_env[n->env] = n->mark;
     }
@@ -217,7 +231,7 @@ static dync_status dync__export_graph(dync__exporter *x, const dync__segref *ref
     return DYNC_OK;
 }
 
-/* Captures fn whole under `fullgraph`. The graph has one reference; NULL + error. leaf: per input, which tensor of the arguments it is. */
+/* Captures fn whole under `fullgraph`. The graph has one reference; NULL + error. Its inputs are the tensors among the arguments. */
 static dync_graph *dync__capture_whole(dync_callee callee, const char *name, int nargs, const dync_value *args, dync__exporter *x,
                                        dync__callargs *call)
 {
@@ -250,20 +264,22 @@ static dync_graph *dync__capture_whole(dync_callee callee, const char *name, int
     return NULL;
 }
 
-/* A tensor given twice is two inputs, as for make_fx: nothing guards that they stay one. The second is another handle on the same memory. */
+/* A tensor given twice is two inputs, as for make_fx: nothing guards that they stay one. The second is another handle on the same memory. One
+ * whose sizes are marked as changing is another handle too: a program has the sizes it was exported for. One whose elements share memory is
+ * taken as a copy: whoever calls the program need not give such a one. */
 typedef struct dync__distinct { dync_tensor *seen[DYNC__MAX_LEAVES]; int n; } dync__distinct;
 static dync_tensor *dync__distinct_tensor(void *user, dync_tensor *h)
 {
     dync__distinct *d = user;
-    for (int i = 0; i < d->n; i++) {
-        if (d->seen[i] != h) continue;
-        const dync__tensor *x = dync__open(h);
-        dync__tensor *alias = x ? dync__tensor_alias(x, x->dtype, &x->lay) : NULL;
-        if (alias) alias->flags |= x->flags & (DYNC__T_REQUIRES_GRAD | DYNC__T_PARAMETER);
-        return alias ? dync__give(alias) : NULL;
-    }
-    if (d->n < DYNC__MAX_LEAVES) d->seen[d->n++] = h;
-    return h;
+    const dync__tensor *x = dync__peek(h);
+    bool seen = false;
+    for (int i = 0; i < d->n; i++) seen = seen || d->seen[i] == h;
+    if (!seen && d->n < DYNC__MAX_LEAVES) d->seen[d->n++] = h;
+    bool overlaps = x && !(x->flags & DYNC__T_FAKE) && x->device == DYNC_CPU && dync__layout_overlaps_itself(&x->lay);
+    if (!x || (!seen && !x->marked_dims && !overlaps)) return h;
+    dync__tensor *other = overlaps ? dync__contiguous_copy(x) : dync__tensor_alias(x, x->dtype, &x->lay);
+    if (other) other->flags |= x->flags & (DYNC__T_REQUIRES_GRAD | DYNC__T_PARAMETER);
+    return other ? dync__give(other) : NULL;
 }
 /* false: too many arguments, or none: they are taken as they are, and refused where they are used. */
 static bool dync__distinct_args(int nargs, const dync_value *args, dync_value *out)
@@ -315,7 +331,7 @@ DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, 
     dync__tls.grad_enabled_off = grad_off;
     if (!g) return NULL;
     dync_compiled *inner = dync__callee_compiled(&callee);
-    dync_program *p = dync__program_from_leaves(g, callee.name ? callee.name : inner ? inner->name : name, call.n_tensors, x.leaf);
+    dync_program *p = dync__program_from_leaves(g, callee.name ? callee.name : inner ? inner->name : name, 0, NULL);
     dync_graph_free(g);
     return p;
 }

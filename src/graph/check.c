@@ -186,7 +186,7 @@ static double dync__types_work(const dync__opcall *call)
     }
 }
 
-typedef struct dync__types { dync__handler handler; const dync_limits *limits; double work; } dync__types;
+typedef struct dync__types { dync__handler handler; const dync_limits *limits; dync__arena arena; dync__tensor **slot; double work; } dync__types;
 
 static dync_status dync__types_count(dync__types *t, const dync__opcall *call)
 {
@@ -228,8 +228,9 @@ static bool dync__same_type(const dync__info *a, const dync__tensor *t)
     return true;
 }
 
-static dync_status dync__types_of_call(dync_node *node, dync__tensor **slots, dync__arena *arena)
+static dync_status dync__types_of_call(dync__types *t, dync_node *node)
 {
+    dync__tensor **slots = t->slot;
     dync__arg args[DYNC__MAX_ARGS];
     dync__tensor *out[DYNC__MAX_OUT] = {0};
     if (node->nargs > DYNC__MAX_ARGS) return dync__node_fail(node, "has too many arguments");
@@ -238,7 +239,7 @@ static dync_status dync__types_of_call(dync_node *node, dync__tensor **slots, dy
         if (args[i].kind == DYNC__A_NODE)
             args[i] = dync__arg_t(slots[args[i].as.node->index * DYNC__MAX_OUT]);
         if (args[i].kind != DYNC__A_LIST) continue;
-        dync__arg *items = dync__arena_alloc(arena, (size_t)(args[i].n + 1) * sizeof *items);
+        dync__arg *items = dync__arena_alloc(&t->arena, (size_t)(args[i].n + 1) * sizeof *items);
         if (!items) return DYNC_ERR_MEMORY;
         for (int k = 0; k < args[i].n; k++)
             items[k] = dync__arg_t(slots[args[i].as.list[k].as.node->index * DYNC__MAX_OUT]);
@@ -256,9 +257,10 @@ static dync_status dync__types_of_call(dync_node *node, dync__tensor **slots, dy
 }
 
 /* The limits of what was given, not made: inputs, attributes. */
-static dync_status dync__types_given(dync__types *t, dync_node *node, dync__tensor **slot)
+static dync_status dync__types_given(dync__types *t, const dync_node *node)
 {
     dync__opcall none = {.row = dync__op_info(DYNC__OP_empty), .op = DYNC__OP_empty};
+    dync__tensor **slot = &t->slot[node->index * DYNC__MAX_OUT];
     for (int k = 0; k < node->nout && node->has_info; k++) {
         if (slot[k]) continue;
         if (!(slot[k] = dync__tensor_fake(node->info[k].dtype, node->info[k].device, &node->info[k].lay))) return DYNC_ERR_MEMORY;
@@ -267,35 +269,71 @@ static dync_status dync__types_given(dync__types *t, dync_node *node, dync__tens
     return t->limits ? dync__types_count(t, &none) : DYNC_OK;
 }
 
-DYNC__FN dync_status dync__graph_check_types(dync_graph *g, const dync_limits *limits)
+/* A tensor without data for every value, in t->slot, by inference from the inputs. */
+static dync_status dync__types_begin(dync__types *t, dync_graph *g, const dync_limits *limits)
 {
-    if (g->symbol.n > 0) return DYNC_OK; /* inference is over plain sizes */
-    size_t bytes = (size_t)g->node.n * DYNC__MAX_OUT * sizeof(dync__tensor *);
-    dync__tensor **slots = dync__calloc(bytes);
-    if (!slots) return DYNC_ERR_MEMORY;
-    dync__types types = {.limits = limits};
-    dync__arena arena = {0};
+    memset(t, 0, sizeof *t);
+    t->limits = limits;
+    if (!(t->slot = dync__calloc((size_t)g->node.n * DYNC__MAX_OUT * sizeof *t->slot))) return DYNC_ERR_MEMORY;
     dync__handler *stack = dync__handler_swap(NULL);
-    types.handler = (dync__handler){.call = dync__fake_handler, .state = &types};
-    dync__handler_push(&types.handler);
+    t->handler = (dync__handler){.call = dync__fake_handler, .state = t};
+    dync__handler_push(&t->handler);
     dync_scope scope = dync_scope_begin();
     dync_status status = DYNC_OK;
     for (int i = 0; i < g->node.n && status == DYNC_OK; i++) {
         dync_node *node = g->node.at[i];
-        dync__tensor **slot = &slots[i * DYNC__MAX_OUT];
+        dync__tensor **slot = &t->slot[i * DYNC__MAX_OUT];
         if (node->op == DYNC__NODE_GETITEM && node->args[0].as.node->has_info) {
-            *slot = slots[node->args[0].as.node->index * DYNC__MAX_OUT + (int)node->args[1].as.i];
+            *slot = t->slot[node->args[0].as.node->index * DYNC__MAX_OUT + (int)node->args[1].as.i];
             if (*slot) dync__ref(*slot);
         } else if (node->op >= 0 && node->has_info) {
-            status = dync__types_of_call(node, slots, &arena);
+            status = dync__types_of_call(t, node);
         }
-        if (status == DYNC_OK) status = dync__types_given(&types, node, slot); /* inputs, attributes: as they say */
+        if (status == DYNC_OK) status = dync__types_given(t, node); /* inputs, attributes: as they say */
     }
     dync_scope_end(&scope);
-    dync__handler_pop(&types.handler);
-    dync__arena_free(&arena);
+    dync__handler_pop(&t->handler);
     (void)dync__handler_swap(stack);
-    for (int i = 0; i < g->node.n * DYNC__MAX_OUT; i++) dync__unref(slots[i]);
-    dync__free(slots, bytes);
     return status;
+}
+
+static void dync__types_end(dync__types *t, const dync_graph *g)
+{
+    for (int i = 0; t->slot && i < g->node.n * DYNC__MAX_OUT; i++) dync__unref(t->slot[i]);
+    dync__free(t->slot, (size_t)g->node.n * DYNC__MAX_OUT * sizeof *t->slot);
+    dync__arena_free(&t->arena);
+}
+
+DYNC__FN dync_status dync__graph_check_types(dync_graph *g, const dync_limits *limits)
+{
+    dync__types t;
+    if (g->symbol.n > 0) return DYNC_OK; /* inference is over plain sizes */
+    dync_status status = dync__types_begin(&t, g, limits);
+    dync__types_end(&t, g);
+    return status;
+}
+
+typedef struct dync__shown { const dync__types *types; const dync_graph *graph; bool any; } dync__shown;
+
+static void dync__shown_output(void *user, dync__arg *a)
+{
+    dync__shown *s = user;
+    const dync__tensor *out = s->types->slot[a->as.node->index * DYNC__MAX_OUT];
+    for (int i = 0; out && i < s->graph->n_inputs; i++) {
+        const dync__tensor *in = s->types->slot[i * DYNC__MAX_OUT];
+        s->any = s->any || (in && in->storage == out->storage);
+    }
+}
+
+DYNC__FN bool dync__graph_shows_inputs(dync_graph *g)
+{
+    dync__types t;
+    dync__shown s = {&t, g, g->symbol.n > 0};
+    dync__error_guard guard;
+    dync__error_guard_begin(&guard);
+    if (!s.any && dync__types_begin(&t, g, NULL) != DYNC_OK) s.any = true;
+    else if (!s.any) dync__node_each_input(g->node.at[g->node.n - 1], dync__shown_output, &s);
+    if (g->symbol.n == 0) dync__types_end(&t, g);
+    dync__error_guard_end(&guard);
+    return s.any;
 }

@@ -71,6 +71,8 @@ DYNC__FN dync_status dync__graph_check(const dync_graph *);                    /
 /* The types of every call again from those of the inputs: DYNC_ERR_FORMAT where a node claims others, or where they go beyond the limits (NULL:
  * none). For graphs from strangers and tests. */
 DYNC__FN dync_status dync__graph_check_types(dync_graph *, const dync_limits *);
+/* May an output be a view of an input? */
+DYNC__FN bool dync__graph_shows_inputs(dync_graph *);
 DYNC__FN void dync__graph_print_c(dync__str *, const dync_graph *);            /* the C form: what dync_graph_str gives */
 /* The same as statements of a dync_function: args[0], args[1], ... are the inputs, then the attributes that are not printed; every tensor by DYNC_LET. */
 DYNC__FN void dync__graph_print_c_body(dync__str *, const dync_graph *, const char *args);

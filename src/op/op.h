@@ -87,7 +87,7 @@ enum { DYNC__OP_NONDIFF = 1 /* integer or boolean results, detach */, DYNC__OP_R
        DYNC__OP_DATA_SHAPE = 64 /* output shape depends on data: opaque break in capture */, DYNC__OP_PRIVATE = 128 /* no public function */,
        DYNC__OP_WRITES = 256 /* may write arguments though not INPLACE: batch_norm's running statistics; never dropped, moved or shared */,
        DYNC__OP_OPAQUE = 512 /* tracers never expand it; decompose runs it on real tensors */,
-       DYNC__OP_FILE = 1024 /* a private row that program files may name, as they may public ones */ };
+       DYNC__OP_FILE = 1024 /* a private row that program files may name, as they may public ones: its inference believes no caller */ };
 #include "ops.def.h"                  /* DYNC__OPS(X): the rows; their numbers, DYNC__OP_add, are in api/ops.h */
 DYNC__FN const dync__op_row *dync__op_info(int op);
 DYNC__FN int dync__op_find(const char *name);                          /* -1 if there is none */

@@ -219,14 +219,14 @@
     X(arange,     FACTORY, "(Value start, Value end, Value step, Dtype dtype, Device device)", 1, i_arange, none, l_arange, none, none,   \
       "torch.arange({0}, {1}, {2}, dtype={3}, device={4})", DYNC__OP_NONDIFF | DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "start, start + step, ... below end") \
     X(copy,       POINTWISE, "(Tensor self, Value src)", 1, i_like_self, e_copy, none, g_copy, none, "torch.ops.aten.copy",               \
-      DYNC__OP_PRIVATE | DYNC__OP_CHEAP, -1, "src, broadcast and cast to the form of self")                                               \
+      DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_CHEAP, -1, "src, broadcast and cast to the form of self")                               \
     X(empty,      FACTORY, "(Dims size, Dtype dtype, Device device)", 1, i_factory, none, l_nothing, none, none,                          \
       "torch.empty({0}, dtype={1}, device={2})", DYNC__OP_NONDIFF | DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "uninitialised elements")       \
     X(empty_like, FACTORY, "(Tensor self)", 1, i_like, none, l_nothing, none, none, "torch.empty_like", DYNC__OP_NONDIFF, -1,             \
       "uninitialised elements in the form of self")                                                                                       \
     X(eye,        FACTORY, "(int64 n, int64 m, Dtype dtype, Device device)", 1, i_eye, none, l_eye, none, none,                           \
       "torch.eye({0}, {1}, dtype={2}, device={3})", DYNC__OP_NONDIFF, -1, "n by m, ones on the diagonal")                                 \
-    X(fill,       POINTWISE, "(Tensor self, Value value)", 1, i_fill, e_copy, none, g_copy, none, "torch.fill", DYNC__OP_PRIVATE |        \
+    X(fill,       POINTWISE, "(Tensor self, Value value)", 1, i_fill, e_copy, none, g_copy, none, "torch.fill", DYNC__OP_PRIVATE | DYNC__OP_FILE | \
       DYNC__OP_CHEAP, -1, "one number in the form of self")                                                                               \
     X(full,       FACTORY, "(Dims size, Value fill_value, Dtype dtype, Device device)", 1, i_full, none, l_full, none, none,              \
       "torch.full({0}, {1}, dtype={2}, device={3})", DYNC__OP_NONDIFF | DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "one number everywhere")    \
@@ -350,29 +350,29 @@
     X(avg_pool2d_backward, KERNEL,                                                                                                        \
       "(Tensor grad_output, Tensor self, Dims kernel_size, Dims stride, Dims padding, bool ceil_mode, bool count_include_pad)", 1,        \
       i_avg_pool2d_backward, none, l_avg_pool2d_backward, g_avg_pool2d_backward, none,                                                              \
-      "torch.ops.aten.avg_pool2d_backward({0}, {1}, {2}, {3}, {4}, {5}, {6}, None)", DYNC__OP_PRIVATE, -1, "gradient of avg_pool2d")      \
+      "torch.ops.aten.avg_pool2d_backward({0}, {1}, {2}, {3}, {4}, {5}, {6}, None)", DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "gradient of avg_pool2d") \
     X(batch_norm, COMPOSITE, "(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, "    \
       "float momentum, float eps)", 1, i_batch_norm, none, none, none, d_batch_norm,                                                      \
       "torch.nn.functional.batch_norm({0}, {3}, {4}, {1}, {2}, {5}, {6}, {7})", DYNC__OP_WRITES, -1,                                                    \
       "normalises each channel; in training the running statistics are updated")                                                          \
     X(_native_batch_norm_legit_functional, COMPOSITE, "(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, "               \
       "Tensor? running_var, bool training, float momentum, float eps)", 5, i_native_batch_norm, none, none, g_native_batch_norm,          \
-      d_native_batch_norm, "torch.ops.aten._native_batch_norm_legit_functional", DYNC__OP_PRIVATE, -1,                                    \
+      d_native_batch_norm, "torch.ops.aten._native_batch_norm_legit_functional", DYNC__OP_PRIVATE | DYNC__OP_FILE, -1,                    \
       "output, batch mean, 1 / sqrt(var + eps), new running mean, new running var")                                                       \
     X(native_batch_norm_backward, COMPOSITE, "(Tensor grad_out, Tensor input, Tensor? weight, Tensor? running_mean, "                     \
       "Tensor? running_var, Tensor? save_mean, Tensor? save_invstd, bool train, float eps)", 3, i_native_batch_norm_backward, none, none, \
       none, d_native_batch_norm_backward,                                                                                                 \
       "torch.ops.aten.native_batch_norm_backward({0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}, {8}, [True, True, True])",                       \
-      DYNC__OP_PRIVATE, -1, "gradients of input, weight and bias")                                                                        \
+      DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "gradients of input, weight and bias")                                                        \
     X(conv2d, COMPOSITE, "(Tensor input, Tensor weight, Tensor? bias, Dims stride, Dims padding, Dims dilation, int groups)", 1,          \
       i_conv2d, none, none, none, d_conv2d, "torch.conv2d", 0, -1, "2-d cross-correlation of [N, C, H, W] or [C, H, W]")                  \
     X(convolution, KERNEL, "(Tensor input, Tensor weight, Tensor? bias, Dims stride, Dims padding, Dims dilation, int groups)", 1,        \
       i_convolution, none, l_convolution, g_convolution, none,                                                                            \
-      "torch.ops.aten.convolution({0}, {1}, {2}, {3}, {4}, {5}, False, [0, 0], {6})", DYNC__OP_PRIVATE, -1, "conv2d of [N, C, H, W]")     \
+      "torch.ops.aten.convolution({0}, {1}, {2}, {3}, {4}, {5}, False, [0, 0], {6})", DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "conv2d of [N, C, H, W]") \
     X(convolution_backward, KERNEL, "(Tensor grad_output, Tensor input, Tensor weight, Dims stride, Dims padding, Dims dilation, "        \
       "int groups, bool input_mask, bool weight_mask, bool bias_mask)", 3, i_convolution_backward, none, l_convolution_backward,          \
       g_convolution_backward, none,                                                                                                       \
-      "torch.ops.aten.convolution_backward({0}, {1}, {2}, [0], {3}, {4}, {5}, False, [0, 0], {6}, [{7}, {8}, {9}])", DYNC__OP_PRIVATE,    \
+      "torch.ops.aten.convolution_backward({0}, {1}, {2}, [0], {3}, {4}, {5}, False, [0, 0], {6}, [{7}, {8}, {9}])", DYNC__OP_PRIVATE | DYNC__OP_FILE, \
       -1, "gradients of input, weight and bias; one that its mask leaves out is empty")                                                   \
     X(dropout, COMPOSITE, "(Tensor self, float p, bool training)", 1, i_dropout, none, none, none, d_dropout,                             \
       "torch.nn.functional.dropout", DYNC__OP_RANDOM, -1, "in training zero with probability p, else scaled by 1 / (1 - p)")              \
@@ -380,11 +380,11 @@
       "torch.nn.functional.embedding({1}, {0})", 0, -1, "the rows of weight that indices name")                                           \
     X(embedding_dense_backward, COMPOSITE, "(Tensor grad_output, Tensor indices, int64 num_weights)", 1, i_embedding_dense_backward,      \
       none, none, none, d_embedding_dense_backward, "torch.ops.aten.embedding_dense_backward({0}, {1}, {2}, -1, False)",                  \
-      DYNC__OP_PRIVATE, -1, "gradient of embedding's weight")                                                                             \
+      DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "gradient of embedding's weight")                                                             \
     X(layer_norm, COMPOSITE, "(Tensor input, Dims normalized_shape, Tensor? weight, Tensor? bias, float eps)", 1, i_layer_norm, none,     \
       none, none, d_layer_norm, "torch.nn.functional.layer_norm", 0, -1, "normalises over the trailing dims")                             \
     X(native_layer_norm, KERNEL, "(Tensor input, Dims normalized_shape, Tensor? weight, Tensor? bias, float eps)", 3,                     \
-      i_native_layer_norm, none, l_native_layer_norm, g_native_layer_norm, none, "torch.native_layer_norm", DYNC__OP_PRIVATE, -1,         \
+      i_native_layer_norm, none, l_native_layer_norm, g_native_layer_norm, none, "torch.native_layer_norm", DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, \
       "output, mean and 1 / sqrt(var + eps)")                                                                                             \
     X(max_pool2d, COMPOSITE, "(Tensor self, Dims kernel_size, Dims stride, Dims padding, Dims dilation, bool ceil_mode)", 1,              \
       i_max_pool2d, none, none, none, d_max_pool2d, "torch.nn.functional.max_pool2d", 0, -1,                                              \
@@ -393,31 +393,31 @@
       i_max_pool2d, none, l_max_pool2d, g_max_pool2d, none, "torch.nn.functional.max_pool2d_with_indices", 0, -1,                         \
       "maxima of windows and their places in the plane")                                                                                  \
     X(max_pool2d_with_indices_backward, KERNEL, "(Tensor grad_output, Tensor self, Tensor indices)", 1, i_max_pool2d_backward, none,                \
-      l_max_pool2d_backward, g_max_pool2d_backward, none, "torch.ops.aten.max_pool2d_with_indices_backward", DYNC__OP_PRIVATE, -1,        \
+      l_max_pool2d_backward, g_max_pool2d_backward, none, "torch.ops.aten.max_pool2d_with_indices_backward", DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, \
       "grad_output at the places that indices name, zero elsewhere")                                                                      \
     X(one_hot, KERNEL, "(Tensor self, int64 num_classes)", 1, i_one_hot, none, l_one_hot, none, none, "torch.nn.functional.one_hot",      \
       DYNC__OP_NONDIFF, -1, "a new last dim with a one at the class, int64; num_classes -1: up to the largest class")                                                              \
     X(_scaled_dot_product_flash_attention_for_cpu, KERNEL, "(Tensor query, Tensor key, Tensor value, Tensor? attn_mask, bool is_causal, "   \
       "float scale)", 2, i_flash_attention, none, l_flash_attention, g_flash_attention, d_flash_attention,                                 \
-      "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu({0}, {1}, {2}, 0.0, {4}, attn_mask={3}, scale={5})", DYNC__OP_PRIVATE, -1, \
+      "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu({0}, {1}, {2}, 0.0, {4}, attn_mask={3}, scale={5})", DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, \
       "attention in one pass over blocks of scores: output, logarithm of each query's sum")                                                \
     X(_scaled_dot_product_flash_attention_for_cpu_backward, KERNEL, "(Tensor grad_out, Tensor query, Tensor key, Tensor value, Tensor out, " \
       "Tensor logsumexp, Tensor? attn_mask, bool is_causal, float scale)", 3, i_flash_attention_backward, none, l_flash_attention_backward, \
       none, none, "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward({0}, {1}, {2}, {3}, {4}, {5}, 0.0, {7}, "           \
-      "attn_mask={6}, scale={8})", DYNC__OP_PRIVATE | DYNC__OP_NONDIFF, -1, "gradients of query, key and value")                           \
+      "attn_mask={6}, scale={8})", DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_NONDIFF, -1, "gradients of query, key and value")          \
     X(_rnn_layer, KERNEL, "(Tensor input, Tensor weight_hh, Tensor? bias_hh, Tensor h0, Tensor? c0, int gates, bool reverse, bool train)", 4, \
       i_rnn_layer, none, l_rnn_layer, g_rnn_layer, d_rnn_layer, "torch.ops.dync.rnn_layer", DYNC__OP_PRIVATE | DYNC__OP_FILE, -1,         \
       "all steps of a layer of LSTM (4 gates), GRU (3) or RNN (1) in one direction from the input's share of the gates [L, N, gates * H]: " \
       "outputs [L, N, H], the last c, and in training what its gradient needs")                                                            \
     X(_rnn_layer_backward, KERNEL, "(Tensor? grad_output, Tensor? grad_c, Tensor weight_hh, Tensor h0, Tensor? c0, Tensor output, "        \
       "Tensor cells, Tensor gate, int gates, bool reverse)", 3, i_rnn_layer_backward, none, l_rnn_layer_backward, none, none,             \
-      "torch.ops.dync.rnn_layer_backward", DYNC__OP_PRIVATE | DYNC__OP_NONDIFF, -1, "gradients of _rnn_layer's input, h0 and c0")          \
+      "torch.ops.dync.rnn_layer_backward", DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_NONDIFF, -1, "gradients of _rnn_layer's input, h0 and c0") \
     X(sigmoid_backward, POINTWISE, "(Tensor grad_output, Tensor output)", 1, i_binary, e_sigmoid_backward, none, none,                    \
-      d_sigmoid_backward, "torch.ops.aten.sigmoid_backward", DYNC__OP_PRIVATE | DYNC__OP_CHEAP, -1, "grad * output * (1 - output)")       \
+      d_sigmoid_backward, "torch.ops.aten.sigmoid_backward", DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_CHEAP, -1, "grad * output * (1 - output)") \
     X(tanh_backward, POINTWISE, "(Tensor grad_output, Tensor output)", 1, i_binary, e_tanh_backward, none, none, d_tanh_backward,         \
-      "torch.ops.aten.tanh_backward", DYNC__OP_PRIVATE | DYNC__OP_CHEAP, -1, "grad * (1 - output * output)")                              \
+      "torch.ops.aten.tanh_backward", DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_CHEAP, -1, "grad * (1 - output * output)")              \
     X(threshold_backward, POINTWISE, "(Tensor grad_output, Tensor self, Value threshold)", 1, i_binary, e_threshold_backward, none,       \
-      g_threshold_backward, none, "torch.ops.aten.threshold_backward", DYNC__OP_PRIVATE | DYNC__OP_CHEAP, -1,                             \
+      g_threshold_backward, none, "torch.ops.aten.threshold_backward", DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_CHEAP, -1,             \
       "grad where self > threshold, else 0") \
     X(celu, POINTWISE, "(Tensor self, float alpha)", 1, i_celu, e_celu, none, g_celu, none, "torch.nn.functional.celu", 0, -1, \
       "self where positive, else alpha * (exp(self / alpha) - 1)") \
@@ -491,7 +491,7 @@
       "torch.nn.functional.smooth_l1_loss({0}, {1}, beta={2})", 0, -1, "squared below beta, absolute above; the mean")
 
 #define DYNC__OPS_VIEW(X)                                                                                                                 \
-    X(alias,       VIEW, "(Tensor self)", 1, i_alias, none, none, g_alias, none, "torch.ops.aten.alias", DYNC__OP_PRIVATE, -1,            \
+    X(alias,       VIEW, "(Tensor self)", 1, i_alias, none, none, g_alias, none, "torch.ops.aten.alias", DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, \
       "the same elements")                                                                                                                \
     X(as_strided,  VIEW, "(Tensor self, Dims size, Dims stride, int64 storage_offset)", 1, i_as_strided, none, none, g_as_strided, none,  \
       "torch.as_strided", 0, -1, "any sizes, strides and offset over the storage, which they must not leave")                             \
@@ -546,9 +546,9 @@
       "tensors one after another along dim")                                                                                              \
     X(clone,          POINTWISE, "(Tensor self)", 1, i_clone, e_clone, none, g_alias, none, "torch.clone", DYNC__OP_CHEAP, -1, "a copy")  \
     X(_clone_contiguous, POINTWISE, "(Tensor self)", 1, i_contiguous, e_clone, none, g_alias, none,                                       \
-      "torch.clone({0}, memory_format=torch.contiguous_format)", DYNC__OP_CHEAP | DYNC__OP_PRIVATE, -1, "a row-major copy")               \
+      "torch.clone({0}, memory_format=torch.contiguous_format)", DYNC__OP_CHEAP | DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "a row-major copy") \
     X(diagonal_backward, KERNEL, "(Tensor grad_output, Dims input_sizes, int offset, int dim1, int dim2)", 1, i_view_backward, none,      \
-      l_view_backward, g_diagonal_backward, none, "torch.ops.aten.diagonal_backward", DYNC__OP_PRIVATE, -1, "gradient of diagonal")       \
+      l_view_backward, g_diagonal_backward, none, "torch.ops.aten.diagonal_backward", DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "gradient of diagonal") \
     X(flip,           KERNEL, "(Tensor self, Dims dims)", 1, i_flip, none, l_flip, g_flip, none, "torch.flip", 0, -1,                     \
       "elements in reverse order along dims")                                                                                             \
     X(gather,         KERNEL, "(Tensor self, int dim, Tensor index)", 1, i_gather, none, l_gather, g_gather, none, "torch.gather", 0, -1, \
@@ -570,9 +570,9 @@
     X(scatter_add,    KERNEL, "(Tensor self, int dim, Tensor index, Tensor src)", 1, i_scatter, none, l_scatter_add, g_scatter_add, none, \
       "torch.scatter_add", 0, -1, "self with src added at the places that index names")                                                   \
     X(select_backward, KERNEL, "(Tensor grad_output, Dims input_sizes, int dim, int64 index)", 1, i_view_backward, none, l_view_backward, \
-      g_select_backward, none, "torch.ops.aten.select_backward", DYNC__OP_PRIVATE, -1, "gradient of select")                              \
+      g_select_backward, none, "torch.ops.aten.select_backward", DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "gradient of select")              \
     X(slice_backward, KERNEL, "(Tensor grad_output, Dims input_sizes, int dim, int64 start, int64 end, int64 step)", 1, i_view_backward,  \
-      none, l_view_backward, g_slice_backward, none, "torch.ops.aten.slice_backward", DYNC__OP_PRIVATE, -1, "gradient of slice")          \
+      none, l_view_backward, g_slice_backward, none, "torch.ops.aten.slice_backward", DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "gradient of slice") \
     X(sort,           KERNEL, "(Tensor self, int dim, bool descending)", 2, i_sort, none, l_sort, g_sort, none, "torch.sort", 0, -1,      \
       "sorted along dim, equal elements in their order, and the places they came from")                                                   \
     X(stack,          COMPOSITE, "(Tensor[] tensors, int dim)", 1, i_stack, none, none, none, d_stack, "torch.stack", 0, -1,              \

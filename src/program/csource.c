@@ -15,12 +15,6 @@
 
 /* ---- the functional graph -------------------------------------------------------------------- */
 
-static bool dync__csource_all(const dync_node *node, void *user)
-{
-    (void)node, (void)user;
-    return true;
-}
-
 /* Tensors of a nested result, in order; anything else is refused. */
 static dync_status dync__csource_flatten(dync__arena *arena, const dync__arg *a, dync__arg *list,
                                          int cap)
@@ -41,8 +35,7 @@ static dync_status dync__csource_flatten(dync__arena *arena, const dync__arg *a,
 /* A copy of the graph that returns a flat list. */
 static dync_status dync__csource_flat(dync_graph *g, dync_graph **out)
 {
-    int n = 1;
-    DYNC__TRY(dync_graph_split(g, dync__csource_all, NULL, out, &n));
+    DYNC__TRY(dync__graph_concrete(g, NULL, out)); /* its sizes are numbers: the same graph */
     dync_node *last = (*out)->node.at[(*out)->node.n - 1];
     dync__arg list = {.kind = DYNC__A_LIST};
     list.as.list = dync__arena_alloc(&(*out)->arena, DYNC__MAX_LEAVES * sizeof(dync__arg));

@@ -2,8 +2,9 @@
  * program_file.c and csource.c.
  *
  * A program has no guards: a call's tensors must be those of the export in dtype and shape, and
- * that is checked. The first run compiles it with the default backend; where that fails the
- * interpreter runs the graph, said once in the log. Running is safe from any thread. */
+ * that is checked; they may lie otherwise in memory. The first run compiles it with the default
+ * backend; where that fails the interpreter runs the graph, said once in the log. Running is safe
+ * from any thread. */
 #include "../dync.in.h"
 #include "program.h"
 
@@ -70,6 +71,7 @@ DYNC__FN dync_program *dync__program_from_leaves(dync_graph *g, const char *name
             ok = !dync__fail(DYNC_ERR_VALUE, "export of %s: input %d is none of its arguments",
                              p->name, i);
     }
+    p->copies = !dync__graph_writes_inputs(g) && !dync__graph_shows_inputs(g);
     if (ok) return p;
     dync_program_free(p);
     return NULL;
@@ -139,6 +141,27 @@ static void dync__program_compile(dync_program *p, const dync_value *inputs)
     if (!first && ok && made.destroy) made.destroy(made.state);
 }
 
+/* Code is made for inputs that lie as the graph says. */
+static bool dync__program_lies(const dync_node *node, const dync__tensor *t)
+{
+    const dync__layout *lay = &node->info[0].lay;
+    bool same = t->device == node->info[0].device;
+    for (int d = 0; d < lay->ndim && same; d++) same = t->lay.shape[d] < 2 || t->lay.stride[d] == lay->stride[d];
+    return same || t->device != node->info[0].device;   /* another device: the code says so */
+}
+
+/* The input as the graph says that it lies: itself, or a copy. NULL: there is none that the code can take. */
+static dync_tensor *dync__program_laid(const dync_program *p, int i, const dync__tensor *t)
+{
+    const dync_node *node = p->graph->node.at[i];
+    dync__layout lay = node->info[0].lay;
+    if (dync__program_lies(node, t)) return dync__handle(t);
+    if (!p->copies || dync__layout_overlaps_itself(&lay)) return NULL;
+    lay.offset = 0;
+    dync_tensor *copy = dync__give(dync__tensor_empty(t->dtype, t->device, &lay));
+    return copy ? dync_copy_(copy, dync__handle(t)) : NULL;
+}
+
 static dync_value dync__program_call(dync_program *p, int nargs, const dync_value *args)
 {
     dync__callargs flat;
@@ -163,6 +186,11 @@ static dync_value dync__program_call(dync_program *p, int nargs, const dync_valu
         wants_grad = wants_grad || (t->flags & DYNC__T_FAKE) || (!dync__tls.grad_enabled_off && dync__tensor_requires_grad(t));
     }
     if (wants_grad) return dync_graph_run(p->graph, inputs, p->graph->n_inputs);
+    for (int i = 0; i < p->graph->n_inputs; i++) {
+        dync_tensor *laid = dync__program_laid(p, i, flat.tensor[p->leaf[i]]);
+        if (!laid) return dync_error() == DYNC_OK ? dync_graph_run(p->graph, inputs, p->graph->n_inputs) : result;
+        inputs[i] = dync_v_tensor(laid);
+    }
     if (DYNC__ATOMIC_LOAD(&p->compiled) == 0) dync__program_compile(p, inputs);
     if (DYNC__ATOMIC_LOAD(&p->compiled) == 1)
         return p->callable.run(p->callable.state, inputs, p->graph->n_inputs);

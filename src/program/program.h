@@ -12,6 +12,7 @@ struct dync_program {
     int *leaf;         /* per input of the graph: which of them it is */
     dync__mutex lock;
     bool loaded;  /* from a file: it may be a stranger's */
+    bool copies;  /* a copy may take the place of an input: none is written or shown in an output */
     int compiled; /* 0 not tried, 1 there is a callable, -1 the interpreter runs */
     dync_callable callable;
 };
@@ -21,10 +22,13 @@ struct dync_program {
  * arguments of a call, lists flattened. leaf NULL: one each, in order. */
 DYNC__FN dync_program *dync__program_from_leaves(dync_graph *, const char *name, int n_leaves,
                                                  const int *leaf);
-/* The file of a program as bytes (program_file.c) and back. */
-DYNC__FN dync_status dync__program_write(const dync_program *, dync__str *);
+/* The file of a program as bytes (program_file.c) and back. own: the program that reads wrote it too: no operator is refused, nothing is
+ * limited. */
+DYNC__FN dync_status dync__program_write(const dync_program *, dync__str *); /* DYNC_ERR_UNSUPPORTED: a file may not hold it */
+DYNC__FN dync_status dync__program_write_own(const dync_program *, dync__str *);
 DYNC__FN dync_program *dync__program_read(const char *bytes,
                                           size_t n); /* NULL + DYNC_ERR_FORMAT, DYNC_ERR_MEMORY */
+DYNC__FN dync_program *dync__program_read_own(const char *bytes, size_t n);
 /* npy.c */
 DYNC__FN dync__tensor *
 dync__npy_read(const char *bytes, size_t n); /* owned; NULL + DYNC_ERR_FORMAT, DYNC_ERR_MEMORY */

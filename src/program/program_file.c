@@ -156,9 +156,14 @@ static dync_status dync__program_write_data(const dync_graph *g, dync__str *s)
 
 DYNC__FN dync_status dync__program_write(const dync_program *p, dync__str *s)
 {
+    DYNC__TRY(dync__program_allowed(p->graph));
+    return dync__program_write_own(p, s);
+}
+
+DYNC__FN dync_status dync__program_write_own(const dync_program *p, dync__str *s)
+{
     dync__str text = {0};
     size_t data_bytes;
-    DYNC__TRY(dync__program_allowed(p->graph));
     dync__graph_print_c(&text, p->graph);
     dync__str_addf(s, "%sname %s\ninputs %d", dync__program_magic, p->name, p->n_leaves);
     for (int i = 0; i < p->graph->n_inputs; i++) dync__str_addf(s, " %d", p->leaf[i]);
@@ -180,6 +185,7 @@ typedef struct dync__program_reader {
     const char *start, *p, *end;
     dync_status status;
     dync_limits limits;
+    bool own;
 } dync__program_reader;
 
 static dync_status dync__program_refuse(dync__program_reader *r, const char *expected)
@@ -381,17 +387,18 @@ static dync_program *dync__program_read_body(dync__program_reader *r)
     if (!g) return NULL;
     dync_program *p = NULL;
     if (g->n_inputs != n) dync__program_refuse(r, "as many inputs as the graph has");
-    else if ((r->status = dync__program_allowed(g)) == DYNC_OK && dync__program_read_tensors(r, g) == DYNC_OK &&
-             (r->status = dync__graph_check_types(g, &r->limits)) == DYNC_OK)
+    else if ((r->own || (r->status = dync__program_allowed(g)) == DYNC_OK) && dync__program_read_tensors(r, g) == DYNC_OK &&
+             (r->status = dync__graph_check_types(g, r->own ? NULL : &r->limits)) == DYNC_OK)
         p = dync__program_from_leaves(g, name, n_leaves, leaf);
-    if (p) p->loaded = true;
+    if (p) p->loaded = !r->own;
     dync_graph_free(g);
     return p;
 }
 
-DYNC__FN dync_program *dync__program_read(const char *bytes, size_t n)
+static dync_program *dync__program_read_as(const char *bytes, size_t n, bool own)
 {
-    dync__program_reader r = {bytes, bytes, bytes, DYNC_OK, dync__program_limits_get()};
+    dync__program_reader r = {bytes, bytes, bytes, DYNC_OK, dync__program_limits_get(), own};
+    if (own) r.limits.nodes = INT_MAX;
     uint64_t sum = 0;
     if (n < sizeof dync__program_magic - 1 ||
         memcmp(bytes, dync__program_magic, sizeof dync__program_magic - 1) != 0) {
@@ -417,3 +424,6 @@ DYNC__FN dync_program *dync__program_read(const char *bytes, size_t n)
                    "program file: %s", inner.message);
     return p;
 }
+
+DYNC__FN dync_program *dync__program_read(const char *bytes, size_t n) { return dync__program_read_as(bytes, n, false); }
+DYNC__FN dync_program *dync__program_read_own(const char *bytes, size_t n) { return dync__program_read_as(bytes, n, true); }

@@ -40,9 +40,9 @@ DYNC__FN dync_status dync__backend_ts(dync_graph *g, const dync_value *ex, int n
     if (dync__graph_has_numbers(g)) DYNC__TRY(dync__graph_numbers(g, &tensors));
     dync_program *written = dync__program_from_leaves(tensors ? tensors : g, "graph", 0, NULL), *read = NULL;
     dync_graph_free(tensors);
-    dync_status status = written ? dync__program_write(written, &bytes) : dync_error();
+    dync_status status = written ? dync__program_write_own(written, &bytes) : dync_error();
     if (status == DYNC_OK && bytes.failed) status = DYNC_ERR_MEMORY;
-    if (status == DYNC_OK && !(read = dync__program_read(bytes.at, bytes.n))) status = dync_error();
+    if (status == DYNC_OK && !(read = dync__program_read_own(bytes.at, bytes.n))) status = dync_error();
     dync__str_free(&bytes);
     dync_program_free(written);
     if (status != DYNC_OK) return status;

@@ -210,6 +210,108 @@ TEST(gradients)
     dync_module_free(net);
 }
 
+/* The arguments of a program are those of the function, in their order, used or not; used here from the last to the first. */
+static dync_tensor *backwards(dync_tensor *a, dync_tensor *b, dync_tensor *c)
+{
+    (void)b;
+    return dync_sub(dync_mul(c, 2), a);
+}
+
+TEST(arguments_in_order)
+{
+    float x[2] = {1, 2}, y[2] = {10, 20};
+    dync_tensor *a = dync_from(x, dync_shape(2)), *b = dync_zeros(dync_shape(5)), *c = dync_from(y, dync_shape(2));
+    dync_program *p = dync_export(backwards, a, b, c);
+    REQUIRE(p != NULL);
+    dync_value args[3] = {DYNC_V(a), DYNC_V(b), DYNC_V(c)};
+    for (int round = 0; round < 2; round++) {
+        dync_tensor *out = dync_as_tensor(dync_program_run(p, 3, args));
+        REQUIRE(out != NULL);
+        EXPECT_NEAR(((const float *)dync_data(out))[0], 19, 0);
+        EXPECT_NEAR(((const float *)dync_data(out))[1], 38, 0);
+        REQUIRE(dync_equal(through_file(&p, 3, args), out));
+    }
+    args[1] = args[0];                                   /* an unused argument has its shape too */
+    dync_on_error(NULL, NULL);
+    EXPECT(dync_program_run(p, 3, args).kind == DYNC_KIND_NONE);
+    EXPECT_STATUS(dync_error(), DYNC_ERR_SHAPE);
+    dync_clear_error();
+    char text[1024], at[128];
+    snprintf(at, sizeof at, "/tmp/dync_test_order_%d.c", (int)(test_random() % 1000000));
+    REQUIRE_OK(dync_program_save_c(p, at));
+    FILE *f = fopen(at, "r");
+    REQUIRE(f != NULL);
+    bool first = false, unused = false, last = false, four = false;
+    while (fgets(text, sizeof text, f)) {
+        first = first || strstr(text, "BACKWARDS_IN0_SIZE 2");
+        unused = unused || strstr(text, "BACKWARDS_IN1_SIZE 5");
+        last = last || strstr(text, "BACKWARDS_IN2_SIZE 2");
+        four = four || strstr(text, "void backwards(const float *in0, const float *in1, const float *in2, float *out0)");
+    }
+    fclose(f);
+    remove(at);
+    EXPECT(first && unused && last && four);
+    check_c(p, "backwards", "BACKWARDS");
+    dync_program_free(p);
+}
+
+static dync_tensor *rows_of_two(dync_tensor *x) { return dync_reshape(x, dync_shape(dync_dim(x, 0), 2, -1)); }
+
+/* A program has the sizes that it was exported for, whatever is marked as changing. */
+TEST(marked_sizes)
+{
+    dync_tensor *x = dync_ones(dync_shape(4, 6)), *other = dync_ones(dync_shape(5, 6));
+    dync_mark_dynamic(x, 0);
+    dync_value arg = DYNC_V(x);
+    dync_program *p = dync_export(rows_of_two, x);
+    REQUIRE(p != NULL);
+    EXPECT_EQ_INT(dync_size(dync_as_tensor(dync_program_run(p, 1, &arg)), 0), 4);
+    EXPECT(through_file(&p, 1, &arg) != NULL);
+    REQUIRE(p != NULL);
+    check_c(p, "rows_of_two", "ROWS_OF_TWO");
+    dync_on_error(NULL, NULL);
+    arg = DYNC_V(other);
+    EXPECT(dync_program_run(p, 1, &arg).kind == DYNC_KIND_NONE);
+    EXPECT_STATUS(dync_error(), DYNC_ERR_SHAPE);
+    EXPECT_HAS_STR(dync_error_message(), "f32[5, 6], expected f32[4, 6]");
+    dync_clear_error();
+    dync_program_free(p);
+}
+
+static dync_tensor *column_sums(dync_tensor *x) { return dync_sum(dync_mul(x, 2), dync_shape(0), false); }
+static dync_tensor *first_row(dync_tensor *x) { return dync_select(x, 0, 0); }
+static dync_tensor *bump(dync_tensor *x) { return dync_sum(dync_add_(x, 1), DYNC_ALL, false); }
+
+/* Arguments may lie in any strides, whichever the export saw; views and writes still reach them. */
+TEST(any_strides)
+{
+    dync_tensor *dense = dync_reshape(dync_arange(0, 12, 1), dync_shape(4, 3)), *turned = dync_t(dync_clone(dync_t(dense)));
+    dync_tensor *row = dync_reshape(dync_arange(0, 3, 1), dync_shape(1, 3)), *spread = dync_expand(row, dync_shape(4, 3));
+    dync_tensor *in[3] = {dense, turned, spread};
+    for (int i = 0; i < 3; i++) {
+        dync_program *p = dync_export(column_sums, in[i]), *v = dync_export(first_row, in[i]);
+        REQUIRE(p && v);
+        for (int k = 0; k < 6; k++) {
+            dync_value arg = DYNC_V(in[k % 3]);
+            dync_tensor *out = dync_as_tensor(dync_program_run(p, 1, &arg));
+            REQUIRE(out != NULL);
+            EXPECT(dync_equal(out, column_sums(in[k % 3])));
+            dync_tensor *view = dync_as_tensor(dync_program_run(v, 1, &arg));
+            REQUIRE(view != NULL);
+            EXPECT(dync_data(view) == dync_data(dync_select(in[k % 3], 0, 0)));
+        }
+        dync_program_free(p);
+        dync_program_free(v);
+    }
+    dync_program *b = dync_export(bump, dense);
+    REQUIRE(b != NULL);
+    dync_value arg = DYNC_V(turned);
+    EXPECT_NEAR(dync_item(dync_as_tensor(dync_program_run(b, 1, &arg))), 78, 0);
+    EXPECT_NEAR(dync_item(dync_sum(turned, DYNC_ALL, false)), 78, 0);
+    dync_program_free(b);
+    EXPECT_OK(dync_error());
+}
+
 TEST(refusals)
 {
     dync_on_error(NULL, NULL);
