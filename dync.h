@@ -21191,7 +21191,7 @@ DYNC__FN int64_t dync__operand_numel(const dync__operand *o) {
     return n;
 }
 DYNC__FN void *dync__operand_at(const dync__operand *o, void *slot) {
-    return (char *)slot + o->lay.offset * dync__dtype_info(o->dtype)->bytes;
+    return o->lay.offset ? (char *)slot + o->lay.offset * dync__dtype_info(o->dtype)->bytes : slot;    /* an empty one may have no memory */
 }
 DYNC__FN int dync__operand_working(int dtype) { return dtype == DYNC_F16 || dtype == DYNC_BF16 ? DYNC_F32 : dtype; }
 static void dync__copy_row(int64_t n, char *to, int to_dtype, int64_t to_step, const char *from, int from_dtype, int64_t from_step) {
@@ -24433,7 +24433,7 @@ static dync_status dync__att_check(const dync__kcall *c, int n, int first) {
     if (first) ok = ok && dync__att_is(q - 1, q, q->dtype, L, V) && dync__att_is(q + 5, q, q->dtype, L, E) &&
                     dync__att_is(q + 6, q, q->dtype, S, E) && dync__att_is(q + 7, q, q->dtype, S, V);
     const dync__operand *mask = c->attr[2] >= 0 ? &c->operand[c->attr[2]] : NULL;
-    if (mask) ok = ok && dync__att_is(mask, q, mask->dtype == DYNC_BOOL ? DYNC_BOOL : q->dtype, L, S);
+    if (mask) ok = ok && !c->attr[0] && dync__att_is(mask, q, mask->dtype == DYNC_BOOL ? DYNC_BOOL : q->dtype, L, S);
     return dync__kcall_expect(c, ok && L && E && S && V, "query [.., L, E], key [.., S, E], value [.., S, V] and what belongs to them");
 }
 static int64_t dync__att_room(const dync__att *a, bool grad);
@@ -31999,6 +31999,7 @@ DYNC__FN dync_status dync__i_flash_attention(const dync__opcall *call, dync__inf
         return dync__infer_pair_error("expected query [.., L, E], key [.., S, E] and value [.., S, V] with one batch", &q->lay, &k->lay);
     if (call->args[3].kind != DYNC__A_NONE) {
         dync__layout seen = q->lay, all;
+        if (call->args[4].as.i) return dync__fail(DYNC_ERR_VALUE, "Explicit attn_mask should not be set when is_causal=True");
         seen.shape[n - 1] = k->lay.shape[n - 2];
         DYNC__TRY(dync__infer_tensor(call, 3, &mask));
         if (mask->dtype != DYNC_BOOL && mask->dtype != q->dtype) return dync__fail(DYNC_ERR_DTYPE, "expected a mask of bools or of query's dtype");

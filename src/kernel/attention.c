@@ -220,7 +220,7 @@ static dync_status dync__att_check(const dync__kcall *c, int n, int first)
     if (first) ok = ok && dync__att_is(q - 1, q, q->dtype, L, V) && dync__att_is(q + 5, q, q->dtype, L, E) &&
                     dync__att_is(q + 6, q, q->dtype, S, E) && dync__att_is(q + 7, q, q->dtype, S, V);
     const dync__operand *mask = c->attr[2] >= 0 ? &c->operand[c->attr[2]] : NULL;
-    if (mask) ok = ok && dync__att_is(mask, q, mask->dtype == DYNC_BOOL ? DYNC_BOOL : q->dtype, L, S);
+    if (mask) ok = ok && !c->attr[0] && dync__att_is(mask, q, mask->dtype == DYNC_BOOL ? DYNC_BOOL : q->dtype, L, S);
     return dync__kcall_expect(c, ok && L && E && S && V, "query [.., L, E], key [.., S, E], value [.., S, V] and what belongs to them");
 }
 

@@ -16,7 +16,7 @@ DYNC__FN int64_t dync__operand_numel(const dync__operand *o)
 
 DYNC__FN void *dync__operand_at(const dync__operand *o, void *slot)
 {
-    return (char *)slot + o->lay.offset * dync__dtype_info(o->dtype)->bytes;
+    return o->lay.offset ? (char *)slot + o->lay.offset * dync__dtype_info(o->dtype)->bytes : slot;    /* an empty one may have no memory */
 }
 
 DYNC__FN int dync__operand_working(int dtype) { return dtype == DYNC_F16 || dtype == DYNC_BF16 ? DYNC_F32 : dtype; }

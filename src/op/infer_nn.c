@@ -707,6 +707,7 @@ DYNC__FN dync_status dync__i_flash_attention(const dync__opcall *call, dync__inf
         return dync__infer_pair_error("expected query [.., L, E], key [.., S, E] and value [.., S, V] with one batch", &q->lay, &k->lay);
     if (call->args[3].kind != DYNC__A_NONE) {
         dync__layout seen = q->lay, all;
+        if (call->args[4].as.i) return dync__fail(DYNC_ERR_VALUE, "Explicit attn_mask should not be set when is_causal=True");
         seen.shape[n - 1] = k->lay.shape[n - 2];
         DYNC__TRY(dync__infer_tensor(call, 3, &mask));
         if (mask->dtype != DYNC_BOOL && mask->dtype != q->dtype) return dync__fail(DYNC_ERR_DTYPE, "expected a mask of bools or of query's dtype");

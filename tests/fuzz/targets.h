@@ -265,6 +265,27 @@ static bool fuzz_is_small(const dync__opcall *call, dync__info *info)
     return true;
 }
 
+/* FUZZ_SHOW=1: the calls of an input, to read what a crash was made of. */
+static void fuzz_show(const dync__opcall *call)
+{
+    dync__str s = {0};
+    for (int i = 0; i < call->nargs; i++) {
+        const dync__arg *a = &call->args[i];
+        dync__str_add(&s, i ? ", " : "");
+        if (a->kind == DYNC__A_TENSOR) {
+            dync__tensor_brief(&s, a->as.t);
+            dync__str_add(&s, " strides ");
+            dync__shape_text(&s, a->as.t->lay.ndim, a->as.t->lay.stride);
+        } else if (a->kind == DYNC__A_DIMS) {
+            dync__shape_text(&s, a->n, a->as.dims);
+        } else {
+            dync__str_addf(&s, "kind %d %g", a->kind, dync__arg_is_number(a) ? dync__arg_number(a) : 0.0);
+        }
+    }
+    fprintf(stderr, "%s(%s)\n", call->row->name, dync__str_get(&s));
+    dync__str_free(&s);
+}
+
 static void fuzz_call(fuzz_ops *f)
 {
     int op = (int)(fuzz_take(&f->b, 256) | fuzz_take(&f->b, 2) << 8) % DYNC__N_OPS, nargs = 0;
@@ -281,6 +302,7 @@ static void fuzz_call(fuzz_ops *f)
         nargs++;
     }
     dync__opcall call = {.row = row, .op = op, .nargs = nargs, .args = args};
+    if (getenv("FUZZ_SHOW")) fuzz_show(&call);
     if (!fuzz_is_small(&call, info) || dync__op_run(op, nargs, args, out) != DYNC_OK) {
         dync_clear_error();
         return;
@@ -308,6 +330,12 @@ static void fuzz_ops_run(const uint8_t *data, size_t n)
         result.as.list = list;
         if (dync__graph_output(f.g, &result)) p = dync__program_from_leaves(f.g, "ops", f.g->n_inputs, NULL);
         if (p && dync__program_write(p, &file) == DYNC_OK) {
+            const char *dump = getenv("FUZZ_DUMP");      /* a file for its text: inputs of the target graph */
+            FILE *to = dump ? fopen(dump, "wb") : NULL;
+            dync__str text = {0};
+            if (to) dync__graph_print_c(&text, f.g);
+            if (to) fwrite(dync__str_get(&text), 1, text.n, to), fclose(to);
+            dync__str_free(&text);
             dync_program *q = dync__program_read(file.at, file.n);
             dync_clear_error();
             if (q) fuzz_run_program(q);
