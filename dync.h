@@ -28837,8 +28837,8 @@ DYNC__FN dync_status dync__d_unfold(dync__opcall *call) {
     }
     shape[n] = window;
     stride[n] = n ? x->lay.stride[dim] : 1;
-    dync__arg args[4] = {call->args[0], dync__arg_dims(n + 1, shape), dync__arg_dims(n + 1, stride), dync__arg_i(x->lay.offset)};
-    dync__chain_call(&c, DYNC__OP_as_strided, 4, args, &y);
+    dync__arg args[4] = {call->args[0], dync__arg_dims(n + 1, shape), dync__arg_dims(n + 1, stride), dync__arg_i(0)};
+    dync__chain_call(&c, DYNC__OP__strided_view, 4, args, &y);      /* of x wherever it begins: compiled code takes inputs at any offset */
     return dync__chain_end(&c, call, y);
 }
 /* 0, 1, .. size - 1 spread over n places: floor(i * size / n) */
@@ -50198,8 +50198,8 @@ static dync_status dync__functional_record(dync__functional *f, dync__opcall *c)
         int64_t now = args[0].as.node->info[0].lay.offset, then = c->args[0].as.t->lay.offset;
         if (now != then) info[0].lay.offset = dync__sz_add(dync__sz_sub(info[0].lay.offset, then), now);
     }
-    /* strides and offset of as_strided are those of the memory, not of what stands for a value now */
-    const dync__fstore *s = c->op == DYNC__OP_as_strided ? c->args[0].as.t->storage->trace : NULL;
+    /* strides and offset given by number are those of the memory, not of what stands for a value now */
+    const dync__fstore *s = c->op == DYNC__OP_as_strided || c->op == DYNC__OP__strided_view ? c->args[0].as.t->storage->trace : NULL;
     dync_node *n = s && s->generation > 0 ? dync__functional_view(f, s, c->out[0])
                            : dync__functional_emit(f, c->op, c->nargs, args, info, c->nout);
     if (!n) return DYNC_ERR_MEMORY;

@@ -216,8 +216,8 @@ static dync_status dync__functional_record(dync__functional *f, dync__opcall *c)
         int64_t now = args[0].as.node->info[0].lay.offset, then = c->args[0].as.t->lay.offset;
         if (now != then) info[0].lay.offset = dync__sz_add(dync__sz_sub(info[0].lay.offset, then), now);
     }
-    /* strides and offset of as_strided are those of the memory, not of what stands for a value now */
-    const dync__fstore *s = c->op == DYNC__OP_as_strided ? c->args[0].as.t->storage->trace : NULL;
+    /* strides and offset given by number are those of the memory, not of what stands for a value now */
+    const dync__fstore *s = c->op == DYNC__OP_as_strided || c->op == DYNC__OP__strided_view ? c->args[0].as.t->storage->trace : NULL;
     dync_node *n = s && s->generation > 0 ? dync__functional_view(f, s, c->out[0])
                            : dync__functional_emit(f, c->op, c->nargs, args, info, c->nout);
     if (!n) return DYNC_ERR_MEMORY;

@@ -725,8 +725,8 @@ DYNC__FN dync_status dync__d_unfold(dync__opcall *call)
     }
     shape[n] = window;
     stride[n] = n ? x->lay.stride[dim] : 1;
-    dync__arg args[4] = {call->args[0], dync__arg_dims(n + 1, shape), dync__arg_dims(n + 1, stride), dync__arg_i(x->lay.offset)};
-    dync__chain_call(&c, DYNC__OP_as_strided, 4, args, &y);
+    dync__arg args[4] = {call->args[0], dync__arg_dims(n + 1, shape), dync__arg_dims(n + 1, stride), dync__arg_i(0)};
+    dync__chain_call(&c, DYNC__OP__strided_view, 4, args, &y);      /* of x wherever it begins: compiled code takes inputs at any offset */
     return dync__chain_end(&c, call, y);
 }
 

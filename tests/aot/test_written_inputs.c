@@ -103,4 +103,31 @@ TEST(inputs_that_share_memory)
     dync_shutdown();
 }
 
+
+/* Windows are views of an input wherever it begins, in the first call or a later one, plain or written. */
+static dync_tensor *windows(dync_tensor *x) { return dync_mul(dync_unfold(x, 1, 3, 2), 2); }
+static dync_tensor *windows_of_written(dync_tensor *x)
+{
+    dync_mul_(x, 2);
+    dync_tensor *turned = dync_transpose(dync_mul(x, 3), 0, 1);
+    dync_add_(dync_select(turned, 0, 1), 1);
+    return dync_add(dync_sum(dync_unfold(turned, 0, 3, 2), DYNC_ALL, false), dync_unfold(x, 1, 3, 2));
+}
+TEST(windows_of_inputs_that_begin_elsewhere)
+{
+    static const char *const on[] = {"eager", "aot_eager", "inductor"};
+    dync_tensor *(*const fns[])(dync_tensor *) = {windows, windows_of_written};
+    for (int i = 0; i < 12; i++) {
+        dync_compiled *f = dync_compile(fns[i % 2], .backend = on[i / 2 % 3], .dynamic = i < 6 ? DYNC_DYNAMIC_OFF : DYNC_DYNAMIC_ON);
+        for (int k = 0; k < 4; k++)
+            DYNC_SCOPE {
+                dync_tensor *all = dync_randn(dync_shape(6, 9)), *same = dync_clone(all);
+                dync_tensor *want = fns[i % 2](dync_slice(same, 0, k, k + 3, 1)), *got = dync_call(f, dync_slice(all, 0, k, k + 3, 1));
+                EXPECT(got && dync_allclose(got, want, TOL_F32_SUM, TOL_F32_SUM));
+                EXPECT(dync_equal(all, same));
+            }
+        dync_compiled_free(f);
+    }
+    EXPECT_STATUS(dync_error(), DYNC_OK);
+}
 TEST_MAIN
