@@ -134,11 +134,11 @@ static dync_node *dync__functional_lift(dync__functional *f, dync__tensor *t)
     return n;
 }
 
-/* The layout of a fake relative to the base node's memory. */
+/* The layout of a fake relative to the base node's memory. What has no elements is anywhere: at its beginning. */
 static dync__layout dync__functional_rel(const dync__fstore *s, const dync__tensor *t)
 {
     dync__layout lay = t->lay;
-    lay.offset = dync__sz_sub(lay.offset, s->lay.offset);
+    lay.offset = t->numel ? dync__sz_sub(lay.offset, s->lay.offset) : 0;
     return lay;
 }
 

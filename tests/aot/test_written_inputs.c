@@ -130,4 +130,22 @@ TEST(windows_of_inputs_that_begin_elsewhere)
     }
     EXPECT_STATUS(dync_error(), DYNC_OK);
 }
+
+/* Writing to what has no elements, of an input that begins elsewhere, writes nothing. */
+static dync_tensor *write_to_nothing(dync_tensor *x, dync_tensor *y)
+{
+    dync_zero_(dync_pixel_shuffle(x, 2));
+    return dync_mul(y, 2);
+}
+TEST(writes_to_nothing)
+{
+    static const char *const on[] = {"eager", "aot_eager", "inductor"};
+    for (int i = 0; i < 3; i++) {
+        dync_compiled *f = dync_compile(write_to_nothing, .backend = on[i]);
+        dync_tensor *x = dync_slice(dync_ones(dync_shape(2, 4, 2, 0)), 0, 1, 2, 1), *y = dync_call(f, x, dync_ones(dync_shape(2)));
+        EXPECT(y && dync_item(dync_sum(y, DYNC_ALL, false)) > 3);
+        dync_compiled_free(f);
+    }
+    EXPECT_STATUS(dync_error(), DYNC_OK);
+}
 TEST_MAIN
