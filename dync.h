@@ -28441,7 +28441,7 @@ static dync_status dync__dn_group_norm(dync__opcall *call, dync__dt *x, int64_t 
             return dync__fail(DYNC_ERR_SHAPE, "Expected %s to be a vector of size equal to the number of channels in input, %lld",
                               i ? "bias" : "weight", (long long)channels);
     }
-    rows[1] = x->numel && rows[0] ? dync__sz_div(x->numel, rows[0]) : 0;
+    rows[1] = x->numel && rows[0] ? dync__sz_size(dync__sz_div(x->numel, rows[0])) : 0;
     dync__arg args[5] = {dync__arg_none(), dync__arg_dims(1, &rows[1]), dync__arg_none(), dync__arg_none(), dync__arg_f(eps)};
     dync__dt *y;
     args[0] = dync__arg_t(dync__chain_shape(&c, DYNC__OP_reshape, x, 2, rows));
@@ -28875,7 +28875,7 @@ DYNC__FN dync_status dync__d_pixel_shuffle(dync__opcall *call) {
         return dync__fail(DYNC_ERR_SHAPE, "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of "
                           "upscale_factor, but input.size(-3)=%lld is not divisible by %lld", (long long)x->lay.shape[lead],
                           (long long)(r * r));
-    const int64_t *s = x->lay.shape + lead, out = dync__sz_div(s[0], r * r), split[5] = {out, r, r, s[1], s[2]},
+    const int64_t *s = x->lay.shape + lead, out = dync__sz_size(dync__sz_div(s[0], r * r)), split[5] = {out, r, r, s[1], s[2]},
                   joined[3] = {out, dync__sz_mul(s[1], r), dync__sz_mul(s[2], r)};
     static const int to[5] = {0, 3, 1, 4, 2};
     for (int d = 0; d < lead; d++) {

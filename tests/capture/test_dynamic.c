@@ -54,6 +54,23 @@ TEST(zero_and_one_are_specialised)
 }
 
 static dync_tensor *add(dync_tensor *x, dync_tensor *y) { return dync_add(x, y); }
+/* A computed size that is 1 in the traced call is 1, and not one that may be 2. */
+static dync_tensor *pixels_without_ones(dync_tensor *x, dync_tensor *y) { return dync_mul(dync_squeeze_all(dync_pixel_shuffle(x, 2)), y); }
+TEST(computed_sizes_of_one_are_specialised)
+{
+    static const char *const on[] = {"eager", "aot_eager", "inductor"};
+    for (int b = 0; b < 3; b++) {
+        dync_compiled *f = dync_compile(pixels_without_ones, .args = "x, y", .backend = on[b], .dynamic = DYNC_DYNAMIC_ON);
+        for (int channels = 4; channels <= 8; channels += 4) {
+            dync_tensor *x = dync_randn(dync_shape(1, channels, 2, 6)), *y = dync_randn(dync_shape(4, 12)), *z = dync_call(f, x, y);
+            REQUIRE(z != NULL);
+            EXPECT_EQ_INT(dync_ndim(z), channels == 4 ? 2 : 3);
+            EXPECT(dync_equal(z, pixels_without_ones(x, y)));
+        }
+        dync_compiled_free(f);
+    }
+}
+
 TEST(equal_sizes_share_a_symbol)
 {
     counter c = {0};
