@@ -27072,6 +27072,7 @@ DYNC__FN dync_status dync__infer_value(const dync__opcall *, int i);            
 DYNC__FN dync_status dync__infer_device(const dync__opcall *, int *device);                 /* of all tensors together; 0-dim CPU tensors mix */
 DYNC__FN dync_status dync__infer_device_known(int device);                                  /* one that this build can allocate on */
 DYNC__FN dync_status dync__infer_fresh(dync__info *, int dtype, int device, int ndim, const int64_t *shape);  /* row major */
+DYNC__FN dync_status dync__infer_like(dync__info *, int ndim, const int64_t *shape, int n, dync__tensor *const *);   /* dense, dims in the order of the operands' */
 DYNC__FN dync_status dync__infer_floating(const dync__tensor *);
 DYNC__FN dync_status dync__infer_index(const dync__tensor *);                               /* int64 or int32 */
 DYNC__FN dync_status dync__infer_dims(const dync__arg *dims, int ndim, bool *reduced);      /* DIMS or one INT; none: all */
@@ -30661,7 +30662,7 @@ static void dync__infer_permuted(dync__layout *out, int n, int64_t stride[][DYNC
     }
 }
 /* Row major needs no sorting, and is by far the most frequent: one test for all operands. */
-static dync_status dync__infer_like(dync__info *out, int ndim, const int64_t *shape, int n, dync__tensor *const *t) {
+DYNC__FN dync_status dync__infer_like(dync__info *out, int ndim, const int64_t *shape, int n, dync__tensor *const *t) {
     int64_t stride[4][DYNC_MAX_DIMS];
     bool row_major = true, same_strides = true;
     DYNC__TRY(dync__layout_contiguous(&out->lay, ndim, shape));
@@ -31893,7 +31894,8 @@ DYNC__FN dync_status dync__i_native_batch_norm(const dync__opcall *call, dync__i
         return dync__fail(DYNC_ERR_SHAPE, "Expected more than 1 value per channel when training, got %lld",
                           (long long)(dync__sz_hint(x->numel) / dync__sz_hint(channels)));
     int stats = x->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32;
-    DYNC__TRY(dync__infer_fresh(&out[0], x->dtype, device, x->lay.ndim, x->lay.shape));
+    out[0].dtype = x->dtype, out[0].device = device, out[0].alias = -1;
+    DYNC__TRY(dync__infer_like(&out[0], x->lay.ndim, x->lay.shape, 1, &x));              /* as the decomposition makes it */
     for (int i = 1; i < 3; i++)
         DYNC__TRY(dync__infer_fresh(&out[i], stats, device, 1, training ? &channels : &none));
     for (int i = 3; i < 5; i++) {

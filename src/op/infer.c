@@ -209,7 +209,7 @@ static void dync__infer_permuted(dync__layout *out, int n, int64_t stride[][DYNC
 }
 
 /* Row major needs no sorting, and is by far the most frequent: one test for all operands. */
-static dync_status dync__infer_like(dync__info *out, int ndim, const int64_t *shape, int n, dync__tensor *const *t)
+DYNC__FN dync_status dync__infer_like(dync__info *out, int ndim, const int64_t *shape, int n, dync__tensor *const *t)
 {
     int64_t stride[4][DYNC_MAX_DIMS];
     bool row_major = true, same_strides = true;

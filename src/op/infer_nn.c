@@ -585,7 +585,8 @@ DYNC__FN dync_status dync__i_native_batch_norm(const dync__opcall *call, dync__i
         return dync__fail(DYNC_ERR_SHAPE, "Expected more than 1 value per channel when training, got %lld",
                           (long long)(dync__sz_hint(x->numel) / dync__sz_hint(channels)));
     int stats = x->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32;
-    DYNC__TRY(dync__infer_fresh(&out[0], x->dtype, device, x->lay.ndim, x->lay.shape));
+    out[0].dtype = x->dtype, out[0].device = device, out[0].alias = -1;
+    DYNC__TRY(dync__infer_like(&out[0], x->lay.ndim, x->lay.shape, 1, &x));              /* as the decomposition makes it */
     for (int i = 1; i < 3; i++)
         DYNC__TRY(dync__infer_fresh(&out[i], stats, device, 1, training ? &channels : &none));
     for (int i = 3; i < 5; i++) {

@@ -67,6 +67,7 @@ DYNC__FN dync_status dync__infer_value(const dync__opcall *, int i);            
 DYNC__FN dync_status dync__infer_device(const dync__opcall *, int *device);                 /* of all tensors together; 0-dim CPU tensors mix */
 DYNC__FN dync_status dync__infer_device_known(int device);                                  /* one that this build can allocate on */
 DYNC__FN dync_status dync__infer_fresh(dync__info *, int dtype, int device, int ndim, const int64_t *shape);  /* row major */
+DYNC__FN dync_status dync__infer_like(dync__info *, int ndim, const int64_t *shape, int n, dync__tensor *const *);   /* dense, dims in the order of the operands' */
 DYNC__FN dync_status dync__infer_floating(const dync__tensor *);
 DYNC__FN dync_status dync__infer_index(const dync__tensor *);                               /* int64 or int32 */
 DYNC__FN dync_status dync__infer_dims(const dync__arg *dims, int ndim, bool *reduced);      /* DIMS or one INT; none: all */

@@ -71,6 +71,21 @@ TEST(computed_sizes_of_one_are_specialised)
     }
 }
 
+/* The form that inference gives batch_norm's result is the one that it has. */
+static dync_tensor *normed(dync_tensor *x) { return dync_batch_norm(x, NULL, NULL, NULL, NULL, true, 0.1, 1e-3); }
+TEST(batch_norm_of_transposed_inputs)
+{
+    static const char *const on[] = {"eager", "aot_eager", "inductor"};
+    for (int b = 0; b < 6; b++) {
+        dync_compiled *f = dync_compile(normed, .args = "x", .backend = on[b % 3], .dynamic = b < 3 ? DYNC_DYNAMIC_ON : DYNC_DYNAMIC_OFF);
+        dync_tensor *x = dync_transpose(dync_randn(dync_shape(6, 4, 5)), 0, 2), *want = normed(x), *got = dync_call(f, x);
+        REQUIRE(got != NULL);
+        EXPECT(same(got, want, 1e-5));
+        for (int d = 0; d < 3; d++) EXPECT_EQ_INT(dync_stride(got, d), dync_stride(want, d));
+        dync_compiled_free(f);
+    }
+}
+
 TEST(equal_sizes_share_a_symbol)
 {
     counter c = {0};

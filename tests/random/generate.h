@@ -188,6 +188,24 @@ static bool bounded(gen *g, int id)
     return good;
 }
 
+/* Do two elements share a place? What is written there in place is anybody's guess, in PyTorch too. */
+static bool overlaps(const dync_tensor *t)
+{
+    int64_t reach = 0, step[DYNC_MAX_DIMS], size[DYNC_MAX_DIMS];
+    int n = 0;
+    for (int i = 0; i < dync_ndim(t); i++) {
+        if (dync_size(t, i) < 2) continue;
+        int at = n++;
+        for (; at > 0 && step[at - 1] > dync_stride(t, i); at--) step[at] = step[at - 1], size[at] = size[at - 1];
+        step[at] = dync_stride(t, i), size[at] = dync_size(t, i);
+    }
+    for (int i = 0; i < n; i++) {
+        if (step[i] <= reach) return dync_numel(t) > 0;
+        reach += step[i] * (size[i] - 1);
+    }
+    return false;
+}
+
 /* Runs the step and keeps it where it works. */
 static bool emit(gen *g, step *s)
 {
@@ -197,6 +215,7 @@ static bool emit(gen *g, step *s)
     if (p->n_steps >= MAX_STEPS || had + MAX_OUT > MAX_VALUES) return false;
     for (int i = 0; i < s->nargs; i++)
         if (s->a[i].kind == A_VALUE && s->a[i].d[0] < 0) return false;
+    if (inplace && overlaps(g->v[s->a[0].d[0]])) return false;
     for (int i = 0; i < MAX_OUT; i++) s->out[i] = had + i;
     dync_value out = step_value(s, g->v);
     s->nout = out.kind == DYNC_KIND_LIST ? dync_len(out) : 1;

@@ -124,6 +124,13 @@ static bool all_zero(dync_tensor *t)
     return true;
 }
 
+static bool same_strides(dync_tensor *a, dync_tensor *b)
+{
+    for (int i = 0; i < dync_ndim(a) && dync_numel(a); i++)
+        if (dync_size(a, i) != 1 && dync_stride(a, i) != dync_stride(b, i)) return false;
+    return true;
+}
+
 /* NULL: the same. Else what differs, in words. */
 static const char *outcome_differs(trial *t, const outcome *got, char *text, size_t size)
 {
@@ -138,6 +145,7 @@ static const char *outcome_differs(trial *t, const outcome *got, char *text, siz
             if (k < p->n_out + p->n_in || !all_zero(want ? want : is)) differs = want ? "nothing" : "something";
         } else differs = tensor_differs(t, k, is, what, sizeof what);
         if (!differs && k < p->n_out && t->plain.requires[k] != got->requires[k]) differs = "requires_grad";
+        if (!differs && k < p->n_out && !same_strides(want, is)) differs = "strides";
         if (!differs) continue;
         int i = k < p->n_out ? k : (k - p->n_out) % p->n_in;
         snprintf(text, size, "%s v%d: %s", k < p->n_out ? "result" : k < p->n_out + p->n_in ? "input" : "gradient of", k < p->n_out ? p->out[i] : p->in[i].id, differs);
