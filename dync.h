@@ -35496,6 +35496,7 @@ DYNC__FN dync_status dync__g_fmod(dync__grad *g) {
     DYNC__TRY(dync__ga_set(g, 0, dync__grads_gy(g)));
     if (!dync__ga_needed(g, 1)) return DYNC_OK;
     dync_tensor *quotient = dync_div(dync__ga_wide(g, 0), dync__ga_wide(g, 1));
+    if (!dync__tls.grad_enabled_off) quotient = dync_detach(quotient);            /* flat, also where y is 0 and it is infinite */
     return dync__ga_set(g, 1, dync_mul(dync_neg(dync__grads_gy(g)), dync_trunc(quotient)));
 }
 DYNC__FN dync_status dync__g_remainder(dync__grad *g) {

@@ -525,6 +525,20 @@ TEST(second_gradient_of_a_product_with_zeros)
     EXPECT_VALUES(second_gradient(prod_all, x), 350, 0, 0, 0, 70, 0);
 }
 
+/* Whole quotients are flat: 1 / 0 has the gradient -inf, whose own is 0. */
+TEST(second_gradients_of_remainders_by_zero)
+{
+    for (int k = 0; k < 2; k++) {
+        dync_tensor *x = LEAF(1, 5), *y = LEAF(0, 2), *r = k ? dync_remainder(x, y) : dync_fmod(x, y);
+        dync_value both = dync_tuple(x, y), g = dync_gradients(DYNC_V(total(r)), both, DYNC_NONE, (dync_grad_options){.create_graph = true});
+        EXPECT_VALUES(dync_as_tensor(dync_at(g, 1)), -(float)INFINITY, -2);
+        dync_tensor *scaled = dync_mul(dync_as_tensor(dync_at(g, 1)), dync_mul(y, 1));
+        dync_value h = dync_gradients(DYNC_V(total(scaled)), both, DYNC_NONE, (dync_grad_options){.allow_unused = true});
+        EXPECT_EQ_INT(dync_at(h, 0).kind, DYNC_KIND_NONE);
+        EXPECT_VALUES(dync_as_tensor(dync_at(h, 1)), -(float)INFINITY, -2);
+    }
+}
+
 /* y = 3 x; y[0] = exp(y[0]); loss = sum(y * y): second derivatives by hand. The written part's saved result runs within its base's node. */
 TEST(double_backward_through_a_written_view)
 {
