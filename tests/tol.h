@@ -10,6 +10,8 @@
 #define TOL_BF16_1ULP 7.9e-3
 /* A whole layer in bf16 whose sums are in f32: a few roundings of values below 2. */
 #define TOL_BF16_LAYER 4e-2
+/* The same in f16, whose results are eight times as exact. */
+#define TOL_F16_LAYER 5e-3
 /* A chain of a few pointwise operators in f32: one ulp each. */
 #define TOL_F32_CHAIN 1e-6
 /* Pairwise or blocked sums and dot products of up to some thousand terms in f32, against f64. */

@@ -144,6 +144,8 @@ class Case:
         if isinstance(n, str):
             return self.tell('forward', index, 'dync refuses: ' + n)
         got = self.lib.all(dync.RESULTS, n)
+        if not want:
+            return self.tell('other form', index, 'a result that is no tensor')
         exact, exact_side = self.exact(sample)
         if self.row.name == 'topk' and len(got) == len(want) and got[1][0].shape == want[1].shape and not torch.equal(got[1][0], want[1]):
             dim = self.dync_args(side)[2]                 # which of equal ones is open: the places are judged by what is there
@@ -311,7 +313,7 @@ class Case:
         if not now:
             now = [(None, False)] * len(wanted)
         mine = [now[order.index(i)] if i in order else (None, False) for i in range(leaves)] + now[len(order):]
-        if self.close_to('second', index, mine, wanted, wanted_exact, None):
+        if self.close_to('second', index, mine, wanted, wanted_exact, side.leaves()):
             return None
         return now
 
@@ -333,8 +335,10 @@ class Case:
             if g is None and w is None:
                 continue
             g, w = g if g is not None else torch.zeros_like(w), w if w is not None else torch.zeros_like(g)
-            if leaves and g.shape == w.shape and (self.row.functional or self.row.name) in table.OPEN_AT_NAN:
-                g = torch.where(torch.isnan(leaves[i].detach()), w.detach(), g)
+            if leaves and (self.row.functional or self.row.name) in table.OPEN_AT_NAN:
+                for leaf in leaves:
+                    if leaf.shape == g.shape == w.shape:
+                        g = torch.where(torch.isnan(leaf.detach()), w.detach(), g)
             e = exact[i] if exact and exact[i] is not None and w.dtype != torch.float64 else None
             what = compare.differs(g, w.detach(), e, True, 1.0)        # cotangents are of order 1
             if what:
@@ -529,7 +533,8 @@ def start_row(path, row, found, options):
 
 # ---- known differences ---------------------------------------------------------------------------------------------------------------------
 class Known:
-    """known.txt: operator | kinds | dtypes | text that the difference contains | reason. * is any; names separated by blanks."""
+    """known.txt: operator, or operator(OpInfo) | kinds | dtypes | a regular expression that the difference matches | reason. * is any; operators
+    and dtypes are separated by blanks, kinds by commas."""
 
     def __init__(self, path):
         self.lines = []
@@ -538,9 +543,9 @@ class Known:
                 self.lines.append([part.strip() for part in re.split(r' \| ', line)])
         self.hits = collections.Counter()
 
-    def find(self, kind, name, dtype, what):
+    def find(self, kind, name, info, dtype, what):
         for i, (names, kinds, dtypes, text, _) in enumerate(self.lines):
-            if (names == '*' or name in names.split()) and (kinds == '*' or kind in [k.strip() for k in kinds.split(',')]) and \
+            if (names == '*' or name in names.split() or '%s(%s)' % (name, info) in names.split()) and (kinds == '*' or kind in [k.strip() for k in kinds.split(',')]) and \
                     (dtypes == '*' or dtype in dtypes.split()) and (text == '*' or re.search(text, what)):
                 self.hits[i] += 1
                 return True
@@ -577,7 +582,7 @@ def main():
         for message in start_row(options.library, rows[name], found[name], options):
             if message[0] == 'done':
                 counts.update(message[1])
-            elif not known.find(message[1], message[2], message[4], message[6]):
+            elif not known.find(message[1], message[2], message[3], message[4], message[6]):
                 differences.append(message[1:])
                 if options.v or options.all:
                     print('%s: %s (%s) %s sample %d: %s' % message[1:], flush=True)

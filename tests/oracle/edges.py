@@ -4,14 +4,14 @@ numbers on either side of a bound in half precision, empty and 0-dim tensors, dt
     python tests/oracle/edges.py [-v]          needs torch (2.15 was used), and nothing else
 
 One sample a line: NAME|ARGS|OUTS|GRADS, ARGS and OUTS as ops.py says. g: instead of t: is a tensor that requires grad; GRADS are those of
-such tensors in order, - where PyTorch has none, for the cotangents of `cotangent`. ! instead of OUTS where PyTorch raises.
+such tensors in order, - where PyTorch has none, for the cotangents of `ops.cotangent`. ! instead of OUTS where PyTorch raises.
 """
 import math
 import os
 import sys
 import torch
 import ops
-from ops import CPU, Dims, Dtype, T
+from ops import CPU, Dims, Dtype, T, cotangent
 
 inf, nan = math.inf, math.nan
 
@@ -20,10 +20,6 @@ class G(T):
     """A tensor argument that requires grad, given by its values or a pattern."""
     def text(self):
         return 'g' + super().text()[1:]
-
-
-def cotangent(t):
-    return torch.tensor([((k * 5 + 2) % 7 + 2) / 8 for k in range(t.numel())], dtype=t.dtype).reshape(t.shape)
 
 
 def v(dtype, values, shape=None):

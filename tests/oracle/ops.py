@@ -59,6 +59,11 @@ def pattern(name, i):
     raise ValueError(name)
 
 
+def cotangent(t):
+    """What edges.py and opinfo.py start gradients from."""
+    return torch.tensor([((k * 5 + 2) % 7 + 2) / 8 for k in range(t.numel())], dtype=t.dtype).reshape(t.shape)
+
+
 class T:
     """A tensor argument."""
     def __init__(self, dtype, shape, pat, strides=None, offset=0):

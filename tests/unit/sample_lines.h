@@ -19,6 +19,7 @@ typedef struct parser {
     int n_made;
     char text[64];
     bool relative;                /* compares values near zero as strictly as others */
+    bool spread;                  /* compares values as sums of the size of the greatest of them, at least 1 */
 } parser;
 
 /* ---- reading a line ---------------------------------------------------------------------------------------------- */
@@ -170,8 +171,10 @@ static dync__arg read_arg(parser *p)
         dync__arg l = {.kind = DYNC__A_LIST, .as = {.list = p->list}};
         while (!take(p, "]")) {
             take(p, " ");
-            take(p, "t:");
+            bool leaf = take(p, "g:");
+            if (!leaf) take(p, "t:");
             p->list[l.n++] = read_tensor(p);
+            if (leaf) dync__tensor_set_requires_grad(p->list[l.n - 1].as.t, true);
         }
         return l;
     }
@@ -212,16 +215,33 @@ static void complain(const char *line, int out, const char *what, double got, do
     test__fail(__FILE__, __LINE__, text);
 }
 
+/* Of n numbers, the greatest size that is finite; at least 1. */
+static double read_spread(parser p, int64_t n)
+{
+    double most = 1;
+    for (int64_t i = 0; i < n; i++) {
+        double x = fabs(read_number(&p));
+        if (x > most && x < HUGE_VAL) most = x;
+        take(&p, " ");
+    }
+    return most;
+}
+
+static double sum_tolerance(int dtype)
+{
+    return dtype == DYNC_F64 ? TOL_F64_CHAIN : dtype == DYNC_F32 ? TOL_F32_SUM : dtype == DYNC_F16 ? TOL_F16_LAYER : TOL_BF16_LAYER;
+}
+
 static void compare_values(parser *p, const char *line, const char *op, int out, const dync__tensor *t)
 {
     dync__tensor *dense = dync__contiguous_copy(t);
     const char *data = dync__tensor_data(dense);
-    double tol = tolerance(op, t->dtype);
+    double tol = p->spread ? sum_tolerance(t->dtype) : tolerance(op, t->dtype), size = p->spread ? read_spread(*p, t->numel) : 0;
     for (int64_t i = 0; i < t->numel; i++) {
         double got = dync__load_f64(data + i * dync__dtype_info(t->dtype)->bytes, t->dtype), want = read_number(p);
         bool is_float = dync__dtype_info(t->dtype)->kind == 'f';
-        double scale = fabs(want) < 1 && !p->relative ? 1 : fabs(want), quantum = t->dtype == DYNC_F16 ? 0x1p-24 : 0;
-        if (!test__is_near(got, want, is_float ? tol * scale + quantum : 0) || (is_float && !same_zero(op, got, want))) {
+        double scale = p->spread ? size : fabs(want) < 1 && !p->relative ? 1 : fabs(want), quantum = t->dtype == DYNC_F16 ? 0x1p-24 : 0;
+        if (!test__is_near(got, want, is_float ? tol * scale + quantum : 0) || (is_float && !p->spread && !same_zero(op, got, want))) {
             complain(line, out, "value", got, want);
             break;
         }
