@@ -103,17 +103,25 @@ static bool dync__op_arg_list(dync__arena *arena, dync_value v, const dync__para
     return dims != NULL;
 }
 
+/* A dtype's or a device's number; -1, which is none, for what is no int. */
+static int dync__op_code(dync_value v)
+{
+    int64_t code = dync_as_int(v);
+    return code < 0 || code > INT_MAX ? -1 : (int)code;
+}
+
 static bool dync__op_arg(dync__arena *arena, dync_value v, const dync__param *p, dync__arg *out)
 {
     if (v.kind == DYNC_KIND_LIST && v.as.l) return dync__op_arg_list(arena, v, p, out);
     switch (p->type) {
-    case DYNC__PARAM_INT: case DYNC__PARAM_DEVICE: *out = dync__arg_i(dync_as_int(v)); break;
+    case DYNC__PARAM_INT: *out = dync__arg_i(dync_as_int(v)); break;
+    case DYNC__PARAM_DEVICE: *out = dync__arg_device(dync__op_code(v)); break;
     case DYNC__PARAM_FLOAT: *out = dync__arg_f(dync_as_float(v)); break;
     case DYNC__PARAM_BOOL: *out = dync__arg_b(dync_as_bool(v)); break;
     case DYNC__PARAM_TENSOR:
         *out = dync__arg_value(v);
         return v.kind == DYNC_KIND_TENSOR || (dync_as_tensor(v), false);       /* says what came instead */
-    case DYNC__PARAM_DTYPE: *out = dync__arg_dtype((int)dync_as_int(v)); break;
+    case DYNC__PARAM_DTYPE: *out = dync__arg_dtype(dync__op_code(v)); break;
     case DYNC__PARAM_DIMS: {
         int64_t one = dync_as_int(v), *dims = dync__arena_copy(arena, &one, sizeof one);
         if (!dims) return false;

@@ -49,6 +49,47 @@ TEST(second_gradients_are_finite)
         }
 }
 
+/* x plus a tensor that is made by an operator's name. */
+typedef struct maker { const char *name; int nargs; dync_value args[5]; float want[6]; } maker;
+static dync_value add_made(const dync_value *x, int n, void *user)
+{
+    const maker *m = user;
+    dync_value shape[2] = {dync_v_int(2), dync_v_int(3)}, args[5];
+    (void)n;
+    for (int i = 0; i < m->nargs; i++) args[i] = m->args[i].kind == DYNC_KIND_NONE ? dync_tuple_of(2, shape) : m->args[i];
+    dync_tensor *made = dync_as_tensor(dync_op_call_values(m->name, m->nargs, args));
+    return dync_v_tensor(dync_add(x[0], dync_view(made, dync_shape(2, 3))));
+}
+
+TEST(factories_by_name_in_a_compiled_function)
+{
+    const dync_value f32 = dync_v_int(DYNC_F32), cpu = dync_v_int(DYNC_CPU);
+    maker makers[] = {
+        {"ones", 3, {DYNC_NONE, f32, cpu}, {1, 1, 1, 1, 1, 1}}, {"zeros", 3, {DYNC_NONE, f32, cpu}, {0}},
+        {"full", 4, {DYNC_NONE, dync_v_float(2.5), f32, cpu}, {2.5f, 2.5f, 2.5f, 2.5f, 2.5f, 2.5f}},
+        {"eye", 4, {dync_v_int(2), dync_v_int(3), f32, cpu}, {1, 0, 0, 0, 1, 0}},
+        {"arange", 5, {dync_v_int(0), dync_v_int(6), dync_v_int(1), f32, cpu}, {0, 1, 2, 3, 4, 5}},
+        {"randn", 3, {DYNC_NONE, f32, cpu}, {0}}, {"rand", 3, {DYNC_NONE, f32, cpu}, {0}}};
+    static const char *const backends[] = {NULL, "eager", "aot_eager", "inductor"};
+    dync_manual_seed(3);
+    memcpy(makers[5].want, dync_data(dync_randn(dync_shape(2, 3))), sizeof makers[5].want);
+    dync_manual_seed(3);
+    memcpy(makers[6].want, dync_data(dync_rand(dync_shape(2, 3))), sizeof makers[6].want);
+    for (int i = 0; i < 7 * 4; i++)
+        DYNC_SCOPE {
+            maker *m = &makers[i / 4];
+            dync_value x = dync_v_tensor(dync_zeros(dync_shape(2, 3)));
+            dync_compiled *f = i % 4 ? dync_compile(dync_bind(add_made, m, "x"), .backend = backends[i % 4], .fullgraph = true) : NULL;
+            dync_manual_seed(3);
+            dync_tensor *y = dync_as_tensor(f ? dync_call_values(f, 1, &x) : add_made(&x, 1, m));
+            if (EXPECT(y != NULL)) EXPECT_NEAR_F32((const float *)dync_data(y), m->want, 6, TOL_EXACT, TOL_EXACT);
+            dync_compiled_free(f);
+        }
+    dync_value wrong[3] = {dync_v_int(2), dync_v_int(INT64_C(1) << 40), cpu};
+    EXPECT(dync_op_call_values("ones", 3, wrong).kind == DYNC_KIND_NONE);
+    EXPECT_STATUS(dync_error(), DYNC_ERR_DTYPE);
+}
+
 TEST(eager) { check_all(NULL); }
 TEST(aot_eager) { check_all("aot_eager"); }
 TEST(inductor) { check_all("inductor"); }
