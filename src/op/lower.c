@@ -439,12 +439,13 @@ DYNC__FN dync_status dync__l_min_dim(dync__pb *pb, const dync__opcall *call, con
     return dync__lower_value_and_place(pb, call, in, out, DYNC__R_MIN, DYNC__R_ARGMIN);
 }
 
-/* Two passes over each row: the mean, then squared distances from it. */
+/* Two passes over each row: the mean, then squared distances from it. In F64 on the CPU, as in PyTorch: squares of distances of 1e19, and of
+ * 1e-23, leave the range of F32, and a standard deviation does not. */
 DYNC__FN dync_status dync__l_var(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
                                  const dync__operand *out)
 {
     dync__reducer r;
-    int type = dync__lower_wide(out->dtype);
+    int type = pb->device == DYNC_CPU ? DYNC_F64 : dync__lower_wide(out->dtype);
     DYNC__TRY(dync__lower_reducer(pb, call, in, out, type, &r));
     if (r.rows.row_length == 0) return dync__lower_fill(pb, call, -1, (double)NAN, out);
     dync__lb *b = &r.b;

@@ -287,6 +287,14 @@ for d in ('u8', 'i32', 'i8', 'b8', 'f32'):
     edge('nll_loss', G('f32', [2, 3], 'n0'), v(d, [1, 0]))
 edge('cross_entropy', G('f32', [2, 3], 'n0'), v('u8', [1, 200]))
 
+for d in ('f32', 'f64'):
+    for n in ('var', 'std'):
+        for x in ([1e19, 2e19, 3e19], [1e19, 1e19, 1e19], [1e-21, 2e-21, 4e-21], [1e-30, 2e-30, -4e-30], [1e18, -1e18, 3e18], [1.2e19, -1.2e19, 1.2e19, -1.2e19, 1.2e19, -1.2e19], [1e25, -1e25, 3e24]):
+            if n == 'std' or x[0] > 1:       # the variance is no longer a normal number
+                edge(n, g(d, x), Dims([]), 1, False)
+                edge(n, g(d, x + [1 + i for i in range(len(x))], [2, len(x)]), Dims([1]), 0, True)
+
+
 def write(path):
     with open(path, 'w') as f:
         f.write('/* tests/ops/edges.c: what PyTorch %s gives at the edges of operators. Written by tests/oracle/edges.py, which says\n'
