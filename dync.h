@@ -2663,8 +2663,9 @@ typedef struct dync__thread {
     struct dync__thread *next, *prev; /* thread.c: the list of armed threads */
     struct dync__cache *cache;   /* base/mem.c: size-class free lists */
     struct dync__scopes *scopes; /* tensor/scope.c */
+    struct dync__object_slot_cache *slot_cache; /* handle.c */
     struct dync__tensor *const *plan_tensors; /* runtime/run.c: the tensors behind the inputs of the plan that runs; NULL: not known */
-    const struct dync_node *interpreted; /* graph/run.c: the node of a graph that is being run; NULL outside */
+    const struct dync__node *interpreted; /* graph/run.c: the node of a graph that is being run; NULL outside */
     struct dync__handler *handler; /* op/dispatch.c: top of the handler stack; NULL means the bottom one (eager) */
     void *tensor_state, *op_state, *grad_state, *capture_state;
     struct dync__symtab *syms;   /* tensor/sym.c: symbolic sizes of the trace that is open */
@@ -2688,9 +2689,8 @@ DYNC__FN void dync__thread_end_all(void);      /* the same for every armed threa
 /* fn runs in dync_shutdown, last registered first (process-wide caches, registries). Fixed capacity 32; ignored if present. */
 DYNC__FN void dync__at_shutdown(void (*fn)(void));
 DYNC__FN void dync__run_shutdown(void);
-/* What dync_shutdown frees where the user did not: the first member of a module, an optimizer, a program; freeing one sets NULL. */
-typedef struct dync__root { struct dync__root **at, *next; void (*free)(struct dync__root *); } dync__root;
-DYNC__FN void dync__root_set(dync__root *, void (*free)(dync__root *));
+struct dync__root;
+DYNC__FN void dync__root_set(struct dync__root *, void (*free)(struct dync__root *)); /* handle.h; NULL: freed */
 
 /* ---- errors (err.c) -------------------------------------------------------------------------------------------------- */
 /* Records the first error of this thread: "op: text (file:line)". Later ones are dropped. Returns status, so that
@@ -2926,6 +2926,118 @@ typedef struct dync__json {
 DYNC__FN dync__json *dync__json_parse(dync__arena *, const char *text, size_t n);   /* NULL + DYNC_ERR_FORMAT; depth <= 64 */
 DYNC__FN const dync__json *dync__json_get(const dync__json *obj, const char *key);  /* NULL if absent or no object */
 DYNC__FN void dync__json_quote(dync__str *, const char *text);                      /* with the quotes */
+#endif
+
+/* ==== base/handle.h ============================================================================================= */
+/* base/handle.h: the handles that users hold, and the one table of the objects behind them.
+ *
+ * A public `dync_graph *`, `dync_compiled *`, ... is no pointer but slot and generation packed into a pointer-sized word. A slot's
+ * generation changes when its object ends, so that a handle from before matches nothing: dync__graph_open(handle, "dync_graph_len") gives
+ * the object (dync__graph *) or records who asked, for what, and where the object was made. dync__graph_handle goes back.
+ * Tensors have slots of their own (tensor/tensor.h) and the same words; objects take the slot numbers beyond theirs, so that a tensor
+ * given for an object, or the other way round, is found out as well. */
+#ifndef DYNC__HANDLE_H
+#define DYNC__HANDLE_H
+
+/* 64-bit: generation << 32 | (slot + 1) << 4. 32-bit: generation << 18 | (slot + 1). Slots stand in chunks that never move; the tables of
+ * chunks have a fixed size. Tensors: slots below DYNC__OBJECT_BASE. */
+#if UINTPTR_MAX > 0xffffffffu
+enum { DYNC__HANDLE_SHIFT = 4, DYNC__HANDLE_GENERATION = 32, DYNC__OBJECT_BASE = 1 << 24, DYNC__OBJECTS = 1 << 22 };
+#define DYNC__HANDLE_GENERATIONS 0xffffffffu
+#else
+enum { DYNC__HANDLE_SHIFT = 0, DYNC__HANDLE_GENERATION = 18, DYNC__OBJECT_BASE = 3 << 16, DYNC__OBJECTS = (1 << 16) - 256 };
+#define DYNC__HANDLE_GENERATIONS 0x3fffu
+#endif
+#if defined(DYNC_SMALL)
+enum { DYNC__CHUNK_BITS = 4, DYNC__CHUNKS = 64, DYNC__OBJECT_CHUNKS = 64 };
+#else
+enum { DYNC__CHUNK_BITS = 8, DYNC__CHUNKS = DYNC__OBJECT_BASE >> DYNC__CHUNK_BITS, DYNC__OBJECT_CHUNKS = DYNC__OBJECTS >> DYNC__CHUNK_BITS };
+#endif
+DYNC__INLINE uint32_t dync__handle_slot(uintptr_t word)
+{
+    return (uint32_t)((word >> DYNC__HANDLE_SHIFT) & ((1u << (DYNC__HANDLE_GENERATION - DYNC__HANDLE_SHIFT)) - 1)) - 1;
+}
+DYNC__INLINE uintptr_t dync__handle_word(uint32_t generation, uint32_t slot)
+{
+    return (uintptr_t)generation << DYNC__HANDLE_GENERATION | (uintptr_t)(slot + 1) << DYNC__HANDLE_SHIFT;
+}
+
+/* What stands behind handles: one row a kind. quick: comes and goes with calls, its slots are kept by the thread. */
+/*    id        name           quick, in messages */
+#define DYNC__OBJECT_KINDS(X)                                       \
+    X(COMPILED, compiled,      0, "a compiled function")            \
+    X(MODULE,   module,        0, "a module")                       \
+    X(GRAPH,    graph,         0, "a graph")                        \
+    X(NODE,     node,          0, "a node of a graph")              \
+    X(PROGRAM,  program,       0, "a program")                      \
+    X(LIST,     list,          1, "a list")                         \
+    X(OPTIM,    optim,         0, "an optimizer")                   \
+    X(CELL,     cell,          0, "a cell")                         \
+    X(CONTEXT,  autograd_ctx,  1, "a context")                      \
+    X(READER,   repro_reader,  0, "a reader")
+enum {
+#define DYNC__X(id, name, quick, text) DYNC__OBJECT_##id,
+    DYNC__OBJECT_KINDS(DYNC__X)
+#undef DYNC__X
+    DYNC__OBJECT_KIND_COUNT
+};
+
+/* The first member of every object that has handles; zero: nobody has asked for one yet. */
+typedef struct dync__object { uintptr_t handle; const char *file; int32_t line; } dync__object;
+/* What dync_shutdown frees where the user did not: the first member of a module, an optimizer, a program. dync__root_set says how. */
+typedef struct dync__root { dync__object object; struct dync__root **at, *next; void (*free)(struct dync__root *); } dync__root;
+typedef struct dync__object_slot {
+    uint32_t generation;              /* of the object in it, or of the next one */
+    uint32_t kind;                    /* of the object in it, or of the last one */
+    void *object;
+    const char *file;                 /* where that was made */
+    int32_t line;
+    uint32_t index, next;             /* next: index + 1 of the next free one */
+} dync__object_slot;
+#if defined(DYNC__SPLIT)
+extern dync__object_slot *dync__object_slot_chunks[DYNC__OBJECT_CHUNKS];
+#else
+static dync__object_slot *dync__object_slot_chunks[DYNC__OBJECT_CHUNKS];
+#endif
+
+/* NULL for NULL, for a stale handle and for one of another kind; records nothing. */
+DYNC__INLINE void *dync__object_peek(const void *handle, uint32_t kind)
+{
+    uint32_t i = dync__handle_slot((uintptr_t)handle) - (uint32_t)DYNC__OBJECT_BASE;
+    if (DYNC__UNLIKELY(i >= (uint32_t)DYNC__OBJECT_CHUNKS << DYNC__CHUNK_BITS)) return NULL;
+    const dync__object_slot *s = DYNC__ATOMIC_LOAD(&dync__object_slot_chunks[i >> DYNC__CHUNK_BITS]);
+    if (DYNC__UNLIKELY(!s)) return NULL;
+    s += i & ((1u << DYNC__CHUNK_BITS) - 1);
+    bool live = DYNC__ATOMIC_LOAD(&s->generation) == (uint32_t)((uintptr_t)handle >> DYNC__HANDLE_GENERATION) && s->kind == kind;
+    return DYNC__LIKELY(live) ? s->object : NULL;
+}
+/* NULL, and the error that `who` was given no such object: DYNC_ERR_VALUE. For NULL only where no error is pending. */
+DYNC__FN const char *dync__object_text(uint32_t kind);             /* "a graph" */
+DYNC__FN void *dync__object_fail(const void *handle, uint32_t kind, const char *who);
+/* The word of an object, which gets its slot when it is first asked for; NULL and DYNC_ERR_MEMORY. */
+DYNC__FN void *dync__object_handle(dync__object *, uint32_t kind);
+DYNC__FN void dync__object_made(dync__object *);                   /* notes the user's line as where it was made */
+DYNC__FN void dync__object_end(dync__object *);                    /* its handle is stale from now on */
+DYNC__FN void dync__objects_shutdown(void);                        /* frees all slots (dync_shutdown) */
+
+/* dync__graph_peek, dync__graph_open, dync__graph_handle and their kin. handle(NULL) is NULL. */
+#define DYNC__X(id, name, quick, text)                                                                                     \
+    typedef struct dync__##name dync__##name;                                                                              \
+    DYNC__INLINE dync__##name *dync__##name##_peek(const dync_##name *handle)                                              \
+    {                                                                                                                      \
+        return dync__object_peek(handle, DYNC__OBJECT_##id);                                                               \
+    }                                                                                                                      \
+    DYNC__INLINE dync__##name *dync__##name##_open(const dync_##name *handle, const char *who)                             \
+    {                                                                                                                      \
+        void *object = dync__object_peek(handle, DYNC__OBJECT_##id);                                                       \
+        return DYNC__LIKELY(object != NULL) ? object : dync__object_fail(handle, DYNC__OBJECT_##id, who);                  \
+    }                                                                                                                      \
+    DYNC__INLINE dync_##name *dync__##name##_handle(const dync__##name *object)                                            \
+    {                                                                                                                      \
+        return object ? dync__object_handle((dync__object *)(uintptr_t)object, DYNC__OBJECT_##id) : NULL;                  \
+    }
+DYNC__OBJECT_KINDS(DYNC__X)
+#undef DYNC__X
 #endif
 DYNC__WARM
 
@@ -3337,8 +3449,14 @@ DYNC__RARE DYNC__FN void dync__at_shutdown(void (*fn)(void)) {
 }
 DYNC__RARE DYNC__FN void dync__root_set(dync__root *r, void (*fn)(dync__root *)) {
     dync__lock(&dync__threads.lock);
-    if (!fn) *r->at = r->next;
-    else *r = (dync__root){&dync__threads.root, dync__threads.root, fn}, dync__threads.root = r;
+    if (!fn) {
+        *r->at = r->next;
+    } else {
+        r->at = &dync__threads.root;
+        r->next = dync__threads.root;
+        r->free = fn;
+        dync__threads.root = r;
+    }
     if (r->next) r->next->at = fn ? &r->next : r->at;
     dync__unlock(&dync__threads.lock);
 }
@@ -3762,6 +3880,153 @@ DYNC__FN void dync__mem_thread_end(dync__thread *t) {
     dync__mem_raw_free(c);
 }
 DYNC__FN void dync__mem_fail_at(int64_t nth) { dync__tls.fail_at = nth > 0 ? nth : 0; }
+
+/* ==== base/handle.c ============================================================================================= */
+#if defined(DYNC__SPLIT)
+dync__object_slot *dync__object_slot_chunks[DYNC__OBJECT_CHUNKS];
+#endif
+enum { DYNC__OBJECT_SLOTS_KEPT = 32 };
+typedef struct dync__object_slot_cache { int n; dync__object_slot *slot[DYNC__OBJECT_SLOTS_KEPT]; } dync__object_slot_cache;   /* of a thread */
+static struct {
+    dync__mutex lock;
+    uint32_t n_chunks;
+    uint32_t first, last;             /* index + 1 of the free ones; 0: none */
+    uint32_t first_generation;        /* of new slots: after dync_shutdown old handles stay stale */
+} dync__objects;
+static const struct { const char *text; bool quick; } dync__object_rows[] = {
+#define DYNC__X(id, name, quick, text) {text, quick},
+    DYNC__OBJECT_KINDS(DYNC__X)
+#undef DYNC__X
+};
+static dync__object_slot *dync__object_slot_at(uint32_t i) { return &dync__object_slot_chunks[i >> DYNC__CHUNK_BITS][i & ((1u << DYNC__CHUNK_BITS) - 1)]; }
+static void dync__object_slot_queue(dync__object_slot *s) {
+    s->next = 0;
+    if (dync__objects.last) dync__object_slot_at(dync__objects.last - 1)->next = s->index + 1;
+    else dync__objects.first = s->index + 1;
+    dync__objects.last = s->index + 1;
+}
+DYNC__RARE static bool dync__object_slots_extend(void) {
+    uint32_t n = dync__objects.n_chunks, count = 1u << DYNC__CHUNK_BITS;
+    if (n == DYNC__OBJECT_CHUNKS) return dync__fail(DYNC_ERR_MEMORY, "out of handles: %u are in use", (unsigned)(n * count)), false;
+    dync__object_slot *chunk = dync__calloc(count * sizeof *chunk);
+    if (!chunk) return false;
+    DYNC__ATOMIC_STORE(&dync__object_slot_chunks[n], chunk);
+    dync__objects.n_chunks = n + 1;
+    for (uint32_t i = 0; i < count; i++) {
+        chunk[i].index = (n << DYNC__CHUNK_BITS) + i;
+        chunk[i].generation = dync__objects.first_generation;
+        dync__object_slot_queue(&chunk[i]);
+    }
+    return true;
+}
+static dync__object_slot *dync__object_slot_dequeue(void) {
+    if (!dync__objects.first && !dync__object_slots_extend()) return NULL;
+    dync__object_slot *s = dync__object_slot_at(dync__objects.first - 1);
+    dync__objects.first = s->next;
+    if (!s->next) dync__objects.last = 0;
+    return s;
+}
+DYNC__RARE static void dync__object_slot_cache_end(dync__thread *thread) {
+    dync__object_slot_cache *c = thread->slot_cache;
+    if (!c) return;
+    thread->slot_cache = NULL;
+    dync__lock(&dync__objects.lock);
+    while (c->n) dync__object_slot_queue(c->slot[--c->n]);
+    dync__unlock(&dync__objects.lock);
+    dync__free(c, sizeof *c);
+}
+static dync__object_slot_cache *dync__object_slot_cache_get(void) {
+    if (DYNC__LIKELY(dync__tls.slot_cache != NULL)) return dync__tls.slot_cache;
+    dync__thread_state_on_exit(dync__object_slot_cache_end);
+    dync__thread_arm();
+    return dync__tls.slot_cache = dync__calloc(sizeof(dync__object_slot_cache));
+}
+static dync__object_slot *dync__object_slot_take(bool quick) {
+    dync__object_slot_cache *c = quick ? dync__object_slot_cache_get() : NULL;
+    if (c && DYNC__LIKELY(c->n > 0)) return c->slot[--c->n];
+    dync__lock(&dync__objects.lock);
+    dync__object_slot *s = dync__object_slot_dequeue();
+    dync__unlock(&dync__objects.lock);
+    return s;
+}
+static void dync__object_slot_give_back(dync__object_slot *s, bool quick) {
+    dync__object_slot_cache *c = quick ? dync__tls.slot_cache : NULL;
+    if (c && DYNC__LIKELY(c->n < DYNC__OBJECT_SLOTS_KEPT)) {
+        c->slot[c->n++] = s;
+        return;
+    }
+    dync__lock(&dync__objects.lock);
+    dync__object_slot_queue(s);
+    dync__unlock(&dync__objects.lock);
+}
+DYNC__FN void dync__object_made(dync__object *o) {
+    o->file = dync__tls.at.file;
+    o->line = dync__tls.at.line;
+}
+/* Two threads may ask for the first time at once: the one that comes second gives its slot back. */
+DYNC__FN void *dync__object_handle(dync__object *o, uint32_t kind) {
+    uintptr_t word = DYNC__ATOMIC_LOAD(&o->handle);
+    if (DYNC__LIKELY(word != 0)) return (void *)word;
+    dync__object_slot *s = dync__object_slot_take(dync__object_rows[kind].quick);
+    if (!s) return NULL;
+    s->kind = kind;
+    s->object = o;
+    uintptr_t mine = dync__handle_word(s->generation, DYNC__OBJECT_BASE + s->index);
+    if (DYNC__LIKELY(DYNC__ATOMIC_CAS(&o->handle, &word, mine))) return (void *)mine;
+    dync__object_slot_give_back(s, dync__object_rows[kind].quick);
+    return (void *)word;
+}
+DYNC__FN void dync__object_end(dync__object *o) {
+    uintptr_t word = o->handle;
+    if (!word) return;
+    o->handle = 0;
+    dync__object_slot *s = dync__object_slot_at(dync__handle_slot(word) - DYNC__OBJECT_BASE);
+    s->file = o->file;
+    s->line = o->line;
+    s->object = NULL;
+    DYNC__ATOMIC_STORE(&s->generation, (s->generation + 1) & DYNC__HANDLE_GENERATIONS);
+    dync__object_slot_give_back(s, dync__object_rows[s->kind].quick);
+}
+DYNC__FN const char *dync__object_text(uint32_t kind) { return dync__object_rows[kind].text; }
+/* The slot of a handle that was given out once; NULL for what never was one. */
+DYNC__RARE static const dync__object_slot *dync__object_slot_of(const void *handle) {
+    uint32_t i = dync__handle_slot((uintptr_t)handle) - (uint32_t)DYNC__OBJECT_BASE;
+    bool ours = i < (uint32_t)DYNC__OBJECT_CHUNKS << DYNC__CHUNK_BITS && DYNC__ATOMIC_LOAD(&dync__object_slot_chunks[i >> DYNC__CHUNK_BITS]);
+    return ours && ((uintptr_t)handle & ((1u << DYNC__HANDLE_SHIFT) - 1)) == 0 ? dync__object_slot_at(i) : NULL;
+}
+DYNC__RARE DYNC__FN void *dync__object_fail(const void *handle, uint32_t kind, const char *who) {
+    const char *text = dync__object_rows[kind].text, *noun = strchr(text, ' ') + 1, *colon = who ? ": " : "";
+    if (!who) who = "";
+    if (!handle) {
+        if (dync_error() == DYNC_OK) dync__fail(DYNC_ERR_VALUE, "%s%sthe %s is NULL", who, colon, noun);
+        return NULL;
+    }
+    uint32_t generation = (uint32_t)((uintptr_t)handle >> DYNC__HANDLE_GENERATION), slot = dync__handle_slot((uintptr_t)handle);
+    const dync__object_slot *s = dync__object_slot_of(handle);
+    uint32_t age = s ? (s->generation - generation) & DYNC__HANDLE_GENERATIONS : 0;
+    if (s && age == 0)
+        dync__fail(DYNC_ERR_VALUE, "%s%sexpected %s, got %s", who, colon, text, dync__object_rows[s->kind].text);
+    else if (s && age == 1 && s->kind == kind && s->file)
+        dync__fail(DYNC_ERR_VALUE, "%s%sthe %s was freed already: it was made at %s:%d", who, colon, noun, s->file, (int)s->line);
+    else if (!s && slot < (uint32_t)DYNC__CHUNKS << DYNC__CHUNK_BITS && ((uintptr_t)handle & ((1u << DYNC__HANDLE_SHIFT) - 1)) == 0)
+        dync__fail(DYNC_ERR_VALUE, "%s%sexpected %s, got a tensor", who, colon, text);
+    else if (!s)
+        dync__fail(DYNC_ERR_VALUE, "%s%sexpected %s, got a pointer that is no handle", who, colon, text);
+    else
+        dync__fail(DYNC_ERR_VALUE, "%s%sthe %s was freed already", who, colon, noun);
+    return NULL;
+}
+DYNC__FN void dync__objects_shutdown(void) {
+    uint32_t newest = dync__objects.first_generation;
+    for (uint32_t i = 0; i < dync__objects.n_chunks << DYNC__CHUNK_BITS; i++)
+        if (dync__object_slot_at(i)->generation > newest) newest = dync__object_slot_at(i)->generation;
+    dync__objects.first_generation = (newest + 1) & DYNC__HANDLE_GENERATIONS;
+    for (uint32_t i = 0; i < dync__objects.n_chunks; i++) {
+        dync__free(dync__object_slot_chunks[i], sizeof(dync__object_slot) << DYNC__CHUNK_BITS);
+        DYNC__ATOMIC_STORE(&dync__object_slot_chunks[i], NULL);
+    }
+    dync__objects.n_chunks = dync__objects.first = dync__objects.last = 0;
+}
 
 /* ==== base/arena.c ============================================================================================== */
 enum { DYNC__ARENA_FIRST = 4096, DYNC__ARENA_MOST = 65536, DYNC__ARENA_ALIGN = 16 };
@@ -5726,7 +5991,7 @@ typedef struct dync__tensor {
     dync__layout lay;
     dync__storage *storage;
     struct dync__grad_meta *grad;     /* autograd/: NULL until needed */
-    struct dync_node *node;           /* graph/: the value this tensor stands for while a trace is open */
+    struct dync__node *node;           /* graph/: the value this tensor stands for while a trace is open */
     int32_t node_output;              /* which output of node */
     uint64_t trace_id;                /* the trace node belongs to */
     uint64_t id;                      /* never reused */
@@ -5735,20 +6000,8 @@ typedef struct dync__tensor {
     dync_loc at;
 } dync__tensor;
 
-/* Handles. 64-bit: generation << 32 | (slot + 1) << 4. 32-bit: generation << 18 | (slot + 1). Slots stand in chunks that never move;
- * the table of chunks has a fixed size. A slot's generation changes when it is freed, so a stale handle does not match. */
-#if UINTPTR_MAX > 0xffffffffu
-enum { DYNC__HANDLE_SHIFT = 4, DYNC__HANDLE_GENERATION = 32, DYNC__HANDLE_SLOT_BITS = 24 };
-#define DYNC__HANDLE_GENERATIONS 0xffffffffu
-#else
-enum { DYNC__HANDLE_SHIFT = 0, DYNC__HANDLE_GENERATION = 18, DYNC__HANDLE_SLOT_BITS = 18 };
-#define DYNC__HANDLE_GENERATIONS 0x3fffu
-#endif
-#if defined(DYNC_SMALL)
-enum { DYNC__CHUNK_BITS = 4, DYNC__CHUNKS = 64 };
-#else
-enum { DYNC__CHUNK_BITS = 8, DYNC__CHUNKS = 1 << (DYNC__HANDLE_SLOT_BITS - 8) };
-#endif
+/* Slots stand in chunks that never move. A slot's generation changes when it is freed, so that a handle from before does not match
+ * (base/handle.h). */
 #if defined(DYNC__SPLIT)
 extern dync__tensor *dync__chunks[DYNC__CHUNKS];
 #else
@@ -5758,7 +6011,7 @@ static dync__tensor *dync__chunks[DYNC__CHUNKS];
 DYNC__INLINE dync__tensor *dync__peek(const dync_tensor *handle)
 {
     uintptr_t word = (uintptr_t)handle;
-    uint32_t slot = (uint32_t)((word >> DYNC__HANDLE_SHIFT) & ((1u << (DYNC__HANDLE_GENERATION - DYNC__HANDLE_SHIFT)) - 1)) - 1;
+    uint32_t slot = dync__handle_slot(word);
     if (DYNC__UNLIKELY(slot >= (uint32_t)DYNC__CHUNKS << DYNC__CHUNK_BITS)) return NULL;
     dync__tensor *chunk = DYNC__ATOMIC_LOAD(&dync__chunks[slot >> DYNC__CHUNK_BITS]);
     if (DYNC__UNLIKELY(!chunk)) return NULL;
@@ -5777,7 +6030,7 @@ DYNC__INLINE dync__tensor *dync__open(const dync_tensor *handle)
 DYNC__INLINE dync_tensor *dync__handle(const dync__tensor *t)
 {
     if (!t) return NULL;
-    return (dync_tensor *)((uintptr_t)t->generation << DYNC__HANDLE_GENERATION | (uintptr_t)(t->slot + 1) << DYNC__HANDLE_SHIFT);
+    return (dync_tensor *)dync__handle_word(t->generation, t->slot);
 }
 /* A new tensor with one reference, owned by the caller; storage's count is taken over (pass one reference). dtype, device, layout
  * as given; op and `at` from dync__tls. */
@@ -5817,7 +6070,7 @@ typedef struct dync__device {                /* where NULL is returned the error
     dync_status (*run)(const void *code, void *const *buffers, uint64_t seed, uint64_t offset);
     void (*code_free)(void *code);
     void (*code_dump)(dync__str *, const void *code);
-    dync_status (*record)(int device, const struct dync_graph *, struct dync__inner *); /* inner runs as a recorded graph from now on (cudagraphs) */
+    dync_status (*record)(int device, const struct dync__graph *, struct dync__inner *); /* inner runs as a recorded graph from now on (cudagraphs) */
 } dync__device;
 enum { DYNC__OBSERVE_NDIM, DYNC__OBSERVE_SIZE, DYNC__OBSERVE_STRIDE, DYNC__OBSERVE_NUMEL, DYNC__OBSERVE_DTYPE,
        DYNC__OBSERVE_REQUIRES_GRAD };
@@ -5849,11 +6102,16 @@ DYNC__FN void dync__scope_end_keep(dync_scope *s, dync_value *v);
 DYNC__FN int  dync__scope_depth(void);
 DYNC__FN void dync__scope_end_all(void);                           /* every scope of this thread, the root included (dync_shutdown) */
 /* Lists: items keep a reference on their tensors; the list belongs to the scope. */
-struct dync_list { int n; int32_t refs; dync_value *items; };
+struct dync__list { dync__object object; int n; int32_t refs; dync_value *items; };
+/* The list in a value; NULL where it is none, with an error where that list is gone. */
+DYNC__INLINE dync__list *dync__value_list(dync_value v)
+{
+    return v.kind == DYNC_KIND_LIST && v.as.l ? dync__list_open(v.as.l, NULL) : NULL;
+}
 DYNC__FN dync_value dync__list_new(int n);                         /* items NONE, in the scope; kind NONE on no memory */
 DYNC__FN void dync__list_set(dync_value list, int i, dync_value item); /* takes a reference on a tensor or list, drops the old item's */
-DYNC__FN void dync__list_ref(dync_list *);
-DYNC__FN void dync__list_unref(dync_list *);
+DYNC__FN void dync__list_ref(dync__list *);
+DYNC__FN void dync__list_unref(dync__list *);
 
 /* ---- printing (show.c) ------------------------------------------------------------------------------------------------------------ */
 DYNC__FN void dync__tensor_show(dync__str *, const dync__tensor *);  /* NumPy's form: tensor([[1., 2.], [3., 4.]]) as PyTorch prints */
@@ -7529,14 +7787,16 @@ static bool dync__scope_hand_down(dync__scopes *s, int i, const void *object) {
 /* Texts are plain memory of a scope, or the user's own. */
 DYNC__RARE static void dync__scope_keep_texts(dync__scopes *s, int i, const dync_value *v) {
     if (v->kind == DYNC_KIND_STR && v->as.s) dync__scope_hand_down(s, i, v->as.s);
-    for (int k = 0; v->kind == DYNC_KIND_LIST && v->as.l && k < v->as.l->n; k++) dync__scope_keep_texts(s, i, &v->as.l->items[k]);
+    const dync__list *l = dync__value_list(*v);
+    for (int k = 0; l && k < l->n; k++) dync__scope_keep_texts(s, i, &l->items[k]);
 }
 /* Is the object an item of the list, at any depth? */
-DYNC__RARE static bool dync__list_holds(const dync_list *l, const void *object) {
+DYNC__RARE static bool dync__list_holds(const dync__list *l, const void *object) {
     for (int i = 0; i < l->n; i++) {
         const dync_value *v = &l->items[i];
         if (v->kind == DYNC_KIND_TENSOR && dync__peek(v->as.t) == object) return true;
-        if (v->kind == DYNC_KIND_LIST && v->as.l && (v->as.l == object || dync__list_holds(v->as.l, object))) return true;
+        const dync__list *inner = dync__value_list(*v);
+        if (inner && (inner == object || dync__list_holds(inner, object))) return true;
     }
     return false;
 }
@@ -7558,8 +7818,9 @@ DYNC__FN void dync__scope_end_keep(dync_scope *scope, dync_value *v) {
     if (i >= 0 && v) {
         dync__tensor *t = v->kind == DYNC_KIND_TENSOR ? dync__peek(v->as.t) : NULL;
         if (t && DYNC__UNLIKELY(!dync__scope_hand_down(s, i, t))) dync__scope_lift_item(s, i, t, false);
-        if (v->kind == DYNC_KIND_LIST && v->as.l && !dync__scope_hand_down(s, i, v->as.l)) dync__scope_lift_item(s, i, v->as.l, true);
-        if (v->kind == DYNC_KIND_STR || (v->kind == DYNC_KIND_LIST && v->as.l)) dync__scope_keep_texts(s, i, v);
+        dync__list *l = dync__value_list(*v);
+        if (l && !dync__scope_hand_down(s, i, l)) dync__scope_lift_item(s, i, l, true);
+        if (v->kind == DYNC_KIND_STR || l) dync__scope_keep_texts(s, i, v);
     }
     dync_scope_end(scope);
 }
@@ -7585,41 +7846,43 @@ DYNC_API void dync_release(dync_tensor *handle) {
     if (n > 0) dync__unref(t);
     else dync__fail(DYNC_ERR_VALUE, "a tensor was released more often than retained: made by %s", t->op ? t->op : "the user");
 }
-static size_t dync__list_bytes(int n) { return sizeof(dync_list) + (size_t)n * sizeof(dync_value); }
+static size_t dync__list_bytes(int n) { return sizeof(dync__list) + (size_t)n * sizeof(dync_value); }
 DYNC__FN dync_value dync__list_new(int n) {
     dync_value none = {DYNC_KIND_NONE, 0, {0}}, v = {DYNC_KIND_LIST, 0, {0}};
     if (n < 0) return dync__fail(DYNC_ERR_VALUE, "a list of %d values", n), none;
-    dync_list *l = dync__calloc(dync__list_bytes(n));                       /* zeroed values are NONE */
+    dync__list *l = dync__calloc(dync__list_bytes(n));                       /* zeroed values are NONE */
     if (!l) return none;
     l->n = n;
     l->refs = 1;
     l->items = (dync_value *)(void *)(l + 1);
-    if (!dync__scope_push(DYNC__ENTRY_LIST, l, 0)) {
-        dync__free(l, dync__list_bytes(n));
-        return none;
-    }
-    v.as.l = l;
-    return v;
+    dync__object_made(&l->object);
+    v.as.l = dync__list_handle(l);
+    if (v.as.l && dync__scope_push(DYNC__ENTRY_LIST, l, 0)) return v;
+    dync__list_unref(l);
+    return none;
 }
 static void dync__list_drop_item(dync_value v) {
     if (v.kind == DYNC_KIND_TENSOR) dync__unref(dync__peek(v.as.t));
-    if (v.kind == DYNC_KIND_LIST) dync__list_unref(v.as.l);
+    if (v.kind == DYNC_KIND_LIST) dync__list_unref(dync__list_peek(v.as.l));
 }
 DYNC__FN void dync__list_set(dync_value list, int i, dync_value item) {
-    if (list.kind != DYNC_KIND_LIST || !list.as.l || i < 0 || i >= list.as.l->n) return;
+    dync__list *l = dync__value_list(list), *inner = dync__value_list(item);
+    if (!l || i < 0 || i >= l->n) return;
     if (item.kind == DYNC_KIND_TENSOR && item.as.t) {
         dync__tensor *t = dync__open(item.as.t);
         if (t) dync__ref(t);
         else item.as.t = NULL;
     }
-    if (item.kind == DYNC_KIND_LIST && item.as.l) dync__list_ref(item.as.l);
-    dync_value old = list.as.l->items[i];
-    list.as.l->items[i] = item;
+    if (inner) dync__list_ref(inner);
+    else if (item.kind == DYNC_KIND_LIST) item.as.l = NULL;
+    dync_value old = l->items[i];
+    l->items[i] = item;
     dync__list_drop_item(old);
 }
-DYNC__FN void dync__list_ref(dync_list *l) { (void)DYNC__ATOMIC_INC(&l->refs); }
-DYNC__FN void dync__list_unref(dync_list *l) {
+DYNC__FN void dync__list_ref(dync__list *l) { (void)DYNC__ATOMIC_INC(&l->refs); }
+DYNC__FN void dync__list_unref(dync__list *l) {
     if (!l || (DYNC__ATOMIC_LOAD(&l->refs) != 1 && DYNC__ATOMIC_DEC(&l->refs) != 0)) return;
+    dync__object_end(&l->object);
     for (int i = l->n - 1; i >= 0; i--) dync__list_drop_item(l->items[i]);
     dync__free(l, dync__list_bytes(l->n));
 }
@@ -7681,16 +7944,22 @@ DYNC__FN const char *dync__kind_name(dync_kind kind) {
 static void dync__value_wrong(const char *expected, dync_value v) {
     dync__fail(DYNC_ERR_VALUE, "expected %s, got %s", expected, dync__kind_name(v.kind));
 }
+/* The list that `who` was given; an error where the value is none. */
+static const dync__list *dync__value_opened(dync_value v, const char *who) {
+    if (v.kind == DYNC_KIND_LIST && v.as.l) return dync__list_open(v.as.l, who);
+    dync__value_wrong("a list", v);
+    return NULL;
+}
 DYNC_API int dync_len(dync_value list) {
-    if (list.kind == DYNC_KIND_LIST && list.as.l) return list.as.l->n;
-    dync__value_wrong("a list", list);
-    return -1;
+    const dync__list *l = dync__value_opened(list, "dync_len");
+    return l ? l->n : -1;
 }
 DYNC_API dync_value (dync_at)(dync_value list, int i) {
     dync_value none = {DYNC_KIND_NONE, 0, {0}};
-    if (list.kind != DYNC_KIND_LIST || !list.as.l) return dync__value_wrong("a list", list), none;
-    if (i >= 0 && i < list.as.l->n) return list.as.l->items[i];
-    dync__fail(DYNC_ERR_INDEX, "list index out of range: expected 0 to %d, got %d", list.as.l->n - 1, i);
+    const dync__list *l = dync__value_opened(list, "dync_at");
+    if (!l) return none;
+    if (i >= 0 && i < l->n) return l->items[i];
+    dync__fail(DYNC_ERR_INDEX, "list index out of range: expected 0 to %d, got %d", l->n - 1, i);
     return none;
 }
 /* A NULL tensor is passed on without a word where an error is pending: it comes from the call that failed. */
@@ -7796,6 +8065,7 @@ DYNC_API void dync_shutdown(void) {
     dync__tensors_shutdown();
     dync__intern_clear();
     dync__thread_end_all();
+    dync__objects_shutdown();
     dync__mem_set_buffer(NULL, 0);
     dync__pool_set_threads(0);
     dync__tls.rng_seed = dync__tls.rng_offset = 0;
@@ -26232,7 +26502,7 @@ typedef struct dync__arg {
     uint8_t kind;
     int n;                           /* DIMS, LIST: how many; NODE: 0 */
     union { dync__tensor *t; dync_tensor *h; int64_t i; double f; bool b; const int64_t *dims; const char *s; struct dync__arg *list;
-            struct dync_node *node; void *p; } as;
+            struct dync__node *node; void *p; } as;
 } dync__arg;
 DYNC__INLINE dync__arg dync__arg_none(void) { dync__arg a = {0}; return a; }
 DYNC__INLINE dync__arg dync__arg_t(dync__tensor *t) { dync__arg a = {0}; a.kind = t ? DYNC__A_TENSOR : DYNC__A_NONE; a.as.t = t; return a; }
@@ -27232,9 +27502,9 @@ static dync_value dync__custom_value(const dync__arg *a, bool fakes) {
 }
 /* Output i of what the function returned; NULL + error. */
 static dync__tensor *dync__custom_output(const dync__opcall *call, dync_value r, int i) {
-    bool list = r.kind == DYNC_KIND_LIST && r.as.l;
-    dync_value v = list && i < r.as.l->n ? r.as.l->items[i] : list ? DYNC_NONE : r;
-    if (v.kind == DYNC_KIND_TENSOR && (list ? r.as.l->n : 1) == call->row->nout) return dync__open(v.as.t);
+    const dync__list *list = dync__value_list(r);
+    dync_value v = list && i < list->n ? list->items[i] : list ? DYNC_NONE : r;
+    if (v.kind == DYNC_KIND_TENSOR && (list ? list->n : 1) == call->row->nout) return dync__open(v.as.t);
     if (dync_error() == DYNC_OK)
         dync__fail(DYNC_ERR_VALUE, "%s%s: expected %d tensor%s back, got %s", call->row->name, call->row->schema, call->row->nout,
                    call->row->nout == 1 ? "" : "s", v.kind == DYNC_KIND_TENSOR ? "another number of them" : "something else");
@@ -29293,8 +29563,8 @@ static bool dync__open_arg(dync__arg *a) {
 }
 /* A list of the user's: its items as arguments, tensors opened. */
 static bool dync__open_list(dync__entering *e, dync__arg *a) {
-    const dync_list *l = a->as.p;
-    if (!l) return dync__fail(DYNC_ERR_VALUE, "expected a list, got none"), false;
+    const dync__list *l = a->as.p ? dync__list_open(a->as.p, NULL) : (dync__fail(DYNC_ERR_VALUE, "expected a list, got none"), NULL);
+    if (!l) return false;
     e->n_items = l->n;
     e->items = l->n <= DYNC__LIST_INLINE ? e->inline_items : dync__alloc((size_t)l->n * sizeof *e->items);
     if (!e->items) return false;
@@ -33851,11 +34121,11 @@ typedef struct dync__grad_intercept {
     bool (*set_grad_enabled)(bool);
     bool (*requires_grad_)(dync_tensor *, bool, dync_tensor **result);
     bool (*apply)(const dync_autograd_function *, int nargs, const dync_value *args, dync_value *result);   /* dync_apply */
-    bool (*cell_get)(struct dync_cell *, dync_value *result);
-    bool (*cell_set)(struct dync_cell *, dync_value);
+    bool (*cell_get)(struct dync__cell *, dync_value *result);
+    bool (*cell_set)(struct dync__cell *, dync_value);
 } dync__grad_intercept;
 /* A number that captured code reads and writes; value is an int, float or bool. */
-struct dync_cell { const char *name; dync_value value; uint64_t id; };
+struct dync__cell { dync__object object; const char *name; dync_value value; uint64_t id; };
 #if defined(DYNC__SPLIT)
 extern const dync__grad_intercept *(*dync__grad_intercept_get)(void);         /* NULL until capture/ installs it; it returns NULL when nothing is traced */
 #else
@@ -34224,12 +34494,13 @@ static dync_status dync__tensor_list_of(dync__tensor_list *l, dync_value v, cons
     bool list = v.kind == DYNC_KIND_LIST, absent = v.kind == DYNC_KIND_NONE && none_ok;
     l->at = NULL;
     l->n = list ? dync_len(v) : absent ? DYNC__MAX(n, 0) : 1;
+    if (l->n < 0) return DYNC_ERR_VALUE;
     if (n >= 0 && l->n != n) return dync__fail(DYNC_ERR_VALUE, "%s: expected %d, got %d", what, n, l->n);
     if (!list && !absent && v.kind != DYNC_KIND_TENSOR) return dync__fail(DYNC_ERR_VALUE, "%s: expected a tensor or a list of tensors", what);
     l->at = dync__calloc((size_t)l->n * sizeof *l->at + 1);
     if (!l->at) return DYNC_ERR_MEMORY;
     for (int i = 0; i < l->n && !absent; i++) {
-        dync_value item = list ? v.as.l->items[i] : v;
+        dync_value item = list ? (dync_at)(v, i) : v;
         if (item.kind == DYNC_KIND_NONE && none_ok) continue;
         dync_status status = DYNC_OK;
         if (item.kind != DYNC_KIND_TENSOR) status = dync__fail(DYNC_ERR_VALUE, "%s: element %d is not a tensor", what, i);
@@ -34930,7 +35201,8 @@ DYNC__COLD
 
 /* ==== autograd/function.c ======================================================================================= */
 typedef struct dync__ctx_saved { dync__saved saved; dync__tensor *raw; dync__gedge edge; int output; } dync__ctx_saved;
-struct dync_autograd_ctx {
+struct dync__autograd_ctx {
+    dync__object object;              /* its handle */
     const dync_autograd_function *fn;
     dync__gnode_class cls;             /* carries the name */
     dync__gnode *node;                 /* whose state this is; set after forward */
@@ -34939,14 +35211,11 @@ struct dync_autograd_ctx {
     int32_t *input;                    /* nargs: which edge an argument has, or -1 */
     bool ready, lost;                  /* ready: forward is over; lost: saved tensors were released */
 };
-DYNC_API void dync_save_for_backward(dync_autograd_ctx *ctx, dync_tensor *handle) {
+DYNC_API void dync_save_for_backward(dync_autograd_ctx *context, dync_tensor *handle) {
     dync__ctx_saved s = {0};
     s.raw = dync__open(handle);
-    if (!s.raw) return;
-    if (!ctx) {
-        dync__fail(DYNC_ERR_VALUE, "dync_save_for_backward: the context is NULL");
-        return;
-    }
+    dync__autograd_ctx *ctx = s.raw ? dync__autograd_ctx_open(context, "dync_save_for_backward") : NULL;
+    if (!ctx) return;
     if (ctx->ready) {
         dync__fail(DYNC_ERR_VALUE, "dync_save_for_backward: forward is over");
         return;
@@ -34955,9 +35224,10 @@ DYNC_API void dync_save_for_backward(dync_autograd_ctx *ctx, dync_tensor *handle
     s.saved.version = s.raw->storage->version;
     if (dync__vec_push(&ctx->saved, s)) dync__ref(s.raw);
 }
-DYNC_API dync_tensor *dync_saved(dync_autograd_ctx *ctx, int i) {
+DYNC_API dync_tensor *dync_saved(dync_autograd_ctx *context, int i) {
     dync__tensor *t = NULL;
-    if (!ctx) return dync__fail(DYNC_ERR_VALUE, "dync_saved: the context is NULL"), NULL;
+    dync__autograd_ctx *ctx = dync__autograd_ctx_open(context, "dync_saved");
+    if (!ctx) return NULL;
     if (i < 0 || i >= ctx->saved.n)
         return dync__fail(DYNC_ERR_INDEX, "dync_saved: index %d is out of range: %d tensors were saved", i, ctx->saved.n), NULL;
     dync__ctx_saved *s = &ctx->saved.at[i];
@@ -34968,14 +35238,15 @@ DYNC_API dync_tensor *dync_saved(dync_autograd_ctx *ctx, int i) {
     return status == DYNC_OK ? dync__give(t) : NULL;
 }
 static void dync__ctx_release(void *state) {
-    dync_autograd_ctx *ctx = state;
+    dync__autograd_ctx *ctx = state;
     for (int i = 0; i < ctx->saved.n; i++) {
         ctx->lost = true;
         dync__saved_free(&ctx->saved.at[i].saved);
     }
 }
 static void dync__ctx_destroy(void *state) {
-    dync_autograd_ctx *ctx = state;
+    dync__autograd_ctx *ctx = state;
+    dync__object_end(&ctx->object);
     for (int i = 0; i < ctx->saved.n; i++) {
         dync__saved_free(&ctx->saved.at[i].saved);
         dync__unref(ctx->saved.at[i].raw);
@@ -35004,14 +35275,14 @@ static dync_status dync__ctx_grads(const dync__gnode *node, dync__tensor *const 
     }
     return DYNC_OK;
 }
-static dync_status dync__ctx_collect(const dync_autograd_ctx *ctx, dync_value result, const bool *needed, dync__tensor **grad_in) {
+static dync_status dync__ctx_collect(const dync__autograd_ctx *ctx, dync_value result, const bool *needed, dync__tensor **grad_in) {
     bool list = result.kind == DYNC_KIND_LIST;
     int n = list ? dync_len(result) : 1;
     if (n != ctx->nargs)
         return dync__fail(DYNC_ERR_AUTOGRAD, "function %s returned an incorrect number of gradients (expected %d, got %d)", ctx->cls.name,
                           ctx->nargs, n);
     for (int i = 0; i < n; i++) {
-        dync_value item = list ? result.as.l->items[i] : result;
+        dync_value item = list ? (dync_at)(result, i) : result;
         int at = ctx->input[i];
         if (item.kind == DYNC_KIND_NONE || at < 0 || !needed[at]) continue;
         dync__tensor *t = item.kind == DYNC_KIND_TENSOR ? dync__open(item.as.t) : NULL;
@@ -35023,20 +35294,20 @@ static dync_status dync__ctx_collect(const dync_autograd_ctx *ctx, dync_value re
 }
 static dync_status dync__ctx_backward(void *state, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed,
                                       dync__tensor **grad_in, bool create_graph) {
-    dync_autograd_ctx *ctx = state;
+    dync__autograd_ctx *ctx = state;
     (void)n_in, (void)create_graph;
     if (ctx->lost) return dync__gnode_freed_error();
     dync_value *grads = dync__scope_alloc((size_t)n_out * sizeof *grads + 1);
     if (!grads) return DYNC_ERR_MEMORY;
     DYNC__TRY(dync__ctx_grads(ctx->node, grad_out, grads));
     uint64_t errors = dync__error_count();
-    dync_value result = ctx->fn->backward(ctx, grads, n_out);
+    dync_value result = ctx->fn->backward(dync__autograd_ctx_handle(ctx), grads, n_out);
     if (dync__error_count() != errors) return dync__pending_or(DYNC_ERR_RUNTIME);
     return dync__ctx_collect(ctx, result, needed, grad_in);
 }
 /* Its functions' addresses say what it is: what backward reads of the context are the saved tensors. */
 static dync_status dync__ctx_visit(void *state, dync__gvisitor *v) {
-    dync_autograd_ctx *ctx = state;
+    dync__autograd_ctx *ctx = state;
     if (ctx->lost) return dync__gnode_freed_error();
     v->word(v, (uint64_t)(uintptr_t)ctx->fn);
     v->word(v, (uint64_t)ctx->nargs << 32 | (uint64_t)(unsigned)ctx->saved.n);
@@ -35051,13 +35322,13 @@ static dync_status dync__ctx_visit(void *state, dync__gvisitor *v) {
 }
 enum { DYNC__APPLY_MAX = 32 };
 typedef struct dync__apply {
-    dync_autograd_ctx *ctx;
+    dync__autograd_ctx *ctx;
     dync__tensor *in[DYNC__APPLY_MAX];
     int n_out;
     dync__tensor *out[DYNC__APPLY_MAX];    /* owned */
 } dync__apply;
 static dync_status dync__apply_inputs(dync__apply *a, const dync_value *args, bool *wanted) {
-    dync_autograd_ctx *ctx = a->ctx;
+    dync__autograd_ctx *ctx = a->ctx;
     for (int i = 0; i < ctx->nargs; i++) {
         ctx->input[i] = -1;
         if (args[i].kind != DYNC_KIND_TENSOR) continue;
@@ -35106,7 +35377,7 @@ static dync_status dync__apply_outputs(dync__apply *a, dync_value *result) {
 }
 /* Saved tensors lose their own history for the edge it would have. */
 static dync_status dync__ctx_seal(dync__apply *a) {
-    dync_autograd_ctx *ctx = a->ctx;
+    dync__autograd_ctx *ctx = a->ctx;
     for (int i = 0; i < ctx->saved.n; i++) {
         dync__ctx_saved *s = &ctx->saved.at[i];
         uint32_t version = s->saved.version;
@@ -35122,7 +35393,7 @@ static dync_status dync__ctx_seal(dync__apply *a) {
     return DYNC_OK;
 }
 static dync_status dync__apply_attach(dync__apply *a) {
-    dync_autograd_ctx *ctx = a->ctx;
+    dync__autograd_ctx *ctx = a->ctx;
     DYNC__TRY(dync__ctx_seal(a));
     a->ctx = NULL;                     /* the tape owns it now */
     DYNC__TRY(dync__tape_attach(&ctx->cls, ctx, ctx->n_in, a->in, a->n_out, a->out, NULL));
@@ -35135,7 +35406,7 @@ static dync_status dync__apply_forward(dync__apply *a, const dync_value *args, b
     uint64_t errors = dync__error_count();
     dync_scope scope = dync_scope_begin();
     dync__tls.grad_enabled_off = true;
-    *result = a->ctx->fn->forward(a->ctx, args, a->ctx->nargs);
+    *result = a->ctx->fn->forward(dync__autograd_ctx_handle(a->ctx), args, a->ctx->nargs);
     dync_status status = dync__error_count() != errors ? dync__pending_or(DYNC_ERR_RUNTIME) : dync__apply_outputs(a, result);
     dync__tls.grad_enabled_off = off;
     if (status == DYNC_OK && wanted && !off) status = dync__apply_attach(a);
@@ -35143,9 +35414,9 @@ static dync_status dync__apply_forward(dync__apply *a, const dync_value *args, b
     dync__scope_end_keep(&scope, result);
     return status;
 }
-static dync_autograd_ctx *dync__ctx_new(const dync_autograd_function *fn, int nargs) {
+static dync__autograd_ctx *dync__ctx_new(const dync_autograd_function *fn, int nargs) {
     char name[96];
-    dync_autograd_ctx *ctx = dync__calloc(sizeof *ctx);
+    dync__autograd_ctx *ctx = dync__calloc(sizeof *ctx);
     if (!ctx) return NULL;
     ctx->fn = fn;
     ctx->nargs = nargs;
@@ -35215,9 +35486,10 @@ static dync_tensor *dync__traced_node(dync__apply *a, dync_tensor *out, int n_ou
 static uint32_t dync__traced_packed(const dync_value *result) {
     uint32_t packed = 0;
     int dtype = -1;
-    if (result->kind != DYNC_KIND_LIST || !result->as.l || result->as.l->n > DYNC__APPLY_MAX) return 0;
-    for (int i = 0; i < result->as.l->n; i++) {
-        const dync_value *v = &result->as.l->items[i];
+    const dync__list *l = dync__value_list(*result);
+    if (!l || l->n > DYNC__APPLY_MAX) return 0;
+    for (int i = 0; i < l->n; i++) {
+        const dync_value *v = &l->items[i];
         const dync__tensor *t = v->kind == DYNC_KIND_TENSOR ? dync__open(v->as.t) : NULL;
         if (!t) return 0;
         if (!dync__is_float_dtype(t->dtype)) continue;
@@ -35250,7 +35522,7 @@ static void dync__traced_outputs(dync__apply *a, dync__traced_function f, dync_v
         *result = out ? dync_v_tensor(out) : DYNC_NONE;
         return;
     }
-    memcpy(item, result->as.l->items, (size_t)n * sizeof *item);
+    for (int i = 0; i < n; i++) item[i] = (dync_at)(*result, i);
     for (int i = 0; i < n; i++)
         if (f.packed >> i & 1) flat[n_flat++] = dync_v_tensor(dync_reshape(item[i].as.t, dync_shape(-1)));
     dync_tensor *row = dync__traced_node(a, dync_cat(dync_tuple_of(n_flat, flat), 0), n, item, number);
@@ -35267,16 +35539,16 @@ DYNC__FN bool dync__apply_traced(const dync_autograd_function *fn, int nargs, co
     if (a.ctx && nargs <= DYNC__APPLY_MAX && dync__apply_inputs(&a, args, &wanted) == DYNC_OK) {
         for (int i = 0; i < nargs; i++) f.tensors |= a.ctx->input[i] >= 0 ? 1u << i : 0;
         if (grad) dync_set_grad_enabled(false);
-        *result = fn->forward(a.ctx, args, nargs);
+        *result = fn->forward(dync__autograd_ctx_handle(a.ctx), args, nargs);
         if (grad) dync_set_grad_enabled(true);
-        if ((f.packed = dync__traced_packed(result)) != 0) f.n_out = result->as.l->n;
+        if ((f.packed = dync__traced_packed(result)) != 0) f.n_out = dync_len(*result);
         one = result->kind == DYNC_KIND_TENSOR || f.packed || dync__error_count() != errors;
         if (wanted && grad && one && dync__error_count() == errors) dync__traced_outputs(&a, f, result);
     }
     if (a.ctx) dync__ctx_destroy(a.ctx);
     return one || !(wanted && grad);
 }
-static dync_status dync__traced_backward(dync__grad *g, dync_autograd_ctx *ctx, const dync__traced_function *f) {
+static dync_status dync__traced_backward(dync__grad *g, dync__autograd_ctx *ctx, const dync__traced_function *f) {
     int saved = dync__grad_index(g, 2), in = dync__grad_index(g, 1), n_saved = g->call->args[2].n - f->n_out;
     dync_value grads[DYNC__APPLY_MAX];
     int64_t at = 0;
@@ -35293,13 +35565,13 @@ static dync_status dync__traced_backward(dync__grad *g, dync_autograd_ctx *ctx, 
         if (t) grads[i] = dync_v_tensor(f->packed >> i & 1 ? dync__row_part(g->grad_out[0], t, &at) : dync_zeros_like(like));
     }
     if (dync__error_count() != errors) return dync__pending_or(DYNC_ERR_RUNTIME);
-    dync_value result = ctx->fn->backward(ctx, grads, DYNC__MAX(f->n_out, 1));
+    dync_value result = ctx->fn->backward(dync__autograd_ctx_handle(ctx), grads, DYNC__MAX(f->n_out, 1));
     if (dync__error_count() != errors) return dync__pending_or(DYNC_ERR_RUNTIME);
     int n = result.kind == DYNC_KIND_LIST ? dync_len(result) : 1;
     if (n != ctx->nargs)
         return dync__fail(DYNC_ERR_AUTOGRAD, "function %s returned an incorrect number of gradients (expected %d, got %d)", ctx->cls.name, ctx->nargs, n);
     for (int i = 0; i < n; i++) {
-        dync_value item = result.kind == DYNC_KIND_LIST ? result.as.l->items[i] : result;
+        dync_value item = result.kind == DYNC_KIND_LIST ? (dync_at)(result, i) : result;
         if (!(f->tensors >> i & 1)) continue;
         if (item.kind == DYNC_KIND_TENSOR) DYNC__TRY(dync__grad_set(g, in, item.as.t));
         else if (item.kind != DYNC_KIND_NONE) return dync__fail(DYNC_ERR_VALUE, "function %s: gradient %d is not a tensor", ctx->cls.name, i);
@@ -35314,7 +35586,7 @@ DYNC__FN dync_status dync__g_custom_gradient(dync__grad *g) {
     if (i >= 0 && i < dync__traced_functions.list.n) f = dync__traced_functions.list.at[i];
     dync__unlock(&dync__traced_functions.lock);
     if (!f.fn) return dync__fail(DYNC_ERR_VALUE, "custom_gradient: the function belongs to another program");
-    dync_autograd_ctx *ctx = dync__ctx_new(f.fn, f.nargs);
+    dync__autograd_ctx *ctx = dync__ctx_new(f.fn, f.nargs);
     if (!ctx) return DYNC_ERR_MEMORY;
     dync_status status = dync__traced_backward(g, ctx, &f);
     dync__ctx_destroy(ctx);
@@ -35338,20 +35610,26 @@ DYNC_API dync_cell *dync_cell_new(const char *name, dync_value initial) {
     static uint64_t last_id;
     const char *text = dync__intern(name ? name : "cell");
     if (!dync__cell_holds(initial)) return dync__fail(DYNC_ERR_VALUE, "dync_cell_new: expected a number"), NULL;
-    dync_cell *cell = text ? dync__calloc(sizeof *cell) : NULL;
+    dync__cell *cell = text ? dync__calloc(sizeof *cell) : NULL;
     if (!cell) return NULL;
     cell->name = text;
     cell->value = initial;
     cell->id = (uint64_t)DYNC__ATOMIC_INC(&last_id);
-    return cell;
+    dync__object_made(&cell->object);
+    dync_cell *handle = dync__cell_handle(cell);
+    if (!handle) dync__free(cell, sizeof *cell);
+    return handle;
 }
-DYNC_API void dync_cell_free(dync_cell *cell) { dync__free(cell, cell ? sizeof *cell : 0); }
-DYNC_API void dync_cell_set(dync_cell *cell, dync_value value) {
+DYNC_API void dync_cell_free(dync_cell *handle) {
+    dync__cell *cell = handle ? dync__cell_open(handle, "dync_cell_free") : NULL;
+    if (!cell) return;
+    dync__object_end(&cell->object);
+    dync__free(cell, sizeof *cell);
+}
+DYNC_API void dync_cell_set(dync_cell *handle, dync_value value) {
     const dync__grad_intercept *traced = dync__grad_intercepted();
-    if (!cell) {
-        dync__fail(DYNC_ERR_VALUE, "dync_cell_set: the cell is NULL");
-        return;
-    }
+    dync__cell *cell = dync__cell_open(handle, "dync_cell_set");
+    if (!cell) return;
     if (traced && traced->cell_set && traced->cell_set(cell, value)) return;
     if (!dync__cell_holds(value)) {
         dync__fail(DYNC_ERR_VALUE, "dync_cell_set: expected a number");
@@ -35359,10 +35637,11 @@ DYNC_API void dync_cell_set(dync_cell *cell, dync_value value) {
     }
     cell->value = value;
 }
-DYNC_API dync_value dync_cell_get(dync_cell *cell) {
+DYNC_API dync_value dync_cell_get(dync_cell *handle) {
     const dync__grad_intercept *traced = dync__grad_intercepted();
     dync_value result = DYNC_NONE;
-    if (!cell) return dync__fail(DYNC_ERR_VALUE, "dync_cell_get: the cell is NULL"), result;
+    dync__cell *cell = dync__cell_open(handle, "dync_cell_get");
+    if (!cell) return result;
     if (traced && traced->cell_get && traced->cell_get(cell, &result)) return result;
     return cell->value;
 }
@@ -35754,7 +36033,7 @@ static dync_value dync__g_conv_backward(dync__grad *g, int from, dync_tensor *gy
     return dync__op_call_list(DYNC__OP_convolution_backward, 10, args, dync__tls.at);
 }
 static dync_tensor *dync__g_item(dync_value list, int i) {
-    return list.kind == DYNC_KIND_LIST && i < list.as.l->n ? dync_as_tensor(list.as.l->items[i]) : NULL;
+    return list.kind == DYNC_KIND_LIST && i < dync_len(list) ? dync_as_tensor((dync_at)(list, i)) : NULL;
 }
 DYNC__FN dync_status dync__g_convolution(dync__grad *g) {
     bool mask[3];
@@ -37604,65 +37883,75 @@ DYNC__PLAIN
 #define DYNC__NN_H
 
 typedef struct dync__module_entry { const char *name; dync__tensor *tensor; bool is_buffer; } dync__module_entry;
-struct dync_module {
+typedef dync_tensor *(*dync__layer_forward)(dync__module *, dync_tensor *);
+typedef dync_value (*dync__layer_forward_values)(dync__module *, const dync_value *args, int nargs);
+struct dync__module {
     dync__root root;
     const char *class_name;              /* "Linear" */
     const char *name;                    /* within its parent, or the user's variable name */
-    struct dync_module *parent;
-    dync_forward forward;                /* one of the two */
+    struct dync__module *parent;
+    dync_forward forward;                /* one of the four; the user's get handles */
     dync_forward_values forward_values;
+    dync__layer_forward layer;
+    dync__layer_forward_values layer_values;
     const char *args;                    /* argument names of forward_values, or NULL */
     void *user;
     DYNC__VEC(dync__module_entry) entry; /* parameters and buffers in order of registration */
-    DYNC__VEC(dync_module *) child;
+    DYNC__VEC(dync__module *) child;
     bool training;
     uint64_t version;                    /* bumped by train/eval, set_param, set_buffer, add, load: guarded. A change in a child bumps every ancestor */
     uint64_t id;
-    struct dync_compiled *compiled;      /* dync_module_compile's; NULL before */
+    struct dync__compiled *compiled;      /* dync_module_compile's; NULL before */
     int64_t ints[8]; double floats[4];   /* of built-in layers: kernel, stride, eps ... */
-    void (*destroy)(struct dync_module *);
+    void (*destroy)(struct dync__module *);
 };
 /* Hooks. call_compiled: of compile/, runs m->compiled (not asked while a trace is open: the forward is then inlined). touched: of capture/, told of every
  * module whose forward runs or whose parameter, buffer or training flag is read while dync__tls.compiling. */
 #if defined(DYNC__SPLIT)
-extern void (*dync__module_touched)(dync_module *);
-extern dync_value (*dync__module_call_compiled)(dync_module *, int nargs, const dync_value *args);
-extern void (*dync__module_drop_compiled)(dync_module *);
+extern void (*dync__module_touched)(dync__module *);
+extern dync_value (*dync__module_call_compiled)(dync__module *, int nargs, const dync_value *args);
+extern void (*dync__module_drop_compiled)(dync__module *);
 #else
-static void (*dync__module_touched)(dync_module *);
-static dync_value (*dync__module_call_compiled)(dync_module *, int nargs, const dync_value *args);
-static void (*dync__module_drop_compiled)(dync_module *);
+static void (*dync__module_touched)(dync__module *);
+static dync_value (*dync__module_call_compiled)(dync__module *, int nargs, const dync_value *args);
+static void (*dync__module_drop_compiled)(dync__module *);
 #endif
 /* The innermost module whose forward runs in this thread, or NULL. */
-DYNC__FN const dync_module *dync__module_running(void);
+DYNC__FN const dync__module *dync__module_running(void);
 /* A module's own tensor by its name (no path), NULL where there is none; layers read their weights with it. Borrowed. */
-DYNC__FN dync__tensor *dync__module_tensor(const dync_module *, const char *name);
-DYNC__FN dync_module *dync__module_alloc(const char *class_name);              /* without a forward; NULL + DYNC_ERR_MEMORY */
-DYNC__FN bool dync__module_put(dync_module *, const char *name, dync__tensor *taken, bool is_buffer);   /* adds or replaces; false: no memory, dropped */
-DYNC__FN void dync__module_bump(dync_module *);                                /* it changed: version, ancestors too */
-DYNC__FN void dync__module_touch(const dync_module *);                         /* it is read: tells capture/ while a function is traced */
+DYNC__FN dync__tensor *dync__module_tensor(const dync__module *, const char *name);
+DYNC__FN dync__module *dync__module_alloc(const char *class_name);              /* without a forward; NULL + DYNC_ERR_MEMORY */
+DYNC__FN dync_module *dync__module_give(dync__module *taken);                  /* its handle, for the user; NULL passes, and where memory is out */
+DYNC__FN void dync__module_free(dync__module *);                               /* NULL allowed */
+DYNC__FN void dync__module_add(dync__module *, const char *name, dync__module *taken);
+DYNC__FN bool dync__module_put(dync__module *, const char *name, dync__tensor *taken, bool is_buffer);   /* adds or replaces; false: no memory, dropped */
+DYNC__FN void dync__module_bump(dync__module *);                                /* it changed: version, ancestors too */
+DYNC__FN void dync__module_touch(const dync__module *);                         /* it is read: tells capture/ while a function is traced */
 /* The forward of a class, built in or registered, into m; DYNC_ERR_VALUE where there is none (layers.c). */
-DYNC__FN dync_status dync__module_find_class(dync_module *m);
+DYNC__FN dync_status dync__module_find_class(dync__module *m);
 /* Initial values (init.c): each registers a new tensor in m, on failure of anything before it too does nothing. false: an error is recorded. */
-DYNC__FN bool dync__init_uniform(dync_module *m, const char *name, dync_dims shape, double bound);
-DYNC__FN bool dync__init_normal(dync_module *m, const char *name, dync_dims shape);
-DYNC__FN bool dync__init_full(dync_module *m, const char *name, dync_dims shape, int dtype, double value, bool is_buffer);
+DYNC__FN bool dync__init_uniform(dync__module *m, const char *name, dync_dims shape, double bound);
+DYNC__FN bool dync__init_normal(dync__module *m, const char *name, dync_dims shape);
+DYNC__FN bool dync__init_full(dync__module *m, const char *name, dync_dims shape, int dtype, double value, bool is_buffer);
 /* Layers (layers.c) and those with files of their own. */
-DYNC__FN dync_tensor *dync__layer_tensor(dync_module *, const char *name);     /* a weight, borrowed; NULL where there is none */
-DYNC__FN dync_module *dync__layer_new(const char *class_name);
-DYNC__FN dync_module *dync__layer_done(dync_module *, bool ok);                /* the module, or NULL where its making failed */
+DYNC__FN dync_tensor *dync__layer_tensor(dync__module *, const char *name);     /* a weight, borrowed; NULL where there is none */
+DYNC__FN dync__module *dync__layer_new(const char *class_name);
+DYNC__FN dync__module *dync__layer_done(dync__module *, bool ok);                /* the module, or NULL where its making failed */
 DYNC__FN bool dync__layer_sizes(const char *what, int n, const int64_t *sizes); /* all >= 1, or an error */
-DYNC__FN dync_value dync__layer_recurrent(dync_module *, const dync_value *args, int nargs);            /* recurrent.c */
-DYNC__FN dync_value dync__layer_multihead_attention(dync_module *, const dync_value *args, int nargs);  /* attention.c */
-DYNC__FN dync_value dync__module_forward(dync_module *, int nargs, const dync_value *args);  /* the plain forward, never the compiled one */
+DYNC__FN dync_value dync__layer_recurrent(dync__module *, const dync_value *args, int nargs);            /* recurrent.c */
+DYNC__FN dync_value dync__layer_multihead_attention(dync__module *, const dync_value *args, int nargs);  /* attention.c */
+DYNC__FN int dync__module_parameters(const dync__module *, dync_tensor **out, int capacity);
+DYNC__FN dync_tensor *dync__module_call_one(dync__module *, dync_tensor *x);
+DYNC__FN dync_value dync__module_call(dync__module *, int nargs, const dync_value *args);     /* what dync_module_call does */
+DYNC__FN dync_value dync__module_forward(dync__module *, int nargs, const dync_value *args);  /* the plain forward, never the compiled one */
 /* The dotted path of a parameter from root, "0.weight", by tensor identity (into out); false if it is not one of root's. */
-DYNC__FN bool dync__module_path_of(const dync_module *root, const dync__tensor *, dync__str *out);
+DYNC__FN bool dync__module_path_of(const dync__module *root, const dync__tensor *, dync__str *out);
 #endif
 DYNC__COLD
 
 /* ==== nn/init.c ================================================================================================= */
 /* Registers t, which the scope owns, as m's. */
-static bool dync__init_keep(dync_module *m, const char *name, dync_tensor *handle, bool is_buffer) {
+static bool dync__init_keep(dync__module *m, const char *name, dync_tensor *handle, bool is_buffer) {
     dync__tensor *t = handle ? dync__open(handle) : NULL;
     if (!t) return false;
     if (!is_buffer) {
@@ -37678,7 +37967,7 @@ static dync_make dync__init_make(dync_dims shape, int dtype) {
     make.dtype = (dync_dtype)dtype;
     return make;
 }
-DYNC__FN bool dync__init_uniform(dync_module *m, const char *name, dync_dims shape, double bound) {
+DYNC__FN bool dync__init_uniform(dync__module *m, const char *name, dync_dims shape, double bound) {
     bool off = dync__tls.grad_enabled_off;
     dync_scope scope = dync_scope_begin();
     dync__tls.grad_enabled_off = true;
@@ -37687,13 +37976,13 @@ DYNC__FN bool dync__init_uniform(dync_module *m, const char *name, dync_dims sha
     dync_scope_end(&scope);
     return ok;
 }
-DYNC__FN bool dync__init_normal(dync_module *m, const char *name, dync_dims shape) {
+DYNC__FN bool dync__init_normal(dync__module *m, const char *name, dync_dims shape) {
     dync_scope scope = dync_scope_begin();
     bool ok = dync__init_keep(m, name, dync_randn_opt(dync__init_make(shape, DYNC_F32)), false);
     dync_scope_end(&scope);
     return ok;
 }
-DYNC__FN bool dync__init_full(dync_module *m, const char *name, dync_dims shape, int dtype, double value, bool is_buffer) {
+DYNC__FN bool dync__init_full(dync__module *m, const char *name, dync_dims shape, int dtype, double value, bool is_buffer) {
     dync_scope scope = dync_scope_begin();
     bool ok = dync__init_keep(m, name, dync_full_opt(dync_v_float(value), dync__init_make(shape, dtype)), is_buffer);
     dync_scope_end(&scope);
@@ -37702,7 +37991,7 @@ DYNC__FN bool dync__init_full(dync_module *m, const char *name, dync_dims shape,
 
 /* ==== nn/attention.c ============================================================================================ */
 /* [N, L, E] through rows i E .. (i + 1) E of the weight, as [N, heads, L, E / heads]. */
-static dync_tensor *dync__mha_project(dync_module *m, dync_tensor *x, int i) {
+static dync_tensor *dync__mha_project(dync__module *m, dync_tensor *x, int i) {
     int64_t e = m->ints[0], heads = m->ints[1];
     dync_tensor *w = dync_slice(dync__layer_tensor(m, "in_proj_weight"), 0, i * e, (i + 1) * e, 1);
     dync_tensor *b = dync_slice(dync__layer_tensor(m, "in_proj_bias"), 0, i * e, (i + 1) * e, 1);
@@ -37710,7 +37999,7 @@ static dync_tensor *dync__mha_project(dync_module *m, dync_tensor *x, int i) {
     return dync_transpose(y, 1, 2);
 }
 /* query [N, L, E], key and value [N, S, E] (none: the query), mask [L, S] or [N, heads, L, S] (none: all is seen) -> [N, L, E] */
-DYNC__FN dync_value dync__layer_multihead_attention(dync_module *m, const dync_value *args, int nargs) {
+DYNC__FN dync_value dync__layer_multihead_attention(dync__module *m, const dync_value *args, int nargs) {
     dync_tensor *in[3], *mask = NULL;
     if (nargs < 1 || nargs > 4) {
         dync__fail(DYNC_ERR_VALUE, "MultiheadAttention: expected query, key, value, mask; got %d arguments", nargs);
@@ -37729,7 +38018,7 @@ DYNC__FN dync_value dync__layer_multihead_attention(dync_module *m, const dync_v
     dync_tensor *q = dync__mha_project(m, in[0], 0), *k = dync__mha_project(m, in[1], 1), *v = dync__mha_project(m, in[2], 2);
     dync_tensor *y = dync_scaled_dot_product_attention(q, k, v, mask, 0, false, DYNC_NONE);
     y = dync_flatten(dync_transpose(y, 1, 2), 2, 3);
-    y = dync_forward_call(dync_module_child(m, "out_proj"), y);
+    y = dync__module_call_one(m->child.at[0], y);
     return y ? dync_v_tensor(y) : DYNC_NONE;
 }
 DYNC_API dync_module *dync_nn_multihead_attention(int64_t features, int heads) {
@@ -37737,62 +38026,63 @@ DYNC_API dync_module *dync_nn_multihead_attention(int64_t features, int heads) {
     if (heads > 0 && features % heads)
         return dync__fail(DYNC_ERR_VALUE, "dync_nn_multihead_attention: embed_dim must be divisible by num_heads, got %lld and %d",
                           (long long)features, heads), NULL;
-    dync_module *m = dync__layer_sizes("dync_nn_multihead_attention", 2, sizes) ? dync__layer_new("MultiheadAttention") : NULL;
+    dync__module *m = dync__layer_sizes("dync_nn_multihead_attention", 2, sizes) ? dync__layer_new("MultiheadAttention") : NULL;
     if (!m) return NULL;
     m->args = "query, key, value, mask";
     memcpy(m->ints, sizes, sizeof sizes);
     double xavier = sqrt(6.0 / (4.0 * (double)features));
     bool ok = dync__init_uniform(m, "in_proj_weight", dync_shape(3 * features, features), xavier) &&
               dync__init_full(m, "in_proj_bias", dync_shape(3 * features), DYNC_F32, 0, false);
-    dync_module *out = ok ? dync_nn_linear(features, features, true) : NULL;
-    if (!out) return dync__layer_done(m, false);
+    dync_module *made = ok ? dync_nn_linear(features, features, true) : NULL;
+    dync__module *out = dync__module_peek(made);
+    if (!out) return dync__module_give(dync__layer_done(m, false));
     ok = dync__init_full(out, "bias", dync_shape(features), DYNC_F32, 0, false);
-    dync_module_add(m, "out_proj", out);
-    return dync__layer_done(m, ok && m->child.n == 1);
+    dync__module_add(m, "out_proj", out);
+    return dync__module_give(dync__layer_done(m, ok && m->child.n == 1));
 }
 
 /* ==== nn/layers.c =============================================================================================== */
-DYNC__FN dync_tensor *dync__layer_tensor(dync_module *m, const char *name) { return dync__handle(dync__module_tensor(m, name)); }
-static dync_tensor *dync__layer_linear(dync_module *m, dync_tensor *x) {
+DYNC__FN dync_tensor *dync__layer_tensor(dync__module *m, const char *name) { return dync__handle(dync__module_tensor(m, name)); }
+static dync_tensor *dync__layer_linear(dync__module *m, dync_tensor *x) {
     return dync_linear(x, dync__layer_tensor(m, "weight"), dync__layer_tensor(m, "bias"));
 }
-static dync_tensor *dync__layer_identity(dync_module *m, dync_tensor *x) { return (void)m, x; }
-static dync_tensor *dync__layer_relu(dync_module *m, dync_tensor *x) { return (void)m, dync_relu(x); }
-static dync_tensor *dync__layer_sigmoid(dync_module *m, dync_tensor *x) { return (void)m, dync_sigmoid(x); }
-static dync_tensor *dync__layer_tanh(dync_module *m, dync_tensor *x) { return (void)m, dync_tanh(x); }
-static dync_tensor *dync__layer_gelu(dync_module *m, dync_tensor *x) { return (void)m, dync_gelu(x); }
-static dync_tensor *dync__layer_silu(dync_module *m, dync_tensor *x) { return (void)m, dync_silu(x); }
-static dync_tensor *dync__layer_leaky_relu(dync_module *m, dync_tensor *x) { return dync_leaky_relu(x, m->floats[0]); }
-static dync_tensor *dync__layer_softmax(dync_module *m, dync_tensor *x) { return dync_softmax(x, (int)m->ints[0]); }
-static dync_tensor *dync__layer_flatten(dync_module *m, dync_tensor *x) { return (void)m, dync_flatten(x, 1, -1); }
-static dync_tensor *dync__layer_dropout(dync_module *m, dync_tensor *x) { return dync_dropout(x, m->floats[0], m->training); }
-static dync_tensor *dync__layer_embedding(dync_module *m, dync_tensor *x) { return dync_embedding(dync__layer_tensor(m, "weight"), x); }
-static dync_tensor *dync__layer_conv2d(dync_module *m, dync_tensor *x) {
+static dync_tensor *dync__layer_identity(dync__module *m, dync_tensor *x) { return (void)m, x; }
+static dync_tensor *dync__layer_relu(dync__module *m, dync_tensor *x) { return (void)m, dync_relu(x); }
+static dync_tensor *dync__layer_sigmoid(dync__module *m, dync_tensor *x) { return (void)m, dync_sigmoid(x); }
+static dync_tensor *dync__layer_tanh(dync__module *m, dync_tensor *x) { return (void)m, dync_tanh(x); }
+static dync_tensor *dync__layer_gelu(dync__module *m, dync_tensor *x) { return (void)m, dync_gelu(x); }
+static dync_tensor *dync__layer_silu(dync__module *m, dync_tensor *x) { return (void)m, dync_silu(x); }
+static dync_tensor *dync__layer_leaky_relu(dync__module *m, dync_tensor *x) { return dync_leaky_relu(x, m->floats[0]); }
+static dync_tensor *dync__layer_softmax(dync__module *m, dync_tensor *x) { return dync_softmax(x, (int)m->ints[0]); }
+static dync_tensor *dync__layer_flatten(dync__module *m, dync_tensor *x) { return (void)m, dync_flatten(x, 1, -1); }
+static dync_tensor *dync__layer_dropout(dync__module *m, dync_tensor *x) { return dync_dropout(x, m->floats[0], m->training); }
+static dync_tensor *dync__layer_embedding(dync__module *m, dync_tensor *x) { return dync_embedding(dync__layer_tensor(m, "weight"), x); }
+static dync_tensor *dync__layer_conv2d(dync__module *m, dync_tensor *x) {
     dync_dims stride = {2, {m->ints[3], m->ints[3]}}, padding = {2, {m->ints[4], m->ints[4]}}, one = {2, {1, 1}};
     return dync_conv2d(x, dync__layer_tensor(m, "weight"), dync__layer_tensor(m, "bias"), stride, padding, one, 1);
 }
-static dync_tensor *dync__layer_conv1d(dync_module *m, dync_tensor *x) {
+static dync_tensor *dync__layer_conv1d(dync__module *m, dync_tensor *x) {
     dync_dims stride = {1, {m->ints[3]}}, padding = {1, {m->ints[4]}}, one = {1, {1}};
     return dync_conv1d(x, dync__layer_tensor(m, "weight"), dync__layer_tensor(m, "bias"), stride, padding, one, 1);
 }
-static dync_tensor *dync__layer_conv_transpose2d(dync_module *m, dync_tensor *x) {
+static dync_tensor *dync__layer_conv_transpose2d(dync__module *m, dync_tensor *x) {
     dync_dims stride = {2, {m->ints[3], m->ints[3]}}, padding = {2, {m->ints[4], m->ints[4]}}, zero = {2, {0, 0}}, one = {2, {1, 1}};
     return dync_conv_transpose2d(x, dync__layer_tensor(m, "weight"), dync__layer_tensor(m, "bias"), stride, padding, zero, 1, one);
 }
-static dync_tensor *dync__layer_batch_norm2d(dync_module *m, dync_tensor *x) {
+static dync_tensor *dync__layer_batch_norm2d(dync__module *m, dync_tensor *x) {
     dync_tensor *batches = dync__layer_tensor(m, "num_batches_tracked");
     if (m->training && batches) dync_add_(batches, 1);
     return dync_batch_norm(x, dync__layer_tensor(m, "weight"), dync__layer_tensor(m, "bias"), dync__layer_tensor(m, "running_mean"),
                            dync__layer_tensor(m, "running_var"), m->training, m->floats[0], m->floats[1]);
 }
-static dync_tensor *dync__layer_layer_norm(dync_module *m, dync_tensor *x) {
+static dync_tensor *dync__layer_layer_norm(dync__module *m, dync_tensor *x) {
     dync_dims shape = {1, {m->ints[0]}};
     return dync_layer_norm(x, shape, dync__layer_tensor(m, "weight"), dync__layer_tensor(m, "bias"), m->floats[0]);
 }
-static dync_tensor *dync__layer_group_norm(dync_module *m, dync_tensor *x) {
+static dync_tensor *dync__layer_group_norm(dync__module *m, dync_tensor *x) {
     return dync_group_norm(x, m->ints[0], dync__layer_tensor(m, "weight"), dync__layer_tensor(m, "bias"), m->floats[0]);
 }
-static dync_tensor *dync__layer_rms_norm(dync_module *m, dync_tensor *x) {
+static dync_tensor *dync__layer_rms_norm(dync__module *m, dync_tensor *x) {
     dync_dims shape = {1, {m->ints[0]}};
     return dync_rms_norm(x, shape, dync__layer_tensor(m, "weight"), DYNC_NONE);
 }
@@ -37800,21 +38090,21 @@ static dync_dims dync__layer_pair(int64_t n) {
     dync_dims dims = {2, {n, n}};
     return dims;
 }
-static dync_tensor *dync__layer_max_pool2d(dync_module *m, dync_tensor *x) {
+static dync_tensor *dync__layer_max_pool2d(dync__module *m, dync_tensor *x) {
     return dync_max_pool2d(x, dync__layer_pair(m->ints[0]), dync__layer_pair(m->ints[1]), dync__layer_pair(m->ints[2]),
                            dync__layer_pair(1), false);
 }
-static dync_tensor *dync__layer_avg_pool2d(dync_module *m, dync_tensor *x) {
+static dync_tensor *dync__layer_avg_pool2d(dync__module *m, dync_tensor *x) {
     return dync_avg_pool2d(x, dync__layer_pair(m->ints[0]), dync__layer_pair(m->ints[1]), dync__layer_pair(m->ints[2]), false, true);
 }
 /* What a module gives is the one argument of the next: a list, too. */
-static dync_value dync__layer_sequential(dync_module *m, const dync_value *args, int nargs) {
+static dync_value dync__layer_sequential(dync__module *m, const dync_value *args, int nargs) {
     if (nargs != 1) dync__fail(DYNC_ERR_VALUE, "Sequential: expected one argument, got %d", nargs);
     dync_value x = nargs == 1 ? args[0] : DYNC_NONE;
-    for (int i = 0; i < m->child.n && x.kind != DYNC_KIND_NONE; i++) x = dync_module_call_values(m->child.at[i], 1, &x);
+    for (int i = 0; i < m->child.n && x.kind != DYNC_KIND_NONE; i++) x = dync__module_call(m->child.at[i], 1, &x);
     return x;
 }
-typedef struct dync__layer_class { const char *name; dync_forward forward; dync_forward_values forward_values; } dync__layer_class;
+typedef struct dync__layer_class { const char *name; dync__layer_forward forward; dync__layer_forward_values forward_values; } dync__layer_class;
 static const dync__layer_class dync__layer_classes[] = {
     {"AvgPool2d", dync__layer_avg_pool2d, NULL},
     {"BatchNorm2d", dync__layer_batch_norm2d, NULL},
@@ -37869,11 +38159,11 @@ DYNC_API dync_status dync_module_register_class(const char *class_name, dync_for
     dync__unlock(&dync__user_classes.lock);
     return done ? DYNC_OK : DYNC_ERR_MEMORY;
 }
-DYNC__FN dync_status dync__module_find_class(dync_module *m) {
+DYNC__FN dync_status dync__module_find_class(dync__module *m) {
     const dync__layer_class *c = dync__layer_find(m->class_name);
     if (c) {
-        m->forward = c->forward;
-        m->forward_values = c->forward_values;
+        m->layer = c->forward;
+        m->layer_values = c->forward_values;
         return DYNC_OK;
     }
     dync__lock(&dync__user_classes.lock);
@@ -37883,16 +38173,16 @@ DYNC__FN dync_status dync__module_find_class(dync_module *m) {
     if (m->forward_values) return DYNC_OK;
     return dync__fail(DYNC_ERR_VALUE, "module class \"%s\" is not known: dync_module_register_class comes first", m->class_name);
 }
-DYNC__FN dync_module *dync__layer_new(const char *class_name) {
-    dync_module *m = dync__module_alloc(class_name);
+DYNC__FN dync__module *dync__layer_new(const char *class_name) {
+    dync__module *m = dync__module_alloc(class_name);
     if (m && dync__module_find_class(m) == DYNC_OK) return m;
-    dync_module_free(m);
+    dync__module_free(m);
     return NULL;
 }
 /* m, or NULL where its making failed. */
-DYNC__FN dync_module *dync__layer_done(dync_module *m, bool ok) {
+DYNC__FN dync__module *dync__layer_done(dync__module *m, bool ok) {
     if (ok) return m;
-    dync_module_free(m);
+    dync__module_free(m);
     return NULL;
 }
 DYNC__FN bool dync__layer_sizes(const char *what, int n, const int64_t *sizes) {
@@ -37903,45 +38193,45 @@ DYNC__FN bool dync__layer_sizes(const char *what, int n, const int64_t *sizes) {
     }
     return true;
 }
-DYNC_API dync_module *dync_nn_relu(void) { return dync__layer_new("ReLU"); }
-DYNC_API dync_module *dync_nn_sigmoid(void) { return dync__layer_new("Sigmoid"); }
-DYNC_API dync_module *dync_nn_tanh(void) { return dync__layer_new("Tanh"); }
-DYNC_API dync_module *dync_nn_gelu(void) { return dync__layer_new("GELU"); }
-DYNC_API dync_module *dync_nn_silu(void) { return dync__layer_new("SiLU"); }
-DYNC_API dync_module *dync_nn_flatten(void) { return dync__layer_new("Flatten"); }
-DYNC_API dync_module *dync_nn_identity(void) { return dync__layer_new("Identity"); }
+DYNC_API dync_module *dync_nn_relu(void) { return dync__module_give(dync__layer_new("ReLU")); }
+DYNC_API dync_module *dync_nn_sigmoid(void) { return dync__module_give(dync__layer_new("Sigmoid")); }
+DYNC_API dync_module *dync_nn_tanh(void) { return dync__module_give(dync__layer_new("Tanh")); }
+DYNC_API dync_module *dync_nn_gelu(void) { return dync__module_give(dync__layer_new("GELU")); }
+DYNC_API dync_module *dync_nn_silu(void) { return dync__module_give(dync__layer_new("SiLU")); }
+DYNC_API dync_module *dync_nn_flatten(void) { return dync__module_give(dync__layer_new("Flatten")); }
+DYNC_API dync_module *dync_nn_identity(void) { return dync__module_give(dync__layer_new("Identity")); }
 DYNC_API dync_module *dync_nn_leaky_relu(double negative_slope) {
-    dync_module *m = dync__layer_new("LeakyReLU");
+    dync__module *m = dync__layer_new("LeakyReLU");
     if (m) m->floats[0] = negative_slope;
-    return m;
+    return dync__module_give(m);
 }
 DYNC_API dync_module *dync_nn_softmax(int dim) {
-    dync_module *m = dync__layer_new("Softmax");
+    dync__module *m = dync__layer_new("Softmax");
     if (m) m->ints[0] = dim;
-    return m;
+    return dync__module_give(m);
 }
 DYNC_API dync_module *dync_nn_dropout(double p) {
     if (!(p >= 0 && p <= 1)) return dync__fail(DYNC_ERR_VALUE, "dropout probability has to be between 0 and 1, but got %g", p), NULL;
-    dync_module *m = dync__layer_new("Dropout");
+    dync__module *m = dync__layer_new("Dropout");
     if (m) m->floats[0] = p;
-    return m;
+    return dync__module_give(m);
 }
 DYNC_API dync_module *dync_nn_linear(int64_t in, int64_t out, bool bias) {
     const int64_t sizes[2] = {in, out};
-    dync_module *m = dync__layer_sizes("dync_nn_linear", 2, sizes) ? dync__layer_new("Linear") : NULL;
+    dync__module *m = dync__layer_sizes("dync_nn_linear", 2, sizes) ? dync__layer_new("Linear") : NULL;
     if (!m) return NULL;
     m->ints[0] = in;
     m->ints[1] = out;
     double bound = 1 / sqrt((double)in);
     bool ok = dync__init_uniform(m, "weight", dync_shape(out, in), bound) && (!bias || dync__init_uniform(m, "bias", dync_shape(out), bound));
-    return dync__layer_done(m, ok);
+    return dync__module_give(dync__layer_done(m, ok));
 }
 /* dims: of the kernel; transposed: the weight is [in, out, ..], and PyTorch counts its fan by out */
-static dync_module *dync__layer_conv(const char *what, const char *class_name, int64_t in, int64_t out, int kernel, int stride, int padding,
+static dync__module *dync__layer_conv(const char *what, const char *class_name, int64_t in, int64_t out, int kernel, int stride, int padding,
                                      bool bias, int dims, bool transposed) {
     const int64_t sizes[4] = {in, out, kernel, stride};
     if (padding < 0) return dync__fail(DYNC_ERR_VALUE, "%s: expected padding >= 0, got %d", what, padding), NULL;
-    dync_module *m = dync__layer_sizes(what, 4, sizes) ? dync__layer_new(class_name) : NULL;
+    dync__module *m = dync__layer_sizes(what, 4, sizes) ? dync__layer_new(class_name) : NULL;
     if (!m) return NULL;
     memcpy(m->ints, sizes, sizeof sizes);
     m->ints[4] = padding;
@@ -37951,16 +38241,16 @@ static dync_module *dync__layer_conv(const char *what, const char *class_name, i
     return dync__layer_done(m, ok);
 }
 DYNC_API dync_module *dync_nn_conv1d(int64_t in, int64_t out, int kernel, int stride, int padding, bool bias) {
-    return dync__layer_conv("dync_nn_conv1d", "Conv1d", in, out, kernel, stride, padding, bias, 1, false);
+    return dync__module_give(dync__layer_conv("dync_nn_conv1d", "Conv1d", in, out, kernel, stride, padding, bias, 1, false));
 }
 DYNC_API dync_module *dync_nn_conv2d(int64_t in, int64_t out, int kernel, int stride, int padding, bool bias) {
-    return dync__layer_conv("dync_nn_conv2d", "Conv2d", in, out, kernel, stride, padding, bias, 2, false);
+    return dync__module_give(dync__layer_conv("dync_nn_conv2d", "Conv2d", in, out, kernel, stride, padding, bias, 2, false));
 }
 DYNC_API dync_module *dync_nn_conv_transpose2d(int64_t in, int64_t out, int kernel, int stride, int padding, bool bias) {
-    return dync__layer_conv("dync_nn_conv_transpose2d", "ConvTranspose2d", in, out, kernel, stride, padding, bias, 2, true);
+    return dync__module_give(dync__layer_conv("dync_nn_conv_transpose2d", "ConvTranspose2d", in, out, kernel, stride, padding, bias, 2, true));
 }
 DYNC_API dync_module *dync_nn_batch_norm2d(int64_t features) {
-    dync_module *m = dync__layer_sizes("dync_nn_batch_norm2d", 1, &features) ? dync__layer_new("BatchNorm2d") : NULL;
+    dync__module *m = dync__layer_sizes("dync_nn_batch_norm2d", 1, &features) ? dync__layer_new("BatchNorm2d") : NULL;
     if (!m) return NULL;
     m->ints[0] = features;
     m->floats[0] = 0.1;                /* momentum */
@@ -37969,12 +38259,12 @@ DYNC_API dync_module *dync_nn_batch_norm2d(int64_t features) {
     bool ok = dync__init_full(m, "weight", n, DYNC_F32, 1, false) && dync__init_full(m, "bias", n, DYNC_F32, 0, false) &&
               dync__init_full(m, "running_mean", n, DYNC_F32, 0, true) && dync__init_full(m, "running_var", n, DYNC_F32, 1, true) &&
               dync__init_full(m, "num_batches_tracked", DYNC_SCALAR, DYNC_I64, 0, true);
-    return dync__layer_done(m, ok);
+    return dync__module_give(dync__layer_done(m, ok));
 }
 /* Weights of one, and a bias of zero, for `features`; first is ints[0]. */
-static dync_module *dync__layer_norm(const char *what, const char *class_name, int64_t first, int64_t features, bool bias) {
+static dync__module *dync__layer_norm(const char *what, const char *class_name, int64_t first, int64_t features, bool bias) {
     const int64_t sizes[2] = {first, features};
-    dync_module *m = dync__layer_sizes(what, 2, sizes) ? dync__layer_new(class_name) : NULL;
+    dync__module *m = dync__layer_sizes(what, 2, sizes) ? dync__layer_new(class_name) : NULL;
     if (!m) return NULL;
     memcpy(m->ints, sizes, sizeof sizes);
     m->floats[0] = 1e-5;
@@ -37983,84 +38273,91 @@ static dync_module *dync__layer_norm(const char *what, const char *class_name, i
     return dync__layer_done(m, ok);
 }
 DYNC_API dync_module *dync_nn_layer_norm(int64_t features) {
-    return dync__layer_norm("dync_nn_layer_norm", "LayerNorm", features, features, true);
+    return dync__module_give(dync__layer_norm("dync_nn_layer_norm", "LayerNorm", features, features, true));
 }
 DYNC_API dync_module *dync_nn_rms_norm(int64_t features) {
-    return dync__layer_norm("dync_nn_rms_norm", "RMSNorm", features, features, false);
+    return dync__module_give(dync__layer_norm("dync_nn_rms_norm", "RMSNorm", features, features, false));
 }
 DYNC_API dync_module *dync_nn_group_norm(int64_t groups, int64_t channels) {
     if (groups > 0 && channels % groups)
         return dync__fail(DYNC_ERR_VALUE, "dync_nn_group_norm: num_channels must be divisible by num_groups, got %lld and %lld",
                           (long long)channels, (long long)groups), NULL;
-    return dync__layer_norm("dync_nn_group_norm", "GroupNorm", groups, channels, true);
+    return dync__module_give(dync__layer_norm("dync_nn_group_norm", "GroupNorm", groups, channels, true));
 }
 DYNC_API dync_module *dync_nn_embedding(int64_t count, int64_t features) {
     const int64_t sizes[2] = {count, features};
-    dync_module *m = dync__layer_sizes("dync_nn_embedding", 2, sizes) ? dync__layer_new("Embedding") : NULL;
+    dync__module *m = dync__layer_sizes("dync_nn_embedding", 2, sizes) ? dync__layer_new("Embedding") : NULL;
     if (!m) return NULL;
     memcpy(m->ints, sizes, sizeof sizes);
-    return dync__layer_done(m, dync__init_normal(m, "weight", dync_shape(count, features)));
+    return dync__module_give(dync__layer_done(m, dync__init_normal(m, "weight", dync_shape(count, features))));
 }
-static dync_module *dync__layer_pool(const char *class_name, int kernel, int stride, int padding) {
+static dync__module *dync__layer_pool(const char *class_name, int kernel, int stride, int padding) {
     const int64_t sizes[2] = {kernel, stride};
     if (padding < 0) return dync__fail(DYNC_ERR_VALUE, "%s: expected padding >= 0, got %d", class_name, padding), NULL;
-    dync_module *m = dync__layer_sizes(class_name, 2, sizes) ? dync__layer_new(class_name) : NULL;
+    dync__module *m = dync__layer_sizes(class_name, 2, sizes) ? dync__layer_new(class_name) : NULL;
     if (!m) return NULL;
     memcpy(m->ints, sizes, sizeof sizes);
     m->ints[2] = padding;
     return m;
 }
-DYNC_API dync_module *dync_nn_max_pool2d(int kernel, int stride, int padding) { return dync__layer_pool("MaxPool2d", kernel, stride, padding); }
-DYNC_API dync_module *dync_nn_avg_pool2d(int kernel, int stride, int padding) { return dync__layer_pool("AvgPool2d", kernel, stride, padding); }
+DYNC_API dync_module *dync_nn_max_pool2d(int kernel, int stride, int padding) { return dync__module_give(dync__layer_pool("MaxPool2d", kernel, stride, padding)); }
+DYNC_API dync_module *dync_nn_avg_pool2d(int kernel, int stride, int padding) { return dync__module_give(dync__layer_pool("AvgPool2d", kernel, stride, padding)); }
 DYNC_API dync_module *dync_sequential_of(int n, dync_module **children) {
     bool ok = n >= 0 && (n == 0 || children);
-    dync_module *m = ok ? dync__layer_new("Sequential") : NULL;
+    dync__module *m = ok ? dync__layer_new("Sequential") : NULL;
     if (!ok) dync__fail(DYNC_ERR_VALUE, "dync_sequential: expected modules");
     for (int i = 0; ok && i < n; i++) {
         char name[16];
         dync__format(name, sizeof name, "%d", i);
-        if (m && children[i]) dync_module_add(m, name, children[i]);
+        dync__module *child = children[i] ? dync__module_open(children[i], "dync_sequential") : NULL;
+        if (m && child) dync__module_add(m, name, child);
         else if (m) dync__fail(DYNC_ERR_VALUE, "dync_sequential: module %d is NULL", i);
-        else if (children[i] && !children[i]->parent) dync_module_free(children[i]);
+        else if (child && !child->parent) dync__module_free(child);
     }
-    if (m && m->child.n == n) return m;
-    dync_module_free(m);
+    if (m && m->child.n == n) return dync__module_give(m);
+    dync__module_free(m);
     return NULL;
 }
 
 /* ==== nn/module.c =============================================================================================== */
 #if defined(DYNC__SPLIT)
-void (*dync__module_touched)(dync_module *);
-dync_value (*dync__module_call_compiled)(dync_module *, int nargs, const dync_value *args);
-void (*dync__module_drop_compiled)(dync_module *);
+void (*dync__module_touched)(dync__module *);
+dync_value (*dync__module_call_compiled)(dync__module *, int nargs, const dync_value *args);
+void (*dync__module_drop_compiled)(dync__module *);
 #endif
 static uint64_t dync__module_last_id;
-static void dync__module_end(dync__root *r) { dync_module_free((dync_module *)(void *)r); }
-DYNC__FN dync_module *dync__module_alloc(const char *class_name) {
+static void dync__module_end(dync__root *r) { dync__module_free((dync__module *)(void *)r); }
+DYNC__FN dync_module *dync__module_give(dync__module *m) {
+    dync_module *handle = dync__module_handle(m);
+    if (!handle) dync__module_free(m);
+    return handle;
+}
+DYNC__FN dync__module *dync__module_alloc(const char *class_name) {
     const char *name = dync__intern(class_name && *class_name ? class_name : "Module");
-    dync_module *m = name ? dync__calloc(sizeof *m) : NULL;
+    dync__module *m = name ? dync__calloc(sizeof *m) : NULL;
     if (!m) return NULL;
     m->class_name = name;
     m->name = "";
     m->training = true;
     m->id = DYNC__ATOMIC_INC(&dync__module_last_id);
+    dync__object_made(&m->root.object);
     dync__root_set(&m->root, dync__module_end);
     return m;
 }
 DYNC_API dync_module *dync_module_new(const char *class_name, dync_forward forward, void *user) {
-    dync_module *m = forward ? dync__module_alloc(class_name) : (dync__fail(DYNC_ERR_VALUE, "dync_module_new: forward is NULL"), NULL);
+    dync__module *m = forward ? dync__module_alloc(class_name) : (dync__fail(DYNC_ERR_VALUE, "dync_module_new: forward is NULL"), NULL);
     if (m) m->forward = forward, m->user = user;
-    return m;
+    return dync__module_give(m);
 }
 DYNC_API dync_module *dync_module_new_values(const char *class_name, dync_forward_values forward, const char *args, void *user) {
     if (!forward) return dync__fail(DYNC_ERR_VALUE, "dync_module_new_values: forward is NULL"), NULL;
     const char *names = args ? dync__intern(args) : NULL;
-    dync_module *m = !args || names ? dync__module_alloc(class_name) : NULL;
+    dync__module *m = !args || names ? dync__module_alloc(class_name) : NULL;
     if (m) m->forward_values = forward, m->args = names, m->user = user;
-    return m;
+    return dync__module_give(m);
 }
-static void dync__module_detach(dync_module *m) {
-    dync_module *parent = m->parent;
+static void dync__module_detach(dync__module *m) {
+    dync__module *parent = m->parent;
     if (!parent) return;
     int kept = 0;
     for (int i = 0; i < parent->child.n; i++)
@@ -38070,33 +38367,38 @@ static void dync__module_detach(dync_module *m) {
     dync__module_bump(parent);
 }
 DYNC_API void dync_module_free(dync_module *m) {
+    if (m) dync__module_free(dync__module_open(m, "dync_module_free"));
+}
+DYNC__FN void dync__module_free(dync__module *m) {
     if (!m) return;
+    dync__object_end(&m->root.object);
     dync__root_set(&m->root, NULL);
     dync__module_detach(m);
-    void (*drop)(dync_module *) = DYNC__ATOMIC_PEEK(&dync__module_drop_compiled);
+    void (*drop)(dync__module *) = DYNC__ATOMIC_PEEK(&dync__module_drop_compiled);
     if (drop) drop(m);
-    while (m->child.n) dync_module_free(m->child.at[m->child.n - 1]);
+    while (m->child.n) dync__module_free(m->child.at[m->child.n - 1]);
     if (m->destroy) m->destroy(m);
     for (int i = 0; i < m->entry.n; i++) dync__unref(m->entry.at[i].tensor);
     dync__vec_free(&m->entry);
     dync__vec_free(&m->child);
     dync__free(m, sizeof *m);
 }
-DYNC__FN void dync__module_bump(dync_module *m) {
+DYNC__FN void dync__module_bump(dync__module *m) {
     for (; m; m = m->parent) m->version++;
 }
-DYNC__FN void dync__module_touch(const dync_module *m) {
-    void (*touched)(dync_module *) = DYNC__ATOMIC_PEEK(&dync__module_touched);
-    if (dync__tls.compiling && touched) touched((dync_module *)(uintptr_t)m);
+DYNC__FN void dync__module_touch(const dync__module *m) {
+    void (*touched)(dync__module *) = DYNC__ATOMIC_PEEK(&dync__module_touched);
+    if (dync__tls.compiling && touched) touched((dync__module *)(uintptr_t)m);
 }
-static dync_module *dync__module_child_named(const dync_module *m, const char *name, size_t n) {
+static dync__module *dync__module_child_named(const dync__module *m, const char *name, size_t n) {
     for (int i = 0; i < m->child.n; i++)
         if (strncmp(m->child.at[i]->name, name, n) == 0 && m->child.at[i]->name[n] == 0) return m->child.at[i];
     return NULL;
 }
-/* Follows a path to the module that holds its last part; *last is that part. NULL and an error if a module on the way is missing. */
-static dync_module *dync__module_walk(dync_module *m, const char *path, const char **last, const char *what) {
-    if (!m || !path) return dync__fail(DYNC_ERR_VALUE, "%s: the %s is NULL", what, m ? "name" : "module"), NULL;
+/* Follows a path to the module that holds its last part; *last is that part. NULL and an error if a module on the way is missing. NULL passes. */
+static dync__module *dync__module_walk(dync__module *m, const char *path, const char **last, const char *what) {
+    if (!m) return NULL;
+    if (!path) return dync__fail(DYNC_ERR_VALUE, "%s: the name is NULL", what), NULL;
     const char *part = path;
     for (const char *dot; (dot = strchr(part, '.')) != NULL; part = dot + 1) {
         m = dync__module_child_named(m, part, (size_t)(dot - part));
@@ -38105,52 +38407,58 @@ static dync_module *dync__module_walk(dync_module *m, const char *path, const ch
     *last = part;
     return m;
 }
-DYNC_API dync_module *dync_module_child(dync_module *m, const char *name) {
+DYNC_API dync_module *dync_module_child(dync_module *handle, const char *name) {
     const char *last;
-    dync_module *holder = dync__module_walk(m, name, &last, "dync_module_child");
+    dync__module *m = dync__module_open(handle, "dync_module_child");
+    dync__module *holder = dync__module_walk(m, name, &last, "dync_module_child");
     if (!holder) return NULL;
-    dync_module *child = dync__module_child_named(holder, last, strlen(last));
+    dync__module *child = dync__module_child_named(holder, last, strlen(last));
     if (!child) dync__fail(DYNC_ERR_VALUE, "dync_module_child: no module \"%s\" in %s", name, m->class_name);
-    return child;
+    return dync__module_handle(child);
 }
-static bool dync__module_holds(const dync_module *child, const dync_module *m) {
+static bool dync__module_holds(const dync__module *child, const dync__module *m) {
     while (m && m != child) m = m->parent;
     return m != NULL;
 }
-static dync_status dync__module_add_check(const dync_module *m, const char *name, const dync_module *child) {
-    if (!m || !child) return dync__fail(DYNC_ERR_VALUE, "dync_module_add: the %s is NULL", m ? "child" : "module");
+static dync_status dync__module_add_check(const dync__module *m, const char *name, const dync__module *child) {
+    if (!m || !child) return DYNC_ERR_VALUE;
     if (!name || !*name || strchr(name, '.'))
         return dync__fail(DYNC_ERR_VALUE, "dync_module_add: a name is not empty and has no dots: \"%s\"", name ? name : "NULL");
     if (child->parent) return dync__fail(DYNC_ERR_VALUE, "dync_module_add: %s belongs to another module", child->class_name);
     return dync__module_holds(child, m) ? dync__fail(DYNC_ERR_VALUE, "dync_module_add: %s would contain itself", child->class_name) : DYNC_OK;
 }
-DYNC_API void dync_module_add(dync_module *m, const char *name, dync_module *child) {
+DYNC_API void dync_module_add(dync_module *handle, const char *name, dync_module *child) {
+    dync__module *m = dync__module_open(handle, "dync_module_add");
+    if (!child && dync_error() == DYNC_OK) dync__fail(DYNC_ERR_VALUE, "dync_module_add: the child is NULL");
+    dync__module_add(m, name, child ? dync__module_open(child, "dync_module_add") : NULL);
+}
+DYNC__FN void dync__module_add(dync__module *m, const char *name, dync__module *child) {
     const char *text = dync__module_add_check(m, name, child) == DYNC_OK ? dync__intern(name) : NULL;
     if (!text || !dync__vec_reserve(&m->child, m->child.n + 1)) {
-        if (child && !child->parent && !dync__module_holds(child, m)) dync_module_free(child);   /* taken, also on failure */
+        if (child && !child->parent && !dync__module_holds(child, m)) dync__module_free(child);   /* taken, also on failure */
         return;
     }
-    dync_module *old = dync__module_child_named(m, text, strlen(text));
+    dync__module *old = dync__module_child_named(m, text, strlen(text));
     int at = 0;
     while (at < m->child.n && m->child.at[at] != old) at++;
-    if (old) dync_module_free(old);
+    if (old) dync__module_free(old);
     memmove(&m->child.at[at + 1], &m->child.at[at], (size_t)(m->child.n++ - at) * sizeof child);
     m->child.at[at] = child;         /* in the place of the one before it, or last */
     child->name = text;
     child->parent = m;
     dync__module_bump(m);
 }
-static dync__module_entry *dync__module_entry_of(const dync_module *m, const char *name) {
+static dync__module_entry *dync__module_entry_of(const dync__module *m, const char *name) {
     for (int i = 0; i < m->entry.n; i++)
         if (strcmp(m->entry.at[i].name, name) == 0) return &m->entry.at[i];
     return NULL;
 }
-DYNC__FN dync__tensor *dync__module_tensor(const dync_module *m, const char *name) {
+DYNC__FN dync__tensor *dync__module_tensor(const dync__module *m, const char *name) {
     const dync__module_entry *e = dync__module_entry_of(m, name);
     dync__module_touch(m);
     return e ? e->tensor : NULL;
 }
-DYNC__FN bool dync__module_put(dync_module *m, const char *name, dync__tensor *taken, bool is_buffer) {
+DYNC__FN bool dync__module_put(dync__module *m, const char *name, dync__tensor *taken, bool is_buffer) {
     dync__module_entry entry = {dync__intern(name), taken, is_buffer}, *old = dync__module_entry_of(m, name);
     if (old) {
         dync__tensor *before = old->tensor;
@@ -38164,9 +38472,9 @@ DYNC__FN bool dync__module_put(dync_module *m, const char *name, dync__tensor *t
     dync__module_bump(m);
     return true;
 }
-static dync_tensor *dync__module_get(dync_module *m, const char *path, bool is_buffer) {
+static dync_tensor *dync__module_get(dync__module *m, const char *path, bool is_buffer) {
     const char *last, *what = is_buffer ? "dync_module_buffer" : "dync_module_param";
-    dync_module *holder = dync__module_walk(m, path, &last, what);
+    dync__module *holder = dync__module_walk(m, path, &last, what);
     if (!holder) return NULL;
     const dync__module_entry *e = dync__module_entry_of(holder, last);
     dync__module_touch(holder);
@@ -38176,16 +38484,20 @@ static dync_tensor *dync__module_get(dync_module *m, const char *path, bool is_b
     }
     return dync__handle(e->tensor);
 }
-DYNC_API dync_tensor *(dync_module_param)(dync_module *m, const char *name) { return dync__module_get(m, name, false); }
-DYNC_API dync_tensor *dync_module_buffer(dync_module *m, const char *name) { return dync__module_get(m, name, true); }
+DYNC_API dync_tensor *(dync_module_param)(dync_module *m, const char *name) {
+    return dync__module_get(dync__module_open(m, "dync_module_param"), name, false);
+}
+DYNC_API dync_tensor *dync_module_buffer(dync_module *m, const char *name) {
+    return dync__module_get(dync__module_open(m, "dync_module_buffer"), name, true);
+}
 static dync_status dync__module_check_parameter(const dync__tensor *t) {
     if (dync__dtype_info(t->dtype)->kind != 'f') return dync__fail(DYNC_ERR_DTYPE, "only Tensors of floating point dtype can require gradients");
     if (!dync__tensor_is_leaf(t)) return dync__fail(DYNC_ERR_AUTOGRAD, "dync_module_set_param: a parameter must be a leaf: detach it first");
     return DYNC_OK;
 }
-static void dync__module_set(dync_module *m, const char *path, dync_tensor *handle, bool is_buffer) {
+static void dync__module_set(dync__module *m, const char *path, dync_tensor *handle, bool is_buffer) {
     const char *last, *what = is_buffer ? "dync_module_set_buffer" : "dync_module_set_param";
-    dync_module *holder = dync__module_walk(m, path, &last, what);
+    dync__module *holder = dync__module_walk(m, path, &last, what);
     dync__tensor *t = holder ? dync__open(handle) : NULL;
     if (!t) return;
     if (!*last) {
@@ -38198,9 +38510,13 @@ static void dync__module_set(dync_module *m, const char *path, dync_tensor *hand
     dync__tensor_set_requires_grad(t, true);
     t->flags |= DYNC__T_PARAMETER;
 }
-DYNC_API void dync_module_set_param(dync_module *m, const char *name, dync_tensor *t) { dync__module_set(m, name, t, false); }
-DYNC_API void dync_module_set_buffer(dync_module *m, const char *name, dync_tensor *t) { dync__module_set(m, name, t, true); }
-static void dync__module_list(const dync_module *m, dync_tensor **out, int capacity, int *n) {
+DYNC_API void dync_module_set_param(dync_module *m, const char *name, dync_tensor *t) {
+    dync__module_set(dync__module_open(m, "dync_module_set_param"), name, t, false);
+}
+DYNC_API void dync_module_set_buffer(dync_module *m, const char *name, dync_tensor *t) {
+    dync__module_set(dync__module_open(m, "dync_module_set_buffer"), name, t, true);
+}
+static void dync__module_list(const dync__module *m, dync_tensor **out, int capacity, int *n) {
     dync__module_touch(m);
     for (int i = 0; i < m->entry.n; i++) {
         if (m->entry.at[i].is_buffer) continue;
@@ -38209,9 +38525,13 @@ static void dync__module_list(const dync_module *m, dync_tensor **out, int capac
     }
     for (int i = 0; i < m->child.n; i++) dync__module_list(m->child.at[i], out, capacity, n);
 }
-DYNC_API int dync_module_parameters(dync_module *m, dync_tensor **out, int capacity) {
+DYNC_API int dync_module_parameters(dync_module *handle, dync_tensor **out, int capacity) {
+    const dync__module *m = dync__module_open(handle, "dync_module_parameters");
+    return m ? dync__module_parameters(m, out, capacity) : 0;
+}
+DYNC__FN int dync__module_parameters(const dync__module *m, dync_tensor **out, int capacity) {
     int n = 0;
-    if (!m || capacity < 0 || (capacity > 0 && !out)) {
+    if (capacity < 0 || (capacity > 0 && !out)) {
         dync__fail(DYNC_ERR_VALUE, "dync_module_parameters: expected a module and room for the tensors");
         return 0;
     }
@@ -38242,7 +38562,7 @@ static dync_status dync__module_convert(dync__tensor *t, int device, int dtype) 
     dync_scope_end(&scope);
     return made ? DYNC_OK : dync_error();
 }
-static dync_status dync__module_move(dync_module *m, int device, int dtype) {
+static dync_status dync__module_move(dync__module *m, int device, int dtype) {
     for (int i = 0; i < m->entry.n; i++) {
         dync__tensor *t = m->entry.at[i].tensor;
         DYNC__TRY(dync__module_convert(t, device < 0 ? t->device : device, dtype < 0 ? t->dtype : dtype));
@@ -38251,17 +38571,18 @@ static dync_status dync__module_move(dync_module *m, int device, int dtype) {
     dync__module_bump(m);
     return DYNC_OK;
 }
-DYNC_API dync_status dync_module_to_device(dync_module *m, dync_device device) {
-    if (!m) return dync__fail(DYNC_ERR_VALUE, "dync_module_to_device: the module is NULL");
-    return dync__module_move(m, (int)device, -1);
+DYNC_API dync_status dync_module_to_device(dync_module *handle, dync_device device) {
+    dync__module *m = dync__module_open(handle, "dync_module_to_device");
+    return m ? dync__module_move(m, (int)device, -1) : DYNC_ERR_VALUE;
 }
-DYNC_API dync_status dync_module_to_dtype(dync_module *m, dync_dtype dtype) {
-    if (!m) return dync__fail(DYNC_ERR_VALUE, "dync_module_to_dtype: the module is NULL");
+DYNC_API dync_status dync_module_to_dtype(dync_module *handle, dync_dtype dtype) {
+    dync__module *m = dync__module_open(handle, "dync_module_to_dtype");
+    if (!m) return DYNC_ERR_VALUE;
     if (!dync__dtype_valid((int)dtype) || dync__dtype_info((int)dtype)->kind != 'f')
         return dync__fail(DYNC_ERR_DTYPE, "dync_module_to_dtype: expected a floating point dtype");
     return dync__module_move(m, -1, (int)dtype);
 }
-DYNC__FN bool dync__module_path_of(const dync_module *root, const dync__tensor *t, dync__str *out) {
+DYNC__FN bool dync__module_path_of(const dync__module *root, const dync__tensor *t, dync__str *out) {
     size_t n = out->n;
     for (int i = 0; i < root->entry.n; i++)
         if (root->entry.at[i].tensor == t) {
@@ -38278,17 +38599,21 @@ DYNC__FN bool dync__module_path_of(const dync_module *root, const dync__tensor *
     }
     return false;
 }
-DYNC_API void *dync_module_user(const dync_module *m) {
-    if (!m) return dync__fail(DYNC_ERR_VALUE, "dync_module_user: the module is NULL"), NULL;
-    return m->user;
+DYNC_API void *dync_module_user(const dync_module *handle) {
+    const dync__module *m = dync__module_open(handle, "dync_module_user");
+    return m ? m->user : NULL;
 }
-DYNC_API bool dync_module_is_compiled(const dync_module *m) { return m && m->compiled; }
-DYNC_API bool dync_module_is_training(const dync_module *m) {
-    if (!m) return dync__fail(DYNC_ERR_VALUE, "dync_module_is_training: the module is NULL"), false;
+DYNC_API bool dync_module_is_compiled(const dync_module *handle) {
+    const dync__module *m = handle ? dync__module_open(handle, "dync_module_is_compiled") : NULL;
+    return m && m->compiled;
+}
+DYNC_API bool dync_module_is_training(const dync_module *handle) {
+    const dync__module *m = dync__module_open(handle, "dync_module_is_training");
+    if (!m) return false;
     dync__module_touch(m);
     return m->training;
 }
-static void dync__module_set_training(dync_module *m, bool training) {
+static void dync__module_set_training(dync__module *m, bool training) {
     if (m->training != training) m->version++;
     m->training = training;
     for (int i = 0; i < m->child.n; i++) {
@@ -38297,60 +38622,68 @@ static void dync__module_set_training(dync_module *m, bool training) {
         if (m->child.at[i]->version != before) m->version++;
     }
 }
-DYNC_API void dync_module_train(dync_module *m, bool training) {
-    if (!m) {
-        dync__fail(DYNC_ERR_VALUE, "dync_module_train: the module is NULL");
-        return;
-    }
+DYNC_API void dync_module_train(dync_module *handle, bool training) {
+    dync__module *m = dync__module_open(handle, "dync_module_train");
+    if (!m) return;
     uint64_t before = m->version;
     dync__module_set_training(m, training);
     if (m->version != before) dync__module_bump(m->parent);
 }
-static dync_value dync__module_run(dync_module *m, int nargs, const dync_value *args) {
-    if (m->forward_values) return m->forward_values(m, args, nargs);
+static dync_value dync__module_run(dync__module *m, int nargs, const dync_value *args) {
+    if (m->layer_values) return m->layer_values(m, args, nargs);
+    dync_module *self = m->layer ? NULL : dync__module_handle(m);
+    if (!self && !m->layer) return DYNC_NONE;
+    if (m->forward_values) return m->forward_values(self, args, nargs);
     if (nargs != 1 || args[0].kind != DYNC_KIND_TENSOR) {
         if (nargs != 1) dync__fail(DYNC_ERR_VALUE, "%s: expected one tensor, got %d arguments", m->class_name, nargs);
         else dync__fail(DYNC_ERR_VALUE, "%s: expected one tensor, got %s", m->class_name, dync__kind_name(args[0].kind));
         return DYNC_NONE;
     }
-    dync_tensor *y = m->forward(m, args[0].as.t);
+    dync_tensor *y = m->layer ? m->layer(m, args[0].as.t) : m->forward(self, args[0].as.t);
     return y ? dync_v_tensor(y) : DYNC_NONE;
 }
-static DYNC__TLS const dync_module *dync__module_innermost;
-DYNC__FN const dync_module *dync__module_running(void) { return dync__module_innermost; }
-DYNC__FN dync_value dync__module_forward(dync_module *m, int nargs, const dync_value *args) {
+static DYNC__TLS const dync__module *dync__module_innermost;
+DYNC__FN const dync__module *dync__module_running(void) { return dync__module_innermost; }
+DYNC__FN dync_value dync__module_forward(dync__module *m, int nargs, const dync_value *args) {
     dync__module_touch(m);
-    if (!m->forward && !m->forward_values) {
+    if (!m->forward && !m->forward_values && !m->layer && !m->layer_values) {
         dync__fail(DYNC_ERR_VALUE, "%s: the module has no forward", m->class_name);
         return DYNC_NONE;
     }
     dync_scope scope = dync_scope_begin();
-    const dync_module *outer = dync__module_innermost;
+    const dync__module *outer = dync__module_innermost;
     dync__module_innermost = m;
     dync_value result = dync__module_run(m, nargs, args);
     dync__module_innermost = outer;
     dync__scope_end_keep(&scope, &result);
     return result;
 }
-DYNC_API dync_value (dync_module_call_values)(dync_module *m, int nargs, const dync_value *args) {
-    if (!m || nargs < 0 || (nargs > 0 && !args)) {
+DYNC_API dync_value (dync_module_call_values)(dync_module *handle, int nargs, const dync_value *args) {
+    dync__module *m = dync__module_open(handle, "dync_module_call");
+    return m ? dync__module_call(m, nargs, args) : DYNC_NONE;
+}
+DYNC__FN dync_value dync__module_call(dync__module *m, int nargs, const dync_value *args) {
+    if (nargs < 0 || (nargs > 0 && !args)) {
         dync__fail(DYNC_ERR_VALUE, "dync_module_call: expected a module and its arguments");
         return DYNC_NONE;
     }
-    dync_value (*call)(dync_module *, int, const dync_value *) = DYNC__ATOMIC_PEEK(&dync__module_call_compiled);
+    dync_value (*call)(dync__module *, int, const dync_value *) = DYNC__ATOMIC_PEEK(&dync__module_call_compiled);
     if (m->compiled && call && !dync__tls.compiling) return call(m, nargs, args);
     return dync__module_forward(m, nargs, args);
 }
-DYNC_API dync_tensor *(dync_forward_call)(dync_module *m, dync_tensor *x) {
-    if (!m) return dync__fail(DYNC_ERR_VALUE, "dync_forward_call: the module is NULL"), NULL;
+DYNC_API dync_tensor *(dync_forward_call)(dync_module *handle, dync_tensor *x) {
+    dync__module *m = dync__module_open(handle, "dync_forward_call");
+    return m ? dync__module_call_one(m, x) : NULL;
+}
+DYNC__FN dync_tensor *dync__module_call_one(dync__module *m, dync_tensor *x) {
     if (!dync__open(x)) return NULL;
-    dync_value arg = dync_v_tensor(x), result = dync_module_call_values(m, 1, &arg);
+    dync_value arg = dync_v_tensor(x), result = dync__module_call(m, 1, &arg);
     return result.kind == DYNC_KIND_NONE ? NULL : dync_as_tensor(result);
 }
 
 /* ==== nn/optim.c ================================================================================================ */
 typedef struct dync__optim_slot { dync__tensor *param, *first, *second; } dync__optim_slot;   /* owned; moments NULL where not used */
-struct dync_optim {
+struct dync__optim {
     dync__root root;
     dync_optim_kind kind;
     dync_optim_options opt;
@@ -38379,7 +38712,7 @@ DYNC__RARE static dync_status dync__optim_check(dync_optim_kind kind, const dync
     if (o->nesterov && !(o->momentum > 0)) return dync__fail(DYNC_ERR_VALUE, "dync_optim: nesterov momentum requires a momentum");
     return DYNC_OK;
 }
-DYNC__RARE static dync_status dync__optim_slot_make(const dync_optim *o, dync__optim_slot *s, dync_tensor *param) {
+DYNC__RARE static dync_status dync__optim_slot_make(const dync__optim *o, dync__optim_slot *s, dync_tensor *param) {
     dync__tensor *t = dync__open(param);
     if (!t) return DYNC_ERR_VALUE;
     if (!dync__tensor_is_leaf(t)) return dync__fail(DYNC_ERR_VALUE, "can't optimize a non-leaf Tensor");
@@ -38390,7 +38723,7 @@ DYNC__RARE static dync_status dync__optim_slot_make(const dync_optim *o, dync__o
     if (second && !(s->second = dync__optim_own(dync_zeros_like(param)))) return DYNC_ERR_MEMORY;
     return DYNC_OK;
 }
-DYNC__RARE static dync_status dync__optim_fill(dync_optim *o, dync_tensor *const *params) {
+DYNC__RARE static dync_status dync__optim_fill(dync__optim *o, dync_tensor *const *params) {
     dync_scope scope = dync_scope_begin();
     dync_status status = DYNC_OK;
     o->lr = dync__optim_number(o->opt.lr);
@@ -38400,39 +38733,9 @@ DYNC__RARE static dync_status dync__optim_fill(dync_optim *o, dync_tensor *const
     dync_scope_end(&scope);
     return status;
 }
-static void dync__optim_end(dync__root *r) { dync_optim_free((dync_optim *)(void *)r); }
-DYNC__RARE DYNC_API dync_optim *dync_optim_new(dync_optim_kind kind, int n, dync_tensor *const *params, dync_optim_options options) {
-    options.lr = dync__optim_default(options.lr, 1e-3);
-    options.beta1 = dync__optim_default(options.beta1, 0.9);
-    options.beta2 = dync__optim_default(options.beta2, 0.999);
-    options.eps = dync__optim_default(options.eps, 1e-8);
-    if (kind == DYNC_OPTIM_ADAMW) options.weight_decay = dync__optim_default(options.weight_decay, 1e-2);
-    if (n < 1 || !params) return dync__fail(DYNC_ERR_VALUE, "optimizer got an empty parameter list"), NULL;
-    if (dync__optim_check(kind, &options) != DYNC_OK) return NULL;
-    dync_optim *o = dync__calloc(sizeof *o);
-    if (!o) return NULL;
-    dync__root_set(&o->root, dync__optim_end);
-    o->kind = kind;
-    o->opt = options;
-    o->n = n;
-    o->slot = dync__calloc((size_t)n * sizeof *o->slot);
-    if (o->slot && dync__optim_fill(o, params) == DYNC_OK) return o;
-    dync_optim_free(o);
-    return NULL;
-}
-DYNC__RARE DYNC_API dync_optim *dync_optim_of(dync_optim_kind kind, dync_module *m, dync_optim_options options) {
-    dync_optim *o = NULL;
-    if (!m) return dync__fail(DYNC_ERR_VALUE, "dync_optim: the module is NULL"), NULL;
-    int n = dync_module_parameters(m, NULL, 0);
-    dync_tensor **params = dync__alloc((size_t)n * sizeof *params + 1);
-    if (!params) return NULL;
-    dync_module_parameters(m, params, n);
-    o = dync_optim_new(kind, n, params, options);
-    dync__free(params, (size_t)n * sizeof *params + 1);
-    return o;
-}
-DYNC__RARE DYNC_API void dync_optim_free(dync_optim *o) {
+static void dync__optim_free(dync__optim *o) {
     if (!o) return;
+    dync__object_end(&o->root.object);
     dync__root_set(&o->root, NULL);
     for (int i = 0; o->slot && i < o->n; i++) {
         dync__unref(o->slot[i].param);
@@ -38444,9 +38747,45 @@ DYNC__RARE DYNC_API void dync_optim_free(dync_optim *o) {
     dync__free(o->slot, o->slot ? (size_t)o->n * sizeof *o->slot : 0);
     dync__free(o, sizeof *o);
 }
+DYNC__RARE DYNC_API void dync_optim_free(dync_optim *o) {
+    if (o) dync__optim_free(dync__optim_open(o, "dync_optim_free"));
+}
+static void dync__optim_end(dync__root *r) { dync__optim_free((dync__optim *)(void *)r); }
+DYNC__RARE DYNC_API dync_optim *dync_optim_new(dync_optim_kind kind, int n, dync_tensor *const *params, dync_optim_options options) {
+    options.lr = dync__optim_default(options.lr, 1e-3);
+    options.beta1 = dync__optim_default(options.beta1, 0.9);
+    options.beta2 = dync__optim_default(options.beta2, 0.999);
+    options.eps = dync__optim_default(options.eps, 1e-8);
+    if (kind == DYNC_OPTIM_ADAMW) options.weight_decay = dync__optim_default(options.weight_decay, 1e-2);
+    if (n < 1 || !params) return dync__fail(DYNC_ERR_VALUE, "optimizer got an empty parameter list"), NULL;
+    if (dync__optim_check(kind, &options) != DYNC_OK) return NULL;
+    dync__optim *o = dync__calloc(sizeof *o);
+    if (!o) return NULL;
+    dync__root_set(&o->root, dync__optim_end);
+    o->kind = kind;
+    o->opt = options;
+    o->n = n;
+    o->slot = dync__calloc((size_t)n * sizeof *o->slot);
+    dync__object_made(&o->root.object);
+    dync_optim *handle = o->slot && dync__optim_fill(o, params) == DYNC_OK ? dync__optim_handle(o) : NULL;
+    if (handle) return handle;
+    dync__optim_free(o);
+    return NULL;
+}
+DYNC__RARE DYNC_API dync_optim *dync_optim_of(dync_optim_kind kind, dync_module *module, dync_optim_options options) {
+    const dync__module *m = dync__module_open(module, "dync_optim");
+    if (!m) return NULL;
+    int n = dync__module_parameters(m, NULL, 0);
+    dync_tensor **params = dync__alloc((size_t)n * sizeof *params + 1);
+    if (!params) return NULL;
+    dync__module_parameters(m, params, n);
+    dync_optim *o = dync_optim_new(kind, n, params, options);
+    dync__free(params, (size_t)n * sizeof *params + 1);
+    return o;
+}
 /* Numbers of one step, 0-dim: made once for all parameters. */
 typedef struct dync__optim_numbers { dync_tensor *lr, *step_size, *root2; } dync__optim_numbers;
-static dync_tensor *dync__sgd_step(const dync_optim *o, const dync__optim_slot *s, dync_tensor *g, const dync__optim_numbers *k) {
+static dync_tensor *dync__sgd_step(const dync__optim *o, const dync__optim_slot *s, dync_tensor *g, const dync__optim_numbers *k) {
     dync_tensor *p = dync__handle(s->param), *first = dync__handle(s->first);
     if (o->opt.weight_decay > 0) g = dync_add(g, dync_mul(p, o->opt.weight_decay));
     if (first) {
@@ -38456,7 +38795,7 @@ static dync_tensor *dync__sgd_step(const dync_optim *o, const dync__optim_slot *
     return dync_sub_(p, dync_mul(g, k->lr));
 }
 /* m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g^2; p -= lr / (1 - b1^t) m / (sqrt(v) / sqrt(1 - b2^t) + eps) */
-static dync_tensor *dync__adam_step(const dync_optim *o, const dync__optim_slot *s, dync_tensor *g, const dync__optim_numbers *k) {
+static dync_tensor *dync__adam_step(const dync__optim *o, const dync__optim_slot *s, dync_tensor *g, const dync__optim_numbers *k) {
     dync_tensor *p = dync__handle(s->param), *m = dync__handle(s->first), *v = dync__handle(s->second);
     double decay = o->opt.weight_decay;
     if (decay > 0 && o->kind == DYNC_OPTIM_ADAM) g = dync_add(g, dync_mul(p, decay));
@@ -38466,7 +38805,7 @@ static dync_tensor *dync__adam_step(const dync_optim *o, const dync__optim_slot 
     dync_tensor *over = dync_add(dync_div(dync_sqrt(v), k->root2), o->opt.eps);
     return dync_sub_(p, dync_mul(dync_div(m, over), k->step_size));
 }
-static dync_status dync__optim_numbers_make(const dync_optim *o, dync__optim_numbers *k) {
+static dync_status dync__optim_numbers_make(const dync__optim *o, dync__optim_numbers *k) {
     k->lr = dync__handle(o->lr);
     k->step_size = k->root2 = k->lr;
     if (o->kind == DYNC_OPTIM_SGD) return DYNC_OK;
@@ -38475,7 +38814,7 @@ static dync_status dync__optim_numbers_make(const dync_optim *o, dync__optim_num
     k->root2 = dync_sqrt(dync_sub(1, dync_pow(o->opt.beta2, t)));
     return k->step_size && k->root2 ? DYNC_OK : DYNC_ERR_MEMORY;
 }
-static dync_status dync__optim_step_all(dync_optim *o) {
+static dync_status dync__optim_step_all(dync__optim *o) {
     dync__optim_numbers k;
     DYNC__TRY(dync__optim_numbers_make(o, &k));
     for (int i = 0; i < o->n; i++) {
@@ -38488,8 +38827,9 @@ static dync_status dync__optim_step_all(dync_optim *o) {
     }
     return DYNC_OK;
 }
-DYNC_API dync_status (dync_optim_step)(dync_optim *o) {
-    if (!o) return dync__fail(DYNC_ERR_VALUE, "dync_optim_step: the optimizer is NULL");
+DYNC_API dync_status (dync_optim_step)(dync_optim *handle) {
+    dync__optim *o = dync__optim_open(handle, "dync_optim_step");
+    if (!o) return DYNC_ERR_VALUE;
     bool before = dync_grad_mode_push(false);
     dync_scope scope = dync_scope_begin();
     dync_status status = dync__optim_step_all(o);
@@ -38497,12 +38837,14 @@ DYNC_API dync_status (dync_optim_step)(dync_optim *o) {
     dync_grad_mode_pop(before);
     return status;
 }
-DYNC_API void dync_optim_zero_grad(dync_optim *o) {
-    if (!o) dync__fail(DYNC_ERR_VALUE, "dync_optim_zero_grad: the optimizer is NULL");
+DYNC_API void dync_optim_zero_grad(dync_optim *handle) {
+    const dync__optim *o = dync__optim_open(handle, "dync_optim_zero_grad");
     for (int i = 0; o && i < o->n; i++) dync_set_grad(dync__handle(o->slot[i].param), NULL);
 }
-DYNC__RARE DYNC_API dync_status dync_optim_set_lr(dync_optim *o, double lr) {
-    if (!o || !(lr >= 0)) return dync__fail(DYNC_ERR_VALUE, "dync_optim_set_lr: expected an optimizer and a rate >= 0");
+DYNC__RARE DYNC_API dync_status dync_optim_set_lr(dync_optim *handle, double lr) {
+    const dync__optim *o = dync__optim_open(handle, "dync_optim_set_lr");
+    if (!o) return DYNC_ERR_VALUE;
+    if (!(lr >= 0)) return dync__fail(DYNC_ERR_VALUE, "dync_optim_set_lr: expected a rate >= 0, got %g", lr);
     dync_scope scope = dync_scope_begin();
     dync_tensor *done = dync_fill_(dync__handle(o->lr), lr);
     dync_scope_end(&scope);
@@ -38512,9 +38854,9 @@ DYNC__RARE DYNC_API dync_status dync_optim_set_lr(dync_optim *o, double lr) {
 /* ==== nn/recurrent.c ============================================================================================ */
 typedef struct dync__cell_weights { dync_tensor *ih, *hh, *bih, *bhh; } dync__cell_weights;
 typedef struct dync__cell_state { dync_tensor *h, *c; } dync__cell_state;
-typedef struct dync__cell { const char *class_name; int gates; bool two_states; } dync__cell;
-static const dync__cell dync__cells[] = {{"GRU", 3, false}, {"LSTM", 4, true}, {"RNN", 1, false}};
-static const dync__cell *dync__cell_find(const char *class_name) {
+typedef struct dync__gated_cell { const char *class_name; int gates; bool two_states; } dync__gated_cell;
+static const dync__gated_cell dync__cells[] = {{"GRU", 3, false}, {"LSTM", 4, true}, {"RNN", 1, false}};
+static const dync__gated_cell *dync__cell_find(const char *class_name) {
     for (int i = 0; i < DYNC__COUNT_OF(dync__cells); i++)
         if (strcmp(dync__cells[i].class_name, class_name) == 0) return &dync__cells[i];
     return NULL;
@@ -38523,7 +38865,7 @@ static const char *const dync__cell_kinds[4] = {"weight_ih", "weight_hh", "bias_
 static void dync__cell_weight_name(char *out, size_t cap, int kind, int layer, bool reverse) {
     dync__format(out, cap, "%s_l%d%s", dync__cell_kinds[kind], layer, reverse ? "_reverse" : "");
 }
-static dync__cell_weights dync__cell_layer(dync_module *m, int layer, bool reverse) {
+static dync__cell_weights dync__cell_layer(dync__module *m, int layer, bool reverse) {
     dync_tensor *t[4];
     for (int i = 0; i < 4; i++) {
         char name[40];
@@ -38540,7 +38882,7 @@ static bool dync__cell_trains(int n, dync_tensor *const *t) {
     return needed && !dync__tls.grad_enabled_off;
 }
 /* x [L, N, in], *s [N, H] -> [L, N, H]; *s is the last one. */
-static dync_tensor *dync__cell_run(const dync__cell *cell, dync__cell_weights w, dync_tensor *x, dync__cell_state *s, bool reverse) {
+static dync_tensor *dync__cell_run(const dync__gated_cell *cell, dync__cell_weights w, dync_tensor *x, dync__cell_state *s, bool reverse) {
     dync_tensor *from[5] = {dync_linear(x, w.ih, w.bih), w.hh, w.bhh, s->h, cell->two_states ? s->c : NULL};      /* of every step at once */
     dync__arg args[8];
     for (int i = 0; i < 5; i++) args[i] = from[i] ? dync__arg_h(from[i]) : dync__arg_none();
@@ -38555,7 +38897,7 @@ static dync_tensor *dync__cell_run(const dync__cell *cell, dync__cell_weights w,
     return s->h ? out : NULL;
 }
 /* The given h0, or (h0, c0), [layers * directions, N, H], or zeros. */
-static dync__cell_state dync__cell_start(const dync__cell *cell, dync_tensor *x, const dync_value *state, int64_t n, int64_t hidden) {
+static dync__cell_state dync__cell_start(const dync__gated_cell *cell, dync_tensor *x, const dync_value *state, int64_t n, int64_t hidden) {
     dync__cell_state s = {NULL, NULL};
     dync_make make = {0};
     make.shape = dync_shape(n, dync__open(x)->lay.shape[1], hidden);
@@ -38573,13 +38915,13 @@ static dync__cell_state dync__cell_start(const dync__cell *cell, dync_tensor *x,
     }
     return s;
 }
-static dync_value dync__cell_states(const dync__cell *cell, int n, const dync_value *h, const dync_value *c) {
+static dync_value dync__cell_states(const dync__gated_cell *cell, int n, const dync_value *h, const dync_value *c) {
     dync_value both[2] = {dync_v_tensor(dync_stack(dync_tuple_of(n, h), 0)), DYNC_NONE};
     if (!cell->two_states || !both[0].as.t) return both[0];
     both[1] = dync_v_tensor(dync_stack(dync_tuple_of(n, c), 0));
     return both[1].as.t ? dync_tuple_of(2, both) : DYNC_NONE;
 }
-static dync_value dync__cell_layers(const dync__cell *cell, dync_module *m, dync_tensor *x, dync__cell_state start) {
+static dync_value dync__cell_layers(const dync__gated_cell *cell, dync__module *m, dync_tensor *x, dync__cell_state start) {
     int layers = (int)m->ints[2], directions = m->ints[3] ? 2 : 1, n = layers * directions;
     dync_value *h = dync__scope_alloc((size_t)n * sizeof *h), *c = dync__scope_alloc((size_t)n * sizeof *c);
     if (!h || !c) return DYNC_NONE;
@@ -38606,14 +38948,14 @@ static dync_value dync__cell_unbatch(dync_value v) {
     dync_value both[2] = {dync__cell_unbatch(dync_at(v, 0)), dync__cell_unbatch(dync_at(v, 1))};
     return dync_tuple_of(2, both);
 }
-static dync_status dync__cell_check(const dync__cell *cell, const dync_module *m, dync_tensor *t, int states) {
+static dync_status dync__cell_check(const dync__gated_cell *cell, const dync__module *m, dync_tensor *t, int states) {
     if (dync_ndim(t) == 3 && dync_size(t, 0) == states && dync_size(t, 2) == m->ints[1]) return DYNC_OK;
     return dync__fail(DYNC_ERR_SHAPE, "%s: expected %s of [%d, batch, %lld]", cell->class_name, cell->two_states ? "h0 and c0" : "h0", states,
                       (long long)m->ints[1]);
 }
 /* x [L, N, in] or [L, in], a state optional -> (out, state); the state is h, or (h, c) of an LSTM */
-DYNC__FN dync_value dync__layer_recurrent(dync_module *m, const dync_value *args, int nargs) {
-    const dync__cell *cell = dync__cell_find(m->class_name);
+DYNC__FN dync_value dync__layer_recurrent(dync__module *m, const dync_value *args, int nargs) {
+    const dync__gated_cell *cell = dync__cell_find(m->class_name);
     dync_tensor *x = nargs >= 1 && nargs <= 2 ? dync_as_tensor(args[0]) : NULL;
     if (nargs < 1 || nargs > 2)
         dync__fail(DYNC_ERR_VALUE, "%s: expected x or x, %s; got %d arguments", cell->class_name, cell->two_states ? "(h0, c0)" : "h0", nargs);
@@ -38635,7 +38977,7 @@ DYNC__FN dync_value dync__layer_recurrent(dync_module *m, const dync_value *args
     dync_value result = dync__cell_layers(cell, m, x, start);
     return rank == 2 ? dync__cell_unbatch(result) : result;
 }
-static bool dync__cell_init(const dync__cell *cell, dync_module *m, int layer, bool reverse) {
+static bool dync__cell_init(const dync__gated_cell *cell, dync__module *m, int layer, bool reverse) {
     int64_t hidden = m->ints[1], in = layer == 0 ? m->ints[0] : hidden * (m->ints[3] ? 2 : 1), rows = cell->gates * hidden;
     for (int i = 0; i < 4; i++) {
         char name[40];
@@ -38645,28 +38987,28 @@ static bool dync__cell_init(const dync__cell *cell, dync_module *m, int layer, b
     }
     return true;
 }
-static dync_module *dync__cell_new(const char *what, const char *class_name, int64_t input, int64_t hidden, int layers, bool bidirectional) {
+static dync__module *dync__cell_new(const char *what, const char *class_name, int64_t input, int64_t hidden, int layers, bool bidirectional) {
     const int64_t sizes[3] = {input, hidden, layers};
     if (layers > 1024) return dync__fail(DYNC_ERR_VALUE, "%s: expected at most 1024 layers, got %d", what, layers), NULL;
-    dync_module *m = dync__layer_sizes(what, 3, sizes) ? dync__layer_new(class_name) : NULL;
+    dync__module *m = dync__layer_sizes(what, 3, sizes) ? dync__layer_new(class_name) : NULL;
     if (!m) return NULL;
     m->args = "x, state";
     memcpy(m->ints, sizes, sizeof sizes);
     m->ints[3] = bidirectional;
-    const dync__cell *cell = dync__cell_find(class_name);
+    const dync__gated_cell *cell = dync__cell_find(class_name);
     bool ok = true;
     for (int layer = 0; ok && layer < layers; layer++)
         ok = dync__cell_init(cell, m, layer, false) && (!bidirectional || dync__cell_init(cell, m, layer, true));
     return dync__layer_done(m, ok);
 }
 DYNC_API dync_module *dync_nn_gru(int64_t input, int64_t hidden, int layers, bool bidirectional) {
-    return dync__cell_new("dync_nn_gru", "GRU", input, hidden, layers, bidirectional);
+    return dync__module_give(dync__cell_new("dync_nn_gru", "GRU", input, hidden, layers, bidirectional));
 }
 DYNC_API dync_module *dync_nn_lstm(int64_t input, int64_t hidden, int layers, bool bidirectional) {
-    return dync__cell_new("dync_nn_lstm", "LSTM", input, hidden, layers, bidirectional);
+    return dync__module_give(dync__cell_new("dync_nn_lstm", "LSTM", input, hidden, layers, bidirectional));
 }
 DYNC_API dync_module *dync_nn_rnn(int64_t input, int64_t hidden, int layers, bool bidirectional) {
-    return dync__cell_new("dync_nn_rnn", "RNN", input, hidden, layers, bidirectional);
+    return dync__module_give(dync__cell_new("dync_nn_rnn", "RNN", input, hidden, layers, bidirectional));
 }
 DYNC__PLAIN
 
@@ -38676,7 +39018,8 @@ DYNC__PLAIN
 #define DYNC__GRAPH_H
 
 typedef enum { DYNC__N_PLACEHOLDER, DYNC__N_GET_ATTR, DYNC__N_CALL_FUNCTION, DYNC__N_CALL_METHOD, DYNC__N_CALL_MODULE, DYNC__N_OUTPUT } dync__node_kind;
-struct dync_node {
+struct dync__node {
+    dync__object object;              /* its handle */
     dync__node_kind kind;
     int op;                           /* row of the operator table; DYNC__NODE_GETITEM: item i of a node of several outputs; -1 none */
     const char *name;                 /* unique in the graph: relu, relu_1, x_19 */
@@ -38699,16 +39042,19 @@ struct dync_node {
     void *mark;                       /* scratch of passes */
     int env;                          /* capture: place in the environment, -1 none */
     const dync_callee *callee;        /* a user's function that is one node (op -1) */
-    struct dync_graph *graph;
+    struct dync__graph *graph;
 };
 enum { DYNC__NODE_GETITEM = -2 };
 /* A symbolic size: the token that stands for it in layouts and shape arguments, and its text, "s0". */
 typedef struct dync__symbol { int64_t token; const char *text; } dync__symbol;
-struct dync_graph {
+struct dync__graph {
+    dync__object object;              /* its handle */
     dync__arena arena;
     int32_t refs;
+    int32_t retains;                  /* of refs, those the user holds */
+    DYNC__VEC(dync__node *) seen;     /* those with a handle */
     const char *name;                 /* class name in torch.fx text: "GraphModule" */
-    DYNC__VEC(dync_node *) node; /* in execution order; placeholders first, output last */
+    DYNC__VEC(dync__node *) node; /* in execution order; placeholders first, output last */
     int n_inputs;
     dync__map names;                  /* taken names, and the last number of each base name */
     DYNC__VEC(dync__tensor *) attr;   /* the references held for get_attr nodes */
@@ -38719,89 +39065,96 @@ struct dync_graph {
     bool unbroken;                    /* torch.fx text without blank lines where the user's line changes: make_fx keeps no lines */
     void *user;                       /* capture: owner */
 };
-DYNC__FN dync_graph *dync__graph_new(const char *name);                       /* one reference */
-DYNC__FN dync_node *dync__graph_placeholder(dync_graph *, const char *name, const char *source, const dync__info *info_or_null);
-DYNC__FN dync_node *dync__graph_attr(dync_graph *, const char *name, const char *path, dync__tensor *value_or_null);
-DYNC__FN bool dync__graph_attr_bind(dync_node *, dync__tensor *value);         /* gives an attribute without a value (a parsed one) its tensor */
-DYNC__INLINE dync__arg dync__arg_node(dync_node *node) { dync__arg a = {0}; a.kind = DYNC__A_NODE; a.as.node = node; return a; }
+DYNC__FN dync__graph *dync__graph_new(const char *name);                       /* one reference */
+DYNC__FN dync__graph *dync__graph_ref(dync__graph *);                          /* gives it back; NULL passes */
+DYNC__FN void dync__graph_unref(dync__graph *);                                /* NULL allowed */
+DYNC__FN dync_graph *dync__graph_give(dync__graph *owned);                     /* the reference is the user's now; NULL: no memory, given up */
+DYNC__FN dync_node *dync__node_show(const dync__node *);                       /* its handle, borrowed from its graph; NULL: no memory */
+/* Has a backend compile it. */
+DYNC__FN dync_status dync__graph_ask(const dync_backend *, dync__graph *, const dync_value *examples, int n, const char *options, dync_callable *out);
+DYNC__FN dync_value dync__graph_run(dync__graph *, const dync_value *args, int nargs);   /* what dync_graph_run does */
+DYNC__FN dync__node *dync__graph_placeholder(dync__graph *, const char *name, const char *source, const dync__info *info_or_null);
+DYNC__FN dync__node *dync__graph_attr(dync__graph *, const char *name, const char *path, dync__tensor *value_or_null);
+DYNC__FN bool dync__graph_attr_bind(dync__node *, dync__tensor *value);         /* gives an attribute without a value (a parsed one) its tensor */
+DYNC__INLINE dync__arg dync__arg_node(dync__node *node) { dync__arg a = {0}; a.kind = DYNC__A_NODE; a.as.node = node; return a; }
 /* A constant baked into the graph: an attribute named _tensor_constant0, 1, ...: never written, so it may be printed inline. */
-DYNC__FN dync_node *dync__graph_constant(dync_graph *, dync__tensor *value);
-DYNC__FN bool dync__node_is_constant(const dync_node *);
-DYNC__FN bool dync__graph_symbol(dync_graph *, int64_t token, const char *text); /* names a symbolic size; the same token again: the last text counts */
-DYNC__FN bool dync__graph_name_size(dync_graph *, int64_t size);               /* a symbolic size or number gets its text; false: no memory */
-DYNC__FN const char *dync__graph_symbol_text(const dync_graph *, int64_t token); /* NULL: a plain size */
+DYNC__FN dync__node *dync__graph_constant(dync__graph *, dync__tensor *value);
+DYNC__FN bool dync__node_is_constant(const dync__node *);
+DYNC__FN bool dync__graph_symbol(dync__graph *, int64_t token, const char *text); /* names a symbolic size; the same token again: the last text counts */
+DYNC__FN bool dync__graph_name_size(dync__graph *, int64_t size);               /* a symbolic size or number gets its text; false: no memory */
+DYNC__FN const char *dync__graph_symbol_text(const dync__graph *, int64_t token); /* NULL: a plain size */
 DYNC__FN bool dync__arg_copy(dync__arena *, const dync__arg *in, dync__arg *out); /* deep; false: no memory */
 /* Arguments are copied deep into the arena. name_hint NULL: the operator's name. */
-DYNC__FN dync_node *dync__graph_call(dync_graph *, int op, int nargs, const dync__arg *args, int nout, const dync__info *info, const char *name_hint);
-DYNC__FN dync_node *dync__graph_getitem(dync_graph *, dync_node *list, int i);
-DYNC__FN dync_node *dync__graph_output(dync_graph *, const dync__arg *value);  /* finishes the graph */
-DYNC__FN const char *dync__graph_unique(dync_graph *, const char *hint);       /* x, x_1, x_2 ... a legal C and Python identifier */
-DYNC__FN bool dync__graph_rename(dync_graph *, dync_node *, const char *name); /* dync_named */
-DYNC__FN void dync__graph_renumber(dync_graph *);                              /* index and n_users */
-DYNC__FN dync_status dync__graph_check(const dync_graph *);                    /* verifier: DYNC_ERR_INTERNAL naming the node */
+DYNC__FN dync__node *dync__graph_call(dync__graph *, int op, int nargs, const dync__arg *args, int nout, const dync__info *info, const char *name_hint);
+DYNC__FN dync__node *dync__graph_getitem(dync__graph *, dync__node *list, int i);
+DYNC__FN dync__node *dync__graph_output(dync__graph *, const dync__arg *value);  /* finishes the graph */
+DYNC__FN const char *dync__graph_unique(dync__graph *, const char *hint);       /* x, x_1, x_2 ... a legal C and Python identifier */
+DYNC__FN bool dync__graph_rename(dync__graph *, dync__node *, const char *name); /* dync_named */
+DYNC__FN void dync__graph_renumber(dync__graph *);                              /* index and n_users */
+DYNC__FN dync_status dync__graph_check(const dync__graph *);                    /* verifier: DYNC_ERR_INTERNAL naming the node */
 /* The types of every call again from those of the inputs: DYNC_ERR_FORMAT where a node claims others, or where they go beyond the limits (NULL:
  * none). For graphs from strangers and tests. */
-DYNC__FN dync_status dync__graph_check_types(dync_graph *, const dync_limits *);
+DYNC__FN dync_status dync__graph_check_types(dync__graph *, const dync_limits *);
 /* May an output be a view of an input? */
-DYNC__FN bool dync__graph_shows_inputs(dync_graph *);
-DYNC__FN void dync__graph_print_c(dync__str *, const dync_graph *);            /* the C form: what dync_graph_str gives */
+DYNC__FN bool dync__graph_shows_inputs(dync__graph *);
+DYNC__FN void dync__graph_print_c(dync__str *, const dync__graph *);            /* the C form: what dync_graph_str gives */
 /* The same as statements of a dync_function: args[0], args[1], ... are the inputs, then the attributes that are not printed; every tensor by DYNC_LET. */
-DYNC__FN void dync__graph_print_c_body(dync__str *, const dync_graph *, const char *args);
-DYNC__FN bool dync__graph_prints_inline(const dync_node *);                    /* an attribute whose elements stand in the C form */
-DYNC__FN void dync__graph_print_fx(dync__str *, const dync_graph *);           /* torch.fx print_readable: what dync_graph_readable gives. A blank line
+DYNC__FN void dync__graph_print_c_body(dync__str *, const dync__graph *, const char *args);
+DYNC__FN bool dync__graph_prints_inline(const dync__node *);                    /* an attribute whose elements stand in the C form */
+DYNC__FN void dync__graph_print_fx(dync__str *, const dync__graph *);           /* torch.fx print_readable: what dync_graph_readable gives. A blank line
                                                                                 * stands where the user's line (stack, or else at) changes */
-DYNC__FN void dync__graph_print_repro(dync__str *, const dync_graph *);        /* class Repro with its attributes, no annotations: the minifier's form */
-DYNC__FN dync_graph *dync__graph_parse(const char *text);                      /* the C form back; NULL + DYNC_ERR_FORMAT */
-DYNC__FN dync_graph *dync__graph_parse_most(const char *text, int64_t nodes);  /* of no more nodes */
-DYNC__FN int dync__graph_op_count(const dync_graph *);                         /* nodes whose kind is a call, getitem not counted as an op by explain: see flag */
-DYNC__INLINE bool dync__node_is_call(const dync_node *n)
+DYNC__FN void dync__graph_print_repro(dync__str *, const dync__graph *);        /* class Repro with its attributes, no annotations: the minifier's form */
+DYNC__FN dync__graph *dync__graph_parse(const char *text);                      /* the C form back; NULL + DYNC_ERR_FORMAT */
+DYNC__FN dync__graph *dync__graph_parse_most(const char *text, int64_t nodes);  /* of no more nodes */
+DYNC__FN int dync__graph_op_count(const dync__graph *);                         /* nodes whose kind is a call, getitem not counted as an op by explain: see flag */
+DYNC__INLINE bool dync__node_is_call(const dync__node *n)
 {
     return n->kind == DYNC__N_CALL_FUNCTION || n->kind == DYNC__N_CALL_METHOD || n->kind == DYNC__N_CALL_MODULE;
 }
 /* May it go where nobody uses it? And would running it twice give the same? */
-DYNC__FN bool dync__node_is_pure(const dync_node *);
-DYNC__FN bool dync__graph_has_writes(const dync_graph *);                      /* in-place operators, effects, calls of unknown operators */
-DYNC__FN bool dync__graph_writes_inputs(dync_graph *);                         /* may it write memory of an input? */
+DYNC__FN bool dync__node_is_pure(const dync__node *);
+DYNC__FN bool dync__graph_has_writes(const dync__graph *);                      /* in-place operators, effects, calls of unknown operators */
+DYNC__FN bool dync__graph_writes_inputs(dync__graph *);                         /* may it write memory of an input? */
 /* fn(user, arg*) for every A_NODE argument of a node, lists included. */
-DYNC__FN void dync__node_each_input(dync_node *, void (*fn)(void *user, dync__arg *), void *user);
+DYNC__FN void dync__node_each_input(dync__node *, void (*fn)(void *user, dync__arg *), void *user);
 /* Interpreter: one environment slot per node; runs every node through dispatch (so the tape and tracers see it), releasing values after their
  * last use. args: values of the placeholders in order, tensors borrowed (as A_TENSOR). *out owned nested arg in arena: tensors carry references. */
-DYNC__FN dync_status dync__graph_eval(dync_graph *, const dync__arg *args, int nargs, dync__arena *, dync__arg *out);
+DYNC__FN dync_status dync__graph_eval(dync__graph *, const dync__arg *args, int nargs, dync__arena *, dync__arg *out);
 /* The same where the symbols are known to be value[i], sizes or tokens. NULL: the inputs tell. */
-DYNC__FN dync_status dync__graph_eval_sized(dync_graph *, const int64_t *value, const dync__arg *args, int nargs, dync__arena *, dync__arg *out);
+DYNC__FN dync_status dync__graph_eval_sized(dync__graph *, const int64_t *value, const dync__arg *args, int nargs, dync__arena *, dync__arg *out);
 /* draw.c: pictures: Graphviz text, and an <svg> element. html_text escapes text for both. */
-DYNC__FN void dync__graph_draw_dot(dync__str *, const dync_graph *);
-DYNC__FN void dync__graph_draw_svg(dync__str *, const dync_graph *);
+DYNC__FN void dync__graph_draw_dot(dync__str *, const dync__graph *);
+DYNC__FN void dync__graph_draw_svg(dync__str *, const dync__graph *);
 DYNC__FN void dync__html_text(dync__str *, const char *text);
 /* Hook of the layer that knows the user's functions in graphs (op -1, callee): runs one for the interpreter. NULL: none. */
 #if defined(DYNC__SPLIT)
-extern dync_status (*dync__graph_custom_call)(dync_node *, int nargs, dync__arg *args, dync__tensor **out);
+extern dync_status (*dync__graph_custom_call)(dync__node *, int nargs, dync__arg *args, dync__tensor **out);
 #else
-static dync_status (*dync__graph_custom_call)(dync_node *, int nargs, dync__arg *args, dync__tensor **out);
+static dync_status (*dync__graph_custom_call)(dync__node *, int nargs, dync__arg *args, dync__tensor **out);
 #endif
 /* Values and args: a dync_value tree to args (tensors opened, borrowed; lists into the arena) and back (tensors given to the scope). */
 DYNC__FN dync_status dync__value_to_arg(dync__arena *, dync_value, dync__arg *out);
 DYNC__FN dync_value dync__arg_to_value(const dync__arg *);                     /* takes the references of tensors over */
 DYNC__FN void dync__arg_release(dync__arg *);                                  /* gives up the references of a nested argument: NONE then */
 /* copy.c: nodes of one graph made again in another; map gives the new node of an old argument, NULL fails. */
-typedef dync_node *(*dync__node_map)(void *user, dync_node *old);
-DYNC__FN bool dync__graph_copy_arg(dync_graph *, const dync__arg *in, dync__arg *out, dync__node_map, void *user);
-DYNC__FN dync_node *dync__graph_copy_call(dync_graph *, dync_node *old, dync__node_map, void *user);
-DYNC__FN dync_node *dync__graph_copy_placeholder(dync_graph *, const dync_node *old, const char *name);
-DYNC__FN dync_status dync__graph_output_list(dync_graph *, int n, dync_node *const *nodes);
+typedef dync__node *(*dync__node_map)(void *user, dync__node *old);
+DYNC__FN bool dync__graph_copy_arg(dync__graph *, const dync__arg *in, dync__arg *out, dync__node_map, void *user);
+DYNC__FN dync__node *dync__graph_copy_call(dync__graph *, dync__node *old, dync__node_map, void *user);
+DYNC__FN dync__node *dync__graph_copy_placeholder(dync__graph *, const dync__node *old, const char *name);
+DYNC__FN dync_status dync__graph_output_list(dync__graph *, int n, dync__node *const *nodes);
 /* symbolic.c: graphs whose sizes are tokens */
 /* Sizes in their simplest form and their names, from a table that the graph keeps. */
-DYNC__FN bool dync__graph_settle_sizes(dync_graph *, dync__symtab *);
+DYNC__FN bool dync__graph_settle_sizes(dync__graph *, dync__symtab *);
 /* Do the inputs tell every symbol that the graph uses? */
-DYNC__FN bool dync__graph_tells_sizes(dync_graph *);
+DYNC__FN bool dync__graph_tells_sizes(dync__graph *);
 DYNC__FN bool dync__arg_each_size(dync__arg *, bool (*fn)(void *user, int64_t *size), void *user);
-DYNC__FN bool dync__graph_each_size(dync_graph *, bool (*fn)(void *user, int64_t *size), void *user);  /* in types, shape arguments, integers; false: fn gave up */
-DYNC__FN void dync__graph_bind(const dync_graph *, dync__tensor *const *in, int64_t *value, bool *known); /* values of the symbols from actual inputs; 0 where they do not tell */
-DYNC__FN dync_status dync__graph_concrete(dync_graph *, const int64_t *value, dync_graph **out);       /* the same with numbers for sizes */
-DYNC__FN bool dync__graph_takes_symbols(dync_graph *, const dync_graph *from);                       /* names and table of another graph; false: no memory */
+DYNC__FN bool dync__graph_each_size(dync__graph *, bool (*fn)(void *user, int64_t *size), void *user);  /* in types, shape arguments, integers; false: fn gave up */
+DYNC__FN void dync__graph_bind(const dync__graph *, dync__tensor *const *in, int64_t *value, bool *known); /* values of the symbols from actual inputs; 0 where they do not tell */
+DYNC__FN dync_status dync__graph_concrete(dync__graph *, const int64_t *value, dync__graph **out);       /* the same with numbers for sizes */
+DYNC__FN bool dync__graph_takes_symbols(dync__graph *, const dync__graph *from);                       /* names and table of another graph; false: no memory */
 /* Passes: cse.c dce.c. Each keeps meaning; effects, in-place writes and random nodes stay. */
-DYNC__FN dync_status dync__graph_dce(dync_graph *);
-DYNC__FN dync_status dync__graph_cse(dync_graph *);
+DYNC__FN dync_status dync__graph_dce(dync__graph *);
+DYNC__FN dync_status dync__graph_cse(dync__graph *);
 #endif
 
 /* ==== graph/text.h ============================================================================================== */
@@ -38840,29 +39193,29 @@ DYNC__FN bool dync__schema_param(const char *schema, int i, dync__param *out);
  * call by name with {i:v} holes, where every argument is a dync_value. */
 DYNC__FN void dync__graph_c_pattern(dync__str *, int op);
 
-DYNC__FN void dync__text_size(dync__str *, const dync_graph *, int64_t size); /* 3, or s0 */
-DYNC__FN void dync__text_shape(dync__str *, const dync_graph *, int ndim,
+DYNC__FN void dync__text_size(dync__str *, const dync__graph *, int64_t size); /* 3, or s0 */
+DYNC__FN void dync__text_shape(dync__str *, const dync__graph *, int ndim,
                                const int64_t *sizes); /* [2, s0] */
 /* f32[2, 3], then where it is not the usual: {1, 2} strides, +5 offset, cuda:0, @0 shares argument
  * 0's memory, grad. */
-DYNC__FN void dync__text_info(dync__str *, const dync_graph *, const dync__info *,
+DYNC__FN void dync__text_info(dync__str *, const dync__graph *, const dync__info *,
                               bool requires_grad);
 #endif
 DYNC__COLD
 
 /* ==== graph/check.c ============================================================================================= */
 typedef struct dync__check {
-    const dync_graph *graph;
-    const dync_node *node;
+    const dync__graph *graph;
+    const dync__node *node;
     dync_status status;
 } dync__check;
-static dync_status dync__node_fail(const dync_node *node, const char *what) {
+static dync_status dync__node_fail(const dync__node *node, const char *what) {
     return dync__fail(DYNC_ERR_INTERNAL, "graph %s, node %s: %s",
                       node->graph ? node->graph->name : "?", node->name ? node->name : "?", what);
 }
 static void dync__check_use(void *user, dync__arg *arg) {
     dync__check *c = user;
-    const dync_node *used = arg->as.node;
+    const dync__node *used = arg->as.node;
     if (c->status != DYNC_OK) return;
     if (!used || used->graph != c->graph)
         c->status = dync__node_fail(c->node, "uses a value of another graph");
@@ -38871,7 +39224,7 @@ static void dync__check_use(void *user, dync__arg *arg) {
     else if (used->kind == DYNC__N_OUTPUT)
         c->status = dync__node_fail(c->node, "uses the output node");
 }
-static dync_status dync__check_info(const dync_node *node) {
+static dync_status dync__check_info(const dync__node *node) {
     for (int i = 0; node->has_info && i < node->nout; i++) {
         const dync__info *info = &node->info[i];
         if (!dync__dtype_valid(info->dtype)) return dync__node_fail(node, "has no valid dtype");
@@ -38916,12 +39269,12 @@ static bool dync__check_kind(const dync__arg *a, dync__param_type type) {
     }
     return false;
 }
-static dync_status dync__check_call(const dync_node *node) {
+static dync_status dync__check_call(const dync__node *node) {
     if (node->op == DYNC__NODE_GETITEM) {
         bool ok = node->nargs == 2 && dync__is_value(&node->args[0]) &&
                   node->args[1].kind == DYNC__A_INT && node->args[1].as.i >= 0;
         if (!ok) return dync__node_fail(node, "is not an item of a list");
-        const dync_node *list = node->args[0].as.node;
+        const dync__node *list = node->args[0].as.node;
         int64_t i = node->args[1].as.i;
         bool several = list->op != DYNC__NODE_GETITEM && dync__node_is_call(list) && list->has_info;
         if (several ? (list->op >= 0 && list->nout < 2) || i >= list->nout : list->has_info || i > INT_MAX)
@@ -38945,7 +39298,7 @@ static dync_status dync__check_call(const dync_node *node) {
                ? dync__node_fail(node, "has too few arguments")
                : DYNC_OK;
 }
-static dync_status dync__check_node(dync_graph *g, dync_node *node, int i, dync__map *names) {
+static dync_status dync__check_node(dync__graph *g, dync__node *node, int i, dync__map *names) {
     if (node->graph != g || node->index != i) return dync__node_fail(node, "is out of place");
     if (!node->name || !node->target) return dync__node_fail(node, "has no name");
     uint64_t key = dync__hash_bytes(node->name, strlen(node->name), 0);
@@ -38966,8 +39319,8 @@ static dync_status dync__check_node(dync_graph *g, dync_node *node, int i, dync_
     return dync__node_is_call(node) && node->kind != DYNC__N_CALL_MODULE ? dync__check_call(node)
                                                                          : DYNC_OK;
 }
-DYNC__FN dync_status dync__graph_check(const dync_graph *graph) {
-    dync_graph *g = (dync_graph *)(uintptr_t)
+DYNC__FN dync_status dync__graph_check(const dync__graph *graph) {
+    dync__graph *g = (dync__graph *)(uintptr_t)
         graph; /* the walk over arguments hands out pointers; nothing is written */
     if (!g || g->failed)
         return dync__fail(DYNC_ERR_MEMORY, "graph: out of memory while it was built");
@@ -39040,7 +39393,7 @@ static bool dync__same_type(const dync__info *a, const dync__tensor *t) {
             return false;
     return true;
 }
-static dync_status dync__types_of_call(dync__types *t, dync_node *node) {
+static dync_status dync__types_of_call(dync__types *t, dync__node *node) {
     dync__tensor **slots = t->slot;
     dync__arg args[DYNC__MAX_ARGS];
     dync__tensor *out[DYNC__MAX_OUT] = {0};
@@ -39067,7 +39420,7 @@ static dync_status dync__types_of_call(dync__types *t, dync_node *node) {
     return status;
 }
 /* The limits of what was given, not made: inputs, attributes. */
-static dync_status dync__types_given(dync__types *t, const dync_node *node) {
+static dync_status dync__types_given(dync__types *t, const dync__node *node) {
     dync__opcall none = {.row = dync__op_info(DYNC__OP_empty), .op = DYNC__OP_empty};
     dync__tensor **slot = &t->slot[node->index * DYNC__MAX_OUT];
     for (int k = 0; k < node->nout && node->has_info; k++) {
@@ -39078,7 +39431,7 @@ static dync_status dync__types_given(dync__types *t, const dync_node *node) {
     return t->limits ? dync__types_count(t, &none) : DYNC_OK;
 }
 /* A tensor without data for every value, in t->slot, by inference from the inputs. */
-static dync_status dync__types_begin(dync__types *t, dync_graph *g, const dync_limits *limits) {
+static dync_status dync__types_begin(dync__types *t, dync__graph *g, const dync_limits *limits) {
     memset(t, 0, sizeof *t);
     t->limits = limits;
     if (!(t->slot = dync__calloc((size_t)g->node.n * DYNC__MAX_OUT * sizeof *t->slot))) return DYNC_ERR_MEMORY;
@@ -39088,7 +39441,7 @@ static dync_status dync__types_begin(dync__types *t, dync_graph *g, const dync_l
     dync_scope scope = dync_scope_begin();
     dync_status status = DYNC_OK;
     for (int i = 0; i < g->node.n && status == DYNC_OK; i++) {
-        dync_node *node = g->node.at[i];
+        dync__node *node = g->node.at[i];
         dync__tensor **slot = &t->slot[i * DYNC__MAX_OUT];
         if (node->op == DYNC__NODE_GETITEM && node->args[0].as.node->has_info) {
             *slot = t->slot[node->args[0].as.node->index * DYNC__MAX_OUT + (int)node->args[1].as.i];
@@ -39103,19 +39456,19 @@ static dync_status dync__types_begin(dync__types *t, dync_graph *g, const dync_l
     (void)dync__handler_swap(stack);
     return status;
 }
-static void dync__types_end(dync__types *t, const dync_graph *g) {
+static void dync__types_end(dync__types *t, const dync__graph *g) {
     for (int i = 0; t->slot && i < g->node.n * DYNC__MAX_OUT; i++) dync__unref(t->slot[i]);
     dync__free(t->slot, (size_t)g->node.n * DYNC__MAX_OUT * sizeof *t->slot);
     dync__arena_free(&t->arena);
 }
-DYNC__FN dync_status dync__graph_check_types(dync_graph *g, const dync_limits *limits) {
+DYNC__FN dync_status dync__graph_check_types(dync__graph *g, const dync_limits *limits) {
     dync__types t;
     if (g->symbol.n > 0) return DYNC_OK; /* inference is over plain sizes */
     dync_status status = dync__types_begin(&t, g, limits);
     dync__types_end(&t, g);
     return status;
 }
-typedef struct dync__shown { const dync__types *types; const dync_graph *graph; bool any; } dync__shown;
+typedef struct dync__shown { const dync__types *types; const dync__graph *graph; bool any; } dync__shown;
 static void dync__shown_output(void *user, dync__arg *a) {
     dync__shown *s = user;
     const dync__tensor *out = s->types->slot[a->as.node->index * DYNC__MAX_OUT];
@@ -39124,7 +39477,7 @@ static void dync__shown_output(void *user, dync__arg *a) {
         s->any = s->any || (in && in->storage == out->storage);
     }
 }
-DYNC__FN bool dync__graph_shows_inputs(dync_graph *g) {
+DYNC__FN bool dync__graph_shows_inputs(dync__graph *g) {
     dync__types t;
     dync__shown s = {&t, g, g->symbol.n > 0};
     dync__error_guard guard;
@@ -39137,7 +39490,7 @@ DYNC__FN bool dync__graph_shows_inputs(dync_graph *g) {
 }
 
 /* ==== graph/copy.c ============================================================================================== */
-DYNC__FN bool dync__graph_copy_arg(dync_graph *g, const dync__arg *in, dync__arg *out, dync__node_map map, void *user) {
+DYNC__FN bool dync__graph_copy_arg(dync__graph *g, const dync__arg *in, dync__arg *out, dync__node_map map, void *user) {
     *out = *in;
     if (in->kind == DYNC__A_NODE) {
         out->as.node = map(user, in->as.node);
@@ -39149,13 +39502,13 @@ DYNC__FN bool dync__graph_copy_arg(dync_graph *g, const dync__arg *in, dync__arg
         if (!dync__graph_copy_arg(g, &in->as.list[i], &out->as.list[i], map, user)) return false;
     return out->as.list != NULL;
 }
-static bool dync__copy_text(dync_graph *g, const char *old, const char **out) {
+static bool dync__copy_text(dync__graph *g, const char *old, const char **out) {
     *out = old ? dync__arena_strdup(&g->arena, old) : NULL;
     return !old || *out;
 }
 /* Everything a node says about its values. */
-static dync_node *dync__copy_types(dync_node *n, const dync_node *old) {
-    dync_graph *g = n->graph;
+static dync__node *dync__copy_types(dync__node *n, const dync__node *old) {
+    dync__graph *g = n->graph;
     memcpy(n->info, old->info, sizeof n->info);
     memcpy(n->requires_grad, old->requires_grad, sizeof n->requires_grad);
     n->has_info = old->has_info;
@@ -39169,9 +39522,9 @@ static dync_node *dync__copy_types(dync_node *n, const dync_node *old) {
                ? n
                : NULL;
 }
-DYNC__FN dync_node *dync__graph_copy_call(dync_graph *g, dync_node *old, dync__node_map map, void *user) {
+DYNC__FN dync__node *dync__graph_copy_call(dync__graph *g, dync__node *old, dync__node_map map, void *user) {
     dync__arg few[DYNC__MAX_ARGS], *args = few;
-    dync_node *n;
+    dync__node *n;
     if (old->kind == DYNC__N_GET_ATTR) {
         n = dync__graph_attr(g, old->name, old->target, old->value);
     } else {
@@ -39188,8 +39541,8 @@ DYNC__FN dync_node *dync__graph_copy_call(dync_graph *g, dync_node *old, dync__n
     n->env = -1;
     return dync__copy_types(n, old);
 }
-DYNC__FN dync_node *dync__graph_copy_placeholder(dync_graph *g, const dync_node *old, const char *name) {
-    dync_node *n = dync__graph_placeholder(g, name, old->source, &old->info[0]);
+DYNC__FN dync__node *dync__graph_copy_placeholder(dync__graph *g, const dync__node *old, const char *name) {
+    dync__node *n = dync__graph_placeholder(g, name, old->source, &old->info[0]);
     if (!n) return NULL;
     n->env = old->env;
     bool renamed = old->kind != DYNC__N_PLACEHOLDER || strcmp(name, old->name) != 0;
@@ -39199,7 +39552,7 @@ DYNC__FN dync_node *dync__graph_copy_placeholder(dync_graph *g, const dync_node 
     return n;
 }
 /* The output node: a list of the copies of `old`. */
-DYNC__FN dync_status dync__graph_output_list(dync_graph *g, int n, dync_node *const *nodes) {
+DYNC__FN dync_status dync__graph_output_list(dync__graph *g, int n, dync__node *const *nodes) {
     dync__arg list = {.kind = DYNC__A_LIST, .n = n};
     list.as.list = dync__arena_alloc(&g->arena, (size_t)(n + 1) * sizeof *list.as.list);
     if (!list.as.list) return DYNC_ERR_MEMORY;
@@ -39245,7 +39598,7 @@ static bool dync__cse_same_arg(const dync__arg *a, const dync__arg *b) {
     default: return a->as.i == b->as.i;
     }
 }
-static bool dync__cse_same(const dync_node *a, const dync_node *b) {
+static bool dync__cse_same(const dync__node *a, const dync__node *b) {
     if (a->kind != b->kind || a->op != b->op || a->nargs != b->nargs || a->nout != b->nout)
         return false;
     if (a->kind == DYNC__N_GET_ATTR)
@@ -39254,7 +39607,7 @@ static bool dync__cse_same(const dync_node *a, const dync_node *b) {
         if (!dync__cse_same_arg(&a->args[i], &b->args[i])) return false;
     return true;
 }
-static uint64_t dync__cse_hash(const dync_node *node) {
+static uint64_t dync__cse_hash(const dync__node *node) {
     uint64_t h = dync__hash_mix((uint64_t)node->kind, (uint64_t)(int64_t)node->op);
     if (node->kind == DYNC__N_GET_ATTR)
         h = dync__hash_mix(h, dync__hash_bytes(node->target, strlen(node->target), 0));
@@ -39266,15 +39619,15 @@ static void dync__cse_note_returned(void *user, dync__arg *arg) {
     arg->as.node->mark = arg->as.node;
 }
 static void dync__cse_redirect(void *user, dync__arg *arg) {
-    dync_node **instead = user;
+    dync__node **instead = user;
     if (instead[arg->as.node->index]) arg->as.node = instead[arg->as.node->index];
 }
-DYNC__FN dync_status dync__graph_cse(dync_graph *g) {
+DYNC__FN dync_status dync__graph_cse(dync__graph *g) {
     if (dync__graph_has_writes(g)) return DYNC_OK;
     dync__graph_renumber(g);
     dync__map seen = {0};
-    size_t bytes = (size_t)g->node.n * sizeof(dync_node *);
-    dync_node **instead = dync__calloc(bytes);
+    size_t bytes = (size_t)g->node.n * sizeof(dync__node *);
+    dync__node **instead = dync__calloc(bytes);
     if (!instead) return DYNC_ERR_MEMORY;
     for (int i = 0; i < g->node.n; i++) g->node.at[i]->mark = NULL;
     if (g->node.n > 0)
@@ -39284,12 +39637,12 @@ DYNC__FN dync_status dync__graph_cse(dync_graph *g) {
             dync__cse_note_returned(NULL, &g->node.at[i]->args[0]);
     dync_status status = DYNC_OK;
     for (int i = 0; i < g->node.n && status == DYNC_OK; i++) {
-        dync_node *node = g->node.at[i];
+        dync__node *node = g->node.at[i];
         uint64_t found;
         dync__node_each_input(node, dync__cse_redirect, instead);
         if (!dync__node_is_pure(node)) continue;
         uint64_t key = dync__cse_hash(node);
-        dync_node *earlier = dync__map_get(&seen, key, &found) ? g->node.at[(int)found] : NULL;
+        dync__node *earlier = dync__map_get(&seen, key, &found) ? g->node.at[(int)found] : NULL;
         if (earlier && dync__cse_same(earlier, node)) {
             if (!(node->mark && earlier->mark)) instead[i] = earlier;
             if (node->mark && instead[i]) earlier->mark = earlier;
@@ -39308,11 +39661,11 @@ static void dync__dce_unuse(void *user, dync__arg *arg) {
     (void)user;
     arg->as.node->n_users--;
 }
-DYNC__FN dync_status dync__graph_dce(dync_graph *g) {
+DYNC__FN dync_status dync__graph_dce(dync__graph *g) {
     int n = 0;
     dync__graph_renumber(g);
     for (int i = g->node.n - 1; i >= 0; i--) { /* backwards: what only dead nodes used is dead when its turn comes */
-        dync_node *node = g->node.at[i];
+        dync__node *node = g->node.at[i];
         if (node->n_users > 0 || !dync__node_is_pure(node)) continue;
         dync__node_each_input(node, dync__dce_unuse, NULL);
         g->node.at[i] = NULL;
@@ -39325,12 +39678,12 @@ DYNC__FN dync_status dync__graph_dce(dync_graph *g) {
 }
 
 /* ==== graph/draw.c ============================================================================================== */
-static void dync__draw_label(dync__str *s, const dync_node *n) {
+static void dync__draw_label(dync__str *s, const dync__node *n) {
     if (n->kind == DYNC__N_OUTPUT) dync__str_add(s, "output");
     else if (n->kind == DYNC__N_PLACEHOLDER) dync__str_add(s, n->source ? n->source : n->name);
     else dync__str_add(s, n->target);
 }
-static void dync__draw_type(dync__str *s, const dync_node *n) {
+static void dync__draw_type(dync__str *s, const dync__node *n) {
     if (!n->has_info || n->nout != 1 || n->kind == DYNC__N_OUTPUT) return;
     dync__str_add(s, dync__dtype_info(n->info[0].dtype)->fx);
     dync__text_shape(s, n->graph, n->info[0].lay.ndim, n->info[0].lay.shape);
@@ -39346,7 +39699,7 @@ static void dync__dot_edge(void *user, dync__arg *a) {
     dync__str *s = user;
     dync__str_addf(s, "n%d; ", a->as.node->index);
 }
-static void dync__dot_node(dync__str *s, dync_node *n) {
+static void dync__dot_node(dync__str *s, dync__node *n) {
     static const char *const look[] = {
         [DYNC__N_PLACEHOLDER] = ", style=filled, fillcolor=\"#dbeafe\"",
         [DYNC__N_GET_ATTR] = ", style=filled, fillcolor=\"#fef3c7\"",
@@ -39370,18 +39723,16 @@ static void dync__dot_node(dync__str *s, dync_node *n) {
     dync__str_free(&label);
     dync__str_free(&reads);
 }
-DYNC__FN void dync__graph_draw_dot(dync__str *s, const dync_graph *g) {
+DYNC__FN void dync__graph_draw_dot(dync__str *s, const dync__graph *g) {
     dync__str_add(s, "digraph \"");
     dync__dot_quote(s, g->name ? g->name : "");
     dync__str_add(s, "\" {\n    node [shape=box, fontname=\"monospace\", fontsize=11];\n");
     for (int i = 0; i < g->node.n; i++) dync__dot_node(s, g->node.at[i]);
     dync__str_add(s, "}\n");
 }
-DYNC_API char *dync_graph_dot(const dync_graph *g) {
-    if (!g) {
-        dync__fail(DYNC_ERR_VALUE, "dync_graph_dot: the graph is NULL");
-        return NULL;
-    }
+DYNC_API char *dync_graph_dot(const dync_graph *graph) {
+    const dync__graph *g = dync__graph_open(graph, "dync_graph_dot");
+    if (!g) return NULL;
     dync__str s = {0};
     dync__graph_draw_dot(&s, g);
     char *text = s.failed ? NULL : dync__scope_alloc(s.n + 1);
@@ -39391,7 +39742,7 @@ DYNC_API char *dync_graph_dot(const dync_graph *g) {
 }
 enum { DYNC__DRAW_H = 36, DYNC__DRAW_GAP_X = 16, DYNC__DRAW_GAP_Y = 34, DYNC__DRAW_CHAR = 7 };
 typedef struct dync__box {
-    dync_node *node;                    /* NULL: a bend */
+    dync__node *node;                    /* NULL: a bend */
     int layer, width, x;                /* x: of the middle */
     int64_t sum;                        /* of the middles of what it reads */
     int n_in;
@@ -39417,7 +39768,7 @@ static void dync__picture_reader(void *user, dync__arg *a) {
     from->last_reader = DYNC__MAX(from->last_reader, p->at->layer);
 }
 /* Where the arrow from a node into a layer begins: at its box, or at its last bend before. */
-static const dync__box *dync__picture_from(const dync__picture *p, const dync_node *n, int layer) {
+static const dync__box *dync__picture_from(const dync__picture *p, const dync__node *n, int layer) {
     const dync__box *b = &p->box[n->index];
     return layer == b->layer + 1 ? b : &p->box[b->bends + layer - b->layer - 2];
 }
@@ -39426,7 +39777,7 @@ static void dync__picture_mean(void *user, dync__arg *a) {
     p->at->sum += dync__picture_from(p, a->as.node, p->at->layer)->x;
     p->at->n_in++;
 }
-static int dync__picture_text_width(const dync_node *n) {
+static int dync__picture_text_width(const dync__node *n) {
     dync__str label = {0}, type = {0};
     dync__draw_label(&label, n);
     dync__draw_type(&type, n);
@@ -39435,7 +39786,7 @@ static int dync__picture_text_width(const dync_node *n) {
     dync__str_free(&type);
     return 16 + DYNC__DRAW_CHAR * longest;
 }
-static void dync__picture_layers(dync__picture *p, const dync_graph *g) {
+static void dync__picture_layers(dync__picture *p, const dync__graph *g) {
     for (int i = 0; i < p->n_nodes; i++) {
         p->at = &p->box[i];
         p->at->node = g->node.at[i];
@@ -39554,7 +39905,7 @@ static void dync__picture_box(dync__str *s, const dync__box *b) {
     dync__str_free(&label);
     dync__str_free(&type);
 }
-DYNC__FN void dync__graph_draw_svg(dync__str *s, const dync_graph *g) {
+DYNC__FN void dync__graph_draw_svg(dync__str *s, const dync__graph *g) {
     dync__arena arena = {0};
     dync__picture p = {.n_nodes = g->node.n, .s = s};
     p.box = dync__arena_alloc(&arena, (size_t)(p.n_nodes + 1) * sizeof *p.box);
@@ -39583,26 +39934,29 @@ DYNC__FN void dync__graph_draw_svg(dync__str *s, const dync_graph *g) {
 
 /* ==== graph/graph.c ============================================================================================= */
 #if defined(DYNC__SPLIT)
-dync_status (*dync__graph_custom_call)(dync_node *, int nargs, dync__arg *args, dync__tensor **out);
+dync_status (*dync__graph_custom_call)(dync__node *, int nargs, dync__arg *args, dync__tensor **out);
 #endif
 enum { DYNC__NAME_SEED = 1, DYNC__BASE_SEED = 2 }; /* two kinds of keys share the map of names */
-DYNC__FN dync_graph *dync__graph_new(const char *name) {
-    dync_graph *g = dync__calloc(sizeof *g);
+DYNC__FN dync__graph *dync__graph_new(const char *name) {
+    dync__graph *g = dync__calloc(sizeof *g);
     if (!g) return NULL;
     g->refs = 1;
+    dync__object_made(&g->object);
     g->name = dync__arena_strdup(&g->arena, name ? name : "GraphModule");
     if (!g->name) {
-        dync_graph_free(g);
+        dync__graph_unref(g);
         return NULL;
     }
     return g;
 }
-DYNC_API dync_graph *dync_graph_retain(dync_graph *g) {
+DYNC__FN dync__graph *dync__graph_ref(dync__graph *g) {
     if (g) (void)DYNC__ATOMIC_INC(&g->refs);
     return g;
 }
-DYNC_API void dync_graph_free(dync_graph *g) {
+DYNC__FN void dync__graph_unref(dync__graph *g) {
     if (!g || DYNC__ATOMIC_DEC(&g->refs) > 0) return;
+    dync__object_end(&g->object);
+    for (int i = 0; i < g->seen.n; i++) dync__object_end(&g->seen.at[i]->object);
     for (int i = 0; i < g->attr.n; i++) dync__unref(g->attr.at[i]);
     dync__map_free(&g->names);
     dync__symtab_free(g->syms);
@@ -39697,7 +40051,7 @@ static char *dync__name_numbered(dync__arena *arena, const char *base, size_t ba
     while (n > 0) *p++ = digits[--n];
     return name;
 }
-DYNC__FN const char *dync__graph_unique(dync_graph *g, const char *hint) {
+DYNC__FN const char *dync__graph_unique(dync__graph *g, const char *hint) {
     if (!g || g->failed) return NULL;
     char *name = dync__name_clean(&g->arena, hint);
     if (!name) goto failed;
@@ -39719,7 +40073,7 @@ failed:
     g->failed = true;
     return NULL;
 }
-DYNC__FN bool dync__graph_rename(dync_graph *g, dync_node *node, const char *name) {
+DYNC__FN bool dync__graph_rename(dync__graph *g, dync__node *node, const char *name) {
     if (!g || !node || g->failed) return false;
     if (strcmp(node->name, name) == 0) return true;
     const char *fresh = dync__graph_unique(g, name);
@@ -39727,7 +40081,7 @@ DYNC__FN bool dync__graph_rename(dync_graph *g, dync_node *node, const char *nam
     node->name = fresh;
     return true;
 }
-DYNC__FN bool dync__graph_symbol(dync_graph *g, int64_t token, const char *text) {
+DYNC__FN bool dync__graph_symbol(dync__graph *g, int64_t token, const char *text) {
     char *copy = dync__arena_strdup(&g->arena, text);
     if (!copy) goto failed;
     for (int i = 0; i < g->symbol.n; i++)
@@ -39740,7 +40094,7 @@ failed:
     g->failed = true;
     return false;
 }
-DYNC__FN const char *dync__graph_symbol_text(const dync_graph *g, int64_t token) {
+DYNC__FN const char *dync__graph_symbol_text(const dync__graph *g, int64_t token) {
     for (int i = 0; i < g->symbol.n; i++)
         if (g->symbol.at[i].token == token) return g->symbol.at[i].text;
     return NULL;
@@ -39762,9 +40116,9 @@ DYNC__FN bool dync__arg_copy(dync__arena *arena, const dync__arg *in, dync__arg 
     }
 }
 /* A node of no inputs at position `at`; the nodes behind it move up. */
-static dync_node *dync__graph_insert(dync_graph *g, int at, dync__node_kind kind, const char *name_hint) {
+static dync__node *dync__graph_insert(dync__graph *g, int at, dync__node_kind kind, const char *name_hint) {
     if (!g || g->failed) return NULL;
-    dync_node *node = dync__arena_alloc(&g->arena, sizeof *node);
+    dync__node *node = dync__arena_alloc(&g->arena, sizeof *node);
     const char *name = node ? dync__graph_unique(g, name_hint) : NULL;
     if (!name || !dync__avec_push(&g->arena, &g->node, node)) {
         g->failed = true;
@@ -39785,14 +40139,14 @@ static dync_node *dync__graph_insert(dync_graph *g, int at, dync__node_kind kind
     node->index = at;
     return node;
 }
-static bool dync__node_set_text(dync_graph *g, const char **field, const char *text) {
+static bool dync__node_set_text(dync__graph *g, const char **field, const char *text) {
     if (!text) return true;
     *field = dync__arena_strdup(&g->arena, text);
     if (!*field) g->failed = true;
     return !g->failed;
 }
-DYNC__FN dync_node *dync__graph_placeholder(dync_graph *g, const char *name, const char *source, const dync__info *info) {
-    dync_node *node = dync__graph_insert(g, g ? g->n_inputs : 0, DYNC__N_PLACEHOLDER, name);
+DYNC__FN dync__node *dync__graph_placeholder(dync__graph *g, const char *name, const char *source, const dync__info *info) {
+    dync__node *node = dync__graph_insert(g, g ? g->n_inputs : 0, DYNC__N_PLACEHOLDER, name);
     if (!node) return NULL;
     g->n_inputs++;
     if (info) {
@@ -39802,16 +40156,16 @@ DYNC__FN dync_node *dync__graph_placeholder(dync_graph *g, const char *name, con
     }
     return dync__node_set_text(g, &node->source, source) ? node : NULL;
 }
-DYNC__FN dync_node *dync__graph_attr(dync_graph *g, const char *name, const char *path, dync__tensor *value) {
+DYNC__FN dync__node *dync__graph_attr(dync__graph *g, const char *name, const char *path, dync__tensor *value) {
     if (value && g && !g->failed && !dync__avec_reserve(&g->arena, &g->attr, g->attr.n + 1))
         g->failed = true;
-    dync_node *node = dync__graph_insert(g, g ? g->node.n : 0, DYNC__N_GET_ATTR, name);
+    dync__node *node = dync__graph_insert(g, g ? g->node.n : 0, DYNC__N_GET_ATTR, name);
     if (!node || !dync__node_set_text(g, &node->target, path)) return NULL;
     if (value) dync__graph_attr_bind(node, value);
     return node;
 }
-DYNC__FN bool dync__graph_attr_bind(dync_node *node, dync__tensor *value) {
-    dync_graph *g = node->graph;
+DYNC__FN bool dync__graph_attr_bind(dync__node *node, dync__tensor *value) {
+    dync__graph *g = node->graph;
     if (!dync__avec_push(&g->arena, &g->attr, value)) {
         g->failed = true;
         return false;
@@ -39827,7 +40181,7 @@ DYNC__FN bool dync__graph_attr_bind(dync_node *node, dync__tensor *value) {
     return true;
 }
 static const char dync__constant_prefix[] = "_tensor_constant";
-DYNC__FN dync_node *dync__graph_constant(dync_graph *g, dync__tensor *value) {
+DYNC__FN dync__node *dync__graph_constant(dync__graph *g, dync__tensor *value) {
     char path[48];
     int n = 0;
     if (!g) return NULL;
@@ -39835,13 +40189,13 @@ DYNC__FN dync_node *dync__graph_constant(dync_graph *g, dync__tensor *value) {
     dync__format(path, sizeof path, "%s%d", dync__constant_prefix, n);
     return dync__graph_attr(g, path, path, value);
 }
-DYNC__FN bool dync__node_is_constant(const dync_node *node) {
+DYNC__FN bool dync__node_is_constant(const dync__node *node) {
     return node->kind == DYNC__N_GET_ATTR &&
            strncmp(node->target, dync__constant_prefix, sizeof dync__constant_prefix - 1) == 0 &&
            !node->requires_grad[0];
 }
-static bool dync__node_set_args(dync_node *node, int nargs, const dync__arg *args) {
-    dync_graph *g = node->graph;
+static bool dync__node_set_args(dync__node *node, int nargs, const dync__arg *args) {
+    dync__graph *g = node->graph;
     node->nargs = nargs;
     node->args = dync__arena_alloc(&g->arena, (size_t)nargs * sizeof *args);
     g->failed = g->failed || !node->args;
@@ -39849,13 +40203,13 @@ static bool dync__node_set_args(dync_node *node, int nargs, const dync__arg *arg
         g->failed = !dync__arg_copy(&g->arena, &args[i], &node->args[i]);
     return !g->failed;
 }
-DYNC__FN dync_node *dync__graph_call(dync_graph *g, int op, int nargs, const dync__arg *args,
+DYNC__FN dync__node *dync__graph_call(dync__graph *g, int op, int nargs, const dync__arg *args,
                                      int nout, const dync__info *info, const char *name_hint) {
     const dync__op_row *row = op >= 0 ? dync__op_info(op) : NULL;
     bool is_method = row && row->fx && row->fx[0] == '.';
     const char *op_name = row ? row->name : name_hint;
     const char *colons = !name_hint && row ? strstr(row->name, "::") : NULL;   /* mylib::foo: foo */
-    dync_node *node = dync__graph_insert(g, g ? g->node.n : 0, is_method ? DYNC__N_CALL_METHOD : DYNC__N_CALL_FUNCTION,
+    dync__node *node = dync__graph_insert(g, g ? g->node.n : 0, is_method ? DYNC__N_CALL_METHOD : DYNC__N_CALL_FUNCTION,
                                          name_hint ? name_hint : colons ? colons + 2 : op_name);
     if (!node || !dync__node_set_args(node, nargs, args)) return NULL;
     node->op = op;
@@ -39869,12 +40223,12 @@ DYNC__FN dync_node *dync__graph_call(dync_graph *g, int op, int nargs, const dyn
     if (!node->target) g->failed = true;
     return g->failed ? NULL : node;
 }
-DYNC__FN dync_node *dync__graph_getitem(dync_graph *g, dync_node *list, int i) {
+DYNC__FN dync__node *dync__graph_getitem(dync__graph *g, dync__node *list, int i) {
     dync__arg args[2] = {{0}, dync__arg_i(i)};
     if (!list) return NULL;
     args[0] = dync__arg_node(list);
     bool known = list->kind != DYNC__N_PLACEHOLDER && list->has_info && i >= 0 && i < list->nout;
-    dync_node *node = dync__graph_call(g, DYNC__NODE_GETITEM, 2, args, 1, known ? &list->info[i] : NULL, "getitem");
+    dync__node *node = dync__graph_call(g, DYNC__NODE_GETITEM, 2, args, 1, known ? &list->info[i] : NULL, "getitem");
     if (node && known) {
         node->info[0].alias = -1;
         node->requires_grad[0] = list->requires_grad[i];
@@ -39882,8 +40236,8 @@ DYNC__FN dync_node *dync__graph_getitem(dync_graph *g, dync_node *list, int i) {
     if (node) node->at = list->at;
     return node;
 }
-DYNC__FN dync_node *dync__graph_output(dync_graph *g, const dync__arg *value) {
-    dync_node *node = dync__graph_insert(g, g ? g->node.n : 0, DYNC__N_OUTPUT, "output");
+DYNC__FN dync__node *dync__graph_output(dync__graph *g, const dync__arg *value) {
+    dync__node *node = dync__graph_insert(g, g ? g->node.n : 0, DYNC__N_OUTPUT, "output");
     if (!node || !dync__node_set_args(node, 1, value)) return NULL;
     node->nout = 0;
     dync__graph_renumber(g);
@@ -39894,14 +40248,14 @@ static void dync__arg_each_node(dync__arg *arg, void (*fn)(void *user, dync__arg
     if (arg->kind == DYNC__A_LIST)
         for (int i = 0; i < arg->n; i++) dync__arg_each_node(&arg->as.list[i], fn, user);
 }
-DYNC__FN void dync__node_each_input(dync_node *node, void (*fn)(void *user, dync__arg *), void *user) {
+DYNC__FN void dync__node_each_input(dync__node *node, void (*fn)(void *user, dync__arg *), void *user) {
     for (int i = 0; i < node->nargs; i++) dync__arg_each_node(&node->args[i], fn, user);
 }
 static void dync__count_use(void *user, dync__arg *arg) {
     (void)user;
     arg->as.node->n_users++;
 }
-DYNC__FN void dync__graph_renumber(dync_graph *g) {
+DYNC__FN void dync__graph_renumber(dync__graph *g) {
     for (int i = 0; i < g->node.n; i++) {
         g->node.at[i]->index = i;
         g->node.at[i]->n_users = 0;
@@ -39912,16 +40266,16 @@ static bool dync__row_writes(const dync__op_row *row) {
     return row->cls == DYNC__INPLACE || row->cls == DYNC__EFFECT ||
            (row->flags & DYNC__OP_WRITES) != 0;
 }
-DYNC__FN bool dync__node_is_pure(const dync_node *node) {
+DYNC__FN bool dync__node_is_pure(const dync__node *node) {
     if (node->kind == DYNC__N_GET_ATTR || node->op == DYNC__NODE_GETITEM) return true;
     if (node->kind == DYNC__N_PLACEHOLDER || node->kind == DYNC__N_OUTPUT || node->op < 0)
         return false;
     const dync__op_row *row = dync__op_info(node->op);
     return !dync__row_writes(row) && !(row->flags & DYNC__OP_RANDOM);
 }
-DYNC__FN bool dync__graph_has_writes(const dync_graph *g) {
+DYNC__FN bool dync__graph_has_writes(const dync__graph *g) {
     for (int i = 0; i < g->node.n; i++) {
-        const dync_node *node = g->node.at[i];
+        const dync__node *node = g->node.at[i];
         if (dync__node_is_call(node) && node->op != DYNC__NODE_GETITEM &&
             (node->op < 0 || dync__row_writes(dync__op_info(node->op))))
             return true;
@@ -39938,9 +40292,9 @@ static bool dync__op_makes_fresh(int op) {
     return row && op != DYNC__OP_to_dtype && (row->cls == DYNC__POINTWISE || row->cls == DYNC__REDUCE || row->cls == DYNC__FACTORY);
 }
 /* A mark follows every value that may lie on an input. */
-DYNC__FN bool dync__graph_writes_inputs(dync_graph *g) {
+DYNC__FN bool dync__graph_writes_inputs(dync__graph *g) {
     for (int i = 0; i < g->node.n; i++) {
-        dync_node *node = g->node.at[i];
+        dync__node *node = g->node.at[i];
         const dync__op_row *row = node->op >= 0 ? dync__op_info(node->op) : NULL;
         bool reaches = false;
         dync__node_each_input(node, dync__mark_reaches, &reaches);
@@ -39953,35 +40307,74 @@ DYNC__FN bool dync__graph_writes_inputs(dync_graph *g) {
     }
     return false;
 }
-DYNC__FN int dync__graph_op_count(const dync_graph *g) {
+DYNC__FN int dync__graph_op_count(const dync__graph *g) {
     int n = 0;
     for (int i = 0; g && i < g->node.n; i++) {
-        const dync_node *node = g->node.at[i];
+        const dync__node *node = g->node.at[i];
         n += dync__node_is_call(node) && node->op != DYNC__NODE_GETITEM;
     }
     return n;
 }
-static bool dync__graph_given(const void *object, const char *what) {
-    if (!object && dync_error() == DYNC_OK) dync__fail(DYNC_ERR_VALUE, "%s is NULL", what);
-    return object != NULL;
+DYNC_API dync_graph *dync_graph_retain(dync_graph *handle) {
+    dync__graph *g = handle ? dync__graph_open(handle, "dync_graph_retain") : NULL;
+    if (!g) return NULL;
+    (void)DYNC__ATOMIC_INC(&g->retains);
+    return dync__graph_handle(dync__graph_ref(g));
 }
-DYNC_API int dync_graph_len(const dync_graph *g) { return dync__graph_given(g, "dync_graph_len: the graph") ? g->node.n : 0; }
-DYNC_API dync_node *dync_graph_node(const dync_graph *g, int i) {
-    if (!dync__graph_given(g, "dync_graph_node: the graph")) return NULL;
-    if (i >= 0 && i < g->node.n) return g->node.at[i];
+/* A reference of the user's: those of scopes and of compiled functions are not his to give up. */
+DYNC_API void dync_graph_free(dync_graph *handle) {
+    dync__graph *g = handle ? dync__graph_open(handle, "dync_graph_free") : NULL;
+    if (!g) return;
+    int32_t n = DYNC__ATOMIC_PEEK(&g->retains);
+    while (n > 0 && !DYNC__ATOMIC_CAS(&g->retains, &n, n - 1)) { }
+    if (n > 0) dync__graph_unref(g);
+    else dync__fail(DYNC_ERR_VALUE, "dync_graph_free: the graph is borrowed or was freed already");
+}
+DYNC__FN dync_graph *dync__graph_give(dync__graph *owned) {
+    dync_graph *handle = dync__graph_handle(owned);
+    if (handle) (void)DYNC__ATOMIC_INC(&owned->retains);
+    else dync__graph_unref(owned);
+    return handle;
+}
+DYNC__FN dync_status dync__graph_ask(const dync_backend *b, dync__graph *g, const dync_value *examples, int n, const char *options,
+                                     dync_callable *out) {
+    dync_graph *handle = dync__graph_handle(g);
+    return handle ? b->compile(handle, examples, n, options, out, b->user) : DYNC_ERR_MEMORY;
+}
+/* Its graph ends it, and so keeps those that somebody asked for. */
+DYNC__FN dync_node *dync__node_show(const dync__node *n) {
+    static dync__mutex lock;
+    dync__node *node = (dync__node *)(uintptr_t)n;
+    dync__lock(&lock);
+    bool known = node->object.handle || dync__avec_push(&node->graph->arena, &node->graph->seen, node);
+    dync_node *handle = known ? dync__node_handle(node) : NULL;
+    dync__unlock(&lock);
+    return handle;
+}
+DYNC_API int dync_graph_len(const dync_graph *handle) {
+    const dync__graph *g = dync__graph_open(handle, "dync_graph_len");
+    return g ? g->node.n : 0;
+}
+DYNC_API dync_node *dync_graph_node(const dync_graph *handle, int i) {
+    const dync__graph *g = dync__graph_open(handle, "dync_graph_node");
+    if (!g) return NULL;
+    if (i >= 0 && i < g->node.n) return dync__node_show(g->node.at[i]);
     dync__fail(DYNC_ERR_INDEX, "dync_graph_node: expected 0 <= index < %d, got %d", g->node.n, i);
     return NULL;
 }
-DYNC_API const char *dync_node_op(const dync_node *node) {
+DYNC_API const char *dync_node_op(const dync_node *handle) {
+    const dync__node *node = dync__node_open(handle, "dync_node_op");
     static const char *const names[] = {"placeholder", "get_attr",    "call_function",
                                         "call_method", "call_module", "output"};
-    return dync__graph_given(node, "dync_node_op: the node") ? names[node->kind] : "";
+    return node ? names[node->kind] : "";
 }
-DYNC_API const char *dync_node_target(const dync_node *node) {
-    return dync__graph_given(node, "dync_node_target: the node") ? node->target : "";
+DYNC_API const char *dync_node_target(const dync_node *handle) {
+    const dync__node *node = dync__node_open(handle, "dync_node_target");
+    return node ? node->target : "";
 }
-DYNC_API const char *dync_node_name(const dync_node *node) {
-    return dync__graph_given(node, "dync_node_name: the node") ? node->name : "";
+DYNC_API const char *dync_node_name(const dync_node *handle) {
+    const dync__node *node = dync__node_open(handle, "dync_node_name");
+    return node ? node->name : "";
 }
 typedef struct dync__collect {
     dync_node **out;
@@ -39989,12 +40382,13 @@ typedef struct dync__collect {
 } dync__collect;
 static void dync__collect_input(void *user, dync__arg *arg) {
     dync__collect *c = user;
-    if (c->n < c->capacity) c->out[c->n] = arg->as.node;
+    if (c->n < c->capacity) c->out[c->n] = dync__node_show(arg->as.node);
     c->n++;
 }
-DYNC_API int dync_node_inputs(const dync_node *node, dync_node **out, int capacity) {
+DYNC_API int dync_node_inputs(const dync_node *handle, dync_node **out, int capacity) {
     dync__collect c = {out, 0, out ? capacity : 0};
-    if (!dync__graph_given(node, "dync_node_inputs: the node")) return 0;
+    const dync__node *node = dync__node_open(handle, "dync_node_inputs");
+    if (!node) return 0;
     for (int i = 0; i < node->nargs; i++)
         dync__arg_each_node(&node->args[i], dync__collect_input, &c);
     return c.n;
@@ -40004,7 +40398,7 @@ DYNC_API int dync_node_inputs(const dync_node *node, dync_node **out, int capaci
 enum { DYNC__PARSE_DEPTH = 32, DYNC__PARSE_SYMBOLS = 64 };
 typedef struct dync__parser {
     const char *text, *p;
-    dync_graph *g;
+    dync__graph *g;
     dync__map nodes;    /* hash of the name -> node */
     int64_t most;       /* nodes */
     dync_status status; /* sticky */
@@ -40083,19 +40477,19 @@ static bool dync__parse_int(dync__parser *q, int64_t *out) {
     *out = minus ? -v : v;
     return true;
 }
-static dync_node *dync__parse_node(dync__parser *q) {
+static dync__node *dync__parse_node(dync__parser *q) {
     const char *start = q->p;
     char *name = dync__parse_name(q);
     uint64_t found;
     if (!name) return NULL;
     if (dync__map_get(&q->nodes, dync__hash_bytes(name, strlen(name), 0), &found)) {
-        dync_node *node = (dync_node *)(uintptr_t)found;
+        dync__node *node = (dync__node *)(uintptr_t)found;
         if (strcmp(node->name, name) == 0) return node;
     }
     q->p = start;
     return NULL;
 }
-static bool dync__parse_add_node(dync__parser *q, dync_node *node, const char *name) {
+static bool dync__parse_add_node(dync__parser *q, dync__node *node, const char *name) {
     if (!node) return dync__parse_no_memory(q);
     if (strcmp(node->name, name) != 0)
         return dync__parse_fail(q, "a name that is free and no reserved word");
@@ -40236,7 +40630,7 @@ static bool dync__parse_arg(dync__parser *q, int depth, dync__arg *out) {
                dync__parse_need(q, ")");
     }
     if (dync__parse_take(q, "dync_dim(")) {
-        dync_node *node = dync__parse_node(q);
+        dync__node *node = dync__parse_node(q);
         if (!node || !node->has_info || !dync__parse_need(q, ",") || !dync__parse_int(q, &i) ||
             i < 0 || i >= node->info[0].lay.ndim)
             return dync__parse_fail(q, "a dimension of a value");
@@ -40245,7 +40639,7 @@ static bool dync__parse_arg(dync__parser *q, int depth, dync__arg *out) {
     }
     dync__parse_space(q);
     if (*q->p == '"') return dync__parse_string(q, out);
-    dync_node *node = dync__parse_node(q);
+    dync__node *node = dync__parse_node(q);
     if (node) return *out = dync__arg_node(node), true;
     return (q->status == DYNC_OK && dync__parse_number(q, out)) ||
            dync__parse_fail(q, "an argument");
@@ -40377,7 +40771,7 @@ static bool dync__parse_type(dync__parser *q, dync__parsed_type *t) {
     }
     return true;
 }
-static void dync__parse_set_type(dync_node *node, const dync__parsed_type *t) {
+static void dync__parse_set_type(dync__node *node, const dync__parsed_type *t) {
     for (int i = 0; i < t->n && t->has_info; i++) {
         node->info[i] = t->info[i];
         node->requires_grad[i] = t->requires_grad[i];
@@ -40396,7 +40790,7 @@ static char *dync__parse_field(dync__parser *q) {
 }
 static bool dync__parse_param_node(dync__parser *q, const char *name, bool is_tensor) {
     dync__parsed_type type;
-    dync_node *node;
+    dync__node *node;
     char *target = NULL, *source = NULL;
     if (!dync__parse_need(q, "/*") || !dync__parse_type(q, &type)) return false;
     if (type.n != 1 || (is_tensor && !type.has_info))
@@ -40554,7 +40948,7 @@ static bool dync__parse_expression(dync__parser *q, dync__parsed_call *call) {
 static bool dync__parse_statement(dync__parser *q) {
     dync__parsed_call call = {0};
     dync__parsed_type type;
-    dync_node *node = NULL;
+    dync__node *node = NULL;
     char *name = NULL;
     bool declared = dync__parse_take(q, "dync_tensor *") || dync__parse_take(q, "dync_value ");
     if (declared && (!(name = dync__parse_name(q)) || !dync__parse_need(q, "=")))
@@ -40599,8 +40993,8 @@ static bool dync__parse_function(dync__parser *q) {
     if (*q->p) return dync__parse_fail(q, "the end");
     return dync__graph_output(q->g, &result) != NULL || dync__parse_no_memory(q);
 }
-DYNC__FN dync_graph *dync__graph_parse(const char *text) { return dync__graph_parse_most(text, INT_MAX); }
-DYNC__FN dync_graph *dync__graph_parse_most(const char *text, int64_t nodes) {
+DYNC__FN dync__graph *dync__graph_parse(const char *text) { return dync__graph_parse_most(text, INT_MAX); }
+DYNC__FN dync__graph *dync__graph_parse_most(const char *text, int64_t nodes) {
     dync__parser q = {.text = text ? text : "", .p = text ? text : "", .most = nodes};
     q.g = dync__graph_new(NULL);
     if (!q.g) return NULL;
@@ -40615,7 +41009,7 @@ DYNC__FN dync_graph *dync__graph_parse_most(const char *text, int64_t nodes) {
     }
     dync__map_free(&q.nodes);
     if (!ok) {
-        dync_graph_free(q.g);
+        dync__graph_unref(q.g);
         return NULL;
     }
     return q.g;
@@ -40625,7 +41019,7 @@ DYNC__FN dync_graph *dync__graph_parse_most(const char *text, int64_t nodes) {
 enum { DYNC__C_INLINE_ELEMENTS = 16 };
 typedef struct dync__c_printer {
     dync__str *s;
-    const dync_graph *g;
+    const dync__graph *g;
     bool let; /* tensors are declared by DYNC_LET, so that tracing the text gives the same names */
 } dync__c_printer;
 static const char *dync__c_dtype(int dtype) {
@@ -40664,7 +41058,7 @@ static void dync__c_quote(dync__str *s, const char *text) {
     dync__str_addc(s, '"');
 }
 static void dync__c_symbol(const void *graph, int64_t token, dync__str *s) {
-    const dync_graph *g = graph;
+    const dync__graph *g = graph;
     for (int i = 0; i < g->n_inputs; i++)
         for (int d = 0; g->node.at[i]->has_info && d < g->node.at[i]->info[0].lay.ndim; d++)
             if (g->node.at[i]->info[0].lay.shape[d] == token) {
@@ -40689,7 +41083,7 @@ static bool dync__c_symbolic(dync__c_printer *p, int64_t size) {
 static void dync__c_size(dync__c_printer *p, int64_t size) {
     if (dync__c_symbolic(p, size)) return;
     for (int i = 0; dync__graph_symbol_text(p->g, size) && i < p->g->n_inputs; i++) {
-        const dync_node *in = p->g->node.at[i];
+        const dync__node *in = p->g->node.at[i];
         for (int d = 0; in->has_info && d < in->info[0].lay.ndim; d++)
             if (in->info[0].lay.shape[d] == size) {
                 dync__str_addf(p->s, "dync_dim(%s, %d)", in->name, d);
@@ -40706,7 +41100,7 @@ static void dync__c_dims(dync__c_printer *p, const dync__arg *a, bool as_value) 
     }
     if (a->n) dync__str_addc(p->s, ')');
 }
-static bool dync__c_is_tensor(const dync_node *node) { return node->has_info && node->nout == 1; }
+static bool dync__c_is_tensor(const dync__node *node) { return node->has_info && node->nout == 1; }
 static void dync__c_arg(dync__c_printer *p, const dync__arg *a, dync__param_type type, bool as_value);
 static void dync__c_list(dync__c_printer *p, const dync__arg *a) {
     if (a->n == 0) {
@@ -40752,7 +41146,7 @@ static void dync__c_arg(dync__c_printer *p, const dync__arg *a, dync__param_type
     }
     if (wrap) dync__str_addc(p->s, ')');
 }
-static void dync__c_type_comment(dync__c_printer *p, const dync_node *node) {
+static void dync__c_type_comment(dync__c_printer *p, const dync__node *node) {
     if (node->sym) {
         dync__str_addf(p->s, "Sym(%s)", node->sym);
     } else if (!node->has_info) {
@@ -40769,7 +41163,7 @@ static void dync__c_type_comment(dync__c_printer *p, const dync_node *node) {
     }
 }
 /* A registered operator, by its name. */
-static void dync__c_call_custom(dync__c_printer *p, const dync_node *node) {
+static void dync__c_call_custom(dync__c_printer *p, const dync__node *node) {
     if (dync__c_is_tensor(node)) dync__str_add(p->s, "dync_as_tensor(");
     dync__str_addf(p->s, "dync_op_call_values(\"%s\", %d, %s", node->target, node->nargs, node->nargs ? "(dync_value[]){" : "NULL");
     for (int i = 0; i < node->nargs; i++) {
@@ -40780,14 +41174,14 @@ static void dync__c_call_custom(dync__c_printer *p, const dync_node *node) {
     dync__str_add(p->s, dync__c_is_tensor(node) ? "))" : ")");
 }
 /* Arithmetic of symbolic numbers. */
-static void dync__c_call_number(dync__c_printer *p, const dync_node *node) {
+static void dync__c_call_number(dync__c_printer *p, const dync__node *node) {
     dync__str_addf(p->s, "dync_sym_%s(", node->op == DYNC__OP_floor_divide ? "floordiv" : node->target);
     dync__c_arg(p, &node->args[0], DYNC__PARAM_VALUE, true);
     dync__str_add(p->s, ", ");
     dync__c_arg(p, &node->args[1], DYNC__PARAM_VALUE, true);
     dync__str_addc(p->s, ')');
 }
-static void dync__c_call_operator(dync__c_printer *p, const dync_node *node) {
+static void dync__c_call_operator(dync__c_printer *p, const dync__node *node) {
     dync__str pattern = {0};
     dync__param param = {DYNC__PARAM_VALUE, "", 0};
     dync__graph_c_pattern(&pattern, node->op);
@@ -40806,7 +41200,7 @@ static void dync__c_call_operator(dync__c_printer *p, const dync_node *node) {
     p->s->failed = p->s->failed || pattern.failed;
     dync__str_free(&pattern);
 }
-static void dync__c_call(dync__c_printer *p, const dync_node *node) {
+static void dync__c_call(dync__c_printer *p, const dync__node *node) {
     if (node->op == DYNC__NODE_GETITEM)
         dync__str_addf(p->s, dync__c_is_tensor(node) ? "dync_as_tensor(dync_at(%s, %d))" : "dync_at(%s, %d)",
                        node->args[0].as.node->name, (int)node->args[1].as.i);
@@ -40815,7 +41209,7 @@ static void dync__c_call(dync__c_printer *p, const dync_node *node) {
     else dync__c_call_operator(p, node);
 }
 /* Constants of a few finite elements on the CPU are printed as literals. */
-DYNC__FN bool dync__graph_prints_inline(const dync_node *node) {
+DYNC__FN bool dync__graph_prints_inline(const dync__node *node) {
     const dync__tensor *t = node->value;
     if (!dync__node_is_constant(node) || !t || !t->storage->data || t->device != DYNC_CPU ||
         t->numel == 0 || t->numel > DYNC__C_INLINE_ELEMENTS || !dync__layout_is_contiguous(&t->lay))
@@ -40854,7 +41248,7 @@ static void dync__c_constant(dync__c_printer *p, const dync__tensor *t) {
     if (t->dtype != DYNC_F32) dync__str_addf(p->s, ", .dtype = %s", dync__c_dtype(t->dtype));
     dync__str_addc(p->s, ')');
 }
-static void dync__c_statement(dync__c_printer *p, const dync_node *node) {
+static void dync__c_statement(dync__c_printer *p, const dync__node *node) {
     bool used = node->n_users > 0;
     bool let = used && p->let && dync__c_is_tensor(node) && node->kind != DYNC__N_GET_ATTR;
     dync__str_add(p->s, "    ");
@@ -40868,7 +41262,7 @@ static void dync__c_statement(dync__c_printer *p, const dync_node *node) {
     dync__c_type_comment(p, node);
     dync__str_add(p->s, " */\n");
 }
-static void dync__c_param(dync__c_printer *p, const dync_node *node, bool first) {
+static void dync__c_param(dync__c_printer *p, const dync__node *node, bool first) {
     bool is_attr = node->kind == DYNC__N_GET_ATTR;
     dync__str_add(p->s, first ? "" : "    , ");
     dync__str_addf(p->s, is_attr || dync__c_is_tensor(node) ? "dync_tensor *%s" : "dync_value %s", node->name);
@@ -40880,7 +41274,7 @@ static void dync__c_comment_text(dync__str *s, const char *text) {
             dync__str_addc(s, *text);
 }
 /* The comment behind a parameter: type, then where it comes from. */
-static void dync__c_param_comment(dync__c_printer *p, const dync_node *node) {
+static void dync__c_param_comment(dync__c_printer *p, const dync__node *node) {
     dync__str_add(p->s, "  /* ");
     dync__c_type_comment(p, node);
     if (node->kind == DYNC__N_GET_ATTR) {
@@ -40892,17 +41286,17 @@ static void dync__c_param_comment(dync__c_printer *p, const dync_node *node) {
     }
     dync__str_add(p->s, " */\n");
 }
-static bool dync__c_is_param(const dync_node *node) {
+static bool dync__c_is_param(const dync__node *node) {
     return node->kind == DYNC__N_PLACEHOLDER ||
            (node->kind == DYNC__N_GET_ATTR && !dync__graph_prints_inline(node));
 }
 /* The graph as statements of a dync_function whose arguments are the inputs, then the attributes that are
  * not printed. */
-DYNC__FN void dync__graph_print_c_body(dync__str *s, const dync_graph *g, const char *args) {
+DYNC__FN void dync__graph_print_c_body(dync__str *s, const dync__graph *g, const char *args) {
     dync__c_printer p = {s, g, true};
     int k = 0;
     for (int i = 0; i < g->node.n; i++) {
-        const dync_node *node = g->node.at[i];
+        const dync__node *node = g->node.at[i];
         if (!dync__c_is_param(node)) continue;
         bool tensor = node->kind == DYNC__N_GET_ATTR || dync__c_is_tensor(node);
         if (node->n_users == 0) dync__str_addf(s, "    /* %s[%d] is %s, which nothing uses */\n", args, k++, node->name);
@@ -40912,7 +41306,7 @@ DYNC__FN void dync__graph_print_c_body(dync__str *s, const dync_graph *g, const 
         if (node->n_users) dync__c_param_comment(&p, node);
     }
     for (int i = 0; i < g->node.n; i++) {
-        const dync_node *node = g->node.at[i];
+        const dync__node *node = g->node.at[i];
         if (dync__c_is_param(node)) continue;
         if (node->kind != DYNC__N_OUTPUT) {
             dync__c_statement(&p, node);
@@ -40923,14 +41317,14 @@ DYNC__FN void dync__graph_print_c_body(dync__str *s, const dync_graph *g, const 
         dync__str_add(s, ";\n");
     }
 }
-DYNC__FN void dync__graph_print_c(dync__str *s, const dync_graph *g) {
+DYNC__FN void dync__graph_print_c(dync__str *s, const dync__graph *g) {
     dync__c_printer p = {s, g, false};
-    const dync_node *out = g->node.n && g->node.at[g->node.n - 1]->kind == DYNC__N_OUTPUT
+    const dync__node *out = g->node.n && g->node.at[g->node.n - 1]->kind == DYNC__N_OUTPUT
                                ? g->node.at[g->node.n - 1]
                                : NULL;
     const dync__arg *result = out ? &out->args[0] : NULL;
     bool one = result && result->kind == DYNC__A_NODE && dync__c_is_tensor(result->as.node);
-    const dync_node *last = NULL;
+    const dync__node *last = NULL;
     dync__str_addf(s, "%s%s(", one ? "dync_tensor *" : "dync_value ", g->name);
     for (int i = 0; i < g->node.n; i++) {
         if (!dync__c_is_param(g->node.at[i])) continue;
@@ -40952,33 +41346,30 @@ DYNC__FN void dync__graph_print_c(dync__str *s, const dync_graph *g) {
     dync__str_add(s, "}\n");
 }
 /* Text into memory of the scope; an empty one on failure, so that a failed chain may be printed. */
-static char *dync__graph_text(const dync_graph *g, void (*print)(dync__str *, const dync_graph *)) {
+static char *dync__graph_text(const dync__graph *g, void (*print)(dync__str *, const dync__graph *)) {
     static char nothing[1];
     dync__str s = {0};
-    if (!g) {
-        dync__fail(DYNC_ERR_VALUE, "expected a graph, got NULL");
-        return nothing;
-    }
+    if (!g) return nothing;
     print(&s, g);
     char *out = s.failed ? NULL : dync__scope_alloc(s.n + 1);
     if (out && s.n) memcpy(out, s.at, s.n);
     dync__str_free(&s);
     return out ? out : nothing;
 }
-DYNC_API char *dync_graph_str(const dync_graph *g) {
-    return dync__graph_text(g, dync__graph_print_c);
+DYNC_API char *dync_graph_str(const dync_graph *graph) {
+    return dync__graph_text(dync__graph_open(graph, "dync_graph_str"), dync__graph_print_c);
 }
-DYNC_API char *dync_graph_readable(const dync_graph *g) {
-    return dync__graph_text(g, dync__graph_print_fx);
+DYNC_API char *dync_graph_readable(const dync_graph *graph) {
+    return dync__graph_text(dync__graph_open(graph, "dync_graph_readable"), dync__graph_print_fx);
 }
 
 /* ==== graph/print_fx.c ========================================================================================== */
 typedef struct dync__fx_printer {
     dync__str *s;
-    const dync_graph *g;
+    const dync__graph *g;
     bool readable;               /* annotations and blank lines; the other form is gm.code */
     bool flat_attrs;             /* attribute paths as one identifier */
-    const dync_node **last_user; /* per node: who uses it last; NULL nobody */
+    const dync__node **last_user; /* per node: who uses it last; NULL nobody */
     dync__str symbols;           /* names of those that are inputs, each between blanks */
 } dync__fx_printer;
 static void dync__fx_double(dync__str *s, double x) {
@@ -41040,12 +41431,12 @@ static void dync__fx_arg(dync__fx_printer *p, const dync__arg *a, bool as_tuple)
     default: dync__str_add(p->s, "None"); break;
     }
 }
-static bool dync__fx_is_reduction(const dync_node *node) {
+static bool dync__fx_is_reduction(const dync__node *node) {
     return node->op >= 0 && dync__op_info(node->op)->cls == DYNC__REDUCE;
 }
 /* Argument i. PyTorch takes one dimension as an int everywhere, several as a tuple, and all of them
  * as None or in full. */
-static void dync__fx_call_arg(dync__fx_printer *p, const dync_node *node, int i) {
+static void dync__fx_call_arg(dync__fx_printer *p, const dync__node *node, int i) {
     const dync__arg *a = &node->args[i];
     if (a->kind != DYNC__A_DIMS || !dync__fx_is_reduction(node)) {
         dync__fx_arg(p, a, false);
@@ -41054,7 +41445,7 @@ static void dync__fx_call_arg(dync__fx_printer *p, const dync_node *node, int i)
     } else if (a->n > 1) {
         dync__fx_dims(p, a, false);
     } else {
-        const dync_node *x = node->args[0].kind == DYNC__A_NODE ? node->args[0].as.node : NULL;
+        const dync__node *x = node->args[0].kind == DYNC__A_NODE ? node->args[0].as.node : NULL;
         int ndim = x && x->has_info ? x->info[0].lay.ndim : 0;
         dync__str_addc(p->s, '(');
         for (int d = 0; d < ndim; d++) dync__str_addf(p->s, d ? ", %d" : "%d", d);
@@ -41063,7 +41454,7 @@ static void dync__fx_call_arg(dync__fx_printer *p, const dync_node *node, int i)
 }
 /* How many arguments are printed: "over all dimensions, not kept" is what PyTorch does without
  * being told. */
-static int dync__fx_count_args(const dync_node *node) {
+static int dync__fx_count_args(const dync__node *node) {
     int n = node->nargs;
     if (node->op < 0) return n;
     while (n > 0 && node->args[n - 1].kind == DYNC__A_PTR) n--;
@@ -41071,7 +41462,7 @@ static int dync__fx_count_args(const dync_node *node) {
                node->args[n - 2].kind == DYNC__A_DIMS && node->args[n - 2].n == 0;
     return all ? n - 2 : n;
 }
-static void dync__fx_args(dync__fx_printer *p, const dync_node *node, int first, int n) {
+static void dync__fx_args(dync__fx_printer *p, const dync__node *node, int first, int n) {
     bool bare = first == 1 && n == 2 && node->args[1].kind == DYNC__A_DIMS && node->args[1].n > 0 &&
                 !dync__fx_is_reduction(node);
     dync__str_addc(p->s, '(');
@@ -41090,13 +41481,13 @@ static const char *dync__fx_hole(const char *c, int *i) {
     return c; /* at the closing brace */
 }
 /* Functions are told apart as torch.fx does where each call has its own: name, name_1, name_2. */
-static void dync__fx_ordinal(dync__fx_printer *p, const dync_node *node) {
+static void dync__fx_ordinal(dync__fx_printer *p, const dync__node *node) {
     int k = 0;
     for (int i = 0; i < p->g->node.n && p->g->node.at[i] != node; i++)
         k += p->g->node.at[i]->op == node->op;
     if (k) dync__str_addf(p->s, "_%d", k);
 }
-static void dync__fx_pattern(dync__fx_printer *p, const dync_node *node, const char *pattern) {
+static void dync__fx_pattern(dync__fx_printer *p, const dync__node *node, const char *pattern) {
     int i;
     if (*pattern == '.') dync__fx_call_arg(p, node, 0);
     for (const char *c = pattern; *c; c++) {
@@ -41132,7 +41523,7 @@ static void dync__fx_attr_path(dync__fx_printer *p, const char *path) {
     dync__str_free(&expr);
     dync__str_free(&next);
 }
-static void dync__fx_call(dync__fx_printer *p, const dync_node *node) {
+static void dync__fx_call(dync__fx_printer *p, const dync__node *node) {
     if (node->op == DYNC__NODE_GETITEM) {
         dync__str_addf(p->s, "%s[%d]", node->args[0].as.node->name, (int)node->args[1].as.i);
         return;
@@ -41172,7 +41563,7 @@ static const char *dync__fx_symbol(const char *p, size_t *n) {
     }
     return NULL;
 }
-static void dync__fx_declare(dync__fx_printer *p, const dync_node *input) {
+static void dync__fx_declare(dync__fx_printer *p, const dync__node *input) {
     const dync__layout *lay = &input->info[0].lay;
     for (int d = 0; p->readable && input->has_info && input->source && d < lay->ndim; d++) {
         size_t n = 0;
@@ -41186,7 +41577,7 @@ static void dync__fx_declare(dync__fx_printer *p, const dync_node *input) {
         }
     }
 }
-static bool dync__fx_arg_mentions(const dync_graph *g, const dync__arg *a, const char *name, size_t n) {
+static bool dync__fx_arg_mentions(const dync__graph *g, const dync__arg *a, const char *name, size_t n) {
     bool found = false;
     int count = a->kind == DYNC__A_DIMS || a->kind == DYNC__A_LIST ? a->n : a->kind == DYNC__A_INT || a->kind == DYNC__A_FLOAT;
     for (int i = 0; i < count && !found; i++) {
@@ -41199,13 +41590,13 @@ static bool dync__fx_arg_mentions(const dync_graph *g, const dync__arg *a, const
     }
     return found;
 }
-static bool dync__fx_mentions(const dync_graph *g, const dync_node *node, const char *name, size_t n) {
+static bool dync__fx_mentions(const dync__graph *g, const dync__node *node, const char *name, size_t n) {
     bool found = false;
     for (int i = 0; i < node->nargs && !found; i++) found = dync__fx_arg_mentions(g, &node->args[i], name, n);
     return found;
 }
 /* Symbols whose last use this is; any: something was printed before. */
-static bool dync__fx_release_symbols(dync__fx_printer *p, const dync_node *node, bool any) {
+static bool dync__fx_release_symbols(dync__fx_printer *p, const dync__node *node, bool any) {
     for (const char *s = dync__str_get(&p->symbols); *(s += strspn(s, " "));) {
         size_t n = strcspn(s, " ");
         bool last = dync__fx_mentions(p->g, node, s, n);
@@ -41218,12 +41609,12 @@ static bool dync__fx_release_symbols(dync__fx_printer *p, const dync_node *node,
 }
 typedef struct dync__fx_uses {
     dync__fx_printer *p;
-    const dync_node *user;
+    const dync__node *user;
     bool print, any;
 } dync__fx_uses;
 static void dync__fx_use(void *user, dync__arg *arg) {
     dync__fx_uses *u = user;
-    const dync_node **last = &u->p->last_user[arg->as.node->index];
+    const dync__node **last = &u->p->last_user[arg->as.node->index];
     if (!u->print) {
         if (!*last) *last = u->user;
     } else if (*last == u->user) {
@@ -41234,7 +41625,7 @@ static void dync__fx_use(void *user, dync__arg *arg) {
 }
 /* Arguments in the order in which they are printed. */
 static void dync__fx_each_use(dync__fx_uses *u) {
-    dync_node *node = (dync_node *)(uintptr_t)u->user; /* only read */
+    dync__node *node = (dync__node *)(uintptr_t)u->user; /* only read */
     const char *fx = node->op >= 0 ? dync__op_info(node->op)->fx : NULL;
     int i;
     for (const char *c = fx ? strchr(fx, '{') : NULL; c && *c; c++) {
@@ -41244,7 +41635,7 @@ static void dync__fx_each_use(dync__fx_uses *u) {
     }
     dync__node_each_input(node, dync__fx_use, u);
 }
-static void dync__fx_release(dync__fx_printer *p, const dync_node *node) {
+static void dync__fx_release(dync__fx_printer *p, const dync__node *node) {
     dync__fx_uses u = {p, node, true, false};
     dync__fx_each_use(&u);
     u.any = dync__fx_release_symbols(p, node, u.any);
@@ -41256,7 +41647,7 @@ static void dync__fx_release(dync__fx_printer *p, const dync_node *node) {
     dync__str_addc(p->s, '\n');
 }
 /* : "f32[2, 3]" */
-static void dync__fx_annotation(dync__fx_printer *p, const dync_node *node) {
+static void dync__fx_annotation(dync__fx_printer *p, const dync__node *node) {
     if (!p->readable) return;
     if (node->sym) {
         dync__str_addf(p->s, ": \"Sym(%s)\"", node->sym);
@@ -41271,7 +41662,7 @@ static void dync__fx_annotation(dync__fx_printer *p, const dync_node *node) {
 static void dync__fx_signature(dync__fx_printer *p) {
     dync__str_add(p->s, "    def forward(self");
     for (int i = 0; i < p->g->n_inputs; i++) {
-        const dync_node *node = p->g->node.at[i];
+        const dync__node *node = p->g->node.at[i];
         dync__fx_declare(p, node);
         dync__str_addf(p->s, ", %s", node->target);
         dync__fx_annotation(p, node);
@@ -41280,17 +41671,17 @@ static void dync__fx_signature(dync__fx_printer *p) {
     }
     dync__str_add(p->s, "):\n");
 }
-static bool dync__fx_same_line(const dync_node *a, const dync_node *b) {
+static bool dync__fx_same_line(const dync__node *a, const dync__node *b) {
     if (!a) return false;
     if (a->stack || b->stack) return a->stack && b->stack && strcmp(a->stack, b->stack) == 0;
     if (!a->at.file || !b->at.file) return a->at.file == b->at.file;
     return a->at.line == b->at.line && strcmp(a->at.file, b->at.file) == 0;
 }
 static void dync__fx_body(dync__fx_printer *p) {
-    const dync_node *before = NULL;
+    const dync__node *before = NULL;
     bool first = true;
     for (int i = 0; i < p->g->node.n; i++) {
-        const dync_node *node = p->g->node.at[i];
+        const dync__node *node = p->g->node.at[i];
         if (node->kind == DYNC__N_PLACEHOLDER) {
             if (strcmp(node->name, node->target) == 0) continue;
             dync__str_addf(p->s, "        %s = %s\n", node->name, node->target);
@@ -41340,7 +41731,7 @@ static void dync__fx_forward(dync__fx_printer *p) {
     dync__free(p->last_user, bytes);
     dync__str_free(&p->symbols);
 }
-DYNC__FN void dync__graph_print_fx(dync__str *s, const dync_graph *g) {
+DYNC__FN void dync__graph_print_fx(dync__str *s, const dync__graph *g) {
     dync__fx_printer p = {.s = s, .g = g, .readable = true};
     dync__str_addf(s, "class %s(torch.nn.Module):\n", g->name);
     dync__fx_forward(&p);
@@ -41362,7 +41753,7 @@ static void dync__fx_literal(dync__fx_printer *p, const dync__tensor *t) {
     dync__str_addc(p->s, ')');
     dync__unref(dense);
 }
-static void dync__fx_repro_attr(dync__fx_printer *p, const dync_node *node, bool parameter) {
+static void dync__fx_repro_attr(dync__fx_printer *p, const dync__node *node, bool parameter) {
     const dync__info *info = &node->info[0];
     const dync__dtype_row *dtype = dync__dtype_info(info->dtype);
     bool cuda = (info->device & 255) == DYNC_CUDA;
@@ -41384,12 +41775,12 @@ static void dync__fx_repro_attr(dync__fx_printer *p, const dync_node *node, bool
     dync__str_add(p->s, ")\n");
     dync__str_free(&path);
 }
-DYNC__FN void dync__graph_print_repro(dync__str *s, const dync_graph *g) {
+DYNC__FN void dync__graph_print_repro(dync__str *s, const dync__graph *g) {
     dync__fx_printer p = {.s = s, .g = g, .flat_attrs = true};
     dync__str_add(s, "class Repro(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n");
     for (int pass = 0; pass < 2; pass++) /* buffers, then parameters, each once */
         for (int i = 0; i < g->node.n; i++) {
-            const dync_node *node = g->node.at[i];
+            const dync__node *node = g->node.at[i];
             bool parameter =
                 node->requires_grad[0] || (node->value && (node->value->flags & DYNC__T_PARAMETER));
             bool known = false;
@@ -41404,7 +41795,7 @@ DYNC__FN void dync__graph_print_repro(dync__str *s, const dync_graph *g) {
 
 /* ==== graph/run.c =============================================================================================== */
 typedef struct dync__frame_env {
-    const dync_graph *graph;
+    const dync__graph *graph;
     dync__arena *arena; /* lists live here */
     dync__arg *slot;    /* per node: NONE, TENSOR (owned), a number, or a LIST of them */
     int *last_use; /* per node: index of the last node that reads it; its own where nobody does */
@@ -41439,12 +41830,14 @@ DYNC__FN dync_status dync__value_to_arg(dync__arena *arena, dync_value v, dync__
         return t ? DYNC_OK : DYNC_ERR_VALUE;
     }
     case DYNC_KIND_LIST: {
-        int n = v.as.l ? v.as.l->n : 0;
+        const dync__list *l = dync__value_list(v);
+        if (!l && v.as.l) return DYNC_ERR_VALUE;
+        int n = l ? l->n : 0;
         *out = (dync__arg){.kind = DYNC__A_LIST, .n = n};
         out->as.list = dync__arena_alloc(arena, (size_t)n * sizeof(dync__arg));
         if (!out->as.list) return DYNC_ERR_MEMORY;
         for (int i = 0; i < n; i++)
-            DYNC__TRY(dync__value_to_arg(arena, v.as.l->items[i], &out->as.list[i]));
+            DYNC__TRY(dync__value_to_arg(arena, l->items[i], &out->as.list[i]));
         return DYNC_OK;
     }
     case DYNC_KIND_PTR:
@@ -41464,14 +41857,8 @@ DYNC__FN dync_value dync__arg_to_value(const dync__arg *a) {
     case DYNC__A_STR: return dync_v_str(a->as.s);
     case DYNC__A_LIST: {
         dync_value list = dync__list_new(a->n);
-        for (int i = 0; i < a->n; i++) {
-            dync_value item = dync__arg_to_value(&a->as.list[i]);
-            if (list.kind != DYNC_KIND_LIST)
-                continue; /* no memory: the tensors went to the scope all the same */
-            list.as.l->items[i] = item;
-            if (item.kind == DYNC_KIND_TENSOR) (void)dync_retain(item.as.t);
-            if (item.kind == DYNC_KIND_LIST) item.as.l->refs++;
-        }
+        for (int i = 0; i < a->n; i++)            /* without memory for the list the tensors go to the scope all the same */
+            dync__list_set(list, i, dync__arg_to_value(&a->as.list[i]));
         return list;
     }
     default: return DYNC_NONE;
@@ -41494,11 +41881,11 @@ static dync_status dync__env_sizes(dync__frame_env *env, const dync__arg *in, dy
     return ok ? DYNC_OK : dync__fail(DYNC_ERR_INTERNAL, "graph %s: a symbolic size has no value", env->graph->name);
 }
 /* Symbols in the items of lists that the graph takes. True: one more is known. */
-static bool dync__env_bind_items(const dync_graph *g, const dync__arg *args, int64_t *value, bool *known) {
+static bool dync__env_bind_items(const dync__graph *g, const dync__arg *args, int64_t *value, bool *known) {
     bool more = false;
     for (int i = g->n_inputs; i < g->node.n; i++) {
-        const dync_node *n = g->node.at[i];
-        const dync_node *list = n->op == DYNC__NODE_GETITEM ? n->args[0].as.node : NULL;
+        const dync__node *n = g->node.at[i];
+        const dync__node *list = n->op == DYNC__NODE_GETITEM ? n->args[0].as.node : NULL;
         if (!list || list->kind != DYNC__N_PLACEHOLDER || !n->has_info) continue;
         const dync__arg *a = &args[list->index];
         int64_t item = n->args[1].as.i;
@@ -41510,7 +41897,7 @@ static bool dync__env_bind_items(const dync_graph *g, const dync__arg *args, int
     return more;
 }
 static dync_status dync__env_bind(dync__frame_env *env, const dync__arg *args, int nargs) {
-    const dync_graph *g = env->graph;
+    const dync__graph *g = env->graph;
     size_t n = (size_t)g->syms->symbol.n + 1;
     dync__tensor **in = dync__arena_alloc(env->arena, (size_t)(nargs + 1) * sizeof *in);
     bool *known = dync__arena_alloc(env->arena, n * sizeof *known);
@@ -41539,7 +41926,7 @@ static dync_status dync__env_read(dync__frame_env *env, const dync__arg *in, dyn
     return DYNC_OK;
 }
 /* Arithmetic on plain numbers: nodes of symbolic integers and cells. */
-static dync_status dync__run_number(const dync_node *node, const dync__arg *a, dync__arg *out) {
+static dync_status dync__run_number(const dync__node *node, const dync__arg *a, dync__arg *out) {
     if (node->nargs == 2 && dync__arg_is_number(&a[0]) && dync__arg_is_number(&a[1])) {
         bool is_float = a[0].kind == DYNC__A_FLOAT || a[1].kind == DYNC__A_FLOAT;
         double x = dync__arg_number(&a[0]), y = dync__arg_number(&a[1]);
@@ -41575,7 +41962,7 @@ static bool dync__all_numbers(const dync__arg *a, int n) {
         if (!dync__arg_is_number(&a[i])) return false;
     return n > 0;
 }
-static dync_status dync__run_getitem(const dync_node *node, const dync__arg *args, dync__arg *out) {
+static dync_status dync__run_getitem(const dync__node *node, const dync__arg *args, dync__arg *out) {
     int64_t i = args[1].as.i;
     if (args[0].kind != DYNC__A_LIST || i < 0 || i >= args[0].n)
         return dync__fail(DYNC_ERR_VALUE, "graph node %s: expected a list of more than %lld values", node->name, (long long)i);
@@ -41584,10 +41971,10 @@ static dync_status dync__run_getitem(const dync_node *node, const dync__arg *arg
     return DYNC_OK;
 }
 /* One operator; *out takes the references. */
-static dync_status dync__run_operator(dync__frame_env *env, dync_node *node, dync__arg *args, dync__arg *out) {
+static dync_status dync__run_operator(dync__frame_env *env, dync__node *node, dync__arg *args, dync__arg *out) {
     dync__tensor *t[DYNC__MAX_OUT] = {0};
     dync_loc outer = dync__tls.at;
-    const dync_node *around = dync__tls.interpreted;
+    const dync__node *around = dync__tls.interpreted;
     dync__tls.at = node->at;
     dync__tls.interpreted = node;
     dync_status status;
@@ -41619,7 +42006,7 @@ static dync_status dync__run_operator(dync__frame_env *env, dync_node *node, dyn
     }
     return DYNC_OK;
 }
-static dync_status dync__run_node(dync__frame_env *env, dync_node *node, dync__arg *out) {
+static dync_status dync__run_node(dync__frame_env *env, dync__node *node, dync__arg *out) {
     dync__arg few[DYNC__MAX_ARGS], *args = few;
     if (node->nargs > DYNC__MAX_ARGS) {
         args = dync__arena_alloc(env->arena, (size_t)node->nargs * sizeof *args);
@@ -41656,10 +42043,10 @@ static void dync__release_if_last(void *user, dync__arg *arg) {
     int i = arg->as.node->index;
     if (env->last_use[i] == env->reader) dync__arg_release(&env->slot[i]);
 }
-DYNC__FN dync_status dync__graph_eval(dync_graph *g, const dync__arg *args, int nargs, dync__arena *arena, dync__arg *out) {
+DYNC__FN dync_status dync__graph_eval(dync__graph *g, const dync__arg *args, int nargs, dync__arena *arena, dync__arg *out) {
     return dync__graph_eval_sized(g, NULL, args, nargs, arena, out);
 }
-DYNC__FN dync_status dync__graph_eval_sized(dync_graph *g, const int64_t *value, const dync__arg *args, int nargs, dync__arena *arena, dync__arg *out) {
+DYNC__FN dync_status dync__graph_eval_sized(dync__graph *g, const int64_t *value, const dync__arg *args, int nargs, dync__arena *arena, dync__arg *out) {
     *out = dync__arg_none();
     if (!g || g->failed || g->node.n == 0 || g->node.at[g->node.n - 1]->kind != DYNC__N_OUTPUT)
         return dync__fail(DYNC_ERR_VALUE, "graph: expected a finished graph");
@@ -41677,7 +42064,7 @@ DYNC__FN dync_status dync__graph_eval_sized(dync_graph *g, const int64_t *value,
     }
     dync_status status = DYNC_OK;
     for (int i = 0; i < g->node.n && status == DYNC_OK; i++) {
-        dync_node *node = g->node.at[i];
+        dync__node *node = g->node.at[i];
         env.reader = i;
         if (node->kind == DYNC__N_PLACEHOLDER) {
             env.slot[i] = args[i];
@@ -41691,12 +42078,16 @@ DYNC__FN dync_status dync__graph_eval_sized(dync_graph *g, const int64_t *value,
     for (int i = 0; i < g->node.n; i++) dync__arg_release(&env.slot[i]);
     return status;
 }
-DYNC_API dync_value dync_graph_run(dync_graph *g, const dync_value *args, int nargs) {
+DYNC_API dync_value dync_graph_run(dync_graph *graph, const dync_value *args, int nargs) {
+    dync__graph *g = dync__graph_open(graph, "dync_graph_run");
+    return g ? dync__graph_run(g, args, nargs) : DYNC_NONE;
+}
+DYNC__FN dync_value dync__graph_run(dync__graph *g, const dync_value *args, int nargs) {
     dync__arena arena = {0};
     dync__arg out = {0}, *in = NULL;
     dync_value result = DYNC_NONE;
-    if (!g || nargs < 0 || (nargs > 0 && !args)) {
-        dync__fail(DYNC_ERR_VALUE, "dync_graph_run: expected a graph and its arguments, got %s", g ? "no arguments" : "NULL");
+    if (nargs < 0 || (nargs > 0 && !args)) {
+        dync__fail(DYNC_ERR_VALUE, "dync_graph_run: expected a graph and its arguments, got no arguments");
         return result;
     }
     in = dync__arena_alloc(&arena, (size_t)nargs * sizeof *in);
@@ -41711,11 +42102,11 @@ DYNC_API dync_value dync_graph_run(dync_graph *g, const dync_value *args, int na
 
 /* ==== graph/split.c ============================================================================================= */
 typedef struct dync__split {
-    dync_graph *whole, *part;
+    dync__graph *whole, *part;
     int index;        /* of the part being made */
     int *part_of;     /* per node of whole; -1 inputs */
     int *last_part;   /* per node: the last part that reads it; -1 nobody */
-    dync_node **here; /* per node: its copy in the current part */
+    dync__node **here; /* per node: its copy in the current part */
 } dync__split;
 static void dync__split_use(void *user, dync__arg *arg) {
     dync__split *s = user;
@@ -41723,9 +42114,9 @@ static void dync__split_use(void *user, dync__arg *arg) {
 }
 /* The value in the part being made; brought in as an input or attribute where it was defined
  * before. NULL: no memory. */
-static dync_node *dync__split_value(void *user, dync_node *old) {
+static dync__node *dync__split_value(void *user, dync__node *old) {
     dync__split *s = user;
-    dync_node **slot = &s->here[old->index];
+    dync__node **slot = &s->here[old->index];
     if (!*slot)
         *slot = old->kind == DYNC__N_GET_ATTR
                     ? dync__graph_copy_call(s->part, old, NULL, NULL)
@@ -41746,14 +42137,14 @@ static dync_status dync__split_output(dync__split *s) {
  * come in, too. */
 static dync_status dync__split_sizes(dync__split *s) {
     for (int i = 0; i < s->whole->n_inputs && !dync__graph_tells_sizes(s->part); i++) {
-        dync_node *in = s->whole->node.at[i];
+        dync__node *in = s->whole->node.at[i];
         bool sized = in->has_info && dync__layout_has_tokens(&in->info[0].lay);
         if (sized && !dync__split_value(s, in)) return DYNC_ERR_MEMORY;
     }
     return DYNC_OK;
 }
-static dync_status dync__split_part(dync__split *s, dync_graph **out) {
-    dync_graph *whole = s->whole;
+static dync_status dync__split_part(dync__split *s, dync__graph **out) {
+    dync__graph *whole = s->whole;
     char name[32];
     dync__format(name, sizeof name, "submod_%d", s->index);
     memset(s->here, 0, (size_t)whole->node.n * sizeof *s->here);
@@ -41761,7 +42152,7 @@ static dync_status dync__split_part(dync__split *s, dync_graph **out) {
     if (!s->part) return DYNC_ERR_MEMORY;
     if (!dync__graph_takes_symbols(s->part, whole)) return DYNC_ERR_MEMORY;
     for (int i = 0; i < whole->node.n; i++) {
-        dync_node *old = whole->node.at[i];
+        dync__node *old = whole->node.at[i];
         dync__arg result;
         if (s->part_of[i] != s->index) continue;
         if (old->kind != DYNC__N_OUTPUT) {
@@ -41783,11 +42174,11 @@ static int dync__split_number(dync__split *s, bool (*pick)(const dync_node *, vo
     int part = -1;
     bool flag = false;
     for (int i = 0; i < s->whole->node.n; i++) {
-        dync_node *node = s->whole->node.at[i];
+        dync__node *node = s->whole->node.at[i];
         s->part_of[i] = s->last_part[i] = -1;
         if (node->kind == DYNC__N_PLACEHOLDER || node->kind == DYNC__N_GET_ATTR) continue;
         if (node->kind != DYNC__N_OUTPUT) {
-            bool picked = pick(node, user);
+            bool picked = pick(dync__node_show(node), user);
             if (part < 0 || picked != flag) part++;
             flag = picked;
         }
@@ -41796,9 +42187,11 @@ static int dync__split_number(dync__split *s, bool (*pick)(const dync_node *, vo
     }
     return DYNC__MAX(part, 0) + 1;
 }
-DYNC_API dync_status dync_graph_split(dync_graph *g, bool (*pick)(const dync_node *, void *user),
+DYNC_API dync_status dync_graph_split(dync_graph *graph, bool (*pick)(const dync_node *, void *user),
                                       void *user, dync_graph **parts, int *nparts) {
-    if (!g || !pick || !parts || !nparts)
+    dync__graph *g = dync__graph_open(graph, "dync_graph_split"), *part = NULL;
+    if (!g) return DYNC_ERR_VALUE;
+    if (!pick || !parts || !nparts)
         return dync__fail(DYNC_ERR_VALUE, "dync_graph_split: expected a graph, a predicate and room for the parts, got NULL");
     dync__graph_renumber(g);
     size_t n = (size_t)g->node.n;
@@ -41813,7 +42206,10 @@ DYNC_API dync_status dync_graph_split(dync_graph *g, bool (*pick)(const dync_nod
         status = dync__fail(DYNC_ERR_VALUE, "dync_graph_split: there are %d parts, and room for %d", count, *nparts);
     for (; made < count && status == DYNC_OK; made++) {
         s.index = made;
-        status = dync__split_part(&s, &parts[made]);
+        status = dync__split_part(&s, &part);
+        parts[made] = status == DYNC_OK ? dync__graph_give(part) : NULL;
+        if (status != DYNC_OK) dync__graph_unref(part);
+        else if (!parts[made]) status = DYNC_ERR_MEMORY;
     }
     for (int i = 0; i < made && status != DYNC_OK; i++) {
         dync_graph_free(parts[i]);
@@ -41845,9 +42241,9 @@ DYNC__FN bool dync__arg_each_size(dync__arg *a, bool (*fn)(void *, int64_t *), v
         if (!dync__arg_each_size(&a->as.list[i], fn, user)) return false;
     return true;
 }
-DYNC__FN bool dync__graph_each_size(dync_graph *g, bool (*fn)(void *user, int64_t *size), void *user) {
+DYNC__FN bool dync__graph_each_size(dync__graph *g, bool (*fn)(void *user, int64_t *size), void *user) {
     for (int i = 0; i < g->node.n; i++) {
-        dync_node *n = g->node.at[i];
+        dync__node *n = g->node.at[i];
         for (int k = 0; k < n->nargs; k++)
             if (!dync__arg_each_size(&n->args[k], fn, user)) return false;
         for (int k = 0; n->has_info && k < n->nout; k++)
@@ -41855,13 +42251,13 @@ DYNC__FN bool dync__graph_each_size(dync_graph *g, bool (*fn)(void *user, int64_
     }
     return true;
 }
-DYNC__FN bool dync__graph_takes_symbols(dync_graph *g, const dync_graph *from) {
+DYNC__FN bool dync__graph_takes_symbols(dync__graph *g, const dync__graph *from) {
     if (from->syms && !g->syms) g->syms = dync__symtab_retain(from->syms);
     for (int i = 0; i < from->symbol.n; i++)
         if (!dync__graph_symbol(g, from->symbol.at[i].token, from->symbol.at[i].text)) return false;
     return true;
 }
-DYNC__FN bool dync__graph_name_size(dync_graph *g, int64_t size) {
+DYNC__FN bool dync__graph_name_size(dync__graph *g, int64_t size) {
     if ((!dync__is_token(size) && !dync__is_sf(size)) || dync__graph_symbol_text(g, size)) return true;
     dync__str s = {0};
     dync__symtab_text(g->syms, size, false, &s);
@@ -41870,12 +42266,12 @@ DYNC__FN bool dync__graph_name_size(dync_graph *g, int64_t size) {
     return named;
 }
 static bool dync__graph_settle_size(void *user, int64_t *size) {
-    dync_graph *g = user;
+    dync__graph *g = user;
     if (!dync__is_token(*size) && !dync__is_sf(*size)) return true;
     *size = dync__symtab_simple(g->syms, *size);
     return dync__graph_name_size(g, *size);
 }
-DYNC__FN bool dync__graph_settle_sizes(dync_graph *g, dync__symtab *t) {
+DYNC__FN bool dync__graph_settle_sizes(dync__graph *g, dync__symtab *t) {
     g->syms = dync__symtab_retain(t);
     bool settled = dync__graph_each_size(g, dync__graph_settle_size, g) && !t->failed;
     if (g->symbol.n) return settled;
@@ -41888,7 +42284,7 @@ static bool dync__graph_size_used(void *user, int64_t *size) {
     const dync__size_use *u = user;
     return dync__symtab_uses(u->syms, *size, u->used);
 }
-DYNC__FN bool dync__graph_tells_sizes(dync_graph *g) {
+DYNC__FN bool dync__graph_tells_sizes(dync__graph *g) {
     int n = g->syms ? g->syms->symbol.n : 0;
     bool *used = dync__calloc(2 * (size_t)n + 1), *known = used + n;
     int64_t *value = dync__calloc((size_t)(n + 1) * sizeof *value);
@@ -41897,7 +42293,7 @@ DYNC__FN bool dync__graph_tells_sizes(dync_graph *g) {
     for (bool more = n > 0; more && told;) {
         more = false;
         for (int i = 0; i < g->node.n; i++) {
-            const dync_node *in = g->node.at[i];
+            const dync__node *in = g->node.at[i];
             for (int d = 0; in->kind == DYNC__N_PLACEHOLDER && in->has_info && d < in->info[0].lay.ndim; d++)
                 if (dync__symtab_solve(g->syms, in->info[0].lay.shape[d], 0, value, known)) more = true;
         }
@@ -41908,13 +42304,13 @@ DYNC__FN bool dync__graph_tells_sizes(dync_graph *g) {
     return told;
 }
 /* A size may hold several symbols: the inputs are gone through again as long as one more becomes known. */
-DYNC__FN void dync__graph_bind(const dync_graph *g, dync__tensor *const *in, int64_t *value, bool *known) {
+DYNC__FN void dync__graph_bind(const dync__graph *g, dync__tensor *const *in, int64_t *value, bool *known) {
     const dync__symtab *t = g->syms;
     memset(known, 0, (size_t)t->symbol.n * sizeof *known);
     for (bool more = true; more;) {
         more = false;
         for (int i = 0, k = 0; i < g->node.n && k < g->n_inputs; i++) {
-            const dync_node *n = g->node.at[i];
+            const dync__node *n = g->node.at[i];
             if (n->kind != DYNC__N_PLACEHOLDER) continue;
             const dync__tensor *x = in[k++];
             for (int d = 0; x && n->has_info && d < n->info[0].lay.ndim && d < x->lay.ndim; d++)
@@ -41930,14 +42326,14 @@ static bool dync__concrete_size(void *user, int64_t *size) {
     *size = dync__symtab_value(c->syms, *size, c->value, &c->ok);
     return c->ok;
 }
-static dync_node *dync__concrete_node(void *user, dync_node *old) { return ((dync_node **)user)[old->index]; }
-DYNC__FN dync_status dync__graph_concrete(dync_graph *g, const int64_t *value, dync_graph **out) {
-    dync_graph *to = dync__graph_new(g->name);
+static dync__node *dync__concrete_node(void *user, dync__node *old) { return ((dync__node **)user)[old->index]; }
+DYNC__FN dync_status dync__graph_concrete(dync__graph *g, const int64_t *value, dync__graph **out) {
+    dync__graph *to = dync__graph_new(g->name);
     dync__concrete c = {g->syms, value, true};
-    dync_node **copy = dync__calloc((size_t)(g->node.n + 1) * sizeof *copy);       /* by index; the graph itself is other threads' too */
+    dync__node **copy = dync__calloc((size_t)(g->node.n + 1) * sizeof *copy);       /* by index; the graph itself is other threads' too */
     dync_status status = to && copy ? DYNC_OK : DYNC_ERR_MEMORY;
     for (int i = 0; i < g->node.n && status == DYNC_OK; i++) {
-        dync_node *old = g->node.at[i];
+        dync__node *old = g->node.at[i];
         dync__arg result;
         if (old->kind == DYNC__N_PLACEHOLDER) copy[i] = dync__graph_copy_placeholder(to, old, old->name);
         else if (old->kind != DYNC__N_OUTPUT) copy[i] = dync__graph_copy_call(to, old, dync__concrete_node, copy);
@@ -41949,7 +42345,7 @@ DYNC__FN dync_status dync__graph_concrete(dync_graph *g, const int64_t *value, d
         status = dync__fail(DYNC_ERR_INTERNAL, "graph %s: a symbolic size has no value", g->name);
     if (status == DYNC_OK && to->failed) status = DYNC_ERR_MEMORY;
     if (status != DYNC_OK) {
-        dync_graph_free(to);
+        dync__graph_unref(to);
         return status;
     }
     dync__graph_renumber(to);
@@ -42042,12 +42438,12 @@ DYNC__FN void dync__graph_c_pattern(dync__str *s, int op) {
         dync__str_addf(s, by_name ? "%s{%d:v}" : "%s{%d}", i ? ", " : "", i);
     dync__str_add(s, by_name ? row->nout == 1 ? "}))" : "})" : ")");
 }
-DYNC__FN void dync__text_size(dync__str *s, const dync_graph *g, int64_t size) {
+DYNC__FN void dync__text_size(dync__str *s, const dync__graph *g, int64_t size) {
     const char *symbol = dync__graph_symbol_text(g, size);
     if (symbol) dync__str_add(s, symbol);
     else dync__str_addf(s, "%lld", (long long)size);
 }
-DYNC__FN void dync__text_shape(dync__str *s, const dync_graph *g, int ndim, const int64_t *sizes) {
+DYNC__FN void dync__text_shape(dync__str *s, const dync__graph *g, int ndim, const int64_t *sizes) {
     dync__str_addc(s, '[');
     for (int d = 0; d < ndim; d++) {
         if (d) dync__str_add(s, ", ");
@@ -42055,7 +42451,7 @@ DYNC__FN void dync__text_shape(dync__str *s, const dync_graph *g, int ndim, cons
     }
     dync__str_addc(s, ']');
 }
-DYNC__FN void dync__text_info(dync__str *s, const dync_graph *g, const dync__info *info, bool requires_grad) {
+DYNC__FN void dync__text_info(dync__str *s, const dync__graph *g, const dync__info *info, bool requires_grad) {
     dync__str_add(s, dync__dtype_info(info->dtype)->fx);
     dync__text_shape(s, g, info->lay.ndim, info->lay.shape);
     if (!dync__layout_is_contiguous(&info->lay)) {
@@ -42120,7 +42516,7 @@ typedef struct dync__foreign {
     dync_tensor **address;
 } dync__foreign;
 typedef struct dync__int_guard { const char *name; const int64_t *address; int64_t value; } dync__int_guard;
-typedef struct dync__module_guard { dync_module *module; uint64_t id, version; } dync__module_guard;
+typedef struct dync__module_guard { dync__module *module; uint64_t id, version; } dync__module_guard;
 
 /* ---- segments -------------------------------------------------------------------------------------------------------------------- */
 /* A plain number of a graph: argument arg of node, which is its call'th call. Such places are run-time inputs of a segment (lift.c), the last
@@ -42131,13 +42527,13 @@ enum { DYNC__LIFT_PLACES = 8 };
 #else
 enum { DYNC__LIFT_PLACES = 64 };
 #endif
-typedef struct dync__lift { dync_graph *form; dync__lift_place place[DYNC__LIFT_PLACES]; int n; } dync__lift;   /* form: with numbers in the places */
+typedef struct dync__lift { dync__graph *form; dync__lift_place place[DYNC__LIFT_PLACES]; int n; } dync__lift;   /* form: with numbers in the places */
 /* What counts as pending: calls and constants. */
-DYNC__INLINE bool dync__node_pends(const dync_node *n) { return dync__node_is_call(n) || n->kind == DYNC__N_GET_ATTR; }
+DYNC__INLINE bool dync__node_pends(const dync__node *n) { return dync__node_is_call(n) || n->kind == DYNC__N_GET_ATTR; }
 typedef struct dync__segment {
     struct dync__segment *next;          /* in the compiled function's table */
     uint64_t hash, site;                 /* site: the place in the program */
-    dync_graph *graph;                   /* as handed to the backend, all live values as outputs */
+    dync__graph *graph;                   /* as handed to the backend, all live values as outputs */
     dync_callable code;
     int n_in, n_out;
     bool grad_mode;                      /* when it was compiled; part of its identity */
@@ -42153,7 +42549,7 @@ typedef struct dync__segment {
 } dync__segment;
 typedef struct dync__segref { dync__segment *seg; int *in_env, *out_env; } dync__segref;
 
-typedef struct dync__cell_guard { struct dync_cell *cell; uint64_t id; uint8_t kind; bool fixed; dync_value value; } dync__cell_guard;   /* fixed: by value */
+typedef struct dync__cell_guard { dync_cell *cell; uint64_t id; uint8_t kind; bool fixed; dync_value value; } dync__cell_guard;   /* fixed: by value */
 typedef struct dync__cell_use { int env, index; } dync__cell_use;
 typedef struct dync__foreign_use { int env, index, owner_env; } dync__foreign_use;   /* owner_env: where the tensor stands whose gradient it is */
 /* What a call does besides its segments. env: the tensor it is done to; value: its new gradient, or -1. */
@@ -42245,7 +42641,8 @@ typedef struct dync__cache_entry {
 #define dync__entry_item(v, i) (&DYNC__ATOMIC_LOAD(&(v)->at)[i])
 
 /* ---- a compiled function ------------------------------------------------------------------------------------------------------------ */
-struct dync_compiled {
+struct dync__compiled {
+    dync__object object;              /* its handle */
     dync_callee callee;                  /* strings owned */
     char *name, *args, *symbolic, *options_text, *backend_name;
     dync_backend backend;
@@ -42264,7 +42661,7 @@ struct dync_compiled {
     bool gave_up, warned;                /* recompile limit reached: runs eagerly */
     const char *file;                    /* where the first operator stands that a trace met */
     int32_t line;
-    dync_compiled *next;                 /* process-wide list, for dync_reset */
+    dync__compiled *next;                 /* process-wide list, for dync_reset */
 };
 
 DYNC__FN void dync__constants_free(dync__cache_entry *);                                  /* frame.c */
@@ -42294,21 +42691,23 @@ DYNC__INLINE void dync__room_end(void *room, const void *few, int n, size_t item
 
 /* Hook of minify/: has f's backend compile g. NULL: nobody looks on. */
 #if defined(DYNC__SPLIT)
-extern dync_status (*dync__backend_compile_hook)(const dync_compiled *f, dync_graph *g, const dync_value *examples, int n, dync_callable *out);
+extern dync_status (*dync__backend_compile_hook)(const dync__compiled *f, dync__graph *g, const dync_value *examples, int n, dync_callable *out);
 #else
-static dync_status (*dync__backend_compile_hook)(const dync_compiled *f, dync_graph *g, const dync_value *examples, int n, dync_callable *out);
+static dync_status (*dync__backend_compile_hook)(const dync__compiled *f, dync__graph *g, const dync_value *examples, int n, dync_callable *out);
 #endif
 
 /* value.c */
 enum { DYNC__CALLEE_DISABLED = 1, DYNC__CALLEE_ALLOWED = 2, DYNC__CALLEE_CONSTANT = 4 };
 DYNC__FN int dync__callee_arity(const dync_callee *);              /* -1: any */
 DYNC__FN bool dync__callee_valid(const dync_callee *);
-DYNC__FN dync_module *dync__callee_module(const dync_callee *);    /* NULL where it is none */
-DYNC__FN dync_compiled *dync__callee_compiled(const dync_callee *);
+DYNC__FN dync_status dync__callee_check(const dync_callee *, const char *who);  /* the same, and says what is wrong */
+DYNC__FN const char *dync__callee_text(const dync_callee *);         /* "a module", for messages */
+DYNC__FN dync__module *dync__callee_module(const dync_callee *);    /* NULL where it is none, or is gone */
+DYNC__FN dync__compiled *dync__callee_compiled(const dync_callee *);
 #if defined(DYNC__SPLIT)
-extern dync_value (*dync__program_run_hook)(dync_program *, int nargs, const dync_value *args);   /* program/ is above */
+extern dync_value (*dync__program_run_hook)(dync__program *, int nargs, const dync_value *args);   /* program/ is above */
 #else
-static dync_value (*dync__program_run_hook)(dync_program *, int nargs, const dync_value *args);
+static dync_value (*dync__program_run_hook)(dync__program *, int nargs, const dync_value *args);
 #endif
 /* v with what fn gives in place of each tensor, in preorder (NULL: none); lists are made anew, in the scope. */
 typedef dync_tensor *(*dync__tensor_map)(void *user, dync_tensor *);
@@ -42316,41 +42715,41 @@ DYNC__FN dync_value dync__value_map(dync_value v, dync__tensor_map fn, void *use
 DYNC__FN dync_status dync__callargs_flatten(dync__callargs *, int nargs, const dync_value *args);
 DYNC__FN const char *dync__arg_name(dync__arena *, const char *names, int i);      /* i-th of "x, y" or "arg<i>" */
 /* guard.c */
-DYNC__FN dync_status dync__guards_make(dync__cache_entry *, const dync_compiled *, const dync__callargs *);
+DYNC__FN dync_status dync__guards_make(dync__cache_entry *, const dync__compiled *, const dync__callargs *);
 /* A tensor from elsewhere that the trace met; t is what f stands for. */
 DYNC__FN void dync__foreign_aliases(const dync__cache_entry *, const dync__callargs *, dync__foreign *f, const dync__tensor *t);
 DYNC__FN bool dync__guards_hold(const dync__cache_entry *, const dync__callargs *);
-DYNC__FN const char *dync__guards_reason(const dync_compiled *, const dync__cache_entry *, const dync__callargs *, dync__str *out); /* the first failing check; what to do about it */
+DYNC__FN const char *dync__guards_reason(const dync__compiled *, const dync__cache_entry *, const dync__callargs *, dync__str *out); /* the first failing check; what to do about it */
 DYNC__FN void dync__guards_print(const dync__cache_entry *, dync__str *out);               /* one per line */
 DYNC__FN dync_status dync__tensor_guard_make(dync__arena *, dync__tensor_guard *, const dync__tensor *, const char *source);
 DYNC__FN bool dync__tensor_guard_holds(const dync__tensor_guard *, const dync__tensor *);
 /* number.c */
 DYNC__FN bool dync__number_place(int op, int arg);                                   /* may a number there be one of run time? */
-DYNC__FN bool dync__number_named(const dync_compiled *, int arg);                   /* in .symbolic */
+DYNC__FN bool dync__number_named(const dync__compiled *, int arg);                   /* in .symbolic */
 DYNC__FN dync__tensor *dync__number_tensor(dync_value);                             /* a number as it stands in the environment; owned */
 DYNC__FN dync_value dync__number_value(const dync__tensor *);
 DYNC__FN bool dync__cells_hold(const dync__cache_entry *);
 DYNC__FN dync_status dync__cells_enter(const dync__cache_entry *, const dync__tnode *, dync__tensor **env);
 DYNC__FN bool dync__number_apply(int op, dync_value a, dync_value b, dync_value (*compute)(int op, dync_value, dync_value), dync_value *result);
 /* dynamic.c */
-DYNC__FN dync_status dync__shapes_choose(dync_compiled *, dync__cache_entry *, const dync__callargs *);
+DYNC__FN dync_status dync__shapes_choose(dync__compiled *, dync__cache_entry *, const dync__callargs *);
 DYNC__FN bool dync__shapes_hold(const dync__cache_entry *, const dync__callargs *);
 DYNC__FN bool dync__shapes_text(const dync__cache_entry *, const dync__callargs *call_or_null, dync__str *out);   /* NULL: all; else the first that fails: true */
 DYNC__FN void dync__shapes_free(dync__cache_entry *);
 DYNC__FN void dync__shapes_give_up(dync__cache_entry *, const dync__callargs *);
 /* segment.c */
-DYNC__FN dync__segment *dync__segment_find(dync_compiled *, dync_graph *, uint64_t hash, dync__tensor *const *inputs);
-DYNC__FN dync__segment *dync__segment_compile(dync_compiled *, dync_graph *taken, uint64_t hash, uint64_t site, dync__tensor *const *inputs,
+DYNC__FN dync__segment *dync__segment_find(dync__compiled *, dync__graph *, uint64_t hash, dync__tensor *const *inputs);
+DYNC__FN dync__segment *dync__segment_compile(dync__compiled *, dync__graph *taken, uint64_t hash, uint64_t site, dync__tensor *const *inputs,
                                                dync__lift *taken_or_null);
-DYNC__FN dync__segment *dync__segment_plain(dync_graph *taken);       /* not compiled, not kept: the interpreter runs it */
+DYNC__FN dync__segment *dync__segment_plain(dync__graph *taken);       /* not compiled, not kept: the interpreter runs it */
 DYNC__FN dync_status dync__segment_run(dync__segment *, int n_in, dync__tensor *const *in, dync__tensor **out /* owned or NULL */);
 DYNC__FN dync_status dync__segment_run_into(dync__segment *, int n_in, dync__tensor *const *in, dync__tensor **out, dync__tensor *const *into);
 /* numbers: the graph behind it takes symbolic numbers as numbers, which stand among `in` as tensors; else all its inputs are tensors. */
 DYNC__FN dync_status dync__callable_run(const dync_callable *, bool numbers, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out);
 DYNC__FN dync_status dync__segment_narrow(dync__segment *, const bool *used);
-DYNC__FN uint64_t dync__graph_hash(const dync_graph *);
-DYNC__FN bool dync__graph_equal(const dync_graph *, const dync_graph *);
-DYNC__FN bool dync__graph_alike(const dync_graph *, const dync_graph *, dync__lift *differ_or_null);   /* differ: the places of other numbers */
+DYNC__FN uint64_t dync__graph_hash(const dync__graph *);
+DYNC__FN bool dync__graph_equal(const dync__graph *, const dync__graph *);
+DYNC__FN bool dync__graph_alike(const dync__graph *, const dync__graph *, dync__lift *differ_or_null);   /* differ: the places of other numbers */
 DYNC__FN bool dync__segment_fits(const dync__segment *, int n, dync__tensor *const *inputs);           /* by memory; the first n */
 DYNC__FN void dync__lift_free(dync__lift *);
 DYNC__FN void dync__segment_free(dync__segment *);
@@ -42364,7 +42763,7 @@ typedef struct dync__raw_callable {
     dync__run_into run_into;
 } dync__raw_callable;
 DYNC__FN dync_value dync__raw_run(void *state, const dync_value *args, int nargs);     /* state begins with a dync__raw_callable and n_out */
-typedef struct dync__raw_state { dync__raw_callable raw; int n_out; const dync__arg *form; const dync_graph *compiled_from; } dync__raw_state;   /* form: the graph's result; its tensors are the outputs in order */
+typedef struct dync__raw_state { dync__raw_callable raw; int n_out; const dync__arg *form; const dync__graph *compiled_from; } dync__raw_state;   /* form: the graph's result; its tensors are the outputs in order */
 
 /* quick.c */
 DYNC__FN void dync__scripts_free(struct dync__script *);                       /* script.c; a list */
@@ -42377,7 +42776,7 @@ DYNC__FN bool dync__memory_meets(const dync__tensor *, const dync__tensor *);
 typedef struct dync__break_record { const char *reason, *stack; } dync__break_record;
 /* What an explaining call collects: graphs in order and breaks. One per thread while open. */
 typedef struct dync__capture_log {
-    DYNC__VEC(dync_graph *) graphs;
+    DYNC__VEC(dync__graph *) graphs;
     DYNC__VEC(dync__break_record) breaks;
     DYNC__VEC(const char *) guards;
     dync__arena arena;
@@ -42390,7 +42789,7 @@ typedef struct dync__path_step { dync__tnode *node; int64_t outcome; } dync__pat
 DYNC__FN dync_value dync__callee_invoke(const dync_callee *, int nargs, const dync_value *args);   /* the plain C call */
 /* Traces and runs one call: fills a fresh entry, or extends one whose tree ended at an unknown outcome: path holds the outcomes met by the
  * run so far, env (n_env) the tensors it computed. */
-DYNC__FN dync_status dync__trace_call(dync_compiled *, dync__cache_entry *, const dync__callargs *, const dync__path_step *path, int n_path,
+DYNC__FN dync_status dync__trace_call(dync__compiled *, dync__cache_entry *, const dync__callargs *, const dync__path_step *path, int n_path,
                                       dync__tensor **env, int n_env, dync_value *result);
 DYNC__FN dync_value dync__outval_build(const dync__outval *, dync__tensor *const *env);            /* real values, in the scope */
 DYNC__FN void dync__capture_install(void);                                                          /* intercepts; idempotent */
@@ -42400,30 +42799,31 @@ typedef struct dync__verify dync__verify;
 DYNC__FN bool dync__verify_on(void);
 DYNC__FN bool dync__verify_inside(void);
 DYNC__FN const dync__grad_intercept *dync__verify_intercept(void);                 /* in the reference run */
-DYNC__FN dync__verify *dync__verify_begin(const dync_compiled *, const dync__cache_entry *, const dync__callargs *);
+DYNC__FN dync__verify *dync__verify_begin(const dync__compiled *, const dync__cache_entry *, const dync__callargs *);
 DYNC__FN dync_status dync__verify_end(dync__verify *, dync_status, dync_value *result);
-DYNC__FN dync__verify *dync__verify_segment_begin(const dync_compiled *, const dync__segment *, dync__tensor *const *in);
+DYNC__FN dync__verify *dync__verify_segment_begin(const dync__compiled *, const dync__segment *, dync__tensor *const *in);
 DYNC__FN dync_status dync__verify_segment_end(dync__verify *, dync_status, dync__tensor **out, int n_out);
 /* lint.c: around the first trace of a function; begin gives NULL while lint is off */
 typedef struct dync__lint dync__lint;
 DYNC__FN dync__lint *dync__lint_begin(const dync__cache_entry *);
-DYNC__FN void dync__lint_end(dync__lint *taken, dync_compiled *, dync__cache_entry *, const dync__callargs *, dync_status);
+DYNC__FN void dync__lint_end(dync__lint *taken, dync__compiled *, dync__cache_entry *, const dync__callargs *, dync_status);
 DYNC__FN dync__lint *dync__lint_resume(dync__cache_entry *);
 DYNC__FN void dync__lint_resumed(dync__lint *);
 DYNC__FN void dync__lint_free(dync__lint *);
 
 /* Hooks: of aot/: a line about what forward of this graph saves for backward; of compile/: forgets captured backwards. */
 #if defined(DYNC__SPLIT)
-extern void (*dync__explain_memory)(dync_graph *, const dync_value *examples, dync__str *out);
+extern void (*dync__explain_memory)(dync__graph *, const dync_value *examples, dync__str *out);
 extern void (*dync__reset_backwards)(void);
 #else
-static void (*dync__explain_memory)(dync_graph *, const dync_value *examples, dync__str *out);
+static void (*dync__explain_memory)(dync__graph *, const dync_value *examples, dync__str *out);
 static void (*dync__reset_backwards)(void);
 #endif
 /* cache.c, explain.c, callback.c */
 DYNC__FN const char *dync__stack_line_parts(const char *line, size_t n, const char **in);
-DYNC__FN dync_compiled *dync__compiled_new(dync_callee, const char *name, const dync_compile_options *, const dync_backend *);
-DYNC__FN void dync__capture_forget_module(const dync_module *);
+DYNC__FN void dync__compiled_free(dync__compiled *);               /* NULL allowed */
+DYNC__FN dync__compiled *dync__compiled_new(dync_callee, const char *name, const dync_compile_options *, const dync_backend *);
+DYNC__FN void dync__capture_forget_module(const dync__module *);
 DYNC__FN void dync__compiled_free_all(void);                        /* shutdown */
 DYNC__FN void dync__callbacks_start(void);
 DYNC__FN void dync__callbacks_end(void);
@@ -42433,7 +42833,7 @@ extern DYNC__TLS dync__capture_log *dync__capture_log_now;
 #else
 static DYNC__TLS dync__capture_log *dync__capture_log_now;
 #endif
-DYNC__FN dync_node *dync__graph_input_of(dync_graph *, const char *source, const dync__info *info_or_null);   /* named after "L['x']": l_x_, for L_x_ */
+DYNC__FN dync__node *dync__graph_input_of(dync__graph *, const char *source, const dync__info *info_or_null);   /* named after "L['x']": l_x_, for L_x_ */
 #endif
 
 /* ==== capture/trace.h =========================================================================================== */
@@ -42448,15 +42848,15 @@ typedef struct dync__origin { dync__segment *seg; const int *in_env; int out, fo
 typedef struct dync__effect_wait { dync__effect effect; dync__tensor *of; } dync__effect_wait;         /* of: a fake, owned */
 typedef struct dync__grad_record { dync__tensor *of, *before; bool read; } dync__grad_record;
 typedef struct dync__number dync__number;                                                          /* number.c: a symbolic number */
-typedef struct dync__cell_now { struct dync_cell *cell; dync_value value; } dync__cell_now;        /* what a cell holds at this point of the trace */
+typedef struct dync__cell_now { dync_cell *cell; dync_value value; } dync__cell_now;        /* what a cell holds at this point of the trace */
 typedef struct dync__trace_pause { dync__handler *top; bool compiling; } dync__trace_pause;
 typedef struct dync__tracer {
     dync__handler handler;
-    dync_compiled *fn;
+    dync__compiled *fn;
     dync__cache_entry *entry;
     const dync__callargs *call;
     uint64_t id;
-    dync_graph *graph;                   /* pending operations; NULL: none since the last cut */
+    dync__graph *graph;                   /* pending operations; NULL: none since the last cut */
     int pending;                         /* calls in it */
     int lo, hi;                          /* calls of the piece being cut */
     int frames_before;                   /* compiles of the function when the call began */
@@ -42466,7 +42866,7 @@ typedef struct dync__tracer {
     bool graph_grad_off;                 /* grad mode where it begins: what it is compiled for and runs in */
     DYNC__VEC(dync__tensor *) real;      /* environment: real tensors (owned), NULL where narrowed away */
     DYNC__VEC(dync__tensor *) fake;      /* their fakes (owned) */
-    DYNC__VEC(dync_node *) holder;       /* their placeholders in the pending graph, or NULL */
+    DYNC__VEC(dync__node *) holder;       /* their placeholders in the pending graph, or NULL */
     DYNC__VEC(dync__origin) origin;
     DYNC__VEC(dync__tensor *) made;      /* fakes of pending nodes (owned) */
     DYNC__VEC(dync__segment *) transient; /* segments of this call alone (owned) */
@@ -42520,7 +42920,7 @@ DYNC__FN int dync__tracer_env_real(dync__tracer *, dync__tensor *real);
 DYNC__FN int dync__tracer_foreign(dync__tracer *, dync__tensor *real, dync_tensor **address_or_null, const char *source_or_null);   /* -1: no memory */
 DYNC__FN dync__tensor *dync__tracer_adopt(dync__tracer *, dync__tensor *);
 DYNC__FN bool dync__tracer_graph(dync__tracer *);                                /* there is a pending graph; false: no memory */
-DYNC__FN dync_node *dync__tracer_node(dync__tracer *, dync__tensor *fake);
+DYNC__FN dync__node *dync__tracer_node(dync__tracer *, dync__tensor *fake);
 DYNC__FN dync_status dync__tracer_leaf_written(const dync__opcall *);
 DYNC__FN dync_status dync__tracer_enter(dync__tracer *, dync__opcall *);
 DYNC__FN dync_status dync__tracer_answer(dync__tracer *, dync__opcall *);
@@ -42528,7 +42928,7 @@ DYNC__FN void dync__tracer_guard_more(dync__tracer *, bool *kind);
 DYNC__FN dync_status dync__tracer_args(dync__tracer *, int n, const dync__arg *in, dync__arg *out);   /* tensors become nodes */
 DYNC__FN bool dync__args_require_grad(int n, const dync__arg *args);
 DYNC__FN void dync__tracer_grad_mode(dync__tracer *, bool on);
-DYNC__FN dync_status dync__tracer_open(dync__tracer *, dync_compiled *, dync__cache_entry *, const dync__callargs *);
+DYNC__FN dync_status dync__tracer_open(dync__tracer *, dync__compiled *, dync__cache_entry *, const dync__callargs *);
 DYNC__FN void dync__tracer_close(dync__tracer *);
 DYNC__FN dync__trace_pause dync__trace_pause_begin(dync__tracer *);
 DYNC__FN void dync__trace_pause_end(dync__tracer *, dync__trace_pause);
@@ -42553,7 +42953,7 @@ DYNC__FN dync_value dync__real_value(dync__tracer *, dync_value);               
 DYNC__FN bool dync__too_many(const char *what, int nargs);
 DYNC__FN dync_tensor *dync__trace_bake(dync__tracer *, dync__tensor *real);
 DYNC__FN dync_value dync__frame_body(dync__tracer *, const dync_callee *, const char *name, int nargs, const dync_value *args);
-DYNC__FN dync_status dync__allowed_run(dync_node *, int nargs, dync__arg *args, dync__tensor **out);
+DYNC__FN dync_status dync__allowed_run(dync__node *, int nargs, dync__arg *args, dync__tensor **out);
 /* step.c: backward inside a trace */
 DYNC__FN void dync__taped_open(dync__tracer *);
 DYNC__FN void dync__taped_close(dync__tracer *);
@@ -42580,20 +42980,20 @@ DYNC__FN int dync__number_index(const dync__tracer *, const void *symbol);      
 DYNC__FN bool dync__number_again(dync__tracer *, int k, dync__tensor *fake);           /* symbolic argument k, as it is in this call */
 DYNC__FN dync_value dync__number_plain(const dync__number *);
 DYNC__FN void dync__number_operands(dync__tracer *, dync__opcall *, dync__number **number);
-DYNC__FN dync_node *dync__number_node(dync__tracer *, dync__number *);
+DYNC__FN dync__node *dync__number_node(dync__tracer *, dync__number *);
 DYNC__FN int dync__number_enter(dync__tracer *, dync_value plain);               /* its place in the environment; -1: no memory */
 /* lift.c */
-DYNC__FN dync_status dync__lift_segment(dync__tracer *, dync_graph *, uint64_t site, dync__tensor *const *in, const int **in_env, dync__segment **);
-DYNC__FN bool dync__trace_cell_get(struct dync_cell *, dync_value *result);
-DYNC__FN bool dync__trace_cell_set(struct dync_cell *, dync_value);
+DYNC__FN dync_status dync__lift_segment(dync__tracer *, dync__graph *, uint64_t site, dync__tensor *const *in, const int **in_env, dync__segment **);
+DYNC__FN bool dync__trace_cell_get(struct dync__cell *, dync_value *result);
+DYNC__FN bool dync__trace_cell_set(struct dync__cell *, dync_value);
 DYNC__FN void dync__numbers_install(void);
 /* dynamic.c */
 DYNC__FN dync_status dync__shapes_open(dync__tracer *);
 DYNC__FN void dync__shapes_close(dync__tracer *);
 DYNC__FN bool dync__shapes_again(dync__tracer *, dync__symtab *);
 DYNC__FN dync_status dync__shapes_publish(dync__tracer *);
-DYNC__FN dync_status dync__shapes_settle(dync__tracer *, dync_graph *);          /* before the graph gets its output */
-DYNC__FN dync_node *dync__tracer_input(dync__tracer *, dync_graph *, int env);   /* the placeholder of a place in the environment */
+DYNC__FN dync_status dync__shapes_settle(dync__tracer *, dync__graph *);          /* before the graph gets its output */
+DYNC__FN dync__node *dync__tracer_input(dync__tracer *, dync__graph *, int env);   /* the placeholder of a place in the environment */
 /* script.c */
 DYNC__FN void dync__script_stop(dync__tracer *);
 DYNC__FN bool dync__script_takes(dync__tracer *, dync__tensor *fake);
@@ -42629,7 +43029,7 @@ DYNC__FN dync__tensor *dync__env_real(dync__tracer *, int env);                 
 DYNC__FN dync_status dync__tracer_cut(dync__tracer *, const char *reason_or_null);
 DYNC__FN dync_status dync__tracer_split(dync__tracer *, dync__tensor *made, const dync__effect *then_or_null);   /* cuts there (and does that) and here; no break */
 DYNC__FN bool dync__tracer_same_memory(const dync__tracer *, const dync__tensor *, const dync__tensor *);
-DYNC__FN const dync_node *dync__tracer_written(const dync__tracer *, const dync__tensor *fake);   /* the last pending write to its memory; NULL: none */
+DYNC__FN const dync__node *dync__tracer_written(const dync__tracer *, const dync__tensor *fake);   /* the last pending write to its memory; NULL: none */
 DYNC__FN dync_status dync__trace_break(dync__tracer *, const char *reason, const char *fullgraph_text);
 DYNC__FN dync_status dync__trace_branch(dync__tracer *, dync__tensor *fake, bool as_bool, int64_t *outcome);
 DYNC__FN dync__tensor *dync__trace_real(dync__tracer *, dync__tensor *fake);      /* after a cut: the real tensor (borrowed), or NULL + error */
@@ -42707,7 +43107,7 @@ typedef struct dync__script {
     bool grad_off;                       /* grad mode where they begin */
     dync__cut_record *cut;               /* being recorded */
     DYNC__VEC(dync__tensor *) real, fake; /* room of the tracer's, kept between calls */
-    DYNC__VEC(dync_node *) holder;
+    DYNC__VEC(dync__node *) holder;
     DYNC__VEC(dync__origin) origin;
 } dync__script;
 
@@ -42719,7 +43119,7 @@ DYNC__COLD
 
 /* ==== capture/value.c =========================================================================================== */
 #if defined(DYNC__SPLIT)
-dync_value (*dync__program_run_hook)(dync_program *, int nargs, const dync_value *args);
+dync_value (*dync__program_run_hook)(dync__program *, int nargs, const dync_value *args);
 #endif
 static dync_status dync__flatten_value(dync__callargs *c, const dync_value *v, int depth) {
     if (depth > 16) return dync__fail(DYNC_ERR_VALUE, "arguments nest deeper than 16 lists");
@@ -42733,7 +43133,9 @@ static dync_status dync__flatten_value(dync__callargs *c, const dync_value *v, i
                               "and kept in a variable (made by %s)", t->op ? t->op : "?");
         c->tensor[c->n_tensors++] = t;
     } else if (v->kind == DYNC_KIND_LIST && v->as.l) {
-        for (int i = 0; i < v->as.l->n; i++) DYNC__TRY(dync__flatten_value(c, &v->as.l->items[i], depth + 1));
+        const dync__list *l = dync__value_list(*v);
+        if (!l) return DYNC_ERR_VALUE;
+        for (int i = 0; i < l->n; i++) DYNC__TRY(dync__flatten_value(c, &l->items[i], depth + 1));
     }
     return DYNC_OK;
 }
@@ -42751,10 +43153,11 @@ DYNC__FN dync_value dync__value_map(dync_value v, dync__tensor_map fn, void *use
         dync_tensor *h = fn(user, v.as.t);
         return h ? dync_v_tensor(h) : DYNC_NONE;
     }
-    if (v.kind != DYNC_KIND_LIST || !v.as.l) return v;
-    dync_value list = dync__list_new(v.as.l->n);
-    for (int i = 0; list.kind == DYNC_KIND_LIST && i < v.as.l->n; i++)
-        dync__list_set(list, i, dync__value_map(v.as.l->items[i], fn, user));
+    const dync__list *l = dync__value_list(v);
+    if (!l) return v;
+    dync_value list = dync__list_new(l->n);
+    for (int i = 0; list.kind == DYNC_KIND_LIST && i < l->n; i++)
+        dync__list_set(list, i, dync__value_map(l->items[i], fn, user));
     return list;
 }
 DYNC__FN const char *dync__arg_name(dync__arena *arena, const char *names, int i) {
@@ -42797,7 +43200,8 @@ DYNC_API dync_callee dync_fn6(dync__fn6 f) { return dync__callee_make(6, (void (
 DYNC_API dync_callee dync_fnv(dync_function f) { return dync__callee_make(DYNC__CALLEE_VALUES, (void (*)(void))f, NULL); }
 DYNC_API dync_callee dync_fnm(dync_module *m) {
     dync_callee c = dync__callee_make(DYNC__CALLEE_MODULE, NULL, m);
-    if (m) c.args = m->args;
+    const dync__module *module = dync__module_peek(m);
+    if (module) c.args = module->args;
     return c;
 }
 DYNC_API dync_callee dync_fnc(dync_compiled *f) { return dync__callee_make(DYNC__CALLEE_COMPILED, NULL, f); }
@@ -42818,10 +43222,24 @@ DYNC_API dync_callee dync_disable_callee(dync_callee c) { return dync__callee_fl
 DYNC_API dync_callee dync_allow_in_graph_callee(dync_callee c) { return dync__callee_flag(c, DYNC__CALLEE_ALLOWED); }
 DYNC_API dync_callee dync_assume_constant_result_callee(dync_callee c) { return dync__callee_flag(c, DYNC__CALLEE_CONSTANT); }
 DYNC__FN int dync__callee_arity(const dync_callee *c) { return c->kind <= DYNC__CALLEE_FN6 ? c->kind : -1; }
-DYNC__FN dync_module *dync__callee_module(const dync_callee *c) { return c->kind == DYNC__CALLEE_MODULE ? c->object : NULL; }
-DYNC__FN dync_compiled *dync__callee_compiled(const dync_callee *c) { return c->kind == DYNC__CALLEE_COMPILED ? c->object : NULL; }
+DYNC__FN dync__module *dync__callee_module(const dync_callee *c) { return c->kind == DYNC__CALLEE_MODULE ? dync__module_peek(c->object) : NULL; }
+DYNC__FN dync__compiled *dync__callee_compiled(const dync_callee *c) { return c->kind == DYNC__CALLEE_COMPILED ? dync__compiled_peek(c->object) : NULL; }
+static uint32_t dync__callee_object(const dync_callee *c) {
+    static const uint8_t kinds[] = {DYNC__OBJECT_MODULE, DYNC__OBJECT_COMPILED, DYNC__OBJECT_GRAPH, DYNC__OBJECT_PROGRAM};
+    return kinds[c->kind - DYNC__CALLEE_MODULE];
+}
 DYNC__FN bool dync__callee_valid(const dync_callee *c) {
-    return c->kind <= DYNC__CALLEE_VALUES ? c->fn != NULL : c->object != NULL;
+    if (c->kind <= DYNC__CALLEE_VALUES) return c->fn != NULL;
+    return c->kind <= DYNC__CALLEE_PROGRAM && dync__object_peek(c->object, dync__callee_object(c)) != NULL;
+}
+DYNC__FN const char *dync__callee_text(const dync_callee *c) {
+    return c->kind <= DYNC__CALLEE_VALUES ? "a function" : dync__object_text(dync__callee_object(c));
+}
+DYNC__FN dync_status dync__callee_check(const dync_callee *c, const char *who) {
+    if (dync__callee_valid(c)) return DYNC_OK;
+    if (c->kind <= DYNC__CALLEE_VALUES || c->kind > DYNC__CALLEE_PROGRAM || !c->object) return dync__fail(DYNC_ERR_VALUE, "%s: the function is NULL", who);
+    (void)dync__object_fail(c->object, dync__callee_object(c), who);
+    return DYNC_ERR_VALUE;
 }
 static dync_tensor *dync__callee_call_tensors(const dync_callee *c, dync_tensor *const *t) {
     switch (c->kind) {
@@ -42846,15 +43264,16 @@ DYNC__FN dync_value dync__callee_invoke(const dync_callee *c, int nargs, const d
         dync_tensor *r = dync__callee_call_tensors(c, t);
         return r ? dync_v_tensor(r) : DYNC_NONE;
     }
+    if (c->kind == DYNC__CALLEE_VALUES) return ((dync_function)c->fn)(args, nargs, c->user);
+    if (dync__callee_check(c, "a call") != DYNC_OK) return DYNC_NONE;
     switch (c->kind) {
-    case DYNC__CALLEE_VALUES: return ((dync_function)c->fn)(args, nargs, c->user);
-    case DYNC__CALLEE_MODULE: return dync__module_forward(c->object, nargs, args);
-    case DYNC__CALLEE_COMPILED: return dync__callee_invoke(&((dync_compiled *)c->object)->callee, nargs, args);
-    case DYNC__CALLEE_GRAPH: return dync_graph_run(c->object, args, nargs);
+    case DYNC__CALLEE_MODULE: return dync__module_forward(dync__module_peek(c->object), nargs, args);
+    case DYNC__CALLEE_COMPILED: return dync__callee_invoke(&dync__compiled_peek(c->object)->callee, nargs, args);
+    case DYNC__CALLEE_GRAPH: return dync__graph_run(dync__graph_peek(c->object), args, nargs);
     default: break;
     }
-    dync_value (*run)(dync_program *, int, const dync_value *) = DYNC__ATOMIC_PEEK(&dync__program_run_hook);
-    return run ? run(c->object, nargs, args) : DYNC_NONE;
+    dync_value (*run)(dync__program *, int, const dync_value *) = DYNC__ATOMIC_PEEK(&dync__program_run_hook);
+    return run ? run(dync__program_peek(c->object), nargs, args) : DYNC_NONE;
 }
 static bool dync__is_plain_number(const dync_value *v) {
     return v->kind == DYNC_KIND_INT || v->kind == DYNC_KIND_FLOAT || v->kind == DYNC_KIND_BOOL;
@@ -42912,8 +43331,10 @@ DYNC__RARE DYNC__FN dync_status dync__tensor_guard_make(dync__arena *arena, dync
 typedef struct dync__guard_maker { dync__cache_entry *e; const dync__callargs *call; int item, tensor, cap; } dync__guard_maker;
 DYNC__RARE static int dync__count_values(const dync_value *v, int n) {
     int count = n;
-    for (int i = 0; i < n; i++)
-        if (v[i].kind == DYNC_KIND_LIST && v[i].as.l) count += dync__count_values(v[i].as.l->items, v[i].as.l->n);
+    for (int i = 0; i < n; i++) {
+        const dync__list *l = dync__value_list(v[i]);
+        if (l) count += dync__count_values(l->items, l->n);
+    }
     return count;
 }
 DYNC__RARE static dync_status dync__guard_tensor_leaf(dync__guard_maker *m, dync__guard_item *item, const char *source) {
@@ -42929,6 +43350,8 @@ DYNC__RARE static dync_status dync__guard_tensor_leaf(dync__guard_maker *m, dync
     return DYNC_OK;
 }
 DYNC__RARE static dync_status dync__guard_value(dync__guard_maker *m, const dync_value *v, const char *source) {
+    const dync__list *l;
+    const dync__module *module;
     if (!source) return DYNC_ERR_MEMORY;
     dync__guard_item *item = &m->e->item[m->item++];
     item->kind = (uint8_t)v->kind;
@@ -42936,16 +43359,19 @@ DYNC__RARE static dync_status dync__guard_value(dync__guard_maker *m, const dync
     switch (v->kind) {
     case DYNC_KIND_TENSOR: return dync__guard_tensor_leaf(m, item, source);
     case DYNC_KIND_LIST:
-        item->n = v->as.l ? v->as.l->n : 0;
+        l = dync__value_list(*v);
+        item->n = l ? l->n : 0;
         for (int i = 0; i < item->n; i++)
-            DYNC__TRY(dync__guard_value(m, &v->as.l->items[i], dync__arena_printf(&m->e->arena, "%s[%d]", source, i)));
+            DYNC__TRY(dync__guard_value(m, &l->items[i], dync__arena_printf(&m->e->arena, "%s[%d]", source, i)));
         return DYNC_OK;
     case DYNC_KIND_STR:
         item->as.s = dync__arena_strdup(&m->e->arena, v->as.s ? v->as.s : "");
         return item->as.s ? DYNC_OK : DYNC_ERR_MEMORY;
     case DYNC_KIND_MODULE:
+        module = v->as.m ? dync__module_open(v->as.m, NULL) : NULL;
+        if (v->as.m && !module) return DYNC_ERR_VALUE;
         item->as.p = v->as.m;
-        item->version = v->as.m ? v->as.m->version : 0;
+        item->version = module ? module->version : 0;
         return DYNC_OK;
     case DYNC_KIND_BOOL: item->as.i = v->as.b; return DYNC_OK;
     case DYNC_KIND_INT: item->as.i = v->as.i; return DYNC_OK;
@@ -42955,7 +43381,7 @@ DYNC__RARE static dync_status dync__guard_value(dync__guard_maker *m, const dync
     }
     return DYNC_OK;
 }
-DYNC__RARE DYNC__FN dync_status dync__guards_make(dync__cache_entry *e, const dync_compiled *f, const dync__callargs *call) {
+DYNC__RARE DYNC__FN dync_status dync__guards_make(dync__cache_entry *e, const dync__compiled *f, const dync__callargs *call) {
     dync__guard_maker m = {.e = e, .call = call};
     e->n_items = dync__count_values(call->args, call->nargs);
     e->n_args = call->nargs;
@@ -42994,12 +43420,14 @@ DYNC__FN bool dync__tensor_guard_holds(const dync__tensor_guard *g, const dync__
     return true;
 }
 static bool dync__item_holds(const dync__guard_item *g, const dync_value *v) {
+    const dync__list *l;
+    const dync__module *m;
     if (g->kind != (uint8_t)v->kind) return false;
     if (DYNC__ATOMIC_PEEK(&g->free_value)) return true;
     switch (v->kind) {
-    case DYNC_KIND_LIST: return (v->as.l ? v->as.l->n : 0) == g->n;
+    case DYNC_KIND_LIST: return ((l = dync__list_peek(v->as.l)) != NULL ? l->n : 0) == g->n;
     case DYNC_KIND_STR: return strcmp(v->as.s ? v->as.s : "", g->as.s) == 0;
-    case DYNC_KIND_MODULE: return g->as.p == v->as.m && (!v->as.m || v->as.m->version == g->version);
+    case DYNC_KIND_MODULE: return g->as.p == v->as.m && ((m = dync__module_peek(v->as.m)) == NULL || m->version == g->version);
     case DYNC_KIND_BOOL: return g->as.i == v->as.b;
     case DYNC_KIND_INT: return g->as.i == v->as.i;
     case DYNC_KIND_FLOAT: return memcmp(&g->as.f, &v->as.f, sizeof g->as.f) == 0;
@@ -43016,8 +43444,9 @@ static const dync__guard_item *dync__items_differ(const dync__guard_item **item,
             *bad = &v[i];
             return g;
         }
-        if (v[i].kind == DYNC_KIND_LIST && v[i].as.l) {
-            const dync__guard_item *inner = dync__items_differ(item, v[i].as.l->items, v[i].as.l->n, bad);
+        const dync__list *l = v[i].kind == DYNC_KIND_LIST ? dync__list_peek(v[i].as.l) : NULL;
+        if (l) {
+            const dync__guard_item *inner = dync__items_differ(item, l->items, l->n, bad);
             if (inner) return inner;
         }
     }
@@ -43271,13 +43700,13 @@ DYNC__RARE static bool dync__surroundings_reason(const dync__cache_entry *e, con
     return false;
 }
 /* What keeps such a guard from failing again. */
-static const char *dync__tensor_remedy(const dync_compiled *f, const dync__tensor_guard *g, const dync__tensor *t) {
+static const char *dync__tensor_remedy(const dync__compiled *f, const dync__tensor_guard *g, const dync__tensor *t) {
     if (t->device != g->device || t->dtype != g->dtype || t->lay.ndim != g->ndim) return "compile a function of its own for each device, dtype and rank";
     if (((t->flags & DYNC__T_REQUIRES_GRAD) != 0) != g->requires_grad) return "call it with leaves or detached tensors, not with both";
     return f->opt.dynamic == DYNC_DYNAMIC_OFF ? "leave .dynamic at its default, so that a size that changes becomes symbolic"
                                                   : "keep sizes that change symbolic (dync_dim in shapes, dync_dim_lt and its kin in tests, no dync_size)";
 }
-DYNC__RARE DYNC__FN const char *dync__guards_reason(const dync_compiled *f, const dync__cache_entry *e, const dync__callargs *c, dync__str *out) {
+DYNC__RARE DYNC__FN const char *dync__guards_reason(const dync__compiled *f, const dync__cache_entry *e, const dync__callargs *c, dync__str *out) {
     const dync__guard_item *item = e->item;
     const dync_value *bad = NULL;
     if (c->nargs != e->n_args) {
@@ -43365,7 +43794,7 @@ DYNC__RARE static uint32_t dync__seen_changes(dync__seen *seen, const dync__layo
     return seen->dynamic;
 }
 /* Before a fresh entry is traced: the dimensions of each tensor argument that are to be symbolic. */
-DYNC__RARE DYNC__FN dync_status dync__shapes_choose(dync_compiled *f, dync__cache_entry *e, const dync__callargs *call) {
+DYNC__RARE DYNC__FN dync_status dync__shapes_choose(dync__compiled *f, dync__cache_entry *e, const dync__callargs *call) {
     uint32_t any = 0, *dynamic = dync__arena_alloc(&e->arena, (size_t)(call->n_tensors + 1) * sizeof *dynamic);
     if (!dynamic) return DYNC_ERR_MEMORY;
     dync__lock(&f->lock);
@@ -43538,7 +43967,7 @@ DYNC__RARE static bool dync__shape_simplify(void *user, int64_t *size) {
 }
 DYNC__RARE static bool dync__shape_name(void *user, int64_t *size) { return dync__graph_name_size(user, *size); }
 /* Which of the symbols used the inputs tell. */
-DYNC__RARE static void dync__shape_known(const dync_graph *g, bool *known) {
+DYNC__RARE static void dync__shape_known(const dync__graph *g, bool *known) {
     int64_t value[DYNC__MAX_SYMBOLS];
     const dync__symtab *s = g->syms;
     memset(known, 0, DYNC__MAX_SYMBOLS);
@@ -43550,7 +43979,7 @@ DYNC__RARE static void dync__shape_known(const dync_graph *g, bool *known) {
     }
 }
 /* A graph that is complete but for its output: sizes in their simplest form, their names and table, and the arguments that tell them. */
-DYNC__RARE DYNC__FN dync_status dync__shapes_settle(dync__tracer *t, dync_graph *g) {
+DYNC__RARE DYNC__FN dync_status dync__shapes_settle(dync__tracer *t, dync__graph *g) {
     dync__shape_pass pass = {.t = t};
     bool known[DYNC__MAX_SYMBOLS];
     if (!t->syms) return DYNC_OK;
@@ -43562,7 +43991,7 @@ DYNC__RARE DYNC__FN dync_status dync__shapes_settle(dync__tracer *t, dync_graph 
     dync__shape_known(g, known);
     for (int i = 0; i < t->syms->symbol.n; i++) {
         if (!pass.uses[i] || known[i]) continue;
-        dync_node *n = dync__tracer_input(t, g, t->leaf_env[t->syms->symbol.at[i].tensor]);
+        dync__node *n = dync__tracer_input(t, g, t->leaf_env[t->syms->symbol.at[i].tensor]);
         if (!n) return DYNC_ERR_MEMORY;
         dync__layout *lay = &n->info[0].lay;
         for (int d = 0; d < lay->ndim; d++)
@@ -43673,7 +44102,7 @@ DYNC__WARM
 
 /* ==== capture/segment.c ========================================================================================= */
 #if defined(DYNC__SPLIT)
-dync_status (*dync__backend_compile_hook)(const dync_compiled *f, dync_graph *g, const dync_value *examples, int n, dync_callable *out);
+dync_status (*dync__backend_compile_hook)(const dync__compiled *f, dync__graph *g, const dync_value *examples, int n, dync_callable *out);
 #endif
 static uint64_t dync__hash_arg(uint64_t h, const dync__arg *a) {
     h = dync__hash_mix(h, ((uint64_t)a->kind << 32) ^ (uint32_t)a->n);
@@ -43697,10 +44126,10 @@ DYNC__RARE static bool dync__info_equal(const dync__info *a, const dync__info *b
            memcmp(a->lay.shape, b->lay.shape, (size_t)a->lay.ndim * sizeof(int64_t)) == 0 &&
            memcmp(a->lay.stride, b->lay.stride, (size_t)a->lay.ndim * sizeof(int64_t)) == 0;
 }
-DYNC__RARE DYNC__FN uint64_t dync__graph_hash(const dync_graph *g) {
+DYNC__RARE DYNC__FN uint64_t dync__graph_hash(const dync__graph *g) {
     uint64_t h = 0x64796e63;
     for (int i = 0; i < g->node.n; i++) {
-        const dync_node *n = g->node.at[i];
+        const dync__node *n = g->node.at[i];
         h = dync__hash_mix(h, ((uint64_t)n->kind << 32) ^ (uint32_t)n->op);
         for (int j = 0; j < n->nargs; j++) h = dync__hash_arg(h, &n->args[j]);
         if (n->callee) h = dync__hash_mix(h, (uint64_t)(uintptr_t)n->callee->fn ^ (uint64_t)(uintptr_t)n->callee->user);
@@ -43734,7 +44163,7 @@ DYNC__RARE static bool dync__args_equal(const dync__arg *a, const dync__arg *b) 
     return true;
 }
 /* The same kind of number where an operator takes any: noted. */
-static bool dync__number_differs(const dync_node *n, int arg, int call, const dync__arg *got, dync__lift *differ) {
+static bool dync__number_differs(const dync__node *n, int arg, int call, const dync__arg *got, dync__lift *differ) {
     const dync__arg *a = &n->args[arg];
     if (a->kind != got->kind || (a->kind != DYNC__A_FLOAT && a->kind != DYNC__A_INT) || !dync__node_is_call(n) || n->op < 0) return false;
     if (!dync__number_place(n->op, arg) || differ->n == DYNC__LIFT_PLACES) return false;
@@ -43743,18 +44172,18 @@ static bool dync__number_differs(const dync_node *n, int arg, int call, const dy
 }
 /* What two nodes give. The results of equal operators on equal inputs are equal, but for sizes that depend on symbols: where a call's own
  * sizes decided (a slice that leaves 0 or 1), the same text is another graph. */
-DYNC__RARE static bool dync__node_results_equal(const dync_node *a, const dync_node *b, bool symbolic) {
+DYNC__RARE static bool dync__node_results_equal(const dync__node *a, const dync__node *b, bool symbolic) {
     bool input = a->kind == DYNC__N_PLACEHOLDER;
     for (int i = 0; i < a->nout && a->has_info && (input || symbolic); i++)
         if (!dync__info_equal(&a->info[i], &b->info[i])) return false;
     return !input || !a->has_info || a->requires_grad[0] == b->requires_grad[0];
 }
-DYNC__RARE DYNC__FN bool dync__graph_equal(const dync_graph *a, const dync_graph *b) { return dync__graph_alike(a, b, NULL); }
-DYNC__RARE DYNC__FN bool dync__graph_alike(const dync_graph *a, const dync_graph *b, dync__lift *differ) {
+DYNC__RARE DYNC__FN bool dync__graph_equal(const dync__graph *a, const dync__graph *b) { return dync__graph_alike(a, b, NULL); }
+DYNC__RARE DYNC__FN bool dync__graph_alike(const dync__graph *a, const dync__graph *b, dync__lift *differ) {
     int call = -1;
     if (a->node.n != b->node.n) return false;
     for (int i = 0; i < a->node.n; i++) {
-        const dync_node *x = a->node.at[i], *y = b->node.at[i];
+        const dync__node *x = a->node.at[i], *y = b->node.at[i];
         if (!x->callee != !y->callee || (x->callee && (x->callee->fn != y->callee->fn || x->callee->object != y->callee->object ||
                                                        x->callee->user != y->callee->user)))
             return false;
@@ -43788,7 +44217,7 @@ static dync_status dync__segment_aliases(dync__segment *s, dync__tensor *const *
     for (int i = 0; s->alias && i < s->n_in; i++) s->alias[i] = dync__input_alias(inputs, i);
     return s->alias ? DYNC_OK : DYNC_ERR_MEMORY;
 }
-DYNC__RARE DYNC__FN dync__segment *dync__segment_find(dync_compiled *f, dync_graph *g, uint64_t hash, dync__tensor *const *inputs) {
+DYNC__RARE DYNC__FN dync__segment *dync__segment_find(dync__compiled *f, dync__graph *g, uint64_t hash, dync__tensor *const *inputs) {
     for (dync__segment *s = DYNC__ATOMIC_LOAD(&f->segments); s; s = s->next)
         if (s->hash == hash && s->grad_mode == !dync__tls.grad_enabled_off && dync__graph_equal(s->graph, g) &&
             dync__segment_fits(s, s->n_in, inputs))
@@ -43800,11 +44229,11 @@ static dync_value dync__boxed_value(dync__tensor *t) {
     return t->flags & DYNC__T_NUMBER ? dync__number_value(t) : dync_v_tensor(dync__handle(t));
 }
 DYNC__RARE static void dync__segment_study(dync__segment *s) {
-    const dync_graph *g = s->graph;
+    const dync__graph *g = s->graph;
     s->narrowable = true;
     s->writes = dync__graph_has_writes(g);
     for (int i = 0; i < g->node.n; i++) {
-        const dync_node *n = g->node.at[i];
+        const dync__node *n = g->node.at[i];
         if (n->kind != DYNC__N_CALL_FUNCTION && n->kind != DYNC__N_CALL_METHOD) continue;
         s->n_ops += n->op != DYNC__NODE_GETITEM;
         s->gives_numbers = s->gives_numbers || (!n->has_info && dync__arg_is_number(&n->scalar));
@@ -43817,15 +44246,15 @@ DYNC__RARE static void dync__segment_study(dync__segment *s) {
 }
 /* The backend's own error becomes BackendCompilerFailed with the inner class and message. Errors recorded inside a compile that
  * answers DYNC_OK are dropped. */
-DYNC__RARE static dync_status dync__backend_compile(const dync_compiled *f, dync_graph *g, const dync_value *examples, int n, dync_callable *out) {
+DYNC__RARE static dync_status dync__backend_compile(const dync__compiled *f, dync__graph *g, const dync_value *examples, int n, dync_callable *out) {
     dync__error_guard guard;
     dync__error_guard_begin(&guard);
     dync__handler *stack = dync__handler_swap(NULL), *bottom = dync__bottom_swap(NULL);   /* a backend may run operators */
     bool compiling = dync__tls.compiling, twice = dync__tls.double_backward;
     dync__tls.compiling = false;
     dync__tls.double_backward = f->opt.double_backward;
-    dync_status (*hook)(const dync_compiled *, dync_graph *, const dync_value *, int, dync_callable *) = DYNC__ATOMIC_PEEK(&dync__backend_compile_hook);
-    dync_status status = hook ? hook(f, g, examples, n, out) : f->backend.compile(g, examples, n, f->opt.options, out, f->backend.user);
+    dync_status (*hook)(const dync__compiled *, dync__graph *, const dync_value *, int, dync_callable *) = DYNC__ATOMIC_PEEK(&dync__backend_compile_hook);
+    dync_status status = hook ? hook(f, g, examples, n, out) : dync__graph_ask(&f->backend, g, examples, n, f->opt.options, out);
     dync__tls.compiling = compiling;
     dync__tls.double_backward = twice;
     dync__handler_swap(stack);
@@ -43845,27 +44274,27 @@ DYNC__RARE static dync_status dync__backend_compile(const dync_compiled *f, dync
                       inner.status != DYNC_OK ? inner.class_name : "RuntimeError",
                       inner.status != DYNC_OK ? inner.message : dync__status_name(status));
 }
-DYNC__RARE static int dync__output_count(const dync_graph *g) {
-    const dync_node *out = g->node.n ? g->node.at[g->node.n - 1] : NULL;
+DYNC__RARE static int dync__output_count(const dync__graph *g) {
+    const dync__node *out = g->node.n ? g->node.at[g->node.n - 1] : NULL;
     return out && out->kind == DYNC__N_OUTPUT && out->nargs == 1 && out->args[0].kind == DYNC__A_LIST ? out->args[0].n : 0;
 }
-DYNC__RARE static void dync__segment_logged(const dync__segment *s, const dync_compiled *f, uint64_t ns) {
+DYNC__RARE static void dync__segment_logged(const dync__segment *s, const dync__compiled *f, uint64_t ns) {
     DYNC__COUNTER_ADD(graphs, 1);
     DYNC__COUNTER_ADD(ops, s->n_ops);
     if (dync__capture_log_now) {
         dync__capture_log *log = dync__capture_log_now;
-        if (dync__vec_push(&log->graphs, s->graph)) dync_graph_retain(s->graph);
+        if (dync__vec_push(&log->graphs, s->graph)) dync__graph_ref(s->graph);
         log->compile_ns += ns;
     }
     if (dync__log_on(DYNC__LOG_graph)) {
         dync_scope scope = dync_scope_begin();
-        const char *text = dync_graph_str(s->graph);
+        const char *text = dync_graph_str(dync__graph_handle(s->graph));
         dync__log_text(DYNC__LOG_graph, f->name, text ? text : "");
         dync_scope_end(&scope);
     }
 }
 /* The graph and the places are taken over, on failure too. inputs: the real tensors of this call, as examples for the backend. */
-DYNC__RARE DYNC__FN dync__segment *dync__segment_compile(dync_compiled *f, dync_graph *taken, uint64_t hash, uint64_t site, dync__tensor *const *inputs,
+DYNC__RARE DYNC__FN dync__segment *dync__segment_compile(dync__compiled *f, dync__graph *taken, uint64_t hash, uint64_t site, dync__tensor *const *inputs,
                                               dync__lift *lift) {
     dync__segment *s = dync__calloc(sizeof *s);
     int n = taken->n_inputs;
@@ -43873,7 +44302,7 @@ DYNC__RARE DYNC__FN dync__segment *dync__segment_compile(dync_compiled *f, dync_
     if (!s || !examples) {
         dync__room_end(examples, few, n, sizeof *examples);
         dync__free(s, sizeof *s);
-        dync_graph_free(taken);
+        dync__graph_unref(taken);
         dync__lift_free(lift);
         return NULL;
     }
@@ -43907,11 +44336,11 @@ DYNC__RARE DYNC__FN dync__segment *dync__segment_compile(dync_compiled *f, dync_
     dync__unlock(&f->lock);
     return s;
 }
-DYNC__RARE static dync_value dync__segment_interpret(void *graph, const dync_value *args, int nargs) { return dync_graph_run(graph, args, nargs); }
-DYNC__RARE DYNC__FN dync__segment *dync__segment_plain(dync_graph *taken) {
+DYNC__RARE static dync_value dync__segment_interpret(void *graph, const dync_value *args, int nargs) { return dync__graph_run(graph, args, nargs); }
+DYNC__RARE DYNC__FN dync__segment *dync__segment_plain(dync__graph *taken) {
     dync__segment *s = dync__calloc(sizeof *s);
     if (!s) {
-        dync_graph_free(taken);
+        dync__graph_unref(taken);
         return NULL;
     }
     s->graph = taken;
@@ -43924,7 +44353,7 @@ DYNC__RARE DYNC__FN dync__segment *dync__segment_plain(dync_graph *taken) {
 }
 DYNC__RARE DYNC__FN void dync__lift_free(dync__lift *lift) {
     if (!lift) return;
-    dync_graph_free(lift->form);
+    dync__graph_unref(lift->form);
     dync__free(lift, sizeof *lift);
 }
 DYNC__RARE DYNC__FN void dync__segment_free(dync__segment *s) {
@@ -43933,7 +44362,7 @@ DYNC__RARE DYNC__FN void dync__segment_free(dync__segment *s) {
     if (s->alias) dync__free(s->alias, (size_t)s->n_in * sizeof *s->alias);
     if (s->used) dync__free(s->used, (size_t)s->n_out * sizeof *s->used);
     dync__lift_free(s->lift);
-    dync_graph_free(s->graph);
+    dync__graph_unref(s->graph);
     dync__free(s, sizeof *s);
 }
 DYNC__RARE static void dync__metadata_text(dync__str *s, int dtype, const dync__layout *lay, int device) {
@@ -43943,7 +44372,7 @@ DYNC__RARE static void dync__metadata_text(dync__str *s, int dtype, const dync__
     dync__shape_text(s, lay->ndim, lay->stride);
     if ((device & 255) == DYNC_CUDA) dync__str_addf(s, " on cuda:%d", device >> 8);
 }
-DYNC__RARE static dync_status dync__metadata_differs(dync_status status, const char *what, int i, const dync_node *n, const dync__tensor *t) {
+DYNC__RARE static dync_status dync__metadata_differs(dync_status status, const char *what, int i, const dync__node *n, const dync__tensor *t) {
     dync__str text = {0};
     dync__metadata_text(&text, n->info[0].dtype, &n->info[0].lay, n->info[0].device);
     dync__str_add(&text, ", got ");
@@ -43960,10 +44389,10 @@ static bool dync__layout_fits(const dync__layout *want, const dync__layout *lay,
     return same;
 }
 /* Code is made for exactly the placeholders' metadata. Guards see to that; who calls a callable on his own is told. */
-static dync_status dync__raw_inputs(const dync_graph *g, int n_in, dync__tensor *const *in) {
+static dync_status dync__raw_inputs(const dync__graph *g, int n_in, dync__tensor *const *in) {
     if (n_in != g->n_inputs) return dync__fail(DYNC_ERR_VALUE, "a compiled graph takes %d tensors, got %d", g->n_inputs, n_in);
     for (int i = 0, k = 0; i < g->node.n && k < n_in; i++) {
-        const dync_node *n = g->node.at[i];
+        const dync__node *n = g->node.at[i];
         if (n->kind != DYNC__N_PLACEHOLDER) continue;
         const dync__tensor *t = in[k++];
         if (n->has_info && (t->dtype != n->info[0].dtype || t->device != n->info[0].device || !dync__layout_fits(&n->info[0].lay, &t->lay, true)))
@@ -43994,9 +44423,9 @@ static dync_value dync__raw_result(const dync__arg *form, dync__tensor **out, in
             dync__tensor *t = tensor ? out[(*k)++] : NULL;
             dync_value v = tensor ? (t ? dync_v_tensor(dync__handle(t)) : DYNC_NONE) : dync__raw_result(&form->as.list[i], out, k);
             if (list.kind == DYNC_KIND_NONE) dync__unref(t);
-            else {                                   /* the list keeps the reference */
-                if (v.kind == DYNC_KIND_LIST) v.as.l->refs++;
-                list.as.l->items[i] = v;
+            else {
+                dync__list_set(list, i, v);
+                dync__unref(t);                      /* the list has its own */
             }
         }
         return list;
@@ -44021,7 +44450,7 @@ static dync_value dync__raw_run_tensors(dync__raw_state *r, int n_in, dync__tens
     return result;
 }
 static bool dync__raw_takes_number(const dync__raw_state *r, int i) {
-    const dync_node *n = r->compiled_from && i < r->compiled_from->n_inputs ? r->compiled_from->node.at[i] : NULL;
+    const dync__node *n = r->compiled_from && i < r->compiled_from->n_inputs ? r->compiled_from->node.at[i] : NULL;
     return n && !n->has_info && dync__arg_is_number(&n->scalar);
 }
 DYNC__FN dync_value dync__raw_run(void *state, const dync_value *args, int nargs) {
@@ -44053,13 +44482,14 @@ static dync_status dync__callable_boxed(const dync_callable *code, bool numbers,
     uint64_t errors = dync__error_count();
     dync_scope scope = dync_scope_begin();
     dync_value r = code->run(code->state, args, n_in);
+    const dync__list *list = dync__value_list(r);
     dync_status status = dync__error_count() != errors && dync_error() != DYNC_OK ? dync_error() : DYNC_OK;
     if (status == DYNC_OK && r.kind == DYNC_KIND_TENSOR && n_out == 1) {
         out[0] = dync__open(r.as.t);
         if (out[0]) dync__ref(out[0]);
-    } else if (status == DYNC_OK && r.kind == DYNC_KIND_LIST && r.as.l && r.as.l->n == n_out) {
+    } else if (status == DYNC_OK && list && list->n == n_out) {
         for (int i = 0; i < n_out; i++) {
-            const dync_value *v = &r.as.l->items[i];
+            const dync_value *v = &list->items[i];
             if (v->kind == DYNC_KIND_TENSOR && (out[i] = dync__open(v->as.t))) dync__ref(out[i]);
             if (v->kind == DYNC_KIND_INT || v->kind == DYNC_KIND_FLOAT) out[i] = dync__number_tensor(*v);
         }
@@ -44093,7 +44523,7 @@ DYNC__FN dync_status dync__callable_run(const dync_callable *code, bool numbers,
 static dync_status dync__segment_outputs(const dync__segment *s, dync__tensor *const *out) {
     const dync__arg *form = s->n_out ? &s->graph->node.at[s->graph->node.n - 1]->args[0] : NULL;
     for (int i = 0; i < s->n_out; i++) {
-        const dync_node *n = form->as.list[i].as.node;
+        const dync__node *n = form->as.list[i].as.node;
         const dync__tensor *t = out[i];
         if (!t || !n->has_info) continue;
         if (t->dtype == n->info[0].dtype && dync__layout_fits(&n->info[0].lay, &t->lay, true)) continue;
@@ -44456,6 +44886,7 @@ DYNC__FN bool dync__lint_stops(const dync__tracer *t, const char *reason) {
 /* Numbers and texts that are returned are baked in. */
 static void dync__lint_value(const dync_value *v, dync__str *s) {
     char number[40];
+    const dync__list *l;
     switch (v->kind) {
     case DYNC_KIND_INT: dync__str_addf(s, "%lld", (long long)v->as.i); break;
     case DYNC_KIND_BOOL: dync__str_add(s, v->as.b ? "true" : "false"); break;
@@ -44466,9 +44897,10 @@ static void dync__lint_value(const dync_value *v, dync__str *s) {
     case DYNC_KIND_STR: dync__json_quote(s, v->as.s ? v->as.s : ""); break;
     case DYNC_KIND_TENSOR: dync__str_add(s, "tensor"); break;
     case DYNC_KIND_LIST:
-        for (int i = 0; v->as.l && i < v->as.l->n; i++) {
+        l = dync__value_list(*v);
+        for (int i = 0; l && i < l->n; i++) {
             dync__str_add(s, i ? ", " : "[");
-            dync__lint_value(&v->as.l->items[i], s);
+            dync__lint_value(&l->items[i], s);
         }
         dync__str_addc(s, ']');
         break;
@@ -44503,7 +44935,7 @@ DYNC__FN dync__lint *dync__lint_begin(const dync__cache_entry *e) {
     dync__lint_now = l;
     return l;
 }
-static void dync__lint_retrace(dync__lint *l, dync_compiled *f, dync__cache_entry *scratch, const dync__callargs *call) {
+static void dync__lint_retrace(dync__lint *l, dync__compiled *f, dync__cache_entry *scratch, const dync__callargs *call) {
     dync__tracer t;
     dync_value args[DYNC__MAX_LEAVES * 2];
     dync_scope scope = dync_scope_begin();
@@ -44528,7 +44960,7 @@ DYNC__FN void dync__lint_free(dync__lint *l) {
     dync__free(l, sizeof *l);
 }
 /* status: of the first trace. Takes l over; leaves grad mode, random state, errors as they were. */
-DYNC__FN void dync__lint_end(dync__lint *l, dync_compiled *f, dync__cache_entry *e, const dync__callargs *call, dync_status status) {
+DYNC__FN void dync__lint_end(dync__lint *l, dync__compiled *f, dync__cache_entry *e, const dync__callargs *call, dync_status status) {
     dync__error_guard guard;
     bool grad_off = dync__tls.grad_enabled_off, again = status == DYNC_OK && !l->failed && !e->effects;
     uint64_t seed = dync__tls.rng_seed, offset = dync__tls.rng_offset;
@@ -44622,7 +45054,7 @@ DYNC__FN int dync__tracer_env_real(dync__tracer *t, dync__tensor *real) {
     return dync__tracer_env_add(t, real, dync__fake_of(real, &real->lay));
 }
 static const char *dync__foreign_source(dync__tracer *t, const dync__tensor *real, dync__cache_entry *e) {
-    dync_module *root = dync__callee_module(&t->fn->callee);
+    dync__module *root = dync__callee_module(&t->fn->callee);
     dync__str path = {0};
     const char *source = NULL;
     if (root && dync__module_path_of(root, real, &path))
@@ -44710,11 +45142,11 @@ static void dync__name_lower(char *p) {
     for (; *p; p++)
         if (*p >= 'A' && *p <= 'Z') *p = (char)(*p - 'A' + 'a');
 }
-DYNC__FN dync_node *dync__graph_input_of(dync_graph *g, const char *source, const dync__info *info) {
+DYNC__FN dync__node *dync__graph_input_of(dync__graph *g, const char *source, const dync__info *info) {
     char name[64];
     const char *target = dync__source_name(&g->arena, source, name);
     dync__name_lower(name);
-    dync_node *n = target ? dync__graph_placeholder(g, name, source, info) : NULL;
+    dync__node *n = target ? dync__graph_placeholder(g, name, source, info) : NULL;
     if (n) n->target = target;
     return n;
 }
@@ -44734,14 +45166,14 @@ DYNC__FN bool dync__tracer_graph(dync__tracer *t) {
     t->graph_grad_off = dync__tls.grad_enabled_off;
     return t->graph != NULL;
 }
-DYNC__FN dync_node *dync__tracer_input(dync__tracer *t, dync_graph *g, int env) {
+DYNC__FN dync__node *dync__tracer_input(dync__tracer *t, dync__graph *g, int env) {
     char name[64];
     const char *source = dync__env_source(t, env), *text = NULL;
     dync_value plain;
     bool cell = false;
     if (t->fake.at[env]->flags & DYNC__T_NUMBER) text = dync__number_text(t, t->fake.at[env], &plain, &source, &cell);
     dync__info info = dync__info_of(t->fake.at[env]), *known = text ? NULL : &info;
-    dync_node *n;
+    dync__node *n;
     if (source && !cell) {
         n = dync__graph_input_of(g, source, known);
     } else {
@@ -44760,11 +45192,11 @@ DYNC__FN dync_node *dync__tracer_input(dync__tracer *t, dync_graph *g, int env) 
     n->env = env;
     return n;
 }
-static dync_node *dync__tracer_placeholder(dync__tracer *t, int env) {
+static dync__node *dync__tracer_placeholder(dync__tracer *t, int env) {
     if (!t->holder.at[env]) t->holder.at[env] = dync__tracer_input(t, t->graph, env);
     return t->holder.at[env];
 }
-DYNC__FN dync_node *dync__tracer_node(dync__tracer *t, dync__tensor *fake) {
+DYNC__FN dync__node *dync__tracer_node(dync__tracer *t, dync__tensor *fake) {
     if (!dync__tracer_graph(t)) return NULL;
     return fake->node ? fake->node : dync__tracer_placeholder(t, fake->node_output);
 }
@@ -44820,19 +45252,19 @@ DYNC__FN bool dync__tracer_same_memory(const dync__tracer *t, const dync__tensor
     return a->storage == b->storage || (real && real == dync__tracer_real_storage(t, b->storage));
 }
 /* A write has given self a history: so have its base and the other views of that. */
-static const dync_node *dync__tracer_base(const dync__tensor *x) {
-    const dync_node *n = x->node;
+static const dync__node *dync__tracer_base(const dync__tensor *x) {
+    const dync__node *n = x->node;
     while (n && n->op >= 0 && n->op != DYNC__OP_detach && (dync__op_info(n->op)->cls == DYNC__VIEW || dync__op_info(n->op)->cls == DYNC__COMPOSITE) &&
            n->args[0].kind == DYNC__A_NODE)
         n = n->args[0].as.node;
     return n;
 }
 static void dync__tracer_spread(dync__tracer *t, const dync__tensor *self) {
-    const dync_node *base = dync__tracer_base(self);
+    const dync__node *base = dync__tracer_base(self);
     int env = !base ? self->node_output : base->kind == DYNC__N_PLACEHOLDER ? base->env : -1;
     for (int i = 0; i < t->made.n + t->fake.n; i++) {
         dync__tensor *x = i < t->made.n ? t->made.at[i] : t->fake.at[i - t->made.n];
-        const dync_node *its = dync__tracer_base(x);
+        const dync__node *its = dync__tracer_base(x);
         int other = !its ? x->node_output : its->kind == DYNC__N_PLACEHOLDER ? its->env : -1;
         if (x == self || !dync__tracer_same_memory(t, x, self)) continue;
         bool real = env >= 0 && other >= 0 && t->real.at[env] && t->real.at[other];
@@ -44841,7 +45273,7 @@ static void dync__tracer_spread(dync__tracer *t, const dync__tensor *self) {
     }
 }
 /* The outputs of a recorded call as fakes of this trace: one node, or a getitem node each where there are several. */
-static dync_status dync__tracer_outputs(dync__tracer *t, dync__opcall *c, dync_node *n) {
+static dync_status dync__tracer_outputs(dync__tracer *t, dync__opcall *c, dync__node *n) {
     bool grad = !dync__tls.grad_enabled_off && !(c->row->flags & DYNC__OP_NONDIFF) && dync__args_require_grad(c->nargs, c->args);
     for (int i = 0; i < c->nout; i++) {
         dync__tensor *x = c->out[i];
@@ -44855,7 +45287,7 @@ static dync_status dync__tracer_outputs(dync__tracer *t, dync__opcall *c, dync_n
             n->requires_grad[i] = (x->flags & DYNC__T_REQUIRES_GRAD) != 0;
             continue;                               /* the tensor keeps its node: the graph says `x.add_(y)`, later uses read x */
         }
-        dync_node *of = c->nout > 1 ? dync__graph_getitem(t->graph, n, i) : n;
+        dync__node *of = c->nout > 1 ? dync__graph_getitem(t->graph, n, i) : n;
         if (!of) return DYNC_ERR_MEMORY;
         if (grad && floats) x->flags |= DYNC__T_REQUIRES_GRAD;
         n->requires_grad[i] = of->requires_grad[0] = (x->flags & DYNC__T_REQUIRES_GRAD) != 0;
@@ -44871,7 +45303,7 @@ static dync_status dync__tracer_outputs(dync__tracer *t, dync__opcall *c, dync_n
 }
 /* "L['self'].block.fc1" of the module whose forward runs, from the module that is compiled or the outermost one. NULL: none. */
 static const char *dync__tracer_module(dync__tracer *t) {
-    const dync_module *m = dync__module_running(), *root = dync__callee_module(&t->fn->callee), *path[32];
+    const dync__module *m = dync__module_running(), *root = dync__callee_module(&t->fn->callee), *path[32];
     int n = 0;
     for (; m && m != root && n < DYNC__COUNT_OF(path); m = m->parent) path[n++] = m;
     if (n == 0) return NULL;
@@ -44893,7 +45325,7 @@ DYNC__FN dync_status dync__tracer_record(dync__tracer *t, dync__opcall *c) {
     if (!dync__tracer_graph(t)) return DYNC_ERR_MEMORY;
     DYNC__TRY(dync__tracer_args(t, c->nargs, c->args, args));
     for (int i = 0; i < c->nout; i++) info[i] = dync__info_of(c->out[i]);
-    dync_node *n = dync__graph_call(t->graph, c->op, c->nargs, args, c->nout, info, NULL);
+    dync__node *n = dync__graph_call(t->graph, c->op, c->nargs, args, c->nout, info, NULL);
     if (!n) return DYNC_ERR_MEMORY;
     n->at = c->at;
     n->source = dync__tracer_module(t);
@@ -44991,7 +45423,7 @@ DYNC__FN void dync__tracer_grad_mode(dync__tracer *t, bool on) {
     }
     dync__script_grad_mode(t, on);
     dync__arg mode = dync__arg_b(on);
-    dync_node *n = dync__tracer_graph(t) ? dync__graph_call(t->graph, DYNC__OP__set_grad_enabled, 1, &mode, 0, NULL, NULL) : NULL;
+    dync__node *n = dync__tracer_graph(t) ? dync__graph_call(t->graph, DYNC__OP__set_grad_enabled, 1, &mode, 0, NULL, NULL) : NULL;
     if (!n) dync__tracer_fail(t, dync__fail_memory(0));
     else {
         n->env = -1;
@@ -45009,7 +45441,7 @@ DYNC__FN dync_status dync__tracer_leaf_written(const dync__opcall *c) {
     if (!real || !dync__tensor_is_leaf(real)) return DYNC_OK;
     return dync__fail(DYNC_ERR_AUTOGRAD, "a leaf Variable that requires grad is being used in an in-place operation.");
 }
-DYNC__FN dync_status dync__tracer_open(dync__tracer *t, dync_compiled *f, dync__cache_entry *e, const dync__callargs *call) {
+DYNC__FN dync_status dync__tracer_open(dync__tracer *t, dync__compiled *f, dync__cache_entry *e, const dync__callargs *call) {
     static uint64_t ids;
     memset(t, 0, sizeof *t);
     t->fn = f;
@@ -45057,7 +45489,7 @@ DYNC__FN void dync__tracer_close(dync__tracer *t) {
         dync__unref(t->real.at[i]);
         dync__unref(t->fake.at[i]);
     }
-    dync_graph_free(t->graph);
+    dync__graph_unref(t->graph);
     for (int i = 0; i < t->transient.n; i++) dync__segment_free(t->transient.at[i]);
     dync__vec_free(&t->transient);
     dync__vec_free(&t->made);
@@ -45110,8 +45542,9 @@ DYNC__FN dync_status dync__trace_arguments(dync__tracer *t, dync_value *out) {
 DYNC__FN dync_status dync__effect_run(const dync__effect *e, dync__tensor *const *env) {
     if (e->kind == DYNC__DO_CELL) {
         if (e->env >= 0 && !env[e->env]) return dync__fail(DYNC_ERR_INTERNAL, "a cell of a compiled function lost its value");
-        ((struct dync_cell *)e->user)->value = e->env >= 0 ? dync__number_value(env[e->env]) : e->number;
-        return DYNC_OK;
+        dync__cell *cell = dync__cell_open(e->user, "dync_cell_set");
+        if (cell) cell->value = e->env >= 0 ? dync__number_value(env[e->env]) : e->number;
+        return cell ? DYNC_OK : DYNC_ERR_VALUE;
     }
     dync__tensor *x = env[e->env];
     if (!x) return dync__fail(DYNC_ERR_INTERNAL, "an effect of a compiled function lost its tensor");
@@ -45361,7 +45794,7 @@ DYNC__FN dync_value dync__number_value(const dync__tensor *t) {
     return t->dtype == DYNC_F64 ? dync_v_float(dync__load_f64(p, DYNC_F64)) : dync_v_int(dync__load_i64(p, DYNC_I64));
 }
 /* Is argument i of the function named in .symbolic? */
-DYNC__FN bool dync__number_named(const dync_compiled *f, int i) {
+DYNC__FN bool dync__number_named(const dync__compiled *f, int i) {
     char name[24];
     const char *p = f->args, *own = name;
     size_t n = 0;
@@ -45547,7 +45980,7 @@ DYNC__FN void dync__number_operands(dync__tracer *t, dync__opcall *c, dync__numb
         c->args[i] = tensor ? dync__arg_t(x->fake) : dync__arg_value(x->plain);
     }
 }
-DYNC__FN dync_node *dync__number_node(dync__tracer *t, dync__number *x) { return dync__tracer_node(t, x->fake); }
+DYNC__FN dync__node *dync__number_node(dync__tracer *t, dync__number *x) { return dync__tracer_node(t, x->fake); }
 static const char *dync__number_operand_text(dync__tracer *t, const dync__number *x, dync_value v, bool product) {
     char text[40];
     if (x) return product && x->sum ? dync__arena_printf(&t->scratch, "(%s)", x->text) : x->text;
@@ -45583,7 +46016,7 @@ DYNC__FN bool dync__number_apply(int op, dync_value a, dync_value b, dync_value 
     z->of[1] = y;
     dync__arg args[2] = {dync__number_operand(t, x, a), dync__number_operand(t, y, b)};
     bool made = (!x || args[0].as.node) && (!y || args[1].as.node);
-    dync_node *n = made ? dync__graph_call(t->graph, op, 2, args, 1, NULL, NULL) : NULL;
+    dync__node *n = made ? dync__graph_call(t->graph, op, 2, args, 1, NULL, NULL) : NULL;
     dync__tensor *fake = n ? dync__number_fake(plain) : NULL;
     if (!fake || !dync__vec_push(&t->made, fake)) {
         dync__unref(fake);
@@ -45607,7 +46040,7 @@ static dync__cell_now *dync__cell_known(dync__tracer *t, const dync_cell *cell) 
     return NULL;
 }
 /* The cell's value of this call enters the trace; on a replayed way it is what the run so far found there. */
-static bool dync__cell_enter(dync__tracer *t, dync_cell *cell, dync__cell_now *now) {
+static bool dync__cell_enter(dync__tracer *t, dync__cell *cell, dync__cell_now *now) {
     dync__cache_entry *e = t->entry;
     int env = t->real.n;
     bool replayed = t->path_pos < t->n_path && env < t->n_path_env && t->path_env[env] && (t->path_env[env]->flags & DYNC__T_NUMBER);
@@ -45616,21 +46049,21 @@ static bool dync__cell_enter(dync__tracer *t, dync_cell *cell, dync__cell_now *n
     dync__number *x = dync__number_input(t, plain, dync__number_tensor(plain), cell->name);
     if (!x) return false;
     x->arg = -1;
-    x->cell = cell;
-    *now = (dync__cell_now){cell, dync__number_sym(x)};
+    x->cell = dync__cell_handle(cell);
+    *now = (dync__cell_now){x->cell, dync__number_sym(x)};
     if (!t->at) return true;
     int k = 0;
-    while (k < e->cells.n && e->cells.at[k].cell != cell) k++;
-    dync__cell_guard g = {.cell = cell, .id = cell->id, .kind = (uint8_t)cell->value.kind};
+    while (k < e->cells.n && e->cells.at[k].cell != x->cell) k++;
+    dync__cell_guard g = {.cell = x->cell, .id = cell->id, .kind = (uint8_t)cell->value.kind};
     if (k == e->cells.n && !dync__entry_push(e, &e->cells, g)) return false;
     if (t->path_pos < t->n_path) return true;
     dync__cell_use use = {env, k};
     return dync__avec_push(&e->arena, &t->at->cell, use);
 }
-DYNC__FN bool dync__trace_cell_get(struct dync_cell *cell, dync_value *result) {
+DYNC__FN bool dync__trace_cell_get(struct dync__cell *cell, dync_value *result) {
     dync__tracer *t = dync__tracer_current();
     if (!t || !dync__tls.compiling || t->stopped) return false;
-    dync__cell_now *known = dync__cell_known(t, cell), now;
+    dync__cell_now *known = dync__cell_known(t, dync__cell_handle(cell)), now;
     *result = DYNC_NONE;
     if (!known && (!dync__cell_enter(t, cell, &now) || !dync__vec_push(&t->cell, now))) {
         dync__tracer_fail(t, DYNC_ERR_MEMORY);
@@ -45640,24 +46073,27 @@ DYNC__FN bool dync__trace_cell_get(struct dync_cell *cell, dync_value *result) {
     return true;
 }
 /* The last value of a call is written back after its segments. */
-DYNC__FN bool dync__trace_cell_set(struct dync_cell *cell, dync_value v) {
+DYNC__FN bool dync__trace_cell_set(struct dync__cell *cell, dync_value v) {
     dync__tracer *t = dync__tracer_current();
     if (!t || !dync__tls.compiling) return false;
     if (t->stopped) return true;                      /* what comes after a failure, or before the trace begins again, is not done */
     dync__number *x = v.kind == DYNC_KIND_SYM ? dync__number_find(t, v.as.p) : NULL;
     if (!x && v.kind != DYNC_KIND_INT && v.kind != DYNC_KIND_FLOAT && v.kind != DYNC_KIND_BOOL)
         return dync__fail(DYNC_ERR_VALUE, "dync_cell_set: expected a number"), true;
-    dync__cell_now *known = dync__cell_known(t, cell), now = {cell, v};
+    dync_cell *handle = dync__cell_handle(cell);
+    dync__cell_now *known = dync__cell_known(t, handle), now = {handle, v};
     if (known) known->value = v;
     else if (!dync__vec_push(&t->cell, now)) dync__tracer_fail(t, DYNC_ERR_MEMORY);
-    dync__effect e = {.kind = DYNC__DO_CELL, .env = -1, .user = cell, .number = x ? DYNC_NONE : v};
+    dync__effect e = {.kind = DYNC__DO_CELL, .env = -1, .user = handle, .number = x ? DYNC_NONE : v};
     if (dync__effect_add(t, false, e, x ? x->fake : NULL) != DYNC_OK) dync__tracer_fail(t, DYNC_ERR_MEMORY);
     return true;
 }
 DYNC__FN bool dync__cells_hold(const dync__cache_entry *e) {
     for (int i = 0; i < dync__entry_count(&e->cells); i++) {
         const dync__cell_guard *g = dync__entry_item(&e->cells, i);
-        const dync_value *v = &g->cell->value;
+        const dync__cell *cell = dync__cell_peek(g->cell);
+        if (!cell) return false;
+        const dync_value *v = &cell->value;
         if ((uint8_t)v->kind != g->kind) return false;
         if (DYNC__ATOMIC_PEEK(&g->fixed) && (g->kind == DYNC_KIND_FLOAT ? memcmp(&v->as.f, &g->value.as.f, sizeof v->as.f) != 0
                                                                         : dync_as_int(*v) != dync_as_int(g->value)))
@@ -45668,7 +46104,9 @@ DYNC__FN bool dync__cells_hold(const dync__cache_entry *e) {
 /* Cells that enter at a node of the tree. */
 DYNC__FN dync_status dync__cells_enter(const dync__cache_entry *e, const dync__tnode *n, dync__tensor **env) {
     for (int i = 0; i < n->cell.n; i++) {
-        dync_value v = dync__entry_item(&e->cells, n->cell.at[i].index)->cell->value;
+        const dync__cell *cell = dync__cell_open(dync__entry_item(&e->cells, n->cell.at[i].index)->cell, "dync_call");
+        if (!cell) return DYNC_ERR_VALUE;
+        dync_value v = cell->value;
         if (v.kind == DYNC_KIND_BOOL) v = dync_v_int(v.as.b);
         dync__tensor *x = dync__number_tensor(v);
         if (!x) return DYNC_ERR_MEMORY;
@@ -45692,7 +46130,7 @@ static bool dync__lift_covers(const dync__segment *s, const dync__lift *differ) 
     return true;
 }
 /* The segment that serves g as it is; else *differ has the places in which g differs from the newest one that is alike, or none. */
-static dync__segment *dync__lift_find(const dync__tracer *t, const dync_graph *g, uint64_t site, dync__tensor *const *in, dync__lift *best) {
+static dync__segment *dync__lift_find(const dync__tracer *t, const dync__graph *g, uint64_t site, dync__tensor *const *in, dync__lift *best) {
     best->n = 0;
     for (dync__segment *s = DYNC__ATOMIC_LOAD(&t->fn->segments); s; s = s->next) {
         dync__lift differ = {.n = 0};
@@ -45706,9 +46144,9 @@ static dync__segment *dync__lift_find(const dync__tracer *t, const dync_graph *g
     }
     return NULL;
 }
-static dync__arg *dync__lift_arg(const dync_graph *g, const dync__lift_place *p) { return &g->node.at[p->node]->args[p->arg]; }
+static dync__arg *dync__lift_arg(const dync__graph *g, const dync__lift_place *p) { return &g->node.at[p->node]->args[p->arg]; }
 /* The numbers of g in the environment; *in_env: what the segment takes, the numbers last. */
-static dync_status dync__lift_enter(dync__tracer *t, const dync_graph *g, const dync__lift *lift, const int **in_env) {
+static dync_status dync__lift_enter(dync__tracer *t, const dync__graph *g, const dync__lift *lift, const int **in_env) {
     int n = g->n_inputs, *all = dync__arena_alloc(&t->scratch, (size_t)(n + lift->n + 1) * sizeof *all);
     if (!all) return DYNC_ERR_MEMORY;
     memcpy(all, *in_env, (size_t)n * sizeof *all);
@@ -45717,11 +46155,11 @@ static dync_status dync__lift_enter(dync__tracer *t, const dync_graph *g, const 
     *in_env = all;
     return DYNC_OK;
 }
-static dync_node *dync__lift_node(void *user, dync_node *old) { return ((dync_node **)user)[old->index]; }
-static dync_node *dync__lift_input(dync__tracer *t, dync_graph *to, const dync_graph *g, const dync__lift_place *p, int env) {
+static dync__node *dync__lift_node(void *user, dync__node *old) { return ((dync__node **)user)[old->index]; }
+static dync__node *dync__lift_input(dync__tracer *t, dync__graph *to, const dync__graph *g, const dync__lift_place *p, int env) {
     char name[40];
     dync__format(name, sizeof name, "number%d", env);
-    dync_node *n = dync__graph_placeholder(to, name, NULL, NULL);
+    dync__node *n = dync__graph_placeholder(to, name, NULL, NULL);
     if (!n) return NULL;
     n->scalar = *dync__lift_arg(g, p);
     n->sym = dync__arena_printf(&to->arena, "s%d", (t->syms ? t->syms->symbol.n : 0) + t->n_number_inputs++);
@@ -45729,13 +46167,13 @@ static dync_node *dync__lift_input(dync__tracer *t, dync_graph *to, const dync_g
     return n->sym ? n : NULL;
 }
 /* A copy of g with inputs in the places. NULL: no memory. */
-static dync_graph *dync__lift_graph(dync__tracer *t, const dync_graph *g, const dync__lift *lift, const int *in_env) {
-    dync_graph *to = dync__graph_new(g->name);
-    size_t room = (size_t)(g->node.n + 1) * sizeof(dync_node *);
-    dync_node **copy = dync__calloc(room);
+static dync__graph *dync__lift_graph(dync__tracer *t, const dync__graph *g, const dync__lift *lift, const int *in_env) {
+    dync__graph *to = dync__graph_new(g->name);
+    size_t room = (size_t)(g->node.n + 1) * sizeof(dync__node *);
+    dync__node **copy = dync__calloc(room);
     bool ok = to && copy && dync__graph_takes_symbols(to, g);
     for (int i = 0; i < g->node.n && ok; i++) {
-        dync_node *old = g->node.at[i];
+        dync__node *old = g->node.at[i];
         dync__arg result;
         if (old->kind == DYNC__N_PLACEHOLDER) copy[i] = dync__graph_copy_placeholder(to, old, old->name);
         else if (old->kind != DYNC__N_OUTPUT) copy[i] = dync__graph_copy_call(to, old, dync__lift_node, copy);
@@ -45744,7 +46182,7 @@ static dync_graph *dync__lift_graph(dync__tracer *t, const dync_graph *g, const 
         ok = copy[i] != NULL;
     }
     for (int i = 0; i < lift->n && ok; i++) {
-        dync_node *n = dync__lift_input(t, to, g, &lift->place[i], in_env[g->n_inputs + i]);
+        dync__node *n = dync__lift_input(t, to, g, &lift->place[i], in_env[g->n_inputs + i]);
         if (n) copy[lift->place[i].node]->args[lift->place[i].arg] = dync__arg_node(n);
         ok = n != NULL;
     }
@@ -45753,29 +46191,29 @@ static dync_graph *dync__lift_graph(dync__tracer *t, const dync_graph *g, const 
         dync__graph_renumber(to);
         return to;
     }
-    dync_graph_free(to);
+    dync__graph_unref(to);
     return NULL;
 }
-static dync_status dync__lift_compile(dync__tracer *t, dync_graph *g, uint64_t site, dync__lift *lift, const int *in_env, dync__segment **out) {
-    dync_graph *to = dync__lift_graph(t, g, lift, in_env);
+static dync_status dync__lift_compile(dync__tracer *t, dync__graph *g, uint64_t site, dync__lift *lift, const int *in_env, dync__segment **out) {
+    dync__graph *to = dync__lift_graph(t, g, lift, in_env);
     dync__lift *kept = to ? dync__alloc(sizeof *kept) : NULL;
     int n = g->n_inputs + lift->n;
     dync__tensor *few[DYNC__FEW], **in = kept ? dync__room(few, DYNC__FEW, n, sizeof *in) : NULL;
     if (!in) {
         dync__free(kept, sizeof *kept);
-        dync_graph_free(to);
+        dync__graph_unref(to);
         return DYNC_ERR_MEMORY;
     }
     for (int i = 0; i < n; i++) in[i] = t->real.at[in_env[i]];
     *kept = *lift;
-    kept->form = dync_graph_retain(g);
+    kept->form = dync__graph_ref(g);
     *out = dync__segment_compile(t->fn, to, dync__hash_mix(dync__graph_hash(to), site), site, in, kept);
     dync__room_end(in, few, n, sizeof *in);
     return *out ? DYNC_OK : dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_BACKEND;
 }
 /* *out: the segment that serves g with some of its numbers as inputs, made now or earlier, and *in_env what it takes; NULL: none can. in: of
  * g's inputs. */
-DYNC__FN dync_status dync__lift_segment(dync__tracer *t, dync_graph *g, uint64_t site, dync__tensor *const *in, const int **in_env, dync__segment **out) {
+DYNC__FN dync_status dync__lift_segment(dync__tracer *t, dync__graph *g, uint64_t site, dync__tensor *const *in, const int **in_env, dync__segment **out) {
     dync__lift lift;
     *out = dync__lift_find(t, g, site, in, &lift);
     if (*out && !(*out)->lift) return DYNC_OK;
@@ -45811,12 +46249,12 @@ static void dync__log_break(dync__tracer *t, const char *reason) {
     dync__str_free(&stack);
 }
 /* The value of an old node in the piece: its copy, or a placeholder for its place in the environment. */
-typedef struct dync__piece_map { dync_graph *graph; dync_node **holder; } dync__piece_map;
-static dync_node *dync__piece_node(void *user, dync_node *old) {
+typedef struct dync__piece_map { dync__graph *graph; dync__node **holder; } dync__piece_map;
+static dync__node *dync__piece_node(void *user, dync__node *old) {
     dync__piece_map *m = user;
     if (old->mark) return old->mark;
     if (old->env < 0) return NULL;
-    dync_node **holder = &m->holder[old->env];
+    dync__node **holder = &m->holder[old->env];
     if (*holder) return *holder;
     char name[40];
     bool input = old->kind == DYNC__N_PLACEHOLDER;
@@ -45826,14 +46264,14 @@ static dync_node *dync__piece_node(void *user, dync_node *old) {
     return *holder;
 }
 /* Copies calls [from, to) of the pending graph into a graph of their own. */
-static dync_graph *dync__piece_graph(dync__tracer *t, int from, int to) {
-    dync_graph *g = dync__graph_new("GraphModule");
-    dync_node **holder = dync__calloc((size_t)(t->real.n + 1) * sizeof *holder);
+static dync__graph *dync__piece_graph(dync__tracer *t, int from, int to) {
+    dync__graph *g = dync__graph_new("GraphModule");
+    dync__node **holder = dync__calloc((size_t)(t->real.n + 1) * sizeof *holder);
     dync_status status = g && holder ? DYNC_OK : DYNC_ERR_MEMORY;
     dync__piece_map map = {g, holder};
     int k = 0;
     for (int i = 0; i < t->graph->node.n && status == DYNC_OK; i++) {
-        dync_node *old = t->graph->node.at[i];
+        dync__node *old = t->graph->node.at[i];
         old->mark = NULL;
         if (!dync__node_pends(old)) continue;
         int ordinal = old->op == DYNC__NODE_GETITEM ? k - 1 : k++;
@@ -45843,10 +46281,10 @@ static dync_graph *dync__piece_graph(dync__tracer *t, int from, int to) {
     }
     dync__free(holder, (size_t)(t->real.n + 1) * sizeof *holder);
     if (status == DYNC_OK) return g;
-    dync_graph_free(g);
+    dync__graph_unref(g);
     return NULL;
 }
-static int *dync__in_env(dync__arena *arena, const dync_graph *g) {
+static int *dync__in_env(dync__arena *arena, const dync__graph *g) {
     int *in = dync__arena_alloc(arena, (size_t)(g->n_inputs + 1) * sizeof *in);
     for (int i = 0, k = 0; in && i < g->node.n && k < g->n_inputs; i++)
         if (g->node.at[i]->kind == DYNC__N_PLACEHOLDER) in[k++] = g->node.at[i]->env;
@@ -45922,7 +46360,7 @@ DYNC__FN dync__tensor *dync__env_real(dync__tracer *t, int env) {
     return t->real.at[env];
 }
 /* The recorded segment a replayed cut must meet; NULL where the trace runs on new ground (or the function went another way). */
-static dync__segref *dync__path_segment(dync__tracer *t, const dync_graph *g, uint64_t hash) {
+static dync__segref *dync__path_segment(dync__tracer *t, const dync__graph *g, uint64_t hash) {
     if (t->path_pos >= t->n_path) return NULL;
     dync__tnode *node = t->path[t->path_pos].node;
     dync__segref *ref = t->seg_pos < node->seg.n ? &node->seg.at[t->seg_pos] : NULL;
@@ -45970,38 +46408,38 @@ static bool dync__cut_too_many(dync__tracer *t, uint64_t site) {
     }
     return true;
 }
-static dync__segment *dync__cut_transient(dync__tracer *t, dync_graph *taken) {
+static dync__segment *dync__cut_transient(dync__tracer *t, dync__graph *taken) {
     dync__segment *s = dync__segment_plain(taken);
     if (!s || dync__vec_push(&t->transient, s)) return s;
     dync__segment_free(s);
     return NULL;
 }
-static dync__segment *dync__cut_segment(dync__tracer *t, dync_graph *taken, const int **in_env, uint64_t hash, uint64_t site) {
+static dync__segment *dync__cut_segment(dync__tracer *t, dync__graph *taken, const int **in_env, uint64_t hash, uint64_t site) {
     int n = taken->n_inputs;
     dync__tensor *few[DYNC__FEW], **in = dync__room(few, DYNC__FEW, n, sizeof *in);
     bool ready = dync__cut_inputs(t, n, *in_env, in) == DYNC_OK;
     dync__segment *s = ready ? dync__segment_find(t->fn, taken, hash, in) : NULL;
     if (!s && ready && !t->at) ready = dync__lift_segment(t, taken, site, in, in_env, &s) == DYNC_OK;
-    if (s || !ready) dync_graph_free(taken);
+    if (s || !ready) dync__graph_unref(taken);
     else s = dync__cut_too_many(t, site) ? dync__cut_transient(t, taken) : dync__segment_compile(t->fn, taken, hash, site, in, NULL);
     dync__room_end(in, few, n, sizeof *in);
     return s;
 }
 /* Inputs in the order of the arguments, whatever was used first. */
-static void dync__piece_sort(dync_graph *g) {
+static void dync__piece_sort(dync__graph *g) {
     for (int i = 1; i < g->n_inputs; i++) {
-        dync_node *n = g->node.at[i];
+        dync__node *n = g->node.at[i];
         int k = i;
         for (; k > 0 && g->node.at[k - 1]->env > n->env; k--) g->node.at[k] = g->node.at[k - 1];
         g->node.at[k] = n;
     }
 }
 /* A grad mode that is left and entered again at once: neither is a node. From the mode in force, which the mode at the end stays. */
-static void dync__piece_modes(dync_graph *g) {
+static void dync__piece_modes(dync__graph *g) {
     bool on = !dync__tls.grad_enabled_off, turned = false;           /* turned: the last node that is kept changed it */
     int kept = 0;
     for (int i = 0; i < g->node.n; i++) {
-        dync_node *n = g->node.at[i];
+        dync__node *n = g->node.at[i];
         bool mode = n->op == DYNC__OP__set_grad_enabled, to = mode && n->args[0].as.i != 0, turns = mode && to != on;
         if (mode) on = to;
         if (turns && turned) kept--;
@@ -46019,14 +46457,14 @@ static uint64_t dync__piece_site(const dync__tracer *t, const char *frame, const
     return dync__hash_mix(dync__hash_bytes(reason, strlen(reason), h), (uint64_t)t->last_at.line);
 }
 /* Finishes a piece: outputs, backend, run; its outputs enter the environment. */
-static dync_status dync__cut_piece(dync__tracer *t, dync_graph *g, uint64_t site, int n_out, dync__tensor **fakes, dync_node **nodes) {
+static dync_status dync__cut_piece(dync__tracer *t, dync__graph *g, uint64_t site, int n_out, dync__tensor **fakes, dync__node **nodes) {
     dync__arena *arena = t->at ? &t->entry->arena : &t->scratch;
     dync_status made = dync__shapes_settle(t, g);
     dync__piece_modes(g);
     dync__piece_sort(g);
     if (made == DYNC_OK) made = dync__graph_output_list(g, n_out, nodes);
     if (made != DYNC_OK) {
-        dync_graph_free(g);
+        dync__graph_unref(g);
         return made;
     }
     dync__segref ref = {.in_env = dync__in_env(arena, g), .out_env = dync__arena_alloc(arena, (size_t)(n_out + 1) * sizeof(int))};
@@ -46034,7 +46472,7 @@ static dync_status dync__cut_piece(dync__tracer *t, dync_graph *g, uint64_t site
     dync_status status = ref.in_env && ref.out_env && out ? DYNC_OK : DYNC_ERR_MEMORY;
     uint64_t hash = dync__hash_mix(dync__graph_hash(g), site);
     dync__segref *known = status == DYNC_OK ? dync__path_segment(t, g, hash) : NULL;
-    if (known || status != DYNC_OK) dync_graph_free(g);
+    if (known || status != DYNC_OK) dync__graph_unref(g);
     if (known) {
         ref.seg = known->seg;
         for (int i = 0; i < n_out; i++)
@@ -46083,26 +46521,26 @@ static int dync__cut_bounds(dync__tracer *t, int *bound, const char **frame, int
     }
     return n - 1;
 }
-static int dync__node_ordinal(const dync__tracer *t, const dync_node *n) {
+static int dync__node_ordinal(const dync__tracer *t, const dync__node *n) {
     int k = -1;
     for (int i = 0; i < t->graph->node.n; i++) {
-        const dync_node *x = t->graph->node.at[i];
+        const dync__node *x = t->graph->node.at[i];
         if (dync__node_pends(x) && x->op != DYNC__NODE_GETITEM) k++;
         if (x == n) return k;
     }
     return k;
 }
-typedef struct dync__later { const dync__tracer *t; int hi; const dync_node *wanted; bool found; } dync__later;
+typedef struct dync__later { const dync__tracer *t; int hi; const dync__node *wanted; bool found; } dync__later;
 static void dync__later_use(void *user, dync__arg *a) {
     dync__later *l = user;
     if (a->as.node == l->wanted) l->found = true;
 }
 /* Does a pending call at or after ordinal hi use the node? */
-static bool dync__used_later(dync__tracer *t, const dync_node *n, int hi) {
+static bool dync__used_later(dync__tracer *t, const dync__node *n, int hi) {
     dync__later l = {.t = t, .hi = hi, .wanted = n};
     int k = -1;
     for (int i = 0; i < t->graph->node.n && !l.found; i++) {
-        dync_node *x = t->graph->node.at[i];
+        dync__node *x = t->graph->node.at[i];
         if (dync__node_pends(x) && x->op != DYNC__NODE_GETITEM) k++;
         if (dync__node_pends(x) && k >= hi) dync__node_each_input(x, dync__later_use, &l);
     }
@@ -46115,13 +46553,13 @@ static void dync__cut_reset(dync__tracer *t) {
         if (!dync__script_takes(t, x)) dync__unref(x);
     }
     t->made.n = 0;
-    dync_graph_free(t->graph);
+    dync__graph_unref(t->graph);
     t->graph = NULL;
     t->pending = 0;
     for (int i = 0; i < t->holder.n; i++) t->holder.at[i] = NULL;
     for (int i = 0; i < t->frames.n; i++) t->frames.at[i].mark = 0;
 }
-static bool dync__graph_has_effects(const dync_graph *g) {
+static bool dync__graph_has_effects(const dync__graph *g) {
     for (int i = 0; i < g->node.n; i++) {
         int op = g->node.at[i]->op;
         if (g->node.at[i]->callee) return true;
@@ -46135,22 +46573,22 @@ static bool dync__graph_has_effects(const dync_graph *g) {
 /* One piece [lo, hi) of several, or the whole. live(i) tells which made fakes leave. */
 static dync_status dync__cut_range(dync__tracer *t, int lo, int hi, bool whole, uint64_t site, const bool *live) {
     dync__tensor **fakes = dync__alloc((size_t)(t->made.n + 1) * sizeof *fakes);
-    dync_node **nodes = dync__alloc((size_t)(t->made.n + 1) * sizeof *nodes);
-    dync_graph *g = fakes && nodes ? (whole ? dync_graph_retain(t->graph) : dync__piece_graph(t, lo, hi)) : NULL;
+    dync__node **nodes = dync__alloc((size_t)(t->made.n + 1) * sizeof *nodes);
+    dync__graph *g = fakes && nodes ? (whole ? dync__graph_ref(t->graph) : dync__piece_graph(t, lo, hi)) : NULL;
     dync_status status = g ? DYNC_OK : DYNC_ERR_MEMORY;
     int n = 0;
     for (int i = 0; i < t->made.n && g; i++) {
-        dync_node *old = t->made.at[i]->node;
+        dync__node *old = t->made.at[i]->node;
         int k = old && !whole ? dync__node_ordinal(t, old) : lo;
         if (!old || k < lo || k >= hi || !(live[i] || (!whole && dync__used_later(t, old, hi)))) continue;
         fakes[n] = t->made.at[i];
         nodes[n++] = whole ? old : old->mark;
     }
     int made = t->made.n;
-    if (g && n == 0 && !dync__graph_has_effects(g)) dync_graph_free(g);   /* nothing of it is seen by anybody */
+    if (g && n == 0 && !dync__graph_has_effects(g)) dync__graph_unref(g);   /* nothing of it is seen by anybody */
     else if (g) {
-        dync_node **olds = dync__alloc((size_t)(n + 1) * sizeof *olds);
-        if (!olds) dync_graph_free(g);
+        dync__node **olds = dync__alloc((size_t)(n + 1) * sizeof *olds);
+        if (!olds) dync__graph_unref(g);
         for (int i = 0; olds && i < n; i++) olds[i] = fakes[i]->node;
         status = olds ? dync__cut_piece(t, g, site, n, fakes, nodes) : DYNC_ERR_MEMORY;
         for (int i = 0; olds && i < n && status == DYNC_OK; i++) olds[i]->env = fakes[i]->node_output;
@@ -46173,7 +46611,7 @@ static dync_status dync__env_keep_all(dync__tracer *t) {
 static bool dync__cut_grad_off(const dync__tracer *t, int ordinal) {
     bool off = t->graph_grad_off;
     for (int i = 0, k = 0; i < t->graph->node.n && k < ordinal; i++) {
-        const dync_node *n = t->graph->node.at[i];
+        const dync__node *n = t->graph->node.at[i];
         if (n->op == DYNC__OP__set_grad_enabled) off = !n->args[0].as.i;
         if (dync__node_pends(n) && n->op != DYNC__NODE_GETITEM) k++;
     }
@@ -46216,9 +46654,9 @@ static dync_status dync__cut_live(dync__tracer *t, const char *reason, const boo
     return status == DYNC_OK ? DYNC_OK : dync__tracer_fail(t, status);
 }
 DYNC__FN dync_status dync__tracer_cut(dync__tracer *t, const char *reason) { return dync__cut_live(t, reason, NULL); }
-DYNC__FN const dync_node *dync__tracer_written(const dync__tracer *t, const dync__tensor *fake) {
+DYNC__FN const dync__node *dync__tracer_written(const dync__tracer *t, const dync__tensor *fake) {
     for (int i = t->graph ? t->graph->node.n - 1 : -1; i >= 0; i--) {
-        const dync_node *n = t->graph->node.at[i], *self;
+        const dync__node *n = t->graph->node.at[i], *self;
         if (n->op < 0 || dync__op_info(n->op)->cls != DYNC__INPLACE || n->args[0].kind != DYNC__A_NODE) continue;
         self = n->args[0].as.node;
         const dync__tensor *x = self->kind == DYNC__N_PLACEHOLDER && self->env >= 0 ? t->fake.at[self->env] : NULL;
@@ -46230,7 +46668,7 @@ DYNC__FN const dync_node *dync__tracer_written(const dync__tracer *t, const dync
 }
 /* So that all later uses of the value, as it is now, are of one that has left its graph. */
 DYNC__FN dync_status dync__tracer_split(dync__tracer *t, dync__tensor *made, const dync__effect *then_or_null) {
-    const dync_node *written = dync__tracer_written(t, made);
+    const dync__node *written = dync__tracer_written(t, made);
     int at = made->node ? dync__node_ordinal(t, made->node) + 1 : 0, last = written ? dync__node_ordinal(t, written) + 1 : 0;
     t->split = DYNC__MAX(at, last);
     t->at_split = then_or_null;
@@ -46380,7 +46818,9 @@ static dync_status dync__result_mark(dync__tracer *t, const dync_value *v, bool 
         for (int i = 0; i < t->made.n; i++)
             if (t->made.at[i] == x) live[i] = true;
     } else if (v->kind == DYNC_KIND_LIST && v->as.l) {
-        for (int i = 0; i < v->as.l->n; i++) DYNC__TRY(dync__result_mark(t, &v->as.l->items[i], live, depth + 1));
+        const dync__list *l = dync__value_list(*v);
+        if (!l) return DYNC_ERR_VALUE;
+        for (int i = 0; i < l->n; i++) DYNC__TRY(dync__result_mark(t, &l->items[i], live, depth + 1));
     }
     return DYNC_OK;
 }
@@ -46403,11 +46843,12 @@ static dync_status dync__result_tree(dync__tracer *t, const dync_value *v, dync_
         out->as.value.as.s = dync__arena_strdup(t->at ? &t->entry->arena : &t->scratch, v->as.s);
         return out->as.value.as.s ? DYNC_OK : DYNC_ERR_MEMORY;
     }
-    if (v->kind != DYNC_KIND_LIST || !v->as.l) return DYNC_OK;
-    out->n = v->as.l->n;
+    const dync__list *l = dync__value_list(*v);
+    if (!l) return v->kind == DYNC_KIND_LIST && v->as.l ? DYNC_ERR_VALUE : DYNC_OK;
+    out->n = l->n;
     out->as.items = dync__arena_alloc(t->at ? &t->entry->arena : &t->scratch, (size_t)(out->n + 1) * sizeof *out);
     if (!out->as.items) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < out->n; i++) DYNC__TRY(dync__result_tree(t, &v->as.l->items[i], &out->as.items[i]));
+    for (int i = 0; i < out->n; i++) DYNC__TRY(dync__result_tree(t, &l->items[i], &out->as.items[i]));
     return DYNC_OK;
 }
 DYNC__FN dync_value dync__outval_build(const dync__outval *o, dync__tensor *const *env) {
@@ -46424,14 +46865,14 @@ DYNC__FN dync_value dync__outval_build(const dync__outval *o, dync__tensor *cons
     }
     if (o->kind != DYNC_KIND_LIST) return o->as.value;
     dync_value list = dync__list_new(o->n);
-    for (int i = 0; list.kind == DYNC_KIND_LIST && i < o->n; i++) {
+    dync__list *l = dync__value_list(list);
+    for (int i = 0; l && i < o->n; i++) {
         const dync__outval *item = &o->as.items[i];
         if (item->kind == DYNC_KIND_TENSOR) {
             dync__ref(env[item->n]);
-            list.as.l->items[i] = dync_v_tensor(dync__handle(env[item->n]));   /* the list keeps the reference */
+            l->items[i] = dync_v_tensor(dync__handle(env[item->n]));   /* the list keeps the reference */
         } else {
-            list.as.l->items[i] = dync__outval_build(item, env);
-            if (list.as.l->items[i].kind == DYNC_KIND_LIST) list.as.l->items[i].as.l->refs++;
+            dync__list_set(list, i, dync__outval_build(item, env));
         }
     }
     return list;
@@ -46565,7 +47006,7 @@ static dync_status dync__trace_attempt(dync__tracer *t, dync__cache_entry *e, dy
     else dync__error_raise(&inner);
     return status;
 }
-DYNC__FN dync_status dync__trace_call(dync_compiled *f, dync__cache_entry *e, const dync__callargs *call, const dync__path_step *path, int n_path,
+DYNC__FN dync_status dync__trace_call(dync__compiled *f, dync__cache_entry *e, const dync__callargs *call, const dync__path_step *path, int n_path,
                                       dync__tensor **env, int n_env, dync_value *result) {
     dync__tracer t;
     if (call->nargs > DYNC__MAX_LEAVES * 2) return dync__fail(DYNC_ERR_VALUE, "more than %d arguments", DYNC__MAX_LEAVES * 2);
@@ -46832,8 +47273,9 @@ static bool dync__script_result(dync__tracer *t, const dync_value *v) {
         if (value >= 0) t->script->value.at[value].wanted = true;
         return value >= 0 && dync__avec_push(&t->script->arena, &t->script->cut->result, value);
     }
-    for (int i = 0; v->kind == DYNC_KIND_LIST && v->as.l && i < v->as.l->n; i++)
-        if (!dync__script_result(t, &v->as.l->items[i])) return false;
+    const dync__list *l = dync__value_list(*v);
+    for (int i = 0; l && i < l->n; i++)
+        if (!dync__script_result(t, &l->items[i])) return false;
     return true;
 }
 /* Before the last cut. */
@@ -47377,8 +47819,9 @@ static bool dync__replay_returned(dync__tracer *t, const dync__cut_record *cut, 
         int env = x == fake || (x->flags & DYNC__T_FAKE) ? -1 : dync__replay_env(t, fake);
         return x == fake || (env >= 0 && t->real.at[env] == x);
     }
-    for (int i = 0; v->kind == DYNC_KIND_LIST && v->as.l && i < v->as.l->n; i++)
-        if (!dync__replay_returned(t, cut, &v->as.l->items[i], k)) return false;
+    const dync__list *l = dync__value_list(*v);
+    for (int i = 0; l && i < l->n; i++)
+        if (!dync__replay_returned(t, cut, &l->items[i], k)) return false;
     return true;
 }
 /* The function has returned. false: not as in the record. */
@@ -47484,11 +47927,12 @@ static bool dync__taped_value_over(dync__tracer *t, const dync_value *v) {
         const dync__tensor *x = dync__peek(v->as.t);
         return !x || !dync__tracer_owns(t, x) || dync__taped_over(x);
     }
-    for (int i = 0; v->kind == DYNC_KIND_LIST && v->as.l && i < v->as.l->n; i++)
-        if (!dync__taped_value_over(t, &v->as.l->items[i])) return false;
+    const dync__list *l = dync__value_list(*v);
+    for (int i = 0; l && i < l->n; i++)
+        if (!dync__taped_value_over(t, &l->items[i])) return false;
     return true;
 }
-static void dync__taped_strip(dync_graph *g) {
+static void dync__taped_strip(dync__graph *g) {
     int kept = 0;
     for (int i = 0; i < g->node.n; i++)
         if (g->node.at[i]->op != DYNC__OP__set_grad_enabled) g->node.at[kept++] = g->node.at[i];
@@ -47654,7 +48098,7 @@ static bool dync__read_from(const dync_make_from *m, bool borrow, dync_tensor **
 DYNC__FN dync_tensor *dync__trace_bake(dync__tracer *t, dync__tensor *real) {
     dync__layout lay = real->lay;
     dync__tensor *fake = dync__tensor_fake(real->dtype, real->device, &lay);
-    dync_node *n = fake && dync__tracer_graph(t) ? dync__graph_constant(t->graph, real) : NULL;
+    dync__node *n = fake && dync__tracer_graph(t) ? dync__graph_constant(t->graph, real) : NULL;
     if (n) {
         n->env = -1;
         t->pending++;
@@ -47811,7 +48255,7 @@ static bool dync__trace_apply(const dync_autograd_function *fn, int nargs, const
     return true;
 }
 /* A value that its own graph has used: where one node of the tape stands for that graph, the gradients from in there pass a hook by. */
-typedef struct dync__used_in { const dync_node *node; int uses; } dync__used_in;
+typedef struct dync__used_in { const dync__node *node; int uses; } dync__used_in;
 static void dync__used_inside_count(void *user, dync__arg *a) {
     dync__used_in *u = user;
     u->uses += a->as.node == u->node;
@@ -47819,7 +48263,7 @@ static void dync__used_inside_count(void *user, dync__arg *a) {
 static bool dync__used_inside(const dync__tracer *t, int env) {
     const dync__origin *o = &t->origin.at[env];
     if (!o->seg || o->seg->code.run != dync__raw_run) return false;
-    const dync_graph *g = o->seg->graph;
+    const dync__graph *g = o->seg->graph;
     dync__used_in u = {g->node.at[g->node.n - 1]->args[0].as.list[o->out].as.node, 0};
     for (int i = 0; i + 1 < g->node.n; i++) dync__node_each_input(g->node.at[i], dync__used_inside_count, &u);
     return u.uses > 0;
@@ -47942,7 +48386,7 @@ static const dync__grad_intercept *dync__capture_grads(void) {
         .cell_get = dync__trace_cell_get, .cell_set = dync__trace_cell_set};
     return dync__tracing_or_replay() ? &grads : dync__verify_inside() ? dync__verify_intercept() : NULL;
 }
-static void dync__capture_module_touched(dync_module *m) {
+static void dync__capture_module_touched(dync__module *m) {
     dync__tracer *t = dync__tracing_or_replay();
     if (!t || !t->at || t->stopped) return;
     dync__cache_entry *e = t->entry;
@@ -48024,7 +48468,7 @@ static const char *dync__frame_name(dync__tracer *t, const dync_callee *c, const
     return inner && n ? inner : name;
 }
 static dync_callee dync__frame_peel(dync_callee c) {
-    for (const dync_compiled *f; (f = dync__callee_compiled(&c)) != NULL;) {
+    for (const dync__compiled *f; (f = dync__callee_compiled(&c)) != NULL;) {
         int flags = c.flags;
         c = f->callee;
         c.flags |= flags;
@@ -48048,21 +48492,24 @@ static dync_tensor *dync__constant_bake(void *user, dync_tensor *h) {
     return real ? dync__trace_bake(user, real) : NULL;
 }
 static bool dync__values_have(dync_kind kind, int n, const dync_value *v) {
-    for (int i = 0; i < n; i++)
-        if (v[i].kind == kind || (v[i].kind == DYNC_KIND_LIST && v[i].as.l && dync__values_have(kind, v[i].as.l->n, v[i].as.l->items))) return true;
+    for (int i = 0; i < n; i++) {
+        const dync__list *l = dync__value_list(v[i]);
+        if (v[i].kind == kind || (l && dync__values_have(kind, l->n, l->items))) return true;
+    }
     return false;
 }
 /* A text lives as long as its scope: it is asked for again in every trace. */
 static bool dync__constant_retain(const dync_value *v) {
     if (dync__values_have(DYNC_KIND_STR, 1, v)) return false;
-    if (v->kind == DYNC_KIND_LIST && v->as.l) v->as.l->refs++;          /* a list keeps what is in it */
+    dync__list *l = dync__value_list(*v);
+    if (l) dync__list_ref(l);                                            /* a list keeps what is in it */
     if (v->kind == DYNC_KIND_TENSOR) dync__ref(dync__open(v->as.t));
     return true;
 }
 DYNC__FN void dync__constants_free(dync__cache_entry *e) {
     for (int i = 0; i < e->constants.n; i++) {
         dync_value v = e->constants.at[i].value;
-        if (v.kind == DYNC_KIND_LIST && v.as.l) dync__list_unref(v.as.l);
+        dync__list_unref(dync__value_list(v));
         if (v.kind == DYNC_KIND_TENSOR) dync__unref(dync__peek(v.as.t));
     }
 }
@@ -48108,6 +48555,7 @@ static dync_tensor *dync__allowed_fake(void *user, dync_tensor *h) {
 }
 /* Runs fn over fakes; its result's tensors, at most DYNC__MAX_OUT. -1: refused, an error is recorded. */
 static int dync__allowed_result(dync__tracer *t, const dync_callee *c, const char *name, int nargs, const dync_value *args, dync__tensor **out, bool *list) {
+    const dync__list *l;
     dync__handler infer = {.call = dync__allowed_infer, .state = t};
     uint64_t errors = dync__error_count();
     int n = 1;
@@ -48117,21 +48565,22 @@ static int dync__allowed_result(dync__tracer *t, const dync_callee *c, const cha
     dync__handler_pop(&infer);
     t->inferring = NULL;
     if (t->stopped || (dync__error_count() != errors && dync_error() != DYNC_OK)) return -1;
-    *list = r.kind == DYNC_KIND_LIST && r.as.l;
-    if (*list) n = r.as.l->n;
+    l = dync__value_list(r);
+    *list = l != NULL;
+    if (l) n = l->n;
     bool fits = n > 0 && n <= DYNC__MAX_OUT && (*list || r.kind == DYNC_KIND_TENSOR);
     for (int i = 0; fits && i < n; i++) {
-        dync_value v = *list ? r.as.l->items[i] : r;
+        dync_value v = l ? l->items[i] : r;
         fits = v.kind == DYNC_KIND_TENSOR && (out[i] = dync__open(v.as.t)) != NULL;
     }
     if (fits) return n;
     dync__tracer_fail(t, dync__fail(DYNC_ERR_UNSUPPORTED, "dync_allow_in_graph(%s): expected a tensor or a list of at most %d tensors as its result", name, DYNC__MAX_OUT));
     return -1;
 }
-static dync_value dync__allowed_outputs(dync__tracer *t, dync_node *n, bool grad, bool list) {
+static dync_value dync__allowed_outputs(dync__tracer *t, dync__node *n, bool grad, bool list) {
     dync_value items[DYNC__MAX_OUT];
     for (int i = 0; i < n->nout; i++) {
-        dync_node *of = list ? dync__graph_getitem(t->graph, n, i) : n;
+        dync__node *of = list ? dync__graph_getitem(t->graph, n, i) : n;
         dync__tensor *x = of ? dync__tensor_fake(n->info[i].dtype, n->info[i].device, &n->info[i].lay) : NULL;
         if (!x || !dync__vec_push(&t->made, x)) {
             dync__unref(x);
@@ -48157,10 +48606,11 @@ static dync_status dync__allowed_args(dync__tracer *t, int nargs, const dync_val
     return DYNC_OK;
 }
 static bool dync__allowed_fits(const dync_value *v, int n) {
-    for (int i = 0; i < n; i++)
-        if (v[i].kind == DYNC_KIND_MODULE || v[i].kind == DYNC_KIND_SYM || v[i].kind == DYNC_KIND_STR ||
-            (v[i].kind == DYNC_KIND_LIST && v[i].as.l && !dync__allowed_fits(v[i].as.l->items, v[i].as.l->n)))
-            return false;
+    for (int i = 0; i < n; i++) {
+        const dync__list *l = dync__value_list(v[i]);
+        if (v[i].kind == DYNC_KIND_MODULE || v[i].kind == DYNC_KIND_SYM || v[i].kind == DYNC_KIND_STR) return false;
+        if (l && !dync__allowed_fits(l->items, l->n)) return false;
+    }
     return true;
 }
 static dync_value dync__frame_allowed(dync__tracer *t, const dync_callee *c, const char *name, int nargs, const dync_value *args) {
@@ -48175,7 +48625,7 @@ static dync_value dync__frame_allowed(dync__tracer *t, const dync_callee *c, con
     if (n < 0) return DYNC_NONE;
     memset(info, 0, sizeof info);
     for (int i = 0; i < n; i++) info[i] = (dync__info){.dtype = out[i]->dtype, .device = out[i]->device, .lay = out[i]->lay, .alias = -1};
-    dync_node *node = dync__allowed_args(t, nargs, fakes, nodes, &grad) == DYNC_OK && dync__tracer_graph(t)
+    dync__node *node = dync__allowed_args(t, nargs, fakes, nodes, &grad) == DYNC_OK && dync__tracer_graph(t)
                           ? dync__graph_call(t->graph, -1, nargs, nodes, n, info, name) : NULL;
     dync_callee *kept = node ? dync__arena_alloc(&t->graph->arena, sizeof *kept) : NULL;
     if (!kept) {
@@ -48190,11 +48640,11 @@ static dync_value dync__frame_allowed(dync__tracer *t, const dync_callee *c, con
     return dync__allowed_outputs(t, node, grad && !dync__tls.grad_enabled_off, list);
 }
 /* The node at run time, and over the fakes of a backend that looks into it. */
-static dync_status dync__allowed_take(const dync_node *node, dync_value r, dync__tensor **out) {
-    bool list = r.kind == DYNC_KIND_LIST && r.as.l;
-    bool fits = list ? r.as.l->n == node->nout : r.kind == DYNC_KIND_TENSOR && node->nout == 1;
+static dync_status dync__allowed_take(const dync__node *node, dync_value r, dync__tensor **out) {
+    const dync__list *list = dync__value_list(r);
+    bool fits = list ? list->n == node->nout : r.kind == DYNC_KIND_TENSOR && node->nout == 1;
     for (int i = 0; fits && i < node->nout; i++) {
-        dync_value v = list ? r.as.l->items[i] : r;
+        dync_value v = list ? list->items[i] : r;
         const dync__info *info = &node->info[i];
         out[i] = v.kind == DYNC_KIND_TENSOR ? dync__open(v.as.t) : NULL;
         fits = out[i] && out[i]->dtype == info->dtype && out[i]->lay.ndim == info->lay.ndim;
@@ -48209,7 +48659,7 @@ static void dync__allowed_ref(const dync__arg *a) {
     if (a->kind == DYNC__A_TENSOR) dync__ref(a->as.t);
     for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++) dync__allowed_ref(&a->as.list[i]);
 }
-DYNC__FN dync_status dync__allowed_run(dync_node *node, int nargs, dync__arg *args, dync__tensor **out) {
+DYNC__FN dync_status dync__allowed_run(dync__node *node, int nargs, dync__arg *args, dync__tensor **out) {
     dync_value v[DYNC__MAX_ARGS];
     uint64_t errors = dync__error_count();
     if (!node->callee || nargs > DYNC__MAX_ARGS)
@@ -48271,10 +48721,7 @@ static dync_value dync__frame_traced(dync__tracer *t, const dync_callee *c, cons
 }
 DYNC_API dync_value dync_frame_values_at(dync_callee c, const char *name, int nargs, const dync_value *args, dync_loc at) {
     dync__tracer *t = dync__frame_peel(c).flags & ~DYNC__CALLEE_DISABLED ? dync__tracing() : dync__tracing_or_replay();
-    if (!dync__callee_valid(&c)) {
-        dync__fail(DYNC_ERR_VALUE, "dync_frame: the function is NULL");
-        return DYNC_NONE;
-    }
+    if (dync__callee_check(&c, "dync_frame") != DYNC_OK) return DYNC_NONE;
     const char *shown = c.name ? c.name : name ? name : "?";
     if (nargs < 0 || (nargs > 0 && !args)) {
         dync__fail(DYNC_ERR_VALUE, "dync_frame(%s): expected %s, got %s%d", shown, nargs < 0 ? "a number of arguments" : "arguments",
@@ -48359,10 +48806,10 @@ typedef struct dync__verify_leaf {
     int hooks;
     bool requires;
 } dync__verify_leaf;
-typedef struct dync__verify_cell { struct dync_cell *cell; dync_value before, after; } dync__verify_cell;
+typedef struct dync__verify_cell { dync_cell *cell; dync_value before, after; } dync__verify_cell;
 struct dync__verify {
     dync_scope scope;
-    const dync_compiled *f;
+    const dync__compiled *f;
     const char *name;                   /* of what is compared, for the message */
     int n;
     int room;                           /* of the three arrays, one block */
@@ -48438,7 +48885,7 @@ static void dync__verify_free(dync__verify *v) {
     dync__free(v, sizeof *v);
 }
 /* The copies stand in a scope that stays open until the comparison. */
-static dync__verify *dync__verify_new(const dync_compiled *f, const char *name, int n, dync__tensor *const *in) {
+static dync__verify *dync__verify_new(const dync__compiled *f, const char *name, int n, dync__tensor *const *in) {
     for (int i = 0; i < n; i++)
         if (!dync__verify_readable(in[i])) return NULL;
     dync__verify *v = dync__calloc(sizeof *v);
@@ -48495,12 +48942,12 @@ static bool dync__verify_add_leaf(dync__verify *v, dync__tensor *t, const char *
 }
 /* Cells are told before they are written. */
 static DYNC__TLS dync__verify *dync__verify_now;
-static bool dync__verify_cell_set(struct dync_cell *cell, dync_value value) {
+static bool dync__verify_cell_set(struct dync__cell *cell, dync_value value) {
     dync__verify *v = dync__verify_now;
     (void)value;
     for (int i = 0; v && i < v->cell.n; i++)
-        if (v->cell.at[i].cell == cell) return false;
-    dync__verify_cell c = {cell, cell->value, cell->value};
+        if (v->cell.at[i].cell == dync__cell_handle(cell)) return false;
+    dync__verify_cell c = {dync__cell_handle(cell), cell->value, cell->value};
     if (v) (void)!dync__vec_push(&v->cell, c);
     return false;
 }
@@ -48520,8 +48967,10 @@ static void dync__verify_restore_leaf(dync__verify_leaf *l) {
 static void dync__verify_restore(dync__verify *v) {
     for (int i = 0; i < v->leaf.n; i++) dync__verify_restore_leaf(&v->leaf.at[i]);
     for (int i = 0; i < v->cell.n; i++) {
-        v->cell.at[i].after = v->cell.at[i].cell->value;
-        v->cell.at[i].cell->value = v->cell.at[i].before;
+        dync__cell *cell = dync__cell_peek(v->cell.at[i].cell);
+        if (!cell) continue;
+        v->cell.at[i].after = cell->value;
+        cell->value = v->cell.at[i].before;
     }
     for (int i = 0; i < v->global.n; i++) {
         dync__storage *s = v->global.at[i].t->storage;
@@ -48642,11 +49091,12 @@ static dync_status dync__verify_value(const dync__verify *v, dync__str *path, dy
     }
     if (got.kind != DYNC_KIND_LIST || expected.kind != DYNC_KIND_LIST)
         return dync__verify_scalar(v, dync__str_get(path), got, expected);
-    if (got.as.l->n != expected.as.l->n)
+    const dync__list *left = dync__value_list(got), *right = dync__value_list(expected);
+    if (!left || !right || left->n != right->n)
         return dync__verify_differs(v, dync__str_get(path), " is a list of another length");
     size_t n = path->n;
-    for (int i = 0; i < got.as.l->n; i++) {
-        dync_value a = got.as.l->items[i], b = expected.as.l->items[i];
+    for (int i = 0; i < left->n; i++) {
+        dync_value a = left->items[i], b = right->items[i];
         dync__str_addf(path, "[%d]", i);
         DYNC__TRY(dync__verify_value(v, path, a, b, narrowed));
         if (!path->failed) path->at[path->n = n] = 0;
@@ -48674,8 +49124,10 @@ static dync_status dync__verify_effects(const dync__verify *v) {
     dync__str path = {0};
     dync_status status = DYNC_OK;
     for (int i = 0; i < v->cell.n && status == DYNC_OK; i++) {
-        dync__str_addf(&path, "the cell %s", v->cell.at[i].cell->name);
-        status = dync__verify_scalar(v, dync__str_get(&path), v->cell.at[i].cell->value, v->cell.at[i].after);
+        const dync__cell *cell = dync__cell_peek(v->cell.at[i].cell);
+        if (!cell) continue;
+        dync__str_addf(&path, "the cell %s", cell->name);
+        status = dync__verify_scalar(v, dync__str_get(&path), cell->value, v->cell.at[i].after);
         dync__str_free(&path);
     }
     return status;
@@ -48737,7 +49189,7 @@ static void dync__verify_reference(dync__verify *v, const dync__callargs *call) 
     dync__verify_restore(v);
 }
 /* Runs the C function on copies. NULL: nothing to compare (it is off, or the entry is traced). */
-DYNC__FN dync__verify *dync__verify_begin(const dync_compiled *f, const dync__cache_entry *e, const dync__callargs *call) {
+DYNC__FN dync__verify *dync__verify_begin(const dync__compiled *f, const dync__cache_entry *e, const dync__callargs *call) {
     if (!dync__verify_on() || e->open || call->nargs > DYNC__MAX_LEAVES * 2) return NULL;
     dync__verify *v = dync__verify_new(f, f->name, call->n_tensors, call->tensor);
     if (!v) return NULL;
@@ -48770,7 +49222,7 @@ static dync_value dync__verify_list(dync__tensor *const *t, int n) {
     return list;
 }
 /* Interprets the segment's graph on copies of its inputs. */
-DYNC__FN dync__verify *dync__verify_segment_begin(const dync_compiled *f, const dync__segment *s, dync__tensor *const *in) {
+DYNC__FN dync__verify *dync__verify_segment_begin(const dync__compiled *f, const dync__segment *s, dync__tensor *const *in) {
     if (!dync__verify_on()) return NULL;
     dync__verify *v = dync__verify_new(f, f->name, s->n_in, in);
     if (!v) return NULL;
@@ -48809,7 +49261,7 @@ DYNC__FN dync_status dync__verify_segment_end(dync__verify *v, dync_status statu
 DYNC__WARM
 
 /* ==== capture/cache.c =========================================================================================== */
-static struct { dync__mutex lock; dync_compiled *first; uint64_t ids; } dync__all_compiled;
+static struct { dync__mutex lock; dync__compiled *first; uint64_t ids; } dync__all_compiled;
 DYNC__RARE static void dync__entry_free(dync__cache_entry *e) {
     if (!e) return;
     dync__scripts_free(e->scripts);
@@ -48827,8 +49279,8 @@ DYNC__RARE static void dync__entries_free(dync__cache_entry *e) {
     }
 }
 DYNC__RARE static char *dync__compiled_text(const char *s) { return s ? dync__strdup(s) : NULL; }
-DYNC__RARE DYNC__FN dync_compiled *dync__compiled_new(dync_callee callee, const char *name, const dync_compile_options *opt, const dync_backend *backend) {
-    dync_compiled *f = dync__calloc(sizeof *f);
+DYNC__RARE DYNC__FN dync__compiled *dync__compiled_new(dync_callee callee, const char *name, const dync_compile_options *opt, const dync_backend *backend) {
+    dync__compiled *f = dync__calloc(sizeof *f);
     if (!f) return NULL;
     f->callee = callee;
     f->opt = *opt;
@@ -48843,8 +49295,9 @@ DYNC__RARE DYNC__FN dync_compiled *dync__compiled_new(dync_callee callee, const 
     f->callee.name = f->name;
     if (opt->user) f->callee.user = opt->user;
     f->owner = &dync__tls;
+    dync__object_made(&f->object);
     if (!f->name || !f->backend_name || (opt->options && !f->options_text) || (opt->symbolic && !f->symbolic) || ((opt->args || callee.args) && !f->args)) {
-        dync_compiled_free(f);
+        dync__compiled_free(f);
         return NULL;
     }
     dync__lock(&dync__all_compiled.lock);
@@ -48855,7 +49308,7 @@ DYNC__RARE DYNC__FN dync_compiled *dync__compiled_new(dync_callee callee, const 
     return f;
 }
 /* Forgets every entry and segment of f. */
-DYNC__RARE static void dync__compiled_forget(dync_compiled *f) {
+DYNC__RARE static void dync__compiled_forget(dync__compiled *f) {
     dync__entries_free(f->entries);
     dync__entries_free(f->grave);
     f->entries = f->grave = f->last_hit = NULL;
@@ -48868,10 +49321,11 @@ DYNC__RARE static void dync__compiled_forget(dync_compiled *f) {
         f->segments = next;
     }
 }
-DYNC__RARE DYNC_API void dync_compiled_free(dync_compiled *f) {
+DYNC__RARE DYNC__FN void dync__compiled_free(dync__compiled *f) {
     if (!f) return;
+    dync__object_end(&f->object);
     dync__lock(&dync__all_compiled.lock);
-    for (dync_compiled **p = &dync__all_compiled.first; *p; p = &(*p)->next)
+    for (dync__compiled **p = &dync__all_compiled.first; *p; p = &(*p)->next)
         if (*p == f) {
             *p = f->next;
             break;
@@ -48886,21 +49340,23 @@ DYNC__RARE DYNC_API void dync_compiled_free(dync_compiled *f) {
     dync__strfree(f->backend_name);
     dync__free(f, sizeof *f);
 }
+DYNC__RARE DYNC_API void dync_compiled_free(dync_compiled *f) {
+    if (f) dync__compiled_free(dync__compiled_open(f, "dync_compiled_free"));
+}
 DYNC__RARE DYNC__FN void dync__compiled_free_all(void) {
-    while (dync__all_compiled.first) dync_compiled_free(dync__all_compiled.first);
+    while (dync__all_compiled.first) dync__compiled_free(dync__all_compiled.first);
 }
 DYNC__RARE DYNC_API void dync_reset(void) {
     dync__lock(&dync__all_compiled.lock);
-    for (dync_compiled *f = dync__all_compiled.first; f; f = f->next) dync__compiled_forget(f);
+    for (dync__compiled *f = dync__all_compiled.first; f; f = f->next) dync__compiled_forget(f);
     dync__unlock(&dync__all_compiled.lock);
     dync__reset_backwards();
     dync__callbacks_clear();
 }
 /* A module is gone: no entry may look at it again, and what was made of the module itself has nothing to run. */
-DYNC__RARE DYNC__FN void dync__capture_forget_module(const dync_module *m) {
+DYNC__RARE DYNC__FN void dync__capture_forget_module(const dync__module *m) {
     dync__lock(&dync__all_compiled.lock);
-    for (dync_compiled *f = dync__all_compiled.first; f; f = f->next) {
-        if (dync__callee_module(&f->callee) == m) f->callee.object = NULL;
+    for (dync__compiled *f = dync__all_compiled.first; f; f = f->next) {
         for (dync__cache_entry *e = f->entries; e; e = e->next)
             for (int i = 0; i < e->modules.n; i++)
                 if (e->modules.at[i].module == m) DYNC__ATOMIC_STORE(&e->dead, true);
@@ -48909,7 +49365,7 @@ DYNC__RARE DYNC__FN void dync__capture_forget_module(const dync_module *m) {
 }
 /* Dead entries leave the list. They are freed at once where only the thread that made f ever called it and this is its only
  * call in flight; else with f. */
-DYNC__RARE static void dync__compiled_bury(dync_compiled *f) {
+DYNC__RARE static void dync__compiled_bury(dync__compiled *f) {
     dync__lock(&f->lock);
     for (dync__cache_entry **p = &f->entries; *p;) {
         dync__cache_entry *e = *p;
@@ -48999,9 +49455,10 @@ static dync_status dync__run_foreign(const dync__cache_entry *e, const dync__tno
 }
 /* The tensor that the caller wants place env in, if the call's last segment may write it: nothing else of the call lies on its memory. */
 static dync__tensor *dync__into_target(const dync__call_run_state *r, const dync_value *into, const dync__outval *result, int env) {
-    if (result->kind == DYNC_KIND_LIST && into->kind == DYNC_KIND_LIST && into->as.l && into->as.l->n == result->n) {
+    const dync__list *l = into->kind == DYNC_KIND_LIST ? dync__list_peek(into->as.l) : NULL;
+    if (result->kind == DYNC_KIND_LIST && l && l->n == result->n) {
         dync__tensor *found = NULL;
-        for (int i = 0; i < result->n && !found; i++) found = dync__into_target(r, &into->as.l->items[i], &result->as.items[i], env);
+        for (int i = 0; i < result->n && !found; i++) found = dync__into_target(r, &l->items[i], &result->as.items[i], env);
         return found;
     }
     dync__tensor *t = result->kind == DYNC_KIND_TENSOR && result->n == env && into->kind == DYNC_KIND_TENSOR ? dync__peek(into->as.t) : NULL;
@@ -49099,7 +49556,7 @@ static dync_status dync__entry_run(const dync__cache_entry *e, const dync__tnode
     return DYNC_OK;
 }
 /* The outcome that r ended at is traced, by one thread at a time; the others find it known when their turn comes. */
-static dync_status dync__call_extend(dync_compiled *f, dync__cache_entry *e, const dync__callargs *call, dync__call_run_state *r, dync_value *result) {
+static dync_status dync__call_extend(dync__compiled *f, dync__cache_entry *e, const dync__callargs *call, dync__call_run_state *r, dync_value *result) {
     bool unknown = true;
     while (unknown) {
         int32_t idle = 0;
@@ -49119,13 +49576,13 @@ static dync_status dync__call_extend(dync_compiled *f, dync__cache_entry *e, con
     return status;
 }
 /* An entry with an opaque break: traced again. */
-static dync_status dync__call_open(dync_compiled *f, dync__cache_entry *e, const dync__callargs *call, dync_value *result) {
+static dync_status dync__call_open(dync__compiled *f, dync__cache_entry *e, const dync__callargs *call, dync_value *result) {
     dync__lint *lint = dync__lint_resume(e);
     dync_status status = dync__trace_call(f, e, call, NULL, 0, NULL, 0, result);
     dync__lint_resumed(lint);
     return status;
 }
-static dync_status dync__call_entry(dync_compiled *f, dync__cache_entry *e, const dync__callargs *call, const dync_value *into, dync_value *result) {
+static dync_status dync__call_entry(dync__compiled *f, dync__cache_entry *e, const dync__callargs *call, const dync_value *into, dync_value *result) {
     if (DYNC__ATOMIC_LOAD(&e->open)) return dync__call_open(f, e, call, result);
     dync__call_run_state r;
     bool unknown = false;
@@ -49137,13 +49594,13 @@ static dync_status dync__call_entry(dync_compiled *f, dync__cache_entry *e, cons
     return status;
 }
 #define DYNC__RECOMPILING "Recompiling function %s in %s:%d\n    triggered by the following guard failure(s):\n    - %s"
-DYNC__RARE static const char *dync__compiled_file(const dync_compiled *f) {
+DYNC__RARE static const char *dync__compiled_file(const dync__compiled *f) {
     const char *file = DYNC__ATOMIC_LOAD(&f->file);
     return file ? file : "?";
 }
-DYNC__RARE static int dync__compiled_line(const dync_compiled *f) { return (int)DYNC__ATOMIC_LOAD(&f->line); }
+DYNC__RARE static int dync__compiled_line(const dync__compiled *f) { return (int)DYNC__ATOMIC_LOAD(&f->line); }
 /* Every entry is asked why it refused; the texts go to the callback and the log. *last is the last reason, *remedy what to do about it. */
-DYNC__RARE static void dync__miss_reasons(dync_compiled *f, const dync__callargs *call, dync__str *last, const char **remedy) {
+DYNC__RARE static void dync__miss_reasons(dync__compiled *f, const dync__callargs *call, dync__str *last, const char **remedy) {
     for (dync__cache_entry *e = DYNC__ATOMIC_LOAD(&f->entries); e; e = e->next) {
         dync__str reason = {0};
         *remedy = "keep what it uses from outside alive";
@@ -49156,13 +49613,13 @@ DYNC__RARE static void dync__miss_reasons(dync_compiled *f, const dync__callargs
     }
 }
 /* Which function it is, what refused the last call, and what to do about that: the lines behind upstream's first one. */
-static void dync__limit_lines(const dync_compiled *f, const char *reason, const char *remedy, dync__str *s) {
+static void dync__limit_lines(const dync__compiled *f, const char *reason, const char *remedy, dync__str *s) {
     dync__str_addf(s, "   function: '%s' (%s:%d)\n   last reason: %s\n", f->name, dync__compiled_file(f), dync__compiled_line(f), reason);
     dync__str_addf(s, "To log all recompilation reasons, use DYNC_LOG=\"recompiles\".\nTo compile it less often, %s; or raise .recompile_limit, which is %d.",
                    remedy, f->opt.recompile_limit);
 }
 /* Over the limit: said once, loudly, with the guard that kept failing and the remedy; from then on this call runs eagerly. */
-DYNC__RARE static bool dync__miss_over_limit(dync_compiled *f, const char *reason, const char *remedy, dync_status *status) {
+DYNC__RARE static bool dync__miss_over_limit(dync__compiled *f, const char *reason, const char *remedy, dync_status *status) {
     if (DYNC__ATOMIC_PEEK(&f->n_entries) < f->opt.recompile_limit) return false;
     *status = DYNC_OK;
     dync__str s = {0};
@@ -49177,7 +49634,7 @@ DYNC__RARE static bool dync__miss_over_limit(dync_compiled *f, const char *reaso
     dync__str_free(&s);
     return true;
 }
-DYNC__RARE static void dync__entry_insert(dync_compiled *f, dync__cache_entry *e) {
+DYNC__RARE static void dync__entry_insert(dync__compiled *f, dync__cache_entry *e) {
     if (!dync__callee_module(&f->callee)) dync__quick_make(e);      /* one that is freed takes its calls with it */
     dync__lock(&f->lock);
     e->next = f->entries;
@@ -49201,17 +49658,17 @@ DYNC__RARE static void dync__entry_insert(dync_compiled *f, dync__cache_entry *e
     }
 }
 /* As it is written. */
-static dync_status dync__call_eagerly(dync_compiled *f, const dync__callargs *call, dync_value *result) {
+static dync_status dync__call_eagerly(dync__compiled *f, const dync__callargs *call, dync_value *result) {
     uint64_t errors = dync__error_count();
     *result = dync__callee_invoke(&f->callee, call->nargs, call->args);
     return dync__error_count() != errors ? dync_error() : DYNC_OK;
 }
 /* Does anybody want to know why the entries refused this call? Not once the limit has been told. */
-DYNC__RARE static bool dync__miss_is_told(dync_compiled *f) {
+DYNC__RARE static bool dync__miss_is_told(dync__compiled *f) {
     return f->opt.guard_fail || f->opt.error_on_recompile || dync__log_on(DYNC__LOG_recompiles) || !DYNC__ATOMIC_LOAD(&f->warned) ||
            DYNC__ATOMIC_PEEK(&f->n_entries) < f->opt.recompile_limit;
 }
-DYNC__RARE static dync_status dync__call_miss(dync_compiled *f, const dync__callargs *call, dync_value *result) {
+DYNC__RARE static dync_status dync__call_miss(dync__compiled *f, const dync__callargs *call, dync_value *result) {
     dync__str reason = {0};
     dync_status status = DYNC_OK;
     if (f->callee.flags & DYNC__CALLEE_DISABLED) return dync__call_eagerly(f, call, result);
@@ -49243,7 +49700,7 @@ DYNC__RARE static dync_status dync__call_miss(dync_compiled *f, const dync__call
     else dync__entry_free(e);
     return status;
 }
-static dync__cache_entry *dync__entry_lookup(dync_compiled *f, const dync__callargs *call) {
+static dync__cache_entry *dync__entry_lookup(dync__compiled *f, const dync__callargs *call) {
     dync__cache_entry *e = DYNC__ATOMIC_LOAD(&f->last_hit);
     if (e && !DYNC__ATOMIC_LOAD(&e->dead) && dync__guards_hold(e, call)) return e;
     for (dync__cache_entry *x = DYNC__ATOMIC_LOAD(&f->entries); x; x = x->next)
@@ -49254,7 +49711,7 @@ static dync__cache_entry *dync__entry_lookup(dync_compiled *f, const dync__calla
     return NULL;
 }
 /* A function of tensors takes as many tensors as it has parameters. */
-static bool dync__call_fits(const dync_compiled *f, int nargs, const dync_value *args) {
+static bool dync__call_fits(const dync__compiled *f, int nargs, const dync_value *args) {
     if (dync__callee_arity(&f->callee) < 0) return true;
     if (nargs != dync__callee_arity(&f->callee)) return false;
     for (int i = 0; args && i < nargs; i++)
@@ -49262,7 +49719,7 @@ static bool dync__call_fits(const dync_compiled *f, int nargs, const dync_value 
     return true;
 }
 /* Says what does not fit, with the caller's place. A NULL where an error is pending comes from the call that failed: nothing more is said. */
-DYNC__RARE static dync_value dync__call_misfit(const dync_compiled *f, int nargs, const dync_value *args) {
+DYNC__RARE static dync_value dync__call_misfit(const dync__compiled *f, int nargs, const dync_value *args) {
     dync_loc saved = dync__tls.at;
     dync__tls.at = dync__tls.call_at;
     int arity = dync__callee_arity(&f->callee), i = 0;
@@ -49277,11 +49734,11 @@ DYNC__RARE static dync_value dync__call_misfit(const dync_compiled *f, int nargs
     dync__tls.at = saved;
     return DYNC_NONE;
 }
-static dync_value dync__call_run(dync_compiled *f, int nargs, const dync_value *args, const dync_value *into) {
+static dync_value dync__call_run(dync__compiled *f, int nargs, const dync_value *args, const dync_value *into) {
     dync__callargs call;
     dync_value result = DYNC_NONE;
     if (!dync__callee_valid(&f->callee)) {
-        dync__fail(DYNC_ERR_VALUE, "dync_call: %s was compiled from a module that has been freed", f->name);
+        dync__fail(DYNC_ERR_VALUE, "dync_call: %s was compiled from %s that has been freed", f->name, dync__callee_text(&f->callee));
         return result;
     }
     if (!dync__call_fits(f, nargs, args)) return dync__call_misfit(f, nargs, args);
@@ -49301,7 +49758,7 @@ static dync_value dync__call_run(dync_compiled *f, int nargs, const dync_value *
     if (status == DYNC_OK && dync__error_count() == errors) return result;
     return status == DYNC_OK && dync_error() == DYNC_OK ? result : DYNC_NONE;
 }
-static dync_value dync__call_plain(dync_compiled *f, int nargs, const dync_value *args, const dync_value *into) {
+static dync_value dync__call_plain(dync__compiled *f, int nargs, const dync_value *args, const dync_value *into) {
     bool own = f->owner == &dync__tls;
     if (!own && !DYNC__ATOMIC_LOAD(&f->shared)) DYNC__ATOMIC_STORE(&f->shared, 1);
     if (own) f->depth++;
@@ -49312,23 +49769,25 @@ static dync_value dync__call_plain(dync_compiled *f, int nargs, const dync_value
     if (own) f->depth--;
     return r;
 }
-DYNC__RARE static dync_value dync__call_profiled(dync_compiled *f, int nargs, const dync_value *args, const dync_value *into) {
+DYNC__RARE static dync_value dync__call_profiled(dync__compiled *f, int nargs, const dync_value *args, const dync_value *into) {
     uint64_t seq = dync__tls.seq;
     dync__profiled event = dync__profile_begin("Torch-Compiled Region: ", f->name, NULL);
     dync_value r = dync__call_plain(f, nargs, args, into);
     dync__profile_end(&event, dync__tls.seq != seq ? (int64_t)seq : -1, -1);
     return r;
 }
+DYNC__RARE static DYNC__NOINLINE dync_value dync__call_nothing(const dync_compiled *handle) {
+    dync_loc saved = dync__tls.at;
+    dync__tls.at = dync__tls.call_at;
+    (void)dync__compiled_open(handle, "dync_call");
+    dync__tls.at = saved;
+    return DYNC_NONE;
+}
 /* into: the caller's tensors; where one was written directly it stands in the result itself. */
-static dync_value dync__call_values(dync_compiled *f, int nargs, const dync_value *args, const dync_value *into) {
-    if (!f) {
-        dync_loc saved = dync__tls.at;
-        dync__tls.at = dync__tls.call_at;
-        if (dync_error() == DYNC_OK) dync__fail(DYNC_ERR_VALUE, "dync_call: the compiled function is NULL");
-        dync__tls.at = saved;
-        return DYNC_NONE;
-    }
-    if (dync__tls.compiling || dync__tls.recording || dync__verify_inside()) return dync_frame_values(dync_fnc(f), f->name, nargs, args);
+static dync_value dync__call_values(dync_compiled *handle, int nargs, const dync_value *args, const dync_value *into) {
+    dync__compiled *f = dync__compiled_peek(handle);
+    if (DYNC__UNLIKELY(!f)) return dync__call_nothing(handle);
+    if (dync__tls.compiling || dync__tls.recording || dync__verify_inside()) return dync_frame_values(dync_fnc(handle), f->name, nargs, args);
     return dync__profile_on() ? dync__call_profiled(f, nargs, args, into) : dync__call_plain(f, nargs, args, into);
 }
 DYNC_API dync_value dync_call_values_at(dync_compiled *f, int nargs, const dync_value *args, dync_loc at) {
@@ -49341,7 +49800,9 @@ DYNC_API dync_tensor *dync_call_tensor_at(dync_compiled *f, int nargs, const dyn
     if (DYNC__LIKELY(r.kind == DYNC_KIND_TENSOR)) return dync_as_tensor(r);
     dync_loc saved = dync__tls.at;
     dync__tls.at = at;
-    if (dync_error() == DYNC_OK) dync__fail(DYNC_ERR_VALUE, "dync_call: expected %s to return a tensor, got %s", f->name, dync__kind_name(r.kind));
+    const dync__compiled *c = dync__compiled_peek(f);
+    if (dync_error() == DYNC_OK)
+        dync__fail(DYNC_ERR_VALUE, "dync_call: expected %s to return a tensor, got %s", c ? c->name : "the function", dync__kind_name(r.kind));
     dync__tls.at = saved;
     return NULL;
 }
@@ -49354,9 +49815,10 @@ static dync_status dync__into_pair(dync__into_pairs *p, dync_value out, dync_val
         p->from[p->n++] = r;
         return DYNC_OK;
     }
-    if (out.kind != DYNC_KIND_LIST || r.kind != DYNC_KIND_LIST || !out.as.l || !r.as.l || out.as.l->n != r.as.l->n)
+    const dync__list *to = dync__value_list(out), *from = dync__value_list(r);
+    if (!to || !from || to->n != from->n)
         return dync__fail(DYNC_ERR_VALUE, "dync_call_into: the outputs do not have the form of the result");
-    for (int i = 0; i < out.as.l->n; i++) DYNC__TRY(dync__into_pair(p, out.as.l->items[i], r.as.l->items[i]));
+    for (int i = 0; i < to->n; i++) DYNC__TRY(dync__into_pair(p, to->items[i], from->items[i]));
     return DYNC_OK;
 }
 DYNC__RARE static dync_status dync__into_shape_error(int i, const dync__tensor *to, const dync__tensor *from) {
@@ -49400,7 +49862,7 @@ DYNC__COLD
 DYNC__TLS dync__capture_log *dync__capture_log_now;
 #endif
 static void dync__capture_log_free(dync__capture_log *log) {
-    for (int i = 0; i < log->graphs.n; i++) dync_graph_free(log->graphs.at[i]);
+    for (int i = 0; i < log->graphs.n; i++) dync__graph_unref(log->graphs.at[i]);
     dync__vec_free(&log->graphs);
     dync__vec_free(&log->breaks);
     dync__vec_free(&log->guards);
@@ -49414,20 +49876,20 @@ static const char *dync__scope_text(const char *s) {
     if (p) memcpy(p, s ? s : "", n);
     return p ? p : "";
 }
-static const char *dync__graph_ops_text(const dync_graph *g, int *count) {
+static const char *dync__graph_ops_text(const dync__graph *g, int *count) {
     dync__str s = {0};
     for (int i = 0; i < g->node.n; i++) {
-        const dync_node *n = g->node.at[i];
+        const dync__node *n = g->node.at[i];
         if ((n->kind != DYNC__N_CALL_FUNCTION && n->kind != DYNC__N_CALL_METHOD) || n->op == DYNC__NODE_GETITEM) continue;
         ++*count;
-        dync__str_addf(&s, "%s\n", dync_node_target(n));
+        dync__str_addf(&s, "%s\n", n->target);
     }
     const char *text = dync__scope_text(dync__str_get(&s));
     dync__str_free(&s);
     return text;
 }
 /* Why each entry of a compiled function was made, oldest first. */
-static void dync__explain_history(dync_explain_output *o, dync_compiled *f) {
+static void dync__explain_history(dync_explain_output *o, dync__compiled *f) {
     int n = 0;
     dync__lock(&f->lock);
     for (const dync__cache_entry *e = f->entries; e; e = e->next) n++;
@@ -49463,7 +49925,7 @@ static void dync__explain_fill(dync_explain_output *o, const dync__capture_log *
     for (int i = 0; i < log->guards.n; i++) guards[i] = dync__scope_text(log->guards.at[i]);
     for (int i = 0; i < log->graphs.n; i++) {
         ops[i] = dync__graph_ops_text(log->graphs.at[i], &o->op_count);
-        const char *text = dync_graph_str(log->graphs.at[i]);
+        const char *text = dync_graph_str(dync__graph_handle(log->graphs.at[i]));
         graphs[i] = text ? text : "";
     }
     o->breaks = breaks;
@@ -49471,8 +49933,10 @@ static void dync__explain_fill(dync_explain_output *o, const dync__capture_log *
     o->ops = ops;
     o->graphs = graphs;
 }
-static dync_value dync__explain_run(void *state, const dync_value *args, int nargs) { return dync_graph_run(state, args, nargs); }
-static dync_status dync__explain_compile(dync_graph *g, const dync_value *examples, int n, const char *options, dync_callable *out, void *user) {
+static dync_value dync__explain_run(void *state, const dync_value *args, int nargs) { return dync__graph_run(state, args, nargs); }
+static dync_status dync__explain_compile(dync_graph *graph, const dync_value *examples, int n, const char *options, dync_callable *out, void *user) {
+    dync__graph *g = dync__graph_open(graph, "dync_explain");
+    if (!g) return DYNC_ERR_VALUE;
     (void)n, (void)options, (void)user;
     dync__capture_log *log = dync__capture_log_now;
     dync__str s = {0};
@@ -49487,28 +49951,25 @@ static dync_status dync__explain_compile(dync_graph *g, const dync_value *exampl
 DYNC_API dync_explain_output dync_explain_values(dync_callee callee, const char *name, int nargs, const dync_value *args) {
     dync_explain_output o;
     memset(&o, 0, sizeof o);
-    if (!dync__callee_valid(&callee)) {
-        dync__fail(DYNC_ERR_VALUE, "dync_explain: the function is NULL");
-        return o;
-    }
+    if (dync__callee_check(&callee, "dync_explain") != DYNC_OK) return o;
     dync__capture_install();
-    dync_compiled *inner = dync__callee_compiled(&callee);
+    dync__compiled *inner = dync__callee_compiled(&callee);
     dync_compile_options opt = {.recompile_limit = 8, .args = inner ? inner->args : NULL};
     dync_backend backend = {.name = "explain", .compile = dync__explain_compile};
-    dync_compiled *f = dync__compiled_new(inner ? inner->callee : callee, inner ? inner->name : name, &opt, &backend);
+    dync__compiled *f = dync__compiled_new(inner ? inner->callee : callee, inner ? inner->name : name, &opt, &backend);
     if (!f) return o;
     dync__capture_log log, *outer = dync__capture_log_now;
     memset(&log, 0, sizeof log);
     dync__capture_log_now = &log;
     dync_scope scope = dync_scope_begin();
     uint64_t start = dync__now_ns();
-    dync_call_values(f, nargs, args);
+    dync_call_values(dync__compiled_handle(f), nargs, args);
     log.compile_ns = dync__now_ns() - start;
     dync_scope_end(&scope);
     dync__capture_log_now = outer;
     dync__explain_fill(&o, &log);
     dync__capture_log_free(&log);
-    dync_compiled_free(f);
+    dync__compiled_free(f);
     if (inner) dync__explain_history(&o, inner);
     return o;
 }
@@ -49654,13 +50115,13 @@ static void dync__html_graph(dync__str *s, int i, const char *text) {
     dync__error_guard guard;
     dync__str_addf(s, "<h3>Graph %d</h3>\n", i + 1);
     dync__error_guard_begin(&guard);
-    dync_graph *g = dync__graph_parse(text);
+    dync__graph *g = dync__graph_parse(text);
     dync__error_guard_end(&guard);
     if (g) {
         dync__str_add(s, "<div class=\"graph\">\n");
         dync__graph_draw_svg(s, g);
         dync__str_add(s, "</div>\n");
-        dync_graph_free(g);
+        dync__graph_unref(g);
     }
     dync__str_add(s, "<details><summary>as C</summary>\n");
     dync__html_pre(s, text);
@@ -49745,7 +50206,7 @@ typedef struct dync__inner {
 } dync__inner;
 /* Compiles a functional graph; keeps a reference on it if it needs it. */
 typedef struct dync__inner_compiler {
-    dync_status (*compile)(void *user, dync_graph *, bool is_backward, const dync__options *options, dync__inner *out);
+    dync_status (*compile)(void *user, dync__graph *, bool is_backward, const dync__options *options, dync__inner *out);
     void *user;
     bool save_all;                       /* the default partitioner instead of a minimum cut */
     bool decompose_all;                  /* every operator that has a decomposition */
@@ -49754,9 +50215,9 @@ typedef struct dync__inner_compiler {
 } dync__inner_compiler;
 /* Hook of minify/: has the compiler compile g. NULL: nobody looks on. */
 #if defined(DYNC__SPLIT)
-extern dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync_graph *g, bool is_backward, const dync__options *options, dync__inner *out);
+extern dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync__graph *g, bool is_backward, const dync__options *options, dync__inner *out);
 #else
-static dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync_graph *g, bool is_backward, const dync__options *options, dync__inner *out);
+static dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync__graph *g, bool is_backward, const dync__options *options, dync__inner *out);
 #endif
 
 /* The tensors that compiled code works on: the user's inputs in order, then tensors of the graph (parameters, constants), then what stands
@@ -49800,8 +50261,8 @@ typedef struct dync__aot_out {
  * graph takes the saved tensors, then one tangent per entry of tangent_of (a mutation or value, counted together), and gives a gradient per
  * entry of grad_of. */
 typedef struct dync__aot_graphs {
-    dync_graph *fw, *bw;                 /* bw NULL: inference, or nothing to differentiate */
-    dync_graph *joint;                   /* in place of both, where it was asked for */
+    dync__graph *fw, *bw;                 /* bw NULL: inference, or nothing to differentiate */
+    dync__graph *joint;                   /* in place of both, where it was asked for */
     int n_inputs;                        /* of the user's graph */
     bool plain_inputs;                   /* the actual inputs are the user's inputs, all passed */
     bool training;                       /* some output has history */
@@ -49809,14 +50270,14 @@ typedef struct dync__aot_graphs {
     bool seeds_before, seeds_after;      /* dync_manual_seed: done around the forward graph */
     int64_t seed_before, seed_after;
     DYNC__VEC(dync__aot_actual) actual;
-    DYNC__VEC(dync_node *) lifted;       /* during the trace: nodes of the actual inputs, by index; NULL where not passed */
+    DYNC__VEC(dync__node *) lifted;       /* during the trace: nodes of the actual inputs, by index; NULL where not passed */
     DYNC__VEC(dync__aot_mutation) mutated;
     DYNC__VEC(dync__aot_value) value;
     DYNC__VEC(dync__aot_out) out;        /* of the user's graph */
     DYNC__VEC(int) tangent_of;
     DYNC__VEC(int) grad_of;              /* actual input of each gradient */
     int n_saved;
-    const dync_node *last_forward;       /* of the joint graph */
+    const dync__node *last_forward;       /* of the joint graph */
     char *backward_error;                /* why some outputs have no backward; owned */
     dync_status backward_status;
     DYNC__VEC(int) broken;               /* those outputs, numbered as in tangent_of */
@@ -49839,7 +50300,7 @@ typedef struct dync__aot_how {
 /* functionalize.c: the recording bottom handler */
 typedef struct dync__functional {
     dync__handler handler;
-    dync_graph *graph;
+    dync__graph *graph;
     uint64_t id;
     dync__arena arena;
     dync__aot_graphs *into;              /* tensors met in the trace go to its actual inputs */
@@ -49851,13 +50312,13 @@ typedef struct dync__functional {
 } dync__functional;
 /* Not functionalised: the graph runs plainly instead. Not an error of the user's. */
 DYNC__FN dync_status dync__functional_refuse(dync__functional *, const char *why);
-DYNC__FN void dync__functional_begin(dync__functional *, dync_graph *, dync__aot_graphs *into);
+DYNC__FN void dync__functional_begin(dync__functional *, dync__graph *, dync__aot_graphs *into);
 DYNC__FN void dync__functional_end(dync__functional *);
 /* A placeholder and the fake that stands for it (borrowed: held until the end); input: its actual input, -1 for tangents. */
 DYNC__FN dync__tensor *dync__functional_input(dync__functional *, const char *name, const dync__info *, bool requires_grad, int input);
 /* Another tensor on the memory of a fake, without history (borrowed). */
 DYNC__FN dync__tensor *dync__functional_alias(dync__functional *, dync__tensor *on, const dync__layout *);
-DYNC__FN dync_node *dync__functional_node(dync__functional *, dync__tensor *);       /* the value of a fake now; NULL + error */
+DYNC__FN dync__node *dync__functional_node(dync__functional *, dync__tensor *);       /* the value of a fake now; NULL + error */
 DYNC__FN bool dync__functional_mutated(const dync__tensor *input);
 /* The actual input whose memory a fake lies on, or -1; the fake that is the whole of that memory. */
 DYNC__FN int dync__functional_base_input(const dync__functional *, const dync__tensor *);
@@ -49866,11 +50327,11 @@ DYNC__FN dync__tensor *dync__functional_whole(dync__tensor *);
 /* joint.c. training: gradients are wanted and some input requires grad. DYNC_ERR_UNSUPPORTED (not recorded as an error): a program that is not
  * functionalised; *why tells, the caller runs the graph plainly. examples (may be NULL): which inputs share memory. */
 /* Attention written out as the operator: *graph is another graph then. */
-DYNC__FN dync_status dync__aot_attend(dync_graph **graph, bool training);
-DYNC__FN dync_status dync__aot_trace(dync_graph *, const dync_value *examples, bool training, const dync__aot_how *, dync__aot_graphs *out,
+DYNC__FN dync_status dync__aot_attend(dync__graph **graph, bool training);
+DYNC__FN dync_status dync__aot_trace(dync__graph *, const dync_value *examples, bool training, const dync__aot_how *, dync__aot_graphs *out,
                                      const char **why);
 /* Does an input (or a tensor of the graph) require grad? examples may be NULL. */
-DYNC__FN bool dync__aot_wants_grad(const dync_graph *, const dync_value *examples);
+DYNC__FN bool dync__aot_wants_grad(const dync__graph *, const dync_value *examples);
 DYNC__FN void dync__aot_graphs_free(dync__aot_graphs *);
 DYNC__FN int dync__arg_count_tensors(const dync__arg *);                       /* tensors or nodes in a nested argument */
 
@@ -49895,20 +50356,20 @@ typedef struct dync__joint {
 /* A child of t on its memory, through a node that passes gradients (owned). */
 DYNC__FN dync__tensor *dync__aot_entry(dync__tensor *t);
 DYNC__FN bool dync__aot_views(const dync__tensor *x, const dync__tensor *base);       /* with the history of base */
-DYNC__FN dync_status dync__joint_inputs(dync__joint *, const dync_graph *);
+DYNC__FN dync_status dync__joint_inputs(dync__joint *, const dync__graph *);
 DYNC__FN dync_status dync__joint_outputs(dync__joint *);
 DYNC__FN dync_status dync__joint_mutations(dync__joint *);
 
 /* partition.c: joint graph (values of the forward part and gradients) -> fw and bw */
 typedef struct dync__joint_graph {
-    dync_graph *graph;
+    dync__graph *graph;
     int n_fw_out, n_tangents, n_grads, n_mutated;
-    dync_node **fw_out, **tangent, **grad, **mutated;      /* mutated: placeholders that the epilogue overwrites */
+    dync__node **fw_out, **tangent, **grad, **mutated;      /* mutated: placeholders that the epilogue overwrites */
 } dync__joint_graph;
 DYNC__FN dync_status dync__aot_partition(const dync__joint_graph *, const dync__aot_how *, dync__aot_graphs *out);
 
 /* runtime.c: the whole as a callable for capture */
-DYNC__FN dync_status dync__aot_compile(dync_graph *, const dync_value *examples, int n, const dync__options *options, const dync__inner_compiler *,
+DYNC__FN dync_status dync__aot_compile(dync__graph *, const dync_value *examples, int n, const dync__options *options, const dync__inner_compiler *,
                                        dync_callable *out);
 DYNC__FN void dync__aot_set_budget(double);
 /* For whoever captures a backward pass (compiled autograd): the backward graph of a compiled forward's node is replayed
@@ -49917,46 +50378,46 @@ DYNC__FN void dync__aot_set_budget(double);
 DYNC__FN dync_status dync__aot_backward_inline(void *state, dync__tensor *const *saved, int n_out, dync__tensor *const *grad_out, int n_in,
                                                const bool *needed, dync__tensor **grad_in);
 /* number.c: symbolic numbers as 0-dim tensors */
-DYNC__FN bool dync__graph_has_numbers(const dync_graph *);
-DYNC__FN dync_status dync__graph_numbers(dync_graph *, dync_graph **out);
+DYNC__FN bool dync__graph_has_numbers(const dync__graph *);
+DYNC__FN dync_status dync__graph_numbers(dync__graph *, dync__graph **out);
 enum { DYNC__SIZED_SYMBOLS = 64 };
 /* sized.c: a graph of symbolic sizes through a compiler of plain ones, an instance for each set of sizes */
-typedef dync_status (*dync__graph_compiler)(dync_graph *, const dync_value *examples, int n, const dync__options *options, dync_callable *out, void *user);
+typedef dync_status (*dync__graph_compiler)(dync__graph *, const dync_value *examples, int n, const dync__options *options, dync_callable *out, void *user);
 /* unlist.c: a graph that takes lists of tensors, compiled as one that takes those of their items that it uses */
-DYNC__FN bool dync__graph_takes_lists(const dync_graph *);
-DYNC__FN dync_status dync__unlist_compile(dync_graph *, const dync_value *examples, int n, const dync__options *options, dync__graph_compiler, void *user,
+DYNC__FN bool dync__graph_takes_lists(const dync__graph *);
+DYNC__FN dync_status dync__unlist_compile(dync__graph *, const dync_value *examples, int n, const dync__options *options, dync__graph_compiler, void *user,
                                           dync_callable *out);
-DYNC__FN dync_status dync__sized_compile(dync_graph *, const dync_value *examples, int n, const dync__options *options, dync__graph_compiler, void *user,
+DYNC__FN dync_status dync__sized_compile(dync__graph *, const dync_value *examples, int n, const dync__options *options, dync__graph_compiler, void *user,
                                          const dync__inner_compiler *or_null /* whose: it is traced once, with symbolic sizes */, dync_callable *out);
 /* The graph interpreter as an inner compiler (aot_eager). */
-DYNC__FN dync_status dync__inner_interpret(void *user, dync_graph *, bool is_backward, const dync__options *options, dync__inner *out);
+DYNC__FN dync_status dync__inner_interpret(void *user, dync__graph *, bool is_backward, const dync__options *options, dync__inner *out);
 #endif
 DYNC__COLD
 
 /* ==== aot/unlist.c ============================================================================================== */
 /* Where each input of the graph comes from: item -1: the whole value. */
-typedef struct dync__unlisted { dync_callable code; dync_graph *graph; size_t bytes; int n, *input, *item; } dync__unlisted;
-static bool dync__is_list_input(const dync_node *n) {
+typedef struct dync__unlisted { dync_callable code; dync__graph *graph; size_t bytes; int n, *input, *item; } dync__unlisted;
+static bool dync__is_list_input(const dync__node *n) {
     return n->kind == DYNC__N_PLACEHOLDER && !n->has_info && !n->sym && !dync__arg_is_number(&n->scalar);
 }
-DYNC__FN bool dync__graph_takes_lists(const dync_graph *g) {
+DYNC__FN bool dync__graph_takes_lists(const dync__graph *g) {
     for (int i = 0; i < g->n_inputs; i++)
         if (dync__is_list_input(g->node.at[i])) return true;
     return false;
 }
-static bool dync__is_list_item(const dync_node *n) {
+static bool dync__is_list_item(const dync__node *n) {
     return n->op == DYNC__NODE_GETITEM && n->args[0].as.node->kind == DYNC__N_PLACEHOLDER && dync__is_list_input(n->args[0].as.node);
 }
-static dync_node *dync__unlist_map(void *user, dync_node *old) {
+static dync__node *dync__unlist_map(void *user, dync__node *old) {
     (void)user;
     return old->mark;
 }
-static dync_status dync__unlist_graph(const dync_graph *old, dync__unlisted *u) {
-    dync_graph *g = u->graph = dync__graph_new(old->name);
+static dync_status dync__unlist_graph(const dync__graph *old, dync__unlisted *u) {
+    dync__graph *g = u->graph = dync__graph_new(old->name);
     dync__arg result;
     if (!g || !dync__graph_takes_symbols(g, old)) return DYNC_ERR_MEMORY;
     for (int i = 0; i < old->node.n; i++) {
-        dync_node *n = old->node.at[i];
+        dync__node *n = old->node.at[i];
         bool item = dync__is_list_item(n), input = n->kind == DYNC__N_PLACEHOLDER;
         n->mark = NULL;
         if (input && dync__is_list_input(n)) continue;
@@ -49994,14 +50455,14 @@ static dync_value dync__unlist_run(void *state, const dync_value *args, int narg
 static void dync__unlist_destroy(void *state) {
     dync__unlisted *u = state;
     if (u->code.destroy) u->code.destroy(u->code.state);
-    dync_graph_free(u->graph);
+    dync__graph_unref(u->graph);
     dync__free(u, u->bytes);
 }
 static dync_status dync__unlist_narrow(void *state, const bool *used) {
     dync__unlisted *u = state;
     return u->code.narrow ? u->code.narrow(u->code.state, used) : DYNC_OK;
 }
-DYNC__FN dync_status dync__unlist_compile(dync_graph *g, const dync_value *ex, int n, const dync__options *options, dync__graph_compiler compile, void *user,
+DYNC__FN dync_status dync__unlist_compile(dync__graph *g, const dync_value *ex, int n, const dync__options *options, dync__graph_compiler compile, void *user,
                                           dync_callable *out) {
     size_t room = (size_t)(g->node.n + 1), bytes = sizeof(dync__unlisted) + 2 * room * sizeof(int);
     dync__unlisted *u = dync__calloc(bytes);
@@ -50030,7 +50491,7 @@ DYNC__FN dync_status dync__unlist_compile(dync_graph *g, const dync_value *ex, i
 
 /* ==== aot/functionalize.c ======================================================================================= */
 typedef struct dync__fstore {
-    dync_node *base;                     /* the whole content now */
+    dync__node *base;                     /* the whole content now */
     dync__tensor *whole;                 /* a fake that covers it */
     dync__layout lay;
     int32_t generation;
@@ -50054,7 +50515,7 @@ static bool dync__layout_same(const dync__layout *a, const dync__layout *b) {
         if (a->shape[i] != b->shape[i] || (a->shape[i] != 1 && a->stride[i] != b->stride[i])) return false;
     return true;
 }
-static void dync__functional_own(dync__functional *f, dync__tensor *t, dync_node *n) {
+static void dync__functional_own(dync__functional *f, dync__tensor *t, dync__node *n) {
     const dync__fstore *s = t->storage->trace;
     t->trace_id = f->id;
     t->node = n;
@@ -50066,7 +50527,7 @@ static bool dync__functional_hold(dync__functional *f, dync__tensor *t) {
     dync__unref(t);
     return false;
 }
-static dync__fstore *dync__functional_store(dync__functional *f, dync__tensor *t, dync_node *base) {
+static dync__fstore *dync__functional_store(dync__functional *f, dync__tensor *t, dync__node *base) {
     dync__fstore *s = t->storage->trace;
     if (s) return s;
     s = dync__arena_alloc(&f->arena, sizeof *s);
@@ -50079,7 +50540,7 @@ static dync__fstore *dync__functional_store(dync__functional *f, dync__tensor *t
     return s;
 }
 DYNC__FN dync__tensor *dync__functional_input(dync__functional *f, const char *name, const dync__info *info, bool requires_grad, int input) {
-    dync_node *n = dync__graph_placeholder(f->graph, name, NULL, info);
+    dync__node *n = dync__graph_placeholder(f->graph, name, NULL, info);
     dync__tensor *t = n ? dync__tensor_fake(info->dtype, info->device, &info->lay) : NULL;
     if (!t) return NULL;
     t->storage->size_bytes = SIZE_MAX / 2;           /* the real one's is not known here */
@@ -50108,10 +50569,10 @@ DYNC__FN dync__tensor *dync__functional_alias(dync__functional *f, dync__tensor 
     dync__unref(t);
     return t;
 }
-static dync_node *dync__functional_emit(dync__functional *f, int op, int nargs, const dync__arg *args, const dync__info *info, int nout) {
-    dync_node *n = dync__graph_call(f->graph, op, nargs, args, nout, info, NULL);
+static dync__node *dync__functional_emit(dync__functional *f, int op, int nargs, const dync__arg *args, const dync__info *info, int nout) {
+    dync__node *n = dync__graph_call(f->graph, op, nargs, args, nout, info, NULL);
     if (!n) return NULL;
-    const dync_node *from = dync__tls.interpreted;
+    const dync__node *from = dync__tls.interpreted;
     n->at = dync__tls.at;
     n->seq_nr = dync__seq_now();
     n->user_op = from && from->op >= 0 ? dync__op_info(from->op)->name : NULL;
@@ -50119,13 +50580,13 @@ static dync_node *dync__functional_emit(dync__functional *f, int op, int nargs, 
     return n;
 }
 /* A real tensor met in the trace (a constant of a decomposition): one more input. */
-static dync_node *dync__functional_lift(dync__functional *f, dync__tensor *t) {
+static dync__node *dync__functional_lift(dync__functional *f, dync__tensor *t) {
     dync__aot_graphs *g = f->into;
     for (int i = 0; i < g->actual.n; i++)
         if (g->actual.at[i].kind == DYNC__AOT_ATTR && g->actual.at[i].tensor == t) return g->lifted.at[i];
     dync__aot_actual a = {.kind = DYNC__AOT_ATTR, .passed = true, .from = -1, .same_as = -1, .group = -1, .tensor = t};
     dync__info info = {.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = -1};
-    dync_node *n = dync__graph_placeholder(f->graph, t->name ? t->name : "lifted", NULL, &info);
+    dync__node *n = dync__graph_placeholder(f->graph, t->name ? t->name : "lifted", NULL, &info);
     if (!n || !dync__vec_push(&g->lifted, n)) return NULL;
     if (!dync__vec_push(&g->actual, a)) return NULL;
     dync__ref(t);
@@ -50137,7 +50598,7 @@ static dync__layout dync__functional_rel(const dync__fstore *s, const dync__tens
     lay.offset = t->numel ? dync__sz_sub(lay.offset, s->lay.offset) : 0;
     return lay;
 }
-static dync_node *dync__functional_view(dync__functional *f, const dync__fstore *s, const dync__tensor *t) {
+static dync__node *dync__functional_view(dync__functional *f, const dync__fstore *s, const dync__tensor *t) {
     dync__info info = {.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = 0};
     dync__layout rel = dync__functional_rel(s, t);
     info.lay.offset = dync__sz_add(rel.offset, s->base->info[0].lay.offset);
@@ -50145,7 +50606,7 @@ static dync_node *dync__functional_view(dync__functional *f, const dync__fstore 
                          dync__arg_i(rel.offset)};
     return dync__functional_emit(f, DYNC__OP__strided_view, 4, args, &info, 1);
 }
-DYNC__FN dync_node *dync__functional_node(dync__functional *f, dync__tensor *t) {
+DYNC__FN dync__node *dync__functional_node(dync__functional *f, dync__tensor *t) {
     if (!(t->flags & DYNC__T_FAKE)) return dync__functional_lift(f, t);
     if (t->trace_id != f->id || !t->node) {
         dync__fail(DYNC_ERR_INTERNAL, "a value of another trace met in the joint trace");
@@ -50153,7 +50614,7 @@ DYNC__FN dync_node *dync__functional_node(dync__functional *f, dync__tensor *t) 
     }
     const dync__fstore *s = t->storage->trace;
     if (!s || t->node_output == s->generation) return t->node;
-    dync_node *n = dync__layout_same(&t->lay, &s->lay) ? s->base : dync__functional_view(f, s, t);
+    dync__node *n = dync__layout_same(&t->lay, &s->lay) ? s->base : dync__functional_view(f, s, t);
     if (n) dync__functional_own(f, t, n);
     return n;
 }
@@ -50161,7 +50622,7 @@ static dync_status dync__functional_args(dync__functional *f, int n, const dync_
     for (int i = 0; i < n; i++) {
         out[i] = in[i];
         if (in[i].kind == DYNC__A_TENSOR) {
-            dync_node *node = dync__functional_node(f, in[i].as.t);
+            dync__node *node = dync__functional_node(f, in[i].as.t);
             if (!node) return DYNC_ERR_INTERNAL;
             out[i] = dync__arg_node(node);
         } else if (in[i].kind == DYNC__A_LIST) {
@@ -50204,19 +50665,19 @@ static dync_status dync__functional_record(dync__functional *f, dync__opcall *c)
     }
     /* strides and offset given by number are those of the memory, not of what stands for a value now */
     const dync__fstore *s = c->op == DYNC__OP_as_strided || c->op == DYNC__OP__strided_view ? c->args[0].as.t->storage->trace : NULL;
-    dync_node *n = s && s->generation > 0 ? dync__functional_view(f, s, c->out[0])
+    dync__node *n = s && s->generation > 0 ? dync__functional_view(f, s, c->out[0])
                            : dync__functional_emit(f, c->op, c->nargs, args, info, c->nout);
     if (!n) return DYNC_ERR_MEMORY;
     for (int i = 0; i < c->nout; i++) {
         if (!c->out[i]) continue;
-        dync_node *of = c->nout > 1 ? dync__graph_getitem(f->graph, n, i) : n;
+        dync__node *of = c->nout > 1 ? dync__graph_getitem(f->graph, n, i) : n;
         if (!of || !dync__functional_hold(f, c->out[i])) return DYNC_ERR_MEMORY;
         dync__functional_own(f, c->out[i], of);
     }
     return DYNC_OK;
 }
 /* self has the value of node from now on. */
-static dync_status dync__functional_write(dync__functional *f, dync__tensor *self, dync_node *old, dync_node *node) {
+static dync_status dync__functional_write(dync__functional *f, dync__tensor *self, dync__node *old, dync__node *node) {
     dync__fstore *s = dync__functional_store(f, self, old);
     if (!s) return DYNC_ERR_MEMORY;
     bool whole = dync__layout_same(&self->lay, &s->lay);
@@ -50293,13 +50754,13 @@ static dync_status dync__functional_inplace(dync__functional *f, dync__opcall *c
     if (dync__op_overlap(c) != DYNC_OK) return dync__functional_refuse(f, "an operand shares a part of what is written: an error of the operator's");
     dync__tensor *self = c->args[0].as.t, *r = NULL;
     if (!(self->flags & DYNC__T_FAKE)) return dync__functional_refuse(f, "a constant is written in place");
-    dync_node *old = dync__functional_node(f, self);
+    dync__node *old = dync__functional_node(f, self);
     if (!old) return DYNC_ERR_INTERNAL;
     dync_status status = DYNC_OK;
     if (c->op == DYNC__OP_copy_ && dync__functional_fits(self, &c->args[1])) dync__ref(r = c->args[1].as.t);
     else status = dync__functional_run(f, c->row->inplace_of, c->nargs, c->args, &r);
     if (status == DYNC_OK) status = dync__functional_fit(f, self, &r);
-    dync_node *value = status == DYNC_OK ? dync__functional_node(f, r) : NULL;
+    dync__node *value = status == DYNC_OK ? dync__functional_node(f, r) : NULL;
     if (status == DYNC_OK) status = value ? dync__functional_write(f, self, old, value) : DYNC_ERR_MEMORY;
     dync__unref(r);
     if (status != DYNC_OK) return status;
@@ -50338,7 +50799,7 @@ static dync_status dync__functional_set(dync__functional *f, dync__opcall *c) {
     const dync__fstore *old = self->storage->trace;
     bool plain = source && (self->flags & source->flags & DYNC__T_FAKE) && !dync__tensor_requires_grad(self) && !dync__tensor_requires_grad(source);
     if (!plain || (old && old->input >= 0) || dync__op_infer(c, &info) != DYNC_OK) return dync__functional_refuse(f, c->row->name);
-    dync_node *node = dync__functional_node(f, source);
+    dync__node *node = dync__functional_node(f, source);
     if (!node || !dync__functional_store(f, source, node)) return DYNC_ERR_MEMORY;
     DYNC__TRY(c->row->decompose(c));
     dync__functional_own(f, self, node);
@@ -50357,7 +50818,7 @@ static dync_status dync__functional_call(dync__handler *self, dync__opcall *c) {
     if (row->decompose && !(row->flags & DYNC__OP_OPAQUE) && dync__functional_expands(f, c->op)) return row->decompose(c);
     return dync__functional_record(f, c);
 }
-DYNC__FN void dync__functional_begin(dync__functional *f, dync_graph *g, dync__aot_graphs *into) {
+DYNC__FN void dync__functional_begin(dync__functional *f, dync__graph *g, dync__aot_graphs *into) {
     static uint64_t ids = UINT64_C(1) << 62;          /* apart from capture's */
     memset(f, 0, sizeof *f);
     f->graph = g;
@@ -50405,7 +50866,7 @@ static dync__tensor *dync__joint_entry(dync__joint *j, dync__tensor *leaf) {
     dync__tls.grad_enabled_off = off;
     return status == DYNC_OK ? t : NULL;
 }
-static dync_status dync__joint_add_actual(dync__joint *j, const dync__aot_actual *a, dync_node *node) {
+static dync_status dync__joint_add_actual(dync__joint *j, const dync__aot_actual *a, dync__node *node) {
     if (!dync__vec_push(&j->into->actual, *a)) return DYNC_ERR_MEMORY;
     return dync__vec_push(&j->into->lifted, node) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
@@ -50547,7 +51008,7 @@ static bool dync__joint_passed(const dync__joint *j, int i) {
     if (a->same_as >= 0) return false;
     return a->group == -1 || dync__group_base(j, a->group) == dync__joint_example(j, i);
 }
-DYNC__FN dync_status dync__joint_inputs(dync__joint *j, const dync_graph *g) {
+DYNC__FN dync_status dync__joint_inputs(dync__joint *j, const dync__graph *g) {
     dync__aot_graphs *into = j->into;
     size_t room = (size_t)(2 * g->n_inputs + 1);        /* every input may need a base */
     j->leaf = dync__arena_alloc(&j->arena, room * sizeof *j->leaf);
@@ -50567,7 +51028,7 @@ DYNC__FN dync_status dync__joint_inputs(dync__joint *j, const dync_graph *g) {
     dync__joint_share(j);
     int k = 0;
     for (int i = 0; i < g->node.n && k < g->n_inputs; i++) {
-        const dync_node *n = g->node.at[i];
+        const dync__node *n = g->node.at[i];
         if (n->kind != DYNC__N_PLACEHOLDER) continue;
         if (!n->has_info) return dync__functional_refuse(&j->f, "an input that is no tensor");
         const dync__tensor *x = dync__joint_example(j, k);
@@ -50699,9 +51160,9 @@ DYNC__FN dync_status dync__joint_mutations(dync__joint *j) {
 
 /* ==== aot/joint.c =============================================================================================== */
 DYNC__FN void dync__aot_graphs_free(dync__aot_graphs *a) {
-    dync_graph_free(a->fw);
-    dync_graph_free(a->bw);
-    dync_graph_free(a->joint);
+    dync__graph_unref(a->fw);
+    dync__graph_unref(a->bw);
+    dync__graph_unref(a->joint);
     for (int i = 0; i < a->actual.n; i++) dync__unref(a->actual.at[i].tensor);
     dync__vec_free(&a->actual);
     dync__vec_free(&a->lifted);
@@ -50719,10 +51180,10 @@ DYNC__FN int dync__arg_count_tensors(const dync__arg *a) {
     for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++) n += dync__arg_count_tensors(&a->as.list[i]);
     return n;
 }
-DYNC__FN bool dync__aot_wants_grad(const dync_graph *g, const dync_value *examples) {
+DYNC__FN bool dync__aot_wants_grad(const dync__graph *g, const dync_value *examples) {
     int k = 0;
     for (int i = 0; i < g->node.n; i++) {
-        const dync_node *n = g->node.at[i];
+        const dync__node *n = g->node.at[i];
         if (n->kind == DYNC__N_GET_ATTR && n->value && dync__tensor_requires_grad(n->value)) return true;
         if (n->kind != DYNC__N_PLACEHOLDER) continue;
         const dync__tensor *x = examples && examples[k].kind == DYNC_KIND_TENSOR ? dync__peek(examples[k].as.t) : NULL;
@@ -50731,19 +51192,19 @@ DYNC__FN bool dync__aot_wants_grad(const dync_graph *g, const dync_value *exampl
     }
     return false;
 }
-static dync_node *dync__joint_copied(void *user, dync_node *old) {
+static dync__node *dync__joint_copied(void *user, dync__node *old) {
     (void)user;
     return old->mark;
 }
-static bool dync__joint_copy_inputs(dync_graph *to, dync_graph *from, dync__tensor **attr) {
+static bool dync__joint_copy_inputs(dync__graph *to, dync__graph *from, dync__tensor **attr) {
     int k = 0;
     bool ok = true;
     for (int i = 0; i < from->node.n && ok; i++) {
-        dync_node *n = from->node.at[i];
+        dync__node *n = from->node.at[i];
         if (n->kind == DYNC__N_PLACEHOLDER) ok = (n->mark = dync__graph_copy_placeholder(to, n, n->name)) != NULL;
     }
     for (int i = 0; i < from->node.n && ok; i++) {
-        dync_node *n = from->node.at[i], *p;
+        dync__node *n = from->node.at[i], *p;
         if (n->kind != DYNC__N_GET_ATTR || !n->value) continue;
         dync__info info = {.dtype = n->value->dtype, .device = n->value->device, .lay = n->value->lay, .alias = -1};
         n->mark = p = dync__graph_placeholder(to, n->name, NULL, &info);
@@ -50754,19 +51215,19 @@ static bool dync__joint_copy_inputs(dync_graph *to, dync_graph *from, dync__tens
     return ok;
 }
 /* The graph itself where it has no tensors of its own; *out is a reference. */
-static dync_status dync__joint_prepare(dync__joint *j, dync_graph *g, dync_graph **out) {
+static dync_status dync__joint_prepare(dync__joint *j, dync__graph *g, dync__graph **out) {
     int n_attr = 0;
     for (int i = 0; i < g->node.n; i++) n_attr += g->node.at[i]->kind == DYNC__N_GET_ATTR && g->node.at[i]->value;
     if (n_attr == 0) {
-        *out = dync_graph_retain(g);
+        *out = dync__graph_ref(g);
         return DYNC_OK;
     }
-    dync_graph *to = *out = dync__graph_new(g->name);
+    dync__graph *to = *out = dync__graph_new(g->name);
     j->attr = dync__arena_alloc(&j->arena, (size_t)n_attr * sizeof *j->attr);
     if (!to || !j->attr || !dync__joint_copy_inputs(to, g, j->attr)) return DYNC_ERR_MEMORY;
     j->n_attr = n_attr;
     for (int i = 0; i < g->node.n; i++) {
-        dync_node *n = g->node.at[i];
+        dync__node *n = g->node.at[i];
         dync__arg result;
         if (n->kind == DYNC__N_OUTPUT) {
             if (!dync__graph_copy_arg(to, &n->args[0], &result, dync__joint_copied, NULL) || !dync__graph_output(to, &result)) return DYNC_ERR_MEMORY;
@@ -50781,7 +51242,7 @@ static void dync__joint_flatten(dync__joint *j, const dync__arg *a) {
     if (a->kind == DYNC__A_TENSOR) j->out[j->n_out++] = a->as.t;
     for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++) dync__joint_flatten(j, &a->as.list[i]);
 }
-static dync_status dync__joint_forward(dync__joint *j, dync_graph *g) {
+static dync_status dync__joint_forward(dync__joint *j, dync__graph *g) {
     dync__arg *args = dync__arena_alloc(&j->arena, (size_t)(g->n_inputs + 1) * sizeof *args);
     if (!args) return DYNC_ERR_MEMORY;
     DYNC__TRY(dync__joint_inputs(j, g));
@@ -50793,7 +51254,7 @@ static dync_status dync__joint_forward(dync__joint *j, dync_graph *g) {
     DYNC__TRY(dync__joint_outputs(j));
     return dync__joint_mutations(j);
 }
-static const dync_node *dync__joint_root(const dync_node *n) {
+static const dync__node *dync__joint_root(const dync__node *n) {
     while (n->op >= 0 && dync__op_info(n->op)->cls == DYNC__VIEW && n->args[0].kind == DYNC__A_NODE) n = n->args[0].as.node;
     return n;
 }
@@ -50801,7 +51262,7 @@ static const dync_node *dync__joint_root(const dync_node *n) {
  * is written too: its node may be theirs after a copy_. */
 static dync_status dync__joint_fresh_values(dync__joint *j, dync__joint_graph *g) {
     for (int i = 0; i < g->n_fw_out; i++) {
-        const dync_node *root = dync__joint_root(g->fw_out[i]);
+        const dync__node *root = dync__joint_root(g->fw_out[i]);
         int k0 = i - j->into->mutated.n;
         bool taken = false;
         for (int k = 0; k < g->n_mutated && k0 < 0; k++) taken = taken || g->mutated[k] == root;       /* written before it would be read */
@@ -50929,9 +51390,9 @@ static dync_status dync__joint_backward(dync__joint *j, dync__joint_graph *g) {
     return status;
 }
 /* A view that shows what an earlier value of its chain already is. */
-static dync_node *dync__joint_same_view(dync_node *n) {
+static dync__node *dync__joint_same_view(dync__node *n) {
     const dync__info *mine = &n->info[0];
-    dync_node *at = n, *found = NULL;
+    dync__node *at = n, *found = NULL;
     while (at->op >= 0 && dync__op_info(at->op)->cls == DYNC__VIEW && at->args[0].kind == DYNC__A_NODE) {
         at = at->args[0].as.node;
         const dync__info *its = &at->info[0];
@@ -50943,9 +51404,9 @@ static void dync__joint_follow(void *user, dync__arg *a) {
     (void)user;
     if (a->as.node->mark) a->as.node = a->as.node->mark;
 }
-static dync_status dync__joint_tidy(dync_graph *g) {
+static dync_status dync__joint_tidy(dync__graph *g) {
     for (int i = 0; i < g->node.n; i++) {            /* mark: what stands for a node from here on */
-        dync_node *n = g->node.at[i];
+        dync__node *n = g->node.at[i];
         dync__node_each_input(n, dync__joint_follow, NULL);
         n->mark = dync__node_is_call(n) ? dync__joint_same_view(n) : NULL;
     }
@@ -50956,7 +51417,7 @@ static dync_status dync__joint_tidy(dync_graph *g) {
 /* The joint graph gets an output, is tidied, and gives back the nodes that its results are now. */
 static dync_status dync__joint_close(dync__joint *j, dync__joint_graph *g) {
     int n = g->n_fw_out + g->n_grads;
-    dync_node **all = dync__arena_alloc(&j->arena, (size_t)(n + 1) * sizeof *all);
+    dync__node **all = dync__arena_alloc(&j->arena, (size_t)(n + 1) * sizeof *all);
     if (!all) return DYNC_ERR_MEMORY;
     memcpy(all, g->fw_out, (size_t)g->n_fw_out * sizeof *all);
     if (g->n_grads) memcpy(all + g->n_fw_out, g->grad, (size_t)g->n_grads * sizeof *all);
@@ -50971,7 +51432,7 @@ static dync_status dync__joint_close(dync__joint *j, dync__joint_graph *g) {
     if (g->n_grads) memcpy(all + g->n_fw_out, g->grad, (size_t)g->n_grads * sizeof *all);
     return dync__graph_output_list(g->graph, n, all);
 }
-static dync_status dync__joint_run(dync__joint *j, dync_graph *g) {
+static dync_status dync__joint_run(dync__joint *j, dync__graph *g) {
     dync__joint_graph joint;
     memset(&joint, 0, sizeof joint);
     joint.graph = j->f.graph;
@@ -50980,13 +51441,13 @@ static dync_status dync__joint_run(dync__joint *j, dync_graph *g) {
     if (j->training) DYNC__TRY(dync__joint_backward(j, &joint));
     DYNC__TRY(dync__joint_close(j, &joint));
     if (j->how->joint) {
-        j->into->joint = dync_graph_retain(joint.graph);
+        j->into->joint = dync__graph_ref(joint.graph);
         return DYNC_OK;
     }
     return dync__aot_partition(&joint, j->how, j->into);
 }
 /* The stack is empty and the recorder is at the bottom: the tape sits on it. */
-static dync_status dync__joint_traced(dync__joint *j, dync_graph *g) {
+static dync_status dync__joint_traced(dync__joint *j, dync__graph *g) {
     dync__handler *stack = dync__handler_swap(NULL), *bottom = dync__bottom_swap(&j->f.handler);
     bool grad_off = dync__tls.grad_enabled_off, compiling = dync__tls.compiling;
     dync__tls.compiling = false;
@@ -50998,7 +51459,7 @@ static dync_status dync__joint_traced(dync__joint *j, dync_graph *g) {
     dync__handler_swap(stack);
     return status;
 }
-static dync_status dync__joint_once(dync__joint *j, dync_graph *g, dync_graph *user) {
+static dync_status dync__joint_once(dync__joint *j, dync__graph *g, dync__graph *user) {
     dync__error_guard guard;
     dync__error_guard_begin(&guard);
     dync_scope scope = dync_scope_begin();
@@ -51013,7 +51474,7 @@ static dync_status dync__joint_once(dync__joint *j, dync_graph *g, dync_graph *u
     dync__error_raise(&inner);
     return inner.status;
 }
-static void dync__joint_log(const dync_graph *joint) {
+static void dync__joint_log(const dync__graph *joint) {
     if (!dync__log_on(DYNC__LOG_joint)) return;
     dync__str s = {0};
     dync__graph_print_c(&s, joint);
@@ -51024,18 +51485,18 @@ static void dync__joint_facts(dync__aot_graphs *g) {
     g->plain_inputs = g->actual.n == g->n_inputs;
     for (int i = 0; i < g->actual.n && g->plain_inputs; i++) g->plain_inputs = g->actual.at[i].passed;
     for (int i = 0; g->fw && i < g->fw->node.n; i++) {
-        const dync_node *n = g->fw->node.at[i];
+        const dync__node *n = g->fw->node.at[i];
         if (n->op >= 0 && (dync__op_info(n->op)->flags & DYNC__OP_RANDOM)) g->random = true;
     }
 }
-DYNC__FN dync_status dync__aot_trace(dync_graph *user, const dync_value *examples, bool training, const dync__aot_how *how,
+DYNC__FN dync_status dync__aot_trace(dync__graph *user, const dync_value *examples, bool training, const dync__aot_how *how,
                                      dync__aot_graphs *out, const char **why) {
     dync_status status;
     bool as_rows = false, again;
     *why = NULL;
     do {
         dync__joint j;
-        dync_graph *g = NULL, *joint = dync__graph_new("Joint");
+        dync__graph *g = NULL, *joint = dync__graph_new("Joint");
         memset(&j, 0, sizeof j);
         memset(out, 0, sizeof *out);
         if (!joint) return DYNC_ERR_MEMORY;
@@ -51054,8 +51515,8 @@ DYNC__FN dync_status dync__aot_trace(dync_graph *user, const dync_value *example
         as_rows = true;
         dync__functional_end(&j.f);
         dync__arena_free(&j.arena);
-        dync_graph_free(g);
-        dync_graph_free(joint);
+        dync__graph_unref(g);
+        dync__graph_unref(joint);
         if (status != DYNC_OK) dync__aot_graphs_free(out);
     } while (again);
     if (status == DYNC_OK) dync__joint_facts(out);
@@ -51065,9 +51526,9 @@ DYNC__FN dync_status dync__aot_trace(dync_graph *user, const dync_value *example
 /* ==== aot/export.c ============================================================================================== */
 /* Tensors of the graph stand as attributes again, after the inputs. */
 static dync_status dync__export_attributes(dync__aot_graphs *a) {
-    dync_graph *g = a->joint;
+    dync__graph *g = a->joint;
     for (int i = 0; i < a->actual.n; i++) {
-        dync_node *n = a->lifted.at[i];
+        dync__node *n = a->lifted.at[i];
         if (a->actual.at[i].kind != DYNC__AOT_ATTR || !n) continue;
         n->kind = DYNC__N_GET_ATTR;
         n->target = n->name;
@@ -51085,11 +51546,11 @@ static dync_status dync__export_attributes(dync__aot_graphs *a) {
     return DYNC_OK;
 }
 /* Makes a detach of n behind node `after`. */
-static dync_node *dync__export_detach(dync_graph *g, dync_node *n, dync_node *after, const dync_node *like) {
+static dync__node *dync__export_detach(dync__graph *g, dync__node *n, dync__node *after, const dync__node *like) {
     dync__arg arg = dync__arg_node(n);
     dync__info info = n->info[0];
     info.alias = 0;
-    dync_node *d = dync__graph_call(g, DYNC__OP_detach, 1, &arg, 1, &info, NULL);
+    dync__node *d = dync__graph_call(g, DYNC__OP_detach, 1, &arg, 1, &info, NULL);
     if (!d) return NULL;
     d->at = like->at;
     d->seq_nr = like->seq_nr;
@@ -51102,7 +51563,7 @@ static dync_node *dync__export_detach(dync_graph *g, dync_node *n, dync_node *af
     d->index = after->index + 1;
     return d;
 }
-typedef struct dync__export_swap { dync_node *from, *to; int found; } dync__export_swap;
+typedef struct dync__export_swap { dync__node *from, *to; int found; } dync__export_swap;
 static void dync__export_replace(void *user, dync__arg *a) {
     dync__export_swap *s = user;
     if (a->as.node != s->from) return;
@@ -51110,21 +51571,21 @@ static void dync__export_replace(void *user, dync__arg *a) {
     if (s->to) a->as.node = s->to;
 }
 /* A result that its own gradient reads is saved: detached when it is put away and when it is taken out, as PyTorch's tape shows it. */
-static dync_status dync__export_saved_results(dync_graph *g, const dync_node *last_forward) {
+static dync_status dync__export_saved_results(dync__graph *g, const dync__node *last_forward) {
     for (int i = 0; i < g->node.n && g->node.at[i] != last_forward; i++) {
-        dync_node *n = g->node.at[i], *first = NULL;
+        dync__node *n = g->node.at[i], *first = NULL;
         const dync__grad_rule *rule = n->op >= 0 && dync__node_is_call(n) && n->nout == 1 ? dync__grad_rule_of(n->op) : NULL;
         if (!rule || !((rule->keep[0] | rule->keep[1]) & DYNC__KEEP_OUT(0))) continue;
         for (int k = last_forward->index + 1; k < g->node.n && !first; k++) {
             dync__export_swap look = {n, NULL, 0};
-            dync_node *user = g->node.at[k];
+            dync__node *user = g->node.at[k];
             if (user->seq_nr == n->seq_nr && dync__node_is_call(user)) dync__node_each_input(user, dync__export_replace, &look);
             if (look.found) first = user;
         }
         if (!first) continue;
-        dync_node *put = dync__export_detach(g, n, n, n);
+        dync__node *put = dync__export_detach(g, n, n, n);
         if (put) put = dync__export_detach(g, put, put, n);
-        dync_node *taken = put ? dync__export_detach(g, put, g->node.at[first->index - 1], first) : NULL;
+        dync__node *taken = put ? dync__export_detach(g, put, g->node.at[first->index - 1], first) : NULL;
         if (taken) taken = dync__export_detach(g, taken, taken, first);
         if (!taken) return DYNC_ERR_MEMORY;
         dync__export_swap swap = {n, taken, 0};
@@ -51149,8 +51610,8 @@ static dync_status dync__export_form(const dync__aot_graphs *a, dync__arena *are
     for (int i = 0; i < form->n; i++) DYNC__TRY(dync__export_form(a, arena, &form->as.list[i], values, k, &out->as.list[i]));
     return DYNC_OK;
 }
-static dync_status dync__export_forward(dync__aot_graphs *a, const dync_graph *user) {
-    dync_node *output = a->joint->node.at[a->joint->node.n - 1];
+static dync_status dync__export_forward(dync__aot_graphs *a, const dync__graph *user) {
+    dync__node *output = a->joint->node.at[a->joint->node.n - 1];
     int k = 0;
     dync__arg form;
     if (a->mutated.n)
@@ -51162,7 +51623,7 @@ static dync_status dync__export_forward(dync__aot_graphs *a, const dync_graph *u
 }
 /* New values of written inputs, the outputs, then a gradient or none for each input. */
 static dync_status dync__export_joint(dync__aot_graphs *a) {
-    dync_node *output = a->joint->node.at[a->joint->node.n - 1];
+    dync__node *output = a->joint->node.at[a->joint->node.n - 1];
     const dync__arg *old = output->args[0].as.list;
     int n_fw = a->mutated.n + a->value.n, n = 0;
     dync__arg list = {.kind = DYNC__A_LIST};
@@ -51186,7 +51647,7 @@ static dync_status dync__export_joint(dync__aot_graphs *a) {
     dync__graph_renumber(a->joint);
     return a->last_forward ? dync__export_saved_results(a->joint, a->last_forward) : DYNC_OK;
 }
-static void dync__export_count(const dync__arg *a, int *n, int *n_grad, const dync_node **first) {
+static void dync__export_count(const dync__arg *a, int *n, int *n_grad, const dync__node **first) {
     if (a->kind == DYNC__A_NODE) {
         if (!*first) *first = a->as.node;
         ++*n;
@@ -51195,17 +51656,19 @@ static void dync__export_count(const dync__arg *a, int *n, int *n_grad, const dy
     for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++) dync__export_count(&a->as.list[i], n, n_grad, first);
 }
 /* A graph whose result to differentiate is one number needs no tangents. */
-static bool dync__export_is_loss(const dync_graph *g) {
+static bool dync__export_is_loss(const dync__graph *g) {
     int n = 0, n_grad = 0;
-    const dync_node *first = NULL;
+    const dync__node *first = NULL;
     dync__export_count(&g->node.at[g->node.n - 1]->args[0], &n, &n_grad, &first);
     if (!first || !first->has_info || n_grad > 1 || (n_grad == 1 && !first->requires_grad[0]) || (n_grad == 0 && n > 1)) return false;
     int64_t numel;
     return dync__numel(first->info[0].lay.ndim, first->info[0].lay.shape, &numel) == DYNC_OK && numel == 1;
 }
-DYNC_API dync_status dync_aot_export(dync_graph *graph, const dync_value *inputs, int n, bool joint, dync_graph **out) {
+DYNC_API dync_status dync_aot_export(dync_graph *handle, const dync_value *inputs, int n, bool joint, dync_graph **out) {
     if (out) *out = NULL;
-    if (!graph || !out || n < 0 || (n && !inputs)) return dync__fail(DYNC_ERR_VALUE, "dync_aot_export: expected a graph, its inputs and room for the result, got NULL");
+    dync__graph *graph = dync__graph_open(handle, "dync_aot_export");
+    if (!graph) return DYNC_ERR_VALUE;
+    if (!out || n < 0 || (n && !inputs)) return dync__fail(DYNC_ERR_VALUE, "dync_aot_export: expected inputs and room for the result, got NULL");
     if (n != graph->n_inputs) return dync__fail(DYNC_ERR_VALUE, "dync_aot_export: the graph has %d inputs, got %d", graph->n_inputs, n);
     dync__aot_graphs a;
     dync__aot_how how = {.decompose = DYNC__DECOMPOSE_IMPLICIT, .joint = true, .no_tangents = joint && dync__export_is_loss(graph), .budget = 1};
@@ -51223,12 +51686,12 @@ DYNC_API dync_status dync_aot_export(dync_graph *graph, const dync_value *inputs
             status = dync__fail(DYNC_ERR_RUNTIME, "dync_aot_export: inputs that share memory, one of them written");
     if (status == DYNC_OK) status = joint ? dync__export_joint(&a) : dync__export_forward(&a, graph);
     if (status == DYNC_OK) status = dync__export_attributes(&a);
-    if (status == DYNC_OK) *out = dync_graph_retain(a.joint);
+    if (status == DYNC_OK && !(*out = dync__graph_give(dync__graph_ref(a.joint)))) status = DYNC_ERR_MEMORY;
     dync__aot_graphs_free(&a);
     return status;
 }
 /* aten's overload of a row: that of its form, or the usual one. */
-static const char *dync__aten_overload(const dync_node *n) {
+static const char *dync__aten_overload(const dync__node *n) {
     static const struct { int16_t op; const char *name; } rows[] = {
         {DYNC__OP_all, "dim"}, {DYNC__OP_any, "dim"}, {DYNC__OP_gather, "default"}, {DYNC__OP_max_dim, "dim"}, {DYNC__OP_min_dim, "dim"},
         {DYNC__OP_pow, "Tensor_Scalar"}, {DYNC__OP_select, "int"}, {DYNC__OP_slice, "Tensor"}, {DYNC__OP_squeeze, "dim"},
@@ -51252,13 +51715,14 @@ static void dync__seq_source(dync__str *s, const char *source) {
         dync__str_addf(s, "%c", !word ? '_' : upper ? *p - 'A' + 'a' : *p);
     }
 }
-DYNC_API char *dync_graph_seq_table(const dync_graph *graph) {
+DYNC_API char *dync_graph_seq_table(const dync_graph *handle) {
     dync__str s = {0};
     int64_t first = -1;
-    if (!graph) return dync__fail(DYNC_ERR_VALUE, "dync_graph_seq_table: the graph is NULL"), NULL;
+    const dync__graph *graph = dync__graph_open(handle, "dync_graph_seq_table");
+    if (!graph) return NULL;
     dync__str_add(&s, "SeqNr|OrigAten|SrcFn\n");
     for (int i = 0; i < graph->node.n; i++) {
-        const dync_node *n = graph->node.at[i];
+        const dync__node *n = graph->node.at[i];
         if (!dync__node_is_call(n) || n->op == DYNC__NODE_GETITEM) continue;
         if (first < 0) first = n->seq_nr;
         if (n->op < 0) dync__str_addf(&s, "%lld|%s|", (long long)(n->seq_nr - first), n->target);
@@ -51282,7 +51746,7 @@ DYNC__PLAIN
  * it can so be differentiated one after the other, as in eager. Numbers by index: of saved tensors, of tangents, of gradients. */
 typedef struct dync__aot_part {
     uint64_t id;                         /* never used again */
-    dync_graph *bw;                      /* NULL: nothing to differentiate */
+    dync__graph *bw;                      /* NULL: nothing to differentiate */
     dync__inner run;
     int n_saved, n_tangents, n_grads;
     int *saved, *tangent, *grad;         /* saved: the block of all three; tangent: outputs (mutations, then values); grad: actual inputs */
@@ -51297,8 +51761,8 @@ typedef struct dync__aot_code {
     dync__inner fw;
     int n_fw_in, n_fw_out, n_parts;
     dync__aot_part *part;
-    dync_graph *original;                /* the user's: its result's form is read at every call */
-    dync_graph *graph;                   /* the same with tensors for symbolic numbers */
+    dync__graph *original;                /* the user's: its result's form is read at every call */
+    dync__graph *graph;                   /* the same with tensors for symbolic numbers */
     struct dync__aot_code *form;         /* what this is with numbers for its symbolic sizes, or NULL; a reference */
     dync__symtab *syms;                  /* of a form: with what its trace found */
     struct dync__aot_tail *tail;         /* of a form: the end of its forward graph, compiled; or NULL */
@@ -51311,18 +51775,18 @@ typedef struct dync__aot_code {
 /* partition.c: the parts of g's backward graph, at least one. */
 DYNC__FN dync_status dync__aot_parts(const dync__aot_graphs *g, int *n, dync__aot_part **out);
 DYNC__FN void dync__aot_code_unref(dync__aot_code *);
-DYNC__FN dync_status dync__aot_inner_compile(const dync__inner_compiler *, dync_graph *, bool is_backward, const dync__options *options, dync__inner *out);
+DYNC__FN dync_status dync__aot_inner_compile(const dync__inner_compiler *, dync__graph *, bool is_backward, const dync__options *options, dync__inner *out);
 /* tail.c */
-DYNC__FN dync_status dync__aot_tail(dync_graph *, const dync__options *options, const dync__inner_compiler *, struct dync__aot_tail **out_or_null);
+DYNC__FN dync_status dync__aot_tail(dync__graph *, const dync__options *options, const dync__inner_compiler *, struct dync__aot_tail **out_or_null);
 DYNC__FN dync_status dync__aot_tail_compile(const struct dync__aot_tail *, const int64_t *value, const dync__options *options, const dync__inner_compiler *,
                                             dync__inner *out);
 DYNC__FN void dync__aot_tail_free(struct dync__aot_tail *);
 /* A form: graph traced with its sizes as they are, from examples; and the code of one set of sizes. DYNC_ERR_UNSUPPORTED, not recorded: each
  * set of sizes is traced by itself, or this one. */
-DYNC__FN dync_status dync__aot_form(dync_graph *, dync__tensor *const *in, const dync_value *examples, const dync__options *options, const dync__inner_compiler *,
+DYNC__FN dync_status dync__aot_form(dync__graph *, dync__tensor *const *in, const dync_value *examples, const dync__options *options, const dync__inner_compiler *,
                                     dync__aot_code **out);
 DYNC__FN dync_status dync__aot_of_form(dync__aot_code *form, const int64_t *value, const dync__options *options, const dync__inner_compiler *, dync_callable *out);
-DYNC__FN dync_status dync__graph_eval_flat(dync_graph *, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out);
+DYNC__FN dync_status dync__graph_eval_flat(dync__graph *, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out);
 
 /* Where the generator stood when forward ran. */
 typedef struct dync__aot_random { uint64_t seed, offset; } dync__aot_random;
@@ -51337,7 +51801,7 @@ DYNC__FN dync_status dync__aot_attach(dync__aot_code *, int n_actual, dync__tens
 #define DYNC__PARTITION_H
 
 typedef struct dync__cutter {
-    dync_graph *joint;
+    dync__graph *joint;
     dync__arena arena;
     int n;                               /* nodes */
     bool *fw, *bw;                       /* needed by the forward outputs; by the gradients */
@@ -51351,8 +51815,8 @@ typedef struct dync__cutter {
 } dync__cutter;
 
 DYNC__INLINE bool dync__part_live(const dync__cutter *c, int i) { return c->fw[i] || c->bw[i]; }
-DYNC__FN bool dync__aot_is_view(const dync_node *);
-DYNC__FN int64_t dync__aot_bytes(const dync_node *);           /* elements times their size */
+DYNC__FN bool dync__aot_is_view(const dync__node *);
+DYNC__FN int64_t dync__aot_bytes(const dync__node *);           /* elements times their size */
 /* mincut.c: marks saved */
 DYNC__FN dync_status dync__mincut(dync__cutter *);
 #endif
@@ -51364,7 +51828,7 @@ static void dync__part_mark_bw(void *user, dync__arg *a) { ((dync__cutter *)user
 /* Closes the sets over arguments, from the end of the graph to its beginning. */
 static void dync__part_close(dync__cutter *c) {
     for (int i = c->n - 1; i >= 0; i--) {
-        dync_node *n = c->joint->node.at[i];
+        dync__node *n = c->joint->node.at[i];
         if (c->fw[i]) dync__node_each_input(n, dync__part_mark_fw, c);
         if (c->bw[i]) dync__node_each_input(n, dync__part_mark_bw, c);
     }
@@ -51399,7 +51863,7 @@ static void dync__part_late(dync__cutter *c) {
 /* Every forward value that backward reads is saved. */
 static void dync__part_save_all(dync__cutter *c) {
     for (int i = 0; i < c->n; i++) {
-        const dync_node *n = c->joint->node.at[i];
+        const dync__node *n = c->joint->node.at[i];
         if (n->op == DYNC__NODE_GETITEM && c->bw[i] && c->fw[n->args[0].as.node->index]) c->fw[i] = true;
         if (!c->bw[i] || c->tangent[i] || n->nout != 1 || !(c->fw[i] || c->input[i])) continue;
         bool read = c->given[i];
@@ -51407,19 +51871,19 @@ static void dync__part_save_all(dync__cutter *c) {
         c->saved[i] = read;
     }
 }
-static dync_node *dync__partition_map(void *user, dync_node *old) {
+static dync__node *dync__partition_map(void *user, dync__node *old) {
     (void)user;
     return old->mark;
 }
-static dync_status dync__partition_copied(dync_node *old, dync_node *n) {
+static dync_status dync__partition_copied(dync__node *old, dync__node *n) {
     old->mark = n;
     return n ? DYNC_OK : dync_error() != DYNC_OK ? dync_error() : dync__fail(DYNC_ERR_INTERNAL, "partition: an argument of %s is missing", old->name);
 }
-static dync_status dync__partition_placeholder(dync_graph *g, dync_node *old) {
+static dync_status dync__partition_placeholder(dync__graph *g, dync__node *old) {
     return dync__partition_copied(old, dync__graph_copy_placeholder(g, old, old->name));
 }
 /* A view of a value that was saved as a copy lies as that does. */
-static dync_status dync__partition_view(dync_node *n) {
+static dync_status dync__partition_view(dync__node *n) {
     const dync__info *of = &n->args[0].as.node->info[0];
     dync__storage memory = {.size_bytes = SIZE_MAX / 2};
     dync__tensor x = {.dtype = (uint8_t)of->dtype, .flags = DYNC__T_FAKE, .device = (uint16_t)of->device, .lay = of->lay, .storage = &memory};
@@ -51433,17 +51897,17 @@ static dync_status dync__partition_view(dync_node *n) {
     n->info[0].lay = info.lay;
     return DYNC_OK;
 }
-static dync_status dync__partition_copy(dync_graph *g, dync_node *old) {
-    dync_node *n = dync__graph_copy_call(g, old, dync__partition_map, NULL);
+static dync_status dync__partition_copy(dync__graph *g, dync__node *old) {
+    dync__node *n = dync__graph_copy_call(g, old, dync__partition_map, NULL);
     bool view = n && dync__aot_is_view(old) && n->args[0].kind == DYNC__A_NODE;
     if (view && !dync__layout_equal(&n->args[0].as.node->info[0].lay, &old->args[0].as.node->info[0].lay)) DYNC__TRY(dync__partition_view(n));
     return dync__partition_copied(old, n);
 }
-static void dync__partition_clear(dync_graph *joint) {
+static void dync__partition_clear(dync__graph *joint) {
     for (int i = 0; i < joint->node.n; i++) joint->node.at[i]->mark = NULL;
 }
 /* That input, or -1. */
-static int dync__part_mutated_root(const dync__cutter *c, const dync_node *n) {
+static int dync__part_mutated_root(const dync__cutter *c, const dync__node *n) {
     while (dync__aot_is_view(n) && n->args[0].kind == DYNC__A_NODE) n = n->args[0].as.node;
     return c->mutated[n->index] ? n->index : -1;
 }
@@ -51460,12 +51924,12 @@ static void dync__part_save_roots(dync__cutter *c) {
         }
     }
 }
-static bool dync__part_copy_layout(const dync_node *old, dync__layout *lay) {
+static bool dync__part_copy_layout(const dync__node *old, dync__layout *lay) {
     *lay = old->info[0].lay;
     lay->offset = 0;
     return dync__layout_is_dense(lay) || dync__layout_contiguous(lay, lay->ndim, old->info[0].lay.shape) == DYNC_OK;
 }
-static dync_node *dync__part_saved_value(const dync__cutter *c, dync_graph *g, dync_node *old) {
+static dync__node *dync__part_saved_value(const dync__cutter *c, dync__graph *g, dync__node *old) {
     if (dync__part_mutated_root(c, old) < 0) return old->mark;
     dync__arg arg = dync__arg_node(old->mark);
     dync__info info = old->info[0];
@@ -51473,21 +51937,21 @@ static dync_node *dync__part_saved_value(const dync__cutter *c, dync_graph *g, d
     if (!dync__part_copy_layout(old, &info.lay)) return NULL;
     return dync__graph_call(g, DYNC__OP_clone, 1, &arg, 1, &info, NULL);
 }
-static dync_status dync__part_saved_placeholder(const dync__cutter *c, dync_graph *g, dync_node *old) {
+static dync_status dync__part_saved_placeholder(const dync__cutter *c, dync__graph *g, dync__node *old) {
     DYNC__TRY(dync__partition_placeholder(g, old));
-    dync_node *n = old->mark;
+    dync__node *n = old->mark;
     return dync__part_mutated_root(c, old) < 0 || dync__part_copy_layout(old, &n->info[0].lay) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 /* Forward: every input of the joint graph but tangents, in order; what is needed; outputs, then what is saved. */
-static dync_status dync__partition_forward(dync__cutter *c, int n_out, dync_node *const *out, dync__aot_graphs *into) {
-    dync_graph *g = into->fw = dync__graph_new("GraphModule");
-    dync_node **all = dync__arena_alloc(&c->arena, (size_t)(n_out + c->n + 1) * sizeof *all);
+static dync_status dync__partition_forward(dync__cutter *c, int n_out, dync__node *const *out, dync__aot_graphs *into) {
+    dync__graph *g = into->fw = dync__graph_new("GraphModule");
+    dync__node **all = dync__arena_alloc(&c->arena, (size_t)(n_out + c->n + 1) * sizeof *all);
     if (!g || !all) return DYNC_ERR_MEMORY;
     for (int i = 0; i < c->n; i++) c->fw[i] = c->fw[i] || c->saved[i];
     dync__part_close(c);
     dync__partition_clear(c->joint);
     for (int i = 0; i < c->n; i++) {
-        dync_node *n = c->joint->node.at[i];
+        dync__node *n = c->joint->node.at[i];
         if (c->input[i]) DYNC__TRY(dync__partition_placeholder(g, n));
         else if (c->fw[i]) DYNC__TRY(dync__partition_copy(g, n));
     }
@@ -51495,7 +51959,7 @@ static dync_status dync__partition_forward(dync__cutter *c, int n_out, dync_node
     into->n_saved = 0;
     for (int i = 0; i < c->n; i++) {
         if (!c->saved[i]) continue;
-        dync_node *n = c->joint->node.at[i];
+        dync__node *n = c->joint->node.at[i];
         if (!(all[n_out + into->n_saved++] = dync__part_saved_value(c, g, n))) return DYNC_ERR_MEMORY;
         int64_t bytes = dync__aot_bytes(n);
         into->saved_bytes += bytes;
@@ -51503,10 +51967,10 @@ static dync_status dync__partition_forward(dync__cutter *c, int n_out, dync_node
     }
     return dync__graph_output_list(g, n_out + into->n_saved, all);
 }
-typedef struct dync__recompute { dync__cutter *c; dync_graph *g; dync__aot_graphs *into; dync_status status; } dync__recompute;
+typedef struct dync__recompute { dync__cutter *c; dync__graph *g; dync__aot_graphs *into; dync_status status; } dync__recompute;
 static void dync__partition_need(void *user, dync__arg *a) {
     dync__recompute *r = user;
-    dync_node *n = a->as.node;
+    dync__node *n = a->as.node;
     if (n->mark || r->status != DYNC_OK) return;
     dync__node_each_input(n, dync__partition_need, r);       /* as deep as a chain that is computed again: mincut.c keeps them short */
     if (r->status == DYNC_OK) r->status = dync__partition_copy(r->g, n);
@@ -51514,9 +51978,9 @@ static void dync__partition_need(void *user, dync__arg *a) {
     r->into->n_recomputed++;
     r->into->recomputed_bytes += dync__aot_bytes(n);
 }
-static dync_status dync__partition_backward(dync__cutter *c, int n_grads, dync_node *const *grads, dync__aot_graphs *into) {
-    dync_graph *g = into->bw = dync__graph_new("GraphModule");
-    dync_node **all = dync__arena_alloc(&c->arena, (size_t)(n_grads + 1) * sizeof *all);
+static dync_status dync__partition_backward(dync__cutter *c, int n_grads, dync__node *const *grads, dync__aot_graphs *into) {
+    dync__graph *g = into->bw = dync__graph_new("GraphModule");
+    dync__node **all = dync__arena_alloc(&c->arena, (size_t)(n_grads + 1) * sizeof *all);
     dync__recompute r = {c, g, into, DYNC_OK};
     if (!g || !all) return DYNC_ERR_MEMORY;
     dync__partition_clear(c->joint);
@@ -51535,7 +51999,7 @@ static dync_status dync__partition_backward(dync__cutter *c, int n_grads, dync_n
     }
     return r.status == DYNC_OK ? dync__graph_output_list(g, n_grads, all) : r.status;
 }
-static dync_status dync__cutter_open(dync__cutter *c, dync_graph *joint) {
+static dync_status dync__cutter_open(dync__cutter *c, dync__graph *joint) {
     memset(c, 0, sizeof *c);
     c->joint = joint;
     dync__graph_renumber(joint);
@@ -51554,7 +52018,7 @@ static void dync__part_follows(void *user, dync__arg *a) {
  * forward. late serves as a set here, its last place as the answer for one node. */
 static void dync__part_keep_draws(dync__cutter *c) {
     for (int i = 0; i < c->n; i++) {
-        const dync_node *n = c->joint->node.at[i];
+        const dync__node *n = c->joint->node.at[i];
         c->late[c->n] = c->tangent[i];
         dync__node_each_input(c->joint->node.at[i], dync__part_follows, c);
         c->late[i] = c->late[c->n];
@@ -51617,7 +52081,7 @@ static dync_status dync__aot_part_fill(const dync__aot_graphs *g, const int *tan
                                        dync__aot_part *p) {
     static uint64_t ids;
     const dync__arg *list = g->bw ? &g->bw->node.at[g->bw->node.n - 1]->args[0] : NULL;
-    dync_node **grads = dync__calloc((size_t)(g->grad_of.n + 1) * sizeof *grads);
+    dync__node **grads = dync__calloc((size_t)(g->grad_of.n + 1) * sizeof *grads);
     p->bytes = (size_t)(g->n_saved + g->tangent_of.n + g->grad_of.n + 1) * sizeof(int);
     p->saved = dync__calloc(p->bytes);
     p->id = DYNC__ATOMIC_INC(&ids);
@@ -51625,7 +52089,7 @@ static dync_status dync__aot_part_fill(const dync__aot_graphs *g, const int *tan
     if (status == DYNC_OK) {
         p->tangent = p->saved + g->n_saved;
         p->grad = p->tangent + g->tangent_of.n;
-        p->bw = !g->bw ? NULL : whole ? dync_graph_retain(g->bw) : dync__graph_new("GraphModule");
+        p->bw = !g->bw ? NULL : whole ? dync__graph_ref(g->bw) : dync__graph_new("GraphModule");
         if (g->bw && (!p->bw || (!whole && !dync__graph_takes_symbols(p->bw, g->bw)))) status = DYNC_ERR_MEMORY;
     }
     for (int i = 0; status == DYNC_OK && i < g->grad_of.n; i++) {
@@ -51636,7 +52100,7 @@ static dync_status dync__aot_part_fill(const dync__aot_graphs *g, const int *tan
     for (int i = g->bw ? g->bw->node.n - 2 : -1; i >= 0; i--)
         if (need[i]) dync__node_each_input(g->bw->node.at[i], dync__part_need, need);
     for (int i = 0, k = 0; status == DYNC_OK && i < (g->bw ? g->bw->node.n - 1 : 0); i++) {
-        dync_node *n = g->bw->node.at[i];
+        dync__node *n = g->bw->node.at[i];
         bool input = n->kind == DYNC__N_PLACEHOLDER;
         int at = input ? k++ : 0;
         if (input && at >= g->n_saved ? tangent_part[at - g->n_saved] != which : !whole && !need[i]) continue;
@@ -51761,14 +52225,14 @@ static bool dync__flow_augment(dync__flow *f, int source, int sink) {
     }
     return true;
 }
-DYNC__FN bool dync__aot_is_view(const dync_node *n) { return n->op >= 0 && dync__op_info(n->op)->cls == DYNC__VIEW; }
-DYNC__FN int64_t dync__aot_bytes(const dync_node *n) {
+DYNC__FN bool dync__aot_is_view(const dync__node *n) { return n->op >= 0 && dync__op_info(n->op)->cls == DYNC__VIEW; }
+DYNC__FN int64_t dync__aot_bytes(const dync__node *n) {
     if (!n->has_info || n->nout != 1) return 0;
     double bytes = (double)dync__dtype_info(n->info[0].dtype)->bytes;
     for (int d = 0; d < n->info[0].lay.ndim; d++) bytes *= (double)dync__sz_hint(n->info[0].lay.shape[d]);
     return bytes > 1e15 ? (int64_t)1000000000000000 : (int64_t)bytes;
 }
-static bool dync__op_recomputable(const dync_node *n) {
+static bool dync__op_recomputable(const dync__node *n) {
     static const int16_t more[] = {DYNC__OP_gather, DYNC__OP_index_select, DYNC__OP_embedding, DYNC__OP_one_hot, DYNC__OP_triu, DYNC__OP_tril,
                                    DYNC__OP_to_device};
     if (n->op == DYNC__NODE_GETITEM) return true;
@@ -51779,10 +52243,10 @@ static bool dync__op_recomputable(const dync_node *n) {
         if (n->op == more[i]) return true;
     return row->cls == DYNC__POINTWISE || row->cls == DYNC__VIEW || row->cls == DYNC__REDUCE || row->cls == DYNC__FACTORY;
 }
-static bool dync__op_fusible(const dync_node *n) {
+static bool dync__op_fusible(const dync__node *n) {
     return dync__op_recomputable(n) || (n->op >= 0 && (dync__op_info(n->op)->flags & DYNC__OP_RANDOM));
 }
-static bool dync__pair_fusible(const dync_node *a, const dync_node *b) {
+static bool dync__pair_fusible(const dync__node *a, const dync__node *b) {
     return b->op == DYNC__OP_cat || (dync__op_fusible(a) && dync__op_fusible(b));
 }
 typedef struct dync__part_rules { bool used_far_apart, long_chains, materialized, reductions, not_listed; } dync__part_rules;
@@ -51799,7 +52263,7 @@ typedef struct dync__mincut_state {
 #define DYNC__EACH_USER(c, i, u) for (int u##_ = (c)->first_user[i], u; u##_ < (c)->first_user[(i) + 1] && ((u = (c)->user[u##_]), true); u##_++)
 static bool dync__part_used_plainly(dync__mincut_state *m, int node) {
     dync__cutter *c = m->c;
-    dync_node *const *at = c->joint->node.at;
+    dync__node *const *at = c->joint->node.at;
     if (dync__aot_is_view(at[node])) return false;
     int n = 0;
     m->heap[n++] = node;
@@ -51818,7 +52282,7 @@ static bool dync__part_used_plainly(dync__mincut_state *m, int node) {
 }
 static void dync__part_input_bytes(void *user, dync__arg *a) { *(int64_t *)user += dync__aot_bytes(a->as.node); }
 static bool dync__part_should_ban(dync__mincut_state *m, int i) {
-    dync_node *n = m->c->joint->node.at[i];
+    dync__node *n = m->c->joint->node.at[i];
     if (!dync__node_is_call(n) || n->op == DYNC__NODE_GETITEM) return false;
     if (n->op < 0 || (dync__op_info(n->op)->flags & (DYNC__OP_RANDOM | DYNC__OP_WRITES))) return true;
     if (m->rules.not_listed ? !dync__op_recomputable(n) : dync__op_info(n->op)->cls == DYNC__KERNEL && !dync__op_recomputable(n)) return true;
@@ -51829,18 +52293,18 @@ static bool dync__part_should_ban(dync__mincut_state *m, int i) {
     return dync__aot_bytes(n) * 4 < in;
 }
 static void dync__part_ban(dync__mincut_state *m, int i) {
-    dync_node *n = m->c->joint->node.at[i];
+    dync__node *n = m->c->joint->node.at[i];
     if (!dync__aot_is_view(n) && !m->freed[i]) m->banned[i] = true;
 }
 static bool dync__part_materialized(const dync__cutter *c, int i) {
-    dync_node *const *at = c->joint->node.at;
+    dync__node *const *at = c->joint->node.at;
     if (c->input[i] || c->tangent[i]) return true;
     DYNC__EACH_USER(c, i, u)
         if (!dync__pair_fusible(at[i], at[u])) return true;
     return false;
 }
 static int64_t dync__part_weight(const dync__mincut_state *m, int i) {
-    dync_node *n = m->c->joint->node.at[i];
+    dync__node *n = m->c->joint->node.at[i];
     if (n->nout != 1 || !n->has_info) return dync__flow_infinite;
     double w = (double)dync__aot_bytes(n);
     for (int d = DYNC__MAX(DYNC__MIN(m->distance[i], 100), 1); d > 0; d--) w *= 1.1;
@@ -51873,7 +52337,7 @@ static int dync__part_pop(int *heap, int *n) {
 /* The first node after `start`'s forward users that cannot be fused with what leads to it. */
 static int dync__part_first_unfusible(dync__mincut_state *m, int start, int last) {
     const dync__cutter *c = m->c;
-    dync_node *const *at = c->joint->node.at;
+    dync__node *const *at = c->joint->node.at;
     int n = 0;
     m->round += 2;                       /* seen: round reached by fusing, round + 1 not */
     DYNC__EACH_USER(c, start, u)
@@ -51901,7 +52365,7 @@ static int dync__part_first_unfusible(dync__mincut_state *m, int start, int last
 }
 static void dync__part_far_apart(dync__mincut_state *m) {
     const dync__cutter *c = m->c;
-    dync_node *const *at = c->joint->node.at;
+    dync__node *const *at = c->joint->node.at;
     for (int i = 0; i < c->n; i++) {
         int last = -1, count = 0;
         if (!c->fw[i]) continue;
@@ -51919,7 +52383,7 @@ static void dync__part_far_apart(dync__mincut_state *m) {
 /* A chain of fusible nodes that is longer than a hundred is cut somewhere. */
 static void dync__part_long_chains(dync__mincut_state *m) {
     const dync__cutter *c = m->c;
-    dync_node *const *at = c->joint->node.at;
+    dync__node *const *at = c->joint->node.at;
     int visited = ++m->round;
     for (int start = 0; start < c->n; start++) {
         int n = 0;
@@ -52002,7 +52466,7 @@ static int dync__part_cheapest(const dync__mincut_state *m) {
     int best = -1;
     double best_gain = 0;
     for (int i = 0; i < m->c->n; i++) {
-        const dync_node *n = m->c->joint->node.at[i];
+        const dync__node *n = m->c->joint->node.at[i];
         if (!m->saved[i] || m->c->input[i] || m->freed[i] || n->op < 0 || (dync__op_info(n->op)->flags & (DYNC__OP_RANDOM | DYNC__OP_WRITES))) continue;
         double gain = (double)dync__aot_bytes(n) * (dync__op_recomputable(n) ? 16 : 1);
         if (gain > best_gain) {
@@ -52046,13 +52510,13 @@ DYNC__WARM
 /* ==== aot/tail.c ================================================================================================ */
 enum { DYNC__TAIL_LEAST = 16 };          /* calls: below that one graph is better */
 struct dync__aot_tail {
-    dync_graph *head;                    /* its outputs: the whole graph's that it has, then what the tail reads of it */
+    dync__graph *head;                    /* its outputs: the whole graph's that it has, then what the tail reads of it */
     dync__inner run;                     /* the tail's */
     int n_in, n_out, n_head, *in, *out;  /* in: of the tail: an input of the whole, or n_in + an output of the head; out: of the whole:
                                             an output of the head, or n_head + one of the tail */
     int n_whole_in;
 };
-DYNC__RARE static bool dync__tail_info_sized(const dync_node *n) {
+DYNC__RARE static bool dync__tail_info_sized(const dync__node *n) {
     for (int i = 0; n->has_info && i < n->nout; i++)
         if (dync__layout_has_tokens(&n->info[i].lay)) return true;
     return false;
@@ -52062,11 +52526,11 @@ typedef struct dync__tail_reach { bool *head, sized; } dync__tail_reach;
 DYNC__RARE static void dync__tail_operand(void *user, dync__arg *a) { ((dync__tail_reach *)user)->sized |= dync__tail_info_sized(a->as.node); }
 DYNC__RARE static void dync__tail_needs(void *user, dync__arg *a) { ((dync__tail_reach *)user)->head[a->as.node->index] = true; }
 /* Which nodes are of the head; how many calls are not. */
-DYNC__RARE static int dync__tail_find(dync_graph *g, bool *head) {
+DYNC__RARE static int dync__tail_find(dync__graph *g, bool *head) {
     int n = g->node.n - 1, calls = 0;
     dync__tail_reach r = {head, false};
     for (int i = 0; i < n; i++) {
-        dync_node *x = g->node.at[i];
+        dync__node *x = g->node.at[i];
         r.sized = dync__tail_info_sized(x);
         for (int k = 0; k < x->nargs && !r.sized; k++) r.sized = !dync__arg_each_size(&x->args[k], dync__tail_plain_size, NULL);
         dync__node_each_input(x, dync__tail_operand, &r);
@@ -52075,20 +52539,20 @@ DYNC__RARE static int dync__tail_find(dync_graph *g, bool *head) {
     for (int i = n - 1; i >= 0; i--)
         if (head[i]) dync__node_each_input(g->node.at[i], dync__tail_needs, &r);
     for (int i = 0; i < n; i++) {
-        const dync_node *x = g->node.at[i];
+        const dync__node *x = g->node.at[i];
         if (x->op == DYNC__NODE_GETITEM) head[i] = head[x->args[0].as.node->index];
         calls += !head[i] && x->op >= 0;
         if (!head[i] && (!dync__node_is_call(x) || (x->op >= 0 && dync__op_info(x->op)->flags & DYNC__OP_RANDOM))) return 0;
     }
     return calls;
 }
-DYNC__RARE static dync_node *dync__tail_map(void *user, dync_node *old) { return ((dync_node **)user)[old->index]; }
+DYNC__RARE static dync__node *dync__tail_map(void *user, dync__node *old) { return ((dync__node **)user)[old->index]; }
 /* The two graphs, being made. of: a node's copy there; crosses: the head's output that it is for the tail, -1 none. */
 typedef struct dync__tail_maker {
-    dync_graph *whole, *tail;
+    dync__graph *whole, *tail;
     struct dync__aot_tail *t;
     bool *head, *read;
-    dync_node **of_head, **of_tail, **out_head, **out_tail;
+    dync__node **of_head, **of_tail, **out_head, **out_tail;
 } dync__tail_maker;
 DYNC__RARE static void dync__tail_reads(void *user, dync__arg *a) { ((bool *)user)[a->as.node->index] = true; }
 DYNC__RARE static dync_status dync__tail_graphs(dync__tail_maker *m) {
@@ -52098,7 +52562,7 @@ DYNC__RARE static dync_status dync__tail_graphs(dync__tail_maker *m) {
     for (int i = 0; i < n; i++)
         if (!m->head[i]) dync__node_each_input(m->whole->node.at[i], dync__tail_reads, m->read);
     for (int i = 0, input = 0; i < n; i++) {              /* inputs, then the head */
-        dync_node *x = m->whole->node.at[i];
+        dync__node *x = m->whole->node.at[i];
         bool place = x->kind == DYNC__N_PLACEHOLDER;
         if (!m->head[i]) continue;
         m->of_head[i] = place ? dync__graph_copy_placeholder(t->head, x, x->name) : dync__graph_copy_call(t->head, x, dync__tail_map, m->of_head);
@@ -52107,11 +52571,11 @@ DYNC__RARE static dync_status dync__tail_graphs(dync__tail_maker *m) {
         input += place;
     }
     for (int i = 0; i < out->n; i++) {
-        const dync_node *x = out->as.list[i].as.node;
+        const dync__node *x = out->as.list[i].as.node;
         int32_t over = i < m->whole->over.n ? m->whole->over.at[i] : -1;
         t->out[i] = m->head[x->index] ? t->n_head : -1 - n_tail;
         if (m->head[x->index]) m->out_head[t->n_head++] = m->of_head[x->index];
-        else m->out_tail[n_tail++] = (dync_node *)(uintptr_t)x;
+        else m->out_tail[n_tail++] = (dync__node *)(uintptr_t)x;
         for (int k = 0; k < t->n_in && over >= 0 && m->head[x->index]; k++)
             if (t->in[k] == over || m->read[x->index]) over = -1;      /* the tail still reads what is there */
         if (m->head[x->index] && !dync__avec_push(&t->head->arena, &t->head->over, over)) return DYNC_ERR_MEMORY;
@@ -52124,7 +52588,7 @@ DYNC__RARE static dync_status dync__tail_graphs(dync__tail_maker *m) {
     int n_head = t->n_head;
     for (int pass = 0; pass < 2; pass++)                  /* inputs of the tail: those of the whole, then what crosses */
         for (int i = 0; i < n; i++) {
-            dync_node *x = m->whole->node.at[i];
+            dync__node *x = m->whole->node.at[i];
             bool place = x->kind == DYNC__N_PLACEHOLDER;
             if (!m->head[i] || !m->read[i] || place == (pass == 1)) continue;
             dync__info info = x->info[0];
@@ -52148,11 +52612,11 @@ DYNC__RARE static dync_status dync__tail_graphs(dync__tail_maker *m) {
 DYNC__RARE DYNC__FN void dync__aot_tail_free(struct dync__aot_tail *t) {
     if (!t) return;
     if (t->run.destroy) t->run.destroy(t->run.state);
-    dync_graph_free(t->head);
+    dync__graph_unref(t->head);
     dync__free(t, sizeof *t);
 }
 /* *out NULL: the graph is better whole. */
-DYNC__RARE DYNC__FN dync_status dync__aot_tail(dync_graph *g, const dync__options *options, const dync__inner_compiler *inner, struct dync__aot_tail **out) {
+DYNC__RARE DYNC__FN dync_status dync__aot_tail(dync__graph *g, const dync__options *options, const dync__inner_compiler *inner, struct dync__aot_tail **out) {
     dync__arena arena = {0};
     size_t n = (size_t)g->node.n;
     dync__tail_maker m = {.whole = g};
@@ -52177,7 +52641,7 @@ DYNC__RARE DYNC__FN dync_status dync__aot_tail(dync_graph *g, const dync__option
         status = t->in && t->out ? dync__tail_graphs(&m) : DYNC_ERR_MEMORY;
     }
     if (status == DYNC_OK) status = dync__aot_inner_compile(inner, m.tail, false, options, &t->run);
-    dync_graph_free(m.tail);
+    dync__graph_unref(m.tail);
     dync__arena_free(&arena);
     if (status != DYNC_OK) dync__aot_tail_free(t);
     else *out = t;
@@ -52214,12 +52678,12 @@ static dync_status dync__tail_run(void *state, int n_in, dync__tensor *const *in
 DYNC__RARE DYNC__FN dync_status dync__aot_tail_compile(const struct dync__aot_tail *t, const int64_t *value, const dync__options *options, const dync__inner_compiler *inner,
                                             dync__inner *out) {
     dync__tail_code *c = dync__calloc(sizeof *c);
-    dync_graph *head = NULL;
+    dync__graph *head = NULL;
     dync_status status = c ? dync__graph_concrete(t->head, value, &head) : DYNC_ERR_MEMORY;
     for (int i = 0; i < t->head->over.n && status == DYNC_OK; i++)
         if (!dync__avec_push(&head->arena, &head->over, t->head->over.at[i])) status = DYNC_ERR_MEMORY;
     if (status == DYNC_OK) status = dync__aot_inner_compile(inner, head, false, options, &c->head);
-    dync_graph_free(head);
+    dync__graph_unref(head);
     if (status != DYNC_OK) {
         dync__free(c, sizeof *c);
         return status;
@@ -52258,7 +52722,7 @@ static void dync__aot_saved_destroy(void *state) {
     dync__free(s, s->bytes);
 }
 /* A tangent in the form that backward was compiled for: dense, row major; zeros where none arrived. */
-static dync__tensor *dync__aot_tangent(const dync_node *like, dync__tensor *grad) {
+static dync__tensor *dync__aot_tangent(const dync__node *like, dync__tensor *grad) {
     const dync__info *info = &like->info[0];
     if (grad && dync__layout_is_contiguous(&grad->lay) && grad->dtype == info->dtype) {
         dync__ref(grad);
@@ -52309,7 +52773,7 @@ static void dync__aot_give_grads(const dync__aot_part *p, dync__tensor **grad, i
         grad[i] = NULL;
     }
 }
-static const dync_node *dync__aot_tangent_node(const dync__aot_part *p, int i)       /* placeholders come first */
+static const dync__node *dync__aot_tangent_node(const dync__aot_part *p, int i)       /* placeholders come first */
 {
     return p->bw->node.at[p->n_saved + i];
 }
@@ -52571,31 +53035,31 @@ DYNC__FN dync_status dync__aot_attach(dync__aot_code *c, int n_actual, dync__ten
 DYNC__COLD
 
 /* ==== aot/number.c ============================================================================================== */
-DYNC__FN bool dync__graph_has_numbers(const dync_graph *g) {
+DYNC__FN bool dync__graph_has_numbers(const dync__graph *g) {
     for (int i = 0; i < g->n_inputs && i < g->node.n; i++)
         if (!g->node.at[i]->has_info && dync__arg_is_number(&g->node.at[i]->scalar)) return true;
     return false;
 }
-typedef struct dync__numbers { dync_graph *to; dync_node **copy; } dync__numbers;      /* copy: by index of the old node */
-static bool dync__node_is_number(const dync_node *n) { return !n->has_info && dync__arg_is_number(&n->scalar); }
+typedef struct dync__numbers { dync__graph *to; dync__node **copy; } dync__numbers;      /* copy: by index of the old node */
+static bool dync__node_is_number(const dync__node *n) { return !n->has_info && dync__arg_is_number(&n->scalar); }
 static int dync__number_dtype(const dync__arg *a) { return a->kind == DYNC__A_FLOAT ? DYNC_F64 : DYNC_I64; }
 static dync__info dync__number_info(int dtype) {
     dync__info info = {.dtype = dtype, .device = DYNC_CPU, .alias = -1};
     return info;
 }
-static dync_node *dync__numbers_cast(dync__numbers *m, dync_node *x, int dtype) {
+static dync__node *dync__numbers_cast(dync__numbers *m, dync__node *x, int dtype) {
     dync__info info = dync__number_info(dtype);
     dync__arg args[2] = {dync__arg_node(x), dync__arg_dtype(dtype)};
     return x->info[0].dtype == dtype ? x : dync__graph_call(m->to, DYNC__OP_to_dtype, 2, args, 1, &info, NULL);
 }
 /* The dtype of the call's operands, from the types of its arguments. */
-static int dync__numbers_common(const dync_node *old) {
+static int dync__numbers_common(const dync__node *old) {
     dync__tensor form[DYNC__MAX_ARGS];
     dync__arg args[DYNC__MAX_ARGS];
     for (int i = 0; i < old->nargs; i++) {
         args[i] = old->args[i];
         if (args[i].kind != DYNC__A_NODE) continue;
-        const dync_node *x = args[i].as.node;
+        const dync__node *x = args[i].as.node;
         memset(&form[i], 0, sizeof form[i]);
         form[i].dtype = (uint8_t)x->info[0].dtype;
         form[i].lay.ndim = x->info[0].lay.ndim;
@@ -52605,9 +53069,9 @@ static int dync__numbers_common(const dync_node *old) {
     dync__opcall call = {.row = dync__op_info(op), .op = op, .nargs = old->nargs, .args = args};
     return dync__op_common_dtype(&call);
 }
-static dync_node *dync__numbers_node(void *user, dync_node *old) { return ((dync__numbers *)user)->copy[old->index]; }
+static dync__node *dync__numbers_node(void *user, dync__node *old) { return ((dync__numbers *)user)->copy[old->index]; }
 /* Arithmetic on numbers: both sides in the type of the result. */
-static dync_node *dync__numbers_sum(dync__numbers *m, const dync_node *old) {
+static dync__node *dync__numbers_sum(dync__numbers *m, const dync__node *old) {
     int dtype = dync__number_dtype(&old->scalar);
     dync__info info = dync__number_info(dtype);
     dync__arg args[2];
@@ -52619,7 +53083,7 @@ static dync_node *dync__numbers_sum(dync__numbers *m, const dync_node *old) {
     }
     return dync__graph_call(m->to, old->op, 2, args, 1, &info, old->name);
 }
-static dync_node *dync__numbers_call(dync__numbers *m, dync_node *old) {
+static dync__node *dync__numbers_call(dync__numbers *m, dync__node *old) {
     bool any = false;
     for (int i = 0; i < old->nargs; i++) any = any || (old->args[i].kind == DYNC__A_NODE && dync__node_is_number(old->args[i].as.node));
     if (!any || old->op < 0 || old->nargs > DYNC__MAX_ARGS) return dync__graph_copy_call(m->to, old, dync__numbers_node, m);
@@ -52628,25 +53092,25 @@ static dync_node *dync__numbers_call(dync__numbers *m, dync_node *old) {
     if (half >= 0) common = DYNC_F32;                 /* halves are computed in float32, a number is not rounded before */
     for (int i = 0; i < old->nargs; i++)
         scalar = scalar && (old->args[i].kind != DYNC__A_NODE || dync__node_is_number(old->args[i].as.node) || !old->args[i].as.node->info[0].lay.ndim);
-    dync_node *number[DYNC__MAX_ARGS] = {0};
+    dync__node *number[DYNC__MAX_ARGS] = {0};
     for (int i = 0; i < old->nargs; i++) {
         if (old->args[i].kind != DYNC__A_NODE || !dync__node_is_number(old->args[i].as.node)) continue;
         number[i] = dync__numbers_cast(m, m->copy[old->args[i].as.node->index], common);
         if (!number[i]) return NULL;
     }
-    dync_node *n = dync__graph_copy_call(m->to, old, dync__numbers_node, m);
+    dync__node *n = dync__graph_copy_call(m->to, old, dync__numbers_node, m);
     for (int i = 0; n && i < old->nargs; i++)
         if (number[i]) n->args[i] = dync__arg_node(number[i]);
     if (!n || !scalar || half < 0 || old->info[0].dtype != half || dync__op_info(old->op)->cls == DYNC__INPLACE) return n;
     n->info[0].dtype = DYNC_F32;
     return dync__numbers_cast(m, n, half);
 }
-DYNC__FN dync_status dync__graph_numbers(dync_graph *g, dync_graph **out) {
+DYNC__FN dync_status dync__graph_numbers(dync__graph *g, dync__graph **out) {
     dync__numbers m = {.to = dync__graph_new(g->name)};
     m.copy = dync__calloc((size_t)(g->node.n + 1) * sizeof *m.copy);
     dync_status status = m.to && m.copy && dync__graph_takes_symbols(m.to, g) ? DYNC_OK : DYNC_ERR_MEMORY;
     for (int i = 0; i < g->node.n && status == DYNC_OK; i++) {
-        dync_node *old = g->node.at[i], **n = &m.copy[i];
+        dync__node *old = g->node.at[i], **n = &m.copy[i];
         dync__arg result;
         if (old->kind == DYNC__N_PLACEHOLDER && dync__node_is_number(old)) {
             dync__info info = dync__number_info(dync__number_dtype(&old->scalar));
@@ -52661,7 +53125,7 @@ DYNC__FN dync_status dync__graph_numbers(dync_graph *g, dync_graph **out) {
     dync__free(m.copy, (size_t)(g->node.n + 1) * sizeof *m.copy);
     if (status == DYNC_OK && m.to->failed) status = DYNC_ERR_MEMORY;
     if (status != DYNC_OK) {
-        dync_graph_free(m.to);
+        dync__graph_unref(m.to);
         return status;
     }
     dync__graph_renumber(m.to);
@@ -52671,35 +53135,35 @@ DYNC__FN dync_status dync__graph_numbers(dync_graph *g, dync_graph **out) {
 
 /* ==== aot/attend.c ============================================================================================== */
 typedef struct dync__attend {
-    dync_graph *to;
-    dync_node **copy;
-    dync_node *q, *kt, *v, *mask;        /* in the old graph; mask NULL: none, or a triangle */
+    dync__graph *to;
+    dync__node **copy;
+    dync__node *q, *kt, *v, *mask;        /* in the old graph; mask NULL: none, or a triangle */
     bool hides, causal;                  /* mask: bools of what is hidden */
     double scale;
 } dync__attend;
-static dync_node *dync__attend_node(void *user, dync_node *old) { return ((dync__attend *)user)->copy[old->index]; }
-static dync_node *dync__attend_arg(const dync_node *n, int i) {
-    dync_node *in = n && i < n->nargs && n->args[i].kind == DYNC__A_NODE ? n->args[i].as.node : NULL;
+static dync__node *dync__attend_node(void *user, dync__node *old) { return ((dync__attend *)user)->copy[old->index]; }
+static dync__node *dync__attend_arg(const dync__node *n, int i) {
+    dync__node *in = n && i < n->nargs && n->args[i].kind == DYNC__A_NODE ? n->args[i].as.node : NULL;
     return in && in->has_info ? in : NULL;
 }
-static bool dync__attend_is(const dync_node *n, int op) { return n && dync__node_is_call(n) && n->op == op && n->nout == 1 && n->has_info; }
-static bool dync__attend_product(const dync_node *n) { return dync__attend_is(n, DYNC__OP_matmul) || dync__attend_is(n, DYNC__OP_bmm); }
-static bool dync__attend_number(const dync_node *n, int i, double *x) {
+static bool dync__attend_is(const dync__node *n, int op) { return n && dync__node_is_call(n) && n->op == op && n->nout == 1 && n->has_info; }
+static bool dync__attend_product(const dync__node *n) { return dync__attend_is(n, DYNC__OP_matmul) || dync__attend_is(n, DYNC__OP_bmm); }
+static bool dync__attend_number(const dync__node *n, int i, double *x) {
     bool ok = i < n->nargs && dync__arg_is_number(&n->args[i]);
     if (ok) *x = dync__arg_number(&n->args[i]);
     return ok;
 }
 /* tril(ones) (upper false) or triu(ones, 1) (upper): rows by columns of scores [L, S]. */
-static bool dync__attend_triangle(const dync_node *n, bool upper, const dync__layout *scores) {
+static bool dync__attend_triangle(const dync__node *n, bool upper, const dync__layout *scores) {
     double one = 1, diagonal = -1;
-    dync_node *ones = dync__attend_arg(n, 0);
+    dync__node *ones = dync__attend_arg(n, 0);
     if (!dync__attend_is(n, upper ? DYNC__OP_triu : DYNC__OP_tril) || n->info[0].lay.ndim != 2 || !ones) return false;
     if (!dync__attend_is(ones, DYNC__OP_ones) && !(dync__attend_is(ones, DYNC__OP_full) && dync__attend_number(ones, 1, &one))) return false;
     return one == 1 && dync__attend_number(n, 1, &diagonal) && diagonal == (upper ? 1 : 0) &&
            memcmp(n->info[0].lay.shape, &scores->shape[scores->ndim - 2], 2 * sizeof(int64_t)) == 0;
 }
 /* Is the mask the causal one? */
-static bool dync__attend_causal(const dync_node *n, bool hides, const dync__layout *scores) {
+static bool dync__attend_causal(const dync__node *n, bool hides, const dync__layout *scores) {
     double zero = 1;
     if (dync__attend_triangle(n, hides, scores)) return true;
     if (dync__attend_is(n, DYNC__OP_logical_not)) return dync__attend_causal(dync__attend_arg(n, 0), !hides, scores);
@@ -52708,7 +53172,7 @@ static bool dync__attend_causal(const dync_node *n, bool hides, const dync__layo
            dync__attend_triangle(dync__attend_arg(n, 0), same ? !hides : hides, scores);
 }
 /* The value that n masks, and the mask into a. NULL: it is none. */
-static dync_node *dync__attend_masked(dync__attend *a, const dync_node *n) {
+static dync__node *dync__attend_masked(dync__attend *a, const dync__node *n) {
     bool fills = dync__attend_is(n, DYNC__OP_masked_fill), chooses = dync__attend_is(n, DYNC__OP_where);
     double x = 0;
     if ((fills || chooses) && dync__attend_number(n, 2, &x) && x < 0 && isinf(x)) {
@@ -52716,7 +53180,7 @@ static dync_node *dync__attend_masked(dync__attend *a, const dync_node *n) {
         a->hides = fills;
         return a->mask && a->mask->info[0].dtype == DYNC_BOOL ? dync__attend_arg(n, fills ? 0 : 1) : NULL;
     }
-    dync_node *left = dync__attend_arg(n, 0), *right = dync__attend_arg(n, 1);
+    dync__node *left = dync__attend_arg(n, 0), *right = dync__attend_arg(n, 1);
     if (!dync__attend_is(n, DYNC__OP_add) || n->nargs != 2 || !left || !right || left->info[0].dtype != right->info[0].dtype) return NULL;
     a->mask = right;
     return left;
@@ -52745,8 +53209,8 @@ static bool dync__attend_pays(const dync__attend *a, const dync__layout *scores,
     return all >= (training ? 1 << 24 : 1 << 21);
 }
 /* Is y the last product of an attention? */
-static bool dync__attend_match(dync__attend *a, const dync_node *y, bool training) {
-    const dync_node *soft = dync__attend_arg(y, 0), *n;
+static bool dync__attend_match(dync__attend *a, const dync__node *y, bool training) {
+    const dync__node *soft = dync__attend_arg(y, 0), *n;
     double dim = 0, factor;
     a->v = dync__attend_arg(y, 1);
     a->mask = NULL;
@@ -52764,7 +53228,7 @@ static bool dync__attend_match(dync__attend *a, const dync_node *y, bool trainin
             a->scale *= factor;
             n = dync__attend_arg(n, 1);
         } else {
-            dync_node *inner = a->mask ? NULL : dync__attend_masked(a, n);
+            dync__node *inner = a->mask ? NULL : dync__attend_masked(a, n);
             if (!inner || (a->scale != 1 && (a->mask->info[0].dtype != DYNC_BOOL || !(a->scale > 0)))) return false;   /* the factor is the mask's, too */
             n = inner;
         }
@@ -52779,16 +53243,16 @@ static bool dync__attend_match(dync__attend *a, const dync_node *y, bool trainin
     }
     return (!training || !a->mask) && dync__attend_pays(a, scores, training);
 }
-static dync_node *dync__attend_call(dync__attend *a, const dync_node *y, int op, int nargs, const dync__arg *args, int nout, const dync__info *info) {
+static dync__node *dync__attend_call(dync__attend *a, const dync__node *y, int op, int nargs, const dync__arg *args, int nout, const dync__info *info) {
     for (int i = 0; i < nargs; i++)
         if (args[i].kind == DYNC__A_NODE && !args[i].as.node) return NULL;
-    dync_node *n = dync__graph_call(a->to, op, nargs, args, nout, info, NULL);
+    dync__node *n = dync__graph_call(a->to, op, nargs, args, nout, info, NULL);
     if (n) n->at = y->at;
     for (int i = 0; n && i < nout; i++) n->requires_grad[i] = y->requires_grad[0];
     return n;
 }
 /* The operator in y's place. */
-static dync_node *dync__attend_put(dync__attend *a, const dync_node *y) {
+static dync__node *dync__attend_put(dync__attend *a, const dync__node *y) {
     int n = y->info[0].lay.ndim;
     dync__info k = a->kt->info[0], out[2] = {y->info[0], a->q->info[0]}, blind, column;
     dync__arg turn[3] = {dync__arg_node(a->copy[a->kt->index]), dync__arg_i(-2), dync__arg_i(-1)};
@@ -52796,7 +53260,7 @@ static dync_node *dync__attend_put(dync__attend *a, const dync_node *y) {
         k.lay.shape[d] = a->kt->info[0].lay.shape[2 * n - 3 - d];
         k.lay.stride[d] = a->kt->info[0].lay.stride[2 * n - 3 - d];
     }
-    dync_node *key = dync__attend_call(a, y, DYNC__OP_transpose, 3, turn, 1, &k), *mask = a->mask ? a->copy[a->mask->index] : NULL;
+    dync__node *key = dync__attend_call(a, y, DYNC__OP_transpose, 3, turn, 1, &k), *mask = a->mask ? a->copy[a->mask->index] : NULL;
     if (mask && a->mask->info[0].dtype == DYNC_BOOL && a->hides)
         mask = dync__attend_call(a, y, DYNC__OP_logical_not, 1, (dync__arg[]){dync__arg_node(mask)}, 1, &a->mask->info[0]);
     if (a->mask && !mask) return NULL;
@@ -52804,12 +53268,12 @@ static dync_node *dync__attend_put(dync__attend *a, const dync_node *y) {
     out[1].dtype = out[0].dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32;
     dync__arg args[6] = {dync__arg_node(a->copy[a->q->index]), dync__arg_node(key), dync__arg_node(a->copy[a->v->index]),
                          mask ? dync__arg_node(mask) : dync__arg_none(), dync__arg_b(a->causal), dync__arg_f(a->scale)};
-    dync_node *both = dync__attend_call(a, y, DYNC__OP__scaled_dot_product_flash_attention_for_cpu, 6, args, 2, out);
-    dync_node *result = dync__graph_getitem(a->to, both, 0), *sum = dync__graph_getitem(a->to, both, 1);
+    dync__node *both = dync__attend_call(a, y, DYNC__OP__scaled_dot_product_flash_attention_for_cpu, 6, args, 2, out);
+    dync__node *result = dync__graph_getitem(a->to, both, 0), *sum = dync__graph_getitem(a->to, both, 1);
     blind = out[1];
     blind.dtype = DYNC_BOOL;
     dync__arg same[2] = {dync__arg_node(sum), dync__arg_f(-HUGE_VAL)};
-    dync_node *none = dync__attend_call(a, y, DYNC__OP_eq, 2, same, 1, &blind);
+    dync__node *none = dync__attend_call(a, y, DYNC__OP_eq, 2, same, 1, &blind);
     column = blind;
     blind.lay.shape[n - 1] = 1;
     (void)dync__layout_contiguous(&column.lay, n, blind.lay.shape);
@@ -52820,8 +53284,8 @@ static dync_node *dync__attend_put(dync__attend *a, const dync_node *y) {
     dync__arg whole[1] = {dync__arg_node(result)};
     return n == 4 ? dync__attend_call(a, y, DYNC__OP_contiguous, 1, whole, 1, out) : result;
 }
-DYNC__FN dync_status dync__aot_attend(dync_graph **graph, bool training) {
-    dync_graph *g = *graph;
+DYNC__FN dync_status dync__aot_attend(dync__graph **graph, bool training) {
+    dync__graph *g = *graph;
     dync__attend a = {0};
     int found = 0;
     dync__graph_renumber(g);
@@ -52831,7 +53295,7 @@ DYNC__FN dync_status dync__aot_attend(dync_graph **graph, bool training) {
     a.copy = dync__calloc((size_t)g->node.n * sizeof *a.copy);
     dync_status status = a.to && a.copy ? DYNC_OK : DYNC_ERR_MEMORY;
     for (int i = 0; i < g->node.n && status == DYNC_OK; i++) {
-        dync_node *old = g->node.at[i], **n = &a.copy[i];
+        dync__node *old = g->node.at[i], **n = &a.copy[i];
         dync__arg result;
         if (old->kind == DYNC__N_PLACEHOLDER) *n = dync__graph_copy_placeholder(a.to, old, old->name);
         else if (old->kind == DYNC__N_OUTPUT) {
@@ -52843,11 +53307,11 @@ DYNC__FN dync_status dync__aot_attend(dync_graph **graph, bool training) {
     dync__free(a.copy, (size_t)g->node.n * sizeof *a.copy);
     if (status == DYNC_OK) status = dync__graph_dce(a.to);
     if (status != DYNC_OK) {
-        dync_graph_free(a.to);
+        dync__graph_unref(a.to);
         return status;
     }
     dync__graph_renumber(a.to);
-    dync_graph_free(g);
+    dync__graph_unref(g);
     *graph = a.to;
     return DYNC_OK;
 }
@@ -52855,7 +53319,7 @@ DYNC__WARM
 
 /* ==== aot/runtime.c ============================================================================================= */
 #if defined(DYNC__SPLIT)
-dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync_graph *g, bool is_backward, const dync__options *options, dync__inner *out);
+dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync__graph *g, bool is_backward, const dync__options *options, dync__inner *out);
 #endif
 /* Of activation memory, for every graph compiled from now on: dync_config_set("activation_memory_budget", ...). */
 static double dync__aot_budget = 1;
@@ -52880,14 +53344,14 @@ DYNC__FN void dync__aot_code_unref(dync__aot_code *c) {
     if (c->fw.destroy) c->fw.destroy(c->fw.state);
     for (int i = 0; i < c->n_parts; i++) {
         if (c->part[i].run.destroy) c->part[i].run.destroy(c->part[i].run.state);
-        dync_graph_free(c->part[i].bw);
+        dync__graph_unref(c->part[i].bw);
         dync__free(c->part[i].depends, (size_t)c->part[i].n_grads * (size_t)c->part[i].n_tangents);
         dync__free(c->part[i].saved, c->part[i].bytes);
     }
     dync__free(c->part, (size_t)c->n_parts * sizeof *c->part);
     dync__aot_graphs_free(&c->g);
-    dync_graph_free(c->graph);
-    dync_graph_free(c->original);
+    dync__graph_unref(c->graph);
+    dync__graph_unref(c->original);
     if (c->value) dync__free(c->value, (size_t)c->form->syms->symbol.n * sizeof *c->value + 1);
     dync__aot_code_unref(c->form);
     dync__symtab_free(c->syms);
@@ -53057,7 +53521,7 @@ DYNC__RARE static void dync__arg_take_tensors(const dync__arg *a, dync__tensor *
     if (a->kind == DYNC__A_TENSOR) out[(*k)++] = a->as.t;
     for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++) dync__arg_take_tensors(&a->as.list[i], out, k);
 }
-DYNC__RARE DYNC__FN dync_status dync__graph_eval_flat(dync_graph *g, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out) {
+DYNC__RARE DYNC__FN dync_status dync__graph_eval_flat(dync__graph *g, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out) {
     dync__arena arena = {0};
     dync__arg *args = dync__arena_alloc(&arena, (size_t)(n_in + 1) * sizeof *args), result;
     if (!args) return DYNC_ERR_MEMORY;
@@ -53079,13 +53543,13 @@ DYNC__RARE static dync_status dync__inner_interpret_run(void *state, int n_in, d
     dync__tls.grad_enabled_off = grad_off;
     return status;
 }
-DYNC__RARE static void dync__inner_interpret_destroy(void *state) { dync_graph_free(state); }
-DYNC__RARE DYNC__FN dync_status dync__inner_interpret(void *user, dync_graph *g, bool is_backward, const dync__options *options, dync__inner *out) {
+DYNC__RARE static void dync__inner_interpret_destroy(void *state) { dync__graph_unref(state); }
+DYNC__RARE DYNC__FN dync_status dync__inner_interpret(void *user, dync__graph *g, bool is_backward, const dync__options *options, dync__inner *out) {
     (void)user, (void)is_backward, (void)options;
     memset(out, 0, sizeof *out);
     out->run = dync__inner_interpret_run;
     out->destroy = dync__inner_interpret_destroy;
-    out->state = dync_graph_retain(g);
+    out->state = dync__graph_ref(g);
     return DYNC_OK;
 }
 DYNC__RARE static void dync__aot_destroy(void *state) { dync__aot_code_unref(state); }
@@ -53107,20 +53571,20 @@ DYNC__RARE static dync_status dync__aot_narrow(void *state, const bool *used) {
     dync__free(fw_used, (size_t)c->n_fw_out + 1);
     return status;
 }
-DYNC__RARE static bool dync__graph_turns_grad_on(const dync_graph *g) {
+DYNC__RARE static bool dync__graph_turns_grad_on(const dync__graph *g) {
     for (int i = 0; i < g->node.n; i++)
         if (g->node.at[i]->op == DYNC__OP__set_grad_enabled && g->node.at[i]->args[0].as.i) return true;
     return false;
 }
 /* A second derivative runs the forward program again, which has lost where the function held gradients back. */
-DYNC__RARE static bool dync__graph_cuts_gradients(const dync_graph *g) {
+DYNC__RARE static bool dync__graph_cuts_gradients(const dync__graph *g) {
     for (int i = 0; i < g->node.n; i++)
         if (g->node.at[i]->op == DYNC__OP__set_grad_enabled || g->node.at[i]->op == DYNC__OP_detach) return true;
     return false;
 }
 DYNC__RARE static void dync__aot_log(const dync__aot_graphs *g) {
     for (int side = 0; side < 2; side++) {
-        const dync_graph *graph = side ? g->bw : g->fw;
+        const dync__graph *graph = side ? g->bw : g->fw;
         int stage = side ? DYNC__LOG_backward : DYNC__LOG_forward;
         if (!graph || !(dync__log_on(stage) || dync__log_on(DYNC__LOG_aot))) continue;
         dync__str s = {0};
@@ -53145,7 +53609,7 @@ DYNC__RARE static void dync__aot_report(const dync__aot_code *c) {
     dync__str_free(&s);
 }
 /* For explain: as the usual AOT backend would do it; nothing for a graph that it would not take. */
-DYNC__RARE static void dync__aot_explain(dync_graph *graph, const dync_value *examples, dync__str *out) {
+DYNC__RARE static void dync__aot_explain(dync__graph *graph, const dync_value *examples, dync__str *out) {
     dync__aot_graphs g;
     dync__aot_how how = {.budget = dync__aot_budget};
     const char *why = NULL;
@@ -53158,7 +53622,7 @@ DYNC__RARE static void dync__aot_explain(dync_graph *graph, const dync_value *ex
     }
     (void)dync__error_guard_end(&guard);
 }
-DYNC__DATA void (*dync__explain_memory)(dync_graph *, const dync_value *, dync__str *) = dync__aot_explain;
+DYNC__DATA void (*dync__explain_memory)(dync__graph *, const dync_value *, dync__str *) = dync__aot_explain;
 /* Nothing to do around the forward graph: its outputs are the user's, each once and in order. */
 DYNC__RARE static bool dync__aot_is_forward(const dync__aot_code *c) {
     const dync__aot_graphs *g = &c->g;
@@ -53167,8 +53631,8 @@ DYNC__RARE static bool dync__aot_is_forward(const dync__aot_code *c) {
         same = g->out.at[i].kind == DYNC__AOT_VALUE && g->out.at[i].index == i && g->value.at[i].over == DYNC__AOT_OWN;
     return same;
 }
-DYNC__RARE DYNC__FN dync_status dync__aot_inner_compile(const dync__inner_compiler *inner, dync_graph *g, bool is_backward, const dync__options *options, dync__inner *out) {
-    dync_status (*hook)(const dync__inner_compiler *, dync_graph *, bool, const dync__options *, dync__inner *) = DYNC__ATOMIC_PEEK(&dync__aot_inner_hook);
+DYNC__RARE DYNC__FN dync_status dync__aot_inner_compile(const dync__inner_compiler *inner, dync__graph *g, bool is_backward, const dync__options *options, dync__inner *out) {
+    dync_status (*hook)(const dync__inner_compiler *, dync__graph *, bool, const dync__options *, dync__inner *) = DYNC__ATOMIC_PEEK(&dync__aot_inner_hook);
     return hook ? hook(inner, g, is_backward, options, out) : inner->compile(inner->user, g, is_backward, options, out);
 }
 /* Tells a forward graph without backward which inputs its first outputs are new values of. */
@@ -53202,13 +53666,13 @@ DYNC__RARE static dync_status dync__aot_code_compile(dync__aot_code *c, const dy
     if (dync__aot_is_forward(c) && c->fw.run_into) c->head.raw = (dync__raw_callable){c->fw.run, c->fw.state, c->fw.run_into};
     return DYNC_OK;
 }
-DYNC__RARE static dync__aot_code *dync__aot_code_new(dync_graph *graph) {
+DYNC__RARE static dync__aot_code *dync__aot_code_new(dync__graph *graph) {
     dync__aot_code *c = dync__calloc(sizeof *c);
     if (!c) return NULL;
     c->refs = 1;
     c->head.raw.run = dync__aot_run;
     c->head.raw.state = c;
-    c->original = dync_graph_retain(graph);
+    c->original = dync__graph_ref(graph);
     c->head.form = &graph->node.at[graph->node.n - 1]->args[0];
     c->head.n_out = dync__arg_count_tensors(c->head.form);
     c->head.compiled_from = c->original;
@@ -53238,10 +53702,10 @@ DYNC__RARE static dync_status dync__aot_code_out(dync__aot_code *c, dync_status 
     out->state = c;
     return DYNC_OK;
 }
-DYNC__RARE static dync_status dync__aot_compile_sized(dync_graph *graph, const dync_value *examples, int n, const dync__options *options, dync_callable *out, void *user) {
+DYNC__RARE static dync_status dync__aot_compile_sized(dync__graph *graph, const dync_value *examples, int n, const dync__options *options, dync_callable *out, void *user) {
     return dync__aot_compile(graph, examples, n, options, user, out);
 }
-DYNC__RARE DYNC__FN dync_status dync__aot_compile(dync_graph *graph, const dync_value *examples, int n, const dync__options *options,
+DYNC__RARE DYNC__FN dync_status dync__aot_compile(dync__graph *graph, const dync_value *examples, int n, const dync__options *options,
                                        const dync__inner_compiler *inner, dync_callable *out) {
     if (dync__graph_takes_lists(graph)) return dync__unlist_compile(graph, examples, n, options, dync__aot_compile_sized, (void *)(uintptr_t)inner, out);
     if (graph->syms) return dync__sized_compile(graph, examples, n, options, dync__aot_compile_sized, (void *)(uintptr_t)inner, inner, out);
@@ -53249,7 +53713,7 @@ DYNC__RARE DYNC__FN dync_status dync__aot_compile(dync_graph *graph, const dync_
     const char *why = NULL;
     dync_status status = c ? DYNC_OK : DYNC_ERR_MEMORY;
     if (c && dync__graph_has_numbers(graph)) status = dync__graph_numbers(graph, &c->graph);
-    else if (c) c->graph = dync_graph_retain(graph);
+    else if (c) c->graph = dync__graph_ref(graph);
     if (status == DYNC_OK) status = dync__aot_code_trace(c, examples, options, inner, &why);
     if (status == DYNC_ERR_UNSUPPORTED && c->plain) {
         dync__log(DYNC__LOG_aot, "graph runs operator by operator: %s", why ? why : "?");
@@ -53284,7 +53748,7 @@ DYNC__RARE static dync_status dync__form_compile(dync__aot_code *c, const dync__
     dync__tls.syms = syms;
     return status;
 }
-DYNC__RARE DYNC__FN dync_status dync__aot_form(dync_graph *graph, dync__tensor *const *in, const dync_value *examples, const dync__options *options,
+DYNC__RARE DYNC__FN dync_status dync__aot_form(dync__graph *graph, dync__tensor *const *in, const dync_value *examples, const dync__options *options,
                                     const dync__inner_compiler *inner, dync__aot_code **out) {
     int64_t value[DYNC__SIZED_SYMBOLS];
     bool known[DYNC__SIZED_SYMBOLS];
@@ -53301,7 +53765,7 @@ DYNC__RARE DYNC__FN dync_status dync__aot_form(dync_graph *graph, dync__tensor *
     dync__tls.syms = t;
     if (t) t->guard.n = 0;                                /* what is found from here on is what instances must fit */
     if (status == DYNC_OK && dync__graph_has_numbers(graph)) status = dync__graph_numbers(graph, &c->graph);
-    else if (status == DYNC_OK) c->graph = dync_graph_retain(graph);
+    else if (status == DYNC_OK) c->graph = dync__graph_ref(graph);
     if (status == DYNC_OK) status = dync__aot_code_trace(c, examples, options, inner, &why);
     if (status == DYNC_OK) status = dync__form_settle(c, t);
     if (status == DYNC_OK && t->failed) status = DYNC_ERR_MEMORY;
@@ -53350,8 +53814,8 @@ DYNC__RARE static dync_status dync__form_graphs(const dync__aot_code *form, cons
     for (int i = 0; i < f->out.n && ok; i++) ok = dync__vec_push(&g->out, f->out.at[i]) && dync__layout_values(form->syms, value, &g->out.at[i].lay);
     if (!ok) return DYNC_ERR_MEMORY;
     for (int side = 0; side < 2; side++) {
-        dync_graph *from = side ? f->bw : f->fw, **to = side ? &g->bw : &g->fw;
-        if (from && !side && form->tail) *to = dync_graph_retain(from);       /* only its inputs are counted */
+        dync__graph *from = side ? f->bw : f->fw, **to = side ? &g->bw : &g->fw;
+        if (from && !side && form->tail) *to = dync__graph_ref(from);       /* only its inputs are counted */
         else if (from) DYNC__TRY(dync__graph_concrete(from, value, to));
     }
     return DYNC_OK;
@@ -53362,7 +53826,7 @@ DYNC__FN dync_status dync__aot_of_form(dync__aot_code *form, const int64_t *valu
     if (!c) return DYNC_ERR_MEMORY;
     DYNC__ATOMIC_INC(&form->refs);
     c->form = form;
-    c->graph = dync_graph_retain(form->graph);
+    c->graph = dync__graph_ref(form->graph);
     c->double_backward = form->double_backward;
     c->turns_grad_on = form->turns_grad_on;
     c->fw = (dync__inner){.run = form->fw.run, .state = form->fw.state, .run_into = form->fw.run_into};      /* without its destructor */
@@ -53380,7 +53844,7 @@ typedef struct dync__instance {
     struct dync__instance *next;         /* the one used last first */
     int32_t refs;                        /* the list, and calls in flight */
     dync_callable code;
-    dync_graph *graph;
+    dync__graph *graph;
     int64_t *key;
 } dync__instance;
 typedef struct dync__sized_symbol { int symbol, input, dim; int64_t token; } dync__sized_symbol;   /* token: of that size; the symbol itself where it is bare */
@@ -53390,7 +53854,7 @@ typedef struct dync__sized {
     dync__instance *first;
     int n_kept, n_symbols;
     dync__sized_symbol *symbol;          /* in an order in which each can be solved */
-    dync_graph *graph;
+    dync__graph *graph;
     dync__options options;
     dync__graph_compiler compile;
     void *user;
@@ -53402,7 +53866,7 @@ typedef struct dync__sized {
 static void dync__instance_unref(dync__sized *s, dync__instance *x) {
     if (!x || DYNC__ATOMIC_DEC(&x->refs) > 0) return;
     if (x->code.destroy) x->code.destroy(x->code.state);
-    dync_graph_free(x->graph);
+    dync__graph_unref(x->graph);
     dync__free(x->key, (size_t)s->n_symbols * sizeof *x->key);
     dync__free(x, sizeof *x);
 }
@@ -53537,12 +54001,12 @@ DYNC__RARE static void dync__sized_destroy(void *state) {
     if (s->symbol) dync__free(s->symbol, (size_t)s->graph->syms->symbol.n * sizeof *s->symbol);
     dync__aot_code_unref(s->form);
     dync__options_free(&s->options);
-    dync_graph_free(s->graph);
+    dync__graph_unref(s->graph);
     dync__free(s, sizeof *s);
 }
 /* Where the symbols are read off: sizes that are a symbol first, then what can be solved. */
 static dync_status dync__sized_bindings(dync__sized *s) {
-    const dync_graph *g = s->graph;
+    const dync__graph *g = s->graph;
     int64_t value[DYNC__SIZED_SYMBOLS] = {0};
     bool known[DYNC__SIZED_SYMBOLS] = {false};
     if (g->syms->symbol.n > DYNC__COUNT_OF(known)) return dync__fail(DYNC_ERR_INTERNAL, "a graph of %d symbolic sizes", g->syms->symbol.n);
@@ -53563,13 +54027,13 @@ static dync_status dync__sized_bindings(dync__sized *s) {
     }
     return DYNC_OK;
 }
-DYNC__RARE DYNC__FN dync_status dync__sized_compile(dync_graph *graph, const dync_value *examples, int n, const dync__options *options, dync__graph_compiler compile,
+DYNC__RARE DYNC__FN dync_status dync__sized_compile(dync__graph *graph, const dync_value *examples, int n, const dync__options *options, dync__graph_compiler compile,
                                          void *user, const dync__inner_compiler *inner, dync_callable *out) {
     dync__sized *s = dync__calloc(sizeof *s);
     dync__tensor *few[DYNC__FEW], **in = dync__room(few, DYNC__FEW, DYNC__MAX(n, 0), sizeof *in);
     dync_status status = s && in ? DYNC_OK : DYNC_ERR_MEMORY;
     if (s) {
-        s->graph = dync_graph_retain(graph);
+        s->graph = dync__graph_ref(graph);
         s->compile = compile;
         s->user = user;
         s->inner = inner;
@@ -53626,15 +54090,15 @@ typedef struct dync__lowered {
     int *owner;                          /* the only output that lies there, or -1 */
 } dync__lowered;
 /* lower.c. used NULL: every output is wanted. */
-DYNC__FN dync_status dync__inductor_lower(dync_graph *, const bool *used, const dync__options *options, dync__lowered *out);
+DYNC__FN dync_status dync__inductor_lower(dync__graph *, const bool *used, const dync__options *options, dync__lowered *out);
 /* The same without a plan: the unfused steps in pb, on an arena that is filled; for printing code. Every output is wanted. */
-DYNC__FN dync_status dync__inductor_steps(dync_graph *, dync__arena *, dync__pb *, dync__lowered *out);
+DYNC__FN dync_status dync__inductor_steps(dync__graph *, dync__arena *, dync__pb *, dync__lowered *out);
 DYNC__FN void dync__lowered_free(dync__lowered *);
-DYNC__FN int dync__graph_device(const dync_graph *);     /* where every node is, apart from 0-dim inputs in main memory; -1: on several */
+DYNC__FN int dync__graph_device(const dync__graph *);     /* where every node is, apart from 0-dim inputs in main memory; -1: on several */
 /* opaque.c: a node of an operator that nobody looks into, as a kernel call; the plan borrows the node. */
-DYNC__FN dync_status dync__opaque_lower(dync__pb *, const dync_node *, int n_in, const dync__operand *in, const dync__operand *out);
+DYNC__FN dync_status dync__opaque_lower(dync__pb *, const dync__node *, int n_in, const dync__operand *in, const dync__operand *out);
 /* inductor.c: an inner compiler. user not NULL: what lies on a GPU is run as a recorded graph, as by the option "cudagraphs". */
-DYNC__FN dync_status dync__inductor_compile(void *user, dync_graph *, bool is_backward, const dync__options *options, dync__inner *out);
+DYNC__FN dync_status dync__inductor_compile(void *user, dync__graph *, bool is_backward, const dync__options *options, dync__inner *out);
 #endif
 
 /* ==== inductor/lower.h ========================================================================================== */
@@ -53647,7 +54111,7 @@ enum { DYNC__PARTS_MOST = 8 };
 typedef struct dync__parts { int dim, n; int64_t cut[DYNC__PARTS_MOST + 1]; } dync__parts;
 
 typedef struct dync__lowerer {
-    dync_graph *g;
+    dync__graph *g;
     dync__arena arena;                   /* scratch: operands, kernels before fusion */
     dync__pb pb;
     dync__operand **value;               /* operands of each node's outputs, by node index */
@@ -53663,7 +54127,7 @@ typedef struct dync__lowerer {
 
 /* parts.c: fills w->parts and w->joined; lowers the call of a node that has parts. */
 DYNC__FN dync_status dync__parts_find(dync__lowerer *);
-DYNC__FN dync_status dync__parts_lower(dync__lowerer *, const dync__opcall *, const dync_node *);
+DYNC__FN dync_status dync__parts_lower(dync__lowerer *, const dync__opcall *, const dync__node *);
 #endif
 DYNC__COLD
 
@@ -53681,7 +54145,7 @@ static dync_status dync__opaque_args(dync__arena *arena, int n, const dync__arg 
     }
     return DYNC_OK;
 }
-static dync_status dync__opaque_copy_out(const dync_node *n, int i, dync__tensor *to, dync__tensor *from) {
+static dync_status dync__opaque_copy_out(const dync__node *n, int i, dync__tensor *to, dync__tensor *from) {
     bool same = to->dtype == from->dtype && to->lay.ndim == from->lay.ndim &&
                 memcmp(to->lay.shape, from->lay.shape, (size_t)to->lay.ndim * sizeof(int64_t)) == 0;
     if (!same) {
@@ -53700,7 +54164,7 @@ static dync_status dync__opaque_copy_out(const dync_node *n, int i, dync__tensor
     dync__unref(copied);
     return status;
 }
-static dync_status dync__opaque_call(const dync_node *n, int n_in, dync__tensor **t) {
+static dync_status dync__opaque_call(const dync__node *n, int n_in, dync__tensor **t) {
     dync__arg args[DYNC__MAX_ARGS];
     dync__arena arena = {0};
     dync__opcall c = {.row = dync__op_info(n->op), .op = n->op, .nargs = n->nargs, .args = args, .at = n->at};
@@ -53717,7 +54181,7 @@ static dync_status dync__opaque_call(const dync_node *n, int n_in, dync__tensor 
     return status;
 }
 static dync_status dync__opaque_run(const dync__kcall *k, void *const *data, void *scratch) {
-    const dync_node *n = (const dync_node *)(uintptr_t)k->attr[0];
+    const dync__node *n = (const dync__node *)(uintptr_t)k->attr[0];
     dync__tensor *t[DYNC__KCALL_OPERANDS];
     int made = 0;
     (void)scratch;
@@ -53732,7 +54196,7 @@ static dync_status dync__opaque_run(const dync__kcall *k, void *const *data, voi
     return status;
 }
 /* The node outlives the plan: whoever runs the plan holds the graph. */
-DYNC__FN dync_status dync__opaque_lower(dync__pb *pb, const dync_node *n, int n_in, const dync__operand *in, const dync__operand *out) {
+DYNC__FN dync_status dync__opaque_lower(dync__pb *pb, const dync__node *n, int n_in, const dync__operand *in, const dync__operand *out) {
     static const dync__kcall_row row = {"opaque", NULL, dync__opaque_run, true};
     if (n_in + n->nout > DYNC__KCALL_OPERANDS)
         return dync__fail(DYNC_ERR_UNSUPPORTED, "%s: expected at most %d tensors in a compiled graph, got %d", n->target, (int)DYNC__KCALL_OPERANDS,
@@ -53753,7 +54217,7 @@ DYNC__FN dync_status dync__opaque_lower(dync__pb *pb, const dync_node *n, int n_
 
 /* ==== inductor/parts.c ========================================================================================== */
 /* Computed element by element from tensors that are arguments of their own, so that a slice of the result needs slices of those alone. */
-static bool dync__parts_can(const dync_node *n) {
+static bool dync__parts_can(const dync__node *n) {
     const dync__op_row *row = n->op >= 0 ? dync__op_info(n->op) : NULL;
     if (!row || row->cls != DYNC__POINTWISE || row->lower || row->flags & (DYNC__OP_RANDOM | DYNC__OP_OPAQUE) || n->nout != 1) return false;
     for (int a = 0; a < n->nargs; a++)
@@ -53761,7 +54225,7 @@ static bool dync__parts_can(const dync_node *n) {
     return true;
 }
 /* A concatenation of tensors of its own dtype and rank that nobody but n reads. */
-static bool dync__parts_joins(const dync_node *cat, const dync_node *n) {
+static bool dync__parts_joins(const dync__node *cat, const dync__node *n) {
     int uses = 0;
     for (int a = 0; a < n->nargs; a++) uses += n->args[a].kind == DYNC__A_NODE && n->args[a].as.node == cat;
     if (cat->op != DYNC__OP_cat || cat->n_users != uses) return false;
@@ -53783,7 +54247,7 @@ static bool dync__parts_cut(dync__parts *p, int64_t at) {
     return true;
 }
 /* The cuts of cat join those in p. False: it lies along another dim of the result, is broadcast along its own, or cuts too often. */
-static bool dync__parts_add(dync__parts *p, const dync_node *cat, const dync__layout *result) {
+static bool dync__parts_add(dync__parts *p, const dync__node *cat, const dync__layout *result) {
     const dync__layout *all = &cat->info[0].lay;
     int dim = (int)(cat->args[1].as.i + (cat->args[1].as.i < 0 ? all->ndim : 0)), of_result = dim + result->ndim - all->ndim;
     dync__parts more = *p;
@@ -53799,11 +54263,11 @@ DYNC__FN dync_status dync__parts_find(dync__lowerer *w) {
     int written = -1;                    /* the last node that writes what is there: a part must be read before it */
     memset(w->joined, 0xff, (size_t)w->g->node.n * sizeof *w->joined);
     for (int i = 0; i < w->g->node.n && w->pb.device == DYNC_CPU; i++) {
-        const dync_node *n = w->g->node.at[i];
+        const dync__node *n = w->g->node.at[i];
         dync__parts found = {.dim = -1};
         if (n->op >= 0 && (dync__op_info(n->op)->cls == DYNC__INPLACE || dync__op_info(n->op)->flags & DYNC__OP_OPAQUE)) written = i;
         for (int a = 0; a < n->nargs && dync__parts_can(n); a++) {
-            const dync_node *cat = n->args[a].kind == DYNC__A_NODE ? n->args[a].as.node : NULL;
+            const dync__node *cat = n->args[a].kind == DYNC__A_NODE ? n->args[a].as.node : NULL;
             if (cat && cat->index > written && dync__parts_joins(cat, n) && dync__parts_add(&found, cat, &n->info[0].lay)) w->joined[cat->index] = i;
         }
         if (found.dim < 0) continue;
@@ -53813,7 +54277,7 @@ DYNC__FN dync_status dync__parts_find(dync__lowerer *w) {
     return DYNC_OK;
 }
 /* The operand of n that comes from x, for the part [start, start + length) of the result. */
-static dync__operand dync__parts_operand(const dync__lowerer *w, const dync_node *n, const dync_node *x, int64_t start, int64_t length) {
+static dync__operand dync__parts_operand(const dync__lowerer *w, const dync__node *n, const dync__node *x, int64_t start, int64_t length) {
     int from_end = n->info[0].lay.ndim - w->parts[n->index]->dim;
     if (w->joined[x->index] == n->index) {
         const dync__arg *part = x->args[0].as.list;
@@ -53828,7 +54292,7 @@ static dync__operand dync__parts_operand(const dync__lowerer *w, const dync_node
     o.lay.offset += start * o.lay.stride[dim];
     return o;
 }
-DYNC__FN dync_status dync__parts_lower(dync__lowerer *w, const dync__opcall *c, const dync_node *n) {
+DYNC__FN dync_status dync__parts_lower(dync__lowerer *w, const dync__opcall *c, const dync__node *n) {
     const dync__parts *p = w->parts[n->index];
     for (int i = 0; i < p->n; i++) {
         dync__operand in[DYNC__MAX_ARGS], out = w->value[n->index][0];
@@ -53844,12 +54308,12 @@ DYNC__FN dync_status dync__parts_lower(dync__lowerer *w, const dync__opcall *c, 
 }
 
 /* ==== inductor/lower.c ========================================================================================== */
-static bool dync__node_is_view(const dync_node *n) { return n->op >= 0 && dync__op_info(n->op)->cls == DYNC__VIEW; }
-DYNC__FN int dync__graph_device(const dync_graph *g) {
+static bool dync__node_is_view(const dync__node *n) { return n->op >= 0 && dync__op_info(n->op)->cls == DYNC__VIEW; }
+DYNC__FN int dync__graph_device(const dync__graph *g) {
     int device = DYNC_CPU;
     bool cpu = false;
     for (int i = 0; i < g->node.n; i++) {
-        const dync_node *n = g->node.at[i];
+        const dync__node *n = g->node.at[i];
         if (!n->has_info || !n->nout || n->kind == DYNC__N_OUTPUT) continue;
         if (n->info[0].device == DYNC_CPU) cpu |= n->kind != DYNC__N_PLACEHOLDER || n->info[0].lay.ndim > 0;
         else if (device != DYNC_CPU && n->info[0].device != device) return -1;
@@ -53876,11 +54340,11 @@ static dync_status dync__lower_over(dync__lowerer *w, const dync__arg *out) {
     int *last = w->over_first + n;
     memset(w->over_after, 0xff, (size_t)out->n * sizeof *w->over_after);
     for (int i = 0; i < n && w->g->over.n; i++) {
-        const dync_node *k = w->g->node.at[i];
+        const dync__node *k = w->g->node.at[i];
         for (int a = 0; a < k->nargs; a++) dync__lower_uses(w, &k->args[a], DYNC__MAX(i, w->joined[i]), last);
     }
     for (int i = 0; i < out->n && i < w->g->over.n; i++) {
-        const dync_node *value = out->as.list[i].as.node, *input;
+        const dync__node *value = out->as.list[i].as.node, *input;
         if (w->g->over.at[i] < 0 || w->g->node.at[w->base[value->index]]->kind == DYNC__N_PLACEHOLDER) continue;
         input = w->g->node.at[w->g->over.at[i]];
         const dync__info *to = &input->info[0], *from = &value->info[0];
@@ -53908,7 +54372,7 @@ static dync_status dync__lower_write_over(dync__lowerer *w, int node) {
 }
 static dync_status dync__lower_bases(dync__lowerer *w, const bool *used) {
     for (int i = 0; i < w->g->node.n; i++) {
-        const dync_node *n = w->g->node.at[i];
+        const dync__node *n = w->g->node.at[i];
         w->base[i] = i;
         if (dync__node_is_view(n) && n->args[0].kind == DYNC__A_NODE) w->base[i] = w->base[n->args[0].as.node->index];
     }
@@ -53938,7 +54402,7 @@ static dync_status dync__lower_fake(dync__lowerer *w, int i, const dync__info *i
     w->fake[i] = dync__tensor_fake(info->dtype, info->device, &info->lay);
     return w->fake[i] ? DYNC_OK : DYNC_ERR_MEMORY;
 }
-static dync_status dync__lower_slots(dync__lowerer *w, const dync_node *n, bool leaves) {
+static dync_status dync__lower_slots(dync__lowerer *w, const dync__node *n, bool leaves) {
     int i = n->index;
     w->value[i] = dync__arena_alloc(&w->arena, (size_t)(n->nout + 1) * sizeof **w->value);
     if (!w->value[i]) return DYNC_ERR_MEMORY;
@@ -53958,7 +54422,7 @@ static dync_status dync__lower_slots(dync__lowerer *w, const dync_node *n, bool 
     return n->nout ? dync__lower_fake(w, i, &n->info[0]) : DYNC_OK;
 }
 /* A view: the operand of its argument in another form. */
-static dync_status dync__lower_view(dync__lowerer *w, const dync_node *n) {
+static dync_status dync__lower_view(dync__lowerer *w, const dync__node *n) {
     int i = n->index, from = n->args[0].as.node->index;
     w->value[i] = dync__arena_alloc(&w->arena, sizeof **w->value);
     if (!w->value[i]) return DYNC_ERR_MEMORY;
@@ -53968,13 +54432,13 @@ static dync_status dync__lower_view(dync__lowerer *w, const dync_node *n) {
     w->value[i][0].lay.offset -= w->bias[i];
     return dync__lower_fake(w, i, &n->info[0]);
 }
-static dync_status dync__lower_getitem(dync__lowerer *w, const dync_node *n) {
+static dync_status dync__lower_getitem(dync__lowerer *w, const dync__node *n) {
     int i = n->index, from = n->args[0].as.node->index;
     int64_t k = n->args[1].as.i;
     w->value[i] = &w->value[from][k];
     return dync__lower_fake(w, i, &n->args[0].as.node->info[k]);
 }
-static dync_status dync__lower_call(dync__lowerer *w, const dync_node *n, bool leaves) {
+static dync_status dync__lower_call(dync__lowerer *w, const dync__node *n, bool leaves) {
     dync__arg args[DYNC__MAX_ARGS];
     int n_in = 0, room = 1;
     for (int i = 0; i < n->nargs; i++) room += dync__arg_count_tensors(&n->args[i]);
@@ -54000,7 +54464,7 @@ static dync_status dync__lower_call(dync__lowerer *w, const dync_node *n, bool l
 }
 static dync_status dync__lower_nodes(dync__lowerer *w) {
     for (int i = 0; i < w->g->node.n; i++) {
-        dync_node *n = w->g->node.at[i];
+        dync__node *n = w->g->node.at[i];
         bool leaves = w->leaves[i];
         for (int k = i + 1; n->nout > 1 && k < w->g->node.n; k++)     /* outputs of several leave through their getitem nodes */
             if (w->leaves[k] && w->g->node.at[k]->op == DYNC__NODE_GETITEM && w->g->node.at[k]->args[0].as.node == n) leaves = true;
@@ -54030,7 +54494,7 @@ static dync_status dync__lower_outputs(dync__lowerer *w, const bool *used, dync_
         if (s->kind == DYNC__SLOT_OUTPUT) l->storage_bytes[s->index] = (size_t)s->size * dync__dtype_info(s->dtype)->bytes;
     }
     for (int i = 0; i < l->n_out; i++) {
-        const dync_node *n = out->as.list[i].as.node;
+        const dync__node *n = out->as.list[i].as.node;
         const dync__operand *v = &w->value[n->index][0];
         const dync__slot *s = &w->pb.slot.at[v->slot];
         l->out[i] = (dync__lowered_out){.input = -1, .output = -2, .dtype = v->dtype, .device = (uint16_t)n->info[0].device, .lay = v->lay};
@@ -54047,7 +54511,7 @@ static dync_status dync__lower_outputs(dync__lowerer *w, const bool *used, dync_
     return DYNC_OK;
 }
 /* Everything up to the unfused steps in w->pb. The caller frees w->arena. */
-static dync_status dync__lower_steps(dync__lowerer *w, dync_graph *g, const bool *used, const dync__options *options, dync__lowered *out) {
+static dync_status dync__lower_steps(dync__lowerer *w, dync__graph *g, const bool *used, const dync__options *options, dync__lowered *out) {
     memset(w, 0, sizeof *w);
     memset(out, 0, sizeof *out);
     w->g = g;
@@ -54074,7 +54538,7 @@ static dync_status dync__lower_steps(dync__lowerer *w, dync_graph *g, const bool
     for (int i = 0; w->fake && i < g->node.n; i++) dync__unref(w->fake[i]);
     return status;
 }
-DYNC__FN dync_status dync__inductor_lower(dync_graph *g, const bool *used, const dync__options *options, dync__lowered *out) {
+DYNC__FN dync_status dync__inductor_lower(dync__graph *g, const bool *used, const dync__options *options, dync__lowered *out) {
     dync__lowerer w;
     dync_status status = dync__lower_steps(&w, g, used, options, out);
     if (status == DYNC_OK) {
@@ -54087,7 +54551,7 @@ DYNC__FN dync_status dync__inductor_lower(dync_graph *g, const bool *used, const
     if (status != DYNC_OK) dync__lowered_free(out);
     return status;
 }
-DYNC__FN dync_status dync__inductor_steps(dync_graph *g, dync__arena *arena, dync__pb *pb, dync__lowered *out) {
+DYNC__FN dync_status dync__inductor_steps(dync__graph *g, dync__arena *arena, dync__pb *pb, dync__lowered *out) {
     static const dync__options plain = DYNC__OPTIONS_DEFAULT;
     dync__lowerer w;
     dync_status status = dync__lower_steps(&w, g, NULL, &plain, out);
@@ -54111,7 +54575,7 @@ DYNC__WARM
 typedef struct dync__inductor_form { dync__lowered lowered; struct dync__inductor_form *before; } dync__inductor_form;
 typedef struct dync__inductor_code {
     dync__inductor_form *now;
-    dync_graph *graph;                   /* for narrowing */
+    dync__graph *graph;                   /* for narrowing */
     dync__options options;
 } dync__inductor_code;
 DYNC__RARE static void dync__inductor_destroy(void *state) {
@@ -54122,7 +54586,7 @@ DYNC__RARE static void dync__inductor_destroy(void *state) {
         dync__lowered_free(&form->lowered);
         dync__free(form, sizeof *form);
     }
-    dync_graph_free(c->graph);
+    dync__graph_unref(c->graph);
     dync__free(c, sizeof *c);
 }
 /* A storage with one output goes over to it. */
@@ -54198,7 +54662,7 @@ static dync_status dync__inductor_run_into(void *state, int n_in, dync__tensor *
 static dync_status dync__inductor_run(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out) {
     return dync__inductor_run_into(state, n_in, in, n_out, out, NULL);
 }
-DYNC__RARE static dync_status dync__inductor_form_add(dync__inductor_code *c, dync_graph *g, const bool *used) {
+DYNC__RARE static dync_status dync__inductor_form_add(dync__inductor_code *c, dync__graph *g, const bool *used) {
     dync__inductor_form *form = dync__calloc(sizeof *form);
     if (!form) return DYNC_ERR_MEMORY;
     dync_status status = dync__inductor_lower(g, used, &c->options, &form->lowered);
@@ -54214,7 +54678,7 @@ DYNC__RARE static dync_status dync__inductor_narrow(void *state, const bool *use
     dync__inductor_code *c = state;
     return dync__inductor_form_add(c, c->graph, used);
 }
-DYNC__RARE DYNC__FN dync_status dync__inductor_compile(void *user, dync_graph *g, bool is_backward, const dync__options *options, dync__inner *out) {
+DYNC__RARE DYNC__FN dync_status dync__inductor_compile(void *user, dync__graph *g, bool is_backward, const dync__options *options, dync__inner *out) {
     int where = dync__graph_device(g);
     if (where < 0 || where == DYNC_META)  { /* a plan has one device: operators find theirs one by one. Without data there is nothing to compute */
         dync__log(DYNC__LOG_aot, "inductor: a graph %s runs operator by operator", where < 0 ? "on several devices" : "of meta tensors");
@@ -54222,7 +54686,7 @@ DYNC__RARE DYNC__FN dync_status dync__inductor_compile(void *user, dync_graph *g
     }
     dync__inductor_code *c = dync__calloc(sizeof *c);
     if (!c) return DYNC_ERR_MEMORY;
-    c->graph = dync_graph_retain(g);
+    c->graph = dync__graph_ref(g);
     c->options = *options;
     c->options.text = "";                    /* the caller's */
     dync_status status = dync__graph_dce(g);
@@ -54433,14 +54897,16 @@ DYNC_API const dync_backend *dync_lookup_backend(const char *name) {
     dync__str_free(&s);
     return NULL;
 }
-DYNC_API dync_status dync_compile_graph(const char *backend, dync_graph *g, const dync_value *example_inputs, int n, dync_callable *out) {
-    if (!g || !out) return dync__fail(DYNC_ERR_VALUE, "dync_compile_graph: %s is NULL", g ? "the result" : "the graph");
+DYNC_API dync_status dync_compile_graph(const char *backend, dync_graph *graph, const dync_value *example_inputs, int n, dync_callable *out) {
+    const dync__graph *g = dync__graph_open(graph, "dync_compile_graph");
+    if (!g) return DYNC_ERR_VALUE;
+    if (!out) return dync__fail(DYNC_ERR_VALUE, "dync_compile_graph: the result is NULL");
     if (n != g->n_inputs || (n && !example_inputs))
         return dync__fail(DYNC_ERR_VALUE, "dync_compile_graph: expected %d example inputs, got %s%d", g->n_inputs, example_inputs ? "" : "NULL and ", n);
     const dync_backend *b = dync_lookup_backend(backend ? backend : "inductor");
     if (!b) return DYNC_ERR_VALUE;
     memset(out, 0, sizeof *out);
-    return b->compile(g, example_inputs, n, NULL, out, b->user);
+    return b->compile(graph, example_inputs, n, NULL, out, b->user);
 }
 static const dync__option dync__backend_option_rows[] = {
 #define DYNC__X(name, kind, least, most, step, alone, words, of, help) \
@@ -54496,11 +54962,13 @@ DYNC__FN dync_status dync__backend_options(dync__backend_fn compile, const char 
 }
 
 /* ==== backend/eager.c =========================================================================================== */
-static dync_value dync__eager_run(void *state, const dync_value *args, int nargs) { return dync_graph_run(state, args, nargs); }
+static dync_value dync__eager_run(void *state, const dync_value *args, int nargs) { return dync__graph_run(state, args, nargs); }
 DYNC__FN void dync__options_ignored(const char *options, const char *backend) {
     if (options && *options) dync__warn("backend '%s' ignores its options '%s'", backend, options);
 }
-DYNC__FN dync_status dync__backend_eager(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user) {
+DYNC__FN dync_status dync__backend_eager(dync_graph *graph, const dync_value *ex, int n, const char *options, dync_callable *out, void *user) {
+    dync__graph *g = dync__graph_open(graph, "backend eager");
+    if (!g) return DYNC_ERR_VALUE;
     (void)ex, (void)n, (void)user;
     dync__options_ignored(options, "eager");
     memset(out, 0, sizeof *out);
@@ -54511,15 +54979,15 @@ DYNC__FN dync_status dync__backend_eager(dync_graph *g, const dync_value *ex, in
 static dync_value dync__eager_noexcept_run(void *state, const dync_value *args, int nargs) {
     dync__error_guard guard;
     dync__error_guard_begin(&guard);
-    dync_value r = dync_graph_run(state, args, nargs);
+    dync_value r = dync__graph_run(state, args, nargs);
     dync__error_slot inner = dync__error_guard_end(&guard);
     if (inner.status == DYNC_OK) return r;
     dync__fail_class(DYNC_ERR_RUNTIME, "TorchDynamoException", "Unexpected exception when running generated GraphModule: %s: %s",
                      inner.class_name, inner.message);
     return DYNC_NONE;
 }
-DYNC__FN dync_status dync__backend_eager_noexcept(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user) {
-    DYNC__TRY(dync__backend_eager(g, ex, n, NULL, out, user));
+DYNC__FN dync_status dync__backend_eager_noexcept(dync_graph *graph, const dync_value *ex, int n, const char *options, dync_callable *out, void *user) {
+    DYNC__TRY(dync__backend_eager(graph, ex, n, NULL, out, user));
     dync__options_ignored(options, "eager_noexcept");
     out->run = dync__eager_noexcept_run;
     return DYNC_OK;
@@ -54554,7 +55022,7 @@ static void dync__aot_users_free(void) {
     }
 }
 /* A user's callable as an inner one. The graph lives as long as the callable. */
-typedef struct dync__boxed { dync_callable code; dync_graph *graph; } dync__boxed;
+typedef struct dync__boxed { dync_callable code; dync__graph *graph; } dync__boxed;
 static dync_status dync__boxed_run(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out) {
     bool grad_off = dync__tls.grad_enabled_off;
     dync__tls.grad_enabled_off = true;
@@ -54565,17 +55033,17 @@ static dync_status dync__boxed_run(void *state, int n_in, dync__tensor *const *i
 static void dync__boxed_destroy(void *state) {
     dync__boxed *b = state;
     if (b->code.destroy) b->code.destroy(b->code.state);
-    dync_graph_free(b->graph);
+    dync__graph_unref(b->graph);
     dync__free(b, sizeof *b);
 }
 /* Examples for the user's compiler: tensors of the right form, zeros; symbolic sizes as those of the call that is compiled. */
-static dync_status dync__boxed_examples(const dync_graph *g, dync_value *out) {
+static dync_status dync__boxed_examples(const dync__graph *g, dync_value *out) {
     int k = 0;
     int64_t *value = g->syms ? dync__scope_alloc((size_t)g->syms->symbol.n * sizeof *value) : NULL;
     if (g->syms && !value) return DYNC_ERR_MEMORY;
     for (int i = 0; g->syms && i < g->syms->symbol.n; i++) value[i] = dync__symtab_find(g->syms, g->syms->symbol.at[i].token)->hint;
     for (int i = 0; i < g->node.n && k < g->n_inputs; i++) {
-        const dync_node *n = g->node.at[i];
+        const dync__node *n = g->node.at[i];
         if (n->kind != DYNC__N_PLACEHOLDER) continue;
         dync__layout lay = n->info[0].lay;
         if (g->syms && !dync__layout_values(g->syms, value, &lay)) return DYNC_ERR_INTERNAL;
@@ -54586,7 +55054,7 @@ static dync_status dync__boxed_examples(const dync_graph *g, dync_value *out) {
     }
     return DYNC_OK;
 }
-static dync_status dync__boxed_compile(void *user, dync_graph *g, bool is_backward, const dync__options *options, dync__inner *out) {
+static dync_status dync__boxed_compile(void *user, dync__graph *g, bool is_backward, const dync__options *options, dync__inner *out) {
     const dync__aot_user *u = user;
     const dync_backend *b = is_backward ? &u->bw : &u->fw;
     dync__boxed *box = dync__calloc(sizeof *box);
@@ -54594,7 +55062,7 @@ static dync_status dync__boxed_compile(void *user, dync_graph *g, bool is_backwa
     dync_status status = box && examples ? DYNC_OK : DYNC_ERR_MEMORY;
     dync_scope scope = dync_scope_begin();
     if (status == DYNC_OK) status = dync__boxed_examples(g, examples);
-    if (status == DYNC_OK) status = b->compile(g, examples, g->n_inputs, options->text, &box->code, b->user);
+    if (status == DYNC_OK) status = dync__graph_ask(b, g, examples, g->n_inputs, options->text, &box->code);
     dync_scope_end(&scope);
     dync__free(examples, (size_t)(g->n_inputs + 1) * sizeof *examples);
     if (status == DYNC_OK && !box->code.run) status = dync__fail(DYNC_ERR_BACKEND, "backend '%s' gave no callable", b->name ? b->name : "?");
@@ -54602,14 +55070,16 @@ static dync_status dync__boxed_compile(void *user, dync_graph *g, bool is_backwa
         dync__free(box, sizeof *box);
         return status;
     }
-    box->graph = dync_graph_retain(g);
+    box->graph = dync__graph_ref(g);
     memset(out, 0, sizeof *out);
     out->run = dync__boxed_run;
     out->destroy = dync__boxed_destroy;
     out->state = box;
     return DYNC_OK;
 }
-static dync_status dync__aot_user_compile(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user) {
+static dync_status dync__aot_user_compile(dync_graph *graph, const dync_value *ex, int n, const char *options, dync_callable *out, void *user) {
+    dync__graph *g = dync__graph_open(graph, "dync_aot_autograd");
+    if (!g) return DYNC_ERR_VALUE;
     if (!user) return dync__fail(DYNC_ERR_VALUE, "dync_aot_autograd: the forward compiler is NULL");
     dync__options o;                           /* the partitioner's; the rest is for the user's compilers */
     DYNC__TRY(dync__options_parse(options, "aot_autograd", DYNC__OF_AOT, true, &o));
@@ -54638,9 +55108,9 @@ DYNC_API dync_backend dync_aot_autograd(const dync_backend *fw_compiler, const d
     return b;
 }
 /* Each graph through the portable program form and back. */
-static dync_status dync__aot_ts_graph(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user) {
+static dync_status dync__aot_ts_graph(dync_graph *graph, const dync_value *ex, int n, const char *options, dync_callable *out, void *user) {
     (void)options;
-    return dync__backend_ts(g, ex, n, NULL, out, user);
+    return dync__backend_ts(graph, ex, n, NULL, out, user);
 }
 static dync__aot_user dync__aot_ts = {.fw = {.name = "aot_ts", .compile = dync__aot_ts_graph}, .bw = {.name = "aot_ts", .compile = dync__aot_ts_graph}};
 /* compile function, what compiles the functional graphs */
@@ -54651,10 +55121,12 @@ static dync__aot_user dync__aot_ts = {.fw = {.name = "aot_ts", .compile = dync__
     X(dync__backend_cudagraphs, .compile = dync__inductor_compile, .user = &dync__aot_ts) /* not NULL: record */ \
     X(dync__backend_inductor, .compile = dync__inductor_compile, .patterns = true)
 #define DYNC__X(fn, ...) \
-    DYNC__FN dync_status fn(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user) \
+    DYNC__FN dync_status fn(dync_graph *graph, const dync_value *ex, int n, const char *options, dync_callable *out, void *user) \
     { \
         static const dync__inner_compiler inner = {__VA_ARGS__}; \
         dync__options o; \
+        dync__graph *g = dync__graph_open(graph, "the backend"); \
+        if (!g) return DYNC_ERR_VALUE; \
         (void)user; \
         DYNC__TRY(dync__backend_options(fn, options, &o)); \
         return dync__aot_compile(g, ex, n, &o, &inner, out); \
@@ -54663,7 +55135,7 @@ DYNC__AOT_BACKENDS(DYNC__X)
 #undef DYNC__X
 
 /* ==== backend/broken.c ========================================================================================== */
-static bool dync__broken_has_relu(const dync_graph *g) {
+static bool dync__broken_has_relu(const dync__graph *g) {
     for (int i = 0; i < g->node.n; i++)
         if (g->node.at[i]->op == DYNC__OP_relu) return true;
     return false;
@@ -54679,28 +55151,32 @@ static dync_status dync__broken_raise(dync_status status, const char *class_name
     dync__tls.at = at;
     return status;
 }
-DYNC__FN dync_status dync__backend_relu_compile_error(dync_graph *g, const dync_value *ex, int n, const char *options,
+DYNC__FN dync_status dync__backend_relu_compile_error(dync_graph *graph, const dync_value *ex, int n, const char *options,
                                                       dync_callable *out, void *user) {
+    dync__graph *g = dync__graph_open(graph, "backend relu_compile_error");
+    if (!g) return DYNC_ERR_VALUE;
     if (dync__broken_has_relu(g)) return dync__broken_raise(DYNC_ERR_COMPILE, "ReluCompileError", "");
-    return dync__backend_eager(g, ex, n, options, out, user);
+    return dync__backend_eager(graph, ex, n, options, out, user);
 }
 static dync_value dync__broken_run(void *graph, const dync_value *args, int nargs) {
     (void)graph, (void)args, (void)nargs;
     dync__broken_raise(DYNC_ERR_RUNTIME, "AssertionError", "ReluRuntimeError");
     return DYNC_NONE;
 }
-DYNC__FN dync_status dync__backend_relu_runtime_error(dync_graph *g, const dync_value *ex, int n, const char *options,
+DYNC__FN dync_status dync__backend_relu_runtime_error(dync_graph *graph, const dync_value *ex, int n, const char *options,
                                                       dync_callable *out, void *user) {
-    DYNC__TRY(dync__backend_eager(g, ex, n, options, out, user));
+    dync__graph *g = dync__graph_open(graph, "backend relu_runtime_error");
+    if (!g) return DYNC_ERR_VALUE;
+    DYNC__TRY(dync__backend_eager(graph, ex, n, options, out, user));
     if (dync__broken_has_relu(g)) out->run = dync__broken_run;
     return DYNC_OK;
 }
-static dync_node *dync__broken_map(void *user, dync_node *old) {
+static dync__node *dync__broken_map(void *user, dync__node *old) {
     (void)user;
     return old->mark;
 }
 /* relu(x) as x + 1, everything else as it is. */
-static dync_node *dync__broken_node(dync_graph *g, dync_node *old) {
+static dync__node *dync__broken_node(dync__graph *g, dync__node *old) {
     dync__arg result;
     if (old->kind == DYNC__N_PLACEHOLDER) return dync__graph_copy_placeholder(g, old, old->name);
     if (old->kind == DYNC__N_OUTPUT)
@@ -54709,17 +55185,19 @@ static dync_node *dync__broken_node(dync_graph *g, dync_node *old) {
     dync__arg args[2] = {dync__arg_node(old->args[0].as.node->mark), dync__arg_i(1)};
     return dync__graph_call(g, DYNC__OP_add, 2, args, 1, old->info, old->name);
 }
-static void dync__broken_destroy(void *graph) { dync_graph_free(graph); }
-DYNC__FN dync_status dync__backend_relu_accuracy_error(dync_graph *g, const dync_value *ex, int n, const char *options,
+static void dync__broken_destroy(void *graph) { dync__graph_unref(graph); }
+DYNC__FN dync_status dync__backend_relu_accuracy_error(dync_graph *graph, const dync_value *ex, int n, const char *options,
                                                        dync_callable *out, void *user) {
-    DYNC__TRY(dync__backend_eager(g, ex, n, options, out, user));
+    dync__graph *g = dync__graph_open(graph, "backend relu_accuracy_error");
+    if (!g) return DYNC_ERR_VALUE;
+    DYNC__TRY(dync__backend_eager(graph, ex, n, options, out, user));
     if (!dync__broken_has_relu(g)) return DYNC_OK;
-    dync_graph *wrong = dync__graph_new(g->name);
+    dync__graph *wrong = dync__graph_new(g->name);
     if (!wrong) return DYNC_ERR_MEMORY;
     for (int i = 0; i < g->node.n && !wrong->failed; i++)
         if (!(g->node.at[i]->mark = dync__broken_node(wrong, g->node.at[i]))) wrong->failed = true;
     if (wrong->failed) {
-        dync_graph_free(wrong);
+        dync__graph_unref(wrong);
         return DYNC_ERR_MEMORY;
     }
     dync__graph_renumber(wrong);
@@ -54728,13 +55206,15 @@ DYNC__FN dync_status dync__backend_relu_accuracy_error(dync_graph *g, const dync
     return DYNC_OK;
 }
 /* Wants at least one operator: torch issue 102898. */
-DYNC__FN dync_status dync__backend_non_leaf_compile_error(dync_graph *g, const dync_value *ex, int n, const char *options,
+DYNC__FN dync_status dync__backend_non_leaf_compile_error(dync_graph *graph, const dync_value *ex, int n, const char *options,
                                                           dync_callable *out, void *user) {
+    dync__graph *g = dync__graph_open(graph, "backend non_leaf_compile_error");
+    if (!g) return DYNC_ERR_VALUE;
     for (int i = 0; i < n && dync__graph_op_count(g) > 0; i++) {
         const dync__tensor *t = ex[i].kind == DYNC_KIND_TENSOR ? dync__peek(ex[i].as.t) : NULL;
         if (t && !dync__tensor_is_leaf(t)) return dync__broken_raise(DYNC_ERR_COMPILE, "TestingOnlyCompileError", "");
     }
-    return dync__backend_eager(g, ex, n, options, out, user);
+    return dync__backend_eager(graph, ex, n, options, out, user);
 }
 
 /* ==== backend/explain.c ========================================================================================= */
@@ -54781,7 +55261,7 @@ static bool dync__explainer_break(dync__explainer *e) {
     dync__str_free(&stack);
     return ok;
 }
-static bool dync__explainer_graph(dync__explainer *e, const dync_graph *g) {
+static bool dync__explainer_graph(dync__explainer *e, const dync__graph *g) {
     dync__str text = {0};
     dync__graph_print_c(&text, g);
     const char *kept = text.failed ? NULL : dync__arena_strdup(&e->arena, dync__str_get(&text));
@@ -54790,7 +55270,7 @@ static bool dync__explainer_graph(dync__explainer *e, const dync_graph *g) {
     return ok;
 }
 /* The output's arrays move as they grow: it is told anew each time. */
-static dync_status dync__explainer_collect(dync__explainer *e, const dync_graph *g) {
+static dync_status dync__explainer_collect(dync__explainer *e, const dync__graph *g) {
     if (!e->out) return DYNC_OK;
     if (!dync__explainer_graph(e, g) || !dync__explainer_break(e)) return DYNC_ERR_MEMORY;
     e->out->graph_count = e->graphs.n;
@@ -54801,16 +55281,17 @@ static dync_status dync__explainer_collect(dync__explainer *e, const dync_graph 
     e->out->graphs = e->graphs.at;
     return DYNC_OK;
 }
-static dync_status dync__explainer_compile(dync_graph *g, const dync_value *ex, int n,
+static dync_status dync__explainer_compile(dync_graph *graph, const dync_value *ex, int n,
                                            const char *options, dync_callable *out, void *user) {
     dync__explainer *e = user;
     if (!e) return dync__fail(DYNC_ERR_VALUE, "dync_explain_backend: the output is NULL");
     const dync_backend *inner = dync_lookup_backend(e->inner);
-    if (!inner) return DYNC_ERR_VALUE;
+    const dync__graph *g = dync__graph_open(graph, "dync_explain_backend");
+    if (!inner || !g) return DYNC_ERR_VALUE;
     dync__lock(&dync__explainers.lock);
     dync_status status = dync__explainer_collect(e, g);
     dync__unlock(&dync__explainers.lock);
-    return status == DYNC_OK ? inner->compile(g, ex, n, options, out, inner->user) : status;
+    return status == DYNC_OK ? inner->compile(graph, ex, n, options, out, inner->user) : status;
 }
 DYNC_API dync_backend dync_explain_backend(const char *inner, struct dync_explain_output *out) {
     dync_backend b = {.name = "explain", .compile = dync__explainer_compile};
@@ -54843,10 +55324,10 @@ DYNC__PLAIN
 #ifndef DYNC__PROGRAM_H
 #define DYNC__PROGRAM_H
 
-struct dync_program {
+struct dync__program {
     dync__root root;
     const char *name;  /* a C identifier; owned */
-    dync_graph *graph; /* a reference */
+    dync__graph *graph; /* a reference */
     int n_leaves;      /* tensors in the arguments of a call, lists flattened */
     int *leaf;         /* per input of the graph: which of them it is */
     dync__mutex lock;
@@ -54859,15 +55340,18 @@ struct dync_program {
  * Keeps a reference and detaches the attributes from autograd (the memory stays shared). The inputs
  * are tensors, numbers were baked in: input i is tensor leaf[i] of the n_leaves tensors in the
  * arguments of a call, lists flattened. leaf NULL: one each, in order. */
-DYNC__FN dync_program *dync__program_from_leaves(dync_graph *, const char *name, int n_leaves,
+DYNC__FN dync__program *dync__program_from_leaves(dync__graph *, const char *name, int n_leaves,
                                                  const int *leaf);
+DYNC__FN void dync__program_free(dync__program *);                               /* NULL allowed */
+DYNC__FN dync_program *dync__program_give(dync__program *taken); /* its handle, for the user; NULL passes */
+DYNC__FN dync_value dync__program_run(dync__program *, int nargs, const dync_value *args);
 /* The file of a program as bytes (program_file.c) and back. own: the program that reads wrote it too: no operator is refused, nothing is
  * limited. */
-DYNC__FN dync_status dync__program_write(const dync_program *, dync__str *); /* DYNC_ERR_UNSUPPORTED: a file may not hold it */
-DYNC__FN dync_status dync__program_write_own(const dync_program *, dync__str *);
-DYNC__FN dync_program *dync__program_read(const char *bytes,
+DYNC__FN dync_status dync__program_write(const dync__program *, dync__str *); /* DYNC_ERR_UNSUPPORTED: a file may not hold it */
+DYNC__FN dync_status dync__program_write_own(const dync__program *, dync__str *);
+DYNC__FN dync__program *dync__program_read(const char *bytes,
                                           size_t n); /* NULL + DYNC_ERR_FORMAT, DYNC_ERR_MEMORY */
-DYNC__FN dync_program *dync__program_read_own(const char *bytes, size_t n);
+DYNC__FN dync__program *dync__program_read_own(const char *bytes, size_t n);
 /* npy.c */
 DYNC__FN dync__tensor *
 dync__npy_read(const char *bytes, size_t n); /* owned; NULL + DYNC_ERR_FORMAT, DYNC_ERR_MEMORY */
@@ -54875,7 +55359,7 @@ DYNC__FN bool dync__big_endian(void);
 DYNC__FN void dync__swap_items(char *data, size_t n,
                                size_t item); /* reverses the bytes of each item */
 /* The program as one C file (csource.c). */
-DYNC__FN dync_status dync__program_csource(const dync_program *, dync__str *);
+DYNC__FN dync_status dync__program_csource(const dync__program *, dync__str *);
 
 /* ---- safetensors (safetensors.c): named tensors and texts
  * ------------------------------------------------------------------- 8 bytes length of the header,
@@ -54907,7 +55391,7 @@ DYNC__FN const dync__st_tensor *dync__st_find(const dync__st_file *, const char 
 /* keys, values: n_texts pairs of metadata. */
 DYNC__FN dync_status dync__st_write(dync__str *out, int n, const dync__st_item *, int n_texts,
                                     const char *const *keys, const char *const *values);
-DYNC__FN dync_module *dync__module_from(dync__st_file *); /* module_file.c: the module that the file tells; NULL + DYNC_ERR_FORMAT, DYNC_ERR_MEMORY */
+DYNC__FN dync__module *dync__module_from(dync__st_file *); /* module_file.c: the module that the file tells; NULL + DYNC_ERR_FORMAT, DYNC_ERR_MEMORY */
 #endif
 
 /* ==== program/csource.h ========================================================================================= */
@@ -54924,9 +55408,9 @@ typedef struct dync__csource_slot {
 } dync__csource_slot;
 
 typedef struct dync__csource {
-    const dync_program *program;
+    const dync__program *program;
     char *upper;      /* the program's name in capitals */
-    dync_graph *flat; /* copy of the graph that returns a flat list */
+    dync__graph *flat; /* copy of the graph that returns a flat list */
     dync__aot_graphs aot;
     dync__lowered lowered;
     int n_out; /* what the user's graph returns */
@@ -54966,9 +55450,9 @@ static dync_status dync__csource_flatten(dync__arena *arena, const dync__arg *a,
     return DYNC_OK;
 }
 /* A copy of the graph that returns a flat list. */
-static dync_status dync__csource_flat(dync_graph *g, dync_graph **out) {
+static dync_status dync__csource_flat(dync__graph *g, dync__graph **out) {
     DYNC__TRY(dync__graph_concrete(g, NULL, out)); /* its sizes are numbers: the same graph */
-    dync_node *last = (*out)->node.at[(*out)->node.n - 1];
+    dync__node *last = (*out)->node.at[(*out)->node.n - 1];
     dync__arg list = {.kind = DYNC__A_LIST};
     list.as.list = dync__arena_alloc(&(*out)->arena, DYNC__MAX_LEAVES * sizeof(dync__arg));
     if (!list.as.list) return DYNC_ERR_MEMORY;
@@ -55088,7 +55572,7 @@ static dync_status dync__csource_prepare(dync__csource *c, const char **why) {
     dync__csource_outputs(c);
     return dync__csource_place(c);
 }
-DYNC__FN dync_status dync__program_csource(const dync_program *p, dync__str *s) {
+DYNC__FN dync_status dync__program_csource(const dync__program *p, dync__str *s) {
     dync__csource c = {.program = p};
     const char *why = NULL;
     size_t n = strlen(p->name);
@@ -55102,7 +55586,7 @@ DYNC__FN dync_status dync__program_csource(const dync_program *p, dync__str *s) 
     if (status == DYNC_ERR_UNSUPPORTED && dync__error_count() == errors)
         dync__fail(status, "C source: %s: %s", p->name, why ? why : "a form that is not functional");
     if (status == DYNC_OK) status = dync__csource_print(&c, s);
-    dync_graph_free(c.flat);
+    dync__graph_unref(c.flat);
     dync__aot_graphs_free(&c.aot);
     dync__lowered_free(&c.lowered);
     dync__arena_free(&c.arena);
@@ -55639,9 +56123,9 @@ static char *dync__program_identifier(const char *name) {
 }
 /* Weights are constants of a program: the same memory, but no leaves of the user's autograd graph.
  */
-static dync_status dync__program_detach(dync_graph *g) {
+static dync_status dync__program_detach(dync__graph *g) {
     for (int i = 0; i < g->node.n; i++) {
-        dync_node *node = g->node.at[i];
+        dync__node *node = g->node.at[i];
         if (node->kind != DYNC__N_GET_ATTR || !node->value || !(node->value->flags & DYNC__T_REQUIRES_GRAD))
             continue;
         dync__tensor *plain =
@@ -55654,18 +56138,19 @@ static dync_status dync__program_detach(dync_graph *g) {
     }
     return DYNC_OK;
 }
-static void dync__program_end(dync__root *r) { dync_program_free((dync_program *)(void *)r); }
-DYNC__FN dync_program *dync__program_from_leaves(dync_graph *g, const char *name, int n_leaves, const int *leaf) {
+static void dync__program_end(dync__root *r) { dync__program_free((dync__program *)(void *)r); }
+DYNC__FN dync__program *dync__program_from_leaves(dync__graph *g, const char *name, int n_leaves, const int *leaf) {
     if (!g || dync__graph_check(g) != DYNC_OK || dync__program_detach(g) != DYNC_OK) return NULL;
     if (g->n_inputs > DYNC__MAX_LEAVES) {
         dync__fail(DYNC_ERR_UNSUPPORTED, "export: more than %d inputs", DYNC__MAX_LEAVES);
         return NULL;
     }
-    dync_program *p = dync__calloc(sizeof *p);
+    dync__program *p = dync__calloc(sizeof *p);
     if (!p) return NULL;
+    dync__object_made(&p->root.object);
     dync__root_set(&p->root, dync__program_end);
     p->n_leaves = leaf ? n_leaves : g->n_inputs;
-    p->graph = dync_graph_retain(g);
+    p->graph = dync__graph_ref(g);
     p->leaf = dync__alloc((size_t)g->n_inputs * sizeof *p->leaf);
     p->name = dync__program_identifier(name);
     bool ok = p->leaf && p->name;
@@ -55678,20 +56163,24 @@ DYNC__FN dync_program *dync__program_from_leaves(dync_graph *g, const char *name
     }
     p->copies = !dync__graph_writes_inputs(g) && !dync__graph_shows_inputs(g);
     if (ok) return p;
-    dync_program_free(p);
+    dync__program_free(p);
     return NULL;
 }
 DYNC_API void dync_program_free(dync_program *p) {
+    if (p) dync__program_free(dync__program_open(p, "dync_program_free"));
+}
+DYNC__FN void dync__program_free(dync__program *p) {
     if (!p) return;
+    dync__object_end(&p->root.object);
     dync__root_set(&p->root, NULL);
     if (p->compiled == 1 && p->callable.destroy) p->callable.destroy(p->callable.state);
     if (p->leaf) dync__free(p->leaf, (size_t)p->graph->n_inputs * sizeof *p->leaf);
-    dync_graph_free(p->graph);
+    dync__graph_unref(p->graph);
     dync__strfree((char *)(uintptr_t)p->name);
     dync__free(p, sizeof *p);
 }
-static dync_status dync__program_check_input(const dync_program *p, int i, const dync__tensor *t) {
-    const dync_node *node = p->graph->node.at[i];
+static dync_status dync__program_check_input(const dync__program *p, int i, const dync__tensor *t) {
+    const dync__node *node = p->graph->node.at[i];
     const dync__layout *lay = &node->info[0].lay;
     dync__str got = {0};
     dync_status status = DYNC_OK;
@@ -55709,7 +56198,7 @@ static dync_status dync__program_check_input(const dync_program *p, int i, const
     return status;
 }
 /* as_strided reaches what lies around a tensor in its memory: a program that a stranger wrote is given nothing but its arguments. */
-static dync_status dync__program_check_whole(const dync_program *p, int i, const dync__tensor *t) {
+static dync_status dync__program_check_whole(const dync__program *p, int i, const dync__tensor *t) {
     bool strided = false;
     size_t bytes = (size_t)dync__layout_span(&t->lay) * dync__dtype_info(t->dtype)->bytes;
     if (t->lay.offset == 0 && bytes == t->storage->size_bytes) return DYNC_OK;
@@ -55717,12 +56206,12 @@ static dync_status dync__program_check_whole(const dync_program *p, int i, const
     if (!strided) return DYNC_OK;
     return dync__fail(DYNC_ERR_VALUE, "program %s is from a file and calls as_strided: input %d is part of a larger tensor; pass a dync_clone of it", p->name, i);
 }
-static void dync__program_compile(dync_program *p, const dync_value *inputs) {
+static void dync__program_compile(dync__program *p, const dync_value *inputs) {
     dync_callable made = {0};
     dync__error_guard guard;
     dync__error_guard_begin(&guard);
     bool ok =
-        dync_compile_graph("inductor", p->graph, inputs, p->graph->n_inputs, &made) == DYNC_OK;
+        dync_compile_graph("inductor", dync__graph_handle(p->graph), inputs, p->graph->n_inputs, &made) == DYNC_OK;
     dync__error_slot inner = dync__error_guard_end(&guard);
     if (!ok) dync__log(DYNC__LOG_perf, "program %s runs interpreted: %s", p->name, inner.message);
     dync__lock(&p->lock);
@@ -55735,15 +56224,15 @@ static void dync__program_compile(dync_program *p, const dync_value *inputs) {
     if (!first && ok && made.destroy) made.destroy(made.state);
 }
 /* Code is made for inputs that lie as the graph says. */
-static bool dync__program_lies(const dync_node *node, const dync__tensor *t) {
+static bool dync__program_lies(const dync__node *node, const dync__tensor *t) {
     const dync__layout *lay = &node->info[0].lay;
     bool same = t->device == node->info[0].device;
     for (int d = 0; d < lay->ndim && same; d++) same = t->lay.shape[d] < 2 || t->lay.stride[d] == lay->stride[d];
     return same || t->device != node->info[0].device;   /* another device: the code says so */
 }
 /* The input as the graph says that it lies: itself, or a copy. NULL: there is none that the code can take. */
-static dync_tensor *dync__program_laid(const dync_program *p, int i, const dync__tensor *t) {
-    const dync_node *node = p->graph->node.at[i];
+static dync_tensor *dync__program_laid(const dync__program *p, int i, const dync__tensor *t) {
+    const dync__node *node = p->graph->node.at[i];
     dync__layout lay = node->info[0].lay;
     if (dync__program_lies(node, t)) return dync__handle(t);
     if (!p->copies || dync__layout_overlaps_itself(&lay)) return NULL;
@@ -55751,11 +56240,11 @@ static dync_tensor *dync__program_laid(const dync_program *p, int i, const dync_
     dync_tensor *copy = dync__give(dync__tensor_empty(t->dtype, t->device, &lay));
     return copy ? dync_copy_(copy, dync__handle(t)) : NULL;
 }
-static dync_value dync__program_call(dync_program *p, int nargs, const dync_value *args) {
+static dync_value dync__program_call(dync__program *p, int nargs, const dync_value *args) {
     dync__callargs flat;
     dync_value result = DYNC_NONE;
-    if (!p || nargs < 0 || (nargs > 0 && !args)) {
-        dync__fail(DYNC_ERR_VALUE, "dync_program_run: expected a program and its arguments, got %s", p ? "no arguments" : "NULL");
+    if (nargs < 0 || (nargs > 0 && !args)) {
+        dync__fail(DYNC_ERR_VALUE, "dync_program_run: expected a program and its arguments, got no arguments");
         return result;
     }
     if (dync__callargs_flatten(&flat, nargs, args) != DYNC_OK) return result;
@@ -55771,29 +56260,39 @@ static dync_value dync__program_call(dync_program *p, int nargs, const dync_valu
         inputs[i] = dync_v_tensor(dync__handle(t));
         wants_grad = wants_grad || (t->flags & DYNC__T_FAKE) || (!dync__tls.grad_enabled_off && dync__tensor_requires_grad(t));
     }
-    if (wants_grad) return dync_graph_run(p->graph, inputs, p->graph->n_inputs);
+    if (wants_grad) return dync__graph_run(p->graph, inputs, p->graph->n_inputs);
     for (int i = 0; i < p->graph->n_inputs; i++) {
         dync_tensor *laid = dync__program_laid(p, i, flat.tensor[p->leaf[i]]);
-        if (!laid) return dync_error() == DYNC_OK ? dync_graph_run(p->graph, inputs, p->graph->n_inputs) : result;
+        if (!laid) return dync_error() == DYNC_OK ? dync__graph_run(p->graph, inputs, p->graph->n_inputs) : result;
         inputs[i] = dync_v_tensor(laid);
     }
     if (DYNC__ATOMIC_LOAD(&p->compiled) == 0) dync__program_compile(p, inputs);
     if (DYNC__ATOMIC_LOAD(&p->compiled) == 1)
         return p->callable.run(p->callable.state, inputs, p->graph->n_inputs);
-    return dync_graph_run(p->graph, inputs, p->graph->n_inputs);
+    return dync__graph_run(p->graph, inputs, p->graph->n_inputs);
 }
 /* A program is made without grad mode; what it switches inside ends with it. */
-DYNC_API dync_value dync_program_run(dync_program *p, int nargs, const dync_value *args) {
+DYNC__FN dync_value dync__program_run(dync__program *p, int nargs, const dync_value *args) {
     bool grad = dync_is_grad_enabled();
     dync_value result = dync__program_call(p, nargs, args);
     if (dync_is_grad_enabled() != grad) dync_set_grad_enabled(grad);
     return result;
 }
-static dync_status dync__program_save_as(const dync_program *p, const char *path,
-                                         dync_status (*write)(const dync_program *, dync__str *)) {
+DYNC_API dync_value dync_program_run(dync_program *handle, int nargs, const dync_value *args) {
+    dync__program *p = dync__program_open(handle, "dync_program_run");
+    return p ? dync__program_run(p, nargs, args) : DYNC_NONE;
+}
+DYNC__FN dync_program *dync__program_give(dync__program *p) {
+    dync_program *handle = dync__program_handle(p);
+    if (!handle) dync__program_free(p);
+    return handle;
+}
+static dync_status dync__program_save_as(const dync_program *handle, const char *path, const char *who,
+                                         dync_status (*write)(const dync__program *, dync__str *)) {
     dync__str s = {0};
-    if (!p || !path)
-        return dync__fail(DYNC_ERR_VALUE, "saving a program: expected a program and a path, got NULL");
+    const dync__program *p = dync__program_open(handle, who);
+    if (!p) return DYNC_ERR_VALUE;
+    if (!path) return dync__fail(DYNC_ERR_VALUE, "%s: the path is NULL", who);
     dync_status status = write(p, &s);
     if (status == DYNC_OK && s.failed) status = DYNC_ERR_MEMORY;
     if (status == DYNC_OK) status = dync__file_write(path, s.at, s.n);
@@ -55801,10 +56300,10 @@ static dync_status dync__program_save_as(const dync_program *p, const char *path
     return status;
 }
 DYNC_API dync_status dync_program_save(const dync_program *p, const char *path) {
-    return dync__program_save_as(p, path, dync__program_write);
+    return dync__program_save_as(p, path, "dync_program_save", dync__program_write);
 }
 DYNC_API dync_status dync_program_save_c(const dync_program *p, const char *path) {
-    return dync__program_save_as(p, path, dync__program_csource);
+    return dync__program_save_as(p, path, "dync_program_save_c", dync__program_csource);
 }
 DYNC_API dync_program *dync_program_load(const char *path) {
     char *bytes;
@@ -55814,12 +56313,12 @@ DYNC_API dync_program *dync_program_load(const char *path) {
         return NULL;
     }
     if (dync__file_read(path, &bytes, &n) != DYNC_OK) return NULL;
-    dync_program *p = dync__program_read(bytes, n);
+    dync__program *p = dync__program_read(bytes, n);
     dync__free(bytes, n + 1);
-    return p;
+    return dync__program_give(p);
 }
 DYNC_API dync_status dync_program_save_onnx(const dync_program *p, const char *path) {
-    (void)p;
+    if (!dync__program_open(p, "dync_program_save_onnx")) return DYNC_ERR_VALUE;
     return dync__fail(DYNC_ERR_UNSUPPORTED, "%s: this build of dync writes no ONNX; dync_program_save writes its own format",
         path ? path : "NULL");
 }
@@ -55837,7 +56336,7 @@ typedef struct dync__module_state {
     DYNC__VEC(dync__st_item) item;
     DYNC__VEC(dync__tensor *) tensor;  /* the same, to be written */
 } dync__module_state;
-static dync_status dync__module_collect(dync__module_state *s, const dync_module *m, const char *prefix, int depth) {
+static dync_status dync__module_collect(dync__module_state *s, const dync__module *m, const char *prefix, int depth) {
     if (depth > DYNC__MODULE_MAX_DEPTH) return dync__fail(DYNC_ERR_VALUE, "dync_module_save: modules nest more than %d deep", DYNC__MODULE_MAX_DEPTH);
     for (int i = 0; i < m->entry.n; i++) {
         dync__st_item item = {dync__arena_printf(&s->arena, "%s%s", prefix, m->entry.at[i].name), m->entry.at[i].tensor};
@@ -55850,7 +56349,7 @@ static dync_status dync__module_collect(dync__module_state *s, const dync_module
     }
     return DYNC_OK;
 }
-static void dync__module_json_entries(dync__str *s, const dync_module *m, bool buffers) {
+static void dync__module_json_entries(dync__str *s, const dync__module *m, bool buffers) {
     bool first = true;
     for (int i = 0; i < m->entry.n; i++) {
         if (m->entry.at[i].is_buffer != buffers) continue;
@@ -55859,7 +56358,7 @@ static void dync__module_json_entries(dync__str *s, const dync_module *m, bool b
         dync__json_quote(s, m->entry.at[i].name);
     }
 }
-static void dync__module_json(dync__str *s, const dync_module *m) {
+static void dync__module_json(dync__str *s, const dync__module *m) {
     dync__str_add(s, "{\"class\":");
     dync__json_quote(s, m->class_name);
     dync__str_add(s, ",\"name\":");
@@ -55883,7 +56382,7 @@ static void dync__module_json(dync__str *s, const dync_module *m) {
     }
     dync__str_add(s, "]}");
 }
-static dync_status dync__module_save(dync_module *m, const char *path) {
+static dync_status dync__module_save(dync__module *m, const char *path) {
     static const char *const keys[2] = {dync__module_key, "format"};
     dync__module_state state = {0};
     dync__str json = {0}, file = {0};
@@ -55932,7 +56431,7 @@ static dync_status dync__module_write(dync__tensor *t, const char *data) {
     }
     return DYNC_OK;
 }
-static dync_status dync__module_load_from(dync_module *m, const dync__st_file *f, const dync__module_state *s) {
+static dync_status dync__module_load_from(dync__module *m, const dync__st_file *f, const dync__module_state *s) {
     for (int i = 0; i < s->item.n; i++) DYNC__TRY(dync__module_fits(&s->item.at[i], dync__st_find(f, s->item.at[i].name)));
     if (f->n != s->item.n) {
         for (int i = 0; i < f->n; i++) {
@@ -55945,7 +56444,7 @@ static dync_status dync__module_load_from(dync_module *m, const dync__st_file *f
     dync__module_bump(m);
     return DYNC_OK;
 }
-static dync_status dync__module_load(dync_module *m, const char *path) {
+static dync_status dync__module_load(dync__module *m, const char *path) {
     dync__st_file f = {0};
     dync__module_state state = {0};
     if (!m || !path) return dync__fail(DYNC_ERR_VALUE, "dync_module_load: the %s is NULL", m ? "path" : "module");
@@ -55956,15 +56455,21 @@ static dync_status dync__module_load(dync_module *m, const char *path) {
     dync__st_close(&f);
     return status;
 }
-static dync_status dync__module_file_opaque(const char *reason, dync_status (*fn)(dync_module *, const char *), dync_module *m, const char *path) {
+static dync_status dync__module_file_opaque(const char *reason, dync_status (*fn)(dync__module *, const char *), dync__module *m, const char *path) {
     dync__opaque opaque;
     if (!dync__opaque_begin(reason, 0, NULL, &opaque)) return DYNC_ERR_RUNTIME;
     dync_status status = fn(m, path);
     dync__opaque_end(&opaque);
     return status;
 }
-DYNC_API dync_status dync_module_save(dync_module *m, const char *path) { return dync__module_file_opaque("torch.save", dync__module_save, m, path); }
-DYNC_API dync_status (dync_module_load)(dync_module *m, const char *path) { return dync__module_file_opaque("torch.load", dync__module_load, m, path); }
+DYNC_API dync_status dync_module_save(dync_module *handle, const char *path) {
+    dync__module *m = dync__module_open(handle, "dync_module_save");
+    return m ? dync__module_file_opaque("torch.save", dync__module_save, m, path) : DYNC_ERR_VALUE;
+}
+DYNC_API dync_status (dync_module_load)(dync_module *handle, const char *path) {
+    dync__module *m = dync__module_open(handle, "dync_module_load");
+    return m ? dync__module_file_opaque("torch.load", dync__module_load, m, path) : DYNC_ERR_VALUE;
+}
 static dync_status dync__module_bad(const char *what) { return dync__fail(DYNC_ERR_FORMAT, "dync_module_open: the structure has %s", what); }
 static const char *dync__module_text(const dync__json *obj, const char *key) {
     const dync__json *v = dync__json_get(obj, key);
@@ -55974,7 +56479,7 @@ static const dync__json *dync__module_array(const dync__json *obj, const char *k
     const dync__json *v = dync__json_get(obj, key);
     return v && v->kind == DYNC__JSON_ARR ? v : NULL;
 }
-static dync_status dync__module_read_numbers(dync_module *m, const dync__json *json) {
+static dync_status dync__module_read_numbers(dync__module *m, const dync__json *json) {
     const dync__json *ints = dync__module_array(json, "ints"), *floats = dync__module_array(json, "floats"), *training = dync__json_get(json, "training");
     if (!ints || !floats || ints->n > DYNC__COUNT_OF(m->ints) || floats->n > DYNC__COUNT_OF(m->floats)) return dync__module_bad("no numbers");
     for (int i = 0; i < ints->n; i++) {
@@ -56000,7 +56505,7 @@ static dync__tensor *dync__module_read_tensor(const dync__st_tensor *from, bool 
     }
     return t;
 }
-static dync_status dync__module_read_entries(dync_module *m, const dync__json *names, const dync__st_file *f, const char *prefix, bool is_buffer, int *used) {
+static dync_status dync__module_read_entries(dync__module *m, const dync__json *names, const dync__st_file *f, const char *prefix, bool is_buffer, int *used) {
     for (int i = 0; names && i < names->n; i++) {
         if (names->item[i].kind != DYNC__JSON_STR || !*names->item[i].str) return dync__module_bad("a name that is no text");
         dync__str path = {0};
@@ -56016,24 +56521,24 @@ static dync_status dync__module_read_entries(dync_module *m, const dync__json *n
     }
     return DYNC_OK;
 }
-static dync_module *dync__module_build(const dync__json *json, const dync__st_file *f, const char *prefix, int *used);
-static dync_status dync__module_read_children(dync_module *m, const dync__json *children, const dync__st_file *f, const char *prefix, int *used) {
+static dync__module *dync__module_build(const dync__json *json, const dync__st_file *f, const char *prefix, int *used);
+static dync_status dync__module_read_children(dync__module *m, const dync__json *children, const dync__st_file *f, const char *prefix, int *used) {
     for (int i = 0; children && i < children->n; i++) {
         const char *name = dync__module_text(&children->item[i], "name");
         if (!name || !*name || strchr(name, '.')) return dync__module_bad("a child without a name");
         dync__str path = {0};
         dync__str_addf(&path, "%s%s.", prefix, name);
-        dync_module *child = path.failed ? NULL : dync__module_build(&children->item[i], f, dync__str_get(&path), used);
+        dync__module *child = path.failed ? NULL : dync__module_build(&children->item[i], f, dync__str_get(&path), used);
         bool failed = path.failed;
         dync__str_free(&path);
         if (!child) return failed ? DYNC_ERR_MEMORY : dync_error();
         int before = m->child.n;
-        dync_module_add(m, name, child);
+        dync__module_add(m, name, child);
         if (m->child.n != before + 1) return dync__module_bad("a child twice");
     }
     return DYNC_OK;
 }
-static dync_status dync__module_read(dync_module *m, const dync__json *json, const dync__st_file *f, const char *prefix, int *used) {
+static dync_status dync__module_read(dync__module *m, const dync__json *json, const dync__st_file *f, const char *prefix, int *used) {
     const char *args = dync__module_text(json, "args");
     if (args && !(m->args = dync__intern(args))) return DYNC_ERR_MEMORY;
     DYNC__TRY(dync__module_read_numbers(m, json));
@@ -56043,31 +56548,31 @@ static dync_status dync__module_read(dync_module *m, const dync__json *json, con
     return dync__module_read_children(m, dync__module_array(json, "children"), f, prefix, used);
 }
 /* Recursion is as deep as the JSON, whose reader stops at 64. */
-static dync_module *dync__module_build(const dync__json *json, const dync__st_file *f, const char *prefix, int *used) {
+static dync__module *dync__module_build(const dync__json *json, const dync__st_file *f, const char *prefix, int *used) {
     const char *class_name = dync__module_text(json, "class");
     if (!class_name) return dync__module_bad("no class"), NULL;
-    dync_module *m = dync__module_alloc(class_name);
+    dync__module *m = dync__module_alloc(class_name);
     if (m && dync__module_read(m, json, f, prefix, used) == DYNC_OK) return m;
-    dync_module_free(m);
+    dync__module_free(m);
     return NULL;
 }
-DYNC__FN dync_module *dync__module_from(dync__st_file *f) {
+DYNC__FN dync__module *dync__module_from(dync__st_file *f) {
     const char *text = f->metadata ? dync__module_text(f->metadata, dync__module_key) : NULL;
     int used = 0;
     if (!text) return dync__fail(DYNC_ERR_FORMAT, "dync_module_open: the file has tensors but no structure: make the module and use dync_module_load"), NULL;
     const dync__json *json = dync__json_parse(&f->arena, text, strlen(text));
-    dync_module *m = json ? dync__module_build(json, f, "", &used) : NULL;
+    dync__module *m = json ? dync__module_build(json, f, "", &used) : NULL;
     if (!m || used == f->n) return m;
-    dync_module_free(m);
+    dync__module_free(m);
     return dync__module_bad("not all of the file's tensors"), NULL;
 }
 DYNC_API dync_module *dync_module_open(const char *path) {
     dync__st_file f = {0};
-    dync_module *m = NULL;
+    dync__module *m = NULL;
     if (!path) return dync__fail(DYNC_ERR_VALUE, "dync_module_open: the path is NULL"), NULL;
     if (dync__st_read(&f, path) == DYNC_OK) m = dync__module_from(&f);
     dync__st_close(&f);
-    return m;
+    return dync__module_give(m);
 }
 
 /* ==== program/npy.c ============================================================================================= */
@@ -56285,9 +56790,9 @@ DYNC_API dync_status dync_set_limits(dync_limits limits) {
     return DYNC_OK;
 }
 /* Public operators, registered ones, and private ones whose row says so; on the CPU. */
-static dync_status dync__program_allowed(const dync_graph *g) {
+static dync_status dync__program_allowed(const dync__graph *g) {
     for (int i = 0; i < g->node.n; i++) {
-        const dync_node *n = g->node.at[i];
+        const dync__node *n = g->node.at[i];
         if (!dync__node_is_call(n) || n->op == DYNC__NODE_GETITEM) continue;
         uint32_t flags = n->op >= 0 ? dync__op_info(n->op)->flags : 0;
         if (n->op < 0)
@@ -56299,24 +56804,24 @@ static dync_status dync__program_allowed(const dync_graph *g) {
     return dync__fail(DYNC_ERR_UNSUPPORTED, "graph %s: the sizes of a program are numbers, got %s", g->name, g->symbol.at[0].text);
 }
 /* Constants small enough are in the text. */
-static bool dync__program_is_stored(const dync_node *node) {
+static bool dync__program_is_stored(const dync__node *node) {
     return node->kind == DYNC__N_GET_ATTR && !dync__graph_prints_inline(node);
 }
 /* An earlier attribute of the same tensor, or NULL. */
-static const dync_node *dync__program_earlier(const dync_graph *g, int i) {
+static const dync__node *dync__program_earlier(const dync__graph *g, int i) {
     for (int j = 0; j < i; j++)
         if (dync__program_is_stored(g->node.at[j]) && g->node.at[j]->value == g->node.at[i]->value)
             return g->node.at[j];
     return NULL;
 }
-static dync_status dync__program_write_table(const dync_graph *g, dync__str *s, size_t *data_bytes) {
+static dync_status dync__program_write_table(const dync__graph *g, dync__str *s, size_t *data_bytes) {
     size_t at = 0;
     dync__str rows = {0};
     int n = 0;
     dync__map offsets = {0}; /* node index -> offset */
     dync_status status = DYNC_OK;
     for (int i = 0; i < g->node.n && status == DYNC_OK; i++) {
-        const dync_node *node = g->node.at[i], *earlier;
+        const dync__node *node = g->node.at[i], *earlier;
         if (!dync__program_is_stored(node)) continue;
         if (!node->value || !node->value->storage->data || (node->value->device & 255) != DYNC_CPU)
             status =
@@ -56342,9 +56847,9 @@ static dync_status dync__program_write_table(const dync_graph *g, dync__str *s, 
 static void dync__program_pad(dync__str *s) {
     while (s->n % DYNC__PROGRAM_ALIGN && !s->failed) dync__str_addc(s, 0);
 }
-static dync_status dync__program_write_data(const dync_graph *g, dync__str *s) {
+static dync_status dync__program_write_data(const dync__graph *g, dync__str *s) {
     for (int i = 0; i < g->node.n; i++) {
-        const dync_node *node = g->node.at[i];
+        const dync__node *node = g->node.at[i];
         if (!dync__program_is_stored(node) || dync__program_earlier(g, i)) continue;
         dync__tensor *dense = dync__contiguous_copy(node->value);
         if (!dense) return DYNC_ERR_MEMORY;
@@ -56357,11 +56862,11 @@ static dync_status dync__program_write_data(const dync_graph *g, dync__str *s) {
     }
     return DYNC_OK;
 }
-DYNC__FN dync_status dync__program_write(const dync_program *p, dync__str *s) {
+DYNC__FN dync_status dync__program_write(const dync__program *p, dync__str *s) {
     DYNC__TRY(dync__program_allowed(p->graph));
     return dync__program_write_own(p, s);
 }
-DYNC__FN dync_status dync__program_write_own(const dync_program *p, dync__str *s) {
+DYNC__FN dync_status dync__program_write_own(const dync__program *p, dync__str *s) {
     dync__str text = {0};
     size_t data_bytes;
     dync__graph_print_c(&text, p->graph);
@@ -56424,7 +56929,7 @@ static void dync__program_name(dync__program_reader *r, char behind, char *out, 
     if (n == 0 || r->p == r->end || *r->p != behind) dync__program_refuse(r, "a name");
     else r->p++;
 }
-static dync_graph *dync__program_read_graph(dync__program_reader *r) {
+static dync__graph *dync__program_read_graph(dync__program_reader *r) {
     if (!dync__program_word(r, "graph ")) return NULL;
     size_t n = dync__program_number(r, (size_t)(r->end - r->p), '\n');
     if (r->status == DYNC_OK && n > (size_t)(r->end - r->p))
@@ -56437,7 +56942,7 @@ static dync_graph *dync__program_read_graph(dync__program_reader *r) {
     }
     memcpy(text, r->p, n);
     text[n] = 0;
-    dync_graph *g = strlen(text) == n ? dync__graph_parse_most(text, r->limits.nodes) : NULL;
+    dync__graph *g = strlen(text) == n ? dync__graph_parse_most(text, r->limits.nodes) : NULL;
     dync__free(text, n + 1);
     r->p += n;
     if (!g)
@@ -56446,14 +56951,14 @@ static dync_graph *dync__program_read_graph(dync__program_reader *r) {
     return g;
 }
 /* The next stored attribute of the graph from *i on. */
-static dync_node *dync__program_next(dync_graph *g, int *i) {
+static dync__node *dync__program_next(dync__graph *g, int *i) {
     for (; *i < g->node.n; (*i)++)
         if (dync__program_is_stored(g->node.at[*i])) return g->node.at[(*i)++];
     return NULL;
 }
 /* A tensor of the node's layout with the row-major elements at `from`. The layout must not need
  * more room than its elements. */
-static dync__tensor *dync__program_tensor(dync__program_reader *r, const dync_node *node, const char *from, size_t bytes) {
+static dync__tensor *dync__program_tensor(dync__program_reader *r, const dync__node *node, const char *from, size_t bytes) {
     dync__layout lay = node->info[0].lay;
     size_t item = dync__dtype_info(node->info[0].dtype)->bytes;
     int64_t span = 1, step, numel = 1;
@@ -56481,11 +56986,11 @@ static dync__tensor *dync__program_tensor(dync__program_reader *r, const dync_no
     return t;
 }
 typedef struct dync__program_row {
-    dync_node *node;
+    dync__node *node;
     size_t offset, bytes;
 } dync__program_row;
 static void dync__program_bind(dync__program_reader *r, const dync__program_row *rows, int i, const char *data) {
-    dync_node *node = rows[i].node;
+    dync__node *node = rows[i].node;
     const dync__info *info = &node->info[0];
     dync__tensor *t = NULL;
     for (int j = 0; j < i && !t; j++) { /* the same tensor under two names */
@@ -56505,7 +57010,7 @@ static void dync__program_bind(dync__program_reader *r, const dync__program_row 
     node->requires_grad[0] = requires_grad;
     dync__unref(t);
 }
-static dync_status dync__program_read_tensors(dync__program_reader *r, dync_graph *g) {
+static dync_status dync__program_read_tensors(dync__program_reader *r, dync__graph *g) {
     char name[128];
     if (!dync__program_word(r, "tensors ")) return r->status;
     size_t n = dync__program_number(r, (size_t)g->node.n, ' '),
@@ -56537,7 +57042,7 @@ static dync_status dync__program_read_tensors(dync__program_reader *r, dync_grap
     return r->status;
 }
 /* The graph and what stands in front of it. */
-static dync_program *dync__program_read_body(dync__program_reader *r) {
+static dync__program *dync__program_read_body(dync__program_reader *r) {
     char name[128];
     int leaf[DYNC__MAX_LEAVES], n = 0;
     if (!dync__program_word(r, dync__program_magic) || !dync__program_word(r, "name ")) return NULL;
@@ -56553,18 +57058,18 @@ static dync_program *dync__program_read_body(dync__program_reader *r) {
         if (n == DYNC__MAX_LEAVES) dync__program_refuse(r, "fewer inputs");
         else leaf[n++] = (int)v;
     }
-    dync_graph *g = r->status == DYNC_OK ? dync__program_read_graph(r) : NULL;
+    dync__graph *g = r->status == DYNC_OK ? dync__program_read_graph(r) : NULL;
     if (!g) return NULL;
-    dync_program *p = NULL;
+    dync__program *p = NULL;
     if (g->n_inputs != n) dync__program_refuse(r, "as many inputs as the graph has");
     else if ((r->own || (r->status = dync__program_allowed(g)) == DYNC_OK) && dync__program_read_tensors(r, g) == DYNC_OK &&
              (r->status = dync__graph_check_types(g, r->own ? NULL : &r->limits)) == DYNC_OK)
         p = dync__program_from_leaves(g, name, n_leaves, leaf);
     if (p) p->loaded = !r->own;
-    dync_graph_free(g);
+    dync__graph_unref(g);
     return p;
 }
-static dync_program *dync__program_read_as(const char *bytes, size_t n, bool own) {
+static dync__program *dync__program_read_as(const char *bytes, size_t n, bool own) {
     dync__program_reader r = {bytes, bytes, bytes, DYNC_OK, dync__program_limits_get(), own};
     if (own) r.limits.nodes = INT_MAX;
     uint64_t sum = 0;
@@ -56583,14 +57088,14 @@ static dync_program *dync__program_read_as(const char *bytes, size_t n, bool own
      * is a bad file to the caller. */
     dync__error_guard guard;
     dync__error_guard_begin(&guard);
-    dync_program *p = dync__program_read_body(&r);
+    dync__program *p = dync__program_read_body(&r);
     dync__error_slot inner = dync__error_guard_end(&guard);
     if (!p)
         dync__fail(inner.status == DYNC_ERR_MEMORY ? DYNC_ERR_MEMORY : DYNC_ERR_FORMAT, "program file: %s", inner.message);
     return p;
 }
-DYNC__FN dync_program *dync__program_read(const char *bytes, size_t n) { return dync__program_read_as(bytes, n, false); }
-DYNC__FN dync_program *dync__program_read_own(const char *bytes, size_t n) { return dync__program_read_as(bytes, n, true); }
+DYNC__FN dync__program *dync__program_read(const char *bytes, size_t n) { return dync__program_read_as(bytes, n, false); }
+DYNC__FN dync__program *dync__program_read_own(const char *bytes, size_t n) { return dync__program_read_as(bytes, n, true); }
 
 /* ==== program/safetensors.c ===================================================================================== */
 enum { DYNC__ST_PREFIX = 8, DYNC__ST_MAX_HEADER = 100000000, DYNC__ST_ALIGN = 8 };
@@ -56777,37 +57282,43 @@ static dync_value dync__ts_run(void *state, const dync_value *args, int nargs) {
         if (args[i].kind != DYNC_KIND_INT && args[i].kind != DYNC_KIND_FLOAT) continue;
         if ((good = (number = dync__number_tensor(args[i])) != NULL)) in[i] = dync_v_tensor(dync__give(number));
     }
-    if (good) result = dync_program_run(state, nargs, in);
+    if (good) result = dync__program_run(state, nargs, in);
     dync__room_end(in, few, nargs, sizeof *in);
     return result;
 }
-static void dync__ts_destroy(void *state) { dync_program_free(state); }
+static void dync__ts_destroy(void *state) { dync__program_free(state); }
+static dync_status dync__ts_compile(dync__graph *, const dync_value *, int n, const char *options, dync_callable *, void *user);
 /* For each set of sizes, as sized.c asks: without options, which were told before. */
-static dync_status dync__ts_instance(dync_graph *g, const dync_value *ex, int n, const dync__options *options, dync_callable *out, void *user) {
+static dync_status dync__ts_instance(dync__graph *g, const dync_value *ex, int n, const dync__options *options, dync_callable *out, void *user) {
     (void)options;
-    return dync__backend_ts(g, ex, n, NULL, out, user);
+    return dync__ts_compile(g, ex, n, NULL, out, user);
 }
-DYNC__FN dync_status dync__backend_ts(dync_graph *g, const dync_value *ex, int n,
-                                      const char *options, dync_callable *out, void *user) {
+static dync_status dync__ts_compile(dync__graph *g, const dync_value *ex, int n,
+                                    const char *options, dync_callable *out, void *user) {
     dync__str bytes = {0};
     static const dync__options plain = DYNC__OPTIONS_DEFAULT;
     dync__options_ignored(options, "ts");
     if (g->syms) return dync__sized_compile(g, ex, n, &plain, dync__ts_instance, user, NULL, out);
-    dync_graph *tensors = NULL;
+    dync__graph *tensors = NULL;
     if (dync__graph_has_numbers(g)) DYNC__TRY(dync__graph_numbers(g, &tensors));
-    dync_program *written = dync__program_from_leaves(tensors ? tensors : g, "graph", 0, NULL), *read = NULL;
-    dync_graph_free(tensors);
+    dync__program *written = dync__program_from_leaves(tensors ? tensors : g, "graph", 0, NULL), *read = NULL;
+    dync__graph_unref(tensors);
     dync_status status = written ? dync__program_write_own(written, &bytes) : dync_error();
     if (status == DYNC_OK && bytes.failed) status = DYNC_ERR_MEMORY;
     if (status == DYNC_OK && !(read = dync__program_read_own(bytes.at, bytes.n))) status = dync_error();
     dync__str_free(&bytes);
-    dync_program_free(written);
+    dync__program_free(written);
     if (status != DYNC_OK) return status;
     memset(out, 0, sizeof *out);
     out->run = dync__ts_run;
     out->destroy = dync__ts_destroy;
     out->state = read;
     return DYNC_OK;
+}
+DYNC__FN dync_status dync__backend_ts(dync_graph *graph, const dync_value *ex, int n,
+                                      const char *options, dync_callable *out, void *user) {
+    dync__graph *g = dync__graph_open(graph, "backend ts");
+    return g ? dync__ts_compile(g, ex, n, options, out, user) : DYNC_ERR_VALUE;
 }
 DYNC__PLAIN
 
@@ -56847,7 +57358,7 @@ typedef struct dync__run_item { dync_value value; bool gradient; } dync__run_ite
 typedef DYNC__VEC(dync__run_item) dync__run_items;
 typedef struct dync__run_how { bool forward_only, as_given /* the inputs themselves, no copies */; } dync__run_how;
 /* code NULL: the graph is interpreted. The random numbers are the same for every run. Errors are recorded. */
-DYNC__FN dync_status dync__run_once(dync_graph *, const dync_callable *code, int n, const dync_value *inputs, dync__run_how, dync__run_items *out);
+DYNC__FN dync_status dync__run_once(dync__graph *, const dync_callable *code, int n, const dync_value *inputs, dync__run_how, dync__run_items *out);
 /* Copies with memory of their own, the same strides, offsets and sharing; leaves that require grad where the originals do. */
 DYNC__FN dync_status dync__run_copy_inputs(int n, const dync_value *in, dync_value *out, bool as_f64);
 
@@ -56856,7 +57367,7 @@ DYNC__FN dync_status dync__run_copy_inputs(int n, const dync_value *in, dync_val
 DYNC__FN bool dync__accuracy_same(const dync__run_items *ref, const dync__run_items *res, const dync__run_items *f64, dync__str *why);
 /* The graph interpreted, and interpreted in float64, against code (NULL: the graph interpreted again). *ran: code ran; where it did not, the
  * graph counts as accurate. status: not DYNC_OK where the reference itself cannot be run. */
-DYNC__FN dync_status dync__accuracy_check(dync_graph *, const dync_callable *code, int n, const dync_value *inputs, bool forward_only, bool *same,
+DYNC__FN dync_status dync__accuracy_check(dync__graph *, const dync_callable *code, int n, const dync_value *inputs, bool forward_only, bool *same,
                                           bool *ran, dync__str *why);
 
 /* ---- judging ----------------------------------------------------------------------------------------- */
@@ -56871,32 +57382,32 @@ typedef struct dync__judge {
     bool accuracy, isolate, skip_eager, forward_only;
     int timeout_ms;
 } dync__judge;
-DYNC__FN void dync__judge_graph(const dync__judge *, dync_graph *, int n, const dync_value *inputs, dync__verdict *out);
+DYNC__FN void dync__judge_graph(const dync__judge *, dync__graph *, int n, const dync_value *inputs, dync__verdict *out);
 DYNC__FN bool dync__judge_similar(const dync__verdict *first, const dync__verdict *now);
 DYNC__FN double dync__text_ratio(const char *a, const char *b);    /* difflib's SequenceMatcher.ratio without its junk heuristic */
-DYNC__FN dync_status dync__judge_compile(const dync_backend *, const char *options, dync_graph *, int n, const dync_value *inputs, dync_callable *out);
+DYNC__FN dync_status dync__judge_compile(const dync_backend *, const char *options, dync__graph *, int n, const dync_value *inputs, dync_callable *out);
 /* class, a colon, the text: how Python ends a traceback */
 DYNC__FN void dync__error_text(dync__str *, const dync__error_slot *);
 
 /* ---- shrinking ----------------------------------------------------------------------------------------- */
 typedef struct dync__edit {                 /* a new graph out of an old one */
     const bool *drop;                       /* per node: gone; one that is used becomes an input. NULL: none */
-    const dync_node *cut_at;                /* the result is this value alone, what is behind it goes. NULL: the graph's own */
+    const dync__node *cut_at;                /* the result is this value alone, what is behind it goes. NULL: the graph's own */
     int skip_output, n_skip;                /* outputs taken out of the result */
     bool dead_code, unused_inputs;          /* these go as well */
 } dync__edit;
-DYNC__FN dync_graph *dync__graph_edit(dync_graph *, const dync__edit *);     /* one reference; NULL: no memory, or it cannot be */
-DYNC__FN dync_graph *dync__graph_clone(dync_graph *);
-DYNC__FN dync_graph *dync__graph_to_f64(dync_graph *);                        /* floating dtypes and attributes as float64 */
-DYNC__FN int dync__graph_outputs(const dync_graph *);                          /* values in the result; -1: it is no list */
+DYNC__FN dync__graph *dync__graph_edit(dync__graph *, const dync__edit *);     /* one reference; NULL: no memory, or it cannot be */
+DYNC__FN dync__graph *dync__graph_clone(dync__graph *);
+DYNC__FN dync__graph *dync__graph_to_f64(dync__graph *);                        /* floating dtypes and attributes as float64 */
+DYNC__FN int dync__graph_outputs(const dync__graph *);                          /* values in the result; -1: it is no list */
 typedef struct dync__shrink {
-    bool (*fails)(void *user, dync_graph *, int n, const dync_value *inputs);
-    void (*improved)(void *user, dync_graph *, int n, const dync_value *inputs);   /* NULL: nobody wants to know */
+    bool (*fails)(void *user, dync__graph *, int n, const dync_value *inputs);
+    void (*improved)(void *user, dync__graph *, int n, const dync_value *inputs);   /* NULL: nobody wants to know */
     void *user;
     bool quiet;
 } dync__shrink;
 /* *graph is taken over and replaced by the smallest that fails; inputs: a list that belongs to the scope. */
-DYNC__FN dync_status dync__shrink_graph(const dync__shrink *, dync_graph **graph, int n, const dync_value *inputs, dync_value *out_inputs,
+DYNC__FN dync_status dync__shrink_graph(const dync__shrink *, dync__graph **graph, int n, const dync_value *inputs, dync_value *out_inputs,
                                         int *queries);
 DYNC__FN void dync__minify_say(const char *fmt, ...) DYNC__PRINTF(1, 2);     /* a line on stderr, as it is */
 
@@ -56905,10 +57416,10 @@ typedef struct dync__repro_file {
     const char *backend, *options, *command, *save_dir;
     bool accuracy, forward_only, grad_off;
 } dync__repro_file;
-DYNC__FN dync_status dync__repro_write(const dync__repro_file *, dync_graph *, int n, const dync_value *inputs, const char *path);
+DYNC__FN dync_status dync__repro_write(const dync__repro_file *, dync__graph *, int n, const dync_value *inputs, const char *path);
 /* <working directory>/checkpoints/minified_N_nodes.c, copied to repro.c. */
-DYNC__FN dync_status dync__repro_checkpoint(const dync__repro_file *, dync_graph *, int n, const dync_value *inputs);
-DYNC__FN dync_status dync__repro_launcher(const dync__repro_file *, dync_graph *, int n, const dync_value *inputs, dync__str *path);
+DYNC__FN dync_status dync__repro_checkpoint(const dync__repro_file *, dync__graph *, int n, const dync_value *inputs);
+DYNC__FN dync_status dync__repro_launcher(const dync__repro_file *, dync__graph *, int n, const dync_value *inputs, dync__str *path);
 DYNC__FN void dync__hook_install(void);                                       /* into capture/ and aot/ */
 DYNC__FN bool dync__hook_busy(bool busy);                                     /* this thread compiles for the minifier; returns what was */
 DYNC__FN uint64_t dync__repro_hash(const void *data, size_t n);
@@ -57074,8 +57585,9 @@ DYNC__FN dync_status dync__run_copy_inputs(int n, const dync_value *in, dync_val
 }
 static bool dync__run_add(dync__run_items *out, dync_value v, bool gradient) {
     bool ok = true;
-    if (v.kind != DYNC_KIND_LIST || !v.as.l) return dync__vec_push(out, ((dync__run_item){v, gradient}));
-    for (int i = 0; i < v.as.l->n && ok; i++) ok = dync__run_add(out, v.as.l->items[i], gradient);
+    const dync__list *l = dync__value_list(v);
+    if (!l) return dync__vec_push(out, ((dync__run_item){v, gradient}));
+    for (int i = 0; i < l->n && ok; i++) ok = dync__run_add(out, l->items[i], gradient);
     return ok;
 }
 static dync_status dync__run_backward(const dync__run_items *results) {
@@ -57102,10 +57614,10 @@ static dync_status dync__run_collect(dync__run_items *out, int n, const dync_val
         if (!dync__run_add(out, args[i], false)) return DYNC_ERR_MEMORY;
     return DYNC_OK;
 }
-static dync_status dync__run_now(dync_graph *g, const dync_callable *code, int n, const dync_value *args, bool forward_only,
+static dync_status dync__run_now(dync__graph *g, const dync_callable *code, int n, const dync_value *args, bool forward_only,
                                  dync__run_items *out) {
     uint64_t errors = dync__error_count();
-    dync_value r = code ? code->run(code->state, args, n) : dync_graph_run(g, args, n);
+    dync_value r = code ? code->run(code->state, args, n) : dync__graph_run(g, args, n);
     if (dync__error_count() != errors && dync_error() != DYNC_OK) return dync_error();
     if (!dync__run_add(out, r, false)) return DYNC_ERR_MEMORY;
     if (!forward_only && !dync__tls.grad_enabled_off) {
@@ -57114,7 +57626,7 @@ static dync_status dync__run_now(dync_graph *g, const dync_callable *code, int n
     }
     return dync__run_collect(out, n, args);
 }
-DYNC__FN dync_status dync__run_once(dync_graph *g, const dync_callable *code, int n, const dync_value *inputs, dync__run_how how,
+DYNC__FN dync_status dync__run_once(dync__graph *g, const dync_callable *code, int n, const dync_value *inputs, dync__run_how how,
                                     dync__run_items *out) {
     uint64_t seed = dync__tls.rng_seed, offset = dync__tls.rng_offset;
     bool grad_off = dync__tls.grad_enabled_off;
@@ -57267,17 +57779,17 @@ DYNC__FN bool dync__accuracy_same(const dync__run_items *ref, const dync__run_it
     return true;
 }
 /* The run in float64; *have tells whether there is one. */
-static dync_status dync__accuracy_wide(dync_graph *g, int n, const dync_value *inputs, dync__run_how how, dync__run_items *out, bool *have) {
+static dync_status dync__accuracy_wide(dync__graph *g, int n, const dync_value *inputs, dync__run_how how, dync__run_items *out, bool *have) {
     *have = false;
     if (!dync__repro_now()->use_fp64) return DYNC_OK;
     dync__error_guard guard;
     dync__error_guard_begin(&guard);
     size_t bytes = (size_t)(n + 1) * sizeof(dync_value);
     dync_value *wide = dync__alloc(bytes);
-    dync_graph *h = wide ? dync__graph_to_f64(g) : NULL;
+    dync__graph *h = wide ? dync__graph_to_f64(g) : NULL;
     dync_status status = h ? dync__run_copy_inputs(n, inputs, wide, true) : DYNC_ERR_MEMORY;
     if (status == DYNC_OK) status = dync__run_once(h, NULL, n, wide, how, out);
-    dync_graph_free(h);
+    dync__graph_unref(h);
     dync__free(wide, bytes);
     dync__error_slot error = dync__error_guard_end(&guard);
     *have = status == DYNC_OK;
@@ -57285,7 +57797,7 @@ static dync_status dync__accuracy_wide(dync_graph *g, int n, const dync_value *i
     dync__error_raise(&error);
     return DYNC_ERR_MEMORY;
 }
-DYNC__FN dync_status dync__accuracy_check(dync_graph *g, const dync_callable *code, int n, const dync_value *inputs, bool forward_only, bool *same,
+DYNC__FN dync_status dync__accuracy_check(dync__graph *g, const dync_callable *code, int n, const dync_value *inputs, bool forward_only, bool *same,
                                           bool *ran, dync__str *why) {
     dync__run_items ref = {0}, res = {0}, f64 = {0};
     dync__run_how how = {.forward_only = forward_only};
@@ -57349,13 +57861,13 @@ DYNC__FN void dync__error_text(dync__str *s, const dync__error_slot *e) {
     dync__str_addf(s, "%s: %s", e->status != DYNC_OK ? e->class_name : "RuntimeError", e->message);
 }
 /* Outside of whatever is being traced. */
-DYNC__FN dync_status dync__judge_compile(const dync_backend *b, const char *options, dync_graph *g, int n, const dync_value *inputs,
+DYNC__FN dync_status dync__judge_compile(const dync_backend *b, const char *options, dync__graph *g, int n, const dync_value *inputs,
                                          dync_callable *out) {
     dync__handler *stack = dync__handler_swap(NULL);
     bool compiling = dync__tls.compiling;
     dync__tls.compiling = false;
     memset(out, 0, sizeof *out);
-    dync_status status = b->compile(g, inputs, n, options ? options : "", out, b->user);
+    dync_status status = dync__graph_ask(b, g, inputs, n, options ? options : "", out);
     dync__tls.compiling = compiling;
     dync__handler_swap(stack);
     if (status == DYNC_OK && !out->run) {
@@ -57367,7 +57879,7 @@ DYNC__FN dync_status dync__judge_compile(const dync_backend *b, const char *opti
 }
 typedef struct dync__trial {
     const dync__judge *judge;
-    dync_graph *graph;
+    dync__graph *graph;
     int n;
     const dync_value *inputs;
 } dync__trial;
@@ -57401,7 +57913,7 @@ static void dync__trial_run(void *user, void *reply) {
     memset(v, 0, sizeof *v);
     dync__error_guard_begin(&guard);
     dync_scope scope = dync_scope_begin();
-    dync_graph *copy = dync__graph_clone(t->graph);            /* a backend may change what it is given */
+    dync__graph *copy = dync__graph_clone(t->graph);            /* a backend may change what it is given */
     if (!copy) {
         v->kind = DYNC__EAGER_FAILS;
     } else if (!t->judge->accuracy && !t->judge->skip_eager && !dync__trial_eager(t)) {
@@ -57411,7 +57923,7 @@ static void dync__trial_run(void *user, void *reply) {
         v->kind = t->judge->accuracy ? dync__trial_accuracy(t, &code, compiled, &why) : dync__trial_raise(t, &code, compiled);
         if (compiled == DYNC_OK && code.destroy) code.destroy(code.state);
     }
-    dync_graph_free(copy);
+    dync__graph_unref(copy);
     dync_scope_end(&scope);
     v->error = dync__error_guard_end(&guard);
     if (v->kind == DYNC__RAISES && v->error.status == DYNC_OK) {
@@ -57429,7 +57941,7 @@ static bool dync__trial_may_fork(const dync__trial *t) {
     }
     return t->judge->isolate && dync__child_possible();
 }
-DYNC__FN void dync__judge_graph(const dync__judge *j, dync_graph *g, int n, const dync_value *inputs, dync__verdict *out) {
+DYNC__FN void dync__judge_graph(const dync__judge *j, dync__graph *g, int n, const dync_value *inputs, dync__verdict *out) {
     dync__trial t = {j, g, n, inputs};
     int number = 0;
     dync__child_end end = DYNC__CHILD_NONE;
@@ -57456,30 +57968,30 @@ DYNC__FN void dync__judge_graph(const dync__judge *j, dync_graph *g, int n, cons
 /* ==== minify/graph.c ============================================================================================ */
 enum { DYNC__EDIT_GONE, DYNC__EDIT_KEPT, DYNC__EDIT_INPUT };
 typedef struct dync__editor {
-    dync_graph *from, *to;
+    dync__graph *from, *to;
     const dync__edit *edit;
     char *used, *fate;          /* per node */
     bool wide;                  /* floating types become float64 */
 } dync__editor;
-static dync_node *dync__edit_map(void *user, dync_node *old) {
+static dync__node *dync__edit_map(void *user, dync__node *old) {
     (void)user;
     return old->mark;
 }
 static void dync__edit_use(void *user, dync__arg *arg) { ((dync__editor *)user)->used[arg->as.node->index] = 1; }
 /* An item of a node of several outputs goes with it. */
-static bool dync__edit_dropped(const dync__editor *e, const dync_node *n) {
+static bool dync__edit_dropped(const dync__editor *e, const dync__node *n) {
     if (!e->edit->drop || n->kind == DYNC__N_PLACEHOLDER || n->kind == DYNC__N_OUTPUT) return false;
     if (e->edit->drop[n->index]) return true;
     return n->op == DYNC__NODE_GETITEM && n->args[0].kind == DYNC__A_NODE && e->edit->drop[n->args[0].as.node->index];
 }
-static void dync__edit_use_result(dync__editor *e, dync_node *output) {
+static void dync__edit_use_result(dync__editor *e, dync__node *output) {
     const dync__arg *result = &output->args[0];
     if (e->edit->cut_at) {
         e->used[e->edit->cut_at->index] = 1;
     } else if (e->edit->n_skip && result->kind == DYNC__A_LIST) {
         for (int i = 0; i < result->n; i++) {
             bool skipped = i >= e->edit->skip_output && i < e->edit->skip_output + e->edit->n_skip;
-            dync_node item = {.nargs = 1, .args = &result->as.list[i]};
+            dync__node item = {.nargs = 1, .args = &result->as.list[i]};
             if (!skipped) dync__node_each_input(&item, dync__edit_use, e);
         }
     } else {
@@ -57490,7 +58002,7 @@ static void dync__edit_use_result(dync__editor *e, dync_node *output) {
 static void dync__edit_decide(dync__editor *e) {
     int end = e->edit->cut_at ? e->edit->cut_at->index : e->from->node.n;
     for (int i = e->from->node.n - 1; i >= 0; i--) {
-        dync_node *n = e->from->node.at[i];
+        dync__node *n = e->from->node.at[i];
         if (n->kind == DYNC__N_OUTPUT) {
             dync__edit_use_result(e, n);
         } else if (n->kind == DYNC__N_PLACEHOLDER) {
@@ -57505,25 +58017,25 @@ static void dync__edit_decide(dync__editor *e) {
         }
     }
 }
-static dync_node *dync__edit_attr(dync__editor *e, dync_node *n) {
+static dync__node *dync__edit_attr(dync__editor *e, dync__node *n) {
     if (!e->wide || !n->value || dync__dtype_info(n->value->dtype)->kind != 'f') return dync__graph_copy_call(e->to, n, dync__edit_map, e);
     dync_tensor *h = (dync_to_dtype)(dync_detach(dync__handle(n->value)), DYNC_F64);
     dync__tensor *t = h ? dync__open(h) : NULL;
-    dync_node *made = t ? dync__graph_attr(e->to, n->name, n->target, t) : NULL;
+    dync__node *made = t ? dync__graph_attr(e->to, n->name, n->target, t) : NULL;
     if (made && n->requires_grad[0]) made->requires_grad[0] = true;
     return made;
 }
-static dync_node *dync__edit_copy(dync__editor *e, dync_node *n) {
+static dync__node *dync__edit_copy(dync__editor *e, dync__node *n) {
     if (n->kind == DYNC__N_GET_ATTR) return dync__edit_attr(e, n);
-    dync_node *made = dync__graph_copy_call(e->to, n, dync__edit_map, e);
+    dync__node *made = dync__graph_copy_call(e->to, n, dync__edit_map, e);
     for (int i = 0; made && e->wide && i < made->nargs; i++)
         if (made->args[i].kind == DYNC__A_DTYPE && dync__dtype_info((int)made->args[i].as.i)->kind == 'f') made->args[i].as.i = DYNC_F64;
     return made;
 }
-static bool dync__edit_result(dync__editor *e, const dync_node *output) {
+static bool dync__edit_result(dync__editor *e, const dync__node *output) {
     dync__arg one[1], result = output->args[0], copy;
     if (e->edit->cut_at) {
-        one[0] = dync__arg_node((dync_node *)(uintptr_t)e->edit->cut_at);
+        one[0] = dync__arg_node((dync__node *)(uintptr_t)e->edit->cut_at);
         result = (dync__arg){.kind = DYNC__A_LIST, .n = 1};
         result.as.list = one;
     }
@@ -57531,7 +58043,7 @@ static bool dync__edit_result(dync__editor *e, const dync_node *output) {
     return dync__graph_output(e->to, &copy) != NULL;
 }
 /* The result without the outputs that are skipped, in memory of the new graph. */
-static bool dync__edit_shorter_result(dync__editor *e, const dync_node *output) {
+static bool dync__edit_shorter_result(dync__editor *e, const dync__node *output) {
     const dync__arg *old = &output->args[0];
     dync__arg list = {.kind = DYNC__A_LIST}, copy;
     list.as.list = dync__arena_alloc(&e->to->arena, (size_t)(old->n + 1) * sizeof list);
@@ -57540,17 +58052,17 @@ static bool dync__edit_shorter_result(dync__editor *e, const dync_node *output) 
     return list.as.list && dync__graph_copy_arg(e->to, &list, &copy, dync__edit_map, e) && dync__graph_output(e->to, &copy);
 }
 static bool dync__edit_build(dync__editor *e) {
-    dync_graph *g = e->from;
+    dync__graph *g = e->from;
     for (int i = 0; i < g->symbol.n; i++)
         if (!dync__graph_symbol(e->to, g->symbol.at[i].token, g->symbol.at[i].text)) return false;
     for (int i = 0; i < g->node.n; i++) {
-        dync_node *n = g->node.at[i];
+        dync__node *n = g->node.at[i];
         bool input = e->fate[i] == DYNC__EDIT_INPUT || (n->kind == DYNC__N_PLACEHOLDER && e->fate[i] == DYNC__EDIT_KEPT);
         n->mark = NULL;
         if (input && !(n->mark = dync__graph_copy_placeholder(e->to, n, n->name))) return false;
     }
     for (int i = 0; i < g->node.n; i++) {
-        dync_node *n = g->node.at[i];
+        dync__node *n = g->node.at[i];
         if (n->kind == DYNC__N_OUTPUT)
             return e->edit->n_skip && !e->edit->cut_at && n->args[0].kind == DYNC__A_LIST ? dync__edit_shorter_result(e, n)
                                                                                           : dync__edit_result(e, n);
@@ -57559,7 +58071,7 @@ static bool dync__edit_build(dync__editor *e) {
     }
     return false;
 }
-static dync_graph *dync__edit_run(dync_graph *g, const dync__edit *edit, bool wide) {
+static dync__graph *dync__edit_run(dync__graph *g, const dync__edit *edit, bool wide) {
     dync__editor e = {.from = g, .edit = edit, .wide = wide};
     size_t n = (size_t)g->node.n;
     dync__graph_renumber(g);
@@ -57571,32 +58083,32 @@ static dync_graph *dync__edit_run(dync_graph *g, const dync__edit *edit, bool wi
     bool ok = e.to && dync__edit_build(&e) && !e.to->failed;
     dync__free(e.used, 2 * n + 1);
     if (ok) dync__graph_renumber(e.to);
-    else dync_graph_free(e.to);
+    else dync__graph_unref(e.to);
     return ok ? e.to : NULL;
 }
-DYNC__FN dync_graph *dync__graph_edit(dync_graph *g, const dync__edit *edit) { return dync__edit_run(g, edit, false); }
-DYNC__FN dync_graph *dync__graph_clone(dync_graph *g) {
+DYNC__FN dync__graph *dync__graph_edit(dync__graph *g, const dync__edit *edit) { return dync__edit_run(g, edit, false); }
+DYNC__FN dync__graph *dync__graph_clone(dync__graph *g) {
     dync__edit nothing = {0};
     return dync__edit_run(g, &nothing, false);
 }
-DYNC__FN dync_graph *dync__graph_to_f64(dync_graph *g) {
+DYNC__FN dync__graph *dync__graph_to_f64(dync__graph *g) {
     dync__edit nothing = {0};
     return dync__edit_run(g, &nothing, true);
 }
-DYNC__FN int dync__graph_outputs(const dync_graph *g) {
-    const dync_node *out = g->node.n ? g->node.at[g->node.n - 1] : NULL;
+DYNC__FN int dync__graph_outputs(const dync__graph *g) {
+    const dync__node *out = g->node.n ? g->node.at[g->node.n - 1] : NULL;
     return out && out->kind == DYNC__N_OUTPUT && out->args[0].kind == DYNC__A_LIST ? out->args[0].n : -1;
 }
 
 /* ==== minify/shrink.c =========================================================================================== */
 typedef struct dync__shrinker {
     const dync__shrink *how;
-    dync_graph *graph;          /* the smallest so far */
+    dync__graph *graph;          /* the smallest so far */
     dync__map index;            /* hash of a name -> its place in value */
     dync_value *value;          /* of every node of the first graph; NONE: not known */
     int n_values, queries;
 } dync__shrinker;
-typedef dync_graph *(*dync__strategy)(dync__shrinker *, int granularity);
+typedef dync__graph *(*dync__strategy)(dync__shrinker *, int granularity);
 DYNC__FN void dync__minify_say(const char *fmt, ...) {
 #ifndef DYNC_NO_STDIO
     dync__str s = {0};
@@ -57613,23 +58125,23 @@ DYNC__FN void dync__minify_say(const char *fmt, ...) {
 }
 static bool dync__shrink_loud(const dync__shrinker *s) { return !s->how->quiet; }
 static uint64_t dync__shrink_key(const char *name) { return dync__hash_bytes(name, strlen(name), 7); }
-static dync_value dync__shrink_value(const dync__shrinker *s, const dync_node *n) {
+static dync_value dync__shrink_value(const dync__shrinker *s, const dync__node *n) {
     uint64_t i = 0;
     return dync__map_get(&s->index, dync__shrink_key(n->name), &i) ? s->value[i] : DYNC_NONE;
 }
-static dync_node *dync__shrink_map(void *user, dync_node *old) {
+static dync__node *dync__shrink_map(void *user, dync__node *old) {
     (void)user;
     return old->mark;
 }
 /* The graph with all its values as the result. Where something is written in place each is copied when it is made. */
-static dync_graph *dync__shrink_all_values(dync_graph *g) {
+static dync__graph *dync__shrink_all_values(dync__graph *g) {
     bool writes = dync__graph_has_writes(g), ok = true;
-    dync_graph *all = dync__graph_new(g->name);
+    dync__graph *all = dync__graph_new(g->name);
     dync__arg list = {.kind = DYNC__A_LIST};
     if (!all) return NULL;
     list.as.list = dync__arena_alloc(&all->arena, (size_t)(g->node.n + 1) * sizeof list);
     for (int i = 0; i < g->node.n && list.as.list && ok; i++) {
-        dync_node *n = g->node.at[i], *made = NULL;
+        dync__node *n = g->node.at[i], *made = NULL;
         if (n->kind == DYNC__N_OUTPUT) continue;
         if (n->kind == DYNC__N_PLACEHOLDER) made = dync__graph_copy_placeholder(all, n, n->name);
         else made = dync__graph_copy_call(all, n, dync__shrink_map, NULL);
@@ -57646,7 +58158,7 @@ static dync_graph *dync__shrink_all_values(dync_graph *g) {
         dync__graph_renumber(all);
         return all;
     }
-    dync_graph_free(all);
+    dync__graph_unref(all);
     return NULL;
 }
 /* One eager run; false where eager cannot run it: then only the inputs are known. */
@@ -57655,17 +58167,18 @@ static bool dync__shrink_propagate(dync__shrinker *s, int n, const dync_value *i
     uint64_t seed = dync__tls.rng_seed, offset = dync__tls.rng_offset;
     size_t bytes = (size_t)(n + 1) * sizeof *inputs;
     dync_value *args = dync__alloc(bytes), r = DYNC_NONE;
-    dync_graph *all = args ? dync__shrink_all_values(s->graph) : NULL;
+    dync__graph *all = args ? dync__shrink_all_values(s->graph) : NULL;
     dync__error_guard guard;
     dync__error_guard_begin(&guard);
     bool ok = all != NULL;
     if (ok && writes) ok = dync__run_copy_inputs(n, inputs, args, false) == DYNC_OK;
-    if (ok) r = dync_graph_run(all, writes ? args : inputs, n);
+    if (ok) r = dync__graph_run(all, writes ? args : inputs, n);
     (void)dync__error_guard_end(&guard);
-    int made = r.kind == DYNC_KIND_LIST && r.as.l ? r.as.l->n : 0;
+    const dync__list *l = dync__value_list(r);
+    int made = l ? l->n : 0;
     for (int i = 0; i < made && i < s->n_values; i++)
-        if (s->value[i].kind == DYNC_KIND_NONE) s->value[i] = r.as.l->items[i];
-    dync_graph_free(all);
+        if (s->value[i].kind == DYNC_KIND_NONE) s->value[i] = l->items[i];
+    dync__graph_unref(all);
     dync__free(args, bytes);
     dync__tls.grad_enabled_off = grad_off;
     dync__tls.rng_seed = seed;
@@ -57685,12 +58198,12 @@ static dync_status dync__shrink_values(dync__shrinker *s, int n, const dync_valu
         dync__warn("minifier: eager cannot run the graph: only what nobody uses is removed");
     return DYNC_OK;
 }
-static dync_value *dync__shrink_inputs(const dync__shrinker *s, const dync_graph *g) {
+static dync_value *dync__shrink_inputs(const dync__shrinker *s, const dync__graph *g) {
     dync_value *in = dync__alloc((size_t)(g->n_inputs + 1) * sizeof *in);
     for (int i = 0; in && i < g->n_inputs; i++) in[i] = dync__shrink_value(s, g->node.at[i]);
     return in;
 }
-static bool dync__shrink_fails(dync__shrinker *s, dync_graph *g) {
+static bool dync__shrink_fails(dync__shrinker *s, dync__graph *g) {
     dync_value *in = g ? dync__shrink_inputs(s, g) : NULL;
     if (!in) return false;
     s->queries++;
@@ -57704,50 +58217,50 @@ static bool dync__shrink_fails(dync__shrinker *s, dync_graph *g) {
     return fails;
 }
 /* Keeps g if it fails; else it is freed. */
-static dync_graph *dync__shrink_try(dync__shrinker *s, dync_graph *g) {
+static dync__graph *dync__shrink_try(dync__shrinker *s, dync__graph *g) {
     if (dync__shrink_fails(s, g)) return g;
-    dync_graph_free(g);
+    dync__graph_unref(g);
     return NULL;
 }
-static dync_graph *dync__shrink_suffix(dync__shrinker *s, int granularity) {
-    dync_graph *g = s->graph;
+static dync__graph *dync__shrink_suffix(dync__shrinker *s, int granularity) {
+    dync__graph *g = s->graph;
     for (int i = g->n_inputs; i < g->node.n; i++) {
-        const dync_node *n = g->node.at[i];
+        const dync__node *n = g->node.at[i];
         if (i % granularity != 0 || i % (granularity * 2) == 0) continue;      /* the others were tried with a larger granularity */
         if (n->kind == DYNC__N_OUTPUT || !n->has_info || n->nout != 1 || i + 2 >= g->node.n) continue;
         dync__edit edit = {.cut_at = n};
-        dync_graph *smaller = dync__shrink_try(s, dync__graph_edit(g, &edit));
+        dync__graph *smaller = dync__shrink_try(s, dync__graph_edit(g, &edit));
         if (smaller) return smaller;
     }
     return NULL;
 }
-static dync_graph *dync__shrink_outputs(dync__shrinker *s, int granularity) {
+static dync__graph *dync__shrink_outputs(dync__shrinker *s, int granularity) {
     int n = dync__graph_outputs(s->graph), step = DYNC__MAX(1, granularity / 2);
     for (int i = 0; n > 1 && i < n; i += step) {
         dync__edit edit = {.skip_output = i, .n_skip = DYNC__MIN(step, n - i)};
-        dync_graph *smaller = dync__shrink_try(s, dync__graph_edit(s->graph, &edit));
+        dync__graph *smaller = dync__shrink_try(s, dync__graph_edit(s->graph, &edit));
         if (smaller) return smaller;
     }
     return NULL;
 }
-static dync_graph *dync__shrink_changed(dync__shrinker *s, const dync__edit *edit) {
-    dync_graph *g = dync__graph_edit(s->graph, edit);
+static dync__graph *dync__shrink_changed(dync__shrinker *s, const dync__edit *edit) {
+    dync__graph *g = dync__graph_edit(s->graph, edit);
     if (g && g->node.n < s->graph->node.n) return dync__shrink_try(s, g);
-    dync_graph_free(g);
+    dync__graph_unref(g);
     return NULL;
 }
-static dync_graph *dync__shrink_dead_code(dync__shrinker *s, int granularity) {
+static dync__graph *dync__shrink_dead_code(dync__shrinker *s, int granularity) {
     dync__edit edit = {.dead_code = true};
     (void)granularity;
     return dync__shrink_changed(s, &edit);
 }
-static dync_graph *dync__shrink_unused_inputs(dync__shrinker *s, int granularity) {
+static dync__graph *dync__shrink_unused_inputs(dync__shrinker *s, int granularity) {
     dync__edit edit = {.unused_inputs = true};
     (void)granularity;
     return dync__shrink_changed(s, &edit);
 }
 /* Inputs always stand in front here: there is nothing to move. */
-static dync_graph *dync__shrink_consolidate(dync__shrinker *s, int granularity) {
+static dync__graph *dync__shrink_consolidate(dync__shrinker *s, int granularity) {
     (void)s, (void)granularity;
     return NULL;
 }
@@ -57756,13 +58269,13 @@ static void dync__shrink_list_use(void *user, dync__arg *arg) {
     if (arg->as.node->nout > 1) whole[arg->as.node->index] = true;
 }
 /* May go: its value is known (its items' values, of a list that is used item by item), or nobody uses it. */
-static bool dync__shrink_droppable(const dync__shrinker *s, const dync_node *n, const bool *used_whole) {
+static bool dync__shrink_droppable(const dync__shrinker *s, const dync__node *n, const bool *used_whole) {
     if (n->kind == DYNC__N_PLACEHOLDER || n->kind == DYNC__N_OUTPUT) return false;
     if (n->n_users == 0) return true;
     if (n->nout != 1) return n->nout > 1 && !used_whole[n->index];
     return dync__shrink_value(s, n).kind == DYNC_KIND_TENSOR;
 }
-static dync_graph *dync__shrink_delta_range(dync__shrinker *s, int start, int end, bool *drop, const bool *used_whole) {
+static dync__graph *dync__shrink_delta_range(dync__shrinker *s, int start, int end, bool *drop, const bool *used_whole) {
     bool any = false;
     memset(drop, 0, (size_t)s->graph->node.n);
     for (int i = start; i < end; i++) any = (drop[i] = dync__shrink_droppable(s, s->graph->node.at[i], used_whole)) || any;
@@ -57770,9 +58283,9 @@ static dync_graph *dync__shrink_delta_range(dync__shrinker *s, int start, int en
     dync__edit edit = {.drop = drop, .dead_code = true, .unused_inputs = true};
     return dync__shrink_try(s, dync__graph_edit(s->graph, &edit));
 }
-static dync_graph *dync__shrink_delta(dync__shrinker *s, int granularity) {
+static dync__graph *dync__shrink_delta(dync__shrinker *s, int granularity) {
     int n = s->graph->node.n;
-    dync_graph *smaller = NULL;
+    dync__graph *smaller = NULL;
     bool *drop = dync__calloc(2 * (size_t)n + 1), *used_whole = drop ? drop + n : NULL;
     dync__graph_renumber(s->graph);
     for (int i = 0; drop && i < n; i++)
@@ -57785,11 +58298,11 @@ static dync_graph *dync__shrink_delta(dync__shrinker *s, int granularity) {
 }
 /* Says what it does, and whether it came to anything. */
 static bool dync__shrink_apply(dync__shrinker *s, const char *name, dync__strategy strategy, int granularity) {
-    dync_graph *old = s->graph;
+    dync__graph *old = s->graph;
     int outputs = DYNC__MAX(dync__graph_outputs(old), 1);
     if (dync__shrink_loud(s))
         dync__minify_say("\nStrategy: %s (G: %d) (%d nodes, %d inputs)", name, granularity, old->node.n, old->n_inputs);
-    dync_graph *g = strategy(s, granularity);
+    dync__graph *g = strategy(s, granularity);
     if (!g) {
         if (dync__shrink_loud(s)) dync__minify_say("FAIL: %s", name);
         return false;
@@ -57805,11 +58318,11 @@ static bool dync__shrink_apply(dync__shrinker *s, const char *name, dync__strate
     } else if (progress) {
         goto taken;
     }
-    dync_graph_free(g);
+    dync__graph_unref(g);
     return false;
 taken:
     s->graph = g;
-    dync_graph_free(old);
+    dync__graph_unref(old);
     return true;
 }
 static bool dync__shrink_round(dync__shrinker *s, int granularity, bool first) {
@@ -57855,7 +58368,7 @@ static dync_status dync__shrink_run(dync__shrinker *s, int n, const dync_value *
     dync__shrink_tell(s);
     return DYNC_OK;
 }
-DYNC__FN dync_status dync__shrink_graph(const dync__shrink *how, dync_graph **graph, int n, const dync_value *inputs, dync_value *out_inputs,
+DYNC__FN dync_status dync__shrink_graph(const dync__shrink *how, dync__graph **graph, int n, const dync_value *inputs, dync_value *out_inputs,
                                         int *queries) {
     dync__shrinker s = {.how = how, .graph = *graph};
     dync_value list = DYNC_NONE;
@@ -57880,36 +58393,33 @@ typedef struct dync__minify_user {
     bool first;
     dync__error_slot error;      /* of the predicate on the graph as it was given */
 } dync__minify_user;
-static bool dync__minify_fails(void *user, dync_graph *g, int n, const dync_value *inputs) {
+static bool dync__minify_fails(void *user, dync__graph *g, int n, const dync_value *inputs) {
     dync__minify_user *u = user;
-    bool fails = u->fails(g, inputs, n, u->user);
+    bool fails = u->fails(dync__graph_handle(g), inputs, n, u->user);
     if (u->first && !fails) u->error = dync__tls.error;
     u->first = false;
     return fails;
 }
-static void dync__minify_release(void *graph) { dync_graph_free(graph); }
+static void dync__minify_release(void *graph) { dync__graph_unref(graph); }
 DYNC_API dync_minified dync_minify(dync_graph *graph, dync_value inputs, dync_minify_predicate fails, void *user) {
     dync_minified out = {NULL, DYNC_NONE, 0};
     dync_value one[1] = {inputs};
-    bool list = inputs.kind == DYNC_KIND_LIST && inputs.as.l;
-    if (!graph || !fails) {
-        dync__fail(DYNC_ERR_VALUE, "dync_minify: the %s is NULL", graph ? "predicate" : "graph");
-        return out;
-    }
+    const dync__list *list = dync__value_list(inputs);
+    dync__graph *given = dync__graph_open(graph, "dync_minify");
+    if (!given || (!list && inputs.kind == DYNC_KIND_LIST && inputs.as.l)) return out;
+    if (!fails) return dync__fail(DYNC_ERR_VALUE, "dync_minify: the predicate is NULL"), out;
     dync__minify_user u = {.fails = fails, .user = user, .first = true};
     dync__shrink how = {.fails = dync__minify_fails, .user = &u};
-    dync_graph *g = dync__graph_clone(graph);
+    dync__graph *g = dync__graph_clone(given);
     if (!g) return out;
-    int n = list ? inputs.as.l->n : inputs.kind == DYNC_KIND_NONE ? 0 : 1;
+    int n = list ? list->n : inputs.kind == DYNC_KIND_NONE ? 0 : 1;
     dync__error_guard guard;
     dync__error_guard_begin(&guard);
-    dync_status status = dync__shrink_graph(&how, &g, n, list ? inputs.as.l->items : one, &out.inputs, &out.queries);
+    dync_status status = dync__shrink_graph(&how, &g, n, list ? list->items : one, &out.inputs, &out.queries);
     dync__error_slot error = dync__error_guard_end(&guard);
-    if (status == DYNC_OK && dync__scope_defer(dync__minify_release, g)) {
-        out.graph = g;
-        return out;
-    }
-    dync_graph_free(g);
+    if (status == DYNC_OK && (out.graph = dync__graph_handle(g)) != NULL && dync__scope_defer(dync__minify_release, g)) return out;
+    dync__graph_unref(g);
+    out.graph = NULL;
     out.inputs = DYNC_NONE;
     if (u.error.status != DYNC_OK) error = u.error;          /* the predicate's own error says more than that it was false */
     dync__error_raise(&error);
@@ -57921,7 +58431,7 @@ enum { DYNC__REPRO_INLINE = 64 };
 typedef struct dync__writer {
     dync__str text;
     const dync__repro_file *file;
-    dync_graph *graph;
+    dync__graph *graph;
     const dync_value *input;
     DYNC__VEC(const dync__storage *) storage;
     dync_status status;
@@ -58067,12 +58577,12 @@ static void dync__write_number(dync__str *body, const dync_value *v, const char 
     }
     dync__str_addf(body, ");  /* %s */\n", name);
 }
-static bool dync__write_is_attr(const dync_node *n) { return n->kind == DYNC__N_GET_ATTR && n->value && !dync__graph_prints_inline(n); }
+static bool dync__write_is_attr(const dync__node *n) { return n->kind == DYNC__N_GET_ATTR && n->value && !dync__graph_prints_inline(n); }
 static void dync__write_load_args(dync__writer *w) {
     dync__str body = {0};
     int k = 0;
     for (int i = 0; i < w->graph->node.n; i++) {
-        const dync_node *n = w->graph->node.at[i];
+        const dync__node *n = w->graph->node.at[i];
         bool attr = dync__write_is_attr(n);
         if (n->kind != DYNC__N_PLACEHOLDER && !attr) continue;
         const dync_value *v = attr ? NULL : &w->input[k++];
@@ -58132,7 +58642,7 @@ static void dync__write_text_field(dync__writer *w, const char *field, const cha
 static void dync__write_main(dync__writer *w) {
     dync__str names = {0};
     for (int i = 0; i < w->graph->node.n; i++) {
-        const dync_node *n = w->graph->node.at[i];
+        const dync__node *n = w->graph->node.at[i];
         if (n->kind == DYNC__N_PLACEHOLDER || dync__write_is_attr(n)) dync__str_addf(&names, names.n ? ", %s" : "%s", n->name);
     }
     dync__str_add(&w->text, "int main(int argc, char **argv)\n{\n    configure();\n    return dync_run_repro(argc, argv, (dync_repro){\n"
@@ -58174,7 +58684,7 @@ static dync_status dync__write_whole_file(const char *path, const dync__str *tex
     if (status != DYNC_OK) dync__file_remove(path);
     return status;
 }
-DYNC__FN dync_status dync__repro_write(const dync__repro_file *file, dync_graph *g, int n, const dync_value *inputs, const char *path) {
+DYNC__FN dync_status dync__repro_write(const dync__repro_file *file, dync__graph *g, int n, const dync_value *inputs, const char *path) {
     dync__writer w = {.file = file, .graph = g, .input = inputs};
     if (n != g->n_inputs) return dync__fail(DYNC_ERR_VALUE, "repro: the graph has %d inputs, got %d values", g->n_inputs, n);
     dync_scope scope = dync_scope_begin();
@@ -58185,7 +58695,7 @@ DYNC__FN dync_status dync__repro_write(const dync__repro_file *file, dync_graph 
     dync__str_free(&w.text);
     return status;
 }
-static dync_status dync__repro_checkpoint_in(const char *here, dync__repro_file file, dync_graph *g, int n, const dync_value *inputs,
+static dync_status dync__repro_checkpoint_in(const char *here, dync__repro_file file, dync__graph *g, int n, const dync_value *inputs,
                                              dync__str *folder, dync__str *path, dync__str *copy) {
     char *text = NULL;
     size_t bytes = 0;
@@ -58203,7 +58713,7 @@ static dync_status dync__repro_checkpoint_in(const char *here, dync__repro_file 
     dync__free(text, bytes + 1);
     return status;
 }
-DYNC__FN dync_status dync__repro_checkpoint(const dync__repro_file *file, dync_graph *g, int n, const dync_value *inputs) {
+DYNC__FN dync_status dync__repro_checkpoint(const dync__repro_file *file, dync__graph *g, int n, const dync_value *inputs) {
     dync__str here = {0}, folder = {0}, path = {0}, copy = {0};
     dync__folder_current(&here);
     dync_status status = dync__repro_checkpoint_in(dync__str_get(&here), *file, g, n, inputs, &folder, &path, &copy);
@@ -58238,7 +58748,7 @@ static void dync__repro_run_folder(dync__str *out) {
     dync__unlock(&run.lock);
     dync__str_free(&date);
 }
-DYNC__FN dync_status dync__repro_launcher(const dync__repro_file *given, dync_graph *g, int n, const dync_value *inputs, dync__str *path) {
+DYNC__FN dync_status dync__repro_launcher(const dync__repro_file *given, dync__graph *g, int n, const dync_value *inputs, dync__str *path) {
     dync__str folder = {0};
     dync__repro_file file = *given;
     dync__repro_run_folder(&folder);
@@ -58255,16 +58765,18 @@ DYNC__FN dync_status dync__repro_launcher(const dync__repro_file *given, dync_gr
 }
 DYNC_API dync_status dync_repro_save(dync_graph *graph, dync_value inputs, const char *backend, bool accuracy, const char *path) {
     dync_value one[1] = {inputs};
-    bool list = inputs.kind == DYNC_KIND_LIST && inputs.as.l;
-    if (!graph || !path) return dync__fail(DYNC_ERR_VALUE, "dync_repro_save: the %s is NULL", graph ? "path" : "graph");
+    const dync__list *list = dync__value_list(inputs);
+    dync__graph *g = dync__graph_open(graph, "dync_repro_save");
+    if (!g || (!list && inputs.kind == DYNC_KIND_LIST && inputs.as.l)) return DYNC_ERR_VALUE;
+    if (!path) return dync__fail(DYNC_ERR_VALUE, "dync_repro_save: the path is NULL");
     dync__str folder = {0};
     const char *slash = strrchr(path, '/');
     if (slash) dync__str_addn(&folder, path, (size_t)(slash - path));
     else dync__folder_current(&folder);
     dync__repro_file file = {.backend = backend ? backend : "inductor", .accuracy = accuracy, .save_dir = dync__str_get(&folder),
                              .grad_off = dync__tls.grad_enabled_off};
-    int n = list ? inputs.as.l->n : inputs.kind == DYNC_KIND_NONE ? 0 : 1;
-    dync_status status = dync__repro_write(&file, graph, n, list ? inputs.as.l->items : one, path);
+    int n = list ? list->n : inputs.kind == DYNC_KIND_NONE ? 0 : 1;
+    dync_status status = dync__repro_write(&file, g, n, list ? list->items : one, path);
     dync__str_free(&folder);
     return status;
 }
@@ -58297,14 +58809,14 @@ static void dync__hook_note(dync__error_slot *e, const char *path) {
 static void dync__hook_could_not(const char *what, const dync__error_slot *error) {
     if (error->status != DYNC_OK) dync__warn("Could not write to %s: %s", what, error->message);
 }
-static void dync__hook_checkpoint(const dync__repro_file *file, dync_graph *g, int n, const dync_value *inputs) {
+static void dync__hook_checkpoint(const dync__repro_file *file, dync__graph *g, int n, const dync_value *inputs) {
     dync__error_guard guard;
     dync__error_guard_begin(&guard);
     dync__repro_checkpoint(file, g, n, inputs);
     dync__error_slot error = dync__error_guard_end(&guard);
     dync__hook_could_not("checkpoints", &error);
 }
-static bool dync__hook_launcher(const dync__repro_file *file, dync_graph *g, int n, const dync_value *inputs, dync__str *path) {
+static bool dync__hook_launcher(const dync__repro_file *file, dync__graph *g, int n, const dync_value *inputs, dync__str *path) {
     dync__error_guard guard;
     dync__error_guard_begin(&guard);
     dync_status status = dync__repro_launcher(file, g, n, inputs, path);
@@ -58313,7 +58825,7 @@ static bool dync__hook_launcher(const dync__repro_file *file, dync_graph *g, int
     return status == DYNC_OK;
 }
 /* Levels 1 and 2 write now; 3 has written before. */
-static void dync__hook_failed(dync__error_slot *error, int level, const dync__repro_file *file, dync_graph *g, int n, const dync_value *inputs,
+static void dync__hook_failed(dync__error_slot *error, int level, const dync__repro_file *file, dync__graph *g, int n, const dync_value *inputs,
                               dync__str *path, bool written) {
     dync__warn("Compiled Fx GraphModule failed. Creating script to minify the error.");
     if (level == 1) dync__hook_checkpoint(file, g, n, inputs);
@@ -58333,7 +58845,7 @@ static void dync__hook_judge(dync__judge *j, const dync_backend *b, const char *
     j->timeout_ms = (int)DYNC__MIN(now->timeout_s * 1000, 1e9);
 }
 /* Eager against itself: a graph that differs from itself cannot be judged. */
-static bool dync__hook_eager_is_stable(dync_graph *g, int n, const dync_value *inputs, bool forward_only) {
+static bool dync__hook_eager_is_stable(dync__graph *g, int n, const dync_value *inputs, bool forward_only) {
     bool same = true, ran = true;
     dync__str why = {0};
     dync__error_guard guard;
@@ -58347,7 +58859,7 @@ static bool dync__hook_eager_is_stable(dync_graph *g, int n, const dync_value *i
     return same;
 }
 /* What a trial said before anything ran here. DYNC_OK: go on. */
-static dync_status dync__hook_verdict(const dync__verdict *v, int level, dync__repro_file *file, dync_graph *g, int n, const dync_value *inputs,
+static dync_status dync__hook_verdict(const dync__verdict *v, int level, dync__repro_file *file, dync__graph *g, int n, const dync_value *inputs,
                                       const char *bad_accuracy, dync__str *path, bool written) {
     dync__error_slot error;
     if (v->kind == DYNC__CRASHES || v->kind == DYNC__HANGS) {
@@ -58367,7 +58879,7 @@ static dync_status dync__hook_verdict(const dync__verdict *v, int level, dync__r
     return DYNC_ERR_ACCURACY;
 }
 static bool dync__hook_may_fork(int level) { return level == 4 || (dync__repro_now()->isolate && dync__child_possible()); }
-static dync_status dync__hook_run(dync_graph *g, dync_callable *code, int n, const dync_value *inputs) {
+static dync_status dync__hook_run(dync__graph *g, dync_callable *code, int n, const dync_value *inputs) {
     dync__run_items items = {0};
     dync__run_how how = {.forward_only = dync__repro_now()->forward_only != 0};
     dync__handler *stack = dync__handler_swap(NULL);
@@ -58378,13 +58890,13 @@ static dync_status dync__hook_run(dync_graph *g, dync_callable *code, int n, con
     dync__vec_free(&items);
     return status;
 }
-static dync_status dync__hook_after_dynamo(const dync_compiled *f, dync_graph *g, const dync_value *ex, int n, int level, dync_callable *out) {
+static dync_status dync__hook_after_dynamo(const dync__compiled *f, dync__graph *g, const dync_value *ex, int n, int level, dync_callable *out) {
     dync__repro_file file = {.backend = f->backend.name ? f->backend.name : "inductor", .options = f->opt.options, .accuracy = level == 4,
                              .forward_only = dync__repro_now()->forward_only != 0, .grad_off = dync__tls.grad_enabled_off};
     dync__str path = {0};
     dync__judge judge;
     dync__verdict verdict = {.kind = DYNC__PASSES};
-    dync_graph *pristine = dync__graph_clone(g);               /* a backend may change the graph */
+    dync__graph *pristine = dync__graph_clone(g);               /* a backend may change the graph */
     if (!pristine) return DYNC_ERR_MEMORY;
     bool written = level == 3 && dync__hook_launcher(&file, pristine, n, ex, &path);
     dync__hook_judge(&judge, &f->backend, f->opt.options, level);
@@ -58397,13 +58909,13 @@ static dync_status dync__hook_after_dynamo(const dync_compiled *f, dync_graph *g
         if (status != DYNC_OK && level != 4) dync__hook_failed(&dync__tls.error, level, &file, pristine, n, ex, &path, written);
         if (compiled && status != DYNC_OK && out->destroy) out->destroy(out->state);
     }
-    dync_graph_free(pristine);
+    dync__graph_unref(pristine);
     dync__str_free(&path);
     return status;
 }
 typedef struct dync__hook_aot {
     dync__inner inner;
-    dync_graph *graph;
+    dync__graph *graph;
     int level, n_out;
     bool tried;                         /* a trial in a child went well */
     char *backend, *options;
@@ -58478,13 +58990,13 @@ static dync_status dync__hook_aot_run(void *state, int n_in, dync__tensor *const
 static void dync__hook_aot_destroy(void *state) {
     dync__hook_aot *a = state;
     if (a->inner.destroy) a->inner.destroy(a->inner.state);
-    dync_graph_free(a->graph);
+    dync__graph_unref(a->graph);
     dync__strfree(a->backend);
     dync__strfree(a->options);
     dync__free(a, sizeof *a);
 }
 /* There are no real inputs while AOT compiles: ones of the right form. */
-static dync_status dync__hook_aot_examples(const dync_graph *g, dync_value *out) {
+static dync_status dync__hook_aot_examples(const dync__graph *g, dync_value *out) {
     for (int i = 0; i < g->n_inputs; i++) {
         const dync__info *info = &g->node.at[i]->info[0];
         dync__tensor *t = dync__tensor_empty(info->dtype, DYNC_CPU, &info->lay);
@@ -58497,7 +59009,7 @@ static dync_status dync__hook_aot_examples(const dync_graph *g, dync_value *out)
     }
     return DYNC_OK;
 }
-static void dync__hook_aot_uncompiled(dync_graph *g, int level) {
+static void dync__hook_aot_uncompiled(dync__graph *g, int level) {
     dync__repro_file file = {.backend = dync__hook.backend, .options = dync__hook.options, .forward_only = true, .grad_off = true};
     dync__str path = {0};
     size_t bytes = (size_t)(g->n_inputs + 1) * sizeof(dync_value);
@@ -58509,18 +59021,18 @@ static void dync__hook_aot_uncompiled(dync_graph *g, int level) {
     dync__free(values, bytes);
     dync__str_free(&path);
 }
-static dync_status dync__hook_after_aot(const dync__inner_compiler *inner, dync_graph *g, bool is_backward, const dync__options *options, dync__inner *out) {
+static dync_status dync__hook_after_aot(const dync__inner_compiler *inner, dync__graph *g, bool is_backward, const dync__options *options, dync__inner *out) {
     int level = dync__hook.busy ? 0 : dync__hook.aot_level;
     if (!level) return inner->compile(inner->user, g, is_backward, options, out);
     dync__hook_aot *a = dync__calloc(sizeof *a);
-    dync_graph *pristine = a ? dync__graph_clone(g) : NULL;
+    dync__graph *pristine = a ? dync__graph_clone(g) : NULL;
     dync_status status = DYNC_ERR_MEMORY;
     g->over.n = 0;                       /* it runs twice on the same inputs */
     if (pristine && (a->backend = dync__strdup(dync__hook.backend)) && (a->options = dync__strdup(options->text)))
         status = inner->compile(inner->user, g, is_backward, options, &a->inner);
     if (status != DYNC_OK) {
         if (pristine && a->options) dync__hook_aot_uncompiled(pristine, level);
-        dync_graph_free(pristine);
+        dync__graph_unref(pristine);
         if (a) dync__strfree(a->backend), dync__strfree(a->options);
         dync__free(a, sizeof *a);
         return status;
@@ -58534,7 +59046,7 @@ static dync_status dync__hook_after_aot(const dync__inner_compiler *inner, dync_
     out->state = a;
     return DYNC_OK;
 }
-static dync_status dync__hook_backend(const dync_compiled *f, dync_graph *g, const dync_value *ex, int n, dync_callable *out) {
+static dync_status dync__hook_backend(const dync__compiled *f, dync__graph *g, const dync_value *ex, int n, dync_callable *out) {
     const dync__repro_settings *now = dync__repro_now();
     int after = now->after, level = f->opt.repro_level ? f->opt.repro_level : now->level;
     if (f->opt.repro_after) (void)dync__repro_after_parse(f->opt.repro_after, &after);     /* dync_compile has checked it */
@@ -58551,7 +59063,7 @@ static dync_status dync__hook_backend(const dync_compiled *f, dync_graph *g, con
         dync__hook.backend = f->backend.name ? f->backend.name : "inductor";
         dync__hook.options = f->opt.options;
     }
-    dync_status status = f->backend.compile(g, ex, n, f->opt.options, out, f->backend.user);
+    dync_status status = dync__graph_ask(&f->backend, g, ex, n, f->opt.options, out);
     dync__hook = outer;
     return status;
 }
@@ -58562,7 +59074,8 @@ DYNC__FN void dync__hook_install(void) {
 
 /* ==== minify/repro.c ============================================================================================ */
 typedef struct dync__reader_storage { dync__storage *storage; bool data; } dync__reader_storage;
-struct dync_repro_reader {
+struct dync__repro_reader {
+    dync__object object;              /* its handle */
     const char *save_dir;
     DYNC__VEC(dync__reader_storage) storage;
     DYNC__VEC(dync_value) value;            /* tensors belong to the scope */
@@ -58593,7 +59106,7 @@ static void dync__reader_random(char *out, size_t n, int dtype) {
     for (size_t i = 0; i < n / item; i++)
         dync__store_f64(out + i * item, dtype, floats ? dync__rng_normal(dync__tls.rng_seed, first + i) : 0);
 }
-static void dync__reader_fill(dync_repro_reader *r, const dync_repro_buffer *b, char *out) {
+static void dync__reader_fill(dync__repro_reader *r, const dync_repro_buffer *b, char *out) {
     if (b->data) {
         memcpy(out, b->data, b->nbytes);
         return;
@@ -58604,11 +59117,10 @@ static void dync__reader_fill(dync_repro_reader *r, const dync_repro_buffer *b, 
     else dync__warn("No save_dir specified, generating random data");
     dync__reader_random(out, b->nbytes, (int)b->dtype_hint);
 }
-DYNC_API int dync_repro_storage_opt(dync_repro_reader *r, dync_repro_buffer b) {
-    if (!r || !dync__dtype_valid((int)b.dtype_hint)) {
-        dync__fail(DYNC_ERR_VALUE, "dync_repro_storage: the %s", r ? "dtype is unknown" : "reader is NULL");
-        return -1;
-    }
+DYNC_API int dync_repro_storage_opt(dync_repro_reader *reader, dync_repro_buffer b) {
+    dync__repro_reader *r = dync__repro_reader_open(reader, "dync_repro_storage");
+    if (!r) return -1;
+    if (!dync__dtype_valid((int)b.dtype_hint)) return dync__fail(DYNC_ERR_VALUE, "dync_repro_storage: the dtype is unknown"), -1;
     dync__storage *s = dync__storage_new((b.device & 255) == DYNC_CUDA ? (int)b.device : DYNC_CPU, b.nbytes);
     char *host = s && s->device != DYNC_CPU ? dync__alloc(b.nbytes) : NULL;
     dync__reader_storage entry = {s, b.nbytes > 0};
@@ -58664,11 +59176,13 @@ static dync_status dync__reader_layout(const dync_repro_input *in, const dync__s
     if (empty || (fits && last < items)) return DYNC_OK;
     return dync__fail(DYNC_ERR_VALUE, "dync_repro_tensor: a tensor reaches behind its storage of %lld elements", (long long)items);
 }
-DYNC_API void dync_repro_tensor_opt(dync_repro_reader *r, int storage, dync_repro_input in) {
+DYNC_API void dync_repro_tensor_opt(dync_repro_reader *reader, int storage, dync_repro_input in) {
     dync__layout lay;
-    if (!r || storage < 0 || storage >= r->storage.n) {
+    dync__repro_reader *r = dync__repro_reader_open(reader, "dync_repro_tensor");
+    if (!r) return;
+    if (storage < 0 || storage >= r->storage.n) {
         dync__fail(DYNC_ERR_VALUE, "dync_repro_tensor: there is no storage %d", storage);
-        if (r) r->failed = true;
+        r->failed = true;
         return;
     }
     dync__storage *s = r->storage.at[storage].storage;
@@ -58684,9 +59198,9 @@ DYNC_API void dync_repro_tensor_opt(dync_repro_reader *r, int storage, dync_repr
     dync_value v = dync_v_tensor(t ? dync__give(t) : NULL);
     if (!t || !dync__vec_push(&r->value, v)) r->failed = true;
 }
-DYNC_API void dync_repro_number(dync_repro_reader *r, dync_value number) {
-    if (!r) dync__fail(DYNC_ERR_VALUE, "dync_repro_number: the reader is NULL");
-    else if (!dync__vec_push(&r->value, number)) r->failed = true;
+DYNC_API void dync_repro_number(dync_repro_reader *reader, dync_value number) {
+    dync__repro_reader *r = dync__repro_reader_open(reader, "dync_repro_number");
+    if (r && !dync__vec_push(&r->value, number)) r->failed = true;
 }
 typedef struct dync__repro_options {
     dync_repro repro;
@@ -58741,17 +59255,18 @@ static bool dync__repro_arguments(dync__repro_options *o, int argc, char **argv)
 typedef struct dync__repro_case {
     const dync__repro_options *o;
     const dync_backend *backend;
-    dync_repro_reader reader;
-    dync_graph *graph;
+    dync__repro_reader reader;
+    dync__graph *graph;
 } dync__repro_case;
 static dync_status dync__repro_load(dync__repro_case *c) {
     for (int i = 0; i < c->reader.storage.n; i++) dync__storage_unref(c->reader.storage.at[i].storage);
     dync__vec_free(&c->reader.storage);
     dync__vec_free(&c->reader.value);
+    dync__object_end(&c->reader.object);
     memset(&c->reader, 0, sizeof c->reader);
     c->reader.save_dir = c->o->repro.save_dir;
     uint64_t seed = dync__tls.rng_seed, offset = dync__tls.rng_offset;
-    c->o->repro.load_args(&c->reader);
+    c->o->repro.load_args(dync__repro_reader_handle(&c->reader));
     dync__tls.rng_seed = seed;                   /* random data in place of a file change nothing else */
     dync__tls.rng_offset = offset;
     if (!c->reader.failed) return DYNC_OK;
@@ -58763,7 +59278,7 @@ static dync_value dync__repro_call(const dync_value *args, int nargs, void *user
     (void)args, (void)nargs;
     return c->o->repro.mod(c->reader.value.at, c->reader.value.n, NULL);
 }
-static dync_node *dync__repro_map(void *user, dync_node *old) {
+static dync__node *dync__repro_map(void *user, dync__node *old) {
     (void)user;
     return old->mark;
 }
@@ -58774,7 +59289,7 @@ static void dync__repro_name(const char *names, int i, char *out, size_t cap) {
     if (names && *names) dync__format(out, cap, "%.*s", (int)strcspn(names, ", "), names);
     else dync__format(out, cap, "input");
 }
-static dync_node *dync__repro_placeholder(dync_graph *g, const dync__repro_case *c, int i) {
+static dync__node *dync__repro_placeholder(dync__graph *g, const dync__repro_case *c, int i) {
     char name[128];
     const dync_value *v = &c->reader.value.at[i];
     const dync__tensor *t = v->kind == DYNC_KIND_TENSOR ? dync__peek(v->as.t) : NULL;
@@ -58785,22 +59300,22 @@ static dync_node *dync__repro_placeholder(dync_graph *g, const dync__repro_case 
         info.lay = t->lay;
     }
     dync__repro_name(c->o->repro.names, i, name, sizeof name);
-    dync_node *n = dync__graph_placeholder(g, name, NULL, t ? &info : NULL);
+    dync__node *n = dync__graph_placeholder(g, name, NULL, t ? &info : NULL);
     if (n && t) n->requires_grad[0] = dync__tensor_requires_grad(t);
     if (n && !t) n->scalar = v->kind == DYNC_KIND_FLOAT ? dync__arg_f(v->as.f) : v->kind == DYNC_KIND_BOOL ? dync__arg_b(v->as.b) : dync__arg_i(v->as.i);
     return n;
 }
 /* Tensors met while tracing are attributes: those that load_args made become the inputs. */
-static dync_graph *dync__repro_rebuild(dync__repro_case *c, const dync_graph *traced) {
-    dync_graph *g = dync__graph_new("GraphModule");
+static dync__graph *dync__repro_rebuild(dync__repro_case *c, const dync__graph *traced) {
+    dync__graph *g = dync__graph_new("GraphModule");
     dync__arg result;
     bool ok = g != NULL;
-    size_t bytes = (size_t)(c->reader.value.n + 1) * sizeof(dync_node *);
-    dync_node **input = ok ? dync__calloc(bytes) : NULL;
+    size_t bytes = (size_t)(c->reader.value.n + 1) * sizeof(dync__node *);
+    dync__node **input = ok ? dync__calloc(bytes) : NULL;
     ok = ok && input;
     for (int i = 0; i < c->reader.value.n && ok; i++) ok = (input[i] = dync__repro_placeholder(g, c, i)) != NULL;
     for (int i = 0; i < traced->node.n && ok; i++) {
-        dync_node *n = traced->node.at[i];
+        dync__node *n = traced->node.at[i];
         n->mark = NULL;
         for (int k = 0; k < c->reader.value.n && n->kind == DYNC__N_GET_ATTR; k++)
             if (c->reader.value.at[k].kind == DYNC_KIND_TENSOR && dync__peek(c->reader.value.at[k].as.t) == n->value) n->mark = input[k];
@@ -58813,13 +59328,13 @@ static dync_graph *dync__repro_rebuild(dync__repro_case *c, const dync_graph *tr
         dync__graph_renumber(g);
         return g;
     }
-    dync_graph_free(g);
+    dync__graph_unref(g);
     return NULL;
 }
 static dync_status dync__repro_trace(dync__repro_case *c) {
     dync_callee callee = dync_bind_callee(dync_fnv(dync__repro_call), "Repro", c, NULL);
     dync_scope scope = dync_scope_begin();
-    dync_graph *traced = dync_make_graph_values(callee, "Repro", 0, NULL);
+    const dync__graph *traced = dync__graph_peek(dync_make_graph_values(callee, "Repro", 0, NULL));
     if (traced) c->graph = dync__repro_rebuild(c, traced);
     dync_scope_end(&scope);
     if (c->graph) return DYNC_OK;
@@ -58829,7 +59344,7 @@ static dync_status dync__repro_raise(dync_status status, const char *class_name,
     return dync__fail_class(status, class_name, "%s", text);
 }
 /* As a compiled function would tell it. */
-static dync_status dync__repro_compile(dync__repro_case *c, dync_graph *g, dync_callable *code) {
+static dync_status dync__repro_compile(dync__repro_case *c, dync__graph *g, dync_callable *code) {
     dync__error_guard guard;
     dync__str text = {0};
     dync__error_guard_begin(&guard);
@@ -58880,7 +59395,7 @@ static dync_status dync__repro_run(dync__repro_case *c) {
     dync__run_how how = {.forward_only = dync__repro_forward_only(c), .as_given = true};
     dync_status status = dync__repro_eager(c);
     if (status != DYNC_OK) return status;
-    dync_graph *g = dync__graph_clone(c->graph);
+    dync__graph *g = dync__graph_clone(c->graph);
     if (!g) return DYNC_ERR_MEMORY;
     dync_status compiled;
     if (c->o->repro.accuracy) {                       /* an error is not what is judged here */
@@ -58895,7 +59410,7 @@ static dync_status dync__repro_run(dync__repro_case *c) {
     }
     dync__vec_free(&items);
     if (compiled == DYNC_OK && code.destroy) code.destroy(code.state);
-    dync_graph_free(g);
+    dync__graph_unref(g);
     return status;
 }
 typedef struct dync__minifying {
@@ -58904,13 +59419,13 @@ typedef struct dync__minifying {
     dync__repro_file file;
     bool could_not;
 } dync__minifying;
-static bool dync__minifying_fails(void *user, dync_graph *g, int n, const dync_value *inputs) {
+static bool dync__minifying_fails(void *user, dync__graph *g, int n, const dync_value *inputs) {
     const dync__minifying *m = user;
     dync__verdict now;
     dync__judge_graph(&m->judge, g, n, inputs, &now);
     return dync__judge_similar(&m->first, &now);
 }
-static void dync__minifying_dump(void *user, dync_graph *g, int n, const dync_value *inputs) {
+static void dync__minifying_dump(void *user, dync__graph *g, int n, const dync_value *inputs) {
     dync__minifying *m = user;
     dync__error_guard guard;
     dync__error_guard_begin(&guard);
@@ -58919,7 +59434,7 @@ static void dync__minifying_dump(void *user, dync_graph *g, int n, const dync_va
     m->could_not = status != DYNC_OK;
     if (m->could_not) dync__warn("Could not write the checkpoint: %s", error.message);
 }
-static dync_status dync__minifying_run(dync__minifying *m, dync_graph *g, int n, const dync_value *inputs) {
+static dync_status dync__minifying_run(dync__minifying *m, dync__graph *g, int n, const dync_value *inputs) {
     dync__judge whole = m->judge;
     whole.skip_eager = true;
     dync__judge_graph(&whole, g, n, inputs, &m->first);
@@ -58928,12 +59443,12 @@ static dync_status dync__minifying_run(dync__minifying *m, dync_graph *g, int n,
     else if (m->first.kind == DYNC__INACCURATE) dync__warn("Accuracy failed for the TorchDynamo produced graph");
     else return dync__repro_raise(DYNC_ERR_VALUE, "RuntimeError", "Input graph did not fail the tester");
     dync__shrink how = {.fails = dync__minifying_fails, .improved = dync__minifying_dump, .user = m};
-    dync_graph *smallest = dync__graph_clone(g);
+    dync__graph *smallest = dync__graph_clone(g);
     dync_value left;
     int queries = 0;
     if (!smallest) return DYNC_ERR_MEMORY;
     dync_status status = dync__shrink_graph(&how, &smallest, n, inputs, &left, &queries);
-    dync_graph_free(smallest);
+    dync__graph_unref(smallest);
     if (status == DYNC_OK && m->could_not) return dync__fail(DYNC_ERR_IO, "the minimal repro could not be written");
     if (status == DYNC_OK) dync__minify_say("Wrote minimal repro out to repro.c");
     return status;
@@ -58977,10 +59492,11 @@ DYNC_API int dync_run_repro(int argc, char **argv, dync_repro repro) {
     dync_scope scope = dync_scope_begin();
     dync_status status = dync__repro_do(&c);
     dync__error_slot error = dync__error_guard_end(&guard);
-    dync_graph_free(c.graph);
+    dync__graph_unref(c.graph);
     for (int i = 0; i < c.reader.storage.n; i++) dync__storage_unref(c.reader.storage.at[i].storage);
     dync__vec_free(&c.reader.storage);
     dync__vec_free(&c.reader.value);
+    dync__object_end(&c.reader.object);
     dync_scope_end(&scope);
     dync__tls.grad_enabled_off = grad_off;
     dync__hook_busy(busy);
@@ -58991,7 +59507,9 @@ DYNC_API int dync_run_repro(int argc, char **argv, dync_repro repro) {
     dync__str_free(&text);
     return 1;
 }
-static dync_status dync__minifier_compile(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, bool accuracy) {
+static dync_status dync__minifier_compile(dync_graph *graph, const dync_value *ex, int n, const char *options, dync_callable *out, bool accuracy) {
+    dync__graph *g = dync__graph_open(graph, "minifier");
+    if (!g) return DYNC_ERR_VALUE;
     dync__options o;
     DYNC__TRY(dync__backend_options(accuracy ? dync__backend_minifier_accuracy : dync__backend_minifier, options, &o));
     const dync_backend *b = dync_lookup_backend(*o.compiler_name ? o.compiler_name : "inductor");
@@ -59001,21 +59519,22 @@ static dync_status dync__minifier_compile(dync_graph *g, const dync_value *ex, i
     dync__minifying_begin(&m, b, NULL, accuracy, true, false);
     dync_status status = dync__minifying_run(&m, g, n, ex);
     dync__hook_busy(busy);
-    return status == DYNC_OK ? dync__backend_eager(g, ex, n, NULL, out, NULL) : status;
+    return status == DYNC_OK ? dync__backend_eager(graph, ex, n, NULL, out, NULL) : status;
 }
-DYNC__FN dync_status dync__backend_minifier(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user) {
+DYNC__FN dync_status dync__backend_minifier(dync_graph *graph, const dync_value *ex, int n, const char *options, dync_callable *out, void *user) {
     (void)user;
-    return dync__minifier_compile(g, ex, n, options, out, false);
+    return dync__minifier_compile(graph, ex, n, options, out, false);
 }
-DYNC__FN dync_status dync__backend_minifier_accuracy(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user) {
+DYNC__FN dync_status dync__backend_minifier_accuracy(dync_graph *graph, const dync_value *ex, int n, const char *options, dync_callable *out, void *user) {
     (void)user;
-    return dync__minifier_compile(g, ex, n, options, out, true);
+    return dync__minifier_compile(graph, ex, n, options, out, true);
 }
-static bool dync__predicate(dync_graph *g, const dync_value *inputs, int n, void *backend, bool accuracy) {
+static bool dync__predicate(dync_graph *graph, const dync_value *inputs, int n, void *backend, bool accuracy) {
+    dync__graph *g = dync__graph_open(graph, "dync_fails");
     const dync_backend *b = g && inputs ? dync_lookup_backend(backend ? backend : "inductor") : NULL;
     dync__minifying m;
     dync__verdict v;
-    if (!g || !inputs) dync__fail(DYNC_ERR_VALUE, "dync_fails: expected a graph and its inputs, got NULL");
+    if (g && !inputs) dync__fail(DYNC_ERR_VALUE, "dync_fails: expected the inputs of the graph, got NULL");
     if (!b) return false;
     bool busy = dync__hook_busy(true);
     dync__minifying_begin(&m, b, NULL, accuracy, true, false);
@@ -59027,12 +59546,12 @@ DYNC_API bool dync_fails(dync_graph *g, const dync_value *inputs, int n, void *b
 DYNC_API bool dync_fails_accuracy(dync_graph *g, const dync_value *inputs, int n, void *backend) { return dync__predicate(g, inputs, n, backend, true); }
 
 /* ==== compile/compile.c ========================================================================================= */
-static dync_value dync__compile_call_module(dync_module *m, int nargs, const dync_value *args) {
-    return dync_call_values(m->compiled, nargs, args);
+static dync_value dync__compile_call_module(dync__module *m, int nargs, const dync_value *args) {
+    return dync_call_values(dync__compiled_handle(m->compiled), nargs, args);
 }
-static void dync__compile_drop_module(dync_module *m) {
+static void dync__compile_drop_module(dync__module *m) {
     dync__capture_forget_module(m);
-    dync_compiled_free(m->compiled);
+    dync__compiled_free(m->compiled);
     m->compiled = NULL;
 }
 /* Is the word of n characters one of those in `names`? -1: no; else which. */
@@ -59085,12 +59604,9 @@ static dync_status dync__compile_check(const dync_callee *callee, const char *fn
     dync__options parsed;
     return dync__backend_options(backend->compile, o->options, &parsed);
 }
-static dync_compiled *dync__compile_make(dync_callee callee, const char *fn_name, dync_compile_options options) {
-    if (!dync__callee_valid(&callee)) {
-        dync__fail(DYNC_ERR_VALUE, "dync_compile: the function is NULL");
-        return NULL;
-    }
-    dync_compiled *inner = dync__callee_compiled(&callee);
+static dync__compiled *dync__compile_make(dync_callee callee, const char *fn_name, dync_compile_options options) {
+    if (dync__callee_check(&callee, "dync_compile") != DYNC_OK) return NULL;
+    dync__compiled *inner = dync__callee_compiled(&callee);
     if (inner) {                                          /* peeled off: the new backend replaces the old */
         if (!options.args) options.args = inner->args;
         if (!options.name) options.name = inner->name;
@@ -59122,41 +59638,39 @@ static dync_compiled *dync__compile_make(dync_callee callee, const char *fn_name
 #endif
     DYNC__ATOMIC_STORE(&dync__module_call_compiled, dync__compile_call_module);
     DYNC__ATOMIC_STORE(&dync__module_drop_compiled, dync__compile_drop_module);
-    DYNC__ATOMIC_STORE(&dync__program_run_hook, dync_program_run);
+    DYNC__ATOMIC_STORE(&dync__program_run_hook, dync__program_run);
     dync__at_shutdown(dync__compiled_free_all);
     return dync__compiled_new(callee, fn_name, &options, backend);
 }
 DYNC_API dync_compiled *dync_compile_opt(dync_callee callee, const char *fn_name, dync_compile_options options) {
     dync_loc outer = dync__tls.at;
     if (options.at_.file) dync__tls.at = options.at_;
-    dync_compiled *f = dync__compile_make(callee, fn_name, options);
+    dync_compiled *handle = dync__compiled_handle(dync__compile_make(callee, fn_name, options));
     dync__tls.at = outer;
-    return f;
+    return handle;
 }
-DYNC_API void dync_module_compile_opt(dync_module *m, const char *name, dync_compile_options options) {
-    if (!m) {
-        if (dync_error() == DYNC_OK) dync__fail(DYNC_ERR_VALUE, "dync_module_compile: the module is NULL");
-        return;
-    }
+DYNC_API void dync_module_compile_opt(dync_module *handle, const char *name, dync_compile_options options) {
+    dync__module *m = dync__module_open(handle, "dync_module_compile");
+    if (!m) return;
     if (!options.args && !m->args) options.args = "x";
-    dync_compiled *f = dync_compile_opt(dync_fnm(m), name, options);
+    dync__compiled *f = dync__compiled_peek(dync_compile_opt(dync_fnm(handle), name, options));
     if (!f) return;
-    dync_compiled_free(m->compiled);
+    dync__compiled_free(m->compiled);
     m->compiled = f;
 }
-typedef struct dync__exporter { dync_graph *g; dync__cache_entry *entry; dync_node **by_env; } dync__exporter;
-static dync_node *dync__export_map(void *user, dync_node *old) {
+typedef struct dync__exporter { dync__graph *g; dync__cache_entry *entry; dync__node **by_env; } dync__exporter;
+static dync__node *dync__export_map(void *user, dync__node *old) {
     (void)user;
     return old->mark;
 }
 /* The tensors among the arguments, in their order; one that the function does not use stays an input all the same. */
-static dync_status dync__export_inputs(dync__exporter *x, const dync_graph *old, const dync__callargs *call) {
+static dync_status dync__export_inputs(dync__exporter *x, const dync__graph *old, const dync__callargs *call) {
     for (int i = 0; i < call->n_tensors; i++) {
         const dync__tensor *t = call->tensor[i];
         dync__info info = {.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = -1};
-        dync_node *n = NULL;
+        dync__node *n = NULL;
         for (int k = 0; k < old->node.n && !n; k++) {
-            dync_node *p = old->node.at[k];
+            dync__node *p = old->node.at[k];
             if (p->kind == DYNC__N_PLACEHOLDER && !p->mark && p->env == x->entry->leaf_env[i]) p->mark = n = dync__graph_copy_placeholder(x->g, p, p->name);
         }
         if (!n && !(n = dync__graph_input_of(x->g, x->entry->tensor[i].source, &info))) return DYNC_ERR_MEMORY;
@@ -59164,7 +59678,7 @@ static dync_status dync__export_inputs(dync__exporter *x, const dync_graph *old,
     return DYNC_OK;
 }
 /* A tensor from elsewhere (a parameter, a global) becomes an attribute. */
-static dync_node *dync__export_attr(dync__exporter *x, dync_node *old) {
+static dync__node *dync__export_attr(dync__exporter *x, dync__node *old) {
     for (int i = 0; i < x->entry->foreign.n; i++) {
         const dync__foreign *f = &x->entry->foreign.at[i];
         if (!old->source || strcmp(f->guard.source, old->source) != 0) continue;
@@ -59195,13 +59709,13 @@ static dync_status dync__export_result(dync__exporter *x, const dync__outval *o,
     }
 }
 static dync_status dync__export_graph(dync__exporter *x, const dync__segref *ref, const dync__callargs *call) {
-    const dync_graph *old = ref->seg->graph;
+    const dync__graph *old = ref->seg->graph;
     if (old->symbol.n)
         return dync__fail(DYNC_ERR_UNSUPPORTED, "export: the sizes of a program are numbers, got %s of a tensor that is no argument", old->symbol.at[0].text);
     for (int i = 0; i < old->node.n; i++) old->node.at[i]->mark = NULL;
     DYNC__TRY(dync__export_inputs(x, old, call));
     for (int i = 0; i < old->node.n; i++) {
-        dync_node *n = old->node.at[i];
+        dync__node *n = old->node.at[i];
         if (n->kind == DYNC__N_OUTPUT) break;
         if (!n->mark) n->mark = n->kind == DYNC__N_PLACEHOLDER ? dync__export_attr(x, n) : dync__graph_copy_call(x->g, n, dync__export_map, NULL);
         if (!n->mark) return dync_error() != DYNC_OK ? dync_error() : dync__fail(DYNC_ERR_INTERNAL, "export: %s has no source", n->name);
@@ -59216,15 +59730,16 @@ static dync_status dync__export_graph(dync__exporter *x, const dync__segref *ref
     return DYNC_OK;
 }
 /* Captures fn whole under `fullgraph`. The graph has one reference; NULL + error. Its inputs are the tensors among the arguments. */
-static dync_graph *dync__capture_whole(dync_callee callee, const char *name, int nargs, const dync_value *args, dync__exporter *x,
+static dync__graph *dync__capture_whole(dync_callee callee, const char *name, int nargs, const dync_value *args, dync__exporter *x,
                                        dync__callargs *call) {
     dync_backend backend = {.name = "eager", .compile = dync__backend_eager};
     dync_compile_options opt = {.backend_object = &backend, .fullgraph = true};
-    dync_compiled *f = dync_compile_opt(callee, name, opt);
+    dync_compiled *handle = dync_compile_opt(callee, name, opt);
+    dync__compiled *f = dync__compiled_peek(handle);
     if (!f) return NULL;
     uint64_t errors = dync__error_count();
     dync_scope scope = dync_scope_begin();
-    dync_call_values(f, nargs, args);
+    dync_call_values(handle, nargs, args);
     dync__cache_entry *e = f->entries;
     bool whole = e && e->root && e->root->kind == DYNC__TN_RETURN && e->root->seg.n == 1;
     bool failed = dync__error_count() != errors && dync_error() != DYNC_OK;
@@ -59241,9 +59756,9 @@ static dync_graph *dync__capture_whole(dync_callee callee, const char *name, int
         dync__free(x->by_env, bytes);
     }
     dync_scope_end(&scope);
-    dync_compiled_free(f);
+    dync__compiled_free(f);
     if (!failed) return x->g;
-    dync_graph_free(x->g);
+    dync__graph_unref(x->g);
     return NULL;
 }
 /* A tensor given twice is two inputs, as for make_fx: nothing guards that they stay one. The second is another handle on the same memory. One
@@ -59293,7 +59808,7 @@ DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, 
     dync_value apart[DYNC__MAX_LEAVES];
     bool distinct = dync__distinct_args(nargs, args, apart);
     dync__export_copies copies = {.call = {.n_tensors = 0}};
-    dync_graph *g = NULL;
+    dync__graph *g = NULL;
     dync_status kept = distinct ? dync__export_keep(&copies, nargs, args) : DYNC_OK;
     bool wants_grad = false;                              /* an argument that requires grad: then modes inside count */
     for (int i = 0; i < copies.call.n_tensors; i++) wants_grad = wants_grad || dync__tensor_requires_grad(copies.call.tensor[i]);
@@ -59305,10 +59820,10 @@ DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, 
     dync_scope_end(&scope);
     dync__tls.grad_enabled_off = grad_off;
     if (!g) return NULL;
-    dync_compiled *inner = dync__callee_compiled(&callee);
-    dync_program *p = dync__program_from_leaves(g, callee.name ? callee.name : inner ? inner->name : name, 0, NULL);
-    dync_graph_free(g);
-    return p;
+    dync__compiled *inner = dync__callee_compiled(&callee);
+    dync__program *p = dync__program_from_leaves(g, callee.name ? callee.name : inner ? inner->name : name, 0, NULL);
+    dync__graph_unref(g);
+    return dync__program_give(p);
 }
 #define DYNC__PLACED(X) X(dync_value, dync_at, (dync_value list, int i, dync_loc at), (list, i)) \
     X(dync_tensor *, dync_as_tensor, (dync_value v, dync_loc at), (v)) \
@@ -59373,7 +59888,7 @@ typedef struct dync__ca_entry {
     dync__ca_source *source;
     int n_carried, carried[DYNC_MAX_DIMS];   /* sizes that the carrier has, by place */
     dync_backend backend;
-    dync_compiled *f;
+    dync__compiled *f;
     bool known;                          /* traced once: results are those of every run */
     int32_t tracing;
     DYNC__VEC(dync__ca_result) result;
@@ -59518,7 +60033,7 @@ static dync_status dync__ca_carry(dync__ca *c) {
 }
 static void dync__ca_entry_free(dync__ca_entry *e) {
     if (!e) return;
-    dync_compiled_free(e->f);
+    dync__compiled_free(e->f);
     dync__free(e->word, (size_t)e->n_words * sizeof *e->word);
     dync__free(e->source, (size_t)e->n_sizes * sizeof *e->source + 1);
     dync__vec_free(&e->result);
@@ -59550,7 +60065,7 @@ static dync__ca_entry *dync__ca_entry_new(const dync__ca *c, uint64_t hash, cons
                                 .dynamic = DYNC_DYNAMIC_ON};
     dync_callee callee = dync_fnv(dync__ca_body);
     callee.user = e;
-    if (e->word && e->source) e->f = dync_compile_opt(callee, "compiled_autograd", opt);
+    if (e->word && e->source) e->f = dync__compiled_peek(dync_compile_opt(callee, "compiled_autograd", opt));
     if (!e->f) {
         dync__ca_entry_free(e);
         return NULL;
@@ -59641,7 +60156,7 @@ static void dync__ca_hook(dync__walk_record *r, dync__tensor *result, bool done)
 /* Every call outside of hooks stands on a line of its own, as in the program that upstream captures first. */
 static dync_status dync__ca_lines(dync__ca *c) {
     const dync__tracer *t = dync__tls.compiling ? dync__tracer_current() : NULL;
-    dync_graph *g = t ? t->graph : NULL;
+    dync__graph *g = t ? t->graph : NULL;
     for (int i = g ? g->n_inputs : 0, part = 0; g && i < g->node.n; i++) {
         int at = i - g->n_inputs;
         while (part + 1 < c->hook_part.n && at >= c->hook_part.at[part + 1]) part += 2;
@@ -59792,7 +60307,7 @@ static dync_status dync__ca_run(dync__ca *c) {
     dync__ca_tls.now = c;
     dync__tls.compiled_autograd = false;                          /* a backward inside a hook is walked */
     dync__tls.grad_enabled_off = true;
-    dync_value r = status == DYNC_OK ? dync_call_values(c->entry->f, 1, &list) : DYNC_NONE;
+    dync_value r = status == DYNC_OK ? dync_call_values(dync__compiled_handle(c->entry->f), 1, &list) : DYNC_NONE;
     if (dync__error_count() != errors && dync_error() != DYNC_OK) status = dync_error();
     if (status == DYNC_OK) status = dync__ca_finish(c, r);
     dync__tls.grad_enabled_off = off;
@@ -59861,23 +60376,23 @@ DYNC_API void dync_compiled_autograd_end(void) {
     dync__tls.compiled_autograd = dync__ca_tls.depth > 0;
 }
 /* place: in the list of each input, -1: by itself. Gradients leave before numbers: out says where each output of the traced graph stands. */
-typedef struct dync__ca_code { dync_callable code; dync_graph *graph; int n, n_list, n_out; int *place, *out; } dync__ca_code;
+typedef struct dync__ca_code { dync_callable code; dync__graph *graph; int n, n_list, n_out; int *place, *out; } dync__ca_code;
 /* The i of "L['inputs'][i]"; -1: another input. */
-static int dync__ca_place(const dync_node *n) {
+static int dync__ca_place(const dync__node *n) {
     static const char head[] = "L['inputs'][";
     double i;
     const char *end;
     if (!n->source || strncmp(n->source, head, sizeof head - 1) != 0) return -1;
     return dync__text_double(n->source + sizeof head - 1, &end, &i) ? (int)i : -1;
 }
-static dync_node *dync__ca_map(void *user, dync_node *old) {
+static dync__node *dync__ca_map(void *user, dync__node *old) {
     (void)user;
     return old->mark;
 }
-static dync_node *dync__ca_getitem(dync_graph *g, dync_node *list, const dync_node *old, int i) {
+static dync__node *dync__ca_getitem(dync__graph *g, dync__node *list, const dync__node *old, int i) {
     char name[32];
     dync__format(name, sizeof name, i ? "getitem_%d" : "getitem", i);
-    dync_node *n = dync__graph_getitem(g, list, i);
+    dync__node *n = dync__graph_getitem(g, list, i);
     if (!n || !dync__graph_rename(g, n, name)) return NULL;
     n->info[0] = old->info[0];
     n->info[0].alias = -1;
@@ -59887,7 +60402,7 @@ static dync_node *dync__ca_getitem(dync_graph *g, dync_node *list, const dync_no
     return n->stack ? n : NULL;
 }
 /* The result: what is no symbolic number first. */
-static dync_status dync__ca_outputs(dync_graph *g, const dync__arg *old, dync__ca_code *code) {
+static dync_status dync__ca_outputs(dync__graph *g, const dync__arg *old, dync__ca_code *code) {
     dync__arg list, sorted;
     int n = 0;
     if (!dync__graph_copy_arg(g, old, &list, dync__ca_map, NULL)) return DYNC_ERR_MEMORY;
@@ -59904,13 +60419,13 @@ static dync_status dync__ca_outputs(dync_graph *g, const dync__arg *old, dync__c
             }
     return dync__graph_output(g, &sorted) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
-static dync_status dync__ca_listed(dync_graph *old, dync__ca_code *code) {
-    dync_graph *g = code->graph = dync__graph_new("GraphModule");
-    dync_node *list = g ? dync__graph_placeholder(g, "l_inputs_", "L['inputs']", NULL) : NULL;
+static dync_status dync__ca_listed(dync__graph *old, dync__ca_code *code) {
+    dync__graph *g = code->graph = dync__graph_new("GraphModule");
+    dync__node *list = g ? dync__graph_placeholder(g, "l_inputs_", "L['inputs']", NULL) : NULL;
     if (!list || !dync__graph_takes_symbols(g, old) || !(list->target = dync__arena_strdup(&g->arena, "L_inputs_"))) return DYNC_ERR_MEMORY;
     for (int pass = 0; pass < 3; pass++)                           /* other inputs, items of the list, calls */
         for (int i = 0, k = 0; i < old->node.n; i++) {
-            dync_node *n = old->node.at[i];
+            dync__node *n = old->node.at[i];
             bool input = n->kind == DYNC__N_PLACEHOLDER;
             int place = input ? dync__ca_place(n) : -1;
             if (input) code->place[k++] = place;
@@ -59944,20 +60459,23 @@ static dync_value dync__ca_code_run(void *state, const dync_value *args, int nar
     if (!in) return DYNC_NONE;
     int n = dync__ca_values(c, args, in);
     dync_value r = c->code.run(c->code.state, in, n);
-    if (r.kind != DYNC_KIND_LIST || !r.as.l || r.as.l->n != c->n_out) return r;
+    const dync__list *l = dync__value_list(r);
+    if (!l || l->n != c->n_out) return r;
     dync_value back = dync__list_new(c->n_out);
-    for (int i = 0; back.kind == DYNC_KIND_LIST && i < c->n_out; i++) dync__list_set(back, i, r.as.l->items[c->out[i]]);
+    for (int i = 0; back.kind == DYNC_KIND_LIST && i < c->n_out; i++) dync__list_set(back, i, l->items[c->out[i]]);
     return back;
 }
 static void dync__ca_code_destroy(void *state) {
     dync__ca_code *c = state;
     if (c->code.destroy) c->code.destroy(c->code.state);
-    dync_graph_free(c->graph);
+    dync__graph_unref(c->graph);
     dync__free(c->place, (size_t)(c->n + 1) * sizeof *c->place);
     dync__free(c->out, (size_t)(c->n_out + 1) * sizeof *c->out);
     dync__free(c, sizeof *c);
 }
-static dync_status dync__ca_compile(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user) {
+static dync_status dync__ca_compile(dync_graph *graph, const dync_value *ex, int n, const char *options, dync_callable *out, void *user) {
+    dync__graph *g = dync__graph_open(graph, "compiled autograd");
+    if (!g) return DYNC_ERR_VALUE;
     const dync__ca_entry *e = user;
     dync__ca_code *c = dync__calloc(sizeof *c);
     if (!c) return DYNC_ERR_MEMORY;
@@ -59967,7 +60485,7 @@ static dync_status dync__ca_compile(dync_graph *g, const dync_value *ex, int n, 
     dync_value *in = dync__scope_alloc((size_t)(n + 1) * sizeof *in);
     dync_status status = c->place && in ? dync__ca_listed(g, c) : DYNC_ERR_MEMORY;
     DYNC__COUNTER_ADD(autograd_compiles, 1);
-    if (status == DYNC_OK) status = e->backend.compile(c->graph, in, dync__ca_values(c, ex, in), options, &c->code, e->backend.user);
+    if (status == DYNC_OK) status = dync__graph_ask(&e->backend, c->graph, in, dync__ca_values(c, ex, in), options, &c->code);
     dync_scope_end(&scope);
     if (status == DYNC_OK && !c->code.run) status = dync__fail(DYNC_ERR_BACKEND, "backend '%s' gave no callable", e->backend.name ? e->backend.name : "?");
     if (status != DYNC_OK) {
@@ -60096,7 +60614,8 @@ static dync_value dync__custom_op_call(const dync__custom_op *o, int nargs, cons
 }
 /* A list of numbers as dims, of tensors as it is. */
 static bool dync__op_arg_list(dync__arena *arena, dync_value v, const dync__param *p, dync__arg *out) {
-    const dync_list *l = v.as.l;
+    const dync__list *l = dync__value_list(v);
+    if (!l) return false;
     int64_t *dims = dync__arena_alloc(arena, (size_t)(l->n + 1) * sizeof *dims);
     if (p->type != DYNC__PARAM_DIMS) {
         memset(out, 0, sizeof *out);
@@ -60177,7 +60696,7 @@ DYNC_API dync_value dync_op_call_values(const char *name, int nargs, const dync_
 /* ==== compile/make_graph.c ====================================================================================== */
 typedef struct dync__maker {
     dync__handler handler, *before;      /* before: the bottom in force outside */
-    dync_graph *graph;
+    dync__graph *graph;
     dync__map node;                      /* id of a tensor -> its node */
     DYNC__VEC(dync__tensor *) fake, real; /* fakes of tensors from elsewhere, by pairs (both owned) */
     dync_trace_mode mode;
@@ -60190,23 +60709,23 @@ DYNC_API void dync_make_graph_mode(dync_trace_mode mode) {
     if (mode == DYNC_TRACE_REAL || mode == DYNC_TRACE_FAKE || mode == DYNC_TRACE_SYMBOLIC) dync__maker_mode = mode;
     else dync__fail(DYNC_ERR_VALUE, "dync_make_graph_mode: expected real, fake or symbolic, got %d", (int)mode);
 }
-static bool dync__maker_own(dync__maker *m, const dync__tensor *t, dync_node *n) {
+static bool dync__maker_own(dync__maker *m, const dync__tensor *t, dync__node *n) {
     return dync__map_put(&m->node, t->id, (uint64_t)(uintptr_t)n);
 }
-static dync_node *dync__maker_known(const dync__maker *m, const dync__tensor *t) {
+static dync__node *dync__maker_known(const dync__maker *m, const dync__tensor *t) {
     uint64_t at;
-    return dync__map_get(&m->node, t->id, &at) ? (dync_node *)(uintptr_t)at : NULL;
+    return dync__map_get(&m->node, t->id, &at) ? (dync__node *)(uintptr_t)at : NULL;
 }
 /* A tensor from elsewhere: an attribute, under the names that make_fx gives. */
-static dync_node *dync__maker_constant(dync__maker *m, dync__tensor *t) {
+static dync__node *dync__maker_constant(dync__maker *m, dync__tensor *t) {
     char path[48];
     bool parameter = (t->flags & (DYNC__T_REQUIRES_GRAD | DYNC__T_PARAMETER)) != 0;
     dync__format(path, sizeof path, parameter ? "_param_constant%d" : "_tensor%d", m->n_constants++);
-    dync_node *n = dync__graph_attr(m->graph, path, path, t);
+    dync__node *n = dync__graph_attr(m->graph, path, path, t);
     return n && dync__maker_own(m, t, n) ? n : NULL;
 }
-static dync_node *dync__maker_node(dync__maker *m, dync__tensor *t) {
-    dync_node *n = dync__maker_known(m, t);
+static dync__node *dync__maker_node(dync__maker *m, dync__tensor *t) {
+    dync__node *n = dync__maker_known(m, t);
     if (n) return n;
     if (!(t->flags & DYNC__T_FAKE)) return dync__maker_constant(m, t);
     dync__fail(DYNC_ERR_VALUE, "dync_make_graph: a tensor made while another call was traced was kept in a variable (made by %s)", t->op ? t->op : "?");
@@ -60217,7 +60736,7 @@ static dync__tensor *dync__maker_stand_in(dync__maker *m, dync__tensor *t) {
     if (m->mode == DYNC_TRACE_REAL || (t->flags & DYNC__T_FAKE)) return t;
     for (int i = 0; i < m->real.n; i++)
         if (m->real.at[i] == t) return m->fake.at[i];
-    dync_node *n = dync__maker_node(m, t);
+    dync__node *n = dync__maker_node(m, t);
     dync__tensor *fake = n ? dync__tensor_fake(t->dtype, t->device, &t->lay) : NULL;
     if (!fake) return NULL;
     fake->storage->size_bytes = t->storage->size_bytes;
@@ -60235,7 +60754,7 @@ static dync_status dync__maker_args(dync__maker *m, int n, const dync__arg *in, 
         stand[i] = node[i] = in[i];
         if (in[i].kind == DYNC__A_TENSOR) {
             dync__tensor *t = dync__maker_stand_in(m, in[i].as.t);
-            dync_node *of = t ? dync__maker_node(m, t) : NULL;
+            dync__node *of = t ? dync__maker_node(m, t) : NULL;
             if (!of) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
             stand[i] = dync__arg_t(t);
             node[i] = dync__arg_node(of);
@@ -60262,13 +60781,13 @@ static dync_status dync__maker_record(dync__maker *m, const dync__opcall *c, con
         const dync__tensor *t = c->out[i];
         if (t) info[i] = (dync__info){.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = c->row->cls == DYNC__VIEW ? 0 : -1};
     }
-    dync_node *n = dync__graph_call(m->graph, c->op, c->nargs, args, c->nout, info, NULL);
+    dync__node *n = dync__graph_call(m->graph, c->op, c->nargs, args, c->nout, info, NULL);
     if (!n) return DYNC_ERR_MEMORY;
     n->at = c->at;
     n->seq_nr = dync__seq_now();
     for (int i = 0; i < c->nout; i++) {
         if (!c->out[i]) continue;
-        dync_node *of = c->nout > 1 ? dync__graph_getitem(m->graph, n, i) : n;
+        dync__node *of = c->nout > 1 ? dync__graph_getitem(m->graph, n, i) : n;
         if (!of || !dync__maker_own(m, c->out[i], of)) return DYNC_ERR_MEMORY;
     }
     return DYNC_OK;
@@ -60298,7 +60817,7 @@ static dync_status dync__maker_call(dync__handler *self, dync__opcall *c) {
 static bool dync__maker_computes(const dync_tensor *h) {
     const dync__maker *m = dync__maker_now;
     const dync__tensor *t = m && m->mode == DYNC_TRACE_REAL ? dync__peek(h) : NULL;
-    const dync_node *n = t ? dync__maker_known(m, t) : NULL;
+    const dync__node *n = t ? dync__maker_known(m, t) : NULL;
     return n && n->kind != DYNC__N_GET_ATTR;
 }
 static bool dync__maker_refuses(const char *op, const dync_tensor *a, const dync_tensor *b_or_null) {
@@ -60365,7 +60884,7 @@ static dync_value dync__maker_input(dync__maker *m, dync__tensor *t, const char 
     dync__info info = {.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = -1};
     dync__format(text, sizeof text, "%s_1", name);
     if (m->syms && dync__maker_symbols(m, text, &info.lay) != DYNC_OK) return DYNC_NONE;
-    dync_node *n = dync__graph_placeholder(m->graph, text, NULL, &info);
+    dync__node *n = dync__graph_placeholder(m->graph, text, NULL, &info);
     dync__tensor *x = !n ? NULL : m->mode == DYNC_TRACE_REAL ? dync__tensor_alias(t, t->dtype, &t->lay) : dync__tensor_fake(t->dtype, t->device, &info.lay);
     if (!x) return DYNC_NONE;
     bool grad = dync__tensor_requires_grad(t);
@@ -60388,11 +60907,13 @@ static dync_status dync__maker_argument(dync__maker *m, const dync_value *v, con
     }
     if (v->kind != DYNC_KIND_LIST || !v->as.l) return DYNC_OK;
     if (depth > 16) return dync__fail(DYNC_ERR_VALUE, "dync_make_graph: arguments nest deeper than 16 lists");
-    *out = dync__list_new(v->as.l->n);
+    const dync__list *l = dync__value_list(*v);
+    if (!l) return DYNC_ERR_VALUE;
+    *out = dync__list_new(l->n);
     if (out->kind != DYNC_KIND_LIST) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < v->as.l->n; i++) {
+    for (int i = 0; i < l->n; i++) {
         dync_value item;
-        DYNC__TRY(dync__maker_argument(m, &v->as.l->items[i], name, depth + 1, &item));
+        DYNC__TRY(dync__maker_argument(m, &l->items[i], name, depth + 1, &item));
         dync__list_set(*out, i, item);
     }
     return DYNC_OK;
@@ -60401,17 +60922,19 @@ static dync_status dync__maker_result(dync__maker *m, dync_value v, int depth, d
     memset(out, 0, sizeof *out);
     if (v.kind == DYNC_KIND_TENSOR) {
         dync__tensor *t = dync__open(v.as.t);
-        dync_node *n = t ? dync__maker_node(m, t) : NULL;
+        dync__node *n = t ? dync__maker_node(m, t) : NULL;
         if (n) *out = dync__arg_node(n);
         return n ? DYNC_OK : dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
     }
     if (v.kind != DYNC_KIND_LIST) return dync__value_to_arg(&m->graph->arena, v, out);
     if (depth > 16) return dync__fail(DYNC_ERR_VALUE, "dync_make_graph: the result nests deeper than 16 lists");
     out->kind = DYNC__A_LIST;
-    out->n = v.as.l ? v.as.l->n : 0;
+    const dync__list *l = dync__value_list(v);
+    if (!l && v.as.l) return DYNC_ERR_VALUE;
+    out->n = l ? l->n : 0;
     out->as.list = dync__arena_alloc(&m->graph->arena, (size_t)(out->n + 1) * sizeof *out);
     if (!out->as.list) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < out->n; i++) DYNC__TRY(dync__maker_result(m, v.as.l->items[i], depth + 1, &out->as.list[i]));
+    for (int i = 0; i < out->n; i++) DYNC__TRY(dync__maker_result(m, l->items[i], depth + 1, &out->as.list[i]));
     return DYNC_OK;
 }
 static dync_status dync__maker_finish(dync__maker *m, dync_value r, const char *name) {
@@ -60423,7 +60946,7 @@ static dync_status dync__maker_finish(dync__maker *m, dync_value r, const char *
     return dync__maker_settle(m);
 }
 static dync_status dync__maker_trace(dync__maker *m, const dync_callee *callee, const char *name, int nargs, const dync_value *args) {
-    dync_compiled *inner = dync__callee_compiled(callee);
+    dync__compiled *inner = dync__callee_compiled(callee);
     const char *names = callee->args ? callee->args : inner ? inner->args : NULL;
     dync_value *in = dync__scope_alloc((size_t)nargs * sizeof *in + 1);
     if (!in) return DYNC_ERR_MEMORY;
@@ -60452,12 +60975,12 @@ static void dync__maker_free(dync__maker *m) {
     dync__vec_free(&m->fake);
     dync__map_free(&m->node);
 }
-static void dync__graph_release(void *g) { dync_graph_free(g); }
+static void dync__graph_release(void *g) { dync__graph_unref(g); }
 DYNC_API dync_graph *dync_make_graph_values(dync_callee callee, const char *name, int nargs, const dync_value *args) {
     dync__maker m = {.handler = {.call = dync__maker_call, .reads = &dync__maker_reads}, .mode = dync__maker_mode};
     const char *shown = callee.name ? callee.name : name ? name : "GraphModule";
     dync__maker_mode = DYNC_TRACE_REAL;
-    if (!dync__callee_valid(&callee)) return dync__fail(DYNC_ERR_VALUE, "dync_make_graph: the function is NULL"), NULL;
+    if (dync__callee_check(&callee, "dync_make_graph") != DYNC_OK) return NULL;
     if (nargs < 0 || (nargs > 0 && !args))
         return dync__fail(DYNC_ERR_VALUE, "dync_make_graph(%s): expected %d arguments, got %s", shown, nargs, args ? "less than none" : "NULL"), NULL;
     m.handler.state = &m;
@@ -60465,7 +60988,7 @@ DYNC_API dync_graph *dync_make_graph_values(dync_callee callee, const char *name
     if (!m.graph) return NULL;
     m.graph->unbroken = true;
     if (m.mode == DYNC_TRACE_SYMBOLIC && !(m.syms = dync__symtab_new())) {
-        dync_graph_free(m.graph);
+        dync__graph_unref(m.graph);
         return NULL;
     }
     dync__handler *stack = dync__handler_swap(NULL);
@@ -60482,14 +61005,15 @@ DYNC_API dync_graph *dync_make_graph_values(dync_callee callee, const char *name
     dync__handler_swap(stack);
     dync__maker_free(&m);
     if (status != DYNC_OK && dync_error() == DYNC_OK) dync__fail(status, "dync_make_graph(%s) failed", shown);
-    if (status == DYNC_OK && dync__scope_defer(dync__graph_release, m.graph)) return m.graph;
-    dync_graph_free(m.graph);
+    dync_graph *handle = status == DYNC_OK ? dync__graph_handle(m.graph) : NULL;
+    if (handle && dync__scope_defer(dync__graph_release, m.graph)) return handle;
+    dync__graph_unref(m.graph);
     return NULL;
 }
 DYNC_API dync_tensor *dync_named(const char *name, dync_tensor *h) {
     dync__tensor *t = h ? dync__open(h) : NULL;
     if (!t || !name) return h;
-    dync_node *n = dync__tls.recording && dync__maker_now ? dync__maker_known(dync__maker_now, t) : NULL;
+    dync__node *n = dync__tls.recording && dync__maker_now ? dync__maker_known(dync__maker_now, t) : NULL;
     if (n && n->kind != DYNC__N_PLACEHOLDER) dync__graph_rename(n->graph, n, name);
     if (t->node && dync__tls.compiling) dync__graph_rename(t->node->graph, t->node, name);
     const char *kept = dync__intern(name);

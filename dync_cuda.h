@@ -426,7 +426,7 @@ DYNC__FN dync_status dync__cuda_run(const void *code, void *const *buffers, uint
 DYNC__FN void dync__cuda_code_free(void *code);
 DYNC__FN void dync__cuda_code_dump(dync__str *, const void *code);
 /* ---- graphs.c ---- */
-DYNC__FN dync_status dync__cuda_record(int device, const dync_graph *, dync__inner *);
+DYNC__FN dync_status dync__cuda_record(int device, const dync__graph *, dync__inner *);
 
 /* ---- loops.c, calls.c: kernel calls. Buffers of a loop kernel are operand numbers, or DYNC__CUDA_TEMP - number. ---- */
 enum { DYNC__CUDA_TEMP = 1000 };
@@ -10949,7 +10949,7 @@ static dync_status dync__cuda_graph_run(void *state, int n_in, dync__tensor *con
     dync__unlock(&g->lock);
     return status;
 }
-DYNC__FN dync_status dync__cuda_record(int device, const dync_graph *graph, dync__inner *inner) {
+DYNC__FN dync_status dync__cuda_record(int device, const dync__graph *graph, dync__inner *inner) {
     dync__cuda_graph *g = dync__calloc(sizeof *g);
     if (!g) return DYNC_ERR_MEMORY;
     g->n_stays = graph->n_inputs;

@@ -19,11 +19,13 @@
 #include "base/priv.h"
 DYNC__LEVELS_BEGIN
 #include "base/base.h"
+#include "base/handle.h"
 DYNC__WARM
 #include "base/os.c"
 #include "base/err.c"
 #include "base/thread.c"
 #include "base/mem.c"
+#include "base/handle.c"
 #include "base/arena.c"
 #include "base/map.c"
 DYNC__COLD

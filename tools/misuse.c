@@ -4,7 +4,9 @@
  *   misuse dync.h > build/gen/misuse.h
  *
  * Every DYNC_API prototype of the public half becomes one function `misuse_NAME(int k)`, which calls it with what the pick_ functions
- * of tests/api/test_every_function.c give for round k (0: NULL, 0 and empty structs throughout), and one row of MISUSE_ALL. */
+ * of tests/api/test_every_function.c give for round k (0: NULL, 0 and empty structs throughout), and one row of MISUSE_ALL. Every one that
+ * takes a handle of an object also becomes `handle_NAME(int k)`, which calls it with given_KIND(k) in the place of the handle and good
+ * arguments else, and one row of HANDLE_ALL(name, kind). */
 #include <ctype.h>
 #include "tool.h"
 
@@ -95,9 +97,53 @@ static bool ends_with(const char *s, const char *end)
     return n >= m && strcmp(s + n - m, end) == 0;
 }
 
+/* "graph" of "const dync_graph *"; NULL: no handle of an object. */
+static const char *handle_kind(const char *type)
+{
+    static const char *const kinds[] = {"compiled", "module", "graph", "node", "program", "list", "optim", "cell", "autograd_ctx", "repro_reader"};
+    if (strncmp(type, "const ", 6) == 0) type += 6;
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        char text[TEXT_CAP];
+        snprintf(text, sizeof text, "dync_%s *", kinds[i]);
+        if (strcmp(type, text) == 0) return kinds[i];
+    }
+    return NULL;
+}
+
 static bool is_path(const char *name)
 {
     return strstr(name, "path") || strstr(name, "file") || strstr(name, "dir") || strstr(name, "stream");
+}
+
+static bool is_zero(const function *f, int i)
+{
+    static const char *const picked[] = {"dync_value", "dync_dims", "double", "float", "bool", "int", "int32_t", "int64_t", "size_t", "uint64_t",
+                                         "uint32_t", "unsigned", "long"};
+    if (strchr(f->type[i], '*')) return false;
+    for (size_t t = 0; t < sizeof picked / sizeof picked[0]; t++)
+        if (strcmp(f->type[i], picked[t]) == 0) return false;
+    return true;
+}
+
+/* Values carry handles on and do not look at them; functions of scopes and callees neither. */
+static int handle_param(const function *f)
+{
+    bool carries = strncmp(f->name, "dync_v_", 7) == 0 || strcmp(f->result, "dync_callee") == 0;
+    for (int i = 0; i < f->n && !carries; i++)
+        if (handle_kind(f->type[i]) || strcmp(f->type[i], "dync_callee") == 0) return i;
+    return -1;
+}
+
+/* Such that only the handle is wrong. */
+static void print_good(const function *f, int i)
+{
+    const char *type = f->type[i];
+    if (strcmp(type, "dync_tensor *") == 0 || strcmp(type, "const dync_tensor *") == 0) printf("tensors[0]");
+    else if (strcmp(type, "const char *") == 0) printf("\"x\"");
+    else if (strcmp(type, "dync_value") == 0) printf("DYNC_V(tensors[0])");
+    else if (strcmp(type, "(*)") == 0 || strchr(type, '*')) printf("NULL");
+    else if (is_zero(f, i)) printf("a%d", i);
+    else printf("0");
 }
 
 static void print_argument(const function *f, int i)
@@ -110,6 +156,8 @@ static void print_argument(const function *f, int i)
     else if (strcmp(type, "dync_dims") == 0) printf("pick_dims(k, %d)", i);
     else if (strcmp(type, "double") == 0 || strcmp(type, "float") == 0) printf("(%s)pick_double(k, %d)", type, i);
     else if (strcmp(type, "bool") == 0) printf("pick_int(k, %d) > 1", i);
+    else if (handle_kind(type)) printf("pick_%s(k, %d)", handle_kind(type), i);
+    else if (strcmp(type, "dync_callee") == 0) printf("pick_callee(k, %d)", i);
     else if (strchr(type, '*')) printf("NULL");
     else {
         for (size_t t = 0; t < sizeof numbers / sizeof numbers[0]; t++)
@@ -121,14 +169,22 @@ static void print_argument(const function *f, int i)
     }
 }
 
-static bool is_zero(const function *f, int i)
+/* handle: the parameter that given_KIND fills; -1: all are picked. */
+static void print_call(const function *f, int handle)
 {
-    static const char *const picked[] = {"dync_value", "dync_dims", "double", "float", "bool", "int", "int32_t", "int64_t", "size_t", "uint64_t",
-                                         "uint32_t", "unsigned", "long"};
-    if (strchr(f->type[i], '*')) return false;
-    for (size_t t = 0; t < sizeof picked / sizeof picked[0]; t++)
-        if (strcmp(f->type[i], picked[t]) == 0) return false;
-    return true;
+    printf("static void %s_%s(int k)\n{\n    (void)k;\n", handle >= 0 ? "handle" : "misuse", f->name);
+    for (int a = 0; a < f->n; a++)
+        if (is_zero(f, a) && (handle >= 0 || strcmp(f->type[a], "dync_callee") != 0))
+            printf("    %s a%d;\n    memset(&a%d, 0, sizeof a%d);\n    (void)a%d;\n", f->type[a], a, a, a, a);
+    printf("    %s(%s)(", strcmp(f->result, "void") == 0 ? "" : "(void)", f->name);
+    for (int a = 0; a < f->n; a++) {
+        printf("%s", a ? ", " : "");
+        if (a == handle) printf("given_%s(k)", handle_kind(f->type[a]) ? handle_kind(f->type[a]) : "callee");
+        else if (handle >= 0) print_good(f, a);
+        else if (strcmp(f->type[a], "(*)") == 0) printf("NULL");
+        else print_argument(f, a);
+    }
+    printf(");\n}\n");
 }
 
 int main(int argc, char **argv)
@@ -157,20 +213,17 @@ int main(int argc, char **argv)
     }
     printf("/* generated by tools/misuse.c */\n");
     for (int i = 0; i < n; i++) {
-        const function *f = &seen[i];
-        printf("static void misuse_%s(int k)\n{\n    (void)k;\n", f->name);
-        for (int a = 0; a < f->n; a++)
-            if (is_zero(f, a)) printf("    %s a%d;\n    memset(&a%d, 0, sizeof a%d);\n", f->type[a], a, a, a);
-        printf("    %s(%s)(", strcmp(f->result, "void") == 0 ? "" : "(void)", f->name);
-        for (int a = 0; a < f->n; a++) {
-            printf("%s", a ? ", " : "");
-            if (strcmp(f->type[a], "(*)") == 0) printf("NULL");
-            else print_argument(f, a);
-        }
-        printf(");\n}\n");
+        print_call(&seen[i], -1);
+        if (handle_param(&seen[i]) >= 0) print_call(&seen[i], handle_param(&seen[i]));
     }
     printf("#define MISUSE_ALL(X)");
     for (int i = 0; i < n; i++) printf(" \\\n    X(%s)", seen[i].name);
+    printf("\n#define HANDLE_ALL(X)");
+    for (int i = 0; i < n; i++) {
+        int at = handle_param(&seen[i]);
+        const char *kind = at >= 0 ? handle_kind(seen[i].type[at]) : NULL;
+        if (at >= 0) printf(" \\\n    X(%s, %s)", seen[i].name, kind ? kind : "callee");
+    }
     printf("\n");
     return fflush(stdout) != 0;
 }

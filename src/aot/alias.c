@@ -42,7 +42,7 @@ static dync__tensor *dync__joint_entry(dync__joint *j, dync__tensor *leaf)
     return status == DYNC_OK ? t : NULL;
 }
 
-static dync_status dync__joint_add_actual(dync__joint *j, const dync__aot_actual *a, dync_node *node)
+static dync_status dync__joint_add_actual(dync__joint *j, const dync__aot_actual *a, dync__node *node)
 {
     if (!dync__vec_push(&j->into->actual, *a)) return DYNC_ERR_MEMORY;
     return dync__vec_push(&j->into->lifted, node) ? DYNC_OK : DYNC_ERR_MEMORY;
@@ -208,7 +208,7 @@ static bool dync__joint_passed(const dync__joint *j, int i)
     return a->group == -1 || dync__group_base(j, a->group) == dync__joint_example(j, i);
 }
 
-DYNC__FN dync_status dync__joint_inputs(dync__joint *j, const dync_graph *g)
+DYNC__FN dync_status dync__joint_inputs(dync__joint *j, const dync__graph *g)
 {
     dync__aot_graphs *into = j->into;
     size_t room = (size_t)(2 * g->n_inputs + 1);        /* every input may need a base */
@@ -229,7 +229,7 @@ DYNC__FN dync_status dync__joint_inputs(dync__joint *j, const dync_graph *g)
     dync__joint_share(j);
     int k = 0;
     for (int i = 0; i < g->node.n && k < g->n_inputs; i++) {
-        const dync_node *n = g->node.at[i];
+        const dync__node *n = g->node.at[i];
         if (n->kind != DYNC__N_PLACEHOLDER) continue;
         if (!n->has_info) return dync__functional_refuse(&j->f, "an input that is no tensor");
         const dync__tensor *x = dync__joint_example(j, k);

@@ -47,7 +47,7 @@ typedef struct dync__inner {
 } dync__inner;
 /* Compiles a functional graph; keeps a reference on it if it needs it. */
 typedef struct dync__inner_compiler {
-    dync_status (*compile)(void *user, dync_graph *, bool is_backward, const dync__options *options, dync__inner *out);
+    dync_status (*compile)(void *user, dync__graph *, bool is_backward, const dync__options *options, dync__inner *out);
     void *user;
     bool save_all;                       /* the default partitioner instead of a minimum cut */
     bool decompose_all;                  /* every operator that has a decomposition */
@@ -56,9 +56,9 @@ typedef struct dync__inner_compiler {
 } dync__inner_compiler;
 /* Hook of minify/: has the compiler compile g. NULL: nobody looks on. */
 #if defined(DYNC__SPLIT)
-extern dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync_graph *g, bool is_backward, const dync__options *options, dync__inner *out);
+extern dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync__graph *g, bool is_backward, const dync__options *options, dync__inner *out);
 #else
-static dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync_graph *g, bool is_backward, const dync__options *options, dync__inner *out);
+static dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync__graph *g, bool is_backward, const dync__options *options, dync__inner *out);
 #endif
 
 /* The tensors that compiled code works on: the user's inputs in order, then tensors of the graph (parameters, constants), then what stands
@@ -102,8 +102,8 @@ typedef struct dync__aot_out {
  * graph takes the saved tensors, then one tangent per entry of tangent_of (a mutation or value, counted together), and gives a gradient per
  * entry of grad_of. */
 typedef struct dync__aot_graphs {
-    dync_graph *fw, *bw;                 /* bw NULL: inference, or nothing to differentiate */
-    dync_graph *joint;                   /* in place of both, where it was asked for */
+    dync__graph *fw, *bw;                 /* bw NULL: inference, or nothing to differentiate */
+    dync__graph *joint;                   /* in place of both, where it was asked for */
     int n_inputs;                        /* of the user's graph */
     bool plain_inputs;                   /* the actual inputs are the user's inputs, all passed */
     bool training;                       /* some output has history */
@@ -111,14 +111,14 @@ typedef struct dync__aot_graphs {
     bool seeds_before, seeds_after;      /* dync_manual_seed: done around the forward graph */
     int64_t seed_before, seed_after;
     DYNC__VEC(dync__aot_actual) actual;
-    DYNC__VEC(dync_node *) lifted;       /* during the trace: nodes of the actual inputs, by index; NULL where not passed */
+    DYNC__VEC(dync__node *) lifted;       /* during the trace: nodes of the actual inputs, by index; NULL where not passed */
     DYNC__VEC(dync__aot_mutation) mutated;
     DYNC__VEC(dync__aot_value) value;
     DYNC__VEC(dync__aot_out) out;        /* of the user's graph */
     DYNC__VEC(int) tangent_of;
     DYNC__VEC(int) grad_of;              /* actual input of each gradient */
     int n_saved;
-    const dync_node *last_forward;       /* of the joint graph */
+    const dync__node *last_forward;       /* of the joint graph */
     char *backward_error;                /* why some outputs have no backward; owned */
     dync_status backward_status;
     DYNC__VEC(int) broken;               /* those outputs, numbered as in tangent_of */
@@ -141,7 +141,7 @@ typedef struct dync__aot_how {
 /* functionalize.c: the recording bottom handler */
 typedef struct dync__functional {
     dync__handler handler;
-    dync_graph *graph;
+    dync__graph *graph;
     uint64_t id;
     dync__arena arena;
     dync__aot_graphs *into;              /* tensors met in the trace go to its actual inputs */
@@ -153,13 +153,13 @@ typedef struct dync__functional {
 } dync__functional;
 /* Not functionalised: the graph runs plainly instead. Not an error of the user's. */
 DYNC__FN dync_status dync__functional_refuse(dync__functional *, const char *why);
-DYNC__FN void dync__functional_begin(dync__functional *, dync_graph *, dync__aot_graphs *into);
+DYNC__FN void dync__functional_begin(dync__functional *, dync__graph *, dync__aot_graphs *into);
 DYNC__FN void dync__functional_end(dync__functional *);
 /* A placeholder and the fake that stands for it (borrowed: held until the end); input: its actual input, -1 for tangents. */
 DYNC__FN dync__tensor *dync__functional_input(dync__functional *, const char *name, const dync__info *, bool requires_grad, int input);
 /* Another tensor on the memory of a fake, without history (borrowed). */
 DYNC__FN dync__tensor *dync__functional_alias(dync__functional *, dync__tensor *on, const dync__layout *);
-DYNC__FN dync_node *dync__functional_node(dync__functional *, dync__tensor *);       /* the value of a fake now; NULL + error */
+DYNC__FN dync__node *dync__functional_node(dync__functional *, dync__tensor *);       /* the value of a fake now; NULL + error */
 DYNC__FN bool dync__functional_mutated(const dync__tensor *input);
 /* The actual input whose memory a fake lies on, or -1; the fake that is the whole of that memory. */
 DYNC__FN int dync__functional_base_input(const dync__functional *, const dync__tensor *);
@@ -168,11 +168,11 @@ DYNC__FN dync__tensor *dync__functional_whole(dync__tensor *);
 /* joint.c. training: gradients are wanted and some input requires grad. DYNC_ERR_UNSUPPORTED (not recorded as an error): a program that is not
  * functionalised; *why tells, the caller runs the graph plainly. examples (may be NULL): which inputs share memory. */
 /* Attention written out as the operator: *graph is another graph then. */
-DYNC__FN dync_status dync__aot_attend(dync_graph **graph, bool training);
-DYNC__FN dync_status dync__aot_trace(dync_graph *, const dync_value *examples, bool training, const dync__aot_how *, dync__aot_graphs *out,
+DYNC__FN dync_status dync__aot_attend(dync__graph **graph, bool training);
+DYNC__FN dync_status dync__aot_trace(dync__graph *, const dync_value *examples, bool training, const dync__aot_how *, dync__aot_graphs *out,
                                      const char **why);
 /* Does an input (or a tensor of the graph) require grad? examples may be NULL. */
-DYNC__FN bool dync__aot_wants_grad(const dync_graph *, const dync_value *examples);
+DYNC__FN bool dync__aot_wants_grad(const dync__graph *, const dync_value *examples);
 DYNC__FN void dync__aot_graphs_free(dync__aot_graphs *);
 DYNC__FN int dync__arg_count_tensors(const dync__arg *);                       /* tensors or nodes in a nested argument */
 
@@ -197,20 +197,20 @@ typedef struct dync__joint {
 /* A child of t on its memory, through a node that passes gradients (owned). */
 DYNC__FN dync__tensor *dync__aot_entry(dync__tensor *t);
 DYNC__FN bool dync__aot_views(const dync__tensor *x, const dync__tensor *base);       /* with the history of base */
-DYNC__FN dync_status dync__joint_inputs(dync__joint *, const dync_graph *);
+DYNC__FN dync_status dync__joint_inputs(dync__joint *, const dync__graph *);
 DYNC__FN dync_status dync__joint_outputs(dync__joint *);
 DYNC__FN dync_status dync__joint_mutations(dync__joint *);
 
 /* partition.c: joint graph (values of the forward part and gradients) -> fw and bw */
 typedef struct dync__joint_graph {
-    dync_graph *graph;
+    dync__graph *graph;
     int n_fw_out, n_tangents, n_grads, n_mutated;
-    dync_node **fw_out, **tangent, **grad, **mutated;      /* mutated: placeholders that the epilogue overwrites */
+    dync__node **fw_out, **tangent, **grad, **mutated;      /* mutated: placeholders that the epilogue overwrites */
 } dync__joint_graph;
 DYNC__FN dync_status dync__aot_partition(const dync__joint_graph *, const dync__aot_how *, dync__aot_graphs *out);
 
 /* runtime.c: the whole as a callable for capture */
-DYNC__FN dync_status dync__aot_compile(dync_graph *, const dync_value *examples, int n, const dync__options *options, const dync__inner_compiler *,
+DYNC__FN dync_status dync__aot_compile(dync__graph *, const dync_value *examples, int n, const dync__options *options, const dync__inner_compiler *,
                                        dync_callable *out);
 DYNC__FN void dync__aot_set_budget(double);
 /* For whoever captures a backward pass (compiled autograd): the backward graph of a compiled forward's node is replayed
@@ -219,17 +219,17 @@ DYNC__FN void dync__aot_set_budget(double);
 DYNC__FN dync_status dync__aot_backward_inline(void *state, dync__tensor *const *saved, int n_out, dync__tensor *const *grad_out, int n_in,
                                                const bool *needed, dync__tensor **grad_in);
 /* number.c: symbolic numbers as 0-dim tensors */
-DYNC__FN bool dync__graph_has_numbers(const dync_graph *);
-DYNC__FN dync_status dync__graph_numbers(dync_graph *, dync_graph **out);
+DYNC__FN bool dync__graph_has_numbers(const dync__graph *);
+DYNC__FN dync_status dync__graph_numbers(dync__graph *, dync__graph **out);
 enum { DYNC__SIZED_SYMBOLS = 64 };
 /* sized.c: a graph of symbolic sizes through a compiler of plain ones, an instance for each set of sizes */
-typedef dync_status (*dync__graph_compiler)(dync_graph *, const dync_value *examples, int n, const dync__options *options, dync_callable *out, void *user);
+typedef dync_status (*dync__graph_compiler)(dync__graph *, const dync_value *examples, int n, const dync__options *options, dync_callable *out, void *user);
 /* unlist.c: a graph that takes lists of tensors, compiled as one that takes those of their items that it uses */
-DYNC__FN bool dync__graph_takes_lists(const dync_graph *);
-DYNC__FN dync_status dync__unlist_compile(dync_graph *, const dync_value *examples, int n, const dync__options *options, dync__graph_compiler, void *user,
+DYNC__FN bool dync__graph_takes_lists(const dync__graph *);
+DYNC__FN dync_status dync__unlist_compile(dync__graph *, const dync_value *examples, int n, const dync__options *options, dync__graph_compiler, void *user,
                                           dync_callable *out);
-DYNC__FN dync_status dync__sized_compile(dync_graph *, const dync_value *examples, int n, const dync__options *options, dync__graph_compiler, void *user,
+DYNC__FN dync_status dync__sized_compile(dync__graph *, const dync_value *examples, int n, const dync__options *options, dync__graph_compiler, void *user,
                                          const dync__inner_compiler *or_null /* whose: it is traced once, with symbolic sizes */, dync_callable *out);
 /* The graph interpreter as an inner compiler (aot_eager). */
-DYNC__FN dync_status dync__inner_interpret(void *user, dync_graph *, bool is_backward, const dync__options *options, dync__inner *out);
+DYNC__FN dync_status dync__inner_interpret(void *user, dync__graph *, bool is_backward, const dync__options *options, dync__inner *out);
 #endif

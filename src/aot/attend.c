@@ -9,25 +9,25 @@
 #include "aot.h"
 
 typedef struct dync__attend {
-    dync_graph *to;
-    dync_node **copy;
-    dync_node *q, *kt, *v, *mask;        /* in the old graph; mask NULL: none, or a triangle */
+    dync__graph *to;
+    dync__node **copy;
+    dync__node *q, *kt, *v, *mask;        /* in the old graph; mask NULL: none, or a triangle */
     bool hides, causal;                  /* mask: bools of what is hidden */
     double scale;
 } dync__attend;
 
-static dync_node *dync__attend_node(void *user, dync_node *old) { return ((dync__attend *)user)->copy[old->index]; }
+static dync__node *dync__attend_node(void *user, dync__node *old) { return ((dync__attend *)user)->copy[old->index]; }
 
-static dync_node *dync__attend_arg(const dync_node *n, int i)
+static dync__node *dync__attend_arg(const dync__node *n, int i)
 {
-    dync_node *in = n && i < n->nargs && n->args[i].kind == DYNC__A_NODE ? n->args[i].as.node : NULL;
+    dync__node *in = n && i < n->nargs && n->args[i].kind == DYNC__A_NODE ? n->args[i].as.node : NULL;
     return in && in->has_info ? in : NULL;
 }
 
-static bool dync__attend_is(const dync_node *n, int op) { return n && dync__node_is_call(n) && n->op == op && n->nout == 1 && n->has_info; }
-static bool dync__attend_product(const dync_node *n) { return dync__attend_is(n, DYNC__OP_matmul) || dync__attend_is(n, DYNC__OP_bmm); }
+static bool dync__attend_is(const dync__node *n, int op) { return n && dync__node_is_call(n) && n->op == op && n->nout == 1 && n->has_info; }
+static bool dync__attend_product(const dync__node *n) { return dync__attend_is(n, DYNC__OP_matmul) || dync__attend_is(n, DYNC__OP_bmm); }
 
-static bool dync__attend_number(const dync_node *n, int i, double *x)
+static bool dync__attend_number(const dync__node *n, int i, double *x)
 {
     bool ok = i < n->nargs && dync__arg_is_number(&n->args[i]);
     if (ok) *x = dync__arg_number(&n->args[i]);
@@ -35,10 +35,10 @@ static bool dync__attend_number(const dync_node *n, int i, double *x)
 }
 
 /* tril(ones) (upper false) or triu(ones, 1) (upper): rows by columns of scores [L, S]. */
-static bool dync__attend_triangle(const dync_node *n, bool upper, const dync__layout *scores)
+static bool dync__attend_triangle(const dync__node *n, bool upper, const dync__layout *scores)
 {
     double one = 1, diagonal = -1;
-    dync_node *ones = dync__attend_arg(n, 0);
+    dync__node *ones = dync__attend_arg(n, 0);
     if (!dync__attend_is(n, upper ? DYNC__OP_triu : DYNC__OP_tril) || n->info[0].lay.ndim != 2 || !ones) return false;
     if (!dync__attend_is(ones, DYNC__OP_ones) && !(dync__attend_is(ones, DYNC__OP_full) && dync__attend_number(ones, 1, &one))) return false;
     return one == 1 && dync__attend_number(n, 1, &diagonal) && diagonal == (upper ? 1 : 0) &&
@@ -46,7 +46,7 @@ static bool dync__attend_triangle(const dync_node *n, bool upper, const dync__la
 }
 
 /* Is the mask the causal one? */
-static bool dync__attend_causal(const dync_node *n, bool hides, const dync__layout *scores)
+static bool dync__attend_causal(const dync__node *n, bool hides, const dync__layout *scores)
 {
     double zero = 1;
     if (dync__attend_triangle(n, hides, scores)) return true;
@@ -57,7 +57,7 @@ static bool dync__attend_causal(const dync_node *n, bool hides, const dync__layo
 }
 
 /* The value that n masks, and the mask into a. NULL: it is none. */
-static dync_node *dync__attend_masked(dync__attend *a, const dync_node *n)
+static dync__node *dync__attend_masked(dync__attend *a, const dync__node *n)
 {
     bool fills = dync__attend_is(n, DYNC__OP_masked_fill), chooses = dync__attend_is(n, DYNC__OP_where);
     double x = 0;
@@ -66,7 +66,7 @@ static dync_node *dync__attend_masked(dync__attend *a, const dync_node *n)
         a->hides = fills;
         return a->mask && a->mask->info[0].dtype == DYNC_BOOL ? dync__attend_arg(n, fills ? 0 : 1) : NULL;
     }
-    dync_node *left = dync__attend_arg(n, 0), *right = dync__attend_arg(n, 1);
+    dync__node *left = dync__attend_arg(n, 0), *right = dync__attend_arg(n, 1);
     if (!dync__attend_is(n, DYNC__OP_add) || n->nargs != 2 || !left || !right || left->info[0].dtype != right->info[0].dtype) return NULL;
     a->mask = right;
     return left;
@@ -100,9 +100,9 @@ static bool dync__attend_pays(const dync__attend *a, const dync__layout *scores,
 }
 
 /* Is y the last product of an attention? */
-static bool dync__attend_match(dync__attend *a, const dync_node *y, bool training)
+static bool dync__attend_match(dync__attend *a, const dync__node *y, bool training)
 {
-    const dync_node *soft = dync__attend_arg(y, 0), *n;
+    const dync__node *soft = dync__attend_arg(y, 0), *n;
     double dim = 0, factor;
     a->v = dync__attend_arg(y, 1);
     a->mask = NULL;
@@ -120,7 +120,7 @@ static bool dync__attend_match(dync__attend *a, const dync_node *y, bool trainin
             a->scale *= factor;
             n = dync__attend_arg(n, 1);
         } else {
-            dync_node *inner = a->mask ? NULL : dync__attend_masked(a, n);
+            dync__node *inner = a->mask ? NULL : dync__attend_masked(a, n);
             if (!inner || (a->scale != 1 && (a->mask->info[0].dtype != DYNC_BOOL || !(a->scale > 0)))) return false;   /* the factor is the mask's, too */
             n = inner;
         }
@@ -136,18 +136,18 @@ static bool dync__attend_match(dync__attend *a, const dync_node *y, bool trainin
     return (!training || !a->mask) && dync__attend_pays(a, scores, training);
 }
 
-static dync_node *dync__attend_call(dync__attend *a, const dync_node *y, int op, int nargs, const dync__arg *args, int nout, const dync__info *info)
+static dync__node *dync__attend_call(dync__attend *a, const dync__node *y, int op, int nargs, const dync__arg *args, int nout, const dync__info *info)
 {
     for (int i = 0; i < nargs; i++)
         if (args[i].kind == DYNC__A_NODE && !args[i].as.node) return NULL;
-    dync_node *n = dync__graph_call(a->to, op, nargs, args, nout, info, NULL);
+    dync__node *n = dync__graph_call(a->to, op, nargs, args, nout, info, NULL);
     if (n) n->at = y->at;
     for (int i = 0; n && i < nout; i++) n->requires_grad[i] = y->requires_grad[0];
     return n;
 }
 
 /* The operator in y's place. */
-static dync_node *dync__attend_put(dync__attend *a, const dync_node *y)
+static dync__node *dync__attend_put(dync__attend *a, const dync__node *y)
 {
     int n = y->info[0].lay.ndim;
     dync__info k = a->kt->info[0], out[2] = {y->info[0], a->q->info[0]}, blind, column;
@@ -156,7 +156,7 @@ static dync_node *dync__attend_put(dync__attend *a, const dync_node *y)
         k.lay.shape[d] = a->kt->info[0].lay.shape[2 * n - 3 - d];
         k.lay.stride[d] = a->kt->info[0].lay.stride[2 * n - 3 - d];
     }
-    dync_node *key = dync__attend_call(a, y, DYNC__OP_transpose, 3, turn, 1, &k), *mask = a->mask ? a->copy[a->mask->index] : NULL;
+    dync__node *key = dync__attend_call(a, y, DYNC__OP_transpose, 3, turn, 1, &k), *mask = a->mask ? a->copy[a->mask->index] : NULL;
     if (mask && a->mask->info[0].dtype == DYNC_BOOL && a->hides)
         mask = dync__attend_call(a, y, DYNC__OP_logical_not, 1, (dync__arg[]){dync__arg_node(mask)}, 1, &a->mask->info[0]);
     if (a->mask && !mask) return NULL;
@@ -164,12 +164,12 @@ static dync_node *dync__attend_put(dync__attend *a, const dync_node *y)
     out[1].dtype = out[0].dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32;
     dync__arg args[6] = {dync__arg_node(a->copy[a->q->index]), dync__arg_node(key), dync__arg_node(a->copy[a->v->index]),
                          mask ? dync__arg_node(mask) : dync__arg_none(), dync__arg_b(a->causal), dync__arg_f(a->scale)};
-    dync_node *both = dync__attend_call(a, y, DYNC__OP__scaled_dot_product_flash_attention_for_cpu, 6, args, 2, out);
-    dync_node *result = dync__graph_getitem(a->to, both, 0), *sum = dync__graph_getitem(a->to, both, 1);
+    dync__node *both = dync__attend_call(a, y, DYNC__OP__scaled_dot_product_flash_attention_for_cpu, 6, args, 2, out);
+    dync__node *result = dync__graph_getitem(a->to, both, 0), *sum = dync__graph_getitem(a->to, both, 1);
     blind = out[1];
     blind.dtype = DYNC_BOOL;
     dync__arg same[2] = {dync__arg_node(sum), dync__arg_f(-HUGE_VAL)};
-    dync_node *none = dync__attend_call(a, y, DYNC__OP_eq, 2, same, 1, &blind);
+    dync__node *none = dync__attend_call(a, y, DYNC__OP_eq, 2, same, 1, &blind);
     column = blind;
     blind.lay.shape[n - 1] = 1;
     (void)dync__layout_contiguous(&column.lay, n, blind.lay.shape);
@@ -181,9 +181,9 @@ static dync_node *dync__attend_put(dync__attend *a, const dync_node *y)
     return n == 4 ? dync__attend_call(a, y, DYNC__OP_contiguous, 1, whole, 1, out) : result;
 }
 
-DYNC__FN dync_status dync__aot_attend(dync_graph **graph, bool training)
+DYNC__FN dync_status dync__aot_attend(dync__graph **graph, bool training)
 {
-    dync_graph *g = *graph;
+    dync__graph *g = *graph;
     dync__attend a = {0};
     int found = 0;
     dync__graph_renumber(g);
@@ -193,7 +193,7 @@ DYNC__FN dync_status dync__aot_attend(dync_graph **graph, bool training)
     a.copy = dync__calloc((size_t)g->node.n * sizeof *a.copy);
     dync_status status = a.to && a.copy ? DYNC_OK : DYNC_ERR_MEMORY;
     for (int i = 0; i < g->node.n && status == DYNC_OK; i++) {
-        dync_node *old = g->node.at[i], **n = &a.copy[i];
+        dync__node *old = g->node.at[i], **n = &a.copy[i];
         dync__arg result;
         if (old->kind == DYNC__N_PLACEHOLDER) *n = dync__graph_copy_placeholder(a.to, old, old->name);
         else if (old->kind == DYNC__N_OUTPUT) {
@@ -205,11 +205,11 @@ DYNC__FN dync_status dync__aot_attend(dync_graph **graph, bool training)
     dync__free(a.copy, (size_t)g->node.n * sizeof *a.copy);
     if (status == DYNC_OK) status = dync__graph_dce(a.to);
     if (status != DYNC_OK) {
-        dync_graph_free(a.to);
+        dync__graph_unref(a.to);
         return status;
     }
     dync__graph_renumber(a.to);
-    dync_graph_free(g);
+    dync__graph_unref(g);
     *graph = a.to;
     return DYNC_OK;
 }

@@ -41,7 +41,7 @@ static void dync__aot_saved_destroy(void *state)
 
 /* ---- gradients through the backward graph ---------------------------------------------------------------------------------------- */
 /* A tangent in the form that backward was compiled for: dense, row major; zeros where none arrived. */
-static dync__tensor *dync__aot_tangent(const dync_node *like, dync__tensor *grad)
+static dync__tensor *dync__aot_tangent(const dync__node *like, dync__tensor *grad)
 {
     const dync__info *info = &like->info[0];
     if (grad && dync__layout_is_contiguous(&grad->lay) && grad->dtype == info->dtype) {
@@ -100,7 +100,7 @@ static void dync__aot_give_grads(const dync__aot_part *p, dync__tensor **grad, i
     }
 }
 
-static const dync_node *dync__aot_tangent_node(const dync__aot_part *p, int i)       /* placeholders come first */
+static const dync__node *dync__aot_tangent_node(const dync__aot_part *p, int i)       /* placeholders come first */
 {
     return p->bw->node.at[p->n_saved + i];
 }

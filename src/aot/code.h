@@ -7,7 +7,7 @@
  * it can so be differentiated one after the other, as in eager. Numbers by index: of saved tensors, of tangents, of gradients. */
 typedef struct dync__aot_part {
     uint64_t id;                         /* never used again */
-    dync_graph *bw;                      /* NULL: nothing to differentiate */
+    dync__graph *bw;                      /* NULL: nothing to differentiate */
     dync__inner run;
     int n_saved, n_tangents, n_grads;
     int *saved, *tangent, *grad;         /* saved: the block of all three; tangent: outputs (mutations, then values); grad: actual inputs */
@@ -22,8 +22,8 @@ typedef struct dync__aot_code {
     dync__inner fw;
     int n_fw_in, n_fw_out, n_parts;
     dync__aot_part *part;
-    dync_graph *original;                /* the user's: its result's form is read at every call */
-    dync_graph *graph;                   /* the same with tensors for symbolic numbers */
+    dync__graph *original;                /* the user's: its result's form is read at every call */
+    dync__graph *graph;                   /* the same with tensors for symbolic numbers */
     struct dync__aot_code *form;         /* what this is with numbers for its symbolic sizes, or NULL; a reference */
     dync__symtab *syms;                  /* of a form: with what its trace found */
     struct dync__aot_tail *tail;         /* of a form: the end of its forward graph, compiled; or NULL */
@@ -36,18 +36,18 @@ typedef struct dync__aot_code {
 /* partition.c: the parts of g's backward graph, at least one. */
 DYNC__FN dync_status dync__aot_parts(const dync__aot_graphs *g, int *n, dync__aot_part **out);
 DYNC__FN void dync__aot_code_unref(dync__aot_code *);
-DYNC__FN dync_status dync__aot_inner_compile(const dync__inner_compiler *, dync_graph *, bool is_backward, const dync__options *options, dync__inner *out);
+DYNC__FN dync_status dync__aot_inner_compile(const dync__inner_compiler *, dync__graph *, bool is_backward, const dync__options *options, dync__inner *out);
 /* tail.c */
-DYNC__FN dync_status dync__aot_tail(dync_graph *, const dync__options *options, const dync__inner_compiler *, struct dync__aot_tail **out_or_null);
+DYNC__FN dync_status dync__aot_tail(dync__graph *, const dync__options *options, const dync__inner_compiler *, struct dync__aot_tail **out_or_null);
 DYNC__FN dync_status dync__aot_tail_compile(const struct dync__aot_tail *, const int64_t *value, const dync__options *options, const dync__inner_compiler *,
                                             dync__inner *out);
 DYNC__FN void dync__aot_tail_free(struct dync__aot_tail *);
 /* A form: graph traced with its sizes as they are, from examples; and the code of one set of sizes. DYNC_ERR_UNSUPPORTED, not recorded: each
  * set of sizes is traced by itself, or this one. */
-DYNC__FN dync_status dync__aot_form(dync_graph *, dync__tensor *const *in, const dync_value *examples, const dync__options *options, const dync__inner_compiler *,
+DYNC__FN dync_status dync__aot_form(dync__graph *, dync__tensor *const *in, const dync_value *examples, const dync__options *options, const dync__inner_compiler *,
                                     dync__aot_code **out);
 DYNC__FN dync_status dync__aot_of_form(dync__aot_code *form, const int64_t *value, const dync__options *options, const dync__inner_compiler *, dync_callable *out);
-DYNC__FN dync_status dync__graph_eval_flat(dync_graph *, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out);
+DYNC__FN dync_status dync__graph_eval_flat(dync__graph *, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out);
 
 /* Where the generator stood when forward ran. */
 typedef struct dync__aot_random { uint64_t seed, offset; } dync__aot_random;

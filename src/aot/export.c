@@ -8,9 +8,9 @@
 /* Tensors of the graph stand as attributes again, after the inputs. */
 static dync_status dync__export_attributes(dync__aot_graphs *a)
 {
-    dync_graph *g = a->joint;
+    dync__graph *g = a->joint;
     for (int i = 0; i < a->actual.n; i++) {
-        dync_node *n = a->lifted.at[i];
+        dync__node *n = a->lifted.at[i];
         if (a->actual.at[i].kind != DYNC__AOT_ATTR || !n) continue;
         n->kind = DYNC__N_GET_ATTR;
         n->target = n->name;
@@ -29,12 +29,12 @@ static dync_status dync__export_attributes(dync__aot_graphs *a)
 }
 
 /* Makes a detach of n behind node `after`. */
-static dync_node *dync__export_detach(dync_graph *g, dync_node *n, dync_node *after, const dync_node *like)
+static dync__node *dync__export_detach(dync__graph *g, dync__node *n, dync__node *after, const dync__node *like)
 {
     dync__arg arg = dync__arg_node(n);
     dync__info info = n->info[0];
     info.alias = 0;
-    dync_node *d = dync__graph_call(g, DYNC__OP_detach, 1, &arg, 1, &info, NULL);
+    dync__node *d = dync__graph_call(g, DYNC__OP_detach, 1, &arg, 1, &info, NULL);
     if (!d) return NULL;
     d->at = like->at;
     d->seq_nr = like->seq_nr;
@@ -48,7 +48,7 @@ static dync_node *dync__export_detach(dync_graph *g, dync_node *n, dync_node *af
     return d;
 }
 
-typedef struct dync__export_swap { dync_node *from, *to; int found; } dync__export_swap;
+typedef struct dync__export_swap { dync__node *from, *to; int found; } dync__export_swap;
 static void dync__export_replace(void *user, dync__arg *a)
 {
     dync__export_swap *s = user;
@@ -58,22 +58,22 @@ static void dync__export_replace(void *user, dync__arg *a)
 }
 
 /* A result that its own gradient reads is saved: detached when it is put away and when it is taken out, as PyTorch's tape shows it. */
-static dync_status dync__export_saved_results(dync_graph *g, const dync_node *last_forward)
+static dync_status dync__export_saved_results(dync__graph *g, const dync__node *last_forward)
 {
     for (int i = 0; i < g->node.n && g->node.at[i] != last_forward; i++) {
-        dync_node *n = g->node.at[i], *first = NULL;
+        dync__node *n = g->node.at[i], *first = NULL;
         const dync__grad_rule *rule = n->op >= 0 && dync__node_is_call(n) && n->nout == 1 ? dync__grad_rule_of(n->op) : NULL;
         if (!rule || !((rule->keep[0] | rule->keep[1]) & DYNC__KEEP_OUT(0))) continue;
         for (int k = last_forward->index + 1; k < g->node.n && !first; k++) {
             dync__export_swap look = {n, NULL, 0};
-            dync_node *user = g->node.at[k];
+            dync__node *user = g->node.at[k];
             if (user->seq_nr == n->seq_nr && dync__node_is_call(user)) dync__node_each_input(user, dync__export_replace, &look);
             if (look.found) first = user;
         }
         if (!first) continue;
-        dync_node *put = dync__export_detach(g, n, n, n);
+        dync__node *put = dync__export_detach(g, n, n, n);
         if (put) put = dync__export_detach(g, put, put, n);
-        dync_node *taken = put ? dync__export_detach(g, put, g->node.at[first->index - 1], first) : NULL;
+        dync__node *taken = put ? dync__export_detach(g, put, g->node.at[first->index - 1], first) : NULL;
         if (taken) taken = dync__export_detach(g, taken, taken, first);
         if (!taken) return DYNC_ERR_MEMORY;
         dync__export_swap swap = {n, taken, 0};
@@ -102,9 +102,9 @@ static dync_status dync__export_form(const dync__aot_graphs *a, dync__arena *are
     return DYNC_OK;
 }
 
-static dync_status dync__export_forward(dync__aot_graphs *a, const dync_graph *user)
+static dync_status dync__export_forward(dync__aot_graphs *a, const dync__graph *user)
 {
-    dync_node *output = a->joint->node.at[a->joint->node.n - 1];
+    dync__node *output = a->joint->node.at[a->joint->node.n - 1];
     int k = 0;
     dync__arg form;
     if (a->mutated.n)
@@ -118,7 +118,7 @@ static dync_status dync__export_forward(dync__aot_graphs *a, const dync_graph *u
 /* New values of written inputs, the outputs, then a gradient or none for each input. */
 static dync_status dync__export_joint(dync__aot_graphs *a)
 {
-    dync_node *output = a->joint->node.at[a->joint->node.n - 1];
+    dync__node *output = a->joint->node.at[a->joint->node.n - 1];
     const dync__arg *old = output->args[0].as.list;
     int n_fw = a->mutated.n + a->value.n, n = 0;
     dync__arg list = {.kind = DYNC__A_LIST};
@@ -143,7 +143,7 @@ static dync_status dync__export_joint(dync__aot_graphs *a)
     return a->last_forward ? dync__export_saved_results(a->joint, a->last_forward) : DYNC_OK;
 }
 
-static void dync__export_count(const dync__arg *a, int *n, int *n_grad, const dync_node **first)
+static void dync__export_count(const dync__arg *a, int *n, int *n_grad, const dync__node **first)
 {
     if (a->kind == DYNC__A_NODE) {
         if (!*first) *first = a->as.node;
@@ -154,20 +154,22 @@ static void dync__export_count(const dync__arg *a, int *n, int *n_grad, const dy
 }
 
 /* A graph whose result to differentiate is one number needs no tangents. */
-static bool dync__export_is_loss(const dync_graph *g)
+static bool dync__export_is_loss(const dync__graph *g)
 {
     int n = 0, n_grad = 0;
-    const dync_node *first = NULL;
+    const dync__node *first = NULL;
     dync__export_count(&g->node.at[g->node.n - 1]->args[0], &n, &n_grad, &first);
     if (!first || !first->has_info || n_grad > 1 || (n_grad == 1 && !first->requires_grad[0]) || (n_grad == 0 && n > 1)) return false;
     int64_t numel;
     return dync__numel(first->info[0].lay.ndim, first->info[0].lay.shape, &numel) == DYNC_OK && numel == 1;
 }
 
-DYNC_API dync_status dync_aot_export(dync_graph *graph, const dync_value *inputs, int n, bool joint, dync_graph **out)
+DYNC_API dync_status dync_aot_export(dync_graph *handle, const dync_value *inputs, int n, bool joint, dync_graph **out)
 {
     if (out) *out = NULL;
-    if (!graph || !out || n < 0 || (n && !inputs)) return dync__fail(DYNC_ERR_VALUE, "dync_aot_export: expected a graph, its inputs and room for the result, got NULL");
+    dync__graph *graph = dync__graph_open(handle, "dync_aot_export");
+    if (!graph) return DYNC_ERR_VALUE;
+    if (!out || n < 0 || (n && !inputs)) return dync__fail(DYNC_ERR_VALUE, "dync_aot_export: expected inputs and room for the result, got NULL");
     if (n != graph->n_inputs) return dync__fail(DYNC_ERR_VALUE, "dync_aot_export: the graph has %d inputs, got %d", graph->n_inputs, n);
     dync__aot_graphs a;
     dync__aot_how how = {.decompose = DYNC__DECOMPOSE_IMPLICIT, .joint = true, .no_tangents = joint && dync__export_is_loss(graph), .budget = 1};
@@ -185,14 +187,14 @@ DYNC_API dync_status dync_aot_export(dync_graph *graph, const dync_value *inputs
             status = dync__fail(DYNC_ERR_RUNTIME, "dync_aot_export: inputs that share memory, one of them written");
     if (status == DYNC_OK) status = joint ? dync__export_joint(&a) : dync__export_forward(&a, graph);
     if (status == DYNC_OK) status = dync__export_attributes(&a);
-    if (status == DYNC_OK) *out = dync_graph_retain(a.joint);
+    if (status == DYNC_OK && !(*out = dync__graph_give(dync__graph_ref(a.joint)))) status = DYNC_ERR_MEMORY;
     dync__aot_graphs_free(&a);
     return status;
 }
 
 /* ---- the table ------------------------------------------------------------------------------------------------------------------------ */
 /* aten's overload of a row: that of its form, or the usual one. */
-static const char *dync__aten_overload(const dync_node *n)
+static const char *dync__aten_overload(const dync__node *n)
 {
     static const struct { int16_t op; const char *name; } rows[] = {
         {DYNC__OP_all, "dim"}, {DYNC__OP_any, "dim"}, {DYNC__OP_gather, "default"}, {DYNC__OP_max_dim, "dim"}, {DYNC__OP_min_dim, "dim"},
@@ -220,14 +222,15 @@ static void dync__seq_source(dync__str *s, const char *source)
     }
 }
 
-DYNC_API char *dync_graph_seq_table(const dync_graph *graph)
+DYNC_API char *dync_graph_seq_table(const dync_graph *handle)
 {
     dync__str s = {0};
     int64_t first = -1;
-    if (!graph) return dync__fail(DYNC_ERR_VALUE, "dync_graph_seq_table: the graph is NULL"), NULL;
+    const dync__graph *graph = dync__graph_open(handle, "dync_graph_seq_table");
+    if (!graph) return NULL;
     dync__str_add(&s, "SeqNr|OrigAten|SrcFn\n");
     for (int i = 0; i < graph->node.n; i++) {
-        const dync_node *n = graph->node.at[i];
+        const dync__node *n = graph->node.at[i];
         if (!dync__node_is_call(n) || n->op == DYNC__NODE_GETITEM) continue;
         if (first < 0) first = n->seq_nr;
         if (n->op < 0) dync__str_addf(&s, "%lld|%s|", (long long)(n->seq_nr - first), n->target);

@@ -9,7 +9,7 @@
 #include "aot.h"
 
 typedef struct dync__fstore {
-    dync_node *base;                     /* the whole content now */
+    dync__node *base;                     /* the whole content now */
     dync__tensor *whole;                 /* a fake that covers it */
     dync__layout lay;
     int32_t generation;
@@ -42,7 +42,7 @@ static bool dync__layout_same(const dync__layout *a, const dync__layout *b)
     return true;
 }
 
-static void dync__functional_own(dync__functional *f, dync__tensor *t, dync_node *n)
+static void dync__functional_own(dync__functional *f, dync__tensor *t, dync__node *n)
 {
     const dync__fstore *s = t->storage->trace;
     t->trace_id = f->id;
@@ -58,7 +58,7 @@ static bool dync__functional_hold(dync__functional *f, dync__tensor *t)
     return false;
 }
 
-static dync__fstore *dync__functional_store(dync__functional *f, dync__tensor *t, dync_node *base)
+static dync__fstore *dync__functional_store(dync__functional *f, dync__tensor *t, dync__node *base)
 {
     dync__fstore *s = t->storage->trace;
     if (s) return s;
@@ -74,7 +74,7 @@ static dync__fstore *dync__functional_store(dync__functional *f, dync__tensor *t
 
 DYNC__FN dync__tensor *dync__functional_input(dync__functional *f, const char *name, const dync__info *info, bool requires_grad, int input)
 {
-    dync_node *n = dync__graph_placeholder(f->graph, name, NULL, info);
+    dync__node *n = dync__graph_placeholder(f->graph, name, NULL, info);
     dync__tensor *t = n ? dync__tensor_fake(info->dtype, info->device, &info->lay) : NULL;
     if (!t) return NULL;
     t->storage->size_bytes = SIZE_MAX / 2;           /* the real one's is not known here */
@@ -107,11 +107,11 @@ DYNC__FN dync__tensor *dync__functional_alias(dync__functional *f, dync__tensor 
 }
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------------------ */
-static dync_node *dync__functional_emit(dync__functional *f, int op, int nargs, const dync__arg *args, const dync__info *info, int nout)
+static dync__node *dync__functional_emit(dync__functional *f, int op, int nargs, const dync__arg *args, const dync__info *info, int nout)
 {
-    dync_node *n = dync__graph_call(f->graph, op, nargs, args, nout, info, NULL);
+    dync__node *n = dync__graph_call(f->graph, op, nargs, args, nout, info, NULL);
     if (!n) return NULL;
-    const dync_node *from = dync__tls.interpreted;
+    const dync__node *from = dync__tls.interpreted;
     n->at = dync__tls.at;
     n->seq_nr = dync__seq_now();
     n->user_op = from && from->op >= 0 ? dync__op_info(from->op)->name : NULL;
@@ -120,14 +120,14 @@ static dync_node *dync__functional_emit(dync__functional *f, int op, int nargs, 
 }
 
 /* A real tensor met in the trace (a constant of a decomposition): one more input. */
-static dync_node *dync__functional_lift(dync__functional *f, dync__tensor *t)
+static dync__node *dync__functional_lift(dync__functional *f, dync__tensor *t)
 {
     dync__aot_graphs *g = f->into;
     for (int i = 0; i < g->actual.n; i++)
         if (g->actual.at[i].kind == DYNC__AOT_ATTR && g->actual.at[i].tensor == t) return g->lifted.at[i];
     dync__aot_actual a = {.kind = DYNC__AOT_ATTR, .passed = true, .from = -1, .same_as = -1, .group = -1, .tensor = t};
     dync__info info = {.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = -1};
-    dync_node *n = dync__graph_placeholder(f->graph, t->name ? t->name : "lifted", NULL, &info);
+    dync__node *n = dync__graph_placeholder(f->graph, t->name ? t->name : "lifted", NULL, &info);
     if (!n || !dync__vec_push(&g->lifted, n)) return NULL;
     if (!dync__vec_push(&g->actual, a)) return NULL;
     dync__ref(t);
@@ -142,7 +142,7 @@ static dync__layout dync__functional_rel(const dync__fstore *s, const dync__tens
     return lay;
 }
 
-static dync_node *dync__functional_view(dync__functional *f, const dync__fstore *s, const dync__tensor *t)
+static dync__node *dync__functional_view(dync__functional *f, const dync__fstore *s, const dync__tensor *t)
 {
     dync__info info = {.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = 0};
     dync__layout rel = dync__functional_rel(s, t);
@@ -152,7 +152,7 @@ static dync_node *dync__functional_view(dync__functional *f, const dync__fstore 
     return dync__functional_emit(f, DYNC__OP__strided_view, 4, args, &info, 1);
 }
 
-DYNC__FN dync_node *dync__functional_node(dync__functional *f, dync__tensor *t)
+DYNC__FN dync__node *dync__functional_node(dync__functional *f, dync__tensor *t)
 {
     if (!(t->flags & DYNC__T_FAKE)) return dync__functional_lift(f, t);
     if (t->trace_id != f->id || !t->node) {
@@ -161,7 +161,7 @@ DYNC__FN dync_node *dync__functional_node(dync__functional *f, dync__tensor *t)
     }
     const dync__fstore *s = t->storage->trace;
     if (!s || t->node_output == s->generation) return t->node;
-    dync_node *n = dync__layout_same(&t->lay, &s->lay) ? s->base : dync__functional_view(f, s, t);
+    dync__node *n = dync__layout_same(&t->lay, &s->lay) ? s->base : dync__functional_view(f, s, t);
     if (n) dync__functional_own(f, t, n);
     return n;
 }
@@ -171,7 +171,7 @@ static dync_status dync__functional_args(dync__functional *f, int n, const dync_
     for (int i = 0; i < n; i++) {
         out[i] = in[i];
         if (in[i].kind == DYNC__A_TENSOR) {
-            dync_node *node = dync__functional_node(f, in[i].as.t);
+            dync__node *node = dync__functional_node(f, in[i].as.t);
             if (!node) return DYNC_ERR_INTERNAL;
             out[i] = dync__arg_node(node);
         } else if (in[i].kind == DYNC__A_LIST) {
@@ -218,12 +218,12 @@ static dync_status dync__functional_record(dync__functional *f, dync__opcall *c)
     }
     /* strides and offset given by number are those of the memory, not of what stands for a value now */
     const dync__fstore *s = c->op == DYNC__OP_as_strided || c->op == DYNC__OP__strided_view ? c->args[0].as.t->storage->trace : NULL;
-    dync_node *n = s && s->generation > 0 ? dync__functional_view(f, s, c->out[0])
+    dync__node *n = s && s->generation > 0 ? dync__functional_view(f, s, c->out[0])
                            : dync__functional_emit(f, c->op, c->nargs, args, info, c->nout);
     if (!n) return DYNC_ERR_MEMORY;
     for (int i = 0; i < c->nout; i++) {
         if (!c->out[i]) continue;
-        dync_node *of = c->nout > 1 ? dync__graph_getitem(f->graph, n, i) : n;
+        dync__node *of = c->nout > 1 ? dync__graph_getitem(f->graph, n, i) : n;
         if (!of || !dync__functional_hold(f, c->out[i])) return DYNC_ERR_MEMORY;
         dync__functional_own(f, c->out[i], of);
     }
@@ -232,7 +232,7 @@ static dync_status dync__functional_record(dync__functional *f, dync__opcall *c)
 
 /* ---- writes --------------------------------------------------------------------------------------------------------------------- */
 /* self has the value of node from now on. */
-static dync_status dync__functional_write(dync__functional *f, dync__tensor *self, dync_node *old, dync_node *node)
+static dync_status dync__functional_write(dync__functional *f, dync__tensor *self, dync__node *old, dync__node *node)
 {
     dync__fstore *s = dync__functional_store(f, self, old);
     if (!s) return DYNC_ERR_MEMORY;
@@ -318,13 +318,13 @@ static dync_status dync__functional_inplace(dync__functional *f, dync__opcall *c
     if (dync__op_overlap(c) != DYNC_OK) return dync__functional_refuse(f, "an operand shares a part of what is written: an error of the operator's");
     dync__tensor *self = c->args[0].as.t, *r = NULL;
     if (!(self->flags & DYNC__T_FAKE)) return dync__functional_refuse(f, "a constant is written in place");
-    dync_node *old = dync__functional_node(f, self);
+    dync__node *old = dync__functional_node(f, self);
     if (!old) return DYNC_ERR_INTERNAL;
     dync_status status = DYNC_OK;
     if (c->op == DYNC__OP_copy_ && dync__functional_fits(self, &c->args[1])) dync__ref(r = c->args[1].as.t);
     else status = dync__functional_run(f, c->row->inplace_of, c->nargs, c->args, &r);
     if (status == DYNC_OK) status = dync__functional_fit(f, self, &r);
-    dync_node *value = status == DYNC_OK ? dync__functional_node(f, r) : NULL;
+    dync__node *value = status == DYNC_OK ? dync__functional_node(f, r) : NULL;
     if (status == DYNC_OK) status = value ? dync__functional_write(f, self, old, value) : DYNC_ERR_MEMORY;
     dync__unref(r);
     if (status != DYNC_OK) return status;
@@ -371,7 +371,7 @@ static dync_status dync__functional_set(dync__functional *f, dync__opcall *c)
     const dync__fstore *old = self->storage->trace;
     bool plain = source && (self->flags & source->flags & DYNC__T_FAKE) && !dync__tensor_requires_grad(self) && !dync__tensor_requires_grad(source);
     if (!plain || (old && old->input >= 0) || dync__op_infer(c, &info) != DYNC_OK) return dync__functional_refuse(f, c->row->name);
-    dync_node *node = dync__functional_node(f, source);
+    dync__node *node = dync__functional_node(f, source);
     if (!node || !dync__functional_store(f, source, node)) return DYNC_ERR_MEMORY;
     DYNC__TRY(c->row->decompose(c));
     dync__functional_own(f, self, node);
@@ -394,7 +394,7 @@ static dync_status dync__functional_call(dync__handler *self, dync__opcall *c)
 }
 
 /* ---- opening, closing ---------------------------------------------------------------------------------------------------------------- */
-DYNC__FN void dync__functional_begin(dync__functional *f, dync_graph *g, dync__aot_graphs *into)
+DYNC__FN void dync__functional_begin(dync__functional *f, dync__graph *g, dync__aot_graphs *into)
 {
     static uint64_t ids = UINT64_C(1) << 62;          /* apart from capture's */
     memset(f, 0, sizeof *f);

@@ -5,9 +5,9 @@
 
 DYNC__FN void dync__aot_graphs_free(dync__aot_graphs *a)
 {
-    dync_graph_free(a->fw);
-    dync_graph_free(a->bw);
-    dync_graph_free(a->joint);
+    dync__graph_unref(a->fw);
+    dync__graph_unref(a->bw);
+    dync__graph_unref(a->joint);
     for (int i = 0; i < a->actual.n; i++) dync__unref(a->actual.at[i].tensor);
     dync__vec_free(&a->actual);
     dync__vec_free(&a->lifted);
@@ -28,11 +28,11 @@ DYNC__FN int dync__arg_count_tensors(const dync__arg *a)
     return n;
 }
 
-DYNC__FN bool dync__aot_wants_grad(const dync_graph *g, const dync_value *examples)
+DYNC__FN bool dync__aot_wants_grad(const dync__graph *g, const dync_value *examples)
 {
     int k = 0;
     for (int i = 0; i < g->node.n; i++) {
-        const dync_node *n = g->node.at[i];
+        const dync__node *n = g->node.at[i];
         if (n->kind == DYNC__N_GET_ATTR && n->value && dync__tensor_requires_grad(n->value)) return true;
         if (n->kind != DYNC__N_PLACEHOLDER) continue;
         const dync__tensor *x = examples && examples[k].kind == DYNC_KIND_TENSOR ? dync__peek(examples[k].as.t) : NULL;
@@ -43,22 +43,22 @@ DYNC__FN bool dync__aot_wants_grad(const dync_graph *g, const dync_value *exampl
 }
 
 /* ---- the user's graph with its tensors as inputs --------------------------------------------------------------------------------- */
-static dync_node *dync__joint_copied(void *user, dync_node *old)
+static dync__node *dync__joint_copied(void *user, dync__node *old)
 {
     (void)user;
     return old->mark;
 }
 
-static bool dync__joint_copy_inputs(dync_graph *to, dync_graph *from, dync__tensor **attr)
+static bool dync__joint_copy_inputs(dync__graph *to, dync__graph *from, dync__tensor **attr)
 {
     int k = 0;
     bool ok = true;
     for (int i = 0; i < from->node.n && ok; i++) {
-        dync_node *n = from->node.at[i];
+        dync__node *n = from->node.at[i];
         if (n->kind == DYNC__N_PLACEHOLDER) ok = (n->mark = dync__graph_copy_placeholder(to, n, n->name)) != NULL;
     }
     for (int i = 0; i < from->node.n && ok; i++) {
-        dync_node *n = from->node.at[i], *p;
+        dync__node *n = from->node.at[i], *p;
         if (n->kind != DYNC__N_GET_ATTR || !n->value) continue;
         dync__info info = {.dtype = n->value->dtype, .device = n->value->device, .lay = n->value->lay, .alias = -1};
         n->mark = p = dync__graph_placeholder(to, n->name, NULL, &info);
@@ -70,20 +70,20 @@ static bool dync__joint_copy_inputs(dync_graph *to, dync_graph *from, dync__tens
 }
 
 /* The graph itself where it has no tensors of its own; *out is a reference. */
-static dync_status dync__joint_prepare(dync__joint *j, dync_graph *g, dync_graph **out)
+static dync_status dync__joint_prepare(dync__joint *j, dync__graph *g, dync__graph **out)
 {
     int n_attr = 0;
     for (int i = 0; i < g->node.n; i++) n_attr += g->node.at[i]->kind == DYNC__N_GET_ATTR && g->node.at[i]->value;
     if (n_attr == 0) {
-        *out = dync_graph_retain(g);
+        *out = dync__graph_ref(g);
         return DYNC_OK;
     }
-    dync_graph *to = *out = dync__graph_new(g->name);
+    dync__graph *to = *out = dync__graph_new(g->name);
     j->attr = dync__arena_alloc(&j->arena, (size_t)n_attr * sizeof *j->attr);
     if (!to || !j->attr || !dync__joint_copy_inputs(to, g, j->attr)) return DYNC_ERR_MEMORY;
     j->n_attr = n_attr;
     for (int i = 0; i < g->node.n; i++) {
-        dync_node *n = g->node.at[i];
+        dync__node *n = g->node.at[i];
         dync__arg result;
         if (n->kind == DYNC__N_OUTPUT) {
             if (!dync__graph_copy_arg(to, &n->args[0], &result, dync__joint_copied, NULL) || !dync__graph_output(to, &result)) return DYNC_ERR_MEMORY;
@@ -102,7 +102,7 @@ static void dync__joint_flatten(dync__joint *j, const dync__arg *a)
     for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++) dync__joint_flatten(j, &a->as.list[i]);
 }
 
-static dync_status dync__joint_forward(dync__joint *j, dync_graph *g)
+static dync_status dync__joint_forward(dync__joint *j, dync__graph *g)
 {
     dync__arg *args = dync__arena_alloc(&j->arena, (size_t)(g->n_inputs + 1) * sizeof *args);
     if (!args) return DYNC_ERR_MEMORY;
@@ -116,7 +116,7 @@ static dync_status dync__joint_forward(dync__joint *j, dync_graph *g)
     return dync__joint_mutations(j);
 }
 
-static const dync_node *dync__joint_root(const dync_node *n)
+static const dync__node *dync__joint_root(const dync__node *n)
 {
     while (n->op >= 0 && dync__op_info(n->op)->cls == DYNC__VIEW && n->args[0].kind == DYNC__A_NODE) n = n->args[0].as.node;
     return n;
@@ -127,7 +127,7 @@ static const dync_node *dync__joint_root(const dync_node *n)
 static dync_status dync__joint_fresh_values(dync__joint *j, dync__joint_graph *g)
 {
     for (int i = 0; i < g->n_fw_out; i++) {
-        const dync_node *root = dync__joint_root(g->fw_out[i]);
+        const dync__node *root = dync__joint_root(g->fw_out[i]);
         int k0 = i - j->into->mutated.n;
         bool taken = false;
         for (int k = 0; k < g->n_mutated && k0 < 0; k++) taken = taken || g->mutated[k] == root;       /* written before it would be read */
@@ -269,10 +269,10 @@ static dync_status dync__joint_backward(dync__joint *j, dync__joint_graph *g)
 
 /* ---- both ------------------------------------------------------------------------------------------------------------------------------ */
 /* A view that shows what an earlier value of its chain already is. */
-static dync_node *dync__joint_same_view(dync_node *n)
+static dync__node *dync__joint_same_view(dync__node *n)
 {
     const dync__info *mine = &n->info[0];
-    dync_node *at = n, *found = NULL;
+    dync__node *at = n, *found = NULL;
     while (at->op >= 0 && dync__op_info(at->op)->cls == DYNC__VIEW && at->args[0].kind == DYNC__A_NODE) {
         at = at->args[0].as.node;
         const dync__info *its = &at->info[0];
@@ -287,10 +287,10 @@ static void dync__joint_follow(void *user, dync__arg *a)
     if (a->as.node->mark) a->as.node = a->as.node->mark;
 }
 
-static dync_status dync__joint_tidy(dync_graph *g)
+static dync_status dync__joint_tidy(dync__graph *g)
 {
     for (int i = 0; i < g->node.n; i++) {            /* mark: what stands for a node from here on */
-        dync_node *n = g->node.at[i];
+        dync__node *n = g->node.at[i];
         dync__node_each_input(n, dync__joint_follow, NULL);
         n->mark = dync__node_is_call(n) ? dync__joint_same_view(n) : NULL;
     }
@@ -303,7 +303,7 @@ static dync_status dync__joint_tidy(dync_graph *g)
 static dync_status dync__joint_close(dync__joint *j, dync__joint_graph *g)
 {
     int n = g->n_fw_out + g->n_grads;
-    dync_node **all = dync__arena_alloc(&j->arena, (size_t)(n + 1) * sizeof *all);
+    dync__node **all = dync__arena_alloc(&j->arena, (size_t)(n + 1) * sizeof *all);
     if (!all) return DYNC_ERR_MEMORY;
     memcpy(all, g->fw_out, (size_t)g->n_fw_out * sizeof *all);
     if (g->n_grads) memcpy(all + g->n_fw_out, g->grad, (size_t)g->n_grads * sizeof *all);
@@ -319,7 +319,7 @@ static dync_status dync__joint_close(dync__joint *j, dync__joint_graph *g)
     return dync__graph_output_list(g->graph, n, all);
 }
 
-static dync_status dync__joint_run(dync__joint *j, dync_graph *g)
+static dync_status dync__joint_run(dync__joint *j, dync__graph *g)
 {
     dync__joint_graph joint;
     memset(&joint, 0, sizeof joint);
@@ -329,14 +329,14 @@ static dync_status dync__joint_run(dync__joint *j, dync_graph *g)
     if (j->training) DYNC__TRY(dync__joint_backward(j, &joint));
     DYNC__TRY(dync__joint_close(j, &joint));
     if (j->how->joint) {
-        j->into->joint = dync_graph_retain(joint.graph);
+        j->into->joint = dync__graph_ref(joint.graph);
         return DYNC_OK;
     }
     return dync__aot_partition(&joint, j->how, j->into);
 }
 
 /* The stack is empty and the recorder is at the bottom: the tape sits on it. */
-static dync_status dync__joint_traced(dync__joint *j, dync_graph *g)
+static dync_status dync__joint_traced(dync__joint *j, dync__graph *g)
 {
     dync__handler *stack = dync__handler_swap(NULL), *bottom = dync__bottom_swap(&j->f.handler);
     bool grad_off = dync__tls.grad_enabled_off, compiling = dync__tls.compiling;
@@ -350,7 +350,7 @@ static dync_status dync__joint_traced(dync__joint *j, dync_graph *g)
     return status;
 }
 
-static dync_status dync__joint_once(dync__joint *j, dync_graph *g, dync_graph *user)
+static dync_status dync__joint_once(dync__joint *j, dync__graph *g, dync__graph *user)
 {
     dync__error_guard guard;
     dync__error_guard_begin(&guard);
@@ -367,7 +367,7 @@ static dync_status dync__joint_once(dync__joint *j, dync_graph *g, dync_graph *u
     return inner.status;
 }
 
-static void dync__joint_log(const dync_graph *joint)
+static void dync__joint_log(const dync__graph *joint)
 {
     if (!dync__log_on(DYNC__LOG_joint)) return;
     dync__str s = {0};
@@ -381,12 +381,12 @@ static void dync__joint_facts(dync__aot_graphs *g)
     g->plain_inputs = g->actual.n == g->n_inputs;
     for (int i = 0; i < g->actual.n && g->plain_inputs; i++) g->plain_inputs = g->actual.at[i].passed;
     for (int i = 0; g->fw && i < g->fw->node.n; i++) {
-        const dync_node *n = g->fw->node.at[i];
+        const dync__node *n = g->fw->node.at[i];
         if (n->op >= 0 && (dync__op_info(n->op)->flags & DYNC__OP_RANDOM)) g->random = true;
     }
 }
 
-DYNC__FN dync_status dync__aot_trace(dync_graph *user, const dync_value *examples, bool training, const dync__aot_how *how,
+DYNC__FN dync_status dync__aot_trace(dync__graph *user, const dync_value *examples, bool training, const dync__aot_how *how,
                                      dync__aot_graphs *out, const char **why)
 {
     dync_status status;
@@ -394,7 +394,7 @@ DYNC__FN dync_status dync__aot_trace(dync_graph *user, const dync_value *example
     *why = NULL;
     do {
         dync__joint j;
-        dync_graph *g = NULL, *joint = dync__graph_new("Joint");
+        dync__graph *g = NULL, *joint = dync__graph_new("Joint");
         memset(&j, 0, sizeof j);
         memset(out, 0, sizeof *out);
         if (!joint) return DYNC_ERR_MEMORY;
@@ -413,8 +413,8 @@ DYNC__FN dync_status dync__aot_trace(dync_graph *user, const dync_value *example
         as_rows = true;
         dync__functional_end(&j.f);
         dync__arena_free(&j.arena);
-        dync_graph_free(g);
-        dync_graph_free(joint);
+        dync__graph_unref(g);
+        dync__graph_unref(joint);
         if (status != DYNC_OK) dync__aot_graphs_free(out);
     } while (again);
     if (status == DYNC_OK) dync__joint_facts(out);

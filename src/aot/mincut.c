@@ -68,9 +68,9 @@ static bool dync__flow_augment(dync__flow *f, int source, int sink)
 }
 
 /* ---- what operators are like -------------------------------------------------------------------------------------------------- */
-DYNC__FN bool dync__aot_is_view(const dync_node *n) { return n->op >= 0 && dync__op_info(n->op)->cls == DYNC__VIEW; }
+DYNC__FN bool dync__aot_is_view(const dync__node *n) { return n->op >= 0 && dync__op_info(n->op)->cls == DYNC__VIEW; }
 
-DYNC__FN int64_t dync__aot_bytes(const dync_node *n)
+DYNC__FN int64_t dync__aot_bytes(const dync__node *n)
 {
     if (!n->has_info || n->nout != 1) return 0;
     double bytes = (double)dync__dtype_info(n->info[0].dtype)->bytes;
@@ -78,7 +78,7 @@ DYNC__FN int64_t dync__aot_bytes(const dync_node *n)
     return bytes > 1e15 ? (int64_t)1000000000000000 : (int64_t)bytes;
 }
 
-static bool dync__op_recomputable(const dync_node *n)
+static bool dync__op_recomputable(const dync__node *n)
 {
     static const int16_t more[] = {DYNC__OP_gather, DYNC__OP_index_select, DYNC__OP_embedding, DYNC__OP_one_hot, DYNC__OP_triu, DYNC__OP_tril,
                                    DYNC__OP_to_device};
@@ -91,11 +91,11 @@ static bool dync__op_recomputable(const dync_node *n)
     return row->cls == DYNC__POINTWISE || row->cls == DYNC__VIEW || row->cls == DYNC__REDUCE || row->cls == DYNC__FACTORY;
 }
 
-static bool dync__op_fusible(const dync_node *n)
+static bool dync__op_fusible(const dync__node *n)
 {
     return dync__op_recomputable(n) || (n->op >= 0 && (dync__op_info(n->op)->flags & DYNC__OP_RANDOM));
 }
-static bool dync__pair_fusible(const dync_node *a, const dync_node *b)
+static bool dync__pair_fusible(const dync__node *a, const dync__node *b)
 {
     return b->op == DYNC__OP_cat || (dync__op_fusible(a) && dync__op_fusible(b));
 }
@@ -118,7 +118,7 @@ typedef struct dync__mincut_state {
 static bool dync__part_used_plainly(dync__mincut_state *m, int node)
 {
     dync__cutter *c = m->c;
-    dync_node *const *at = c->joint->node.at;
+    dync__node *const *at = c->joint->node.at;
     if (dync__aot_is_view(at[node])) return false;
     int n = 0;
     m->heap[n++] = node;
@@ -140,7 +140,7 @@ static void dync__part_input_bytes(void *user, dync__arg *a) { *(int64_t *)user 
 
 static bool dync__part_should_ban(dync__mincut_state *m, int i)
 {
-    dync_node *n = m->c->joint->node.at[i];
+    dync__node *n = m->c->joint->node.at[i];
     if (!dync__node_is_call(n) || n->op == DYNC__NODE_GETITEM) return false;
     if (n->op < 0 || (dync__op_info(n->op)->flags & (DYNC__OP_RANDOM | DYNC__OP_WRITES))) return true;
     if (m->rules.not_listed ? !dync__op_recomputable(n) : dync__op_info(n->op)->cls == DYNC__KERNEL && !dync__op_recomputable(n)) return true;
@@ -153,13 +153,13 @@ static bool dync__part_should_ban(dync__mincut_state *m, int i)
 
 static void dync__part_ban(dync__mincut_state *m, int i)
 {
-    dync_node *n = m->c->joint->node.at[i];
+    dync__node *n = m->c->joint->node.at[i];
     if (!dync__aot_is_view(n) && !m->freed[i]) m->banned[i] = true;
 }
 
 static bool dync__part_materialized(const dync__cutter *c, int i)
 {
-    dync_node *const *at = c->joint->node.at;
+    dync__node *const *at = c->joint->node.at;
     if (c->input[i] || c->tangent[i]) return true;
     DYNC__EACH_USER(c, i, u)
         if (!dync__pair_fusible(at[i], at[u])) return true;
@@ -168,7 +168,7 @@ static bool dync__part_materialized(const dync__cutter *c, int i)
 
 static int64_t dync__part_weight(const dync__mincut_state *m, int i)
 {
-    dync_node *n = m->c->joint->node.at[i];
+    dync__node *n = m->c->joint->node.at[i];
     if (n->nout != 1 || !n->has_info) return dync__flow_infinite;
     double w = (double)dync__aot_bytes(n);
     for (int d = DYNC__MAX(DYNC__MIN(m->distance[i], 100), 1); d > 0; d--) w *= 1.1;
@@ -207,7 +207,7 @@ static int dync__part_pop(int *heap, int *n)
 static int dync__part_first_unfusible(dync__mincut_state *m, int start, int last)
 {
     const dync__cutter *c = m->c;
-    dync_node *const *at = c->joint->node.at;
+    dync__node *const *at = c->joint->node.at;
     int n = 0;
     m->round += 2;                       /* seen: round reached by fusing, round + 1 not */
     DYNC__EACH_USER(c, start, u)
@@ -237,7 +237,7 @@ static int dync__part_first_unfusible(dync__mincut_state *m, int start, int last
 static void dync__part_far_apart(dync__mincut_state *m)
 {
     const dync__cutter *c = m->c;
-    dync_node *const *at = c->joint->node.at;
+    dync__node *const *at = c->joint->node.at;
     for (int i = 0; i < c->n; i++) {
         int last = -1, count = 0;
         if (!c->fw[i]) continue;
@@ -257,7 +257,7 @@ static void dync__part_far_apart(dync__mincut_state *m)
 static void dync__part_long_chains(dync__mincut_state *m)
 {
     const dync__cutter *c = m->c;
-    dync_node *const *at = c->joint->node.at;
+    dync__node *const *at = c->joint->node.at;
     int visited = ++m->round;
     for (int start = 0; start < c->n; start++) {
         int n = 0;
@@ -352,7 +352,7 @@ static int dync__part_cheapest(const dync__mincut_state *m)
     int best = -1;
     double best_gain = 0;
     for (int i = 0; i < m->c->n; i++) {
-        const dync_node *n = m->c->joint->node.at[i];
+        const dync__node *n = m->c->joint->node.at[i];
         if (!m->saved[i] || m->c->input[i] || m->freed[i] || n->op < 0 || (dync__op_info(n->op)->flags & (DYNC__OP_RANDOM | DYNC__OP_WRITES))) continue;
         double gain = (double)dync__aot_bytes(n) * (dync__op_recomputable(n) ? 16 : 1);
         if (gain > best_gain) {

@@ -4,16 +4,16 @@
 #include "../dync.in.h"
 #include "aot.h"
 
-DYNC__FN bool dync__graph_has_numbers(const dync_graph *g)
+DYNC__FN bool dync__graph_has_numbers(const dync__graph *g)
 {
     for (int i = 0; i < g->n_inputs && i < g->node.n; i++)
         if (!g->node.at[i]->has_info && dync__arg_is_number(&g->node.at[i]->scalar)) return true;
     return false;
 }
 
-typedef struct dync__numbers { dync_graph *to; dync_node **copy; } dync__numbers;      /* copy: by index of the old node */
+typedef struct dync__numbers { dync__graph *to; dync__node **copy; } dync__numbers;      /* copy: by index of the old node */
 
-static bool dync__node_is_number(const dync_node *n) { return !n->has_info && dync__arg_is_number(&n->scalar); }
+static bool dync__node_is_number(const dync__node *n) { return !n->has_info && dync__arg_is_number(&n->scalar); }
 static int dync__number_dtype(const dync__arg *a) { return a->kind == DYNC__A_FLOAT ? DYNC_F64 : DYNC_I64; }
 
 static dync__info dync__number_info(int dtype)
@@ -22,7 +22,7 @@ static dync__info dync__number_info(int dtype)
     return info;
 }
 
-static dync_node *dync__numbers_cast(dync__numbers *m, dync_node *x, int dtype)
+static dync__node *dync__numbers_cast(dync__numbers *m, dync__node *x, int dtype)
 {
     dync__info info = dync__number_info(dtype);
     dync__arg args[2] = {dync__arg_node(x), dync__arg_dtype(dtype)};
@@ -30,14 +30,14 @@ static dync_node *dync__numbers_cast(dync__numbers *m, dync_node *x, int dtype)
 }
 
 /* The dtype of the call's operands, from the types of its arguments. */
-static int dync__numbers_common(const dync_node *old)
+static int dync__numbers_common(const dync__node *old)
 {
     dync__tensor form[DYNC__MAX_ARGS];
     dync__arg args[DYNC__MAX_ARGS];
     for (int i = 0; i < old->nargs; i++) {
         args[i] = old->args[i];
         if (args[i].kind != DYNC__A_NODE) continue;
-        const dync_node *x = args[i].as.node;
+        const dync__node *x = args[i].as.node;
         memset(&form[i], 0, sizeof form[i]);
         form[i].dtype = (uint8_t)x->info[0].dtype;
         form[i].lay.ndim = x->info[0].lay.ndim;
@@ -48,10 +48,10 @@ static int dync__numbers_common(const dync_node *old)
     return dync__op_common_dtype(&call);
 }
 
-static dync_node *dync__numbers_node(void *user, dync_node *old) { return ((dync__numbers *)user)->copy[old->index]; }
+static dync__node *dync__numbers_node(void *user, dync__node *old) { return ((dync__numbers *)user)->copy[old->index]; }
 
 /* Arithmetic on numbers: both sides in the type of the result. */
-static dync_node *dync__numbers_sum(dync__numbers *m, const dync_node *old)
+static dync__node *dync__numbers_sum(dync__numbers *m, const dync__node *old)
 {
     int dtype = dync__number_dtype(&old->scalar);
     dync__info info = dync__number_info(dtype);
@@ -65,7 +65,7 @@ static dync_node *dync__numbers_sum(dync__numbers *m, const dync_node *old)
     return dync__graph_call(m->to, old->op, 2, args, 1, &info, old->name);
 }
 
-static dync_node *dync__numbers_call(dync__numbers *m, dync_node *old)
+static dync__node *dync__numbers_call(dync__numbers *m, dync__node *old)
 {
     bool any = false;
     for (int i = 0; i < old->nargs; i++) any = any || (old->args[i].kind == DYNC__A_NODE && dync__node_is_number(old->args[i].as.node));
@@ -75,13 +75,13 @@ static dync_node *dync__numbers_call(dync__numbers *m, dync_node *old)
     if (half >= 0) common = DYNC_F32;                 /* halves are computed in float32, a number is not rounded before */
     for (int i = 0; i < old->nargs; i++)
         scalar = scalar && (old->args[i].kind != DYNC__A_NODE || dync__node_is_number(old->args[i].as.node) || !old->args[i].as.node->info[0].lay.ndim);
-    dync_node *number[DYNC__MAX_ARGS] = {0};
+    dync__node *number[DYNC__MAX_ARGS] = {0};
     for (int i = 0; i < old->nargs; i++) {
         if (old->args[i].kind != DYNC__A_NODE || !dync__node_is_number(old->args[i].as.node)) continue;
         number[i] = dync__numbers_cast(m, m->copy[old->args[i].as.node->index], common);
         if (!number[i]) return NULL;
     }
-    dync_node *n = dync__graph_copy_call(m->to, old, dync__numbers_node, m);
+    dync__node *n = dync__graph_copy_call(m->to, old, dync__numbers_node, m);
     for (int i = 0; n && i < old->nargs; i++)
         if (number[i]) n->args[i] = dync__arg_node(number[i]);
     if (!n || !scalar || half < 0 || old->info[0].dtype != half || dync__op_info(old->op)->cls == DYNC__INPLACE) return n;
@@ -89,13 +89,13 @@ static dync_node *dync__numbers_call(dync__numbers *m, dync_node *old)
     return dync__numbers_cast(m, n, half);
 }
 
-DYNC__FN dync_status dync__graph_numbers(dync_graph *g, dync_graph **out)
+DYNC__FN dync_status dync__graph_numbers(dync__graph *g, dync__graph **out)
 {
     dync__numbers m = {.to = dync__graph_new(g->name)};
     m.copy = dync__calloc((size_t)(g->node.n + 1) * sizeof *m.copy);
     dync_status status = m.to && m.copy && dync__graph_takes_symbols(m.to, g) ? DYNC_OK : DYNC_ERR_MEMORY;
     for (int i = 0; i < g->node.n && status == DYNC_OK; i++) {
-        dync_node *old = g->node.at[i], **n = &m.copy[i];
+        dync__node *old = g->node.at[i], **n = &m.copy[i];
         dync__arg result;
         if (old->kind == DYNC__N_PLACEHOLDER && dync__node_is_number(old)) {
             dync__info info = dync__number_info(dync__number_dtype(&old->scalar));
@@ -110,7 +110,7 @@ DYNC__FN dync_status dync__graph_numbers(dync_graph *g, dync_graph **out)
     dync__free(m.copy, (size_t)(g->node.n + 1) * sizeof *m.copy);
     if (status == DYNC_OK && m.to->failed) status = DYNC_ERR_MEMORY;
     if (status != DYNC_OK) {
-        dync_graph_free(m.to);
+        dync__graph_unref(m.to);
         return status;
     }
     dync__graph_renumber(m.to);

@@ -15,7 +15,7 @@ static void dync__part_mark_bw(void *user, dync__arg *a) { ((dync__cutter *)user
 static void dync__part_close(dync__cutter *c)
 {
     for (int i = c->n - 1; i >= 0; i--) {
-        dync_node *n = c->joint->node.at[i];
+        dync__node *n = c->joint->node.at[i];
         if (c->fw[i]) dync__node_each_input(n, dync__part_mark_fw, c);
         if (c->bw[i]) dync__node_each_input(n, dync__part_mark_bw, c);
     }
@@ -58,7 +58,7 @@ static void dync__part_late(dync__cutter *c)
 static void dync__part_save_all(dync__cutter *c)
 {
     for (int i = 0; i < c->n; i++) {
-        const dync_node *n = c->joint->node.at[i];
+        const dync__node *n = c->joint->node.at[i];
         if (n->op == DYNC__NODE_GETITEM && c->bw[i] && c->fw[n->args[0].as.node->index]) c->fw[i] = true;
         if (!c->bw[i] || c->tangent[i] || n->nout != 1 || !(c->fw[i] || c->input[i])) continue;
         bool read = c->given[i];
@@ -68,23 +68,23 @@ static void dync__part_save_all(dync__cutter *c)
 }
 
 /* ---- the two graphs: mark holds a node's copy ---------------------------------------------------------------------------------------- */
-static dync_node *dync__partition_map(void *user, dync_node *old)
+static dync__node *dync__partition_map(void *user, dync__node *old)
 {
     (void)user;
     return old->mark;
 }
 
-static dync_status dync__partition_copied(dync_node *old, dync_node *n)
+static dync_status dync__partition_copied(dync__node *old, dync__node *n)
 {
     old->mark = n;
     return n ? DYNC_OK : dync_error() != DYNC_OK ? dync_error() : dync__fail(DYNC_ERR_INTERNAL, "partition: an argument of %s is missing", old->name);
 }
-static dync_status dync__partition_placeholder(dync_graph *g, dync_node *old)
+static dync_status dync__partition_placeholder(dync__graph *g, dync__node *old)
 {
     return dync__partition_copied(old, dync__graph_copy_placeholder(g, old, old->name));
 }
 /* A view of a value that was saved as a copy lies as that does. */
-static dync_status dync__partition_view(dync_node *n)
+static dync_status dync__partition_view(dync__node *n)
 {
     const dync__info *of = &n->args[0].as.node->info[0];
     dync__storage memory = {.size_bytes = SIZE_MAX / 2};
@@ -100,22 +100,22 @@ static dync_status dync__partition_view(dync_node *n)
     return DYNC_OK;
 }
 
-static dync_status dync__partition_copy(dync_graph *g, dync_node *old)
+static dync_status dync__partition_copy(dync__graph *g, dync__node *old)
 {
-    dync_node *n = dync__graph_copy_call(g, old, dync__partition_map, NULL);
+    dync__node *n = dync__graph_copy_call(g, old, dync__partition_map, NULL);
     bool view = n && dync__aot_is_view(old) && n->args[0].kind == DYNC__A_NODE;
     if (view && !dync__layout_equal(&n->args[0].as.node->info[0].lay, &old->args[0].as.node->info[0].lay)) DYNC__TRY(dync__partition_view(n));
     return dync__partition_copied(old, n);
 }
 
-static void dync__partition_clear(dync_graph *joint)
+static void dync__partition_clear(dync__graph *joint)
 {
     for (int i = 0; i < joint->node.n; i++) joint->node.at[i]->mark = NULL;
 }
 
 /* ---- saved values on the memory of an input that will be overwritten: copies --------------------------------------------------------- */
 /* That input, or -1. */
-static int dync__part_mutated_root(const dync__cutter *c, const dync_node *n)
+static int dync__part_mutated_root(const dync__cutter *c, const dync__node *n)
 {
     while (dync__aot_is_view(n) && n->args[0].kind == DYNC__A_NODE) n = n->args[0].as.node;
     return c->mutated[n->index] ? n->index : -1;
@@ -136,14 +136,14 @@ static void dync__part_save_roots(dync__cutter *c)
     }
 }
 
-static bool dync__part_copy_layout(const dync_node *old, dync__layout *lay)
+static bool dync__part_copy_layout(const dync__node *old, dync__layout *lay)
 {
     *lay = old->info[0].lay;
     lay->offset = 0;
     return dync__layout_is_dense(lay) || dync__layout_contiguous(lay, lay->ndim, old->info[0].lay.shape) == DYNC_OK;
 }
 
-static dync_node *dync__part_saved_value(const dync__cutter *c, dync_graph *g, dync_node *old)
+static dync__node *dync__part_saved_value(const dync__cutter *c, dync__graph *g, dync__node *old)
 {
     if (dync__part_mutated_root(c, old) < 0) return old->mark;
     dync__arg arg = dync__arg_node(old->mark);
@@ -153,24 +153,24 @@ static dync_node *dync__part_saved_value(const dync__cutter *c, dync_graph *g, d
     return dync__graph_call(g, DYNC__OP_clone, 1, &arg, 1, &info, NULL);
 }
 
-static dync_status dync__part_saved_placeholder(const dync__cutter *c, dync_graph *g, dync_node *old)
+static dync_status dync__part_saved_placeholder(const dync__cutter *c, dync__graph *g, dync__node *old)
 {
     DYNC__TRY(dync__partition_placeholder(g, old));
-    dync_node *n = old->mark;
+    dync__node *n = old->mark;
     return dync__part_mutated_root(c, old) < 0 || dync__part_copy_layout(old, &n->info[0].lay) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
 /* Forward: every input of the joint graph but tangents, in order; what is needed; outputs, then what is saved. */
-static dync_status dync__partition_forward(dync__cutter *c, int n_out, dync_node *const *out, dync__aot_graphs *into)
+static dync_status dync__partition_forward(dync__cutter *c, int n_out, dync__node *const *out, dync__aot_graphs *into)
 {
-    dync_graph *g = into->fw = dync__graph_new("GraphModule");
-    dync_node **all = dync__arena_alloc(&c->arena, (size_t)(n_out + c->n + 1) * sizeof *all);
+    dync__graph *g = into->fw = dync__graph_new("GraphModule");
+    dync__node **all = dync__arena_alloc(&c->arena, (size_t)(n_out + c->n + 1) * sizeof *all);
     if (!g || !all) return DYNC_ERR_MEMORY;
     for (int i = 0; i < c->n; i++) c->fw[i] = c->fw[i] || c->saved[i];
     dync__part_close(c);
     dync__partition_clear(c->joint);
     for (int i = 0; i < c->n; i++) {
-        dync_node *n = c->joint->node.at[i];
+        dync__node *n = c->joint->node.at[i];
         if (c->input[i]) DYNC__TRY(dync__partition_placeholder(g, n));
         else if (c->fw[i]) DYNC__TRY(dync__partition_copy(g, n));
     }
@@ -178,7 +178,7 @@ static dync_status dync__partition_forward(dync__cutter *c, int n_out, dync_node
     into->n_saved = 0;
     for (int i = 0; i < c->n; i++) {
         if (!c->saved[i]) continue;
-        dync_node *n = c->joint->node.at[i];
+        dync__node *n = c->joint->node.at[i];
         if (!(all[n_out + into->n_saved++] = dync__part_saved_value(c, g, n))) return DYNC_ERR_MEMORY;
         int64_t bytes = dync__aot_bytes(n);
         into->saved_bytes += bytes;
@@ -187,11 +187,11 @@ static dync_status dync__partition_forward(dync__cutter *c, int n_out, dync_node
     return dync__graph_output_list(g, n_out + into->n_saved, all);
 }
 
-typedef struct dync__recompute { dync__cutter *c; dync_graph *g; dync__aot_graphs *into; dync_status status; } dync__recompute;
+typedef struct dync__recompute { dync__cutter *c; dync__graph *g; dync__aot_graphs *into; dync_status status; } dync__recompute;
 static void dync__partition_need(void *user, dync__arg *a)
 {
     dync__recompute *r = user;
-    dync_node *n = a->as.node;
+    dync__node *n = a->as.node;
     if (n->mark || r->status != DYNC_OK) return;
     dync__node_each_input(n, dync__partition_need, r);       /* as deep as a chain that is computed again: mincut.c keeps them short */
     if (r->status == DYNC_OK) r->status = dync__partition_copy(r->g, n);
@@ -200,10 +200,10 @@ static void dync__partition_need(void *user, dync__arg *a)
     r->into->recomputed_bytes += dync__aot_bytes(n);
 }
 
-static dync_status dync__partition_backward(dync__cutter *c, int n_grads, dync_node *const *grads, dync__aot_graphs *into)
+static dync_status dync__partition_backward(dync__cutter *c, int n_grads, dync__node *const *grads, dync__aot_graphs *into)
 {
-    dync_graph *g = into->bw = dync__graph_new("GraphModule");
-    dync_node **all = dync__arena_alloc(&c->arena, (size_t)(n_grads + 1) * sizeof *all);
+    dync__graph *g = into->bw = dync__graph_new("GraphModule");
+    dync__node **all = dync__arena_alloc(&c->arena, (size_t)(n_grads + 1) * sizeof *all);
     dync__recompute r = {c, g, into, DYNC_OK};
     if (!g || !all) return DYNC_ERR_MEMORY;
     dync__partition_clear(c->joint);
@@ -224,7 +224,7 @@ static dync_status dync__partition_backward(dync__cutter *c, int n_grads, dync_n
 }
 
 /* ---- both ------------------------------------------------------------------------------------------------------------------------------ */
-static dync_status dync__cutter_open(dync__cutter *c, dync_graph *joint)
+static dync_status dync__cutter_open(dync__cutter *c, dync__graph *joint)
 {
     memset(c, 0, sizeof *c);
     c->joint = joint;
@@ -248,7 +248,7 @@ static void dync__part_follows(void *user, dync__arg *a)
 static void dync__part_keep_draws(dync__cutter *c)
 {
     for (int i = 0; i < c->n; i++) {
-        const dync_node *n = c->joint->node.at[i];
+        const dync__node *n = c->joint->node.at[i];
         c->late[c->n] = c->tangent[i];
         dync__node_each_input(c->joint->node.at[i], dync__part_follows, c);
         c->late[i] = c->late[c->n];
@@ -321,7 +321,7 @@ static dync_status dync__aot_part_fill(const dync__aot_graphs *g, const int *tan
 {
     static uint64_t ids;
     const dync__arg *list = g->bw ? &g->bw->node.at[g->bw->node.n - 1]->args[0] : NULL;
-    dync_node **grads = dync__calloc((size_t)(g->grad_of.n + 1) * sizeof *grads);
+    dync__node **grads = dync__calloc((size_t)(g->grad_of.n + 1) * sizeof *grads);
     p->bytes = (size_t)(g->n_saved + g->tangent_of.n + g->grad_of.n + 1) * sizeof(int);
     p->saved = dync__calloc(p->bytes);
     p->id = DYNC__ATOMIC_INC(&ids);
@@ -329,7 +329,7 @@ static dync_status dync__aot_part_fill(const dync__aot_graphs *g, const int *tan
     if (status == DYNC_OK) {
         p->tangent = p->saved + g->n_saved;
         p->grad = p->tangent + g->tangent_of.n;
-        p->bw = !g->bw ? NULL : whole ? dync_graph_retain(g->bw) : dync__graph_new("GraphModule");
+        p->bw = !g->bw ? NULL : whole ? dync__graph_ref(g->bw) : dync__graph_new("GraphModule");
         if (g->bw && (!p->bw || (!whole && !dync__graph_takes_symbols(p->bw, g->bw)))) status = DYNC_ERR_MEMORY;
     }
     for (int i = 0; status == DYNC_OK && i < g->grad_of.n; i++) {
@@ -340,7 +340,7 @@ static dync_status dync__aot_part_fill(const dync__aot_graphs *g, const int *tan
     for (int i = g->bw ? g->bw->node.n - 2 : -1; i >= 0; i--)
         if (need[i]) dync__node_each_input(g->bw->node.at[i], dync__part_need, need);
     for (int i = 0, k = 0; status == DYNC_OK && i < (g->bw ? g->bw->node.n - 1 : 0); i++) {
-        dync_node *n = g->bw->node.at[i];
+        dync__node *n = g->bw->node.at[i];
         bool input = n->kind == DYNC__N_PLACEHOLDER;
         int at = input ? k++ : 0;
         if (input && at >= g->n_saved ? tangent_part[at - g->n_saved] != which : !whole && !need[i]) continue;

@@ -4,7 +4,7 @@
 #include "aot.h"
 
 typedef struct dync__cutter {
-    dync_graph *joint;
+    dync__graph *joint;
     dync__arena arena;
     int n;                               /* nodes */
     bool *fw, *bw;                       /* needed by the forward outputs; by the gradients */
@@ -18,8 +18,8 @@ typedef struct dync__cutter {
 } dync__cutter;
 
 DYNC__INLINE bool dync__part_live(const dync__cutter *c, int i) { return c->fw[i] || c->bw[i]; }
-DYNC__FN bool dync__aot_is_view(const dync_node *);
-DYNC__FN int64_t dync__aot_bytes(const dync_node *);           /* elements times their size */
+DYNC__FN bool dync__aot_is_view(const dync__node *);
+DYNC__FN int64_t dync__aot_bytes(const dync__node *);           /* elements times their size */
 /* mincut.c: marks saved */
 DYNC__FN dync_status dync__mincut(dync__cutter *);
 #endif

@@ -6,7 +6,7 @@
 #include "../autograd/node.h"
 
 #if defined(DYNC__SPLIT)
-dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync_graph *g, bool is_backward, const dync__options *options, dync__inner *out);
+dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync__graph *g, bool is_backward, const dync__options *options, dync__inner *out);
 #endif
 
 /* Of activation memory, for every graph compiled from now on: dync_config_set("activation_memory_budget", ...). */
@@ -41,14 +41,14 @@ DYNC__FN void dync__aot_code_unref(dync__aot_code *c)
     if (c->fw.destroy) c->fw.destroy(c->fw.state);
     for (int i = 0; i < c->n_parts; i++) {
         if (c->part[i].run.destroy) c->part[i].run.destroy(c->part[i].run.state);
-        dync_graph_free(c->part[i].bw);
+        dync__graph_unref(c->part[i].bw);
         dync__free(c->part[i].depends, (size_t)c->part[i].n_grads * (size_t)c->part[i].n_tangents);
         dync__free(c->part[i].saved, c->part[i].bytes);
     }
     dync__free(c->part, (size_t)c->n_parts * sizeof *c->part);
     dync__aot_graphs_free(&c->g);
-    dync_graph_free(c->graph);
-    dync_graph_free(c->original);
+    dync__graph_unref(c->graph);
+    dync__graph_unref(c->original);
     if (c->value) dync__free(c->value, (size_t)c->form->syms->symbol.n * sizeof *c->value + 1);
     dync__aot_code_unref(c->form);
     dync__symtab_free(c->syms);
@@ -252,7 +252,7 @@ DYNC__RARE static void dync__arg_take_tensors(const dync__arg *a, dync__tensor *
     for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++) dync__arg_take_tensors(&a->as.list[i], out, k);
 }
 
-DYNC__RARE DYNC__FN dync_status dync__graph_eval_flat(dync_graph *g, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
+DYNC__RARE DYNC__FN dync_status dync__graph_eval_flat(dync__graph *g, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
 {
     dync__arena arena = {0};
     dync__arg *args = dync__arena_alloc(&arena, (size_t)(n_in + 1) * sizeof *args), result;
@@ -277,14 +277,14 @@ DYNC__RARE static dync_status dync__inner_interpret_run(void *state, int n_in, d
     dync__tls.grad_enabled_off = grad_off;
     return status;
 }
-DYNC__RARE static void dync__inner_interpret_destroy(void *state) { dync_graph_free(state); }
-DYNC__RARE DYNC__FN dync_status dync__inner_interpret(void *user, dync_graph *g, bool is_backward, const dync__options *options, dync__inner *out)
+DYNC__RARE static void dync__inner_interpret_destroy(void *state) { dync__graph_unref(state); }
+DYNC__RARE DYNC__FN dync_status dync__inner_interpret(void *user, dync__graph *g, bool is_backward, const dync__options *options, dync__inner *out)
 {
     (void)user, (void)is_backward, (void)options;
     memset(out, 0, sizeof *out);
     out->run = dync__inner_interpret_run;
     out->destroy = dync__inner_interpret_destroy;
-    out->state = dync_graph_retain(g);
+    out->state = dync__graph_ref(g);
     return DYNC_OK;
 }
 
@@ -311,7 +311,7 @@ DYNC__RARE static dync_status dync__aot_narrow(void *state, const bool *used)
     return status;
 }
 
-DYNC__RARE static bool dync__graph_turns_grad_on(const dync_graph *g)
+DYNC__RARE static bool dync__graph_turns_grad_on(const dync__graph *g)
 {
     for (int i = 0; i < g->node.n; i++)
         if (g->node.at[i]->op == DYNC__OP__set_grad_enabled && g->node.at[i]->args[0].as.i) return true;
@@ -319,7 +319,7 @@ DYNC__RARE static bool dync__graph_turns_grad_on(const dync_graph *g)
 }
 
 /* A second derivative runs the forward program again, which has lost where the function held gradients back. */
-DYNC__RARE static bool dync__graph_cuts_gradients(const dync_graph *g)
+DYNC__RARE static bool dync__graph_cuts_gradients(const dync__graph *g)
 {
     for (int i = 0; i < g->node.n; i++)
         if (g->node.at[i]->op == DYNC__OP__set_grad_enabled || g->node.at[i]->op == DYNC__OP_detach) return true;
@@ -329,7 +329,7 @@ DYNC__RARE static bool dync__graph_cuts_gradients(const dync_graph *g)
 DYNC__RARE static void dync__aot_log(const dync__aot_graphs *g)
 {
     for (int side = 0; side < 2; side++) {
-        const dync_graph *graph = side ? g->bw : g->fw;
+        const dync__graph *graph = side ? g->bw : g->fw;
         int stage = side ? DYNC__LOG_backward : DYNC__LOG_forward;
         if (!graph || !(dync__log_on(stage) || dync__log_on(DYNC__LOG_aot))) continue;
         dync__str s = {0};
@@ -358,7 +358,7 @@ DYNC__RARE static void dync__aot_report(const dync__aot_code *c)
 }
 
 /* For explain: as the usual AOT backend would do it; nothing for a graph that it would not take. */
-DYNC__RARE static void dync__aot_explain(dync_graph *graph, const dync_value *examples, dync__str *out)
+DYNC__RARE static void dync__aot_explain(dync__graph *graph, const dync_value *examples, dync__str *out)
 {
     dync__aot_graphs g;
     dync__aot_how how = {.budget = dync__aot_budget};
@@ -372,7 +372,7 @@ DYNC__RARE static void dync__aot_explain(dync_graph *graph, const dync_value *ex
     }
     (void)dync__error_guard_end(&guard);
 }
-DYNC__DATA void (*dync__explain_memory)(dync_graph *, const dync_value *, dync__str *) = dync__aot_explain;
+DYNC__DATA void (*dync__explain_memory)(dync__graph *, const dync_value *, dync__str *) = dync__aot_explain;
 
 /* Nothing to do around the forward graph: its outputs are the user's, each once and in order. */
 DYNC__RARE static bool dync__aot_is_forward(const dync__aot_code *c)
@@ -384,9 +384,9 @@ DYNC__RARE static bool dync__aot_is_forward(const dync__aot_code *c)
     return same;
 }
 
-DYNC__RARE DYNC__FN dync_status dync__aot_inner_compile(const dync__inner_compiler *inner, dync_graph *g, bool is_backward, const dync__options *options, dync__inner *out)
+DYNC__RARE DYNC__FN dync_status dync__aot_inner_compile(const dync__inner_compiler *inner, dync__graph *g, bool is_backward, const dync__options *options, dync__inner *out)
 {
-    dync_status (*hook)(const dync__inner_compiler *, dync_graph *, bool, const dync__options *, dync__inner *) = DYNC__ATOMIC_PEEK(&dync__aot_inner_hook);
+    dync_status (*hook)(const dync__inner_compiler *, dync__graph *, bool, const dync__options *, dync__inner *) = DYNC__ATOMIC_PEEK(&dync__aot_inner_hook);
     return hook ? hook(inner, g, is_backward, options, out) : inner->compile(inner->user, g, is_backward, options, out);
 }
 
@@ -425,14 +425,14 @@ DYNC__RARE static dync_status dync__aot_code_compile(dync__aot_code *c, const dy
     return DYNC_OK;
 }
 
-DYNC__RARE static dync__aot_code *dync__aot_code_new(dync_graph *graph)
+DYNC__RARE static dync__aot_code *dync__aot_code_new(dync__graph *graph)
 {
     dync__aot_code *c = dync__calloc(sizeof *c);
     if (!c) return NULL;
     c->refs = 1;
     c->head.raw.run = dync__aot_run;
     c->head.raw.state = c;
-    c->original = dync_graph_retain(graph);
+    c->original = dync__graph_ref(graph);
     c->head.form = &graph->node.at[graph->node.n - 1]->args[0];
     c->head.n_out = dync__arg_count_tensors(c->head.form);
     c->head.compiled_from = c->original;
@@ -467,12 +467,12 @@ DYNC__RARE static dync_status dync__aot_code_out(dync__aot_code *c, dync_status 
     return DYNC_OK;
 }
 
-DYNC__RARE static dync_status dync__aot_compile_sized(dync_graph *graph, const dync_value *examples, int n, const dync__options *options, dync_callable *out, void *user)
+DYNC__RARE static dync_status dync__aot_compile_sized(dync__graph *graph, const dync_value *examples, int n, const dync__options *options, dync_callable *out, void *user)
 {
     return dync__aot_compile(graph, examples, n, options, user, out);
 }
 
-DYNC__RARE DYNC__FN dync_status dync__aot_compile(dync_graph *graph, const dync_value *examples, int n, const dync__options *options,
+DYNC__RARE DYNC__FN dync_status dync__aot_compile(dync__graph *graph, const dync_value *examples, int n, const dync__options *options,
                                        const dync__inner_compiler *inner, dync_callable *out)
 {
     if (dync__graph_takes_lists(graph)) return dync__unlist_compile(graph, examples, n, options, dync__aot_compile_sized, (void *)(uintptr_t)inner, out);
@@ -481,7 +481,7 @@ DYNC__RARE DYNC__FN dync_status dync__aot_compile(dync_graph *graph, const dync_
     const char *why = NULL;
     dync_status status = c ? DYNC_OK : DYNC_ERR_MEMORY;
     if (c && dync__graph_has_numbers(graph)) status = dync__graph_numbers(graph, &c->graph);
-    else if (c) c->graph = dync_graph_retain(graph);
+    else if (c) c->graph = dync__graph_ref(graph);
     if (status == DYNC_OK) status = dync__aot_code_trace(c, examples, options, inner, &why);
     if (status == DYNC_ERR_UNSUPPORTED && c->plain) {
         dync__log(DYNC__LOG_aot, "graph runs operator by operator: %s", why ? why : "?");
@@ -522,7 +522,7 @@ DYNC__RARE static dync_status dync__form_compile(dync__aot_code *c, const dync__
     return status;
 }
 
-DYNC__RARE DYNC__FN dync_status dync__aot_form(dync_graph *graph, dync__tensor *const *in, const dync_value *examples, const dync__options *options,
+DYNC__RARE DYNC__FN dync_status dync__aot_form(dync__graph *graph, dync__tensor *const *in, const dync_value *examples, const dync__options *options,
                                     const dync__inner_compiler *inner, dync__aot_code **out)
 {
     int64_t value[DYNC__SIZED_SYMBOLS];
@@ -540,7 +540,7 @@ DYNC__RARE DYNC__FN dync_status dync__aot_form(dync_graph *graph, dync__tensor *
     dync__tls.syms = t;
     if (t) t->guard.n = 0;                                /* what is found from here on is what instances must fit */
     if (status == DYNC_OK && dync__graph_has_numbers(graph)) status = dync__graph_numbers(graph, &c->graph);
-    else if (status == DYNC_OK) c->graph = dync_graph_retain(graph);
+    else if (status == DYNC_OK) c->graph = dync__graph_ref(graph);
     if (status == DYNC_OK) status = dync__aot_code_trace(c, examples, options, inner, &why);
     if (status == DYNC_OK) status = dync__form_settle(c, t);
     if (status == DYNC_OK && t->failed) status = DYNC_ERR_MEMORY;
@@ -593,8 +593,8 @@ DYNC__RARE static dync_status dync__form_graphs(const dync__aot_code *form, cons
     for (int i = 0; i < f->out.n && ok; i++) ok = dync__vec_push(&g->out, f->out.at[i]) && dync__layout_values(form->syms, value, &g->out.at[i].lay);
     if (!ok) return DYNC_ERR_MEMORY;
     for (int side = 0; side < 2; side++) {
-        dync_graph *from = side ? f->bw : f->fw, **to = side ? &g->bw : &g->fw;
-        if (from && !side && form->tail) *to = dync_graph_retain(from);       /* only its inputs are counted */
+        dync__graph *from = side ? f->bw : f->fw, **to = side ? &g->bw : &g->fw;
+        if (from && !side && form->tail) *to = dync__graph_ref(from);       /* only its inputs are counted */
         else if (from) DYNC__TRY(dync__graph_concrete(from, value, to));
     }
     return DYNC_OK;
@@ -607,7 +607,7 @@ DYNC__FN dync_status dync__aot_of_form(dync__aot_code *form, const int64_t *valu
     if (!c) return DYNC_ERR_MEMORY;
     DYNC__ATOMIC_INC(&form->refs);
     c->form = form;
-    c->graph = dync_graph_retain(form->graph);
+    c->graph = dync__graph_ref(form->graph);
     c->double_backward = form->double_backward;
     c->turns_grad_on = form->turns_grad_on;
     c->fw = (dync__inner){.run = form->fw.run, .state = form->fw.state, .run_into = form->fw.run_into};      /* without its destructor */

@@ -11,7 +11,7 @@ typedef struct dync__instance {
     struct dync__instance *next;         /* the one used last first */
     int32_t refs;                        /* the list, and calls in flight */
     dync_callable code;
-    dync_graph *graph;
+    dync__graph *graph;
     int64_t *key;
 } dync__instance;
 typedef struct dync__sized_symbol { int symbol, input, dim; int64_t token; } dync__sized_symbol;   /* token: of that size; the symbol itself where it is bare */
@@ -21,7 +21,7 @@ typedef struct dync__sized {
     dync__instance *first;
     int n_kept, n_symbols;
     dync__sized_symbol *symbol;          /* in an order in which each can be solved */
-    dync_graph *graph;
+    dync__graph *graph;
     dync__options options;
     dync__graph_compiler compile;
     void *user;
@@ -36,7 +36,7 @@ static void dync__instance_unref(dync__sized *s, dync__instance *x)
 {
     if (!x || DYNC__ATOMIC_DEC(&x->refs) > 0) return;
     if (x->code.destroy) x->code.destroy(x->code.state);
-    dync_graph_free(x->graph);
+    dync__graph_unref(x->graph);
     dync__free(x->key, (size_t)s->n_symbols * sizeof *x->key);
     dync__free(x, sizeof *x);
 }
@@ -186,14 +186,14 @@ DYNC__RARE static void dync__sized_destroy(void *state)
     if (s->symbol) dync__free(s->symbol, (size_t)s->graph->syms->symbol.n * sizeof *s->symbol);
     dync__aot_code_unref(s->form);
     dync__options_free(&s->options);
-    dync_graph_free(s->graph);
+    dync__graph_unref(s->graph);
     dync__free(s, sizeof *s);
 }
 
 /* Where the symbols are read off: sizes that are a symbol first, then what can be solved. */
 static dync_status dync__sized_bindings(dync__sized *s)
 {
-    const dync_graph *g = s->graph;
+    const dync__graph *g = s->graph;
     int64_t value[DYNC__SIZED_SYMBOLS] = {0};
     bool known[DYNC__SIZED_SYMBOLS] = {false};
     if (g->syms->symbol.n > DYNC__COUNT_OF(known)) return dync__fail(DYNC_ERR_INTERNAL, "a graph of %d symbolic sizes", g->syms->symbol.n);
@@ -215,14 +215,14 @@ static dync_status dync__sized_bindings(dync__sized *s)
     return DYNC_OK;
 }
 
-DYNC__RARE DYNC__FN dync_status dync__sized_compile(dync_graph *graph, const dync_value *examples, int n, const dync__options *options, dync__graph_compiler compile,
+DYNC__RARE DYNC__FN dync_status dync__sized_compile(dync__graph *graph, const dync_value *examples, int n, const dync__options *options, dync__graph_compiler compile,
                                          void *user, const dync__inner_compiler *inner, dync_callable *out)
 {
     dync__sized *s = dync__calloc(sizeof *s);
     dync__tensor *few[DYNC__FEW], **in = dync__room(few, DYNC__FEW, DYNC__MAX(n, 0), sizeof *in);
     dync_status status = s && in ? DYNC_OK : DYNC_ERR_MEMORY;
     if (s) {
-        s->graph = dync_graph_retain(graph);
+        s->graph = dync__graph_ref(graph);
         s->compile = compile;
         s->user = user;
         s->inner = inner;

@@ -7,14 +7,14 @@
 
 enum { DYNC__TAIL_LEAST = 16 };          /* calls: below that one graph is better */
 struct dync__aot_tail {
-    dync_graph *head;                    /* its outputs: the whole graph's that it has, then what the tail reads of it */
+    dync__graph *head;                    /* its outputs: the whole graph's that it has, then what the tail reads of it */
     dync__inner run;                     /* the tail's */
     int n_in, n_out, n_head, *in, *out;  /* in: of the tail: an input of the whole, or n_in + an output of the head; out: of the whole:
                                             an output of the head, or n_head + one of the tail */
     int n_whole_in;
 };
 
-DYNC__RARE static bool dync__tail_info_sized(const dync_node *n)
+DYNC__RARE static bool dync__tail_info_sized(const dync__node *n)
 {
     for (int i = 0; n->has_info && i < n->nout; i++)
         if (dync__layout_has_tokens(&n->info[i].lay)) return true;
@@ -27,12 +27,12 @@ DYNC__RARE static void dync__tail_operand(void *user, dync__arg *a) { ((dync__ta
 DYNC__RARE static void dync__tail_needs(void *user, dync__arg *a) { ((dync__tail_reach *)user)->head[a->as.node->index] = true; }
 
 /* Which nodes are of the head; how many calls are not. */
-DYNC__RARE static int dync__tail_find(dync_graph *g, bool *head)
+DYNC__RARE static int dync__tail_find(dync__graph *g, bool *head)
 {
     int n = g->node.n - 1, calls = 0;
     dync__tail_reach r = {head, false};
     for (int i = 0; i < n; i++) {
-        dync_node *x = g->node.at[i];
+        dync__node *x = g->node.at[i];
         r.sized = dync__tail_info_sized(x);
         for (int k = 0; k < x->nargs && !r.sized; k++) r.sized = !dync__arg_each_size(&x->args[k], dync__tail_plain_size, NULL);
         dync__node_each_input(x, dync__tail_operand, &r);
@@ -41,7 +41,7 @@ DYNC__RARE static int dync__tail_find(dync_graph *g, bool *head)
     for (int i = n - 1; i >= 0; i--)
         if (head[i]) dync__node_each_input(g->node.at[i], dync__tail_needs, &r);
     for (int i = 0; i < n; i++) {
-        const dync_node *x = g->node.at[i];
+        const dync__node *x = g->node.at[i];
         if (x->op == DYNC__NODE_GETITEM) head[i] = head[x->args[0].as.node->index];
         calls += !head[i] && x->op >= 0;
         if (!head[i] && (!dync__node_is_call(x) || (x->op >= 0 && dync__op_info(x->op)->flags & DYNC__OP_RANDOM))) return 0;
@@ -49,14 +49,14 @@ DYNC__RARE static int dync__tail_find(dync_graph *g, bool *head)
     return calls;
 }
 
-DYNC__RARE static dync_node *dync__tail_map(void *user, dync_node *old) { return ((dync_node **)user)[old->index]; }
+DYNC__RARE static dync__node *dync__tail_map(void *user, dync__node *old) { return ((dync__node **)user)[old->index]; }
 
 /* The two graphs, being made. of: a node's copy there; crosses: the head's output that it is for the tail, -1 none. */
 typedef struct dync__tail_maker {
-    dync_graph *whole, *tail;
+    dync__graph *whole, *tail;
     struct dync__aot_tail *t;
     bool *head, *read;
-    dync_node **of_head, **of_tail, **out_head, **out_tail;
+    dync__node **of_head, **of_tail, **out_head, **out_tail;
 } dync__tail_maker;
 
 DYNC__RARE static void dync__tail_reads(void *user, dync__arg *a) { ((bool *)user)[a->as.node->index] = true; }
@@ -69,7 +69,7 @@ DYNC__RARE static dync_status dync__tail_graphs(dync__tail_maker *m)
     for (int i = 0; i < n; i++)
         if (!m->head[i]) dync__node_each_input(m->whole->node.at[i], dync__tail_reads, m->read);
     for (int i = 0, input = 0; i < n; i++) {              /* inputs, then the head */
-        dync_node *x = m->whole->node.at[i];
+        dync__node *x = m->whole->node.at[i];
         bool place = x->kind == DYNC__N_PLACEHOLDER;
         if (!m->head[i]) continue;
         m->of_head[i] = place ? dync__graph_copy_placeholder(t->head, x, x->name) : dync__graph_copy_call(t->head, x, dync__tail_map, m->of_head);
@@ -78,11 +78,11 @@ DYNC__RARE static dync_status dync__tail_graphs(dync__tail_maker *m)
         input += place;
     }
     for (int i = 0; i < out->n; i++) {
-        const dync_node *x = out->as.list[i].as.node;
+        const dync__node *x = out->as.list[i].as.node;
         int32_t over = i < m->whole->over.n ? m->whole->over.at[i] : -1;
         t->out[i] = m->head[x->index] ? t->n_head : -1 - n_tail;
         if (m->head[x->index]) m->out_head[t->n_head++] = m->of_head[x->index];
-        else m->out_tail[n_tail++] = (dync_node *)(uintptr_t)x;
+        else m->out_tail[n_tail++] = (dync__node *)(uintptr_t)x;
         for (int k = 0; k < t->n_in && over >= 0 && m->head[x->index]; k++)
             if (t->in[k] == over || m->read[x->index]) over = -1;      /* the tail still reads what is there */
         if (m->head[x->index] && !dync__avec_push(&t->head->arena, &t->head->over, over)) return DYNC_ERR_MEMORY;
@@ -95,7 +95,7 @@ DYNC__RARE static dync_status dync__tail_graphs(dync__tail_maker *m)
     int n_head = t->n_head;
     for (int pass = 0; pass < 2; pass++)                  /* inputs of the tail: those of the whole, then what crosses */
         for (int i = 0; i < n; i++) {
-            dync_node *x = m->whole->node.at[i];
+            dync__node *x = m->whole->node.at[i];
             bool place = x->kind == DYNC__N_PLACEHOLDER;
             if (!m->head[i] || !m->read[i] || place == (pass == 1)) continue;
             dync__info info = x->info[0];
@@ -121,12 +121,12 @@ DYNC__RARE DYNC__FN void dync__aot_tail_free(struct dync__aot_tail *t)
 {
     if (!t) return;
     if (t->run.destroy) t->run.destroy(t->run.state);
-    dync_graph_free(t->head);
+    dync__graph_unref(t->head);
     dync__free(t, sizeof *t);
 }
 
 /* *out NULL: the graph is better whole. */
-DYNC__RARE DYNC__FN dync_status dync__aot_tail(dync_graph *g, const dync__options *options, const dync__inner_compiler *inner, struct dync__aot_tail **out)
+DYNC__RARE DYNC__FN dync_status dync__aot_tail(dync__graph *g, const dync__options *options, const dync__inner_compiler *inner, struct dync__aot_tail **out)
 {
     dync__arena arena = {0};
     size_t n = (size_t)g->node.n;
@@ -152,7 +152,7 @@ DYNC__RARE DYNC__FN dync_status dync__aot_tail(dync_graph *g, const dync__option
         status = t->in && t->out ? dync__tail_graphs(&m) : DYNC_ERR_MEMORY;
     }
     if (status == DYNC_OK) status = dync__aot_inner_compile(inner, m.tail, false, options, &t->run);
-    dync_graph_free(m.tail);
+    dync__graph_unref(m.tail);
     dync__arena_free(&arena);
     if (status != DYNC_OK) dync__aot_tail_free(t);
     else *out = t;
@@ -196,12 +196,12 @@ DYNC__RARE DYNC__FN dync_status dync__aot_tail_compile(const struct dync__aot_ta
                                             dync__inner *out)
 {
     dync__tail_code *c = dync__calloc(sizeof *c);
-    dync_graph *head = NULL;
+    dync__graph *head = NULL;
     dync_status status = c ? dync__graph_concrete(t->head, value, &head) : DYNC_ERR_MEMORY;
     for (int i = 0; i < t->head->over.n && status == DYNC_OK; i++)
         if (!dync__avec_push(&head->arena, &head->over, t->head->over.at[i])) status = DYNC_ERR_MEMORY;
     if (status == DYNC_OK) status = dync__aot_inner_compile(inner, head, false, options, &c->head);
-    dync_graph_free(head);
+    dync__graph_unref(head);
     if (status != DYNC_OK) {
         dync__free(c, sizeof *c);
         return status;

@@ -4,38 +4,38 @@
 #include "aot.h"
 
 /* Where each input of the graph comes from: item -1: the whole value. */
-typedef struct dync__unlisted { dync_callable code; dync_graph *graph; size_t bytes; int n, *input, *item; } dync__unlisted;
+typedef struct dync__unlisted { dync_callable code; dync__graph *graph; size_t bytes; int n, *input, *item; } dync__unlisted;
 
-static bool dync__is_list_input(const dync_node *n)
+static bool dync__is_list_input(const dync__node *n)
 {
     return n->kind == DYNC__N_PLACEHOLDER && !n->has_info && !n->sym && !dync__arg_is_number(&n->scalar);
 }
 
-DYNC__FN bool dync__graph_takes_lists(const dync_graph *g)
+DYNC__FN bool dync__graph_takes_lists(const dync__graph *g)
 {
     for (int i = 0; i < g->n_inputs; i++)
         if (dync__is_list_input(g->node.at[i])) return true;
     return false;
 }
 
-static bool dync__is_list_item(const dync_node *n)
+static bool dync__is_list_item(const dync__node *n)
 {
     return n->op == DYNC__NODE_GETITEM && n->args[0].as.node->kind == DYNC__N_PLACEHOLDER && dync__is_list_input(n->args[0].as.node);
 }
 
-static dync_node *dync__unlist_map(void *user, dync_node *old)
+static dync__node *dync__unlist_map(void *user, dync__node *old)
 {
     (void)user;
     return old->mark;
 }
 
-static dync_status dync__unlist_graph(const dync_graph *old, dync__unlisted *u)
+static dync_status dync__unlist_graph(const dync__graph *old, dync__unlisted *u)
 {
-    dync_graph *g = u->graph = dync__graph_new(old->name);
+    dync__graph *g = u->graph = dync__graph_new(old->name);
     dync__arg result;
     if (!g || !dync__graph_takes_symbols(g, old)) return DYNC_ERR_MEMORY;
     for (int i = 0; i < old->node.n; i++) {
-        dync_node *n = old->node.at[i];
+        dync__node *n = old->node.at[i];
         bool item = dync__is_list_item(n), input = n->kind == DYNC__N_PLACEHOLDER;
         n->mark = NULL;
         if (input && dync__is_list_input(n)) continue;
@@ -79,7 +79,7 @@ static void dync__unlist_destroy(void *state)
 {
     dync__unlisted *u = state;
     if (u->code.destroy) u->code.destroy(u->code.state);
-    dync_graph_free(u->graph);
+    dync__graph_unref(u->graph);
     dync__free(u, u->bytes);
 }
 
@@ -89,7 +89,7 @@ static dync_status dync__unlist_narrow(void *state, const bool *used)
     return u->code.narrow ? u->code.narrow(u->code.state, used) : DYNC_OK;
 }
 
-DYNC__FN dync_status dync__unlist_compile(dync_graph *g, const dync_value *ex, int n, const dync__options *options, dync__graph_compiler compile, void *user,
+DYNC__FN dync_status dync__unlist_compile(dync__graph *g, const dync_value *ex, int n, const dync__options *options, dync__graph_compiler compile, void *user,
                                           dync_callable *out)
 {
     size_t room = (size_t)(g->node.n + 1), bytes = sizeof(dync__unlisted) + 2 * room * sizeof(int);

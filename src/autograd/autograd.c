@@ -18,12 +18,13 @@ static dync_status dync__tensor_list_of(dync__tensor_list *l, dync_value v, cons
     bool list = v.kind == DYNC_KIND_LIST, absent = v.kind == DYNC_KIND_NONE && none_ok;
     l->at = NULL;
     l->n = list ? dync_len(v) : absent ? DYNC__MAX(n, 0) : 1;
+    if (l->n < 0) return DYNC_ERR_VALUE;
     if (n >= 0 && l->n != n) return dync__fail(DYNC_ERR_VALUE, "%s: expected %d, got %d", what, n, l->n);
     if (!list && !absent && v.kind != DYNC_KIND_TENSOR) return dync__fail(DYNC_ERR_VALUE, "%s: expected a tensor or a list of tensors", what);
     l->at = dync__calloc((size_t)l->n * sizeof *l->at + 1);
     if (!l->at) return DYNC_ERR_MEMORY;
     for (int i = 0; i < l->n && !absent; i++) {
-        dync_value item = list ? v.as.l->items[i] : v;
+        dync_value item = list ? (dync_at)(v, i) : v;
         if (item.kind == DYNC_KIND_NONE && none_ok) continue;
         dync_status status = DYNC_OK;
         if (item.kind != DYNC_KIND_TENSOR) status = dync__fail(DYNC_ERR_VALUE, "%s: element %d is not a tensor", what, i);

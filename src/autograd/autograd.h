@@ -84,11 +84,11 @@ typedef struct dync__grad_intercept {
     bool (*set_grad_enabled)(bool);
     bool (*requires_grad_)(dync_tensor *, bool, dync_tensor **result);
     bool (*apply)(const dync_autograd_function *, int nargs, const dync_value *args, dync_value *result);   /* dync_apply */
-    bool (*cell_get)(struct dync_cell *, dync_value *result);
-    bool (*cell_set)(struct dync_cell *, dync_value);
+    bool (*cell_get)(struct dync__cell *, dync_value *result);
+    bool (*cell_set)(struct dync__cell *, dync_value);
 } dync__grad_intercept;
 /* A number that captured code reads and writes; value is an int, float or bool. */
-struct dync_cell { const char *name; dync_value value; uint64_t id; };
+struct dync__cell { dync__object object; const char *name; dync_value value; uint64_t id; };
 #if defined(DYNC__SPLIT)
 extern const dync__grad_intercept *(*dync__grad_intercept_get)(void);         /* NULL until capture/ installs it; it returns NULL when nothing is traced */
 #else

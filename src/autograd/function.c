@@ -8,7 +8,8 @@
 #include "grads.h"
 
 typedef struct dync__ctx_saved { dync__saved saved; dync__tensor *raw; dync__gedge edge; int output; } dync__ctx_saved;
-struct dync_autograd_ctx {
+struct dync__autograd_ctx {
+    dync__object object;              /* its handle */
     const dync_autograd_function *fn;
     dync__gnode_class cls;             /* carries the name */
     dync__gnode *node;                 /* whose state this is; set after forward */
@@ -20,15 +21,12 @@ struct dync_autograd_ctx {
 
 /* ---- what forward saves ---------------------------------------------------------------------------------------------- */
 
-DYNC_API void dync_save_for_backward(dync_autograd_ctx *ctx, dync_tensor *handle)
+DYNC_API void dync_save_for_backward(dync_autograd_ctx *context, dync_tensor *handle)
 {
     dync__ctx_saved s = {0};
     s.raw = dync__open(handle);
-    if (!s.raw) return;
-    if (!ctx) {
-        dync__fail(DYNC_ERR_VALUE, "dync_save_for_backward: the context is NULL");
-        return;
-    }
+    dync__autograd_ctx *ctx = s.raw ? dync__autograd_ctx_open(context, "dync_save_for_backward") : NULL;
+    if (!ctx) return;
     if (ctx->ready) {
         dync__fail(DYNC_ERR_VALUE, "dync_save_for_backward: forward is over");
         return;
@@ -38,10 +36,11 @@ DYNC_API void dync_save_for_backward(dync_autograd_ctx *ctx, dync_tensor *handle
     if (dync__vec_push(&ctx->saved, s)) dync__ref(s.raw);
 }
 
-DYNC_API dync_tensor *dync_saved(dync_autograd_ctx *ctx, int i)
+DYNC_API dync_tensor *dync_saved(dync_autograd_ctx *context, int i)
 {
     dync__tensor *t = NULL;
-    if (!ctx) return dync__fail(DYNC_ERR_VALUE, "dync_saved: the context is NULL"), NULL;
+    dync__autograd_ctx *ctx = dync__autograd_ctx_open(context, "dync_saved");
+    if (!ctx) return NULL;
     if (i < 0 || i >= ctx->saved.n)
         return dync__fail(DYNC_ERR_INDEX, "dync_saved: index %d is out of range: %d tensors were saved", i, ctx->saved.n), NULL;
     dync__ctx_saved *s = &ctx->saved.at[i];
@@ -54,7 +53,7 @@ DYNC_API dync_tensor *dync_saved(dync_autograd_ctx *ctx, int i)
 
 static void dync__ctx_release(void *state)
 {
-    dync_autograd_ctx *ctx = state;
+    dync__autograd_ctx *ctx = state;
     for (int i = 0; i < ctx->saved.n; i++) {
         ctx->lost = true;
         dync__saved_free(&ctx->saved.at[i].saved);
@@ -63,7 +62,8 @@ static void dync__ctx_release(void *state)
 
 static void dync__ctx_destroy(void *state)
 {
-    dync_autograd_ctx *ctx = state;
+    dync__autograd_ctx *ctx = state;
+    dync__object_end(&ctx->object);
     for (int i = 0; i < ctx->saved.n; i++) {
         dync__saved_free(&ctx->saved.at[i].saved);
         dync__unref(ctx->saved.at[i].raw);
@@ -98,7 +98,7 @@ static dync_status dync__ctx_grads(const dync__gnode *node, dync__tensor *const 
     return DYNC_OK;
 }
 
-static dync_status dync__ctx_collect(const dync_autograd_ctx *ctx, dync_value result, const bool *needed, dync__tensor **grad_in)
+static dync_status dync__ctx_collect(const dync__autograd_ctx *ctx, dync_value result, const bool *needed, dync__tensor **grad_in)
 {
     bool list = result.kind == DYNC_KIND_LIST;
     int n = list ? dync_len(result) : 1;
@@ -106,7 +106,7 @@ static dync_status dync__ctx_collect(const dync_autograd_ctx *ctx, dync_value re
         return dync__fail(DYNC_ERR_AUTOGRAD, "function %s returned an incorrect number of gradients (expected %d, got %d)", ctx->cls.name,
                           ctx->nargs, n);
     for (int i = 0; i < n; i++) {
-        dync_value item = list ? result.as.l->items[i] : result;
+        dync_value item = list ? (dync_at)(result, i) : result;
         int at = ctx->input[i];
         if (item.kind == DYNC_KIND_NONE || at < 0 || !needed[at]) continue;
         dync__tensor *t = item.kind == DYNC_KIND_TENSOR ? dync__open(item.as.t) : NULL;
@@ -120,14 +120,14 @@ static dync_status dync__ctx_collect(const dync_autograd_ctx *ctx, dync_value re
 static dync_status dync__ctx_backward(void *state, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed,
                                       dync__tensor **grad_in, bool create_graph)
 {
-    dync_autograd_ctx *ctx = state;
+    dync__autograd_ctx *ctx = state;
     (void)n_in, (void)create_graph;
     if (ctx->lost) return dync__gnode_freed_error();
     dync_value *grads = dync__scope_alloc((size_t)n_out * sizeof *grads + 1);
     if (!grads) return DYNC_ERR_MEMORY;
     DYNC__TRY(dync__ctx_grads(ctx->node, grad_out, grads));
     uint64_t errors = dync__error_count();
-    dync_value result = ctx->fn->backward(ctx, grads, n_out);
+    dync_value result = ctx->fn->backward(dync__autograd_ctx_handle(ctx), grads, n_out);
     if (dync__error_count() != errors) return dync__pending_or(DYNC_ERR_RUNTIME);
     return dync__ctx_collect(ctx, result, needed, grad_in);
 }
@@ -135,7 +135,7 @@ static dync_status dync__ctx_backward(void *state, int n_out, dync__tensor *cons
 /* Its functions' addresses say what it is: what backward reads of the context are the saved tensors. */
 static dync_status dync__ctx_visit(void *state, dync__gvisitor *v)
 {
-    dync_autograd_ctx *ctx = state;
+    dync__autograd_ctx *ctx = state;
     if (ctx->lost) return dync__gnode_freed_error();
     v->word(v, (uint64_t)(uintptr_t)ctx->fn);
     v->word(v, (uint64_t)ctx->nargs << 32 | (uint64_t)(unsigned)ctx->saved.n);
@@ -153,7 +153,7 @@ static dync_status dync__ctx_visit(void *state, dync__gvisitor *v)
 
 enum { DYNC__APPLY_MAX = 32 };
 typedef struct dync__apply {
-    dync_autograd_ctx *ctx;
+    dync__autograd_ctx *ctx;
     dync__tensor *in[DYNC__APPLY_MAX];
     int n_out;
     dync__tensor *out[DYNC__APPLY_MAX];    /* owned */
@@ -161,7 +161,7 @@ typedef struct dync__apply {
 
 static dync_status dync__apply_inputs(dync__apply *a, const dync_value *args, bool *wanted)
 {
-    dync_autograd_ctx *ctx = a->ctx;
+    dync__autograd_ctx *ctx = a->ctx;
     for (int i = 0; i < ctx->nargs; i++) {
         ctx->input[i] = -1;
         if (args[i].kind != DYNC_KIND_TENSOR) continue;
@@ -216,7 +216,7 @@ static dync_status dync__apply_outputs(dync__apply *a, dync_value *result)
 /* Saved tensors lose their own history for the edge it would have. */
 static dync_status dync__ctx_seal(dync__apply *a)
 {
-    dync_autograd_ctx *ctx = a->ctx;
+    dync__autograd_ctx *ctx = a->ctx;
     for (int i = 0; i < ctx->saved.n; i++) {
         dync__ctx_saved *s = &ctx->saved.at[i];
         uint32_t version = s->saved.version;
@@ -234,7 +234,7 @@ static dync_status dync__ctx_seal(dync__apply *a)
 
 static dync_status dync__apply_attach(dync__apply *a)
 {
-    dync_autograd_ctx *ctx = a->ctx;
+    dync__autograd_ctx *ctx = a->ctx;
     DYNC__TRY(dync__ctx_seal(a));
     a->ctx = NULL;                     /* the tape owns it now */
     DYNC__TRY(dync__tape_attach(&ctx->cls, ctx, ctx->n_in, a->in, a->n_out, a->out, NULL));
@@ -249,7 +249,7 @@ static dync_status dync__apply_forward(dync__apply *a, const dync_value *args, b
     uint64_t errors = dync__error_count();
     dync_scope scope = dync_scope_begin();
     dync__tls.grad_enabled_off = true;
-    *result = a->ctx->fn->forward(a->ctx, args, a->ctx->nargs);
+    *result = a->ctx->fn->forward(dync__autograd_ctx_handle(a->ctx), args, a->ctx->nargs);
     dync_status status = dync__error_count() != errors ? dync__pending_or(DYNC_ERR_RUNTIME) : dync__apply_outputs(a, result);
     dync__tls.grad_enabled_off = off;
     if (status == DYNC_OK && wanted && !off) status = dync__apply_attach(a);
@@ -258,10 +258,10 @@ static dync_status dync__apply_forward(dync__apply *a, const dync_value *args, b
     return status;
 }
 
-static dync_autograd_ctx *dync__ctx_new(const dync_autograd_function *fn, int nargs)
+static dync__autograd_ctx *dync__ctx_new(const dync_autograd_function *fn, int nargs)
 {
     char name[96];
-    dync_autograd_ctx *ctx = dync__calloc(sizeof *ctx);
+    dync__autograd_ctx *ctx = dync__calloc(sizeof *ctx);
     if (!ctx) return NULL;
     ctx->fn = fn;
     ctx->nargs = nargs;
@@ -343,9 +343,10 @@ static uint32_t dync__traced_packed(const dync_value *result)
 {
     uint32_t packed = 0;
     int dtype = -1;
-    if (result->kind != DYNC_KIND_LIST || !result->as.l || result->as.l->n > DYNC__APPLY_MAX) return 0;
-    for (int i = 0; i < result->as.l->n; i++) {
-        const dync_value *v = &result->as.l->items[i];
+    const dync__list *l = dync__value_list(*result);
+    if (!l || l->n > DYNC__APPLY_MAX) return 0;
+    for (int i = 0; i < l->n; i++) {
+        const dync_value *v = &l->items[i];
         const dync__tensor *t = v->kind == DYNC_KIND_TENSOR ? dync__open(v->as.t) : NULL;
         if (!t) return 0;
         if (!dync__is_float_dtype(t->dtype)) continue;
@@ -382,7 +383,7 @@ static void dync__traced_outputs(dync__apply *a, dync__traced_function f, dync_v
         *result = out ? dync_v_tensor(out) : DYNC_NONE;
         return;
     }
-    memcpy(item, result->as.l->items, (size_t)n * sizeof *item);
+    for (int i = 0; i < n; i++) item[i] = (dync_at)(*result, i);
     for (int i = 0; i < n; i++)
         if (f.packed >> i & 1) flat[n_flat++] = dync_v_tensor(dync_reshape(item[i].as.t, dync_shape(-1)));
     dync_tensor *row = dync__traced_node(a, dync_cat(dync_tuple_of(n_flat, flat), 0), n, item, number);
@@ -401,9 +402,9 @@ DYNC__FN bool dync__apply_traced(const dync_autograd_function *fn, int nargs, co
     if (a.ctx && nargs <= DYNC__APPLY_MAX && dync__apply_inputs(&a, args, &wanted) == DYNC_OK) {
         for (int i = 0; i < nargs; i++) f.tensors |= a.ctx->input[i] >= 0 ? 1u << i : 0;
         if (grad) dync_set_grad_enabled(false);
-        *result = fn->forward(a.ctx, args, nargs);
+        *result = fn->forward(dync__autograd_ctx_handle(a.ctx), args, nargs);
         if (grad) dync_set_grad_enabled(true);
-        if ((f.packed = dync__traced_packed(result)) != 0) f.n_out = result->as.l->n;
+        if ((f.packed = dync__traced_packed(result)) != 0) f.n_out = dync_len(*result);
         one = result->kind == DYNC_KIND_TENSOR || f.packed || dync__error_count() != errors;
         if (wanted && grad && one && dync__error_count() == errors) dync__traced_outputs(&a, f, result);
     }
@@ -411,7 +412,7 @@ DYNC__FN bool dync__apply_traced(const dync_autograd_function *fn, int nargs, co
     return one || !(wanted && grad);
 }
 
-static dync_status dync__traced_backward(dync__grad *g, dync_autograd_ctx *ctx, const dync__traced_function *f)
+static dync_status dync__traced_backward(dync__grad *g, dync__autograd_ctx *ctx, const dync__traced_function *f)
 {
     int saved = dync__grad_index(g, 2), in = dync__grad_index(g, 1), n_saved = g->call->args[2].n - f->n_out;
     dync_value grads[DYNC__APPLY_MAX];
@@ -429,13 +430,13 @@ static dync_status dync__traced_backward(dync__grad *g, dync_autograd_ctx *ctx, 
         if (t) grads[i] = dync_v_tensor(f->packed >> i & 1 ? dync__row_part(g->grad_out[0], t, &at) : dync_zeros_like(like));
     }
     if (dync__error_count() != errors) return dync__pending_or(DYNC_ERR_RUNTIME);
-    dync_value result = ctx->fn->backward(ctx, grads, DYNC__MAX(f->n_out, 1));
+    dync_value result = ctx->fn->backward(dync__autograd_ctx_handle(ctx), grads, DYNC__MAX(f->n_out, 1));
     if (dync__error_count() != errors) return dync__pending_or(DYNC_ERR_RUNTIME);
     int n = result.kind == DYNC_KIND_LIST ? dync_len(result) : 1;
     if (n != ctx->nargs)
         return dync__fail(DYNC_ERR_AUTOGRAD, "function %s returned an incorrect number of gradients (expected %d, got %d)", ctx->cls.name, ctx->nargs, n);
     for (int i = 0; i < n; i++) {
-        dync_value item = result.kind == DYNC_KIND_LIST ? result.as.l->items[i] : result;
+        dync_value item = result.kind == DYNC_KIND_LIST ? (dync_at)(result, i) : result;
         if (!(f->tensors >> i & 1)) continue;
         if (item.kind == DYNC_KIND_TENSOR) DYNC__TRY(dync__grad_set(g, in, item.as.t));
         else if (item.kind != DYNC_KIND_NONE) return dync__fail(DYNC_ERR_VALUE, "function %s: gradient %d is not a tensor", ctx->cls.name, i);
@@ -452,7 +453,7 @@ DYNC__FN dync_status dync__g_custom_gradient(dync__grad *g)
     if (i >= 0 && i < dync__traced_functions.list.n) f = dync__traced_functions.list.at[i];
     dync__unlock(&dync__traced_functions.lock);
     if (!f.fn) return dync__fail(DYNC_ERR_VALUE, "custom_gradient: the function belongs to another program");
-    dync_autograd_ctx *ctx = dync__ctx_new(f.fn, f.nargs);
+    dync__autograd_ctx *ctx = dync__ctx_new(f.fn, f.nargs);
     if (!ctx) return DYNC_ERR_MEMORY;
     dync_status status = dync__traced_backward(g, ctx, &f);
     dync__ctx_destroy(ctx);
@@ -484,23 +485,30 @@ DYNC_API dync_cell *dync_cell_new(const char *name, dync_value initial)
     static uint64_t last_id;
     const char *text = dync__intern(name ? name : "cell");
     if (!dync__cell_holds(initial)) return dync__fail(DYNC_ERR_VALUE, "dync_cell_new: expected a number"), NULL;
-    dync_cell *cell = text ? dync__calloc(sizeof *cell) : NULL;
+    dync__cell *cell = text ? dync__calloc(sizeof *cell) : NULL;
     if (!cell) return NULL;
     cell->name = text;
     cell->value = initial;
     cell->id = (uint64_t)DYNC__ATOMIC_INC(&last_id);
-    return cell;
+    dync__object_made(&cell->object);
+    dync_cell *handle = dync__cell_handle(cell);
+    if (!handle) dync__free(cell, sizeof *cell);
+    return handle;
 }
 
-DYNC_API void dync_cell_free(dync_cell *cell) { dync__free(cell, cell ? sizeof *cell : 0); }
+DYNC_API void dync_cell_free(dync_cell *handle)
+{
+    dync__cell *cell = handle ? dync__cell_open(handle, "dync_cell_free") : NULL;
+    if (!cell) return;
+    dync__object_end(&cell->object);
+    dync__free(cell, sizeof *cell);
+}
 
-DYNC_API void dync_cell_set(dync_cell *cell, dync_value value)
+DYNC_API void dync_cell_set(dync_cell *handle, dync_value value)
 {
     const dync__grad_intercept *traced = dync__grad_intercepted();
-    if (!cell) {
-        dync__fail(DYNC_ERR_VALUE, "dync_cell_set: the cell is NULL");
-        return;
-    }
+    dync__cell *cell = dync__cell_open(handle, "dync_cell_set");
+    if (!cell) return;
     if (traced && traced->cell_set && traced->cell_set(cell, value)) return;
     if (!dync__cell_holds(value)) {
         dync__fail(DYNC_ERR_VALUE, "dync_cell_set: expected a number");
@@ -509,11 +517,12 @@ DYNC_API void dync_cell_set(dync_cell *cell, dync_value value)
     cell->value = value;
 }
 
-DYNC_API dync_value dync_cell_get(dync_cell *cell)
+DYNC_API dync_value dync_cell_get(dync_cell *handle)
 {
     const dync__grad_intercept *traced = dync__grad_intercepted();
     dync_value result = DYNC_NONE;
-    if (!cell) return dync__fail(DYNC_ERR_VALUE, "dync_cell_get: the cell is NULL"), result;
+    dync__cell *cell = dync__cell_open(handle, "dync_cell_get");
+    if (!cell) return result;
     if (traced && traced->cell_get && traced->cell_get(cell, &result)) return result;
     return cell->value;
 }

@@ -19,7 +19,7 @@ static dync_value dync__g_conv_backward(dync__grad *g, int from, dync_tensor *gy
 
 static dync_tensor *dync__g_item(dync_value list, int i)
 {
-    return list.kind == DYNC_KIND_LIST && i < list.as.l->n ? dync_as_tensor(list.as.l->items[i]) : NULL;
+    return list.kind == DYNC_KIND_LIST && i < dync_len(list) ? dync_as_tensor((dync_at)(list, i)) : NULL;
 }
 
 DYNC__FN dync_status dync__g_convolution(dync__grad *g)

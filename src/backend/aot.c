@@ -16,7 +16,7 @@ static void dync__aot_users_free(void)
 }
 
 /* A user's callable as an inner one. The graph lives as long as the callable. */
-typedef struct dync__boxed { dync_callable code; dync_graph *graph; } dync__boxed;
+typedef struct dync__boxed { dync_callable code; dync__graph *graph; } dync__boxed;
 static dync_status dync__boxed_run(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
 {
     bool grad_off = dync__tls.grad_enabled_off;
@@ -29,19 +29,19 @@ static void dync__boxed_destroy(void *state)
 {
     dync__boxed *b = state;
     if (b->code.destroy) b->code.destroy(b->code.state);
-    dync_graph_free(b->graph);
+    dync__graph_unref(b->graph);
     dync__free(b, sizeof *b);
 }
 
 /* Examples for the user's compiler: tensors of the right form, zeros; symbolic sizes as those of the call that is compiled. */
-static dync_status dync__boxed_examples(const dync_graph *g, dync_value *out)
+static dync_status dync__boxed_examples(const dync__graph *g, dync_value *out)
 {
     int k = 0;
     int64_t *value = g->syms ? dync__scope_alloc((size_t)g->syms->symbol.n * sizeof *value) : NULL;
     if (g->syms && !value) return DYNC_ERR_MEMORY;
     for (int i = 0; g->syms && i < g->syms->symbol.n; i++) value[i] = dync__symtab_find(g->syms, g->syms->symbol.at[i].token)->hint;
     for (int i = 0; i < g->node.n && k < g->n_inputs; i++) {
-        const dync_node *n = g->node.at[i];
+        const dync__node *n = g->node.at[i];
         if (n->kind != DYNC__N_PLACEHOLDER) continue;
         dync__layout lay = n->info[0].lay;
         if (g->syms && !dync__layout_values(g->syms, value, &lay)) return DYNC_ERR_INTERNAL;
@@ -53,7 +53,7 @@ static dync_status dync__boxed_examples(const dync_graph *g, dync_value *out)
     return DYNC_OK;
 }
 
-static dync_status dync__boxed_compile(void *user, dync_graph *g, bool is_backward, const dync__options *options, dync__inner *out)
+static dync_status dync__boxed_compile(void *user, dync__graph *g, bool is_backward, const dync__options *options, dync__inner *out)
 {
     const dync__aot_user *u = user;
     const dync_backend *b = is_backward ? &u->bw : &u->fw;
@@ -62,7 +62,7 @@ static dync_status dync__boxed_compile(void *user, dync_graph *g, bool is_backwa
     dync_status status = box && examples ? DYNC_OK : DYNC_ERR_MEMORY;
     dync_scope scope = dync_scope_begin();
     if (status == DYNC_OK) status = dync__boxed_examples(g, examples);
-    if (status == DYNC_OK) status = b->compile(g, examples, g->n_inputs, options->text, &box->code, b->user);
+    if (status == DYNC_OK) status = dync__graph_ask(b, g, examples, g->n_inputs, options->text, &box->code);
     dync_scope_end(&scope);
     dync__free(examples, (size_t)(g->n_inputs + 1) * sizeof *examples);
     if (status == DYNC_OK && !box->code.run) status = dync__fail(DYNC_ERR_BACKEND, "backend '%s' gave no callable", b->name ? b->name : "?");
@@ -70,7 +70,7 @@ static dync_status dync__boxed_compile(void *user, dync_graph *g, bool is_backwa
         dync__free(box, sizeof *box);
         return status;
     }
-    box->graph = dync_graph_retain(g);
+    box->graph = dync__graph_ref(g);
     memset(out, 0, sizeof *out);
     out->run = dync__boxed_run;
     out->destroy = dync__boxed_destroy;
@@ -78,8 +78,10 @@ static dync_status dync__boxed_compile(void *user, dync_graph *g, bool is_backwa
     return DYNC_OK;
 }
 
-static dync_status dync__aot_user_compile(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
+static dync_status dync__aot_user_compile(dync_graph *graph, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
 {
+    dync__graph *g = dync__graph_open(graph, "dync_aot_autograd");
+    if (!g) return DYNC_ERR_VALUE;
     if (!user) return dync__fail(DYNC_ERR_VALUE, "dync_aot_autograd: the forward compiler is NULL");
     dync__options o;                           /* the partitioner's; the rest is for the user's compilers */
     DYNC__TRY(dync__options_parse(options, "aot_autograd", DYNC__OF_AOT, true, &o));
@@ -112,10 +114,10 @@ DYNC_API dync_backend dync_aot_autograd(const dync_backend *fw_compiler, const d
 
 /* ---- the library's own ---------------------------------------------------------------------------------------------------------- */
 /* Each graph through the portable program form and back. */
-static dync_status dync__aot_ts_graph(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
+static dync_status dync__aot_ts_graph(dync_graph *graph, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
 {
     (void)options;
-    return dync__backend_ts(g, ex, n, NULL, out, user);
+    return dync__backend_ts(graph, ex, n, NULL, out, user);
 }
 static dync__aot_user dync__aot_ts = {.fw = {.name = "aot_ts", .compile = dync__aot_ts_graph}, .bw = {.name = "aot_ts", .compile = dync__aot_ts_graph}};
 
@@ -128,10 +130,12 @@ static dync__aot_user dync__aot_ts = {.fw = {.name = "aot_ts", .compile = dync__
     X(dync__backend_cudagraphs, .compile = dync__inductor_compile, .user = &dync__aot_ts) /* not NULL: record */    \
     X(dync__backend_inductor, .compile = dync__inductor_compile, .patterns = true)
 #define DYNC__X(fn, ...)                                                                                            \
-    DYNC__FN dync_status fn(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user) \
+    DYNC__FN dync_status fn(dync_graph *graph, const dync_value *ex, int n, const char *options, dync_callable *out, void *user) \
     {                                                                                                               \
         static const dync__inner_compiler inner = {__VA_ARGS__};                                                    \
         dync__options o;                                                                                            \
+        dync__graph *g = dync__graph_open(graph, "the backend");                                                     \
+        if (!g) return DYNC_ERR_VALUE;                                                                              \
         (void)user;                                                                                                 \
         DYNC__TRY(dync__backend_options(fn, options, &o));                                                          \
         return dync__aot_compile(g, ex, n, &o, &inner, out);                                                        \

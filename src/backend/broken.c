@@ -5,7 +5,7 @@
 #include "../dync.in.h"
 #include "backend.h"
 
-static bool dync__broken_has_relu(const dync_graph *g)
+static bool dync__broken_has_relu(const dync__graph *g)
 {
     for (int i = 0; i < g->node.n; i++)
         if (g->node.at[i]->op == DYNC__OP_relu) return true;
@@ -25,11 +25,13 @@ static dync_status dync__broken_raise(dync_status status, const char *class_name
     return status;
 }
 
-DYNC__FN dync_status dync__backend_relu_compile_error(dync_graph *g, const dync_value *ex, int n, const char *options,
+DYNC__FN dync_status dync__backend_relu_compile_error(dync_graph *graph, const dync_value *ex, int n, const char *options,
                                                       dync_callable *out, void *user)
 {
+    dync__graph *g = dync__graph_open(graph, "backend relu_compile_error");
+    if (!g) return DYNC_ERR_VALUE;
     if (dync__broken_has_relu(g)) return dync__broken_raise(DYNC_ERR_COMPILE, "ReluCompileError", "");
-    return dync__backend_eager(g, ex, n, options, out, user);
+    return dync__backend_eager(graph, ex, n, options, out, user);
 }
 
 static dync_value dync__broken_run(void *graph, const dync_value *args, int nargs)
@@ -39,22 +41,24 @@ static dync_value dync__broken_run(void *graph, const dync_value *args, int narg
     return DYNC_NONE;
 }
 
-DYNC__FN dync_status dync__backend_relu_runtime_error(dync_graph *g, const dync_value *ex, int n, const char *options,
+DYNC__FN dync_status dync__backend_relu_runtime_error(dync_graph *graph, const dync_value *ex, int n, const char *options,
                                                       dync_callable *out, void *user)
 {
-    DYNC__TRY(dync__backend_eager(g, ex, n, options, out, user));
+    dync__graph *g = dync__graph_open(graph, "backend relu_runtime_error");
+    if (!g) return DYNC_ERR_VALUE;
+    DYNC__TRY(dync__backend_eager(graph, ex, n, options, out, user));
     if (dync__broken_has_relu(g)) out->run = dync__broken_run;
     return DYNC_OK;
 }
 
-static dync_node *dync__broken_map(void *user, dync_node *old)
+static dync__node *dync__broken_map(void *user, dync__node *old)
 {
     (void)user;
     return old->mark;
 }
 
 /* relu(x) as x + 1, everything else as it is. */
-static dync_node *dync__broken_node(dync_graph *g, dync_node *old)
+static dync__node *dync__broken_node(dync__graph *g, dync__node *old)
 {
     dync__arg result;
     if (old->kind == DYNC__N_PLACEHOLDER) return dync__graph_copy_placeholder(g, old, old->name);
@@ -65,19 +69,21 @@ static dync_node *dync__broken_node(dync_graph *g, dync_node *old)
     return dync__graph_call(g, DYNC__OP_add, 2, args, 1, old->info, old->name);
 }
 
-static void dync__broken_destroy(void *graph) { dync_graph_free(graph); }
+static void dync__broken_destroy(void *graph) { dync__graph_unref(graph); }
 
-DYNC__FN dync_status dync__backend_relu_accuracy_error(dync_graph *g, const dync_value *ex, int n, const char *options,
+DYNC__FN dync_status dync__backend_relu_accuracy_error(dync_graph *graph, const dync_value *ex, int n, const char *options,
                                                        dync_callable *out, void *user)
 {
-    DYNC__TRY(dync__backend_eager(g, ex, n, options, out, user));
+    dync__graph *g = dync__graph_open(graph, "backend relu_accuracy_error");
+    if (!g) return DYNC_ERR_VALUE;
+    DYNC__TRY(dync__backend_eager(graph, ex, n, options, out, user));
     if (!dync__broken_has_relu(g)) return DYNC_OK;
-    dync_graph *wrong = dync__graph_new(g->name);
+    dync__graph *wrong = dync__graph_new(g->name);
     if (!wrong) return DYNC_ERR_MEMORY;
     for (int i = 0; i < g->node.n && !wrong->failed; i++)
         if (!(g->node.at[i]->mark = dync__broken_node(wrong, g->node.at[i]))) wrong->failed = true;
     if (wrong->failed) {
-        dync_graph_free(wrong);
+        dync__graph_unref(wrong);
         return DYNC_ERR_MEMORY;
     }
     dync__graph_renumber(wrong);
@@ -87,12 +93,14 @@ DYNC__FN dync_status dync__backend_relu_accuracy_error(dync_graph *g, const dync
 }
 
 /* Wants at least one operator: torch issue 102898. */
-DYNC__FN dync_status dync__backend_non_leaf_compile_error(dync_graph *g, const dync_value *ex, int n, const char *options,
+DYNC__FN dync_status dync__backend_non_leaf_compile_error(dync_graph *graph, const dync_value *ex, int n, const char *options,
                                                           dync_callable *out, void *user)
 {
+    dync__graph *g = dync__graph_open(graph, "backend non_leaf_compile_error");
+    if (!g) return DYNC_ERR_VALUE;
     for (int i = 0; i < n && dync__graph_op_count(g) > 0; i++) {
         const dync__tensor *t = ex[i].kind == DYNC_KIND_TENSOR ? dync__peek(ex[i].as.t) : NULL;
         if (t && !dync__tensor_is_leaf(t)) return dync__broken_raise(DYNC_ERR_COMPILE, "TestingOnlyCompileError", "");
     }
-    return dync__backend_eager(g, ex, n, options, out, user);
+    return dync__backend_eager(graph, ex, n, options, out, user);
 }

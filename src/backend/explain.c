@@ -60,7 +60,7 @@ static bool dync__explainer_break(dync__explainer *e)
     return ok;
 }
 
-static bool dync__explainer_graph(dync__explainer *e, const dync_graph *g)
+static bool dync__explainer_graph(dync__explainer *e, const dync__graph *g)
 {
     dync__str text = {0};
     dync__graph_print_c(&text, g);
@@ -71,7 +71,7 @@ static bool dync__explainer_graph(dync__explainer *e, const dync_graph *g)
 }
 
 /* The output's arrays move as they grow: it is told anew each time. */
-static dync_status dync__explainer_collect(dync__explainer *e, const dync_graph *g)
+static dync_status dync__explainer_collect(dync__explainer *e, const dync__graph *g)
 {
     if (!e->out) return DYNC_OK;
     if (!dync__explainer_graph(e, g) || !dync__explainer_break(e)) return DYNC_ERR_MEMORY;
@@ -84,17 +84,18 @@ static dync_status dync__explainer_collect(dync__explainer *e, const dync_graph 
     return DYNC_OK;
 }
 
-static dync_status dync__explainer_compile(dync_graph *g, const dync_value *ex, int n,
+static dync_status dync__explainer_compile(dync_graph *graph, const dync_value *ex, int n,
                                            const char *options, dync_callable *out, void *user)
 {
     dync__explainer *e = user;
     if (!e) return dync__fail(DYNC_ERR_VALUE, "dync_explain_backend: the output is NULL");
     const dync_backend *inner = dync_lookup_backend(e->inner);
-    if (!inner) return DYNC_ERR_VALUE;
+    const dync__graph *g = dync__graph_open(graph, "dync_explain_backend");
+    if (!inner || !g) return DYNC_ERR_VALUE;
     dync__lock(&dync__explainers.lock);
     dync_status status = dync__explainer_collect(e, g);
     dync__unlock(&dync__explainers.lock);
-    return status == DYNC_OK ? inner->compile(g, ex, n, options, out, inner->user) : status;
+    return status == DYNC_OK ? inner->compile(graph, ex, n, options, out, inner->user) : status;
 }
 
 DYNC_API dync_backend dync_explain_backend(const char *inner, struct dync_explain_output *out)

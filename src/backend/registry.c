@@ -164,15 +164,17 @@ DYNC_API const dync_backend *dync_lookup_backend(const char *name)
     return NULL;
 }
 
-DYNC_API dync_status dync_compile_graph(const char *backend, dync_graph *g, const dync_value *example_inputs, int n, dync_callable *out)
+DYNC_API dync_status dync_compile_graph(const char *backend, dync_graph *graph, const dync_value *example_inputs, int n, dync_callable *out)
 {
-    if (!g || !out) return dync__fail(DYNC_ERR_VALUE, "dync_compile_graph: %s is NULL", g ? "the result" : "the graph");
+    const dync__graph *g = dync__graph_open(graph, "dync_compile_graph");
+    if (!g) return DYNC_ERR_VALUE;
+    if (!out) return dync__fail(DYNC_ERR_VALUE, "dync_compile_graph: the result is NULL");
     if (n != g->n_inputs || (n && !example_inputs))
         return dync__fail(DYNC_ERR_VALUE, "dync_compile_graph: expected %d example inputs, got %s%d", g->n_inputs, example_inputs ? "" : "NULL and ", n);
     const dync_backend *b = dync_lookup_backend(backend ? backend : "inductor");
     if (!b) return DYNC_ERR_VALUE;
     memset(out, 0, sizeof *out);
-    return b->compile(g, example_inputs, n, NULL, out, b->user);
+    return b->compile(graph, example_inputs, n, NULL, out, b->user);
 }
 
 /* ---- options --------------------------------------------------------------------------------------------------------------------- */

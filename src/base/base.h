@@ -41,8 +41,9 @@ typedef struct dync__thread {
     struct dync__thread *next, *prev; /* thread.c: the list of armed threads */
     struct dync__cache *cache;   /* base/mem.c: size-class free lists */
     struct dync__scopes *scopes; /* tensor/scope.c */
+    struct dync__object_slot_cache *slot_cache; /* handle.c */
     struct dync__tensor *const *plan_tensors; /* runtime/run.c: the tensors behind the inputs of the plan that runs; NULL: not known */
-    const struct dync_node *interpreted; /* graph/run.c: the node of a graph that is being run; NULL outside */
+    const struct dync__node *interpreted; /* graph/run.c: the node of a graph that is being run; NULL outside */
     struct dync__handler *handler; /* op/dispatch.c: top of the handler stack; NULL means the bottom one (eager) */
     void *tensor_state, *op_state, *grad_state, *capture_state;
     struct dync__symtab *syms;   /* tensor/sym.c: symbolic sizes of the trace that is open */
@@ -66,9 +67,8 @@ DYNC__FN void dync__thread_end_all(void);      /* the same for every armed threa
 /* fn runs in dync_shutdown, last registered first (process-wide caches, registries). Fixed capacity 32; ignored if present. */
 DYNC__FN void dync__at_shutdown(void (*fn)(void));
 DYNC__FN void dync__run_shutdown(void);
-/* What dync_shutdown frees where the user did not: the first member of a module, an optimizer, a program; freeing one sets NULL. */
-typedef struct dync__root { struct dync__root **at, *next; void (*free)(struct dync__root *); } dync__root;
-DYNC__FN void dync__root_set(dync__root *, void (*free)(dync__root *));
+struct dync__root;
+DYNC__FN void dync__root_set(struct dync__root *, void (*free)(struct dync__root *)); /* handle.h; NULL: freed */
 
 /* ---- errors (err.c) -------------------------------------------------------------------------------------------------- */
 /* Records the first error of this thread: "op: text (file:line)". Later ones are dropped. Returns status, so that

@@ -3,7 +3,7 @@
  * Every thread that keeps something is armed: it stands in a list, and a pthread key runs its destructors when it ends. So
  * dync_shutdown can clean up after idle threads as well. Invariant: a thread is in the list exactly while `registered`. */
 #include "../dync.in.h"
-#include "base.h"
+#include "handle.h"
 #if !defined(DYNC_NO_THREADS)
 #include <pthread.h>
 #endif
@@ -49,8 +49,14 @@ DYNC__RARE DYNC__FN void dync__at_shutdown(void (*fn)(void))
 DYNC__RARE DYNC__FN void dync__root_set(dync__root *r, void (*fn)(dync__root *))
 {
     dync__lock(&dync__threads.lock);
-    if (!fn) *r->at = r->next;
-    else *r = (dync__root){&dync__threads.root, dync__threads.root, fn}, dync__threads.root = r;
+    if (!fn) {
+        *r->at = r->next;
+    } else {
+        r->at = &dync__threads.root;
+        r->next = dync__threads.root;
+        r->free = fn;
+        dync__threads.root = r;
+    }
     if (r->next) r->next->at = fn ? &r->next : r->at;
     dync__unlock(&dync__threads.lock);
 }

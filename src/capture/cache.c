@@ -5,7 +5,7 @@
 #include "../dync.in.h"
 #include "trace.h"
 
-static struct { dync__mutex lock; dync_compiled *first; uint64_t ids; } dync__all_compiled;
+static struct { dync__mutex lock; dync__compiled *first; uint64_t ids; } dync__all_compiled;
 
 /* ---- life ------------------------------------------------------------------------------------------------------------------- */
 DYNC__RARE static void dync__entry_free(dync__cache_entry *e)
@@ -30,9 +30,9 @@ DYNC__RARE static void dync__entries_free(dync__cache_entry *e)
 
 DYNC__RARE static char *dync__compiled_text(const char *s) { return s ? dync__strdup(s) : NULL; }
 
-DYNC__RARE DYNC__FN dync_compiled *dync__compiled_new(dync_callee callee, const char *name, const dync_compile_options *opt, const dync_backend *backend)
+DYNC__RARE DYNC__FN dync__compiled *dync__compiled_new(dync_callee callee, const char *name, const dync_compile_options *opt, const dync_backend *backend)
 {
-    dync_compiled *f = dync__calloc(sizeof *f);
+    dync__compiled *f = dync__calloc(sizeof *f);
     if (!f) return NULL;
     f->callee = callee;
     f->opt = *opt;
@@ -47,8 +47,9 @@ DYNC__RARE DYNC__FN dync_compiled *dync__compiled_new(dync_callee callee, const 
     f->callee.name = f->name;
     if (opt->user) f->callee.user = opt->user;
     f->owner = &dync__tls;
+    dync__object_made(&f->object);
     if (!f->name || !f->backend_name || (opt->options && !f->options_text) || (opt->symbolic && !f->symbolic) || ((opt->args || callee.args) && !f->args)) {
-        dync_compiled_free(f);
+        dync__compiled_free(f);
         return NULL;
     }
     dync__lock(&dync__all_compiled.lock);
@@ -60,7 +61,7 @@ DYNC__RARE DYNC__FN dync_compiled *dync__compiled_new(dync_callee callee, const 
 }
 
 /* Forgets every entry and segment of f. */
-DYNC__RARE static void dync__compiled_forget(dync_compiled *f)
+DYNC__RARE static void dync__compiled_forget(dync__compiled *f)
 {
     dync__entries_free(f->entries);
     dync__entries_free(f->grave);
@@ -75,11 +76,12 @@ DYNC__RARE static void dync__compiled_forget(dync_compiled *f)
     }
 }
 
-DYNC__RARE DYNC_API void dync_compiled_free(dync_compiled *f)
+DYNC__RARE DYNC__FN void dync__compiled_free(dync__compiled *f)
 {
     if (!f) return;
+    dync__object_end(&f->object);
     dync__lock(&dync__all_compiled.lock);
-    for (dync_compiled **p = &dync__all_compiled.first; *p; p = &(*p)->next)
+    for (dync__compiled **p = &dync__all_compiled.first; *p; p = &(*p)->next)
         if (*p == f) {
             *p = f->next;
             break;
@@ -95,26 +97,30 @@ DYNC__RARE DYNC_API void dync_compiled_free(dync_compiled *f)
     dync__free(f, sizeof *f);
 }
 
+DYNC__RARE DYNC_API void dync_compiled_free(dync_compiled *f)
+{
+    if (f) dync__compiled_free(dync__compiled_open(f, "dync_compiled_free"));
+}
+
 DYNC__RARE DYNC__FN void dync__compiled_free_all(void)
 {
-    while (dync__all_compiled.first) dync_compiled_free(dync__all_compiled.first);
+    while (dync__all_compiled.first) dync__compiled_free(dync__all_compiled.first);
 }
 
 DYNC__RARE DYNC_API void dync_reset(void)
 {
     dync__lock(&dync__all_compiled.lock);
-    for (dync_compiled *f = dync__all_compiled.first; f; f = f->next) dync__compiled_forget(f);
+    for (dync__compiled *f = dync__all_compiled.first; f; f = f->next) dync__compiled_forget(f);
     dync__unlock(&dync__all_compiled.lock);
     dync__reset_backwards();
     dync__callbacks_clear();
 }
 
 /* A module is gone: no entry may look at it again, and what was made of the module itself has nothing to run. */
-DYNC__RARE DYNC__FN void dync__capture_forget_module(const dync_module *m)
+DYNC__RARE DYNC__FN void dync__capture_forget_module(const dync__module *m)
 {
     dync__lock(&dync__all_compiled.lock);
-    for (dync_compiled *f = dync__all_compiled.first; f; f = f->next) {
-        if (dync__callee_module(&f->callee) == m) f->callee.object = NULL;
+    for (dync__compiled *f = dync__all_compiled.first; f; f = f->next) {
         for (dync__cache_entry *e = f->entries; e; e = e->next)
             for (int i = 0; i < e->modules.n; i++)
                 if (e->modules.at[i].module == m) DYNC__ATOMIC_STORE(&e->dead, true);
@@ -124,7 +130,7 @@ DYNC__RARE DYNC__FN void dync__capture_forget_module(const dync_module *m)
 
 /* Dead entries leave the list. They are freed at once where only the thread that made f ever called it and this is its only
  * call in flight; else with f. */
-DYNC__RARE static void dync__compiled_bury(dync_compiled *f)
+DYNC__RARE static void dync__compiled_bury(dync__compiled *f)
 {
     dync__lock(&f->lock);
     for (dync__cache_entry **p = &f->entries; *p;) {
@@ -230,9 +236,10 @@ static dync_status dync__run_foreign(const dync__cache_entry *e, const dync__tno
 /* The tensor that the caller wants place env in, if the call's last segment may write it: nothing else of the call lies on its memory. */
 static dync__tensor *dync__into_target(const dync__call_run_state *r, const dync_value *into, const dync__outval *result, int env)
 {
-    if (result->kind == DYNC_KIND_LIST && into->kind == DYNC_KIND_LIST && into->as.l && into->as.l->n == result->n) {
+    const dync__list *l = into->kind == DYNC_KIND_LIST ? dync__list_peek(into->as.l) : NULL;
+    if (result->kind == DYNC_KIND_LIST && l && l->n == result->n) {
         dync__tensor *found = NULL;
-        for (int i = 0; i < result->n && !found; i++) found = dync__into_target(r, &into->as.l->items[i], &result->as.items[i], env);
+        for (int i = 0; i < result->n && !found; i++) found = dync__into_target(r, &l->items[i], &result->as.items[i], env);
         return found;
     }
     dync__tensor *t = result->kind == DYNC_KIND_TENSOR && result->n == env && into->kind == DYNC_KIND_TENSOR ? dync__peek(into->as.t) : NULL;
@@ -347,7 +354,7 @@ static dync_status dync__entry_run(const dync__cache_entry *e, const dync__tnode
 }
 
 /* The outcome that r ended at is traced, by one thread at a time; the others find it known when their turn comes. */
-static dync_status dync__call_extend(dync_compiled *f, dync__cache_entry *e, const dync__callargs *call, dync__call_run_state *r, dync_value *result)
+static dync_status dync__call_extend(dync__compiled *f, dync__cache_entry *e, const dync__callargs *call, dync__call_run_state *r, dync_value *result)
 {
     bool unknown = true;
     while (unknown) {
@@ -369,7 +376,7 @@ static dync_status dync__call_extend(dync_compiled *f, dync__cache_entry *e, con
 }
 
 /* An entry with an opaque break: traced again. */
-static dync_status dync__call_open(dync_compiled *f, dync__cache_entry *e, const dync__callargs *call, dync_value *result)
+static dync_status dync__call_open(dync__compiled *f, dync__cache_entry *e, const dync__callargs *call, dync_value *result)
 {
     dync__lint *lint = dync__lint_resume(e);
     dync_status status = dync__trace_call(f, e, call, NULL, 0, NULL, 0, result);
@@ -377,7 +384,7 @@ static dync_status dync__call_open(dync_compiled *f, dync__cache_entry *e, const
     return status;
 }
 
-static dync_status dync__call_entry(dync_compiled *f, dync__cache_entry *e, const dync__callargs *call, const dync_value *into, dync_value *result)
+static dync_status dync__call_entry(dync__compiled *f, dync__cache_entry *e, const dync__callargs *call, const dync_value *into, dync_value *result)
 {
     if (DYNC__ATOMIC_LOAD(&e->open)) return dync__call_open(f, e, call, result);
     dync__call_run_state r;
@@ -392,15 +399,15 @@ static dync_status dync__call_entry(dync_compiled *f, dync__cache_entry *e, cons
 
 /* ---- a miss --------------------------------------------------------------------------------------------------------------------------- */
 #define DYNC__RECOMPILING "Recompiling function %s in %s:%d\n    triggered by the following guard failure(s):\n    - %s"
-DYNC__RARE static const char *dync__compiled_file(const dync_compiled *f)
+DYNC__RARE static const char *dync__compiled_file(const dync__compiled *f)
 {
     const char *file = DYNC__ATOMIC_LOAD(&f->file);
     return file ? file : "?";
 }
-DYNC__RARE static int dync__compiled_line(const dync_compiled *f) { return (int)DYNC__ATOMIC_LOAD(&f->line); }
+DYNC__RARE static int dync__compiled_line(const dync__compiled *f) { return (int)DYNC__ATOMIC_LOAD(&f->line); }
 
 /* Every entry is asked why it refused; the texts go to the callback and the log. *last is the last reason, *remedy what to do about it. */
-DYNC__RARE static void dync__miss_reasons(dync_compiled *f, const dync__callargs *call, dync__str *last, const char **remedy)
+DYNC__RARE static void dync__miss_reasons(dync__compiled *f, const dync__callargs *call, dync__str *last, const char **remedy)
 {
     for (dync__cache_entry *e = DYNC__ATOMIC_LOAD(&f->entries); e; e = e->next) {
         dync__str reason = {0};
@@ -415,7 +422,7 @@ DYNC__RARE static void dync__miss_reasons(dync_compiled *f, const dync__callargs
 }
 
 /* Which function it is, what refused the last call, and what to do about that: the lines behind upstream's first one. */
-static void dync__limit_lines(const dync_compiled *f, const char *reason, const char *remedy, dync__str *s)
+static void dync__limit_lines(const dync__compiled *f, const char *reason, const char *remedy, dync__str *s)
 {
     dync__str_addf(s, "   function: '%s' (%s:%d)\n   last reason: %s\n", f->name, dync__compiled_file(f), dync__compiled_line(f), reason);
     dync__str_addf(s, "To log all recompilation reasons, use DYNC_LOG=\"recompiles\".\nTo compile it less often, %s; or raise .recompile_limit, which is %d.",
@@ -423,7 +430,7 @@ static void dync__limit_lines(const dync_compiled *f, const char *reason, const 
 }
 
 /* Over the limit: said once, loudly, with the guard that kept failing and the remedy; from then on this call runs eagerly. */
-DYNC__RARE static bool dync__miss_over_limit(dync_compiled *f, const char *reason, const char *remedy, dync_status *status)
+DYNC__RARE static bool dync__miss_over_limit(dync__compiled *f, const char *reason, const char *remedy, dync_status *status)
 {
     if (DYNC__ATOMIC_PEEK(&f->n_entries) < f->opt.recompile_limit) return false;
     *status = DYNC_OK;
@@ -440,7 +447,7 @@ DYNC__RARE static bool dync__miss_over_limit(dync_compiled *f, const char *reaso
     return true;
 }
 
-DYNC__RARE static void dync__entry_insert(dync_compiled *f, dync__cache_entry *e)
+DYNC__RARE static void dync__entry_insert(dync__compiled *f, dync__cache_entry *e)
 {
     if (!dync__callee_module(&f->callee)) dync__quick_make(e);      /* one that is freed takes its calls with it */
     dync__lock(&f->lock);
@@ -466,7 +473,7 @@ DYNC__RARE static void dync__entry_insert(dync_compiled *f, dync__cache_entry *e
 }
 
 /* As it is written. */
-static dync_status dync__call_eagerly(dync_compiled *f, const dync__callargs *call, dync_value *result)
+static dync_status dync__call_eagerly(dync__compiled *f, const dync__callargs *call, dync_value *result)
 {
     uint64_t errors = dync__error_count();
     *result = dync__callee_invoke(&f->callee, call->nargs, call->args);
@@ -474,13 +481,13 @@ static dync_status dync__call_eagerly(dync_compiled *f, const dync__callargs *ca
 }
 
 /* Does anybody want to know why the entries refused this call? Not once the limit has been told. */
-DYNC__RARE static bool dync__miss_is_told(dync_compiled *f)
+DYNC__RARE static bool dync__miss_is_told(dync__compiled *f)
 {
     return f->opt.guard_fail || f->opt.error_on_recompile || dync__log_on(DYNC__LOG_recompiles) || !DYNC__ATOMIC_LOAD(&f->warned) ||
            DYNC__ATOMIC_PEEK(&f->n_entries) < f->opt.recompile_limit;
 }
 
-DYNC__RARE static dync_status dync__call_miss(dync_compiled *f, const dync__callargs *call, dync_value *result)
+DYNC__RARE static dync_status dync__call_miss(dync__compiled *f, const dync__callargs *call, dync_value *result)
 {
     dync__str reason = {0};
     dync_status status = DYNC_OK;
@@ -515,7 +522,7 @@ DYNC__RARE static dync_status dync__call_miss(dync_compiled *f, const dync__call
 }
 
 /* ---- calls ------------------------------------------------------------------------------------------------------------------------------- */
-static dync__cache_entry *dync__entry_lookup(dync_compiled *f, const dync__callargs *call)
+static dync__cache_entry *dync__entry_lookup(dync__compiled *f, const dync__callargs *call)
 {
     dync__cache_entry *e = DYNC__ATOMIC_LOAD(&f->last_hit);
     if (e && !DYNC__ATOMIC_LOAD(&e->dead) && dync__guards_hold(e, call)) return e;
@@ -528,7 +535,7 @@ static dync__cache_entry *dync__entry_lookup(dync_compiled *f, const dync__calla
 }
 
 /* A function of tensors takes as many tensors as it has parameters. */
-static bool dync__call_fits(const dync_compiled *f, int nargs, const dync_value *args)
+static bool dync__call_fits(const dync__compiled *f, int nargs, const dync_value *args)
 {
     if (dync__callee_arity(&f->callee) < 0) return true;
     if (nargs != dync__callee_arity(&f->callee)) return false;
@@ -538,7 +545,7 @@ static bool dync__call_fits(const dync_compiled *f, int nargs, const dync_value 
 }
 
 /* Says what does not fit, with the caller's place. A NULL where an error is pending comes from the call that failed: nothing more is said. */
-DYNC__RARE static dync_value dync__call_misfit(const dync_compiled *f, int nargs, const dync_value *args)
+DYNC__RARE static dync_value dync__call_misfit(const dync__compiled *f, int nargs, const dync_value *args)
 {
     dync_loc saved = dync__tls.at;
     dync__tls.at = dync__tls.call_at;
@@ -555,12 +562,12 @@ DYNC__RARE static dync_value dync__call_misfit(const dync_compiled *f, int nargs
     return DYNC_NONE;
 }
 
-static dync_value dync__call_run(dync_compiled *f, int nargs, const dync_value *args, const dync_value *into)
+static dync_value dync__call_run(dync__compiled *f, int nargs, const dync_value *args, const dync_value *into)
 {
     dync__callargs call;
     dync_value result = DYNC_NONE;
     if (!dync__callee_valid(&f->callee)) {
-        dync__fail(DYNC_ERR_VALUE, "dync_call: %s was compiled from a module that has been freed", f->name);
+        dync__fail(DYNC_ERR_VALUE, "dync_call: %s was compiled from %s that has been freed", f->name, dync__callee_text(&f->callee));
         return result;
     }
     if (!dync__call_fits(f, nargs, args)) return dync__call_misfit(f, nargs, args);
@@ -581,7 +588,7 @@ static dync_value dync__call_run(dync_compiled *f, int nargs, const dync_value *
     return status == DYNC_OK && dync_error() == DYNC_OK ? result : DYNC_NONE;
 }
 
-static dync_value dync__call_plain(dync_compiled *f, int nargs, const dync_value *args, const dync_value *into)
+static dync_value dync__call_plain(dync__compiled *f, int nargs, const dync_value *args, const dync_value *into)
 {
     bool own = f->owner == &dync__tls;
     if (!own && !DYNC__ATOMIC_LOAD(&f->shared)) DYNC__ATOMIC_STORE(&f->shared, 1);
@@ -594,7 +601,7 @@ static dync_value dync__call_plain(dync_compiled *f, int nargs, const dync_value
     return r;
 }
 
-DYNC__RARE static dync_value dync__call_profiled(dync_compiled *f, int nargs, const dync_value *args, const dync_value *into)
+DYNC__RARE static dync_value dync__call_profiled(dync__compiled *f, int nargs, const dync_value *args, const dync_value *into)
 {
     uint64_t seq = dync__tls.seq;
     dync__profiled event = dync__profile_begin("Torch-Compiled Region: ", f->name, NULL);
@@ -603,17 +610,21 @@ DYNC__RARE static dync_value dync__call_profiled(dync_compiled *f, int nargs, co
     return r;
 }
 
-/* into: the caller's tensors; where one was written directly it stands in the result itself. */
-static dync_value dync__call_values(dync_compiled *f, int nargs, const dync_value *args, const dync_value *into)
+DYNC__RARE static DYNC__NOINLINE dync_value dync__call_nothing(const dync_compiled *handle)
 {
-    if (!f) {
-        dync_loc saved = dync__tls.at;
-        dync__tls.at = dync__tls.call_at;
-        if (dync_error() == DYNC_OK) dync__fail(DYNC_ERR_VALUE, "dync_call: the compiled function is NULL");
-        dync__tls.at = saved;
-        return DYNC_NONE;
-    }
-    if (dync__tls.compiling || dync__tls.recording || dync__verify_inside()) return dync_frame_values(dync_fnc(f), f->name, nargs, args);
+    dync_loc saved = dync__tls.at;
+    dync__tls.at = dync__tls.call_at;
+    (void)dync__compiled_open(handle, "dync_call");
+    dync__tls.at = saved;
+    return DYNC_NONE;
+}
+
+/* into: the caller's tensors; where one was written directly it stands in the result itself. */
+static dync_value dync__call_values(dync_compiled *handle, int nargs, const dync_value *args, const dync_value *into)
+{
+    dync__compiled *f = dync__compiled_peek(handle);
+    if (DYNC__UNLIKELY(!f)) return dync__call_nothing(handle);
+    if (dync__tls.compiling || dync__tls.recording || dync__verify_inside()) return dync_frame_values(dync_fnc(handle), f->name, nargs, args);
     return dync__profile_on() ? dync__call_profiled(f, nargs, args, into) : dync__call_plain(f, nargs, args, into);
 }
 
@@ -631,7 +642,9 @@ DYNC_API dync_tensor *dync_call_tensor_at(dync_compiled *f, int nargs, const dyn
     if (DYNC__LIKELY(r.kind == DYNC_KIND_TENSOR)) return dync_as_tensor(r);
     dync_loc saved = dync__tls.at;
     dync__tls.at = at;
-    if (dync_error() == DYNC_OK) dync__fail(DYNC_ERR_VALUE, "dync_call: expected %s to return a tensor, got %s", f->name, dync__kind_name(r.kind));
+    const dync__compiled *c = dync__compiled_peek(f);
+    if (dync_error() == DYNC_OK)
+        dync__fail(DYNC_ERR_VALUE, "dync_call: expected %s to return a tensor, got %s", c ? c->name : "the function", dync__kind_name(r.kind));
     dync__tls.at = saved;
     return NULL;
 }
@@ -647,9 +660,10 @@ static dync_status dync__into_pair(dync__into_pairs *p, dync_value out, dync_val
         p->from[p->n++] = r;
         return DYNC_OK;
     }
-    if (out.kind != DYNC_KIND_LIST || r.kind != DYNC_KIND_LIST || !out.as.l || !r.as.l || out.as.l->n != r.as.l->n)
+    const dync__list *to = dync__value_list(out), *from = dync__value_list(r);
+    if (!to || !from || to->n != from->n)
         return dync__fail(DYNC_ERR_VALUE, "dync_call_into: the outputs do not have the form of the result");
-    for (int i = 0; i < out.as.l->n; i++) DYNC__TRY(dync__into_pair(p, out.as.l->items[i], r.as.l->items[i]));
+    for (int i = 0; i < to->n; i++) DYNC__TRY(dync__into_pair(p, to->items[i], from->items[i]));
     return DYNC_OK;
 }
 

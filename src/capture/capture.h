@@ -44,7 +44,7 @@ typedef struct dync__foreign {
     dync_tensor **address;
 } dync__foreign;
 typedef struct dync__int_guard { const char *name; const int64_t *address; int64_t value; } dync__int_guard;
-typedef struct dync__module_guard { dync_module *module; uint64_t id, version; } dync__module_guard;
+typedef struct dync__module_guard { dync__module *module; uint64_t id, version; } dync__module_guard;
 
 /* ---- segments -------------------------------------------------------------------------------------------------------------------- */
 /* A plain number of a graph: argument arg of node, which is its call'th call. Such places are run-time inputs of a segment (lift.c), the last
@@ -55,13 +55,13 @@ enum { DYNC__LIFT_PLACES = 8 };
 #else
 enum { DYNC__LIFT_PLACES = 64 };
 #endif
-typedef struct dync__lift { dync_graph *form; dync__lift_place place[DYNC__LIFT_PLACES]; int n; } dync__lift;   /* form: with numbers in the places */
+typedef struct dync__lift { dync__graph *form; dync__lift_place place[DYNC__LIFT_PLACES]; int n; } dync__lift;   /* form: with numbers in the places */
 /* What counts as pending: calls and constants. */
-DYNC__INLINE bool dync__node_pends(const dync_node *n) { return dync__node_is_call(n) || n->kind == DYNC__N_GET_ATTR; }
+DYNC__INLINE bool dync__node_pends(const dync__node *n) { return dync__node_is_call(n) || n->kind == DYNC__N_GET_ATTR; }
 typedef struct dync__segment {
     struct dync__segment *next;          /* in the compiled function's table */
     uint64_t hash, site;                 /* site: the place in the program */
-    dync_graph *graph;                   /* as handed to the backend, all live values as outputs */
+    dync__graph *graph;                   /* as handed to the backend, all live values as outputs */
     dync_callable code;
     int n_in, n_out;
     bool grad_mode;                      /* when it was compiled; part of its identity */
@@ -77,7 +77,7 @@ typedef struct dync__segment {
 } dync__segment;
 typedef struct dync__segref { dync__segment *seg; int *in_env, *out_env; } dync__segref;
 
-typedef struct dync__cell_guard { struct dync_cell *cell; uint64_t id; uint8_t kind; bool fixed; dync_value value; } dync__cell_guard;   /* fixed: by value */
+typedef struct dync__cell_guard { dync_cell *cell; uint64_t id; uint8_t kind; bool fixed; dync_value value; } dync__cell_guard;   /* fixed: by value */
 typedef struct dync__cell_use { int env, index; } dync__cell_use;
 typedef struct dync__foreign_use { int env, index, owner_env; } dync__foreign_use;   /* owner_env: where the tensor stands whose gradient it is */
 /* What a call does besides its segments. env: the tensor it is done to; value: its new gradient, or -1. */
@@ -169,7 +169,8 @@ typedef struct dync__cache_entry {
 #define dync__entry_item(v, i) (&DYNC__ATOMIC_LOAD(&(v)->at)[i])
 
 /* ---- a compiled function ------------------------------------------------------------------------------------------------------------ */
-struct dync_compiled {
+struct dync__compiled {
+    dync__object object;              /* its handle */
     dync_callee callee;                  /* strings owned */
     char *name, *args, *symbolic, *options_text, *backend_name;
     dync_backend backend;
@@ -188,7 +189,7 @@ struct dync_compiled {
     bool gave_up, warned;                /* recompile limit reached: runs eagerly */
     const char *file;                    /* where the first operator stands that a trace met */
     int32_t line;
-    dync_compiled *next;                 /* process-wide list, for dync_reset */
+    dync__compiled *next;                 /* process-wide list, for dync_reset */
 };
 
 DYNC__FN void dync__constants_free(dync__cache_entry *);                                  /* frame.c */
@@ -218,21 +219,23 @@ DYNC__INLINE void dync__room_end(void *room, const void *few, int n, size_t item
 
 /* Hook of minify/: has f's backend compile g. NULL: nobody looks on. */
 #if defined(DYNC__SPLIT)
-extern dync_status (*dync__backend_compile_hook)(const dync_compiled *f, dync_graph *g, const dync_value *examples, int n, dync_callable *out);
+extern dync_status (*dync__backend_compile_hook)(const dync__compiled *f, dync__graph *g, const dync_value *examples, int n, dync_callable *out);
 #else
-static dync_status (*dync__backend_compile_hook)(const dync_compiled *f, dync_graph *g, const dync_value *examples, int n, dync_callable *out);
+static dync_status (*dync__backend_compile_hook)(const dync__compiled *f, dync__graph *g, const dync_value *examples, int n, dync_callable *out);
 #endif
 
 /* value.c */
 enum { DYNC__CALLEE_DISABLED = 1, DYNC__CALLEE_ALLOWED = 2, DYNC__CALLEE_CONSTANT = 4 };
 DYNC__FN int dync__callee_arity(const dync_callee *);              /* -1: any */
 DYNC__FN bool dync__callee_valid(const dync_callee *);
-DYNC__FN dync_module *dync__callee_module(const dync_callee *);    /* NULL where it is none */
-DYNC__FN dync_compiled *dync__callee_compiled(const dync_callee *);
+DYNC__FN dync_status dync__callee_check(const dync_callee *, const char *who);  /* the same, and says what is wrong */
+DYNC__FN const char *dync__callee_text(const dync_callee *);         /* "a module", for messages */
+DYNC__FN dync__module *dync__callee_module(const dync_callee *);    /* NULL where it is none, or is gone */
+DYNC__FN dync__compiled *dync__callee_compiled(const dync_callee *);
 #if defined(DYNC__SPLIT)
-extern dync_value (*dync__program_run_hook)(dync_program *, int nargs, const dync_value *args);   /* program/ is above */
+extern dync_value (*dync__program_run_hook)(dync__program *, int nargs, const dync_value *args);   /* program/ is above */
 #else
-static dync_value (*dync__program_run_hook)(dync_program *, int nargs, const dync_value *args);
+static dync_value (*dync__program_run_hook)(dync__program *, int nargs, const dync_value *args);
 #endif
 /* v with what fn gives in place of each tensor, in preorder (NULL: none); lists are made anew, in the scope. */
 typedef dync_tensor *(*dync__tensor_map)(void *user, dync_tensor *);
@@ -240,41 +243,41 @@ DYNC__FN dync_value dync__value_map(dync_value v, dync__tensor_map fn, void *use
 DYNC__FN dync_status dync__callargs_flatten(dync__callargs *, int nargs, const dync_value *args);
 DYNC__FN const char *dync__arg_name(dync__arena *, const char *names, int i);      /* i-th of "x, y" or "arg<i>" */
 /* guard.c */
-DYNC__FN dync_status dync__guards_make(dync__cache_entry *, const dync_compiled *, const dync__callargs *);
+DYNC__FN dync_status dync__guards_make(dync__cache_entry *, const dync__compiled *, const dync__callargs *);
 /* A tensor from elsewhere that the trace met; t is what f stands for. */
 DYNC__FN void dync__foreign_aliases(const dync__cache_entry *, const dync__callargs *, dync__foreign *f, const dync__tensor *t);
 DYNC__FN bool dync__guards_hold(const dync__cache_entry *, const dync__callargs *);
-DYNC__FN const char *dync__guards_reason(const dync_compiled *, const dync__cache_entry *, const dync__callargs *, dync__str *out); /* the first failing check; what to do about it */
+DYNC__FN const char *dync__guards_reason(const dync__compiled *, const dync__cache_entry *, const dync__callargs *, dync__str *out); /* the first failing check; what to do about it */
 DYNC__FN void dync__guards_print(const dync__cache_entry *, dync__str *out);               /* one per line */
 DYNC__FN dync_status dync__tensor_guard_make(dync__arena *, dync__tensor_guard *, const dync__tensor *, const char *source);
 DYNC__FN bool dync__tensor_guard_holds(const dync__tensor_guard *, const dync__tensor *);
 /* number.c */
 DYNC__FN bool dync__number_place(int op, int arg);                                   /* may a number there be one of run time? */
-DYNC__FN bool dync__number_named(const dync_compiled *, int arg);                   /* in .symbolic */
+DYNC__FN bool dync__number_named(const dync__compiled *, int arg);                   /* in .symbolic */
 DYNC__FN dync__tensor *dync__number_tensor(dync_value);                             /* a number as it stands in the environment; owned */
 DYNC__FN dync_value dync__number_value(const dync__tensor *);
 DYNC__FN bool dync__cells_hold(const dync__cache_entry *);
 DYNC__FN dync_status dync__cells_enter(const dync__cache_entry *, const dync__tnode *, dync__tensor **env);
 DYNC__FN bool dync__number_apply(int op, dync_value a, dync_value b, dync_value (*compute)(int op, dync_value, dync_value), dync_value *result);
 /* dynamic.c */
-DYNC__FN dync_status dync__shapes_choose(dync_compiled *, dync__cache_entry *, const dync__callargs *);
+DYNC__FN dync_status dync__shapes_choose(dync__compiled *, dync__cache_entry *, const dync__callargs *);
 DYNC__FN bool dync__shapes_hold(const dync__cache_entry *, const dync__callargs *);
 DYNC__FN bool dync__shapes_text(const dync__cache_entry *, const dync__callargs *call_or_null, dync__str *out);   /* NULL: all; else the first that fails: true */
 DYNC__FN void dync__shapes_free(dync__cache_entry *);
 DYNC__FN void dync__shapes_give_up(dync__cache_entry *, const dync__callargs *);
 /* segment.c */
-DYNC__FN dync__segment *dync__segment_find(dync_compiled *, dync_graph *, uint64_t hash, dync__tensor *const *inputs);
-DYNC__FN dync__segment *dync__segment_compile(dync_compiled *, dync_graph *taken, uint64_t hash, uint64_t site, dync__tensor *const *inputs,
+DYNC__FN dync__segment *dync__segment_find(dync__compiled *, dync__graph *, uint64_t hash, dync__tensor *const *inputs);
+DYNC__FN dync__segment *dync__segment_compile(dync__compiled *, dync__graph *taken, uint64_t hash, uint64_t site, dync__tensor *const *inputs,
                                                dync__lift *taken_or_null);
-DYNC__FN dync__segment *dync__segment_plain(dync_graph *taken);       /* not compiled, not kept: the interpreter runs it */
+DYNC__FN dync__segment *dync__segment_plain(dync__graph *taken);       /* not compiled, not kept: the interpreter runs it */
 DYNC__FN dync_status dync__segment_run(dync__segment *, int n_in, dync__tensor *const *in, dync__tensor **out /* owned or NULL */);
 DYNC__FN dync_status dync__segment_run_into(dync__segment *, int n_in, dync__tensor *const *in, dync__tensor **out, dync__tensor *const *into);
 /* numbers: the graph behind it takes symbolic numbers as numbers, which stand among `in` as tensors; else all its inputs are tensors. */
 DYNC__FN dync_status dync__callable_run(const dync_callable *, bool numbers, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out);
 DYNC__FN dync_status dync__segment_narrow(dync__segment *, const bool *used);
-DYNC__FN uint64_t dync__graph_hash(const dync_graph *);
-DYNC__FN bool dync__graph_equal(const dync_graph *, const dync_graph *);
-DYNC__FN bool dync__graph_alike(const dync_graph *, const dync_graph *, dync__lift *differ_or_null);   /* differ: the places of other numbers */
+DYNC__FN uint64_t dync__graph_hash(const dync__graph *);
+DYNC__FN bool dync__graph_equal(const dync__graph *, const dync__graph *);
+DYNC__FN bool dync__graph_alike(const dync__graph *, const dync__graph *, dync__lift *differ_or_null);   /* differ: the places of other numbers */
 DYNC__FN bool dync__segment_fits(const dync__segment *, int n, dync__tensor *const *inputs);           /* by memory; the first n */
 DYNC__FN void dync__lift_free(dync__lift *);
 DYNC__FN void dync__segment_free(dync__segment *);
@@ -288,7 +291,7 @@ typedef struct dync__raw_callable {
     dync__run_into run_into;
 } dync__raw_callable;
 DYNC__FN dync_value dync__raw_run(void *state, const dync_value *args, int nargs);     /* state begins with a dync__raw_callable and n_out */
-typedef struct dync__raw_state { dync__raw_callable raw; int n_out; const dync__arg *form; const dync_graph *compiled_from; } dync__raw_state;   /* form: the graph's result; its tensors are the outputs in order */
+typedef struct dync__raw_state { dync__raw_callable raw; int n_out; const dync__arg *form; const dync__graph *compiled_from; } dync__raw_state;   /* form: the graph's result; its tensors are the outputs in order */
 
 /* quick.c */
 DYNC__FN void dync__scripts_free(struct dync__script *);                       /* script.c; a list */
@@ -301,7 +304,7 @@ DYNC__FN bool dync__memory_meets(const dync__tensor *, const dync__tensor *);
 typedef struct dync__break_record { const char *reason, *stack; } dync__break_record;
 /* What an explaining call collects: graphs in order and breaks. One per thread while open. */
 typedef struct dync__capture_log {
-    DYNC__VEC(dync_graph *) graphs;
+    DYNC__VEC(dync__graph *) graphs;
     DYNC__VEC(dync__break_record) breaks;
     DYNC__VEC(const char *) guards;
     dync__arena arena;
@@ -314,7 +317,7 @@ typedef struct dync__path_step { dync__tnode *node; int64_t outcome; } dync__pat
 DYNC__FN dync_value dync__callee_invoke(const dync_callee *, int nargs, const dync_value *args);   /* the plain C call */
 /* Traces and runs one call: fills a fresh entry, or extends one whose tree ended at an unknown outcome: path holds the outcomes met by the
  * run so far, env (n_env) the tensors it computed. */
-DYNC__FN dync_status dync__trace_call(dync_compiled *, dync__cache_entry *, const dync__callargs *, const dync__path_step *path, int n_path,
+DYNC__FN dync_status dync__trace_call(dync__compiled *, dync__cache_entry *, const dync__callargs *, const dync__path_step *path, int n_path,
                                       dync__tensor **env, int n_env, dync_value *result);
 DYNC__FN dync_value dync__outval_build(const dync__outval *, dync__tensor *const *env);            /* real values, in the scope */
 DYNC__FN void dync__capture_install(void);                                                          /* intercepts; idempotent */
@@ -324,30 +327,31 @@ typedef struct dync__verify dync__verify;
 DYNC__FN bool dync__verify_on(void);
 DYNC__FN bool dync__verify_inside(void);
 DYNC__FN const dync__grad_intercept *dync__verify_intercept(void);                 /* in the reference run */
-DYNC__FN dync__verify *dync__verify_begin(const dync_compiled *, const dync__cache_entry *, const dync__callargs *);
+DYNC__FN dync__verify *dync__verify_begin(const dync__compiled *, const dync__cache_entry *, const dync__callargs *);
 DYNC__FN dync_status dync__verify_end(dync__verify *, dync_status, dync_value *result);
-DYNC__FN dync__verify *dync__verify_segment_begin(const dync_compiled *, const dync__segment *, dync__tensor *const *in);
+DYNC__FN dync__verify *dync__verify_segment_begin(const dync__compiled *, const dync__segment *, dync__tensor *const *in);
 DYNC__FN dync_status dync__verify_segment_end(dync__verify *, dync_status, dync__tensor **out, int n_out);
 /* lint.c: around the first trace of a function; begin gives NULL while lint is off */
 typedef struct dync__lint dync__lint;
 DYNC__FN dync__lint *dync__lint_begin(const dync__cache_entry *);
-DYNC__FN void dync__lint_end(dync__lint *taken, dync_compiled *, dync__cache_entry *, const dync__callargs *, dync_status);
+DYNC__FN void dync__lint_end(dync__lint *taken, dync__compiled *, dync__cache_entry *, const dync__callargs *, dync_status);
 DYNC__FN dync__lint *dync__lint_resume(dync__cache_entry *);
 DYNC__FN void dync__lint_resumed(dync__lint *);
 DYNC__FN void dync__lint_free(dync__lint *);
 
 /* Hooks: of aot/: a line about what forward of this graph saves for backward; of compile/: forgets captured backwards. */
 #if defined(DYNC__SPLIT)
-extern void (*dync__explain_memory)(dync_graph *, const dync_value *examples, dync__str *out);
+extern void (*dync__explain_memory)(dync__graph *, const dync_value *examples, dync__str *out);
 extern void (*dync__reset_backwards)(void);
 #else
-static void (*dync__explain_memory)(dync_graph *, const dync_value *examples, dync__str *out);
+static void (*dync__explain_memory)(dync__graph *, const dync_value *examples, dync__str *out);
 static void (*dync__reset_backwards)(void);
 #endif
 /* cache.c, explain.c, callback.c */
 DYNC__FN const char *dync__stack_line_parts(const char *line, size_t n, const char **in);
-DYNC__FN dync_compiled *dync__compiled_new(dync_callee, const char *name, const dync_compile_options *, const dync_backend *);
-DYNC__FN void dync__capture_forget_module(const dync_module *);
+DYNC__FN void dync__compiled_free(dync__compiled *);               /* NULL allowed */
+DYNC__FN dync__compiled *dync__compiled_new(dync_callee, const char *name, const dync_compile_options *, const dync_backend *);
+DYNC__FN void dync__capture_forget_module(const dync__module *);
 DYNC__FN void dync__compiled_free_all(void);                        /* shutdown */
 DYNC__FN void dync__callbacks_start(void);
 DYNC__FN void dync__callbacks_end(void);
@@ -357,5 +361,5 @@ extern DYNC__TLS dync__capture_log *dync__capture_log_now;
 #else
 static DYNC__TLS dync__capture_log *dync__capture_log_now;
 #endif
-DYNC__FN dync_node *dync__graph_input_of(dync_graph *, const char *source, const dync__info *info_or_null);   /* named after "L['x']": l_x_, for L_x_ */
+DYNC__FN dync__node *dync__graph_input_of(dync__graph *, const char *source, const dync__info *info_or_null);   /* named after "L['x']": l_x_, for L_x_ */
 #endif

@@ -39,13 +39,13 @@ static void dync__log_break(dync__tracer *t, const char *reason)
 
 /* ---- pieces ---------------------------------------------------------------------------------------------------------------------- */
 /* The value of an old node in the piece: its copy, or a placeholder for its place in the environment. */
-typedef struct dync__piece_map { dync_graph *graph; dync_node **holder; } dync__piece_map;
-static dync_node *dync__piece_node(void *user, dync_node *old)
+typedef struct dync__piece_map { dync__graph *graph; dync__node **holder; } dync__piece_map;
+static dync__node *dync__piece_node(void *user, dync__node *old)
 {
     dync__piece_map *m = user;
     if (old->mark) return old->mark;
     if (old->env < 0) return NULL;
-    dync_node **holder = &m->holder[old->env];
+    dync__node **holder = &m->holder[old->env];
     if (*holder) return *holder;
     char name[40];
     bool input = old->kind == DYNC__N_PLACEHOLDER;
@@ -56,15 +56,15 @@ static dync_node *dync__piece_node(void *user, dync_node *old)
 }
 
 /* Copies calls [from, to) of the pending graph into a graph of their own. */
-static dync_graph *dync__piece_graph(dync__tracer *t, int from, int to)
+static dync__graph *dync__piece_graph(dync__tracer *t, int from, int to)
 {
-    dync_graph *g = dync__graph_new("GraphModule");
-    dync_node **holder = dync__calloc((size_t)(t->real.n + 1) * sizeof *holder);
+    dync__graph *g = dync__graph_new("GraphModule");
+    dync__node **holder = dync__calloc((size_t)(t->real.n + 1) * sizeof *holder);
     dync_status status = g && holder ? DYNC_OK : DYNC_ERR_MEMORY;
     dync__piece_map map = {g, holder};
     int k = 0;
     for (int i = 0; i < t->graph->node.n && status == DYNC_OK; i++) {
-        dync_node *old = t->graph->node.at[i];
+        dync__node *old = t->graph->node.at[i];
         old->mark = NULL;
         if (!dync__node_pends(old)) continue;
         int ordinal = old->op == DYNC__NODE_GETITEM ? k - 1 : k++;
@@ -74,12 +74,12 @@ static dync_graph *dync__piece_graph(dync__tracer *t, int from, int to)
     }
     dync__free(holder, (size_t)(t->real.n + 1) * sizeof *holder);
     if (status == DYNC_OK) return g;
-    dync_graph_free(g);
+    dync__graph_unref(g);
     return NULL;
 }
 
 /* ---- running a segment -------------------------------------------------------------------------------------------------------------- */
-static int *dync__in_env(dync__arena *arena, const dync_graph *g)
+static int *dync__in_env(dync__arena *arena, const dync__graph *g)
 {
     int *in = dync__arena_alloc(arena, (size_t)(g->n_inputs + 1) * sizeof *in);
     for (int i = 0, k = 0; in && i < g->node.n && k < g->n_inputs; i++)
@@ -167,7 +167,7 @@ DYNC__FN dync__tensor *dync__env_real(dync__tracer *t, int env)
 }
 
 /* The recorded segment a replayed cut must meet; NULL where the trace runs on new ground (or the function went another way). */
-static dync__segref *dync__path_segment(dync__tracer *t, const dync_graph *g, uint64_t hash)
+static dync__segref *dync__path_segment(dync__tracer *t, const dync__graph *g, uint64_t hash)
 {
     if (t->path_pos >= t->n_path) return NULL;
     dync__tnode *node = t->path[t->path_pos].node;
@@ -223,7 +223,7 @@ static bool dync__cut_too_many(dync__tracer *t, uint64_t site)
     return true;
 }
 
-static dync__segment *dync__cut_transient(dync__tracer *t, dync_graph *taken)
+static dync__segment *dync__cut_transient(dync__tracer *t, dync__graph *taken)
 {
     dync__segment *s = dync__segment_plain(taken);
     if (!s || dync__vec_push(&t->transient, s)) return s;
@@ -231,24 +231,24 @@ static dync__segment *dync__cut_transient(dync__tracer *t, dync_graph *taken)
     return NULL;
 }
 
-static dync__segment *dync__cut_segment(dync__tracer *t, dync_graph *taken, const int **in_env, uint64_t hash, uint64_t site)
+static dync__segment *dync__cut_segment(dync__tracer *t, dync__graph *taken, const int **in_env, uint64_t hash, uint64_t site)
 {
     int n = taken->n_inputs;
     dync__tensor *few[DYNC__FEW], **in = dync__room(few, DYNC__FEW, n, sizeof *in);
     bool ready = dync__cut_inputs(t, n, *in_env, in) == DYNC_OK;
     dync__segment *s = ready ? dync__segment_find(t->fn, taken, hash, in) : NULL;
     if (!s && ready && !t->at) ready = dync__lift_segment(t, taken, site, in, in_env, &s) == DYNC_OK;
-    if (s || !ready) dync_graph_free(taken);
+    if (s || !ready) dync__graph_unref(taken);
     else s = dync__cut_too_many(t, site) ? dync__cut_transient(t, taken) : dync__segment_compile(t->fn, taken, hash, site, in, NULL);
     dync__room_end(in, few, n, sizeof *in);
     return s;
 }
 
 /* Inputs in the order of the arguments, whatever was used first. */
-static void dync__piece_sort(dync_graph *g)
+static void dync__piece_sort(dync__graph *g)
 {
     for (int i = 1; i < g->n_inputs; i++) {
-        dync_node *n = g->node.at[i];
+        dync__node *n = g->node.at[i];
         int k = i;
         for (; k > 0 && g->node.at[k - 1]->env > n->env; k--) g->node.at[k] = g->node.at[k - 1];
         g->node.at[k] = n;
@@ -256,12 +256,12 @@ static void dync__piece_sort(dync_graph *g)
 }
 
 /* A grad mode that is left and entered again at once: neither is a node. From the mode in force, which the mode at the end stays. */
-static void dync__piece_modes(dync_graph *g)
+static void dync__piece_modes(dync__graph *g)
 {
     bool on = !dync__tls.grad_enabled_off, turned = false;           /* turned: the last node that is kept changed it */
     int kept = 0;
     for (int i = 0; i < g->node.n; i++) {
-        dync_node *n = g->node.at[i];
+        dync__node *n = g->node.at[i];
         bool mode = n->op == DYNC__OP__set_grad_enabled, to = mode && n->args[0].as.i != 0, turns = mode && to != on;
         if (mode) on = to;
         if (turns && turned) kept--;
@@ -282,7 +282,7 @@ static uint64_t dync__piece_site(const dync__tracer *t, const char *frame, const
 }
 
 /* Finishes a piece: outputs, backend, run; its outputs enter the environment. */
-static dync_status dync__cut_piece(dync__tracer *t, dync_graph *g, uint64_t site, int n_out, dync__tensor **fakes, dync_node **nodes)
+static dync_status dync__cut_piece(dync__tracer *t, dync__graph *g, uint64_t site, int n_out, dync__tensor **fakes, dync__node **nodes)
 {
     dync__arena *arena = t->at ? &t->entry->arena : &t->scratch;
     dync_status made = dync__shapes_settle(t, g);
@@ -290,7 +290,7 @@ static dync_status dync__cut_piece(dync__tracer *t, dync_graph *g, uint64_t site
     dync__piece_sort(g);
     if (made == DYNC_OK) made = dync__graph_output_list(g, n_out, nodes);
     if (made != DYNC_OK) {
-        dync_graph_free(g);
+        dync__graph_unref(g);
         return made;
     }
     dync__segref ref = {.in_env = dync__in_env(arena, g), .out_env = dync__arena_alloc(arena, (size_t)(n_out + 1) * sizeof(int))};
@@ -298,7 +298,7 @@ static dync_status dync__cut_piece(dync__tracer *t, dync_graph *g, uint64_t site
     dync_status status = ref.in_env && ref.out_env && out ? DYNC_OK : DYNC_ERR_MEMORY;
     uint64_t hash = dync__hash_mix(dync__graph_hash(g), site);
     dync__segref *known = status == DYNC_OK ? dync__path_segment(t, g, hash) : NULL;
-    if (known || status != DYNC_OK) dync_graph_free(g);
+    if (known || status != DYNC_OK) dync__graph_unref(g);
     if (known) {
         ref.seg = known->seg;
         for (int i = 0; i < n_out; i++)
@@ -351,30 +351,30 @@ static int dync__cut_bounds(dync__tracer *t, int *bound, const char **frame, int
     return n - 1;
 }
 
-static int dync__node_ordinal(const dync__tracer *t, const dync_node *n)
+static int dync__node_ordinal(const dync__tracer *t, const dync__node *n)
 {
     int k = -1;
     for (int i = 0; i < t->graph->node.n; i++) {
-        const dync_node *x = t->graph->node.at[i];
+        const dync__node *x = t->graph->node.at[i];
         if (dync__node_pends(x) && x->op != DYNC__NODE_GETITEM) k++;
         if (x == n) return k;
     }
     return k;
 }
 
-typedef struct dync__later { const dync__tracer *t; int hi; const dync_node *wanted; bool found; } dync__later;
+typedef struct dync__later { const dync__tracer *t; int hi; const dync__node *wanted; bool found; } dync__later;
 static void dync__later_use(void *user, dync__arg *a)
 {
     dync__later *l = user;
     if (a->as.node == l->wanted) l->found = true;
 }
 /* Does a pending call at or after ordinal hi use the node? */
-static bool dync__used_later(dync__tracer *t, const dync_node *n, int hi)
+static bool dync__used_later(dync__tracer *t, const dync__node *n, int hi)
 {
     dync__later l = {.t = t, .hi = hi, .wanted = n};
     int k = -1;
     for (int i = 0; i < t->graph->node.n && !l.found; i++) {
-        dync_node *x = t->graph->node.at[i];
+        dync__node *x = t->graph->node.at[i];
         if (dync__node_pends(x) && x->op != DYNC__NODE_GETITEM) k++;
         if (dync__node_pends(x) && k >= hi) dync__node_each_input(x, dync__later_use, &l);
     }
@@ -389,14 +389,14 @@ static void dync__cut_reset(dync__tracer *t)
         if (!dync__script_takes(t, x)) dync__unref(x);
     }
     t->made.n = 0;
-    dync_graph_free(t->graph);
+    dync__graph_unref(t->graph);
     t->graph = NULL;
     t->pending = 0;
     for (int i = 0; i < t->holder.n; i++) t->holder.at[i] = NULL;
     for (int i = 0; i < t->frames.n; i++) t->frames.at[i].mark = 0;
 }
 
-static bool dync__graph_has_effects(const dync_graph *g)
+static bool dync__graph_has_effects(const dync__graph *g)
 {
     for (int i = 0; i < g->node.n; i++) {
         int op = g->node.at[i]->op;
@@ -413,22 +413,22 @@ static bool dync__graph_has_effects(const dync_graph *g)
 static dync_status dync__cut_range(dync__tracer *t, int lo, int hi, bool whole, uint64_t site, const bool *live)
 {
     dync__tensor **fakes = dync__alloc((size_t)(t->made.n + 1) * sizeof *fakes);
-    dync_node **nodes = dync__alloc((size_t)(t->made.n + 1) * sizeof *nodes);
-    dync_graph *g = fakes && nodes ? (whole ? dync_graph_retain(t->graph) : dync__piece_graph(t, lo, hi)) : NULL;
+    dync__node **nodes = dync__alloc((size_t)(t->made.n + 1) * sizeof *nodes);
+    dync__graph *g = fakes && nodes ? (whole ? dync__graph_ref(t->graph) : dync__piece_graph(t, lo, hi)) : NULL;
     dync_status status = g ? DYNC_OK : DYNC_ERR_MEMORY;
     int n = 0;
     for (int i = 0; i < t->made.n && g; i++) {
-        dync_node *old = t->made.at[i]->node;
+        dync__node *old = t->made.at[i]->node;
         int k = old && !whole ? dync__node_ordinal(t, old) : lo;
         if (!old || k < lo || k >= hi || !(live[i] || (!whole && dync__used_later(t, old, hi)))) continue;
         fakes[n] = t->made.at[i];
         nodes[n++] = whole ? old : old->mark;
     }
     int made = t->made.n;
-    if (g && n == 0 && !dync__graph_has_effects(g)) dync_graph_free(g);   /* nothing of it is seen by anybody */
+    if (g && n == 0 && !dync__graph_has_effects(g)) dync__graph_unref(g);   /* nothing of it is seen by anybody */
     else if (g) {
-        dync_node **olds = dync__alloc((size_t)(n + 1) * sizeof *olds);
-        if (!olds) dync_graph_free(g);
+        dync__node **olds = dync__alloc((size_t)(n + 1) * sizeof *olds);
+        if (!olds) dync__graph_unref(g);
         for (int i = 0; olds && i < n; i++) olds[i] = fakes[i]->node;
         status = olds ? dync__cut_piece(t, g, site, n, fakes, nodes) : DYNC_ERR_MEMORY;
         for (int i = 0; olds && i < n && status == DYNC_OK; i++) olds[i]->env = fakes[i]->node_output;
@@ -455,7 +455,7 @@ static bool dync__cut_grad_off(const dync__tracer *t, int ordinal)
 {
     bool off = t->graph_grad_off;
     for (int i = 0, k = 0; i < t->graph->node.n && k < ordinal; i++) {
-        const dync_node *n = t->graph->node.at[i];
+        const dync__node *n = t->graph->node.at[i];
         if (n->op == DYNC__OP__set_grad_enabled) off = !n->args[0].as.i;
         if (dync__node_pends(n) && n->op != DYNC__NODE_GETITEM) k++;
     }
@@ -502,10 +502,10 @@ static dync_status dync__cut_live(dync__tracer *t, const char *reason, const boo
 
 DYNC__FN dync_status dync__tracer_cut(dync__tracer *t, const char *reason) { return dync__cut_live(t, reason, NULL); }
 
-DYNC__FN const dync_node *dync__tracer_written(const dync__tracer *t, const dync__tensor *fake)
+DYNC__FN const dync__node *dync__tracer_written(const dync__tracer *t, const dync__tensor *fake)
 {
     for (int i = t->graph ? t->graph->node.n - 1 : -1; i >= 0; i--) {
-        const dync_node *n = t->graph->node.at[i], *self;
+        const dync__node *n = t->graph->node.at[i], *self;
         if (n->op < 0 || dync__op_info(n->op)->cls != DYNC__INPLACE || n->args[0].kind != DYNC__A_NODE) continue;
         self = n->args[0].as.node;
         const dync__tensor *x = self->kind == DYNC__N_PLACEHOLDER && self->env >= 0 ? t->fake.at[self->env] : NULL;
@@ -519,7 +519,7 @@ DYNC__FN const dync_node *dync__tracer_written(const dync__tracer *t, const dync
 /* So that all later uses of the value, as it is now, are of one that has left its graph. */
 DYNC__FN dync_status dync__tracer_split(dync__tracer *t, dync__tensor *made, const dync__effect *then_or_null)
 {
-    const dync_node *written = dync__tracer_written(t, made);
+    const dync__node *written = dync__tracer_written(t, made);
     int at = made->node ? dync__node_ordinal(t, made->node) + 1 : 0, last = written ? dync__node_ordinal(t, written) + 1 : 0;
     t->split = DYNC__MAX(at, last);
     t->at_split = then_or_null;
@@ -694,7 +694,9 @@ static dync_status dync__result_mark(dync__tracer *t, const dync_value *v, bool 
         for (int i = 0; i < t->made.n; i++)
             if (t->made.at[i] == x) live[i] = true;
     } else if (v->kind == DYNC_KIND_LIST && v->as.l) {
-        for (int i = 0; i < v->as.l->n; i++) DYNC__TRY(dync__result_mark(t, &v->as.l->items[i], live, depth + 1));
+        const dync__list *l = dync__value_list(*v);
+        if (!l) return DYNC_ERR_VALUE;
+        for (int i = 0; i < l->n; i++) DYNC__TRY(dync__result_mark(t, &l->items[i], live, depth + 1));
     }
     return DYNC_OK;
 }
@@ -719,11 +721,12 @@ static dync_status dync__result_tree(dync__tracer *t, const dync_value *v, dync_
         out->as.value.as.s = dync__arena_strdup(t->at ? &t->entry->arena : &t->scratch, v->as.s);
         return out->as.value.as.s ? DYNC_OK : DYNC_ERR_MEMORY;
     }
-    if (v->kind != DYNC_KIND_LIST || !v->as.l) return DYNC_OK;
-    out->n = v->as.l->n;
+    const dync__list *l = dync__value_list(*v);
+    if (!l) return v->kind == DYNC_KIND_LIST && v->as.l ? DYNC_ERR_VALUE : DYNC_OK;
+    out->n = l->n;
     out->as.items = dync__arena_alloc(t->at ? &t->entry->arena : &t->scratch, (size_t)(out->n + 1) * sizeof *out);
     if (!out->as.items) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < out->n; i++) DYNC__TRY(dync__result_tree(t, &v->as.l->items[i], &out->as.items[i]));
+    for (int i = 0; i < out->n; i++) DYNC__TRY(dync__result_tree(t, &l->items[i], &out->as.items[i]));
     return DYNC_OK;
 }
 
@@ -742,14 +745,14 @@ DYNC__FN dync_value dync__outval_build(const dync__outval *o, dync__tensor *cons
     }
     if (o->kind != DYNC_KIND_LIST) return o->as.value;
     dync_value list = dync__list_new(o->n);
-    for (int i = 0; list.kind == DYNC_KIND_LIST && i < o->n; i++) {
+    dync__list *l = dync__value_list(list);
+    for (int i = 0; l && i < o->n; i++) {
         const dync__outval *item = &o->as.items[i];
         if (item->kind == DYNC_KIND_TENSOR) {
             dync__ref(env[item->n]);
-            list.as.l->items[i] = dync_v_tensor(dync__handle(env[item->n]));   /* the list keeps the reference */
+            l->items[i] = dync_v_tensor(dync__handle(env[item->n]));   /* the list keeps the reference */
         } else {
-            list.as.l->items[i] = dync__outval_build(item, env);
-            if (list.as.l->items[i].kind == DYNC_KIND_LIST) list.as.l->items[i].as.l->refs++;
+            dync__list_set(list, i, dync__outval_build(item, env));
         }
     }
     return list;
@@ -904,7 +907,7 @@ static dync_status dync__trace_attempt(dync__tracer *t, dync__cache_entry *e, dy
     return status;
 }
 
-DYNC__FN dync_status dync__trace_call(dync_compiled *f, dync__cache_entry *e, const dync__callargs *call, const dync__path_step *path, int n_path,
+DYNC__FN dync_status dync__trace_call(dync__compiled *f, dync__cache_entry *e, const dync__callargs *call, const dync__path_step *path, int n_path,
                                       dync__tensor **env, int n_env, dync_value *result)
 {
     dync__tracer t;

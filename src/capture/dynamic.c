@@ -26,7 +26,7 @@ DYNC__RARE static uint32_t dync__seen_changes(dync__seen *seen, const dync__layo
 }
 
 /* Before a fresh entry is traced: the dimensions of each tensor argument that are to be symbolic. */
-DYNC__RARE DYNC__FN dync_status dync__shapes_choose(dync_compiled *f, dync__cache_entry *e, const dync__callargs *call)
+DYNC__RARE DYNC__FN dync_status dync__shapes_choose(dync__compiled *f, dync__cache_entry *e, const dync__callargs *call)
 {
     uint32_t any = 0, *dynamic = dync__arena_alloc(&e->arena, (size_t)(call->n_tensors + 1) * sizeof *dynamic);
     if (!dynamic) return DYNC_ERR_MEMORY;
@@ -233,7 +233,7 @@ DYNC__RARE static bool dync__shape_simplify(void *user, int64_t *size)
 DYNC__RARE static bool dync__shape_name(void *user, int64_t *size) { return dync__graph_name_size(user, *size); }
 
 /* Which of the symbols used the inputs tell. */
-DYNC__RARE static void dync__shape_known(const dync_graph *g, bool *known)
+DYNC__RARE static void dync__shape_known(const dync__graph *g, bool *known)
 {
     int64_t value[DYNC__MAX_SYMBOLS];
     const dync__symtab *s = g->syms;
@@ -247,7 +247,7 @@ DYNC__RARE static void dync__shape_known(const dync_graph *g, bool *known)
 }
 
 /* A graph that is complete but for its output: sizes in their simplest form, their names and table, and the arguments that tell them. */
-DYNC__RARE DYNC__FN dync_status dync__shapes_settle(dync__tracer *t, dync_graph *g)
+DYNC__RARE DYNC__FN dync_status dync__shapes_settle(dync__tracer *t, dync__graph *g)
 {
     dync__shape_pass pass = {.t = t};
     bool known[DYNC__MAX_SYMBOLS];
@@ -260,7 +260,7 @@ DYNC__RARE DYNC__FN dync_status dync__shapes_settle(dync__tracer *t, dync_graph 
     dync__shape_known(g, known);
     for (int i = 0; i < t->syms->symbol.n; i++) {
         if (!pass.uses[i] || known[i]) continue;
-        dync_node *n = dync__tracer_input(t, g, t->leaf_env[t->syms->symbol.at[i].tensor]);
+        dync__node *n = dync__tracer_input(t, g, t->leaf_env[t->syms->symbol.at[i].tensor]);
         if (!n) return DYNC_ERR_MEMORY;
         dync__layout *lay = &n->info[0].lay;
         for (int d = 0; d < lay->ndim; d++)

@@ -11,8 +11,9 @@ DYNC__FN dync_status dync__effect_run(const dync__effect *e, dync__tensor *const
 {
     if (e->kind == DYNC__DO_CELL) {
         if (e->env >= 0 && !env[e->env]) return dync__fail(DYNC_ERR_INTERNAL, "a cell of a compiled function lost its value");
-        ((struct dync_cell *)e->user)->value = e->env >= 0 ? dync__number_value(env[e->env]) : e->number;
-        return DYNC_OK;
+        dync__cell *cell = dync__cell_open(e->user, "dync_cell_set");
+        if (cell) cell->value = e->env >= 0 ? dync__number_value(env[e->env]) : e->number;
+        return cell ? DYNC_OK : DYNC_ERR_VALUE;
     }
     dync__tensor *x = env[e->env];
     if (!x) return dync__fail(DYNC_ERR_INTERNAL, "an effect of a compiled function lost its tensor");

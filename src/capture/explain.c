@@ -10,7 +10,7 @@ DYNC__TLS dync__capture_log *dync__capture_log_now;
 /* ---- the log an explaining call fills ---------------------------------------------------------------------------------------- */
 static void dync__capture_log_free(dync__capture_log *log)
 {
-    for (int i = 0; i < log->graphs.n; i++) dync_graph_free(log->graphs.at[i]);
+    for (int i = 0; i < log->graphs.n; i++) dync__graph_unref(log->graphs.at[i]);
     dync__vec_free(&log->graphs);
     dync__vec_free(&log->breaks);
     dync__vec_free(&log->guards);
@@ -27,14 +27,14 @@ static const char *dync__scope_text(const char *s)
     return p ? p : "";
 }
 
-static const char *dync__graph_ops_text(const dync_graph *g, int *count)
+static const char *dync__graph_ops_text(const dync__graph *g, int *count)
 {
     dync__str s = {0};
     for (int i = 0; i < g->node.n; i++) {
-        const dync_node *n = g->node.at[i];
+        const dync__node *n = g->node.at[i];
         if ((n->kind != DYNC__N_CALL_FUNCTION && n->kind != DYNC__N_CALL_METHOD) || n->op == DYNC__NODE_GETITEM) continue;
         ++*count;
-        dync__str_addf(&s, "%s\n", dync_node_target(n));
+        dync__str_addf(&s, "%s\n", n->target);
     }
     const char *text = dync__scope_text(dync__str_get(&s));
     dync__str_free(&s);
@@ -42,7 +42,7 @@ static const char *dync__graph_ops_text(const dync_graph *g, int *count)
 }
 
 /* Why each entry of a compiled function was made, oldest first. */
-static void dync__explain_history(dync_explain_output *o, dync_compiled *f)
+static void dync__explain_history(dync_explain_output *o, dync__compiled *f)
 {
     int n = 0;
     dync__lock(&f->lock);
@@ -81,7 +81,7 @@ static void dync__explain_fill(dync_explain_output *o, const dync__capture_log *
     for (int i = 0; i < log->guards.n; i++) guards[i] = dync__scope_text(log->guards.at[i]);
     for (int i = 0; i < log->graphs.n; i++) {
         ops[i] = dync__graph_ops_text(log->graphs.at[i], &o->op_count);
-        const char *text = dync_graph_str(log->graphs.at[i]);
+        const char *text = dync_graph_str(dync__graph_handle(log->graphs.at[i]));
         graphs[i] = text ? text : "";
     }
     o->breaks = breaks;
@@ -91,10 +91,12 @@ static void dync__explain_fill(dync_explain_output *o, const dync__capture_log *
 }
 
 /* ---- dync_explain ------------------------------------------------------------------------------------------------------------------ */
-static dync_value dync__explain_run(void *state, const dync_value *args, int nargs) { return dync_graph_run(state, args, nargs); }
+static dync_value dync__explain_run(void *state, const dync_value *args, int nargs) { return dync__graph_run(state, args, nargs); }
 
-static dync_status dync__explain_compile(dync_graph *g, const dync_value *examples, int n, const char *options, dync_callable *out, void *user)
+static dync_status dync__explain_compile(dync_graph *graph, const dync_value *examples, int n, const char *options, dync_callable *out, void *user)
 {
+    dync__graph *g = dync__graph_open(graph, "dync_explain");
+    if (!g) return DYNC_ERR_VALUE;
     (void)n, (void)options, (void)user;
     dync__capture_log *log = dync__capture_log_now;
     dync__str s = {0};
@@ -111,28 +113,25 @@ DYNC_API dync_explain_output dync_explain_values(dync_callee callee, const char 
 {
     dync_explain_output o;
     memset(&o, 0, sizeof o);
-    if (!dync__callee_valid(&callee)) {
-        dync__fail(DYNC_ERR_VALUE, "dync_explain: the function is NULL");
-        return o;
-    }
+    if (dync__callee_check(&callee, "dync_explain") != DYNC_OK) return o;
     dync__capture_install();
-    dync_compiled *inner = dync__callee_compiled(&callee);
+    dync__compiled *inner = dync__callee_compiled(&callee);
     dync_compile_options opt = {.recompile_limit = 8, .args = inner ? inner->args : NULL};
     dync_backend backend = {.name = "explain", .compile = dync__explain_compile};
-    dync_compiled *f = dync__compiled_new(inner ? inner->callee : callee, inner ? inner->name : name, &opt, &backend);
+    dync__compiled *f = dync__compiled_new(inner ? inner->callee : callee, inner ? inner->name : name, &opt, &backend);
     if (!f) return o;
     dync__capture_log log, *outer = dync__capture_log_now;
     memset(&log, 0, sizeof log);
     dync__capture_log_now = &log;
     dync_scope scope = dync_scope_begin();
     uint64_t start = dync__now_ns();
-    dync_call_values(f, nargs, args);
+    dync_call_values(dync__compiled_handle(f), nargs, args);
     log.compile_ns = dync__now_ns() - start;
     dync_scope_end(&scope);
     dync__capture_log_now = outer;
     dync__explain_fill(&o, &log);
     dync__capture_log_free(&log);
-    dync_compiled_free(f);
+    dync__compiled_free(f);
     if (inner) dync__explain_history(&o, inner);
     return o;
 }

@@ -84,13 +84,13 @@ static void dync__html_graph(dync__str *s, int i, const char *text)
     dync__error_guard guard;
     dync__str_addf(s, "<h3>Graph %d</h3>\n", i + 1);
     dync__error_guard_begin(&guard);
-    dync_graph *g = dync__graph_parse(text);
+    dync__graph *g = dync__graph_parse(text);
     dync__error_guard_end(&guard);
     if (g) {
         dync__str_add(s, "<div class=\"graph\">\n");
         dync__graph_draw_svg(s, g);
         dync__str_add(s, "</div>\n");
-        dync_graph_free(g);
+        dync__graph_unref(g);
     }
     dync__str_add(s, "<details><summary>as C</summary>\n");
     dync__html_pre(s, text);

@@ -17,7 +17,7 @@ static const char *dync__frame_name(dync__tracer *t, const dync_callee *c, const
 
 static dync_callee dync__frame_peel(dync_callee c)
 {
-    for (const dync_compiled *f; (f = dync__callee_compiled(&c)) != NULL;) {
+    for (const dync__compiled *f; (f = dync__callee_compiled(&c)) != NULL;) {
         int flags = c.flags;
         c = f->callee;
         c.flags |= flags;
@@ -49,8 +49,10 @@ static dync_tensor *dync__constant_bake(void *user, dync_tensor *h)
 
 static bool dync__values_have(dync_kind kind, int n, const dync_value *v)
 {
-    for (int i = 0; i < n; i++)
-        if (v[i].kind == kind || (v[i].kind == DYNC_KIND_LIST && v[i].as.l && dync__values_have(kind, v[i].as.l->n, v[i].as.l->items))) return true;
+    for (int i = 0; i < n; i++) {
+        const dync__list *l = dync__value_list(v[i]);
+        if (v[i].kind == kind || (l && dync__values_have(kind, l->n, l->items))) return true;
+    }
     return false;
 }
 
@@ -58,7 +60,8 @@ static bool dync__values_have(dync_kind kind, int n, const dync_value *v)
 static bool dync__constant_retain(const dync_value *v)
 {
     if (dync__values_have(DYNC_KIND_STR, 1, v)) return false;
-    if (v->kind == DYNC_KIND_LIST && v->as.l) v->as.l->refs++;          /* a list keeps what is in it */
+    dync__list *l = dync__value_list(*v);
+    if (l) dync__list_ref(l);                                            /* a list keeps what is in it */
     if (v->kind == DYNC_KIND_TENSOR) dync__ref(dync__open(v->as.t));
     return true;
 }
@@ -67,7 +70,7 @@ DYNC__FN void dync__constants_free(dync__cache_entry *e)
 {
     for (int i = 0; i < e->constants.n; i++) {
         dync_value v = e->constants.at[i].value;
-        if (v.kind == DYNC_KIND_LIST && v.as.l) dync__list_unref(v.as.l);
+        dync__list_unref(dync__value_list(v));
         if (v.kind == DYNC_KIND_TENSOR) dync__unref(dync__peek(v.as.t));
     }
 }
@@ -124,6 +127,7 @@ static dync_tensor *dync__allowed_fake(void *user, dync_tensor *h)
 /* Runs fn over fakes; its result's tensors, at most DYNC__MAX_OUT. -1: refused, an error is recorded. */
 static int dync__allowed_result(dync__tracer *t, const dync_callee *c, const char *name, int nargs, const dync_value *args, dync__tensor **out, bool *list)
 {
+    const dync__list *l;
     dync__handler infer = {.call = dync__allowed_infer, .state = t};
     uint64_t errors = dync__error_count();
     int n = 1;
@@ -133,11 +137,12 @@ static int dync__allowed_result(dync__tracer *t, const dync_callee *c, const cha
     dync__handler_pop(&infer);
     t->inferring = NULL;
     if (t->stopped || (dync__error_count() != errors && dync_error() != DYNC_OK)) return -1;
-    *list = r.kind == DYNC_KIND_LIST && r.as.l;
-    if (*list) n = r.as.l->n;
+    l = dync__value_list(r);
+    *list = l != NULL;
+    if (l) n = l->n;
     bool fits = n > 0 && n <= DYNC__MAX_OUT && (*list || r.kind == DYNC_KIND_TENSOR);
     for (int i = 0; fits && i < n; i++) {
-        dync_value v = *list ? r.as.l->items[i] : r;
+        dync_value v = l ? l->items[i] : r;
         fits = v.kind == DYNC_KIND_TENSOR && (out[i] = dync__open(v.as.t)) != NULL;
     }
     if (fits) return n;
@@ -145,11 +150,11 @@ static int dync__allowed_result(dync__tracer *t, const dync_callee *c, const cha
     return -1;
 }
 
-static dync_value dync__allowed_outputs(dync__tracer *t, dync_node *n, bool grad, bool list)
+static dync_value dync__allowed_outputs(dync__tracer *t, dync__node *n, bool grad, bool list)
 {
     dync_value items[DYNC__MAX_OUT];
     for (int i = 0; i < n->nout; i++) {
-        dync_node *of = list ? dync__graph_getitem(t->graph, n, i) : n;
+        dync__node *of = list ? dync__graph_getitem(t->graph, n, i) : n;
         dync__tensor *x = of ? dync__tensor_fake(n->info[i].dtype, n->info[i].device, &n->info[i].lay) : NULL;
         if (!x || !dync__vec_push(&t->made, x)) {
             dync__unref(x);
@@ -179,10 +184,11 @@ static dync_status dync__allowed_args(dync__tracer *t, int nargs, const dync_val
 
 static bool dync__allowed_fits(const dync_value *v, int n)
 {
-    for (int i = 0; i < n; i++)
-        if (v[i].kind == DYNC_KIND_MODULE || v[i].kind == DYNC_KIND_SYM || v[i].kind == DYNC_KIND_STR ||
-            (v[i].kind == DYNC_KIND_LIST && v[i].as.l && !dync__allowed_fits(v[i].as.l->items, v[i].as.l->n)))
-            return false;
+    for (int i = 0; i < n; i++) {
+        const dync__list *l = dync__value_list(v[i]);
+        if (v[i].kind == DYNC_KIND_MODULE || v[i].kind == DYNC_KIND_SYM || v[i].kind == DYNC_KIND_STR) return false;
+        if (l && !dync__allowed_fits(l->items, l->n)) return false;
+    }
     return true;
 }
 
@@ -199,7 +205,7 @@ static dync_value dync__frame_allowed(dync__tracer *t, const dync_callee *c, con
     if (n < 0) return DYNC_NONE;
     memset(info, 0, sizeof info);
     for (int i = 0; i < n; i++) info[i] = (dync__info){.dtype = out[i]->dtype, .device = out[i]->device, .lay = out[i]->lay, .alias = -1};
-    dync_node *node = dync__allowed_args(t, nargs, fakes, nodes, &grad) == DYNC_OK && dync__tracer_graph(t)
+    dync__node *node = dync__allowed_args(t, nargs, fakes, nodes, &grad) == DYNC_OK && dync__tracer_graph(t)
                           ? dync__graph_call(t->graph, -1, nargs, nodes, n, info, name) : NULL;
     dync_callee *kept = node ? dync__arena_alloc(&t->graph->arena, sizeof *kept) : NULL;
     if (!kept) {
@@ -215,12 +221,12 @@ static dync_value dync__frame_allowed(dync__tracer *t, const dync_callee *c, con
 }
 
 /* The node at run time, and over the fakes of a backend that looks into it. */
-static dync_status dync__allowed_take(const dync_node *node, dync_value r, dync__tensor **out)
+static dync_status dync__allowed_take(const dync__node *node, dync_value r, dync__tensor **out)
 {
-    bool list = r.kind == DYNC_KIND_LIST && r.as.l;
-    bool fits = list ? r.as.l->n == node->nout : r.kind == DYNC_KIND_TENSOR && node->nout == 1;
+    const dync__list *list = dync__value_list(r);
+    bool fits = list ? list->n == node->nout : r.kind == DYNC_KIND_TENSOR && node->nout == 1;
     for (int i = 0; fits && i < node->nout; i++) {
-        dync_value v = list ? r.as.l->items[i] : r;
+        dync_value v = list ? list->items[i] : r;
         const dync__info *info = &node->info[i];
         out[i] = v.kind == DYNC_KIND_TENSOR ? dync__open(v.as.t) : NULL;
         fits = out[i] && out[i]->dtype == info->dtype && out[i]->lay.ndim == info->lay.ndim;
@@ -238,7 +244,7 @@ static void dync__allowed_ref(const dync__arg *a)
     for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++) dync__allowed_ref(&a->as.list[i]);
 }
 
-DYNC__FN dync_status dync__allowed_run(dync_node *node, int nargs, dync__arg *args, dync__tensor **out)
+DYNC__FN dync_status dync__allowed_run(dync__node *node, int nargs, dync__arg *args, dync__tensor **out)
 {
     dync_value v[DYNC__MAX_ARGS];
     uint64_t errors = dync__error_count();
@@ -311,10 +317,7 @@ static dync_value dync__frame_traced(dync__tracer *t, const dync_callee *c, cons
 DYNC_API dync_value dync_frame_values_at(dync_callee c, const char *name, int nargs, const dync_value *args, dync_loc at)
 {
     dync__tracer *t = dync__frame_peel(c).flags & ~DYNC__CALLEE_DISABLED ? dync__tracing() : dync__tracing_or_replay();
-    if (!dync__callee_valid(&c)) {
-        dync__fail(DYNC_ERR_VALUE, "dync_frame: the function is NULL");
-        return DYNC_NONE;
-    }
+    if (dync__callee_check(&c, "dync_frame") != DYNC_OK) return DYNC_NONE;
     const char *shown = c.name ? c.name : name ? name : "?";
     if (nargs < 0 || (nargs > 0 && !args)) {
         dync__fail(DYNC_ERR_VALUE, "dync_frame(%s): expected %s, got %s%d", shown, nargs < 0 ? "a number of arguments" : "arguments",

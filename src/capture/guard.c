@@ -28,8 +28,10 @@ typedef struct dync__guard_maker { dync__cache_entry *e; const dync__callargs *c
 DYNC__RARE static int dync__count_values(const dync_value *v, int n)
 {
     int count = n;
-    for (int i = 0; i < n; i++)
-        if (v[i].kind == DYNC_KIND_LIST && v[i].as.l) count += dync__count_values(v[i].as.l->items, v[i].as.l->n);
+    for (int i = 0; i < n; i++) {
+        const dync__list *l = dync__value_list(v[i]);
+        if (l) count += dync__count_values(l->items, l->n);
+    }
     return count;
 }
 
@@ -49,6 +51,8 @@ DYNC__RARE static dync_status dync__guard_tensor_leaf(dync__guard_maker *m, dync
 
 DYNC__RARE static dync_status dync__guard_value(dync__guard_maker *m, const dync_value *v, const char *source)
 {
+    const dync__list *l;
+    const dync__module *module;
     if (!source) return DYNC_ERR_MEMORY;
     dync__guard_item *item = &m->e->item[m->item++];
     item->kind = (uint8_t)v->kind;
@@ -56,16 +60,19 @@ DYNC__RARE static dync_status dync__guard_value(dync__guard_maker *m, const dync
     switch (v->kind) {
     case DYNC_KIND_TENSOR: return dync__guard_tensor_leaf(m, item, source);
     case DYNC_KIND_LIST:
-        item->n = v->as.l ? v->as.l->n : 0;
+        l = dync__value_list(*v);
+        item->n = l ? l->n : 0;
         for (int i = 0; i < item->n; i++)
-            DYNC__TRY(dync__guard_value(m, &v->as.l->items[i], dync__arena_printf(&m->e->arena, "%s[%d]", source, i)));
+            DYNC__TRY(dync__guard_value(m, &l->items[i], dync__arena_printf(&m->e->arena, "%s[%d]", source, i)));
         return DYNC_OK;
     case DYNC_KIND_STR:
         item->as.s = dync__arena_strdup(&m->e->arena, v->as.s ? v->as.s : "");
         return item->as.s ? DYNC_OK : DYNC_ERR_MEMORY;
     case DYNC_KIND_MODULE:
+        module = v->as.m ? dync__module_open(v->as.m, NULL) : NULL;
+        if (v->as.m && !module) return DYNC_ERR_VALUE;
         item->as.p = v->as.m;
-        item->version = v->as.m ? v->as.m->version : 0;
+        item->version = module ? module->version : 0;
         return DYNC_OK;
     case DYNC_KIND_BOOL: item->as.i = v->as.b; return DYNC_OK;
     case DYNC_KIND_INT: item->as.i = v->as.i; return DYNC_OK;
@@ -76,7 +83,7 @@ DYNC__RARE static dync_status dync__guard_value(dync__guard_maker *m, const dync
     return DYNC_OK;
 }
 
-DYNC__RARE DYNC__FN dync_status dync__guards_make(dync__cache_entry *e, const dync_compiled *f, const dync__callargs *call)
+DYNC__RARE DYNC__FN dync_status dync__guards_make(dync__cache_entry *e, const dync__compiled *f, const dync__callargs *call)
 {
     dync__guard_maker m = {.e = e, .call = call};
     e->n_items = dync__count_values(call->args, call->nargs);
@@ -121,12 +128,14 @@ DYNC__FN bool dync__tensor_guard_holds(const dync__tensor_guard *g, const dync__
 
 static bool dync__item_holds(const dync__guard_item *g, const dync_value *v)
 {
+    const dync__list *l;
+    const dync__module *m;
     if (g->kind != (uint8_t)v->kind) return false;
     if (DYNC__ATOMIC_PEEK(&g->free_value)) return true;
     switch (v->kind) {
-    case DYNC_KIND_LIST: return (v->as.l ? v->as.l->n : 0) == g->n;
+    case DYNC_KIND_LIST: return ((l = dync__list_peek(v->as.l)) != NULL ? l->n : 0) == g->n;
     case DYNC_KIND_STR: return strcmp(v->as.s ? v->as.s : "", g->as.s) == 0;
-    case DYNC_KIND_MODULE: return g->as.p == v->as.m && (!v->as.m || v->as.m->version == g->version);
+    case DYNC_KIND_MODULE: return g->as.p == v->as.m && ((m = dync__module_peek(v->as.m)) == NULL || m->version == g->version);
     case DYNC_KIND_BOOL: return g->as.i == v->as.b;
     case DYNC_KIND_INT: return g->as.i == v->as.i;
     case DYNC_KIND_FLOAT: return memcmp(&g->as.f, &v->as.f, sizeof g->as.f) == 0;
@@ -145,8 +154,9 @@ static const dync__guard_item *dync__items_differ(const dync__guard_item **item,
             *bad = &v[i];
             return g;
         }
-        if (v[i].kind == DYNC_KIND_LIST && v[i].as.l) {
-            const dync__guard_item *inner = dync__items_differ(item, v[i].as.l->items, v[i].as.l->n, bad);
+        const dync__list *l = v[i].kind == DYNC_KIND_LIST ? dync__list_peek(v[i].as.l) : NULL;
+        if (l) {
+            const dync__guard_item *inner = dync__items_differ(item, l->items, l->n, bad);
             if (inner) return inner;
         }
     }
@@ -435,7 +445,7 @@ DYNC__RARE static bool dync__surroundings_reason(const dync__cache_entry *e, con
 }
 
 /* What keeps such a guard from failing again. */
-static const char *dync__tensor_remedy(const dync_compiled *f, const dync__tensor_guard *g, const dync__tensor *t)
+static const char *dync__tensor_remedy(const dync__compiled *f, const dync__tensor_guard *g, const dync__tensor *t)
 {
     if (t->device != g->device || t->dtype != g->dtype || t->lay.ndim != g->ndim) return "compile a function of its own for each device, dtype and rank";
     if (((t->flags & DYNC__T_REQUIRES_GRAD) != 0) != g->requires_grad) return "call it with leaves or detached tensors, not with both";
@@ -443,7 +453,7 @@ static const char *dync__tensor_remedy(const dync_compiled *f, const dync__tenso
                                                   : "keep sizes that change symbolic (dync_dim in shapes, dync_dim_lt and its kin in tests, no dync_size)";
 }
 
-DYNC__RARE DYNC__FN const char *dync__guards_reason(const dync_compiled *f, const dync__cache_entry *e, const dync__callargs *c, dync__str *out)
+DYNC__RARE DYNC__FN const char *dync__guards_reason(const dync__compiled *f, const dync__cache_entry *e, const dync__callargs *c, dync__str *out)
 {
     const dync__guard_item *item = e->item;
     const dync_value *bad = NULL;

@@ -165,7 +165,7 @@ DYNC__FN dync_tensor *dync__trace_bake(dync__tracer *t, dync__tensor *real)
 {
     dync__layout lay = real->lay;
     dync__tensor *fake = dync__tensor_fake(real->dtype, real->device, &lay);
-    dync_node *n = fake && dync__tracer_graph(t) ? dync__graph_constant(t->graph, real) : NULL;
+    dync__node *n = fake && dync__tracer_graph(t) ? dync__graph_constant(t->graph, real) : NULL;
     if (n) {
         n->env = -1;
         t->pending++;
@@ -349,7 +349,7 @@ static bool dync__trace_apply(const dync_autograd_function *fn, int nargs, const
 }
 
 /* A value that its own graph has used: where one node of the tape stands for that graph, the gradients from in there pass a hook by. */
-typedef struct dync__used_in { const dync_node *node; int uses; } dync__used_in;
+typedef struct dync__used_in { const dync__node *node; int uses; } dync__used_in;
 static void dync__used_inside_count(void *user, dync__arg *a)
 {
     dync__used_in *u = user;
@@ -359,7 +359,7 @@ static bool dync__used_inside(const dync__tracer *t, int env)
 {
     const dync__origin *o = &t->origin.at[env];
     if (!o->seg || o->seg->code.run != dync__raw_run) return false;
-    const dync_graph *g = o->seg->graph;
+    const dync__graph *g = o->seg->graph;
     dync__used_in u = {g->node.at[g->node.n - 1]->args[0].as.list[o->out].as.node, 0};
     for (int i = 0; i + 1 < g->node.n; i++) dync__node_each_input(g->node.at[i], dync__used_inside_count, &u);
     return u.uses > 0;
@@ -506,7 +506,7 @@ static const dync__grad_intercept *dync__capture_grads(void)
 }
 
 /* ---- modules ------------------------------------------------------------------------------------------------------------------------ */
-static void dync__capture_module_touched(dync_module *m)
+static void dync__capture_module_touched(dync__module *m)
 {
     dync__tracer *t = dync__tracing_or_replay();
     if (!t || !t->at || t->stopped) return;

@@ -23,7 +23,7 @@ static bool dync__lift_covers(const dync__segment *s, const dync__lift *differ)
 }
 
 /* The segment that serves g as it is; else *differ has the places in which g differs from the newest one that is alike, or none. */
-static dync__segment *dync__lift_find(const dync__tracer *t, const dync_graph *g, uint64_t site, dync__tensor *const *in, dync__lift *best)
+static dync__segment *dync__lift_find(const dync__tracer *t, const dync__graph *g, uint64_t site, dync__tensor *const *in, dync__lift *best)
 {
     best->n = 0;
     for (dync__segment *s = DYNC__ATOMIC_LOAD(&t->fn->segments); s; s = s->next) {
@@ -39,10 +39,10 @@ static dync__segment *dync__lift_find(const dync__tracer *t, const dync_graph *g
     return NULL;
 }
 
-static dync__arg *dync__lift_arg(const dync_graph *g, const dync__lift_place *p) { return &g->node.at[p->node]->args[p->arg]; }
+static dync__arg *dync__lift_arg(const dync__graph *g, const dync__lift_place *p) { return &g->node.at[p->node]->args[p->arg]; }
 
 /* The numbers of g in the environment; *in_env: what the segment takes, the numbers last. */
-static dync_status dync__lift_enter(dync__tracer *t, const dync_graph *g, const dync__lift *lift, const int **in_env)
+static dync_status dync__lift_enter(dync__tracer *t, const dync__graph *g, const dync__lift *lift, const int **in_env)
 {
     int n = g->n_inputs, *all = dync__arena_alloc(&t->scratch, (size_t)(n + lift->n + 1) * sizeof *all);
     if (!all) return DYNC_ERR_MEMORY;
@@ -53,13 +53,13 @@ static dync_status dync__lift_enter(dync__tracer *t, const dync_graph *g, const 
     return DYNC_OK;
 }
 
-static dync_node *dync__lift_node(void *user, dync_node *old) { return ((dync_node **)user)[old->index]; }
+static dync__node *dync__lift_node(void *user, dync__node *old) { return ((dync__node **)user)[old->index]; }
 
-static dync_node *dync__lift_input(dync__tracer *t, dync_graph *to, const dync_graph *g, const dync__lift_place *p, int env)
+static dync__node *dync__lift_input(dync__tracer *t, dync__graph *to, const dync__graph *g, const dync__lift_place *p, int env)
 {
     char name[40];
     dync__format(name, sizeof name, "number%d", env);
-    dync_node *n = dync__graph_placeholder(to, name, NULL, NULL);
+    dync__node *n = dync__graph_placeholder(to, name, NULL, NULL);
     if (!n) return NULL;
     n->scalar = *dync__lift_arg(g, p);
     n->sym = dync__arena_printf(&to->arena, "s%d", (t->syms ? t->syms->symbol.n : 0) + t->n_number_inputs++);
@@ -68,14 +68,14 @@ static dync_node *dync__lift_input(dync__tracer *t, dync_graph *to, const dync_g
 }
 
 /* A copy of g with inputs in the places. NULL: no memory. */
-static dync_graph *dync__lift_graph(dync__tracer *t, const dync_graph *g, const dync__lift *lift, const int *in_env)
+static dync__graph *dync__lift_graph(dync__tracer *t, const dync__graph *g, const dync__lift *lift, const int *in_env)
 {
-    dync_graph *to = dync__graph_new(g->name);
-    size_t room = (size_t)(g->node.n + 1) * sizeof(dync_node *);
-    dync_node **copy = dync__calloc(room);
+    dync__graph *to = dync__graph_new(g->name);
+    size_t room = (size_t)(g->node.n + 1) * sizeof(dync__node *);
+    dync__node **copy = dync__calloc(room);
     bool ok = to && copy && dync__graph_takes_symbols(to, g);
     for (int i = 0; i < g->node.n && ok; i++) {
-        dync_node *old = g->node.at[i];
+        dync__node *old = g->node.at[i];
         dync__arg result;
         if (old->kind == DYNC__N_PLACEHOLDER) copy[i] = dync__graph_copy_placeholder(to, old, old->name);
         else if (old->kind != DYNC__N_OUTPUT) copy[i] = dync__graph_copy_call(to, old, dync__lift_node, copy);
@@ -84,7 +84,7 @@ static dync_graph *dync__lift_graph(dync__tracer *t, const dync_graph *g, const 
         ok = copy[i] != NULL;
     }
     for (int i = 0; i < lift->n && ok; i++) {
-        dync_node *n = dync__lift_input(t, to, g, &lift->place[i], in_env[g->n_inputs + i]);
+        dync__node *n = dync__lift_input(t, to, g, &lift->place[i], in_env[g->n_inputs + i]);
         if (n) copy[lift->place[i].node]->args[lift->place[i].arg] = dync__arg_node(n);
         ok = n != NULL;
     }
@@ -93,24 +93,24 @@ static dync_graph *dync__lift_graph(dync__tracer *t, const dync_graph *g, const 
         dync__graph_renumber(to);
         return to;
     }
-    dync_graph_free(to);
+    dync__graph_unref(to);
     return NULL;
 }
 
-static dync_status dync__lift_compile(dync__tracer *t, dync_graph *g, uint64_t site, dync__lift *lift, const int *in_env, dync__segment **out)
+static dync_status dync__lift_compile(dync__tracer *t, dync__graph *g, uint64_t site, dync__lift *lift, const int *in_env, dync__segment **out)
 {
-    dync_graph *to = dync__lift_graph(t, g, lift, in_env);
+    dync__graph *to = dync__lift_graph(t, g, lift, in_env);
     dync__lift *kept = to ? dync__alloc(sizeof *kept) : NULL;
     int n = g->n_inputs + lift->n;
     dync__tensor *few[DYNC__FEW], **in = kept ? dync__room(few, DYNC__FEW, n, sizeof *in) : NULL;
     if (!in) {
         dync__free(kept, sizeof *kept);
-        dync_graph_free(to);
+        dync__graph_unref(to);
         return DYNC_ERR_MEMORY;
     }
     for (int i = 0; i < n; i++) in[i] = t->real.at[in_env[i]];
     *kept = *lift;
-    kept->form = dync_graph_retain(g);
+    kept->form = dync__graph_ref(g);
     *out = dync__segment_compile(t->fn, to, dync__hash_mix(dync__graph_hash(to), site), site, in, kept);
     dync__room_end(in, few, n, sizeof *in);
     return *out ? DYNC_OK : dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_BACKEND;
@@ -118,7 +118,7 @@ static dync_status dync__lift_compile(dync__tracer *t, dync_graph *g, uint64_t s
 
 /* *out: the segment that serves g with some of its numbers as inputs, made now or earlier, and *in_env what it takes; NULL: none can. in: of
  * g's inputs. */
-DYNC__FN dync_status dync__lift_segment(dync__tracer *t, dync_graph *g, uint64_t site, dync__tensor *const *in, const int **in_env, dync__segment **out)
+DYNC__FN dync_status dync__lift_segment(dync__tracer *t, dync__graph *g, uint64_t site, dync__tensor *const *in, const int **in_env, dync__segment **out)
 {
     dync__lift lift;
     *out = dync__lift_find(t, g, site, in, &lift);

@@ -236,6 +236,7 @@ DYNC__FN bool dync__lint_stops(const dync__tracer *t, const char *reason)
 static void dync__lint_value(const dync_value *v, dync__str *s)
 {
     char number[40];
+    const dync__list *l;
     switch (v->kind) {
     case DYNC_KIND_INT: dync__str_addf(s, "%lld", (long long)v->as.i); break;
     case DYNC_KIND_BOOL: dync__str_add(s, v->as.b ? "true" : "false"); break;
@@ -246,9 +247,10 @@ static void dync__lint_value(const dync_value *v, dync__str *s)
     case DYNC_KIND_STR: dync__json_quote(s, v->as.s ? v->as.s : ""); break;
     case DYNC_KIND_TENSOR: dync__str_add(s, "tensor"); break;
     case DYNC_KIND_LIST:
-        for (int i = 0; v->as.l && i < v->as.l->n; i++) {
+        l = dync__value_list(*v);
+        for (int i = 0; l && i < l->n; i++) {
             dync__str_add(s, i ? ", " : "[");
-            dync__lint_value(&v->as.l->items[i], s);
+            dync__lint_value(&l->items[i], s);
         }
         dync__str_addc(s, ']');
         break;
@@ -291,7 +293,7 @@ DYNC__FN dync__lint *dync__lint_begin(const dync__cache_entry *e)
     return l;
 }
 
-static void dync__lint_retrace(dync__lint *l, dync_compiled *f, dync__cache_entry *scratch,
+static void dync__lint_retrace(dync__lint *l, dync__compiled *f, dync__cache_entry *scratch,
                                const dync__callargs *call)
 {
     dync__tracer t;
@@ -321,7 +323,7 @@ DYNC__FN void dync__lint_free(dync__lint *l)
 }
 
 /* status: of the first trace. Takes l over; leaves grad mode, random state, errors as they were. */
-DYNC__FN void dync__lint_end(dync__lint *l, dync_compiled *f, dync__cache_entry *e, const dync__callargs *call,
+DYNC__FN void dync__lint_end(dync__lint *l, dync__compiled *f, dync__cache_entry *e, const dync__callargs *call,
                              dync_status status)
 {
     dync__error_guard guard;

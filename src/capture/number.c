@@ -38,7 +38,7 @@ DYNC__FN dync_value dync__number_value(const dync__tensor *t)
 }
 
 /* Is argument i of the function named in .symbolic? */
-DYNC__FN bool dync__number_named(const dync_compiled *f, int i)
+DYNC__FN bool dync__number_named(const dync__compiled *f, int i)
 {
     char name[24];
     const char *p = f->args, *own = name;
@@ -264,7 +264,7 @@ DYNC__FN void dync__number_operands(dync__tracer *t, dync__opcall *c, dync__numb
     }
 }
 
-DYNC__FN dync_node *dync__number_node(dync__tracer *t, dync__number *x) { return dync__tracer_node(t, x->fake); }
+DYNC__FN dync__node *dync__number_node(dync__tracer *t, dync__number *x) { return dync__tracer_node(t, x->fake); }
 
 /* ---- arithmetic ----------------------------------------------------------------------------------------------------------------------------- */
 static const char *dync__number_operand_text(dync__tracer *t, const dync__number *x, dync_value v, bool product)
@@ -307,7 +307,7 @@ DYNC__FN bool dync__number_apply(int op, dync_value a, dync_value b, dync_value 
     z->of[1] = y;
     dync__arg args[2] = {dync__number_operand(t, x, a), dync__number_operand(t, y, b)};
     bool made = (!x || args[0].as.node) && (!y || args[1].as.node);
-    dync_node *n = made ? dync__graph_call(t->graph, op, 2, args, 1, NULL, NULL) : NULL;
+    dync__node *n = made ? dync__graph_call(t->graph, op, 2, args, 1, NULL, NULL) : NULL;
     dync__tensor *fake = n ? dync__number_fake(plain) : NULL;
     if (!fake || !dync__vec_push(&t->made, fake)) {
         dync__unref(fake);
@@ -335,7 +335,7 @@ static dync__cell_now *dync__cell_known(dync__tracer *t, const dync_cell *cell)
 }
 
 /* The cell's value of this call enters the trace; on a replayed way it is what the run so far found there. */
-static bool dync__cell_enter(dync__tracer *t, dync_cell *cell, dync__cell_now *now)
+static bool dync__cell_enter(dync__tracer *t, dync__cell *cell, dync__cell_now *now)
 {
     dync__cache_entry *e = t->entry;
     int env = t->real.n;
@@ -345,23 +345,23 @@ static bool dync__cell_enter(dync__tracer *t, dync_cell *cell, dync__cell_now *n
     dync__number *x = dync__number_input(t, plain, dync__number_tensor(plain), cell->name);
     if (!x) return false;
     x->arg = -1;
-    x->cell = cell;
-    *now = (dync__cell_now){cell, dync__number_sym(x)};
+    x->cell = dync__cell_handle(cell);
+    *now = (dync__cell_now){x->cell, dync__number_sym(x)};
     if (!t->at) return true;
     int k = 0;
-    while (k < e->cells.n && e->cells.at[k].cell != cell) k++;
-    dync__cell_guard g = {.cell = cell, .id = cell->id, .kind = (uint8_t)cell->value.kind};
+    while (k < e->cells.n && e->cells.at[k].cell != x->cell) k++;
+    dync__cell_guard g = {.cell = x->cell, .id = cell->id, .kind = (uint8_t)cell->value.kind};
     if (k == e->cells.n && !dync__entry_push(e, &e->cells, g)) return false;
     if (t->path_pos < t->n_path) return true;
     dync__cell_use use = {env, k};
     return dync__avec_push(&e->arena, &t->at->cell, use);
 }
 
-DYNC__FN bool dync__trace_cell_get(struct dync_cell *cell, dync_value *result)
+DYNC__FN bool dync__trace_cell_get(struct dync__cell *cell, dync_value *result)
 {
     dync__tracer *t = dync__tracer_current();
     if (!t || !dync__tls.compiling || t->stopped) return false;
-    dync__cell_now *known = dync__cell_known(t, cell), now;
+    dync__cell_now *known = dync__cell_known(t, dync__cell_handle(cell)), now;
     *result = DYNC_NONE;
     if (!known && (!dync__cell_enter(t, cell, &now) || !dync__vec_push(&t->cell, now))) {
         dync__tracer_fail(t, DYNC_ERR_MEMORY);
@@ -372,7 +372,7 @@ DYNC__FN bool dync__trace_cell_get(struct dync_cell *cell, dync_value *result)
 }
 
 /* The last value of a call is written back after its segments. */
-DYNC__FN bool dync__trace_cell_set(struct dync_cell *cell, dync_value v)
+DYNC__FN bool dync__trace_cell_set(struct dync__cell *cell, dync_value v)
 {
     dync__tracer *t = dync__tracer_current();
     if (!t || !dync__tls.compiling) return false;
@@ -380,10 +380,11 @@ DYNC__FN bool dync__trace_cell_set(struct dync_cell *cell, dync_value v)
     dync__number *x = v.kind == DYNC_KIND_SYM ? dync__number_find(t, v.as.p) : NULL;
     if (!x && v.kind != DYNC_KIND_INT && v.kind != DYNC_KIND_FLOAT && v.kind != DYNC_KIND_BOOL)
         return dync__fail(DYNC_ERR_VALUE, "dync_cell_set: expected a number"), true;
-    dync__cell_now *known = dync__cell_known(t, cell), now = {cell, v};
+    dync_cell *handle = dync__cell_handle(cell);
+    dync__cell_now *known = dync__cell_known(t, handle), now = {handle, v};
     if (known) known->value = v;
     else if (!dync__vec_push(&t->cell, now)) dync__tracer_fail(t, DYNC_ERR_MEMORY);
-    dync__effect e = {.kind = DYNC__DO_CELL, .env = -1, .user = cell, .number = x ? DYNC_NONE : v};
+    dync__effect e = {.kind = DYNC__DO_CELL, .env = -1, .user = handle, .number = x ? DYNC_NONE : v};
     if (dync__effect_add(t, false, e, x ? x->fake : NULL) != DYNC_OK) dync__tracer_fail(t, DYNC_ERR_MEMORY);
     return true;
 }
@@ -392,7 +393,9 @@ DYNC__FN bool dync__cells_hold(const dync__cache_entry *e)
 {
     for (int i = 0; i < dync__entry_count(&e->cells); i++) {
         const dync__cell_guard *g = dync__entry_item(&e->cells, i);
-        const dync_value *v = &g->cell->value;
+        const dync__cell *cell = dync__cell_peek(g->cell);
+        if (!cell) return false;
+        const dync_value *v = &cell->value;
         if ((uint8_t)v->kind != g->kind) return false;
         if (DYNC__ATOMIC_PEEK(&g->fixed) && (g->kind == DYNC_KIND_FLOAT ? memcmp(&v->as.f, &g->value.as.f, sizeof v->as.f) != 0
                                                                         : dync_as_int(*v) != dync_as_int(g->value)))
@@ -405,7 +408,9 @@ DYNC__FN bool dync__cells_hold(const dync__cache_entry *e)
 DYNC__FN dync_status dync__cells_enter(const dync__cache_entry *e, const dync__tnode *n, dync__tensor **env)
 {
     for (int i = 0; i < n->cell.n; i++) {
-        dync_value v = dync__entry_item(&e->cells, n->cell.at[i].index)->cell->value;
+        const dync__cell *cell = dync__cell_open(dync__entry_item(&e->cells, n->cell.at[i].index)->cell, "dync_call");
+        if (!cell) return DYNC_ERR_VALUE;
+        dync_value v = cell->value;
         if (v.kind == DYNC_KIND_BOOL) v = dync_v_int(v.as.b);
         dync__tensor *x = dync__number_tensor(v);
         if (!x) return DYNC_ERR_MEMORY;

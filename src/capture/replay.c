@@ -495,8 +495,9 @@ static bool dync__replay_returned(dync__tracer *t, const dync__cut_record *cut, 
         int env = x == fake || (x->flags & DYNC__T_FAKE) ? -1 : dync__replay_env(t, fake);
         return x == fake || (env >= 0 && t->real.at[env] == x);
     }
-    for (int i = 0; v->kind == DYNC_KIND_LIST && v->as.l && i < v->as.l->n; i++)
-        if (!dync__replay_returned(t, cut, &v->as.l->items[i], k)) return false;
+    const dync__list *l = dync__value_list(*v);
+    for (int i = 0; l && i < l->n; i++)
+        if (!dync__replay_returned(t, cut, &l->items[i], k)) return false;
     return true;
 }
 

@@ -275,8 +275,9 @@ static bool dync__script_result(dync__tracer *t, const dync_value *v)
         if (value >= 0) t->script->value.at[value].wanted = true;
         return value >= 0 && dync__avec_push(&t->script->arena, &t->script->cut->result, value);
     }
-    for (int i = 0; v->kind == DYNC_KIND_LIST && v->as.l && i < v->as.l->n; i++)
-        if (!dync__script_result(t, &v->as.l->items[i])) return false;
+    const dync__list *l = dync__value_list(*v);
+    for (int i = 0; l && i < l->n; i++)
+        if (!dync__script_result(t, &l->items[i])) return false;
     return true;
 }
 

@@ -69,7 +69,7 @@ typedef struct dync__script {
     bool grad_off;                       /* grad mode where they begin */
     dync__cut_record *cut;               /* being recorded */
     DYNC__VEC(dync__tensor *) real, fake; /* room of the tracer's, kept between calls */
-    DYNC__VEC(dync_node *) holder;
+    DYNC__VEC(dync__node *) holder;
     DYNC__VEC(dync__origin) origin;
 } dync__script;
 

@@ -5,7 +5,7 @@
 #include "capture.h"
 
 #if defined(DYNC__SPLIT)
-dync_status (*dync__backend_compile_hook)(const dync_compiled *f, dync_graph *g, const dync_value *examples, int n, dync_callable *out);
+dync_status (*dync__backend_compile_hook)(const dync__compiled *f, dync__graph *g, const dync_value *examples, int n, dync_callable *out);
 #endif
 
 /* ---- structural hash and equality ------------------------------------------------------------------------------------------ */
@@ -35,11 +35,11 @@ DYNC__RARE static bool dync__info_equal(const dync__info *a, const dync__info *b
            memcmp(a->lay.stride, b->lay.stride, (size_t)a->lay.ndim * sizeof(int64_t)) == 0;
 }
 
-DYNC__RARE DYNC__FN uint64_t dync__graph_hash(const dync_graph *g)
+DYNC__RARE DYNC__FN uint64_t dync__graph_hash(const dync__graph *g)
 {
     uint64_t h = 0x64796e63;
     for (int i = 0; i < g->node.n; i++) {
-        const dync_node *n = g->node.at[i];
+        const dync__node *n = g->node.at[i];
         h = dync__hash_mix(h, ((uint64_t)n->kind << 32) ^ (uint32_t)n->op);
         for (int j = 0; j < n->nargs; j++) h = dync__hash_arg(h, &n->args[j]);
         if (n->callee) h = dync__hash_mix(h, (uint64_t)(uintptr_t)n->callee->fn ^ (uint64_t)(uintptr_t)n->callee->user);
@@ -76,7 +76,7 @@ DYNC__RARE static bool dync__args_equal(const dync__arg *a, const dync__arg *b)
 }
 
 /* The same kind of number where an operator takes any: noted. */
-static bool dync__number_differs(const dync_node *n, int arg, int call, const dync__arg *got, dync__lift *differ)
+static bool dync__number_differs(const dync__node *n, int arg, int call, const dync__arg *got, dync__lift *differ)
 {
     const dync__arg *a = &n->args[arg];
     if (a->kind != got->kind || (a->kind != DYNC__A_FLOAT && a->kind != DYNC__A_INT) || !dync__node_is_call(n) || n->op < 0) return false;
@@ -87,7 +87,7 @@ static bool dync__number_differs(const dync_node *n, int arg, int call, const dy
 
 /* What two nodes give. The results of equal operators on equal inputs are equal, but for sizes that depend on symbols: where a call's own
  * sizes decided (a slice that leaves 0 or 1), the same text is another graph. */
-DYNC__RARE static bool dync__node_results_equal(const dync_node *a, const dync_node *b, bool symbolic)
+DYNC__RARE static bool dync__node_results_equal(const dync__node *a, const dync__node *b, bool symbolic)
 {
     bool input = a->kind == DYNC__N_PLACEHOLDER;
     for (int i = 0; i < a->nout && a->has_info && (input || symbolic); i++)
@@ -95,13 +95,13 @@ DYNC__RARE static bool dync__node_results_equal(const dync_node *a, const dync_n
     return !input || !a->has_info || a->requires_grad[0] == b->requires_grad[0];
 }
 
-DYNC__RARE DYNC__FN bool dync__graph_equal(const dync_graph *a, const dync_graph *b) { return dync__graph_alike(a, b, NULL); }
-DYNC__RARE DYNC__FN bool dync__graph_alike(const dync_graph *a, const dync_graph *b, dync__lift *differ)
+DYNC__RARE DYNC__FN bool dync__graph_equal(const dync__graph *a, const dync__graph *b) { return dync__graph_alike(a, b, NULL); }
+DYNC__RARE DYNC__FN bool dync__graph_alike(const dync__graph *a, const dync__graph *b, dync__lift *differ)
 {
     int call = -1;
     if (a->node.n != b->node.n) return false;
     for (int i = 0; i < a->node.n; i++) {
-        const dync_node *x = a->node.at[i], *y = b->node.at[i];
+        const dync__node *x = a->node.at[i], *y = b->node.at[i];
         if (!x->callee != !y->callee || (x->callee && (x->callee->fn != y->callee->fn || x->callee->object != y->callee->object ||
                                                        x->callee->user != y->callee->user)))
             return false;
@@ -142,7 +142,7 @@ static dync_status dync__segment_aliases(dync__segment *s, dync__tensor *const *
     return s->alias ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
-DYNC__RARE DYNC__FN dync__segment *dync__segment_find(dync_compiled *f, dync_graph *g, uint64_t hash, dync__tensor *const *inputs)
+DYNC__RARE DYNC__FN dync__segment *dync__segment_find(dync__compiled *f, dync__graph *g, uint64_t hash, dync__tensor *const *inputs)
 {
     for (dync__segment *s = DYNC__ATOMIC_LOAD(&f->segments); s; s = s->next)
         if (s->hash == hash && s->grad_mode == !dync__tls.grad_enabled_off && dync__graph_equal(s->graph, g) &&
@@ -160,11 +160,11 @@ static dync_value dync__boxed_value(dync__tensor *t)
 /* ---- compiling ---------------------------------------------------------------------------------------------------------------- */
 DYNC__RARE static void dync__segment_study(dync__segment *s)
 {
-    const dync_graph *g = s->graph;
+    const dync__graph *g = s->graph;
     s->narrowable = true;
     s->writes = dync__graph_has_writes(g);
     for (int i = 0; i < g->node.n; i++) {
-        const dync_node *n = g->node.at[i];
+        const dync__node *n = g->node.at[i];
         if (n->kind != DYNC__N_CALL_FUNCTION && n->kind != DYNC__N_CALL_METHOD) continue;
         s->n_ops += n->op != DYNC__NODE_GETITEM;
         s->gives_numbers = s->gives_numbers || (!n->has_info && dync__arg_is_number(&n->scalar));
@@ -178,7 +178,7 @@ DYNC__RARE static void dync__segment_study(dync__segment *s)
 
 /* The backend's own error becomes BackendCompilerFailed with the inner class and message. Errors recorded inside a compile that
  * answers DYNC_OK are dropped. */
-DYNC__RARE static dync_status dync__backend_compile(const dync_compiled *f, dync_graph *g, const dync_value *examples, int n, dync_callable *out)
+DYNC__RARE static dync_status dync__backend_compile(const dync__compiled *f, dync__graph *g, const dync_value *examples, int n, dync_callable *out)
 {
     dync__error_guard guard;
     dync__error_guard_begin(&guard);
@@ -186,8 +186,8 @@ DYNC__RARE static dync_status dync__backend_compile(const dync_compiled *f, dync
     bool compiling = dync__tls.compiling, twice = dync__tls.double_backward;
     dync__tls.compiling = false;
     dync__tls.double_backward = f->opt.double_backward;
-    dync_status (*hook)(const dync_compiled *, dync_graph *, const dync_value *, int, dync_callable *) = DYNC__ATOMIC_PEEK(&dync__backend_compile_hook);
-    dync_status status = hook ? hook(f, g, examples, n, out) : f->backend.compile(g, examples, n, f->opt.options, out, f->backend.user);
+    dync_status (*hook)(const dync__compiled *, dync__graph *, const dync_value *, int, dync_callable *) = DYNC__ATOMIC_PEEK(&dync__backend_compile_hook);
+    dync_status status = hook ? hook(f, g, examples, n, out) : dync__graph_ask(&f->backend, g, examples, n, f->opt.options, out);
     dync__tls.compiling = compiling;
     dync__tls.double_backward = twice;
     dync__handler_swap(stack);
@@ -208,31 +208,31 @@ DYNC__RARE static dync_status dync__backend_compile(const dync_compiled *f, dync
                       inner.status != DYNC_OK ? inner.message : dync__status_name(status));
 }
 
-DYNC__RARE static int dync__output_count(const dync_graph *g)
+DYNC__RARE static int dync__output_count(const dync__graph *g)
 {
-    const dync_node *out = g->node.n ? g->node.at[g->node.n - 1] : NULL;
+    const dync__node *out = g->node.n ? g->node.at[g->node.n - 1] : NULL;
     return out && out->kind == DYNC__N_OUTPUT && out->nargs == 1 && out->args[0].kind == DYNC__A_LIST ? out->args[0].n : 0;
 }
 
-DYNC__RARE static void dync__segment_logged(const dync__segment *s, const dync_compiled *f, uint64_t ns)
+DYNC__RARE static void dync__segment_logged(const dync__segment *s, const dync__compiled *f, uint64_t ns)
 {
     DYNC__COUNTER_ADD(graphs, 1);
     DYNC__COUNTER_ADD(ops, s->n_ops);
     if (dync__capture_log_now) {
         dync__capture_log *log = dync__capture_log_now;
-        if (dync__vec_push(&log->graphs, s->graph)) dync_graph_retain(s->graph);
+        if (dync__vec_push(&log->graphs, s->graph)) dync__graph_ref(s->graph);
         log->compile_ns += ns;
     }
     if (dync__log_on(DYNC__LOG_graph)) {
         dync_scope scope = dync_scope_begin();
-        const char *text = dync_graph_str(s->graph);
+        const char *text = dync_graph_str(dync__graph_handle(s->graph));
         dync__log_text(DYNC__LOG_graph, f->name, text ? text : "");
         dync_scope_end(&scope);
     }
 }
 
 /* The graph and the places are taken over, on failure too. inputs: the real tensors of this call, as examples for the backend. */
-DYNC__RARE DYNC__FN dync__segment *dync__segment_compile(dync_compiled *f, dync_graph *taken, uint64_t hash, uint64_t site, dync__tensor *const *inputs,
+DYNC__RARE DYNC__FN dync__segment *dync__segment_compile(dync__compiled *f, dync__graph *taken, uint64_t hash, uint64_t site, dync__tensor *const *inputs,
                                               dync__lift *lift)
 {
     dync__segment *s = dync__calloc(sizeof *s);
@@ -241,7 +241,7 @@ DYNC__RARE DYNC__FN dync__segment *dync__segment_compile(dync_compiled *f, dync_
     if (!s || !examples) {
         dync__room_end(examples, few, n, sizeof *examples);
         dync__free(s, sizeof *s);
-        dync_graph_free(taken);
+        dync__graph_unref(taken);
         dync__lift_free(lift);
         return NULL;
     }
@@ -276,12 +276,12 @@ DYNC__RARE DYNC__FN dync__segment *dync__segment_compile(dync_compiled *f, dync_
     return s;
 }
 
-DYNC__RARE static dync_value dync__segment_interpret(void *graph, const dync_value *args, int nargs) { return dync_graph_run(graph, args, nargs); }
-DYNC__RARE DYNC__FN dync__segment *dync__segment_plain(dync_graph *taken)
+DYNC__RARE static dync_value dync__segment_interpret(void *graph, const dync_value *args, int nargs) { return dync__graph_run(graph, args, nargs); }
+DYNC__RARE DYNC__FN dync__segment *dync__segment_plain(dync__graph *taken)
 {
     dync__segment *s = dync__calloc(sizeof *s);
     if (!s) {
-        dync_graph_free(taken);
+        dync__graph_unref(taken);
         return NULL;
     }
     s->graph = taken;
@@ -296,7 +296,7 @@ DYNC__RARE DYNC__FN dync__segment *dync__segment_plain(dync_graph *taken)
 DYNC__RARE DYNC__FN void dync__lift_free(dync__lift *lift)
 {
     if (!lift) return;
-    dync_graph_free(lift->form);
+    dync__graph_unref(lift->form);
     dync__free(lift, sizeof *lift);
 }
 
@@ -307,7 +307,7 @@ DYNC__RARE DYNC__FN void dync__segment_free(dync__segment *s)
     if (s->alias) dync__free(s->alias, (size_t)s->n_in * sizeof *s->alias);
     if (s->used) dync__free(s->used, (size_t)s->n_out * sizeof *s->used);
     dync__lift_free(s->lift);
-    dync_graph_free(s->graph);
+    dync__graph_unref(s->graph);
     dync__free(s, sizeof *s);
 }
 
@@ -321,7 +321,7 @@ DYNC__RARE static void dync__metadata_text(dync__str *s, int dtype, const dync__
     if ((device & 255) == DYNC_CUDA) dync__str_addf(s, " on cuda:%d", device >> 8);
 }
 
-DYNC__RARE static dync_status dync__metadata_differs(dync_status status, const char *what, int i, const dync_node *n, const dync__tensor *t)
+DYNC__RARE static dync_status dync__metadata_differs(dync_status status, const char *what, int i, const dync__node *n, const dync__tensor *t)
 {
     dync__str text = {0};
     dync__metadata_text(&text, n->info[0].dtype, &n->info[0].lay, n->info[0].device);
@@ -342,11 +342,11 @@ static bool dync__layout_fits(const dync__layout *want, const dync__layout *lay,
 }
 
 /* Code is made for exactly the placeholders' metadata. Guards see to that; who calls a callable on his own is told. */
-static dync_status dync__raw_inputs(const dync_graph *g, int n_in, dync__tensor *const *in)
+static dync_status dync__raw_inputs(const dync__graph *g, int n_in, dync__tensor *const *in)
 {
     if (n_in != g->n_inputs) return dync__fail(DYNC_ERR_VALUE, "a compiled graph takes %d tensors, got %d", g->n_inputs, n_in);
     for (int i = 0, k = 0; i < g->node.n && k < n_in; i++) {
-        const dync_node *n = g->node.at[i];
+        const dync__node *n = g->node.at[i];
         if (n->kind != DYNC__N_PLACEHOLDER) continue;
         const dync__tensor *t = in[k++];
         if (n->has_info && (t->dtype != n->info[0].dtype || t->device != n->info[0].device || !dync__layout_fits(&n->info[0].lay, &t->lay, true)))
@@ -382,9 +382,9 @@ static dync_value dync__raw_result(const dync__arg *form, dync__tensor **out, in
             dync__tensor *t = tensor ? out[(*k)++] : NULL;
             dync_value v = tensor ? (t ? dync_v_tensor(dync__handle(t)) : DYNC_NONE) : dync__raw_result(&form->as.list[i], out, k);
             if (list.kind == DYNC_KIND_NONE) dync__unref(t);
-            else {                                   /* the list keeps the reference */
-                if (v.kind == DYNC_KIND_LIST) v.as.l->refs++;
-                list.as.l->items[i] = v;
+            else {
+                dync__list_set(list, i, v);
+                dync__unref(t);                      /* the list has its own */
             }
         }
         return list;
@@ -413,7 +413,7 @@ static dync_value dync__raw_run_tensors(dync__raw_state *r, int n_in, dync__tens
 
 static bool dync__raw_takes_number(const dync__raw_state *r, int i)
 {
-    const dync_node *n = r->compiled_from && i < r->compiled_from->n_inputs ? r->compiled_from->node.at[i] : NULL;
+    const dync__node *n = r->compiled_from && i < r->compiled_from->n_inputs ? r->compiled_from->node.at[i] : NULL;
     return n && !n->has_info && dync__arg_is_number(&n->scalar);
 }
 
@@ -449,13 +449,14 @@ static dync_status dync__callable_boxed(const dync_callable *code, bool numbers,
     uint64_t errors = dync__error_count();
     dync_scope scope = dync_scope_begin();
     dync_value r = code->run(code->state, args, n_in);
+    const dync__list *list = dync__value_list(r);
     dync_status status = dync__error_count() != errors && dync_error() != DYNC_OK ? dync_error() : DYNC_OK;
     if (status == DYNC_OK && r.kind == DYNC_KIND_TENSOR && n_out == 1) {
         out[0] = dync__open(r.as.t);
         if (out[0]) dync__ref(out[0]);
-    } else if (status == DYNC_OK && r.kind == DYNC_KIND_LIST && r.as.l && r.as.l->n == n_out) {
+    } else if (status == DYNC_OK && list && list->n == n_out) {
         for (int i = 0; i < n_out; i++) {
-            const dync_value *v = &r.as.l->items[i];
+            const dync_value *v = &list->items[i];
             if (v->kind == DYNC_KIND_TENSOR && (out[i] = dync__open(v->as.t))) dync__ref(out[i]);
             if (v->kind == DYNC_KIND_INT || v->kind == DYNC_KIND_FLOAT) out[i] = dync__number_tensor(*v);
         }
@@ -493,7 +494,7 @@ static dync_status dync__segment_outputs(const dync__segment *s, dync__tensor *c
 {
     const dync__arg *form = s->n_out ? &s->graph->node.at[s->graph->node.n - 1]->args[0] : NULL;
     for (int i = 0; i < s->n_out; i++) {
-        const dync_node *n = form->as.list[i].as.node;
+        const dync__node *n = form->as.list[i].as.node;
         const dync__tensor *t = out[i];
         if (!t || !n->has_info) continue;
         if (t->dtype == n->info[0].dtype && dync__layout_fits(&n->info[0].lay, &t->lay, true)) continue;

@@ -123,12 +123,13 @@ static bool dync__taped_value_over(dync__tracer *t, const dync_value *v)
         const dync__tensor *x = dync__peek(v->as.t);
         return !x || !dync__tracer_owns(t, x) || dync__taped_over(x);
     }
-    for (int i = 0; v->kind == DYNC_KIND_LIST && v->as.l && i < v->as.l->n; i++)
-        if (!dync__taped_value_over(t, &v->as.l->items[i])) return false;
+    const dync__list *l = dync__value_list(*v);
+    for (int i = 0; l && i < l->n; i++)
+        if (!dync__taped_value_over(t, &l->items[i])) return false;
     return true;
 }
 
-static void dync__taped_strip(dync_graph *g)
+static void dync__taped_strip(dync__graph *g)
 {
     int kept = 0;
     for (int i = 0; i < g->node.n; i++)

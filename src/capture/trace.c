@@ -66,7 +66,7 @@ DYNC__FN int dync__tracer_env_real(dync__tracer *t, dync__tensor *real)
 
 static const char *dync__foreign_source(dync__tracer *t, const dync__tensor *real, dync__cache_entry *e)
 {
-    dync_module *root = dync__callee_module(&t->fn->callee);
+    dync__module *root = dync__callee_module(&t->fn->callee);
     dync__str path = {0};
     const char *source = NULL;
     if (root && dync__module_path_of(root, real, &path))
@@ -168,12 +168,12 @@ static void dync__name_lower(char *p)
         if (*p >= 'A' && *p <= 'Z') *p = (char)(*p - 'A' + 'a');
 }
 
-DYNC__FN dync_node *dync__graph_input_of(dync_graph *g, const char *source, const dync__info *info)
+DYNC__FN dync__node *dync__graph_input_of(dync__graph *g, const char *source, const dync__info *info)
 {
     char name[64];
     const char *target = dync__source_name(&g->arena, source, name);
     dync__name_lower(name);
-    dync_node *n = target ? dync__graph_placeholder(g, name, source, info) : NULL;
+    dync__node *n = target ? dync__graph_placeholder(g, name, source, info) : NULL;
     if (n) n->target = target;
     return n;
 }
@@ -198,7 +198,7 @@ DYNC__FN bool dync__tracer_graph(dync__tracer *t)
     return t->graph != NULL;
 }
 
-DYNC__FN dync_node *dync__tracer_input(dync__tracer *t, dync_graph *g, int env)
+DYNC__FN dync__node *dync__tracer_input(dync__tracer *t, dync__graph *g, int env)
 {
     char name[64];
     const char *source = dync__env_source(t, env), *text = NULL;
@@ -206,7 +206,7 @@ DYNC__FN dync_node *dync__tracer_input(dync__tracer *t, dync_graph *g, int env)
     bool cell = false;
     if (t->fake.at[env]->flags & DYNC__T_NUMBER) text = dync__number_text(t, t->fake.at[env], &plain, &source, &cell);
     dync__info info = dync__info_of(t->fake.at[env]), *known = text ? NULL : &info;
-    dync_node *n;
+    dync__node *n;
     if (source && !cell) {
         n = dync__graph_input_of(g, source, known);
     } else {
@@ -226,13 +226,13 @@ DYNC__FN dync_node *dync__tracer_input(dync__tracer *t, dync_graph *g, int env)
     return n;
 }
 
-static dync_node *dync__tracer_placeholder(dync__tracer *t, int env)
+static dync__node *dync__tracer_placeholder(dync__tracer *t, int env)
 {
     if (!t->holder.at[env]) t->holder.at[env] = dync__tracer_input(t, t->graph, env);
     return t->holder.at[env];
 }
 
-DYNC__FN dync_node *dync__tracer_node(dync__tracer *t, dync__tensor *fake)
+DYNC__FN dync__node *dync__tracer_node(dync__tracer *t, dync__tensor *fake)
 {
     if (!dync__tracer_graph(t)) return NULL;
     return fake->node ? fake->node : dync__tracer_placeholder(t, fake->node_output);
@@ -301,9 +301,9 @@ DYNC__FN bool dync__tracer_same_memory(const dync__tracer *t, const dync__tensor
 }
 
 /* A write has given self a history: so have its base and the other views of that. */
-static const dync_node *dync__tracer_base(const dync__tensor *x)
+static const dync__node *dync__tracer_base(const dync__tensor *x)
 {
-    const dync_node *n = x->node;
+    const dync__node *n = x->node;
     while (n && n->op >= 0 && n->op != DYNC__OP_detach && (dync__op_info(n->op)->cls == DYNC__VIEW || dync__op_info(n->op)->cls == DYNC__COMPOSITE) &&
            n->args[0].kind == DYNC__A_NODE)
         n = n->args[0].as.node;
@@ -311,11 +311,11 @@ static const dync_node *dync__tracer_base(const dync__tensor *x)
 }
 static void dync__tracer_spread(dync__tracer *t, const dync__tensor *self)
 {
-    const dync_node *base = dync__tracer_base(self);
+    const dync__node *base = dync__tracer_base(self);
     int env = !base ? self->node_output : base->kind == DYNC__N_PLACEHOLDER ? base->env : -1;
     for (int i = 0; i < t->made.n + t->fake.n; i++) {
         dync__tensor *x = i < t->made.n ? t->made.at[i] : t->fake.at[i - t->made.n];
-        const dync_node *its = dync__tracer_base(x);
+        const dync__node *its = dync__tracer_base(x);
         int other = !its ? x->node_output : its->kind == DYNC__N_PLACEHOLDER ? its->env : -1;
         if (x == self || !dync__tracer_same_memory(t, x, self)) continue;
         bool real = env >= 0 && other >= 0 && t->real.at[env] && t->real.at[other];
@@ -325,7 +325,7 @@ static void dync__tracer_spread(dync__tracer *t, const dync__tensor *self)
 }
 
 /* The outputs of a recorded call as fakes of this trace: one node, or a getitem node each where there are several. */
-static dync_status dync__tracer_outputs(dync__tracer *t, dync__opcall *c, dync_node *n)
+static dync_status dync__tracer_outputs(dync__tracer *t, dync__opcall *c, dync__node *n)
 {
     bool grad = !dync__tls.grad_enabled_off && !(c->row->flags & DYNC__OP_NONDIFF) && dync__args_require_grad(c->nargs, c->args);
     for (int i = 0; i < c->nout; i++) {
@@ -340,7 +340,7 @@ static dync_status dync__tracer_outputs(dync__tracer *t, dync__opcall *c, dync_n
             n->requires_grad[i] = (x->flags & DYNC__T_REQUIRES_GRAD) != 0;
             continue;                               /* the tensor keeps its node: the graph says `x.add_(y)`, later uses read x */
         }
-        dync_node *of = c->nout > 1 ? dync__graph_getitem(t->graph, n, i) : n;
+        dync__node *of = c->nout > 1 ? dync__graph_getitem(t->graph, n, i) : n;
         if (!of) return DYNC_ERR_MEMORY;
         if (grad && floats) x->flags |= DYNC__T_REQUIRES_GRAD;
         n->requires_grad[i] = of->requires_grad[0] = (x->flags & DYNC__T_REQUIRES_GRAD) != 0;
@@ -358,7 +358,7 @@ static dync_status dync__tracer_outputs(dync__tracer *t, dync__opcall *c, dync_n
 /* "L['self'].block.fc1" of the module whose forward runs, from the module that is compiled or the outermost one. NULL: none. */
 static const char *dync__tracer_module(dync__tracer *t)
 {
-    const dync_module *m = dync__module_running(), *root = dync__callee_module(&t->fn->callee), *path[32];
+    const dync__module *m = dync__module_running(), *root = dync__callee_module(&t->fn->callee), *path[32];
     int n = 0;
     for (; m && m != root && n < DYNC__COUNT_OF(path); m = m->parent) path[n++] = m;
     if (n == 0) return NULL;
@@ -382,7 +382,7 @@ DYNC__FN dync_status dync__tracer_record(dync__tracer *t, dync__opcall *c)
     if (!dync__tracer_graph(t)) return DYNC_ERR_MEMORY;
     DYNC__TRY(dync__tracer_args(t, c->nargs, c->args, args));
     for (int i = 0; i < c->nout; i++) info[i] = dync__info_of(c->out[i]);
-    dync_node *n = dync__graph_call(t->graph, c->op, c->nargs, args, c->nout, info, NULL);
+    dync__node *n = dync__graph_call(t->graph, c->op, c->nargs, args, c->nout, info, NULL);
     if (!n) return DYNC_ERR_MEMORY;
     n->at = c->at;
     n->source = dync__tracer_module(t);
@@ -494,7 +494,7 @@ DYNC__FN void dync__tracer_grad_mode(dync__tracer *t, bool on)
     }
     dync__script_grad_mode(t, on);
     dync__arg mode = dync__arg_b(on);
-    dync_node *n = dync__tracer_graph(t) ? dync__graph_call(t->graph, DYNC__OP__set_grad_enabled, 1, &mode, 0, NULL, NULL) : NULL;
+    dync__node *n = dync__tracer_graph(t) ? dync__graph_call(t->graph, DYNC__OP__set_grad_enabled, 1, &mode, 0, NULL, NULL) : NULL;
     if (!n) dync__tracer_fail(t, dync__fail_memory(0));
     else {
         n->env = -1;
@@ -516,7 +516,7 @@ DYNC__FN dync_status dync__tracer_leaf_written(const dync__opcall *c)
 }
 
 /* ---- opening and closing ------------------------------------------------------------------------------------------------------------ */
-DYNC__FN dync_status dync__tracer_open(dync__tracer *t, dync_compiled *f, dync__cache_entry *e, const dync__callargs *call)
+DYNC__FN dync_status dync__tracer_open(dync__tracer *t, dync__compiled *f, dync__cache_entry *e, const dync__callargs *call)
 {
     static uint64_t ids;
     memset(t, 0, sizeof *t);
@@ -567,7 +567,7 @@ DYNC__FN void dync__tracer_close(dync__tracer *t)
         dync__unref(t->real.at[i]);
         dync__unref(t->fake.at[i]);
     }
-    dync_graph_free(t->graph);
+    dync__graph_unref(t->graph);
     for (int i = 0; i < t->transient.n; i++) dync__segment_free(t->transient.at[i]);
     dync__vec_free(&t->transient);
     dync__vec_free(&t->made);

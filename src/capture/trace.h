@@ -10,15 +10,15 @@ typedef struct dync__origin { dync__segment *seg; const int *in_env; int out, fo
 typedef struct dync__effect_wait { dync__effect effect; dync__tensor *of; } dync__effect_wait;         /* of: a fake, owned */
 typedef struct dync__grad_record { dync__tensor *of, *before; bool read; } dync__grad_record;
 typedef struct dync__number dync__number;                                                          /* number.c: a symbolic number */
-typedef struct dync__cell_now { struct dync_cell *cell; dync_value value; } dync__cell_now;        /* what a cell holds at this point of the trace */
+typedef struct dync__cell_now { dync_cell *cell; dync_value value; } dync__cell_now;        /* what a cell holds at this point of the trace */
 typedef struct dync__trace_pause { dync__handler *top; bool compiling; } dync__trace_pause;
 typedef struct dync__tracer {
     dync__handler handler;
-    dync_compiled *fn;
+    dync__compiled *fn;
     dync__cache_entry *entry;
     const dync__callargs *call;
     uint64_t id;
-    dync_graph *graph;                   /* pending operations; NULL: none since the last cut */
+    dync__graph *graph;                   /* pending operations; NULL: none since the last cut */
     int pending;                         /* calls in it */
     int lo, hi;                          /* calls of the piece being cut */
     int frames_before;                   /* compiles of the function when the call began */
@@ -28,7 +28,7 @@ typedef struct dync__tracer {
     bool graph_grad_off;                 /* grad mode where it begins: what it is compiled for and runs in */
     DYNC__VEC(dync__tensor *) real;      /* environment: real tensors (owned), NULL where narrowed away */
     DYNC__VEC(dync__tensor *) fake;      /* their fakes (owned) */
-    DYNC__VEC(dync_node *) holder;       /* their placeholders in the pending graph, or NULL */
+    DYNC__VEC(dync__node *) holder;       /* their placeholders in the pending graph, or NULL */
     DYNC__VEC(dync__origin) origin;
     DYNC__VEC(dync__tensor *) made;      /* fakes of pending nodes (owned) */
     DYNC__VEC(dync__segment *) transient; /* segments of this call alone (owned) */
@@ -82,7 +82,7 @@ DYNC__FN int dync__tracer_env_real(dync__tracer *, dync__tensor *real);
 DYNC__FN int dync__tracer_foreign(dync__tracer *, dync__tensor *real, dync_tensor **address_or_null, const char *source_or_null);   /* -1: no memory */
 DYNC__FN dync__tensor *dync__tracer_adopt(dync__tracer *, dync__tensor *);
 DYNC__FN bool dync__tracer_graph(dync__tracer *);                                /* there is a pending graph; false: no memory */
-DYNC__FN dync_node *dync__tracer_node(dync__tracer *, dync__tensor *fake);
+DYNC__FN dync__node *dync__tracer_node(dync__tracer *, dync__tensor *fake);
 DYNC__FN dync_status dync__tracer_leaf_written(const dync__opcall *);
 DYNC__FN dync_status dync__tracer_enter(dync__tracer *, dync__opcall *);
 DYNC__FN dync_status dync__tracer_answer(dync__tracer *, dync__opcall *);
@@ -90,7 +90,7 @@ DYNC__FN void dync__tracer_guard_more(dync__tracer *, bool *kind);
 DYNC__FN dync_status dync__tracer_args(dync__tracer *, int n, const dync__arg *in, dync__arg *out);   /* tensors become nodes */
 DYNC__FN bool dync__args_require_grad(int n, const dync__arg *args);
 DYNC__FN void dync__tracer_grad_mode(dync__tracer *, bool on);
-DYNC__FN dync_status dync__tracer_open(dync__tracer *, dync_compiled *, dync__cache_entry *, const dync__callargs *);
+DYNC__FN dync_status dync__tracer_open(dync__tracer *, dync__compiled *, dync__cache_entry *, const dync__callargs *);
 DYNC__FN void dync__tracer_close(dync__tracer *);
 DYNC__FN dync__trace_pause dync__trace_pause_begin(dync__tracer *);
 DYNC__FN void dync__trace_pause_end(dync__tracer *, dync__trace_pause);
@@ -115,7 +115,7 @@ DYNC__FN dync_value dync__real_value(dync__tracer *, dync_value);               
 DYNC__FN bool dync__too_many(const char *what, int nargs);
 DYNC__FN dync_tensor *dync__trace_bake(dync__tracer *, dync__tensor *real);
 DYNC__FN dync_value dync__frame_body(dync__tracer *, const dync_callee *, const char *name, int nargs, const dync_value *args);
-DYNC__FN dync_status dync__allowed_run(dync_node *, int nargs, dync__arg *args, dync__tensor **out);
+DYNC__FN dync_status dync__allowed_run(dync__node *, int nargs, dync__arg *args, dync__tensor **out);
 /* step.c: backward inside a trace */
 DYNC__FN void dync__taped_open(dync__tracer *);
 DYNC__FN void dync__taped_close(dync__tracer *);
@@ -142,20 +142,20 @@ DYNC__FN int dync__number_index(const dync__tracer *, const void *symbol);      
 DYNC__FN bool dync__number_again(dync__tracer *, int k, dync__tensor *fake);           /* symbolic argument k, as it is in this call */
 DYNC__FN dync_value dync__number_plain(const dync__number *);
 DYNC__FN void dync__number_operands(dync__tracer *, dync__opcall *, dync__number **number);
-DYNC__FN dync_node *dync__number_node(dync__tracer *, dync__number *);
+DYNC__FN dync__node *dync__number_node(dync__tracer *, dync__number *);
 DYNC__FN int dync__number_enter(dync__tracer *, dync_value plain);               /* its place in the environment; -1: no memory */
 /* lift.c */
-DYNC__FN dync_status dync__lift_segment(dync__tracer *, dync_graph *, uint64_t site, dync__tensor *const *in, const int **in_env, dync__segment **);
-DYNC__FN bool dync__trace_cell_get(struct dync_cell *, dync_value *result);
-DYNC__FN bool dync__trace_cell_set(struct dync_cell *, dync_value);
+DYNC__FN dync_status dync__lift_segment(dync__tracer *, dync__graph *, uint64_t site, dync__tensor *const *in, const int **in_env, dync__segment **);
+DYNC__FN bool dync__trace_cell_get(struct dync__cell *, dync_value *result);
+DYNC__FN bool dync__trace_cell_set(struct dync__cell *, dync_value);
 DYNC__FN void dync__numbers_install(void);
 /* dynamic.c */
 DYNC__FN dync_status dync__shapes_open(dync__tracer *);
 DYNC__FN void dync__shapes_close(dync__tracer *);
 DYNC__FN bool dync__shapes_again(dync__tracer *, dync__symtab *);
 DYNC__FN dync_status dync__shapes_publish(dync__tracer *);
-DYNC__FN dync_status dync__shapes_settle(dync__tracer *, dync_graph *);          /* before the graph gets its output */
-DYNC__FN dync_node *dync__tracer_input(dync__tracer *, dync_graph *, int env);   /* the placeholder of a place in the environment */
+DYNC__FN dync_status dync__shapes_settle(dync__tracer *, dync__graph *);          /* before the graph gets its output */
+DYNC__FN dync__node *dync__tracer_input(dync__tracer *, dync__graph *, int env);   /* the placeholder of a place in the environment */
 /* script.c */
 DYNC__FN void dync__script_stop(dync__tracer *);
 DYNC__FN bool dync__script_takes(dync__tracer *, dync__tensor *fake);
@@ -191,7 +191,7 @@ DYNC__FN dync__tensor *dync__env_real(dync__tracer *, int env);                 
 DYNC__FN dync_status dync__tracer_cut(dync__tracer *, const char *reason_or_null);
 DYNC__FN dync_status dync__tracer_split(dync__tracer *, dync__tensor *made, const dync__effect *then_or_null);   /* cuts there (and does that) and here; no break */
 DYNC__FN bool dync__tracer_same_memory(const dync__tracer *, const dync__tensor *, const dync__tensor *);
-DYNC__FN const dync_node *dync__tracer_written(const dync__tracer *, const dync__tensor *fake);   /* the last pending write to its memory; NULL: none */
+DYNC__FN const dync__node *dync__tracer_written(const dync__tracer *, const dync__tensor *fake);   /* the last pending write to its memory; NULL: none */
 DYNC__FN dync_status dync__trace_break(dync__tracer *, const char *reason, const char *fullgraph_text);
 DYNC__FN dync_status dync__trace_branch(dync__tracer *, dync__tensor *fake, bool as_bool, int64_t *outcome);
 DYNC__FN dync__tensor *dync__trace_real(dync__tracer *, dync__tensor *fake);      /* after a cut: the real tensor (borrowed), or NULL + error */

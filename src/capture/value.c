@@ -4,7 +4,7 @@
 #include "capture.h"
 
 #if defined(DYNC__SPLIT)
-dync_value (*dync__program_run_hook)(dync_program *, int nargs, const dync_value *args);
+dync_value (*dync__program_run_hook)(dync__program *, int nargs, const dync_value *args);
 #endif
 
 static dync_status dync__flatten_value(dync__callargs *c, const dync_value *v, int depth)
@@ -20,7 +20,9 @@ static dync_status dync__flatten_value(dync__callargs *c, const dync_value *v, i
                               "and kept in a variable (made by %s)", t->op ? t->op : "?");
         c->tensor[c->n_tensors++] = t;
     } else if (v->kind == DYNC_KIND_LIST && v->as.l) {
-        for (int i = 0; i < v->as.l->n; i++) DYNC__TRY(dync__flatten_value(c, &v->as.l->items[i], depth + 1));
+        const dync__list *l = dync__value_list(*v);
+        if (!l) return DYNC_ERR_VALUE;
+        for (int i = 0; i < l->n; i++) DYNC__TRY(dync__flatten_value(c, &l->items[i], depth + 1));
     }
     return DYNC_OK;
 }
@@ -42,10 +44,11 @@ DYNC__FN dync_value dync__value_map(dync_value v, dync__tensor_map fn, void *use
         dync_tensor *h = fn(user, v.as.t);
         return h ? dync_v_tensor(h) : DYNC_NONE;
     }
-    if (v.kind != DYNC_KIND_LIST || !v.as.l) return v;
-    dync_value list = dync__list_new(v.as.l->n);
-    for (int i = 0; list.kind == DYNC_KIND_LIST && i < v.as.l->n; i++)
-        dync__list_set(list, i, dync__value_map(v.as.l->items[i], fn, user));
+    const dync__list *l = dync__value_list(v);
+    if (!l) return v;
+    dync_value list = dync__list_new(l->n);
+    for (int i = 0; list.kind == DYNC_KIND_LIST && i < l->n; i++)
+        dync__list_set(list, i, dync__value_map(l->items[i], fn, user));
     return list;
 }
 
@@ -95,7 +98,8 @@ DYNC_API dync_callee dync_fnv(dync_function f) { return dync__callee_make(DYNC__
 DYNC_API dync_callee dync_fnm(dync_module *m)
 {
     dync_callee c = dync__callee_make(DYNC__CALLEE_MODULE, NULL, m);
-    if (m) c.args = m->args;
+    const dync__module *module = dync__module_peek(m);
+    if (module) c.args = module->args;
     return c;
 }
 DYNC_API dync_callee dync_fnc(dync_compiled *f) { return dync__callee_make(DYNC__CALLEE_COMPILED, NULL, f); }
@@ -121,11 +125,28 @@ DYNC_API dync_callee dync_allow_in_graph_callee(dync_callee c) { return dync__ca
 DYNC_API dync_callee dync_assume_constant_result_callee(dync_callee c) { return dync__callee_flag(c, DYNC__CALLEE_CONSTANT); }
 
 DYNC__FN int dync__callee_arity(const dync_callee *c) { return c->kind <= DYNC__CALLEE_FN6 ? c->kind : -1; }
-DYNC__FN dync_module *dync__callee_module(const dync_callee *c) { return c->kind == DYNC__CALLEE_MODULE ? c->object : NULL; }
-DYNC__FN dync_compiled *dync__callee_compiled(const dync_callee *c) { return c->kind == DYNC__CALLEE_COMPILED ? c->object : NULL; }
+DYNC__FN dync__module *dync__callee_module(const dync_callee *c) { return c->kind == DYNC__CALLEE_MODULE ? dync__module_peek(c->object) : NULL; }
+DYNC__FN dync__compiled *dync__callee_compiled(const dync_callee *c) { return c->kind == DYNC__CALLEE_COMPILED ? dync__compiled_peek(c->object) : NULL; }
+static uint32_t dync__callee_object(const dync_callee *c)
+{
+    static const uint8_t kinds[] = {DYNC__OBJECT_MODULE, DYNC__OBJECT_COMPILED, DYNC__OBJECT_GRAPH, DYNC__OBJECT_PROGRAM};
+    return kinds[c->kind - DYNC__CALLEE_MODULE];
+}
 DYNC__FN bool dync__callee_valid(const dync_callee *c)
 {
-    return c->kind <= DYNC__CALLEE_VALUES ? c->fn != NULL : c->object != NULL;
+    if (c->kind <= DYNC__CALLEE_VALUES) return c->fn != NULL;
+    return c->kind <= DYNC__CALLEE_PROGRAM && dync__object_peek(c->object, dync__callee_object(c)) != NULL;
+}
+DYNC__FN const char *dync__callee_text(const dync_callee *c)
+{
+    return c->kind <= DYNC__CALLEE_VALUES ? "a function" : dync__object_text(dync__callee_object(c));
+}
+DYNC__FN dync_status dync__callee_check(const dync_callee *c, const char *who)
+{
+    if (dync__callee_valid(c)) return DYNC_OK;
+    if (c->kind <= DYNC__CALLEE_VALUES || c->kind > DYNC__CALLEE_PROGRAM || !c->object) return dync__fail(DYNC_ERR_VALUE, "%s: the function is NULL", who);
+    (void)dync__object_fail(c->object, dync__callee_object(c), who);
+    return DYNC_ERR_VALUE;
 }
 
 static dync_tensor *dync__callee_call_tensors(const dync_callee *c, dync_tensor *const *t)
@@ -154,15 +175,16 @@ DYNC__FN dync_value dync__callee_invoke(const dync_callee *c, int nargs, const d
         dync_tensor *r = dync__callee_call_tensors(c, t);
         return r ? dync_v_tensor(r) : DYNC_NONE;
     }
+    if (c->kind == DYNC__CALLEE_VALUES) return ((dync_function)c->fn)(args, nargs, c->user);
+    if (dync__callee_check(c, "a call") != DYNC_OK) return DYNC_NONE;
     switch (c->kind) {
-    case DYNC__CALLEE_VALUES: return ((dync_function)c->fn)(args, nargs, c->user);
-    case DYNC__CALLEE_MODULE: return dync__module_forward(c->object, nargs, args);
-    case DYNC__CALLEE_COMPILED: return dync__callee_invoke(&((dync_compiled *)c->object)->callee, nargs, args);
-    case DYNC__CALLEE_GRAPH: return dync_graph_run(c->object, args, nargs);
+    case DYNC__CALLEE_MODULE: return dync__module_forward(dync__module_peek(c->object), nargs, args);
+    case DYNC__CALLEE_COMPILED: return dync__callee_invoke(&dync__compiled_peek(c->object)->callee, nargs, args);
+    case DYNC__CALLEE_GRAPH: return dync__graph_run(dync__graph_peek(c->object), args, nargs);
     default: break;
     }
-    dync_value (*run)(dync_program *, int, const dync_value *) = DYNC__ATOMIC_PEEK(&dync__program_run_hook);
-    return run ? run(c->object, nargs, args) : DYNC_NONE;
+    dync_value (*run)(dync__program *, int, const dync_value *) = DYNC__ATOMIC_PEEK(&dync__program_run_hook);
+    return run ? run(dync__program_peek(c->object), nargs, args) : DYNC_NONE;
 }
 
 /* ---- arithmetic on number values: floats where one is a float, integers else ------------------------------------------------ */

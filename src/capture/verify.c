@@ -37,11 +37,11 @@ typedef struct dync__verify_leaf {
     int hooks;
     bool requires;
 } dync__verify_leaf;
-typedef struct dync__verify_cell { struct dync_cell *cell; dync_value before, after; } dync__verify_cell;
+typedef struct dync__verify_cell { dync_cell *cell; dync_value before, after; } dync__verify_cell;
 
 struct dync__verify {
     dync_scope scope;
-    const dync_compiled *f;
+    const dync__compiled *f;
     const char *name;                   /* of what is compared, for the message */
     int n;
     int room;                           /* of the three arrays, one block */
@@ -127,7 +127,7 @@ static void dync__verify_free(dync__verify *v)
 }
 
 /* The copies stand in a scope that stays open until the comparison. */
-static dync__verify *dync__verify_new(const dync_compiled *f, const char *name, int n,
+static dync__verify *dync__verify_new(const dync__compiled *f, const char *name, int n,
                                       dync__tensor *const *in)
 {
     for (int i = 0; i < n; i++)
@@ -191,13 +191,13 @@ static bool dync__verify_add_leaf(dync__verify *v, dync__tensor *t, const char *
 
 /* Cells are told before they are written. */
 static DYNC__TLS dync__verify *dync__verify_now;
-static bool dync__verify_cell_set(struct dync_cell *cell, dync_value value)
+static bool dync__verify_cell_set(struct dync__cell *cell, dync_value value)
 {
     dync__verify *v = dync__verify_now;
     (void)value;
     for (int i = 0; v && i < v->cell.n; i++)
-        if (v->cell.at[i].cell == cell) return false;
-    dync__verify_cell c = {cell, cell->value, cell->value};
+        if (v->cell.at[i].cell == dync__cell_handle(cell)) return false;
+    dync__verify_cell c = {dync__cell_handle(cell), cell->value, cell->value};
     if (v) (void)!dync__vec_push(&v->cell, c);
     return false;
 }
@@ -222,8 +222,10 @@ static void dync__verify_restore(dync__verify *v)
 {
     for (int i = 0; i < v->leaf.n; i++) dync__verify_restore_leaf(&v->leaf.at[i]);
     for (int i = 0; i < v->cell.n; i++) {
-        v->cell.at[i].after = v->cell.at[i].cell->value;
-        v->cell.at[i].cell->value = v->cell.at[i].before;
+        dync__cell *cell = dync__cell_peek(v->cell.at[i].cell);
+        if (!cell) continue;
+        v->cell.at[i].after = cell->value;
+        cell->value = v->cell.at[i].before;
     }
     for (int i = 0; i < v->global.n; i++) {
         dync__storage *s = v->global.at[i].t->storage;
@@ -366,11 +368,12 @@ static dync_status dync__verify_value(const dync__verify *v, dync__str *path, dy
     }
     if (got.kind != DYNC_KIND_LIST || expected.kind != DYNC_KIND_LIST)
         return dync__verify_scalar(v, dync__str_get(path), got, expected);
-    if (got.as.l->n != expected.as.l->n)
+    const dync__list *left = dync__value_list(got), *right = dync__value_list(expected);
+    if (!left || !right || left->n != right->n)
         return dync__verify_differs(v, dync__str_get(path), " is a list of another length");
     size_t n = path->n;
-    for (int i = 0; i < got.as.l->n; i++) {
-        dync_value a = got.as.l->items[i], b = expected.as.l->items[i];
+    for (int i = 0; i < left->n; i++) {
+        dync_value a = left->items[i], b = right->items[i];
         dync__str_addf(path, "[%d]", i);
         DYNC__TRY(dync__verify_value(v, path, a, b, narrowed));
         if (!path->failed) path->at[path->n = n] = 0;
@@ -402,8 +405,10 @@ static dync_status dync__verify_effects(const dync__verify *v)
     dync__str path = {0};
     dync_status status = DYNC_OK;
     for (int i = 0; i < v->cell.n && status == DYNC_OK; i++) {
-        dync__str_addf(&path, "the cell %s", v->cell.at[i].cell->name);
-        status = dync__verify_scalar(v, dync__str_get(&path), v->cell.at[i].cell->value, v->cell.at[i].after);
+        const dync__cell *cell = dync__cell_peek(v->cell.at[i].cell);
+        if (!cell) continue;
+        dync__str_addf(&path, "the cell %s", cell->name);
+        status = dync__verify_scalar(v, dync__str_get(&path), cell->value, v->cell.at[i].after);
         dync__str_free(&path);
     }
     return status;
@@ -480,7 +485,7 @@ static void dync__verify_reference(dync__verify *v, const dync__callargs *call)
 }
 
 /* Runs the C function on copies. NULL: nothing to compare (it is off, or the entry is traced). */
-DYNC__FN dync__verify *dync__verify_begin(const dync_compiled *f, const dync__cache_entry *e,
+DYNC__FN dync__verify *dync__verify_begin(const dync__compiled *f, const dync__cache_entry *e,
                                           const dync__callargs *call)
 {
     if (!dync__verify_on() || e->open || call->nargs > DYNC__MAX_LEAVES * 2) return NULL;
@@ -521,7 +526,7 @@ static dync_value dync__verify_list(dync__tensor *const *t, int n)
 }
 
 /* Interprets the segment's graph on copies of its inputs. */
-DYNC__FN dync__verify *dync__verify_segment_begin(const dync_compiled *f, const dync__segment *s,
+DYNC__FN dync__verify *dync__verify_segment_begin(const dync__compiled *f, const dync__segment *s,
                                                   dync__tensor *const *in)
 {
     if (!dync__verify_on()) return NULL;

@@ -13,14 +13,14 @@
 #include "../program/program.h"
 
 /* ---- modules -------------------------------------------------------------------------------------------------------------------- */
-static dync_value dync__compile_call_module(dync_module *m, int nargs, const dync_value *args)
+static dync_value dync__compile_call_module(dync__module *m, int nargs, const dync_value *args)
 {
-    return dync_call_values(m->compiled, nargs, args);
+    return dync_call_values(dync__compiled_handle(m->compiled), nargs, args);
 }
-static void dync__compile_drop_module(dync_module *m)
+static void dync__compile_drop_module(dync__module *m)
 {
     dync__capture_forget_module(m);
-    dync_compiled_free(m->compiled);
+    dync__compiled_free(m->compiled);
     m->compiled = NULL;
 }
 
@@ -83,13 +83,10 @@ static dync_status dync__compile_check(const dync_callee *callee, const char *fn
     return dync__backend_options(backend->compile, o->options, &parsed);
 }
 
-static dync_compiled *dync__compile_make(dync_callee callee, const char *fn_name, dync_compile_options options)
+static dync__compiled *dync__compile_make(dync_callee callee, const char *fn_name, dync_compile_options options)
 {
-    if (!dync__callee_valid(&callee)) {
-        dync__fail(DYNC_ERR_VALUE, "dync_compile: the function is NULL");
-        return NULL;
-    }
-    dync_compiled *inner = dync__callee_compiled(&callee);
+    if (dync__callee_check(&callee, "dync_compile") != DYNC_OK) return NULL;
+    dync__compiled *inner = dync__callee_compiled(&callee);
     if (inner) {                                          /* peeled off: the new backend replaces the old */
         if (!options.args) options.args = inner->args;
         if (!options.name) options.name = inner->name;
@@ -121,7 +118,7 @@ static dync_compiled *dync__compile_make(dync_callee callee, const char *fn_name
 #endif
     DYNC__ATOMIC_STORE(&dync__module_call_compiled, dync__compile_call_module);
     DYNC__ATOMIC_STORE(&dync__module_drop_compiled, dync__compile_drop_module);
-    DYNC__ATOMIC_STORE(&dync__program_run_hook, dync_program_run);
+    DYNC__ATOMIC_STORE(&dync__program_run_hook, dync__program_run);
     dync__at_shutdown(dync__compiled_free_all);
     return dync__compiled_new(callee, fn_name, &options, backend);
 }
@@ -130,42 +127,40 @@ DYNC_API dync_compiled *dync_compile_opt(dync_callee callee, const char *fn_name
 {
     dync_loc outer = dync__tls.at;
     if (options.at_.file) dync__tls.at = options.at_;
-    dync_compiled *f = dync__compile_make(callee, fn_name, options);
+    dync_compiled *handle = dync__compiled_handle(dync__compile_make(callee, fn_name, options));
     dync__tls.at = outer;
-    return f;
+    return handle;
 }
 
-DYNC_API void dync_module_compile_opt(dync_module *m, const char *name, dync_compile_options options)
+DYNC_API void dync_module_compile_opt(dync_module *handle, const char *name, dync_compile_options options)
 {
-    if (!m) {
-        if (dync_error() == DYNC_OK) dync__fail(DYNC_ERR_VALUE, "dync_module_compile: the module is NULL");
-        return;
-    }
+    dync__module *m = dync__module_open(handle, "dync_module_compile");
+    if (!m) return;
     if (!options.args && !m->args) options.args = "x";
-    dync_compiled *f = dync_compile_opt(dync_fnm(m), name, options);
+    dync__compiled *f = dync__compiled_peek(dync_compile_opt(dync_fnm(handle), name, options));
     if (!f) return;
-    dync_compiled_free(m->compiled);
+    dync__compiled_free(m->compiled);
     m->compiled = f;
 }
 
 /* ---- a function as one graph: arguments are inputs, everything else attributes, the result has its own form ------------------------ */
-typedef struct dync__exporter { dync_graph *g; dync__cache_entry *entry; dync_node **by_env; } dync__exporter;
+typedef struct dync__exporter { dync__graph *g; dync__cache_entry *entry; dync__node **by_env; } dync__exporter;
 
-static dync_node *dync__export_map(void *user, dync_node *old)
+static dync__node *dync__export_map(void *user, dync__node *old)
 {
     (void)user;
     return old->mark;
 }
 
 /* The tensors among the arguments, in their order; one that the function does not use stays an input all the same. */
-static dync_status dync__export_inputs(dync__exporter *x, const dync_graph *old, const dync__callargs *call)
+static dync_status dync__export_inputs(dync__exporter *x, const dync__graph *old, const dync__callargs *call)
 {
     for (int i = 0; i < call->n_tensors; i++) {
         const dync__tensor *t = call->tensor[i];
         dync__info info = {.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = -1};
-        dync_node *n = NULL;
+        dync__node *n = NULL;
         for (int k = 0; k < old->node.n && !n; k++) {
-            dync_node *p = old->node.at[k];
+            dync__node *p = old->node.at[k];
             if (p->kind == DYNC__N_PLACEHOLDER && !p->mark && p->env == x->entry->leaf_env[i]) p->mark = n = dync__graph_copy_placeholder(x->g, p, p->name);
         }
         if (!n && !(n = dync__graph_input_of(x->g, x->entry->tensor[i].source, &info))) return DYNC_ERR_MEMORY;
@@ -174,7 +169,7 @@ static dync_status dync__export_inputs(dync__exporter *x, const dync_graph *old,
 }
 
 /* A tensor from elsewhere (a parameter, a global) becomes an attribute. */
-static dync_node *dync__export_attr(dync__exporter *x, dync_node *old)
+static dync__node *dync__export_attr(dync__exporter *x, dync__node *old)
 {
     for (int i = 0; i < x->entry->foreign.n; i++) {
         const dync__foreign *f = &x->entry->foreign.at[i];
@@ -210,13 +205,13 @@ static dync_status dync__export_result(dync__exporter *x, const dync__outval *o,
 
 static dync_status dync__export_graph(dync__exporter *x, const dync__segref *ref, const dync__callargs *call)
 {
-    const dync_graph *old = ref->seg->graph;
+    const dync__graph *old = ref->seg->graph;
     if (old->symbol.n)
         return dync__fail(DYNC_ERR_UNSUPPORTED, "export: the sizes of a program are numbers, got %s of a tensor that is no argument", old->symbol.at[0].text);
     for (int i = 0; i < old->node.n; i++) old->node.at[i]->mark = NULL;
     DYNC__TRY(dync__export_inputs(x, old, call));
     for (int i = 0; i < old->node.n; i++) {
-        dync_node *n = old->node.at[i];
+        dync__node *n = old->node.at[i];
         if (n->kind == DYNC__N_OUTPUT) break;
         if (!n->mark) n->mark = n->kind == DYNC__N_PLACEHOLDER ? dync__export_attr(x, n) : dync__graph_copy_call(x->g, n, dync__export_map, NULL);
         if (!n->mark) return dync_error() != DYNC_OK ? dync_error() : dync__fail(DYNC_ERR_INTERNAL, "export: %s has no source", n->name);
@@ -232,16 +227,17 @@ static dync_status dync__export_graph(dync__exporter *x, const dync__segref *ref
 }
 
 /* Captures fn whole under `fullgraph`. The graph has one reference; NULL + error. Its inputs are the tensors among the arguments. */
-static dync_graph *dync__capture_whole(dync_callee callee, const char *name, int nargs, const dync_value *args, dync__exporter *x,
+static dync__graph *dync__capture_whole(dync_callee callee, const char *name, int nargs, const dync_value *args, dync__exporter *x,
                                        dync__callargs *call)
 {
     dync_backend backend = {.name = "eager", .compile = dync__backend_eager};
     dync_compile_options opt = {.backend_object = &backend, .fullgraph = true};
-    dync_compiled *f = dync_compile_opt(callee, name, opt);
+    dync_compiled *handle = dync_compile_opt(callee, name, opt);
+    dync__compiled *f = dync__compiled_peek(handle);
     if (!f) return NULL;
     uint64_t errors = dync__error_count();
     dync_scope scope = dync_scope_begin();
-    dync_call_values(f, nargs, args);
+    dync_call_values(handle, nargs, args);
     dync__cache_entry *e = f->entries;
     bool whole = e && e->root && e->root->kind == DYNC__TN_RETURN && e->root->seg.n == 1;
     bool failed = dync__error_count() != errors && dync_error() != DYNC_OK;
@@ -258,9 +254,9 @@ static dync_graph *dync__capture_whole(dync_callee callee, const char *name, int
         dync__free(x->by_env, bytes);
     }
     dync_scope_end(&scope);
-    dync_compiled_free(f);
+    dync__compiled_free(f);
     if (!failed) return x->g;
-    dync_graph_free(x->g);
+    dync__graph_unref(x->g);
     return NULL;
 }
 
@@ -318,7 +314,7 @@ DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, 
     dync_value apart[DYNC__MAX_LEAVES];
     bool distinct = dync__distinct_args(nargs, args, apart);
     dync__export_copies copies = {.call = {.n_tensors = 0}};
-    dync_graph *g = NULL;
+    dync__graph *g = NULL;
     dync_status kept = distinct ? dync__export_keep(&copies, nargs, args) : DYNC_OK;
     bool wants_grad = false;                              /* an argument that requires grad: then modes inside count */
     for (int i = 0; i < copies.call.n_tensors; i++) wants_grad = wants_grad || dync__tensor_requires_grad(copies.call.tensor[i]);
@@ -330,10 +326,10 @@ DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, 
     dync_scope_end(&scope);
     dync__tls.grad_enabled_off = grad_off;
     if (!g) return NULL;
-    dync_compiled *inner = dync__callee_compiled(&callee);
-    dync_program *p = dync__program_from_leaves(g, callee.name ? callee.name : inner ? inner->name : name, 0, NULL);
-    dync_graph_free(g);
-    return p;
+    dync__compiled *inner = dync__callee_compiled(&callee);
+    dync__program *p = dync__program_from_leaves(g, callee.name ? callee.name : inner ? inner->name : name, 0, NULL);
+    dync__graph_unref(g);
+    return dync__program_give(p);
 }
 
 /* ---- public functions, of every layer, with the place of their call -------------------------------------------------------------- */

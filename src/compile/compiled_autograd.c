@@ -25,7 +25,7 @@ typedef struct dync__ca_entry {
     dync__ca_source *source;
     int n_carried, carried[DYNC_MAX_DIMS];   /* sizes that the carrier has, by place */
     dync_backend backend;
-    dync_compiled *f;
+    dync__compiled *f;
     bool known;                          /* traced once: results are those of every run */
     int32_t tracing;
     DYNC__VEC(dync__ca_result) result;
@@ -198,7 +198,7 @@ static dync_status dync__ca_carry(dync__ca *c)
 static void dync__ca_entry_free(dync__ca_entry *e)
 {
     if (!e) return;
-    dync_compiled_free(e->f);
+    dync__compiled_free(e->f);
     dync__free(e->word, (size_t)e->n_words * sizeof *e->word);
     dync__free(e->source, (size_t)e->n_sizes * sizeof *e->source + 1);
     dync__vec_free(&e->result);
@@ -236,7 +236,7 @@ static dync__ca_entry *dync__ca_entry_new(const dync__ca *c, uint64_t hash, cons
                                 .dynamic = DYNC_DYNAMIC_ON};
     dync_callee callee = dync_fnv(dync__ca_body);
     callee.user = e;
-    if (e->word && e->source) e->f = dync_compile_opt(callee, "compiled_autograd", opt);
+    if (e->word && e->source) e->f = dync__compiled_peek(dync_compile_opt(callee, "compiled_autograd", opt));
     if (!e->f) {
         dync__ca_entry_free(e);
         return NULL;
@@ -349,7 +349,7 @@ static void dync__ca_hook(dync__walk_record *r, dync__tensor *result, bool done)
 static dync_status dync__ca_lines(dync__ca *c)
 {
     const dync__tracer *t = dync__tls.compiling ? dync__tracer_current() : NULL;
-    dync_graph *g = t ? t->graph : NULL;
+    dync__graph *g = t ? t->graph : NULL;
     for (int i = g ? g->n_inputs : 0, part = 0; g && i < g->node.n; i++) {
         int at = i - g->n_inputs;
         while (part + 1 < c->hook_part.n && at >= c->hook_part.at[part + 1]) part += 2;
@@ -520,7 +520,7 @@ static dync_status dync__ca_run(dync__ca *c)
     dync__ca_tls.now = c;
     dync__tls.compiled_autograd = false;                          /* a backward inside a hook is walked */
     dync__tls.grad_enabled_off = true;
-    dync_value r = status == DYNC_OK ? dync_call_values(c->entry->f, 1, &list) : DYNC_NONE;
+    dync_value r = status == DYNC_OK ? dync_call_values(dync__compiled_handle(c->entry->f), 1, &list) : DYNC_NONE;
     if (dync__error_count() != errors && dync_error() != DYNC_OK) status = dync_error();
     if (status == DYNC_OK) status = dync__ca_finish(c, r);
     dync__tls.grad_enabled_off = off;
@@ -602,10 +602,10 @@ DYNC_API void dync_compiled_autograd_end(void)
 /* ---- the graph as the backend sees it: one list of inputs ----------------------------------------------------------------------------------- */
 
 /* place: in the list of each input, -1: by itself. Gradients leave before numbers: out says where each output of the traced graph stands. */
-typedef struct dync__ca_code { dync_callable code; dync_graph *graph; int n, n_list, n_out; int *place, *out; } dync__ca_code;
+typedef struct dync__ca_code { dync_callable code; dync__graph *graph; int n, n_list, n_out; int *place, *out; } dync__ca_code;
 
 /* The i of "L['inputs'][i]"; -1: another input. */
-static int dync__ca_place(const dync_node *n)
+static int dync__ca_place(const dync__node *n)
 {
     static const char head[] = "L['inputs'][";
     double i;
@@ -614,17 +614,17 @@ static int dync__ca_place(const dync_node *n)
     return dync__text_double(n->source + sizeof head - 1, &end, &i) ? (int)i : -1;
 }
 
-static dync_node *dync__ca_map(void *user, dync_node *old)
+static dync__node *dync__ca_map(void *user, dync__node *old)
 {
     (void)user;
     return old->mark;
 }
 
-static dync_node *dync__ca_getitem(dync_graph *g, dync_node *list, const dync_node *old, int i)
+static dync__node *dync__ca_getitem(dync__graph *g, dync__node *list, const dync__node *old, int i)
 {
     char name[32];
     dync__format(name, sizeof name, i ? "getitem_%d" : "getitem", i);
-    dync_node *n = dync__graph_getitem(g, list, i);
+    dync__node *n = dync__graph_getitem(g, list, i);
     if (!n || !dync__graph_rename(g, n, name)) return NULL;
     n->info[0] = old->info[0];
     n->info[0].alias = -1;
@@ -635,7 +635,7 @@ static dync_node *dync__ca_getitem(dync_graph *g, dync_node *list, const dync_no
 }
 
 /* The result: what is no symbolic number first. */
-static dync_status dync__ca_outputs(dync_graph *g, const dync__arg *old, dync__ca_code *code)
+static dync_status dync__ca_outputs(dync__graph *g, const dync__arg *old, dync__ca_code *code)
 {
     dync__arg list, sorted;
     int n = 0;
@@ -654,14 +654,14 @@ static dync_status dync__ca_outputs(dync_graph *g, const dync__arg *old, dync__c
     return dync__graph_output(g, &sorted) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
-static dync_status dync__ca_listed(dync_graph *old, dync__ca_code *code)
+static dync_status dync__ca_listed(dync__graph *old, dync__ca_code *code)
 {
-    dync_graph *g = code->graph = dync__graph_new("GraphModule");
-    dync_node *list = g ? dync__graph_placeholder(g, "l_inputs_", "L['inputs']", NULL) : NULL;
+    dync__graph *g = code->graph = dync__graph_new("GraphModule");
+    dync__node *list = g ? dync__graph_placeholder(g, "l_inputs_", "L['inputs']", NULL) : NULL;
     if (!list || !dync__graph_takes_symbols(g, old) || !(list->target = dync__arena_strdup(&g->arena, "L_inputs_"))) return DYNC_ERR_MEMORY;
     for (int pass = 0; pass < 3; pass++)                           /* other inputs, items of the list, calls */
         for (int i = 0, k = 0; i < old->node.n; i++) {
-            dync_node *n = old->node.at[i];
+            dync__node *n = old->node.at[i];
             bool input = n->kind == DYNC__N_PLACEHOLDER;
             int place = input ? dync__ca_place(n) : -1;
             if (input) code->place[k++] = place;
@@ -699,9 +699,10 @@ static dync_value dync__ca_code_run(void *state, const dync_value *args, int nar
     if (!in) return DYNC_NONE;
     int n = dync__ca_values(c, args, in);
     dync_value r = c->code.run(c->code.state, in, n);
-    if (r.kind != DYNC_KIND_LIST || !r.as.l || r.as.l->n != c->n_out) return r;
+    const dync__list *l = dync__value_list(r);
+    if (!l || l->n != c->n_out) return r;
     dync_value back = dync__list_new(c->n_out);
-    for (int i = 0; back.kind == DYNC_KIND_LIST && i < c->n_out; i++) dync__list_set(back, i, r.as.l->items[c->out[i]]);
+    for (int i = 0; back.kind == DYNC_KIND_LIST && i < c->n_out; i++) dync__list_set(back, i, l->items[c->out[i]]);
     return back;
 }
 
@@ -709,14 +710,16 @@ static void dync__ca_code_destroy(void *state)
 {
     dync__ca_code *c = state;
     if (c->code.destroy) c->code.destroy(c->code.state);
-    dync_graph_free(c->graph);
+    dync__graph_unref(c->graph);
     dync__free(c->place, (size_t)(c->n + 1) * sizeof *c->place);
     dync__free(c->out, (size_t)(c->n_out + 1) * sizeof *c->out);
     dync__free(c, sizeof *c);
 }
 
-static dync_status dync__ca_compile(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
+static dync_status dync__ca_compile(dync_graph *graph, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
 {
+    dync__graph *g = dync__graph_open(graph, "compiled autograd");
+    if (!g) return DYNC_ERR_VALUE;
     const dync__ca_entry *e = user;
     dync__ca_code *c = dync__calloc(sizeof *c);
     if (!c) return DYNC_ERR_MEMORY;
@@ -726,7 +729,7 @@ static dync_status dync__ca_compile(dync_graph *g, const dync_value *ex, int n, 
     dync_value *in = dync__scope_alloc((size_t)(n + 1) * sizeof *in);
     dync_status status = c->place && in ? dync__ca_listed(g, c) : DYNC_ERR_MEMORY;
     DYNC__COUNTER_ADD(autograd_compiles, 1);
-    if (status == DYNC_OK) status = e->backend.compile(c->graph, in, dync__ca_values(c, ex, in), options, &c->code, e->backend.user);
+    if (status == DYNC_OK) status = dync__graph_ask(&e->backend, c->graph, in, dync__ca_values(c, ex, in), options, &c->code);
     dync_scope_end(&scope);
     if (status == DYNC_OK && !c->code.run) status = dync__fail(DYNC_ERR_BACKEND, "backend '%s' gave no callable", e->backend.name ? e->backend.name : "?");
     if (status != DYNC_OK) {

@@ -89,7 +89,8 @@ static dync_value dync__custom_op_call(const dync__custom_op *o, int nargs, cons
 /* A list of numbers as dims, of tensors as it is. */
 static bool dync__op_arg_list(dync__arena *arena, dync_value v, const dync__param *p, dync__arg *out)
 {
-    const dync_list *l = v.as.l;
+    const dync__list *l = dync__value_list(v);
+    if (!l) return false;
     int64_t *dims = dync__arena_alloc(arena, (size_t)(l->n + 1) * sizeof *dims);
     if (p->type != DYNC__PARAM_DIMS) {
         memset(out, 0, sizeof *out);

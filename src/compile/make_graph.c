@@ -11,7 +11,7 @@
 
 typedef struct dync__maker {
     dync__handler handler, *before;      /* before: the bottom in force outside */
-    dync_graph *graph;
+    dync__graph *graph;
     dync__map node;                      /* id of a tensor -> its node */
     DYNC__VEC(dync__tensor *) fake, real; /* fakes of tensors from elsewhere, by pairs (both owned) */
     dync_trace_mode mode;
@@ -29,30 +29,30 @@ DYNC_API void dync_make_graph_mode(dync_trace_mode mode)
 
 /* ---- values ---------------------------------------------------------------------------------------------------------------- */
 
-static bool dync__maker_own(dync__maker *m, const dync__tensor *t, dync_node *n)
+static bool dync__maker_own(dync__maker *m, const dync__tensor *t, dync__node *n)
 {
     return dync__map_put(&m->node, t->id, (uint64_t)(uintptr_t)n);
 }
 
-static dync_node *dync__maker_known(const dync__maker *m, const dync__tensor *t)
+static dync__node *dync__maker_known(const dync__maker *m, const dync__tensor *t)
 {
     uint64_t at;
-    return dync__map_get(&m->node, t->id, &at) ? (dync_node *)(uintptr_t)at : NULL;
+    return dync__map_get(&m->node, t->id, &at) ? (dync__node *)(uintptr_t)at : NULL;
 }
 
 /* A tensor from elsewhere: an attribute, under the names that make_fx gives. */
-static dync_node *dync__maker_constant(dync__maker *m, dync__tensor *t)
+static dync__node *dync__maker_constant(dync__maker *m, dync__tensor *t)
 {
     char path[48];
     bool parameter = (t->flags & (DYNC__T_REQUIRES_GRAD | DYNC__T_PARAMETER)) != 0;
     dync__format(path, sizeof path, parameter ? "_param_constant%d" : "_tensor%d", m->n_constants++);
-    dync_node *n = dync__graph_attr(m->graph, path, path, t);
+    dync__node *n = dync__graph_attr(m->graph, path, path, t);
     return n && dync__maker_own(m, t, n) ? n : NULL;
 }
 
-static dync_node *dync__maker_node(dync__maker *m, dync__tensor *t)
+static dync__node *dync__maker_node(dync__maker *m, dync__tensor *t)
 {
-    dync_node *n = dync__maker_known(m, t);
+    dync__node *n = dync__maker_known(m, t);
     if (n) return n;
     if (!(t->flags & DYNC__T_FAKE)) return dync__maker_constant(m, t);
     dync__fail(DYNC_ERR_VALUE, "dync_make_graph: a tensor made while another call was traced was kept in a variable (made by %s)", t->op ? t->op : "?");
@@ -65,7 +65,7 @@ static dync__tensor *dync__maker_stand_in(dync__maker *m, dync__tensor *t)
     if (m->mode == DYNC_TRACE_REAL || (t->flags & DYNC__T_FAKE)) return t;
     for (int i = 0; i < m->real.n; i++)
         if (m->real.at[i] == t) return m->fake.at[i];
-    dync_node *n = dync__maker_node(m, t);
+    dync__node *n = dync__maker_node(m, t);
     dync__tensor *fake = n ? dync__tensor_fake(t->dtype, t->device, &t->lay) : NULL;
     if (!fake) return NULL;
     fake->storage->size_bytes = t->storage->size_bytes;
@@ -85,7 +85,7 @@ static dync_status dync__maker_args(dync__maker *m, int n, const dync__arg *in, 
         stand[i] = node[i] = in[i];
         if (in[i].kind == DYNC__A_TENSOR) {
             dync__tensor *t = dync__maker_stand_in(m, in[i].as.t);
-            dync_node *of = t ? dync__maker_node(m, t) : NULL;
+            dync__node *of = t ? dync__maker_node(m, t) : NULL;
             if (!of) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
             stand[i] = dync__arg_t(t);
             node[i] = dync__arg_node(of);
@@ -118,13 +118,13 @@ static dync_status dync__maker_record(dync__maker *m, const dync__opcall *c, con
         const dync__tensor *t = c->out[i];
         if (t) info[i] = (dync__info){.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = c->row->cls == DYNC__VIEW ? 0 : -1};
     }
-    dync_node *n = dync__graph_call(m->graph, c->op, c->nargs, args, c->nout, info, NULL);
+    dync__node *n = dync__graph_call(m->graph, c->op, c->nargs, args, c->nout, info, NULL);
     if (!n) return DYNC_ERR_MEMORY;
     n->at = c->at;
     n->seq_nr = dync__seq_now();
     for (int i = 0; i < c->nout; i++) {
         if (!c->out[i]) continue;
-        dync_node *of = c->nout > 1 ? dync__graph_getitem(m->graph, n, i) : n;
+        dync__node *of = c->nout > 1 ? dync__graph_getitem(m->graph, n, i) : n;
         if (!of || !dync__maker_own(m, c->out[i], of)) return DYNC_ERR_MEMORY;
     }
     return DYNC_OK;
@@ -160,7 +160,7 @@ static bool dync__maker_computes(const dync_tensor *h)
 {
     const dync__maker *m = dync__maker_now;
     const dync__tensor *t = m && m->mode == DYNC_TRACE_REAL ? dync__peek(h) : NULL;
-    const dync_node *n = t ? dync__maker_known(m, t) : NULL;
+    const dync__node *n = t ? dync__maker_known(m, t) : NULL;
     return n && n->kind != DYNC__N_GET_ATTR;
 }
 
@@ -243,7 +243,7 @@ static dync_value dync__maker_input(dync__maker *m, dync__tensor *t, const char 
     dync__info info = {.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = -1};
     dync__format(text, sizeof text, "%s_1", name);
     if (m->syms && dync__maker_symbols(m, text, &info.lay) != DYNC_OK) return DYNC_NONE;
-    dync_node *n = dync__graph_placeholder(m->graph, text, NULL, &info);
+    dync__node *n = dync__graph_placeholder(m->graph, text, NULL, &info);
     dync__tensor *x = !n ? NULL : m->mode == DYNC_TRACE_REAL ? dync__tensor_alias(t, t->dtype, &t->lay) : dync__tensor_fake(t->dtype, t->device, &info.lay);
     if (!x) return DYNC_NONE;
     bool grad = dync__tensor_requires_grad(t);
@@ -268,11 +268,13 @@ static dync_status dync__maker_argument(dync__maker *m, const dync_value *v, con
     }
     if (v->kind != DYNC_KIND_LIST || !v->as.l) return DYNC_OK;
     if (depth > 16) return dync__fail(DYNC_ERR_VALUE, "dync_make_graph: arguments nest deeper than 16 lists");
-    *out = dync__list_new(v->as.l->n);
+    const dync__list *l = dync__value_list(*v);
+    if (!l) return DYNC_ERR_VALUE;
+    *out = dync__list_new(l->n);
     if (out->kind != DYNC_KIND_LIST) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < v->as.l->n; i++) {
+    for (int i = 0; i < l->n; i++) {
         dync_value item;
-        DYNC__TRY(dync__maker_argument(m, &v->as.l->items[i], name, depth + 1, &item));
+        DYNC__TRY(dync__maker_argument(m, &l->items[i], name, depth + 1, &item));
         dync__list_set(*out, i, item);
     }
     return DYNC_OK;
@@ -283,17 +285,19 @@ static dync_status dync__maker_result(dync__maker *m, dync_value v, int depth, d
     memset(out, 0, sizeof *out);
     if (v.kind == DYNC_KIND_TENSOR) {
         dync__tensor *t = dync__open(v.as.t);
-        dync_node *n = t ? dync__maker_node(m, t) : NULL;
+        dync__node *n = t ? dync__maker_node(m, t) : NULL;
         if (n) *out = dync__arg_node(n);
         return n ? DYNC_OK : dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
     }
     if (v.kind != DYNC_KIND_LIST) return dync__value_to_arg(&m->graph->arena, v, out);
     if (depth > 16) return dync__fail(DYNC_ERR_VALUE, "dync_make_graph: the result nests deeper than 16 lists");
     out->kind = DYNC__A_LIST;
-    out->n = v.as.l ? v.as.l->n : 0;
+    const dync__list *l = dync__value_list(v);
+    if (!l && v.as.l) return DYNC_ERR_VALUE;
+    out->n = l ? l->n : 0;
     out->as.list = dync__arena_alloc(&m->graph->arena, (size_t)(out->n + 1) * sizeof *out);
     if (!out->as.list) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < out->n; i++) DYNC__TRY(dync__maker_result(m, v.as.l->items[i], depth + 1, &out->as.list[i]));
+    for (int i = 0; i < out->n; i++) DYNC__TRY(dync__maker_result(m, l->items[i], depth + 1, &out->as.list[i]));
     return DYNC_OK;
 }
 
@@ -311,7 +315,7 @@ static dync_status dync__maker_finish(dync__maker *m, dync_value r, const char *
 
 static dync_status dync__maker_trace(dync__maker *m, const dync_callee *callee, const char *name, int nargs, const dync_value *args)
 {
-    dync_compiled *inner = dync__callee_compiled(callee);
+    dync__compiled *inner = dync__callee_compiled(callee);
     const char *names = callee->args ? callee->args : inner ? inner->args : NULL;
     dync_value *in = dync__scope_alloc((size_t)nargs * sizeof *in + 1);
     if (!in) return DYNC_ERR_MEMORY;
@@ -343,14 +347,14 @@ static void dync__maker_free(dync__maker *m)
     dync__map_free(&m->node);
 }
 
-static void dync__graph_release(void *g) { dync_graph_free(g); }
+static void dync__graph_release(void *g) { dync__graph_unref(g); }
 
 DYNC_API dync_graph *dync_make_graph_values(dync_callee callee, const char *name, int nargs, const dync_value *args)
 {
     dync__maker m = {.handler = {.call = dync__maker_call, .reads = &dync__maker_reads}, .mode = dync__maker_mode};
     const char *shown = callee.name ? callee.name : name ? name : "GraphModule";
     dync__maker_mode = DYNC_TRACE_REAL;
-    if (!dync__callee_valid(&callee)) return dync__fail(DYNC_ERR_VALUE, "dync_make_graph: the function is NULL"), NULL;
+    if (dync__callee_check(&callee, "dync_make_graph") != DYNC_OK) return NULL;
     if (nargs < 0 || (nargs > 0 && !args))
         return dync__fail(DYNC_ERR_VALUE, "dync_make_graph(%s): expected %d arguments, got %s", shown, nargs, args ? "less than none" : "NULL"), NULL;
     m.handler.state = &m;
@@ -358,7 +362,7 @@ DYNC_API dync_graph *dync_make_graph_values(dync_callee callee, const char *name
     if (!m.graph) return NULL;
     m.graph->unbroken = true;
     if (m.mode == DYNC_TRACE_SYMBOLIC && !(m.syms = dync__symtab_new())) {
-        dync_graph_free(m.graph);
+        dync__graph_unref(m.graph);
         return NULL;
     }
     dync__handler *stack = dync__handler_swap(NULL);
@@ -375,8 +379,9 @@ DYNC_API dync_graph *dync_make_graph_values(dync_callee callee, const char *name
     dync__handler_swap(stack);
     dync__maker_free(&m);
     if (status != DYNC_OK && dync_error() == DYNC_OK) dync__fail(status, "dync_make_graph(%s) failed", shown);
-    if (status == DYNC_OK && dync__scope_defer(dync__graph_release, m.graph)) return m.graph;
-    dync_graph_free(m.graph);
+    dync_graph *handle = status == DYNC_OK ? dync__graph_handle(m.graph) : NULL;
+    if (handle && dync__scope_defer(dync__graph_release, m.graph)) return handle;
+    dync__graph_unref(m.graph);
     return NULL;
 }
 
@@ -385,7 +390,7 @@ DYNC_API dync_tensor *dync_named(const char *name, dync_tensor *h)
 {
     dync__tensor *t = h ? dync__open(h) : NULL;
     if (!t || !name) return h;
-    dync_node *n = dync__tls.recording && dync__maker_now ? dync__maker_known(dync__maker_now, t) : NULL;
+    dync__node *n = dync__tls.recording && dync__maker_now ? dync__maker_known(dync__maker_now, t) : NULL;
     if (n && n->kind != DYNC__N_PLACEHOLDER) dync__graph_rename(n->graph, n, name);
     if (t->node && dync__tls.compiling) dync__graph_rename(t->node->graph, t->node, name);
     const char *kept = dync__intern(name);

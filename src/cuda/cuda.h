@@ -105,7 +105,7 @@ DYNC__FN dync_status dync__cuda_run(const void *code, void *const *buffers, uint
 DYNC__FN void dync__cuda_code_free(void *code);
 DYNC__FN void dync__cuda_code_dump(dync__str *, const void *code);
 /* ---- graphs.c ---- */
-DYNC__FN dync_status dync__cuda_record(int device, const dync_graph *, dync__inner *);
+DYNC__FN dync_status dync__cuda_record(int device, const dync__graph *, dync__inner *);
 
 /* ---- loops.c, calls.c: kernel calls. Buffers of a loop kernel are operand numbers, or DYNC__CUDA_TEMP - number. ---- */
 enum { DYNC__CUDA_TEMP = 1000 };

@@ -238,7 +238,7 @@ static dync_status dync__cuda_graph_run(void *state, int n_in, dync__tensor *con
     return status;
 }
 
-DYNC__FN dync_status dync__cuda_record(int device, const dync_graph *graph, dync__inner *inner)
+DYNC__FN dync_status dync__cuda_record(int device, const dync__graph *graph, dync__inner *inner)
 {
     dync__cuda_graph *g = dync__calloc(sizeof *g);
     if (!g) return DYNC_ERR_MEMORY;

@@ -10,12 +10,12 @@
 #include "text.h"
 
 typedef struct dync__check {
-    const dync_graph *graph;
-    const dync_node *node;
+    const dync__graph *graph;
+    const dync__node *node;
     dync_status status;
 } dync__check;
 
-static dync_status dync__node_fail(const dync_node *node, const char *what)
+static dync_status dync__node_fail(const dync__node *node, const char *what)
 {
     return dync__fail(DYNC_ERR_INTERNAL, "graph %s, node %s: %s",
                       node->graph ? node->graph->name : "?", node->name ? node->name : "?", what);
@@ -24,7 +24,7 @@ static dync_status dync__node_fail(const dync_node *node, const char *what)
 static void dync__check_use(void *user, dync__arg *arg)
 {
     dync__check *c = user;
-    const dync_node *used = arg->as.node;
+    const dync__node *used = arg->as.node;
     if (c->status != DYNC_OK) return;
     if (!used || used->graph != c->graph)
         c->status = dync__node_fail(c->node, "uses a value of another graph");
@@ -35,7 +35,7 @@ static void dync__check_use(void *user, dync__arg *arg)
         c->status = dync__node_fail(c->node, "uses the output node");
 }
 
-static dync_status dync__check_info(const dync_node *node)
+static dync_status dync__check_info(const dync__node *node)
 {
     for (int i = 0; node->has_info && i < node->nout; i++) {
         const dync__info *info = &node->info[i];
@@ -86,13 +86,13 @@ static bool dync__check_kind(const dync__arg *a, dync__param_type type)
     return false;
 }
 
-static dync_status dync__check_call(const dync_node *node)
+static dync_status dync__check_call(const dync__node *node)
 {
     if (node->op == DYNC__NODE_GETITEM) {
         bool ok = node->nargs == 2 && dync__is_value(&node->args[0]) &&
                   node->args[1].kind == DYNC__A_INT && node->args[1].as.i >= 0;
         if (!ok) return dync__node_fail(node, "is not an item of a list");
-        const dync_node *list = node->args[0].as.node;
+        const dync__node *list = node->args[0].as.node;
         int64_t i = node->args[1].as.i;
         bool several = list->op != DYNC__NODE_GETITEM && dync__node_is_call(list) && list->has_info;
         if (several ? (list->op >= 0 && list->nout < 2) || i >= list->nout : list->has_info || i > INT_MAX)
@@ -117,7 +117,7 @@ static dync_status dync__check_call(const dync_node *node)
                : DYNC_OK;
 }
 
-static dync_status dync__check_node(dync_graph *g, dync_node *node, int i, dync__map *names)
+static dync_status dync__check_node(dync__graph *g, dync__node *node, int i, dync__map *names)
 {
     if (node->graph != g || node->index != i) return dync__node_fail(node, "is out of place");
     if (!node->name || !node->target) return dync__node_fail(node, "has no name");
@@ -140,9 +140,9 @@ static dync_status dync__check_node(dync_graph *g, dync_node *node, int i, dync_
                                                                          : DYNC_OK;
 }
 
-DYNC__FN dync_status dync__graph_check(const dync_graph *graph)
+DYNC__FN dync_status dync__graph_check(const dync__graph *graph)
 {
-    dync_graph *g = (dync_graph *)(uintptr_t)
+    dync__graph *g = (dync__graph *)(uintptr_t)
         graph; /* the walk over arguments hands out pointers; nothing is written */
     if (!g || g->failed)
         return dync__fail(DYNC_ERR_MEMORY, "graph: out of memory while it was built");
@@ -228,7 +228,7 @@ static bool dync__same_type(const dync__info *a, const dync__tensor *t)
     return true;
 }
 
-static dync_status dync__types_of_call(dync__types *t, dync_node *node)
+static dync_status dync__types_of_call(dync__types *t, dync__node *node)
 {
     dync__tensor **slots = t->slot;
     dync__arg args[DYNC__MAX_ARGS];
@@ -257,7 +257,7 @@ static dync_status dync__types_of_call(dync__types *t, dync_node *node)
 }
 
 /* The limits of what was given, not made: inputs, attributes. */
-static dync_status dync__types_given(dync__types *t, const dync_node *node)
+static dync_status dync__types_given(dync__types *t, const dync__node *node)
 {
     dync__opcall none = {.row = dync__op_info(DYNC__OP_empty), .op = DYNC__OP_empty};
     dync__tensor **slot = &t->slot[node->index * DYNC__MAX_OUT];
@@ -270,7 +270,7 @@ static dync_status dync__types_given(dync__types *t, const dync_node *node)
 }
 
 /* A tensor without data for every value, in t->slot, by inference from the inputs. */
-static dync_status dync__types_begin(dync__types *t, dync_graph *g, const dync_limits *limits)
+static dync_status dync__types_begin(dync__types *t, dync__graph *g, const dync_limits *limits)
 {
     memset(t, 0, sizeof *t);
     t->limits = limits;
@@ -281,7 +281,7 @@ static dync_status dync__types_begin(dync__types *t, dync_graph *g, const dync_l
     dync_scope scope = dync_scope_begin();
     dync_status status = DYNC_OK;
     for (int i = 0; i < g->node.n && status == DYNC_OK; i++) {
-        dync_node *node = g->node.at[i];
+        dync__node *node = g->node.at[i];
         dync__tensor **slot = &t->slot[i * DYNC__MAX_OUT];
         if (node->op == DYNC__NODE_GETITEM && node->args[0].as.node->has_info) {
             *slot = t->slot[node->args[0].as.node->index * DYNC__MAX_OUT + (int)node->args[1].as.i];
@@ -297,14 +297,14 @@ static dync_status dync__types_begin(dync__types *t, dync_graph *g, const dync_l
     return status;
 }
 
-static void dync__types_end(dync__types *t, const dync_graph *g)
+static void dync__types_end(dync__types *t, const dync__graph *g)
 {
     for (int i = 0; t->slot && i < g->node.n * DYNC__MAX_OUT; i++) dync__unref(t->slot[i]);
     dync__free(t->slot, (size_t)g->node.n * DYNC__MAX_OUT * sizeof *t->slot);
     dync__arena_free(&t->arena);
 }
 
-DYNC__FN dync_status dync__graph_check_types(dync_graph *g, const dync_limits *limits)
+DYNC__FN dync_status dync__graph_check_types(dync__graph *g, const dync_limits *limits)
 {
     dync__types t;
     if (g->symbol.n > 0) return DYNC_OK; /* inference is over plain sizes */
@@ -313,7 +313,7 @@ DYNC__FN dync_status dync__graph_check_types(dync_graph *g, const dync_limits *l
     return status;
 }
 
-typedef struct dync__shown { const dync__types *types; const dync_graph *graph; bool any; } dync__shown;
+typedef struct dync__shown { const dync__types *types; const dync__graph *graph; bool any; } dync__shown;
 
 static void dync__shown_output(void *user, dync__arg *a)
 {
@@ -325,7 +325,7 @@ static void dync__shown_output(void *user, dync__arg *a)
     }
 }
 
-DYNC__FN bool dync__graph_shows_inputs(dync_graph *g)
+DYNC__FN bool dync__graph_shows_inputs(dync__graph *g)
 {
     dync__types t;
     dync__shown s = {&t, g, g->symbol.n > 0};

@@ -3,7 +3,7 @@
 #include "../dync.in.h"
 #include "graph.h"
 
-DYNC__FN bool dync__graph_copy_arg(dync_graph *g, const dync__arg *in, dync__arg *out,
+DYNC__FN bool dync__graph_copy_arg(dync__graph *g, const dync__arg *in, dync__arg *out,
                                    dync__node_map map, void *user)
 {
     *out = *in;
@@ -18,16 +18,16 @@ DYNC__FN bool dync__graph_copy_arg(dync_graph *g, const dync__arg *in, dync__arg
     return out->as.list != NULL;
 }
 
-static bool dync__copy_text(dync_graph *g, const char *old, const char **out)
+static bool dync__copy_text(dync__graph *g, const char *old, const char **out)
 {
     *out = old ? dync__arena_strdup(&g->arena, old) : NULL;
     return !old || *out;
 }
 
 /* Everything a node says about its values. */
-static dync_node *dync__copy_types(dync_node *n, const dync_node *old)
+static dync__node *dync__copy_types(dync__node *n, const dync__node *old)
 {
-    dync_graph *g = n->graph;
+    dync__graph *g = n->graph;
     memcpy(n->info, old->info, sizeof n->info);
     memcpy(n->requires_grad, old->requires_grad, sizeof n->requires_grad);
     n->has_info = old->has_info;
@@ -42,11 +42,11 @@ static dync_node *dync__copy_types(dync_node *n, const dync_node *old)
                : NULL;
 }
 
-DYNC__FN dync_node *dync__graph_copy_call(dync_graph *g, dync_node *old, dync__node_map map,
+DYNC__FN dync__node *dync__graph_copy_call(dync__graph *g, dync__node *old, dync__node_map map,
                                           void *user)
 {
     dync__arg few[DYNC__MAX_ARGS], *args = few;
-    dync_node *n;
+    dync__node *n;
     if (old->kind == DYNC__N_GET_ATTR) {
         n = dync__graph_attr(g, old->name, old->target, old->value);
     } else {
@@ -65,10 +65,10 @@ DYNC__FN dync_node *dync__graph_copy_call(dync_graph *g, dync_node *old, dync__n
     return dync__copy_types(n, old);
 }
 
-DYNC__FN dync_node *dync__graph_copy_placeholder(dync_graph *g, const dync_node *old,
+DYNC__FN dync__node *dync__graph_copy_placeholder(dync__graph *g, const dync__node *old,
                                                  const char *name)
 {
-    dync_node *n = dync__graph_placeholder(g, name, old->source, &old->info[0]);
+    dync__node *n = dync__graph_placeholder(g, name, old->source, &old->info[0]);
     if (!n) return NULL;
     n->env = old->env;
     bool renamed = old->kind != DYNC__N_PLACEHOLDER || strcmp(name, old->name) != 0;
@@ -79,7 +79,7 @@ DYNC__FN dync_node *dync__graph_copy_placeholder(dync_graph *g, const dync_node 
 }
 
 /* The output node: a list of the copies of `old`. */
-DYNC__FN dync_status dync__graph_output_list(dync_graph *g, int n, dync_node *const *nodes)
+DYNC__FN dync_status dync__graph_output_list(dync__graph *g, int n, dync__node *const *nodes)
 {
     dync__arg list = {.kind = DYNC__A_LIST, .n = n};
     list.as.list = dync__arena_alloc(&g->arena, (size_t)(n + 1) * sizeof *list.as.list);

@@ -45,7 +45,7 @@ static bool dync__cse_same_arg(const dync__arg *a, const dync__arg *b)
     }
 }
 
-static bool dync__cse_same(const dync_node *a, const dync_node *b)
+static bool dync__cse_same(const dync__node *a, const dync__node *b)
 {
     if (a->kind != b->kind || a->op != b->op || a->nargs != b->nargs || a->nout != b->nout)
         return false;
@@ -56,7 +56,7 @@ static bool dync__cse_same(const dync_node *a, const dync_node *b)
     return true;
 }
 
-static uint64_t dync__cse_hash(const dync_node *node)
+static uint64_t dync__cse_hash(const dync__node *node)
 {
     uint64_t h = dync__hash_mix((uint64_t)node->kind, (uint64_t)(int64_t)node->op);
     if (node->kind == DYNC__N_GET_ATTR)
@@ -73,17 +73,17 @@ static void dync__cse_note_returned(void *user, dync__arg *arg)
 
 static void dync__cse_redirect(void *user, dync__arg *arg)
 {
-    dync_node **instead = user;
+    dync__node **instead = user;
     if (instead[arg->as.node->index]) arg->as.node = instead[arg->as.node->index];
 }
 
-DYNC__FN dync_status dync__graph_cse(dync_graph *g)
+DYNC__FN dync_status dync__graph_cse(dync__graph *g)
 {
     if (dync__graph_has_writes(g)) return DYNC_OK;
     dync__graph_renumber(g);
     dync__map seen = {0};
-    size_t bytes = (size_t)g->node.n * sizeof(dync_node *);
-    dync_node **instead = dync__calloc(bytes);
+    size_t bytes = (size_t)g->node.n * sizeof(dync__node *);
+    dync__node **instead = dync__calloc(bytes);
     if (!instead) return DYNC_ERR_MEMORY;
     for (int i = 0; i < g->node.n; i++) g->node.at[i]->mark = NULL;
     if (g->node.n > 0)
@@ -93,12 +93,12 @@ DYNC__FN dync_status dync__graph_cse(dync_graph *g)
             dync__cse_note_returned(NULL, &g->node.at[i]->args[0]);
     dync_status status = DYNC_OK;
     for (int i = 0; i < g->node.n && status == DYNC_OK; i++) {
-        dync_node *node = g->node.at[i];
+        dync__node *node = g->node.at[i];
         uint64_t found;
         dync__node_each_input(node, dync__cse_redirect, instead);
         if (!dync__node_is_pure(node)) continue;
         uint64_t key = dync__cse_hash(node);
-        dync_node *earlier = dync__map_get(&seen, key, &found) ? g->node.at[(int)found] : NULL;
+        dync__node *earlier = dync__map_get(&seen, key, &found) ? g->node.at[(int)found] : NULL;
         if (earlier && dync__cse_same(earlier, node)) {
             if (!(node->mark && earlier->mark)) instead[i] = earlier;
             if (node->mark && instead[i]) earlier->mark = earlier;

@@ -9,13 +9,13 @@ static void dync__dce_unuse(void *user, dync__arg *arg)
     arg->as.node->n_users--;
 }
 
-DYNC__FN dync_status dync__graph_dce(dync_graph *g)
+DYNC__FN dync_status dync__graph_dce(dync__graph *g)
 {
     int n = 0;
     dync__graph_renumber(g);
     for (int i = g->node.n - 1; i >= 0;
          i--) { /* backwards: what only dead nodes used is dead when its turn comes */
-        dync_node *node = g->node.at[i];
+        dync__node *node = g->node.at[i];
         if (node->n_users > 0 || !dync__node_is_pure(node)) continue;
         dync__node_each_input(node, dync__dce_unuse, NULL);
         g->node.at[i] = NULL;

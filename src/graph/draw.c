@@ -9,14 +9,14 @@
 #include "graph.h"
 #include "text.h"
 
-static void dync__draw_label(dync__str *s, const dync_node *n)
+static void dync__draw_label(dync__str *s, const dync__node *n)
 {
     if (n->kind == DYNC__N_OUTPUT) dync__str_add(s, "output");
     else if (n->kind == DYNC__N_PLACEHOLDER) dync__str_add(s, n->source ? n->source : n->name);
     else dync__str_add(s, n->target);
 }
 
-static void dync__draw_type(dync__str *s, const dync_node *n)
+static void dync__draw_type(dync__str *s, const dync__node *n)
 {
     if (!n->has_info || n->nout != 1 || n->kind == DYNC__N_OUTPUT) return;
     dync__str_add(s, dync__dtype_info(n->info[0].dtype)->fx);
@@ -39,7 +39,7 @@ static void dync__dot_edge(void *user, dync__arg *a)
     dync__str_addf(s, "n%d; ", a->as.node->index);
 }
 
-static void dync__dot_node(dync__str *s, dync_node *n)
+static void dync__dot_node(dync__str *s, dync__node *n)
 {
     static const char *const look[] = {
         [DYNC__N_PLACEHOLDER] = ", style=filled, fillcolor=\"#dbeafe\"",
@@ -65,7 +65,7 @@ static void dync__dot_node(dync__str *s, dync_node *n)
     dync__str_free(&reads);
 }
 
-DYNC__FN void dync__graph_draw_dot(dync__str *s, const dync_graph *g)
+DYNC__FN void dync__graph_draw_dot(dync__str *s, const dync__graph *g)
 {
     dync__str_add(s, "digraph \"");
     dync__dot_quote(s, g->name ? g->name : "");
@@ -74,12 +74,10 @@ DYNC__FN void dync__graph_draw_dot(dync__str *s, const dync_graph *g)
     dync__str_add(s, "}\n");
 }
 
-DYNC_API char *dync_graph_dot(const dync_graph *g)
+DYNC_API char *dync_graph_dot(const dync_graph *graph)
 {
-    if (!g) {
-        dync__fail(DYNC_ERR_VALUE, "dync_graph_dot: the graph is NULL");
-        return NULL;
-    }
+    const dync__graph *g = dync__graph_open(graph, "dync_graph_dot");
+    if (!g) return NULL;
     dync__str s = {0};
     dync__graph_draw_dot(&s, g);
     char *text = s.failed ? NULL : dync__scope_alloc(s.n + 1);
@@ -91,7 +89,7 @@ DYNC_API char *dync_graph_dot(const dync_graph *g)
 /* ---- SVG: layout ----------------------------------------------------------------------------- */
 enum { DYNC__DRAW_H = 36, DYNC__DRAW_GAP_X = 16, DYNC__DRAW_GAP_Y = 34, DYNC__DRAW_CHAR = 7 };
 typedef struct dync__box {
-    dync_node *node;                    /* NULL: a bend */
+    dync__node *node;                    /* NULL: a bend */
     int layer, width, x;                /* x: of the middle */
     int64_t sum;                        /* of the middles of what it reads */
     int n_in;
@@ -121,7 +119,7 @@ static void dync__picture_reader(void *user, dync__arg *a)
 }
 
 /* Where the arrow from a node into a layer begins: at its box, or at its last bend before. */
-static const dync__box *dync__picture_from(const dync__picture *p, const dync_node *n, int layer)
+static const dync__box *dync__picture_from(const dync__picture *p, const dync__node *n, int layer)
 {
     const dync__box *b = &p->box[n->index];
     return layer == b->layer + 1 ? b : &p->box[b->bends + layer - b->layer - 2];
@@ -133,7 +131,7 @@ static void dync__picture_mean(void *user, dync__arg *a)
     p->at->n_in++;
 }
 
-static int dync__picture_text_width(const dync_node *n)
+static int dync__picture_text_width(const dync__node *n)
 {
     dync__str label = {0}, type = {0};
     dync__draw_label(&label, n);
@@ -144,7 +142,7 @@ static int dync__picture_text_width(const dync_node *n)
     return 16 + DYNC__DRAW_CHAR * longest;
 }
 
-static void dync__picture_layers(dync__picture *p, const dync_graph *g)
+static void dync__picture_layers(dync__picture *p, const dync__graph *g)
 {
     for (int i = 0; i < p->n_nodes; i++) {
         p->at = &p->box[i];
@@ -282,7 +280,7 @@ static void dync__picture_box(dync__str *s, const dync__box *b)
     dync__str_free(&type);
 }
 
-DYNC__FN void dync__graph_draw_svg(dync__str *s, const dync_graph *g)
+DYNC__FN void dync__graph_draw_svg(dync__str *s, const dync__graph *g)
 {
     dync__arena arena = {0};
     dync__picture p = {.n_nodes = g->node.n, .s = s};

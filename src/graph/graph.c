@@ -10,33 +10,36 @@
 #include "graph.h"
 
 #if defined(DYNC__SPLIT)
-dync_status (*dync__graph_custom_call)(dync_node *, int nargs, dync__arg *args, dync__tensor **out);
+dync_status (*dync__graph_custom_call)(dync__node *, int nargs, dync__arg *args, dync__tensor **out);
 #endif
 
 enum { DYNC__NAME_SEED = 1, DYNC__BASE_SEED = 2 }; /* two kinds of keys share the map of names */
 
-DYNC__FN dync_graph *dync__graph_new(const char *name)
+DYNC__FN dync__graph *dync__graph_new(const char *name)
 {
-    dync_graph *g = dync__calloc(sizeof *g);
+    dync__graph *g = dync__calloc(sizeof *g);
     if (!g) return NULL;
     g->refs = 1;
+    dync__object_made(&g->object);
     g->name = dync__arena_strdup(&g->arena, name ? name : "GraphModule");
     if (!g->name) {
-        dync_graph_free(g);
+        dync__graph_unref(g);
         return NULL;
     }
     return g;
 }
 
-DYNC_API dync_graph *dync_graph_retain(dync_graph *g)
+DYNC__FN dync__graph *dync__graph_ref(dync__graph *g)
 {
     if (g) (void)DYNC__ATOMIC_INC(&g->refs);
     return g;
 }
 
-DYNC_API void dync_graph_free(dync_graph *g)
+DYNC__FN void dync__graph_unref(dync__graph *g)
 {
     if (!g || DYNC__ATOMIC_DEC(&g->refs) > 0) return;
+    dync__object_end(&g->object);
+    for (int i = 0; i < g->seen.n; i++) dync__object_end(&g->seen.at[i]->object);
     for (int i = 0; i < g->attr.n; i++) dync__unref(g->attr.at[i]);
     dync__map_free(&g->names);
     dync__symtab_free(g->syms);
@@ -144,7 +147,7 @@ static char *dync__name_numbered(dync__arena *arena, const char *base, size_t ba
     return name;
 }
 
-DYNC__FN const char *dync__graph_unique(dync_graph *g, const char *hint)
+DYNC__FN const char *dync__graph_unique(dync__graph *g, const char *hint)
 {
     if (!g || g->failed) return NULL;
     char *name = dync__name_clean(&g->arena, hint);
@@ -169,7 +172,7 @@ failed:
     return NULL;
 }
 
-DYNC__FN bool dync__graph_rename(dync_graph *g, dync_node *node, const char *name)
+DYNC__FN bool dync__graph_rename(dync__graph *g, dync__node *node, const char *name)
 {
     if (!g || !node || g->failed) return false;
     if (strcmp(node->name, name) == 0) return true;
@@ -179,7 +182,7 @@ DYNC__FN bool dync__graph_rename(dync_graph *g, dync_node *node, const char *nam
     return true;
 }
 
-DYNC__FN bool dync__graph_symbol(dync_graph *g, int64_t token, const char *text)
+DYNC__FN bool dync__graph_symbol(dync__graph *g, int64_t token, const char *text)
 {
     char *copy = dync__arena_strdup(&g->arena, text);
     if (!copy) goto failed;
@@ -194,7 +197,7 @@ failed:
     return false;
 }
 
-DYNC__FN const char *dync__graph_symbol_text(const dync_graph *g, int64_t token)
+DYNC__FN const char *dync__graph_symbol_text(const dync__graph *g, int64_t token)
 {
     for (int i = 0; i < g->symbol.n; i++)
         if (g->symbol.at[i].token == token) return g->symbol.at[i].text;
@@ -222,11 +225,11 @@ DYNC__FN bool dync__arg_copy(dync__arena *arena, const dync__arg *in, dync__arg 
 }
 
 /* A node of no inputs at position `at`; the nodes behind it move up. */
-static dync_node *dync__graph_insert(dync_graph *g, int at, dync__node_kind kind,
+static dync__node *dync__graph_insert(dync__graph *g, int at, dync__node_kind kind,
                                      const char *name_hint)
 {
     if (!g || g->failed) return NULL;
-    dync_node *node = dync__arena_alloc(&g->arena, sizeof *node);
+    dync__node *node = dync__arena_alloc(&g->arena, sizeof *node);
     const char *name = node ? dync__graph_unique(g, name_hint) : NULL;
     if (!name || !dync__avec_push(&g->arena, &g->node, node)) {
         g->failed = true;
@@ -248,7 +251,7 @@ static dync_node *dync__graph_insert(dync_graph *g, int at, dync__node_kind kind
     return node;
 }
 
-static bool dync__node_set_text(dync_graph *g, const char **field, const char *text)
+static bool dync__node_set_text(dync__graph *g, const char **field, const char *text)
 {
     if (!text) return true;
     *field = dync__arena_strdup(&g->arena, text);
@@ -256,10 +259,10 @@ static bool dync__node_set_text(dync_graph *g, const char **field, const char *t
     return !g->failed;
 }
 
-DYNC__FN dync_node *dync__graph_placeholder(dync_graph *g, const char *name, const char *source,
+DYNC__FN dync__node *dync__graph_placeholder(dync__graph *g, const char *name, const char *source,
                                             const dync__info *info)
 {
-    dync_node *node = dync__graph_insert(g, g ? g->n_inputs : 0, DYNC__N_PLACEHOLDER, name);
+    dync__node *node = dync__graph_insert(g, g ? g->n_inputs : 0, DYNC__N_PLACEHOLDER, name);
     if (!node) return NULL;
     g->n_inputs++;
     if (info) {
@@ -270,20 +273,20 @@ DYNC__FN dync_node *dync__graph_placeholder(dync_graph *g, const char *name, con
     return dync__node_set_text(g, &node->source, source) ? node : NULL;
 }
 
-DYNC__FN dync_node *dync__graph_attr(dync_graph *g, const char *name, const char *path,
+DYNC__FN dync__node *dync__graph_attr(dync__graph *g, const char *name, const char *path,
                                      dync__tensor *value)
 {
     if (value && g && !g->failed && !dync__avec_reserve(&g->arena, &g->attr, g->attr.n + 1))
         g->failed = true;
-    dync_node *node = dync__graph_insert(g, g ? g->node.n : 0, DYNC__N_GET_ATTR, name);
+    dync__node *node = dync__graph_insert(g, g ? g->node.n : 0, DYNC__N_GET_ATTR, name);
     if (!node || !dync__node_set_text(g, &node->target, path)) return NULL;
     if (value) dync__graph_attr_bind(node, value);
     return node;
 }
 
-DYNC__FN bool dync__graph_attr_bind(dync_node *node, dync__tensor *value)
+DYNC__FN bool dync__graph_attr_bind(dync__node *node, dync__tensor *value)
 {
-    dync_graph *g = node->graph;
+    dync__graph *g = node->graph;
     if (!dync__avec_push(&g->arena, &g->attr, value)) {
         g->failed = true;
         return false;
@@ -301,7 +304,7 @@ DYNC__FN bool dync__graph_attr_bind(dync_node *node, dync__tensor *value)
 
 static const char dync__constant_prefix[] = "_tensor_constant";
 
-DYNC__FN dync_node *dync__graph_constant(dync_graph *g, dync__tensor *value)
+DYNC__FN dync__node *dync__graph_constant(dync__graph *g, dync__tensor *value)
 {
     char path[48];
     int n = 0;
@@ -311,16 +314,16 @@ DYNC__FN dync_node *dync__graph_constant(dync_graph *g, dync__tensor *value)
     return dync__graph_attr(g, path, path, value);
 }
 
-DYNC__FN bool dync__node_is_constant(const dync_node *node)
+DYNC__FN bool dync__node_is_constant(const dync__node *node)
 {
     return node->kind == DYNC__N_GET_ATTR &&
            strncmp(node->target, dync__constant_prefix, sizeof dync__constant_prefix - 1) == 0 &&
            !node->requires_grad[0];
 }
 
-static bool dync__node_set_args(dync_node *node, int nargs, const dync__arg *args)
+static bool dync__node_set_args(dync__node *node, int nargs, const dync__arg *args)
 {
-    dync_graph *g = node->graph;
+    dync__graph *g = node->graph;
     node->nargs = nargs;
     node->args = dync__arena_alloc(&g->arena, (size_t)nargs * sizeof *args);
     g->failed = g->failed || !node->args;
@@ -329,14 +332,14 @@ static bool dync__node_set_args(dync_node *node, int nargs, const dync__arg *arg
     return !g->failed;
 }
 
-DYNC__FN dync_node *dync__graph_call(dync_graph *g, int op, int nargs, const dync__arg *args,
+DYNC__FN dync__node *dync__graph_call(dync__graph *g, int op, int nargs, const dync__arg *args,
                                      int nout, const dync__info *info, const char *name_hint)
 {
     const dync__op_row *row = op >= 0 ? dync__op_info(op) : NULL;
     bool is_method = row && row->fx && row->fx[0] == '.';
     const char *op_name = row ? row->name : name_hint;
     const char *colons = !name_hint && row ? strstr(row->name, "::") : NULL;   /* mylib::foo: foo */
-    dync_node *node = dync__graph_insert(g, g ? g->node.n : 0,
+    dync__node *node = dync__graph_insert(g, g ? g->node.n : 0,
                                          is_method ? DYNC__N_CALL_METHOD : DYNC__N_CALL_FUNCTION,
                                          name_hint ? name_hint : colons ? colons + 2 : op_name);
     if (!node || !dync__node_set_args(node, nargs, args)) return NULL;
@@ -352,13 +355,13 @@ DYNC__FN dync_node *dync__graph_call(dync_graph *g, int op, int nargs, const dyn
     return g->failed ? NULL : node;
 }
 
-DYNC__FN dync_node *dync__graph_getitem(dync_graph *g, dync_node *list, int i)
+DYNC__FN dync__node *dync__graph_getitem(dync__graph *g, dync__node *list, int i)
 {
     dync__arg args[2] = {{0}, dync__arg_i(i)};
     if (!list) return NULL;
     args[0] = dync__arg_node(list);
     bool known = list->kind != DYNC__N_PLACEHOLDER && list->has_info && i >= 0 && i < list->nout;
-    dync_node *node = dync__graph_call(g, DYNC__NODE_GETITEM, 2, args, 1,
+    dync__node *node = dync__graph_call(g, DYNC__NODE_GETITEM, 2, args, 1,
                                        known ? &list->info[i] : NULL, "getitem");
     if (node && known) {
         node->info[0].alias = -1;
@@ -368,9 +371,9 @@ DYNC__FN dync_node *dync__graph_getitem(dync_graph *g, dync_node *list, int i)
     return node;
 }
 
-DYNC__FN dync_node *dync__graph_output(dync_graph *g, const dync__arg *value)
+DYNC__FN dync__node *dync__graph_output(dync__graph *g, const dync__arg *value)
 {
-    dync_node *node = dync__graph_insert(g, g ? g->node.n : 0, DYNC__N_OUTPUT, "output");
+    dync__node *node = dync__graph_insert(g, g ? g->node.n : 0, DYNC__N_OUTPUT, "output");
     if (!node || !dync__node_set_args(node, 1, value)) return NULL;
     node->nout = 0;
     dync__graph_renumber(g);
@@ -386,7 +389,7 @@ static void dync__arg_each_node(dync__arg *arg, void (*fn)(void *user, dync__arg
         for (int i = 0; i < arg->n; i++) dync__arg_each_node(&arg->as.list[i], fn, user);
 }
 
-DYNC__FN void dync__node_each_input(dync_node *node, void (*fn)(void *user, dync__arg *),
+DYNC__FN void dync__node_each_input(dync__node *node, void (*fn)(void *user, dync__arg *),
                                     void *user)
 {
     for (int i = 0; i < node->nargs; i++) dync__arg_each_node(&node->args[i], fn, user);
@@ -398,7 +401,7 @@ static void dync__count_use(void *user, dync__arg *arg)
     arg->as.node->n_users++;
 }
 
-DYNC__FN void dync__graph_renumber(dync_graph *g)
+DYNC__FN void dync__graph_renumber(dync__graph *g)
 {
     for (int i = 0; i < g->node.n; i++) {
         g->node.at[i]->index = i;
@@ -413,7 +416,7 @@ static bool dync__row_writes(const dync__op_row *row)
            (row->flags & DYNC__OP_WRITES) != 0;
 }
 
-DYNC__FN bool dync__node_is_pure(const dync_node *node)
+DYNC__FN bool dync__node_is_pure(const dync__node *node)
 {
     if (node->kind == DYNC__N_GET_ATTR || node->op == DYNC__NODE_GETITEM) return true;
     if (node->kind == DYNC__N_PLACEHOLDER || node->kind == DYNC__N_OUTPUT || node->op < 0)
@@ -422,10 +425,10 @@ DYNC__FN bool dync__node_is_pure(const dync_node *node)
     return !dync__row_writes(row) && !(row->flags & DYNC__OP_RANDOM);
 }
 
-DYNC__FN bool dync__graph_has_writes(const dync_graph *g)
+DYNC__FN bool dync__graph_has_writes(const dync__graph *g)
 {
     for (int i = 0; i < g->node.n; i++) {
-        const dync_node *node = g->node.at[i];
+        const dync__node *node = g->node.at[i];
         if (dync__node_is_call(node) && node->op != DYNC__NODE_GETITEM &&
             (node->op < 0 || dync__row_writes(dync__op_info(node->op))))
             return true;
@@ -447,10 +450,10 @@ static bool dync__op_makes_fresh(int op)
 }
 
 /* A mark follows every value that may lie on an input. */
-DYNC__FN bool dync__graph_writes_inputs(dync_graph *g)
+DYNC__FN bool dync__graph_writes_inputs(dync__graph *g)
 {
     for (int i = 0; i < g->node.n; i++) {
-        dync_node *node = g->node.at[i];
+        dync__node *node = g->node.at[i];
         const dync__op_row *row = node->op >= 0 ? dync__op_info(node->op) : NULL;
         bool reaches = false;
         dync__node_each_input(node, dync__mark_reaches, &reaches);
@@ -464,11 +467,11 @@ DYNC__FN bool dync__graph_writes_inputs(dync_graph *g)
     return false;
 }
 
-DYNC__FN int dync__graph_op_count(const dync_graph *g)
+DYNC__FN int dync__graph_op_count(const dync__graph *g)
 {
     int n = 0;
     for (int i = 0; g && i < g->node.n; i++) {
-        const dync_node *node = g->node.at[i];
+        const dync__node *node = g->node.at[i];
         n += dync__node_is_call(node) && node->op != DYNC__NODE_GETITEM;
     }
     return n;
@@ -476,36 +479,84 @@ DYNC__FN int dync__graph_op_count(const dync_graph *g)
 
 /* ---- what users see -------------------------------------------------------------------------- */
 
-static bool dync__graph_given(const void *object, const char *what)
+DYNC_API dync_graph *dync_graph_retain(dync_graph *handle)
 {
-    if (!object && dync_error() == DYNC_OK) dync__fail(DYNC_ERR_VALUE, "%s is NULL", what);
-    return object != NULL;
+    dync__graph *g = handle ? dync__graph_open(handle, "dync_graph_retain") : NULL;
+    if (!g) return NULL;
+    (void)DYNC__ATOMIC_INC(&g->retains);
+    return dync__graph_handle(dync__graph_ref(g));
 }
 
-DYNC_API int dync_graph_len(const dync_graph *g) { return dync__graph_given(g, "dync_graph_len: the graph") ? g->node.n : 0; }
-
-DYNC_API dync_node *dync_graph_node(const dync_graph *g, int i)
+/* A reference of the user's: those of scopes and of compiled functions are not his to give up. */
+DYNC_API void dync_graph_free(dync_graph *handle)
 {
-    if (!dync__graph_given(g, "dync_graph_node: the graph")) return NULL;
-    if (i >= 0 && i < g->node.n) return g->node.at[i];
+    dync__graph *g = handle ? dync__graph_open(handle, "dync_graph_free") : NULL;
+    if (!g) return;
+    int32_t n = DYNC__ATOMIC_PEEK(&g->retains);
+    while (n > 0 && !DYNC__ATOMIC_CAS(&g->retains, &n, n - 1)) { }
+    if (n > 0) dync__graph_unref(g);
+    else dync__fail(DYNC_ERR_VALUE, "dync_graph_free: the graph is borrowed or was freed already");
+}
+
+DYNC__FN dync_graph *dync__graph_give(dync__graph *owned)
+{
+    dync_graph *handle = dync__graph_handle(owned);
+    if (handle) (void)DYNC__ATOMIC_INC(&owned->retains);
+    else dync__graph_unref(owned);
+    return handle;
+}
+
+DYNC__FN dync_status dync__graph_ask(const dync_backend *b, dync__graph *g, const dync_value *examples, int n, const char *options,
+                                     dync_callable *out)
+{
+    dync_graph *handle = dync__graph_handle(g);
+    return handle ? b->compile(handle, examples, n, options, out, b->user) : DYNC_ERR_MEMORY;
+}
+
+/* Its graph ends it, and so keeps those that somebody asked for. */
+DYNC__FN dync_node *dync__node_show(const dync__node *n)
+{
+    static dync__mutex lock;
+    dync__node *node = (dync__node *)(uintptr_t)n;
+    dync__lock(&lock);
+    bool known = node->object.handle || dync__avec_push(&node->graph->arena, &node->graph->seen, node);
+    dync_node *handle = known ? dync__node_handle(node) : NULL;
+    dync__unlock(&lock);
+    return handle;
+}
+
+DYNC_API int dync_graph_len(const dync_graph *handle)
+{
+    const dync__graph *g = dync__graph_open(handle, "dync_graph_len");
+    return g ? g->node.n : 0;
+}
+
+DYNC_API dync_node *dync_graph_node(const dync_graph *handle, int i)
+{
+    const dync__graph *g = dync__graph_open(handle, "dync_graph_node");
+    if (!g) return NULL;
+    if (i >= 0 && i < g->node.n) return dync__node_show(g->node.at[i]);
     dync__fail(DYNC_ERR_INDEX, "dync_graph_node: expected 0 <= index < %d, got %d", g->node.n, i);
     return NULL;
 }
 
-DYNC_API const char *dync_node_op(const dync_node *node)
+DYNC_API const char *dync_node_op(const dync_node *handle)
 {
+    const dync__node *node = dync__node_open(handle, "dync_node_op");
     static const char *const names[] = {"placeholder", "get_attr",    "call_function",
                                         "call_method", "call_module", "output"};
-    return dync__graph_given(node, "dync_node_op: the node") ? names[node->kind] : "";
+    return node ? names[node->kind] : "";
 }
 
-DYNC_API const char *dync_node_target(const dync_node *node)
+DYNC_API const char *dync_node_target(const dync_node *handle)
 {
-    return dync__graph_given(node, "dync_node_target: the node") ? node->target : "";
+    const dync__node *node = dync__node_open(handle, "dync_node_target");
+    return node ? node->target : "";
 }
-DYNC_API const char *dync_node_name(const dync_node *node)
+DYNC_API const char *dync_node_name(const dync_node *handle)
 {
-    return dync__graph_given(node, "dync_node_name: the node") ? node->name : "";
+    const dync__node *node = dync__node_open(handle, "dync_node_name");
+    return node ? node->name : "";
 }
 
 typedef struct dync__collect {
@@ -515,14 +566,15 @@ typedef struct dync__collect {
 static void dync__collect_input(void *user, dync__arg *arg)
 {
     dync__collect *c = user;
-    if (c->n < c->capacity) c->out[c->n] = arg->as.node;
+    if (c->n < c->capacity) c->out[c->n] = dync__node_show(arg->as.node);
     c->n++;
 }
 
-DYNC_API int dync_node_inputs(const dync_node *node, dync_node **out, int capacity)
+DYNC_API int dync_node_inputs(const dync_node *handle, dync_node **out, int capacity)
 {
     dync__collect c = {out, 0, out ? capacity : 0};
-    if (!dync__graph_given(node, "dync_node_inputs: the node")) return 0;
+    const dync__node *node = dync__node_open(handle, "dync_node_inputs");
+    if (!node) return 0;
     for (int i = 0; i < node->nargs; i++)
         dync__arg_each_node(&node->args[i], dync__collect_input, &c);
     return c.n;

@@ -12,7 +12,7 @@ enum { DYNC__PARSE_DEPTH = 32, DYNC__PARSE_SYMBOLS = 64 };
 
 typedef struct dync__parser {
     const char *text, *p;
-    dync_graph *g;
+    dync__graph *g;
     dync__map nodes;    /* hash of the name -> node */
     int64_t most;       /* nodes */
     dync_status status; /* sticky */
@@ -109,21 +109,21 @@ static bool dync__parse_int(dync__parser *q, int64_t *out)
     return true;
 }
 
-static dync_node *dync__parse_node(dync__parser *q)
+static dync__node *dync__parse_node(dync__parser *q)
 {
     const char *start = q->p;
     char *name = dync__parse_name(q);
     uint64_t found;
     if (!name) return NULL;
     if (dync__map_get(&q->nodes, dync__hash_bytes(name, strlen(name), 0), &found)) {
-        dync_node *node = (dync_node *)(uintptr_t)found;
+        dync__node *node = (dync__node *)(uintptr_t)found;
         if (strcmp(node->name, name) == 0) return node;
     }
     q->p = start;
     return NULL;
 }
 
-static bool dync__parse_add_node(dync__parser *q, dync_node *node, const char *name)
+static bool dync__parse_add_node(dync__parser *q, dync__node *node, const char *name)
 {
     if (!node) return dync__parse_no_memory(q);
     if (strcmp(node->name, name) != 0)
@@ -284,7 +284,7 @@ static bool dync__parse_arg(dync__parser *q, int depth, dync__arg *out)
                dync__parse_need(q, ")");
     }
     if (dync__parse_take(q, "dync_dim(")) {
-        dync_node *node = dync__parse_node(q);
+        dync__node *node = dync__parse_node(q);
         if (!node || !node->has_info || !dync__parse_need(q, ",") || !dync__parse_int(q, &i) ||
             i < 0 || i >= node->info[0].lay.ndim)
             return dync__parse_fail(q, "a dimension of a value");
@@ -293,7 +293,7 @@ static bool dync__parse_arg(dync__parser *q, int depth, dync__arg *out)
     }
     dync__parse_space(q);
     if (*q->p == '"') return dync__parse_string(q, out);
-    dync_node *node = dync__parse_node(q);
+    dync__node *node = dync__parse_node(q);
     if (node) return *out = dync__arg_node(node), true;
     return (q->status == DYNC_OK && dync__parse_number(q, out)) ||
            dync__parse_fail(q, "an argument");
@@ -444,7 +444,7 @@ static bool dync__parse_type(dync__parser *q, dync__parsed_type *t)
     return true;
 }
 
-static void dync__parse_set_type(dync_node *node, const dync__parsed_type *t)
+static void dync__parse_set_type(dync__node *node, const dync__parsed_type *t)
 {
     for (int i = 0; i < t->n && t->has_info; i++) {
         node->info[i] = t->info[i];
@@ -470,7 +470,7 @@ static char *dync__parse_field(dync__parser *q)
 static bool dync__parse_param_node(dync__parser *q, const char *name, bool is_tensor)
 {
     dync__parsed_type type;
-    dync_node *node;
+    dync__node *node;
     char *target = NULL, *source = NULL;
     if (!dync__parse_need(q, "/*") || !dync__parse_type(q, &type)) return false;
     if (type.n != 1 || (is_tensor && !type.has_info))
@@ -646,7 +646,7 @@ static bool dync__parse_statement(dync__parser *q)
 {
     dync__parsed_call call = {0};
     dync__parsed_type type;
-    dync_node *node = NULL;
+    dync__node *node = NULL;
     char *name = NULL;
     bool declared = dync__parse_take(q, "dync_tensor *") || dync__parse_take(q, "dync_value ");
     if (declared && (!(name = dync__parse_name(q)) || !dync__parse_need(q, "=")))
@@ -694,9 +694,9 @@ static bool dync__parse_function(dync__parser *q)
     return dync__graph_output(q->g, &result) != NULL || dync__parse_no_memory(q);
 }
 
-DYNC__FN dync_graph *dync__graph_parse(const char *text) { return dync__graph_parse_most(text, INT_MAX); }
+DYNC__FN dync__graph *dync__graph_parse(const char *text) { return dync__graph_parse_most(text, INT_MAX); }
 
-DYNC__FN dync_graph *dync__graph_parse_most(const char *text, int64_t nodes)
+DYNC__FN dync__graph *dync__graph_parse_most(const char *text, int64_t nodes)
 {
     dync__parser q = {.text = text ? text : "", .p = text ? text : "", .most = nodes};
     q.g = dync__graph_new(NULL);
@@ -713,7 +713,7 @@ DYNC__FN dync_graph *dync__graph_parse_most(const char *text, int64_t nodes)
     }
     dync__map_free(&q.nodes);
     if (!ok) {
-        dync_graph_free(q.g);
+        dync__graph_unref(q.g);
         return NULL;
     }
     return q.g;

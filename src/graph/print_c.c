@@ -19,7 +19,7 @@ enum { DYNC__C_INLINE_ELEMENTS = 16 };
 
 typedef struct dync__c_printer {
     dync__str *s;
-    const dync_graph *g;
+    const dync__graph *g;
     bool let; /* tensors are declared by DYNC_LET, so that tracing the text gives the same names */
 } dync__c_printer;
 
@@ -68,7 +68,7 @@ static void dync__c_quote(dync__str *s, const char *text)
 
 static void dync__c_symbol(const void *graph, int64_t token, dync__str *s)
 {
-    const dync_graph *g = graph;
+    const dync__graph *g = graph;
     for (int i = 0; i < g->n_inputs; i++)
         for (int d = 0; g->node.at[i]->has_info && d < g->node.at[i]->info[0].lay.ndim; d++)
             if (g->node.at[i]->info[0].lay.shape[d] == token) {
@@ -97,7 +97,7 @@ static void dync__c_size(dync__c_printer *p, int64_t size)
 {
     if (dync__c_symbolic(p, size)) return;
     for (int i = 0; dync__graph_symbol_text(p->g, size) && i < p->g->n_inputs; i++) {
-        const dync_node *in = p->g->node.at[i];
+        const dync__node *in = p->g->node.at[i];
         for (int d = 0; in->has_info && d < in->info[0].lay.ndim; d++)
             if (in->info[0].lay.shape[d] == size) {
                 dync__str_addf(p->s, "dync_dim(%s, %d)", in->name, d);
@@ -117,7 +117,7 @@ static void dync__c_dims(dync__c_printer *p, const dync__arg *a, bool as_value)
     if (a->n) dync__str_addc(p->s, ')');
 }
 
-static bool dync__c_is_tensor(const dync_node *node) { return node->has_info && node->nout == 1; }
+static bool dync__c_is_tensor(const dync__node *node) { return node->has_info && node->nout == 1; }
 
 static void dync__c_arg(dync__c_printer *p, const dync__arg *a, dync__param_type type,
                         bool as_value);
@@ -175,7 +175,7 @@ static void dync__c_arg(dync__c_printer *p, const dync__arg *a, dync__param_type
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-static void dync__c_type_comment(dync__c_printer *p, const dync_node *node)
+static void dync__c_type_comment(dync__c_printer *p, const dync__node *node)
 {
     if (node->sym) {
         dync__str_addf(p->s, "Sym(%s)", node->sym);
@@ -194,7 +194,7 @@ static void dync__c_type_comment(dync__c_printer *p, const dync_node *node)
 }
 
 /* A registered operator, by its name. */
-static void dync__c_call_custom(dync__c_printer *p, const dync_node *node)
+static void dync__c_call_custom(dync__c_printer *p, const dync__node *node)
 {
     if (dync__c_is_tensor(node)) dync__str_add(p->s, "dync_as_tensor(");
     dync__str_addf(p->s, "dync_op_call_values(\"%s\", %d, %s", node->target, node->nargs,
@@ -208,7 +208,7 @@ static void dync__c_call_custom(dync__c_printer *p, const dync_node *node)
 }
 
 /* Arithmetic of symbolic numbers. */
-static void dync__c_call_number(dync__c_printer *p, const dync_node *node)
+static void dync__c_call_number(dync__c_printer *p, const dync__node *node)
 {
     dync__str_addf(p->s, "dync_sym_%s(",
                    node->op == DYNC__OP_floor_divide ? "floordiv" : node->target);
@@ -218,7 +218,7 @@ static void dync__c_call_number(dync__c_printer *p, const dync_node *node)
     dync__str_addc(p->s, ')');
 }
 
-static void dync__c_call_operator(dync__c_printer *p, const dync_node *node)
+static void dync__c_call_operator(dync__c_printer *p, const dync__node *node)
 {
     dync__str pattern = {0};
     dync__param param = {DYNC__PARAM_VALUE, "", 0};
@@ -239,7 +239,7 @@ static void dync__c_call_operator(dync__c_printer *p, const dync_node *node)
     dync__str_free(&pattern);
 }
 
-static void dync__c_call(dync__c_printer *p, const dync_node *node)
+static void dync__c_call(dync__c_printer *p, const dync__node *node)
 {
     if (node->op == DYNC__NODE_GETITEM)
         dync__str_addf(p->s,
@@ -252,7 +252,7 @@ static void dync__c_call(dync__c_printer *p, const dync_node *node)
 }
 
 /* Constants of a few finite elements on the CPU are printed as literals. */
-DYNC__FN bool dync__graph_prints_inline(const dync_node *node)
+DYNC__FN bool dync__graph_prints_inline(const dync__node *node)
 {
     const dync__tensor *t = node->value;
     if (!dync__node_is_constant(node) || !t || !t->storage->data || t->device != DYNC_CPU ||
@@ -295,7 +295,7 @@ static void dync__c_constant(dync__c_printer *p, const dync__tensor *t)
     dync__str_addc(p->s, ')');
 }
 
-static void dync__c_statement(dync__c_printer *p, const dync_node *node)
+static void dync__c_statement(dync__c_printer *p, const dync__node *node)
 {
     bool used = node->n_users > 0;
     bool let = used && p->let && dync__c_is_tensor(node) && node->kind != DYNC__N_GET_ATTR;
@@ -312,7 +312,7 @@ static void dync__c_statement(dync__c_printer *p, const dync_node *node)
     dync__str_add(p->s, " */\n");
 }
 
-static void dync__c_param(dync__c_printer *p, const dync_node *node, bool first)
+static void dync__c_param(dync__c_printer *p, const dync__node *node, bool first)
 {
     bool is_attr = node->kind == DYNC__N_GET_ATTR;
     dync__str_add(p->s, first ? "" : "    , ");
@@ -329,7 +329,7 @@ static void dync__c_comment_text(dync__str *s, const char *text)
 }
 
 /* The comment behind a parameter: type, then where it comes from. */
-static void dync__c_param_comment(dync__c_printer *p, const dync_node *node)
+static void dync__c_param_comment(dync__c_printer *p, const dync__node *node)
 {
     dync__str_add(p->s, "  /* ");
     dync__c_type_comment(p, node);
@@ -343,7 +343,7 @@ static void dync__c_param_comment(dync__c_printer *p, const dync_node *node)
     dync__str_add(p->s, " */\n");
 }
 
-static bool dync__c_is_param(const dync_node *node)
+static bool dync__c_is_param(const dync__node *node)
 {
     return node->kind == DYNC__N_PLACEHOLDER ||
            (node->kind == DYNC__N_GET_ATTR && !dync__graph_prints_inline(node));
@@ -351,12 +351,12 @@ static bool dync__c_is_param(const dync_node *node)
 
 /* The graph as statements of a dync_function whose arguments are the inputs, then the attributes that are
  * not printed. */
-DYNC__FN void dync__graph_print_c_body(dync__str *s, const dync_graph *g, const char *args)
+DYNC__FN void dync__graph_print_c_body(dync__str *s, const dync__graph *g, const char *args)
 {
     dync__c_printer p = {s, g, true};
     int k = 0;
     for (int i = 0; i < g->node.n; i++) {
-        const dync_node *node = g->node.at[i];
+        const dync__node *node = g->node.at[i];
         if (!dync__c_is_param(node)) continue;
         bool tensor = node->kind == DYNC__N_GET_ATTR || dync__c_is_tensor(node);
         if (node->n_users == 0) dync__str_addf(s, "    /* %s[%d] is %s, which nothing uses */\n", args, k++, node->name);
@@ -366,7 +366,7 @@ DYNC__FN void dync__graph_print_c_body(dync__str *s, const dync_graph *g, const 
         if (node->n_users) dync__c_param_comment(&p, node);
     }
     for (int i = 0; i < g->node.n; i++) {
-        const dync_node *node = g->node.at[i];
+        const dync__node *node = g->node.at[i];
         if (dync__c_is_param(node)) continue;
         if (node->kind != DYNC__N_OUTPUT) {
             dync__c_statement(&p, node);
@@ -378,15 +378,15 @@ DYNC__FN void dync__graph_print_c_body(dync__str *s, const dync_graph *g, const 
     }
 }
 
-DYNC__FN void dync__graph_print_c(dync__str *s, const dync_graph *g)
+DYNC__FN void dync__graph_print_c(dync__str *s, const dync__graph *g)
 {
     dync__c_printer p = {s, g, false};
-    const dync_node *out = g->node.n && g->node.at[g->node.n - 1]->kind == DYNC__N_OUTPUT
+    const dync__node *out = g->node.n && g->node.at[g->node.n - 1]->kind == DYNC__N_OUTPUT
                                ? g->node.at[g->node.n - 1]
                                : NULL;
     const dync__arg *result = out ? &out->args[0] : NULL;
     bool one = result && result->kind == DYNC__A_NODE && dync__c_is_tensor(result->as.node);
-    const dync_node *last = NULL;
+    const dync__node *last = NULL;
     dync__str_addf(s, "%s%s(", one ? "dync_tensor *" : "dync_value ", g->name);
     for (int i = 0; i < g->node.n; i++) {
         if (!dync__c_is_param(g->node.at[i])) continue;
@@ -409,14 +409,11 @@ DYNC__FN void dync__graph_print_c(dync__str *s, const dync_graph *g)
 }
 
 /* Text into memory of the scope; an empty one on failure, so that a failed chain may be printed. */
-static char *dync__graph_text(const dync_graph *g, void (*print)(dync__str *, const dync_graph *))
+static char *dync__graph_text(const dync__graph *g, void (*print)(dync__str *, const dync__graph *))
 {
     static char nothing[1];
     dync__str s = {0};
-    if (!g) {
-        dync__fail(DYNC_ERR_VALUE, "expected a graph, got NULL");
-        return nothing;
-    }
+    if (!g) return nothing;
     print(&s, g);
     char *out = s.failed ? NULL : dync__scope_alloc(s.n + 1);
     if (out && s.n) memcpy(out, s.at, s.n);
@@ -424,11 +421,11 @@ static char *dync__graph_text(const dync_graph *g, void (*print)(dync__str *, co
     return out ? out : nothing;
 }
 
-DYNC_API char *dync_graph_str(const dync_graph *g)
+DYNC_API char *dync_graph_str(const dync_graph *graph)
 {
-    return dync__graph_text(g, dync__graph_print_c);
+    return dync__graph_text(dync__graph_open(graph, "dync_graph_str"), dync__graph_print_c);
 }
-DYNC_API char *dync_graph_readable(const dync_graph *g)
+DYNC_API char *dync_graph_readable(const dync_graph *graph)
 {
-    return dync__graph_text(g, dync__graph_print_fx);
+    return dync__graph_text(dync__graph_open(graph, "dync_graph_readable"), dync__graph_print_fx);
 }

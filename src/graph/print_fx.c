@@ -17,10 +17,10 @@
 
 typedef struct dync__fx_printer {
     dync__str *s;
-    const dync_graph *g;
+    const dync__graph *g;
     bool readable;               /* annotations and blank lines; the other form is gm.code */
     bool flat_attrs;             /* attribute paths as one identifier */
-    const dync_node **last_user; /* per node: who uses it last; NULL nobody */
+    const dync__node **last_user; /* per node: who uses it last; NULL nobody */
     dync__str symbols;           /* names of those that are inputs, each between blanks */
 } dync__fx_printer;
 
@@ -93,14 +93,14 @@ static void dync__fx_arg(dync__fx_printer *p, const dync__arg *a, bool as_tuple)
     }
 }
 
-static bool dync__fx_is_reduction(const dync_node *node)
+static bool dync__fx_is_reduction(const dync__node *node)
 {
     return node->op >= 0 && dync__op_info(node->op)->cls == DYNC__REDUCE;
 }
 
 /* Argument i. PyTorch takes one dimension as an int everywhere, several as a tuple, and all of them
  * as None or in full. */
-static void dync__fx_call_arg(dync__fx_printer *p, const dync_node *node, int i)
+static void dync__fx_call_arg(dync__fx_printer *p, const dync__node *node, int i)
 {
     const dync__arg *a = &node->args[i];
     if (a->kind != DYNC__A_DIMS || !dync__fx_is_reduction(node)) {
@@ -110,7 +110,7 @@ static void dync__fx_call_arg(dync__fx_printer *p, const dync_node *node, int i)
     } else if (a->n > 1) {
         dync__fx_dims(p, a, false);
     } else {
-        const dync_node *x = node->args[0].kind == DYNC__A_NODE ? node->args[0].as.node : NULL;
+        const dync__node *x = node->args[0].kind == DYNC__A_NODE ? node->args[0].as.node : NULL;
         int ndim = x && x->has_info ? x->info[0].lay.ndim : 0;
         dync__str_addc(p->s, '(');
         for (int d = 0; d < ndim; d++) dync__str_addf(p->s, d ? ", %d" : "%d", d);
@@ -120,7 +120,7 @@ static void dync__fx_call_arg(dync__fx_printer *p, const dync_node *node, int i)
 
 /* How many arguments are printed: "over all dimensions, not kept" is what PyTorch does without
  * being told. */
-static int dync__fx_count_args(const dync_node *node)
+static int dync__fx_count_args(const dync__node *node)
 {
     int n = node->nargs;
     if (node->op < 0) return n;
@@ -130,7 +130,7 @@ static int dync__fx_count_args(const dync_node *node)
     return all ? n - 2 : n;
 }
 
-static void dync__fx_args(dync__fx_printer *p, const dync_node *node, int first, int n)
+static void dync__fx_args(dync__fx_printer *p, const dync__node *node, int first, int n)
 {
     bool bare = first == 1 && n == 2 && node->args[1].kind == DYNC__A_DIMS && node->args[1].n > 0 &&
                 !dync__fx_is_reduction(node);
@@ -155,7 +155,7 @@ static const char *dync__fx_hole(const char *c, int *i)
 }
 
 /* Functions are told apart as torch.fx does where each call has its own: name, name_1, name_2. */
-static void dync__fx_ordinal(dync__fx_printer *p, const dync_node *node)
+static void dync__fx_ordinal(dync__fx_printer *p, const dync__node *node)
 {
     int k = 0;
     for (int i = 0; i < p->g->node.n && p->g->node.at[i] != node; i++)
@@ -163,7 +163,7 @@ static void dync__fx_ordinal(dync__fx_printer *p, const dync_node *node)
     if (k) dync__str_addf(p->s, "_%d", k);
 }
 
-static void dync__fx_pattern(dync__fx_printer *p, const dync_node *node, const char *pattern)
+static void dync__fx_pattern(dync__fx_printer *p, const dync__node *node, const char *pattern)
 {
     int i;
     if (*pattern == '.') dync__fx_call_arg(p, node, 0);
@@ -204,7 +204,7 @@ static void dync__fx_attr_path(dync__fx_printer *p, const char *path)
     dync__str_free(&next);
 }
 
-static void dync__fx_call(dync__fx_printer *p, const dync_node *node)
+static void dync__fx_call(dync__fx_printer *p, const dync__node *node)
 {
     if (node->op == DYNC__NODE_GETITEM) {
         dync__str_addf(p->s, "%s[%d]", node->args[0].as.node->name, (int)node->args[1].as.i);
@@ -253,7 +253,7 @@ static const char *dync__fx_symbol(const char *p, size_t *n)
     return NULL;
 }
 
-static void dync__fx_declare(dync__fx_printer *p, const dync_node *input)
+static void dync__fx_declare(dync__fx_printer *p, const dync__node *input)
 {
     const dync__layout *lay = &input->info[0].lay;
     for (int d = 0; p->readable && input->has_info && input->source && d < lay->ndim; d++) {
@@ -269,7 +269,7 @@ static void dync__fx_declare(dync__fx_printer *p, const dync_node *input)
     }
 }
 
-static bool dync__fx_arg_mentions(const dync_graph *g, const dync__arg *a, const char *name, size_t n)
+static bool dync__fx_arg_mentions(const dync__graph *g, const dync__arg *a, const char *name, size_t n)
 {
     bool found = false;
     int count = a->kind == DYNC__A_DIMS || a->kind == DYNC__A_LIST ? a->n : a->kind == DYNC__A_INT || a->kind == DYNC__A_FLOAT;
@@ -283,7 +283,7 @@ static bool dync__fx_arg_mentions(const dync_graph *g, const dync__arg *a, const
     }
     return found;
 }
-static bool dync__fx_mentions(const dync_graph *g, const dync_node *node, const char *name, size_t n)
+static bool dync__fx_mentions(const dync__graph *g, const dync__node *node, const char *name, size_t n)
 {
     bool found = false;
     for (int i = 0; i < node->nargs && !found; i++) found = dync__fx_arg_mentions(g, &node->args[i], name, n);
@@ -291,7 +291,7 @@ static bool dync__fx_mentions(const dync_graph *g, const dync_node *node, const 
 }
 
 /* Symbols whose last use this is; any: something was printed before. */
-static bool dync__fx_release_symbols(dync__fx_printer *p, const dync_node *node, bool any)
+static bool dync__fx_release_symbols(dync__fx_printer *p, const dync__node *node, bool any)
 {
     for (const char *s = dync__str_get(&p->symbols); *(s += strspn(s, " "));) {
         size_t n = strcspn(s, " ");
@@ -306,14 +306,14 @@ static bool dync__fx_release_symbols(dync__fx_printer *p, const dync_node *node,
 
 typedef struct dync__fx_uses {
     dync__fx_printer *p;
-    const dync_node *user;
+    const dync__node *user;
     bool print, any;
 } dync__fx_uses;
 
 static void dync__fx_use(void *user, dync__arg *arg)
 {
     dync__fx_uses *u = user;
-    const dync_node **last = &u->p->last_user[arg->as.node->index];
+    const dync__node **last = &u->p->last_user[arg->as.node->index];
     if (!u->print) {
         if (!*last) *last = u->user;
     } else if (*last == u->user) {
@@ -326,7 +326,7 @@ static void dync__fx_use(void *user, dync__arg *arg)
 /* Arguments in the order in which they are printed. */
 static void dync__fx_each_use(dync__fx_uses *u)
 {
-    dync_node *node = (dync_node *)(uintptr_t)u->user; /* only read */
+    dync__node *node = (dync__node *)(uintptr_t)u->user; /* only read */
     const char *fx = node->op >= 0 ? dync__op_info(node->op)->fx : NULL;
     int i;
     for (const char *c = fx ? strchr(fx, '{') : NULL; c && *c; c++) {
@@ -337,7 +337,7 @@ static void dync__fx_each_use(dync__fx_uses *u)
     dync__node_each_input(node, dync__fx_use, u);
 }
 
-static void dync__fx_release(dync__fx_printer *p, const dync_node *node)
+static void dync__fx_release(dync__fx_printer *p, const dync__node *node)
 {
     dync__fx_uses u = {p, node, true, false};
     dync__fx_each_use(&u);
@@ -353,7 +353,7 @@ static void dync__fx_release(dync__fx_printer *p, const dync_node *node)
 /* ---- the function ---------------------------------------------------------------------------- */
 
 /* : "f32[2, 3]" */
-static void dync__fx_annotation(dync__fx_printer *p, const dync_node *node)
+static void dync__fx_annotation(dync__fx_printer *p, const dync__node *node)
 {
     if (!p->readable) return;
     if (node->sym) {
@@ -371,7 +371,7 @@ static void dync__fx_signature(dync__fx_printer *p)
 {
     dync__str_add(p->s, "    def forward(self");
     for (int i = 0; i < p->g->n_inputs; i++) {
-        const dync_node *node = p->g->node.at[i];
+        const dync__node *node = p->g->node.at[i];
         dync__fx_declare(p, node);
         dync__str_addf(p->s, ", %s", node->target);
         dync__fx_annotation(p, node);
@@ -381,7 +381,7 @@ static void dync__fx_signature(dync__fx_printer *p)
     dync__str_add(p->s, "):\n");
 }
 
-static bool dync__fx_same_line(const dync_node *a, const dync_node *b)
+static bool dync__fx_same_line(const dync__node *a, const dync__node *b)
 {
     if (!a) return false;
     if (a->stack || b->stack) return a->stack && b->stack && strcmp(a->stack, b->stack) == 0;
@@ -391,10 +391,10 @@ static bool dync__fx_same_line(const dync_node *a, const dync_node *b)
 
 static void dync__fx_body(dync__fx_printer *p)
 {
-    const dync_node *before = NULL;
+    const dync__node *before = NULL;
     bool first = true;
     for (int i = 0; i < p->g->node.n; i++) {
-        const dync_node *node = p->g->node.at[i];
+        const dync__node *node = p->g->node.at[i];
         if (node->kind == DYNC__N_PLACEHOLDER) {
             if (strcmp(node->name, node->target) == 0) continue;
             dync__str_addf(p->s, "        %s = %s\n", node->name, node->target);
@@ -447,7 +447,7 @@ static void dync__fx_forward(dync__fx_printer *p)
     dync__str_free(&p->symbols);
 }
 
-DYNC__FN void dync__graph_print_fx(dync__str *s, const dync_graph *g)
+DYNC__FN void dync__graph_print_fx(dync__str *s, const dync__graph *g)
 {
     dync__fx_printer p = {.s = s, .g = g, .readable = true};
     dync__str_addf(s, "class %s(torch.nn.Module):\n", g->name);
@@ -476,7 +476,7 @@ static void dync__fx_literal(dync__fx_printer *p, const dync__tensor *t)
     dync__unref(dense);
 }
 
-static void dync__fx_repro_attr(dync__fx_printer *p, const dync_node *node, bool parameter)
+static void dync__fx_repro_attr(dync__fx_printer *p, const dync__node *node, bool parameter)
 {
     const dync__info *info = &node->info[0];
     const dync__dtype_row *dtype = dync__dtype_info(info->dtype);
@@ -502,14 +502,14 @@ static void dync__fx_repro_attr(dync__fx_printer *p, const dync_node *node, bool
     dync__str_free(&path);
 }
 
-DYNC__FN void dync__graph_print_repro(dync__str *s, const dync_graph *g)
+DYNC__FN void dync__graph_print_repro(dync__str *s, const dync__graph *g)
 {
     dync__fx_printer p = {.s = s, .g = g, .flat_attrs = true};
     dync__str_add(
         s, "class Repro(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n");
     for (int pass = 0; pass < 2; pass++) /* buffers, then parameters, each once */
         for (int i = 0; i < g->node.n; i++) {
-            const dync_node *node = g->node.at[i];
+            const dync__node *node = g->node.at[i];
             bool parameter =
                 node->requires_grad[0] || (node->value && (node->value->flags & DYNC__T_PARAMETER));
             bool known = false;

@@ -9,7 +9,7 @@
 #include "graph.h"
 
 typedef struct dync__frame_env {
-    const dync_graph *graph;
+    const dync__graph *graph;
     dync__arena *arena; /* lists live here */
     dync__arg *slot;    /* per node: NONE, TENSOR (owned), a number, or a LIST of them */
     int *last_use; /* per node: index of the last node that reads it; its own where nobody does */
@@ -54,12 +54,14 @@ DYNC__FN dync_status dync__value_to_arg(dync__arena *arena, dync_value v, dync__
         return t ? DYNC_OK : DYNC_ERR_VALUE;
     }
     case DYNC_KIND_LIST: {
-        int n = v.as.l ? v.as.l->n : 0;
+        const dync__list *l = dync__value_list(v);
+        if (!l && v.as.l) return DYNC_ERR_VALUE;
+        int n = l ? l->n : 0;
         *out = (dync__arg){.kind = DYNC__A_LIST, .n = n};
         out->as.list = dync__arena_alloc(arena, (size_t)n * sizeof(dync__arg));
         if (!out->as.list) return DYNC_ERR_MEMORY;
         for (int i = 0; i < n; i++)
-            DYNC__TRY(dync__value_to_arg(arena, v.as.l->items[i], &out->as.list[i]));
+            DYNC__TRY(dync__value_to_arg(arena, l->items[i], &out->as.list[i]));
         return DYNC_OK;
     }
     case DYNC_KIND_PTR:
@@ -82,14 +84,8 @@ DYNC__FN dync_value dync__arg_to_value(const dync__arg *a)
     case DYNC__A_STR: return dync_v_str(a->as.s);
     case DYNC__A_LIST: {
         dync_value list = dync__list_new(a->n);
-        for (int i = 0; i < a->n; i++) {
-            dync_value item = dync__arg_to_value(&a->as.list[i]);
-            if (list.kind != DYNC_KIND_LIST)
-                continue; /* no memory: the tensors went to the scope all the same */
-            list.as.l->items[i] = item;
-            if (item.kind == DYNC_KIND_TENSOR) (void)dync_retain(item.as.t);
-            if (item.kind == DYNC_KIND_LIST) item.as.l->refs++;
-        }
+        for (int i = 0; i < a->n; i++)            /* without memory for the list the tensors go to the scope all the same */
+            dync__list_set(list, i, dync__arg_to_value(&a->as.list[i]));
         return list;
     }
     default: return DYNC_NONE;
@@ -117,12 +113,12 @@ static dync_status dync__env_sizes(dync__frame_env *env, const dync__arg *in, dy
 }
 
 /* Symbols in the items of lists that the graph takes. True: one more is known. */
-static bool dync__env_bind_items(const dync_graph *g, const dync__arg *args, int64_t *value, bool *known)
+static bool dync__env_bind_items(const dync__graph *g, const dync__arg *args, int64_t *value, bool *known)
 {
     bool more = false;
     for (int i = g->n_inputs; i < g->node.n; i++) {
-        const dync_node *n = g->node.at[i];
-        const dync_node *list = n->op == DYNC__NODE_GETITEM ? n->args[0].as.node : NULL;
+        const dync__node *n = g->node.at[i];
+        const dync__node *list = n->op == DYNC__NODE_GETITEM ? n->args[0].as.node : NULL;
         if (!list || list->kind != DYNC__N_PLACEHOLDER || !n->has_info) continue;
         const dync__arg *a = &args[list->index];
         int64_t item = n->args[1].as.i;
@@ -136,7 +132,7 @@ static bool dync__env_bind_items(const dync_graph *g, const dync__arg *args, int
 
 static dync_status dync__env_bind(dync__frame_env *env, const dync__arg *args, int nargs)
 {
-    const dync_graph *g = env->graph;
+    const dync__graph *g = env->graph;
     size_t n = (size_t)g->syms->symbol.n + 1;
     dync__tensor **in = dync__arena_alloc(env->arena, (size_t)(nargs + 1) * sizeof *in);
     bool *known = dync__arena_alloc(env->arena, n * sizeof *known);
@@ -168,7 +164,7 @@ static dync_status dync__env_read(dync__frame_env *env, const dync__arg *in, dyn
 }
 
 /* Arithmetic on plain numbers: nodes of symbolic integers and cells. */
-static dync_status dync__run_number(const dync_node *node, const dync__arg *a, dync__arg *out)
+static dync_status dync__run_number(const dync__node *node, const dync__arg *a, dync__arg *out)
 {
     if (node->nargs == 2 && dync__arg_is_number(&a[0]) && dync__arg_is_number(&a[1])) {
         bool is_float = a[0].kind == DYNC__A_FLOAT || a[1].kind == DYNC__A_FLOAT;
@@ -209,7 +205,7 @@ static bool dync__all_numbers(const dync__arg *a, int n)
     return n > 0;
 }
 
-static dync_status dync__run_getitem(const dync_node *node, const dync__arg *args, dync__arg *out)
+static dync_status dync__run_getitem(const dync__node *node, const dync__arg *args, dync__arg *out)
 {
     int64_t i = args[1].as.i;
     if (args[0].kind != DYNC__A_LIST || i < 0 || i >= args[0].n)
@@ -221,12 +217,12 @@ static dync_status dync__run_getitem(const dync_node *node, const dync__arg *arg
 }
 
 /* One operator; *out takes the references. */
-static dync_status dync__run_operator(dync__frame_env *env, dync_node *node, dync__arg *args,
+static dync_status dync__run_operator(dync__frame_env *env, dync__node *node, dync__arg *args,
                                       dync__arg *out)
 {
     dync__tensor *t[DYNC__MAX_OUT] = {0};
     dync_loc outer = dync__tls.at;
-    const dync_node *around = dync__tls.interpreted;
+    const dync__node *around = dync__tls.interpreted;
     dync__tls.at = node->at;
     dync__tls.interpreted = node;
     dync_status status;
@@ -260,7 +256,7 @@ static dync_status dync__run_operator(dync__frame_env *env, dync_node *node, dyn
     return DYNC_OK;
 }
 
-static dync_status dync__run_node(dync__frame_env *env, dync_node *node, dync__arg *out)
+static dync_status dync__run_node(dync__frame_env *env, dync__node *node, dync__arg *out)
 {
     dync__arg few[DYNC__MAX_ARGS], *args = few;
     if (node->nargs > DYNC__MAX_ARGS) {
@@ -305,13 +301,13 @@ static void dync__release_if_last(void *user, dync__arg *arg)
     if (env->last_use[i] == env->reader) dync__arg_release(&env->slot[i]);
 }
 
-DYNC__FN dync_status dync__graph_eval(dync_graph *g, const dync__arg *args, int nargs,
+DYNC__FN dync_status dync__graph_eval(dync__graph *g, const dync__arg *args, int nargs,
                                       dync__arena *arena, dync__arg *out)
 {
     return dync__graph_eval_sized(g, NULL, args, nargs, arena, out);
 }
 
-DYNC__FN dync_status dync__graph_eval_sized(dync_graph *g, const int64_t *value, const dync__arg *args, int nargs, dync__arena *arena, dync__arg *out)
+DYNC__FN dync_status dync__graph_eval_sized(dync__graph *g, const int64_t *value, const dync__arg *args, int nargs, dync__arena *arena, dync__arg *out)
 {
     *out = dync__arg_none();
     if (!g || g->failed || g->node.n == 0 || g->node.at[g->node.n - 1]->kind != DYNC__N_OUTPUT)
@@ -331,7 +327,7 @@ DYNC__FN dync_status dync__graph_eval_sized(dync_graph *g, const int64_t *value,
     }
     dync_status status = DYNC_OK;
     for (int i = 0; i < g->node.n && status == DYNC_OK; i++) {
-        dync_node *node = g->node.at[i];
+        dync__node *node = g->node.at[i];
         env.reader = i;
         if (node->kind == DYNC__N_PLACEHOLDER) {
             env.slot[i] = args[i];
@@ -346,14 +342,19 @@ DYNC__FN dync_status dync__graph_eval_sized(dync_graph *g, const int64_t *value,
     return status;
 }
 
-DYNC_API dync_value dync_graph_run(dync_graph *g, const dync_value *args, int nargs)
+DYNC_API dync_value dync_graph_run(dync_graph *graph, const dync_value *args, int nargs)
+{
+    dync__graph *g = dync__graph_open(graph, "dync_graph_run");
+    return g ? dync__graph_run(g, args, nargs) : DYNC_NONE;
+}
+
+DYNC__FN dync_value dync__graph_run(dync__graph *g, const dync_value *args, int nargs)
 {
     dync__arena arena = {0};
     dync__arg out = {0}, *in = NULL;
     dync_value result = DYNC_NONE;
-    if (!g || nargs < 0 || (nargs > 0 && !args)) {
-        dync__fail(DYNC_ERR_VALUE, "dync_graph_run: expected a graph and its arguments, got %s",
-                   g ? "no arguments" : "NULL");
+    if (nargs < 0 || (nargs > 0 && !args)) {
+        dync__fail(DYNC_ERR_VALUE, "dync_graph_run: expected a graph and its arguments, got no arguments");
         return result;
     }
     in = dync__arena_alloc(&arena, (size_t)nargs * sizeof *in);

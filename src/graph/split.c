@@ -9,11 +9,11 @@
 #include "graph.h"
 
 typedef struct dync__split {
-    dync_graph *whole, *part;
+    dync__graph *whole, *part;
     int index;        /* of the part being made */
     int *part_of;     /* per node of whole; -1 inputs */
     int *last_part;   /* per node: the last part that reads it; -1 nobody */
-    dync_node **here; /* per node: its copy in the current part */
+    dync__node **here; /* per node: its copy in the current part */
 } dync__split;
 
 static void dync__split_use(void *user, dync__arg *arg)
@@ -24,10 +24,10 @@ static void dync__split_use(void *user, dync__arg *arg)
 
 /* The value in the part being made; brought in as an input or attribute where it was defined
  * before. NULL: no memory. */
-static dync_node *dync__split_value(void *user, dync_node *old)
+static dync__node *dync__split_value(void *user, dync__node *old)
 {
     dync__split *s = user;
-    dync_node **slot = &s->here[old->index];
+    dync__node **slot = &s->here[old->index];
     if (!*slot)
         *slot = old->kind == DYNC__N_GET_ATTR
                     ? dync__graph_copy_call(s->part, old, NULL, NULL)
@@ -52,16 +52,16 @@ static dync_status dync__split_output(dync__split *s)
 static dync_status dync__split_sizes(dync__split *s)
 {
     for (int i = 0; i < s->whole->n_inputs && !dync__graph_tells_sizes(s->part); i++) {
-        dync_node *in = s->whole->node.at[i];
+        dync__node *in = s->whole->node.at[i];
         bool sized = in->has_info && dync__layout_has_tokens(&in->info[0].lay);
         if (sized && !dync__split_value(s, in)) return DYNC_ERR_MEMORY;
     }
     return DYNC_OK;
 }
 
-static dync_status dync__split_part(dync__split *s, dync_graph **out)
+static dync_status dync__split_part(dync__split *s, dync__graph **out)
 {
-    dync_graph *whole = s->whole;
+    dync__graph *whole = s->whole;
     char name[32];
     dync__format(name, sizeof name, "submod_%d", s->index);
     memset(s->here, 0, (size_t)whole->node.n * sizeof *s->here);
@@ -69,7 +69,7 @@ static dync_status dync__split_part(dync__split *s, dync_graph **out)
     if (!s->part) return DYNC_ERR_MEMORY;
     if (!dync__graph_takes_symbols(s->part, whole)) return DYNC_ERR_MEMORY;
     for (int i = 0; i < whole->node.n; i++) {
-        dync_node *old = whole->node.at[i];
+        dync__node *old = whole->node.at[i];
         dync__arg result;
         if (s->part_of[i] != s->index) continue;
         if (old->kind != DYNC__N_OUTPUT) {
@@ -93,11 +93,11 @@ static int dync__split_number(dync__split *s, bool (*pick)(const dync_node *, vo
     int part = -1;
     bool flag = false;
     for (int i = 0; i < s->whole->node.n; i++) {
-        dync_node *node = s->whole->node.at[i];
+        dync__node *node = s->whole->node.at[i];
         s->part_of[i] = s->last_part[i] = -1;
         if (node->kind == DYNC__N_PLACEHOLDER || node->kind == DYNC__N_GET_ATTR) continue;
         if (node->kind != DYNC__N_OUTPUT) {
-            bool picked = pick(node, user);
+            bool picked = pick(dync__node_show(node), user);
             if (part < 0 || picked != flag) part++;
             flag = picked;
         }
@@ -107,10 +107,12 @@ static int dync__split_number(dync__split *s, bool (*pick)(const dync_node *, vo
     return DYNC__MAX(part, 0) + 1;
 }
 
-DYNC_API dync_status dync_graph_split(dync_graph *g, bool (*pick)(const dync_node *, void *user),
+DYNC_API dync_status dync_graph_split(dync_graph *graph, bool (*pick)(const dync_node *, void *user),
                                       void *user, dync_graph **parts, int *nparts)
 {
-    if (!g || !pick || !parts || !nparts)
+    dync__graph *g = dync__graph_open(graph, "dync_graph_split"), *part = NULL;
+    if (!g) return DYNC_ERR_VALUE;
+    if (!pick || !parts || !nparts)
         return dync__fail(
             DYNC_ERR_VALUE,
             "dync_graph_split: expected a graph, a predicate and room for the parts, got NULL");
@@ -128,7 +130,10 @@ DYNC_API dync_status dync_graph_split(dync_graph *g, bool (*pick)(const dync_nod
                             count, *nparts);
     for (; made < count && status == DYNC_OK; made++) {
         s.index = made;
-        status = dync__split_part(&s, &parts[made]);
+        status = dync__split_part(&s, &part);
+        parts[made] = status == DYNC_OK ? dync__graph_give(part) : NULL;
+        if (status != DYNC_OK) dync__graph_unref(part);
+        else if (!parts[made]) status = DYNC_ERR_MEMORY;
     }
     for (int i = 0; i < made && status != DYNC_OK; i++) {
         dync_graph_free(parts[i]);

@@ -27,10 +27,10 @@ DYNC__FN bool dync__arg_each_size(dync__arg *a, bool (*fn)(void *, int64_t *), v
     return true;
 }
 
-DYNC__FN bool dync__graph_each_size(dync_graph *g, bool (*fn)(void *user, int64_t *size), void *user)
+DYNC__FN bool dync__graph_each_size(dync__graph *g, bool (*fn)(void *user, int64_t *size), void *user)
 {
     for (int i = 0; i < g->node.n; i++) {
-        dync_node *n = g->node.at[i];
+        dync__node *n = g->node.at[i];
         for (int k = 0; k < n->nargs; k++)
             if (!dync__arg_each_size(&n->args[k], fn, user)) return false;
         for (int k = 0; n->has_info && k < n->nout; k++)
@@ -39,7 +39,7 @@ DYNC__FN bool dync__graph_each_size(dync_graph *g, bool (*fn)(void *user, int64_
     return true;
 }
 
-DYNC__FN bool dync__graph_takes_symbols(dync_graph *g, const dync_graph *from)
+DYNC__FN bool dync__graph_takes_symbols(dync__graph *g, const dync__graph *from)
 {
     if (from->syms && !g->syms) g->syms = dync__symtab_retain(from->syms);
     for (int i = 0; i < from->symbol.n; i++)
@@ -47,7 +47,7 @@ DYNC__FN bool dync__graph_takes_symbols(dync_graph *g, const dync_graph *from)
     return true;
 }
 
-DYNC__FN bool dync__graph_name_size(dync_graph *g, int64_t size)
+DYNC__FN bool dync__graph_name_size(dync__graph *g, int64_t size)
 {
     if ((!dync__is_token(size) && !dync__is_sf(size)) || dync__graph_symbol_text(g, size)) return true;
     dync__str s = {0};
@@ -59,13 +59,13 @@ DYNC__FN bool dync__graph_name_size(dync_graph *g, int64_t size)
 
 static bool dync__graph_settle_size(void *user, int64_t *size)
 {
-    dync_graph *g = user;
+    dync__graph *g = user;
     if (!dync__is_token(*size) && !dync__is_sf(*size)) return true;
     *size = dync__symtab_simple(g->syms, *size);
     return dync__graph_name_size(g, *size);
 }
 
-DYNC__FN bool dync__graph_settle_sizes(dync_graph *g, dync__symtab *t)
+DYNC__FN bool dync__graph_settle_sizes(dync__graph *g, dync__symtab *t)
 {
     g->syms = dync__symtab_retain(t);
     bool settled = dync__graph_each_size(g, dync__graph_settle_size, g) && !t->failed;
@@ -82,7 +82,7 @@ static bool dync__graph_size_used(void *user, int64_t *size)
     return dync__symtab_uses(u->syms, *size, u->used);
 }
 
-DYNC__FN bool dync__graph_tells_sizes(dync_graph *g)
+DYNC__FN bool dync__graph_tells_sizes(dync__graph *g)
 {
     int n = g->syms ? g->syms->symbol.n : 0;
     bool *used = dync__calloc(2 * (size_t)n + 1), *known = used + n;
@@ -92,7 +92,7 @@ DYNC__FN bool dync__graph_tells_sizes(dync_graph *g)
     for (bool more = n > 0; more && told;) {
         more = false;
         for (int i = 0; i < g->node.n; i++) {
-            const dync_node *in = g->node.at[i];
+            const dync__node *in = g->node.at[i];
             for (int d = 0; in->kind == DYNC__N_PLACEHOLDER && in->has_info && d < in->info[0].lay.ndim; d++)
                 if (dync__symtab_solve(g->syms, in->info[0].lay.shape[d], 0, value, known)) more = true;
         }
@@ -104,14 +104,14 @@ DYNC__FN bool dync__graph_tells_sizes(dync_graph *g)
 }
 
 /* A size may hold several symbols: the inputs are gone through again as long as one more becomes known. */
-DYNC__FN void dync__graph_bind(const dync_graph *g, dync__tensor *const *in, int64_t *value, bool *known)
+DYNC__FN void dync__graph_bind(const dync__graph *g, dync__tensor *const *in, int64_t *value, bool *known)
 {
     const dync__symtab *t = g->syms;
     memset(known, 0, (size_t)t->symbol.n * sizeof *known);
     for (bool more = true; more;) {
         more = false;
         for (int i = 0, k = 0; i < g->node.n && k < g->n_inputs; i++) {
-            const dync_node *n = g->node.at[i];
+            const dync__node *n = g->node.at[i];
             if (n->kind != DYNC__N_PLACEHOLDER) continue;
             const dync__tensor *x = in[k++];
             for (int d = 0; x && n->has_info && d < n->info[0].lay.ndim && d < x->lay.ndim; d++)
@@ -132,16 +132,16 @@ static bool dync__concrete_size(void *user, int64_t *size)
     return c->ok;
 }
 
-static dync_node *dync__concrete_node(void *user, dync_node *old) { return ((dync_node **)user)[old->index]; }
+static dync__node *dync__concrete_node(void *user, dync__node *old) { return ((dync__node **)user)[old->index]; }
 
-DYNC__FN dync_status dync__graph_concrete(dync_graph *g, const int64_t *value, dync_graph **out)
+DYNC__FN dync_status dync__graph_concrete(dync__graph *g, const int64_t *value, dync__graph **out)
 {
-    dync_graph *to = dync__graph_new(g->name);
+    dync__graph *to = dync__graph_new(g->name);
     dync__concrete c = {g->syms, value, true};
-    dync_node **copy = dync__calloc((size_t)(g->node.n + 1) * sizeof *copy);       /* by index; the graph itself is other threads' too */
+    dync__node **copy = dync__calloc((size_t)(g->node.n + 1) * sizeof *copy);       /* by index; the graph itself is other threads' too */
     dync_status status = to && copy ? DYNC_OK : DYNC_ERR_MEMORY;
     for (int i = 0; i < g->node.n && status == DYNC_OK; i++) {
-        dync_node *old = g->node.at[i];
+        dync__node *old = g->node.at[i];
         dync__arg result;
         if (old->kind == DYNC__N_PLACEHOLDER) copy[i] = dync__graph_copy_placeholder(to, old, old->name);
         else if (old->kind != DYNC__N_OUTPUT) copy[i] = dync__graph_copy_call(to, old, dync__concrete_node, copy);
@@ -153,7 +153,7 @@ DYNC__FN dync_status dync__graph_concrete(dync_graph *g, const int64_t *value, d
         status = dync__fail(DYNC_ERR_INTERNAL, "graph %s: a symbolic size has no value", g->name);
     if (status == DYNC_OK && to->failed) status = DYNC_ERR_MEMORY;
     if (status != DYNC_OK) {
-        dync_graph_free(to);
+        dync__graph_unref(to);
         return status;
     }
     dync__graph_renumber(to);

@@ -105,14 +105,14 @@ DYNC__FN void dync__graph_c_pattern(dync__str *s, int op)
 
 /* ---- types ----------------------------------------------------------------------------------- */
 
-DYNC__FN void dync__text_size(dync__str *s, const dync_graph *g, int64_t size)
+DYNC__FN void dync__text_size(dync__str *s, const dync__graph *g, int64_t size)
 {
     const char *symbol = dync__graph_symbol_text(g, size);
     if (symbol) dync__str_add(s, symbol);
     else dync__str_addf(s, "%lld", (long long)size);
 }
 
-DYNC__FN void dync__text_shape(dync__str *s, const dync_graph *g, int ndim, const int64_t *sizes)
+DYNC__FN void dync__text_shape(dync__str *s, const dync__graph *g, int ndim, const int64_t *sizes)
 {
     dync__str_addc(s, '[');
     for (int d = 0; d < ndim; d++) {
@@ -122,7 +122,7 @@ DYNC__FN void dync__text_shape(dync__str *s, const dync_graph *g, int ndim, cons
     dync__str_addc(s, ']');
 }
 
-DYNC__FN void dync__text_info(dync__str *s, const dync_graph *g, const dync__info *info,
+DYNC__FN void dync__text_info(dync__str *s, const dync__graph *g, const dync__info *info,
                               bool requires_grad)
 {
     dync__str_add(s, dync__dtype_info(info->dtype)->fx);

@@ -34,11 +34,11 @@ DYNC__FN bool dync__schema_param(const char *schema, int i, dync__param *out);
  * call by name with {i:v} holes, where every argument is a dync_value. */
 DYNC__FN void dync__graph_c_pattern(dync__str *, int op);
 
-DYNC__FN void dync__text_size(dync__str *, const dync_graph *, int64_t size); /* 3, or s0 */
-DYNC__FN void dync__text_shape(dync__str *, const dync_graph *, int ndim,
+DYNC__FN void dync__text_size(dync__str *, const dync__graph *, int64_t size); /* 3, or s0 */
+DYNC__FN void dync__text_shape(dync__str *, const dync__graph *, int ndim,
                                const int64_t *sizes); /* [2, s0] */
 /* f32[2, 3], then where it is not the usual: {1, 2} strides, +5 offset, cuda:0, @0 shares argument
  * 0's memory, grad. */
-DYNC__FN void dync__text_info(dync__str *, const dync_graph *, const dync__info *,
+DYNC__FN void dync__text_info(dync__str *, const dync__graph *, const dync__info *,
                               bool requires_grad);
 #endif

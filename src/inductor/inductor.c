@@ -6,7 +6,7 @@
 typedef struct dync__inductor_form { dync__lowered lowered; struct dync__inductor_form *before; } dync__inductor_form;
 typedef struct dync__inductor_code {
     dync__inductor_form *now;
-    dync_graph *graph;                   /* for narrowing */
+    dync__graph *graph;                   /* for narrowing */
     dync__options options;
 } dync__inductor_code;
 
@@ -19,7 +19,7 @@ DYNC__RARE static void dync__inductor_destroy(void *state)
         dync__lowered_free(&form->lowered);
         dync__free(form, sizeof *form);
     }
-    dync_graph_free(c->graph);
+    dync__graph_unref(c->graph);
     dync__free(c, sizeof *c);
 }
 
@@ -108,7 +108,7 @@ static dync_status dync__inductor_run(void *state, int n_in, dync__tensor *const
     return dync__inductor_run_into(state, n_in, in, n_out, out, NULL);
 }
 
-DYNC__RARE static dync_status dync__inductor_form_add(dync__inductor_code *c, dync_graph *g, const bool *used)
+DYNC__RARE static dync_status dync__inductor_form_add(dync__inductor_code *c, dync__graph *g, const bool *used)
 {
     dync__inductor_form *form = dync__calloc(sizeof *form);
     if (!form) return DYNC_ERR_MEMORY;
@@ -128,7 +128,7 @@ DYNC__RARE static dync_status dync__inductor_narrow(void *state, const bool *use
     return dync__inductor_form_add(c, c->graph, used);
 }
 
-DYNC__RARE DYNC__FN dync_status dync__inductor_compile(void *user, dync_graph *g, bool is_backward, const dync__options *options, dync__inner *out)
+DYNC__RARE DYNC__FN dync_status dync__inductor_compile(void *user, dync__graph *g, bool is_backward, const dync__options *options, dync__inner *out)
 {
     int where = dync__graph_device(g);
     if (where < 0 || where == DYNC_META)  { /* a plan has one device: operators find theirs one by one. Without data there is nothing to compute */
@@ -137,7 +137,7 @@ DYNC__RARE DYNC__FN dync_status dync__inductor_compile(void *user, dync_graph *g
     }
     dync__inductor_code *c = dync__calloc(sizeof *c);
     if (!c) return DYNC_ERR_MEMORY;
-    c->graph = dync_graph_retain(g);
+    c->graph = dync__graph_ref(g);
     c->options = *options;
     c->options.text = "";                    /* the caller's */
     dync_status status = dync__graph_dce(g);

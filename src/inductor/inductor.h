@@ -13,13 +13,13 @@ typedef struct dync__lowered {
     int *owner;                          /* the only output that lies there, or -1 */
 } dync__lowered;
 /* lower.c. used NULL: every output is wanted. */
-DYNC__FN dync_status dync__inductor_lower(dync_graph *, const bool *used, const dync__options *options, dync__lowered *out);
+DYNC__FN dync_status dync__inductor_lower(dync__graph *, const bool *used, const dync__options *options, dync__lowered *out);
 /* The same without a plan: the unfused steps in pb, on an arena that is filled; for printing code. Every output is wanted. */
-DYNC__FN dync_status dync__inductor_steps(dync_graph *, dync__arena *, dync__pb *, dync__lowered *out);
+DYNC__FN dync_status dync__inductor_steps(dync__graph *, dync__arena *, dync__pb *, dync__lowered *out);
 DYNC__FN void dync__lowered_free(dync__lowered *);
-DYNC__FN int dync__graph_device(const dync_graph *);     /* where every node is, apart from 0-dim inputs in main memory; -1: on several */
+DYNC__FN int dync__graph_device(const dync__graph *);     /* where every node is, apart from 0-dim inputs in main memory; -1: on several */
 /* opaque.c: a node of an operator that nobody looks into, as a kernel call; the plan borrows the node. */
-DYNC__FN dync_status dync__opaque_lower(dync__pb *, const dync_node *, int n_in, const dync__operand *in, const dync__operand *out);
+DYNC__FN dync_status dync__opaque_lower(dync__pb *, const dync__node *, int n_in, const dync__operand *in, const dync__operand *out);
 /* inductor.c: an inner compiler. user not NULL: what lies on a GPU is run as a recorded graph, as by the option "cudagraphs". */
-DYNC__FN dync_status dync__inductor_compile(void *user, dync_graph *, bool is_backward, const dync__options *options, dync__inner *out);
+DYNC__FN dync_status dync__inductor_compile(void *user, dync__graph *, bool is_backward, const dync__options *options, dync__inner *out);
 #endif

@@ -3,14 +3,14 @@
 #include "../dync.in.h"
 #include "lower.h"
 
-static bool dync__node_is_view(const dync_node *n) { return n->op >= 0 && dync__op_info(n->op)->cls == DYNC__VIEW; }
+static bool dync__node_is_view(const dync__node *n) { return n->op >= 0 && dync__op_info(n->op)->cls == DYNC__VIEW; }
 
-DYNC__FN int dync__graph_device(const dync_graph *g)
+DYNC__FN int dync__graph_device(const dync__graph *g)
 {
     int device = DYNC_CPU;
     bool cpu = false;
     for (int i = 0; i < g->node.n; i++) {
-        const dync_node *n = g->node.at[i];
+        const dync__node *n = g->node.at[i];
         if (!n->has_info || !n->nout || n->kind == DYNC__N_OUTPUT) continue;
         if (n->info[0].device == DYNC_CPU) cpu |= n->kind != DYNC__N_PLACEHOLDER || n->info[0].lay.ndim > 0;
         else if (device != DYNC_CPU && n->info[0].device != device) return -1;
@@ -42,11 +42,11 @@ static dync_status dync__lower_over(dync__lowerer *w, const dync__arg *out)
     int *last = w->over_first + n;
     memset(w->over_after, 0xff, (size_t)out->n * sizeof *w->over_after);
     for (int i = 0; i < n && w->g->over.n; i++) {
-        const dync_node *k = w->g->node.at[i];
+        const dync__node *k = w->g->node.at[i];
         for (int a = 0; a < k->nargs; a++) dync__lower_uses(w, &k->args[a], DYNC__MAX(i, w->joined[i]), last);
     }
     for (int i = 0; i < out->n && i < w->g->over.n; i++) {
-        const dync_node *value = out->as.list[i].as.node, *input;
+        const dync__node *value = out->as.list[i].as.node, *input;
         if (w->g->over.at[i] < 0 || w->g->node.at[w->base[value->index]]->kind == DYNC__N_PLACEHOLDER) continue;
         input = w->g->node.at[w->g->over.at[i]];
         const dync__info *to = &input->info[0], *from = &value->info[0];
@@ -79,7 +79,7 @@ static dync_status dync__lower_write_over(dync__lowerer *w, int node)
 static dync_status dync__lower_bases(dync__lowerer *w, const bool *used)
 {
     for (int i = 0; i < w->g->node.n; i++) {
-        const dync_node *n = w->g->node.at[i];
+        const dync__node *n = w->g->node.at[i];
         w->base[i] = i;
         if (dync__node_is_view(n) && n->args[0].kind == DYNC__A_NODE) w->base[i] = w->base[n->args[0].as.node->index];
     }
@@ -115,7 +115,7 @@ static dync_status dync__lower_fake(dync__lowerer *w, int i, const dync__info *i
     return w->fake[i] ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
-static dync_status dync__lower_slots(dync__lowerer *w, const dync_node *n, bool leaves)
+static dync_status dync__lower_slots(dync__lowerer *w, const dync__node *n, bool leaves)
 {
     int i = n->index;
     w->value[i] = dync__arena_alloc(&w->arena, (size_t)(n->nout + 1) * sizeof **w->value);
@@ -137,7 +137,7 @@ static dync_status dync__lower_slots(dync__lowerer *w, const dync_node *n, bool 
 }
 
 /* A view: the operand of its argument in another form. */
-static dync_status dync__lower_view(dync__lowerer *w, const dync_node *n)
+static dync_status dync__lower_view(dync__lowerer *w, const dync__node *n)
 {
     int i = n->index, from = n->args[0].as.node->index;
     w->value[i] = dync__arena_alloc(&w->arena, sizeof **w->value);
@@ -149,7 +149,7 @@ static dync_status dync__lower_view(dync__lowerer *w, const dync_node *n)
     return dync__lower_fake(w, i, &n->info[0]);
 }
 
-static dync_status dync__lower_getitem(dync__lowerer *w, const dync_node *n)
+static dync_status dync__lower_getitem(dync__lowerer *w, const dync__node *n)
 {
     int i = n->index, from = n->args[0].as.node->index;
     int64_t k = n->args[1].as.i;
@@ -157,7 +157,7 @@ static dync_status dync__lower_getitem(dync__lowerer *w, const dync_node *n)
     return dync__lower_fake(w, i, &n->args[0].as.node->info[k]);
 }
 
-static dync_status dync__lower_call(dync__lowerer *w, const dync_node *n, bool leaves)
+static dync_status dync__lower_call(dync__lowerer *w, const dync__node *n, bool leaves)
 {
     dync__arg args[DYNC__MAX_ARGS];
     int n_in = 0, room = 1;
@@ -186,7 +186,7 @@ static dync_status dync__lower_call(dync__lowerer *w, const dync_node *n, bool l
 static dync_status dync__lower_nodes(dync__lowerer *w)
 {
     for (int i = 0; i < w->g->node.n; i++) {
-        dync_node *n = w->g->node.at[i];
+        dync__node *n = w->g->node.at[i];
         bool leaves = w->leaves[i];
         for (int k = i + 1; n->nout > 1 && k < w->g->node.n; k++)     /* outputs of several leave through their getitem nodes */
             if (w->leaves[k] && w->g->node.at[k]->op == DYNC__NODE_GETITEM && w->g->node.at[k]->args[0].as.node == n) leaves = true;
@@ -219,7 +219,7 @@ static dync_status dync__lower_outputs(dync__lowerer *w, const bool *used, dync_
         if (s->kind == DYNC__SLOT_OUTPUT) l->storage_bytes[s->index] = (size_t)s->size * dync__dtype_info(s->dtype)->bytes;
     }
     for (int i = 0; i < l->n_out; i++) {
-        const dync_node *n = out->as.list[i].as.node;
+        const dync__node *n = out->as.list[i].as.node;
         const dync__operand *v = &w->value[n->index][0];
         const dync__slot *s = &w->pb.slot.at[v->slot];
         l->out[i] = (dync__lowered_out){.input = -1, .output = -2, .dtype = v->dtype, .device = (uint16_t)n->info[0].device, .lay = v->lay};
@@ -237,7 +237,7 @@ static dync_status dync__lower_outputs(dync__lowerer *w, const bool *used, dync_
 }
 
 /* Everything up to the unfused steps in w->pb. The caller frees w->arena. */
-static dync_status dync__lower_steps(dync__lowerer *w, dync_graph *g, const bool *used, const dync__options *options, dync__lowered *out)
+static dync_status dync__lower_steps(dync__lowerer *w, dync__graph *g, const bool *used, const dync__options *options, dync__lowered *out)
 {
     memset(w, 0, sizeof *w);
     memset(out, 0, sizeof *out);
@@ -266,7 +266,7 @@ static dync_status dync__lower_steps(dync__lowerer *w, dync_graph *g, const bool
     return status;
 }
 
-DYNC__FN dync_status dync__inductor_lower(dync_graph *g, const bool *used, const dync__options *options, dync__lowered *out)
+DYNC__FN dync_status dync__inductor_lower(dync__graph *g, const bool *used, const dync__options *options, dync__lowered *out)
 {
     dync__lowerer w;
     dync_status status = dync__lower_steps(&w, g, used, options, out);
@@ -281,7 +281,7 @@ DYNC__FN dync_status dync__inductor_lower(dync_graph *g, const bool *used, const
     return status;
 }
 
-DYNC__FN dync_status dync__inductor_steps(dync_graph *g, dync__arena *arena, dync__pb *pb, dync__lowered *out)
+DYNC__FN dync_status dync__inductor_steps(dync__graph *g, dync__arena *arena, dync__pb *pb, dync__lowered *out)
 {
     static const dync__options plain = DYNC__OPTIONS_DEFAULT;
     dync__lowerer w;

@@ -8,7 +8,7 @@ enum { DYNC__PARTS_MOST = 8 };
 typedef struct dync__parts { int dim, n; int64_t cut[DYNC__PARTS_MOST + 1]; } dync__parts;
 
 typedef struct dync__lowerer {
-    dync_graph *g;
+    dync__graph *g;
     dync__arena arena;                   /* scratch: operands, kernels before fusion */
     dync__pb pb;
     dync__operand **value;               /* operands of each node's outputs, by node index */
@@ -24,5 +24,5 @@ typedef struct dync__lowerer {
 
 /* parts.c: fills w->parts and w->joined; lowers the call of a node that has parts. */
 DYNC__FN dync_status dync__parts_find(dync__lowerer *);
-DYNC__FN dync_status dync__parts_lower(dync__lowerer *, const dync__opcall *, const dync_node *);
+DYNC__FN dync_status dync__parts_lower(dync__lowerer *, const dync__opcall *, const dync__node *);
 #endif

@@ -18,7 +18,7 @@ static dync_status dync__opaque_args(dync__arena *arena, int n, const dync__arg 
     return DYNC_OK;
 }
 
-static dync_status dync__opaque_copy_out(const dync_node *n, int i, dync__tensor *to, dync__tensor *from)
+static dync_status dync__opaque_copy_out(const dync__node *n, int i, dync__tensor *to, dync__tensor *from)
 {
     bool same = to->dtype == from->dtype && to->lay.ndim == from->lay.ndim &&
                 memcmp(to->lay.shape, from->lay.shape, (size_t)to->lay.ndim * sizeof(int64_t)) == 0;
@@ -39,7 +39,7 @@ static dync_status dync__opaque_copy_out(const dync_node *n, int i, dync__tensor
     return status;
 }
 
-static dync_status dync__opaque_call(const dync_node *n, int n_in, dync__tensor **t)
+static dync_status dync__opaque_call(const dync__node *n, int n_in, dync__tensor **t)
 {
     dync__arg args[DYNC__MAX_ARGS];
     dync__arena arena = {0};
@@ -59,7 +59,7 @@ static dync_status dync__opaque_call(const dync_node *n, int n_in, dync__tensor 
 
 static dync_status dync__opaque_run(const dync__kcall *k, void *const *data, void *scratch)
 {
-    const dync_node *n = (const dync_node *)(uintptr_t)k->attr[0];
+    const dync__node *n = (const dync__node *)(uintptr_t)k->attr[0];
     dync__tensor *t[DYNC__KCALL_OPERANDS];
     int made = 0;
     (void)scratch;
@@ -75,7 +75,7 @@ static dync_status dync__opaque_run(const dync__kcall *k, void *const *data, voi
 }
 
 /* The node outlives the plan: whoever runs the plan holds the graph. */
-DYNC__FN dync_status dync__opaque_lower(dync__pb *pb, const dync_node *n, int n_in, const dync__operand *in, const dync__operand *out)
+DYNC__FN dync_status dync__opaque_lower(dync__pb *pb, const dync__node *n, int n_in, const dync__operand *in, const dync__operand *out)
 {
     static const dync__kcall_row row = {"opaque", NULL, dync__opaque_run, true};
     if (n_in + n->nout > DYNC__KCALL_OPERANDS)

@@ -5,7 +5,7 @@
 #include "lower.h"
 
 /* Computed element by element from tensors that are arguments of their own, so that a slice of the result needs slices of those alone. */
-static bool dync__parts_can(const dync_node *n)
+static bool dync__parts_can(const dync__node *n)
 {
     const dync__op_row *row = n->op >= 0 ? dync__op_info(n->op) : NULL;
     if (!row || row->cls != DYNC__POINTWISE || row->lower || row->flags & (DYNC__OP_RANDOM | DYNC__OP_OPAQUE) || n->nout != 1) return false;
@@ -15,7 +15,7 @@ static bool dync__parts_can(const dync_node *n)
 }
 
 /* A concatenation of tensors of its own dtype and rank that nobody but n reads. */
-static bool dync__parts_joins(const dync_node *cat, const dync_node *n)
+static bool dync__parts_joins(const dync__node *cat, const dync__node *n)
 {
     int uses = 0;
     for (int a = 0; a < n->nargs; a++) uses += n->args[a].kind == DYNC__A_NODE && n->args[a].as.node == cat;
@@ -41,7 +41,7 @@ static bool dync__parts_cut(dync__parts *p, int64_t at)
 }
 
 /* The cuts of cat join those in p. False: it lies along another dim of the result, is broadcast along its own, or cuts too often. */
-static bool dync__parts_add(dync__parts *p, const dync_node *cat, const dync__layout *result)
+static bool dync__parts_add(dync__parts *p, const dync__node *cat, const dync__layout *result)
 {
     const dync__layout *all = &cat->info[0].lay;
     int dim = (int)(cat->args[1].as.i + (cat->args[1].as.i < 0 ? all->ndim : 0)), of_result = dim + result->ndim - all->ndim;
@@ -60,11 +60,11 @@ DYNC__FN dync_status dync__parts_find(dync__lowerer *w)
     int written = -1;                    /* the last node that writes what is there: a part must be read before it */
     memset(w->joined, 0xff, (size_t)w->g->node.n * sizeof *w->joined);
     for (int i = 0; i < w->g->node.n && w->pb.device == DYNC_CPU; i++) {
-        const dync_node *n = w->g->node.at[i];
+        const dync__node *n = w->g->node.at[i];
         dync__parts found = {.dim = -1};
         if (n->op >= 0 && (dync__op_info(n->op)->cls == DYNC__INPLACE || dync__op_info(n->op)->flags & DYNC__OP_OPAQUE)) written = i;
         for (int a = 0; a < n->nargs && dync__parts_can(n); a++) {
-            const dync_node *cat = n->args[a].kind == DYNC__A_NODE ? n->args[a].as.node : NULL;
+            const dync__node *cat = n->args[a].kind == DYNC__A_NODE ? n->args[a].as.node : NULL;
             if (cat && cat->index > written && dync__parts_joins(cat, n) && dync__parts_add(&found, cat, &n->info[0].lay)) w->joined[cat->index] = i;
         }
         if (found.dim < 0) continue;
@@ -75,7 +75,7 @@ DYNC__FN dync_status dync__parts_find(dync__lowerer *w)
 }
 
 /* The operand of n that comes from x, for the part [start, start + length) of the result. */
-static dync__operand dync__parts_operand(const dync__lowerer *w, const dync_node *n, const dync_node *x, int64_t start, int64_t length)
+static dync__operand dync__parts_operand(const dync__lowerer *w, const dync__node *n, const dync__node *x, int64_t start, int64_t length)
 {
     int from_end = n->info[0].lay.ndim - w->parts[n->index]->dim;
     if (w->joined[x->index] == n->index) {
@@ -92,7 +92,7 @@ static dync__operand dync__parts_operand(const dync__lowerer *w, const dync_node
     return o;
 }
 
-DYNC__FN dync_status dync__parts_lower(dync__lowerer *w, const dync__opcall *c, const dync_node *n)
+DYNC__FN dync_status dync__parts_lower(dync__lowerer *w, const dync__opcall *c, const dync__node *n)
 {
     const dync__parts *p = w->parts[n->index];
     for (int i = 0; i < p->n; i++) {

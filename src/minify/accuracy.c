@@ -167,7 +167,7 @@ DYNC__FN bool dync__accuracy_same(const dync__run_items *ref, const dync__run_it
 }
 
 /* The run in float64; *have tells whether there is one. */
-static dync_status dync__accuracy_wide(dync_graph *g, int n, const dync_value *inputs, dync__run_how how, dync__run_items *out, bool *have)
+static dync_status dync__accuracy_wide(dync__graph *g, int n, const dync_value *inputs, dync__run_how how, dync__run_items *out, bool *have)
 {
     *have = false;
     if (!dync__repro_now()->use_fp64) return DYNC_OK;
@@ -175,10 +175,10 @@ static dync_status dync__accuracy_wide(dync_graph *g, int n, const dync_value *i
     dync__error_guard_begin(&guard);
     size_t bytes = (size_t)(n + 1) * sizeof(dync_value);
     dync_value *wide = dync__alloc(bytes);
-    dync_graph *h = wide ? dync__graph_to_f64(g) : NULL;
+    dync__graph *h = wide ? dync__graph_to_f64(g) : NULL;
     dync_status status = h ? dync__run_copy_inputs(n, inputs, wide, true) : DYNC_ERR_MEMORY;
     if (status == DYNC_OK) status = dync__run_once(h, NULL, n, wide, how, out);
-    dync_graph_free(h);
+    dync__graph_unref(h);
     dync__free(wide, bytes);
     dync__error_slot error = dync__error_guard_end(&guard);
     *have = status == DYNC_OK;
@@ -187,7 +187,7 @@ static dync_status dync__accuracy_wide(dync_graph *g, int n, const dync_value *i
     return DYNC_ERR_MEMORY;
 }
 
-DYNC__FN dync_status dync__accuracy_check(dync_graph *g, const dync_callable *code, int n, const dync_value *inputs, bool forward_only, bool *same,
+DYNC__FN dync_status dync__accuracy_check(dync__graph *g, const dync_callable *code, int n, const dync_value *inputs, bool forward_only, bool *same,
                                           bool *ran, dync__str *why)
 {
     dync__run_items ref = {0}, res = {0}, f64 = {0};

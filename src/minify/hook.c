@@ -43,7 +43,7 @@ static void dync__hook_could_not(const char *what, const dync__error_slot *error
     if (error->status != DYNC_OK) dync__warn("Could not write to %s: %s", what, error->message);
 }
 
-static void dync__hook_checkpoint(const dync__repro_file *file, dync_graph *g, int n, const dync_value *inputs)
+static void dync__hook_checkpoint(const dync__repro_file *file, dync__graph *g, int n, const dync_value *inputs)
 {
     dync__error_guard guard;
     dync__error_guard_begin(&guard);
@@ -52,7 +52,7 @@ static void dync__hook_checkpoint(const dync__repro_file *file, dync_graph *g, i
     dync__hook_could_not("checkpoints", &error);
 }
 
-static bool dync__hook_launcher(const dync__repro_file *file, dync_graph *g, int n, const dync_value *inputs, dync__str *path)
+static bool dync__hook_launcher(const dync__repro_file *file, dync__graph *g, int n, const dync_value *inputs, dync__str *path)
 {
     dync__error_guard guard;
     dync__error_guard_begin(&guard);
@@ -63,7 +63,7 @@ static bool dync__hook_launcher(const dync__repro_file *file, dync_graph *g, int
 }
 
 /* Levels 1 and 2 write now; 3 has written before. */
-static void dync__hook_failed(dync__error_slot *error, int level, const dync__repro_file *file, dync_graph *g, int n, const dync_value *inputs,
+static void dync__hook_failed(dync__error_slot *error, int level, const dync__repro_file *file, dync__graph *g, int n, const dync_value *inputs,
                               dync__str *path, bool written)
 {
     dync__warn("Compiled Fx GraphModule failed. Creating script to minify the error.");
@@ -89,7 +89,7 @@ static void dync__hook_judge(dync__judge *j, const dync_backend *b, const char *
 }
 
 /* Eager against itself: a graph that differs from itself cannot be judged. */
-static bool dync__hook_eager_is_stable(dync_graph *g, int n, const dync_value *inputs, bool forward_only)
+static bool dync__hook_eager_is_stable(dync__graph *g, int n, const dync_value *inputs, bool forward_only)
 {
     bool same = true, ran = true;
     dync__str why = {0};
@@ -105,7 +105,7 @@ static bool dync__hook_eager_is_stable(dync_graph *g, int n, const dync_value *i
 }
 
 /* What a trial said before anything ran here. DYNC_OK: go on. */
-static dync_status dync__hook_verdict(const dync__verdict *v, int level, dync__repro_file *file, dync_graph *g, int n, const dync_value *inputs,
+static dync_status dync__hook_verdict(const dync__verdict *v, int level, dync__repro_file *file, dync__graph *g, int n, const dync_value *inputs,
                                       const char *bad_accuracy, dync__str *path, bool written)
 {
     dync__error_slot error;
@@ -130,7 +130,7 @@ static dync_status dync__hook_verdict(const dync__verdict *v, int level, dync__r
 
 static bool dync__hook_may_fork(int level) { return level == 4 || (dync__repro_now()->isolate && dync__child_possible()); }
 
-static dync_status dync__hook_run(dync_graph *g, dync_callable *code, int n, const dync_value *inputs)
+static dync_status dync__hook_run(dync__graph *g, dync_callable *code, int n, const dync_value *inputs)
 {
     dync__run_items items = {0};
     dync__run_how how = {.forward_only = dync__repro_now()->forward_only != 0};
@@ -143,14 +143,14 @@ static dync_status dync__hook_run(dync_graph *g, dync_callable *code, int n, con
     return status;
 }
 
-static dync_status dync__hook_after_dynamo(const dync_compiled *f, dync_graph *g, const dync_value *ex, int n, int level, dync_callable *out)
+static dync_status dync__hook_after_dynamo(const dync__compiled *f, dync__graph *g, const dync_value *ex, int n, int level, dync_callable *out)
 {
     dync__repro_file file = {.backend = f->backend.name ? f->backend.name : "inductor", .options = f->opt.options, .accuracy = level == 4,
                              .forward_only = dync__repro_now()->forward_only != 0, .grad_off = dync__tls.grad_enabled_off};
     dync__str path = {0};
     dync__judge judge;
     dync__verdict verdict = {.kind = DYNC__PASSES};
-    dync_graph *pristine = dync__graph_clone(g);               /* a backend may change the graph */
+    dync__graph *pristine = dync__graph_clone(g);               /* a backend may change the graph */
     if (!pristine) return DYNC_ERR_MEMORY;
     bool written = level == 3 && dync__hook_launcher(&file, pristine, n, ex, &path);
     dync__hook_judge(&judge, &f->backend, f->opt.options, level);
@@ -163,7 +163,7 @@ static dync_status dync__hook_after_dynamo(const dync_compiled *f, dync_graph *g
         if (status != DYNC_OK && level != 4) dync__hook_failed(&dync__tls.error, level, &file, pristine, n, ex, &path, written);
         if (compiled && status != DYNC_OK && out->destroy) out->destroy(out->state);
     }
-    dync_graph_free(pristine);
+    dync__graph_unref(pristine);
     dync__str_free(&path);
     return status;
 }
@@ -172,7 +172,7 @@ static dync_status dync__hook_after_dynamo(const dync_compiled *f, dync_graph *g
 
 typedef struct dync__hook_aot {
     dync__inner inner;
-    dync_graph *graph;
+    dync__graph *graph;
     int level, n_out;
     bool tried;                         /* a trial in a child went well */
     char *backend, *options;
@@ -257,14 +257,14 @@ static void dync__hook_aot_destroy(void *state)
 {
     dync__hook_aot *a = state;
     if (a->inner.destroy) a->inner.destroy(a->inner.state);
-    dync_graph_free(a->graph);
+    dync__graph_unref(a->graph);
     dync__strfree(a->backend);
     dync__strfree(a->options);
     dync__free(a, sizeof *a);
 }
 
 /* There are no real inputs while AOT compiles: ones of the right form. */
-static dync_status dync__hook_aot_examples(const dync_graph *g, dync_value *out)
+static dync_status dync__hook_aot_examples(const dync__graph *g, dync_value *out)
 {
     for (int i = 0; i < g->n_inputs; i++) {
         const dync__info *info = &g->node.at[i]->info[0];
@@ -279,7 +279,7 @@ static dync_status dync__hook_aot_examples(const dync_graph *g, dync_value *out)
     return DYNC_OK;
 }
 
-static void dync__hook_aot_uncompiled(dync_graph *g, int level)
+static void dync__hook_aot_uncompiled(dync__graph *g, int level)
 {
     dync__repro_file file = {.backend = dync__hook.backend, .options = dync__hook.options, .forward_only = true, .grad_off = true};
     dync__str path = {0};
@@ -293,19 +293,19 @@ static void dync__hook_aot_uncompiled(dync_graph *g, int level)
     dync__str_free(&path);
 }
 
-static dync_status dync__hook_after_aot(const dync__inner_compiler *inner, dync_graph *g, bool is_backward, const dync__options *options, dync__inner *out)
+static dync_status dync__hook_after_aot(const dync__inner_compiler *inner, dync__graph *g, bool is_backward, const dync__options *options, dync__inner *out)
 {
     int level = dync__hook.busy ? 0 : dync__hook.aot_level;
     if (!level) return inner->compile(inner->user, g, is_backward, options, out);
     dync__hook_aot *a = dync__calloc(sizeof *a);
-    dync_graph *pristine = a ? dync__graph_clone(g) : NULL;
+    dync__graph *pristine = a ? dync__graph_clone(g) : NULL;
     dync_status status = DYNC_ERR_MEMORY;
     g->over.n = 0;                       /* it runs twice on the same inputs */
     if (pristine && (a->backend = dync__strdup(dync__hook.backend)) && (a->options = dync__strdup(options->text)))
         status = inner->compile(inner->user, g, is_backward, options, &a->inner);
     if (status != DYNC_OK) {
         if (pristine && a->options) dync__hook_aot_uncompiled(pristine, level);
-        dync_graph_free(pristine);
+        dync__graph_unref(pristine);
         if (a) dync__strfree(a->backend), dync__strfree(a->options);
         dync__free(a, sizeof *a);
         return status;
@@ -322,7 +322,7 @@ static dync_status dync__hook_after_aot(const dync__inner_compiler *inner, dync_
 
 /* ---- the two places ----------------------------------------------------------------------------------- */
 
-static dync_status dync__hook_backend(const dync_compiled *f, dync_graph *g, const dync_value *ex, int n, dync_callable *out)
+static dync_status dync__hook_backend(const dync__compiled *f, dync__graph *g, const dync_value *ex, int n, dync_callable *out)
 {
     const dync__repro_settings *now = dync__repro_now();
     int after = now->after, level = f->opt.repro_level ? f->opt.repro_level : now->level;
@@ -340,7 +340,7 @@ static dync_status dync__hook_backend(const dync_compiled *f, dync_graph *g, con
         dync__hook.backend = f->backend.name ? f->backend.name : "inductor";
         dync__hook.options = f->opt.options;
     }
-    dync_status status = f->backend.compile(g, ex, n, f->opt.options, out, f->backend.user);
+    dync_status status = dync__graph_ask(&f->backend, g, ex, n, f->opt.options, out);
     dync__hook = outer;
     return status;
 }

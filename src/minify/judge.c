@@ -63,14 +63,14 @@ DYNC__FN void dync__error_text(dync__str *s, const dync__error_slot *e)
 /* ---- one trial ----------------------------------------------------------------------------------- */
 
 /* Outside of whatever is being traced. */
-DYNC__FN dync_status dync__judge_compile(const dync_backend *b, const char *options, dync_graph *g, int n, const dync_value *inputs,
+DYNC__FN dync_status dync__judge_compile(const dync_backend *b, const char *options, dync__graph *g, int n, const dync_value *inputs,
                                          dync_callable *out)
 {
     dync__handler *stack = dync__handler_swap(NULL);
     bool compiling = dync__tls.compiling;
     dync__tls.compiling = false;
     memset(out, 0, sizeof *out);
-    dync_status status = b->compile(g, inputs, n, options ? options : "", out, b->user);
+    dync_status status = dync__graph_ask(b, g, inputs, n, options ? options : "", out);
     dync__tls.compiling = compiling;
     dync__handler_swap(stack);
     if (status == DYNC_OK && !out->run) {
@@ -83,7 +83,7 @@ DYNC__FN dync_status dync__judge_compile(const dync_backend *b, const char *opti
 
 typedef struct dync__trial {
     const dync__judge *judge;
-    dync_graph *graph;
+    dync__graph *graph;
     int n;
     const dync_value *inputs;
 } dync__trial;
@@ -125,7 +125,7 @@ static void dync__trial_run(void *user, void *reply)
     memset(v, 0, sizeof *v);
     dync__error_guard_begin(&guard);
     dync_scope scope = dync_scope_begin();
-    dync_graph *copy = dync__graph_clone(t->graph);            /* a backend may change what it is given */
+    dync__graph *copy = dync__graph_clone(t->graph);            /* a backend may change what it is given */
     if (!copy) {
         v->kind = DYNC__EAGER_FAILS;
     } else if (!t->judge->accuracy && !t->judge->skip_eager && !dync__trial_eager(t)) {
@@ -135,7 +135,7 @@ static void dync__trial_run(void *user, void *reply)
         v->kind = t->judge->accuracy ? dync__trial_accuracy(t, &code, compiled, &why) : dync__trial_raise(t, &code, compiled);
         if (compiled == DYNC_OK && code.destroy) code.destroy(code.state);
     }
-    dync_graph_free(copy);
+    dync__graph_unref(copy);
     dync_scope_end(&scope);
     v->error = dync__error_guard_end(&guard);
     if (v->kind == DYNC__RAISES && v->error.status == DYNC_OK) {
@@ -156,7 +156,7 @@ static bool dync__trial_may_fork(const dync__trial *t)
     return t->judge->isolate && dync__child_possible();
 }
 
-DYNC__FN void dync__judge_graph(const dync__judge *j, dync_graph *g, int n, const dync_value *inputs, dync__verdict *out)
+DYNC__FN void dync__judge_graph(const dync__judge *j, dync__graph *g, int n, const dync_value *inputs, dync__verdict *out)
 {
     dync__trial t = {j, g, n, inputs};
     int number = 0;

@@ -35,7 +35,7 @@ typedef struct dync__run_item { dync_value value; bool gradient; } dync__run_ite
 typedef DYNC__VEC(dync__run_item) dync__run_items;
 typedef struct dync__run_how { bool forward_only, as_given /* the inputs themselves, no copies */; } dync__run_how;
 /* code NULL: the graph is interpreted. The random numbers are the same for every run. Errors are recorded. */
-DYNC__FN dync_status dync__run_once(dync_graph *, const dync_callable *code, int n, const dync_value *inputs, dync__run_how, dync__run_items *out);
+DYNC__FN dync_status dync__run_once(dync__graph *, const dync_callable *code, int n, const dync_value *inputs, dync__run_how, dync__run_items *out);
 /* Copies with memory of their own, the same strides, offsets and sharing; leaves that require grad where the originals do. */
 DYNC__FN dync_status dync__run_copy_inputs(int n, const dync_value *in, dync_value *out, bool as_f64);
 
@@ -44,7 +44,7 @@ DYNC__FN dync_status dync__run_copy_inputs(int n, const dync_value *in, dync_val
 DYNC__FN bool dync__accuracy_same(const dync__run_items *ref, const dync__run_items *res, const dync__run_items *f64, dync__str *why);
 /* The graph interpreted, and interpreted in float64, against code (NULL: the graph interpreted again). *ran: code ran; where it did not, the
  * graph counts as accurate. status: not DYNC_OK where the reference itself cannot be run. */
-DYNC__FN dync_status dync__accuracy_check(dync_graph *, const dync_callable *code, int n, const dync_value *inputs, bool forward_only, bool *same,
+DYNC__FN dync_status dync__accuracy_check(dync__graph *, const dync_callable *code, int n, const dync_value *inputs, bool forward_only, bool *same,
                                           bool *ran, dync__str *why);
 
 /* ---- judging ----------------------------------------------------------------------------------------- */
@@ -59,32 +59,32 @@ typedef struct dync__judge {
     bool accuracy, isolate, skip_eager, forward_only;
     int timeout_ms;
 } dync__judge;
-DYNC__FN void dync__judge_graph(const dync__judge *, dync_graph *, int n, const dync_value *inputs, dync__verdict *out);
+DYNC__FN void dync__judge_graph(const dync__judge *, dync__graph *, int n, const dync_value *inputs, dync__verdict *out);
 DYNC__FN bool dync__judge_similar(const dync__verdict *first, const dync__verdict *now);
 DYNC__FN double dync__text_ratio(const char *a, const char *b);    /* difflib's SequenceMatcher.ratio without its junk heuristic */
-DYNC__FN dync_status dync__judge_compile(const dync_backend *, const char *options, dync_graph *, int n, const dync_value *inputs, dync_callable *out);
+DYNC__FN dync_status dync__judge_compile(const dync_backend *, const char *options, dync__graph *, int n, const dync_value *inputs, dync_callable *out);
 /* class, a colon, the text: how Python ends a traceback */
 DYNC__FN void dync__error_text(dync__str *, const dync__error_slot *);
 
 /* ---- shrinking ----------------------------------------------------------------------------------------- */
 typedef struct dync__edit {                 /* a new graph out of an old one */
     const bool *drop;                       /* per node: gone; one that is used becomes an input. NULL: none */
-    const dync_node *cut_at;                /* the result is this value alone, what is behind it goes. NULL: the graph's own */
+    const dync__node *cut_at;                /* the result is this value alone, what is behind it goes. NULL: the graph's own */
     int skip_output, n_skip;                /* outputs taken out of the result */
     bool dead_code, unused_inputs;          /* these go as well */
 } dync__edit;
-DYNC__FN dync_graph *dync__graph_edit(dync_graph *, const dync__edit *);     /* one reference; NULL: no memory, or it cannot be */
-DYNC__FN dync_graph *dync__graph_clone(dync_graph *);
-DYNC__FN dync_graph *dync__graph_to_f64(dync_graph *);                        /* floating dtypes and attributes as float64 */
-DYNC__FN int dync__graph_outputs(const dync_graph *);                          /* values in the result; -1: it is no list */
+DYNC__FN dync__graph *dync__graph_edit(dync__graph *, const dync__edit *);     /* one reference; NULL: no memory, or it cannot be */
+DYNC__FN dync__graph *dync__graph_clone(dync__graph *);
+DYNC__FN dync__graph *dync__graph_to_f64(dync__graph *);                        /* floating dtypes and attributes as float64 */
+DYNC__FN int dync__graph_outputs(const dync__graph *);                          /* values in the result; -1: it is no list */
 typedef struct dync__shrink {
-    bool (*fails)(void *user, dync_graph *, int n, const dync_value *inputs);
-    void (*improved)(void *user, dync_graph *, int n, const dync_value *inputs);   /* NULL: nobody wants to know */
+    bool (*fails)(void *user, dync__graph *, int n, const dync_value *inputs);
+    void (*improved)(void *user, dync__graph *, int n, const dync_value *inputs);   /* NULL: nobody wants to know */
     void *user;
     bool quiet;
 } dync__shrink;
 /* *graph is taken over and replaced by the smallest that fails; inputs: a list that belongs to the scope. */
-DYNC__FN dync_status dync__shrink_graph(const dync__shrink *, dync_graph **graph, int n, const dync_value *inputs, dync_value *out_inputs,
+DYNC__FN dync_status dync__shrink_graph(const dync__shrink *, dync__graph **graph, int n, const dync_value *inputs, dync_value *out_inputs,
                                         int *queries);
 DYNC__FN void dync__minify_say(const char *fmt, ...) DYNC__PRINTF(1, 2);     /* a line on stderr, as it is */
 
@@ -93,10 +93,10 @@ typedef struct dync__repro_file {
     const char *backend, *options, *command, *save_dir;
     bool accuracy, forward_only, grad_off;
 } dync__repro_file;
-DYNC__FN dync_status dync__repro_write(const dync__repro_file *, dync_graph *, int n, const dync_value *inputs, const char *path);
+DYNC__FN dync_status dync__repro_write(const dync__repro_file *, dync__graph *, int n, const dync_value *inputs, const char *path);
 /* <working directory>/checkpoints/minified_N_nodes.c, copied to repro.c. */
-DYNC__FN dync_status dync__repro_checkpoint(const dync__repro_file *, dync_graph *, int n, const dync_value *inputs);
-DYNC__FN dync_status dync__repro_launcher(const dync__repro_file *, dync_graph *, int n, const dync_value *inputs, dync__str *path);
+DYNC__FN dync_status dync__repro_checkpoint(const dync__repro_file *, dync__graph *, int n, const dync_value *inputs);
+DYNC__FN dync_status dync__repro_launcher(const dync__repro_file *, dync__graph *, int n, const dync_value *inputs, dync__str *path);
 DYNC__FN void dync__hook_install(void);                                       /* into capture/ and aot/ */
 DYNC__FN bool dync__hook_busy(bool busy);                                     /* this thread compiles for the minifier; returns what was */
 DYNC__FN uint64_t dync__repro_hash(const void *data, size_t n);

@@ -7,7 +7,8 @@
 /* ---- inputs ----------------------------------------------------------------------------------------- */
 
 typedef struct dync__reader_storage { dync__storage *storage; bool data; } dync__reader_storage;
-struct dync_repro_reader {
+struct dync__repro_reader {
+    dync__object object;              /* its handle */
     const char *save_dir;
     DYNC__VEC(dync__reader_storage) storage;
     DYNC__VEC(dync_value) value;            /* tensors belong to the scope */
@@ -43,7 +44,7 @@ static void dync__reader_random(char *out, size_t n, int dtype)
         dync__store_f64(out + i * item, dtype, floats ? dync__rng_normal(dync__tls.rng_seed, first + i) : 0);
 }
 
-static void dync__reader_fill(dync_repro_reader *r, const dync_repro_buffer *b, char *out)
+static void dync__reader_fill(dync__repro_reader *r, const dync_repro_buffer *b, char *out)
 {
     if (b->data) {
         memcpy(out, b->data, b->nbytes);
@@ -56,12 +57,11 @@ static void dync__reader_fill(dync_repro_reader *r, const dync_repro_buffer *b, 
     dync__reader_random(out, b->nbytes, (int)b->dtype_hint);
 }
 
-DYNC_API int dync_repro_storage_opt(dync_repro_reader *r, dync_repro_buffer b)
+DYNC_API int dync_repro_storage_opt(dync_repro_reader *reader, dync_repro_buffer b)
 {
-    if (!r || !dync__dtype_valid((int)b.dtype_hint)) {
-        dync__fail(DYNC_ERR_VALUE, "dync_repro_storage: the %s", r ? "dtype is unknown" : "reader is NULL");
-        return -1;
-    }
+    dync__repro_reader *r = dync__repro_reader_open(reader, "dync_repro_storage");
+    if (!r) return -1;
+    if (!dync__dtype_valid((int)b.dtype_hint)) return dync__fail(DYNC_ERR_VALUE, "dync_repro_storage: the dtype is unknown"), -1;
     dync__storage *s = dync__storage_new((b.device & 255) == DYNC_CUDA ? (int)b.device : DYNC_CPU, b.nbytes);
     char *host = s && s->device != DYNC_CPU ? dync__alloc(b.nbytes) : NULL;
     dync__reader_storage entry = {s, b.nbytes > 0};
@@ -124,12 +124,14 @@ static dync_status dync__reader_layout(const dync_repro_input *in, const dync__s
     return dync__fail(DYNC_ERR_VALUE, "dync_repro_tensor: a tensor reaches behind its storage of %lld elements", (long long)items);
 }
 
-DYNC_API void dync_repro_tensor_opt(dync_repro_reader *r, int storage, dync_repro_input in)
+DYNC_API void dync_repro_tensor_opt(dync_repro_reader *reader, int storage, dync_repro_input in)
 {
     dync__layout lay;
-    if (!r || storage < 0 || storage >= r->storage.n) {
+    dync__repro_reader *r = dync__repro_reader_open(reader, "dync_repro_tensor");
+    if (!r) return;
+    if (storage < 0 || storage >= r->storage.n) {
         dync__fail(DYNC_ERR_VALUE, "dync_repro_tensor: there is no storage %d", storage);
-        if (r) r->failed = true;
+        r->failed = true;
         return;
     }
     dync__storage *s = r->storage.at[storage].storage;
@@ -146,10 +148,10 @@ DYNC_API void dync_repro_tensor_opt(dync_repro_reader *r, int storage, dync_repr
     if (!t || !dync__vec_push(&r->value, v)) r->failed = true;
 }
 
-DYNC_API void dync_repro_number(dync_repro_reader *r, dync_value number)
+DYNC_API void dync_repro_number(dync_repro_reader *reader, dync_value number)
 {
-    if (!r) dync__fail(DYNC_ERR_VALUE, "dync_repro_number: the reader is NULL");
-    else if (!dync__vec_push(&r->value, number)) r->failed = true;
+    dync__repro_reader *r = dync__repro_reader_open(reader, "dync_repro_number");
+    if (r && !dync__vec_push(&r->value, number)) r->failed = true;
 }
 
 /* ---- the command line --------------------------------------------------------------------------------- */
@@ -216,8 +218,8 @@ static bool dync__repro_arguments(dync__repro_options *o, int argc, char **argv)
 typedef struct dync__repro_case {
     const dync__repro_options *o;
     const dync_backend *backend;
-    dync_repro_reader reader;
-    dync_graph *graph;
+    dync__repro_reader reader;
+    dync__graph *graph;
 } dync__repro_case;
 
 static dync_status dync__repro_load(dync__repro_case *c)
@@ -225,10 +227,11 @@ static dync_status dync__repro_load(dync__repro_case *c)
     for (int i = 0; i < c->reader.storage.n; i++) dync__storage_unref(c->reader.storage.at[i].storage);
     dync__vec_free(&c->reader.storage);
     dync__vec_free(&c->reader.value);
+    dync__object_end(&c->reader.object);
     memset(&c->reader, 0, sizeof c->reader);
     c->reader.save_dir = c->o->repro.save_dir;
     uint64_t seed = dync__tls.rng_seed, offset = dync__tls.rng_offset;
-    c->o->repro.load_args(&c->reader);
+    c->o->repro.load_args(dync__repro_reader_handle(&c->reader));
     dync__tls.rng_seed = seed;                   /* random data in place of a file change nothing else */
     dync__tls.rng_offset = offset;
     if (!c->reader.failed) return DYNC_OK;
@@ -243,7 +246,7 @@ static dync_value dync__repro_call(const dync_value *args, int nargs, void *user
     return c->o->repro.mod(c->reader.value.at, c->reader.value.n, NULL);
 }
 
-static dync_node *dync__repro_map(void *user, dync_node *old)
+static dync__node *dync__repro_map(void *user, dync__node *old)
 {
     (void)user;
     return old->mark;
@@ -258,7 +261,7 @@ static void dync__repro_name(const char *names, int i, char *out, size_t cap)
     else dync__format(out, cap, "input");
 }
 
-static dync_node *dync__repro_placeholder(dync_graph *g, const dync__repro_case *c, int i)
+static dync__node *dync__repro_placeholder(dync__graph *g, const dync__repro_case *c, int i)
 {
     char name[128];
     const dync_value *v = &c->reader.value.at[i];
@@ -270,24 +273,24 @@ static dync_node *dync__repro_placeholder(dync_graph *g, const dync__repro_case 
         info.lay = t->lay;
     }
     dync__repro_name(c->o->repro.names, i, name, sizeof name);
-    dync_node *n = dync__graph_placeholder(g, name, NULL, t ? &info : NULL);
+    dync__node *n = dync__graph_placeholder(g, name, NULL, t ? &info : NULL);
     if (n && t) n->requires_grad[0] = dync__tensor_requires_grad(t);
     if (n && !t) n->scalar = v->kind == DYNC_KIND_FLOAT ? dync__arg_f(v->as.f) : v->kind == DYNC_KIND_BOOL ? dync__arg_b(v->as.b) : dync__arg_i(v->as.i);
     return n;
 }
 
 /* Tensors met while tracing are attributes: those that load_args made become the inputs. */
-static dync_graph *dync__repro_rebuild(dync__repro_case *c, const dync_graph *traced)
+static dync__graph *dync__repro_rebuild(dync__repro_case *c, const dync__graph *traced)
 {
-    dync_graph *g = dync__graph_new("GraphModule");
+    dync__graph *g = dync__graph_new("GraphModule");
     dync__arg result;
     bool ok = g != NULL;
-    size_t bytes = (size_t)(c->reader.value.n + 1) * sizeof(dync_node *);
-    dync_node **input = ok ? dync__calloc(bytes) : NULL;
+    size_t bytes = (size_t)(c->reader.value.n + 1) * sizeof(dync__node *);
+    dync__node **input = ok ? dync__calloc(bytes) : NULL;
     ok = ok && input;
     for (int i = 0; i < c->reader.value.n && ok; i++) ok = (input[i] = dync__repro_placeholder(g, c, i)) != NULL;
     for (int i = 0; i < traced->node.n && ok; i++) {
-        dync_node *n = traced->node.at[i];
+        dync__node *n = traced->node.at[i];
         n->mark = NULL;
         for (int k = 0; k < c->reader.value.n && n->kind == DYNC__N_GET_ATTR; k++)
             if (c->reader.value.at[k].kind == DYNC_KIND_TENSOR && dync__peek(c->reader.value.at[k].as.t) == n->value) n->mark = input[k];
@@ -300,7 +303,7 @@ static dync_graph *dync__repro_rebuild(dync__repro_case *c, const dync_graph *tr
         dync__graph_renumber(g);
         return g;
     }
-    dync_graph_free(g);
+    dync__graph_unref(g);
     return NULL;
 }
 
@@ -308,7 +311,7 @@ static dync_status dync__repro_trace(dync__repro_case *c)
 {
     dync_callee callee = dync_bind_callee(dync_fnv(dync__repro_call), "Repro", c, NULL);
     dync_scope scope = dync_scope_begin();
-    dync_graph *traced = dync_make_graph_values(callee, "Repro", 0, NULL);
+    const dync__graph *traced = dync__graph_peek(dync_make_graph_values(callee, "Repro", 0, NULL));
     if (traced) c->graph = dync__repro_rebuild(c, traced);
     dync_scope_end(&scope);
     if (c->graph) return DYNC_OK;
@@ -323,7 +326,7 @@ static dync_status dync__repro_raise(dync_status status, const char *class_name,
 }
 
 /* As a compiled function would tell it. */
-static dync_status dync__repro_compile(dync__repro_case *c, dync_graph *g, dync_callable *code)
+static dync_status dync__repro_compile(dync__repro_case *c, dync__graph *g, dync_callable *code)
 {
     dync__error_guard guard;
     dync__str text = {0};
@@ -382,7 +385,7 @@ static dync_status dync__repro_run(dync__repro_case *c)
     dync__run_how how = {.forward_only = dync__repro_forward_only(c), .as_given = true};
     dync_status status = dync__repro_eager(c);
     if (status != DYNC_OK) return status;
-    dync_graph *g = dync__graph_clone(c->graph);
+    dync__graph *g = dync__graph_clone(c->graph);
     if (!g) return DYNC_ERR_MEMORY;
     dync_status compiled;
     if (c->o->repro.accuracy) {                       /* an error is not what is judged here */
@@ -397,7 +400,7 @@ static dync_status dync__repro_run(dync__repro_case *c)
     }
     dync__vec_free(&items);
     if (compiled == DYNC_OK && code.destroy) code.destroy(code.state);
-    dync_graph_free(g);
+    dync__graph_unref(g);
     return status;
 }
 
@@ -410,7 +413,7 @@ typedef struct dync__minifying {
     bool could_not;
 } dync__minifying;
 
-static bool dync__minifying_fails(void *user, dync_graph *g, int n, const dync_value *inputs)
+static bool dync__minifying_fails(void *user, dync__graph *g, int n, const dync_value *inputs)
 {
     const dync__minifying *m = user;
     dync__verdict now;
@@ -418,7 +421,7 @@ static bool dync__minifying_fails(void *user, dync_graph *g, int n, const dync_v
     return dync__judge_similar(&m->first, &now);
 }
 
-static void dync__minifying_dump(void *user, dync_graph *g, int n, const dync_value *inputs)
+static void dync__minifying_dump(void *user, dync__graph *g, int n, const dync_value *inputs)
 {
     dync__minifying *m = user;
     dync__error_guard guard;
@@ -429,7 +432,7 @@ static void dync__minifying_dump(void *user, dync_graph *g, int n, const dync_va
     if (m->could_not) dync__warn("Could not write the checkpoint: %s", error.message);
 }
 
-static dync_status dync__minifying_run(dync__minifying *m, dync_graph *g, int n, const dync_value *inputs)
+static dync_status dync__minifying_run(dync__minifying *m, dync__graph *g, int n, const dync_value *inputs)
 {
     dync__judge whole = m->judge;
     whole.skip_eager = true;
@@ -439,12 +442,12 @@ static dync_status dync__minifying_run(dync__minifying *m, dync_graph *g, int n,
     else if (m->first.kind == DYNC__INACCURATE) dync__warn("Accuracy failed for the TorchDynamo produced graph");
     else return dync__repro_raise(DYNC_ERR_VALUE, "RuntimeError", "Input graph did not fail the tester");
     dync__shrink how = {.fails = dync__minifying_fails, .improved = dync__minifying_dump, .user = m};
-    dync_graph *smallest = dync__graph_clone(g);
+    dync__graph *smallest = dync__graph_clone(g);
     dync_value left;
     int queries = 0;
     if (!smallest) return DYNC_ERR_MEMORY;
     dync_status status = dync__shrink_graph(&how, &smallest, n, inputs, &left, &queries);
-    dync_graph_free(smallest);
+    dync__graph_unref(smallest);
     if (status == DYNC_OK && m->could_not) return dync__fail(DYNC_ERR_IO, "the minimal repro could not be written");
     if (status == DYNC_OK) dync__minify_say("Wrote minimal repro out to repro.c");
     return status;
@@ -496,10 +499,11 @@ DYNC_API int dync_run_repro(int argc, char **argv, dync_repro repro)
     dync_scope scope = dync_scope_begin();
     dync_status status = dync__repro_do(&c);
     dync__error_slot error = dync__error_guard_end(&guard);
-    dync_graph_free(c.graph);
+    dync__graph_unref(c.graph);
     for (int i = 0; i < c.reader.storage.n; i++) dync__storage_unref(c.reader.storage.at[i].storage);
     dync__vec_free(&c.reader.storage);
     dync__vec_free(&c.reader.value);
+    dync__object_end(&c.reader.object);
     dync_scope_end(&scope);
     dync__tls.grad_enabled_off = grad_off;
     dync__hook_busy(busy);
@@ -513,8 +517,10 @@ DYNC_API int dync_run_repro(int argc, char **argv, dync_repro repro)
 
 /* ---- backends that shrink what they are given; their option names the backend that fails ---------------------- */
 
-static dync_status dync__minifier_compile(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, bool accuracy)
+static dync_status dync__minifier_compile(dync_graph *graph, const dync_value *ex, int n, const char *options, dync_callable *out, bool accuracy)
 {
+    dync__graph *g = dync__graph_open(graph, "minifier");
+    if (!g) return DYNC_ERR_VALUE;
     dync__options o;
     DYNC__TRY(dync__backend_options(accuracy ? dync__backend_minifier_accuracy : dync__backend_minifier, options, &o));
     const dync_backend *b = dync_lookup_backend(*o.compiler_name ? o.compiler_name : "inductor");
@@ -524,29 +530,30 @@ static dync_status dync__minifier_compile(dync_graph *g, const dync_value *ex, i
     dync__minifying_begin(&m, b, NULL, accuracy, true, false);
     dync_status status = dync__minifying_run(&m, g, n, ex);
     dync__hook_busy(busy);
-    return status == DYNC_OK ? dync__backend_eager(g, ex, n, NULL, out, NULL) : status;
+    return status == DYNC_OK ? dync__backend_eager(graph, ex, n, NULL, out, NULL) : status;
 }
 
-DYNC__FN dync_status dync__backend_minifier(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
+DYNC__FN dync_status dync__backend_minifier(dync_graph *graph, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
 {
     (void)user;
-    return dync__minifier_compile(g, ex, n, options, out, false);
+    return dync__minifier_compile(graph, ex, n, options, out, false);
 }
 
-DYNC__FN dync_status dync__backend_minifier_accuracy(dync_graph *g, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
+DYNC__FN dync_status dync__backend_minifier_accuracy(dync_graph *graph, const dync_value *ex, int n, const char *options, dync_callable *out, void *user)
 {
     (void)user;
-    return dync__minifier_compile(g, ex, n, options, out, true);
+    return dync__minifier_compile(graph, ex, n, options, out, true);
 }
 
 /* ---- predicates ---------------------------------------------------------------------------------------------------- */
 
-static bool dync__predicate(dync_graph *g, const dync_value *inputs, int n, void *backend, bool accuracy)
+static bool dync__predicate(dync_graph *graph, const dync_value *inputs, int n, void *backend, bool accuracy)
 {
+    dync__graph *g = dync__graph_open(graph, "dync_fails");
     const dync_backend *b = g && inputs ? dync_lookup_backend(backend ? backend : "inductor") : NULL;
     dync__minifying m;
     dync__verdict v;
-    if (!g || !inputs) dync__fail(DYNC_ERR_VALUE, "dync_fails: expected a graph and its inputs, got NULL");
+    if (g && !inputs) dync__fail(DYNC_ERR_VALUE, "dync_fails: expected the inputs of the graph, got NULL");
     if (!b) return false;
     bool busy = dync__hook_busy(true);
     dync__minifying_begin(&m, b, NULL, accuracy, true, false);

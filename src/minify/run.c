@@ -77,8 +77,9 @@ DYNC__FN dync_status dync__run_copy_inputs(int n, const dync_value *in, dync_val
 static bool dync__run_add(dync__run_items *out, dync_value v, bool gradient)
 {
     bool ok = true;
-    if (v.kind != DYNC_KIND_LIST || !v.as.l) return dync__vec_push(out, ((dync__run_item){v, gradient}));
-    for (int i = 0; i < v.as.l->n && ok; i++) ok = dync__run_add(out, v.as.l->items[i], gradient);
+    const dync__list *l = dync__value_list(v);
+    if (!l) return dync__vec_push(out, ((dync__run_item){v, gradient}));
+    for (int i = 0; i < l->n && ok; i++) ok = dync__run_add(out, l->items[i], gradient);
     return ok;
 }
 
@@ -110,11 +111,11 @@ static dync_status dync__run_collect(dync__run_items *out, int n, const dync_val
     return DYNC_OK;
 }
 
-static dync_status dync__run_now(dync_graph *g, const dync_callable *code, int n, const dync_value *args, bool forward_only,
+static dync_status dync__run_now(dync__graph *g, const dync_callable *code, int n, const dync_value *args, bool forward_only,
                                  dync__run_items *out)
 {
     uint64_t errors = dync__error_count();
-    dync_value r = code ? code->run(code->state, args, n) : dync_graph_run(g, args, n);
+    dync_value r = code ? code->run(code->state, args, n) : dync__graph_run(g, args, n);
     if (dync__error_count() != errors && dync_error() != DYNC_OK) return dync_error();
     if (!dync__run_add(out, r, false)) return DYNC_ERR_MEMORY;
     if (!forward_only && !dync__tls.grad_enabled_off) {
@@ -124,7 +125,7 @@ static dync_status dync__run_now(dync_graph *g, const dync_callable *code, int n
     return dync__run_collect(out, n, args);
 }
 
-DYNC__FN dync_status dync__run_once(dync_graph *g, const dync_callable *code, int n, const dync_value *inputs, dync__run_how how,
+DYNC__FN dync_status dync__run_once(dync__graph *g, const dync_callable *code, int n, const dync_value *inputs, dync__run_how how,
                                     dync__run_items *out)
 {
     uint64_t seed = dync__tls.rng_seed, offset = dync__tls.rng_offset;

@@ -8,12 +8,12 @@
 
 typedef struct dync__shrinker {
     const dync__shrink *how;
-    dync_graph *graph;          /* the smallest so far */
+    dync__graph *graph;          /* the smallest so far */
     dync__map index;            /* hash of a name -> its place in value */
     dync_value *value;          /* of every node of the first graph; NONE: not known */
     int n_values, queries;
 } dync__shrinker;
-typedef dync_graph *(*dync__strategy)(dync__shrinker *, int granularity);
+typedef dync__graph *(*dync__strategy)(dync__shrinker *, int granularity);
 
 DYNC__FN void dync__minify_say(const char *fmt, ...)
 {
@@ -37,28 +37,28 @@ static bool dync__shrink_loud(const dync__shrinker *s) { return !s->how->quiet; 
 
 static uint64_t dync__shrink_key(const char *name) { return dync__hash_bytes(name, strlen(name), 7); }
 
-static dync_value dync__shrink_value(const dync__shrinker *s, const dync_node *n)
+static dync_value dync__shrink_value(const dync__shrinker *s, const dync__node *n)
 {
     uint64_t i = 0;
     return dync__map_get(&s->index, dync__shrink_key(n->name), &i) ? s->value[i] : DYNC_NONE;
 }
 
-static dync_node *dync__shrink_map(void *user, dync_node *old)
+static dync__node *dync__shrink_map(void *user, dync__node *old)
 {
     (void)user;
     return old->mark;
 }
 
 /* The graph with all its values as the result. Where something is written in place each is copied when it is made. */
-static dync_graph *dync__shrink_all_values(dync_graph *g)
+static dync__graph *dync__shrink_all_values(dync__graph *g)
 {
     bool writes = dync__graph_has_writes(g), ok = true;
-    dync_graph *all = dync__graph_new(g->name);
+    dync__graph *all = dync__graph_new(g->name);
     dync__arg list = {.kind = DYNC__A_LIST};
     if (!all) return NULL;
     list.as.list = dync__arena_alloc(&all->arena, (size_t)(g->node.n + 1) * sizeof list);
     for (int i = 0; i < g->node.n && list.as.list && ok; i++) {
-        dync_node *n = g->node.at[i], *made = NULL;
+        dync__node *n = g->node.at[i], *made = NULL;
         if (n->kind == DYNC__N_OUTPUT) continue;
         if (n->kind == DYNC__N_PLACEHOLDER) made = dync__graph_copy_placeholder(all, n, n->name);
         else made = dync__graph_copy_call(all, n, dync__shrink_map, NULL);
@@ -75,7 +75,7 @@ static dync_graph *dync__shrink_all_values(dync_graph *g)
         dync__graph_renumber(all);
         return all;
     }
-    dync_graph_free(all);
+    dync__graph_unref(all);
     return NULL;
 }
 
@@ -86,17 +86,18 @@ static bool dync__shrink_propagate(dync__shrinker *s, int n, const dync_value *i
     uint64_t seed = dync__tls.rng_seed, offset = dync__tls.rng_offset;
     size_t bytes = (size_t)(n + 1) * sizeof *inputs;
     dync_value *args = dync__alloc(bytes), r = DYNC_NONE;
-    dync_graph *all = args ? dync__shrink_all_values(s->graph) : NULL;
+    dync__graph *all = args ? dync__shrink_all_values(s->graph) : NULL;
     dync__error_guard guard;
     dync__error_guard_begin(&guard);
     bool ok = all != NULL;
     if (ok && writes) ok = dync__run_copy_inputs(n, inputs, args, false) == DYNC_OK;
-    if (ok) r = dync_graph_run(all, writes ? args : inputs, n);
+    if (ok) r = dync__graph_run(all, writes ? args : inputs, n);
     (void)dync__error_guard_end(&guard);
-    int made = r.kind == DYNC_KIND_LIST && r.as.l ? r.as.l->n : 0;
+    const dync__list *l = dync__value_list(r);
+    int made = l ? l->n : 0;
     for (int i = 0; i < made && i < s->n_values; i++)
-        if (s->value[i].kind == DYNC_KIND_NONE) s->value[i] = r.as.l->items[i];
-    dync_graph_free(all);
+        if (s->value[i].kind == DYNC_KIND_NONE) s->value[i] = l->items[i];
+    dync__graph_unref(all);
     dync__free(args, bytes);
     dync__tls.grad_enabled_off = grad_off;
     dync__tls.rng_seed = seed;
@@ -121,14 +122,14 @@ static dync_status dync__shrink_values(dync__shrinker *s, int n, const dync_valu
 
 /* ---- queries ---------------------------------------------------------------------------------------- */
 
-static dync_value *dync__shrink_inputs(const dync__shrinker *s, const dync_graph *g)
+static dync_value *dync__shrink_inputs(const dync__shrinker *s, const dync__graph *g)
 {
     dync_value *in = dync__alloc((size_t)(g->n_inputs + 1) * sizeof *in);
     for (int i = 0; in && i < g->n_inputs; i++) in[i] = dync__shrink_value(s, g->node.at[i]);
     return in;
 }
 
-static bool dync__shrink_fails(dync__shrinker *s, dync_graph *g)
+static bool dync__shrink_fails(dync__shrinker *s, dync__graph *g)
 {
     dync_value *in = g ? dync__shrink_inputs(s, g) : NULL;
     if (!in) return false;
@@ -144,56 +145,56 @@ static bool dync__shrink_fails(dync__shrinker *s, dync_graph *g)
 }
 
 /* Keeps g if it fails; else it is freed. */
-static dync_graph *dync__shrink_try(dync__shrinker *s, dync_graph *g)
+static dync__graph *dync__shrink_try(dync__shrinker *s, dync__graph *g)
 {
     if (dync__shrink_fails(s, g)) return g;
-    dync_graph_free(g);
+    dync__graph_unref(g);
     return NULL;
 }
 
 /* ---- strategies --------------------------------------------------------------------------------------- */
 
-static dync_graph *dync__shrink_suffix(dync__shrinker *s, int granularity)
+static dync__graph *dync__shrink_suffix(dync__shrinker *s, int granularity)
 {
-    dync_graph *g = s->graph;
+    dync__graph *g = s->graph;
     for (int i = g->n_inputs; i < g->node.n; i++) {
-        const dync_node *n = g->node.at[i];
+        const dync__node *n = g->node.at[i];
         if (i % granularity != 0 || i % (granularity * 2) == 0) continue;      /* the others were tried with a larger granularity */
         if (n->kind == DYNC__N_OUTPUT || !n->has_info || n->nout != 1 || i + 2 >= g->node.n) continue;
         dync__edit edit = {.cut_at = n};
-        dync_graph *smaller = dync__shrink_try(s, dync__graph_edit(g, &edit));
+        dync__graph *smaller = dync__shrink_try(s, dync__graph_edit(g, &edit));
         if (smaller) return smaller;
     }
     return NULL;
 }
 
-static dync_graph *dync__shrink_outputs(dync__shrinker *s, int granularity)
+static dync__graph *dync__shrink_outputs(dync__shrinker *s, int granularity)
 {
     int n = dync__graph_outputs(s->graph), step = DYNC__MAX(1, granularity / 2);
     for (int i = 0; n > 1 && i < n; i += step) {
         dync__edit edit = {.skip_output = i, .n_skip = DYNC__MIN(step, n - i)};
-        dync_graph *smaller = dync__shrink_try(s, dync__graph_edit(s->graph, &edit));
+        dync__graph *smaller = dync__shrink_try(s, dync__graph_edit(s->graph, &edit));
         if (smaller) return smaller;
     }
     return NULL;
 }
 
-static dync_graph *dync__shrink_changed(dync__shrinker *s, const dync__edit *edit)
+static dync__graph *dync__shrink_changed(dync__shrinker *s, const dync__edit *edit)
 {
-    dync_graph *g = dync__graph_edit(s->graph, edit);
+    dync__graph *g = dync__graph_edit(s->graph, edit);
     if (g && g->node.n < s->graph->node.n) return dync__shrink_try(s, g);
-    dync_graph_free(g);
+    dync__graph_unref(g);
     return NULL;
 }
 
-static dync_graph *dync__shrink_dead_code(dync__shrinker *s, int granularity)
+static dync__graph *dync__shrink_dead_code(dync__shrinker *s, int granularity)
 {
     dync__edit edit = {.dead_code = true};
     (void)granularity;
     return dync__shrink_changed(s, &edit);
 }
 
-static dync_graph *dync__shrink_unused_inputs(dync__shrinker *s, int granularity)
+static dync__graph *dync__shrink_unused_inputs(dync__shrinker *s, int granularity)
 {
     dync__edit edit = {.unused_inputs = true};
     (void)granularity;
@@ -201,7 +202,7 @@ static dync_graph *dync__shrink_unused_inputs(dync__shrinker *s, int granularity
 }
 
 /* Inputs always stand in front here: there is nothing to move. */
-static dync_graph *dync__shrink_consolidate(dync__shrinker *s, int granularity)
+static dync__graph *dync__shrink_consolidate(dync__shrinker *s, int granularity)
 {
     (void)s, (void)granularity;
     return NULL;
@@ -214,7 +215,7 @@ static void dync__shrink_list_use(void *user, dync__arg *arg)
 }
 
 /* May go: its value is known (its items' values, of a list that is used item by item), or nobody uses it. */
-static bool dync__shrink_droppable(const dync__shrinker *s, const dync_node *n, const bool *used_whole)
+static bool dync__shrink_droppable(const dync__shrinker *s, const dync__node *n, const bool *used_whole)
 {
     if (n->kind == DYNC__N_PLACEHOLDER || n->kind == DYNC__N_OUTPUT) return false;
     if (n->n_users == 0) return true;
@@ -222,7 +223,7 @@ static bool dync__shrink_droppable(const dync__shrinker *s, const dync_node *n, 
     return dync__shrink_value(s, n).kind == DYNC_KIND_TENSOR;
 }
 
-static dync_graph *dync__shrink_delta_range(dync__shrinker *s, int start, int end, bool *drop, const bool *used_whole)
+static dync__graph *dync__shrink_delta_range(dync__shrinker *s, int start, int end, bool *drop, const bool *used_whole)
 {
     bool any = false;
     memset(drop, 0, (size_t)s->graph->node.n);
@@ -232,10 +233,10 @@ static dync_graph *dync__shrink_delta_range(dync__shrinker *s, int start, int en
     return dync__shrink_try(s, dync__graph_edit(s->graph, &edit));
 }
 
-static dync_graph *dync__shrink_delta(dync__shrinker *s, int granularity)
+static dync__graph *dync__shrink_delta(dync__shrinker *s, int granularity)
 {
     int n = s->graph->node.n;
-    dync_graph *smaller = NULL;
+    dync__graph *smaller = NULL;
     bool *drop = dync__calloc(2 * (size_t)n + 1), *used_whole = drop ? drop + n : NULL;
     dync__graph_renumber(s->graph);
     for (int i = 0; drop && i < n; i++)
@@ -252,11 +253,11 @@ static dync_graph *dync__shrink_delta(dync__shrinker *s, int granularity)
 /* Says what it does, and whether it came to anything. */
 static bool dync__shrink_apply(dync__shrinker *s, const char *name, dync__strategy strategy, int granularity)
 {
-    dync_graph *old = s->graph;
+    dync__graph *old = s->graph;
     int outputs = DYNC__MAX(dync__graph_outputs(old), 1);
     if (dync__shrink_loud(s))
         dync__minify_say("\nStrategy: %s (G: %d) (%d nodes, %d inputs)", name, granularity, old->node.n, old->n_inputs);
-    dync_graph *g = strategy(s, granularity);
+    dync__graph *g = strategy(s, granularity);
     if (!g) {
         if (dync__shrink_loud(s)) dync__minify_say("FAIL: %s", name);
         return false;
@@ -272,11 +273,11 @@ static bool dync__shrink_apply(dync__shrinker *s, const char *name, dync__strate
     } else if (progress) {
         goto taken;
     }
-    dync_graph_free(g);
+    dync__graph_unref(g);
     return false;
 taken:
     s->graph = g;
-    dync_graph_free(old);
+    dync__graph_unref(old);
     return true;
 }
 
@@ -331,7 +332,7 @@ static dync_status dync__shrink_run(dync__shrinker *s, int n, const dync_value *
     return DYNC_OK;
 }
 
-DYNC__FN dync_status dync__shrink_graph(const dync__shrink *how, dync_graph **graph, int n, const dync_value *inputs, dync_value *out_inputs,
+DYNC__FN dync_status dync__shrink_graph(const dync__shrink *how, dync__graph **graph, int n, const dync_value *inputs, dync_value *out_inputs,
                                         int *queries)
 {
     dync__shrinker s = {.how = how, .graph = *graph};
@@ -361,40 +362,37 @@ typedef struct dync__minify_user {
     dync__error_slot error;      /* of the predicate on the graph as it was given */
 } dync__minify_user;
 
-static bool dync__minify_fails(void *user, dync_graph *g, int n, const dync_value *inputs)
+static bool dync__minify_fails(void *user, dync__graph *g, int n, const dync_value *inputs)
 {
     dync__minify_user *u = user;
-    bool fails = u->fails(g, inputs, n, u->user);
+    bool fails = u->fails(dync__graph_handle(g), inputs, n, u->user);
     if (u->first && !fails) u->error = dync__tls.error;
     u->first = false;
     return fails;
 }
 
-static void dync__minify_release(void *graph) { dync_graph_free(graph); }
+static void dync__minify_release(void *graph) { dync__graph_unref(graph); }
 
 DYNC_API dync_minified dync_minify(dync_graph *graph, dync_value inputs, dync_minify_predicate fails, void *user)
 {
     dync_minified out = {NULL, DYNC_NONE, 0};
     dync_value one[1] = {inputs};
-    bool list = inputs.kind == DYNC_KIND_LIST && inputs.as.l;
-    if (!graph || !fails) {
-        dync__fail(DYNC_ERR_VALUE, "dync_minify: the %s is NULL", graph ? "predicate" : "graph");
-        return out;
-    }
+    const dync__list *list = dync__value_list(inputs);
+    dync__graph *given = dync__graph_open(graph, "dync_minify");
+    if (!given || (!list && inputs.kind == DYNC_KIND_LIST && inputs.as.l)) return out;
+    if (!fails) return dync__fail(DYNC_ERR_VALUE, "dync_minify: the predicate is NULL"), out;
     dync__minify_user u = {.fails = fails, .user = user, .first = true};
     dync__shrink how = {.fails = dync__minify_fails, .user = &u};
-    dync_graph *g = dync__graph_clone(graph);
+    dync__graph *g = dync__graph_clone(given);
     if (!g) return out;
-    int n = list ? inputs.as.l->n : inputs.kind == DYNC_KIND_NONE ? 0 : 1;
+    int n = list ? list->n : inputs.kind == DYNC_KIND_NONE ? 0 : 1;
     dync__error_guard guard;
     dync__error_guard_begin(&guard);
-    dync_status status = dync__shrink_graph(&how, &g, n, list ? inputs.as.l->items : one, &out.inputs, &out.queries);
+    dync_status status = dync__shrink_graph(&how, &g, n, list ? list->items : one, &out.inputs, &out.queries);
     dync__error_slot error = dync__error_guard_end(&guard);
-    if (status == DYNC_OK && dync__scope_defer(dync__minify_release, g)) {
-        out.graph = g;
-        return out;
-    }
-    dync_graph_free(g);
+    if (status == DYNC_OK && (out.graph = dync__graph_handle(g)) != NULL && dync__scope_defer(dync__minify_release, g)) return out;
+    dync__graph_unref(g);
+    out.graph = NULL;
     out.inputs = DYNC_NONE;
     if (u.error.status != DYNC_OK) error = u.error;          /* the predicate's own error says more than that it was false */
     dync__error_raise(&error);

@@ -11,7 +11,7 @@ enum { DYNC__REPRO_INLINE = 64 };
 typedef struct dync__writer {
     dync__str text;
     const dync__repro_file *file;
-    dync_graph *graph;
+    dync__graph *graph;
     const dync_value *input;
     DYNC__VEC(const dync__storage *) storage;
     dync_status status;
@@ -187,14 +187,14 @@ static void dync__write_number(dync__str *body, const dync_value *v, const char 
     dync__str_addf(body, ");  /* %s */\n", name);
 }
 
-static bool dync__write_is_attr(const dync_node *n) { return n->kind == DYNC__N_GET_ATTR && n->value && !dync__graph_prints_inline(n); }
+static bool dync__write_is_attr(const dync__node *n) { return n->kind == DYNC__N_GET_ATTR && n->value && !dync__graph_prints_inline(n); }
 
 static void dync__write_load_args(dync__writer *w)
 {
     dync__str body = {0};
     int k = 0;
     for (int i = 0; i < w->graph->node.n; i++) {
-        const dync_node *n = w->graph->node.at[i];
+        const dync__node *n = w->graph->node.at[i];
         bool attr = dync__write_is_attr(n);
         if (n->kind != DYNC__N_PLACEHOLDER && !attr) continue;
         const dync_value *v = attr ? NULL : &w->input[k++];
@@ -267,7 +267,7 @@ static void dync__write_main(dync__writer *w)
 {
     dync__str names = {0};
     for (int i = 0; i < w->graph->node.n; i++) {
-        const dync_node *n = w->graph->node.at[i];
+        const dync__node *n = w->graph->node.at[i];
         if (n->kind == DYNC__N_PLACEHOLDER || dync__write_is_attr(n)) dync__str_addf(&names, names.n ? ", %s" : "%s", n->name);
     }
     dync__str_add(&w->text, "int main(int argc, char **argv)\n{\n    configure();\n    return dync_run_repro(argc, argv, (dync_repro){\n"
@@ -318,7 +318,7 @@ static dync_status dync__write_whole_file(const char *path, const dync__str *tex
     return status;
 }
 
-DYNC__FN dync_status dync__repro_write(const dync__repro_file *file, dync_graph *g, int n, const dync_value *inputs, const char *path)
+DYNC__FN dync_status dync__repro_write(const dync__repro_file *file, dync__graph *g, int n, const dync_value *inputs, const char *path)
 {
     dync__writer w = {.file = file, .graph = g, .input = inputs};
     if (n != g->n_inputs) return dync__fail(DYNC_ERR_VALUE, "repro: the graph has %d inputs, got %d values", g->n_inputs, n);
@@ -331,7 +331,7 @@ DYNC__FN dync_status dync__repro_write(const dync__repro_file *file, dync_graph 
     return status;
 }
 
-static dync_status dync__repro_checkpoint_in(const char *here, dync__repro_file file, dync_graph *g, int n, const dync_value *inputs,
+static dync_status dync__repro_checkpoint_in(const char *here, dync__repro_file file, dync__graph *g, int n, const dync_value *inputs,
                                              dync__str *folder, dync__str *path, dync__str *copy)
 {
     char *text = NULL;
@@ -351,7 +351,7 @@ static dync_status dync__repro_checkpoint_in(const char *here, dync__repro_file 
     return status;
 }
 
-DYNC__FN dync_status dync__repro_checkpoint(const dync__repro_file *file, dync_graph *g, int n, const dync_value *inputs)
+DYNC__FN dync_status dync__repro_checkpoint(const dync__repro_file *file, dync__graph *g, int n, const dync_value *inputs)
 {
     dync__str here = {0}, folder = {0}, path = {0}, copy = {0};
     dync__folder_current(&here);
@@ -390,7 +390,7 @@ static void dync__repro_run_folder(dync__str *out)
     dync__str_free(&date);
 }
 
-DYNC__FN dync_status dync__repro_launcher(const dync__repro_file *given, dync_graph *g, int n, const dync_value *inputs, dync__str *path)
+DYNC__FN dync_status dync__repro_launcher(const dync__repro_file *given, dync__graph *g, int n, const dync_value *inputs, dync__str *path)
 {
     dync__str folder = {0};
     dync__repro_file file = *given;
@@ -410,16 +410,18 @@ DYNC__FN dync_status dync__repro_launcher(const dync__repro_file *given, dync_gr
 DYNC_API dync_status dync_repro_save(dync_graph *graph, dync_value inputs, const char *backend, bool accuracy, const char *path)
 {
     dync_value one[1] = {inputs};
-    bool list = inputs.kind == DYNC_KIND_LIST && inputs.as.l;
-    if (!graph || !path) return dync__fail(DYNC_ERR_VALUE, "dync_repro_save: the %s is NULL", graph ? "path" : "graph");
+    const dync__list *list = dync__value_list(inputs);
+    dync__graph *g = dync__graph_open(graph, "dync_repro_save");
+    if (!g || (!list && inputs.kind == DYNC_KIND_LIST && inputs.as.l)) return DYNC_ERR_VALUE;
+    if (!path) return dync__fail(DYNC_ERR_VALUE, "dync_repro_save: the path is NULL");
     dync__str folder = {0};
     const char *slash = strrchr(path, '/');
     if (slash) dync__str_addn(&folder, path, (size_t)(slash - path));
     else dync__folder_current(&folder);
     dync__repro_file file = {.backend = backend ? backend : "inductor", .accuracy = accuracy, .save_dir = dync__str_get(&folder),
                              .grad_off = dync__tls.grad_enabled_off};
-    int n = list ? inputs.as.l->n : inputs.kind == DYNC_KIND_NONE ? 0 : 1;
-    dync_status status = dync__repro_write(&file, graph, n, list ? inputs.as.l->items : one, path);
+    int n = list ? list->n : inputs.kind == DYNC_KIND_NONE ? 0 : 1;
+    dync_status status = dync__repro_write(&file, g, n, list ? list->items : one, path);
     dync__str_free(&folder);
     return status;
 }

@@ -4,7 +4,7 @@
 #include "nn.h"
 
 /* [N, L, E] through rows i E .. (i + 1) E of the weight, as [N, heads, L, E / heads]. */
-static dync_tensor *dync__mha_project(dync_module *m, dync_tensor *x, int i)
+static dync_tensor *dync__mha_project(dync__module *m, dync_tensor *x, int i)
 {
     int64_t e = m->ints[0], heads = m->ints[1];
     dync_tensor *w = dync_slice(dync__layer_tensor(m, "in_proj_weight"), 0, i * e, (i + 1) * e, 1);
@@ -14,7 +14,7 @@ static dync_tensor *dync__mha_project(dync_module *m, dync_tensor *x, int i)
 }
 
 /* query [N, L, E], key and value [N, S, E] (none: the query), mask [L, S] or [N, heads, L, S] (none: all is seen) -> [N, L, E] */
-DYNC__FN dync_value dync__layer_multihead_attention(dync_module *m, const dync_value *args, int nargs)
+DYNC__FN dync_value dync__layer_multihead_attention(dync__module *m, const dync_value *args, int nargs)
 {
     dync_tensor *in[3], *mask = NULL;
     if (nargs < 1 || nargs > 4) {
@@ -34,7 +34,7 @@ DYNC__FN dync_value dync__layer_multihead_attention(dync_module *m, const dync_v
     dync_tensor *q = dync__mha_project(m, in[0], 0), *k = dync__mha_project(m, in[1], 1), *v = dync__mha_project(m, in[2], 2);
     dync_tensor *y = dync_scaled_dot_product_attention(q, k, v, mask, 0, false, DYNC_NONE);
     y = dync_flatten(dync_transpose(y, 1, 2), 2, 3);
-    y = dync_forward_call(dync_module_child(m, "out_proj"), y);
+    y = dync__module_call_one(m->child.at[0], y);
     return y ? dync_v_tensor(y) : DYNC_NONE;
 }
 
@@ -44,16 +44,17 @@ DYNC_API dync_module *dync_nn_multihead_attention(int64_t features, int heads)
     if (heads > 0 && features % heads)
         return dync__fail(DYNC_ERR_VALUE, "dync_nn_multihead_attention: embed_dim must be divisible by num_heads, got %lld and %d",
                           (long long)features, heads), NULL;
-    dync_module *m = dync__layer_sizes("dync_nn_multihead_attention", 2, sizes) ? dync__layer_new("MultiheadAttention") : NULL;
+    dync__module *m = dync__layer_sizes("dync_nn_multihead_attention", 2, sizes) ? dync__layer_new("MultiheadAttention") : NULL;
     if (!m) return NULL;
     m->args = "query, key, value, mask";
     memcpy(m->ints, sizes, sizeof sizes);
     double xavier = sqrt(6.0 / (4.0 * (double)features));
     bool ok = dync__init_uniform(m, "in_proj_weight", dync_shape(3 * features, features), xavier) &&
               dync__init_full(m, "in_proj_bias", dync_shape(3 * features), DYNC_F32, 0, false);
-    dync_module *out = ok ? dync_nn_linear(features, features, true) : NULL;
-    if (!out) return dync__layer_done(m, false);
+    dync_module *made = ok ? dync_nn_linear(features, features, true) : NULL;
+    dync__module *out = dync__module_peek(made);
+    if (!out) return dync__module_give(dync__layer_done(m, false));
     ok = dync__init_full(out, "bias", dync_shape(features), DYNC_F32, 0, false);
-    dync_module_add(m, "out_proj", out);
-    return dync__layer_done(m, ok && m->child.n == 1);
+    dync__module_add(m, "out_proj", out);
+    return dync__module_give(dync__layer_done(m, ok && m->child.n == 1));
 }

@@ -6,7 +6,7 @@
 #include "nn.h"
 
 /* Registers t, which the scope owns, as m's. */
-static bool dync__init_keep(dync_module *m, const char *name, dync_tensor *handle, bool is_buffer)
+static bool dync__init_keep(dync__module *m, const char *name, dync_tensor *handle, bool is_buffer)
 {
     dync__tensor *t = handle ? dync__open(handle) : NULL;
     if (!t) return false;
@@ -26,7 +26,7 @@ static dync_make dync__init_make(dync_dims shape, int dtype)
     return make;
 }
 
-DYNC__FN bool dync__init_uniform(dync_module *m, const char *name, dync_dims shape, double bound)
+DYNC__FN bool dync__init_uniform(dync__module *m, const char *name, dync_dims shape, double bound)
 {
     bool off = dync__tls.grad_enabled_off;
     dync_scope scope = dync_scope_begin();
@@ -37,7 +37,7 @@ DYNC__FN bool dync__init_uniform(dync_module *m, const char *name, dync_dims sha
     return ok;
 }
 
-DYNC__FN bool dync__init_normal(dync_module *m, const char *name, dync_dims shape)
+DYNC__FN bool dync__init_normal(dync__module *m, const char *name, dync_dims shape)
 {
     dync_scope scope = dync_scope_begin();
     bool ok = dync__init_keep(m, name, dync_randn_opt(dync__init_make(shape, DYNC_F32)), false);
@@ -45,7 +45,7 @@ DYNC__FN bool dync__init_normal(dync_module *m, const char *name, dync_dims shap
     return ok;
 }
 
-DYNC__FN bool dync__init_full(dync_module *m, const char *name, dync_dims shape, int dtype, double value, bool is_buffer)
+DYNC__FN bool dync__init_full(dync__module *m, const char *name, dync_dims shape, int dtype, double value, bool is_buffer)
 {
     dync_scope scope = dync_scope_begin();
     bool ok = dync__init_keep(m, name, dync_full_opt(dync_v_float(value), dync__init_make(shape, dtype)), is_buffer);

@@ -5,46 +5,46 @@
 #include "../dync.in.h"
 #include "nn.h"
 
-DYNC__FN dync_tensor *dync__layer_tensor(dync_module *m, const char *name) { return dync__handle(dync__module_tensor(m, name)); }
+DYNC__FN dync_tensor *dync__layer_tensor(dync__module *m, const char *name) { return dync__handle(dync__module_tensor(m, name)); }
 
 /* ---- forward -------------------------------------------------------------------------------------------------------- */
 
-static dync_tensor *dync__layer_linear(dync_module *m, dync_tensor *x)
+static dync_tensor *dync__layer_linear(dync__module *m, dync_tensor *x)
 {
     return dync_linear(x, dync__layer_tensor(m, "weight"), dync__layer_tensor(m, "bias"));
 }
 
-static dync_tensor *dync__layer_identity(dync_module *m, dync_tensor *x) { return (void)m, x; }
-static dync_tensor *dync__layer_relu(dync_module *m, dync_tensor *x) { return (void)m, dync_relu(x); }
-static dync_tensor *dync__layer_sigmoid(dync_module *m, dync_tensor *x) { return (void)m, dync_sigmoid(x); }
-static dync_tensor *dync__layer_tanh(dync_module *m, dync_tensor *x) { return (void)m, dync_tanh(x); }
-static dync_tensor *dync__layer_gelu(dync_module *m, dync_tensor *x) { return (void)m, dync_gelu(x); }
-static dync_tensor *dync__layer_silu(dync_module *m, dync_tensor *x) { return (void)m, dync_silu(x); }
-static dync_tensor *dync__layer_leaky_relu(dync_module *m, dync_tensor *x) { return dync_leaky_relu(x, m->floats[0]); }
-static dync_tensor *dync__layer_softmax(dync_module *m, dync_tensor *x) { return dync_softmax(x, (int)m->ints[0]); }
-static dync_tensor *dync__layer_flatten(dync_module *m, dync_tensor *x) { return (void)m, dync_flatten(x, 1, -1); }
-static dync_tensor *dync__layer_dropout(dync_module *m, dync_tensor *x) { return dync_dropout(x, m->floats[0], m->training); }
-static dync_tensor *dync__layer_embedding(dync_module *m, dync_tensor *x) { return dync_embedding(dync__layer_tensor(m, "weight"), x); }
+static dync_tensor *dync__layer_identity(dync__module *m, dync_tensor *x) { return (void)m, x; }
+static dync_tensor *dync__layer_relu(dync__module *m, dync_tensor *x) { return (void)m, dync_relu(x); }
+static dync_tensor *dync__layer_sigmoid(dync__module *m, dync_tensor *x) { return (void)m, dync_sigmoid(x); }
+static dync_tensor *dync__layer_tanh(dync__module *m, dync_tensor *x) { return (void)m, dync_tanh(x); }
+static dync_tensor *dync__layer_gelu(dync__module *m, dync_tensor *x) { return (void)m, dync_gelu(x); }
+static dync_tensor *dync__layer_silu(dync__module *m, dync_tensor *x) { return (void)m, dync_silu(x); }
+static dync_tensor *dync__layer_leaky_relu(dync__module *m, dync_tensor *x) { return dync_leaky_relu(x, m->floats[0]); }
+static dync_tensor *dync__layer_softmax(dync__module *m, dync_tensor *x) { return dync_softmax(x, (int)m->ints[0]); }
+static dync_tensor *dync__layer_flatten(dync__module *m, dync_tensor *x) { return (void)m, dync_flatten(x, 1, -1); }
+static dync_tensor *dync__layer_dropout(dync__module *m, dync_tensor *x) { return dync_dropout(x, m->floats[0], m->training); }
+static dync_tensor *dync__layer_embedding(dync__module *m, dync_tensor *x) { return dync_embedding(dync__layer_tensor(m, "weight"), x); }
 
-static dync_tensor *dync__layer_conv2d(dync_module *m, dync_tensor *x)
+static dync_tensor *dync__layer_conv2d(dync__module *m, dync_tensor *x)
 {
     dync_dims stride = {2, {m->ints[3], m->ints[3]}}, padding = {2, {m->ints[4], m->ints[4]}}, one = {2, {1, 1}};
     return dync_conv2d(x, dync__layer_tensor(m, "weight"), dync__layer_tensor(m, "bias"), stride, padding, one, 1);
 }
 
-static dync_tensor *dync__layer_conv1d(dync_module *m, dync_tensor *x)
+static dync_tensor *dync__layer_conv1d(dync__module *m, dync_tensor *x)
 {
     dync_dims stride = {1, {m->ints[3]}}, padding = {1, {m->ints[4]}}, one = {1, {1}};
     return dync_conv1d(x, dync__layer_tensor(m, "weight"), dync__layer_tensor(m, "bias"), stride, padding, one, 1);
 }
 
-static dync_tensor *dync__layer_conv_transpose2d(dync_module *m, dync_tensor *x)
+static dync_tensor *dync__layer_conv_transpose2d(dync__module *m, dync_tensor *x)
 {
     dync_dims stride = {2, {m->ints[3], m->ints[3]}}, padding = {2, {m->ints[4], m->ints[4]}}, zero = {2, {0, 0}}, one = {2, {1, 1}};
     return dync_conv_transpose2d(x, dync__layer_tensor(m, "weight"), dync__layer_tensor(m, "bias"), stride, padding, zero, 1, one);
 }
 
-static dync_tensor *dync__layer_batch_norm2d(dync_module *m, dync_tensor *x)
+static dync_tensor *dync__layer_batch_norm2d(dync__module *m, dync_tensor *x)
 {
     dync_tensor *batches = dync__layer_tensor(m, "num_batches_tracked");
     if (m->training && batches) dync_add_(batches, 1);
@@ -52,18 +52,18 @@ static dync_tensor *dync__layer_batch_norm2d(dync_module *m, dync_tensor *x)
                            dync__layer_tensor(m, "running_var"), m->training, m->floats[0], m->floats[1]);
 }
 
-static dync_tensor *dync__layer_layer_norm(dync_module *m, dync_tensor *x)
+static dync_tensor *dync__layer_layer_norm(dync__module *m, dync_tensor *x)
 {
     dync_dims shape = {1, {m->ints[0]}};
     return dync_layer_norm(x, shape, dync__layer_tensor(m, "weight"), dync__layer_tensor(m, "bias"), m->floats[0]);
 }
 
-static dync_tensor *dync__layer_group_norm(dync_module *m, dync_tensor *x)
+static dync_tensor *dync__layer_group_norm(dync__module *m, dync_tensor *x)
 {
     return dync_group_norm(x, m->ints[0], dync__layer_tensor(m, "weight"), dync__layer_tensor(m, "bias"), m->floats[0]);
 }
 
-static dync_tensor *dync__layer_rms_norm(dync_module *m, dync_tensor *x)
+static dync_tensor *dync__layer_rms_norm(dync__module *m, dync_tensor *x)
 {
     dync_dims shape = {1, {m->ints[0]}};
     return dync_rms_norm(x, shape, dync__layer_tensor(m, "weight"), DYNC_NONE);
@@ -75,29 +75,29 @@ static dync_dims dync__layer_pair(int64_t n)
     return dims;
 }
 
-static dync_tensor *dync__layer_max_pool2d(dync_module *m, dync_tensor *x)
+static dync_tensor *dync__layer_max_pool2d(dync__module *m, dync_tensor *x)
 {
     return dync_max_pool2d(x, dync__layer_pair(m->ints[0]), dync__layer_pair(m->ints[1]), dync__layer_pair(m->ints[2]),
                            dync__layer_pair(1), false);
 }
 
-static dync_tensor *dync__layer_avg_pool2d(dync_module *m, dync_tensor *x)
+static dync_tensor *dync__layer_avg_pool2d(dync__module *m, dync_tensor *x)
 {
     return dync_avg_pool2d(x, dync__layer_pair(m->ints[0]), dync__layer_pair(m->ints[1]), dync__layer_pair(m->ints[2]), false, true);
 }
 
 /* What a module gives is the one argument of the next: a list, too. */
-static dync_value dync__layer_sequential(dync_module *m, const dync_value *args, int nargs)
+static dync_value dync__layer_sequential(dync__module *m, const dync_value *args, int nargs)
 {
     if (nargs != 1) dync__fail(DYNC_ERR_VALUE, "Sequential: expected one argument, got %d", nargs);
     dync_value x = nargs == 1 ? args[0] : DYNC_NONE;
-    for (int i = 0; i < m->child.n && x.kind != DYNC_KIND_NONE; i++) x = dync_module_call_values(m->child.at[i], 1, &x);
+    for (int i = 0; i < m->child.n && x.kind != DYNC_KIND_NONE; i++) x = dync__module_call(m->child.at[i], 1, &x);
     return x;
 }
 
 /* ---- classes ------------------------------------------------------------------------------------------------------------------ */
 
-typedef struct dync__layer_class { const char *name; dync_forward forward; dync_forward_values forward_values; } dync__layer_class;
+typedef struct dync__layer_class { const char *name; dync__layer_forward forward; dync__layer_forward_values forward_values; } dync__layer_class;
 static const dync__layer_class dync__layer_classes[] = {
     {"AvgPool2d", dync__layer_avg_pool2d, NULL},
     {"BatchNorm2d", dync__layer_batch_norm2d, NULL},
@@ -159,12 +159,12 @@ DYNC_API dync_status dync_module_register_class(const char *class_name, dync_for
     return done ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
-DYNC__FN dync_status dync__module_find_class(dync_module *m)
+DYNC__FN dync_status dync__module_find_class(dync__module *m)
 {
     const dync__layer_class *c = dync__layer_find(m->class_name);
     if (c) {
-        m->forward = c->forward;
-        m->forward_values = c->forward_values;
+        m->layer = c->forward;
+        m->layer_values = c->forward_values;
         return DYNC_OK;
     }
     dync__lock(&dync__user_classes.lock);
@@ -177,19 +177,19 @@ DYNC__FN dync_status dync__module_find_class(dync_module *m)
 
 /* ---- constructors ----------------------------------------------------------------------------------------------------------------- */
 
-DYNC__FN dync_module *dync__layer_new(const char *class_name)
+DYNC__FN dync__module *dync__layer_new(const char *class_name)
 {
-    dync_module *m = dync__module_alloc(class_name);
+    dync__module *m = dync__module_alloc(class_name);
     if (m && dync__module_find_class(m) == DYNC_OK) return m;
-    dync_module_free(m);
+    dync__module_free(m);
     return NULL;
 }
 
 /* m, or NULL where its making failed. */
-DYNC__FN dync_module *dync__layer_done(dync_module *m, bool ok)
+DYNC__FN dync__module *dync__layer_done(dync__module *m, bool ok)
 {
     if (ok) return m;
-    dync_module_free(m);
+    dync__module_free(m);
     return NULL;
 }
 
@@ -203,56 +203,56 @@ DYNC__FN bool dync__layer_sizes(const char *what, int n, const int64_t *sizes)
     return true;
 }
 
-DYNC_API dync_module *dync_nn_relu(void) { return dync__layer_new("ReLU"); }
-DYNC_API dync_module *dync_nn_sigmoid(void) { return dync__layer_new("Sigmoid"); }
-DYNC_API dync_module *dync_nn_tanh(void) { return dync__layer_new("Tanh"); }
-DYNC_API dync_module *dync_nn_gelu(void) { return dync__layer_new("GELU"); }
-DYNC_API dync_module *dync_nn_silu(void) { return dync__layer_new("SiLU"); }
-DYNC_API dync_module *dync_nn_flatten(void) { return dync__layer_new("Flatten"); }
+DYNC_API dync_module *dync_nn_relu(void) { return dync__module_give(dync__layer_new("ReLU")); }
+DYNC_API dync_module *dync_nn_sigmoid(void) { return dync__module_give(dync__layer_new("Sigmoid")); }
+DYNC_API dync_module *dync_nn_tanh(void) { return dync__module_give(dync__layer_new("Tanh")); }
+DYNC_API dync_module *dync_nn_gelu(void) { return dync__module_give(dync__layer_new("GELU")); }
+DYNC_API dync_module *dync_nn_silu(void) { return dync__module_give(dync__layer_new("SiLU")); }
+DYNC_API dync_module *dync_nn_flatten(void) { return dync__module_give(dync__layer_new("Flatten")); }
 
-DYNC_API dync_module *dync_nn_identity(void) { return dync__layer_new("Identity"); }
+DYNC_API dync_module *dync_nn_identity(void) { return dync__module_give(dync__layer_new("Identity")); }
 
 DYNC_API dync_module *dync_nn_leaky_relu(double negative_slope)
 {
-    dync_module *m = dync__layer_new("LeakyReLU");
+    dync__module *m = dync__layer_new("LeakyReLU");
     if (m) m->floats[0] = negative_slope;
-    return m;
+    return dync__module_give(m);
 }
 
 DYNC_API dync_module *dync_nn_softmax(int dim)
 {
-    dync_module *m = dync__layer_new("Softmax");
+    dync__module *m = dync__layer_new("Softmax");
     if (m) m->ints[0] = dim;
-    return m;
+    return dync__module_give(m);
 }
 
 DYNC_API dync_module *dync_nn_dropout(double p)
 {
     if (!(p >= 0 && p <= 1)) return dync__fail(DYNC_ERR_VALUE, "dropout probability has to be between 0 and 1, but got %g", p), NULL;
-    dync_module *m = dync__layer_new("Dropout");
+    dync__module *m = dync__layer_new("Dropout");
     if (m) m->floats[0] = p;
-    return m;
+    return dync__module_give(m);
 }
 
 DYNC_API dync_module *dync_nn_linear(int64_t in, int64_t out, bool bias)
 {
     const int64_t sizes[2] = {in, out};
-    dync_module *m = dync__layer_sizes("dync_nn_linear", 2, sizes) ? dync__layer_new("Linear") : NULL;
+    dync__module *m = dync__layer_sizes("dync_nn_linear", 2, sizes) ? dync__layer_new("Linear") : NULL;
     if (!m) return NULL;
     m->ints[0] = in;
     m->ints[1] = out;
     double bound = 1 / sqrt((double)in);
     bool ok = dync__init_uniform(m, "weight", dync_shape(out, in), bound) && (!bias || dync__init_uniform(m, "bias", dync_shape(out), bound));
-    return dync__layer_done(m, ok);
+    return dync__module_give(dync__layer_done(m, ok));
 }
 
 /* dims: of the kernel; transposed: the weight is [in, out, ..], and PyTorch counts its fan by out */
-static dync_module *dync__layer_conv(const char *what, const char *class_name, int64_t in, int64_t out, int kernel, int stride, int padding,
+static dync__module *dync__layer_conv(const char *what, const char *class_name, int64_t in, int64_t out, int kernel, int stride, int padding,
                                      bool bias, int dims, bool transposed)
 {
     const int64_t sizes[4] = {in, out, kernel, stride};
     if (padding < 0) return dync__fail(DYNC_ERR_VALUE, "%s: expected padding >= 0, got %d", what, padding), NULL;
-    dync_module *m = dync__layer_sizes(what, 4, sizes) ? dync__layer_new(class_name) : NULL;
+    dync__module *m = dync__layer_sizes(what, 4, sizes) ? dync__layer_new(class_name) : NULL;
     if (!m) return NULL;
     memcpy(m->ints, sizes, sizeof sizes);
     m->ints[4] = padding;
@@ -264,22 +264,22 @@ static dync_module *dync__layer_conv(const char *what, const char *class_name, i
 
 DYNC_API dync_module *dync_nn_conv1d(int64_t in, int64_t out, int kernel, int stride, int padding, bool bias)
 {
-    return dync__layer_conv("dync_nn_conv1d", "Conv1d", in, out, kernel, stride, padding, bias, 1, false);
+    return dync__module_give(dync__layer_conv("dync_nn_conv1d", "Conv1d", in, out, kernel, stride, padding, bias, 1, false));
 }
 
 DYNC_API dync_module *dync_nn_conv2d(int64_t in, int64_t out, int kernel, int stride, int padding, bool bias)
 {
-    return dync__layer_conv("dync_nn_conv2d", "Conv2d", in, out, kernel, stride, padding, bias, 2, false);
+    return dync__module_give(dync__layer_conv("dync_nn_conv2d", "Conv2d", in, out, kernel, stride, padding, bias, 2, false));
 }
 
 DYNC_API dync_module *dync_nn_conv_transpose2d(int64_t in, int64_t out, int kernel, int stride, int padding, bool bias)
 {
-    return dync__layer_conv("dync_nn_conv_transpose2d", "ConvTranspose2d", in, out, kernel, stride, padding, bias, 2, true);
+    return dync__module_give(dync__layer_conv("dync_nn_conv_transpose2d", "ConvTranspose2d", in, out, kernel, stride, padding, bias, 2, true));
 }
 
 DYNC_API dync_module *dync_nn_batch_norm2d(int64_t features)
 {
-    dync_module *m = dync__layer_sizes("dync_nn_batch_norm2d", 1, &features) ? dync__layer_new("BatchNorm2d") : NULL;
+    dync__module *m = dync__layer_sizes("dync_nn_batch_norm2d", 1, &features) ? dync__layer_new("BatchNorm2d") : NULL;
     if (!m) return NULL;
     m->ints[0] = features;
     m->floats[0] = 0.1;                /* momentum */
@@ -288,14 +288,14 @@ DYNC_API dync_module *dync_nn_batch_norm2d(int64_t features)
     bool ok = dync__init_full(m, "weight", n, DYNC_F32, 1, false) && dync__init_full(m, "bias", n, DYNC_F32, 0, false) &&
               dync__init_full(m, "running_mean", n, DYNC_F32, 0, true) && dync__init_full(m, "running_var", n, DYNC_F32, 1, true) &&
               dync__init_full(m, "num_batches_tracked", DYNC_SCALAR, DYNC_I64, 0, true);
-    return dync__layer_done(m, ok);
+    return dync__module_give(dync__layer_done(m, ok));
 }
 
 /* Weights of one, and a bias of zero, for `features`; first is ints[0]. */
-static dync_module *dync__layer_norm(const char *what, const char *class_name, int64_t first, int64_t features, bool bias)
+static dync__module *dync__layer_norm(const char *what, const char *class_name, int64_t first, int64_t features, bool bias)
 {
     const int64_t sizes[2] = {first, features};
-    dync_module *m = dync__layer_sizes(what, 2, sizes) ? dync__layer_new(class_name) : NULL;
+    dync__module *m = dync__layer_sizes(what, 2, sizes) ? dync__layer_new(class_name) : NULL;
     if (!m) return NULL;
     memcpy(m->ints, sizes, sizeof sizes);
     m->floats[0] = 1e-5;
@@ -306,12 +306,12 @@ static dync_module *dync__layer_norm(const char *what, const char *class_name, i
 
 DYNC_API dync_module *dync_nn_layer_norm(int64_t features)
 {
-    return dync__layer_norm("dync_nn_layer_norm", "LayerNorm", features, features, true);
+    return dync__module_give(dync__layer_norm("dync_nn_layer_norm", "LayerNorm", features, features, true));
 }
 
 DYNC_API dync_module *dync_nn_rms_norm(int64_t features)
 {
-    return dync__layer_norm("dync_nn_rms_norm", "RMSNorm", features, features, false);
+    return dync__module_give(dync__layer_norm("dync_nn_rms_norm", "RMSNorm", features, features, false));
 }
 
 DYNC_API dync_module *dync_nn_group_norm(int64_t groups, int64_t channels)
@@ -319,45 +319,46 @@ DYNC_API dync_module *dync_nn_group_norm(int64_t groups, int64_t channels)
     if (groups > 0 && channels % groups)
         return dync__fail(DYNC_ERR_VALUE, "dync_nn_group_norm: num_channels must be divisible by num_groups, got %lld and %lld",
                           (long long)channels, (long long)groups), NULL;
-    return dync__layer_norm("dync_nn_group_norm", "GroupNorm", groups, channels, true);
+    return dync__module_give(dync__layer_norm("dync_nn_group_norm", "GroupNorm", groups, channels, true));
 }
 
 DYNC_API dync_module *dync_nn_embedding(int64_t count, int64_t features)
 {
     const int64_t sizes[2] = {count, features};
-    dync_module *m = dync__layer_sizes("dync_nn_embedding", 2, sizes) ? dync__layer_new("Embedding") : NULL;
+    dync__module *m = dync__layer_sizes("dync_nn_embedding", 2, sizes) ? dync__layer_new("Embedding") : NULL;
     if (!m) return NULL;
     memcpy(m->ints, sizes, sizeof sizes);
-    return dync__layer_done(m, dync__init_normal(m, "weight", dync_shape(count, features)));
+    return dync__module_give(dync__layer_done(m, dync__init_normal(m, "weight", dync_shape(count, features))));
 }
 
-static dync_module *dync__layer_pool(const char *class_name, int kernel, int stride, int padding)
+static dync__module *dync__layer_pool(const char *class_name, int kernel, int stride, int padding)
 {
     const int64_t sizes[2] = {kernel, stride};
     if (padding < 0) return dync__fail(DYNC_ERR_VALUE, "%s: expected padding >= 0, got %d", class_name, padding), NULL;
-    dync_module *m = dync__layer_sizes(class_name, 2, sizes) ? dync__layer_new(class_name) : NULL;
+    dync__module *m = dync__layer_sizes(class_name, 2, sizes) ? dync__layer_new(class_name) : NULL;
     if (!m) return NULL;
     memcpy(m->ints, sizes, sizeof sizes);
     m->ints[2] = padding;
     return m;
 }
 
-DYNC_API dync_module *dync_nn_max_pool2d(int kernel, int stride, int padding) { return dync__layer_pool("MaxPool2d", kernel, stride, padding); }
-DYNC_API dync_module *dync_nn_avg_pool2d(int kernel, int stride, int padding) { return dync__layer_pool("AvgPool2d", kernel, stride, padding); }
+DYNC_API dync_module *dync_nn_max_pool2d(int kernel, int stride, int padding) { return dync__module_give(dync__layer_pool("MaxPool2d", kernel, stride, padding)); }
+DYNC_API dync_module *dync_nn_avg_pool2d(int kernel, int stride, int padding) { return dync__module_give(dync__layer_pool("AvgPool2d", kernel, stride, padding)); }
 
 DYNC_API dync_module *dync_sequential_of(int n, dync_module **children)
 {
     bool ok = n >= 0 && (n == 0 || children);
-    dync_module *m = ok ? dync__layer_new("Sequential") : NULL;
+    dync__module *m = ok ? dync__layer_new("Sequential") : NULL;
     if (!ok) dync__fail(DYNC_ERR_VALUE, "dync_sequential: expected modules");
     for (int i = 0; ok && i < n; i++) {
         char name[16];
         dync__format(name, sizeof name, "%d", i);
-        if (m && children[i]) dync_module_add(m, name, children[i]);
+        dync__module *child = children[i] ? dync__module_open(children[i], "dync_sequential") : NULL;
+        if (m && child) dync__module_add(m, name, child);
         else if (m) dync__fail(DYNC_ERR_VALUE, "dync_sequential: module %d is NULL", i);
-        else if (children[i] && !children[i]->parent) dync_module_free(children[i]);
+        else if (child && !child->parent) dync__module_free(child);
     }
-    if (m && m->child.n == n) return m;
-    dync_module_free(m);
+    if (m && m->child.n == n) return dync__module_give(m);
+    dync__module_free(m);
     return NULL;
 }

@@ -6,48 +6,56 @@
 #include "nn.h"
 
 #if defined(DYNC__SPLIT)
-void (*dync__module_touched)(dync_module *);
-dync_value (*dync__module_call_compiled)(dync_module *, int nargs, const dync_value *args);
-void (*dync__module_drop_compiled)(dync_module *);
+void (*dync__module_touched)(dync__module *);
+dync_value (*dync__module_call_compiled)(dync__module *, int nargs, const dync_value *args);
+void (*dync__module_drop_compiled)(dync__module *);
 #endif
 static uint64_t dync__module_last_id;
 
 /* ---- making and releasing ------------------------------------------------------------------------------------------- */
 
-static void dync__module_end(dync__root *r) { dync_module_free((dync_module *)(void *)r); }
+static void dync__module_end(dync__root *r) { dync__module_free((dync__module *)(void *)r); }
 
-DYNC__FN dync_module *dync__module_alloc(const char *class_name)
+DYNC__FN dync_module *dync__module_give(dync__module *m)
+{
+    dync_module *handle = dync__module_handle(m);
+    if (!handle) dync__module_free(m);
+    return handle;
+}
+
+DYNC__FN dync__module *dync__module_alloc(const char *class_name)
 {
     const char *name = dync__intern(class_name && *class_name ? class_name : "Module");
-    dync_module *m = name ? dync__calloc(sizeof *m) : NULL;
+    dync__module *m = name ? dync__calloc(sizeof *m) : NULL;
     if (!m) return NULL;
     m->class_name = name;
     m->name = "";
     m->training = true;
     m->id = DYNC__ATOMIC_INC(&dync__module_last_id);
+    dync__object_made(&m->root.object);
     dync__root_set(&m->root, dync__module_end);
     return m;
 }
 
 DYNC_API dync_module *dync_module_new(const char *class_name, dync_forward forward, void *user)
 {
-    dync_module *m = forward ? dync__module_alloc(class_name) : (dync__fail(DYNC_ERR_VALUE, "dync_module_new: forward is NULL"), NULL);
+    dync__module *m = forward ? dync__module_alloc(class_name) : (dync__fail(DYNC_ERR_VALUE, "dync_module_new: forward is NULL"), NULL);
     if (m) m->forward = forward, m->user = user;
-    return m;
+    return dync__module_give(m);
 }
 
 DYNC_API dync_module *dync_module_new_values(const char *class_name, dync_forward_values forward, const char *args, void *user)
 {
     if (!forward) return dync__fail(DYNC_ERR_VALUE, "dync_module_new_values: forward is NULL"), NULL;
     const char *names = args ? dync__intern(args) : NULL;
-    dync_module *m = !args || names ? dync__module_alloc(class_name) : NULL;
+    dync__module *m = !args || names ? dync__module_alloc(class_name) : NULL;
     if (m) m->forward_values = forward, m->args = names, m->user = user;
-    return m;
+    return dync__module_give(m);
 }
 
-static void dync__module_detach(dync_module *m)
+static void dync__module_detach(dync__module *m)
 {
-    dync_module *parent = m->parent;
+    dync__module *parent = m->parent;
     if (!parent) return;
     int kept = 0;
     for (int i = 0; i < parent->child.n; i++)
@@ -59,12 +67,18 @@ static void dync__module_detach(dync_module *m)
 
 DYNC_API void dync_module_free(dync_module *m)
 {
+    if (m) dync__module_free(dync__module_open(m, "dync_module_free"));
+}
+
+DYNC__FN void dync__module_free(dync__module *m)
+{
     if (!m) return;
+    dync__object_end(&m->root.object);
     dync__root_set(&m->root, NULL);
     dync__module_detach(m);
-    void (*drop)(dync_module *) = DYNC__ATOMIC_PEEK(&dync__module_drop_compiled);
+    void (*drop)(dync__module *) = DYNC__ATOMIC_PEEK(&dync__module_drop_compiled);
     if (drop) drop(m);
-    while (m->child.n) dync_module_free(m->child.at[m->child.n - 1]);
+    while (m->child.n) dync__module_free(m->child.at[m->child.n - 1]);
     if (m->destroy) m->destroy(m);
     for (int i = 0; i < m->entry.n; i++) dync__unref(m->entry.at[i].tensor);
     dync__vec_free(&m->entry);
@@ -72,30 +86,31 @@ DYNC_API void dync_module_free(dync_module *m)
     dync__free(m, sizeof *m);
 }
 
-DYNC__FN void dync__module_bump(dync_module *m)
+DYNC__FN void dync__module_bump(dync__module *m)
 {
     for (; m; m = m->parent) m->version++;
 }
 
-DYNC__FN void dync__module_touch(const dync_module *m)
+DYNC__FN void dync__module_touch(const dync__module *m)
 {
-    void (*touched)(dync_module *) = DYNC__ATOMIC_PEEK(&dync__module_touched);
-    if (dync__tls.compiling && touched) touched((dync_module *)(uintptr_t)m);
+    void (*touched)(dync__module *) = DYNC__ATOMIC_PEEK(&dync__module_touched);
+    if (dync__tls.compiling && touched) touched((dync__module *)(uintptr_t)m);
 }
 
 /* ---- the tree --------------------------------------------------------------------------------------------------------- */
 
-static dync_module *dync__module_child_named(const dync_module *m, const char *name, size_t n)
+static dync__module *dync__module_child_named(const dync__module *m, const char *name, size_t n)
 {
     for (int i = 0; i < m->child.n; i++)
         if (strncmp(m->child.at[i]->name, name, n) == 0 && m->child.at[i]->name[n] == 0) return m->child.at[i];
     return NULL;
 }
 
-/* Follows a path to the module that holds its last part; *last is that part. NULL and an error if a module on the way is missing. */
-static dync_module *dync__module_walk(dync_module *m, const char *path, const char **last, const char *what)
+/* Follows a path to the module that holds its last part; *last is that part. NULL and an error if a module on the way is missing. NULL passes. */
+static dync__module *dync__module_walk(dync__module *m, const char *path, const char **last, const char *what)
 {
-    if (!m || !path) return dync__fail(DYNC_ERR_VALUE, "%s: the %s is NULL", what, m ? "name" : "module"), NULL;
+    if (!m) return NULL;
+    if (!path) return dync__fail(DYNC_ERR_VALUE, "%s: the name is NULL", what), NULL;
     const char *part = path;
     for (const char *dot; (dot = strchr(part, '.')) != NULL; part = dot + 1) {
         m = dync__module_child_named(m, part, (size_t)(dot - part));
@@ -105,42 +120,50 @@ static dync_module *dync__module_walk(dync_module *m, const char *path, const ch
     return m;
 }
 
-DYNC_API dync_module *dync_module_child(dync_module *m, const char *name)
+DYNC_API dync_module *dync_module_child(dync_module *handle, const char *name)
 {
     const char *last;
-    dync_module *holder = dync__module_walk(m, name, &last, "dync_module_child");
+    dync__module *m = dync__module_open(handle, "dync_module_child");
+    dync__module *holder = dync__module_walk(m, name, &last, "dync_module_child");
     if (!holder) return NULL;
-    dync_module *child = dync__module_child_named(holder, last, strlen(last));
+    dync__module *child = dync__module_child_named(holder, last, strlen(last));
     if (!child) dync__fail(DYNC_ERR_VALUE, "dync_module_child: no module \"%s\" in %s", name, m->class_name);
-    return child;
+    return dync__module_handle(child);
 }
 
-static bool dync__module_holds(const dync_module *child, const dync_module *m)
+static bool dync__module_holds(const dync__module *child, const dync__module *m)
 {
     while (m && m != child) m = m->parent;
     return m != NULL;
 }
 
-static dync_status dync__module_add_check(const dync_module *m, const char *name, const dync_module *child)
+static dync_status dync__module_add_check(const dync__module *m, const char *name, const dync__module *child)
 {
-    if (!m || !child) return dync__fail(DYNC_ERR_VALUE, "dync_module_add: the %s is NULL", m ? "child" : "module");
+    if (!m || !child) return DYNC_ERR_VALUE;
     if (!name || !*name || strchr(name, '.'))
         return dync__fail(DYNC_ERR_VALUE, "dync_module_add: a name is not empty and has no dots: \"%s\"", name ? name : "NULL");
     if (child->parent) return dync__fail(DYNC_ERR_VALUE, "dync_module_add: %s belongs to another module", child->class_name);
     return dync__module_holds(child, m) ? dync__fail(DYNC_ERR_VALUE, "dync_module_add: %s would contain itself", child->class_name) : DYNC_OK;
 }
 
-DYNC_API void dync_module_add(dync_module *m, const char *name, dync_module *child)
+DYNC_API void dync_module_add(dync_module *handle, const char *name, dync_module *child)
+{
+    dync__module *m = dync__module_open(handle, "dync_module_add");
+    if (!child && dync_error() == DYNC_OK) dync__fail(DYNC_ERR_VALUE, "dync_module_add: the child is NULL");
+    dync__module_add(m, name, child ? dync__module_open(child, "dync_module_add") : NULL);
+}
+
+DYNC__FN void dync__module_add(dync__module *m, const char *name, dync__module *child)
 {
     const char *text = dync__module_add_check(m, name, child) == DYNC_OK ? dync__intern(name) : NULL;
     if (!text || !dync__vec_reserve(&m->child, m->child.n + 1)) {
-        if (child && !child->parent && !dync__module_holds(child, m)) dync_module_free(child);   /* taken, also on failure */
+        if (child && !child->parent && !dync__module_holds(child, m)) dync__module_free(child);   /* taken, also on failure */
         return;
     }
-    dync_module *old = dync__module_child_named(m, text, strlen(text));
+    dync__module *old = dync__module_child_named(m, text, strlen(text));
     int at = 0;
     while (at < m->child.n && m->child.at[at] != old) at++;
-    if (old) dync_module_free(old);
+    if (old) dync__module_free(old);
     memmove(&m->child.at[at + 1], &m->child.at[at], (size_t)(m->child.n++ - at) * sizeof child);
     m->child.at[at] = child;         /* in the place of the one before it, or last */
     child->name = text;
@@ -150,21 +173,21 @@ DYNC_API void dync_module_add(dync_module *m, const char *name, dync_module *chi
 
 /* ---- parameters and buffers ---------------------------------------------------------------------------------------------- */
 
-static dync__module_entry *dync__module_entry_of(const dync_module *m, const char *name)
+static dync__module_entry *dync__module_entry_of(const dync__module *m, const char *name)
 {
     for (int i = 0; i < m->entry.n; i++)
         if (strcmp(m->entry.at[i].name, name) == 0) return &m->entry.at[i];
     return NULL;
 }
 
-DYNC__FN dync__tensor *dync__module_tensor(const dync_module *m, const char *name)
+DYNC__FN dync__tensor *dync__module_tensor(const dync__module *m, const char *name)
 {
     const dync__module_entry *e = dync__module_entry_of(m, name);
     dync__module_touch(m);
     return e ? e->tensor : NULL;
 }
 
-DYNC__FN bool dync__module_put(dync_module *m, const char *name, dync__tensor *taken, bool is_buffer)
+DYNC__FN bool dync__module_put(dync__module *m, const char *name, dync__tensor *taken, bool is_buffer)
 {
     dync__module_entry entry = {dync__intern(name), taken, is_buffer}, *old = dync__module_entry_of(m, name);
     if (old) {
@@ -180,10 +203,10 @@ DYNC__FN bool dync__module_put(dync_module *m, const char *name, dync__tensor *t
     return true;
 }
 
-static dync_tensor *dync__module_get(dync_module *m, const char *path, bool is_buffer)
+static dync_tensor *dync__module_get(dync__module *m, const char *path, bool is_buffer)
 {
     const char *last, *what = is_buffer ? "dync_module_buffer" : "dync_module_param";
-    dync_module *holder = dync__module_walk(m, path, &last, what);
+    dync__module *holder = dync__module_walk(m, path, &last, what);
     if (!holder) return NULL;
     const dync__module_entry *e = dync__module_entry_of(holder, last);
     dync__module_touch(holder);
@@ -194,8 +217,14 @@ static dync_tensor *dync__module_get(dync_module *m, const char *path, bool is_b
     return dync__handle(e->tensor);
 }
 
-DYNC_API dync_tensor *(dync_module_param)(dync_module *m, const char *name) { return dync__module_get(m, name, false); }
-DYNC_API dync_tensor *dync_module_buffer(dync_module *m, const char *name) { return dync__module_get(m, name, true); }
+DYNC_API dync_tensor *(dync_module_param)(dync_module *m, const char *name)
+{
+    return dync__module_get(dync__module_open(m, "dync_module_param"), name, false);
+}
+DYNC_API dync_tensor *dync_module_buffer(dync_module *m, const char *name)
+{
+    return dync__module_get(dync__module_open(m, "dync_module_buffer"), name, true);
+}
 
 static dync_status dync__module_check_parameter(const dync__tensor *t)
 {
@@ -204,10 +233,10 @@ static dync_status dync__module_check_parameter(const dync__tensor *t)
     return DYNC_OK;
 }
 
-static void dync__module_set(dync_module *m, const char *path, dync_tensor *handle, bool is_buffer)
+static void dync__module_set(dync__module *m, const char *path, dync_tensor *handle, bool is_buffer)
 {
     const char *last, *what = is_buffer ? "dync_module_set_buffer" : "dync_module_set_param";
-    dync_module *holder = dync__module_walk(m, path, &last, what);
+    dync__module *holder = dync__module_walk(m, path, &last, what);
     dync__tensor *t = holder ? dync__open(handle) : NULL;
     if (!t) return;
     if (!*last) {
@@ -221,10 +250,16 @@ static void dync__module_set(dync_module *m, const char *path, dync_tensor *hand
     t->flags |= DYNC__T_PARAMETER;
 }
 
-DYNC_API void dync_module_set_param(dync_module *m, const char *name, dync_tensor *t) { dync__module_set(m, name, t, false); }
-DYNC_API void dync_module_set_buffer(dync_module *m, const char *name, dync_tensor *t) { dync__module_set(m, name, t, true); }
+DYNC_API void dync_module_set_param(dync_module *m, const char *name, dync_tensor *t)
+{
+    dync__module_set(dync__module_open(m, "dync_module_set_param"), name, t, false);
+}
+DYNC_API void dync_module_set_buffer(dync_module *m, const char *name, dync_tensor *t)
+{
+    dync__module_set(dync__module_open(m, "dync_module_set_buffer"), name, t, true);
+}
 
-static void dync__module_list(const dync_module *m, dync_tensor **out, int capacity, int *n)
+static void dync__module_list(const dync__module *m, dync_tensor **out, int capacity, int *n)
 {
     dync__module_touch(m);
     for (int i = 0; i < m->entry.n; i++) {
@@ -235,10 +270,16 @@ static void dync__module_list(const dync_module *m, dync_tensor **out, int capac
     for (int i = 0; i < m->child.n; i++) dync__module_list(m->child.at[i], out, capacity, n);
 }
 
-DYNC_API int dync_module_parameters(dync_module *m, dync_tensor **out, int capacity)
+DYNC_API int dync_module_parameters(dync_module *handle, dync_tensor **out, int capacity)
+{
+    const dync__module *m = dync__module_open(handle, "dync_module_parameters");
+    return m ? dync__module_parameters(m, out, capacity) : 0;
+}
+
+DYNC__FN int dync__module_parameters(const dync__module *m, dync_tensor **out, int capacity)
 {
     int n = 0;
-    if (!m || capacity < 0 || (capacity > 0 && !out)) {
+    if (capacity < 0 || (capacity > 0 && !out)) {
         dync__fail(DYNC_ERR_VALUE, "dync_module_parameters: expected a module and room for the tensors");
         return 0;
     }
@@ -272,7 +313,7 @@ static dync_status dync__module_convert(dync__tensor *t, int device, int dtype)
     return made ? DYNC_OK : dync_error();
 }
 
-static dync_status dync__module_move(dync_module *m, int device, int dtype)
+static dync_status dync__module_move(dync__module *m, int device, int dtype)
 {
     for (int i = 0; i < m->entry.n; i++) {
         dync__tensor *t = m->entry.at[i].tensor;
@@ -283,20 +324,21 @@ static dync_status dync__module_move(dync_module *m, int device, int dtype)
     return DYNC_OK;
 }
 
-DYNC_API dync_status dync_module_to_device(dync_module *m, dync_device device)
+DYNC_API dync_status dync_module_to_device(dync_module *handle, dync_device device)
 {
-    if (!m) return dync__fail(DYNC_ERR_VALUE, "dync_module_to_device: the module is NULL");
-    return dync__module_move(m, (int)device, -1);
+    dync__module *m = dync__module_open(handle, "dync_module_to_device");
+    return m ? dync__module_move(m, (int)device, -1) : DYNC_ERR_VALUE;
 }
-DYNC_API dync_status dync_module_to_dtype(dync_module *m, dync_dtype dtype)
+DYNC_API dync_status dync_module_to_dtype(dync_module *handle, dync_dtype dtype)
 {
-    if (!m) return dync__fail(DYNC_ERR_VALUE, "dync_module_to_dtype: the module is NULL");
+    dync__module *m = dync__module_open(handle, "dync_module_to_dtype");
+    if (!m) return DYNC_ERR_VALUE;
     if (!dync__dtype_valid((int)dtype) || dync__dtype_info((int)dtype)->kind != 'f')
         return dync__fail(DYNC_ERR_DTYPE, "dync_module_to_dtype: expected a floating point dtype");
     return dync__module_move(m, -1, (int)dtype);
 }
 
-DYNC__FN bool dync__module_path_of(const dync_module *root, const dync__tensor *t, dync__str *out)
+DYNC__FN bool dync__module_path_of(const dync__module *root, const dync__tensor *t, dync__str *out)
 {
     size_t n = out->n;
     for (int i = 0; i < root->entry.n; i++)
@@ -317,22 +359,27 @@ DYNC__FN bool dync__module_path_of(const dync_module *root, const dync__tensor *
 
 /* ---- state, calls ------------------------------------------------------------------------------------------------------------ */
 
-DYNC_API void *dync_module_user(const dync_module *m)
+DYNC_API void *dync_module_user(const dync_module *handle)
 {
-    if (!m) return dync__fail(DYNC_ERR_VALUE, "dync_module_user: the module is NULL"), NULL;
-    return m->user;
+    const dync__module *m = dync__module_open(handle, "dync_module_user");
+    return m ? m->user : NULL;
 }
 
-DYNC_API bool dync_module_is_compiled(const dync_module *m) { return m && m->compiled; }
-
-DYNC_API bool dync_module_is_training(const dync_module *m)
+DYNC_API bool dync_module_is_compiled(const dync_module *handle)
 {
-    if (!m) return dync__fail(DYNC_ERR_VALUE, "dync_module_is_training: the module is NULL"), false;
+    const dync__module *m = handle ? dync__module_open(handle, "dync_module_is_compiled") : NULL;
+    return m && m->compiled;
+}
+
+DYNC_API bool dync_module_is_training(const dync_module *handle)
+{
+    const dync__module *m = dync__module_open(handle, "dync_module_is_training");
+    if (!m) return false;
     dync__module_touch(m);
     return m->training;
 }
 
-static void dync__module_set_training(dync_module *m, bool training)
+static void dync__module_set_training(dync__module *m, bool training)
 {
     if (m->training != training) m->version++;
     m->training = training;
@@ -343,41 +390,42 @@ static void dync__module_set_training(dync_module *m, bool training)
     }
 }
 
-DYNC_API void dync_module_train(dync_module *m, bool training)
+DYNC_API void dync_module_train(dync_module *handle, bool training)
 {
-    if (!m) {
-        dync__fail(DYNC_ERR_VALUE, "dync_module_train: the module is NULL");
-        return;
-    }
+    dync__module *m = dync__module_open(handle, "dync_module_train");
+    if (!m) return;
     uint64_t before = m->version;
     dync__module_set_training(m, training);
     if (m->version != before) dync__module_bump(m->parent);
 }
 
-static dync_value dync__module_run(dync_module *m, int nargs, const dync_value *args)
+static dync_value dync__module_run(dync__module *m, int nargs, const dync_value *args)
 {
-    if (m->forward_values) return m->forward_values(m, args, nargs);
+    if (m->layer_values) return m->layer_values(m, args, nargs);
+    dync_module *self = m->layer ? NULL : dync__module_handle(m);
+    if (!self && !m->layer) return DYNC_NONE;
+    if (m->forward_values) return m->forward_values(self, args, nargs);
     if (nargs != 1 || args[0].kind != DYNC_KIND_TENSOR) {
         if (nargs != 1) dync__fail(DYNC_ERR_VALUE, "%s: expected one tensor, got %d arguments", m->class_name, nargs);
         else dync__fail(DYNC_ERR_VALUE, "%s: expected one tensor, got %s", m->class_name, dync__kind_name(args[0].kind));
         return DYNC_NONE;
     }
-    dync_tensor *y = m->forward(m, args[0].as.t);
+    dync_tensor *y = m->layer ? m->layer(m, args[0].as.t) : m->forward(self, args[0].as.t);
     return y ? dync_v_tensor(y) : DYNC_NONE;
 }
 
-static DYNC__TLS const dync_module *dync__module_innermost;
-DYNC__FN const dync_module *dync__module_running(void) { return dync__module_innermost; }
+static DYNC__TLS const dync__module *dync__module_innermost;
+DYNC__FN const dync__module *dync__module_running(void) { return dync__module_innermost; }
 
-DYNC__FN dync_value dync__module_forward(dync_module *m, int nargs, const dync_value *args)
+DYNC__FN dync_value dync__module_forward(dync__module *m, int nargs, const dync_value *args)
 {
     dync__module_touch(m);
-    if (!m->forward && !m->forward_values) {
+    if (!m->forward && !m->forward_values && !m->layer && !m->layer_values) {
         dync__fail(DYNC_ERR_VALUE, "%s: the module has no forward", m->class_name);
         return DYNC_NONE;
     }
     dync_scope scope = dync_scope_begin();
-    const dync_module *outer = dync__module_innermost;
+    const dync__module *outer = dync__module_innermost;
     dync__module_innermost = m;
     dync_value result = dync__module_run(m, nargs, args);
     dync__module_innermost = outer;
@@ -385,21 +433,32 @@ DYNC__FN dync_value dync__module_forward(dync_module *m, int nargs, const dync_v
     return result;
 }
 
-DYNC_API dync_value (dync_module_call_values)(dync_module *m, int nargs, const dync_value *args)
+DYNC_API dync_value (dync_module_call_values)(dync_module *handle, int nargs, const dync_value *args)
 {
-    if (!m || nargs < 0 || (nargs > 0 && !args)) {
+    dync__module *m = dync__module_open(handle, "dync_module_call");
+    return m ? dync__module_call(m, nargs, args) : DYNC_NONE;
+}
+
+DYNC__FN dync_value dync__module_call(dync__module *m, int nargs, const dync_value *args)
+{
+    if (nargs < 0 || (nargs > 0 && !args)) {
         dync__fail(DYNC_ERR_VALUE, "dync_module_call: expected a module and its arguments");
         return DYNC_NONE;
     }
-    dync_value (*call)(dync_module *, int, const dync_value *) = DYNC__ATOMIC_PEEK(&dync__module_call_compiled);
+    dync_value (*call)(dync__module *, int, const dync_value *) = DYNC__ATOMIC_PEEK(&dync__module_call_compiled);
     if (m->compiled && call && !dync__tls.compiling) return call(m, nargs, args);
     return dync__module_forward(m, nargs, args);
 }
 
-DYNC_API dync_tensor *(dync_forward_call)(dync_module *m, dync_tensor *x)
+DYNC_API dync_tensor *(dync_forward_call)(dync_module *handle, dync_tensor *x)
 {
-    if (!m) return dync__fail(DYNC_ERR_VALUE, "dync_forward_call: the module is NULL"), NULL;
+    dync__module *m = dync__module_open(handle, "dync_forward_call");
+    return m ? dync__module_call_one(m, x) : NULL;
+}
+
+DYNC__FN dync_tensor *dync__module_call_one(dync__module *m, dync_tensor *x)
+{
     if (!dync__open(x)) return NULL;
-    dync_value arg = dync_v_tensor(x), result = dync_module_call_values(m, 1, &arg);
+    dync_value arg = dync_v_tensor(x), result = dync__module_call(m, 1, &arg);
     return result.kind == DYNC_KIND_NONE ? NULL : dync_as_tensor(result);
 }

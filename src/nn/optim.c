@@ -7,7 +7,7 @@
 #include "nn.h"
 
 typedef struct dync__optim_slot { dync__tensor *param, *first, *second; } dync__optim_slot;   /* owned; moments NULL where not used */
-struct dync_optim {
+struct dync__optim {
     dync__root root;
     dync_optim_kind kind;
     dync_optim_options opt;
@@ -46,7 +46,7 @@ DYNC__RARE static dync_status dync__optim_check(dync_optim_kind kind, const dync
     return DYNC_OK;
 }
 
-DYNC__RARE static dync_status dync__optim_slot_make(const dync_optim *o, dync__optim_slot *s, dync_tensor *param)
+DYNC__RARE static dync_status dync__optim_slot_make(const dync__optim *o, dync__optim_slot *s, dync_tensor *param)
 {
     dync__tensor *t = dync__open(param);
     if (!t) return DYNC_ERR_VALUE;
@@ -59,7 +59,7 @@ DYNC__RARE static dync_status dync__optim_slot_make(const dync_optim *o, dync__o
     return DYNC_OK;
 }
 
-DYNC__RARE static dync_status dync__optim_fill(dync_optim *o, dync_tensor *const *params)
+DYNC__RARE static dync_status dync__optim_fill(dync__optim *o, dync_tensor *const *params)
 {
     dync_scope scope = dync_scope_begin();
     dync_status status = DYNC_OK;
@@ -71,45 +71,10 @@ DYNC__RARE static dync_status dync__optim_fill(dync_optim *o, dync_tensor *const
     return status;
 }
 
-static void dync__optim_end(dync__root *r) { dync_optim_free((dync_optim *)(void *)r); }
-
-DYNC__RARE DYNC_API dync_optim *dync_optim_new(dync_optim_kind kind, int n, dync_tensor *const *params, dync_optim_options options)
-{
-    options.lr = dync__optim_default(options.lr, 1e-3);
-    options.beta1 = dync__optim_default(options.beta1, 0.9);
-    options.beta2 = dync__optim_default(options.beta2, 0.999);
-    options.eps = dync__optim_default(options.eps, 1e-8);
-    if (kind == DYNC_OPTIM_ADAMW) options.weight_decay = dync__optim_default(options.weight_decay, 1e-2);
-    if (n < 1 || !params) return dync__fail(DYNC_ERR_VALUE, "optimizer got an empty parameter list"), NULL;
-    if (dync__optim_check(kind, &options) != DYNC_OK) return NULL;
-    dync_optim *o = dync__calloc(sizeof *o);
-    if (!o) return NULL;
-    dync__root_set(&o->root, dync__optim_end);
-    o->kind = kind;
-    o->opt = options;
-    o->n = n;
-    o->slot = dync__calloc((size_t)n * sizeof *o->slot);
-    if (o->slot && dync__optim_fill(o, params) == DYNC_OK) return o;
-    dync_optim_free(o);
-    return NULL;
-}
-
-DYNC__RARE DYNC_API dync_optim *dync_optim_of(dync_optim_kind kind, dync_module *m, dync_optim_options options)
-{
-    dync_optim *o = NULL;
-    if (!m) return dync__fail(DYNC_ERR_VALUE, "dync_optim: the module is NULL"), NULL;
-    int n = dync_module_parameters(m, NULL, 0);
-    dync_tensor **params = dync__alloc((size_t)n * sizeof *params + 1);
-    if (!params) return NULL;
-    dync_module_parameters(m, params, n);
-    o = dync_optim_new(kind, n, params, options);
-    dync__free(params, (size_t)n * sizeof *params + 1);
-    return o;
-}
-
-DYNC__RARE DYNC_API void dync_optim_free(dync_optim *o)
+static void dync__optim_free(dync__optim *o)
 {
     if (!o) return;
+    dync__object_end(&o->root.object);
     dync__root_set(&o->root, NULL);
     for (int i = 0; o->slot && i < o->n; i++) {
         dync__unref(o->slot[i].param);
@@ -122,12 +87,55 @@ DYNC__RARE DYNC_API void dync_optim_free(dync_optim *o)
     dync__free(o, sizeof *o);
 }
 
+DYNC__RARE DYNC_API void dync_optim_free(dync_optim *o)
+{
+    if (o) dync__optim_free(dync__optim_open(o, "dync_optim_free"));
+}
+
+static void dync__optim_end(dync__root *r) { dync__optim_free((dync__optim *)(void *)r); }
+
+DYNC__RARE DYNC_API dync_optim *dync_optim_new(dync_optim_kind kind, int n, dync_tensor *const *params, dync_optim_options options)
+{
+    options.lr = dync__optim_default(options.lr, 1e-3);
+    options.beta1 = dync__optim_default(options.beta1, 0.9);
+    options.beta2 = dync__optim_default(options.beta2, 0.999);
+    options.eps = dync__optim_default(options.eps, 1e-8);
+    if (kind == DYNC_OPTIM_ADAMW) options.weight_decay = dync__optim_default(options.weight_decay, 1e-2);
+    if (n < 1 || !params) return dync__fail(DYNC_ERR_VALUE, "optimizer got an empty parameter list"), NULL;
+    if (dync__optim_check(kind, &options) != DYNC_OK) return NULL;
+    dync__optim *o = dync__calloc(sizeof *o);
+    if (!o) return NULL;
+    dync__root_set(&o->root, dync__optim_end);
+    o->kind = kind;
+    o->opt = options;
+    o->n = n;
+    o->slot = dync__calloc((size_t)n * sizeof *o->slot);
+    dync__object_made(&o->root.object);
+    dync_optim *handle = o->slot && dync__optim_fill(o, params) == DYNC_OK ? dync__optim_handle(o) : NULL;
+    if (handle) return handle;
+    dync__optim_free(o);
+    return NULL;
+}
+
+DYNC__RARE DYNC_API dync_optim *dync_optim_of(dync_optim_kind kind, dync_module *module, dync_optim_options options)
+{
+    const dync__module *m = dync__module_open(module, "dync_optim");
+    if (!m) return NULL;
+    int n = dync__module_parameters(m, NULL, 0);
+    dync_tensor **params = dync__alloc((size_t)n * sizeof *params + 1);
+    if (!params) return NULL;
+    dync__module_parameters(m, params, n);
+    dync_optim *o = dync_optim_new(kind, n, params, options);
+    dync__free(params, (size_t)n * sizeof *params + 1);
+    return o;
+}
+
 /* ---- stepping --------------------------------------------------------------------------------------------------------- */
 
 /* Numbers of one step, 0-dim: made once for all parameters. */
 typedef struct dync__optim_numbers { dync_tensor *lr, *step_size, *root2; } dync__optim_numbers;
 
-static dync_tensor *dync__sgd_step(const dync_optim *o, const dync__optim_slot *s, dync_tensor *g, const dync__optim_numbers *k)
+static dync_tensor *dync__sgd_step(const dync__optim *o, const dync__optim_slot *s, dync_tensor *g, const dync__optim_numbers *k)
 {
     dync_tensor *p = dync__handle(s->param), *first = dync__handle(s->first);
     if (o->opt.weight_decay > 0) g = dync_add(g, dync_mul(p, o->opt.weight_decay));
@@ -139,7 +147,7 @@ static dync_tensor *dync__sgd_step(const dync_optim *o, const dync__optim_slot *
 }
 
 /* m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g^2; p -= lr / (1 - b1^t) m / (sqrt(v) / sqrt(1 - b2^t) + eps) */
-static dync_tensor *dync__adam_step(const dync_optim *o, const dync__optim_slot *s, dync_tensor *g, const dync__optim_numbers *k)
+static dync_tensor *dync__adam_step(const dync__optim *o, const dync__optim_slot *s, dync_tensor *g, const dync__optim_numbers *k)
 {
     dync_tensor *p = dync__handle(s->param), *m = dync__handle(s->first), *v = dync__handle(s->second);
     double decay = o->opt.weight_decay;
@@ -151,7 +159,7 @@ static dync_tensor *dync__adam_step(const dync_optim *o, const dync__optim_slot 
     return dync_sub_(p, dync_mul(dync_div(m, over), k->step_size));
 }
 
-static dync_status dync__optim_numbers_make(const dync_optim *o, dync__optim_numbers *k)
+static dync_status dync__optim_numbers_make(const dync__optim *o, dync__optim_numbers *k)
 {
     k->lr = dync__handle(o->lr);
     k->step_size = k->root2 = k->lr;
@@ -162,7 +170,7 @@ static dync_status dync__optim_numbers_make(const dync_optim *o, dync__optim_num
     return k->step_size && k->root2 ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
-static dync_status dync__optim_step_all(dync_optim *o)
+static dync_status dync__optim_step_all(dync__optim *o)
 {
     dync__optim_numbers k;
     DYNC__TRY(dync__optim_numbers_make(o, &k));
@@ -177,9 +185,10 @@ static dync_status dync__optim_step_all(dync_optim *o)
     return DYNC_OK;
 }
 
-DYNC_API dync_status (dync_optim_step)(dync_optim *o)
+DYNC_API dync_status (dync_optim_step)(dync_optim *handle)
 {
-    if (!o) return dync__fail(DYNC_ERR_VALUE, "dync_optim_step: the optimizer is NULL");
+    dync__optim *o = dync__optim_open(handle, "dync_optim_step");
+    if (!o) return DYNC_ERR_VALUE;
     bool before = dync_grad_mode_push(false);
     dync_scope scope = dync_scope_begin();
     dync_status status = dync__optim_step_all(o);
@@ -188,15 +197,17 @@ DYNC_API dync_status (dync_optim_step)(dync_optim *o)
     return status;
 }
 
-DYNC_API void dync_optim_zero_grad(dync_optim *o)
+DYNC_API void dync_optim_zero_grad(dync_optim *handle)
 {
-    if (!o) dync__fail(DYNC_ERR_VALUE, "dync_optim_zero_grad: the optimizer is NULL");
+    const dync__optim *o = dync__optim_open(handle, "dync_optim_zero_grad");
     for (int i = 0; o && i < o->n; i++) dync_set_grad(dync__handle(o->slot[i].param), NULL);
 }
 
-DYNC__RARE DYNC_API dync_status dync_optim_set_lr(dync_optim *o, double lr)
+DYNC__RARE DYNC_API dync_status dync_optim_set_lr(dync_optim *handle, double lr)
 {
-    if (!o || !(lr >= 0)) return dync__fail(DYNC_ERR_VALUE, "dync_optim_set_lr: expected an optimizer and a rate >= 0");
+    const dync__optim *o = dync__optim_open(handle, "dync_optim_set_lr");
+    if (!o) return DYNC_ERR_VALUE;
+    if (!(lr >= 0)) return dync__fail(DYNC_ERR_VALUE, "dync_optim_set_lr: expected a rate >= 0, got %g", lr);
     dync_scope scope = dync_scope_begin();
     dync_tensor *done = dync_fill_(dync__handle(o->lr), lr);
     dync_scope_end(&scope);

@@ -7,11 +7,11 @@
 
 typedef struct dync__cell_weights { dync_tensor *ih, *hh, *bih, *bhh; } dync__cell_weights;
 typedef struct dync__cell_state { dync_tensor *h, *c; } dync__cell_state;
-typedef struct dync__cell { const char *class_name; int gates; bool two_states; } dync__cell;
+typedef struct dync__gated_cell { const char *class_name; int gates; bool two_states; } dync__gated_cell;
 
-static const dync__cell dync__cells[] = {{"GRU", 3, false}, {"LSTM", 4, true}, {"RNN", 1, false}};
+static const dync__gated_cell dync__cells[] = {{"GRU", 3, false}, {"LSTM", 4, true}, {"RNN", 1, false}};
 
-static const dync__cell *dync__cell_find(const char *class_name)
+static const dync__gated_cell *dync__cell_find(const char *class_name)
 {
     for (int i = 0; i < DYNC__COUNT_OF(dync__cells); i++)
         if (strcmp(dync__cells[i].class_name, class_name) == 0) return &dync__cells[i];
@@ -27,7 +27,7 @@ static void dync__cell_weight_name(char *out, size_t cap, int kind, int layer, b
     dync__format(out, cap, "%s_l%d%s", dync__cell_kinds[kind], layer, reverse ? "_reverse" : "");
 }
 
-static dync__cell_weights dync__cell_layer(dync_module *m, int layer, bool reverse)
+static dync__cell_weights dync__cell_layer(dync__module *m, int layer, bool reverse)
 {
     dync_tensor *t[4];
     for (int i = 0; i < 4; i++) {
@@ -48,7 +48,7 @@ static bool dync__cell_trains(int n, dync_tensor *const *t)
 }
 
 /* x [L, N, in], *s [N, H] -> [L, N, H]; *s is the last one. */
-static dync_tensor *dync__cell_run(const dync__cell *cell, dync__cell_weights w, dync_tensor *x, dync__cell_state *s, bool reverse)
+static dync_tensor *dync__cell_run(const dync__gated_cell *cell, dync__cell_weights w, dync_tensor *x, dync__cell_state *s, bool reverse)
 {
     dync_tensor *from[5] = {dync_linear(x, w.ih, w.bih), w.hh, w.bhh, s->h, cell->two_states ? s->c : NULL};      /* of every step at once */
     dync__arg args[8];
@@ -65,7 +65,7 @@ static dync_tensor *dync__cell_run(const dync__cell *cell, dync__cell_weights w,
 }
 
 /* The given h0, or (h0, c0), [layers * directions, N, H], or zeros. */
-static dync__cell_state dync__cell_start(const dync__cell *cell, dync_tensor *x, const dync_value *state, int64_t n, int64_t hidden)
+static dync__cell_state dync__cell_start(const dync__gated_cell *cell, dync_tensor *x, const dync_value *state, int64_t n, int64_t hidden)
 {
     dync__cell_state s = {NULL, NULL};
     dync_make make = {0};
@@ -85,7 +85,7 @@ static dync__cell_state dync__cell_start(const dync__cell *cell, dync_tensor *x,
     return s;
 }
 
-static dync_value dync__cell_states(const dync__cell *cell, int n, const dync_value *h, const dync_value *c)
+static dync_value dync__cell_states(const dync__gated_cell *cell, int n, const dync_value *h, const dync_value *c)
 {
     dync_value both[2] = {dync_v_tensor(dync_stack(dync_tuple_of(n, h), 0)), DYNC_NONE};
     if (!cell->two_states || !both[0].as.t) return both[0];
@@ -93,7 +93,7 @@ static dync_value dync__cell_states(const dync__cell *cell, int n, const dync_va
     return both[1].as.t ? dync_tuple_of(2, both) : DYNC_NONE;
 }
 
-static dync_value dync__cell_layers(const dync__cell *cell, dync_module *m, dync_tensor *x, dync__cell_state start)
+static dync_value dync__cell_layers(const dync__gated_cell *cell, dync__module *m, dync_tensor *x, dync__cell_state start)
 {
     int layers = (int)m->ints[2], directions = m->ints[3] ? 2 : 1, n = layers * directions;
     dync_value *h = dync__scope_alloc((size_t)n * sizeof *h), *c = dync__scope_alloc((size_t)n * sizeof *c);
@@ -124,7 +124,7 @@ static dync_value dync__cell_unbatch(dync_value v)
     return dync_tuple_of(2, both);
 }
 
-static dync_status dync__cell_check(const dync__cell *cell, const dync_module *m, dync_tensor *t, int states)
+static dync_status dync__cell_check(const dync__gated_cell *cell, const dync__module *m, dync_tensor *t, int states)
 {
     if (dync_ndim(t) == 3 && dync_size(t, 0) == states && dync_size(t, 2) == m->ints[1]) return DYNC_OK;
     return dync__fail(DYNC_ERR_SHAPE, "%s: expected %s of [%d, batch, %lld]", cell->class_name, cell->two_states ? "h0 and c0" : "h0", states,
@@ -132,9 +132,9 @@ static dync_status dync__cell_check(const dync__cell *cell, const dync_module *m
 }
 
 /* x [L, N, in] or [L, in], a state optional -> (out, state); the state is h, or (h, c) of an LSTM */
-DYNC__FN dync_value dync__layer_recurrent(dync_module *m, const dync_value *args, int nargs)
+DYNC__FN dync_value dync__layer_recurrent(dync__module *m, const dync_value *args, int nargs)
 {
-    const dync__cell *cell = dync__cell_find(m->class_name);
+    const dync__gated_cell *cell = dync__cell_find(m->class_name);
     dync_tensor *x = nargs >= 1 && nargs <= 2 ? dync_as_tensor(args[0]) : NULL;
     if (nargs < 1 || nargs > 2)
         dync__fail(DYNC_ERR_VALUE, "%s: expected x or x, %s; got %d arguments", cell->class_name, cell->two_states ? "(h0, c0)" : "h0", nargs);
@@ -159,7 +159,7 @@ DYNC__FN dync_value dync__layer_recurrent(dync_module *m, const dync_value *args
 
 /* ---- constructors -------------------------------------------------------------------------------------------------------- */
 
-static bool dync__cell_init(const dync__cell *cell, dync_module *m, int layer, bool reverse)
+static bool dync__cell_init(const dync__gated_cell *cell, dync__module *m, int layer, bool reverse)
 {
     int64_t hidden = m->ints[1], in = layer == 0 ? m->ints[0] : hidden * (m->ints[3] ? 2 : 1), rows = cell->gates * hidden;
     for (int i = 0; i < 4; i++) {
@@ -171,16 +171,16 @@ static bool dync__cell_init(const dync__cell *cell, dync_module *m, int layer, b
     return true;
 }
 
-static dync_module *dync__cell_new(const char *what, const char *class_name, int64_t input, int64_t hidden, int layers, bool bidirectional)
+static dync__module *dync__cell_new(const char *what, const char *class_name, int64_t input, int64_t hidden, int layers, bool bidirectional)
 {
     const int64_t sizes[3] = {input, hidden, layers};
     if (layers > 1024) return dync__fail(DYNC_ERR_VALUE, "%s: expected at most 1024 layers, got %d", what, layers), NULL;
-    dync_module *m = dync__layer_sizes(what, 3, sizes) ? dync__layer_new(class_name) : NULL;
+    dync__module *m = dync__layer_sizes(what, 3, sizes) ? dync__layer_new(class_name) : NULL;
     if (!m) return NULL;
     m->args = "x, state";
     memcpy(m->ints, sizes, sizeof sizes);
     m->ints[3] = bidirectional;
-    const dync__cell *cell = dync__cell_find(class_name);
+    const dync__gated_cell *cell = dync__cell_find(class_name);
     bool ok = true;
     for (int layer = 0; ok && layer < layers; layer++)
         ok = dync__cell_init(cell, m, layer, false) && (!bidirectional || dync__cell_init(cell, m, layer, true));
@@ -189,15 +189,15 @@ static dync_module *dync__cell_new(const char *what, const char *class_name, int
 
 DYNC_API dync_module *dync_nn_gru(int64_t input, int64_t hidden, int layers, bool bidirectional)
 {
-    return dync__cell_new("dync_nn_gru", "GRU", input, hidden, layers, bidirectional);
+    return dync__module_give(dync__cell_new("dync_nn_gru", "GRU", input, hidden, layers, bidirectional));
 }
 
 DYNC_API dync_module *dync_nn_lstm(int64_t input, int64_t hidden, int layers, bool bidirectional)
 {
-    return dync__cell_new("dync_nn_lstm", "LSTM", input, hidden, layers, bidirectional);
+    return dync__module_give(dync__cell_new("dync_nn_lstm", "LSTM", input, hidden, layers, bidirectional));
 }
 
 DYNC_API dync_module *dync_nn_rnn(int64_t input, int64_t hidden, int layers, bool bidirectional)
 {
-    return dync__cell_new("dync_nn_rnn", "RNN", input, hidden, layers, bidirectional);
+    return dync__module_give(dync__cell_new("dync_nn_rnn", "RNN", input, hidden, layers, bidirectional));
 }

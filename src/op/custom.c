@@ -113,9 +113,9 @@ static dync_value dync__custom_value(const dync__arg *a, bool fakes)
 /* Output i of what the function returned; NULL + error. */
 static dync__tensor *dync__custom_output(const dync__opcall *call, dync_value r, int i)
 {
-    bool list = r.kind == DYNC_KIND_LIST && r.as.l;
-    dync_value v = list && i < r.as.l->n ? r.as.l->items[i] : list ? DYNC_NONE : r;
-    if (v.kind == DYNC_KIND_TENSOR && (list ? r.as.l->n : 1) == call->row->nout) return dync__open(v.as.t);
+    const dync__list *list = dync__value_list(r);
+    dync_value v = list && i < list->n ? list->items[i] : list ? DYNC_NONE : r;
+    if (v.kind == DYNC_KIND_TENSOR && (list ? list->n : 1) == call->row->nout) return dync__open(v.as.t);
     if (dync_error() == DYNC_OK)
         dync__fail(DYNC_ERR_VALUE, "%s%s: expected %d tensor%s back, got %s", call->row->name, call->row->schema, call->row->nout,
                    call->row->nout == 1 ? "" : "s", v.kind == DYNC_KIND_TENSOR ? "another number of them" : "something else");

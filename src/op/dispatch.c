@@ -136,8 +136,8 @@ static bool dync__open_arg(dync__arg *a)
 /* A list of the user's: its items as arguments, tensors opened. */
 static bool dync__open_list(dync__entering *e, dync__arg *a)
 {
-    const dync_list *l = a->as.p;
-    if (!l) return dync__fail(DYNC_ERR_VALUE, "expected a list, got none"), false;
+    const dync__list *l = a->as.p ? dync__list_open(a->as.p, NULL) : (dync__fail(DYNC_ERR_VALUE, "expected a list, got none"), NULL);
+    if (!l) return false;
     e->n_items = l->n;
     e->items = l->n <= DYNC__LIST_INLINE ? e->inline_items : dync__alloc((size_t)l->n * sizeof *e->items);
     if (!e->items) return false;

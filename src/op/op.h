@@ -18,7 +18,7 @@ typedef struct dync__arg {
     uint8_t kind;
     int n;                           /* DIMS, LIST: how many; NODE: 0 */
     union { dync__tensor *t; dync_tensor *h; int64_t i; double f; bool b; const int64_t *dims; const char *s; struct dync__arg *list;
-            struct dync_node *node; void *p; } as;
+            struct dync__node *node; void *p; } as;
 } dync__arg;
 DYNC__INLINE dync__arg dync__arg_none(void) { dync__arg a = {0}; return a; }
 DYNC__INLINE dync__arg dync__arg_t(dync__tensor *t) { dync__arg a = {0}; a.kind = t ? DYNC__A_TENSOR : DYNC__A_NONE; a.as.t = t; return a; }

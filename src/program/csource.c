@@ -33,10 +33,10 @@ static dync_status dync__csource_flatten(dync__arena *arena, const dync__arg *a,
 }
 
 /* A copy of the graph that returns a flat list. */
-static dync_status dync__csource_flat(dync_graph *g, dync_graph **out)
+static dync_status dync__csource_flat(dync__graph *g, dync__graph **out)
 {
     DYNC__TRY(dync__graph_concrete(g, NULL, out)); /* its sizes are numbers: the same graph */
-    dync_node *last = (*out)->node.at[(*out)->node.n - 1];
+    dync__node *last = (*out)->node.at[(*out)->node.n - 1];
     dync__arg list = {.kind = DYNC__A_LIST};
     list.as.list = dync__arena_alloc(&(*out)->arena, DYNC__MAX_LEAVES * sizeof(dync__arg));
     if (!list.as.list) return DYNC_ERR_MEMORY;
@@ -177,7 +177,7 @@ static dync_status dync__csource_prepare(dync__csource *c, const char **why)
     return dync__csource_place(c);
 }
 
-DYNC__FN dync_status dync__program_csource(const dync_program *p, dync__str *s)
+DYNC__FN dync_status dync__program_csource(const dync__program *p, dync__str *s)
 {
     dync__csource c = {.program = p};
     const char *why = NULL;
@@ -193,7 +193,7 @@ DYNC__FN dync_status dync__program_csource(const dync_program *p, dync__str *s)
         dync__fail(status, "C source: %s: %s", p->name,
                    why ? why : "a form that is not functional");
     if (status == DYNC_OK) status = dync__csource_print(&c, s);
-    dync_graph_free(c.flat);
+    dync__graph_unref(c.flat);
     dync__aot_graphs_free(&c.aot);
     dync__lowered_free(&c.lowered);
     dync__arena_free(&c.arena);

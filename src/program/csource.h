@@ -13,9 +13,9 @@ typedef struct dync__csource_slot {
 } dync__csource_slot;
 
 typedef struct dync__csource {
-    const dync_program *program;
+    const dync__program *program;
     char *upper;      /* the program's name in capitals */
-    dync_graph *flat; /* copy of the graph that returns a flat list */
+    dync__graph *flat; /* copy of the graph that returns a flat list */
     dync__aot_graphs aot;
     dync__lowered lowered;
     int n_out; /* what the user's graph returns */

@@ -26,10 +26,10 @@ static char *dync__program_identifier(const char *name)
 
 /* Weights are constants of a program: the same memory, but no leaves of the user's autograd graph.
  */
-static dync_status dync__program_detach(dync_graph *g)
+static dync_status dync__program_detach(dync__graph *g)
 {
     for (int i = 0; i < g->node.n; i++) {
-        dync_node *node = g->node.at[i];
+        dync__node *node = g->node.at[i];
         if (node->kind != DYNC__N_GET_ATTR || !node->value ||
             !(node->value->flags & DYNC__T_REQUIRES_GRAD))
             continue;
@@ -44,9 +44,9 @@ static dync_status dync__program_detach(dync_graph *g)
     return DYNC_OK;
 }
 
-static void dync__program_end(dync__root *r) { dync_program_free((dync_program *)(void *)r); }
+static void dync__program_end(dync__root *r) { dync__program_free((dync__program *)(void *)r); }
 
-DYNC__FN dync_program *dync__program_from_leaves(dync_graph *g, const char *name, int n_leaves,
+DYNC__FN dync__program *dync__program_from_leaves(dync__graph *g, const char *name, int n_leaves,
                                                  const int *leaf)
 {
     if (!g || dync__graph_check(g) != DYNC_OK || dync__program_detach(g) != DYNC_OK) return NULL;
@@ -54,11 +54,12 @@ DYNC__FN dync_program *dync__program_from_leaves(dync_graph *g, const char *name
         dync__fail(DYNC_ERR_UNSUPPORTED, "export: more than %d inputs", DYNC__MAX_LEAVES);
         return NULL;
     }
-    dync_program *p = dync__calloc(sizeof *p);
+    dync__program *p = dync__calloc(sizeof *p);
     if (!p) return NULL;
+    dync__object_made(&p->root.object);
     dync__root_set(&p->root, dync__program_end);
     p->n_leaves = leaf ? n_leaves : g->n_inputs;
-    p->graph = dync_graph_retain(g);
+    p->graph = dync__graph_ref(g);
     p->leaf = dync__alloc((size_t)g->n_inputs * sizeof *p->leaf);
     p->name = dync__program_identifier(name);
     bool ok = p->leaf && p->name;
@@ -73,26 +74,32 @@ DYNC__FN dync_program *dync__program_from_leaves(dync_graph *g, const char *name
     }
     p->copies = !dync__graph_writes_inputs(g) && !dync__graph_shows_inputs(g);
     if (ok) return p;
-    dync_program_free(p);
+    dync__program_free(p);
     return NULL;
 }
 
 DYNC_API void dync_program_free(dync_program *p)
 {
+    if (p) dync__program_free(dync__program_open(p, "dync_program_free"));
+}
+
+DYNC__FN void dync__program_free(dync__program *p)
+{
     if (!p) return;
+    dync__object_end(&p->root.object);
     dync__root_set(&p->root, NULL);
     if (p->compiled == 1 && p->callable.destroy) p->callable.destroy(p->callable.state);
     if (p->leaf) dync__free(p->leaf, (size_t)p->graph->n_inputs * sizeof *p->leaf);
-    dync_graph_free(p->graph);
+    dync__graph_unref(p->graph);
     dync__strfree((char *)(uintptr_t)p->name);
     dync__free(p, sizeof *p);
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-static dync_status dync__program_check_input(const dync_program *p, int i, const dync__tensor *t)
+static dync_status dync__program_check_input(const dync__program *p, int i, const dync__tensor *t)
 {
-    const dync_node *node = p->graph->node.at[i];
+    const dync__node *node = p->graph->node.at[i];
     const dync__layout *lay = &node->info[0].lay;
     dync__str got = {0};
     dync_status status = DYNC_OK;
@@ -112,7 +119,7 @@ static dync_status dync__program_check_input(const dync_program *p, int i, const
 }
 
 /* as_strided reaches what lies around a tensor in its memory: a program that a stranger wrote is given nothing but its arguments. */
-static dync_status dync__program_check_whole(const dync_program *p, int i, const dync__tensor *t)
+static dync_status dync__program_check_whole(const dync__program *p, int i, const dync__tensor *t)
 {
     bool strided = false;
     size_t bytes = (size_t)dync__layout_span(&t->lay) * dync__dtype_info(t->dtype)->bytes;
@@ -122,13 +129,13 @@ static dync_status dync__program_check_whole(const dync_program *p, int i, const
     return dync__fail(DYNC_ERR_VALUE, "program %s is from a file and calls as_strided: input %d is part of a larger tensor; pass a dync_clone of it", p->name, i);
 }
 
-static void dync__program_compile(dync_program *p, const dync_value *inputs)
+static void dync__program_compile(dync__program *p, const dync_value *inputs)
 {
     dync_callable made = {0};
     dync__error_guard guard;
     dync__error_guard_begin(&guard);
     bool ok =
-        dync_compile_graph("inductor", p->graph, inputs, p->graph->n_inputs, &made) == DYNC_OK;
+        dync_compile_graph("inductor", dync__graph_handle(p->graph), inputs, p->graph->n_inputs, &made) == DYNC_OK;
     dync__error_slot inner = dync__error_guard_end(&guard);
     if (!ok) dync__log(DYNC__LOG_perf, "program %s runs interpreted: %s", p->name, inner.message);
     dync__lock(&p->lock);
@@ -142,7 +149,7 @@ static void dync__program_compile(dync_program *p, const dync_value *inputs)
 }
 
 /* Code is made for inputs that lie as the graph says. */
-static bool dync__program_lies(const dync_node *node, const dync__tensor *t)
+static bool dync__program_lies(const dync__node *node, const dync__tensor *t)
 {
     const dync__layout *lay = &node->info[0].lay;
     bool same = t->device == node->info[0].device;
@@ -151,9 +158,9 @@ static bool dync__program_lies(const dync_node *node, const dync__tensor *t)
 }
 
 /* The input as the graph says that it lies: itself, or a copy. NULL: there is none that the code can take. */
-static dync_tensor *dync__program_laid(const dync_program *p, int i, const dync__tensor *t)
+static dync_tensor *dync__program_laid(const dync__program *p, int i, const dync__tensor *t)
 {
-    const dync_node *node = p->graph->node.at[i];
+    const dync__node *node = p->graph->node.at[i];
     dync__layout lay = node->info[0].lay;
     if (dync__program_lies(node, t)) return dync__handle(t);
     if (!p->copies || dync__layout_overlaps_itself(&lay)) return NULL;
@@ -162,13 +169,12 @@ static dync_tensor *dync__program_laid(const dync_program *p, int i, const dync_
     return copy ? dync_copy_(copy, dync__handle(t)) : NULL;
 }
 
-static dync_value dync__program_call(dync_program *p, int nargs, const dync_value *args)
+static dync_value dync__program_call(dync__program *p, int nargs, const dync_value *args)
 {
     dync__callargs flat;
     dync_value result = DYNC_NONE;
-    if (!p || nargs < 0 || (nargs > 0 && !args)) {
-        dync__fail(DYNC_ERR_VALUE, "dync_program_run: expected a program and its arguments, got %s",
-                   p ? "no arguments" : "NULL");
+    if (nargs < 0 || (nargs > 0 && !args)) {
+        dync__fail(DYNC_ERR_VALUE, "dync_program_run: expected a program and its arguments, got no arguments");
         return result;
     }
     if (dync__callargs_flatten(&flat, nargs, args) != DYNC_OK) return result;
@@ -185,20 +191,20 @@ static dync_value dync__program_call(dync_program *p, int nargs, const dync_valu
         inputs[i] = dync_v_tensor(dync__handle(t));
         wants_grad = wants_grad || (t->flags & DYNC__T_FAKE) || (!dync__tls.grad_enabled_off && dync__tensor_requires_grad(t));
     }
-    if (wants_grad) return dync_graph_run(p->graph, inputs, p->graph->n_inputs);
+    if (wants_grad) return dync__graph_run(p->graph, inputs, p->graph->n_inputs);
     for (int i = 0; i < p->graph->n_inputs; i++) {
         dync_tensor *laid = dync__program_laid(p, i, flat.tensor[p->leaf[i]]);
-        if (!laid) return dync_error() == DYNC_OK ? dync_graph_run(p->graph, inputs, p->graph->n_inputs) : result;
+        if (!laid) return dync_error() == DYNC_OK ? dync__graph_run(p->graph, inputs, p->graph->n_inputs) : result;
         inputs[i] = dync_v_tensor(laid);
     }
     if (DYNC__ATOMIC_LOAD(&p->compiled) == 0) dync__program_compile(p, inputs);
     if (DYNC__ATOMIC_LOAD(&p->compiled) == 1)
         return p->callable.run(p->callable.state, inputs, p->graph->n_inputs);
-    return dync_graph_run(p->graph, inputs, p->graph->n_inputs);
+    return dync__graph_run(p->graph, inputs, p->graph->n_inputs);
 }
 
 /* A program is made without grad mode; what it switches inside ends with it. */
-DYNC_API dync_value dync_program_run(dync_program *p, int nargs, const dync_value *args)
+DYNC__FN dync_value dync__program_run(dync__program *p, int nargs, const dync_value *args)
 {
     bool grad = dync_is_grad_enabled();
     dync_value result = dync__program_call(p, nargs, args);
@@ -206,15 +212,28 @@ DYNC_API dync_value dync_program_run(dync_program *p, int nargs, const dync_valu
     return result;
 }
 
+DYNC_API dync_value dync_program_run(dync_program *handle, int nargs, const dync_value *args)
+{
+    dync__program *p = dync__program_open(handle, "dync_program_run");
+    return p ? dync__program_run(p, nargs, args) : DYNC_NONE;
+}
+
+DYNC__FN dync_program *dync__program_give(dync__program *p)
+{
+    dync_program *handle = dync__program_handle(p);
+    if (!handle) dync__program_free(p);
+    return handle;
+}
+
 /* ---- files ----------------------------------------------------------------------------------- */
 
-static dync_status dync__program_save_as(const dync_program *p, const char *path,
-                                         dync_status (*write)(const dync_program *, dync__str *))
+static dync_status dync__program_save_as(const dync_program *handle, const char *path, const char *who,
+                                         dync_status (*write)(const dync__program *, dync__str *))
 {
     dync__str s = {0};
-    if (!p || !path)
-        return dync__fail(DYNC_ERR_VALUE,
-                          "saving a program: expected a program and a path, got NULL");
+    const dync__program *p = dync__program_open(handle, who);
+    if (!p) return DYNC_ERR_VALUE;
+    if (!path) return dync__fail(DYNC_ERR_VALUE, "%s: the path is NULL", who);
     dync_status status = write(p, &s);
     if (status == DYNC_OK && s.failed) status = DYNC_ERR_MEMORY;
     if (status == DYNC_OK) status = dync__file_write(path, s.at, s.n);
@@ -224,11 +243,11 @@ static dync_status dync__program_save_as(const dync_program *p, const char *path
 
 DYNC_API dync_status dync_program_save(const dync_program *p, const char *path)
 {
-    return dync__program_save_as(p, path, dync__program_write);
+    return dync__program_save_as(p, path, "dync_program_save", dync__program_write);
 }
 DYNC_API dync_status dync_program_save_c(const dync_program *p, const char *path)
 {
-    return dync__program_save_as(p, path, dync__program_csource);
+    return dync__program_save_as(p, path, "dync_program_save_c", dync__program_csource);
 }
 
 DYNC_API dync_program *dync_program_load(const char *path)
@@ -240,14 +259,14 @@ DYNC_API dync_program *dync_program_load(const char *path)
         return NULL;
     }
     if (dync__file_read(path, &bytes, &n) != DYNC_OK) return NULL;
-    dync_program *p = dync__program_read(bytes, n);
+    dync__program *p = dync__program_read(bytes, n);
     dync__free(bytes, n + 1);
-    return p;
+    return dync__program_give(p);
 }
 
 DYNC_API dync_status dync_program_save_onnx(const dync_program *p, const char *path)
 {
-    (void)p;
+    if (!dync__program_open(p, "dync_program_save_onnx")) return DYNC_ERR_VALUE;
     return dync__fail(
         DYNC_ERR_UNSUPPORTED,
         "%s: this build of dync writes no ONNX; dync_program_save writes its own format",

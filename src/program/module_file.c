@@ -16,7 +16,7 @@ typedef struct dync__module_state {
     DYNC__VEC(dync__tensor *) tensor;  /* the same, to be written */
 } dync__module_state;
 
-static dync_status dync__module_collect(dync__module_state *s, const dync_module *m, const char *prefix, int depth)
+static dync_status dync__module_collect(dync__module_state *s, const dync__module *m, const char *prefix, int depth)
 {
     if (depth > DYNC__MODULE_MAX_DEPTH) return dync__fail(DYNC_ERR_VALUE, "dync_module_save: modules nest more than %d deep", DYNC__MODULE_MAX_DEPTH);
     for (int i = 0; i < m->entry.n; i++) {
@@ -33,7 +33,7 @@ static dync_status dync__module_collect(dync__module_state *s, const dync_module
 
 /* ---- saving --------------------------------------------------------------------------------------------------------------- */
 
-static void dync__module_json_entries(dync__str *s, const dync_module *m, bool buffers)
+static void dync__module_json_entries(dync__str *s, const dync__module *m, bool buffers)
 {
     bool first = true;
     for (int i = 0; i < m->entry.n; i++) {
@@ -44,7 +44,7 @@ static void dync__module_json_entries(dync__str *s, const dync_module *m, bool b
     }
 }
 
-static void dync__module_json(dync__str *s, const dync_module *m)
+static void dync__module_json(dync__str *s, const dync__module *m)
 {
     dync__str_add(s, "{\"class\":");
     dync__json_quote(s, m->class_name);
@@ -70,7 +70,7 @@ static void dync__module_json(dync__str *s, const dync_module *m)
     dync__str_add(s, "]}");
 }
 
-static dync_status dync__module_save(dync_module *m, const char *path)
+static dync_status dync__module_save(dync__module *m, const char *path)
 {
     static const char *const keys[2] = {dync__module_key, "format"};
     dync__module_state state = {0};
@@ -127,7 +127,7 @@ static dync_status dync__module_write(dync__tensor *t, const char *data)
     return DYNC_OK;
 }
 
-static dync_status dync__module_load_from(dync_module *m, const dync__st_file *f, const dync__module_state *s)
+static dync_status dync__module_load_from(dync__module *m, const dync__st_file *f, const dync__module_state *s)
 {
     for (int i = 0; i < s->item.n; i++) DYNC__TRY(dync__module_fits(&s->item.at[i], dync__st_find(f, s->item.at[i].name)));
     if (f->n != s->item.n) {
@@ -142,7 +142,7 @@ static dync_status dync__module_load_from(dync_module *m, const dync__st_file *f
     return DYNC_OK;
 }
 
-static dync_status dync__module_load(dync_module *m, const char *path)
+static dync_status dync__module_load(dync__module *m, const char *path)
 {
     dync__st_file f = {0};
     dync__module_state state = {0};
@@ -155,7 +155,7 @@ static dync_status dync__module_load(dync_module *m, const char *path)
     return status;
 }
 
-static dync_status dync__module_file_opaque(const char *reason, dync_status (*fn)(dync_module *, const char *), dync_module *m, const char *path)
+static dync_status dync__module_file_opaque(const char *reason, dync_status (*fn)(dync__module *, const char *), dync__module *m, const char *path)
 {
     dync__opaque opaque;
     if (!dync__opaque_begin(reason, 0, NULL, &opaque)) return DYNC_ERR_RUNTIME;
@@ -163,8 +163,16 @@ static dync_status dync__module_file_opaque(const char *reason, dync_status (*fn
     dync__opaque_end(&opaque);
     return status;
 }
-DYNC_API dync_status dync_module_save(dync_module *m, const char *path) { return dync__module_file_opaque("torch.save", dync__module_save, m, path); }
-DYNC_API dync_status (dync_module_load)(dync_module *m, const char *path) { return dync__module_file_opaque("torch.load", dync__module_load, m, path); }
+DYNC_API dync_status dync_module_save(dync_module *handle, const char *path)
+{
+    dync__module *m = dync__module_open(handle, "dync_module_save");
+    return m ? dync__module_file_opaque("torch.save", dync__module_save, m, path) : DYNC_ERR_VALUE;
+}
+DYNC_API dync_status (dync_module_load)(dync_module *handle, const char *path)
+{
+    dync__module *m = dync__module_open(handle, "dync_module_load");
+    return m ? dync__module_file_opaque("torch.load", dync__module_load, m, path) : DYNC_ERR_VALUE;
+}
 
 /* ---- opening: the structure again ---------------------------------------------------------------------------------------------- */
 
@@ -182,7 +190,7 @@ static const dync__json *dync__module_array(const dync__json *obj, const char *k
     return v && v->kind == DYNC__JSON_ARR ? v : NULL;
 }
 
-static dync_status dync__module_read_numbers(dync_module *m, const dync__json *json)
+static dync_status dync__module_read_numbers(dync__module *m, const dync__json *json)
 {
     const dync__json *ints = dync__module_array(json, "ints"), *floats = dync__module_array(json, "floats"), *training = dync__json_get(json, "training");
     if (!ints || !floats || ints->n > DYNC__COUNT_OF(m->ints) || floats->n > DYNC__COUNT_OF(m->floats)) return dync__module_bad("no numbers");
@@ -212,7 +220,7 @@ static dync__tensor *dync__module_read_tensor(const dync__st_tensor *from, bool 
     return t;
 }
 
-static dync_status dync__module_read_entries(dync_module *m, const dync__json *names, const dync__st_file *f, const char *prefix, bool is_buffer, int *used)
+static dync_status dync__module_read_entries(dync__module *m, const dync__json *names, const dync__st_file *f, const char *prefix, bool is_buffer, int *used)
 {
     for (int i = 0; names && i < names->n; i++) {
         if (names->item[i].kind != DYNC__JSON_STR || !*names->item[i].str) return dync__module_bad("a name that is no text");
@@ -230,27 +238,27 @@ static dync_status dync__module_read_entries(dync_module *m, const dync__json *n
     return DYNC_OK;
 }
 
-static dync_module *dync__module_build(const dync__json *json, const dync__st_file *f, const char *prefix, int *used);
+static dync__module *dync__module_build(const dync__json *json, const dync__st_file *f, const char *prefix, int *used);
 
-static dync_status dync__module_read_children(dync_module *m, const dync__json *children, const dync__st_file *f, const char *prefix, int *used)
+static dync_status dync__module_read_children(dync__module *m, const dync__json *children, const dync__st_file *f, const char *prefix, int *used)
 {
     for (int i = 0; children && i < children->n; i++) {
         const char *name = dync__module_text(&children->item[i], "name");
         if (!name || !*name || strchr(name, '.')) return dync__module_bad("a child without a name");
         dync__str path = {0};
         dync__str_addf(&path, "%s%s.", prefix, name);
-        dync_module *child = path.failed ? NULL : dync__module_build(&children->item[i], f, dync__str_get(&path), used);
+        dync__module *child = path.failed ? NULL : dync__module_build(&children->item[i], f, dync__str_get(&path), used);
         bool failed = path.failed;
         dync__str_free(&path);
         if (!child) return failed ? DYNC_ERR_MEMORY : dync_error();
         int before = m->child.n;
-        dync_module_add(m, name, child);
+        dync__module_add(m, name, child);
         if (m->child.n != before + 1) return dync__module_bad("a child twice");
     }
     return DYNC_OK;
 }
 
-static dync_status dync__module_read(dync_module *m, const dync__json *json, const dync__st_file *f, const char *prefix, int *used)
+static dync_status dync__module_read(dync__module *m, const dync__json *json, const dync__st_file *f, const char *prefix, int *used)
 {
     const char *args = dync__module_text(json, "args");
     if (args && !(m->args = dync__intern(args))) return DYNC_ERR_MEMORY;
@@ -262,34 +270,34 @@ static dync_status dync__module_read(dync_module *m, const dync__json *json, con
 }
 
 /* Recursion is as deep as the JSON, whose reader stops at 64. */
-static dync_module *dync__module_build(const dync__json *json, const dync__st_file *f, const char *prefix, int *used)
+static dync__module *dync__module_build(const dync__json *json, const dync__st_file *f, const char *prefix, int *used)
 {
     const char *class_name = dync__module_text(json, "class");
     if (!class_name) return dync__module_bad("no class"), NULL;
-    dync_module *m = dync__module_alloc(class_name);
+    dync__module *m = dync__module_alloc(class_name);
     if (m && dync__module_read(m, json, f, prefix, used) == DYNC_OK) return m;
-    dync_module_free(m);
+    dync__module_free(m);
     return NULL;
 }
 
-DYNC__FN dync_module *dync__module_from(dync__st_file *f)
+DYNC__FN dync__module *dync__module_from(dync__st_file *f)
 {
     const char *text = f->metadata ? dync__module_text(f->metadata, dync__module_key) : NULL;
     int used = 0;
     if (!text) return dync__fail(DYNC_ERR_FORMAT, "dync_module_open: the file has tensors but no structure: make the module and use dync_module_load"), NULL;
     const dync__json *json = dync__json_parse(&f->arena, text, strlen(text));
-    dync_module *m = json ? dync__module_build(json, f, "", &used) : NULL;
+    dync__module *m = json ? dync__module_build(json, f, "", &used) : NULL;
     if (!m || used == f->n) return m;
-    dync_module_free(m);
+    dync__module_free(m);
     return dync__module_bad("not all of the file's tensors"), NULL;
 }
 
 DYNC_API dync_module *dync_module_open(const char *path)
 {
     dync__st_file f = {0};
-    dync_module *m = NULL;
+    dync__module *m = NULL;
     if (!path) return dync__fail(DYNC_ERR_VALUE, "dync_module_open: the path is NULL"), NULL;
     if (dync__st_read(&f, path) == DYNC_OK) m = dync__module_from(&f);
     dync__st_close(&f);
-    return m;
+    return dync__module_give(m);
 }

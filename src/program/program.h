@@ -4,10 +4,10 @@
 #define DYNC__PROGRAM_H
 #include "../capture/capture.h"
 
-struct dync_program {
+struct dync__program {
     dync__root root;
     const char *name;  /* a C identifier; owned */
-    dync_graph *graph; /* a reference */
+    dync__graph *graph; /* a reference */
     int n_leaves;      /* tensors in the arguments of a call, lists flattened */
     int *leaf;         /* per input of the graph: which of them it is */
     dync__mutex lock;
@@ -20,15 +20,18 @@ struct dync_program {
  * Keeps a reference and detaches the attributes from autograd (the memory stays shared). The inputs
  * are tensors, numbers were baked in: input i is tensor leaf[i] of the n_leaves tensors in the
  * arguments of a call, lists flattened. leaf NULL: one each, in order. */
-DYNC__FN dync_program *dync__program_from_leaves(dync_graph *, const char *name, int n_leaves,
+DYNC__FN dync__program *dync__program_from_leaves(dync__graph *, const char *name, int n_leaves,
                                                  const int *leaf);
+DYNC__FN void dync__program_free(dync__program *);                               /* NULL allowed */
+DYNC__FN dync_program *dync__program_give(dync__program *taken); /* its handle, for the user; NULL passes */
+DYNC__FN dync_value dync__program_run(dync__program *, int nargs, const dync_value *args);
 /* The file of a program as bytes (program_file.c) and back. own: the program that reads wrote it too: no operator is refused, nothing is
  * limited. */
-DYNC__FN dync_status dync__program_write(const dync_program *, dync__str *); /* DYNC_ERR_UNSUPPORTED: a file may not hold it */
-DYNC__FN dync_status dync__program_write_own(const dync_program *, dync__str *);
-DYNC__FN dync_program *dync__program_read(const char *bytes,
+DYNC__FN dync_status dync__program_write(const dync__program *, dync__str *); /* DYNC_ERR_UNSUPPORTED: a file may not hold it */
+DYNC__FN dync_status dync__program_write_own(const dync__program *, dync__str *);
+DYNC__FN dync__program *dync__program_read(const char *bytes,
                                           size_t n); /* NULL + DYNC_ERR_FORMAT, DYNC_ERR_MEMORY */
-DYNC__FN dync_program *dync__program_read_own(const char *bytes, size_t n);
+DYNC__FN dync__program *dync__program_read_own(const char *bytes, size_t n);
 /* npy.c */
 DYNC__FN dync__tensor *
 dync__npy_read(const char *bytes, size_t n); /* owned; NULL + DYNC_ERR_FORMAT, DYNC_ERR_MEMORY */
@@ -36,7 +39,7 @@ DYNC__FN bool dync__big_endian(void);
 DYNC__FN void dync__swap_items(char *data, size_t n,
                                size_t item); /* reverses the bytes of each item */
 /* The program as one C file (csource.c). */
-DYNC__FN dync_status dync__program_csource(const dync_program *, dync__str *);
+DYNC__FN dync_status dync__program_csource(const dync__program *, dync__str *);
 
 /* ---- safetensors (safetensors.c): named tensors and texts
  * ------------------------------------------------------------------- 8 bytes length of the header,
@@ -68,5 +71,5 @@ DYNC__FN const dync__st_tensor *dync__st_find(const dync__st_file *, const char 
 /* keys, values: n_texts pairs of metadata. */
 DYNC__FN dync_status dync__st_write(dync__str *out, int n, const dync__st_item *, int n_texts,
                                     const char *const *keys, const char *const *values);
-DYNC__FN dync_module *dync__module_from(dync__st_file *); /* module_file.c: the module that the file tells; NULL + DYNC_ERR_FORMAT, DYNC_ERR_MEMORY */
+DYNC__FN dync__module *dync__module_from(dync__st_file *); /* module_file.c: the module that the file tells; NULL + DYNC_ERR_FORMAT, DYNC_ERR_MEMORY */
 #endif

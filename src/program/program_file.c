@@ -66,10 +66,10 @@ DYNC_API dync_status dync_set_limits(dync_limits limits)
 }
 
 /* Public operators, registered ones, and private ones whose row says so; on the CPU. */
-static dync_status dync__program_allowed(const dync_graph *g)
+static dync_status dync__program_allowed(const dync__graph *g)
 {
     for (int i = 0; i < g->node.n; i++) {
-        const dync_node *n = g->node.at[i];
+        const dync__node *n = g->node.at[i];
         if (!dync__node_is_call(n) || n->op == DYNC__NODE_GETITEM) continue;
         uint32_t flags = n->op >= 0 ? dync__op_info(n->op)->flags : 0;
         if (n->op < 0)
@@ -84,13 +84,13 @@ static dync_status dync__program_allowed(const dync_graph *g)
 /* ---- writing --------------------------------------------------------------------------------- */
 
 /* Constants small enough are in the text. */
-static bool dync__program_is_stored(const dync_node *node)
+static bool dync__program_is_stored(const dync__node *node)
 {
     return node->kind == DYNC__N_GET_ATTR && !dync__graph_prints_inline(node);
 }
 
 /* An earlier attribute of the same tensor, or NULL. */
-static const dync_node *dync__program_earlier(const dync_graph *g, int i)
+static const dync__node *dync__program_earlier(const dync__graph *g, int i)
 {
     for (int j = 0; j < i; j++)
         if (dync__program_is_stored(g->node.at[j]) && g->node.at[j]->value == g->node.at[i]->value)
@@ -98,7 +98,7 @@ static const dync_node *dync__program_earlier(const dync_graph *g, int i)
     return NULL;
 }
 
-static dync_status dync__program_write_table(const dync_graph *g, dync__str *s, size_t *data_bytes)
+static dync_status dync__program_write_table(const dync__graph *g, dync__str *s, size_t *data_bytes)
 {
     size_t at = 0;
     dync__str rows = {0};
@@ -106,7 +106,7 @@ static dync_status dync__program_write_table(const dync_graph *g, dync__str *s, 
     dync__map offsets = {0}; /* node index -> offset */
     dync_status status = DYNC_OK;
     for (int i = 0; i < g->node.n && status == DYNC_OK; i++) {
-        const dync_node *node = g->node.at[i], *earlier;
+        const dync__node *node = g->node.at[i], *earlier;
         if (!dync__program_is_stored(node)) continue;
         if (!node->value || !node->value->storage->data || (node->value->device & 255) != DYNC_CPU)
             status =
@@ -137,10 +137,10 @@ static void dync__program_pad(dync__str *s)
     while (s->n % DYNC__PROGRAM_ALIGN && !s->failed) dync__str_addc(s, 0);
 }
 
-static dync_status dync__program_write_data(const dync_graph *g, dync__str *s)
+static dync_status dync__program_write_data(const dync__graph *g, dync__str *s)
 {
     for (int i = 0; i < g->node.n; i++) {
-        const dync_node *node = g->node.at[i];
+        const dync__node *node = g->node.at[i];
         if (!dync__program_is_stored(node) || dync__program_earlier(g, i)) continue;
         dync__tensor *dense = dync__contiguous_copy(node->value);
         if (!dense) return DYNC_ERR_MEMORY;
@@ -154,13 +154,13 @@ static dync_status dync__program_write_data(const dync_graph *g, dync__str *s)
     return DYNC_OK;
 }
 
-DYNC__FN dync_status dync__program_write(const dync_program *p, dync__str *s)
+DYNC__FN dync_status dync__program_write(const dync__program *p, dync__str *s)
 {
     DYNC__TRY(dync__program_allowed(p->graph));
     return dync__program_write_own(p, s);
 }
 
-DYNC__FN dync_status dync__program_write_own(const dync_program *p, dync__str *s)
+DYNC__FN dync_status dync__program_write_own(const dync__program *p, dync__str *s)
 {
     dync__str text = {0};
     size_t data_bytes;
@@ -237,7 +237,7 @@ static void dync__program_name(dync__program_reader *r, char behind, char *out, 
     else r->p++;
 }
 
-static dync_graph *dync__program_read_graph(dync__program_reader *r)
+static dync__graph *dync__program_read_graph(dync__program_reader *r)
 {
     if (!dync__program_word(r, "graph ")) return NULL;
     size_t n = dync__program_number(r, (size_t)(r->end - r->p), '\n');
@@ -251,7 +251,7 @@ static dync_graph *dync__program_read_graph(dync__program_reader *r)
     }
     memcpy(text, r->p, n);
     text[n] = 0;
-    dync_graph *g = strlen(text) == n ? dync__graph_parse_most(text, r->limits.nodes) : NULL;
+    dync__graph *g = strlen(text) == n ? dync__graph_parse_most(text, r->limits.nodes) : NULL;
     dync__free(text, n + 1);
     r->p += n;
     if (!g)
@@ -261,7 +261,7 @@ static dync_graph *dync__program_read_graph(dync__program_reader *r)
 }
 
 /* The next stored attribute of the graph from *i on. */
-static dync_node *dync__program_next(dync_graph *g, int *i)
+static dync__node *dync__program_next(dync__graph *g, int *i)
 {
     for (; *i < g->node.n; (*i)++)
         if (dync__program_is_stored(g->node.at[*i])) return g->node.at[(*i)++];
@@ -270,7 +270,7 @@ static dync_node *dync__program_next(dync_graph *g, int *i)
 
 /* A tensor of the node's layout with the row-major elements at `from`. The layout must not need
  * more room than its elements. */
-static dync__tensor *dync__program_tensor(dync__program_reader *r, const dync_node *node,
+static dync__tensor *dync__program_tensor(dync__program_reader *r, const dync__node *node,
                                           const char *from, size_t bytes)
 {
     dync__layout lay = node->info[0].lay;
@@ -303,14 +303,14 @@ static dync__tensor *dync__program_tensor(dync__program_reader *r, const dync_no
 }
 
 typedef struct dync__program_row {
-    dync_node *node;
+    dync__node *node;
     size_t offset, bytes;
 } dync__program_row;
 
 static void dync__program_bind(dync__program_reader *r, const dync__program_row *rows, int i,
                                const char *data)
 {
-    dync_node *node = rows[i].node;
+    dync__node *node = rows[i].node;
     const dync__info *info = &node->info[0];
     dync__tensor *t = NULL;
     for (int j = 0; j < i && !t; j++) { /* the same tensor under two names */
@@ -331,7 +331,7 @@ static void dync__program_bind(dync__program_reader *r, const dync__program_row 
     dync__unref(t);
 }
 
-static dync_status dync__program_read_tensors(dync__program_reader *r, dync_graph *g)
+static dync_status dync__program_read_tensors(dync__program_reader *r, dync__graph *g)
 {
     char name[128];
     if (!dync__program_word(r, "tensors ")) return r->status;
@@ -366,7 +366,7 @@ static dync_status dync__program_read_tensors(dync__program_reader *r, dync_grap
 }
 
 /* The graph and what stands in front of it. */
-static dync_program *dync__program_read_body(dync__program_reader *r)
+static dync__program *dync__program_read_body(dync__program_reader *r)
 {
     char name[128];
     int leaf[DYNC__MAX_LEAVES], n = 0;
@@ -383,19 +383,19 @@ static dync_program *dync__program_read_body(dync__program_reader *r)
         if (n == DYNC__MAX_LEAVES) dync__program_refuse(r, "fewer inputs");
         else leaf[n++] = (int)v;
     }
-    dync_graph *g = r->status == DYNC_OK ? dync__program_read_graph(r) : NULL;
+    dync__graph *g = r->status == DYNC_OK ? dync__program_read_graph(r) : NULL;
     if (!g) return NULL;
-    dync_program *p = NULL;
+    dync__program *p = NULL;
     if (g->n_inputs != n) dync__program_refuse(r, "as many inputs as the graph has");
     else if ((r->own || (r->status = dync__program_allowed(g)) == DYNC_OK) && dync__program_read_tensors(r, g) == DYNC_OK &&
              (r->status = dync__graph_check_types(g, r->own ? NULL : &r->limits)) == DYNC_OK)
         p = dync__program_from_leaves(g, name, n_leaves, leaf);
     if (p) p->loaded = !r->own;
-    dync_graph_free(g);
+    dync__graph_unref(g);
     return p;
 }
 
-static dync_program *dync__program_read_as(const char *bytes, size_t n, bool own)
+static dync__program *dync__program_read_as(const char *bytes, size_t n, bool own)
 {
     dync__program_reader r = {bytes, bytes, bytes, DYNC_OK, dync__program_limits_get(), own};
     if (own) r.limits.nodes = INT_MAX;
@@ -417,7 +417,7 @@ static dync_program *dync__program_read_as(const char *bytes, size_t n, bool own
      * is a bad file to the caller. */
     dync__error_guard guard;
     dync__error_guard_begin(&guard);
-    dync_program *p = dync__program_read_body(&r);
+    dync__program *p = dync__program_read_body(&r);
     dync__error_slot inner = dync__error_guard_end(&guard);
     if (!p)
         dync__fail(inner.status == DYNC_ERR_MEMORY ? DYNC_ERR_MEMORY : DYNC_ERR_FORMAT,
@@ -425,5 +425,5 @@ static dync_program *dync__program_read_as(const char *bytes, size_t n, bool own
     return p;
 }
 
-DYNC__FN dync_program *dync__program_read(const char *bytes, size_t n) { return dync__program_read_as(bytes, n, false); }
-DYNC__FN dync_program *dync__program_read_own(const char *bytes, size_t n) { return dync__program_read_as(bytes, n, true); }
+DYNC__FN dync__program *dync__program_read(const char *bytes, size_t n) { return dync__program_read_as(bytes, n, false); }
+DYNC__FN dync__program *dync__program_read_own(const char *bytes, size_t n) { return dync__program_read_as(bytes, n, true); }

@@ -16,39 +16,48 @@ static dync_value dync__ts_run(void *state, const dync_value *args, int nargs)
         if (args[i].kind != DYNC_KIND_INT && args[i].kind != DYNC_KIND_FLOAT) continue;
         if ((good = (number = dync__number_tensor(args[i])) != NULL)) in[i] = dync_v_tensor(dync__give(number));
     }
-    if (good) result = dync_program_run(state, nargs, in);
+    if (good) result = dync__program_run(state, nargs, in);
     dync__room_end(in, few, nargs, sizeof *in);
     return result;
 }
-static void dync__ts_destroy(void *state) { dync_program_free(state); }
+static void dync__ts_destroy(void *state) { dync__program_free(state); }
+
+static dync_status dync__ts_compile(dync__graph *, const dync_value *, int n, const char *options, dync_callable *, void *user);
 
 /* For each set of sizes, as sized.c asks: without options, which were told before. */
-static dync_status dync__ts_instance(dync_graph *g, const dync_value *ex, int n, const dync__options *options, dync_callable *out, void *user)
+static dync_status dync__ts_instance(dync__graph *g, const dync_value *ex, int n, const dync__options *options, dync_callable *out, void *user)
 {
     (void)options;
-    return dync__backend_ts(g, ex, n, NULL, out, user);
+    return dync__ts_compile(g, ex, n, NULL, out, user);
 }
 
-DYNC__FN dync_status dync__backend_ts(dync_graph *g, const dync_value *ex, int n,
-                                      const char *options, dync_callable *out, void *user)
+static dync_status dync__ts_compile(dync__graph *g, const dync_value *ex, int n,
+                                    const char *options, dync_callable *out, void *user)
 {
     dync__str bytes = {0};
     static const dync__options plain = DYNC__OPTIONS_DEFAULT;
     dync__options_ignored(options, "ts");
     if (g->syms) return dync__sized_compile(g, ex, n, &plain, dync__ts_instance, user, NULL, out);
-    dync_graph *tensors = NULL;
+    dync__graph *tensors = NULL;
     if (dync__graph_has_numbers(g)) DYNC__TRY(dync__graph_numbers(g, &tensors));
-    dync_program *written = dync__program_from_leaves(tensors ? tensors : g, "graph", 0, NULL), *read = NULL;
-    dync_graph_free(tensors);
+    dync__program *written = dync__program_from_leaves(tensors ? tensors : g, "graph", 0, NULL), *read = NULL;
+    dync__graph_unref(tensors);
     dync_status status = written ? dync__program_write_own(written, &bytes) : dync_error();
     if (status == DYNC_OK && bytes.failed) status = DYNC_ERR_MEMORY;
     if (status == DYNC_OK && !(read = dync__program_read_own(bytes.at, bytes.n))) status = dync_error();
     dync__str_free(&bytes);
-    dync_program_free(written);
+    dync__program_free(written);
     if (status != DYNC_OK) return status;
     memset(out, 0, sizeof *out);
     out->run = dync__ts_run;
     out->destroy = dync__ts_destroy;
     out->state = read;
     return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__backend_ts(dync_graph *graph, const dync_value *ex, int n,
+                                      const char *options, dync_callable *out, void *user)
+{
+    dync__graph *g = dync__graph_open(graph, "backend ts");
+    return g ? dync__ts_compile(g, ex, n, options, out, user) : DYNC_ERR_VALUE;
 }

@@ -32,6 +32,7 @@ DYNC_API void dync_shutdown(void)
     dync__tensors_shutdown();
     dync__intern_clear();
     dync__thread_end_all();
+    dync__objects_shutdown();
     dync__mem_set_buffer(NULL, 0);
     dync__pool_set_threads(0);
     dync__tls.rng_seed = dync__tls.rng_offset = 0;

@@ -179,16 +179,18 @@ static bool dync__scope_hand_down(dync__scopes *s, int i, const void *object)
 DYNC__RARE static void dync__scope_keep_texts(dync__scopes *s, int i, const dync_value *v)
 {
     if (v->kind == DYNC_KIND_STR && v->as.s) dync__scope_hand_down(s, i, v->as.s);
-    for (int k = 0; v->kind == DYNC_KIND_LIST && v->as.l && k < v->as.l->n; k++) dync__scope_keep_texts(s, i, &v->as.l->items[k]);
+    const dync__list *l = dync__value_list(*v);
+    for (int k = 0; l && k < l->n; k++) dync__scope_keep_texts(s, i, &l->items[k]);
 }
 
 /* Is the object an item of the list, at any depth? */
-DYNC__RARE static bool dync__list_holds(const dync_list *l, const void *object)
+DYNC__RARE static bool dync__list_holds(const dync__list *l, const void *object)
 {
     for (int i = 0; i < l->n; i++) {
         const dync_value *v = &l->items[i];
         if (v->kind == DYNC_KIND_TENSOR && dync__peek(v->as.t) == object) return true;
-        if (v->kind == DYNC_KIND_LIST && v->as.l && (v->as.l == object || dync__list_holds(v->as.l, object))) return true;
+        const dync__list *inner = dync__value_list(*v);
+        if (inner && (inner == object || dync__list_holds(inner, object))) return true;
     }
     return false;
 }
@@ -214,8 +216,9 @@ DYNC__FN void dync__scope_end_keep(dync_scope *scope, dync_value *v)
     if (i >= 0 && v) {
         dync__tensor *t = v->kind == DYNC_KIND_TENSOR ? dync__peek(v->as.t) : NULL;
         if (t && DYNC__UNLIKELY(!dync__scope_hand_down(s, i, t))) dync__scope_lift_item(s, i, t, false);
-        if (v->kind == DYNC_KIND_LIST && v->as.l && !dync__scope_hand_down(s, i, v->as.l)) dync__scope_lift_item(s, i, v->as.l, true);
-        if (v->kind == DYNC_KIND_STR || (v->kind == DYNC_KIND_LIST && v->as.l)) dync__scope_keep_texts(s, i, v);
+        dync__list *l = dync__value_list(*v);
+        if (l && !dync__scope_hand_down(s, i, l)) dync__scope_lift_item(s, i, l, true);
+        if (v->kind == DYNC_KIND_STR || l) dync__scope_keep_texts(s, i, v);
     }
     dync_scope_end(scope);
 }
@@ -250,50 +253,52 @@ DYNC_API void dync_release(dync_tensor *handle)
 
 /* ---- lists ---- */
 
-static size_t dync__list_bytes(int n) { return sizeof(dync_list) + (size_t)n * sizeof(dync_value); }
+static size_t dync__list_bytes(int n) { return sizeof(dync__list) + (size_t)n * sizeof(dync_value); }
 
 DYNC__FN dync_value dync__list_new(int n)
 {
     dync_value none = {DYNC_KIND_NONE, 0, {0}}, v = {DYNC_KIND_LIST, 0, {0}};
     if (n < 0) return dync__fail(DYNC_ERR_VALUE, "a list of %d values", n), none;
-    dync_list *l = dync__calloc(dync__list_bytes(n));                       /* zeroed values are NONE */
+    dync__list *l = dync__calloc(dync__list_bytes(n));                       /* zeroed values are NONE */
     if (!l) return none;
     l->n = n;
     l->refs = 1;
     l->items = (dync_value *)(void *)(l + 1);
-    if (!dync__scope_push(DYNC__ENTRY_LIST, l, 0)) {
-        dync__free(l, dync__list_bytes(n));
-        return none;
-    }
-    v.as.l = l;
-    return v;
+    dync__object_made(&l->object);
+    v.as.l = dync__list_handle(l);
+    if (v.as.l && dync__scope_push(DYNC__ENTRY_LIST, l, 0)) return v;
+    dync__list_unref(l);
+    return none;
 }
 
 static void dync__list_drop_item(dync_value v)
 {
     if (v.kind == DYNC_KIND_TENSOR) dync__unref(dync__peek(v.as.t));
-    if (v.kind == DYNC_KIND_LIST) dync__list_unref(v.as.l);
+    if (v.kind == DYNC_KIND_LIST) dync__list_unref(dync__list_peek(v.as.l));
 }
 
 DYNC__FN void dync__list_set(dync_value list, int i, dync_value item)
 {
-    if (list.kind != DYNC_KIND_LIST || !list.as.l || i < 0 || i >= list.as.l->n) return;
+    dync__list *l = dync__value_list(list), *inner = dync__value_list(item);
+    if (!l || i < 0 || i >= l->n) return;
     if (item.kind == DYNC_KIND_TENSOR && item.as.t) {
         dync__tensor *t = dync__open(item.as.t);
         if (t) dync__ref(t);
         else item.as.t = NULL;
     }
-    if (item.kind == DYNC_KIND_LIST && item.as.l) dync__list_ref(item.as.l);
-    dync_value old = list.as.l->items[i];
-    list.as.l->items[i] = item;
+    if (inner) dync__list_ref(inner);
+    else if (item.kind == DYNC_KIND_LIST) item.as.l = NULL;
+    dync_value old = l->items[i];
+    l->items[i] = item;
     dync__list_drop_item(old);
 }
 
-DYNC__FN void dync__list_ref(dync_list *l) { (void)DYNC__ATOMIC_INC(&l->refs); }
+DYNC__FN void dync__list_ref(dync__list *l) { (void)DYNC__ATOMIC_INC(&l->refs); }
 
-DYNC__FN void dync__list_unref(dync_list *l)
+DYNC__FN void dync__list_unref(dync__list *l)
 {
     if (!l || (DYNC__ATOMIC_LOAD(&l->refs) != 1 && DYNC__ATOMIC_DEC(&l->refs) != 0)) return;
+    dync__object_end(&l->object);
     for (int i = l->n - 1; i >= 0; i--) dync__list_drop_item(l->items[i]);
     dync__free(l, dync__list_bytes(l->n));
 }

@@ -5,7 +5,7 @@
  * goes back. Internally everything works on dync__tensor *, which is stable while a reference is held. */
 #ifndef DYNC__TENSOR_H
 #define DYNC__TENSOR_H
-#include "../base/base.h"
+#include "../base/handle.h"
 
 /* ---- dtypes: one row each (dtype.c). F32 F64 F16 BF16 I64 I32 I16 I8 U8 BOOL in the order of dync_dtype ------------------ */
 /*    id    name       c_type   bytes kind(f float i int b bool) fx     guard name  safetensors numpy  onnx ptx compute */
@@ -87,7 +87,7 @@ typedef struct dync__tensor {
     dync__layout lay;
     dync__storage *storage;
     struct dync__grad_meta *grad;     /* autograd/: NULL until needed */
-    struct dync_node *node;           /* graph/: the value this tensor stands for while a trace is open */
+    struct dync__node *node;           /* graph/: the value this tensor stands for while a trace is open */
     int32_t node_output;              /* which output of node */
     uint64_t trace_id;                /* the trace node belongs to */
     uint64_t id;                      /* never reused */
@@ -96,20 +96,8 @@ typedef struct dync__tensor {
     dync_loc at;
 } dync__tensor;
 
-/* Handles. 64-bit: generation << 32 | (slot + 1) << 4. 32-bit: generation << 18 | (slot + 1). Slots stand in chunks that never move;
- * the table of chunks has a fixed size. A slot's generation changes when it is freed, so a stale handle does not match. */
-#if UINTPTR_MAX > 0xffffffffu
-enum { DYNC__HANDLE_SHIFT = 4, DYNC__HANDLE_GENERATION = 32, DYNC__HANDLE_SLOT_BITS = 24 };
-#define DYNC__HANDLE_GENERATIONS 0xffffffffu
-#else
-enum { DYNC__HANDLE_SHIFT = 0, DYNC__HANDLE_GENERATION = 18, DYNC__HANDLE_SLOT_BITS = 18 };
-#define DYNC__HANDLE_GENERATIONS 0x3fffu
-#endif
-#if defined(DYNC_SMALL)
-enum { DYNC__CHUNK_BITS = 4, DYNC__CHUNKS = 64 };
-#else
-enum { DYNC__CHUNK_BITS = 8, DYNC__CHUNKS = 1 << (DYNC__HANDLE_SLOT_BITS - 8) };
-#endif
+/* Slots stand in chunks that never move. A slot's generation changes when it is freed, so that a handle from before does not match
+ * (base/handle.h). */
 #if defined(DYNC__SPLIT)
 extern dync__tensor *dync__chunks[DYNC__CHUNKS];
 #else
@@ -119,7 +107,7 @@ static dync__tensor *dync__chunks[DYNC__CHUNKS];
 DYNC__INLINE dync__tensor *dync__peek(const dync_tensor *handle)
 {
     uintptr_t word = (uintptr_t)handle;
-    uint32_t slot = (uint32_t)((word >> DYNC__HANDLE_SHIFT) & ((1u << (DYNC__HANDLE_GENERATION - DYNC__HANDLE_SHIFT)) - 1)) - 1;
+    uint32_t slot = dync__handle_slot(word);
     if (DYNC__UNLIKELY(slot >= (uint32_t)DYNC__CHUNKS << DYNC__CHUNK_BITS)) return NULL;
     dync__tensor *chunk = DYNC__ATOMIC_LOAD(&dync__chunks[slot >> DYNC__CHUNK_BITS]);
     if (DYNC__UNLIKELY(!chunk)) return NULL;
@@ -138,7 +126,7 @@ DYNC__INLINE dync__tensor *dync__open(const dync_tensor *handle)
 DYNC__INLINE dync_tensor *dync__handle(const dync__tensor *t)
 {
     if (!t) return NULL;
-    return (dync_tensor *)((uintptr_t)t->generation << DYNC__HANDLE_GENERATION | (uintptr_t)(t->slot + 1) << DYNC__HANDLE_SHIFT);
+    return (dync_tensor *)dync__handle_word(t->generation, t->slot);
 }
 /* A new tensor with one reference, owned by the caller; storage's count is taken over (pass one reference). dtype, device, layout
  * as given; op and `at` from dync__tls. */
@@ -178,7 +166,7 @@ typedef struct dync__device {                /* where NULL is returned the error
     dync_status (*run)(const void *code, void *const *buffers, uint64_t seed, uint64_t offset);
     void (*code_free)(void *code);
     void (*code_dump)(dync__str *, const void *code);
-    dync_status (*record)(int device, const struct dync_graph *, struct dync__inner *); /* inner runs as a recorded graph from now on (cudagraphs) */
+    dync_status (*record)(int device, const struct dync__graph *, struct dync__inner *); /* inner runs as a recorded graph from now on (cudagraphs) */
 } dync__device;
 enum { DYNC__OBSERVE_NDIM, DYNC__OBSERVE_SIZE, DYNC__OBSERVE_STRIDE, DYNC__OBSERVE_NUMEL, DYNC__OBSERVE_DTYPE,
        DYNC__OBSERVE_REQUIRES_GRAD };
@@ -210,11 +198,16 @@ DYNC__FN void dync__scope_end_keep(dync_scope *s, dync_value *v);
 DYNC__FN int  dync__scope_depth(void);
 DYNC__FN void dync__scope_end_all(void);                           /* every scope of this thread, the root included (dync_shutdown) */
 /* Lists: items keep a reference on their tensors; the list belongs to the scope. */
-struct dync_list { int n; int32_t refs; dync_value *items; };
+struct dync__list { dync__object object; int n; int32_t refs; dync_value *items; };
+/* The list in a value; NULL where it is none, with an error where that list is gone. */
+DYNC__INLINE dync__list *dync__value_list(dync_value v)
+{
+    return v.kind == DYNC_KIND_LIST && v.as.l ? dync__list_open(v.as.l, NULL) : NULL;
+}
 DYNC__FN dync_value dync__list_new(int n);                         /* items NONE, in the scope; kind NONE on no memory */
 DYNC__FN void dync__list_set(dync_value list, int i, dync_value item); /* takes a reference on a tensor or list, drops the old item's */
-DYNC__FN void dync__list_ref(dync_list *);
-DYNC__FN void dync__list_unref(dync_list *);
+DYNC__FN void dync__list_ref(dync__list *);
+DYNC__FN void dync__list_unref(dync__list *);
 
 /* ---- printing (show.c) ------------------------------------------------------------------------------------------------------------ */
 DYNC__FN void dync__tensor_show(dync__str *, const dync__tensor *);  /* NumPy's form: tensor([[1., 2.], [3., 4.]]) as PyTorch prints */

@@ -88,19 +88,27 @@ static void dync__value_wrong(const char *expected, dync_value v)
     dync__fail(DYNC_ERR_VALUE, "expected %s, got %s", expected, dync__kind_name(v.kind));
 }
 
+/* The list that `who` was given; an error where the value is none. */
+static const dync__list *dync__value_opened(dync_value v, const char *who)
+{
+    if (v.kind == DYNC_KIND_LIST && v.as.l) return dync__list_open(v.as.l, who);
+    dync__value_wrong("a list", v);
+    return NULL;
+}
+
 DYNC_API int dync_len(dync_value list)
 {
-    if (list.kind == DYNC_KIND_LIST && list.as.l) return list.as.l->n;
-    dync__value_wrong("a list", list);
-    return -1;
+    const dync__list *l = dync__value_opened(list, "dync_len");
+    return l ? l->n : -1;
 }
 
 DYNC_API dync_value (dync_at)(dync_value list, int i)
 {
     dync_value none = {DYNC_KIND_NONE, 0, {0}};
-    if (list.kind != DYNC_KIND_LIST || !list.as.l) return dync__value_wrong("a list", list), none;
-    if (i >= 0 && i < list.as.l->n) return list.as.l->items[i];
-    dync__fail(DYNC_ERR_INDEX, "list index out of range: expected 0 to %d, got %d", list.as.l->n - 1, i);
+    const dync__list *l = dync__value_opened(list, "dync_at");
+    if (!l) return none;
+    if (i >= 0 && i < l->n) return l->items[i];
+    dync__fail(DYNC_ERR_INDEX, "list index out of range: expected 0 to %d, got %d", l->n - 1, i);
     return none;
 }
 

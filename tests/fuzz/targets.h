@@ -45,7 +45,7 @@ static dync_tensor *fuzz_tensor(const dync__info *info, unsigned how)
     return dync__give(t);
 }
 
-static void fuzz_run_program(dync_program *p)
+static void fuzz_run_program(dync__program *p)
 {
     dync__str c = {0};
     dync_value args[DYNC__MAX_LEAVES];
@@ -60,9 +60,9 @@ static void fuzz_run_program(dync_program *p)
         }
         for (int i = 0; i < p->n_leaves && ok; i++)
             if (args[i].kind == DYNC_KIND_NONE) args[i] = dync_v_tensor(dync_zeros(dync_shape(1)));
-        if (ok) (void)dync_program_run(p, p->n_leaves, args);
+        if (ok) (void)dync__program_run(p, p->n_leaves, args);
         dync_clear_error();
-        if (ok && how == 0) (void)dync_graph_run(p->graph, args, p->graph->n_inputs);
+        if (ok && how == 0) (void)dync__graph_run(p->graph, args, p->graph->n_inputs);
         dync_clear_error();
         dync_scope_end(&scope);
     }
@@ -70,20 +70,20 @@ static void fuzz_run_program(dync_program *p)
     dync__str_free(&c);
 }
 
-static dync_program *fuzz_read(const char *bytes, size_t n)
+static dync__program *fuzz_read(const char *bytes, size_t n)
 {
-    dync_program *p = dync__program_read(bytes, n);
+    dync__program *p = dync__program_read(bytes, n);
     dync_clear_error();
     if (!p) return NULL;
     /* what was read can be written, and that read */
     dync__str again = {0};
     if (dync__program_write(p, &again) == DYNC_OK) {
-        dync_program *q = dync__program_read(again.at, again.n);
+        dync__program *q = dync__program_read(again.at, again.n);
         if (!q && dync_error() != DYNC_ERR_MEMORY) {
             fprintf(stderr, "a program that was read is refused when written again: %s\n", dync_error_message());
             abort();
         }
-        dync_program_free(q);
+        dync__program_free(q);
     }
     dync_clear_error();
     dync__str_free(&again);
@@ -101,9 +101,9 @@ static void fuzz_program(const uint8_t *data, size_t n)
 {
     char *bytes = fuzz_text(data, n);
     if (bytes && n >= 8) fuzz_sum(bytes, n);
-    dync_program *p = bytes ? fuzz_read(bytes, n) : NULL;
+    dync__program *p = bytes ? fuzz_read(bytes, n) : NULL;
     if (p) fuzz_run_program(p);
-    dync_program_free(p);
+    dync__program_free(p);
     free(bytes);
 }
 
@@ -111,9 +111,9 @@ static void fuzz_program(const uint8_t *data, size_t n)
 static char *fuzz_file(const char *text, size_t *out_n)
 {
     dync__str s = {0};
-    dync_graph *g = dync__graph_parse(text);
+    dync__graph *g = dync__graph_parse(text);
     int inputs = g ? g->n_inputs : 0;
-    dync_graph_free(g);
+    dync__graph_unref(g);
     dync_clear_error();
     dync__str_addf(&s, "dync program 1\nname f\ninputs %d", inputs);
     for (int i = 0; i < inputs; i++) dync__str_addf(&s, " %d", i);
@@ -134,9 +134,9 @@ static void fuzz_graph(const uint8_t *data, size_t n)
 {
     size_t bytes;
     char *text = fuzz_text(data, n), *file = text ? fuzz_file(text, &bytes) : NULL;
-    dync_program *p = file ? fuzz_read(file, bytes) : NULL;
+    dync__program *p = file ? fuzz_read(file, bytes) : NULL;
     if (p) fuzz_run_program(p);
-    dync_program_free(p);
+    dync__program_free(p);
     free(file);
     free(text);
 }
@@ -163,14 +163,14 @@ static int64_t fuzz_size(fuzz_bytes *b)
 /* The tensors made so far, and the graph of how: placeholders for what was made here. */
 typedef struct fuzz_ops {
     fuzz_bytes b;
-    dync_graph *g;
+    dync__graph *g;
     dync__tensor *value[FUZZ_VALUES];
-    dync_node *node[FUZZ_VALUES];
+    dync__node *node[FUZZ_VALUES];
     int n, item[FUZZ_VALUES];
     bool all_public;
 } fuzz_ops;
 
-static void fuzz_value(fuzz_ops *f, dync__tensor *t, dync_node *node, int item)
+static void fuzz_value(fuzz_ops *f, dync__tensor *t, dync__node *node, int item)
 {
     if (f->n == FUZZ_VALUES || !t || !node) {
         dync__unref(t);
@@ -309,7 +309,7 @@ static void fuzz_call(fuzz_ops *f)
     }
     dync_clear_error();
     f->all_public = f->all_public && !(row->flags & DYNC__OP_DATA_SHAPE) && (!(row->flags & DYNC__OP_PRIVATE) || (row->flags & DYNC__OP_FILE));
-    dync_node *node = f->all_public ? dync__graph_call(f->g, op, nargs, graph_args, row->nout, info, NULL) : f->n ? f->node[0] : NULL;
+    dync__node *node = f->all_public ? dync__graph_call(f->g, op, nargs, graph_args, row->nout, info, NULL) : f->n ? f->node[0] : NULL;
     for (int i = 0; i < row->nout; i++)
         fuzz_value(f, out[i], row->nout == 1 || !f->all_public ? node : dync__graph_getitem(f->g, node, i), -1);
 }
@@ -322,7 +322,7 @@ static void fuzz_ops_run(const uint8_t *data, size_t n)
     unsigned n_inputs = 1 + fuzz_take(&f.b, 4);
     for (unsigned i = 0; i < n_inputs; i++) fuzz_input(&f);
     for (int i = 0; i < 8 && f.b.p < f.b.end; i++) fuzz_call(&f);
-    dync_program *p = NULL;
+    dync__program *p = NULL;
     dync__str file = {0};
     if (f.all_public && f.n) {
         dync__arg list[FUZZ_VALUES], result = {.kind = DYNC__A_LIST, .n = f.n};
@@ -336,16 +336,16 @@ static void fuzz_ops_run(const uint8_t *data, size_t n)
             if (to) dync__graph_print_c(&text, f.g);
             if (to) fwrite(dync__str_get(&text), 1, text.n, to), fclose(to);
             dync__str_free(&text);
-            dync_program *q = dync__program_read(file.at, file.n);
+            dync__program *q = dync__program_read(file.at, file.n);
             dync_clear_error();
             if (q) fuzz_run_program(q);
-            dync_program_free(q);
+            dync__program_free(q);
         }
-        dync_program_free(p);
+        dync__program_free(p);
     }
     for (int i = 0; i < f.n; i++) dync__unref(f.value[i]);
     dync__str_free(&file);
-    dync_graph_free(f.g);
+    dync__graph_unref(f.g);
     dync_clear_error();
     dync_scope_end(&scope);
     dync_set_grad_enabled(true);
@@ -374,7 +374,7 @@ static void fuzz_module(const uint8_t *data, size_t n)
 {
     dync__st_file f = {0};
     char *bytes = fuzz_text(data, n);
-    dync_module *m = bytes && dync__st_parse(&f, bytes, n) == DYNC_OK ? dync__module_from(&f) : NULL;
+    dync_module *m = dync__module_give(bytes && dync__st_parse(&f, bytes, n) == DYNC_OK ? dync__module_from(&f) : NULL);
     dync__st_close(&f);
     dync_clear_error();
     if (m) {

@@ -40,13 +40,13 @@ static dync_tensor *written(dync_tensor *q, dync_tensor *k, dync_tensor *v, dync
 static int found;
 static bool training;
 
-static dync_value run_graph(void *state, const dync_value *args, int n) { return dync_graph_run(state, args, n); }
-static void end_graph(void *state) { dync_graph_free(state); }
+static dync_value run_graph(void *state, const dync_value *args, int n) { return dync__graph_run(state, args, n); }
+static void end_graph(void *state) { dync__graph_unref(state); }
 
-static dync_status look(dync_graph *g, const dync_value *examples, int n, const char *options, dync_callable *out, void *user)
+static dync_status look(dync_graph *graph, const dync_value *examples, int n, const char *options, dync_callable *out, void *user)
 {
     (void)examples, (void)n, (void)options, (void)user;
-    g = dync_graph_retain(g);
+    dync__graph *g = dync__graph_ref(dync__graph_peek(graph));
     dync_status status = dync__aot_attend(&g, training);
     found = 0;
     for (int i = 0; i < g->node.n; i++) found += g->node.at[i]->op == DYNC__OP__scaled_dot_product_flash_attention_for_cpu;

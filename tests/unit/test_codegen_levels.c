@@ -208,7 +208,7 @@ static void lower(dync_tensor *(*fn)(dync_tensor *, dync_tensor *), dync_tensor 
         memset(&made, 0, sizeof made);
         made.features = levels[l].features;
         dync__cpu_pretend(levels[l].features | DYNC__CPU_KNOWN);
-        if (EXPECT_OK(dync__inductor_lower(g, NULL, &plain_options, &lowered))) dync__lowered_free(&lowered);
+        if (EXPECT_OK(dync__inductor_lower(dync__graph_peek(g), NULL, &plain_options, &lowered))) dync__lowered_free(&lowered);
         expect_seen(seen | vectors_of(levels[l].features));
         dync__x_watch(NULL);
         dync__cpu_pretend(0);

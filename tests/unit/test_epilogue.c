@@ -91,7 +91,7 @@ TEST(epilogues_are_found)
             dync_graph *g = dync_make_graph(as_list, x, w, b, r);
             dync__lowered l;
             dync__str s = {0};
-            if (!EXPECT(g != NULL) || !EXPECT_OK(dync__inductor_lower(g, NULL, &plain_options, &l))) continue;
+            if (!EXPECT(g != NULL) || !EXPECT_OK(dync__inductor_lower(dync__graph_peek(g), NULL, &plain_options, &l))) continue;
             dync__plan_dump(&s, l.plan);
             if (!EXPECT((strstr(dync__str_get(&s), "with epilogue") != NULL) == programs[p].fuses)) printf("  program %d\n%s", p, dync__str_get(&s));
             dync__str_free(&s);
@@ -157,7 +157,7 @@ TEST(rows_are_added_in_place)
         EXPECT_NEAR(dync_item(dync_sum(x, DYNC_ALL, false)), 60, TOL_EXACT);
         dync_graph *g = dync_make_graph(added, x, rows, y);
         dync__lowered l;
-        REQUIRE_OK(dync__inductor_lower(g, NULL, &plain_options, &l));
+        REQUIRE_OK(dync__inductor_lower(dync__graph_peek(g), NULL, &plain_options, &l));
         EXPECT_EQ_INT(dync__plan_arena_bytes(l.plan), 0);
         dync__lowered_free(&l);
         dync_on_error(NULL, NULL);
@@ -214,7 +214,7 @@ TEST(loops_after_a_convolution_are_its_epilogue)
             dync_graph *g = dync_make_graph(as_list, x, w, b, r);
             dync__lowered l;
             dync__str s = {0};
-            if (!EXPECT(g != NULL) || !EXPECT_OK(dync__inductor_lower(g, NULL, &plain_options, &l))) continue;
+            if (!EXPECT(g != NULL) || !EXPECT_OK(dync__inductor_lower(dync__graph_peek(g), NULL, &plain_options, &l))) continue;
             dync__plan_dump(&s, l.plan);
             if (!EXPECT(dync__plan_step_count(l.plan) == convs[p].steps && (strstr(dync__str_get(&s), "with epilogue") != NULL) == convs[p].epilogue))
                 printf("  program %d\n%s", p, dync__str_get(&s));
@@ -261,7 +261,7 @@ TEST(concatenations_go_into_their_user)
             dync_graph *g = dync_make_graph(join_list, a, b, row, column);
             dync__lowered l;
             dync__str s = {0};
-            if (!EXPECT(g != NULL) || !EXPECT_OK(dync__inductor_lower(g, NULL, &plain_options, &l))) continue;
+            if (!EXPECT(g != NULL) || !EXPECT_OK(dync__inductor_lower(dync__graph_peek(g), NULL, &plain_options, &l))) continue;
             dync__plan_dump(&s, l.plan);
             EXPECT_HAS_STR(dync__str_get(&s), ": 2 steps, 0 bytes of arena");
             dync__str_free(&s);

@@ -12,12 +12,12 @@ static dync__info info_of(int dtype, int ndim, const int64_t *shape)
 static dync__info f32_1(int64_t n) { return info_of(DYNC_F32, 1, (int64_t[]){n}); }
 static dync__info f32_2(int64_t n, int64_t m) { return info_of(DYNC_F32, 2, (int64_t[]){n, m}); }
 
-static dync_node *call1(dync_graph *g, int op, dync_node *x, dync__info info)
+static dync__node *call1(dync__graph *g, int op, dync__node *x, dync__info info)
 {
     dync__arg a = dync__arg_node(x);
     return dync__graph_call(g, op, 1, &a, 1, &info, NULL);
 }
-static dync_node *call2(dync_graph *g, int op, dync__arg a, dync__arg b, dync__info info,
+static dync__node *call2(dync__graph *g, int op, dync__arg a, dync__arg b, dync__info info,
                         const char *name)
 {
     return dync__graph_call(g, op, 2, (dync__arg[]){a, b}, 1, &info, name);
@@ -28,7 +28,7 @@ static dync__arg tuple(int n, dync__arg *items)
     a.as.list = items;
     return a;
 }
-static void finish(dync_graph *g, dync_node *x)
+static void finish(dync__graph *g, dync__node *x)
 {
     dync__arg item = dync__arg_node(x), all = tuple(1, &item);
     dync__graph_output(g, &all);
@@ -36,66 +36,66 @@ static void finish(dync_graph *g, dync_node *x)
 }
 
 /* print(parse(print(g))) == print(g) */
-static void round_trip(dync_graph *g)
+static void round_trip(dync__graph *g)
 {
-    char *text = dync_graph_str(g);
-    dync_graph *back = dync__graph_parse(text);
+    char *text = dync_graph_str(dync__graph_handle(g));
+    dync__graph *back = dync__graph_parse(text);
     if (!back) printf("%s\n", text);
     REQUIRE(back != NULL);
-    EXPECT_EQ_STR(dync_graph_str(back), text);
-    EXPECT_EQ_INT(dync_graph_len(back), dync_graph_len(g));
-    dync_graph_free(back);
+    EXPECT_EQ_STR(dync_graph_str(dync__graph_handle(back)), text);
+    EXPECT_EQ_INT(dync_graph_len(dync__graph_handle(back)), dync_graph_len(dync__graph_handle(g)));
+    dync__graph_unref(back);
 }
 
 TEST(readable_make_fx)
 {
-    dync_graph *g = dync__graph_new("_multiply_invoke");
+    dync__graph *g = dync__graph_new("_multiply_invoke");
     dync__info info = f32_1(2);
-    dync_node *x = dync__graph_placeholder(g, "grad_1", NULL, &info);
+    dync__node *x = dync__graph_placeholder(g, "grad_1", NULL, &info);
     dync__arg a = dync__arg_node(x);
-    dync_node *w = dync__graph_call(g, -1, 1, &a, 1, &info,
+    dync__node *w = dync__graph_call(g, -1, 1, &a, 1, &info,
                                     "torch__dynamo__trace_wrapped_higher_order_op_self_invoke");
     dync__graph_rename(g, w, "trace_wrapped");
     dync__arg out = dync__arg_node(w);
     dync__graph_output(g, &out);
     EXPECT_EQ_STR(
-        dync_graph_readable(g),
+        dync_graph_readable(dync__graph_handle(g)),
         "class _multiply_invoke(torch.nn.Module):\n"
         "    def forward(self, grad_1: \"f32[2]\"):\n"
         "        trace_wrapped: \"f32[2]\" = "
         "torch__dynamo__trace_wrapped_higher_order_op_self_invoke(grad_1);  grad_1 = None\n"
         "        return trace_wrapped\n");
     round_trip(g);
-    dync_graph_free(g);
+    dync__graph_unref(g);
 }
 
 TEST(readable_compiled_autograd)
 {
-    dync_graph *g = dync__graph_new(NULL);
+    dync__graph *g = dync__graph_new(NULL);
     int64_t s0 = (int64_t)1 << 60;
     dync__info info = {.dtype = DYNC_F32,
                        .alias = -1,
                        .lay = {.ndim = 1, .shape = {s0}, .stride = {1}}};
     dync__graph_symbol(g, s0, "s0");
-    dync_node *inputs = dync__graph_placeholder(g, "l_inputs_", "L['inputs']", NULL);
+    dync__node *inputs = dync__graph_placeholder(g, "l_inputs_", "L['inputs']", NULL);
     inputs->target = "L_inputs_";
-    dync_node *item = dync__graph_getitem(g, inputs, 0);
+    dync__node *item = dync__graph_getitem(g, inputs, 0);
     item->info[0] = info;
     item->has_info = true;
     item->stack = "a";
     dync__arg arg = dync__arg_node(item);
-    dync_node *g0 = dync__graph_call(g, DYNC__OP_clone, 1, &arg, 1, &info, "new_grad");
+    dync__node *g0 = dync__graph_call(g, DYNC__OP_clone, 1, &arg, 1, &info, "new_grad");
     g0->stack = "b";
-    dync_node *r = call2(g, DYNC__OP_mul, arg, arg, info, "result");
+    dync__node *r = call2(g, DYNC__OP_mul, arg, arg, info, "result");
     r->stack = "c";
     arg = dync__arg_node(r);
-    dync_node *g1 = dync__graph_call(g, DYNC__OP_clone, 1, &arg, 1, &info, "new_grad");
+    dync__node *g1 = dync__graph_call(g, DYNC__OP_clone, 1, &arg, 1, &info, "new_grad");
     g1->stack = "d";
     dync__arg outs[2] = {dync__arg_node(g0), dync__arg_node(g1)}, all = tuple(2, outs);
     dync__graph_output(g, &all);
     EXPECT_OK(dync__graph_check(g));
     EXPECT_EQ_INT(dync__graph_op_count(g), 3);
-    EXPECT_EQ_STR(dync_graph_readable(g),
+    EXPECT_EQ_STR(dync_graph_readable(dync__graph_handle(g)),
                   "class GraphModule(torch.nn.Module):\n"
                   "    def forward(self, L_inputs_ : list):\n"
                   "        l_inputs_ = L_inputs_\n"
@@ -109,35 +109,35 @@ TEST(readable_compiled_autograd)
                   "        new_grad_1: \"f32[s0]\" = torch.clone(result);  result = None\n"
                   "        return (new_grad, new_grad_1)\n");
     round_trip(g);
-    dync_graph_free(g);
+    dync__graph_unref(g);
 }
 
 TEST(readable_symbolic_number)
 {
-    dync_graph *g = dync__graph_new(NULL);
-    dync_node *n = dync__graph_placeholder(g, "l_counter_", "L['counter']", NULL);
+    dync__graph *g = dync__graph_new(NULL);
+    dync__node *n = dync__graph_placeholder(g, "l_counter_", "L['counter']", NULL);
     n->target = "L_counter_";
     n->sym = "s1";
     n->scalar = dync__arg_i(0);
-    dync_node *add =
+    dync__node *add =
         dync__graph_call(g, DYNC__OP_add, 2, (dync__arg[]){dync__arg_node(n), dync__arg_i(1)}, 1,
                          NULL, NULL);
     add->sym = "s1 + 1";
     finish(g, add);
-    EXPECT_HAS_STR(dync_graph_readable(g), "def forward(self, L_counter_: \"Sym(s1)\"):\n");
-    EXPECT_HAS_STR(dync_graph_readable(g),
+    EXPECT_HAS_STR(dync_graph_readable(dync__graph_handle(g)), "def forward(self, L_counter_: \"Sym(s1)\"):\n");
+    EXPECT_HAS_STR(dync_graph_readable(dync__graph_handle(g)),
                    "add: \"Sym(s1 + 1)\" = l_counter_ + 1;  l_counter_ = None\n");
-    EXPECT_HAS_STR(dync_graph_str(g),
+    EXPECT_HAS_STR(dync_graph_str(dync__graph_handle(g)),
                    "dync_value add = dync_sym_add(l_counter_, DYNC_V(1));  /* Sym(s1 + 1) */");
     round_trip(g);
-    dync_graph_free(g);
+    dync__graph_unref(g);
 }
 
 TEST(repro_after_minifying)
 {
-    dync_graph *g = dync__graph_new(NULL);
+    dync__graph *g = dync__graph_new(NULL);
     dync__info info = f32_2(20, 20);
-    dync_node *x = dync__graph_placeholder(g, "x_19", NULL, &info);
+    dync__node *x = dync__graph_placeholder(g, "x_19", NULL, &info);
     dync__arg a = dync__arg_node(x);
     finish(g, dync__graph_call(g, DYNC__OP_relu, 1, &a, 1, &info, "x_20"));
     dync__str s = {0};
@@ -150,12 +150,12 @@ TEST(repro_after_minifying)
                                      "        x_20 = torch.relu(x_19);  x_19 = None\n"
                                      "        return (x_20,)\n");
     dync__str_free(&s);
-    dync_graph_free(g);
+    dync__graph_unref(g);
 }
 
 TEST(names)
 {
-    dync_graph *g = dync__graph_new(NULL);
+    dync__graph *g = dync__graph_new(NULL);
     EXPECT_EQ_STR(dync__graph_unique(g, "sin"), "sin");
     EXPECT_EQ_STR(dync__graph_unique(g, "sin"), "sin_1");
     EXPECT_EQ_STR(dync__graph_unique(g, "sin"), "sin_2");
@@ -166,47 +166,47 @@ TEST(names)
     EXPECT_EQ_STR(dync__graph_unique(g, "0.weight"), "_0_weight");
     EXPECT_EQ_STR(dync__graph_unique(g, "L['x'][0]"), "L_x_0_");
     EXPECT_EQ_STR(dync__graph_unique(g, ""), "_unnamed");
-    dync_graph_free(g);
+    dync__graph_unref(g);
 }
 
 TEST(c_form)
 {
-    dync_graph *g = dync__graph_new("mlp");
+    dync__graph *g = dync__graph_new("mlp");
     dync__info x_info = f32_2(2, 3), w_info = f32_2(4, 3), b_info = f32_1(4), y_info = f32_2(2, 4);
-    dync_node *x = dync__graph_placeholder(g, "l_x_", "L['x']", &x_info);
+    dync__node *x = dync__graph_placeholder(g, "l_x_", "L['x']", &x_info);
     x->target = "L_x_";
-    dync_node *w = dync__graph_attr(g, "_0_weight", "0.weight", NULL);
+    dync__node *w = dync__graph_attr(g, "_0_weight", "0.weight", NULL);
     w->info[0] = w_info;
     w->has_info = w->requires_grad[0] = true;
     dync__tensor *value = dync__tensor_empty(DYNC_F32, DYNC_CPU, &b_info.lay);
     memcpy(dync__tensor_data(value), (float[]){0.5f, -1, 1e-7f, 3}, 16);
-    dync_node *b = dync__graph_constant(g, value);
+    dync__node *b = dync__graph_constant(g, value);
     dync__unref(value);
-    dync_node *y =
+    dync__node *y =
         dync__graph_call(g, DYNC__OP_linear, 3,
                          (dync__arg[]){dync__arg_node(x), dync__arg_node(w), dync__arg_node(b)}, 1,
                          &y_info, NULL);
     y->requires_grad[0] = true;
-    dync_node *z = call2(g, DYNC__OP_mul, dync__arg_node(y), dync__arg_f(2), y_info, NULL);
+    dync__node *z = call2(g, DYNC__OP_mul, dync__arg_node(y), dync__arg_f(2), y_info, NULL);
     int64_t shape[2] = {4, 2};
     dync__info v_info = f32_2(4, 2);
     v_info.alias = 0;
-    dync_node *v =
+    dync__node *v =
         call2(g, DYNC__OP_view, dync__arg_node(z), dync__arg_dims(2, shape), v_info, NULL);
     call1(g, DYNC__OP_relu_, y, y_info);
     dync__info pair[2] = {f32_1(4), info_of(DYNC_I64, 1, (int64_t[]){4})};
-    dync_node *m =
+    dync__node *m =
         dync__graph_call(g, DYNC__OP_max_dim, 3,
                          (dync__arg[]){dync__arg_node(v), dync__arg_i(1), dync__arg_b(false)}, 2,
                          pair, NULL);
-    dync_node *m0 = dync__graph_getitem(g, m, 0), *m1 = dync__graph_getitem(g, m, 1);
+    dync__node *m0 = dync__graph_getitem(g, m, 0), *m1 = dync__graph_getitem(g, m, 1);
     dync__arg deep[2] = {dync__arg_node(m1), dync__arg_i(7)},
               outs[3] = {dync__arg_node(m0), tuple(2, deep), dync__arg_none()},
               all = tuple(3, outs);
     dync__graph_output(g, &all);
     EXPECT_OK(dync__graph_check(g));
     EXPECT_EQ_STR(
-        dync_graph_str(g),
+        dync_graph_str(dync__graph_handle(g)),
         "dync_value mlp(dync_tensor *l_x_  /* f32[2, 3]; L_x_; L['x'] */\n"
         "    , dync_tensor *_0_weight)  /* f32[4, 3] grad; attr 0.weight */\n"
         "{\n"
@@ -222,7 +222,7 @@ TEST(c_form)
         "    dync_tensor *getitem_1 = dync_as_tensor(dync_at(max_dim, 1));  /* i64[4] */\n"
         "    return dync_tuple(getitem, dync_tuple(getitem_1, 7), DYNC_NONE);\n"
         "}\n");
-    EXPECT_EQ_STR(dync_graph_readable(g),
+    EXPECT_EQ_STR(dync_graph_readable(dync__graph_handle(g)),
                   "class mlp(torch.nn.Module):\n"
                   "    def forward(self, L_x_: \"f32[2, 3]\"):\n"
                   "        l_x_ = L_x_\n"
@@ -239,57 +239,57 @@ TEST(c_form)
                   "        getitem_1: \"i64[4]\" = max_dim[1];  max_dim = None\n"
                   "        return (getitem, (getitem_1, 7), None)\n");
     round_trip(g);
-    dync_graph_free(g);
+    dync__graph_unref(g);
 }
 
 /* Every kind of argument there is, and operators without a function of their own name. */
 TEST(c_form_of_arguments)
 {
-    dync_graph *g = dync__graph_new(NULL);
+    dync__graph *g = dync__graph_new(NULL);
     dync__info x_info = f32_2(2, 3);
-    dync_node *x = dync__graph_placeholder(g, "x", NULL, &x_info);
+    dync__node *x = dync__graph_placeholder(g, "x", NULL, &x_info);
     dync__arg a = dync__arg_node(x);
     int64_t shape[2] = {2, 3}, ones[2] = {1, 1}, zeros[2] = {0, 0};
     dync__info z_info = info_of(DYNC_F64, 2, shape);
-    dync_node *z =
+    dync__node *z =
         dync__graph_call(g, DYNC__OP_zeros, 3,
                          (dync__arg[]){dync__arg_dims(2, shape), dync__arg_dtype(DYNC_F64),
                                        dync__arg_device(DYNC_CPU)},
                          1, &z_info, NULL);
     dync__graph_call(g, DYNC__OP__set_grad_enabled, 1, (dync__arg[]){dync__arg_b(false)}, 0, NULL,
                      NULL);
-    dync_node *s = dync__graph_call(g, DYNC__OP_slice, 5,
+    dync__node *s = dync__graph_call(g, DYNC__OP_slice, 5,
                                     (dync__arg[]){a, dync__arg_i(1), dync__arg_i(0),
                                                   dync__arg_i(INT64_MAX), dync__arg_i(1)},
                                     1, &x_info, NULL);
-    dync_node *c = dync__graph_call(g, DYNC__OP_clamp, 3,
+    dync__node *c = dync__graph_call(g, DYNC__OP_clamp, 3,
                                     (dync__arg[]){dync__arg_node(s), dync__arg_none(),
                                                   dync__arg_f((double)INFINITY)},
                                     1, &x_info, NULL);
-    dync_node *t =
+    dync__node *t =
         call2(g, DYNC__OP_to_dtype, dync__arg_node(c), dync__arg_dtype(DYNC_F64), z_info, NULL);
     dync__arg list[2] = {dync__arg_node(t), dync__arg_node(z)};
     dync__info cat_info = info_of(DYNC_F64, 2, (int64_t[]){4, 3});
-    dync_node *cat = call2(g, DYNC__OP_cat, tuple(2, list), dync__arg_i(0), cat_info, NULL);
+    dync__node *cat = call2(g, DYNC__OP_cat, tuple(2, list), dync__arg_i(0), cat_info, NULL);
     dync__info sum_info = info_of(DYNC_F64, 0, NULL);
-    dync_node *sum = dync__graph_call(g, DYNC__OP_sum, 3,
+    dync__node *sum = dync__graph_call(g, DYNC__OP_sum, 3,
                                       (dync__arg[]){dync__arg_node(cat), dync__arg_dims(0, NULL),
                                                     dync__arg_b(false)},
                                       1, &sum_info, NULL);
     dync__info conv = info_of(DYNC_F32, 4, (int64_t[]){1, 1, 2, 3});
-    dync_node *k = dync__graph_call(g, DYNC__OP_convolution, 7,
+    dync__node *k = dync__graph_call(g, DYNC__OP_convolution, 7,
                                     (dync__arg[]){a, a, dync__arg_none(), dync__arg_dims(2, ones),
                                                   dync__arg_dims(2, zeros), dync__arg_dims(2, ones),
                                                   dync__arg_i(1)},
                                     1, &conv, NULL);
-    dync_node *n = dync__graph_call(g, -1, 3,
+    dync__node *n = dync__graph_call(g, -1, 3,
                                     (dync__arg[]){dync__arg_node(k), dync__arg_s("a\"b\\\n"),
                                                   dync__arg_b(true)},
                                     1, &conv, "mylib::foo");
     dync__arg outs[2] = {dync__arg_node(sum), dync__arg_node(n)}, all = tuple(2, outs);
     dync__graph_output(g, &all);
     EXPECT_OK(dync__graph_check(g));
-    const char *text = dync_graph_str(g);
+    const char *text = dync_graph_str(dync__graph_handle(g));
     EXPECT_HAS_STR(text, "dync_tensor *zeros = dync_zeros(dync_shape(2, 3), .dtype = DYNC_F64, "
                          ".device = DYNC_CPU);  /* f64[2, 3] */\n");
     EXPECT_HAS_STR(text, "    dync_set_grad_enabled(false);  /* _set_grad_enabled: none */\n");
@@ -303,7 +303,7 @@ TEST(c_form_of_arguments)
     EXPECT_HAS_STR(text,
                    "dync_op_call_values(\"mylib::foo\", 3, (dync_value[]){DYNC_V(convolution), "
                    "DYNC_V(\"a\\\"b\\\\\\012\"), DYNC_TRUE}");
-    const char *fx = dync_graph_readable(g);
+    const char *fx = dync_graph_readable(dync__graph_handle(g));
     EXPECT_HAS_STR(fx, "torch.zeros((2, 3), dtype=torch.float64, device=torch.device('cpu'))");
     EXPECT_HAS_STR(fx, "torch._C._set_grad_enabled(False)");
     EXPECT_HAS_STR(fx, "torch.clamp(slice_1, None, float('inf'))");
@@ -312,7 +312,7 @@ TEST(c_form_of_arguments)
     EXPECT_HAS_STR(fx, "torch.sum(cat);");
     EXPECT_HAS_STR(fx, "torch.ops.mylib.foo(convolution, 'a\"b\\\\\\x0a', True)");
     round_trip(g);
-    dync_graph_free(g);
+    dync__graph_unref(g);
 }
 
 TEST(parse_refuses)
@@ -365,32 +365,32 @@ TEST(parse_survives)
         "    return dync_tuple(c, g, _tensor_constant0, 0.5, DYNC_NONE);\n"
         "}\n";
     char copy[sizeof text];
-    dync_graph *whole = dync__graph_parse(text);
+    dync__graph *whole = dync__graph_parse(text);
     EXPECT(whole != NULL);
-    dync_graph_free(whole);
+    dync__graph_unref(whole);
     for (size_t n = 0; n + 1 < sizeof text - 1; n++) {
         memcpy(copy, text, n);
         copy[n] = 0;
         dync_clear_error();
-        dync_graph *g = dync__graph_parse(copy);
+        dync__graph *g = dync__graph_parse(copy);
         EXPECT(g == NULL);
-        dync_graph_free(g);
+        dync__graph_unref(g);
     }
     for (int round = 0; round < 20000; round++) {
         memcpy(copy, text, sizeof text);
         for (int k = test_random_int(1, 3); k > 0; k--)
             copy[test_random_int(0, (int)sizeof text - 2)] = (char)test_random_int(32, 126);
         dync_clear_error();
-        dync_graph_free(dync__graph_parse(copy));
+        dync__graph_unref(dync__graph_parse(copy));
     }
     dync_clear_error();
 }
 
 TEST(verifier)
 {
-    dync_graph *g = dync__graph_new(NULL);
+    dync__graph *g = dync__graph_new(NULL);
     dync__info info = f32_1(2);
-    dync_node *x = dync__graph_placeholder(g, "x", NULL, &info),
+    dync__node *x = dync__graph_placeholder(g, "x", NULL, &info),
               *y = call1(g, DYNC__OP_relu, x, info), *z = call1(g, DYNC__OP_neg, y, info);
     finish(g, z);
     y->args[0].as.node = z; /* uses what comes later */
@@ -405,7 +405,7 @@ TEST(verifier)
     z->name = y->name;
     EXPECT_STATUS(dync__graph_check(g), DYNC_ERR_INTERNAL);
     dync_clear_error();
-    dync_graph_free(g);
+    dync__graph_unref(g);
 }
 
 TEST_MAIN

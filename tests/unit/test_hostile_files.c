@@ -15,7 +15,7 @@ static void expect_file(const char *params, const char *body, const char *result
     char *file = fuzz_file(dync__str_get(&s), &n);
     REQUIRE(file != NULL);
     dync_clear_error();
-    dync_program *p = dync__program_read(file, n);
+    dync__program *p = dync__program_read(file, n);
     if ((p != NULL) != loads || (!p && !strstr(dync_error_message(), why))) {
         printf("%s, expected \"%s\": %s\n%s", p ? "loaded" : "refused", why, dync_error_message(), dync__str_get(&s));
         EXPECT(!"this file");
@@ -23,7 +23,7 @@ static void expect_file(const char *params, const char *body, const char *result
     if (!p) EXPECT(dync_error() == DYNC_ERR_FORMAT || dync_error() == DYNC_ERR_MEMORY);
     dync_clear_error();
     if (p) fuzz_run_program(p);
-    dync_program_free(p);
+    dync__program_free(p);
     free(file);
     dync__str_free(&s);
 }
@@ -137,18 +137,18 @@ TEST(neighbours)
     size_t n;
     char *file = fuzz_file("dync_value f(dync_tensor *x)  /* f32[4] */\n{\n"
                            "    dync_tensor *y = dync_as_strided(x, dync_shape(4), dync_shape(1), 0);  /* f32[4] @0 */\n    return y;\n}\n", &n);
-    dync_program *p = dync__program_read(file, n);
+    dync__program *p = dync__program_read(file, n);
     REQUIRE(p != NULL);
     dync_tensor *all = dync_arange(0, 12, 1), *part = dync_slice(all, 0, 4, 8, 1);
-    dync_value arg = DYNC_V(part), got = dync_program_run(p, 1, &arg);
+    dync_value arg = DYNC_V(part), got = dync__program_run(p, 1, &arg);
     EXPECT(got.kind == DYNC_KIND_NONE);
     EXPECT_STATUS(dync_error(), DYNC_ERR_VALUE);
     EXPECT_HAS_STR(dync_error_message(), "part of a larger");
     dync_clear_error();
     arg = DYNC_V(dync_clone(part));
-    got = dync_program_run(p, 1, &arg);
+    got = dync__program_run(p, 1, &arg);
     EXPECT(dync_equal(dync_as_tensor(got), part));
-    dync_program_free(p);
+    dync__program_free(p);
     free(file);
 }
 

@@ -109,7 +109,7 @@ static dync_tensor *chain(dync_tensor *x, dync_tensor *y)
 TEST(edits)
 {
     dync_tensor *x = dync_randn(dync_shape(2, 3)), *y = dync_randn(dync_shape(2, 3));
-    dync_graph *g = dync_make_graph(dync_args(chain, "x, y"), x, y), *copy = dync__graph_clone(g);
+    dync__graph *g = dync__graph_peek(dync_make_graph(dync_args(chain, "x, y"), x, y)), *copy = dync__graph_clone(g);
     dync__str a = {0}, b = {0};
     dync__graph_print_c(&a, g);
     dync__graph_print_c(&b, copy);
@@ -117,14 +117,14 @@ TEST(edits)
     bool drop[32] = {false};
     for (int i = 0; i < g->node.n; i++) drop[i] = strcmp(g->node.at[i]->target, "max_dim") == 0;
     dync__edit edit = {.drop = drop, .dead_code = true, .unused_inputs = true};
-    dync_graph *h = dync__graph_edit(g, &edit);
+    dync__graph *h = dync__graph_edit(g, &edit);
     REQUIRE(h != NULL);
     EXPECT_OK(dync__graph_check(h));
     EXPECT_OK(dync__graph_check_types(h, NULL));
     EXPECT_EQ_INT(h->n_inputs, 2);                                   /* the two items: what they were of and its inputs are gone */
     EXPECT_EQ_INT(h->node.n, 7);
-    dync_graph_free(h);
-    dync_graph_free(copy);
+    dync__graph_unref(h);
+    dync__graph_unref(copy);
     dync__str_free(&a);
     dync__str_free(&b);
 }
@@ -132,17 +132,18 @@ TEST(edits)
 TEST(float64_graphs)
 {
     dync_tensor *x = dync_rand(dync_shape(2, 3)), *y = dync_rand(dync_shape(2, 3));
-    dync_graph *g = dync__graph_to_f64(dync_make_graph(chain, x, y));
+    dync__graph *g = dync__graph_to_f64(dync__graph_peek(dync_make_graph(chain, x, y)));
     dync_value in[2] = {DYNC_V(x), DYNC_V(y)}, wide[2];
     EXPECT_OK(dync__run_copy_inputs(2, in, wide, true));
-    dync_value r = dync_graph_run(g, wide, 2);
+    dync_value r = dync__graph_run(g, wide, 2);
     EXPECT_EQ_INT(dync_type(dync_as_tensor(r)), DYNC_F64);
-    dync_graph_free(g);
+    dync__graph_unref(g);
 }
 
 /* Every allocation may fail: no crash, nothing leaks, and with enough memory it works. */
-static bool relu_stays(dync_graph *g, const dync_value *in, int n, void *user)
+static bool relu_stays(dync_graph *graph, const dync_value *in, int n, void *user)
 {
+    const dync__graph *g = dync__graph_peek(graph);
     (void)in, (void)n, (void)user;
     for (int i = 0; i < g->node.n; i++)
         if (g->node.at[i]->op == DYNC__OP_relu) return true;
@@ -152,12 +153,12 @@ static void quiet(dync_status status, const char *message, void *user) { (void)s
 TEST(allocations_that_fail)
 {
     dync_tensor *x = dync_randn(dync_shape(2, 3)), *y = dync_randn(dync_shape(2, 3));
-    dync_graph *g = dync_make_graph(chain, x, y);
+    dync__graph *g = dync__graph_peek(dync_make_graph(chain, x, y));
     static char backend[] = "relu_accuracy_error_TESTING_ONLY";
     dync_value in[2] = {DYNC_V(x), DYNC_V(y)};
     dync_on_error(quiet, NULL);
     dync_config_set("repro_isolate", "0");
-    EXPECT(dync_fails_accuracy(g, in, 2, backend));
+    EXPECT(dync_fails_accuracy(dync__graph_handle(g), in, 2, backend));
     EXPECT(freopen("/dev/null", "w", stderr) != NULL);
     char path[1000];
     snprintf(path, sizeof path, "%s_repro.c", test__state.program);
@@ -168,9 +169,9 @@ TEST(allocations_that_fail)
             int64_t before = dync__mem_read_stats().live_bytes;
             DYNC_SCOPE {
                 dync__mem_fail_at(nth);
-                if (what == 0) done = dync_minify(g, dync_tuple(x, y), relu_stays, NULL).graph != NULL;
-                else if (what == 1) done = dync_fails_accuracy(g, in, 2, backend);
-                else done = dync_repro_save(g, dync_tuple(x, y), backend, true, path) == DYNC_OK;
+                if (what == 0) done = dync_minify(dync__graph_handle(g), dync_tuple(x, y), relu_stays, NULL).graph != NULL;
+                else if (what == 1) done = dync_fails_accuracy(dync__graph_handle(g), in, 2, backend);
+                else done = dync_repro_save(dync__graph_handle(g), dync_tuple(x, y), backend, true, path) == DYNC_OK;
                 bool unfired = dync__tls.fail_at > 0;
                 dync__mem_fail_at(0);
                 EXPECT(!unfired || done);

@@ -38,12 +38,12 @@ static dync__tensor *weight(int64_t n, int64_t m, bool transposed)
 }
 
 /* Called with (y, x) in a list: the graph's inputs are leaves 1 and 0. */
-static dync_program *make(void)
+static dync__program *make(void)
 {
-    dync_graph *g = dync__graph_parse(mlp_text);
+    dync__graph *g = dync__graph_parse(mlp_text);
     dync__tensor *w = weight(4, 3, false), *wt = weight(3, 4, true);
     for (int i = 0; g && i < g->node.n; i++) {
-        dync_node *node = g->node.at[i];
+        dync__node *node = g->node.at[i];
         if (node->kind != DYNC__N_GET_ATTR || node->value) continue;
         bool grad = node->requires_grad[0];
         dync__graph_attr_bind(node, node->info[0].lay.shape[0] == 3 ? wt : w);
@@ -51,18 +51,18 @@ static dync_program *make(void)
     }
     dync__unref(w);
     dync__unref(wt);
-    dync_program *p = dync__program_from_leaves(g, "my mlp", 2, (int[]){1, 0});
-    dync_graph_free(g);
+    dync__program *p = dync__program_from_leaves(g, "my mlp", 2, (int[]){1, 0});
+    dync__graph_unref(g);
     return p;
 }
 
-static void run(dync_program *p, float *out)
+static void run(dync__program *p, float *out)
 {
     DYNC_SCOPE {
         float x[6] = {1, 2, 3, -1, 0.5f, 2}, y[8] = {1, 2, 3, 4, 5, 6, 7, 8};
         dync_value args[1] = {
             dync_tuple(dync_from(y, dync_shape(2, 4)), dync_from(x, dync_shape(2, 3)))};
-        dync_value r = dync_program_run(p, 1, args);
+        dync_value r = dync__program_run(p, 1, args);
         EXPECT_EQ_INT(dync_len(r), 2);
         dync_tensor *o = dync_as_tensor(dync_at(r, 0)),
                     *z = dync_as_tensor(dync_at(dync_at(r, 1), 0));
@@ -76,7 +76,7 @@ static void run(dync_program *p, float *out)
 
 TEST(round_trip)
 {
-    dync_program *p = make();
+    dync__program *p = make();
     REQUIRE(p != NULL);
     EXPECT_EQ_STR(p->name, "my_mlp");
     float want[16], got[16];
@@ -84,7 +84,7 @@ TEST(round_trip)
     EXPECT_NEAR(want[8], -1.5 * 1 - 0.5 * 2 + 0.5 * 3, TOL_ABS_F32);
     dync__str file = {0}, again = {0};
     REQUIRE_OK(dync__program_write(p, &file));
-    dync_program *q = dync__program_read(file.at, file.n);
+    dync__program *q = dync__program_read(file.at, file.n);
     REQUIRE(q != NULL);
     run(q, got);
     EXPECT_NEAR_F32(got, want, 16, TOL_EXACT, TOL_EXACT);
@@ -97,26 +97,26 @@ TEST(round_trip)
         if (q->graph->node.at[i]->kind == DYNC__N_GET_ATTR && n < 3)
             values[n++] = q->graph->node.at[i]->value;
     EXPECT(n == 3 && values[0] == values[2] && values[0] != values[1]); /* tied weights stay tied */
-    dync_program_free(p);
-    dync_program_free(q);
+    dync__program_free(p);
+    dync__program_free(q);
     dync__str_free(&file);
     dync__str_free(&again);
 }
 
 TEST(checks_its_arguments)
 {
-    dync_program *p = make();
+    dync__program *p = make();
     dync_on_error(NULL, NULL);
     dync_value args[2] = {DYNC_V(dync_ones(dync_shape(2, 4))), DYNC_V(dync_ones(dync_shape(2, 4)))};
-    EXPECT_EQ_INT(dync_program_run(p, 2, args).kind, DYNC_KIND_NONE);
+    EXPECT_EQ_INT(dync__program_run(p, 2, args).kind, DYNC_KIND_NONE);
     EXPECT_STATUS(dync_error(), DYNC_ERR_SHAPE);
     EXPECT_HAS_STR(dync_error_message(), "f32[2, 4], expected f32[2, 3]");
     dync_clear_error();
     args[1] = DYNC_V(dync_ones(dync_shape(2, 3), .dtype = DYNC_F64));
-    EXPECT_EQ_INT(dync_program_run(p, 2, args).kind, DYNC_KIND_NONE);
+    EXPECT_EQ_INT(dync__program_run(p, 2, args).kind, DYNC_KIND_NONE);
     EXPECT_STATUS(dync_error(), DYNC_ERR_DTYPE);
     dync_clear_error();
-    EXPECT_EQ_INT(dync_program_run(p, 1, args).kind, DYNC_KIND_NONE);
+    EXPECT_EQ_INT(dync__program_run(p, 1, args).kind, DYNC_KIND_NONE);
     EXPECT_STATUS(dync_error(), DYNC_ERR_VALUE);
     dync_clear_error();
     EXPECT_EQ_INT(dync_program_run(NULL, 0, NULL).kind, DYNC_KIND_NONE);
@@ -130,16 +130,16 @@ TEST(checks_its_arguments)
     EXPECT(dync_program_load_onnx("x.onnx") == NULL);
     EXPECT_STATUS(dync_error(), DYNC_ERR_UNSUPPORTED);
     dync_clear_error();
-    dync_program_free(p);
+    dync__program_free(p);
 }
 
 /* Whatever is cut off or flipped: refused as a bad file, nothing leaks. */
 TEST(damaged)
 {
-    dync_program *p = make();
+    dync__program *p = make();
     dync__str file = {0};
     REQUIRE_OK(dync__program_write(p, &file));
-    dync_program_free(p);
+    dync__program_free(p);
     dync_on_error(NULL, NULL);
     int64_t before = dync_memory_stats().live_bytes;
     for (size_t n = 0; n < file.n; n++) {
@@ -163,10 +163,10 @@ TEST(damaged)
 /* The same with the checksum made right again: every bound is checked, not only the sum. */
 TEST(forged)
 {
-    dync_program *p = make();
+    dync__program *p = make();
     dync__str file = {0};
     REQUIRE_OK(dync__program_write(p, &file));
-    dync_program_free(p);
+    dync__program_free(p);
     dync_on_error(NULL, NULL);
     char *copy = malloc(file.n);
     REQUIRE(copy != NULL);
@@ -179,9 +179,9 @@ TEST(forged)
         uint64_t sum = dync__hash_bytes(copy, n - 8, 0x64796e63u);
         for (int i = 0; i < 8; i++) copy[n - 8 + (size_t)i] = (char)(sum >> 8 * i & 255);
         dync_clear_error();
-        dync_program *q = dync__program_read(copy, n);
+        dync__program *q = dync__program_read(copy, n);
         if (!q) EXPECT(dync_error() == DYNC_ERR_FORMAT || dync_error() == DYNC_ERR_MEMORY);
-        dync_program_free(q);
+        dync__program_free(q);
     }
     free(copy);
     dync_clear_error();
@@ -192,7 +192,7 @@ TEST(forged)
 
 TEST(no_memory)
 {
-    dync_program *p = make();
+    dync__program *p = make();
     dync__str file = {0};
     REQUIRE_OK(dync__program_write(p, &file));
     dync_on_error(NULL, NULL);
@@ -201,10 +201,10 @@ TEST(no_memory)
         dync__str again = {0};
         dync_clear_error();
         dync__mem_fail_at(nth);
-        dync_program *q = dync__program_read(file.at, file.n);
+        dync__program *q = dync__program_read(file.at, file.n);
         dync_status status = q ? dync__program_write(q, &again) : dync_error();
         dync__mem_fail_at(0);
-        dync_program_free(q);
+        dync__program_free(q);
         dync__str_free(&again);
         EXPECT_EQ_INT(dync_memory_stats().live_bytes, before);
         if (status == DYNC_OK) break;
@@ -212,7 +212,7 @@ TEST(no_memory)
     }
     dync_clear_error();
     dync__str_free(&file);
-    dync_program_free(p);
+    dync__program_free(p);
 }
 
 TEST_MAIN
