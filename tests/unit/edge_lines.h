@@ -4,7 +4,8 @@
 #define DYNC_TESTS_EDGE_LINES_H
 #include "sample_lines.h"
 
-typedef struct edge { int op, nargs, n_tensors, n_leaves; dync__arg *args; dync_tensor *tensor[MAX_TENSORS], *leaf[MAX_TENSORS]; } edge;
+/* copies: what writes in place is given a clone of its first tensor. */
+typedef struct edge { int op, nargs, n_tensors, n_leaves; bool copies; dync__arg *args; dync_tensor *tensor[MAX_TENSORS], *leaf[MAX_TENSORS]; } edge;
 
 /* The call with its tensors replaced, in order. */
 static dync_value run_edge(const dync_value *values, int n, void *user)
@@ -21,7 +22,7 @@ static dync_value run_edge(const dync_value *values, int n, void *user)
         for (int k = 0; k < args[i].n; k++) list[k] = dync__arg_t(dync__open(dync_as_tensor(values[at++])));
         args[i].as.list = list;
     }
-    if (dync__op_info(e->op)->cls == DYNC__INPLACE && e->n_leaves && e->leaf[0] == e->tensor[0]) args[0] = dync__arg_t(dync__open(dync_clone(dync__handle(args[0].as.t))));
+    if (dync__op_info(e->op)->cls == DYNC__INPLACE && e->copies) args[0] = dync__arg_t(dync__open(dync_clone(dync__handle(args[0].as.t))));
     if (dync__op_run(e->op, e->nargs, args, out) != DYNC_OK) return DYNC_NONE;
     n = 0;
     for (int i = 0; i < DYNC__MAX_OUT; i++)
@@ -100,7 +101,7 @@ static void check_edge(const char *line, const char *backend, bool spread)
 {
     parser p = {.at = line, .relative = true};
     dync__arg args[DYNC__MAX_ARGS];
-    edge e = {.args = args};
+    edge e = {.args = args, .copies = spread};
     char name[64] = "";
     dync_value values[MAX_TENSORS];
     memcpy(name, line, strcspn(line, "|"));
