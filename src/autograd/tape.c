@@ -565,7 +565,7 @@ static dync_status dync__tape_record_inplace(dync__opcall *c, const dync__grad_r
 static dync_status dync__tape_inplace(dync__opcall *c)
 {
     int functional = c->row->inplace_of;
-    if (c->args[0].kind != DYNC__A_TENSOR) return dync__tape_plain(c);
+    if (c->args[0].kind != DYNC__A_TENSOR || !dync__is_float_dtype(c->args[0].as.t->dtype)) return dync__tape_plain(c);     /* integers have no history */
     if (functional < 0) {              /* set_ */
         DYNC__TRY(dync__inplace_check(c->args[0].as.t));
         return dync__tape_plain(c);

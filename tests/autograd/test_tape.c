@@ -880,4 +880,20 @@ TEST(compiled_autograd_is_not_here_yet)
     dync_shutdown();
 }
 
+/* What is written into integers leaves no history there, compiled or not. */
+static dync_tensor *copied(dync_tensor *x, dync_tensor *y) { return dync_copy_(x, y); }
+static dync_tensor *filled(dync_tensor *x, dync_tensor *y) { return dync_masked_fill_(x, dync_ge(x, 0), y); }
+TEST(integers_written_with_what_has_history)
+{
+    static const char *const on[] = {NULL, "eager", "aot_eager", "inductor"};
+    for (int i = 0; i < 8; i++) {
+        dync_tensor *(*fn)(dync_tensor *, dync_tensor *) = i < 4 ? copied : filled;
+        dync_tensor *x = dync_zeros(dync_shape(3), .dtype = DYNC_I8), *y = dync_mul(dync_full(DYNC_SCALAR, 2.0, .requires_grad = true), 2), *z;
+        dync_compiled *f = on[i % 4] ? dync_compile(fn, .backend = on[i % 4]) : NULL;
+        z = f ? dync_call(f, x, y) : fn(x, y);
+        EXPECT(z && !dync_requires_grad(z) && dync_is_leaf(z) && !dync_requires_grad(x));
+        dync_compiled_free(f);
+    }
+    EXPECT_OK(dync_error());
+}
 TEST_MAIN
