@@ -335,6 +335,7 @@ DYNC__RARE static dync_status dync__metadata_differs(dync_status status, const c
 static bool dync__layout_fits(const dync__layout *want, const dync__layout *lay, bool strides)
 {
     bool same = lay->ndim == want->ndim;
+    for (int d = 0; d < lay->ndim; d++) strides = strides && lay->shape[d] != 0;          /* nothing is read by them */
     for (int d = 0; same && d < want->ndim; d++)
         same = (lay->shape[d] == want->shape[d] || dync__is_token(want->shape[d])) &&
                (!strides || lay->shape[d] < 2 || lay->stride[d] == want->stride[d] || dync__is_token(want->stride[d]));

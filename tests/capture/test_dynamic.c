@@ -86,6 +86,18 @@ TEST(batch_norm_of_transposed_inputs)
     }
 }
 
+/* Strides of what has no elements are nobody's business. */
+static dync_tensor *padded_and_cut(dync_tensor *x) { return dync_pad(x, dync_shape(2, 3, -1, 0), 0.5); }
+TEST(empty_results_in_any_strides)
+{
+    dync_compiled *f = dync_compile(padded_and_cut, .args = "x", .backend = "eager", .dynamic = DYNC_DYNAMIC_ON);
+    for (int n = 3; n >= 0; n -= 3) {
+        dync_tensor *x = dync_randn(dync_shape(4, n, 2, 2)), *got = dync_call(f, x);
+        EXPECT(got && dync_equal(got, padded_and_cut(x)));
+    }
+    dync_compiled_free(f);
+}
+
 TEST(equal_sizes_share_a_symbol)
 {
     counter c = {0};

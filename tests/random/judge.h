@@ -124,8 +124,12 @@ static bool all_zero(dync_tensor *t)
     return true;
 }
 
+/* Where plain strides leave gaps a copy may stand for a view: of a value that was computed twice and is computed once, for one. */
 static bool same_strides(dync_tensor *a, dync_tensor *b)
 {
+    int64_t reach = 1;
+    for (int i = 0; i < dync_ndim(a); i++) reach += dync_stride(a, i) * (dync_size(a, i) - 1);
+    if (reach != dync_numel(a)) return true;
     for (int i = 0; i < dync_ndim(a) && dync_numel(a); i++)
         if (dync_size(a, i) != 1 && dync_stride(a, i) != dync_stride(b, i)) return false;
     return true;
