@@ -33153,7 +33153,9 @@ DYNC__FN dync_status dync__l_native_layer_norm(dync__pb *pb, const dync__opcall 
     dync__lower_store(b, out, full, y);
     return dync__lower_end(pb, b);
 }
-/* The functional row's value goes straight into self where it is a loop of one pass, by way of a temporary elsewhere. */
+/* The functional row's value goes straight into self where it is a loop of one pass, by way of a temporary elsewhere. So it does where elements
+ * of self share places (as_strided): each is computed of what stood there before the call, as the graphs of AOT have it, and not of what
+ * other elements have left, in whatever order. */
 static dync_status dync__lower_inplace(dync__pb *pb, const dync__opcall *call, const dync__operand *in) {
     dync__opcall f = *call;
     dync__operand self = in[0], temp;
@@ -33163,11 +33165,12 @@ static dync_status dync__lower_inplace(dync__pb *pb, const dync__opcall *call, c
     self.written = true;
     for (int d = 0; f.op == DYNC__OP_fill && d < self.lay.ndim; d++) /* expanded dims take the one value once */
         if (self.lay.stride[d] == 0 && self.lay.shape[d] > 1) self.lay.shape[d] = 1;
-    if (f.row->cls == DYNC__POINTWISE) return dync__lower_pointwise(pb, &f, in, &self);
+    bool once = f.op == DYNC__OP_fill || f.op == DYNC__OP_copy || dync__layout_is_apart(&self.lay);
+    if (f.row->cls == DYNC__POINTWISE && once) return dync__lower_pointwise(pb, &f, in, &self);
     if (f.row->cls == DYNC__FACTORY) return f.row->lower(pb, &f, in, &self);
     DYNC__TRY(dync__op_infer(&f, &info));
     DYNC__TRY(dync__lower_temp(pb, info.dtype, info.lay.ndim, info.lay.shape, &temp));
-    DYNC__TRY(f.row->lower(pb, &f, in, &temp));
+    DYNC__TRY(f.row->cls == DYNC__POINTWISE ? dync__lower_pointwise(pb, &f, in, &temp) : f.row->lower(pb, &f, in, &temp));
     return dync__lower_copy(pb, &temp, &self);
 }
 DYNC__FN bool dync__op_can_lower(int op) {

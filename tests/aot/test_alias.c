@@ -310,4 +310,47 @@ TEST(views_of_expanded_and_overlapping_leaves)
             dync_compiled_free(f);
         }
 }
+/* ---- writes where elements share places ----------------------------------------------------------------------------------------- */
+
+enum { WINDOWS = 700, WIDTH = 16, HOP = 4, BASE = (WINDOWS - 1) * HOP + WIDTH };
+static dync_tensor *windows(dync_tensor *x) { return dync_as_strided(x, dync_shape(WINDOWS, WIDTH), dync_shape(HOP, 1), 0); }
+static dync_tensor *added(dync_tensor *x, dync_tensor *by)
+{
+    dync_tensor *base = dync_mul(x, 1);
+    dync_add_(windows(base), by);
+    return base;
+}
+static dync_tensor *copied(dync_tensor *x, dync_tensor *by)
+{
+    dync_tensor *base = dync_mul(x, 1);
+    dync_copy_(windows(base), by);
+    return base;
+}
+static dync_tensor *added_in_place(dync_tensor *x, dync_tensor *by)
+{
+    dync_add_(windows(x), by);
+    return dync_mul(x, 1);
+}
+
+/* Each element is computed of what stood there before, and the last in row-major order stays; eager as compiled. */
+TEST(overlapping_writes)
+{
+    static dync_tensor *(*const fns[])(dync_tensor *, dync_tensor *) = {added, copied, added_in_place};
+    static const char *const names[] = {NULL, "eager", "aot_eager", "inductor"};
+    float x0[BASE], by0[WINDOWS * WIDTH], want[BASE];
+    for (int i = 0; i < BASE; i++) x0[i] = (float)i;
+    for (int i = 0; i < WINDOWS * WIDTH; i++) by0[i] = (float)(i * 7 % 1000);
+    for (int k = 0; k < 3 * 4; k++)
+        DYNC_SCOPE {
+            int fn = k / 4;
+            for (int w = 0; w < WINDOWS; w++)
+                for (int i = 0; i < WIDTH; i++) want[w * HOP + i] = (fn == 1 ? 0 : x0[w * HOP + i]) + by0[w * WIDTH + i];
+            dync_tensor *x = dync_clone(dync_from(x0, dync_shape(BASE))), *by = dync_from(by0, dync_shape(WINDOWS, WIDTH));
+            dync_compiled *f = k % 4 ? dync_compile(fns[fn], .backend = names[k % 4], .fullgraph = true) : NULL;
+            dync_tensor *y = f ? dync_call(f, x, by) : fns[fn](x, by);
+            EXPECT_NEAR_F32((const float *)dync_data(y), want, BASE, TOL_EXACT, TOL_EXACT);
+            if (fn == 2) EXPECT_NEAR_F32((const float *)dync_data(x), want, BASE, TOL_EXACT, TOL_EXACT);
+            dync_compiled_free(f);
+        }
+}
 TEST_MAIN
