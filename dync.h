@@ -2020,7 +2020,8 @@ DYNC_API void dync_guard_tensor(const char *global_name, dync_tensor **address);
  *   dim     -rank <= dim < rank */
 DYNC_API void dync_mark_dynamic(dync_tensor *t, int dim);
 
-/* dync_dim: the size of a dimension, kept symbolic where it is dynamic; for an element of a shape argument and nothing else.
+/* dync_dim: the size of a dimension, kept symbolic where it is dynamic; for an element of a shape argument and nothing else. Converted to a
+ * float it is DYNC_ERR_VALUE; other arithmetic on it is a wrong number, which dync_set_lint shows.
  * dync_dim_lt, _eq, _gt: compare it with n and guard on the outcome only; dync_size(x, dim) guards on the size. */
 DYNC_API int64_t dync_dim(const dync_tensor *t, int dim);
 DYNC_API bool dync_dim_lt(const dync_tensor *t, int dim, int64_t n);
@@ -6128,8 +6129,10 @@ DYNC__FN void dync__tensor_brief(dync__str *, const dync__tensor *); /* f32[2, 3
  *
  * A symbol is at least 2: sizes 0 and 1 are never symbolic, and a size that is computed is made sure of being as large by dync__sz_size.
  *
- * Numbers that are computed from sizes (a mean's 1/n, attention's 1/sqrt(d)) are doubles that are tokens too: signalling NaNs with a hash
- * in them, which no operation gives and every operation quiets. They are made by dync__sf and pass wherever numbers pass. */
+ * Numbers that are computed from sizes (a mean's 1/n, attention's 1/sqrt(d)) are doubles that are tokens too: between 2^30 and 2^31, with
+ * a hash in them. A finite number keeps its bits wherever doubles go: through x87 registers, which quiet signalling NaNs, and through
+ * compilers that assume there are no NaNs; arithmetic on one by mistake gives another number, where a quiet NaN would stay as it is. They
+ * are made by dync__sf and pass wherever numbers pass. A number that looks like one and is in no table is the user's. */
 #ifndef DYNC__SYM_H
 #define DYNC__SYM_H
 
@@ -6166,6 +6169,7 @@ typedef struct dync__symtab {
     int64_t violated_value;
     dync_loc violated_at;
     bool failed;                         /* no memory */
+    uint64_t salt;                       /* 0, or what makes its tokens others than those of all tables (lint) */
 } dync__symtab;
 
 DYNC__FN dync__symtab *dync__symtab_new(void);                                  /* one reference */
@@ -6188,12 +6192,13 @@ DYNC__FN bool dync__layout_values(const dync__symtab *, const int64_t *value, dy
 DYNC__FN bool dync__guard_holds(const dync__symtab *, const dync__sz_guard *, const int64_t *value);
 
 DYNC__INLINE bool dync__is_token(int64_t x) { return (uint64_t)x >> 60 == 1; }
-DYNC__INLINE bool dync__is_sf(int64_t bits) { return (uint64_t)bits >> 51 == 0x1FFE && (uint64_t)bits << 13; }      /* the bits of a symbolic number */
+DYNC__INLINE bool dync__is_sf(int64_t bits) { return (uint64_t)bits >> 52 == 0x41D && (bits & 0xFFF) == 0xA5D; }    /* the bits of a symbolic number */
 DYNC__INLINE int64_t dync__sf_bits(double x) { int64_t b; memcpy(&b, &x, sizeof b); return b; }
 DYNC__INLINE double dync__sf_double(int64_t bits) { double x; memcpy(&x, &bits, sizeof x); return x; }
 DYNC__FN double dync__sf(dync__sf_op, double a, double b);                      /* plain, or a token of the thread's table */
 DYNC__FN double dync__sf_of(int64_t size);
 DYNC__FN double dync__sf_number(double);                                        /* plain: the symbols in it are guarded */
+DYNC__FN dync_status dync__sf_check(double operand);                            /* DYNC_ERR_VALUE: a token that was converted or rounded */
 DYNC__INLINE bool dync__any_token(int64_t a, int64_t b) { return DYNC__UNLIKELY(dync__is_token(a) || dync__is_token(b)); }
 DYNC__FN int64_t dync__sz_make(dync__sz_op, int64_t a, int64_t b);              /* in the thread's table; -1 and an error where it cannot be */
 DYNC__FN bool dync__sz_decide(dync__sz_rel, int64_t a, int64_t b);
@@ -6351,11 +6356,6 @@ DYNC__COLD
 
 /* ==== tensor/sym.c ============================================================================================== */
 enum { DYNC__SZ_SYMBOL = -1, DYNC__SZ_SUM = -2, DYNC__SZ_TERMS = 24 };
-#if FLT_EVAL_METHOD == 2
-enum { DYNC__SF_KEPT = 0 };              /* moving a signalling NaN quiets it there: numbers are made plain */
-#else
-enum { DYNC__SF_KEPT = 1 };
-#endif
 typedef struct dync__sz_poly { int n; dync__sz_term term[DYNC__SZ_TERMS]; } dync__sz_poly;
 static int64_t dync__sz_build(dync__symtab *t, dync__sz_op op, int64_t a, int64_t b);
 DYNC__FN dync__symtab *dync__symtab_new(void) {
@@ -6392,7 +6392,7 @@ static int64_t dync__sz_put(dync__symtab *t, dync__sz_expr e, const dync__sz_ter
 static int64_t dync__sz_token(uint64_t hash) { return (int64_t)((uint64_t)1 << 60 | (hash & (((uint64_t)1 << 60) - 1))); }
 DYNC__FN int64_t dync__symtab_symbol(dync__symtab *t, int64_t hint, const char *source, bool number) {
     int k = t->symbol.n;
-    dync__sz_expr e = {.token = dync__sz_token(dync__hash_mix(0x73796d, (uint64_t)k)), .hint = hint, .kind = DYNC__SZ_SYMBOL, .symbol = k};
+    dync__sz_expr e = {.token = dync__sz_token(dync__hash_mix(0x73796d ^ t->salt, (uint64_t)k)), .hint = hint, .kind = DYNC__SZ_SYMBOL, .symbol = k};
     dync__sz_symbol s = {.token = e.token, .low = number ? INT64_MIN : 2, .high = INT64_MAX, .number = number, .tensor = -1, .dim = -1};
     s.source = dync__arena_strdup(&t->arena, source);
     if (!s.source || dync__sz_put(t, e, NULL) < 0 || !dync__avec_push(&t->arena, &t->symbol, s)) {
@@ -6403,6 +6403,7 @@ DYNC__FN int64_t dync__symtab_symbol(dync__symtab *t, int64_t hint, const char *
 }
 DYNC__FN dync__symtab *dync__symtab_copy(const dync__symtab *from, const int64_t *value) {
     dync__symtab *t = dync__symtab_new();
+    if (t) t->salt = from->salt;
     for (int i = 0; t && i < from->symbol.n && !t->failed; i++) {
         dync__sz_symbol s = from->symbol.at[i];
         s.source = dync__arena_strdup(&t->arena, s.source);
@@ -6572,7 +6573,7 @@ static int64_t dync__sf_hint(const dync__symtab *t, int64_t bits) {
 static int64_t dync__sf_build(dync__symtab *t, int op, int64_t a, int64_t b) {
     uint64_t h = dync__hash_mix(dync__hash_mix(dync__hash_mix(0x666c6f74, (uint64_t)op), (uint64_t)a), (uint64_t)b);
     double x = op == DYNC__SF_OF ? (double)dync__sz_hint_in(t, a) : dync__sf_double(dync__sf_hint(t, a));
-    dync__sz_expr e = {.token = (int64_t)((uint64_t)0x1FFE << 51 | h >> 13 | 1), .kind = (int8_t)op, .a = a, .b = b};
+    dync__sz_expr e = {.token = (int64_t)((uint64_t)0x41D << 52 | h >> 24 << 12 | 0xA5D), .kind = (int8_t)op, .a = a, .b = b};
     e.hint = dync__sf_bits(dync__sf_plain(op, x, dync__sf_double(dync__sf_hint(t, b))));
     return dync__symtab_find(t, e.token) ? e.token : dync__sz_put(t, e, NULL);
 }
@@ -6618,14 +6619,13 @@ static double dync__sf_made(int op, int64_t a, int64_t b) {
     dync__sz_expr e = {.kind = (int8_t)op, .a = a, .b = b};
     int64_t r = t ? dync__sf_simple(t, &e) : -1;
     if (t && t->failed) dync__fail_memory(0);
-    return DYNC__SF_KEPT ? dync__sf_double(r) : dync__sf_number(dync__sf_double(r));
+    return dync__sf_double(r);
 }
 DYNC__FN double dync__sf(dync__sf_op op, double a, double b) {
     int64_t x = dync__sf_bits(a), y = dync__sf_bits(b);
     return dync__tls.syms && (dync__is_sf(x) || dync__is_sf(y)) ? dync__sf_made((int)op, x, y) : dync__sf_plain((int)op, a, b);
 }
 DYNC__FN double dync__sf_of(int64_t size) {
-    if (dync__is_token(size) && !DYNC__SF_KEPT) return (double)dync__sz_number(size);
     return dync__is_token(size) ? dync__sf_made(DYNC__SF_OF, size, 0) : (double)size;
 }
 static void dync__sf_fix(dync__symtab *t, int64_t bits) {
@@ -6640,6 +6640,25 @@ DYNC__FN double dync__sf_number(double x) {
     if (!dync__is_sf(bits) || !dync__symtab_find(dync__tls.syms, bits)) return x;
     dync__sf_fix(dync__tls.syms, bits);
     return dync__sf_double(dync__sf_hint(dync__tls.syms, bits));
+}
+/* Converting is no arithmetic: a size as a double has lost its last bits, either kind as a float most of them. Nobody means such a number. */
+static bool dync__sf_is_lost(int64_t token, double x) {
+    double whole = dync__is_token(token) ? (double)token : dync__sf_double(token);
+    bool same = dync__sf_bits(x) == token && !dync__is_token(token);
+    double rounded = (double)(float)whole;
+    return !same && (!(whole < x || whole > x) || !(rounded < x || rounded > x));
+}
+DYNC__FN dync_status dync__sf_check(double operand) {
+    const dync__symtab *t = dync__tls.syms;
+    double size = fabs(operand);
+    if (!t || !((size >= 0x1p30 && size <= 0x1p31) || (size >= 0x1p60 && size <= 0x1p61))) return DYNC_OK;
+    for (int i = 0; i < t->expr.n; i++) {
+        bool minus = operand < 0 && dync__is_sf(t->expr.at[i].token) && dync__sf_bits(size) == t->expr.at[i].token;
+        if (!minus && !dync__sf_is_lost(t->expr.at[i].token, size)) continue;
+        return dync__fail(DYNC_ERR_VALUE, "%.17g is no number: what dync_dim gives may only be passed on whole; dync_size gives the size as a number",
+                          operand);
+    }
+    return DYNC_OK;
 }
 DYNC__FN int64_t dync__sz_hint(int64_t size) { return dync__sz_hint_in(dync__tls.syms, size); }
 DYNC__FN bool dync__layout_has_tokens(const dync__layout *lay) {
@@ -6797,7 +6816,7 @@ DYNC__FN int64_t dync__sz_at_least_2(int64_t token) {
 DYNC__FN int64_t dync__symtab_value(const dync__symtab *t, int64_t size, const int64_t *value, bool *ok) {
     if (DYNC__LIKELY(!dync__is_token(size) && !dync__is_sf(size))) return size;
     const dync__sz_expr *e = dync__symtab_find(t, size);
-    if (!e) return dync__is_sf(size) ? size : (*ok = false, -1);        /* a NaN of the user's */
+    if (!e) return dync__is_sf(size) ? size : (*ok = false, -1);        /* a number of the user's */
     if (e->kind >= DYNC__SF_OF) {
         int64_t a = dync__symtab_value(t, e->a, value, ok), b = dync__symtab_value(t, e->b, value, ok);
         return dync__sf_bits(e->kind == DYNC__SF_OF ? dync__sf_of(a) : dync__sf((dync__sf_op)e->kind, dync__sf_double(a), dync__sf_double(b)));
@@ -27238,6 +27257,7 @@ DYNC__FN bool dync__op_can_lower(int op);
 DYNC__FN dync_status dync__op_overlap(const dync__opcall *);
 /* The dtype a POINTWISE operator computes with: its operands are cast to it. Its compute type is dync__dtype_info(d)->compute. */
 DYNC__FN int dync__op_common_dtype(const dync__opcall *);
+DYNC__FN dync_status dync__opcall_numbers(const dync__opcall *);                 /* none of its floats is a lost token (tensor/sym.h) */
 /* Tensor arguments in order, lists flattened; returns how many (may exceed cap: then nothing beyond cap is written). */
 DYNC__FN int dync__opcall_tensors(const dync__opcall *, dync__tensor **out, int cap);
 
@@ -27665,6 +27685,11 @@ DYNC__OFTEN DYNC__FN dync__arg dync__arg_value(dync_value v) {
     case DYNC_KIND_PTR: break;
     }
     return a;
+}
+DYNC__FN dync_status dync__opcall_numbers(const dync__opcall *c) {
+    for (int i = 0; i < c->nargs; i++)
+        if (c->args[i].kind == DYNC__A_FLOAT) DYNC__TRY(dync__sf_check(c->args[i].as.f));
+    return DYNC_OK;
 }
 DYNC__FN double dync__arg_number(const dync__arg *a) {
     return a->kind == DYNC__A_FLOAT ? dync__sf_number(a->as.f) : (double)(dync__is_token(a->as.i) ? dync__sz_number(a->as.i) : a->as.i);
@@ -42261,7 +42286,8 @@ DYNC__FN bool dync__graph_takes_symbols(dync__graph *g, const dync__graph *from)
     return true;
 }
 DYNC__FN bool dync__graph_name_size(dync__graph *g, int64_t size) {
-    if ((!dync__is_token(size) && !dync__is_sf(size)) || dync__graph_symbol_text(g, size)) return true;
+    bool number = dync__is_sf(size) && dync__symtab_find(g->syms, size);
+    if ((!dync__is_token(size) && !number) || dync__graph_symbol_text(g, size)) return true;
     dync__str s = {0};
     dync__symtab_text(g->syms, size, false, &s);
     bool named = dync__graph_symbol(g, size, dync__str_get(&s));
@@ -42970,6 +42996,7 @@ DYNC__FN void dync__lint_op(const dync__tracer *, const dync__opcall *);
 DYNC__FN void dync__lint_constant(const dync__tracer *, const dync__tensor *real, const dync__tensor *fake);
 DYNC__FN void dync__lint_branch(const dync__tracer *, int64_t outcome);
 DYNC__FN bool dync__lint_answers(const dync__tracer *, int64_t *outcome);        /* true: in the second trace, the outcome to take */
+DYNC__FN uint64_t dync__lint_salt(const dync__tracer *);                          /* of its tokens: other ones in a second trace that runs nothing */
 DYNC__FN void dync__lint_restart(const dync__tracer *);
 DYNC__FN void dync__lint_result(const dync__tracer *, const dync_value *result);
 DYNC__FN bool dync__lint_stops(const dync__tracer *, const char *reason);        /* true: a break in the second trace */
@@ -43905,6 +43932,7 @@ DYNC__RARE DYNC__FN dync_status dync__shapes_open(dync__tracer *t) {
     const dync__shapes *known = DYNC__ATOMIC_LOAD(&e->shapes);
     if (known) DYNC__TRY(dync__shapes_reopen(t, known->syms));
     else if (!(t->syms = dync__symtab_new())) return DYNC_ERR_MEMORY;
+    else t->syms->salt = dync__lint_salt(t);
     dync__tls.syms = t->syms;
     if (known) return DYNC_OK;
     e->leaf = dync__arena_alloc(&e->arena, (size_t)(t->call->n_tensors + 1) * sizeof *e->leaf);
@@ -43963,7 +43991,7 @@ DYNC__RARE DYNC__FN void dync__shapes_give_up(dync__cache_entry *e, const dync__
 typedef struct dync__shape_pass { dync__tracer *t; bool uses[DYNC__MAX_SYMBOLS], any; } dync__shape_pass;
 DYNC__RARE static bool dync__shape_simplify(void *user, int64_t *size) {
     dync__shape_pass *p = user;
-    if (!dync__is_token(*size) && !dync__is_sf(*size)) return true;
+    if (!dync__is_token(*size) && !(dync__is_sf(*size) && dync__symtab_find(p->t->syms, *size))) return true;
     *size = dync__symtab_simple(p->t->syms, *size);
     p->any = p->any || dync__is_token(*size) || dync__is_sf(*size);
     return dync__symtab_uses(p->t->syms, *size, p->uses);
@@ -44726,6 +44754,7 @@ struct dync__lint {
     bool second, told, failed;
     bool taped;                         /* the trace began again under the tape (step.c) */
     bool over;                          /* the first break has been passed: no more rows */
+    bool salted;                        /* the second trace's symbolic sizes are other tokens */
     struct dync__lint *outer;
 };
 static int32_t dync__lint_switch;
@@ -44745,16 +44774,32 @@ static void dync__lint_tensor(const dync__lint *l, const dync__tracer *t, const 
     else if (!x->node && x->node_output < t->real.n && t->real.at[x->node_output])
         dync__str_addf(s, "@%llu", (unsigned long long)t->real.at[x->node_output]->id);
 }
-static void dync__lint_arg(const dync__lint *l, const dync__tracer *t, const dync__arg *a, dync__str *s) {
+/* A size or a number: a symbolic one by its symbols, which are those of both traces. A token that was computed with is no symbol: it is told,
+ * as it is another number in the second trace. */
+static void dync__lint_number(const dync__tracer *t, int64_t bits, dync__str *s) {
     char number[40];
+    if (dync__symtab_find(t->syms, bits)) {
+        dync__symtab_text(t->syms, bits, false, s);
+        return;
+    }
+    dync__double_text(dync__sf_double(bits), number, sizeof number);
+    dync__str_add(s, number);
+}
+DYNC__FN uint64_t dync__lint_salt(const dync__tracer *t) {
+    dync__lint *l = dync__lint_of(t);
+    if (!l || !l->second || l->entry->lint) return 0;
+    l->salted = true;
+    return 0x73616c74;
+}
+static void dync__lint_arg(const dync__lint *l, const dync__tracer *t, const dync__arg *a, dync__str *s) {
     switch ((dync__arg_kind)a->kind) {
     case DYNC__A_TENSOR: dync__lint_tensor(l, t, a->as.t, s); break;
-    case DYNC__A_INT: dync__str_addf(s, "%lld", (long long)a->as.i); break;
-    case DYNC__A_BOOL: dync__str_add(s, a->as.i ? "true" : "false"); break;
-    case DYNC__A_FLOAT:
-        dync__double_text(a->as.f, number, sizeof number);
-        dync__str_add(s, number);
+    case DYNC__A_INT:
+        if (dync__symtab_find(t->syms, a->as.i)) dync__symtab_text(t->syms, a->as.i, false, s);
+        else dync__str_addf(s, "%lld", (long long)a->as.i);
         break;
+    case DYNC__A_BOOL: dync__str_add(s, a->as.i ? "true" : "false"); break;
+    case DYNC__A_FLOAT: dync__lint_number(t, dync__sf_bits(a->as.f), s); break;
     case DYNC__A_DIMS: dync__shape_text(s, a->n, a->as.dims); break;
     case DYNC__A_DTYPE: dync__str_add(s, dync__dtype_info((int)a->as.i)->name); break;
     case DYNC__A_DEVICE: dync__str_addf(s, "device %lld", (long long)a->as.i); break;
@@ -44785,8 +44830,8 @@ static void dync__lint_tell(dync__lint *l, const char *what, dync_loc at, const 
     dync__warn("lint: %s between two traces%s%s\n"
                "  A compiled function sees C variables as they were when it was traced: pass it as\n"
                "  an argument, declare it with dync_guard_int or dync_guard_tensor, or keep it in a\n"
-               "  dync_cell.",
-               what, place, more);
+               "  dync_cell.%s",
+               what, place, more, l->salted ? " What dync_dim gives is no number to compute with: dync_size is." : "");
 }
 static void dync__lint_tell_row(dync__lint *l, const dync__lint_row *was, const dync__lint_row *now) {
     char what[256];
@@ -45386,6 +45431,7 @@ DYNC__FN dync_status dync__tracer_enter(dync__tracer *t, dync__opcall *c) {
         DYNC__ATOMIC_STORE(&t->fn->line, c->at.line);
         DYNC__ATOMIC_STORE(&t->fn->file, c->at.file);
     }
+    if (DYNC__UNLIKELY(t->syms != NULL) && (status = dync__opcall_numbers(c)) != DYNC_OK) return dync__tracer_fail(t, status);
     if (c->op == DYNC__OP_as_strided) dync__tracer_guard_more(t, &t->entry->offsets);     /* counts from the storage's beginning */
     if (c->row->cls == DYNC__INPLACE || (c->row->flags & DYNC__OP_WRITES)) dync__tracer_guard_more(t, &t->entry->mutates);
     return DYNC_OK;
@@ -60802,6 +60848,7 @@ static dync_status dync__maker_call(dync__handler *self, dync__opcall *c) {
     bool whole = dync__op_can_lower(c->op) || (row->flags & (DYNC__OP_OPAQUE | DYNC__OP_DATA_SHAPE)) || row->cls == DYNC__EFFECT ||
                  row->cls == DYNC__INPLACE || !row->decompose;
     if (!whole) return row->decompose(c);
+    if (m->syms) DYNC__TRY(dync__opcall_numbers(c));
     if ((row->flags & DYNC__OP_DATA_SHAPE) && m->mode != DYNC_TRACE_REAL)
         return dync__fail(DYNC_ERR_UNSUPPORTED, "dynamic shape operator: aten.%s.default", row->name);
     dync__arg stand[DYNC__MAX_ARGS], node[DYNC__MAX_ARGS], *given = c->args;

@@ -151,7 +151,8 @@ DYNC_API void dync_guard_tensor(const char *global_name, dync_tensor **address);
  *   dim     -rank <= dim < rank */
 DYNC_API void dync_mark_dynamic(dync_tensor *t, int dim);
 
-/* dync_dim: the size of a dimension, kept symbolic where it is dynamic; for an element of a shape argument and nothing else.
+/* dync_dim: the size of a dimension, kept symbolic where it is dynamic; for an element of a shape argument and nothing else. Converted to a
+ * float it is DYNC_ERR_VALUE; other arithmetic on it is a wrong number, which dync_set_lint shows.
  * dync_dim_lt, _eq, _gt: compare it with n and guard on the outcome only; dync_size(x, dim) guards on the size. */
 DYNC_API int64_t dync_dim(const dync_tensor *t, int dim);
 DYNC_API bool dync_dim_lt(const dync_tensor *t, int dim, int64_t n);

@@ -152,6 +152,7 @@ DYNC__RARE DYNC__FN dync_status dync__shapes_open(dync__tracer *t)
     const dync__shapes *known = DYNC__ATOMIC_LOAD(&e->shapes);
     if (known) DYNC__TRY(dync__shapes_reopen(t, known->syms));
     else if (!(t->syms = dync__symtab_new())) return DYNC_ERR_MEMORY;
+    else t->syms->salt = dync__lint_salt(t);
     dync__tls.syms = t->syms;
     if (known) return DYNC_OK;
     e->leaf = dync__arena_alloc(&e->arena, (size_t)(t->call->n_tensors + 1) * sizeof *e->leaf);
@@ -224,7 +225,7 @@ typedef struct dync__shape_pass { dync__tracer *t; bool uses[DYNC__MAX_SYMBOLS],
 DYNC__RARE static bool dync__shape_simplify(void *user, int64_t *size)
 {
     dync__shape_pass *p = user;
-    if (!dync__is_token(*size) && !dync__is_sf(*size)) return true;
+    if (!dync__is_token(*size) && !(dync__is_sf(*size) && dync__symtab_find(p->t->syms, *size))) return true;
     *size = dync__symtab_simple(p->t->syms, *size);
     p->any = p->any || dync__is_token(*size) || dync__is_sf(*size);
     return dync__symtab_uses(p->t->syms, *size, p->uses);

@@ -32,6 +32,7 @@ struct dync__lint {
     bool second, told, failed;
     bool taped;                         /* the trace began again under the tape (step.c) */
     bool over;                          /* the first break has been passed: no more rows */
+    bool salted;                        /* the second trace's symbolic sizes are other tokens */
     struct dync__lint *outer;
 };
 static int32_t dync__lint_switch;
@@ -60,18 +61,38 @@ static void dync__lint_tensor(const dync__lint *l, const dync__tracer *t, const 
         dync__str_addf(s, "@%llu", (unsigned long long)t->real.at[x->node_output]->id);
 }
 
+/* A size or a number: a symbolic one by its symbols, which are those of both traces. A token that was computed with is no symbol: it is told,
+ * as it is another number in the second trace. */
+static void dync__lint_number(const dync__tracer *t, int64_t bits, dync__str *s)
+{
+    char number[40];
+    if (dync__symtab_find(t->syms, bits)) {
+        dync__symtab_text(t->syms, bits, false, s);
+        return;
+    }
+    dync__double_text(dync__sf_double(bits), number, sizeof number);
+    dync__str_add(s, number);
+}
+
+DYNC__FN uint64_t dync__lint_salt(const dync__tracer *t)
+{
+    dync__lint *l = dync__lint_of(t);
+    if (!l || !l->second || l->entry->lint) return 0;
+    l->salted = true;
+    return 0x73616c74;
+}
+
 static void dync__lint_arg(const dync__lint *l, const dync__tracer *t, const dync__arg *a,
                            dync__str *s)
 {
-    char number[40];
     switch ((dync__arg_kind)a->kind) {
     case DYNC__A_TENSOR: dync__lint_tensor(l, t, a->as.t, s); break;
-    case DYNC__A_INT: dync__str_addf(s, "%lld", (long long)a->as.i); break;
-    case DYNC__A_BOOL: dync__str_add(s, a->as.i ? "true" : "false"); break;
-    case DYNC__A_FLOAT:
-        dync__double_text(a->as.f, number, sizeof number);
-        dync__str_add(s, number);
+    case DYNC__A_INT:
+        if (dync__symtab_find(t->syms, a->as.i)) dync__symtab_text(t->syms, a->as.i, false, s);
+        else dync__str_addf(s, "%lld", (long long)a->as.i);
         break;
+    case DYNC__A_BOOL: dync__str_add(s, a->as.i ? "true" : "false"); break;
+    case DYNC__A_FLOAT: dync__lint_number(t, dync__sf_bits(a->as.f), s); break;
     case DYNC__A_DIMS: dync__shape_text(s, a->n, a->as.dims); break;
     case DYNC__A_DTYPE: dync__str_add(s, dync__dtype_info((int)a->as.i)->name); break;
     case DYNC__A_DEVICE: dync__str_addf(s, "device %lld", (long long)a->as.i); break;
@@ -107,8 +128,8 @@ static void dync__lint_tell(dync__lint *l, const char *what, dync_loc at, const 
     dync__warn("lint: %s between two traces%s%s\n"
                "  A compiled function sees C variables as they were when it was traced: pass it as\n"
                "  an argument, declare it with dync_guard_int or dync_guard_tensor, or keep it in a\n"
-               "  dync_cell.",
-               what, place, more);
+               "  dync_cell.%s",
+               what, place, more, l->salted ? " What dync_dim gives is no number to compute with: dync_size is." : "");
 }
 
 static void dync__lint_tell_row(dync__lint *l, const dync__lint_row *was, const dync__lint_row *now)

@@ -447,6 +447,7 @@ DYNC__FN dync_status dync__tracer_enter(dync__tracer *t, dync__opcall *c)
         DYNC__ATOMIC_STORE(&t->fn->line, c->at.line);
         DYNC__ATOMIC_STORE(&t->fn->file, c->at.file);
     }
+    if (DYNC__UNLIKELY(t->syms != NULL) && (status = dync__opcall_numbers(c)) != DYNC_OK) return dync__tracer_fail(t, status);
     if (c->op == DYNC__OP_as_strided) dync__tracer_guard_more(t, &t->entry->offsets);     /* counts from the storage's beginning */
     if (c->row->cls == DYNC__INPLACE || (c->row->flags & DYNC__OP_WRITES)) dync__tracer_guard_more(t, &t->entry->mutates);
     return DYNC_OK;

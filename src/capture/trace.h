@@ -129,6 +129,7 @@ DYNC__FN void dync__lint_op(const dync__tracer *, const dync__opcall *);
 DYNC__FN void dync__lint_constant(const dync__tracer *, const dync__tensor *real, const dync__tensor *fake);
 DYNC__FN void dync__lint_branch(const dync__tracer *, int64_t outcome);
 DYNC__FN bool dync__lint_answers(const dync__tracer *, int64_t *outcome);        /* true: in the second trace, the outcome to take */
+DYNC__FN uint64_t dync__lint_salt(const dync__tracer *);                          /* of its tokens: other ones in a second trace that runs nothing */
 DYNC__FN void dync__lint_restart(const dync__tracer *);
 DYNC__FN void dync__lint_result(const dync__tracer *, const dync_value *result);
 DYNC__FN bool dync__lint_stops(const dync__tracer *, const char *reason);        /* true: a break in the second trace */

@@ -137,6 +137,7 @@ static dync_status dync__maker_call(dync__handler *self, dync__opcall *c)
     bool whole = dync__op_can_lower(c->op) || (row->flags & (DYNC__OP_OPAQUE | DYNC__OP_DATA_SHAPE)) || row->cls == DYNC__EFFECT ||
                  row->cls == DYNC__INPLACE || !row->decompose;
     if (!whole) return row->decompose(c);
+    if (m->syms) DYNC__TRY(dync__opcall_numbers(c));
     if ((row->flags & DYNC__OP_DATA_SHAPE) && m->mode != DYNC_TRACE_REAL)
         return dync__fail(DYNC_ERR_UNSUPPORTED, "dynamic shape operator: aten.%s.default", row->name);
     dync__arg stand[DYNC__MAX_ARGS], node[DYNC__MAX_ARGS], *given = c->args;

@@ -49,7 +49,8 @@ DYNC__FN bool dync__graph_takes_symbols(dync__graph *g, const dync__graph *from)
 
 DYNC__FN bool dync__graph_name_size(dync__graph *g, int64_t size)
 {
-    if ((!dync__is_token(size) && !dync__is_sf(size)) || dync__graph_symbol_text(g, size)) return true;
+    bool number = dync__is_sf(size) && dync__symtab_find(g->syms, size);
+    if ((!dync__is_token(size) && !number) || dync__graph_symbol_text(g, size)) return true;
     dync__str s = {0};
     dync__symtab_text(g->syms, size, false, &s);
     bool named = dync__graph_symbol(g, size, dync__str_get(&s));

@@ -27,6 +27,13 @@ DYNC__OFTEN DYNC__FN dync__arg dync__arg_value(dync_value v)
     return a;
 }
 
+DYNC__FN dync_status dync__opcall_numbers(const dync__opcall *c)
+{
+    for (int i = 0; i < c->nargs; i++)
+        if (c->args[i].kind == DYNC__A_FLOAT) DYNC__TRY(dync__sf_check(c->args[i].as.f));
+    return DYNC_OK;
+}
+
 DYNC__FN double dync__arg_number(const dync__arg *a)
 {
     return a->kind == DYNC__A_FLOAT ? dync__sf_number(a->as.f) : (double)(dync__is_token(a->as.i) ? dync__sz_number(a->as.i) : a->as.i);

@@ -140,6 +140,7 @@ DYNC__FN bool dync__op_can_lower(int op);
 DYNC__FN dync_status dync__op_overlap(const dync__opcall *);
 /* The dtype a POINTWISE operator computes with: its operands are cast to it. Its compute type is dync__dtype_info(d)->compute. */
 DYNC__FN int dync__op_common_dtype(const dync__opcall *);
+DYNC__FN dync_status dync__opcall_numbers(const dync__opcall *);                 /* none of its floats is a lost token (tensor/sym.h) */
 /* Tensor arguments in order, lists flattened; returns how many (may exceed cap: then nothing beyond cap is written). */
 DYNC__FN int dync__opcall_tensors(const dync__opcall *, dync__tensor **out, int cap);
 

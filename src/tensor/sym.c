@@ -7,11 +7,6 @@
 #include "sym.h"
 
 enum { DYNC__SZ_SYMBOL = -1, DYNC__SZ_SUM = -2, DYNC__SZ_TERMS = 24 };
-#if FLT_EVAL_METHOD == 2
-enum { DYNC__SF_KEPT = 0 };              /* moving a signalling NaN quiets it there: numbers are made plain */
-#else
-enum { DYNC__SF_KEPT = 1 };
-#endif
 typedef struct dync__sz_poly { int n; dync__sz_term term[DYNC__SZ_TERMS]; } dync__sz_poly;
 static int64_t dync__sz_build(dync__symtab *t, dync__sz_op op, int64_t a, int64_t b);
 
@@ -62,7 +57,7 @@ static int64_t dync__sz_token(uint64_t hash) { return (int64_t)((uint64_t)1 << 6
 DYNC__FN int64_t dync__symtab_symbol(dync__symtab *t, int64_t hint, const char *source, bool number)
 {
     int k = t->symbol.n;
-    dync__sz_expr e = {.token = dync__sz_token(dync__hash_mix(0x73796d, (uint64_t)k)), .hint = hint, .kind = DYNC__SZ_SYMBOL, .symbol = k};
+    dync__sz_expr e = {.token = dync__sz_token(dync__hash_mix(0x73796d ^ t->salt, (uint64_t)k)), .hint = hint, .kind = DYNC__SZ_SYMBOL, .symbol = k};
     dync__sz_symbol s = {.token = e.token, .low = number ? INT64_MIN : 2, .high = INT64_MAX, .number = number, .tensor = -1, .dim = -1};
     s.source = dync__arena_strdup(&t->arena, source);
     if (!s.source || dync__sz_put(t, e, NULL) < 0 || !dync__avec_push(&t->arena, &t->symbol, s)) {
@@ -75,6 +70,7 @@ DYNC__FN int64_t dync__symtab_symbol(dync__symtab *t, int64_t hint, const char *
 DYNC__FN dync__symtab *dync__symtab_copy(const dync__symtab *from, const int64_t *value)
 {
     dync__symtab *t = dync__symtab_new();
+    if (t) t->salt = from->salt;
     for (int i = 0; t && i < from->symbol.n && !t->failed; i++) {
         dync__sz_symbol s = from->symbol.at[i];
         s.source = dync__arena_strdup(&t->arena, s.source);
@@ -273,7 +269,7 @@ static int64_t dync__sf_build(dync__symtab *t, int op, int64_t a, int64_t b)
 {
     uint64_t h = dync__hash_mix(dync__hash_mix(dync__hash_mix(0x666c6f74, (uint64_t)op), (uint64_t)a), (uint64_t)b);
     double x = op == DYNC__SF_OF ? (double)dync__sz_hint_in(t, a) : dync__sf_double(dync__sf_hint(t, a));
-    dync__sz_expr e = {.token = (int64_t)((uint64_t)0x1FFE << 51 | h >> 13 | 1), .kind = (int8_t)op, .a = a, .b = b};
+    dync__sz_expr e = {.token = (int64_t)((uint64_t)0x41D << 52 | h >> 24 << 12 | 0xA5D), .kind = (int8_t)op, .a = a, .b = b};
     e.hint = dync__sf_bits(dync__sf_plain(op, x, dync__sf_double(dync__sf_hint(t, b))));
     return dync__symtab_find(t, e.token) ? e.token : dync__sz_put(t, e, NULL);
 }
@@ -330,7 +326,7 @@ static double dync__sf_made(int op, int64_t a, int64_t b)
     dync__sz_expr e = {.kind = (int8_t)op, .a = a, .b = b};
     int64_t r = t ? dync__sf_simple(t, &e) : -1;
     if (t && t->failed) dync__fail_memory(0);
-    return DYNC__SF_KEPT ? dync__sf_double(r) : dync__sf_number(dync__sf_double(r));
+    return dync__sf_double(r);
 }
 
 DYNC__FN double dync__sf(dync__sf_op op, double a, double b)
@@ -341,7 +337,6 @@ DYNC__FN double dync__sf(dync__sf_op op, double a, double b)
 
 DYNC__FN double dync__sf_of(int64_t size)
 {
-    if (dync__is_token(size) && !DYNC__SF_KEPT) return (double)dync__sz_number(size);
     return dync__is_token(size) ? dync__sf_made(DYNC__SF_OF, size, 0) : (double)size;
 }
 
@@ -360,6 +355,29 @@ DYNC__FN double dync__sf_number(double x)
     if (!dync__is_sf(bits) || !dync__symtab_find(dync__tls.syms, bits)) return x;
     dync__sf_fix(dync__tls.syms, bits);
     return dync__sf_double(dync__sf_hint(dync__tls.syms, bits));
+}
+
+/* Converting is no arithmetic: a size as a double has lost its last bits, either kind as a float most of them. Nobody means such a number. */
+static bool dync__sf_is_lost(int64_t token, double x)
+{
+    double whole = dync__is_token(token) ? (double)token : dync__sf_double(token);
+    bool same = dync__sf_bits(x) == token && !dync__is_token(token);
+    double rounded = (double)(float)whole;
+    return !same && (!(whole < x || whole > x) || !(rounded < x || rounded > x));
+}
+
+DYNC__FN dync_status dync__sf_check(double operand)
+{
+    const dync__symtab *t = dync__tls.syms;
+    double size = fabs(operand);
+    if (!t || !((size >= 0x1p30 && size <= 0x1p31) || (size >= 0x1p60 && size <= 0x1p61))) return DYNC_OK;
+    for (int i = 0; i < t->expr.n; i++) {
+        bool minus = operand < 0 && dync__is_sf(t->expr.at[i].token) && dync__sf_bits(size) == t->expr.at[i].token;
+        if (!minus && !dync__sf_is_lost(t->expr.at[i].token, size)) continue;
+        return dync__fail(DYNC_ERR_VALUE, "%.17g is no number: what dync_dim gives may only be passed on whole; dync_size gives the size as a number",
+                          operand);
+    }
+    return DYNC_OK;
 }
 
 DYNC__FN int64_t dync__sz_hint(int64_t size) { return dync__sz_hint_in(dync__tls.syms, size); }
@@ -549,7 +567,7 @@ DYNC__FN int64_t dync__symtab_value(const dync__symtab *t, int64_t size, const i
 {
     if (DYNC__LIKELY(!dync__is_token(size) && !dync__is_sf(size))) return size;
     const dync__sz_expr *e = dync__symtab_find(t, size);
-    if (!e) return dync__is_sf(size) ? size : (*ok = false, -1);        /* a NaN of the user's */
+    if (!e) return dync__is_sf(size) ? size : (*ok = false, -1);        /* a number of the user's */
     if (e->kind >= DYNC__SF_OF) {
         int64_t a = dync__symtab_value(t, e->a, value, ok), b = dync__symtab_value(t, e->b, value, ok);
         return dync__sf_bits(e->kind == DYNC__SF_OF ? dync__sf_of(a) : dync__sf((dync__sf_op)e->kind, dync__sf_double(a), dync__sf_double(b)));

@@ -158,6 +158,36 @@ TEST(marked_and_left_one_value_is_an_error)
     dync_compiled_free(f);
 }
 
+static int dim_line;
+static dync_tensor *as_double(dync_tensor *x) { dim_line = __LINE__; return dync_mul(x, (double)dync_dim(x, 0)); }
+static dync_tensor *as_float(dync_tensor *x) { dim_line = __LINE__; return dync_add(x, (float)dync_dim(x, 0)); }
+static dync_tensor *negative(dync_tensor *x) { dim_line = __LINE__; return dync_sub(-(double)dync_dim(x, 0), x); }
+static dync_tensor *end_of_range(dync_tensor *x) { dim_line = __LINE__; return dync_arange(0, (double)dync_dim(x, 0), 1); }
+static dync_tensor *as_it_is(dync_tensor *x) { return dync_mul(dync_mul(x, dync_dim(x, 0)), 1.5e9); }
+
+TEST(a_converted_size_is_an_error)
+{
+    dync_tensor *(*fns[])(dync_tensor *) = {as_double, as_float, negative, end_of_range};
+    for (int k = 0; k < 4; k++) {
+        char place[64];
+        dync_compiled *f = dync_compile(fns[k], .dynamic = DYNC_DYNAMIC_ON);
+        EXPECT(!dync_call(f, rows(5)));
+        EXPECT(dync_error() == DYNC_ERR_VALUE);
+        EXPECT_HAS_STR(dync_error_message(), "is no number: what dync_dim gives may only be passed on whole");
+        snprintf(place, sizeof place, "test_dynamic.c:%d)", dim_line);
+        EXPECT_HAS_STR(dync_error_message(), place);
+        dync_clear_error();
+        dync_make_graph_mode(DYNC_TRACE_SYMBOLIC);
+        EXPECT(!dync_make_graph(fns[k], rows(5)));
+        EXPECT_HAS_STR(dync_error_message(), "is no number");
+        dync_clear_error();
+        dync_compiled_free(f);
+    }
+    dync_compiled *f = dync_compile(as_it_is, .dynamic = DYNC_DYNAMIC_ON);
+    for (int64_t n = 3; n < 6; n++) EXPECT(calls(f, as_it_is, rows(n)));
+    dync_compiled_free(f);
+}
+
 static dync_tensor *needs_three(dync_tensor *x) { return dync_add(x, dync_ones(dync_shape(5, 3))); }
 TEST(marked_and_forced_by_an_operator_is_an_error)
 {

@@ -260,6 +260,14 @@ static dync_tensor *baked(dync_tensor *x)
     return dync_add(x, dync_constant(data, dync_shape(2)));
 }
 
+static dync_tensor *computes_with_dim(dync_tensor *x) { return dync_mul(x, 1.0 / (double)dync_dim(x, 0)); }
+static dync_tensor *truncates_dim(dync_tensor *x) { return dync_mul(x, (int)dync_dim(x, 0)); }
+static dync_tensor *passes_dim_on(dync_tensor *x)
+{
+    dync_tensor *z = dync_zeros(dync_shape(dync_dim(x, 0), 2));
+    return dync_add(dync_mean(dync_sum(z, dync_shape(1), false), DYNC_ALL, false), dync_var(x, DYNC_ALL, 1, false));
+}
+
 static int64_t lints(void) { return dync_get_counters().lint_warnings; }
 static int64_t lints_of(dync_tensor *(*fn)(dync_tensor *), dync_tensor *x)
 {
@@ -277,6 +285,11 @@ TEST(lint_counts_impure_functions)
     dync_tensor *x = dync_randn(dync_shape(2));
     EXPECT_EQ_INT(lints_of(drifting, x), 0);               /* off at first */
     dync_set_lint(true);
+    dync_tensor *wide = dync_ones(dync_shape(5));
+    dync_mark_dynamic(wide, 0);
+    EXPECT_EQ_INT(lints_of(computes_with_dim, wide), 1);
+    EXPECT_EQ_INT(lints_of(truncates_dim, wide), 1);
+    EXPECT_EQ_INT(lints_of(passes_dim_on, wide), 0);
     EXPECT_EQ_INT(lints_of(poly, x), 0);
     EXPECT_EQ_INT(lints_of(branching, x), 0);
     EXPECT_EQ_INT(lints_of(noisy, x), 0);

@@ -40,8 +40,11 @@ m32() {
     echo 'int main(void) { return sizeof(void *) != 4; }' > "$out/m32.c"
     for cc in "$CC -m32" "i686-linux-gnu-gcc -static"; do
         $cc "$out/m32.c" -o "$out/m32" && "$out/m32" || continue
-        $cc $WARN -I. $here/small.c $LIBS -o "$out/m32" && "$out/m32"
-        return
+        $cc $WARN -I. $here/small.c $LIBS -o "$out/m32" && "$out/m32" || return 1
+        for math in "-msse2 -mfpmath=sse" "-mfpmath=387"; do          # doubles are returned in x87 registers by both
+            $cc $WARN $math -I. $here/sizes.c $LIBS -o "$out/m32" && "$out/m32" || return 1
+        done
+        return 0
     done
     reason="neither $CC -m32 nor i686-linux-gnu-gcc can build and run a 32-bit program here"
     return 77
