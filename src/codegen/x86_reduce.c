@@ -566,7 +566,7 @@ static void dync__xr_scan_part(dync__xg *g, int i, int x, int to, int k, int q, 
     if (reg < 0) dync__x_v(a, DYNC__X_MOVUPS_M, vl, carry, 0, dync__xg_at(at + 64 * k), 0, 0);
 }
 
-/* A vector of F32 is two parts of F64. */
+/* A vector of F32 is two parts of F64, or one where the phase computes in F64 too: then the lanes above hold nothing. */
 DYNC__FN void dync__xg_scan(dync__xg *g, int i)
 {
     dync__xasm *a = &g->a;
@@ -578,6 +578,12 @@ DYNC__FN void dync__xg_scan(dync__xg *g, int i)
         return;
     }
     int part = dync__xg_temp(g);
+    if (g->V <= 4 * g->isa) {
+        dync__x_v(a, DYNC__X_CVTPS2PD, vl, part, 0, dync__x_reg(x), 0, 0);
+        dync__xr_scan_part(g, i, part, part, g->vertical ? g->u : 0, g->u % 2, t);
+        dync__x_v(a, DYNC__X_CVTPD2PS, vl, r, 0, dync__x_reg(part), 0, 0);
+        return;
+    }
     for (int h = 0; h < 2; h++) {
         if (h) dync__x_v(a, g->isa == 2 ? DYNC__X_EXTRACT256 : DYNC__X_EXTRACT128, vl, x, 0, dync__x_reg(part), 1, 0);
         dync__x_v(a, DYNC__X_CVTPS2PD, vl, part, 0, dync__x_reg(h ? part : x), 0, 0);

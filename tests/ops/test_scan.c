@@ -122,9 +122,15 @@ static dync_tensor *in_parts(dync_tensor *x, dync_tensor *y)
     dync_tensor *c = dync_cumsum(x, 1), *w = dync_arange(0, (double)(dync_size(x, 1) / 2), 1);
     return dync_add(dync_reshape(dync_mul(dync_reshape(c, dync_shape(dync_size(x, 0), 2, -1)), w), dync_shape(dync_size(x, 0), -1)), y);
 }
+/* A kernel that computes in F64 too, a norm's powers: its vectors are half as long. */
+static dync_tensor *beside_f64(dync_tensor *x, dync_tensor *y)
+{
+    dync_tensor *c = dync_cumsum(x, 1);
+    return dync_add(dync_cat(dync_tuple(dync_mul(c, dync_cumsum(c, 1)), dync_normalize(x, 2.5, -1, 1e-6)), 0), dync_cat(dync_tuple(y, y), 0));
+}
 
 typedef dync_tensor *(*fn2)(dync_tensor *, dync_tensor *);
-static const fn2 fns[] = {exponentials, down, share, backwards, of_sums, both_ways, softly, counted, rounded, turned, in_parts};
+static const fn2 fns[] = {exponentials, down, share, backwards, of_sums, both_ways, softly, counted, rounded, turned, in_parts, beside_f64};
 
 TEST(fused_as_in_eager)
 {
