@@ -8462,6 +8462,8 @@ DYNC__FN const dync__kernel *dync__kernel_expand(dync__arena *, const dync__kern
 typedef struct dync__fuse_step { dync__kernel *k; int n_reads, n_writes; const int32_t *reads, *writes; void *call; } dync__fuse_step;
 typedef struct dync__fuse_options { bool off; int max_insts; bool (*keep)(void *user, int32_t buf_id); void *user; } dync__fuse_options;
 DYNC__FN dync_status dync__fuse(dync__arena *, dync__fuse_step *steps, int *n_steps, const dync__fuse_options *);
+/* unroll.c: a kernel of short rows becomes pointwise over its rows, written out; others stay. Float sums of a row are added up in order. */
+DYNC__FN void dync__kernel_unroll(dync__kernel *);
 /* cost.c: rough weights by which fuse.c and schedule.c choose */
 DYNC__FN int dync__cost_inst(const dync__inst *);                                  /* one addition is 1 */
 DYNC__FN int64_t dync__cost_stride(int64_t stride, int element_bytes);             /* bytes of cache line used up per step */
@@ -11134,6 +11136,98 @@ DYNC__FN dync__kernel *dync__fuse_inline(dync__fuse_job *job, const dync__kernel
     }
     if (!dync__fuse_resolve(job, &f->nest)) return NULL;
     return dync__fuse_finish(job, &f->nest, dync__fuse_name(job->arena, first->name, second->name));
+}
+
+/* ==== loop/unroll.c ============================================================================================= */
+enum { DYNC__UNROLL_ROW = 8, DYNC__UNROLL_ROWS = 64, DYNC__UNROLL_INSTS = DYNC__FUSE_INSTS, DYNC__UNROLL_ACCESSES = 32 };
+typedef struct dync__unroll {
+    const dync__kernel *k;
+    dync__lb b;                          /* of the new kernel */
+    int length;                          /* of a row */
+    int32_t *number;                     /* [inst * length + inner index]: the new value */
+} dync__unroll;
+/* Elements of a row; 0: it stays a loop. */
+static int dync__unroll_length(const dync__kernel *k) {
+    dync__fuse_traits t = dync__fuse_traits_of(k);
+    int64_t rows = 1, length = 1, insts = 0, accesses = 0;
+    for (int d = 0; d < k->n_dims; d++) *(d < k->n_outer ? &rows : &length) *= k->extent[d];
+    if (k->failed || t.pointwise || t.tangled || t.scatters || t.empty || k->uses_random || length < 2 || length > DYNC__UNROLL_ROW || rows < DYNC__UNROLL_ROWS) return 0;
+    for (int i = 0; i < k->buf.n; i++)
+        if (k->buf.at[i].mode == (DYNC__BUF_IN | DYNC__BUF_OUT)) return 0;
+    for (int i = 0; i < k->inst.n; i++) {
+        const dync__inst *in = &k->inst.at[i];
+        int64_t times = in->section & 1 ? length : 1;
+        if (in->prim == DYNC__P_scan) return 0;
+        insts += times;
+        if (in->buf >= 0) accesses += times;
+    }
+    return insts <= DYNC__UNROLL_INSTS && accesses <= DYNC__UNROLL_ACCESSES ? (int)length : 0;
+}
+/* The access at inner index t, over the rows alone. */
+static int dync__unroll_access(dync__unroll *u, const dync__access *a, int t) {
+    const dync__kernel *k = u->k;
+    dync__access at = *a;
+    for (int d = k->n_dims - 1; d >= k->n_outer; d--) {
+        at.offset += a->stride[d] * (t % (int)k->extent[d]);   /* extents of a row are at most its length */
+        at.stride[d] = 0;
+        t /= (int)k->extent[d];
+    }
+    return dync__kernel_access(u->b.k, at.offset, at.stride);
+}
+/* The first extreme of a row; NaN is one. */
+static int dync__unroll_position(dync__unroll *u, const int32_t *x, bool greatest) {
+    int best = x[0], at = dync__lb_i(&u->b, DYNC_I64, 0);
+    bool nan = dync__lb_type(&u->b, best) == DYNC_F32 || dync__lb_type(&u->b, best) == DYNC_F64;
+    for (int t = 1; t < u->length; t++) {
+        int take = dync__lb_op(&u->b, DYNC__P_lt, greatest ? best : x[t], greatest ? x[t] : best, -1);
+        if (nan) {
+            int is = dync__lb_op(&u->b, DYNC__P_ne, x[t], x[t], -1), was = dync__lb_op(&u->b, DYNC__P_eq, best, best, -1);
+            take = dync__lb_op(&u->b, DYNC__P_and_, dync__lb_op(&u->b, DYNC__P_or_, take, is, -1), was, -1);
+        }
+        best = dync__lb_op(&u->b, DYNC__P_select, take, x[t], best);
+        at = dync__lb_op(&u->b, DYNC__P_select, take, dync__lb_i(&u->b, DYNC_I64, t), at);
+    }
+    return at;
+}
+static int dync__unroll_reduce(dync__unroll *u, int kind, const int32_t *x) {
+    static const int prims[] = {DYNC__P_add, DYNC__P_mul, DYNC__P_max, DYNC__P_min, DYNC__P_or_, DYNC__P_and_};
+    if (kind == DYNC__R_ARGMAX || kind == DYNC__R_ARGMIN) return dync__unroll_position(u, x, kind == DYNC__R_ARGMAX);
+    int type = dync__lb_type(&u->b, x[0]), all = x[0];
+    if (kind == DYNC__R_SUM && (type == DYNC_F32 || type == DYNC_F64)) all = dync__lb_op(&u->b, DYNC__P_add, dync__lb_f(&u->b, type, 0), all, -1);   /* -0 becomes 0 */
+    for (int t = 1; t < u->length; t++) all = dync__lb_op(&u->b, prims[kind], all, x[t], -1);
+    return all;
+}
+/* Instruction i at inner index t. */
+static int dync__unroll_one(dync__unroll *u, int i, int t) {
+    dync__inst in = u->k->inst.at[i];
+    for (int a = 0; a < 3; a++)
+        if (in.arg[a] >= 0) in.arg[a] = u->number[in.arg[a] * u->length + t];
+    in.section = 1;
+    if (in.access >= 0) in.access = dync__unroll_access(u, &u->k->access.at[in.access], t);
+    return dync__lb_add(&u->b, &in);
+}
+static void dync__unroll_all(dync__unroll *u) {
+    for (int i = 0; i < u->k->inst.n && !u->b.k->failed; i++) {
+        const dync__inst *in = &u->k->inst.at[i];
+        int32_t *to = &u->number[i * u->length], *x = in->arg[0] < 0 ? NULL : &u->number[in->arg[0] * u->length];
+        bool phase = in->section & 1 && in->prim != DYNC__P_reduce;
+        u->b.origin = in->origin;
+        to[0] = in->prim == DYNC__P_reduce ? dync__unroll_reduce(u, (int)in->imm.i, x) : dync__unroll_one(u, i, 0);
+        for (int t = 1; t < u->length; t++) to[t] = phase ? dync__unroll_one(u, i, t) : to[0];
+    }
+}
+DYNC__FN void dync__kernel_unroll(dync__kernel *k) {
+    dync__unroll u = {.k = k, .length = dync__unroll_length(k)};
+    if (!u.length) return;
+    dync__kernel *out = dync__kernel_new(k->arena, k->name, 0, k->n_outer, k->extent);
+    u.number = dync__arena_alloc(k->arena, (size_t)(k->inst.n * u.length) * sizeof *u.number);
+    k->failed = !out || !u.number;
+    for (int i = 0; i < k->buf.n && !k->failed; i++) k->failed = !dync__avec_push(k->arena, &out->buf, k->buf.at[i]);
+    if (k->failed) return;
+    u.b = (dync__lb){.k = out, .section = 1};
+    dync__unroll_all(&u);
+    *k = *out;
+    dync__kernel_simplify(k);
 }
 
 /* ==== loop/schedule.c =========================================================================================== */
@@ -25208,6 +25302,7 @@ DYNC__FN bool dync__pb_add_call(dync__pb *, dync__kcall *);
 
 typedef struct dync__plan_options {
     bool no_fuse, no_memplan, fast_math;
+    bool rolled;                 /* short rows stay loops: code that is read by others */
     int threads;                 /* at most; 0: all there are */
     const char *name, *autotune; /* autotune: the file that remembers, "" none; NULL: not asked for */
 } dync__plan_options;
@@ -26208,6 +26303,7 @@ DYNC__FN dync_status dync__plan_schedule(dync__pb *pb, const dync__plan_options 
     for (int i = 0; i < *n; i++) {
         if (!step[i].k) continue;
         dync__kernel_simplify(step[i].k);
+        if (pb->device == DYNC_CPU && !opt->rolled) dync__kernel_unroll(step[i].k);
         dync__kernel_schedule(step[i].k);
         if (step[i].k->failed) return dync__fail_memory(0);
     }
@@ -55518,7 +55614,7 @@ static dync_status dync__csource_flat(dync__graph *g, dync__graph **out) {
     return DYNC_OK;
 }
 static dync_status dync__csource_fuse(dync__csource *c) {
-    dync__plan_options options = {.name = c->program->name};
+    dync__plan_options options = {.name = c->program->name, .rolled = true};
     int n;
     c->steps = dync__arena_alloc(&c->arena, (size_t)c->pb.step.n * sizeof *c->steps);
     if (!c->steps) return DYNC_ERR_MEMORY;

@@ -73,6 +73,7 @@ DYNC__COLD
 #include "loop/fuse.c"
 #include "loop/fuse_map.c"
 #include "loop/fuse_merge.c"
+#include "loop/unroll.c"
 #include "loop/schedule.c"
 #include "loop/vecmath_erf.c"
 #include "loop/vecmath_exp.c"

@@ -50,7 +50,7 @@ static dync_status dync__csource_flat(dync__graph *g, dync__graph **out)
 
 static dync_status dync__csource_fuse(dync__csource *c)
 {
-    dync__plan_options options = {.name = c->program->name};
+    dync__plan_options options = {.name = c->program->name, .rolled = true};
     int n;
     c->steps = dync__arena_alloc(&c->arena, (size_t)c->pb.step.n * sizeof *c->steps);
     if (!c->steps) return DYNC_ERR_MEMORY;

@@ -76,6 +76,7 @@ DYNC__FN dync_status dync__plan_schedule(dync__pb *pb, const dync__plan_options 
     for (int i = 0; i < *n; i++) {
         if (!step[i].k) continue;
         dync__kernel_simplify(step[i].k);
+        if (pb->device == DYNC_CPU && !opt->rolled) dync__kernel_unroll(step[i].k);
         dync__kernel_schedule(step[i].k);
         if (step[i].k->failed) return dync__fail_memory(0);
     }

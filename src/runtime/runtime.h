@@ -40,6 +40,7 @@ DYNC__FN bool dync__pb_add_call(dync__pb *, dync__kcall *);
 
 typedef struct dync__plan_options {
     bool no_fuse, no_memplan, fast_math;
+    bool rolled;                 /* short rows stay loops: code that is read by others */
     int threads;                 /* at most; 0: all there are */
     const char *name, *autotune; /* autotune: the file that remembers, "" none; NULL: not asked for */
 } dync__plan_options;

@@ -16,6 +16,7 @@ typedef struct random_kernel {
 } random_kernel;
 
 TEST__UNUSED static int64_t random_long;  /* not 0: rows are this long at least, and few */
+TEST__UNUSED static bool random_short; /* many rows of at most 8 elements */
 TEST__UNUSED static int type_of(random_kernel *g, int v) { return dync__lb_type(&g->b, v); }
 
 TEST__UNUSED static void keep_value(random_kernel *g, int v, bool exact)
@@ -222,7 +223,7 @@ TEST__UNUSED static void visible(random_kernel *g, bool phase)
 TEST__UNUSED static void random_build(random_kernel *g, bool reductions)
 {
     int64_t extent[DYNC__LOOP_MAX_DIMS], total = 1;
-    int n_outer = test_random_int(0, 2), n_dims = n_outer + test_random_int(reductions ? 1 : 0, 2);
+    int n_outer = test_random_int(random_short, 2), n_dims = n_outer + test_random_int(reductions ? 1 : 0, 2);
     for (int d = 0; d < n_dims; d++) {
         int size = test_random_int(0, 9);
         extent[d] = size < 6 ? test_random_int(1, 9) : size < 9 ? test_random_int(10, 70) : test_random_int(100, 700);
@@ -230,6 +231,8 @@ TEST__UNUSED static void random_build(random_kernel *g, bool reductions)
         total *= extent[d];
         if (test_random() % 60 == 0) extent[d] = 0;
     }
+    for (int d = 0; random_short && d < n_dims; d++)
+        extent[d] = d < n_outer ? test_random_int(8, 40) * (n_outer == 1 ? 8 : 1) : test_random_int(1, n_dims - n_outer == 1 ? 9 : 3);
     for (int d = 0; random_long && d < n_dims; d++) extent[d] = d == n_dims - 1 ? random_long + test_random_int(0, 999) : test_random_int(1, 2);
     if (random_long && n_dims - n_outer == 2) extent[n_dims - 2] = 1;
     if (random_long && n_outer) extent[n_outer - 1] = test_random() % 3 ? test_random_int(1, 3) : test_random_int(8, 9);
