@@ -2885,9 +2885,12 @@ DYNC__FN bool dync__os_code_twice(size_t bytes, void **write, void **exec);
 DYNC__FN void *dync__os_code_pages(size_t bytes);
 DYNC__FN bool dync__os_code_seal(void *pages, size_t bytes);
 DYNC__FN void dync__os_code_unmap(void *pages, size_t bytes);
-/* Whole files (DYNC_ERR_IO with the reason). Read result is freed by dync__free(p, n + 1); it is NUL-terminated. */
+/* Whole files (file.c; DYNC_ERR_IO with the reason). Read result is freed by dync__free(p, n + 1); it is NUL-terminated. A write that fails leaves
+ * the old file. own: a folder that dync chose, where a link is replaced, not followed; a line is appended to no link. */
 DYNC__FN dync_status dync__file_read(const char *path, char **out, size_t *n);
 DYNC__FN dync_status dync__file_write(const char *path, const void *data, size_t n);
+DYNC__FN dync_status dync__file_write_own(const char *path, const void *data, size_t n);
+DYNC__FN void dync__file_append_own(const char *path, const void *data, size_t n);
 
 /* ---- processes and folders (process.c) ------------------------------------------------------------------------------------- */
 typedef enum { DYNC__CHILD_DONE, DYNC__CHILD_CRASHED, DYNC__CHILD_HUNG, DYNC__CHILD_NONE /* no fork: nothing ran */ } dync__child_end;
@@ -2895,9 +2898,8 @@ DYNC__FN bool dync__child_possible(void);
 /* fn(user, reply) in a copy of this process; the n bytes of reply come back. Killed after timeout_ms. CRASHED: *signal_number, or 0 if it ended. */
 DYNC__FN dync__child_end dync__child_run(void (*fn)(void *user, void *reply), void *user, void *reply, size_t n, int timeout_ms,
                                          int *signal_number);
-DYNC__FN dync_status dync__folders_make(const char *path);   /* and those above it; DYNC_ERR_IO */
+DYNC__FN dync_status dync__folders_make(const char *path);   /* and those above it; the last is no link; DYNC_ERR_IO */
 DYNC__FN void dync__folder_current(dync__str *out);          /* "." where it is not known */
-DYNC__FN void dync__file_remove(const char *path);           /* a regular file, where it is there */
 DYNC__FN int  dync__process_id(void);
 DYNC__FN void dync__date_text(dync__str *out);               /* local time to the microsecond: 2024_05_17_13_45_10_123456 */
 
@@ -3236,77 +3238,6 @@ DYNC__FN bool dync__os_code_seal(void *pages, size_t bytes) {
     return false;
 }
 DYNC__FN void dync__os_code_unmap(void *pages, size_t bytes) { (void)pages, (void)bytes; }
-#endif
-#if defined(DYNC_NO_STDIO)
-DYNC__RARE DYNC__FN dync_status dync__file_read(const char *path, char **out, size_t *n) {
-    *out = NULL;
-    *n = 0;
-    return dync__fail(DYNC_ERR_IO, "cannot read %s: built with DYNC_NO_STDIO", path ? path : "(null)");
-}
-DYNC__RARE DYNC__FN dync_status dync__file_write(const char *path, const void *data, size_t n) {
-    (void)data; (void)n;
-    return dync__fail(DYNC_ERR_IO, "cannot write %s: built with DYNC_NO_STDIO", path ? path : "(null)");
-}
-#else
-#include <errno.h>
-static dync_status dync__os_io_error(const char *doing, const char *path, int error) {
-    return dync__fail(DYNC_ERR_IO, "cannot %s %s: %s", doing, path, error ? strerror(error) : "input/output error");
-}
-/* Reads to the end in growing steps: pipes and /proc files have no size. */
-DYNC__RARE static dync_status dync__os_read_all(FILE *f, const char *path, char **out, size_t *n) {
-    size_t cap = 4096, used = 0;
-    char *text = dync__alloc(cap);
-    if (!text) return DYNC_ERR_MEMORY;
-    for (;;) {
-        used += fread(text + used, 1, cap - 1 - used, f);
-        if (used < cap - 1) break;
-        char *bigger = cap <= SIZE_MAX / 2 ? dync__realloc(text, cap, cap * 2) : NULL;
-        if (!bigger) {
-            dync__free(text, cap);
-            return dync__fail_memory(cap);
-        }
-        text = bigger;
-        cap *= 2;
-    }
-    if (ferror(f)) {
-        int error = errno;
-        dync__free(text, cap);
-        return dync__os_io_error("read", path, error);
-    }
-    char *exact = dync__realloc(text, cap, used + 1);
-    if (!exact) {
-        dync__free(text, cap);
-        return DYNC_ERR_MEMORY;
-    }
-    exact[used] = 0;
-    *out = exact;
-    *n = used;
-    return DYNC_OK;
-}
-DYNC__RARE DYNC__FN dync_status dync__file_read(const char *path, char **out, size_t *n) {
-    *out = NULL;
-    *n = 0;
-    if (!path) return dync__fail(DYNC_ERR_VALUE, "a file is read: expected a path, got NULL");
-    errno = 0;
-    FILE *f = fopen(path, "rb");
-    if (!f) return dync__os_io_error("read", path, errno);
-    dync_status status = dync__os_read_all(f, path, out, n);
-    fclose(f);
-    return status;
-}
-DYNC__RARE DYNC__FN dync_status dync__file_write(const char *path, const void *data, size_t n) {
-    if (!path) return dync__fail(DYNC_ERR_VALUE, "a file is written: expected a path, got NULL");
-    errno = 0;
-    FILE *f = fopen(path, "wb");
-    if (!f) return dync__os_io_error("write", path, errno);
-    bool written = n == 0 || fwrite(data, 1, n, f) == n;
-    int error = errno;
-    if (fclose(f) != 0 && written) {
-        written = false;
-        error = errno;
-    }
-    return written ? DYNC_OK : dync__os_io_error("write", path, error);
-}
 #endif
 
 /* ==== base/err.c ================================================================================================ */
@@ -5131,6 +5062,9 @@ DYNC__FN const char *dync__option_next(const char *p, dync__option_item *out) {
 #include <time.h>
 #include <unistd.h>
 extern int kill(pid_t, int);
+#if !defined(__GLIBC__) || !defined(__USE_XOPEN2K)
+extern int lstat(const char *restrict, struct stat *restrict);
+#endif
 #if !defined(SIGKILL)
 #define DYNC__SIGKILL 9
 #else
@@ -5203,46 +5137,32 @@ DYNC__FN dync__child_end dync__child_run(void (*fn)(void *user, void *reply), vo
 }
 #endif
 #if defined(DYNC__PROCESSES)
-static bool dync__folder_is(const char *path) {
+static bool dync__folder_is(const char *path, bool last) {
     struct stat s;
-    return stat(path, &s) == 0 && S_ISDIR(s.st_mode);
+    return (last ? lstat(path, &s) : stat(path, &s)) == 0 && S_ISDIR(s.st_mode);
 }
-static bool dync__folder_make(const char *path) { return mkdir(path, 0777) == 0 || (errno == EEXIST && dync__folder_is(path)); }
+static bool dync__folder_make(const char *path, bool last) { return mkdir(path, 0777) == 0 || (errno == EEXIST && dync__folder_is(path, last)); }
 static bool dync__folder_here(char *out, size_t cap) { return getcwd(out, cap) != NULL; }
 DYNC__FN int dync__process_id(void) { return (int)getpid(); }
 #elif !defined(DYNC_NO_STDIO) && defined(_WIN32)
 #include <errno.h>
-static bool dync__folder_make(const char *path) { return _mkdir(path) == 0 || errno == EEXIST; }
+static bool dync__folder_make(const char *path, bool last) { return (void)last, _mkdir(path) == 0 || errno == EEXIST; }
 static bool dync__folder_here(char *out, size_t cap) { return _getcwd(out, (int)cap) != NULL; }
 DYNC__FN int dync__process_id(void) { return (int)_getpid(); }
 #else
-static bool dync__folder_make(const char *path) {
-    (void)path;
-    return false;
-}
+static bool dync__folder_make(const char *path, bool last) { return (void)path, (void)last, false; }
 static bool dync__folder_here(char *out, size_t cap) {
     (void)out, (void)cap;
     return false;
 }
 DYNC__FN int dync__process_id(void) { return 0; }
 #endif
-/* What was begun and could not be finished; a device that was written to stays. */
-DYNC__FN void dync__file_remove(const char *path) {
-#if defined(DYNC__PROCESSES)
-    struct stat s;
-    if (stat(path, &s) == 0 && S_ISREG(s.st_mode)) (void)remove(path);
-#elif !defined(DYNC_NO_STDIO)
-    (void)remove(path);
-#else
-    (void)path;
-#endif
-}
 DYNC__FN dync_status dync__folders_make(const char *path) {
     dync__str part = {0};
     dync_status status = DYNC_OK;
     for (const char *p = path; status == DYNC_OK; p++) {
         bool border = *p == 0 || *p == '/';
-        if (border && part.n && !dync__folder_make(dync__str_get(&part)) && *p == 0)
+        if (border && part.n && !dync__folder_make(dync__str_get(&part), *p == 0) && *p == 0)
             status = dync__fail(DYNC_ERR_IO, "cannot make the folder %s", path);
         if (*p == 0) break;
         dync__str_addc(&part, *p);
@@ -5267,6 +5187,173 @@ DYNC__FN void dync__date_text(dync__str *out) {
     dync__str_add(out, "0");
 #endif
 }
+
+/* ==== base/file.c =============================================================================================== */
+#if defined(DYNC_NO_STDIO)
+DYNC__RARE DYNC__FN dync_status dync__file_read(const char *path, char **out, size_t *n) {
+    *out = NULL;
+    *n = 0;
+    return dync__fail(DYNC_ERR_IO, "cannot read %s: built with DYNC_NO_STDIO", path ? path : "(null)");
+}
+static dync_status dync__file_none(const char *path) { return dync__fail(DYNC_ERR_IO, "cannot write %s: built with DYNC_NO_STDIO", path ? path : "(null)"); }
+DYNC__RARE DYNC__FN dync_status dync__file_write(const char *path, const void *data, size_t n) { return (void)data, (void)n, dync__file_none(path); }
+DYNC__RARE DYNC__FN dync_status dync__file_write_own(const char *path, const void *data, size_t n) { return (void)data, (void)n, dync__file_none(path); }
+DYNC__RARE DYNC__FN void dync__file_append_own(const char *path, const void *data, size_t n) { (void)path, (void)data, (void)n; }
+#else
+#include <errno.h>
+static dync_status dync__file_error(const char *doing, const char *path, int error) {
+    return dync__fail(DYNC_ERR_IO, "cannot %s %s: %s", doing, path, error ? strerror(error) : "input/output error");
+}
+/* Reads to the end in growing steps: pipes and /proc files have no size. */
+DYNC__RARE static dync_status dync__file_read_all(FILE *f, const char *path, char **out, size_t *n) {
+    size_t cap = 4096, used = 0;
+    char *text = dync__alloc(cap);
+    if (!text) return DYNC_ERR_MEMORY;
+    for (;;) {
+        used += fread(text + used, 1, cap - 1 - used, f);
+        if (used < cap - 1) break;
+        char *bigger = cap <= SIZE_MAX / 2 ? dync__realloc(text, cap, cap * 2) : NULL;
+        if (!bigger) {
+            dync__free(text, cap);
+            return dync__fail_memory(cap);
+        }
+        text = bigger;
+        cap *= 2;
+    }
+    if (ferror(f)) {
+        int error = errno;
+        dync__free(text, cap);
+        return dync__file_error("read", path, error);
+    }
+    char *exact = dync__realloc(text, cap, used + 1);
+    if (!exact) {
+        dync__free(text, cap);
+        return DYNC_ERR_MEMORY;
+    }
+    exact[used] = 0;
+    *out = exact;
+    *n = used;
+    return DYNC_OK;
+}
+DYNC__RARE DYNC__FN dync_status dync__file_read(const char *path, char **out, size_t *n) {
+    *out = NULL;
+    *n = 0;
+    if (!path) return dync__fail(DYNC_ERR_VALUE, "a file is read: expected a path, got NULL");
+    errno = 0;
+    FILE *f = fopen(path, "rb");
+    if (!f) return dync__file_error("read", path, errno);
+    dync_status status = dync__file_read_all(f, path, out, n);
+    fclose(f);
+    return status;
+}
+typedef struct dync__file_place { enum { DYNC__FILE_NEW, DYNC__FILE_REGULAR, DYNC__FILE_LINK, DYNC__FILE_OTHER } kind; int mode; } dync__file_place;
+#if defined(__unix__) || defined(__APPLE__)
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#if !defined(__GLIBC__) || !defined(__USE_XOPEN2K)
+extern int fileno(FILE *);
+extern int fsync(int);
+extern int lstat(const char *restrict, struct stat *restrict);
+extern ssize_t readlink(const char *restrict, char *restrict, size_t);
+#endif
+#if defined(O_NOFOLLOW)
+#define DYNC__FILE_NOFOLLOW O_NOFOLLOW
+#elif defined(__O_NOFOLLOW)
+#define DYNC__FILE_NOFOLLOW __O_NOFOLLOW
+#else
+#define DYNC__FILE_NOFOLLOW 0
+#endif
+static dync__file_place dync__file_look(const char *path) {
+    struct stat s;
+    if (lstat(path, &s) != 0) return (dync__file_place){DYNC__FILE_NEW, -1};
+    if ((s.st_mode & 0170000) == 0120000) return (dync__file_place){DYNC__FILE_LINK, -1};
+    return (dync__file_place){S_ISREG(s.st_mode) ? DYNC__FILE_REGULAR : DYNC__FILE_OTHER, (int)(s.st_mode & 07777)};
+}
+/* The path becomes what its link says. */
+static bool dync__file_follow(dync__str *path) {
+    char to[1024];
+    ssize_t n = readlink(dync__str_get(path), to, sizeof to);
+    if (n <= 0 || n == (ssize_t)sizeof to) return false;
+    size_t folder = path->n;
+    while (folder > 0 && path->at[folder - 1] != '/') folder--;
+    path->n = to[0] == '/' ? 0 : folder;
+    dync__str_addn(path, to, (size_t)n);
+    return !path->failed;
+}
+static bool dync__file_sync(FILE *f) { return fsync(fileno(f)) == 0 || errno == EINVAL; }     /* EINVAL: it cannot be synced */
+static void dync__file_mode(const char *path, int mode) {
+    if (mode >= 0) (void)chmod(path, (mode_t)mode);
+}
+static bool dync__file_rename(const char *from, const char *to) { return rename(from, to) == 0; }
+DYNC__RARE DYNC__FN void dync__file_append_own(const char *path, const void *data, size_t n) {
+    if (dync__file_look(path).kind == DYNC__FILE_LINK) return;
+    int file = open(path, O_WRONLY | O_APPEND | O_CREAT | DYNC__FILE_NOFOLLOW, 0644);
+    if (file < 0) return;
+    ssize_t written = write(file, data, n);
+    (void)written;
+    close(file);
+}
+#else
+#if defined(_WIN32)
+extern __declspec(dllimport) int __stdcall MoveFileExA(const char *, const char *, unsigned long);
+static bool dync__file_rename(const char *from, const char *to) { return MoveFileExA(from, to, 1 | 8 /* replace, write through */) != 0; }
+#else
+static bool dync__file_rename(const char *from, const char *to) { return rename(from, to) == 0; }
+#endif
+static dync__file_place dync__file_look(const char *path) { return (void)path, (dync__file_place){DYNC__FILE_NEW, -1}; }
+static bool dync__file_follow(dync__str *path) { return (void)path, false; }
+static bool dync__file_sync(FILE *f) { return (void)f, true; }
+static void dync__file_mode(const char *path, int mode) { (void)path, (void)mode; }
+DYNC__RARE DYNC__FN void dync__file_append_own(const char *path, const void *data, size_t n) {
+    FILE *f = fopen(path, "ab");
+    if (!f) return;
+    fwrite(data, 1, n, f);
+    fclose(f);
+}
+#endif
+/* 0, or why not. */
+static int dync__file_put(const char *path, const char *mode, const void *data, size_t n, bool sync) {
+    errno = 0;
+    FILE *f = fopen(path, mode);
+    if (!f) return errno ? errno : EIO;
+    bool written = (n == 0 || fwrite(data, 1, n, f) == n) && fflush(f) == 0 && (!sync || dync__file_sync(f));
+    int error = written ? 0 : errno ? errno : EIO;
+    if (fclose(f) != 0 && !error) error = errno ? errno : EIO;
+    return error;
+}
+static int dync__file_replace(const char *path, const char *beside, int mode, const void *data, size_t n) {
+    int error = dync__file_put(beside, "wbx", data, n, true);
+    if (error == EEXIST) return error;                   /* somebody else's */
+    if (!error) dync__file_mode(beside, mode);
+    if (!error && !dync__file_rename(beside, path)) error = errno ? errno : EIO;
+    if (error) (void)remove(beside);
+    return error;
+}
+DYNC__RARE static dync_status dync__file_save(const char *path, const void *data, size_t n, bool follow) {
+    static int32_t number;
+    dync__str to = {0}, beside = {0};
+    if (!path) return dync__fail(DYNC_ERR_VALUE, "a file is written: expected a path, got NULL");
+    dync__str_add(&to, path);
+    dync__file_place place = dync__file_look(path);
+    bool known = true;
+    for (int i = 0; place.kind == DYNC__FILE_LINK && follow && known; i++) {
+        known = i < 40 && dync__file_follow(&to);
+        place = dync__file_look(dync__str_get(&to));
+    }
+    dync__str_addf(&beside, "%s.%d.%d.new", dync__str_get(&to), dync__process_id(), (int)DYNC__ATOMIC_INC(&number));
+    dync_status status = to.failed || beside.failed ? DYNC_ERR_MEMORY : DYNC_OK;
+    int error = known || status != DYNC_OK ? 0 : ELOOP;
+    if (status == DYNC_OK && known)
+        error = place.kind == DYNC__FILE_OTHER ? dync__file_put(dync__str_get(&to), "wb", data, n, false)
+                                               : dync__file_replace(dync__str_get(&to), dync__str_get(&beside), place.mode, data, n);
+    dync__str_free(&to);
+    dync__str_free(&beside);
+    return error ? dync__file_error("write", path, error) : status;
+}
+DYNC__RARE DYNC__FN dync_status dync__file_write(const char *path, const void *data, size_t n) { return dync__file_save(path, data, n, true); }
+DYNC__RARE DYNC__FN dync_status dync__file_write_own(const char *path, const void *data, size_t n) { return dync__file_save(path, data, n, false); }
+#endif
 DYNC__WARM
 
 /* ==== base/pool.c =============================================================================================== */
@@ -17026,13 +17113,9 @@ static void dync__jit_perf_map(const dync__jit_form *f, const char *name) {
     const char *on = dync__env("DYNC_PERF_MAP");
     if (!on || !*on || strcmp(on, "0") == 0) return;
     dync__format(path, sizeof path, "/tmp/perf-%d.map", dync__os_process());
-    FILE *out = fopen(path, "ab");
     dync__str s = {0};
     dync__str_addf(&s, "%llx %llx dync_%s\n", (unsigned long long)(uintptr_t)f->block.exec, (unsigned long long)f->code_bytes, name);
-    if (out) {
-        fwrite(dync__str_get(&s), 1, s.n, out);
-        fclose(out);
-    }
+    if (!s.failed) dync__file_append_own(path, dync__str_get(&s), s.n);
     dync__str_free(&s);
 #else
     (void)f, (void)name;
@@ -55505,6 +55588,7 @@ DYNC__FN dync__program *dync__program_read(const char *bytes,
                                           size_t n); /* NULL + DYNC_ERR_FORMAT, DYNC_ERR_MEMORY */
 DYNC__FN dync__program *dync__program_read_own(const char *bytes, size_t n);
 /* npy.c */
+DYNC__FN dync_status dync__npy_write(const dync__tensor *, dync__str *);
 DYNC__FN dync__tensor *
 dync__npy_read(const char *bytes, size_t n); /* owned; NULL + DYNC_ERR_FORMAT, DYNC_ERR_MEMORY */
 DYNC__FN bool dync__big_endian(void);
@@ -56522,7 +56606,11 @@ static void dync__module_json(dync__str *s, const dync__module *m) {
     dync__str_addf(s, ",\"training\":%s,\"ints\":[", m->training ? "true" : "false");
     for (int i = 0; i < DYNC__COUNT_OF(m->ints); i++) dync__str_addf(s, i ? ",%lld" : "%lld", (long long)m->ints[i]);
     dync__str_add(s, "],\"floats\":[");
-    for (int i = 0; i < DYNC__COUNT_OF(m->floats); i++) dync__str_addf(s, i ? ",%g" : "%g", m->floats[i]);
+    for (int i = 0; i < DYNC__COUNT_OF(m->floats); i++) {
+        char text[40];
+        dync__double_text(m->floats[i], text, sizeof text);
+        dync__str_addf(s, i ? ",%s" : "%s", text);
+    }
     dync__str_add(s, "],\"params\":[");
     dync__module_json_entries(s, m, false);
     dync__str_add(s, "],\"buffers\":[");
@@ -56650,7 +56738,9 @@ static dync__tensor *dync__module_read_tensor(const dync__st_tensor *from, bool 
     if (dync__layout_contiguous(&lay, from->ndim, from->shape) != DYNC_OK) return NULL;
     dync__tensor *t = dync__tensor_empty(from->dtype, DYNC_CPU, &lay);
     if (!t) return NULL;
-    if (from->bytes) memcpy(dync__tensor_data(t), from->data, from->bytes);
+    char *data = dync__tensor_data(t);
+    if (from->bytes) memcpy(data, from->data, from->bytes);
+    for (size_t i = 0; t->dtype == DYNC_BOOL && i < from->bytes; i++) data[i] = data[i] != 0;
     if (!is_buffer) {
         dync__tensor_set_requires_grad(t, true);
         t->flags |= DYNC__T_PARAMETER;
@@ -56759,23 +56849,28 @@ DYNC__FN bool dync__big_endian(void) {
     const uint16_t one = 1;
     return *(const unsigned char *)&one != 1;
 }
-static dync_status dync__npy_save(dync_tensor *h, const char *path) {
-    const dync__tensor *t = dync__open(h);
-    if (!t) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
-    if (!path) return dync__fail(DYNC_ERR_VALUE, "dync_npy_save: expected a path, got NULL");
+DYNC__FN dync_status dync__npy_write(const dync__tensor *t, dync__str *s) {
     const dync__dtype_row *dtype = dync__dtype_info(t->dtype);
     if (!dtype->numpy)
         return dync__fail(DYNC_ERR_DTYPE, "dync_npy_save: NumPy has no %s", dtype->name);
     if ((t->device & 255) != DYNC_CPU || (!t->storage->data && t->numel > 0))
         return dync__fail(DYNC_ERR_DEVICE, "dync_npy_save: expected a tensor with data on the CPU");
-    dync__str s = {0};
-    dync__npy_header(&s, t);
+    dync__npy_header(s, t);
     dync__tensor *dense = dync__contiguous_copy(t);
-    size_t start = s.n, n = (size_t)t->numel * dtype->bytes;
-    if (dense && n) dync__str_addn(&s, dync__tensor_data(dense), n);
-    if (!s.failed && dync__big_endian()) dync__swap_items(s.at + start, n, dtype->bytes);
-    dync_status status = dense && !s.failed ? dync__file_write(path, s.at, s.n) : DYNC_ERR_MEMORY;
+    size_t start = s->n, n = (size_t)t->numel * dtype->bytes;
+    if (dense && n) dync__str_addn(s, dync__tensor_data(dense), n);
+    if (!s->failed && dync__big_endian()) dync__swap_items(s->at + start, n, dtype->bytes);
+    dync_status status = dense && !s->failed ? DYNC_OK : DYNC_ERR_MEMORY;
     dync__unref(dense);
+    return status;
+}
+static dync_status dync__npy_save(dync_tensor *h, const char *path) {
+    const dync__tensor *t = dync__open(h);
+    dync__str s = {0};
+    if (!t) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
+    if (!path) return dync__fail(DYNC_ERR_VALUE, "dync_npy_save: expected a path, got NULL");
+    dync_status status = dync__npy_write(t, &s);
+    if (status == DYNC_OK) status = dync__file_write(path, s.at, s.n);
     dync__str_free(&s);
     return status;
 }
@@ -58640,7 +58735,7 @@ static void dync__write_inline(dync__writer *w, int k, const char *data, size_t 
 /* A row of its elements as .npy; bfloat16, which NumPy lacks, as its bits. */
 static dync_status dync__write_storage_file(const char *folder, uint64_t hash, const void *data, size_t bytes, int dtype) {
     dync__layout lay;
-    dync__str path = {0};
+    dync__str path = {0}, file = {0};
     if (dtype == DYNC_BF16) dtype = DYNC_I16;
     int64_t count = (int64_t)(bytes / dync__dtype_info(dtype)->bytes);
     dync_status status = dync__layout_contiguous(&lay, 1, &count);
@@ -58649,9 +58744,10 @@ static dync_status dync__write_storage_file(const char *folder, uint64_t hash, c
     dync__str_addf(&path, "%s/storages", folder);
     if (status == DYNC_OK && t) status = dync__folders_make(dync__str_get(&path));
     dync__str_addf(&path, "/%016llx.npy", (unsigned long long)hash);
-    if (status == DYNC_OK) status = t && !path.failed ? dync_npy_save(dync__give(t), dync__str_get(&path)) : DYNC_ERR_MEMORY;
-    else dync__unref(t);
-    if (status != DYNC_OK) dync__file_remove(dync__str_get(&path));       /* half a file is worse than none */
+    if (status == DYNC_OK) status = t && !path.failed ? dync__npy_write(t, &file) : DYNC_ERR_MEMORY;
+    if (status == DYNC_OK) status = dync__file_write_own(dync__str_get(&path), file.at, file.n);
+    dync__unref(t);
+    dync__str_free(&file);
     dync__str_free(&path);
     return status;
 }
@@ -58831,17 +58927,12 @@ static dync_status dync__write_program(dync__writer *w) {
     dync__write_math(&w->text);
     return w->text.failed ? DYNC_ERR_MEMORY : w->status;
 }
-static dync_status dync__write_whole_file(const char *path, const dync__str *text) {
-    dync_status status = dync__file_write(path, dync__str_get(text), text->n);
-    if (status != DYNC_OK) dync__file_remove(path);
-    return status;
-}
 DYNC__FN dync_status dync__repro_write(const dync__repro_file *file, dync__graph *g, int n, const dync_value *inputs, const char *path) {
     dync__writer w = {.file = file, .graph = g, .input = inputs};
     if (n != g->n_inputs) return dync__fail(DYNC_ERR_VALUE, "repro: the graph has %d inputs, got %d values", g->n_inputs, n);
     dync_scope scope = dync_scope_begin();
     dync_status status = dync__write_program(&w);
-    if (status == DYNC_OK) status = dync__write_whole_file(path, &w.text);
+    if (status == DYNC_OK) status = dync__file_write_own(path, dync__str_get(&w.text), w.text.n);
     dync_scope_end(&scope);
     dync__vec_free(&w.storage);
     dync__str_free(&w.text);
@@ -58861,7 +58952,7 @@ static dync_status dync__repro_checkpoint_in(const char *here, dync__repro_file 
     DYNC__TRY(dync__repro_write(&file, g, n, inputs, dync__str_get(path)));
     dync__warn("Copying %s to %s for convenience", dync__str_get(path), dync__str_get(copy));
     DYNC__TRY(dync__file_read(dync__str_get(path), &text, &bytes));
-    dync_status status = dync__file_write(dync__str_get(copy), text, bytes);
+    dync_status status = dync__file_write_own(dync__str_get(copy), text, bytes);
     dync__free(text, bytes + 1);
     return status;
 }

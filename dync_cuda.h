@@ -10238,30 +10238,17 @@ static bool dync__image_read(const char *path, dync__image_head want, const char
     (void)dync__error_guard_end(&guard);
     return ok;
 }
-/* Several processes may write the same file: each a name of its own first. */
 static void dync__image_write(const char *path, const dync__image_head *head, const char *text, const void *image) {
-#if !defined(DYNC_NO_STDIO)
-    char draft[DYNC__IMAGE_PATH + 32];
     dync__str all = {0};
     dync__error_guard guard;
     dync__error_guard_begin(&guard);
-    dync__format(draft, sizeof draft, "%s.%d", path, dync__process_id());
     dync__str_addn(&all, (const char *)head, sizeof *head);
     dync__str_addn(&all, text, (size_t)head->text_bytes);
     dync__str_addn(&all, image, (size_t)head->image_bytes);
-    bool ok = !all.failed && dync__file_write(draft, dync__str_get(&all), all.n) == DYNC_OK;
-#if defined(_WIN32)
-    if (ok) dync__file_remove(path);
-#endif
-    if (!ok || rename(draft, path) != 0) {
-        dync__file_remove(draft);
+    if (all.failed || dync__file_write_own(path, dync__str_get(&all), all.n) != DYNC_OK)
         dync__log(DYNC__LOG_perf, "cuda: cannot keep an image in %s", path);
-    }
     dync__str_free(&all);
     (void)dync__error_guard_end(&guard);
-#else
-    (void)path, (void)head, (void)text, (void)image;
-#endif
 }
 /* The driver's linker, as far as it is used: all four functions or none. */
 typedef struct dync__linker {

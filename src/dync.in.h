@@ -37,6 +37,7 @@ DYNC__COLD
 #include "base/log.c"
 #include "base/option.c"
 #include "base/process.c"
+#include "base/file.c"
 DYNC__WARM
 #include "base/pool.c"
 DYNC__COLD

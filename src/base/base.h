@@ -262,9 +262,12 @@ DYNC__FN bool dync__os_code_twice(size_t bytes, void **write, void **exec);
 DYNC__FN void *dync__os_code_pages(size_t bytes);
 DYNC__FN bool dync__os_code_seal(void *pages, size_t bytes);
 DYNC__FN void dync__os_code_unmap(void *pages, size_t bytes);
-/* Whole files (DYNC_ERR_IO with the reason). Read result is freed by dync__free(p, n + 1); it is NUL-terminated. */
+/* Whole files (file.c; DYNC_ERR_IO with the reason). Read result is freed by dync__free(p, n + 1); it is NUL-terminated. A write that fails leaves
+ * the old file. own: a folder that dync chose, where a link is replaced, not followed; a line is appended to no link. */
 DYNC__FN dync_status dync__file_read(const char *path, char **out, size_t *n);
 DYNC__FN dync_status dync__file_write(const char *path, const void *data, size_t n);
+DYNC__FN dync_status dync__file_write_own(const char *path, const void *data, size_t n);
+DYNC__FN void dync__file_append_own(const char *path, const void *data, size_t n);
 
 /* ---- processes and folders (process.c) ------------------------------------------------------------------------------------- */
 typedef enum { DYNC__CHILD_DONE, DYNC__CHILD_CRASHED, DYNC__CHILD_HUNG, DYNC__CHILD_NONE /* no fork: nothing ran */ } dync__child_end;
@@ -272,9 +275,8 @@ DYNC__FN bool dync__child_possible(void);
 /* fn(user, reply) in a copy of this process; the n bytes of reply come back. Killed after timeout_ms. CRASHED: *signal_number, or 0 if it ended. */
 DYNC__FN dync__child_end dync__child_run(void (*fn)(void *user, void *reply), void *user, void *reply, size_t n, int timeout_ms,
                                          int *signal_number);
-DYNC__FN dync_status dync__folders_make(const char *path);   /* and those above it; DYNC_ERR_IO */
+DYNC__FN dync_status dync__folders_make(const char *path);   /* and those above it; the last is no link; DYNC_ERR_IO */
 DYNC__FN void dync__folder_current(dync__str *out);          /* "." where it is not known */
-DYNC__FN void dync__file_remove(const char *path);           /* a regular file, where it is there */
 DYNC__FN int  dync__process_id(void);
 DYNC__FN void dync__date_text(dync__str *out);               /* local time to the microsecond: 2024_05_17_13_45_10_123456 */
 

@@ -1,7 +1,7 @@
-/* base/os.c: the operating system: locks, clock, processors, environment, whole files.
+/* base/os.c: the operating system: locks, clock, processors, environment.
  *
  * Nothing above calls the system otherwise. Hosted systems are Unix and Windows with
- * winpthreads; elsewhere (a microcontroller) there are no threads, the clock stands still and files cannot be opened.
+ * winpthreads; elsewhere (a microcontroller) there are no threads and the clock stands still.
  * Works under -std=c11 -pedantic without feature macros: <pthread.h> and <sched.h> declare what is used here
  * unconditionally, and what <time.h> and <unistd.h> would hide is declared by hand.
  * Sources: Intel SDM vol. 1 ch. 13 (XGETBV before AVX), vol. 2 CPUID. */
@@ -246,89 +246,4 @@ DYNC__FN bool dync__os_code_seal(void *pages, size_t bytes)
     return false;
 }
 DYNC__FN void dync__os_code_unmap(void *pages, size_t bytes) { (void)pages, (void)bytes; }
-#endif
-
-/* ---- files ---- */
-
-#if defined(DYNC_NO_STDIO)
-DYNC__RARE DYNC__FN dync_status dync__file_read(const char *path, char **out, size_t *n)
-{
-    *out = NULL;
-    *n = 0;
-    return dync__fail(DYNC_ERR_IO, "cannot read %s: built with DYNC_NO_STDIO", path ? path : "(null)");
-}
-
-DYNC__RARE DYNC__FN dync_status dync__file_write(const char *path, const void *data, size_t n)
-{
-    (void)data; (void)n;
-    return dync__fail(DYNC_ERR_IO, "cannot write %s: built with DYNC_NO_STDIO", path ? path : "(null)");
-}
-#else
-#include <errno.h>
-
-static dync_status dync__os_io_error(const char *doing, const char *path, int error)
-{
-    return dync__fail(DYNC_ERR_IO, "cannot %s %s: %s", doing, path, error ? strerror(error) : "input/output error");
-}
-
-/* Reads to the end in growing steps: pipes and /proc files have no size. */
-DYNC__RARE static dync_status dync__os_read_all(FILE *f, const char *path, char **out, size_t *n)
-{
-    size_t cap = 4096, used = 0;
-    char *text = dync__alloc(cap);
-    if (!text) return DYNC_ERR_MEMORY;
-    for (;;) {
-        used += fread(text + used, 1, cap - 1 - used, f);
-        if (used < cap - 1) break;
-        char *bigger = cap <= SIZE_MAX / 2 ? dync__realloc(text, cap, cap * 2) : NULL;
-        if (!bigger) {
-            dync__free(text, cap);
-            return dync__fail_memory(cap);
-        }
-        text = bigger;
-        cap *= 2;
-    }
-    if (ferror(f)) {
-        int error = errno;
-        dync__free(text, cap);
-        return dync__os_io_error("read", path, error);
-    }
-    char *exact = dync__realloc(text, cap, used + 1);
-    if (!exact) {
-        dync__free(text, cap);
-        return DYNC_ERR_MEMORY;
-    }
-    exact[used] = 0;
-    *out = exact;
-    *n = used;
-    return DYNC_OK;
-}
-
-DYNC__RARE DYNC__FN dync_status dync__file_read(const char *path, char **out, size_t *n)
-{
-    *out = NULL;
-    *n = 0;
-    if (!path) return dync__fail(DYNC_ERR_VALUE, "a file is read: expected a path, got NULL");
-    errno = 0;
-    FILE *f = fopen(path, "rb");
-    if (!f) return dync__os_io_error("read", path, errno);
-    dync_status status = dync__os_read_all(f, path, out, n);
-    fclose(f);
-    return status;
-}
-
-DYNC__RARE DYNC__FN dync_status dync__file_write(const char *path, const void *data, size_t n)
-{
-    if (!path) return dync__fail(DYNC_ERR_VALUE, "a file is written: expected a path, got NULL");
-    errno = 0;
-    FILE *f = fopen(path, "wb");
-    if (!f) return dync__os_io_error("write", path, errno);
-    bool written = n == 0 || fwrite(data, 1, n, f) == n;
-    int error = errno;
-    if (fclose(f) != 0 && written) {
-        written = false;
-        error = errno;
-    }
-    return written ? DYNC_OK : dync__os_io_error("write", path, error);
-}
 #endif

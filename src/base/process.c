@@ -17,6 +17,9 @@
 #include <time.h>
 #include <unistd.h>
 extern int kill(pid_t, int);
+#if !defined(__GLIBC__) || !defined(__USE_XOPEN2K)
+extern int lstat(const char *restrict, struct stat *restrict);
+#endif
 #if !defined(SIGKILL)
 #define DYNC__SIGKILL 9
 #else
@@ -102,25 +105,21 @@ DYNC__FN dync__child_end dync__child_run(void (*fn)(void *user, void *reply), vo
 /* ---- folders and the date -------------------------------------------------------------------- */
 
 #if defined(DYNC__PROCESSES)
-static bool dync__folder_is(const char *path)
+static bool dync__folder_is(const char *path, bool last)
 {
     struct stat s;
-    return stat(path, &s) == 0 && S_ISDIR(s.st_mode);
+    return (last ? lstat(path, &s) : stat(path, &s)) == 0 && S_ISDIR(s.st_mode);
 }
-static bool dync__folder_make(const char *path) { return mkdir(path, 0777) == 0 || (errno == EEXIST && dync__folder_is(path)); }
+static bool dync__folder_make(const char *path, bool last) { return mkdir(path, 0777) == 0 || (errno == EEXIST && dync__folder_is(path, last)); }
 static bool dync__folder_here(char *out, size_t cap) { return getcwd(out, cap) != NULL; }
 DYNC__FN int dync__process_id(void) { return (int)getpid(); }
 #elif !defined(DYNC_NO_STDIO) && defined(_WIN32)
 #include <errno.h>
-static bool dync__folder_make(const char *path) { return _mkdir(path) == 0 || errno == EEXIST; }
+static bool dync__folder_make(const char *path, bool last) { return (void)last, _mkdir(path) == 0 || errno == EEXIST; }
 static bool dync__folder_here(char *out, size_t cap) { return _getcwd(out, (int)cap) != NULL; }
 DYNC__FN int dync__process_id(void) { return (int)_getpid(); }
 #else
-static bool dync__folder_make(const char *path)
-{
-    (void)path;
-    return false;
-}
+static bool dync__folder_make(const char *path, bool last) { return (void)path, (void)last, false; }
 static bool dync__folder_here(char *out, size_t cap)
 {
     (void)out, (void)cap;
@@ -129,26 +128,13 @@ static bool dync__folder_here(char *out, size_t cap)
 DYNC__FN int dync__process_id(void) { return 0; }
 #endif
 
-/* What was begun and could not be finished; a device that was written to stays. */
-DYNC__FN void dync__file_remove(const char *path)
-{
-#if defined(DYNC__PROCESSES)
-    struct stat s;
-    if (stat(path, &s) == 0 && S_ISREG(s.st_mode)) (void)remove(path);
-#elif !defined(DYNC_NO_STDIO)
-    (void)remove(path);
-#else
-    (void)path;
-#endif
-}
-
 DYNC__FN dync_status dync__folders_make(const char *path)
 {
     dync__str part = {0};
     dync_status status = DYNC_OK;
     for (const char *p = path; status == DYNC_OK; p++) {
         bool border = *p == 0 || *p == '/';
-        if (border && part.n && !dync__folder_make(dync__str_get(&part)) && *p == 0)
+        if (border && part.n && !dync__folder_make(dync__str_get(&part), *p == 0) && *p == 0)
             status = dync__fail(DYNC_ERR_IO, "cannot make the folder %s", path);
         if (*p == 0) break;
         dync__str_addc(&part, *p);

@@ -371,13 +371,9 @@ static void dync__jit_perf_map(const dync__jit_form *f, const char *name)
     const char *on = dync__env("DYNC_PERF_MAP");
     if (!on || !*on || strcmp(on, "0") == 0) return;
     dync__format(path, sizeof path, "/tmp/perf-%d.map", dync__os_process());
-    FILE *out = fopen(path, "ab");
     dync__str s = {0};
     dync__str_addf(&s, "%llx %llx dync_%s\n", (unsigned long long)(uintptr_t)f->block.exec, (unsigned long long)f->code_bytes, name);
-    if (out) {
-        fwrite(dync__str_get(&s), 1, s.n, out);
-        fclose(out);
-    }
+    if (!s.failed) dync__file_append_own(path, dync__str_get(&s), s.n);
     dync__str_free(&s);
 #else
     (void)f, (void)name;

@@ -81,7 +81,7 @@ static void dync__write_inline(dync__writer *w, int k, const char *data, size_t 
 static dync_status dync__write_storage_file(const char *folder, uint64_t hash, const void *data, size_t bytes, int dtype)
 {
     dync__layout lay;
-    dync__str path = {0};
+    dync__str path = {0}, file = {0};
     if (dtype == DYNC_BF16) dtype = DYNC_I16;
     int64_t count = (int64_t)(bytes / dync__dtype_info(dtype)->bytes);
     dync_status status = dync__layout_contiguous(&lay, 1, &count);
@@ -90,9 +90,10 @@ static dync_status dync__write_storage_file(const char *folder, uint64_t hash, c
     dync__str_addf(&path, "%s/storages", folder);
     if (status == DYNC_OK && t) status = dync__folders_make(dync__str_get(&path));
     dync__str_addf(&path, "/%016llx.npy", (unsigned long long)hash);
-    if (status == DYNC_OK) status = t && !path.failed ? dync_npy_save(dync__give(t), dync__str_get(&path)) : DYNC_ERR_MEMORY;
-    else dync__unref(t);
-    if (status != DYNC_OK) dync__file_remove(dync__str_get(&path));       /* half a file is worse than none */
+    if (status == DYNC_OK) status = t && !path.failed ? dync__npy_write(t, &file) : DYNC_ERR_MEMORY;
+    if (status == DYNC_OK) status = dync__file_write_own(dync__str_get(&path), file.at, file.n);
+    dync__unref(t);
+    dync__str_free(&file);
     dync__str_free(&path);
     return status;
 }
@@ -311,20 +312,13 @@ static dync_status dync__write_program(dync__writer *w)
 
 /* ---- files ---------------------------------------------------------------------------------------------- */
 
-static dync_status dync__write_whole_file(const char *path, const dync__str *text)
-{
-    dync_status status = dync__file_write(path, dync__str_get(text), text->n);
-    if (status != DYNC_OK) dync__file_remove(path);
-    return status;
-}
-
 DYNC__FN dync_status dync__repro_write(const dync__repro_file *file, dync__graph *g, int n, const dync_value *inputs, const char *path)
 {
     dync__writer w = {.file = file, .graph = g, .input = inputs};
     if (n != g->n_inputs) return dync__fail(DYNC_ERR_VALUE, "repro: the graph has %d inputs, got %d values", g->n_inputs, n);
     dync_scope scope = dync_scope_begin();
     dync_status status = dync__write_program(&w);
-    if (status == DYNC_OK) status = dync__write_whole_file(path, &w.text);
+    if (status == DYNC_OK) status = dync__file_write_own(path, dync__str_get(&w.text), w.text.n);
     dync_scope_end(&scope);
     dync__vec_free(&w.storage);
     dync__str_free(&w.text);
@@ -346,7 +340,7 @@ static dync_status dync__repro_checkpoint_in(const char *here, dync__repro_file 
     DYNC__TRY(dync__repro_write(&file, g, n, inputs, dync__str_get(path)));
     dync__warn("Copying %s to %s for convenience", dync__str_get(path), dync__str_get(copy));
     DYNC__TRY(dync__file_read(dync__str_get(path), &text, &bytes));
-    dync_status status = dync__file_write(dync__str_get(copy), text, bytes);
+    dync_status status = dync__file_write_own(dync__str_get(copy), text, bytes);
     dync__free(text, bytes + 1);
     return status;
 }

@@ -57,7 +57,11 @@ static void dync__module_json(dync__str *s, const dync__module *m)
     dync__str_addf(s, ",\"training\":%s,\"ints\":[", m->training ? "true" : "false");
     for (int i = 0; i < DYNC__COUNT_OF(m->ints); i++) dync__str_addf(s, i ? ",%lld" : "%lld", (long long)m->ints[i]);
     dync__str_add(s, "],\"floats\":[");
-    for (int i = 0; i < DYNC__COUNT_OF(m->floats); i++) dync__str_addf(s, i ? ",%g" : "%g", m->floats[i]);
+    for (int i = 0; i < DYNC__COUNT_OF(m->floats); i++) {
+        char text[40];
+        dync__double_text(m->floats[i], text, sizeof text);
+        dync__str_addf(s, i ? ",%s" : "%s", text);
+    }
     dync__str_add(s, "],\"params\":[");
     dync__module_json_entries(s, m, false);
     dync__str_add(s, "],\"buffers\":[");
@@ -212,7 +216,9 @@ static dync__tensor *dync__module_read_tensor(const dync__st_tensor *from, bool 
     if (dync__layout_contiguous(&lay, from->ndim, from->shape) != DYNC_OK) return NULL;
     dync__tensor *t = dync__tensor_empty(from->dtype, DYNC_CPU, &lay);
     if (!t) return NULL;
-    if (from->bytes) memcpy(dync__tensor_data(t), from->data, from->bytes);
+    char *data = dync__tensor_data(t);
+    if (from->bytes) memcpy(data, from->data, from->bytes);
+    for (size_t i = 0; t->dtype == DYNC_BOOL && i < from->bytes; i++) data[i] = data[i] != 0;
     if (!is_buffer) {
         dync__tensor_set_requires_grad(t, true);
         t->flags |= DYNC__T_PARAMETER;

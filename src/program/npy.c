@@ -50,24 +50,31 @@ DYNC__FN bool dync__big_endian(void)
     return *(const unsigned char *)&one != 1;
 }
 
-static dync_status dync__npy_save(dync_tensor *h, const char *path)
+DYNC__FN dync_status dync__npy_write(const dync__tensor *t, dync__str *s)
 {
-    const dync__tensor *t = dync__open(h);
-    if (!t) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
-    if (!path) return dync__fail(DYNC_ERR_VALUE, "dync_npy_save: expected a path, got NULL");
     const dync__dtype_row *dtype = dync__dtype_info(t->dtype);
     if (!dtype->numpy)
         return dync__fail(DYNC_ERR_DTYPE, "dync_npy_save: NumPy has no %s", dtype->name);
     if ((t->device & 255) != DYNC_CPU || (!t->storage->data && t->numel > 0))
         return dync__fail(DYNC_ERR_DEVICE, "dync_npy_save: expected a tensor with data on the CPU");
-    dync__str s = {0};
-    dync__npy_header(&s, t);
+    dync__npy_header(s, t);
     dync__tensor *dense = dync__contiguous_copy(t);
-    size_t start = s.n, n = (size_t)t->numel * dtype->bytes;
-    if (dense && n) dync__str_addn(&s, dync__tensor_data(dense), n);
-    if (!s.failed && dync__big_endian()) dync__swap_items(s.at + start, n, dtype->bytes);
-    dync_status status = dense && !s.failed ? dync__file_write(path, s.at, s.n) : DYNC_ERR_MEMORY;
+    size_t start = s->n, n = (size_t)t->numel * dtype->bytes;
+    if (dense && n) dync__str_addn(s, dync__tensor_data(dense), n);
+    if (!s->failed && dync__big_endian()) dync__swap_items(s->at + start, n, dtype->bytes);
+    dync_status status = dense && !s->failed ? DYNC_OK : DYNC_ERR_MEMORY;
     dync__unref(dense);
+    return status;
+}
+
+static dync_status dync__npy_save(dync_tensor *h, const char *path)
+{
+    const dync__tensor *t = dync__open(h);
+    dync__str s = {0};
+    if (!t) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
+    if (!path) return dync__fail(DYNC_ERR_VALUE, "dync_npy_save: expected a path, got NULL");
+    dync_status status = dync__npy_write(t, &s);
+    if (status == DYNC_OK) status = dync__file_write(path, s.at, s.n);
     dync__str_free(&s);
     return status;
 }

@@ -33,6 +33,7 @@ DYNC__FN dync__program *dync__program_read(const char *bytes,
                                           size_t n); /* NULL + DYNC_ERR_FORMAT, DYNC_ERR_MEMORY */
 DYNC__FN dync__program *dync__program_read_own(const char *bytes, size_t n);
 /* npy.c */
+DYNC__FN dync_status dync__npy_write(const dync__tensor *, dync__str *);
 DYNC__FN dync__tensor *
 dync__npy_read(const char *bytes, size_t n); /* owned; NULL + DYNC_ERR_FORMAT, DYNC_ERR_MEMORY */
 DYNC__FN bool dync__big_endian(void);
