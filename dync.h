@@ -45666,15 +45666,15 @@ DYNC__FN void dync__tracer_grad_mode(dync__tracer *t, bool on) {
     }
     dync__tls.grad_enabled_off = !on;
 }
-/* What the tape would say when the program runs eagerly: an in-place write to a leaf that requires grad, in grad mode. */
+/* What the tape says before anything else when the program runs eagerly: an in-place write to a leaf that requires grad, or to a view of
+ * one, in grad mode. */
 DYNC__FN dync_status dync__tracer_leaf_written(const dync__opcall *c) {
     if (c->row->cls != DYNC__INPLACE || dync__tls.grad_enabled_off || !c->nargs || c->args[0].kind != DYNC__A_TENSOR) return DYNC_OK;
     const dync__tensor *x = c->args[0].as.t;
     if (!(x->flags & DYNC__T_REQUIRES_GRAD) || x->node || (x->flags & DYNC__T_WRITTEN)) return DYNC_OK;
     const dync__tracer *t = dync__tracer_peek();
-    const dync__tensor *real = t && dync__tracer_owns(t, x) ? t->real.at[x->node_output] : NULL;
-    if (!real || !dync__tensor_is_leaf(real)) return DYNC_OK;
-    return dync__fail(DYNC_ERR_AUTOGRAD, "a leaf Variable that requires grad is being used in an in-place operation.");
+    dync__tensor *real = t && dync__tracer_owns(t, x) ? t->real.at[x->node_output] : NULL;
+    return real ? dync__inplace_check(real) : DYNC_OK;
 }
 DYNC__FN dync_status dync__tracer_open(dync__tracer *t, dync__compiled *f, dync__cache_entry *e, const dync__callargs *call) {
     static uint64_t ids;
