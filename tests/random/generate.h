@@ -855,7 +855,7 @@ static double some_float(gen *g, const char *name)
     if (strcmp(name, "low") == 0) return -0.7;
     if (strcmp(name, "high") == 0) return 0.9;
     if (strcmp(name, "threshold") == 0) return 0.3;
-    return 0.1 + 0.3 * rnd(g, 5);
+    return 0.125 + 0.25 * rnd(g, 5);      /* no threshold that data with ties meet */
 }
 static bool make_by_schema(gen *g, step *s)
 {
@@ -942,8 +942,8 @@ static void choose_outputs(gen *g)
 
 static int some_symbol(gen *g)
 {
-    static const int many[] = {5, 6, 7, 8, 9, 12, 16, 17, 19, 33};
-    return chance(g, 6) ? rnd(g, 2) : chance(g, 12) ? 2 + rnd(g, 3) : many[rnd(g, 10)];
+    static const int many[] = {5, 6, 7, 8, 9, 12, 16, 17, 19, 33, 40, 65, 130};
+    return chance(g, 6) ? rnd(g, 2) : chance(g, 12) ? 2 + rnd(g, 3) : many[rnd(g, 13)];
 }
 
 static bool row_breaks(int r) { return strstr(rows[r].flags, "DATA_SHAPE") != NULL; }

@@ -25,7 +25,7 @@ static double input_number(rng *r, const input *in, int64_t i, int64_t along)
 }
 
 /* The elements row by row, as f64 or, of whole numbers, as i64. */
-static dync_tensor *input_rows(rng *r, const input *in, dync_dims shape)
+static dync_tensor *input_rows(rng *r, const input *in, dync_dims shape, bool exact)
 {
     int64_t n = 1, inner = 1;
     for (int i = 0; i < shape.n; i++) n *= shape.d[i];
@@ -36,7 +36,8 @@ static dync_tensor *input_rows(rng *r, const input *in, dync_dims shape)
     for (int64_t i = 0; i < n; i++) data[i] = input_number(r, in, i / inner % (length ? length : 1), inner > 1 ? i % inner : i / (length ? length : 1));
     dync_tensor *t = dync_from(data, shape, .dtype = DYNC_F64);
     free(data);
-    return dync_to_dtype(t, (dync_dtype)in->dtype);
+    t = dync_to_dtype(t, (dync_dtype)in->dtype);
+    return exact && is_float(in->dtype) ? dync_to_dtype(t, DYNC_F64) : t;
 }
 
 static dync_tensor *input_make(const program *p, int k, const sizes *s, int data)
@@ -50,18 +51,18 @@ static dync_tensor *input_make(const program *p, int k, const sizes *s, int data
     if (in->layout == LAYOUT_TRANSPOSED && in->ndim > 1 && in->data != DATA_DISTINCT) {
         int64_t first = shape.d[0];
         shape.d[0] = shape.d[last], shape.d[last] = first;
-        t = dync_transpose(input_rows(&r, in, shape), 0, last);
+        t = dync_transpose(input_rows(&r, in, shape, p->exact), 0, last);
     } else if (in->layout == LAYOUT_GAPS && in->ndim && in->data != DATA_DISTINCT) {
         shape.d[last] *= 2;
-        t = dync_slice(input_rows(&r, in, shape), last, 0, DYNC_END, 2);
+        t = dync_slice(input_rows(&r, in, shape, p->exact), last, 0, DYNC_END, 2);
     } else if (in->layout == LAYOUT_EXPANDED && in->ndim && in->data != DATA_DISTINCT) {
         dync_dims whole = shape;
         shape.d[0] = shape.d[0] ? 1 : 0;
-        t = dync_expand(input_rows(&r, in, shape), whole);
+        t = dync_expand(input_rows(&r, in, shape, p->exact), whole);
     } else if (in->layout == LAYOUT_OFFSET && in->ndim && in->data != DATA_DISTINCT) {
         shape.d[0] += 1;
-        t = dync_slice(input_rows(&r, in, shape), 0, 1, DYNC_END, 1);
-    } else t = input_rows(&r, in, shape);
+        t = dync_slice(input_rows(&r, in, shape, p->exact), 0, 1, DYNC_END, 1);
+    } else t = input_rows(&r, in, shape, p->exact);
     return p->train && in->grad ? dync_requires_grad_(dync_detach(t), true) : t;
 }
 
@@ -81,6 +82,8 @@ static bool row_rounds(int r)
 }
 
 static double dtype_ulp(int dtype) { return dtype == DYNC_F64 ? 0x1p-52 : dtype == DYNC_F32 ? 0x1p-23 : dtype == DYNC_F16 ? 0x1p-10 : 0x1p-7; }
+/* The least number above zero: what underflows is rounded to a multiple of it. */
+static double dtype_least(int dtype) { return dtype == DYNC_F64 ? 0x1p-1074 : dtype == DYNC_F32 ? 0x1p-149 : dtype == DYNC_F16 ? 0x1p-24 : 0x1p-133; }
 
 /* t, every element times 1, or 1 and an ulp more or less. */
 static dync_tensor *moved(dync_tensor *t)
@@ -166,7 +169,7 @@ static dync_value step_value(const step *s, dync_tensor *const *v)
     if (strcmp(r->name, "to_dtype") == 0) return dync_v_tensor(dync_to_dtype(args[0].as.t, (dync_dtype)s->a[1].d[0]));
     dync_value out = dync_op_call_values(inplace && move ? plain : r->name, s->nargs, args);
     if (!move) return out;
-    if (inplace) return dync_v_tensor(dync_copy_(v[s->a[0].d[0]], dync_as_tensor(out)));
+    if (inplace) return dync_v_tensor(dync_copy_(v[s->a[0].d[0]], moved(dync_as_tensor(out))));
     if (out.kind == DYNC_KIND_TENSOR) return dync_v_tensor(moved(out.as.t));
     dync_value list[MAX_OUT];
     int n = out.kind == DYNC_KIND_LIST ? dync_len(out) : 0;
@@ -216,7 +219,7 @@ static dync_status outcome_backward(const program *p, outcome *o)
         dync_dims shape = {.n = dync_ndim(o->at[i])};
         for (int k = 0; k < shape.n; k++) shape.d[k] = dync_size(o->at[i], k);
         of[n] = dync_v_tensor(o->at[i]);
-        grad[n++] = dync_v_tensor(input_rows(&r, &in, shape));
+        grad[n++] = dync_v_tensor(input_rows(&r, &in, shape, false));
     }
     o->no_backward = n == 0;
     return n ? dync_backward_opt(dync_tuple_of(n, of), dync_tuple_of(n, grad), (dync_grad_options){.retain_graph = false}) : DYNC_OK;

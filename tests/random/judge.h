@@ -16,6 +16,7 @@ static const mode modes[] = {
     {"inductor automatic", "inductor", NULL, true, DYNC_DYNAMIC_AUTO},
     {"aot_eager dynamic", "aot_eager", NULL, true, DYNC_DYNAMIC_ON},
     {"eager dynamic", "eager", NULL, true, DYNC_DYNAMIC_ON},
+    {"plain", NULL, NULL, false, DYNC_DYNAMIC_OFF},
 };
 enum { N_MODES = (int)(sizeof modes / sizeof *modes), MAX_CALLS = 4 };
 
@@ -99,7 +100,8 @@ static bool in_spread(trial *t, int k, int64_t e, double got, double want)
     const spread *s = &t->of[k];
     if (s->gone || s->unsure[e]) return true;
     if (!is_float(dync_type(t->plain.at[k]))) return false;
-    double more = 3 * (s->high[e] - s->low[e]) + dtype_ulp(dync_type(t->plain.at[k])) * (4 * fabs(want) + 2 * s->most);
+    int dtype = dync_type(t->plain.at[k]);
+    double more = 3 * (s->high[e] - s->low[e]) + dtype_ulp(dtype) * (4 * fabs(want) + 2 * s->most) + 2 * dtype_least(dtype);
     return got >= s->low[e] - more && got <= s->high[e] + more;
 }
 
@@ -199,10 +201,13 @@ static bool symbolic(const program *p)
     return false;
 }
 
+static const char *plain_differs(const program *p, const sizes *s, char *text, size_t size, int *compared);
+
 /* NULL: right. Calls that plain execution refuses are left out. compared: how many were not. */
 static const char *mode_differs(const program *p, const mode *m, const sizes *made, char *text, size_t size, int *compared)
 {
     const char *differs = NULL;
+    if (!m->backend) return plain_differs(p, made, text, size, compared);
     calls c = calls_make(p, m, made);
     dync_compiled *f = dync_compile(program_run, .user = (void *)(uintptr_t)p, .backend = m->backend, .options = m->options, .dynamic = m->dynamic,
                                     .recompile_limit = 64);
@@ -223,6 +228,63 @@ static const char *mode_differs(const program *p, const mode *m, const sizes *ma
         }
     dync_compiled_free(f);
     dync_clear_error();
+    return differs;
+}
+
+/* ---- plain execution itself --------------------------------------------------------------------------------------------------------- */
+/* The same program with F64 in the place of every float dtype; false: it would be another. Random numbers differ; casts round, which nobody wants
+ * undone; rms_norm's default eps is the dtype's; tanhshrink takes tanh away from x within (and rounds both, as PyTorch's does). */
+static bool program_exact(const program *p, program *q)
+{
+    int dtype = -1;
+    *q = *p;
+    q->exact = true;
+    for (int i = 0; i < q->n_in; i++) {
+        if (!is_float(q->in[i].dtype)) continue;
+        if (dtype >= 0 && dtype != q->in[i].dtype) return false;
+        dtype = q->in[i].dtype;
+    }
+    for (int i = 0; i < q->n_steps; i++) {
+        const row *r = &rows[q->at[i].row];
+        if (strstr(r->flags, "RANDOM") || among(" to_dtype copy copy_ rms_norm tanhshrink ", r->name)) return false;
+        for (int k = 0; k < q->at[i].nargs; k++) {
+            arg *a = &q->at[i].a[k];
+            if (a->kind == A_DTYPE && is_float((int)a->d[0])) a->d[0] = DYNC_F64;
+        }
+    }
+    return true;
+}
+
+/* Plain execution against F64: in the spread that noise has, three times, and some roundings of the largest element, as an operator may round within.
+ * NULL: right, or a program that cannot be compared. */
+enum { ROUNDINGS_WITHIN = 16 };
+static const char *plain_differs(const program *p, const sizes *s, char *text, size_t size, int *compared)
+{
+    static program q;
+    const char *differs = NULL;
+    if (!program_exact(p, &q)) return NULL;
+    DYNC_SCOPE {
+        trial t = {.p = p, .s = *s};
+        t.plain = program_call(p, NULL, s, 0);
+        outcome wide = program_call(&q, NULL, s, 0);
+        bool both = t.plain.status == DYNC_OK && wide.status == DYNC_OK;
+        if (both) trial_sample(&t), (*compared)++;
+        for (int k = 0; both && k < t.plain.n && !differs; k++) {
+            dync_tensor *is = t.plain.at[k], *want = wide.at[k];
+            if (!is || !want || !is_float(dync_type(is)) || t.of[k].gone || dync_numel(is) != dync_numel(want)) continue;
+            const double *a = elements(is), *b = elements(dync_to_dtype(dync_detach(want), DYNC_F64));
+            double ulp = dtype_ulp(dync_type(is)), most = t.of[k].most + dtype_least(dync_type(is)) / ulp;
+            for (int64_t e = 0; e < dync_numel(is) && !differs; e++) {
+                const spread *sp = &t.of[k];
+                double more = 3 * (sp->high[e] - sp->low[e]) + ROUNDINGS_WITHIN * ulp * most;
+                if (sp->unsure[e] || !isfinite(b[e]) || !isfinite(a[e]) || (b[e] >= sp->low[e] - more && b[e] <= sp->high[e] + more)) continue;
+                snprintf(text, size, "%s %d: element %lld of %lld is %.9g, by F64 %.9g", k < p->n_out ? "plain result" : k < p->n_out + p->n_in ? "plain input" : "plain gradient",
+                         k < p->n_out ? p->out[k] : p->in[(k - p->n_out) % p->n_in].id, (long long)e, (long long)dync_numel(is), a[e], b[e]);
+                differs = text;
+            }
+        }
+        trial_free(&t);
+    }
     return differs;
 }
 

@@ -75,7 +75,7 @@ typedef struct program {
     int n_in, n_steps, n_out, n_ids, out[MAX_RESULTS];
     input in[MAX_INPUTS];
     step at[MAX_STEPS];
-    bool train, fullgraph;
+    bool train, exact;            /* exact: floats are F64, of the values that the dtype meant holds */
 } program;
 /* One call of a program: the symbolic sizes, and which data. */
 typedef struct sizes { int n[N_SIZES]; } sizes;
