@@ -20,19 +20,20 @@ static const op_row rows[] = {
 };
 enum { N_ROWS = sizeof rows / sizeof rows[0], MAX_PARAMS = 16, NAME_CAP = 64 };
 
-/* One row per schema type: its C type in the public half, how the macro passes it on, how the entry packs it. %s is its name. */
+/* One row per schema type: its C type in the public half, how the macro passes it on, how the entry packs it. %s is its name, @ the
+ * function's. */
 typedef struct param_type { const char *schema, *c, *pass, *pack; } param_type;
 static const param_type types[] = {
     {"Value",    "dync_value ",      "DYNC_V(%s)", "dync__arg_value(%s)"},
     {"Value?",   "dync_value ",      "DYNC_V(%s)", "dync__arg_value(%s)"},
-    {"Tensor",   "dync_tensor *",    "%s",         "dync__arg_h(%s)"},
+    {"Tensor",   "dync_tensor *",    "DYNC_T(%s, \"@: %s\")", "dync__arg_h(%s)"},
     {"Tensor?",  "dync_tensor *",    "%s",         "%s ? dync__arg_h(%s) : dync__arg_none()"},
     {"Tensor[]", "dync_value ",      "DYNC_V(%s)", "dync__arg_value(%s)"},
     {"int",      "int ",             "%s",         "dync__arg_i(%s)"},
     {"int64",    "int64_t ",         "%s",         "dync__arg_i(%s)"},
     {"float",    "double ",          "%s",         "dync__arg_f(%s)"},
     {"bool",     "bool ",            "%s",         "dync__arg_b(%s)"},
-    {"Dims",     "dync_dims ",       "%s",         "dync__arg_dims(%s.n, %s.d)"},
+    {"Dims",     "dync_dims ",       "DYNC_D(%s, \"@: %s\")", "dync__arg_dims(%s.n, %s.d)"},
     {"Dtype",    "dync_dtype ",      "%s",         "dync__arg_dtype((int)%s)"},
     {"Device",   "dync_device ",     "%s",         "dync__arg_device((int)%s)"},
     {"str",      "const char *",     "%s",         "dync__arg_s(%s)"},
@@ -87,11 +88,12 @@ static int parse_schema(const op_row *row, param *out)
     return n;
 }
 
-/* Prints a form with each %s replaced by name. */
-static void print_form(const char *form, const char *name)
+/* Prints a form with each %s replaced by name, @ by the operator's function. */
+static void print_form(const char *form, const char *name, const char *op)
 {
     for (; *form; form++) {
         if (form[0] == '%' && form[1] == 's') { fputs(name, stdout); form++; }
+        else if (form[0] == '@') printf("dync_%s", op);
         else putchar(*form);
     }
 }
@@ -169,15 +171,21 @@ static void print_api(const op_row *row)
     print_doc(row);
     printf("DYNC_API %s(dync_%s)(", result_type(row), row->name);
     print_params(p, n, 0);
-    printf(");\n#define dync_%s(", row->name);
-    for (int i = 0; i < n; i++) printf("%s%s", i ? ", " : "", p[i].name);
+    printf(");\n");
+    if (n) {                                                  /* the second macro has the names, the first one counts */
+        printf("#define dync_%s(...) DYNC_TAKES_%d(DYNC_%s, DYNC_OTHER_%s, __VA_ARGS__)(\"dync_%s takes %d argument%s: ", row->name, n, row->name,
+               row->nout > 1 ? "V" : "T", row->name, n, n > 1 ? "s" : "");
+        for (int i = 0; i < n; i++) printf("%s%s", i ? ", " : "", p[i].name);
+        printf("\", __VA_ARGS__)\n#define DYNC_%s(text_", row->name);
+        for (int i = 0; i < n; i++) printf(", %s", p[i].name);
+    } else printf("#define dync_%s(", row->name);
     int k = ordered_operands(p, n);
     if (k > 1) printf(") DYNC_SEQ%d%s", k == 3 && n > 3 ? 3 : 2, n > 2 ? "_AND" : "");
     else printf(") DYNC_OP");
     printf("(dync_%s, dync__op_%s, DYNC__OP_%s", row->name, find_signature(row)->word, row->name);
     for (int i = 0; i < n; i++) {
         printf(", ");
-        print_form(p[i].type->pass, p[i].name);
+        print_form(p[i].type->pass, p[i].name, row->name);
     }
     printf(")\n");
 }
@@ -245,7 +253,7 @@ static void print_packer(const op_row *row, bool several)
     printf("),\n            ");
     for (int i = 0; i < n; i++) {
         printf(" ");
-        print_form(p[i].type->pack, p[i].name);
+        print_form(p[i].type->pack, p[i].name, row->name);
         printf(i + 1 < n ? "," : ")\n");
     }
     if (several) printf("#define DYNC__ENTRY_%s(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, ", word);

@@ -44,6 +44,7 @@ DYNC_API dync_callee dync_fnc(dync_compiled *f);
 DYNC_API dync_callee dync_fng(dync_graph *g);
 DYNC_API dync_callee dync_fnp(dync_program *p);
 DYNC_API dync_callee dync_fn_same(dync_callee callee);
+DYNC_API dync_callee dync_fn_none(const void *what);      /* anything else: DYNC_ERR_VALUE */
 #if defined(__cplusplus)
 #define DYNC_FN(f) dync_fn(f)
 inline dync_callee dync_fn(dync_tensor *(*f)(void)) { return dync_fn0(f); }
@@ -59,14 +60,32 @@ inline dync_callee dync_fn(dync_compiled *f) { return dync_fnc(f); }
 inline dync_callee dync_fn(dync_graph *g) { return dync_fng(g); }
 inline dync_callee dync_fn(dync_program *p) { return dync_fnp(p); }
 inline dync_callee dync_fn(dync_callee callee) { return callee; }
+template <class T> struct dync_never { static const bool value = false; };
+template <class R, class... A> inline dync_callee dync_fn(R (*)(A...))
+{
+    static_assert(dync_never<R>::value, "dync_compile and its kin take a function of 0 to 6 dync_tensor * that returns one, or a dync_function");
+    return dync_fn0(nullptr);
+}
 #else
-#define DYNC_FN(f) _Generic((f), dync_tensor *(*)(void): dync_fn0, dync_tensor *(*)(dync_tensor *): dync_fn1, \
-    dync_tensor *(*)(dync_tensor *, dync_tensor *): dync_fn2, dync_tensor *(*)(dync_tensor *, dync_tensor *, dync_tensor *): dync_fn3, \
-    dync_tensor *(*)(dync_tensor *, dync_tensor *, dync_tensor *, dync_tensor *): dync_fn4, \
-    dync_tensor *(*)(dync_tensor *, dync_tensor *, dync_tensor *, dync_tensor *, dync_tensor *): dync_fn5, \
-    dync_tensor *(*)(dync_tensor *, dync_tensor *, dync_tensor *, dync_tensor *, dync_tensor *, dync_tensor *): dync_fn6, \
-    dync_function: dync_fnv, dync_module *: dync_fnm, dync_compiled *: dync_fnc, dync_graph *: dync_fng, dync_program *: dync_fnp, \
-    dync_callee: dync_fn_same)(f)
+#define DYNC_FN_OF(f, of) _Generic((f), dync_tensor *(*)(void): of(0, 1), dync_tensor *(*)(dync_tensor *): of(1, 1), \
+    dync_tensor *(*)(dync_tensor *, dync_tensor *): of(2, 1), dync_tensor *(*)(dync_tensor *, dync_tensor *, dync_tensor *): of(3, 1), \
+    dync_tensor *(*)(dync_tensor *, dync_tensor *, dync_tensor *, dync_tensor *): of(4, 1), \
+    dync_tensor *(*)(dync_tensor *, dync_tensor *, dync_tensor *, dync_tensor *, dync_tensor *): of(5, 1), \
+    dync_tensor *(*)(dync_tensor *, dync_tensor *, dync_tensor *, dync_tensor *, dync_tensor *, dync_tensor *): of(6, 1), \
+    dync_function: of(v, 1), dync_module *: of(m, 1), dync_compiled *: of(c, 1), dync_graph *: of(g, 1), dync_program *: of(p, 1), \
+    dync_callee: of(_same, 1), default: of(_none, 0))
+#define DYNC_FN_CALL(kind, known)  dync_fn##kind
+#define DYNC_FN_KNOWN(kind, known) known
+#if defined(__GNUC__)
+#define DYNC_FN(f)                                                                                                               \
+    (__extension__({                                                                                                             \
+        _Static_assert(DYNC_FN_OF(f, DYNC_FN_KNOWN), "dync_compile and its kin take a function of 0 to 6 dync_tensor * that "    \
+                       "returns one, a dync_function, or a module, graph, program or dync_compiled *");                          \
+        DYNC_FN_OF(f, DYNC_FN_CALL)(f);                                                                                          \
+    }))
+#else
+#define DYNC_FN(f) DYNC_FN_OF(f, DYNC_FN_CALL)(f)
+#endif
 #endif
 
 /* dync_args, dync_bind: a callee with argument names for graphs and messages, where dync_compile's .args is not at hand:

@@ -67,6 +67,14 @@
 #else
 #define DYNC__CLEANUP(fn)
 #endif
+/* What the compiler knows: the bytes from p to the end of the object it points into, 0 where it does not know them. */
+#if defined(__GNUC__)
+#define DYNC_ALWAYS_INLINE __attribute__((always_inline)) static inline
+#define DYNC_OBJECT_SIZE(p) (__builtin_object_size(p, 0) + 1 > 1 ? __builtin_object_size(p, 0) : 0)
+#else
+#define DYNC_ALWAYS_INLINE static inline
+#define DYNC_OBJECT_SIZE(p) 0
+#endif
 /* A literal of struct type, in both languages: DYNC_LITERAL(dync_dims){0, {0}}. */
 #if defined(__cplusplus)
 #define DYNC_LITERAL(type) type
@@ -104,6 +112,17 @@ typedef struct dync_loc { const char *file; int line; const char *func; } dync_l
 #define DYNC_COUNT(...) DYNC_COUNT_(__VA_ARGS__, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
 #define DYNC_COUNT_(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19, a20, a21, a22, a23, a24, a25, a26, a27, a28, a29, a30, a31, a32, r, ...) r
 #define DYNC_ONE_OR_MORE(...) DYNC_COUNT_(__VA_ARGS__, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, 1, 0)
+/* DYNC_TAKES_2(ok, other, a, b): ok where there are two arguments, else other. */
+#define DYNC_TAKES_1(k, o, ...) DYNC_COUNT_(__VA_ARGS__, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, k, 0)
+#define DYNC_TAKES_2(k, o, ...) DYNC_COUNT_(__VA_ARGS__, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, k, o, 0)
+#define DYNC_TAKES_3(k, o, ...) DYNC_COUNT_(__VA_ARGS__, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, k, o, o, 0)
+#define DYNC_TAKES_4(k, o, ...) DYNC_COUNT_(__VA_ARGS__, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, k, o, o, o, 0)
+#define DYNC_TAKES_5(k, o, ...) DYNC_COUNT_(__VA_ARGS__, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, k, o, o, o, o, 0)
+#define DYNC_TAKES_6(k, o, ...) DYNC_COUNT_(__VA_ARGS__, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, k, o, o, o, o, o, 0)
+#define DYNC_TAKES_7(k, o, ...) DYNC_COUNT_(__VA_ARGS__, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, k, o, o, o, o, o, o, 0)
+#define DYNC_TAKES_8(k, o, ...) DYNC_COUNT_(__VA_ARGS__, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, k, o, o, o, o, o, o, o, 0)
+#define DYNC_TAKES_9(k, o, ...) DYNC_COUNT_(__VA_ARGS__, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, k, o, o, o, o, o, o, o, o, 0)
+#define DYNC_TAKES_10(k, o, ...) DYNC_COUNT_(__VA_ARGS__, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, k, o, o, o, o, o, o, o, o, o, 0)
 #define DYNC_CAT(a, b) DYNC_CAT_(a, b)
 #define DYNC_CAT_(a, b) a##b
 #define DYNC_MAP_V(...) DYNC_CAT(DYNC_MAP_, DYNC_COUNT(__VA_ARGS__))(__VA_ARGS__)

@@ -49,17 +49,29 @@ typedef struct dync_make_from {
     bool requires_grad DYNC__ZERO;
     const char *name DYNC__ZERO;
     dync_loc at_ DYNC__ZERO;             /* private */
+    size_t size_ DYNC__ZERO;             /* private: bytes of the object that data points into, where the compiler knows them; else 0 */
 } dync_make_from;
 DYNC_API dync_tensor *dync_from_opt(dync_make_from options);
 DYNC_API dync_tensor *dync_wrap_opt(dync_make_from options);
 DYNC_API dync_tensor *dync_constant_opt(dync_make_from options);
+/* An array that is shorter than shape and dtype say is DYNC_ERR_VALUE where the compiler knows its size (GCC and Clang, optimising). */
+DYNC_ALWAYS_INLINE dync_make_from dync_make_sized(dync_make_from options)
+{
+    options.size_ = DYNC_OBJECT_SIZE(options.data);
+    return options;
+}
 
+#if defined(__cplusplus)
+#define DYNC_DIMS
+#else
+#define DYNC_DIMS 0 ? DYNC_ALL :         /* in front of a shape: a number there, which would be its .n, is refused */
+#endif
 #if DYNC__DESIGNATORS
-#define dync_empty(...) dync_empty_opt(DYNC_LITERAL(dync_make){.shape = __VA_ARGS__, .at_ = DYNC_HERE})
-#define dync_zeros(...) dync_zeros_opt(DYNC_LITERAL(dync_make){.shape = __VA_ARGS__, .at_ = DYNC_HERE})
-#define dync_ones(...)  dync_ones_opt(DYNC_LITERAL(dync_make){.shape = __VA_ARGS__, .at_ = DYNC_HERE})
-#define dync_randn(...) dync_randn_opt(DYNC_LITERAL(dync_make){.shape = __VA_ARGS__, .at_ = DYNC_HERE})
-#define dync_rand(...)  dync_rand_opt(DYNC_LITERAL(dync_make){.shape = __VA_ARGS__, .at_ = DYNC_HERE})
+#define dync_empty(...) dync_empty_opt(DYNC_LITERAL(dync_make){.shape = DYNC_DIMS __VA_ARGS__, .at_ = DYNC_HERE})
+#define dync_zeros(...) dync_zeros_opt(DYNC_LITERAL(dync_make){.shape = DYNC_DIMS __VA_ARGS__, .at_ = DYNC_HERE})
+#define dync_ones(...)  dync_ones_opt(DYNC_LITERAL(dync_make){.shape = DYNC_DIMS __VA_ARGS__, .at_ = DYNC_HERE})
+#define dync_randn(...) dync_randn_opt(DYNC_LITERAL(dync_make){.shape = DYNC_DIMS __VA_ARGS__, .at_ = DYNC_HERE})
+#define dync_rand(...)  dync_rand_opt(DYNC_LITERAL(dync_make){.shape = DYNC_DIMS __VA_ARGS__, .at_ = DYNC_HERE})
 #define dync_full(shape_, ...) DYNC_CAT(DYNC_FULL_, DYNC_ONE_OR_MORE(__VA_ARGS__))(shape_, __VA_ARGS__)   /* (shape, value) or (shape, value, .dtype = ...) */
 #define DYNC_FULL_1(shape_, value) dync_full_opt(DYNC_V(value), DYNC_LITERAL(dync_make){.shape = shape_, .at_ = DYNC_HERE})
 #define DYNC_FULL_N(shape_, value, ...) dync_full_opt(DYNC_V(value), DYNC_LITERAL(dync_make){.shape = shape_, __VA_ARGS__, .at_ = DYNC_HERE})
@@ -70,9 +82,9 @@ DYNC_API dync_tensor *dync_constant_opt(dync_make_from options);
 #define DYNC__FROM(...) (dync_make_from){.data = __VA_ARGS__, .at_ = DYNC_HERE}
 #endif
 #if DYNC__DESIGNATORS
-#define dync_from(...)     dync_from_opt(DYNC__FROM(__VA_ARGS__))
-#define dync_wrap(...)     dync_wrap_opt(DYNC__FROM(__VA_ARGS__))
-#define dync_constant(...) dync_constant_opt(DYNC__FROM(__VA_ARGS__))
+#define dync_from(...)     dync_from_opt(dync_make_sized(DYNC__FROM(__VA_ARGS__)))
+#define dync_wrap(...)     dync_wrap_opt(dync_make_sized(DYNC__FROM(__VA_ARGS__)))
+#define dync_constant(...) dync_constant_opt(dync_make_sized(DYNC__FROM(__VA_ARGS__)))
 #else
 #define DYNC__MAKERS(name)                                                                       \
     inline dync_tensor *name(const dync_make &options) { return name##_opt(options); }           \
@@ -83,13 +95,16 @@ DYNC_API dync_tensor *dync_constant_opt(dync_make_from options);
         return name##_opt(options);                                                              \
     }
 #define DYNC__MAKERS_FROM(name)                                                                  \
-    inline dync_tensor *name(const dync_make_from &options) { return name##_opt(options); }      \
-    inline dync_tensor *name(const void *data, const dync_dims &shape)                           \
+    DYNC_ALWAYS_INLINE dync_tensor *name(const dync_make_from &options)                          \
+    {                                                                                            \
+        return name##_opt(dync_make_sized(options));                                             \
+    }                                                                                            \
+    DYNC_ALWAYS_INLINE dync_tensor *name(const void *data, const dync_dims &shape)               \
     {                                                                                            \
         dync_make_from options = dync_make_from();                                               \
         options.data = data;                                                                     \
         options.shape = shape;                                                                   \
-        return name##_opt(options);                                                              \
+        return name##_opt(dync_make_sized(options));                                             \
     }
 DYNC__MAKERS(dync_empty) DYNC__MAKERS(dync_zeros) DYNC__MAKERS(dync_ones) DYNC__MAKERS(dync_randn) DYNC__MAKERS(dync_rand)
 DYNC__MAKERS_FROM(dync_from) DYNC__MAKERS_FROM(dync_wrap) DYNC__MAKERS_FROM(dync_constant)

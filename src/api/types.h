@@ -55,17 +55,52 @@ inline dync_value dync_v(const char *s) { return dync_v_str(s); }
 inline dync_value dync_v(void *p) { return dync_v_ptr(p); }
 inline dync_value dync_v(decltype(nullptr)) { return dync_v_tensor(nullptr); }
 #else
+/* Declared for its name, never defined: what the compiler says where a value is none of these. */
+struct dync_expected_a_tensor_number_bool_text_list_module_or_void_pointer { int none; };
+dync_value dync_expected_a_tensor_number_bool_text_list_module_or_void_pointer(
+    struct dync_expected_a_tensor_number_bool_text_list_module_or_void_pointer none);
 #define DYNC_V_OF(x) _Generic((x), dync_value: dync_v_value, dync_tensor *: dync_v_tensor, dync_list *: dync_v_list, \
     const dync_tensor *: dync_v_const_tensor, dync_module *: dync_v_module, bool: dync_v_bool, signed char: dync_v_int, short: dync_v_int, int: dync_v_int, \
     long: dync_v_int, long long: dync_v_int, unsigned char: dync_v_int, unsigned short: dync_v_int, unsigned: dync_v_int, \
     unsigned long: dync_v_int, unsigned long long: dync_v_int, float: dync_v_float, double: dync_v_float, \
-    char *: dync_v_str, const char *: dync_v_str, void *: dync_v_ptr)(x)
+    char *: dync_v_str, const char *: dync_v_str, void *: dync_v_ptr, \
+    default: dync_expected_a_tensor_number_bool_text_list_module_or_void_pointer)(x)
 #if defined(__GNUC__)   /* x is written once, so that nested calls stay linear in their depth */
 #define DYNC_V(x) DYNC_V_ONCE(DYNC_CAT(dync_v_, __COUNTER__), x)
 #define DYNC_V_ONCE(v_, x) (__extension__({ __auto_type v_ = (x); DYNC_V_OF(v_); }))
 #else
 #define DYNC_V(x) DYNC_V_OF(x)
 #endif
+#endif
+
+/* DYNC_T(x, what), DYNC_D(x, what): an operand that must be a tensor, or dims; DYNC_OTHER_T, DYNC_OTHER_V: a call with another number of
+ * arguments, of an operator that gives a tensor or a list. One line of the compiler says which operator and what it takes. */
+#if defined(__GNUC__) && !defined(__cplusplus)
+#define DYNC_T(x, what) DYNC_T_ONCE(DYNC_CAT(dync_t_, __COUNTER__), x, what)
+#define DYNC_T_ONCE(t_, x, what)                                                                                              \
+    (__extension__({                                                                                                          \
+        __auto_type t_ = (x);                                                                                                 \
+        _Static_assert(_Generic(t_, dync_tensor *: 1, const dync_tensor *: 1, void *: 1, default: 0),                         \
+                       what " is no dync_tensor * (dync_as_tensor(v) is that of a dync_value)");                              \
+        _Generic(t_, dync_tensor *: t_, const dync_tensor *: t_, void *: t_, default: (dync_tensor *)0);                      \
+    }))
+#define DYNC_D(x, what) DYNC_D_ONCE(DYNC_CAT(dync_d_, __COUNTER__), x, what)
+#define DYNC_D_ONCE(d_, x, what)                                                                                              \
+    (__extension__({                                                                                                          \
+        __auto_type d_ = (x);                                                                                                 \
+        _Static_assert(_Generic(d_, dync_dims: 1, default: 0), what " is no dync_dims: dync_shape(2, 3), DYNC_ALL");          \
+        _Generic(d_, dync_dims: d_, default: DYNC_ALL);                                                                       \
+    }))
+#else
+#define DYNC_T(x, what) (x)
+#define DYNC_D(x, what) (x)
+#endif
+#if defined(__cplusplus)
+#define DYNC_OTHER_T(text, ...) ([]() -> dync_tensor * { static_assert(false, text); return nullptr; }())
+#define DYNC_OTHER_V(text, ...) ([]() -> dync_value { static_assert(false, text); return DYNC_NONE; }())
+#else
+#define DYNC_OTHER_T(text, ...) ((dync_tensor *)sizeof(struct { _Static_assert(0, text); int dync_; }))
+#define DYNC_OTHER_V(text, ...) (*(dync_value *)sizeof(struct { _Static_assert(0, text); int dync_; }))
 #endif
 
 /* What the macro of an operator dync_add calls: p, which packs arguments of these types for any operator, with the operator's number

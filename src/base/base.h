@@ -55,6 +55,10 @@ static DYNC__TLS dync__thread dync__tls;
 #endif
 #undef DYNC_HERE
 #undef DYNC_OP
+#undef DYNC_T
+#undef DYNC_D
+#define DYNC_T(x, what) (x)
+#define DYNC_D(x, what) (x)
 #define DYNC_HERE dync__tls.at           /* the library's own calls say the user's place; dync.in.h's last lines end it */
 #define DYNC_OP(f, p, op, ...) (f)(__VA_ARGS__)      /* which says dync__tls.at: less code than handing it over */
 /* fn(thread) runs when a thread that used dync ends and in dync_shutdown for the calling thread, last registered first.

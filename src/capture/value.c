@@ -106,6 +106,12 @@ DYNC_API dync_callee dync_fnc(dync_compiled *f) { return dync__callee_make(DYNC_
 DYNC_API dync_callee dync_fng(dync_graph *g) { return dync__callee_make(DYNC__CALLEE_GRAPH, NULL, g); }
 DYNC_API dync_callee dync_fnp(dync_program *p) { return dync__callee_make(DYNC__CALLEE_PROGRAM, NULL, p); }
 DYNC_API dync_callee dync_fn_same(dync_callee c) { return c; }
+DYNC_API dync_callee dync_fn_none(const void *what)
+{
+    (void)what;
+    dync__fail(DYNC_ERR_VALUE, "expected a function of 0 to 6 tensors that returns one, a dync_function, or a module, graph, program or compiled function");
+    return dync_fnv(NULL);
+}
 
 DYNC_API dync_callee dync_bind_callee(dync_callee c, const char *name, void *user, const char *args)
 {

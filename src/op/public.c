@@ -94,6 +94,9 @@ DYNC__RARE static dync__tensor *dync__public_from(const dync_make_from *o, bool 
     if (o->device == DYNC_META) return dync__tensor_empty((int)o->dtype, DYNC_META, &lay);
     size_t bytes = (size_t)dync__lower_count(&lay) * dync__dtype_info((int)o->dtype)->bytes;
     if (!o->data && bytes) return dync__fail(DYNC_ERR_VALUE, "data: expected %zu bytes, got NULL", bytes), NULL;
+    if (o->size_ && o->size_ < bytes)
+        return dync__fail(DYNC_ERR_VALUE, "data: expected %zu bytes, %lld elements of %s, got an array of %zu bytes", bytes, (long long)dync__lower_count(&lay),
+                          dync__dtype_info((int)o->dtype)->name, o->size_), NULL;
     if (o->device != DYNC_CPU && borrow) return dync__fail(DYNC_ERR_DEVICE, "expected memory of the CPU to borrow: copy it with dync_from"), NULL;
     if (borrow) {
         union { const void *in; void *out; } data = {o->data};

@@ -263,4 +263,29 @@ TEST(modules)
     dync_program_free(NULL);
 }
 
+static void short_quiet(dync_status status, const char *message, void *user) { (void)status, (void)message, (void)user; }
+/* An array whose size the compiler knows, shorter than what shape and dtype say. Without optimisation it knows none. */
+TEST(arrays_that_are_too_short)
+{
+#if defined(__OPTIMIZE__) && defined(__GNUC__)
+    static const float four[4] = {1, 2, 3, 4};
+    volatile int n = 5;
+    float here[3] = {1, 2, 3};
+    dync_on_error(short_quiet, NULL);
+    dync_tensor *made[] = {dync_from((float[]){1, 2}, dync_shape(3)), dync_from(four, dync_shape(n)), dync_from(four + 1, dync_shape(2, 2)),
+                           dync_from(four, dync_shape(4), .dtype = DYNC_F64), dync_wrap(here, dync_shape(4)), dync_constant(here, dync_shape(2, 2))};
+    for (int i = 0; i < 6; i++) EXPECT(made[i] == NULL);
+    EXPECT_EQ_INT(dync_error(), DYNC_ERR_VALUE);
+    EXPECT_HAS_STR(dync_error_message(), "from: data: expected 12 bytes, 3 elements of float32, got an array of 8 bytes (");
+    dync_clear_error();
+    dync_on_error(NULL, NULL);
+    EXPECT(dync_from(four, dync_shape(2)) && dync_from(four + 1, dync_shape(3)));
+    float *unknown = malloc((size_t)n * sizeof *unknown);                /* nobody knows how much */
+    for (int i = 0; unknown && i < n; i++) unknown[i] = 1;
+    EXPECT(unknown && dync_from(unknown, dync_shape(n)) != NULL);
+    free(unknown);
+#else
+    SKIP("the compiler knows sizes where it optimises");
+#endif
+}
 TEST_MAIN
