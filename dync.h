@@ -12327,8 +12327,35 @@ static int dync__fmod_step(dync__lb *b, int r, int inverse, int y_hi, int y_lo, 
     r = dync__m_sub(b, r, dync__m_mul(b, q, y_hi));
     return y_lo < 0 ? r : dync__m_sub(b, r, dync__m_mul(b, q, y_lo));
 }
-/* F32 in F64: quotients below 2^280, which is all there are, 28 bits a step. F64: quotients below 2^250, 25 bits a step, NaN
- * beyond; a small y is scaled up with x, so that it has a reciprocal. */
+enum { DYNC__FMOD_BITS = 24, DYNC__FMOD_STEPS = 2098 / DYNC__FMOD_BITS + 1 };      /* of quotients up to 2^1024 / 2^-1074 */
+/* x = m 2^(e - 1075) with m in [2^52, 2^53): m, and e as I64. x is normal. */
+static int dync__fmod_parts(dync__lb *b, int x, int *e) {
+    int bits = dync__m_bits(b, x);
+    *e = dync__m_shrk(b, bits, 52);
+    return dync__m_float(b, dync__m_or(b, dync__m_andi(b, bits, (INT64_C(1) << 52) - 1), dync__m_i(b, x, INT64_C(1075) << 52)));
+}
+/* x mod d where 2^250 and more d fit into x: the remainder of m 2^e by n, both whole, of which 24 bits of e are multiplied in a step. Each is
+ * exact: r stays in (-n, 2 n), so the quotient has 26 bits, n's parts 26 and 27. grown: d is 2^500 times the divisor, and so is the result. */
+static int dync__fmod_far(dync__lb *b, int x, int d, int grown) {
+    int ex, ed, m = dync__fmod_parts(b, x, &ex), n = dync__fmod_parts(b, d, &ed), one = dync__m_k(b, x, 1.0);
+    int n_hi = dync__pow_cut(b, n, 27), n_lo = dync__m_sub(b, n, n_hi), inverse = dync__m_div(b, one, n);
+    int e = dync__m_add(b, dync__m_sub(b, ex, ed), dync__m_sel(b, grown, dync__m_i(b, x, 500), dync__m_i(b, x, 0)));
+    int whole = dync__m_addk(b, dync__m_float(b, dync__m_or(b, e, dync__m_i(b, x, INT64_C(1075) << 52))), -0x1p52);     /* e, below 2^52 */
+    int steps = dync__m_trunc(b, dync__m_mulk(b, dync__m_addk(b, whole, 0.5), 1.0 / DYNC__FMOD_BITS));
+    int rest = dync__m_bits(b, dync__m_addk(b, dync__m_sub(b, whole, dync__m_mulk(b, steps, DYNC__FMOD_BITS)), 0x1p52 + 1023));
+    int r = dync__m_mul(b, m, dync__m_float(b, dync__m_shlk(b, rest, 52)));
+    r = dync__fmod_step(b, r, inverse, n_hi, n_lo, 1);
+    for (int k = 0; k < DYNC__FMOD_STEPS; k++) {
+        int more = dync__m_lt(b, dync__m_k(b, x, k), steps);
+        r = dync__m_mul(b, r, dync__m_sel(b, more, dync__m_k(b, x, 1 << DYNC__FMOD_BITS), one));
+        r = dync__fmod_step(b, r, inverse, n_hi, n_lo, 1);
+    }
+    r = dync__m_sel(b, dync__m_ltk(b, r, 0.0), dync__m_add(b, r, n), r);
+    r = dync__m_sel(b, dync__m_le(b, n, r), dync__m_sub(b, r, n), r);
+    return dync__m_mul(b, r, dync__m_float(b, dync__m_shlk(b, dync__m_addi(b, ed, -52), 52)));
+}
+/* F32 in F64: quotients below 2^280, which is all there are, 28 bits a step. F64: quotients below 2^250, 25 bits a step, larger ones apart; a
+ * small y is scaled up with x, so that it has a reciprocal. */
 DYNC__FN int dync__vm_fmod(dync__lb *b, int a, int y) {
     bool wide = dync__m_wide(b, a);
     int x = dync__m_abs(b, a), t = dync__m_abs(b, y), r = dync__lb_cast(b, x, DYNC_F64), d = dync__lb_cast(b, t, DYNC_F64);
@@ -12347,8 +12374,12 @@ DYNC__FN int dync__vm_fmod(dync__lb *b, int a, int y) {
     r = dync__m_sel(b, dync__m_ltk(b, r, 0.0), dync__m_add(b, r, d), r);
     r = dync__m_sel(b, dync__m_le(b, d, r), dync__m_sub(b, r, d), r);
     if (wide) {
+        int usual = dync__m_ltk(b, quotient, 0x1p250), nan = dync__m_k(b, r, (double)NAN);
+        int finite = dync__m_and(b, dync__m_ltk(b, x, (double)INFINITY), dync__m_lt(b, dync__m_k(b, t, 0.0), t));
+        r = dync__m_sel(b, usual, r, nan);
+        int beyond = dync__m_and(b, finite, dync__m_not(b, usual));
+        r = dync__m_seldom(b, beyond, dync__fmod_far(b, x, d, small), r);
         r = dync__m_mul(b, r, dync__m_sel(b, small, dync__m_k(b, d, 0x1p-500), one));
-        r = dync__m_sel(b, dync__m_ltk(b, quotient, 0x1p250), r, dync__m_k(b, r, (double)NAN));
     }
     r = dync__m_sel(b, dync__m_lt(b, x, t), x, dync__lb_cast(b, r, dync__lb_type(b, a)));
     return dync__m_or_sign(b, r, dync__m_sign_bits(b, a));
@@ -12711,7 +12742,8 @@ typedef enum {
     DYNC__STEP_INDEX, DYNC__STEP_LOADX, DYNC__STEP_STOREX, DYNC__STEP_RANDOM,
     DYNC__STEP_REDUCE,    /* takes a into reduction number `reduce` */
     DYNC__STEP_SCAN,      /* dst = running sums of a, from the row vector b on, which becomes the last of them */
-    DYNC__STEP_KEEP       /* dst = this tile's place in the row buffer at imm */
+    DYNC__STEP_KEEP,      /* dst = this tile's place in the row buffer at imm */
+    DYNC__STEP_SKIP       /* goes past the next imm steps where no lane of a is set */
 } dync__step_kind;
 typedef struct dync__interp_step {
     uint8_t kind, level, type;        /* type: compute type of the value */
@@ -12797,6 +12829,7 @@ typedef struct dync__ib {
     int32_t *direct;                     /* by instruction: the store it may compute into, -1 none */
     int32_t *val, *val_phase;            /* value now; phase it was made in */
     int32_t *wide, *wide_phase;          /* its expansion over a tile */
+    int32_t *seldom;                     /* by instruction: the select that it and those up to there are skipped for, -1 none */
     int64_t *keep_off;                   /* by instruction: its row buffer, in bytes */
     dync__interp_steps *list;            /* one per section: prologue, row 0, phase 0, ... */
     int section;                         /* where emission goes */
@@ -12831,6 +12864,8 @@ DYNC__FN bool dync__ib_is_dense(const dync__ib *, int access, int level);
 DYNC__FN bool dync__ib_reads(const dync__ib *, int inst, int buf);
 /* May the stored value be computed straight into memory? */
 DYNC__FN bool dync__ib_may_direct(const dync__ib *, int store);
+/* ---- interp_seldom.c ---- */
+DYNC__FN void dync__ib_find_seldom(dync__ib *); /* seldom; after the plan */
 /* ---- interp_emit.c ---- */
 /* The steps of every section, with values, streams and reductions. */
 DYNC__FN void dync__ib_emit_all(dync__ib *);
@@ -18792,6 +18827,52 @@ DYNC__FN void dync__ib_plan(dync__ib *b) {
     }
 }
 
+/* ==== codegen/interp_seldom.c =================================================================================== */
+enum { DYNC__SELDOM_WORTH = 24 };        /* steps that are worth a test */
+static void dync__seldom_escape(const dync__ib *b, uint8_t *escapes, int i) {
+    int32_t arg[3];
+    int n = dync__ib_operands(b, i, arg);
+    for (int a = 0; a < n; a++) escapes[arg[a]] = 1;
+}
+/* The first instruction of those before `select` that it alone needs for its second operand; select itself where they are too few. What makes
+ * no step here (constants, values of rows) may stand among them. escapes: by instruction, scratch. */
+static int dync__seldom_first(const dync__ib *b, int select, uint8_t *escapes) {
+    const dync__inst *s = dync__ib_inst(b, select);
+    int first = select, worth = 0, list = dync__ib_list(b, select);
+    memset(escapes, 0, (size_t)b->k->inst.n);
+    for (int i = select + 1; i < b->k->inst.n; i++)
+        if (b->needed[i]) dync__seldom_escape(b, escapes, i);
+    escapes[s->arg[0]] = escapes[s->arg[2]] = 1;
+    for (int i = select - 1; i >= 0; i--) {
+        const dync__inst *in = dync__ib_inst(b, i);
+        if (!b->needed[i] || in->prim == DYNC__P_const_) continue;
+        if (b->level[i] < 2) {
+            dync__seldom_escape(b, escapes, i);
+            continue;
+        }
+        bool plain = in->buf < 0 && in->prim != DYNC__P_reduce && in->prim != DYNC__P_scan && in->prim != DYNC__P_random;
+        if (escapes[i] || !plain || dync__ib_list(b, i) != list) break;
+        first = i;
+        worth++;
+    }
+    return worth < DYNC__SELDOM_WORTH || s->arg[0] >= first ? select : first;
+}
+DYNC__FN void dync__ib_find_seldom(dync__ib *b) {
+    int n = b->k->inst.n;
+    uint8_t *escapes = dync__arena_alloc(b->arena, (size_t)n);
+    if (!escapes) {
+        b->failed = true;
+        return;
+    }
+    for (int i = 0; i < n; i++) b->seldom[i] = -1;
+    for (int i = 0; i < n; i++) {
+        const dync__inst *in = dync__ib_inst(b, i);
+        if (!b->needed[i] || in->prim != DYNC__P_select || in->imm.i != 1 || b->level[i] < 2 || b->clamp[i]) continue;
+        int first = dync__seldom_first(b, i, escapes);
+        if (first < i) b->seldom[first] = i;
+    }
+}
+
 /* ==== codegen/interp_emit.c ===================================================================================== */
 static int dync__ib_value_at(dync__ib *b, int i, int phase);
 static int dync__ib_value(dync__ib *b, int home, int type, int level) {
@@ -19202,7 +19283,35 @@ static int dync__ib_value_at(dync__ib *b, int i, int phase) {
     b->val_phase[i] = phase;
     return b->val[i];
 }
+typedef struct dync__ib_skip {
+    int first, select, at;               /* instructions [first, select); the skip's place in its section's list */
+    int32_t *before;                     /* val, val_phase, wide, wide_phase as they were, one after another */
+} dync__ib_skip;
+static void dync__ib_skip_begin(dync__ib *b, dync__ib_skip *skip, int first) {
+    int n = b->k->inst.n, select = b->seldom[first], phase = dync__ib_phase(b, select);
+    const int32_t *state[] = {b->val, b->val_phase, b->wide, b->wide_phase};
+    dync__ib_operand o = dync__ib_fetch(b, dync__ib_inst(b, select)->arg[0], 2, phase);
+    skip->before = o.scalar ? NULL : dync__arena_alloc(b->arena, (size_t)n * 4 * sizeof(int32_t));
+    if (!skip->before) return;           /* then nothing is skipped */
+    skip->first = first;
+    skip->select = select;
+    skip->at = b->list[b->section].n;
+    for (int k = 0; k < 4; k++) memcpy(skip->before + (size_t)k * (size_t)n, state[k], (size_t)n * sizeof(int32_t));
+    dync__ib_emit(b, dync__ib_step(DYNC__STEP_SKIP, 2, DYNC_BOOL, -1, o.value));
+}
+/* What else was made on the way (values of earlier phases, expansions of scalars) may not have been: it is made again by who needs it. */
+static void dync__ib_skip_end(dync__ib *b, dync__ib_skip *skip) {
+    int n = b->k->inst.n;
+    int32_t *state[] = {b->val, b->val_phase, b->wide, b->wide_phase};
+    if (b->list[b->section].n > skip->at) b->list[b->section].at[skip->at].imm = b->list[b->section].n - skip->at - 1;
+    for (int i = 0; i < n; i++) {
+        bool own = i >= skip->first && i < skip->select;
+        for (int k = own ? 2 : 0; k < 4; k++) state[k][i] = skip->before[k * n + i];
+    }
+    skip->before = NULL;
+}
 DYNC__FN void dync__ib_emit_all(dync__ib *b) {
+    dync__ib_skip skip = {0, 0, 0, NULL};
     size_t n = (size_t)b->k->inst.n * sizeof(int32_t);
     memset(b->direct, 0xff, n); /* -1 */
     memset(b->wide, 0xff, n);
@@ -19219,6 +19328,8 @@ DYNC__FN void dync__ib_emit_all(dync__ib *b) {
     for (int i = 0; i < b->k->inst.n && !b->failed; i++) {
         if (!b->needed[i]) continue;
         b->section = dync__ib_list(b, i);
+        if (b->seldom[i] >= 0 && !skip.before) dync__ib_skip_begin(b, &skip, i);
+        if (skip.before && i == skip.select) dync__ib_skip_end(b, &skip);
         dync__ib_emit_inst(b, i, dync__ib_phase(b, i));
     }
 }
@@ -19314,7 +19425,7 @@ static void dync__ib_reduce_scratch(dync__ib *b) {
 static bool dync__ib_alloc(dync__ib *b) {
     size_t n = (size_t)b->k->inst.n + 1;
     b->needed = dync__arena_alloc(b->arena, 4 * n);
-    b->direct = dync__arena_alloc(b->arena, 5 * n * sizeof(int32_t));
+    b->direct = dync__arena_alloc(b->arena, 6 * n * sizeof(int32_t));
     b->keep_off = dync__arena_alloc(b->arena, n * sizeof(int64_t));
     if (!b->needed || !b->direct || !b->keep_off) return false;
     b->level = b->needed + n;
@@ -19324,6 +19435,7 @@ static bool dync__ib_alloc(dync__ib *b) {
     b->val_phase = b->val + n;
     b->wide = b->val_phase + n;
     b->wide_phase = b->wide + n;
+    b->seldom = b->wide_phase + n;
     dync__ib_mark_needed(b);
     b->n_phases = 1;
     for (int i = 0; b->sectioned && i < b->k->inst.n; i++)
@@ -19422,7 +19534,8 @@ static dync__code *dync__ib_compile(dync__ib *b) {
     if (!dync__ib_alloc(b)) return NULL;
     for (b->lanes = DYNC__INTERP_LANES;; b->lanes /= 2) {
         dync__ib_plan(b);
-        dync__ib_emit_all(b);
+        dync__ib_find_seldom(b);
+        if (!b->failed) dync__ib_emit_all(b);
         if (b->failed) return NULL;
         dync__ib_liveness(b);
         dync__ib_assign(b);
@@ -19468,7 +19581,7 @@ DYNC__FN void dync__code_free(dync__code *c) {
 static void dync__code_dump_step(dync__str *out, const dync__code *c, const dync__interp_step *s) {
     static const char *const kinds[] = {"op",     "view",   "gather", "direct", "scatter",
                                         "fill",   "expand", "index",  "loadx",  "storex",
-                                        "random", "reduce", "scan",   "keep"};
+                                        "random", "reduce", "scan",   "keep",   "skip"};
     dync__str_addf(out, "    %-8s %s.%d", kinds[s->kind], dync__dtype_info(s->type)->guard, (int)s->level);
     if (s->dst >= 0) dync__str_addf(out, " v%d", (int)s->dst);
     if (s->a >= 0) dync__str_addf(out, " <- v%d", (int)s->a);
@@ -20744,6 +20857,11 @@ static void dync__irun_op(char *const *ptr, const dync__interp_step *s, int64_t 
     if (s->spread) dync__irun_spread(s, ptr[s->dst], ptr[s->a], b, c, n);
     else s->fn(ptr[s->dst], ptr[s->a], b, c, n, s->scalars);
 }
+static bool dync__irun_any(const uint8_t *lane, int64_t n) {
+    uint8_t any = 0;
+    for (int64_t i = 0; i < n; i++) any |= lane[i];
+    return any != 0;
+}
 static void dync__irun_steps(dync__irun *r, int list, int64_t n) {
     const dync__interp_step *s = r->c->steps + r->c->section[list],
                             *end = r->c->steps + r->c->section[list + 1];
@@ -20753,6 +20871,8 @@ static void dync__irun_steps(dync__irun *r, int list, int64_t n) {
             dync__irun_op(ptr, s, n);
         else if ((s->kind == DYNC__STEP_VIEW || s->kind == DYNC__STEP_DIRECT) && s->a < 0)
             ptr[s->dst] = dync__irun_address(r, s);
+        else if (s->kind == DYNC__STEP_SKIP)
+            s += dync__irun_any((const uint8_t *)ptr[s->a], n) ? 0 : s->imm;
         else dync__irun_other_step(r, s, n);
     }
 }

@@ -107,6 +107,7 @@ DYNC__COLD
 #include "codegen/x86_turn.c"
 #include "codegen/x86_gemm.c"
 #include "codegen/interp_plan.c"
+#include "codegen/interp_seldom.c"
 #include "codegen/interp_emit.c"
 #include "codegen/interp.c"
 DYNC__WARM

@@ -126,7 +126,7 @@ static bool dync__ib_alloc(dync__ib *b)
 {
     size_t n = (size_t)b->k->inst.n + 1;
     b->needed = dync__arena_alloc(b->arena, 4 * n);
-    b->direct = dync__arena_alloc(b->arena, 5 * n * sizeof(int32_t));
+    b->direct = dync__arena_alloc(b->arena, 6 * n * sizeof(int32_t));
     b->keep_off = dync__arena_alloc(b->arena, n * sizeof(int64_t));
     if (!b->needed || !b->direct || !b->keep_off) return false;
     b->level = b->needed + n;
@@ -136,6 +136,7 @@ static bool dync__ib_alloc(dync__ib *b)
     b->val_phase = b->val + n;
     b->wide = b->val_phase + n;
     b->wide_phase = b->wide + n;
+    b->seldom = b->wide_phase + n;
     dync__ib_mark_needed(b);
     b->n_phases = 1;
     for (int i = 0; b->sectioned && i < b->k->inst.n; i++)
@@ -242,7 +243,8 @@ static dync__code *dync__ib_compile(dync__ib *b)
     if (!dync__ib_alloc(b)) return NULL;
     for (b->lanes = DYNC__INTERP_LANES;; b->lanes /= 2) {
         dync__ib_plan(b);
-        dync__ib_emit_all(b);
+        dync__ib_find_seldom(b);
+        if (!b->failed) dync__ib_emit_all(b);
         if (b->failed) return NULL;
         dync__ib_liveness(b);
         dync__ib_assign(b);
@@ -301,7 +303,7 @@ static void dync__code_dump_step(dync__str *out, const dync__code *c, const dync
 {
     static const char *const kinds[] = {"op",     "view",   "gather", "direct", "scatter",
                                         "fill",   "expand", "index",  "loadx",  "storex",
-                                        "random", "reduce", "scan",   "keep"};
+                                        "random", "reduce", "scan",   "keep",   "skip"};
     dync__str_addf(out, "    %-8s %s.%d", kinds[s->kind], dync__dtype_info(s->type)->guard,
                    (int)s->level);
     if (s->dst >= 0) dync__str_addf(out, " v%d", (int)s->dst);

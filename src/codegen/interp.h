@@ -87,7 +87,8 @@ typedef enum {
     DYNC__STEP_INDEX, DYNC__STEP_LOADX, DYNC__STEP_STOREX, DYNC__STEP_RANDOM,
     DYNC__STEP_REDUCE,    /* takes a into reduction number `reduce` */
     DYNC__STEP_SCAN,      /* dst = running sums of a, from the row vector b on, which becomes the last of them */
-    DYNC__STEP_KEEP       /* dst = this tile's place in the row buffer at imm */
+    DYNC__STEP_KEEP,      /* dst = this tile's place in the row buffer at imm */
+    DYNC__STEP_SKIP       /* goes past the next imm steps where no lane of a is set */
 } dync__step_kind;
 typedef struct dync__interp_step {
     uint8_t kind, level, type;        /* type: compute type of the value */

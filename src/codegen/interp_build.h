@@ -27,6 +27,7 @@ typedef struct dync__ib {
     int32_t *direct;                     /* by instruction: the store it may compute into, -1 none */
     int32_t *val, *val_phase;            /* value now; phase it was made in */
     int32_t *wide, *wide_phase;          /* its expansion over a tile */
+    int32_t *seldom;                     /* by instruction: the select that it and those up to there are skipped for, -1 none */
     int64_t *keep_off;                   /* by instruction: its row buffer, in bytes */
     dync__interp_steps *list;            /* one per section: prologue, row 0, phase 0, ... */
     int section;                         /* where emission goes */
@@ -61,6 +62,8 @@ DYNC__FN bool dync__ib_is_dense(const dync__ib *, int access, int level);
 DYNC__FN bool dync__ib_reads(const dync__ib *, int inst, int buf);
 /* May the stored value be computed straight into memory? */
 DYNC__FN bool dync__ib_may_direct(const dync__ib *, int store);
+/* ---- interp_seldom.c ---- */
+DYNC__FN void dync__ib_find_seldom(dync__ib *); /* seldom; after the plan */
 /* ---- interp_emit.c ---- */
 /* The steps of every section, with values, streams and reductions. */
 DYNC__FN void dync__ib_emit_all(dync__ib *);

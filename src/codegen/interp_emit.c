@@ -483,8 +483,43 @@ static int dync__ib_value_at(dync__ib *b, int i, int phase)
     return b->val[i];
 }
 
+/* ---- what is skipped ---------------------------------------------------------------------------- */
+
+typedef struct dync__ib_skip {
+    int first, select, at;               /* instructions [first, select); the skip's place in its section's list */
+    int32_t *before;                     /* val, val_phase, wide, wide_phase as they were, one after another */
+} dync__ib_skip;
+
+static void dync__ib_skip_begin(dync__ib *b, dync__ib_skip *skip, int first)
+{
+    int n = b->k->inst.n, select = b->seldom[first], phase = dync__ib_phase(b, select);
+    const int32_t *state[] = {b->val, b->val_phase, b->wide, b->wide_phase};
+    dync__ib_operand o = dync__ib_fetch(b, dync__ib_inst(b, select)->arg[0], 2, phase);
+    skip->before = o.scalar ? NULL : dync__arena_alloc(b->arena, (size_t)n * 4 * sizeof(int32_t));
+    if (!skip->before) return;           /* then nothing is skipped */
+    skip->first = first;
+    skip->select = select;
+    skip->at = b->list[b->section].n;
+    for (int k = 0; k < 4; k++) memcpy(skip->before + (size_t)k * (size_t)n, state[k], (size_t)n * sizeof(int32_t));
+    dync__ib_emit(b, dync__ib_step(DYNC__STEP_SKIP, 2, DYNC_BOOL, -1, o.value));
+}
+
+/* What else was made on the way (values of earlier phases, expansions of scalars) may not have been: it is made again by who needs it. */
+static void dync__ib_skip_end(dync__ib *b, dync__ib_skip *skip)
+{
+    int n = b->k->inst.n;
+    int32_t *state[] = {b->val, b->val_phase, b->wide, b->wide_phase};
+    if (b->list[b->section].n > skip->at) b->list[b->section].at[skip->at].imm = b->list[b->section].n - skip->at - 1;
+    for (int i = 0; i < n; i++) {
+        bool own = i >= skip->first && i < skip->select;
+        for (int k = own ? 2 : 0; k < 4; k++) state[k][i] = skip->before[k * n + i];
+    }
+    skip->before = NULL;
+}
+
 DYNC__FN void dync__ib_emit_all(dync__ib *b)
 {
+    dync__ib_skip skip = {0, 0, 0, NULL};
     size_t n = (size_t)b->k->inst.n * sizeof(int32_t);
     memset(b->direct, 0xff, n); /* -1 */
     memset(b->wide, 0xff, n);
@@ -502,6 +537,8 @@ DYNC__FN void dync__ib_emit_all(dync__ib *b)
     for (int i = 0; i < b->k->inst.n && !b->failed; i++) {
         if (!b->needed[i]) continue;
         b->section = dync__ib_list(b, i);
+        if (b->seldom[i] >= 0 && !skip.before) dync__ib_skip_begin(b, &skip, i);
+        if (skip.before && i == skip.select) dync__ib_skip_end(b, &skip);
         dync__ib_emit_inst(b, i, dync__ib_phase(b, i));
     }
 }

@@ -670,6 +670,13 @@ static void dync__irun_op(char *const *ptr, const dync__interp_step *s, int64_t 
     else s->fn(ptr[s->dst], ptr[s->a], b, c, n, s->scalars);
 }
 
+static bool dync__irun_any(const uint8_t *lane, int64_t n)
+{
+    uint8_t any = 0;
+    for (int64_t i = 0; i < n; i++) any |= lane[i];
+    return any != 0;
+}
+
 static void dync__irun_steps(dync__irun *r, int list, int64_t n)
 {
     const dync__interp_step *s = r->c->steps + r->c->section[list],
@@ -680,6 +687,8 @@ static void dync__irun_steps(dync__irun *r, int list, int64_t n)
             dync__irun_op(ptr, s, n);
         else if ((s->kind == DYNC__STEP_VIEW || s->kind == DYNC__STEP_DIRECT) && s->a < 0)
             ptr[s->dst] = dync__irun_address(r, s);
+        else if (s->kind == DYNC__STEP_SKIP)
+            s += dync__irun_any((const uint8_t *)ptr[s->a], n) ? 0 : s->imm;
         else dync__irun_other_step(r, s, n);
     }
 }

@@ -295,6 +295,10 @@ for d in ('f32', 'f64'):
                 edge(n, g(d, x + [1 + i for i in range(len(x))], [2, len(x)]), Dims([1]), 0, True)
 
 
+for n in ('fmod', 'remainder', 'floor_divide'):          # beyond 2^1024 PyTorch's vector code gives NaN
+    edge(n, v('f64', [1e300, -1e300, 7.5, -7.5, 1e100, 1e80, 5e-324, 1e300]), v('f64', [3.0, 7.0, 2.0, 2.0, 3.7, 1.5, 5e-324, -1e-5]))
+
+
 def write(path):
     with open(path, 'w') as f:
         f.write('/* tests/ops/edges.c: what PyTorch %s gives at the edges of operators. Written by tests/oracle/edges.py, which says\n'
