@@ -3099,6 +3099,8 @@ DYNC__FN void dync__str_addc(dync__str *, char c);
 /* %s %.*s %c %d %i %u %x %p %ld %lld %lu %llu %lx %llx %zu %g(shortest round trip double) %.Ng %f %.Nf %e %%, width, - and 0 */
 DYNC__FN void dync__str_addf(dync__str *, const char *fmt, ...) DYNC__PRINTF(2, 3);
 DYNC__FN void dync__str_addv(dync__str *, const char *fmt, va_list);
+DYNC__FN void dync__str_quote_c(dync__str *, const char *text);               /* as a C string literal, with its quotes */
+DYNC__FN bool dync__is_name(const char *text, size_t n);                      /* letters, digits and _, no digit first */
 DYNC__FN const char *dync__str_get(const dync__str *);                        /* "" when empty or failed */
 DYNC__FN void dync__str_free(dync__str *);
 DYNC__FN int  dync__format(char *out, size_t cap, const char *fmt, ...) DYNC__PRINTF(3, 4); /* snprintf's contract */
@@ -4472,6 +4474,25 @@ DYNC__FN void dync__str_addn(dync__str *s, const char *text, size_t n) {
     if (n) memcpy(s->at + s->n, text, n);
     s->n += n;
     s->at[s->n] = 0;
+}
+DYNC__FN bool dync__is_name(const char *text, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        char c = text[i];
+        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+        if (!letter && (i == 0 || c < '0' || c > '9')) return false;
+    }
+    return n > 0;
+}
+/* Of two question marks the second is escaped: C11 has trigraphs, one of which is a backslash. */
+DYNC__FN void dync__str_quote_c(dync__str *s, const char *text) {
+    dync__str_addc(s, '"');
+    for (char last = 0; *text; last = *text++) {
+        unsigned char c = (unsigned char)*text;
+        if (c == '"' || c == '\\' || (c == '?' && last == '?')) dync__str_addf(s, "\\%c", c);
+        else if (c < 32 || c > 126) dync__str_addf(s, "\\%c%c%c", '0' + (c >> 6), '0' + (c >> 3 & 7), '0' + (c & 7));
+        else dync__str_addc(s, (char)c);
+    }
+    dync__str_addc(s, '"');
 }
 DYNC__FN void dync__str_add(dync__str *s, const char *text) { dync__str_addn(s, text ? text : "(null)", text ? strlen(text) : 6); }
 DYNC__FN void dync__str_addc(dync__str *s, char c) { dync__str_addn(s, &c, 1); }
@@ -38586,7 +38607,9 @@ static void (*dync__module_drop_compiled)(dync__module *);
 DYNC__FN const dync__module *dync__module_running(void);
 /* A module's own tensor by its name (no path), NULL where there is none; layers read their weights with it. Borrowed. */
 DYNC__FN dync__tensor *dync__module_tensor(const dync__module *, const char *name);
-DYNC__FN dync__module *dync__module_alloc(const char *class_name);              /* without a forward; NULL + DYNC_ERR_MEMORY */
+DYNC__FN dync__module *dync__module_alloc(const char *class_name);              /* without a forward; NULL + DYNC_ERR_VALUE (no name), DYNC_ERR_MEMORY */
+DYNC__FN bool dync__module_part(const char *name);                              /* may a part of a path be called that? */
+DYNC__FN dync_status dync__module_args_check(const char *args_or_null);
 DYNC__FN dync_module *dync__module_give(dync__module *taken);                  /* its handle, for the user; NULL passes, and where memory is out */
 DYNC__FN void dync__module_free(dync__module *);                               /* NULL allowed */
 DYNC__FN void dync__module_add(dync__module *, const char *name, dync__module *taken);
@@ -38998,8 +39021,25 @@ DYNC__FN dync_module *dync__module_give(dync__module *m) {
     if (!handle) dync__module_free(m);
     return handle;
 }
+/* A part of a path: "weight"; "0", the first of a sequential. */
+DYNC__FN bool dync__module_part(const char *name) {
+    const char *rest = name;
+    while (*rest >= '0' && *rest <= '9') rest++;
+    return *name && (!*rest || dync__is_name(rest, strlen(rest)));
+}
+/* "x, y": names, where they are given. */
+DYNC__FN dync_status dync__module_args_check(const char *args) {
+    for (const char *p = args ? args + strspn(args, " ,") : ""; *p; p += strspn(p, " ,")) {
+        size_t n = strcspn(p, " ,");
+        if (!dync__is_name(p, n)) return dync__fail(DYNC_ERR_VALUE, "a module's arguments are names \"x, y\", got '%.*s' in '%s'", (int)n, p, args);
+        p += n;
+    }
+    return DYNC_OK;
+}
 DYNC__FN dync__module *dync__module_alloc(const char *class_name) {
-    const char *name = dync__intern(class_name && *class_name ? class_name : "Module");
+    const char *given = class_name && *class_name ? class_name : "Module";
+    if (!dync__is_name(given, strlen(given))) return dync__fail(DYNC_ERR_VALUE, "a module's class is a name of letters, digits and _, got \"%s\"", given), NULL;
+    const char *name = dync__intern(given);
     dync__module *m = name ? dync__calloc(sizeof *m) : NULL;
     if (!m) return NULL;
     m->class_name = name;
@@ -39017,6 +39057,7 @@ DYNC_API dync_module *dync_module_new(const char *class_name, dync_forward forwa
 }
 DYNC_API dync_module *dync_module_new_values(const char *class_name, dync_forward_values forward, const char *args, void *user) {
     if (!forward) return dync__fail(DYNC_ERR_VALUE, "dync_module_new_values: forward is NULL"), NULL;
+    if (dync__module_args_check(args) != DYNC_OK) return NULL;
     const char *names = args ? dync__intern(args) : NULL;
     dync__module *m = !args || names ? dync__module_alloc(class_name) : NULL;
     if (m) m->forward_values = forward, m->args = names, m->user = user;
@@ -39090,6 +39131,8 @@ static dync_status dync__module_add_check(const dync__module *m, const char *nam
     if (!m || !child) return DYNC_ERR_VALUE;
     if (!name || !*name || strchr(name, '.'))
         return dync__fail(DYNC_ERR_VALUE, "dync_module_add: a name is not empty and has no dots: \"%s\"", name ? name : "NULL");
+    if (!dync__module_part(name))
+        return dync__fail(DYNC_ERR_VALUE, "dync_module_add: a name is of letters, digits and _: \"%s\"", name);
     if (child->parent) return dync__fail(DYNC_ERR_VALUE, "dync_module_add: %s belongs to another module", child->class_name);
     return dync__module_holds(child, m) ? dync__fail(DYNC_ERR_VALUE, "dync_module_add: %s would contain itself", child->class_name) : DYNC_OK;
 }
@@ -39168,6 +39211,10 @@ static void dync__module_set(dync__module *m, const char *path, dync_tensor *han
     if (!t) return;
     if (!*last) {
         dync__fail(DYNC_ERR_VALUE, "%s: the name is empty", what);
+        return;
+    }
+    if (!dync__module_part(last)) {
+        dync__fail(DYNC_ERR_VALUE, "%s: a name is of letters, digits and _, got \"%s\"", what, last);
         return;
     }
     if (!is_buffer && dync__module_check_parameter(t) != DYNC_OK) return;
@@ -40869,6 +40916,12 @@ static bool dync__node_set_args(dync__node *node, int nargs, const dync__arg *ar
         g->failed = !dync__arg_copy(&g->arena, &args[i], &node->args[i]);
     return !g->failed;
 }
+/* "library::name" of a registered operator; of a function of the user's, whatever expression named it, a name. */
+static const char *dync__op_target(dync__arena *arena, const char *name) {
+    const char *colons = name ? strstr(name, "::") : NULL;
+    bool fits = colons && dync__is_name(name, (size_t)(colons - name)) && dync__is_name(colons + 2, strlen(colons + 2));
+    return fits ? dync__arena_strdup(arena, name) : dync__name_clean(arena, name);
+}
 DYNC__FN dync__node *dync__graph_call(dync__graph *g, int op, int nargs, const dync__arg *args,
                                      int nout, const dync__info *info, const char *name_hint) {
     const dync__op_row *row = op >= 0 ? dync__op_info(op) : NULL;
@@ -40880,7 +40933,7 @@ DYNC__FN dync__node *dync__graph_call(dync__graph *g, int op, int nargs, const d
     if (!node || !dync__node_set_args(node, nargs, args)) return NULL;
     node->op = op;
     node->nout = nout;
-    node->target = row ? row->name : dync__arena_strdup(&g->arena, op_name);
+    node->target = row ? row->name : dync__op_target(&g->arena, op_name);
     node->at = dync__tls.at;
     if (info && nout <= DYNC__MAX_OUT) {
         for (int i = 0; i < nout; i++) node->info[i] = info[i];
@@ -41225,7 +41278,7 @@ static bool dync__parse_string(dync__parser *q, dync__arg *out) {
         } else if (q->p[1] >= '0' && q->p[1] <= '3' && q->p[2] >= '0' && q->p[2] <= '7' && q->p[3] >= '0' && q->p[3] <= '7') {
             dync__str_addc(&s, (char)((q->p[1] - '0') << 6 | (q->p[2] - '0') << 3 | (q->p[3] - '0')));
             q->p += 3;
-        } else if (q->p[1] == '"' || q->p[1] == '\\') {
+        } else if (q->p[1] == '"' || q->p[1] == '\\' || q->p[1] == '?') {
             dync__str_addc(&s, *++q->p);
         } else {
             break;
@@ -41561,6 +41614,9 @@ static bool dync__parse_custom(dync__parser *q, bool wrapped, dync__parsed_call 
         q->p = start;
         return dync__parse_by_name(q, "\"", call);
     }
+    const char *colons = strstr(name.as.s, "::"), *last = colons ? colons + 2 : name.as.s;
+    if ((colons && !dync__is_name(name.as.s, (size_t)(colons - name.as.s))) || !dync__is_name(last, strlen(last)))
+        return q->p = start, dync__parse_fail(q, "an operator's name, \"library::name\"");
     call->kind = DYNC__CALL_CUSTOM;
     call->target = dync__arena_strdup(&q->g->arena, name.as.s);
     if (!call->target) return dync__parse_no_memory(q);
@@ -41712,17 +41768,6 @@ static void dync__c_int(dync__str *s, int64_t i) {
     else if (i == INT64_MIN) dync__str_add(s, "(-DYNC_END - 1)");
     else dync__str_addf(s, "%lld", (long long)i);
 }
-static void dync__c_quote(dync__str *s, const char *text) {
-    dync__str_addc(s, '"');
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c == '"' || c == '\\') dync__str_addf(s, "\\%c", c);
-        else if (c < 32 || c > 126)
-            dync__str_addf(s, "\\%c%c%c", '0' + (c >> 6), '0' + (c >> 3 & 7), '0' + (c & 7));
-        else dync__str_addc(s, (char)c);
-    }
-    dync__str_addc(s, '"');
-}
 static void dync__c_symbol(const void *graph, int64_t token, dync__str *s) {
     const dync__graph *g = graph;
     for (int i = 0; i < g->n_inputs; i++)
@@ -41806,15 +41851,23 @@ static void dync__c_arg(dync__c_printer *p, const dync__arg *a, dync__param_type
             dync__str_addf(p->s, "DYNC_CUDA_AT(%d)", (int)(a->as.i >> 8));
         else dync__str_add(p->s, (a->as.i & 255) == DYNC_META ? "DYNC_META" : "DYNC_CPU");
         break;
-    case DYNC__A_STR: dync__c_quote(p->s, a->as.s); break;
+    case DYNC__A_STR: dync__str_quote_c(p->s, a->as.s); break;
     case DYNC__A_LIST: dync__c_list(p, a); break;
     default: dync__str_add(p->s, "NULL"); break; /* a pointer means nothing in text */
     }
     if (wrap) dync__str_addc(p->s, ')');
 }
+/* A path or source inside a comment: what would end the comment or its line is dropped. */
+static void dync__c_comment_text(dync__str *s, const char *text) {
+    for (; *text; text++)
+        if ((unsigned char)*text >= 32 && *text != 127 && !(text[0] == '/' && s->n && s->at[s->n - 1] == '*'))
+            dync__str_addc(s, *text);
+}
 static void dync__c_type_comment(dync__c_printer *p, const dync__node *node) {
     if (node->sym) {
-        dync__str_addf(p->s, "Sym(%s)", node->sym);
+        dync__str_add(p->s, "Sym(");
+        dync__c_comment_text(p->s, node->sym);
+        dync__str_addc(p->s, ')');
     } else if (!node->has_info) {
         bool number = dync__arg_is_number(&node->scalar);
         dync__str_add(p->s, node->nout == 0 ? "none" : number ? "number" : "list");
@@ -41831,7 +41884,9 @@ static void dync__c_type_comment(dync__c_printer *p, const dync__node *node) {
 /* A registered operator, by its name. */
 static void dync__c_call_custom(dync__c_printer *p, const dync__node *node) {
     if (dync__c_is_tensor(node)) dync__str_add(p->s, "dync_as_tensor(");
-    dync__str_addf(p->s, "dync_op_call_values(\"%s\", %d, %s", node->target, node->nargs, node->nargs ? "(dync_value[]){" : "NULL");
+    dync__str_add(p->s, "dync_op_call_values(");
+    dync__str_quote_c(p->s, node->target);
+    dync__str_addf(p->s, ", %d, %s", node->nargs, node->nargs ? "(dync_value[]){" : "NULL");
     for (int i = 0; i < node->nargs; i++) {
         if (i) dync__str_add(p->s, ", ");
         dync__c_arg(p, &node->args[i], DYNC__PARAM_VALUE, true);
@@ -41932,12 +41987,6 @@ static void dync__c_param(dync__c_printer *p, const dync__node *node, bool first
     bool is_attr = node->kind == DYNC__N_GET_ATTR;
     dync__str_add(p->s, first ? "" : "    , ");
     dync__str_addf(p->s, is_attr || dync__c_is_tensor(node) ? "dync_tensor *%s" : "dync_value %s", node->name);
-}
-/* A path or source inside a comment: what would end the comment or its line is dropped. */
-static void dync__c_comment_text(dync__str *s, const char *text) {
-    for (; *text; text++)
-        if ((unsigned char)*text >= 32 && !(text[0] == '/' && s->n && s->at[s->n - 1] == '*'))
-            dync__str_addc(s, *text);
 }
 /* The comment behind a parameter: type, then where it comes from. */
 static void dync__c_param_comment(dync__c_printer *p, const dync__node *node) {
@@ -55491,6 +55540,9 @@ static const dync_backend *dync__backend_find(const char *name) {
 DYNC_API dync_status dync_register_backend(const dync_backend *b) {
     if (!b || !b->name || !*b->name || !b->compile)
         return dync__fail(DYNC_ERR_VALUE, "dync_register_backend: expected a name and a compile function, got %s", b ? "none" : "NULL");
+    for (const char *p = b->name; *p; p++)               /* it is printed into programs, pages and commands */
+        if (*p < 33 || *p > 126 || strchr("\"'\\*/?<>&,;%", *p))
+            return dync__fail(DYNC_ERR_VALUE, "dync_register_backend: expected a name of letters, digits and _ - . :, got '%s'", b->name);
     if (dync__backend_find(b->name)) return dync__fail_class(DYNC_ERR_VALUE, "AssertionError", "duplicate name: %s", b->name);
     dync__backend_entry *e = dync__calloc(sizeof *e);
     if (!e) return DYNC_ERR_MEMORY;
@@ -57207,7 +57259,7 @@ static dync__tensor *dync__module_read_tensor(const dync__st_tensor *from, bool 
 }
 static dync_status dync__module_read_entries(dync__module *m, const dync__json *names, const dync__st_file *f, const char *prefix, bool is_buffer, int *used) {
     for (int i = 0; names && i < names->n; i++) {
-        if (names->item[i].kind != DYNC__JSON_STR || !*names->item[i].str) return dync__module_bad("a name that is no text");
+        if (names->item[i].kind != DYNC__JSON_STR || !dync__module_part(names->item[i].str)) return dync__module_bad("a name that is none");
         dync__str path = {0};
         dync__str_addf(&path, "%s%s", prefix, names->item[i].str);
         const dync__st_tensor *from = path.failed ? NULL : dync__st_find(f, dync__str_get(&path));
@@ -57225,7 +57277,7 @@ static dync__module *dync__module_build(const dync__json *json, const dync__st_f
 static dync_status dync__module_read_children(dync__module *m, const dync__json *children, const dync__st_file *f, const char *prefix, int *used) {
     for (int i = 0; children && i < children->n; i++) {
         const char *name = dync__module_text(&children->item[i], "name");
-        if (!name || !*name || strchr(name, '.')) return dync__module_bad("a child without a name");
+        if (!name || !dync__module_part(name)) return dync__module_bad("a child without a name");
         dync__str path = {0};
         dync__str_addf(&path, "%s%s.", prefix, name);
         dync__module *child = path.failed ? NULL : dync__module_build(&children->item[i], f, dync__str_get(&path), used);
@@ -57240,6 +57292,7 @@ static dync_status dync__module_read_children(dync__module *m, const dync__json 
 }
 static dync_status dync__module_read(dync__module *m, const dync__json *json, const dync__st_file *f, const char *prefix, int *used) {
     const char *args = dync__module_text(json, "args");
+    if (dync__module_args_check(args) != DYNC_OK) return dync__module_bad("arguments without names");
     if (args && !(m->args = dync__intern(args))) return DYNC_ERR_MEMORY;
     DYNC__TRY(dync__module_read_numbers(m, json));
     DYNC__TRY(dync__module_find_class(m));
@@ -57250,7 +57303,7 @@ static dync_status dync__module_read(dync__module *m, const dync__json *json, co
 /* Recursion is as deep as the JSON, whose reader stops at 64. */
 static dync__module *dync__module_build(const dync__json *json, const dync__st_file *f, const char *prefix, int *used) {
     const char *class_name = dync__module_text(json, "class");
-    if (!class_name) return dync__module_bad("no class"), NULL;
+    if (!class_name || (*class_name && !dync__is_name(class_name, strlen(class_name)))) return dync__module_bad("no class"), NULL;
     dync__module *m = dync__module_alloc(class_name);
     if (m && dync__module_read(m, json, f, prefix, used) == DYNC_OK) return m;
     dync__module_free(m);
@@ -59316,8 +59369,10 @@ static void dync__write_head(dync__writer *w) {
                    (unsigned long long)dync__tls.rng_seed);
     dync__repro_print(&w->text, false);
     if (custom) dync__str_add(&w->text, "    /* register the graph's own operators here: dync_op_register(...) */\n");
-    if (!dync__backend_is_builtin(w->file->backend))
-        dync__str_addf(&w->text, "    /* register the backend here: dync_register_backend(&%s) */\n", w->file->backend);
+    const char *backend = w->file->backend;
+    if (!dync__backend_is_builtin(backend))
+        dync__str_addf(&w->text, "    /* register the backend here: dync_register_backend(%s%s) */\n", backend && dync__is_name(backend, strlen(backend)) ? "&" : "...",
+                       backend && dync__is_name(backend, strlen(backend)) ? backend : "");
     dync__str_add(&w->text, "}\n\n");
 }
 /* The text of torch.fx; what would end the comment is parted. */
@@ -59343,7 +59398,7 @@ static void dync__write_module(dync__writer *w) {
 static void dync__write_text_field(dync__writer *w, const char *field, const char *text) {
     if (!text || !*text) return;
     dync__str_addf(&w->text, ",\n        .%s = ", field);
-    dync__json_quote(&w->text, text);
+    dync__str_quote_c(&w->text, text);
 }
 static void dync__write_main(dync__writer *w) {
     dync__str names = {0};
@@ -60269,9 +60324,8 @@ static int dync__compile_name_at(const char *names, const char *word, size_t n) 
 static dync_status dync__compile_check_args(const char *fn, const char *args, int arity) {
     int n = 0;
     for (const char *p = args + strspn(args, " ,"); *p; p += strspn(p, " ,"), n++) {
-        static const char letters[] = "0123456789_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
         size_t k = strcspn(p, " ,");
-        if (strspn(p, letters) != k || strchr("0123456789", *p))
+        if (!dync__is_name(p, k))
             return dync__fail(DYNC_ERR_VALUE, "dync_compile: %s: .args: expected names \"x, y\", got '%.*s' in '%s'", fn, (int)k, p, args);
         if (dync__compile_name_at(args, p, k) != n)
             return dync__fail(DYNC_ERR_VALUE, "dync_compile: %s: .args: expected different names, got '%.*s' twice in '%s'", fn, (int)k, p, args);
@@ -61297,13 +61351,17 @@ DYNC_API dync_status dync_op_register(const char *name, const char *schema, dync
     int arity = 0;
     if (!name || !schema || !impl) return dync__fail(DYNC_ERR_VALUE, "dync_op_register: expected a name, a schema and an implementation");
     const char *colons = strstr(name, "::");
-    if (!colons || colons == name || !colons[2] || schema[0] != '(')
+    bool named = colons && dync__is_name(name, (size_t)(colons - name)) && dync__is_name(colons + 2, strlen(colons + 2));
+    if (!named || schema[0] != '(')
         return dync__fail(DYNC_ERR_VALUE, "dync_op_register: expected \"library::name\" and \"(Tensor x, ...) -> Tensor\", got %s %s", name, schema);
     if (dync__op_find(name) >= 0 || dync__custom_op_find(name)) return dync__fail(DYNC_ERR_VALUE, "dync_op_register: duplicate name: %s", name);
-    for (; dync__schema_param(schema, arity, &param); arity++)
+    for (; dync__schema_param(schema, arity, &param); arity++) {
+        if (!dync__is_name(param.name, (size_t)param.name_n))
+            return dync__fail(DYNC_ERR_VALUE, "dync_op_register: %s%s: parameter %d has no name", name, schema, arity);
         if (param.type == DYNC__PARAM_PTR)
             return dync__fail(DYNC_ERR_VALUE, "dync_op_register: %s%s: parameter %d has a type that is not known; those are Tensor, Tensor?, "
                               "Tensor[], Scalar, int, int[], float, bool, str, Dtype, Device", name, schema, arity);
+    }
     if (arity > DYNC__MAX_ARGS)
         return dync__fail(DYNC_ERR_VALUE, "dync_op_register: %s: expected at most %d parameters, got %d", name, (int)DYNC__MAX_ARGS, arity);
     return meta_or_null ? dync__custom_add(name, schema, impl, meta_or_null, user) : dync__composite_add(name, schema, arity, impl, user);

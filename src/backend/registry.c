@@ -51,6 +51,9 @@ DYNC_API dync_status dync_register_backend(const dync_backend *b)
 {
     if (!b || !b->name || !*b->name || !b->compile)
         return dync__fail(DYNC_ERR_VALUE, "dync_register_backend: expected a name and a compile function, got %s", b ? "none" : "NULL");
+    for (const char *p = b->name; *p; p++)               /* it is printed into programs, pages and commands */
+        if (*p < 33 || *p > 126 || strchr("\"'\\*/?<>&,;%", *p))
+            return dync__fail(DYNC_ERR_VALUE, "dync_register_backend: expected a name of letters, digits and _ - . :, got '%s'", b->name);
     if (dync__backend_find(b->name)) return dync__fail_class(DYNC_ERR_VALUE, "AssertionError", "duplicate name: %s", b->name);
     dync__backend_entry *e = dync__calloc(sizeof *e);
     if (!e) return DYNC_ERR_MEMORY;

@@ -150,6 +150,8 @@ DYNC__FN void dync__str_addc(dync__str *, char c);
 /* %s %.*s %c %d %i %u %x %p %ld %lld %lu %llu %lx %llx %zu %g(shortest round trip double) %.Ng %f %.Nf %e %%, width, - and 0 */
 DYNC__FN void dync__str_addf(dync__str *, const char *fmt, ...) DYNC__PRINTF(2, 3);
 DYNC__FN void dync__str_addv(dync__str *, const char *fmt, va_list);
+DYNC__FN void dync__str_quote_c(dync__str *, const char *text);               /* as a C string literal, with its quotes */
+DYNC__FN bool dync__is_name(const char *text, size_t n);                      /* letters, digits and _, no digit first */
 DYNC__FN const char *dync__str_get(const dync__str *);                        /* "" when empty or failed */
 DYNC__FN void dync__str_free(dync__str *);
 DYNC__FN int  dync__format(char *out, size_t cap, const char *fmt, ...) DYNC__PRINTF(3, 4); /* snprintf's contract */

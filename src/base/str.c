@@ -32,6 +32,29 @@ DYNC__FN void dync__str_addn(dync__str *s, const char *text, size_t n)
     s->at[s->n] = 0;
 }
 
+DYNC__FN bool dync__is_name(const char *text, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        char c = text[i];
+        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+        if (!letter && (i == 0 || c < '0' || c > '9')) return false;
+    }
+    return n > 0;
+}
+
+/* Of two question marks the second is escaped: C11 has trigraphs, one of which is a backslash. */
+DYNC__FN void dync__str_quote_c(dync__str *s, const char *text)
+{
+    dync__str_addc(s, '"');
+    for (char last = 0; *text; last = *text++) {
+        unsigned char c = (unsigned char)*text;
+        if (c == '"' || c == '\\' || (c == '?' && last == '?')) dync__str_addf(s, "\\%c", c);
+        else if (c < 32 || c > 126) dync__str_addf(s, "\\%c%c%c", '0' + (c >> 6), '0' + (c >> 3 & 7), '0' + (c & 7));
+        else dync__str_addc(s, (char)c);
+    }
+    dync__str_addc(s, '"');
+}
+
 DYNC__FN void dync__str_add(dync__str *s, const char *text) { dync__str_addn(s, text ? text : "(null)", text ? strlen(text) : 6); }
 DYNC__FN void dync__str_addc(dync__str *s, char c) { dync__str_addn(s, &c, 1); }
 DYNC__FN const char *dync__str_get(const dync__str *s) { return s->at && !s->failed ? s->at : ""; }

@@ -42,9 +42,8 @@ static dync_status dync__compile_check_args(const char *fn, const char *args, in
 {
     int n = 0;
     for (const char *p = args + strspn(args, " ,"); *p; p += strspn(p, " ,"), n++) {
-        static const char letters[] = "0123456789_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
         size_t k = strcspn(p, " ,");
-        if (strspn(p, letters) != k || strchr("0123456789", *p))
+        if (!dync__is_name(p, k))
             return dync__fail(DYNC_ERR_VALUE, "dync_compile: %s: .args: expected names \"x, y\", got '%.*s' in '%s'", fn, (int)k, p, args);
         if (dync__compile_name_at(args, p, k) != n)
             return dync__fail(DYNC_ERR_VALUE, "dync_compile: %s: .args: expected different names, got '%.*s' twice in '%s'", fn, (int)k, p, args);

@@ -66,13 +66,17 @@ DYNC_API dync_status dync_op_register(const char *name, const char *schema, dync
     int arity = 0;
     if (!name || !schema || !impl) return dync__fail(DYNC_ERR_VALUE, "dync_op_register: expected a name, a schema and an implementation");
     const char *colons = strstr(name, "::");
-    if (!colons || colons == name || !colons[2] || schema[0] != '(')
+    bool named = colons && dync__is_name(name, (size_t)(colons - name)) && dync__is_name(colons + 2, strlen(colons + 2));
+    if (!named || schema[0] != '(')
         return dync__fail(DYNC_ERR_VALUE, "dync_op_register: expected \"library::name\" and \"(Tensor x, ...) -> Tensor\", got %s %s", name, schema);
     if (dync__op_find(name) >= 0 || dync__custom_op_find(name)) return dync__fail(DYNC_ERR_VALUE, "dync_op_register: duplicate name: %s", name);
-    for (; dync__schema_param(schema, arity, &param); arity++)
+    for (; dync__schema_param(schema, arity, &param); arity++) {
+        if (!dync__is_name(param.name, (size_t)param.name_n))
+            return dync__fail(DYNC_ERR_VALUE, "dync_op_register: %s%s: parameter %d has no name", name, schema, arity);
         if (param.type == DYNC__PARAM_PTR)
             return dync__fail(DYNC_ERR_VALUE, "dync_op_register: %s%s: parameter %d has a type that is not known; those are Tensor, Tensor?, "
                               "Tensor[], Scalar, int, int[], float, bool, str, Dtype, Device", name, schema, arity);
+    }
     if (arity > DYNC__MAX_ARGS)
         return dync__fail(DYNC_ERR_VALUE, "dync_op_register: %s: expected at most %d parameters, got %d", name, (int)DYNC__MAX_ARGS, arity);
     return meta_or_null ? dync__custom_add(name, schema, impl, meta_or_null, user) : dync__composite_add(name, schema, arity, impl, user);

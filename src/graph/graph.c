@@ -332,6 +332,14 @@ static bool dync__node_set_args(dync__node *node, int nargs, const dync__arg *ar
     return !g->failed;
 }
 
+/* "library::name" of a registered operator; of a function of the user's, whatever expression named it, a name. */
+static const char *dync__op_target(dync__arena *arena, const char *name)
+{
+    const char *colons = name ? strstr(name, "::") : NULL;
+    bool fits = colons && dync__is_name(name, (size_t)(colons - name)) && dync__is_name(colons + 2, strlen(colons + 2));
+    return fits ? dync__arena_strdup(arena, name) : dync__name_clean(arena, name);
+}
+
 DYNC__FN dync__node *dync__graph_call(dync__graph *g, int op, int nargs, const dync__arg *args,
                                      int nout, const dync__info *info, const char *name_hint)
 {
@@ -345,7 +353,7 @@ DYNC__FN dync__node *dync__graph_call(dync__graph *g, int op, int nargs, const d
     if (!node || !dync__node_set_args(node, nargs, args)) return NULL;
     node->op = op;
     node->nout = nout;
-    node->target = row ? row->name : dync__arena_strdup(&g->arena, op_name);
+    node->target = row ? row->name : dync__op_target(&g->arena, op_name);
     node->at = dync__tls.at;
     if (info && nout <= DYNC__MAX_OUT) {
         for (int i = 0; i < nout; i++) node->info[i] = info[i];

@@ -209,7 +209,7 @@ static bool dync__parse_string(dync__parser *q, dync__arg *out)
             dync__str_addc(&s,
                            (char)((q->p[1] - '0') << 6 | (q->p[2] - '0') << 3 | (q->p[3] - '0')));
             q->p += 3;
-        } else if (q->p[1] == '"' || q->p[1] == '\\') {
+        } else if (q->p[1] == '"' || q->p[1] == '\\' || q->p[1] == '?') {
             dync__str_addc(&s, *++q->p);
         } else {
             break;
@@ -587,6 +587,9 @@ static bool dync__parse_custom(dync__parser *q, bool wrapped, dync__parsed_call 
         q->p = start;
         return dync__parse_by_name(q, "\"", call);
     }
+    const char *colons = strstr(name.as.s, "::"), *last = colons ? colons + 2 : name.as.s;
+    if ((colons && !dync__is_name(name.as.s, (size_t)(colons - name.as.s))) || !dync__is_name(last, strlen(last)))
+        return q->p = start, dync__parse_fail(q, "an operator's name, \"library::name\"");
     call->kind = DYNC__CALL_CUSTOM;
     call->target = dync__arena_strdup(&q->g->arena, name.as.s);
     if (!call->target) return dync__parse_no_memory(q);

@@ -53,19 +53,6 @@ static void dync__c_int(dync__str *s, int64_t i)
     else dync__str_addf(s, "%lld", (long long)i);
 }
 
-static void dync__c_quote(dync__str *s, const char *text)
-{
-    dync__str_addc(s, '"');
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c == '"' || c == '\\') dync__str_addf(s, "\\%c", c);
-        else if (c < 32 || c > 126)
-            dync__str_addf(s, "\\%c%c%c", '0' + (c >> 6), '0' + (c >> 3 & 7), '0' + (c & 7));
-        else dync__str_addc(s, (char)c);
-    }
-    dync__str_addc(s, '"');
-}
-
 static void dync__c_symbol(const void *graph, int64_t token, dync__str *s)
 {
     const dync__graph *g = graph;
@@ -166,7 +153,7 @@ static void dync__c_arg(dync__c_printer *p, const dync__arg *a, dync__param_type
             dync__str_addf(p->s, "DYNC_CUDA_AT(%d)", (int)(a->as.i >> 8));
         else dync__str_add(p->s, (a->as.i & 255) == DYNC_META ? "DYNC_META" : "DYNC_CPU");
         break;
-    case DYNC__A_STR: dync__c_quote(p->s, a->as.s); break;
+    case DYNC__A_STR: dync__str_quote_c(p->s, a->as.s); break;
     case DYNC__A_LIST: dync__c_list(p, a); break;
     default: dync__str_add(p->s, "NULL"); break; /* a pointer means nothing in text */
     }
@@ -175,10 +162,20 @@ static void dync__c_arg(dync__c_printer *p, const dync__arg *a, dync__param_type
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
+/* A path or source inside a comment: what would end the comment or its line is dropped. */
+static void dync__c_comment_text(dync__str *s, const char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text >= 32 && *text != 127 && !(text[0] == '/' && s->n && s->at[s->n - 1] == '*'))
+            dync__str_addc(s, *text);
+}
+
 static void dync__c_type_comment(dync__c_printer *p, const dync__node *node)
 {
     if (node->sym) {
-        dync__str_addf(p->s, "Sym(%s)", node->sym);
+        dync__str_add(p->s, "Sym(");
+        dync__c_comment_text(p->s, node->sym);
+        dync__str_addc(p->s, ')');
     } else if (!node->has_info) {
         bool number = dync__arg_is_number(&node->scalar);
         dync__str_add(p->s, node->nout == 0 ? "none" : number ? "number" : "list");
@@ -197,8 +194,9 @@ static void dync__c_type_comment(dync__c_printer *p, const dync__node *node)
 static void dync__c_call_custom(dync__c_printer *p, const dync__node *node)
 {
     if (dync__c_is_tensor(node)) dync__str_add(p->s, "dync_as_tensor(");
-    dync__str_addf(p->s, "dync_op_call_values(\"%s\", %d, %s", node->target, node->nargs,
-                   node->nargs ? "(dync_value[]){" : "NULL");
+    dync__str_add(p->s, "dync_op_call_values(");
+    dync__str_quote_c(p->s, node->target);
+    dync__str_addf(p->s, ", %d, %s", node->nargs, node->nargs ? "(dync_value[]){" : "NULL");
     for (int i = 0; i < node->nargs; i++) {
         if (i) dync__str_add(p->s, ", ");
         dync__c_arg(p, &node->args[i], DYNC__PARAM_VALUE, true);
@@ -318,14 +316,6 @@ static void dync__c_param(dync__c_printer *p, const dync__node *node, bool first
     dync__str_add(p->s, first ? "" : "    , ");
     dync__str_addf(p->s, is_attr || dync__c_is_tensor(node) ? "dync_tensor *%s" : "dync_value %s",
                    node->name);
-}
-
-/* A path or source inside a comment: what would end the comment or its line is dropped. */
-static void dync__c_comment_text(dync__str *s, const char *text)
-{
-    for (; *text; text++)
-        if ((unsigned char)*text >= 32 && !(text[0] == '/' && s->n && s->at[s->n - 1] == '*'))
-            dync__str_addc(s, *text);
 }
 
 /* The comment behind a parameter: type, then where it comes from. */

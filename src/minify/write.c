@@ -228,8 +228,10 @@ static void dync__write_head(dync__writer *w)
                    (unsigned long long)dync__tls.rng_seed);
     dync__repro_print(&w->text, false);
     if (custom) dync__str_add(&w->text, "    /* register the graph's own operators here: dync_op_register(...) */\n");
-    if (!dync__backend_is_builtin(w->file->backend))
-        dync__str_addf(&w->text, "    /* register the backend here: dync_register_backend(&%s) */\n", w->file->backend);
+    const char *backend = w->file->backend;
+    if (!dync__backend_is_builtin(backend))
+        dync__str_addf(&w->text, "    /* register the backend here: dync_register_backend(%s%s) */\n", backend && dync__is_name(backend, strlen(backend)) ? "&" : "...",
+                       backend && dync__is_name(backend, strlen(backend)) ? backend : "");
     dync__str_add(&w->text, "}\n\n");
 }
 
@@ -261,7 +263,7 @@ static void dync__write_text_field(dync__writer *w, const char *field, const cha
 {
     if (!text || !*text) return;
     dync__str_addf(&w->text, ",\n        .%s = ", field);
-    dync__json_quote(&w->text, text);
+    dync__str_quote_c(&w->text, text);
 }
 
 static void dync__write_main(dync__writer *w)

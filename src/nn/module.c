@@ -23,9 +23,30 @@ DYNC__FN dync_module *dync__module_give(dync__module *m)
     return handle;
 }
 
+/* A part of a path: "weight"; "0", the first of a sequential. */
+DYNC__FN bool dync__module_part(const char *name)
+{
+    const char *rest = name;
+    while (*rest >= '0' && *rest <= '9') rest++;
+    return *name && (!*rest || dync__is_name(rest, strlen(rest)));
+}
+
+/* "x, y": names, where they are given. */
+DYNC__FN dync_status dync__module_args_check(const char *args)
+{
+    for (const char *p = args ? args + strspn(args, " ,") : ""; *p; p += strspn(p, " ,")) {
+        size_t n = strcspn(p, " ,");
+        if (!dync__is_name(p, n)) return dync__fail(DYNC_ERR_VALUE, "a module's arguments are names \"x, y\", got '%.*s' in '%s'", (int)n, p, args);
+        p += n;
+    }
+    return DYNC_OK;
+}
+
 DYNC__FN dync__module *dync__module_alloc(const char *class_name)
 {
-    const char *name = dync__intern(class_name && *class_name ? class_name : "Module");
+    const char *given = class_name && *class_name ? class_name : "Module";
+    if (!dync__is_name(given, strlen(given))) return dync__fail(DYNC_ERR_VALUE, "a module's class is a name of letters, digits and _, got \"%s\"", given), NULL;
+    const char *name = dync__intern(given);
     dync__module *m = name ? dync__calloc(sizeof *m) : NULL;
     if (!m) return NULL;
     m->class_name = name;
@@ -47,6 +68,7 @@ DYNC_API dync_module *dync_module_new(const char *class_name, dync_forward forwa
 DYNC_API dync_module *dync_module_new_values(const char *class_name, dync_forward_values forward, const char *args, void *user)
 {
     if (!forward) return dync__fail(DYNC_ERR_VALUE, "dync_module_new_values: forward is NULL"), NULL;
+    if (dync__module_args_check(args) != DYNC_OK) return NULL;
     const char *names = args ? dync__intern(args) : NULL;
     dync__module *m = !args || names ? dync__module_alloc(class_name) : NULL;
     if (m) m->forward_values = forward, m->args = names, m->user = user;
@@ -142,6 +164,8 @@ static dync_status dync__module_add_check(const dync__module *m, const char *nam
     if (!m || !child) return DYNC_ERR_VALUE;
     if (!name || !*name || strchr(name, '.'))
         return dync__fail(DYNC_ERR_VALUE, "dync_module_add: a name is not empty and has no dots: \"%s\"", name ? name : "NULL");
+    if (!dync__module_part(name))
+        return dync__fail(DYNC_ERR_VALUE, "dync_module_add: a name is of letters, digits and _: \"%s\"", name);
     if (child->parent) return dync__fail(DYNC_ERR_VALUE, "dync_module_add: %s belongs to another module", child->class_name);
     return dync__module_holds(child, m) ? dync__fail(DYNC_ERR_VALUE, "dync_module_add: %s would contain itself", child->class_name) : DYNC_OK;
 }
@@ -241,6 +265,10 @@ static void dync__module_set(dync__module *m, const char *path, dync_tensor *han
     if (!t) return;
     if (!*last) {
         dync__fail(DYNC_ERR_VALUE, "%s: the name is empty", what);
+        return;
+    }
+    if (!dync__module_part(last)) {
+        dync__fail(DYNC_ERR_VALUE, "%s: a name is of letters, digits and _, got \"%s\"", what, last);
         return;
     }
     if (!is_buffer && dync__module_check_parameter(t) != DYNC_OK) return;

@@ -41,7 +41,9 @@ static void (*dync__module_drop_compiled)(dync__module *);
 DYNC__FN const dync__module *dync__module_running(void);
 /* A module's own tensor by its name (no path), NULL where there is none; layers read their weights with it. Borrowed. */
 DYNC__FN dync__tensor *dync__module_tensor(const dync__module *, const char *name);
-DYNC__FN dync__module *dync__module_alloc(const char *class_name);              /* without a forward; NULL + DYNC_ERR_MEMORY */
+DYNC__FN dync__module *dync__module_alloc(const char *class_name);              /* without a forward; NULL + DYNC_ERR_VALUE (no name), DYNC_ERR_MEMORY */
+DYNC__FN bool dync__module_part(const char *name);                              /* may a part of a path be called that? */
+DYNC__FN dync_status dync__module_args_check(const char *args_or_null);
 DYNC__FN dync_module *dync__module_give(dync__module *taken);                  /* its handle, for the user; NULL passes, and where memory is out */
 DYNC__FN void dync__module_free(dync__module *);                               /* NULL allowed */
 DYNC__FN void dync__module_add(dync__module *, const char *name, dync__module *taken);

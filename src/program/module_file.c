@@ -229,7 +229,7 @@ static dync__tensor *dync__module_read_tensor(const dync__st_tensor *from, bool 
 static dync_status dync__module_read_entries(dync__module *m, const dync__json *names, const dync__st_file *f, const char *prefix, bool is_buffer, int *used)
 {
     for (int i = 0; names && i < names->n; i++) {
-        if (names->item[i].kind != DYNC__JSON_STR || !*names->item[i].str) return dync__module_bad("a name that is no text");
+        if (names->item[i].kind != DYNC__JSON_STR || !dync__module_part(names->item[i].str)) return dync__module_bad("a name that is none");
         dync__str path = {0};
         dync__str_addf(&path, "%s%s", prefix, names->item[i].str);
         const dync__st_tensor *from = path.failed ? NULL : dync__st_find(f, dync__str_get(&path));
@@ -250,7 +250,7 @@ static dync_status dync__module_read_children(dync__module *m, const dync__json 
 {
     for (int i = 0; children && i < children->n; i++) {
         const char *name = dync__module_text(&children->item[i], "name");
-        if (!name || !*name || strchr(name, '.')) return dync__module_bad("a child without a name");
+        if (!name || !dync__module_part(name)) return dync__module_bad("a child without a name");
         dync__str path = {0};
         dync__str_addf(&path, "%s%s.", prefix, name);
         dync__module *child = path.failed ? NULL : dync__module_build(&children->item[i], f, dync__str_get(&path), used);
@@ -267,6 +267,7 @@ static dync_status dync__module_read_children(dync__module *m, const dync__json 
 static dync_status dync__module_read(dync__module *m, const dync__json *json, const dync__st_file *f, const char *prefix, int *used)
 {
     const char *args = dync__module_text(json, "args");
+    if (dync__module_args_check(args) != DYNC_OK) return dync__module_bad("arguments without names");
     if (args && !(m->args = dync__intern(args))) return DYNC_ERR_MEMORY;
     DYNC__TRY(dync__module_read_numbers(m, json));
     DYNC__TRY(dync__module_find_class(m));
@@ -279,7 +280,7 @@ static dync_status dync__module_read(dync__module *m, const dync__json *json, co
 static dync__module *dync__module_build(const dync__json *json, const dync__st_file *f, const char *prefix, int *used)
 {
     const char *class_name = dync__module_text(json, "class");
-    if (!class_name) return dync__module_bad("no class"), NULL;
+    if (!class_name || (*class_name && !dync__is_name(class_name, strlen(class_name)))) return dync__module_bad("no class"), NULL;
     dync__module *m = dync__module_alloc(class_name);
     if (m && dync__module_read(m, json, f, prefix, used) == DYNC_OK) return m;
     dync__module_free(m);

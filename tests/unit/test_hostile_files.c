@@ -162,6 +162,69 @@ TEST(texts)
     expect_file("dync_tensor *x  /* f32[2] */", "    dync_tensor *y = dync_op_call_values(\"a\\\"); evil(); (\\\"\", 0, NULL);  /* f32[2] */\n", "y", false, "");
 }
 
+/* Names are checked where they are registered, and what is printed as C, Python, a page or a picture is quoted all the same. */
+static dync_value nothing(const dync_value *args, int n, void *user)
+{
+    (void)args, (void)n, (void)user;
+    return DYNC_NONE;
+}
+static dync_tensor *same(dync_module *m, dync_tensor *x) { return m ? x : NULL; }
+static dync_status no_backend(dync_graph *g, const dync_value *inputs, int n, const char *options, dync_callable *out, void *user)
+{
+    (void)g, (void)inputs, (void)n, (void)options, (void)out, (void)user;
+    return DYNC_ERR_BACKEND;
+}
+#define REFUSED(call)                             \
+    do {                                          \
+        call;                                     \
+        EXPECT_STATUS(dync_error(), DYNC_ERR_VALUE); \
+        dync_clear_error();                       \
+    } while (0)
+
+TEST(names_are_checked)
+{
+    static const char *const evil[] = {"a b", "x\"); system(\"id", "*/ int evil; /*", "a\nb", "?" "?/", "a.b c", "x;y", "<script>"};
+    fuzz_begin();
+    for (size_t i = 0; i < sizeof evil / sizeof *evil; i++) {
+        char name[128], schema[128];
+        snprintf(name, sizeof name, "lib::%s", evil[i]);
+        REFUSED(dync_op_register(name, "(Tensor x) -> Tensor", nothing, NULL, NULL));
+        snprintf(name, sizeof name, "%s::op", evil[i]);
+        REFUSED(dync_op_register(name, "(Tensor x) -> Tensor", nothing, NULL, NULL));
+        snprintf(schema, sizeof schema, "(Tensor %c%s) -> Tensor", evil[i][0] == 'x' || evil[i][0] == 'a' ? '*' : 'x', evil[i]);
+        REFUSED(dync_op_register("lib::op", schema, nothing, NULL, NULL));
+        REFUSED(dync_register_backend(&(dync_backend){.name = evil[i], .compile = no_backend}));
+        REFUSED(dync_module_new(evil[i], same, NULL));
+        dync_module *m = dync_module_new("M", same, NULL);
+        REFUSED(dync_module_add(m, evil[i], dync_nn_relu()));
+        if (!strchr(evil[i], '.')) REFUSED(dync_module_set_param(m, evil[i], dync_ones(dync_shape(1))));
+        dync_module_free(m);
+    }
+    REFUSED(dync_module_new_values("M", NULL, "x, a'] = 1", NULL));
+    EXPECT_OK(dync_op_register("lib::op", "(Tensor x) -> Tensor", nothing, NULL, NULL));
+}
+
+TEST(printed_text_is_quoted)
+{
+    dync__str s = {0};
+    dync__str_quote_c(&s, "a\"b\\c\n\x7f?" "?/?\xff");
+    EXPECT_EQ_STR(dync__str_get(&s), "\"a\\\"b\\\\c\\012\\177?\\?/?\\377\"");
+    s.n = 0;
+    dync__graph *g = dync__graph_new("G");               /* a function of the user's, called by an expression */
+    dync__info info = {.dtype = DYNC_F32, .alias = -1, .lay = {.ndim = 1, .shape = {2}, .stride = {1}}};
+    dync__node *x = dync__graph_placeholder(g, "x", "L['x'] */ int evil; /*", &info);
+    dync__arg arg = dync__arg_node(x), list;
+    dync__node *y = dync__graph_call(g, -1, 1, &arg, 1, &info, "o->f\"); evil(\"");
+    REQUIRE(y != NULL);
+    list = dync__arg_node(y);
+    REQUIRE(dync__graph_output(g, &list) != NULL);
+    dync__graph_print_c(&s, g);
+    EXPECT_HAS_STR(dync__str_get(&s), "dync_op_call_values(\"o_f_evil_\", 1");
+    EXPECT(strstr(dync__str_get(&s), "*/ int evil") == NULL);
+    dync__str_free(&s);
+    dync__graph_unref(g);
+}
+
 /* What inference promises to kernels, checked where the operators are called by name as well. */
 static dync_value by_name(const char *name, int n, const dync_value *args)
 {
