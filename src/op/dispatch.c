@@ -133,31 +133,41 @@ static bool dync__open_arg(dync__arg *a)
     return true;
 }
 
-/* A list of the user's: its items as arguments, tensors opened. */
-static bool dync__open_list(dync__entering *e, dync__arg *a)
+/* Lists of the user's: their items as arguments, tensors opened. */
+static bool dync__open_lists(dync__entering *e, int nargs, dync__arg *args)
 {
-    const dync__list *l = a->as.p ? dync__list_open(a->as.p, NULL) : (dync__fail(DYNC_ERR_VALUE, "expected a list, got none"), NULL);
-    if (!l) return false;
-    e->n_items = l->n;
-    e->items = l->n <= DYNC__LIST_INLINE ? e->inline_items : dync__alloc((size_t)l->n * sizeof *e->items);
-    if (!e->items) return false;
-    for (int i = 0; i < l->n; i++) {
-        e->items[i] = dync__arg_value(l->items[i]);
-        if (e->items[i].kind == DYNC__A_HANDLE && !dync__open_arg(&e->items[i])) return false;
+    int total = 0, at = 0;
+    for (int i = 0; i < nargs; i++) {
+        if (args[i].kind != DYNC__A_LIST || args[i].n >= 0) continue;
+        if (!args[i].as.p) return dync__fail(DYNC_ERR_VALUE, "expected a list, got none"), false;
+        const dync__list *l = dync__list_open(args[i].as.p, NULL);
+        if (!l) return false;
+        total += l->n;
     }
-    a->n = l->n;
-    a->as.list = e->items;
-    return true;
+    e->n_items = total;
+    e->items = total <= DYNC__LIST_INLINE ? e->inline_items : dync__alloc((size_t)total * sizeof *e->items);
+    for (int i = 0; i < nargs && e->items; i++) {
+        if (args[i].kind != DYNC__A_LIST || args[i].n >= 0) continue;
+        const dync__list *l = dync__list_peek(args[i].as.p);
+        args[i].n = l->n;
+        args[i].as.list = &e->items[at];
+        for (int k = 0; k < l->n; k++, at++) {
+            e->items[at] = dync__arg_value(l->items[k]);
+            if (e->items[at].kind == DYNC__A_HANDLE && !dync__open_arg(&e->items[at])) return false;
+        }
+    }
+    return e->items != NULL;
 }
 
 static bool dync__open_args(dync__entering *e, int nargs, dync__arg *args)
 {
+    bool lists = false;
     for (int i = 0; i < nargs; i++) {
         if (args[i].kind == DYNC__A_HANDLE && DYNC__UNLIKELY(!dync__open_arg(&args[i]))) return false;
-        if (args[i].kind == DYNC__A_LIST && args[i].n < 0 && !dync__open_list(e, &args[i])) return false;
+        lists = lists || (args[i].kind == DYNC__A_LIST && args[i].n < 0);
         if (args[i].kind == DYNC__A_DIMS && dync__check_rank(args[i].n) != DYNC_OK) return false;
     }
-    return true;
+    return !lists || dync__open_lists(e, nargs, args);
 }
 
 /* Opens, dispatches, closes. Outputs in call->out, owned. */
