@@ -27572,7 +27572,7 @@ enum { DYNC__OP_NONDIFF = 1 /* integer or boolean results, detach */, DYNC__OP_R
       "how many elements are not zero along dim, int64") \
     X(isclose, COMPOSITE, "(Tensor self, Tensor other, float rtol, float atol, bool equal_nan)", 1, i_composite, none, none, none, d_isclose, "torch.isclose", DYNC__OP_NONDIFF, -1, \
       "abs(self - other) <= atol + rtol * abs(other), as bool") \
-    X(logaddexp, POINTWISE, "(Tensor self, Tensor other)", 1, i_logaddexp, e_logaddexp, none, g_logaddexp, none, "torch.logaddexp", 0, -1, \
+    X(logaddexp, POINTWISE, "(Tensor self, Tensor other)", 1, i_floating_binary, e_logaddexp, none, g_logaddexp, none, "torch.logaddexp", 0, -1, \
       "log(exp(self) + exp(other)), without overflow") \
     X(nan_to_num, COMPOSITE, "(Tensor self, Value? nan, Value? posinf, Value? neginf)", 1, i_composite, none, none, none, d_nan_to_num, "torch.nan_to_num", 0, -1, \
       "NaN as nan (none: 0), infinities as posinf and neginf (none: the largest numbers of the dtype)") \
@@ -27663,9 +27663,9 @@ enum { DYNC__OP_NONDIFF = 1 /* integer or boolean results, detach */, DYNC__OP_R
     X(_rnn_layer_backward, KERNEL, "(Tensor? grad_output, Tensor? grad_c, Tensor weight_hh, Tensor h0, Tensor? c0, Tensor output, "        \
       "Tensor cells, Tensor gate, int gates, bool reverse)", 3, i_rnn_layer_backward, none, l_rnn_layer_backward, none, none,             \
       "torch.ops.dync.rnn_layer_backward", DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_NONDIFF, -1, "gradients of _rnn_layer's input, h0 and c0") \
-    X(sigmoid_backward, POINTWISE, "(Tensor grad_output, Tensor output)", 1, i_binary, e_sigmoid_backward, none, none,                    \
+    X(sigmoid_backward, POINTWISE, "(Tensor grad_output, Tensor output)", 1, i_floating_binary, e_sigmoid_backward, none, none,           \
       d_sigmoid_backward, "torch.ops.aten.sigmoid_backward", DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_CHEAP, -1, "grad * output * (1 - output)") \
-    X(tanh_backward, POINTWISE, "(Tensor grad_output, Tensor output)", 1, i_binary, e_tanh_backward, none, none, d_tanh_backward,         \
+    X(tanh_backward, POINTWISE, "(Tensor grad_output, Tensor output)", 1, i_floating_binary, e_tanh_backward, none, none, d_tanh_backward, \
       "torch.ops.aten.tanh_backward", DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_CHEAP, -1, "grad * (1 - output * output)")              \
     X(threshold_backward, POINTWISE, "(Tensor grad_output, Tensor self, Value threshold)", 1, i_binary, e_threshold_backward, none,       \
       g_threshold_backward, none, "torch.ops.aten.threshold_backward", DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_CHEAP, -1,             \
@@ -27963,7 +27963,7 @@ static const dync__read_intercept *(*dync__read_intercept_get)(void);
     X(convolution) X(convolution_backward) X(cumsum) X(diagonal) X(dot) X(dropout) X(effect) X(embedding)             \
     X(embedding_dense_backward) X(expand) X(expand_as) X(eye) X(factory) X(fill) X(flash_attention) X(flash_attention_backward) X(flatten) X(flip) X(float_unary)    \
     X(full) X(gather) X(hardtanh) X(index_add) X(index_select) X(inplace) X(layer_norm) X(lerp) X(like) X(avg_pool2d_backward) X(max_pool2d_backward)              \
-    X(like_self) X(linear) X(logaddexp) X(loss) X(masked_fill) X(matmul) X(max_dim) X(max_pool2d) X(mm) X(mv) X(narrow)            \
+    X(like_self) X(linear) X(floating_binary) X(loss) X(masked_fill) X(matmul) X(max_dim) X(max_pool2d) X(mm) X(mv) X(narrow)            \
     X(native_batch_norm) X(native_batch_norm_backward) X(native_layer_norm) X(nll_loss) X(norm) X(one_hot)            \
     X(outer) X(permute) X(reduce) X(repeat) X(reshape) X(rnn_layer) X(rnn_layer_backward) X(roll) X(scatter) X(select) X(set_) X(slice) X(softmax)       \
     X(sort) X(squeeze) X(squeeze_all) X(stack) X(strided_view) X(t) X(take_along_dim) X(to_device) X(to_dtype) X(topk)                \
@@ -28468,6 +28468,8 @@ DYNC__FN dync__dt *dync__chain_wide(dync__chain *c, dync__dt *x) {
 }
 /* Ends the chain: results (made by it, or arguments) go out with a reference each, everything else is let go. */
 DYNC__FN dync_status dync__chain_end_n(dync__chain *c, dync__opcall *call, int n, dync__dt *const *result) {
+    for (int i = 0; i < n && c->status == DYNC_OK; i++)
+        if (!result[i]) c->status = dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
     for (int i = 0; i < n && c->status == DYNC_OK; i++) {
         dync__ref(result[i]);
         call->out[i] = result[i];
@@ -29157,7 +29159,9 @@ DYNC__FN dync_status dync__d_one_hot_all(dync__opcall *call) {
     DYNC__TRY(dync__decompose_real(x));
     if (x->numel == 0) return dync__fail(DYNC_ERR_VALUE, "Can not infer total number of classes from empty tensor.");
     dync__dt *most = dync__chain1(&c, DYNC__OP_max, x), *seen = most ? dync__contiguous_copy(most) : NULL;
-    dync__dt *y = seen ? dync__chain_ti(&c, DYNC__OP_one_hot, x, DYNC__MAX(dync__load_i64(dync__tensor_data(seen), x->dtype), 0) + 1) : NULL;
+    int64_t last = seen ? dync__load_i64(dync__tensor_data(seen), x->dtype) : 0;
+    if (last == INT64_MAX) c.status = dync__fail(DYNC_ERR_SHAPE, "class %lld is too large", (long long)last);
+    dync__dt *y = seen && last < INT64_MAX ? dync__chain_ti(&c, DYNC__OP_one_hot, x, DYNC__MAX(last, 0) + 1) : NULL;
     dync__unref(seen);
     return dync__chain_end(&c, call, y);
 }
@@ -31774,7 +31778,7 @@ DYNC__FN dync_status dync__i_binary(const dync__opcall *call, dync__info *out) {
         return dync__fail(DYNC_ERR_VALUE, "Integers to negative integer powers are not allowed.");
     return dync__infer_broadcast(call, call->row->flags & DYNC__OP_BOOL_OUT ? DYNC_BOOL : dtype, out);
 }
-DYNC__FN dync_status dync__i_logaddexp(const dync__opcall *call, dync__info *out) {
+DYNC__FN dync_status dync__i_floating_binary(const dync__opcall *call, dync__info *out) {
     dync__tensor *t;
     for (int i = 0; i < 2; i++) DYNC__TRY(dync__infer_tensor(call, i, &t));
     DYNC__TRY(dync__i_binary(call, out));
@@ -32290,15 +32294,9 @@ DYNC__FN dync_status dync__i_strided_view(const dync__opcall *call, dync__info *
     dync__tensor *t;
     const dync__arg *size = &call->args[1], *stride = &call->args[2];
     DYNC__TRY(dync__infer_view(call, &t, out));
-    if (!(t->flags & DYNC__T_FAKE)) {
-        int64_t items = (int64_t)(t->storage->size_bytes / dync__dtype_info(t->dtype)->bytes) - t->lay.offset;
-        DYNC__TRY(dync__infer_strided(size, stride, call->args[3].as.i, items, &out->lay));
-        out->lay.offset += t->lay.offset;
-        return DYNC_OK;
-    }
-    if (stride->n != size->n) return dync__fail(DYNC_ERR_SHAPE, "mismatch in length of strides (%d) and shape (%d)", stride->n, size->n);
-    DYNC__TRY(dync__layout_contiguous(&out->lay, size->n, size->as.dims));
-    memcpy(out->lay.stride, stride->as.dims, (size_t)stride->n * sizeof(int64_t));
+    bool fake = (t->flags & DYNC__T_FAKE) != 0;
+    int64_t items = fake ? INT64_MAX : (int64_t)(t->storage->size_bytes / dync__dtype_info(t->dtype)->bytes) - t->lay.offset;
+    DYNC__TRY(dync__infer_strided(size, stride, call->args[3].as.i, items, &out->lay));
     out->lay.offset = dync__sz_add(t->lay.offset, call->args[3].as.i);
     return DYNC_OK;
 }
@@ -58401,7 +58399,7 @@ DYNC__FN dync_status dync__run_once(dync__graph *g, const dync_callable *code, i
     size_t bytes = (size_t)(n + 1) * sizeof(dync_value);
     dync_value *args = dync__alloc(bytes);
     if (!args) return DYNC_ERR_MEMORY;
-    if (how.as_given) memcpy(args, inputs, (size_t)n * sizeof *args);
+    if (how.as_given && n) memcpy(args, inputs, (size_t)n * sizeof *args);
     dync_status status = how.as_given ? DYNC_OK : dync__run_copy_inputs(n, inputs, args, false);
     if (status == DYNC_OK) status = dync__run_now(g, code, n, args, how.forward_only, out);
     dync__free(args, bytes);
@@ -61381,10 +61379,34 @@ static dync_value dync__custom_op_call(const dync__custom_op *o, int nargs, cons
     dync__fail(DYNC_ERR_VALUE, "%s%s: expected %d arguments, got %d", o->name, o->schema, o->arity, nargs);
     return DYNC_NONE;
 }
+/* What a parameter takes, for messages; NULL: this kind of value. */
+static const char *dync__op_arg_wrong(dync__param_type type, dync_kind kind) {
+    bool number = kind == DYNC_KIND_INT || kind == DYNC_KIND_FLOAT || kind == DYNC_KIND_BOOL || kind == DYNC_KIND_SYM, none = kind == DYNC_KIND_NONE;
+    switch (type) {
+    case DYNC__PARAM_VALUE: return number || kind == DYNC_KIND_TENSOR ? NULL : "a tensor or a number";
+    case DYNC__PARAM_VALUE_OPT: return number || none || kind == DYNC_KIND_TENSOR ? NULL : "a tensor, a number or none";
+    case DYNC__PARAM_TENSOR: return kind == DYNC_KIND_TENSOR ? NULL : "a tensor";
+    case DYNC__PARAM_TENSOR_OPT: return none || kind == DYNC_KIND_TENSOR ? NULL : "a tensor or none";
+    case DYNC__PARAM_TENSORS: return kind == DYNC_KIND_LIST ? NULL : "a list of tensors";
+    case DYNC__PARAM_DIMS: return number || kind == DYNC_KIND_LIST ? NULL : "a list of ints";
+    case DYNC__PARAM_STR: return none || kind == DYNC_KIND_STR ? NULL : "a string";
+    case DYNC__PARAM_INT: return number ? NULL : "an int";
+    case DYNC__PARAM_FLOAT: return number ? NULL : "a float";
+    case DYNC__PARAM_BOOL: return number ? NULL : "a bool";
+    case DYNC__PARAM_DTYPE: return number ? NULL : "a dtype";
+    case DYNC__PARAM_DEVICE: return number ? NULL : "a device";
+    case DYNC__PARAM_PTR:
+    case DYNC__PARAM_END: break;
+    }
+    return NULL;
+}
 /* A list of numbers as dims, of tensors as it is. */
 static bool dync__op_arg_list(dync__arena *arena, dync_value v, const dync__param *p, dync__arg *out) {
     const dync__list *l = dync__value_list(v);
     if (!l) return false;
+    for (int i = 0; p->type == DYNC__PARAM_TENSORS && i < l->n; i++)
+        if (l->items[i].kind != DYNC_KIND_TENSOR)
+            return dync__fail(DYNC_ERR_VALUE, "item %d of %.*s: expected a tensor, got %s", i, p->name_n, p->name, dync__kind_name(l->items[i].kind)), false;
     int64_t *dims = dync__arena_alloc(arena, (size_t)(l->n + 1) * sizeof *dims);
     if (p->type != DYNC__PARAM_DIMS) {
         memset(out, 0, sizeof *out);
@@ -61403,15 +61425,14 @@ static int dync__op_code(dync_value v) {
     return code < 0 || code > INT_MAX ? -1 : (int)code;
 }
 static bool dync__op_arg(dync__arena *arena, dync_value v, const dync__param *p, dync__arg *out) {
-    if (v.kind == DYNC_KIND_LIST && v.as.l) return dync__op_arg_list(arena, v, p, out);
+    const char *expected = dync__op_arg_wrong(p->type, v.kind);
+    if (expected) return dync__fail(DYNC_ERR_VALUE, "%.*s: expected %s, got %s", p->name_n, p->name, expected, dync__kind_name(v.kind)), false;
+    if (v.kind == DYNC_KIND_LIST) return dync__op_arg_list(arena, v, p, out);
     switch (p->type) {
     case DYNC__PARAM_INT: *out = dync__arg_i(dync_as_int(v)); break;
     case DYNC__PARAM_DEVICE: *out = dync__arg_device(dync__op_code(v)); break;
     case DYNC__PARAM_FLOAT: *out = dync__arg_f(dync_as_float(v)); break;
     case DYNC__PARAM_BOOL: *out = dync__arg_b(dync_as_bool(v)); break;
-    case DYNC__PARAM_TENSOR:
-        *out = dync__arg_value(v);
-        return v.kind == DYNC_KIND_TENSOR || (dync_as_tensor(v), false);       /* says what came instead */
     case DYNC__PARAM_DTYPE: *out = dync__arg_dtype(dync__op_code(v)); break;
     case DYNC__PARAM_DIMS: {
         int64_t one = dync_as_int(v), *dims = dync__arena_copy(arena, &one, sizeof one);

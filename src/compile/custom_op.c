@@ -90,11 +90,37 @@ static dync_value dync__custom_op_call(const dync__custom_op *o, int nargs, cons
     return DYNC_NONE;
 }
 
+/* What a parameter takes, for messages; NULL: this kind of value. */
+static const char *dync__op_arg_wrong(dync__param_type type, dync_kind kind)
+{
+    bool number = kind == DYNC_KIND_INT || kind == DYNC_KIND_FLOAT || kind == DYNC_KIND_BOOL || kind == DYNC_KIND_SYM, none = kind == DYNC_KIND_NONE;
+    switch (type) {
+    case DYNC__PARAM_VALUE: return number || kind == DYNC_KIND_TENSOR ? NULL : "a tensor or a number";
+    case DYNC__PARAM_VALUE_OPT: return number || none || kind == DYNC_KIND_TENSOR ? NULL : "a tensor, a number or none";
+    case DYNC__PARAM_TENSOR: return kind == DYNC_KIND_TENSOR ? NULL : "a tensor";
+    case DYNC__PARAM_TENSOR_OPT: return none || kind == DYNC_KIND_TENSOR ? NULL : "a tensor or none";
+    case DYNC__PARAM_TENSORS: return kind == DYNC_KIND_LIST ? NULL : "a list of tensors";
+    case DYNC__PARAM_DIMS: return number || kind == DYNC_KIND_LIST ? NULL : "a list of ints";
+    case DYNC__PARAM_STR: return none || kind == DYNC_KIND_STR ? NULL : "a string";
+    case DYNC__PARAM_INT: return number ? NULL : "an int";
+    case DYNC__PARAM_FLOAT: return number ? NULL : "a float";
+    case DYNC__PARAM_BOOL: return number ? NULL : "a bool";
+    case DYNC__PARAM_DTYPE: return number ? NULL : "a dtype";
+    case DYNC__PARAM_DEVICE: return number ? NULL : "a device";
+    case DYNC__PARAM_PTR:
+    case DYNC__PARAM_END: break;
+    }
+    return NULL;
+}
+
 /* A list of numbers as dims, of tensors as it is. */
 static bool dync__op_arg_list(dync__arena *arena, dync_value v, const dync__param *p, dync__arg *out)
 {
     const dync__list *l = dync__value_list(v);
     if (!l) return false;
+    for (int i = 0; p->type == DYNC__PARAM_TENSORS && i < l->n; i++)
+        if (l->items[i].kind != DYNC_KIND_TENSOR)
+            return dync__fail(DYNC_ERR_VALUE, "item %d of %.*s: expected a tensor, got %s", i, p->name_n, p->name, dync__kind_name(l->items[i].kind)), false;
     int64_t *dims = dync__arena_alloc(arena, (size_t)(l->n + 1) * sizeof *dims);
     if (p->type != DYNC__PARAM_DIMS) {
         memset(out, 0, sizeof *out);
@@ -117,15 +143,14 @@ static int dync__op_code(dync_value v)
 
 static bool dync__op_arg(dync__arena *arena, dync_value v, const dync__param *p, dync__arg *out)
 {
-    if (v.kind == DYNC_KIND_LIST && v.as.l) return dync__op_arg_list(arena, v, p, out);
+    const char *expected = dync__op_arg_wrong(p->type, v.kind);
+    if (expected) return dync__fail(DYNC_ERR_VALUE, "%.*s: expected %s, got %s", p->name_n, p->name, expected, dync__kind_name(v.kind)), false;
+    if (v.kind == DYNC_KIND_LIST) return dync__op_arg_list(arena, v, p, out);
     switch (p->type) {
     case DYNC__PARAM_INT: *out = dync__arg_i(dync_as_int(v)); break;
     case DYNC__PARAM_DEVICE: *out = dync__arg_device(dync__op_code(v)); break;
     case DYNC__PARAM_FLOAT: *out = dync__arg_f(dync_as_float(v)); break;
     case DYNC__PARAM_BOOL: *out = dync__arg_b(dync_as_bool(v)); break;
-    case DYNC__PARAM_TENSOR:
-        *out = dync__arg_value(v);
-        return v.kind == DYNC_KIND_TENSOR || (dync_as_tensor(v), false);       /* says what came instead */
     case DYNC__PARAM_DTYPE: *out = dync__arg_dtype(dync__op_code(v)); break;
     case DYNC__PARAM_DIMS: {
         int64_t one = dync_as_int(v), *dims = dync__arena_copy(arena, &one, sizeof one);

@@ -133,7 +133,7 @@ DYNC__FN dync_status dync__run_once(dync__graph *g, const dync_callable *code, i
     size_t bytes = (size_t)(n + 1) * sizeof(dync_value);
     dync_value *args = dync__alloc(bytes);
     if (!args) return DYNC_ERR_MEMORY;
-    if (how.as_given) memcpy(args, inputs, (size_t)n * sizeof *args);
+    if (how.as_given && n) memcpy(args, inputs, (size_t)n * sizeof *args);
     dync_status status = how.as_given ? DYNC_OK : dync__run_copy_inputs(n, inputs, args, false);
     if (status == DYNC_OK) status = dync__run_now(g, code, n, args, how.forward_only, out);
     dync__free(args, bytes);

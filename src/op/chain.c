@@ -81,6 +81,8 @@ DYNC__FN dync__dt *dync__chain_wide(dync__chain *c, dync__dt *x)
 /* Ends the chain: results (made by it, or arguments) go out with a reference each, everything else is let go. */
 DYNC__FN dync_status dync__chain_end_n(dync__chain *c, dync__opcall *call, int n, dync__dt *const *result)
 {
+    for (int i = 0; i < n && c->status == DYNC_OK; i++)
+        if (!result[i]) c->status = dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
     for (int i = 0; i < n && c->status == DYNC_OK; i++) {
         dync__ref(result[i]);
         call->out[i] = result[i];

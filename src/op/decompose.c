@@ -718,7 +718,9 @@ DYNC__FN dync_status dync__d_one_hot_all(dync__opcall *call)
     DYNC__TRY(dync__decompose_real(x));
     if (x->numel == 0) return dync__fail(DYNC_ERR_VALUE, "Can not infer total number of classes from empty tensor.");
     dync__dt *most = dync__chain1(&c, DYNC__OP_max, x), *seen = most ? dync__contiguous_copy(most) : NULL;
-    dync__dt *y = seen ? dync__chain_ti(&c, DYNC__OP_one_hot, x, DYNC__MAX(dync__load_i64(dync__tensor_data(seen), x->dtype), 0) + 1) : NULL;
+    int64_t last = seen ? dync__load_i64(dync__tensor_data(seen), x->dtype) : 0;
+    if (last == INT64_MAX) c.status = dync__fail(DYNC_ERR_SHAPE, "class %lld is too large", (long long)last);
+    dync__dt *y = seen && last < INT64_MAX ? dync__chain_ti(&c, DYNC__OP_one_hot, x, DYNC__MAX(last, 0) + 1) : NULL;
     dync__unref(seen);
     return dync__chain_end(&c, call, y);
 }

@@ -390,7 +390,7 @@ DYNC__FN dync_status dync__i_binary(const dync__opcall *call, dync__info *out)
     return dync__infer_broadcast(call, call->row->flags & DYNC__OP_BOOL_OUT ? DYNC_BOOL : dtype, out);
 }
 
-DYNC__FN dync_status dync__i_logaddexp(const dync__opcall *call, dync__info *out)
+DYNC__FN dync_status dync__i_floating_binary(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
     for (int i = 0; i < 2; i++) DYNC__TRY(dync__infer_tensor(call, i, &t));
@@ -1032,15 +1032,9 @@ DYNC__FN dync_status dync__i_strided_view(const dync__opcall *call, dync__info *
     dync__tensor *t;
     const dync__arg *size = &call->args[1], *stride = &call->args[2];
     DYNC__TRY(dync__infer_view(call, &t, out));
-    if (!(t->flags & DYNC__T_FAKE)) {
-        int64_t items = (int64_t)(t->storage->size_bytes / dync__dtype_info(t->dtype)->bytes) - t->lay.offset;
-        DYNC__TRY(dync__infer_strided(size, stride, call->args[3].as.i, items, &out->lay));
-        out->lay.offset += t->lay.offset;
-        return DYNC_OK;
-    }
-    if (stride->n != size->n) return dync__fail(DYNC_ERR_SHAPE, "mismatch in length of strides (%d) and shape (%d)", stride->n, size->n);
-    DYNC__TRY(dync__layout_contiguous(&out->lay, size->n, size->as.dims));
-    memcpy(out->lay.stride, stride->as.dims, (size_t)stride->n * sizeof(int64_t));
+    bool fake = (t->flags & DYNC__T_FAKE) != 0;
+    int64_t items = fake ? INT64_MAX : (int64_t)(t->storage->size_bytes / dync__dtype_info(t->dtype)->bytes) - t->lay.offset;
+    DYNC__TRY(dync__infer_strided(size, stride, call->args[3].as.i, items, &out->lay));
     out->lay.offset = dync__sz_add(t->lay.offset, call->args[3].as.i);
     return DYNC_OK;
 }

@@ -321,7 +321,7 @@
       "how many elements are not zero along dim, int64") \
     X(isclose, COMPOSITE, "(Tensor self, Tensor other, float rtol, float atol, bool equal_nan)", 1, i_composite, none, none, none, d_isclose, "torch.isclose", DYNC__OP_NONDIFF, -1, \
       "abs(self - other) <= atol + rtol * abs(other), as bool") \
-    X(logaddexp, POINTWISE, "(Tensor self, Tensor other)", 1, i_logaddexp, e_logaddexp, none, g_logaddexp, none, "torch.logaddexp", 0, -1, \
+    X(logaddexp, POINTWISE, "(Tensor self, Tensor other)", 1, i_floating_binary, e_logaddexp, none, g_logaddexp, none, "torch.logaddexp", 0, -1, \
       "log(exp(self) + exp(other)), without overflow") \
     X(nan_to_num, COMPOSITE, "(Tensor self, Value? nan, Value? posinf, Value? neginf)", 1, i_composite, none, none, none, d_nan_to_num, "torch.nan_to_num", 0, -1, \
       "NaN as nan (none: 0), infinities as posinf and neginf (none: the largest numbers of the dtype)") \
@@ -412,9 +412,9 @@
     X(_rnn_layer_backward, KERNEL, "(Tensor? grad_output, Tensor? grad_c, Tensor weight_hh, Tensor h0, Tensor? c0, Tensor output, "        \
       "Tensor cells, Tensor gate, int gates, bool reverse)", 3, i_rnn_layer_backward, none, l_rnn_layer_backward, none, none,             \
       "torch.ops.dync.rnn_layer_backward", DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_NONDIFF, -1, "gradients of _rnn_layer's input, h0 and c0") \
-    X(sigmoid_backward, POINTWISE, "(Tensor grad_output, Tensor output)", 1, i_binary, e_sigmoid_backward, none, none,                    \
+    X(sigmoid_backward, POINTWISE, "(Tensor grad_output, Tensor output)", 1, i_floating_binary, e_sigmoid_backward, none, none,           \
       d_sigmoid_backward, "torch.ops.aten.sigmoid_backward", DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_CHEAP, -1, "grad * output * (1 - output)") \
-    X(tanh_backward, POINTWISE, "(Tensor grad_output, Tensor output)", 1, i_binary, e_tanh_backward, none, none, d_tanh_backward,         \
+    X(tanh_backward, POINTWISE, "(Tensor grad_output, Tensor output)", 1, i_floating_binary, e_tanh_backward, none, none, d_tanh_backward, \
       "torch.ops.aten.tanh_backward", DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_CHEAP, -1, "grad * (1 - output * output)")              \
     X(threshold_backward, POINTWISE, "(Tensor grad_output, Tensor self, Value threshold)", 1, i_binary, e_threshold_backward, none,       \
       g_threshold_backward, none, "torch.ops.aten.threshold_backward", DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_CHEAP, -1,             \

@@ -12,7 +12,7 @@
     X(convolution) X(convolution_backward) X(cumsum) X(diagonal) X(dot) X(dropout) X(effect) X(embedding)             \
     X(embedding_dense_backward) X(expand) X(expand_as) X(eye) X(factory) X(fill) X(flash_attention) X(flash_attention_backward) X(flatten) X(flip) X(float_unary)    \
     X(full) X(gather) X(hardtanh) X(index_add) X(index_select) X(inplace) X(layer_norm) X(lerp) X(like) X(avg_pool2d_backward) X(max_pool2d_backward)              \
-    X(like_self) X(linear) X(logaddexp) X(loss) X(masked_fill) X(matmul) X(max_dim) X(max_pool2d) X(mm) X(mv) X(narrow)            \
+    X(like_self) X(linear) X(floating_binary) X(loss) X(masked_fill) X(matmul) X(max_dim) X(max_pool2d) X(mm) X(mv) X(narrow)            \
     X(native_batch_norm) X(native_batch_norm_backward) X(native_layer_norm) X(nll_loss) X(norm) X(one_hot)            \
     X(outer) X(permute) X(reduce) X(repeat) X(reshape) X(rnn_layer) X(rnn_layer_backward) X(roll) X(scatter) X(select) X(set_) X(slice) X(softmax)       \
     X(sort) X(squeeze) X(squeeze_all) X(stack) X(strided_view) X(t) X(take_along_dim) X(to_device) X(to_dtype) X(topk)                \

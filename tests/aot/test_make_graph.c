@@ -69,6 +69,49 @@ static void register_scale(void)
     EXPECT_OK(dync_op_register("mylib::scale", "(Tensor x, float s) -> Tensor", scale_impl, scale_meta, &seen));
 }
 
+/* Two lists in one call: each keeps its own items. */
+static dync_value joined_meta(const dync_value *args, int nargs, void *user)
+{
+    (void)nargs, (void)user;
+    return dync_v_tensor(dync_clone(dync_as_tensor(dync_at(args[0], 0))));
+}
+static dync_value joined_impl(const dync_value *args, int nargs, void *user)
+{
+    (void)nargs, (void)user;
+    return dync_v_tensor(dync_add(dync_mul(dync_as_tensor(dync_at(args[0], 0)), 10.0), dync_as_tensor(dync_at(args[1], dync_len(args[1]) - 1))));
+}
+static dync_tensor *joined(dync_tensor *a, dync_tensor *b)
+{
+    return dync_as_tensor(dync_op_call_values("mylib::joined", 2, (dync_value[]){dync_tuple(a), dync_tuple(b, b)}));
+}
+TEST(two_lists_in_one_call)
+{
+    EXPECT_OK(dync_op_register("mylib::joined", "(Tensor[] a, Tensor[] b) -> Tensor", joined_impl, joined_meta, NULL));
+    dync_tensor *a = dync_full(dync_shape(2), 2), *b = dync_full(dync_shape(2), 5), *want = dync_full(dync_shape(2), 25);
+    EXPECT(dync_equal(joined(a, b), want));
+    EXPECT(dync_equal(dync_call(dync_compile(joined, .fullgraph = true), a, b), want));
+}
+
+TEST(an_operator_by_name_takes_the_kinds_of_its_parameters)
+{
+    dync_tensor *x = dync_ones(dync_shape(2, 2)), *large = dync_full(dync_shape(1), INT64_MAX, .dtype = DYNC_I64);
+    const struct { const char *name, *said; dync_value a, b, c; int n; } bad[] = {
+        {"unsqueeze", "dim: expected an int, got a list", DYNC_V(x), dync_tuple(1, 2), DYNC_NONE, 2},
+        {"matmul", "expected a tensor, got a list", DYNC_V(x), dync_tuple(x), DYNC_NONE, 2},
+        {"sum", "expected a list of ints, got a string", DYNC_V(x), DYNC_V("text"), DYNC_TRUE, 3},
+        {"cat", "item 1 of tensors: expected a tensor, got an int", dync_tuple(x, 3), DYNC_V(0), DYNC_NONE, 2},
+        {"cat", "tensors: expected a list of tensors, got a tensor", DYNC_V(x), DYNC_V(0), DYNC_NONE, 2},
+        {"_one_hot_all", "class 9223372036854775807 is too large", DYNC_V(large), DYNC_NONE, DYNC_NONE, 1},
+        {"sigmoid_backward", "expected a floating point tensor", DYNC_V(large), DYNC_V(large), DYNC_NONE, 2}};
+    dync_on_error(NULL, NULL);
+    for (int i = 0; i < (int)(sizeof bad / sizeof bad[0]); i++) {
+        dync_value args[3] = {bad[i].a, bad[i].b, bad[i].c};
+        EXPECT_EQ_INT(dync_op_call_values(bad[i].name, bad[i].n, args).kind, DYNC_KIND_NONE);
+        EXPECT_HAS_STR(dync_error_message(), bad[i].said);
+        dync_clear_error();
+    }
+}
+
 TEST(an_operator_with_meta_is_one_node_everywhere)
 {
     register_scale();
