@@ -53626,6 +53626,36 @@ DYNC__RARE static dync_status dync__aot_refuse_twice(int n_in, dync__tensor *con
     dync__gnode_unref(node);
     return status;
 }
+/* An input that the forward graph has as a row of all its memory (it is strided and something is written): a child of it with the input's
+ * history, which becomes a part of the row. The history of several on one row cannot be told apart. */
+DYNC__RARE static dync_status dync__aot_again_member(const dync__aot_saved *s, int input, dync__tensor **entry, dync__tensor **actual) {
+    const dync__aot_graphs *g = &s->code->g;
+    const dync__aot_actual *a = &g->actual.at[input];
+    const dync__gnode *self = dync__gnode_running();
+    int place = 0, members = 0;
+    for (int i = 0; i < g->n_inputs; i++) members += a->group >= 0 && g->actual.at[i].group == a->group;
+    if (members != 1)
+        return dync__fail(DYNC_ERR_AUTOGRAD, "double backward through a compiled function: input %d shares its memory with an input that is written", input);
+    for (int i = 0; i < a->group; i++) place += g->actual.at[i].passed;
+    dync__tensor *row = entry[place], *scattered = NULL;
+    dync__layout part = a->lay;
+    int64_t from = a->lay.offset - g->actual.at[a->group].lay.offset;
+    part.offset = row->lay.offset + from;
+    dync__tensor *member = dync__tensor_alias(row, row->dtype, &part);
+    if (!member) return DYNC_ERR_MEMORY;
+    dync__give(member);
+    if (self && input < self->n_in && self->edge[input].node) {
+        if (!dync__grad_meta_of(member)) return DYNC_ERR_MEMORY;
+        dync__grad_meta_set_node(member, self->edge[input].node, self->edge[input].nr);
+    }
+    if (!(actual[input] = dync__aot_entry(member))) return DYNC_ERR_MEMORY;
+    dync__give(actual[input]);
+    dync__arg args[5] = {dync__arg_t(row), dync__arg_t(actual[input]), dync__arg_dims(part.ndim, part.shape), dync__arg_dims(part.ndim, part.stride),
+                         dync__arg_i(from)};
+    DYNC__TRY(dync__op_run(DYNC__OP_as_strided_scatter, 5, args, &scattered));
+    dync__give(entry[place] = scattered);
+    return DYNC_OK;
+}
 /* The forward graph again, through the tape, on inputs that know their history: each behind an entry of its own, so that the gradient
  * of one does not run on into another that it was made from. */
 static dync_status dync__aot_again_inputs(const dync__aot_saved *s, dync__tensor **entry, dync__tensor **actual) {
@@ -53642,6 +53672,8 @@ static dync_status dync__aot_again_inputs(const dync__aot_saved *s, dync__tensor
         if (!entry[k]) return DYNC_ERR_MEMORY;
         dync__give(entry[k++]);
     }
+    for (int i = 0; i < s->part->n_grads; i++)
+        if (!actual[s->part->grad[i]]) DYNC__TRY(dync__aot_again_member(s, s->part->grad[i], entry, actual));
     return DYNC_OK;
 }
 static dync_status dync__aot_again_walk(const dync__aot_saved *s, dync__tensor *const *fw_out, dync__tensor *const *actual, int n_out,
