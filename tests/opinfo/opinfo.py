@@ -7,8 +7,8 @@
     --elements N   samples of at most so many elements
     --no-gradients, --no-reference, --no-errors
 
-Each sample: results (dtype, shape, values, NaN and infinities, what was written to inputs), gradients with random cotangents, gradients of
-gradients, the same compiled (as plain, and with .double_backward), what PyTorch refuses. known.txt has the differences that stay."""
+Samples are sample_inputs, reference_inputs and sample_inputs made noncontiguous. Each: results (dtype, shape, values, NaN and infinities, what was written to inputs), gradients with random cotangents, gradients of
+gradients, the same compiled (also with .double_backward, with symbolic sizes, and as AOT's graphs), what PyTorch refuses. known.txt has the differences that stay."""
 import argparse
 import collections
 import os
@@ -32,6 +32,8 @@ import table
 warnings.filterwarnings('ignore')
 HERE = os.path.dirname(os.path.abspath(__file__))
 CANCEL = {'addcdiv', 'addcmul', 'lerp', 'logaddexp'}       # pointwise, and sums all the same
+MODES = [('compiled ', 'inductor', False, False), ('double ', 'inductor', False, True), ('dynamic ', 'inductor', True, False),
+         ('aot ', 'aot_eager', False, False)]
 NO_VALUES = {'empty', 'empty_like'}
 SECONDS_A_ROW = 1200
 
@@ -157,16 +159,15 @@ class Case:
         first = self.gradients('', index, seed, side, want, exact_side, exact, None)
         self.lib.close()
         if compiled:
-            for double in (False, True):
-                if double and not (first and first[1]):
-                    break
-                self.compiled('compiled ' + ('double ' if double else ''), index, sample, seed, got, first, double)
+            for label, backend, dynamic, double in MODES:
+                if not double or first and first[1]:
+                    self.compiled(label, backend, dynamic, double, index, sample, seed, got, first)
 
-    def compiled(self, label, index, sample, seed, plain, first, double):
+    def compiled(self, label, backend, dynamic, double, index, sample, seed, plain, first):
         side = Side(sample)
         self.lib.open(self.row.name, self.in_place, self.dync_args(side))
         self.tell('run ' + label + 'forward', index, None)
-        n = self.lib.call('inductor', False, double)
+        n = self.lib.call(backend, dynamic, double)
         if isinstance(n, str):
             return self.tell(label + 'forward', index, 'dync refuses: ' + n)
         got = self.lib.all(dync.RESULTS, n)
@@ -352,6 +353,11 @@ class Case:
         grad = bool(self.info.supports_autograd and self.dtype.is_floating_point)
         for make in ('sample_inputs',) + (('reference_inputs',) if self.options.reference and self.info.reference_inputs_func else ()):
             yield from self.made(getattr(self.info, make), grad)
+        for sample in self.made(self.info.sample_inputs, grad):        # once more, with holes between elements
+            try:
+                yield sample.noncontiguous()
+            except Exception:
+                continue
 
     def made(self, make, grad):
         n = 0
