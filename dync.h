@@ -44608,21 +44608,25 @@ static bool dync__shapes_guards(const dync__symtab *s, const int64_t *value) {
         if (!dync__guard_holds(s, &s->guard.at[i], value)) return false;
     return true;
 }
+/* What symbols were found to be is found again where it was: the pieces before that are those of the first trace, not others. */
+DYNC__RARE static void dync__shapes_unknown(dync__symtab *s) {
+    for (int i = 0; i < s->symbol.n; i++) s->symbol.at[i].is = 0;
+}
 /* Everything that a script's call took for granted holds in this one: its table is this call's. */
 DYNC__RARE DYNC__FN bool dync__shapes_again(dync__tracer *t, dync__symtab *s) {
     int64_t value[DYNC__MAX_SYMBOLS];
     bool ok = true;
     if (!dync__shapes_values(s, t->call, value) || !dync__shapes_guards(s, value)) return false;
     for (int i = 0; i < s->expr.n; i++) s->expr.at[i].hint = dync__symtab_value(s, s->expr.at[i].token, value, &ok);
+    dync__shapes_unknown(s);
     t->syms = dync__tls.syms = dync__symtab_retain(s);
     return true;
 }
-/* What symbols were found to be is found again where it was: the pieces before that are those of the first trace, not others. */
 DYNC__RARE static dync_status dync__shapes_reopen(dync__tracer *t, const dync__symtab *old) {
     int64_t value[DYNC__MAX_SYMBOLS];
     (void)dync__shapes_values(old, t->call, value);
     t->syms = dync__symtab_copy(old, value);
-    for (int i = 0; t->syms && i < t->syms->symbol.n; i++) t->syms->symbol.at[i].is = 0;
+    if (t->syms) dync__shapes_unknown(t->syms);
     return t->syms ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 /* The table of this trace, and the forms that its tensor arguments have in it. NULL: every size is plain. */

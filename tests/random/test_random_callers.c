@@ -70,6 +70,54 @@ FN(framed) { return ONE(dync_mul(dync_frame(inner, A, B), A)); }
 FN(of_sizes) { return ONE(dync_add(A, dync_ones(dync_shape(dync_dim(A, 0), 1)))); }
 FN(normed) { return ONE(dync_softmax(dync_add(dync_mul(A, A), B), 1)); }
 FN(network) { return ONE(dync_add(dync_forward_call(net, A), dync_sum(B, dync_shape(1), true))); }
+FN(normalised) { return ONE(dync_add(dync_layer_norm(A, dync_shape(dync_dim(A, 1)), NULL, NULL, 1e-5), B)); }
+FN(without_last) { return ONE(dync_add(dync_slice(A, 0, 0, -1, 1), dync_sum(B, dync_shape(0), true))); }
+FN(two_breaks)
+{
+    dync_tensor *x = dync_mul(A, 0.5);
+    dync_graph_break("first");
+    dync_tensor *y = dync_add(x, B), *dead = dync_exp(dync_neg(dync_mul(y, y)));
+    dync_graph_break("second");
+    (void)dead;
+    return ONE(dync_mul(x, y));
+}
+FN(leaves_grad_off)
+{
+    dync_tensor *x = dync_mul(A, B);
+    dync_set_grad_enabled(dync_size(A, 0) % 2 == 0);
+    return ONE(dync_add(x, 1));
+}
+static dync_tensor *halved(dync_tensor *g, void *user) { (void)user; return dync_mul(g, 0.5); }
+FN(hooked)
+{
+    dync_tensor *x = dync_mul(A, B);
+    if (dync_requires_grad(x)) dync_register_hook(x, halved, NULL);
+    return ONE(dync_sin(x));
+}
+FN(gathered)
+{
+    dync_tensor *i = dync_argmax(A, 1, true);
+    (void)n, (void)user;
+    return dync_tuple(dync_gather(B, 1, i), i);
+}
+FN(viewed)
+{
+    dync_tensor *flat = dync_reshape(A, dync_shape(-1)), *back = dync_reshape(dync_mul(flat, 2), dync_shape(dync_dim(A, 0), -1));
+    (void)n, (void)user;
+    return dync_tuple(dync_add(back, B), flat);
+}
+FN(copied_over)
+{
+    dync_copy_(B, dync_mul(A, 2));
+    return ONE(dync_add(B, 1));
+}
+FN(detached) { (void)n, (void)user; return dync_tuple(dync_detach(dync_mul(A, B)), dync_mul(dync_detach(A), B)); }
+FN(backward_inside)
+{
+    dync_tensor *x = dync_requires_grad_(dync_clone(dync_detach(A)), true);
+    dync_value g = dync_gradients(dync_v_tensor(dync_sum(dync_mul(dync_sin(x), dync_detach(B)), DYNC_ALL, false)), dync_v_tensor(x), DYNC_NONE, (dync_grad_options){0});
+    return ONE(dync_add(dync_as_tensor(dync_at(g, 0)), B));
+}
 FN(sizes_told) { (void)n, (void)user; return dync_tuple(dync_mul(A, B), dync_v_int(dync_size(A, 0)), dync_v_float(0.5)); }
 
 static const struct { const char *name; dync_function fn; } functions[] = {
@@ -77,7 +125,9 @@ static const struct { const char *name; dync_function fn; } functions[] = {
     {"written", written}, {"written_by_other", written_by_other}, {"view_written", view_written}, {"handed_through", handed_through},
     {"by_size", by_size}, {"by_dim", by_dim}, {"by_value", by_value}, {"broken", broken}, {"by_item", by_item},
     {"without_grad", without_grad}, {"scaled", scaled}, {"by_flags", by_flags}, {"by_dtype", by_dtype}, {"framed", framed},
-    {"of_sizes", of_sizes}, {"normed", normed}, {"network", network}, {"sizes_told", sizes_told},
+    {"of_sizes", of_sizes}, {"normed", normed}, {"network", network}, {"normalised", normalised}, {"without_last", without_last}, {"two_breaks", two_breaks}, {"leaves_grad_off", leaves_grad_off},
+    {"hooked", hooked}, {"gathered", gathered}, {"viewed", viewed}, {"copied_over", copied_over}, {"detached", detached},
+    {"backward_inside", backward_inside}, {"sizes_told", sizes_told},
 };
 enum { FUNCTIONS = sizeof functions / sizeof *functions, CALLS = 12, PASSES = 3 };
 
@@ -170,7 +220,7 @@ static dync_tensor *loss_of(dync_value r)
     return sum;
 }
 
-typedef struct { dync_status status; dync_value result; inputs in; dync_tensor *grad[2], *buffer; int64_t ns; } outcome;
+typedef struct { dync_status status; dync_value result; inputs in; dync_tensor *grad[2], *buffer; bool grad_mode; int64_t ns; } outcome;
 static int64_t now_ns(void)
 {
     struct timespec t;
@@ -180,7 +230,7 @@ static int64_t now_ns(void)
 
 static outcome run(dync_compiled *f_or_null, int fn, const one_call *c)
 {
-    outcome o = {DYNC_OK, DYNC_NONE, make_inputs(c), {NULL, NULL}, NULL, 0};
+    outcome o = {DYNC_OK, DYNC_NONE, make_inputs(c), {NULL, NULL}, NULL, false, 0};
     bool before = dync_grad_mode_push(!c->no_grad);
     dync_tensor *parameter = dync_module_param(net, "0.weight");
     dync_tensor *parameters[4];
@@ -188,6 +238,7 @@ static outcome run(dync_compiled *f_or_null, int fn, const one_call *c)
     int64_t start = now_ns();
     o.result = f_or_null ? dync_call_values(f_or_null, 3, o.in.arg) : functions[fn].fn(o.in.arg, 3, NULL);
     o.ns = now_ns() - start;
+    o.grad_mode = dync_is_grad_enabled();
     dync_grad_mode_pop(before);
     dync_tensor *loss = c->backward && dync_error() == DYNC_OK ? loss_of(o.result) : NULL;
     if (loss) dync_backward(loss);
@@ -203,6 +254,7 @@ static const char *differs(const outcome *x, const outcome *y)
 {
     if (x->status != y->status) return "an error";
     if (x->status != DYNC_OK) return NULL;
+    if (x->grad_mode != y->grad_mode) return "the grad mode";
     if (!same_value(x->result, y->result, &x->in, &y->in)) return "the result";
     for (int i = 0; i < 2; i++) {
         if (x->in.leaf[i] && !same_tensor(x->in.leaf[i], y->in.leaf[i])) return "an argument afterwards";
@@ -213,7 +265,7 @@ static const char *differs(const outcome *x, const outcome *y)
 
 static void quiet(dync_status status, const char *message, void *user) { (void)status, (void)message, (void)user; }
 
-typedef struct { dync_compiled *f; const sequence *q; const one_call *c; const char *what; int64_t plain_ns, compiled_ns; } job;
+typedef struct { dync_compiled *f; const sequence *q; const one_call *c; const char *what; bool failed; int64_t plain_ns, compiled_ns; } job;
 static void *run_both(void *arg)
 {
     job *j = arg;
@@ -222,6 +274,7 @@ static void *run_both(void *arg)
         dync_module_train(net, j->c->train);
         outcome plain = run(NULL, j->q->fn, j->c), compiled = run(j->f, j->q->fn, j->c);
         j->what = differs(&plain, &compiled);
+        j->failed = plain.status != DYNC_OK;
         j->plain_ns = plain.ns;
         j->compiled_ns = compiled.ns;
     }
@@ -240,7 +293,7 @@ static bool chance(int percent) { return rnd(100) < percent; }
 static sequence make_sequence(uint64_t seed)
 {
     static const dync_dtype dtypes[] = {DYNC_F32, DYNC_F32, DYNC_F64, DYNC_F16, DYNC_I64};
-    static const int sizes[] = {1, 2, 3, 4, 5, 8};
+    static const int sizes[] = {1, 2, 3, 4, 5, 8, 0};
     sequence q = {.seed = seed, .n = CALLS};
     state = (seed + 1) * 0x9E3779B97F4A7C15u;
     for (int i = 0; i < 4; i++) (void)rnd(2);
@@ -248,14 +301,14 @@ static sequence make_sequence(uint64_t seed)
     q.backend = rnd(4);
     q.dynamic = rnd(3);
     q.symbolic = chance(50);
-    bool other_dtypes = chance(40), other_cols = chance(40), aliased = chance(40), laid = chance(50), threads = chance(20);
+    bool other_dtypes = chance(40), other_cols = chance(40), aliased = chance(40), laid = chance(50), threads = chance(20), zero = chance(20);
     for (int i = 0; i < CALLS; i++) {
         one_call *c = &q.at[i];
         bool repeats = i && chance(25);
         if (repeats) *c = q.at[rnd(i)];
         c->seed = rnd(50);
         if (repeats) continue;
-        c->rows = sizes[rnd(6)];
+        c->rows = sizes[rnd(zero ? 7 : 6)];
         c->cols = other_cols ? sizes[rnd(4)] : 4;
         c->dtype = other_dtypes ? dtypes[rnd(5)] : DYNC_F32;
         c->lay = laid ? (layout)rnd(LAYOUTS) : DENSE;
@@ -276,14 +329,14 @@ static void print_call(const one_call *c)
 }
 
 /* From which pass on a sequence may compile nothing. The second, but: an entry with symbolic sizes may be met, once, with an outcome of a
- * branch or a number read from data that only the entry of plain sizes knew; and a module whose training mode is switched looks new to guards
- * every time. */
-static int settled(const sequence *q)
+ * branch or a number read from data that only the entry of plain sizes knew; a call that fails leaves no entry, and is traced with the sizes
+ * that are symbolic by then; and a module whose training mode is switched looks new to guards every time. */
+static int settled(const sequence *q, bool failed)
 {
     bool flips = false;
     for (int i = 1; i < q->n; i++) flips = flips || q->at[i].train != q->at[0].train;
     if (functions[q->fn].fn == network && flips) return PASSES;
-    return functions[q->fn].fn == by_value || functions[q->fn].fn == by_item ? 2 : 1;
+    return functions[q->fn].fn == by_value || functions[q->fn].fn == by_item || failed ? 2 : 1;
 }
 
 typedef struct { const char *what; int pass, call; double plain_ns, compiled_ns; } verdict;
@@ -293,19 +346,21 @@ static verdict judge(const sequence *q)
     counter c = {.inner = backends[q->backend]};
     verdict v = {NULL, 0, 0, 0, 0};
     dync_backend backend = COUNTER(c);
+    bool failed = false;
     dync_compiled *f = dync_compile(dync_bind(functions[q->fn].fn, NULL, "a, b, s"), .backend_object = &backend, .dynamic = (dync_dynamic)q->dynamic, .name = functions[q->fn].name,
                                     .symbolic = q->symbolic ? "s" : NULL);
     for (; v.pass < PASSES && !v.what; v.pass++) {
         int frames = c.frame_count;
         for (v.call = 0; v.call < q->n && !v.what; v.call++) {
-            job j = {f, q, &q->at[v.call], NULL, 0, 0};
+            job j = {f, q, &q->at[v.call], NULL, false, 0, 0};
             pthread_t thread;
             if (!j.c->other_thread) run_both(&j);
             else if (pthread_create(&thread, NULL, run_both, &j) == 0) pthread_join(thread, NULL);
             v.what = j.what;
+            failed = failed || j.failed;
             v.plain_ns += v.pass ? (double)j.plain_ns : 0;
             v.compiled_ns += v.pass ? (double)j.compiled_ns : 0;
-            if (!v.what && v.pass >= settled(q) && c.frame_count != frames) v.what = "compiled again";
+            if (!v.what && v.pass >= settled(q, failed) && c.frame_count != frames) v.what = "compiled again";
         }
     }
     dync_compiled_free(f);
@@ -367,7 +422,7 @@ static void *run_all(void *arg)
 {
     caller *t = arg;
     for (int i = 0; i < 2 * t->q->n && !t->what; i++) {
-        job j = {t->f, t->q, &t->q->at[(t->from + i) % t->q->n], NULL, 0, 0};
+        job j = {t->f, t->q, &t->q->at[(t->from + i) % t->q->n], NULL, false, 0, 0};
         run_both(&j);
         t->what = j.what;
         t->call = (t->from + i) % t->q->n;
