@@ -7669,9 +7669,11 @@ DYNC__FN dync_status dync__layout_expand(const dync__layout *in, int ndim, const
 static dync_status dync__view_sizes(const dync__layout *in, int ndim, const int64_t *shape, int64_t *out) {
     dync__shape_buffer from, to;
     int64_t have, known = 1;
-    int unknown = -1;
+    int unknown = -1, free_dims = 0;
     bool ok = true;
     DYNC__TRY(dync__check_rank(ndim));
+    for (int i = 0; i < ndim; i++) free_dims += shape[i] == -1;
+    if (free_dims > 1) return dync__fail(DYNC_ERR_SHAPE, "shape %s: only one dimension can be -1, which is what the others leave", dync__shape_show(&to, ndim, shape));
     DYNC__TRY(dync__numel(in->ndim, in->shape, &have));
     for (int i = 0; i < ndim; i++) {
         out[i] = shape[i];
@@ -34475,11 +34477,15 @@ static const dync__read_intercept *dync__public_offer(const dync_tensor *a) {
     const dync__tensor *t = a ? dync__peek(a) : NULL;
     return dync__tls.compiling || dync__tls.recording || (t && (t->flags & DYNC__T_FAKE)) ? dync__public_reads() : NULL;
 }
+/* A trace holds back its errors, and whoever follows the NULL says nothing any more: so it is told at once. */
 DYNC__RARE DYNC__FN dync_status dync__fail_no_data(void) {
+    const dync_loc *at = &dync__tls.at;
+    if (dync__tls.quiet) dync__warn("dync_data gives NULL at %s:%d: tensors of a graph that is being made hold no elements", at->file ? at->file : "?", at->line);
     return dync__fail(DYNC_ERR_DATA_PTR,
                       "Cannot access data pointer of Tensor (e.g. FakeTensor, FunctionalTensor). If you're using torch.compile/export/fx, it is "
                       "likely that we are erroneously tracing into a custom kernel. To fix this, please wrap the custom kernel into an opaque "
-                      "custom op.");
+                      "custom op.\ndync_data gives NULL here: while a graph is made its tensors hold no elements. Compute with operators, or make what "
+                      "reads elements an operator by dync_op_register with a meta function");
 }
 /* Opens a tensor whose data are to be read: one of another device as a copy in *owned, where that is asked for. */
 static dync__tensor *dync__public_readable(const dync_tensor *h, dync__tensor **owned) {
@@ -34514,7 +34520,8 @@ DYNC_API double (dync_item)(dync_tensor *h) {
     dync__tensor *owned = NULL, *t = dync__public_readable(h, &owned);
     if (t && t->numel == 1) x = dync__load_f64(dync__tensor_data(t), t->dtype);
     else if (t)
-        dync__fail(DYNC_ERR_VALUE, "a Tensor with %lld elements cannot be converted to Scalar", (long long)t->numel);
+        dync__fail(DYNC_ERR_VALUE, "a Tensor with %lld elements cannot be converted to Scalar: select one, or read them through dync_data",
+                   (long long)t->numel);
     dync__unref(owned);
     dync__public_end(&f);
     return x;
@@ -35235,7 +35242,7 @@ static dync_status dync__seed_of(dync__tensor *out, dync__tensor *given, int i, 
         *seed = given;
         return DYNC_OK;
     }
-    if (out->numel != 1) return dync__fail(DYNC_ERR_AUTOGRAD, "grad can be implicitly created only for scalar outputs");
+    if (out->numel != 1) return dync__fail(DYNC_ERR_AUTOGRAD, "grad can be implicitly created only for scalar outputs: this one has %lld elements. Sum it, or give its gradient to dync_backward_with", (long long)out->numel);
     args[0] = dync__arg_t(out);
     return dync__op_run(DYNC__OP_ones_like, 1, args, seed);
 }
@@ -35251,7 +35258,7 @@ static void dync__gstart_free(dync__gstart *s) {
 static dync_status dync__gstart_fill(dync__gstart *s, dync__tensor *const *outputs, dync__tensor *const *given) {
     for (int i = 0; i < s->n; i++) {
         if (!dync__tensor_requires_grad(outputs[i]))
-            return dync__fail(DYNC_ERR_AUTOGRAD, "element %d of tensors does not require grad and does not have a grad_fn", i);
+            return dync__fail(DYNC_ERR_AUTOGRAD, "element %d of tensors does not require grad and does not have a grad_fn: nothing it was computed from is a dync_parameter or was made with .requires_grad", i);
         DYNC__TRY(dync__grad_edge(outputs[i], &s->edge[i]));
         DYNC__TRY(dync__seed_of(outputs[i], given ? given[i] : NULL, i, &s->seed[i]));
     }
@@ -38483,11 +38490,10 @@ DYNC__RARE static dync_status dync__view_kind_check(const dync__tensor *self) {
 DYNC__RARE DYNC__FN dync_status dync__inplace_check(dync__tensor *self) {
     DYNC__TRY(dync__view_kind_check(self));
     if (!dync__tensor_requires_grad(self)) return DYNC_OK;
-    if (self->grad && self->grad->base && dync__tensor_is_leaf(self->grad->base))
-        return dync__fail(DYNC_ERR_AUTOGRAD, "a view of a leaf Variable that requires grad is being used in an in-place operation.");
-    if (dync__tensor_is_leaf(self))
-        return dync__fail(DYNC_ERR_AUTOGRAD, "a leaf Variable that requires grad is being used in an in-place operation.");
-    return DYNC_OK;
+    bool of_leaf = self->grad && self->grad->base && dync__tensor_is_leaf(self->grad->base);
+    if (!of_leaf && !dync__tensor_is_leaf(self)) return DYNC_OK;
+    return dync__fail(DYNC_ERR_AUTOGRAD, "%sa leaf Variable that requires grad is being used in an in-place operation. Write it inside of DYNC_NO_GRAD, or "
+                      "write a dync_clone of it", of_leaf ? "a view of " : "");
 }
 static void dync__copy_slices_destroy(void *state) { dync__gnode_unref(((dync__geometry *)state)->inner); }
 static void dync__copy_slices_release(void *state) { dync__gnode_release(((dync__geometry *)state)->inner); }
@@ -43985,7 +43991,7 @@ static dync_tensor *dync__callee_call_tensors(const dync_callee *c, dync_tensor 
 DYNC__FN dync_value dync__callee_invoke(const dync_callee *c, int nargs, const dync_value *args) {
     if (c->kind <= DYNC__CALLEE_FN6) {
         if (nargs != c->kind) {
-            dync__fail(DYNC_ERR_VALUE, "%s takes %d arguments, got %d", c->name ? c->name : "the function", c->kind, nargs);
+            dync__fail(DYNC_ERR_VALUE, "%s takes %d argument%s, got %d", c->name ? c->name : "the function", c->kind, c->kind == 1 ? "" : "s", nargs);
             return DYNC_NONE;
         }
         dync_tensor *t[6] = {0};
@@ -44662,11 +44668,16 @@ DYNC__RARE DYNC__FN dync_status dync__shapes_publish(dync__tracer *t) {
     if (!s) return DYNC_OK;
     if (s->violated >= 0) {
         const char *source = s->symbol.at[s->violated].source;
+        dync_loc at = dync__tls.at;
         dync__tls.at = s->violated_at;
-        return dync__fail_class(DYNC_ERR_VALUE, "ConstraintViolationError",
+        dync_status status = dync__fail_class(DYNC_ERR_VALUE, "ConstraintViolationError",
                                 "Constraints violated (%s)! For more information, run with DYNC_LOG=\"guards\".\n"
-                                "  - Not all values of RelaxedUnspecConstraint(%s) are valid because %s was inferred to be a constant (%lld).",
+                                "  - Not all values of RelaxedUnspecConstraint(%s) are valid because %s was inferred to be a constant (%lld).\n"
+                                "A dimension marked with dync_mark_dynamic may not become a number: dync_size does that, and a test that only one size "
+                                "passes; dync_dim in shapes and dync_dim_lt, dync_dim_gt in tests leave it open",
                                 source, source, source, (long long)s->violated_value);
+        dync__tls.at = at;
+        return status;
     }
     dync__shapes *before = DYNC__ATOMIC_LOAD(&e->shapes);
     if (before && (DYNC__ATOMIC_LOAD(&e->open) || !dync__shapes_grew(before->syms, s))) return DYNC_OK;
@@ -48745,7 +48756,7 @@ static bool dync__branch_on(const dync_tensor *h, bool as_bool, int64_t *out) {
     if (!x || !(x = dync__tracer_adopt(t, x))) return true;
     if (x->numel != 1) {
         dync__fail(DYNC_ERR_VALUE, as_bool ? "Boolean value of Tensor with more than one value is ambiguous (%lld elements)"
-                                           : "a Tensor with %lld elements cannot be converted to Scalar", (long long)x->numel);
+                                           : "a Tensor with %lld elements cannot be converted to Scalar: select one, or read them through dync_data", (long long)x->numel);
         return true;
     }
     dync__trace_branch(t, x, as_bool, out);
@@ -50478,7 +50489,7 @@ DYNC__RARE static dync_value dync__call_misfit(const dync__compiled *f, int narg
     dync__tls.at = dync__tls.call_at;
     int arity = dync__callee_arity(&f->callee), i = 0;
     if (nargs != arity) {
-        dync__fail(DYNC_ERR_VALUE, "%s takes %d arguments, got %d", f->name, arity, nargs);
+        dync__fail(DYNC_ERR_VALUE, "%s takes %d argument%s, got %d", f->name, arity, arity == 1 ? "" : "s", nargs);
     } else {
         while (args[i].kind == DYNC_KIND_TENSOR && args[i].as.t) i++;
         bool null = args[i].kind == DYNC_KIND_TENSOR;
@@ -50556,7 +50567,8 @@ DYNC_API dync_tensor *dync_call_tensor_at(dync_compiled *f, int nargs, const dyn
     dync__tls.at = at;
     const dync__compiled *c = dync__compiled_peek(f);
     if (dync_error() == DYNC_OK)
-        dync__fail(DYNC_ERR_VALUE, "dync_call: expected %s to return a tensor, got %s", c ? c->name : "the function", dync__kind_name(r.kind));
+        dync__fail(DYNC_ERR_VALUE, "dync_call: expected %s to return a tensor, got %s%s", c ? c->name : "the function", dync__kind_name(r.kind),
+                   r.kind == DYNC_KIND_NONE ? "" : ": dync_call_value gives whatever it is");
     dync__tls.at = saved;
     return NULL;
 }
@@ -53608,7 +53620,7 @@ static bool dync__any_fake(int n, dync__tensor *const *t) {
 DYNC__RARE static dync_status dync__aot_twice(void *state, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed,
                                    dync__tensor **grad_in, bool create_graph) {
     (void)state, (void)n_out, (void)grad_out, (void)n_in, (void)needed, (void)grad_in, (void)create_graph;
-    return dync__fail(DYNC_ERR_AUTOGRAD, "torch.compile with aot_autograd does not currently support double backward");
+    return dync__fail(DYNC_ERR_AUTOGRAD, "torch.compile with aot_autograd does not currently support double backward: compile with .double_backward = true");
 }
 static const dync__gnode_class dync__aot_twice_class = {"CompiledFunctionBackwardBackward", dync__aot_twice, NULL, NULL, NULL};
 /* A second derivative through these gradients says that it cannot be had. They become children of a node over this one's edges. */

@@ -197,7 +197,7 @@ DYNC__RARE static dync_status dync__aot_twice(void *state, int n_out, dync__tens
                                    dync__tensor **grad_in, bool create_graph)
 {
     (void)state, (void)n_out, (void)grad_out, (void)n_in, (void)needed, (void)grad_in, (void)create_graph;
-    return dync__fail(DYNC_ERR_AUTOGRAD, "torch.compile with aot_autograd does not currently support double backward");
+    return dync__fail(DYNC_ERR_AUTOGRAD, "torch.compile with aot_autograd does not currently support double backward: compile with .double_backward = true");
 }
 static const dync__gnode_class dync__aot_twice_class = {"CompiledFunctionBackwardBackward", dync__aot_twice, NULL, NULL, NULL};
 

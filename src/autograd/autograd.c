@@ -72,7 +72,7 @@ static dync_status dync__seed_of(dync__tensor *out, dync__tensor *given, int i, 
         *seed = given;
         return DYNC_OK;
     }
-    if (out->numel != 1) return dync__fail(DYNC_ERR_AUTOGRAD, "grad can be implicitly created only for scalar outputs");
+    if (out->numel != 1) return dync__fail(DYNC_ERR_AUTOGRAD, "grad can be implicitly created only for scalar outputs: this one has %lld elements. Sum it, or give its gradient to dync_backward_with", (long long)out->numel);
     args[0] = dync__arg_t(out);
     return dync__op_run(DYNC__OP_ones_like, 1, args, seed);
 }
@@ -93,7 +93,7 @@ static dync_status dync__gstart_fill(dync__gstart *s, dync__tensor *const *outpu
 {
     for (int i = 0; i < s->n; i++) {
         if (!dync__tensor_requires_grad(outputs[i]))
-            return dync__fail(DYNC_ERR_AUTOGRAD, "element %d of tensors does not require grad and does not have a grad_fn", i);
+            return dync__fail(DYNC_ERR_AUTOGRAD, "element %d of tensors does not require grad and does not have a grad_fn: nothing it was computed from is a dync_parameter or was made with .requires_grad", i);
         DYNC__TRY(dync__grad_edge(outputs[i], &s->edge[i]));
         DYNC__TRY(dync__seed_of(outputs[i], given ? given[i] : NULL, i, &s->seed[i]));
     }

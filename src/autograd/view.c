@@ -254,11 +254,10 @@ DYNC__RARE DYNC__FN dync_status dync__inplace_check(dync__tensor *self)
 {
     DYNC__TRY(dync__view_kind_check(self));
     if (!dync__tensor_requires_grad(self)) return DYNC_OK;
-    if (self->grad && self->grad->base && dync__tensor_is_leaf(self->grad->base))
-        return dync__fail(DYNC_ERR_AUTOGRAD, "a view of a leaf Variable that requires grad is being used in an in-place operation.");
-    if (dync__tensor_is_leaf(self))
-        return dync__fail(DYNC_ERR_AUTOGRAD, "a leaf Variable that requires grad is being used in an in-place operation.");
-    return DYNC_OK;
+    bool of_leaf = self->grad && self->grad->base && dync__tensor_is_leaf(self->grad->base);
+    if (!of_leaf && !dync__tensor_is_leaf(self)) return DYNC_OK;
+    return dync__fail(DYNC_ERR_AUTOGRAD, "%sa leaf Variable that requires grad is being used in an in-place operation. Write it inside of DYNC_NO_GRAD, or "
+                      "write a dync_clone of it", of_leaf ? "a view of " : "");
 }
 
 static void dync__copy_slices_destroy(void *state) { dync__gnode_unref(((dync__geometry *)state)->inner); }

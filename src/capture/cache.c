@@ -551,7 +551,7 @@ DYNC__RARE static dync_value dync__call_misfit(const dync__compiled *f, int narg
     dync__tls.at = dync__tls.call_at;
     int arity = dync__callee_arity(&f->callee), i = 0;
     if (nargs != arity) {
-        dync__fail(DYNC_ERR_VALUE, "%s takes %d arguments, got %d", f->name, arity, nargs);
+        dync__fail(DYNC_ERR_VALUE, "%s takes %d argument%s, got %d", f->name, arity, arity == 1 ? "" : "s", nargs);
     } else {
         while (args[i].kind == DYNC_KIND_TENSOR && args[i].as.t) i++;
         bool null = args[i].kind == DYNC_KIND_TENSOR;
@@ -644,7 +644,8 @@ DYNC_API dync_tensor *dync_call_tensor_at(dync_compiled *f, int nargs, const dyn
     dync__tls.at = at;
     const dync__compiled *c = dync__compiled_peek(f);
     if (dync_error() == DYNC_OK)
-        dync__fail(DYNC_ERR_VALUE, "dync_call: expected %s to return a tensor, got %s", c ? c->name : "the function", dync__kind_name(r.kind));
+        dync__fail(DYNC_ERR_VALUE, "dync_call: expected %s to return a tensor, got %s%s", c ? c->name : "the function", dync__kind_name(r.kind),
+                   r.kind == DYNC_KIND_NONE ? "" : ": dync_call_value gives whatever it is");
     dync__tls.at = saved;
     return NULL;
 }

@@ -190,11 +190,16 @@ DYNC__RARE DYNC__FN dync_status dync__shapes_publish(dync__tracer *t)
     if (!s) return DYNC_OK;
     if (s->violated >= 0) {
         const char *source = s->symbol.at[s->violated].source;
+        dync_loc at = dync__tls.at;
         dync__tls.at = s->violated_at;
-        return dync__fail_class(DYNC_ERR_VALUE, "ConstraintViolationError",
+        dync_status status = dync__fail_class(DYNC_ERR_VALUE, "ConstraintViolationError",
                                 "Constraints violated (%s)! For more information, run with DYNC_LOG=\"guards\".\n"
-                                "  - Not all values of RelaxedUnspecConstraint(%s) are valid because %s was inferred to be a constant (%lld).",
+                                "  - Not all values of RelaxedUnspecConstraint(%s) are valid because %s was inferred to be a constant (%lld).\n"
+                                "A dimension marked with dync_mark_dynamic may not become a number: dync_size does that, and a test that only one size "
+                                "passes; dync_dim in shapes and dync_dim_lt, dync_dim_gt in tests leave it open",
                                 source, source, source, (long long)s->violated_value);
+        dync__tls.at = at;
+        return status;
     }
     dync__shapes *before = DYNC__ATOMIC_LOAD(&e->shapes);
     if (before && (DYNC__ATOMIC_LOAD(&e->open) || !dync__shapes_grew(before->syms, s))) return DYNC_OK;

@@ -37,7 +37,7 @@ static bool dync__branch_on(const dync_tensor *h, bool as_bool, int64_t *out)
     if (!x || !(x = dync__tracer_adopt(t, x))) return true;
     if (x->numel != 1) {
         dync__fail(DYNC_ERR_VALUE, as_bool ? "Boolean value of Tensor with more than one value is ambiguous (%lld elements)"
-                                           : "a Tensor with %lld elements cannot be converted to Scalar", (long long)x->numel);
+                                           : "a Tensor with %lld elements cannot be converted to Scalar: select one, or read them through dync_data", (long long)x->numel);
         return true;
     }
     dync__trace_branch(t, x, as_bool, out);

@@ -172,7 +172,7 @@ DYNC__FN dync_value dync__callee_invoke(const dync_callee *c, int nargs, const d
 {
     if (c->kind <= DYNC__CALLEE_FN6) {
         if (nargs != c->kind) {
-            dync__fail(DYNC_ERR_VALUE, "%s takes %d arguments, got %d", c->name ? c->name : "the function", c->kind, nargs);
+            dync__fail(DYNC_ERR_VALUE, "%s takes %d argument%s, got %d", c->name ? c->name : "the function", c->kind, c->kind == 1 ? "" : "s", nargs);
             return DYNC_NONE;
         }
         dync_tensor *t[6] = {0};

@@ -197,12 +197,16 @@ static const dync__read_intercept *dync__public_offer(const dync_tensor *a)
     return dync__tls.compiling || dync__tls.recording || (t && (t->flags & DYNC__T_FAKE)) ? dync__public_reads() : NULL;
 }
 
+/* A trace holds back its errors, and whoever follows the NULL says nothing any more: so it is told at once. */
 DYNC__RARE DYNC__FN dync_status dync__fail_no_data(void)
 {
+    const dync_loc *at = &dync__tls.at;
+    if (dync__tls.quiet) dync__warn("dync_data gives NULL at %s:%d: tensors of a graph that is being made hold no elements", at->file ? at->file : "?", at->line);
     return dync__fail(DYNC_ERR_DATA_PTR,
                       "Cannot access data pointer of Tensor (e.g. FakeTensor, FunctionalTensor). If you're using torch.compile/export/fx, it is "
                       "likely that we are erroneously tracing into a custom kernel. To fix this, please wrap the custom kernel into an opaque "
-                      "custom op.");
+                      "custom op.\ndync_data gives NULL here: while a graph is made its tensors hold no elements. Compute with operators, or make what "
+                      "reads elements an operator by dync_op_register with a meta function");
 }
 
 /* Opens a tensor whose data are to be read: one of another device as a copy in *owned, where that is asked for. */
@@ -243,7 +247,7 @@ DYNC_API double (dync_item)(dync_tensor *h)
     dync__tensor *owned = NULL, *t = dync__public_readable(h, &owned);
     if (t && t->numel == 1) x = dync__load_f64(dync__tensor_data(t), t->dtype);
     else if (t)
-        dync__fail(DYNC_ERR_VALUE, "a Tensor with %lld elements cannot be converted to Scalar",
+        dync__fail(DYNC_ERR_VALUE, "a Tensor with %lld elements cannot be converted to Scalar: select one, or read them through dync_data",
                    (long long)t->numel);
     dync__unref(owned);
     dync__public_end(&f);

@@ -234,9 +234,11 @@ static dync_status dync__view_sizes(const dync__layout *in, int ndim, const int6
 {
     dync__shape_buffer from, to;
     int64_t have, known = 1;
-    int unknown = -1;
+    int unknown = -1, free_dims = 0;
     bool ok = true;
     DYNC__TRY(dync__check_rank(ndim));
+    for (int i = 0; i < ndim; i++) free_dims += shape[i] == -1;
+    if (free_dims > 1) return dync__fail(DYNC_ERR_SHAPE, "shape %s: only one dimension can be -1, which is what the others leave", dync__shape_show(&to, ndim, shape));
     DYNC__TRY(dync__numel(in->ndim, in->shape, &have));
     for (int i = 0; i < ndim; i++) {
         out[i] = shape[i];

@@ -174,8 +174,8 @@ TEST(calls_that_do_not_fit_name_their_place)
     dync_compiled *f = dync_compile(twice), *g = dync_compile(sum2), *n = dync_compile(null_fn), *none = NULL;
     for (int warm = 0; warm < 2; warm++) {
         PLACED(dync_call(none, x), DYNC_ERR_VALUE, "dync_call: the compiled function is NULL (");
-        PLACED(dync_call(f, x, x), DYNC_ERR_VALUE, "twice takes 1 arguments, got 2 (");
-        PLACED(dync_call0(f), DYNC_ERR_VALUE, "twice takes 1 arguments, got 0 (");
+        PLACED(dync_call(f, x, x), DYNC_ERR_VALUE, "twice takes 1 argument, got 2 (");
+        PLACED(dync_call0(f), DYNC_ERR_VALUE, "twice takes 1 argument, got 0 (");
         PLACED(dync_call(f, null), DYNC_ERR_VALUE, "twice: argument 1: expected a tensor, got NULL (");
         PLACED(dync_call(g, x, 3), DYNC_ERR_VALUE, "sum2: argument 2: expected a tensor, got an int (");
         PLACED(dync_call_value(g, "a", x), DYNC_ERR_VALUE, "sum2: argument 1: expected a tensor, got a string (");
@@ -453,6 +453,57 @@ TEST(breaks_under_fullgraph_speak_c)
         dync_compiled_free(f);
     }
     dync_on_error(NULL, NULL);
+}
+
+/* What newcomers do: upstream's sentence where there is one, then what to do in C; the place is that of this call and not of one before. */
+static dync_value gives_two(const dync_value *a, int n, void *user) { (void)n, (void)user; return dync_tuple(a[0], 3); }
+static dync_tensor *asks_size(dync_tensor *x) { return dync_add(x, (double)dync_size(x, 0)); }
+static dync_tensor *asks_data(dync_tensor *x) { return dync_data(x) ? x : dync_relu(x); }
+TEST(mistakes_of_newcomers)
+{
+    dync_tensor *x = dync_randn(dync_shape(3, 4)), *leaf = dync_randn(dync_shape(3), .requires_grad = true), *marked = dync_randn(dync_shape(3));
+    dync_compiled *two = dync_compile(gives_two), *once = dync_compile(twice), *size = dync_compile(asks_size, .fullgraph = true);
+    BAD(dync_backward(leaf), DYNC_ERR_AUTOGRAD, "grad can be implicitly created only for scalar outputs: this one has 3 elements. Sum it, or give its gradient to dync_backward_with");
+    BAD(dync_backward(dync_sum(x, DYNC_ALL, false)), DYNC_ERR_AUTOGRAD, "does not have a grad_fn: nothing it was computed from is a dync_parameter or was made with .requires_grad");
+    BAD(dync_add_(leaf, 1), DYNC_ERR_AUTOGRAD, "add_: a leaf Variable that requires grad is being used in an in-place operation. Write it inside of DYNC_NO_GRAD");
+    BAD(dync_item(x), DYNC_ERR_VALUE, "a Tensor with 12 elements cannot be converted to Scalar: select one");
+    BAD(dync_reshape(x, dync_shape(-1, -1)), DYNC_ERR_SHAPE, "shape [-1, -1]: only one dimension can be -1");
+    BAD(dync_call(two, x), DYNC_ERR_VALUE, "expected gives_two to return a tensor, got a list: dync_call_value gives whatever it is");
+    BAD(dync_call(once, x, x), DYNC_ERR_VALUE, "twice takes 1 argument, got 2");
+    dync_tensor *q = dync_call(once, leaf);
+    dync_value g = dync_gradients(DYNC_V(dync_sum(dync_mul(q, q), DYNC_ALL, false)), DYNC_V(leaf), DYNC_NONE, (dync_grad_options){.create_graph = true});
+    BAD(dync_gradients(DYNC_V(dync_sum(dync_as_tensor(dync_at(g, 0)), DYNC_ALL, false)), DYNC_V(leaf), DYNC_NONE, (dync_grad_options){0}), DYNC_ERR_AUTOGRAD,
+        "torch.compile with aot_autograd does not currently support double backward: compile with .double_backward = true");
+    dync_mark_dynamic(marked, 0);
+    BAD(dync_call(size, marked), DYNC_ERR_VALUE, "dync_dim in shapes and dync_dim_lt, dync_dim_gt in tests leave it open");
+    dync_tensor *r = dync_retain(dync_mul(x, 1));
+    dync_release(r);
+    BAD(dync_release(r), DYNC_ERR_VALUE, "released more often than retained");
+    dync_clear_error();
+    dync_release(r);
+    EXPECT(strstr(dync_error_message(), "test_misuse.c") == NULL);          /* dync_release hands on no place, and there is no other */
+    dync_clear_error();
+    dync_compiled_free(two), dync_compiled_free(once), dync_compiled_free(size);
+}
+/* Who follows the NULL of dync_data dies before the error is shown: it is told at once. */
+TEST(data_of_a_graph_is_told_at_once)
+{
+    char said[2048] = "";
+    REQUIRE(freopen("test_misuse.log", "wb", stderr) != NULL);
+    dync_on_error(quiet, NULL);
+    dync_compiled *f = dync_compile(asks_data, .fullgraph = true);
+    EXPECT(dync_call(f, dync_ones(dync_shape(3))) == NULL);
+    EXPECT_EQ_INT(dync_error(), DYNC_ERR_DATA_PTR);
+    EXPECT_HAS_STR(dync_error_message(), "into an opaque custom op.\ndync_data gives NULL here: while a graph is made its tensors hold no elements.");
+    dync_clear_error();
+    dync_compiled_free(f);
+    fflush(stderr);
+    FILE *log = fopen("test_misuse.log", "rb");
+    REQUIRE(log != NULL);
+    said[fread(said, 1, sizeof said - 1, log)] = 0;
+    fclose(log);
+    remove("test_misuse.log");
+    EXPECT_HAS_STR(said, "dync_data gives NULL at tests/capture/test_misuse.c:");
 }
 
 /* What an operator of the user's gives is read out of its schema, not searched for there. */
