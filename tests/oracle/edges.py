@@ -57,6 +57,7 @@ def edge(name, *args, strides=True):
         diff = [t for t in outs if t.requires_grad]
         if leaves and diff:
             grads = torch.autograd.grad(diff, leaves, [cotangent(t) for t in diff], allow_unused=True)
+            grads = [torch.zeros(x.shape, dtype=x.dtype) if x is not None and x._is_zerotensor() else x for x in grads]
         else:
             grads = [None] * len(leaves)
     except Exception as e:
@@ -297,6 +298,55 @@ for d in ('f32', 'f64'):
 
 for n in ('fmod', 'remainder', 'floor_divide'):          # beyond 2^1024 PyTorch's vector code gives NaN
     edge(n, v('f64', [1e300, -1e300, 7.5, -7.5, 1e100, 1e80, 5e-324, 1e300]), v('f64', [3.0, 7.0, 2.0, 2.0, 3.7, 1.5, 5e-324, -1e-5]))
+
+
+# ---- gradients at the edges of other operators ------------------------------------------------------------------------------------------
+
+for d in ('f32', 'f64'):
+    for x in ([1e5, 1e5], [1e30, 1e30], [-inf, -inf], [inf, 1], [-inf, 1], [nan, 1], [100, -100]):
+        edge('logsumexp', g(d, x), Dims([0]), False)
+        edge('softmax', g(d, x), 0)
+        edge('log_softmax', g(d, x), 0)
+    zeros = [0.0, -0.0, 1, -1, inf, -inf]
+    for n in ('sqrt', 'rsqrt', 'abs', 'reciprocal', 'log', 'log1p', 'log2', 'log10', 'asin', 'acos', 'tan', 'atan', 'tanh', 'sigmoid', 'exp', 'exp2', 'expm1', 'erf', 'erfc',
+              'sinh', 'cosh', 'square', 'frac', 'sgn', 'round', 'softsign', 'tanhshrink'):
+        edge(n, g(d, zeros))
+    for p in (0, 0.5, 1, 2, -1, 3, 1.5):
+        edge('pow', g(d, zeros), p)
+    edge('pow', g(d, [0.0, 0, 0, -2, 2, -2, 4]), g(d, [0.0, 2, -1, 2, 3, 3, 0.5]))
+    edge('pow', 0, g(d, [0.0, 1, -1, 2]))
+    edge('pow', 2.0, g(d, [0.0, 1, -1, 1000]))
+    edge('xlogy', g(d, [0.0, 0, 1, 0, 2]), v(d, [0.0, 1, 2, inf, 0]))
+    edge('div', g(d, [0.0, 1, 0, inf]), g(d, [0.0, 0, 1, inf]))
+    edge('maximum', g(d, [1.0, 2, nan, 1, 0]), g(d, [1.0, 1, 1, nan, -0.0]))
+    edge('minimum', g(d, [1.0, 2, nan, 1, 0]), g(d, [1.0, 1, 1, nan, -0.0]))
+    edge('amax', g(d, [1.0, 1, 0, 1]), Dims([0]), False)
+    edge('amax', g(d, [1.0, nan, 0, 1]), Dims([0]), False)
+    edge('max_dim', g(d, [1.0, 1, 0, 1]), 0, False)
+    edge('prod', g(d, [0.0, 2, 3, 0, 2, 0], [2, 3]), Dims([1]), False)
+    edge('var', g(d, [2.0]), Dims([0]), 0, False)
+    edge('var', g(d, [2.0]), Dims([0]), 1, False)
+    edge('std', g(d, [2.0, 2, 2]), Dims([0]), 1, False)
+    edge('normalize', g(d, [0.0, 0, 3, 4], [2, 2]), 2.0, 1, 1e-12)
+    edge('cosine_similarity', g(d, [0.0, 0, 3, 4], [2, 2]), g(d, [1.0, 2, 0, 0], [2, 2]), 1, 1e-8)
+    edge('smooth_l1_loss', g(d, [0.0, 1, 2, -1]), v(d, [0.0, 0, 0, 0]), 1.0)
+    edge('huber_loss', g(d, [0.0, 1, 2, -1]), v(d, [0.0, 0, 0, 0]), 1.0)
+    edge('l1_loss', g(d, [0.0, 1, -1]), g(d, [0.0, 0, 0]))
+    edge('kl_div', g(d, [-1.0, -2, 0]), v(d, [0.0, 0.5, 1]), False)
+    edge('kl_div', g(d, [-1.0, -2, 0]), g(d, [-inf, -0.5, -1]), True)
+    edge('binary_cross_entropy_with_logits', g(d, [100.0, -100, 0, 1000]), g(d, [0.0, 1, 0.5, 1]))
+    edge('nan_to_num', g(d, [nan, inf, -inf, 1]), None, None, None)
+    edge('lerp', g(d, [0.0, 1, 2]), g(d, [1.0, 3, 5]), 0.75)
+    edge('addcdiv', g(d, [1.0, 1]), g(d, [1.0, 0]), g(d, [0.0, 2]), 2.0)
+    edge('clamp', g(d, [-1.0, 0, 1, 2, nan]), 0.0, 1.0)
+    edge('clamp', g(d, [-1.0, 0, 1, 2]), g(d, [0.0, 0, 2, 3]), g(d, [1.0, 1, 1, 2]))
+    edge('layer_norm', g(d, [2.0, 2, 2, 2]), Dims([4]), g(d, [1.0, 2, 3, 4]), g(d, [1.0, 2, 3, 4]), 1e-5)
+    edge('rms_norm', g(d, [0.0, 0, 0, 0]), Dims([4]), g(d, [1.0, 2, 3, 4]), 1e-5)
+    edge('fmod', g(d, [5.0, -5, 1e10]), g(d, [3.0, 3, 7]))
+    edge('remainder', g(d, [5.0, -5, 1e10]), g(d, [3.0, 3, 7]))
+    edge('hardtanh', g(d, [-1.0, 1, 0, 2]), -1.0, 1.0)
+    edge('threshold', g(d, [0.5, 1, 0]), 0.5, 9.0)
+    edge('prelu', g(d, [0.0, -0.0, -2, 3, nan]), g(d, [0.25]))
 
 
 def write(path):
