@@ -29074,10 +29074,12 @@ DYNC__FN dync_status dync__d_binary_cross_entropy(dync__opcall *call) {
 }
 DYNC__FN dync_status dync__d_binary_cross_entropy_with_logits(dync__opcall *call) {
     dync__chain c = {0};
-    dync__dt *x = dync__dt_arg(call, 0), *y = dync__dt_arg(call, 1);
+    dync__info info;
+    DYNC__TRY(dync__op_infer(call, &info));
+    dync__dt *x = dync__chain_wide(&c, dync__dt_arg(call, 0)), *y = dync__chain_wide(&c, dync__dt_arg(call, 1));
     dync__dt *linear = dync__chain_tt(&c, DYNC__OP_mul, dync__chain_one_minus(&c, y), x);
-    return dync__chain_end(&c, call, dync__chain_mean(&c, dync__chain_tt(&c, DYNC__OP_sub, linear,
-                                                               dync__chain1(&c, DYNC__OP_logsigmoid, x))));
+    dync__dt *mean = dync__chain_mean(&c, dync__chain_tt(&c, DYNC__OP_sub, linear, dync__chain1(&c, DYNC__OP_logsigmoid, x)));
+    return dync__chain_end(&c, call, dync__chain_dtype(&c, mean, info.dtype));
 }
 enum { DYNC__IGNORE_INDEX = -100 };
 DYNC__FN dync_status dync__d_nll_loss(dync__opcall *call) {
@@ -29389,7 +29391,7 @@ DYNC__FN dync_status dync__d_cosine_similarity(dync__opcall *call) {
     dync__dt *y = dync__chain_tt(&c, DYNC__OP_mul, x[0], x[1]);
     return dync__chain_end(&c, call, dync__chain_reduce(&c, DYNC__OP_sum, y, 1, &at, false));
 }
-/* Groups are rows of a layer norm without weights. */
+/* Groups are rows of a layer norm without weights; halves are rounded once. */
 static dync_status dync__dn_group_norm(dync__opcall *call, dync__dt *x, int64_t groups, dync__dt *w, dync__dt *b, double eps) {
     dync__chain c = {0};
     int64_t channels = x->lay.shape[1], rows[2] = {dync__sz_mul(x->lay.shape[0], groups), -1}, shape[DYNC_MAX_DIMS];
@@ -29402,13 +29404,13 @@ static dync_status dync__dn_group_norm(dync__opcall *call, dync__dt *x, int64_t 
     rows[1] = x->numel && rows[0] ? dync__sz_size(dync__sz_div(x->numel, rows[0])) : 0;
     dync__arg args[5] = {dync__arg_none(), dync__arg_dims(1, &rows[1]), dync__arg_none(), dync__arg_none(), dync__arg_f(eps)};
     dync__dt *y;
-    args[0] = dync__arg_t(dync__chain_shape(&c, DYNC__OP_reshape, x, 2, rows));
+    args[0] = dync__arg_t(dync__chain_shape(&c, DYNC__OP_reshape, dync__chain_wide(&c, x), 2, rows));
     dync__chain_call(&c, DYNC__OP_layer_norm, 5, args, &y);
     y = dync__chain_shape(&c, DYNC__OP_view, y, x->lay.ndim, x->lay.shape);
     for (int d = 0; d < x->lay.ndim; d++) shape[d] = d == 1 ? channels : 1;
     if (w) y = dync__chain_tt(&c, DYNC__OP_mul, y, dync__chain_shape(&c, DYNC__OP_view, w, x->lay.ndim, shape));
     if (b) y = dync__chain_tt(&c, DYNC__OP_add, y, dync__chain_shape(&c, DYNC__OP_view, b, x->lay.ndim, shape));
-    return dync__chain_end(&c, call, y);
+    return dync__chain_end(&c, call, dync__chain_dtype(&c, y, x->dtype));
 }
 DYNC__FN dync_status dync__d_group_norm(dync__opcall *call) {
     dync__dt *x;

@@ -616,11 +616,12 @@ DYNC__FN dync_status dync__d_binary_cross_entropy(dync__opcall *call)
 DYNC__FN dync_status dync__d_binary_cross_entropy_with_logits(dync__opcall *call)
 {
     dync__chain c = {0};
-    dync__dt *x = dync__dt_arg(call, 0), *y = dync__dt_arg(call, 1);
+    dync__info info;
+    DYNC__TRY(dync__op_infer(call, &info));
+    dync__dt *x = dync__chain_wide(&c, dync__dt_arg(call, 0)), *y = dync__chain_wide(&c, dync__dt_arg(call, 1));
     dync__dt *linear = dync__chain_tt(&c, DYNC__OP_mul, dync__chain_one_minus(&c, y), x);
-    return dync__chain_end(&c, call,
-                           dync__chain_mean(&c, dync__chain_tt(&c, DYNC__OP_sub, linear,
-                                                               dync__chain1(&c, DYNC__OP_logsigmoid, x))));
+    dync__dt *mean = dync__chain_mean(&c, dync__chain_tt(&c, DYNC__OP_sub, linear, dync__chain1(&c, DYNC__OP_logsigmoid, x)));
+    return dync__chain_end(&c, call, dync__chain_dtype(&c, mean, info.dtype));
 }
 
 enum { DYNC__IGNORE_INDEX = -100 };

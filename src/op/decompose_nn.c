@@ -263,7 +263,7 @@ DYNC__FN dync_status dync__d_cosine_similarity(dync__opcall *call)
     return dync__chain_end(&c, call, dync__chain_reduce(&c, DYNC__OP_sum, y, 1, &at, false));
 }
 
-/* Groups are rows of a layer norm without weights. */
+/* Groups are rows of a layer norm without weights; halves are rounded once. */
 static dync_status dync__dn_group_norm(dync__opcall *call, dync__dt *x, int64_t groups, dync__dt *w, dync__dt *b, double eps)
 {
     dync__chain c = {0};
@@ -277,13 +277,13 @@ static dync_status dync__dn_group_norm(dync__opcall *call, dync__dt *x, int64_t 
     rows[1] = x->numel && rows[0] ? dync__sz_size(dync__sz_div(x->numel, rows[0])) : 0;
     dync__arg args[5] = {dync__arg_none(), dync__arg_dims(1, &rows[1]), dync__arg_none(), dync__arg_none(), dync__arg_f(eps)};
     dync__dt *y;
-    args[0] = dync__arg_t(dync__chain_shape(&c, DYNC__OP_reshape, x, 2, rows));
+    args[0] = dync__arg_t(dync__chain_shape(&c, DYNC__OP_reshape, dync__chain_wide(&c, x), 2, rows));
     dync__chain_call(&c, DYNC__OP_layer_norm, 5, args, &y);
     y = dync__chain_shape(&c, DYNC__OP_view, y, x->lay.ndim, x->lay.shape);
     for (int d = 0; d < x->lay.ndim; d++) shape[d] = d == 1 ? channels : 1;
     if (w) y = dync__chain_tt(&c, DYNC__OP_mul, y, dync__chain_shape(&c, DYNC__OP_view, w, x->lay.ndim, shape));
     if (b) y = dync__chain_tt(&c, DYNC__OP_add, y, dync__chain_shape(&c, DYNC__OP_view, b, x->lay.ndim, shape));
-    return dync__chain_end(&c, call, y);
+    return dync__chain_end(&c, call, dync__chain_dtype(&c, y, x->dtype));
 }
 
 DYNC__FN dync_status dync__d_group_norm(dync__opcall *call)

@@ -36,11 +36,14 @@ ops.MEANING.update({
 lines = []
 
 
-def edge(name, *args, strides=True):
+def edge(name, *args, strides=True, exact=False):
+    """exact: PyTorch computes in f64, and what it gives is rounded to the arguments' dtype once."""
     leaves = []
     values = []
     for a in args:
         x = ops.arg_value(a)
+        if exact and isinstance(a, T) and x.is_floating_point():
+            narrow, x = x.dtype, x.double()
         if isinstance(a, G):
             x.requires_grad_()
             leaves.append(x)
@@ -55,9 +58,12 @@ def edge(name, *args, strides=True):
         outs = list(r) if isinstance(r, (list, tuple)) else [r]
         out = ';'.join(ops.out_text(t.detach(), strides=strides) for t in outs)
         diff = [t for t in outs if t.requires_grad]
+        if exact:
+            out = ';'.join(ops.out_text(t.detach().to(narrow), strides=strides) for t in outs)
         if leaves and diff:
             grads = torch.autograd.grad(diff, leaves, [cotangent(t) for t in diff], allow_unused=True)
             grads = [torch.zeros(x.shape, dtype=x.dtype) if x is not None and x._is_zerotensor() else x for x in grads]
+            grads = [x.to(narrow) if exact else x for x in grads]
         else:
             grads = [None] * len(leaves)
     except Exception as e:
@@ -347,6 +353,16 @@ for d in ('f32', 'f64'):
     edge('hardtanh', g(d, [-1.0, 1, 0, 2]), -1.0, 1.0)
     edge('threshold', g(d, [0.5, 1, 0]), 0.5, 9.0)
     edge('prelu', g(d, [0.0, -0.0, -2, 3, nan]), g(d, [0.25]))
+
+
+# layers in half precision round their results alone
+for d in HALVES:
+    w, b = G(d, [4], 'n3'), G(d, [4], 'n5')
+    edge('layer_norm', G(d, [3, 4], 'n0'), Dims([4]), w, b, 1e-5, exact=True)
+    edge('group_norm', G(d, [2, 4, 3], 'n0'), 2, w, b, 1e-5, exact=True)
+    edge('instance_norm', G(d, [2, 4, 3], 'n0'), w, b, 1e-5, exact=True)
+    edge('rms_norm', G(d, [3, 4], 'n0'), Dims([4]), w, 1e-5, exact=True)
+    edge('binary_cross_entropy_with_logits', G(d, [3, 4], 'n0'), T(d, [3, 4], 'q0'), exact=True)
 
 
 def write(path):

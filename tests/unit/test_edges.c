@@ -90,6 +90,26 @@ TEST(factories_by_name_in_a_compiled_function)
     EXPECT_STATUS(dync_error(), DYNC_ERR_DTYPE);
 }
 
+static dync_tensor *transposed_convolution(dync_tensor *x, dync_tensor *w)
+{
+    return dync_conv_transpose2d(x, w, NULL, DYNC_ALL, DYNC_ALL, DYNC_ALL, 1, DYNC_ALL);
+}
+
+TEST(conv_transpose2d_of_integers_is_a_dtype_error)
+{
+    static const char *const backends[] = {NULL, "eager", "aot_eager", "inductor"};
+    for (int b = 0; b < 4; b++)
+        DYNC_SCOPE {
+            dync_tensor *x = dync_ones(dync_shape(1, 2, 4, 4), .dtype = DYNC_I64), *w = dync_ones(dync_shape(2, 2, 2, 2), .dtype = DYNC_I64);
+            dync_compiled *f = b ? dync_compile(transposed_convolution, .backend = backends[b], .fullgraph = true) : NULL;
+            EXPECT(!(f ? dync_call(f, x, w) : transposed_convolution(x, w)));
+            EXPECT_STATUS(dync_error(), DYNC_ERR_DTYPE);
+            EXPECT_HAS_STR(dync_error_message(), "conv_transpose2d");
+            dync_clear_error();
+            dync_compiled_free(f);
+        }
+}
+
 TEST(eager) { check_all(NULL); }
 TEST(aot_eager) { check_all("aot_eager"); }
 TEST(inductor) { check_all("inductor"); }
