@@ -688,7 +688,7 @@ DYNC__FN dync_status dync__d_nonzero(dync__opcall *call)
     lay.stride[1] = DYNC__MAX(shape[0], 1);
     y = status == DYNC_OK ? dync__tensor_empty(DYNC_I64, DYNC_CPU, &lay) : NULL;
     int64_t *out = y ? dync__tensor_data(y) : NULL;
-    for (int64_t i = 0; y && i < t->numel; i++) {
+    for (int64_t i = 0; y && n > 0 && i < t->numel; i++) {
         double v = dync__load_f64(data + i * width, t->dtype);
         if (v < 0 || v > 0 || v != v) {
             for (int d = 0; d < n; d++) out[d * shape[0]] = at[d];
