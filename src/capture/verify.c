@@ -44,8 +44,8 @@ struct dync__verify {
     const dync__compiled *f;
     const char *name;                   /* of what is compared, for the message */
     int n;
-    int room;                           /* of the three arrays, one block */
-    dync__tensor **real, **copy;
+    int room;                           /* of the four arrays, one block */
+    dync__tensor **real, **copy, **base; /* base: what copy is a view of, or NULL; owned */
     const char **source;
     DYNC__VEC(dync__verify_global) global;
     DYNC__VEC(dync__verify_leaf) leaf;
@@ -69,45 +69,101 @@ static dync__storage *dync__verify_storage(const dync__storage *from)
     return s;
 }
 
+/* The number of an earlier input on the same storage whose copy a copy of input i can share it with; -1. */
+static int dync__verify_neighbour(const dync__verify *v, int i)
+{
+    for (int j = 0; j < i; j++)
+        if (v->real[j]->storage == v->real[i]->storage && (v->base[j] || dync__tensor_is_leaf(v->copy[j]))) return j;
+    return -1;
+}
+
+/* Does input i have a history, and lie where another input lies? */
+static bool dync__verify_shares_history(dync__tensor *const *in, int n, int i)
+{
+    bool history = false, others = false;
+    for (int k = 0; k < n; k++) {
+        if (in[k]->storage != in[i]->storage) continue;
+        others = others || in[k] != in[i];
+        history = history || (dync__tensor_requires_grad(in[k]) && !dync__tensor_is_leaf(in[k]));
+    }
+    return history && others;
+}
+
+/* The memory of input i as the clone of a leaf, whole: inputs that lie there are views of it. Owned. */
+static dync__tensor *dync__verify_whole(const dync__tensor *x)
+{
+    dync__layout lay;
+    int64_t items = (int64_t)(x->storage->size_bytes / dync__dtype_info(x->dtype)->bytes);
+    dync__storage *storage = dync__layout_contiguous(&lay, 1, &items) == DYNC_OK ? dync__verify_storage(x->storage) : NULL;
+    dync__tensor *leaf = storage ? dync__tensor_new(storage, x->dtype, &lay) : NULL, *clone;
+    if (!leaf) return NULL;
+    dync__tensor_set_requires_grad(leaf, true);
+    clone = dync__open((dync_clone)(dync__give(leaf)));
+    if (clone) dync__ref(clone);
+    return clone;
+}
+
+static dync__tensor *dync__verify_view(dync__tensor *base, const dync__tensor *x)
+{
+    dync_dims shape = {.n = x->lay.ndim}, stride = {.n = x->lay.ndim};
+    memcpy(shape.d, x->lay.shape, (size_t)shape.n * sizeof *shape.d);
+    memcpy(stride.d, x->lay.stride, (size_t)stride.n * sizeof *stride.d);
+    dync_tensor *h = (dync_as_strided)(dync__handle(base), shape, stride, x->lay.offset);
+    dync__tensor *view = h ? dync__open(dync__tensor_requires_grad(x) ? h : dync_shallow_copy(h)) : NULL;
+    if (view) dync__ref(view);
+    return view;
+}
+
 /* Tensors on one storage stay so. A tensor that is no leaf becomes the clone of a leaf: it may be
- * written in place, as the original may. */
-static dync__tensor *dync__verify_copy(dync__verify *v, int i)
+ * written in place, as the original may; several on one storage become views of one clone. */
+static dync__tensor *dync__verify_copy(dync__verify *v, dync__tensor *const *in, int n, int i)
 {
     const dync__tensor *x = v->real[i];
-    dync__storage *storage = NULL;
     for (int j = 0; j < i; j++) {
-        if (v->real[j] == x) {
-            dync__ref(v->copy[j]);
-            return v->copy[j];
-        }
-        if (!storage && v->real[j]->storage == x->storage && dync__tensor_is_leaf(v->copy[j])) {
-            storage = v->copy[j]->storage;
-            dync__storage_ref(storage);
-        }
+        if (v->real[j] != x) continue;
+        dync__ref(v->copy[j]);
+        return v->copy[j];
     }
-    if (!storage && !(storage = dync__verify_storage(x->storage))) return NULL;
-    dync__tensor *t = dync__tensor_new(storage, x->dtype, &x->lay), *grad = dync__tensor_grad(x);
-    if (t && grad && dync__verify_readable(grad)) {
-        dync__storage *same = dync__verify_storage(grad->storage);
-        dync__tensor *g = same ? dync__tensor_new(same, grad->dtype, &grad->lay) : NULL;
-        if (!g || dync__tensor_set_grad(t, g) != DYNC_OK) {
-            dync__unref(g);
-            dync__unref(t);
-            return NULL;
-        }
-        dync__unref(g);
+    int near = dync__verify_neighbour(v, i);
+    bool leaf = dync__tensor_is_leaf(x) && dync__tensor_requires_grad(x);
+    if (!leaf && dync__verify_shares_history(in, n, i)) {
+        dync__tensor *base = near >= 0 ? v->base[near] ? v->base[near] : v->copy[near] : NULL;
+        if (base) dync__ref(base);
+        v->base[i] = base ? base : dync__verify_whole(x);
+        return v->base[i] ? dync__verify_view(v->base[i], x) : NULL;
     }
+    dync__storage *storage = near >= 0 && !v->base[near] ? v->copy[near]->storage : NULL;
+    if (storage) dync__storage_ref(storage);
+    else if (!(storage = dync__verify_storage(x->storage))) return NULL;
+    dync__tensor *t = dync__tensor_new(storage, x->dtype, &x->lay);
     if (!t || !dync__tensor_requires_grad(x)) return t;
     dync__tensor_set_requires_grad(t, true);
-    if (dync__tensor_is_leaf(x) || dync__tls.grad_enabled_off) return t;
+    if (dync__tensor_is_leaf(x)) return t;
     dync__tensor *clone = dync__open((dync_clone)(dync__give(t)));
     if (clone) dync__ref(clone);
     return clone;
 }
 
+/* A leaf's gradient: the copy of the input that it is, or a copy of its own. */
+static bool dync__verify_copy_grad(dync__verify *v, int i)
+{
+    const dync__tensor *grad = dync__tensor_grad(v->real[i]);
+    if (!grad || !dync__verify_readable(grad) || !dync__tensor_is_leaf(v->copy[i]) || dync__tensor_grad(v->copy[i])) return true;
+    dync__tensor *g = NULL;
+    for (int k = 0; k < v->n && !g; k++)
+        if (v->real[k] == grad) g = v->copy[k];
+    if (g) return dync__tensor_set_grad(v->copy[i], g) == DYNC_OK;
+    dync__storage *same = dync__verify_storage(grad->storage);
+    g = same ? dync__tensor_new(same, grad->dtype, &grad->lay) : NULL;
+    bool good = g && dync__tensor_set_grad(v->copy[i], g) == DYNC_OK;
+    dync__unref(g);
+    return good;
+}
+
 static void dync__verify_free(dync__verify *v)
 {
     for (int i = 0; i < v->n; i++) dync__unref(v->copy[i]);
+    for (int i = 0; i < v->room - 1; i++) dync__unref(v->base[i]);
     for (int i = 0; i < v->global.n; i++) {
         size_t bytes = v->global.at[i].t->storage->size_bytes;
         dync__free(v->global.at[i].before, bytes);
@@ -122,7 +178,7 @@ static void dync__verify_free(dync__verify *v)
     dync__vec_free(&v->global);
     dync__vec_free(&v->leaf);
     dync__vec_free(&v->cell);
-    dync__free(v->real, (size_t)v->room * 3 * sizeof *v->real);
+    dync__free(v->real, (size_t)v->room * 4 * sizeof *v->real);
     dync__free(v, sizeof *v);
 }
 
@@ -135,28 +191,33 @@ static dync__verify *dync__verify_new(const dync__compiled *f, const char *name,
     dync__verify *v = dync__calloc(sizeof *v);
     if (!v) return NULL;
     v->room = n + 1;
-    v->real = dync__calloc((size_t)v->room * 3 * sizeof *v->real);
+    v->real = dync__calloc((size_t)v->room * 4 * sizeof *v->real);
     if (!v->real) {
         dync__free(v, sizeof *v);
         return NULL;
     }
     v->copy = v->real + v->room;
-    v->source = (const char **)(void *)(v->copy + v->room);
+    v->base = v->copy + v->room;
+    v->source = (const char **)(void *)(v->base + v->room);
     v->f = f;
     v->name = name;
     v->scope = dync_scope_begin();
     v->rng_seed = dync__tls.rng_seed;
     v->rng_offset = dync__tls.rng_offset;
     v->grad_off = dync__tls.grad_enabled_off;
-    for (; v->n < n; v->n++) {
+    bool good = true;
+    dync__tls.grad_enabled_off = false;             /* what has a history has one in the copy, whatever the mode now */
+    for (; v->n < n && good; v->n += good) {
         v->real[v->n] = in[v->n];
-        v->copy[v->n] = dync__verify_copy(v, v->n);
-        if (v->copy[v->n]) continue;
-        dync_scope_end(&v->scope);
-        dync__verify_free(v);
-        return NULL;
+        v->copy[v->n] = dync__verify_copy(v, in, n, v->n);
+        good = v->copy[v->n] != NULL;
     }
-    return v;
+    for (int i = 0; i < v->n && good; i++) good = dync__verify_copy_grad(v, i);
+    dync__tls.grad_enabled_off = v->grad_off;
+    if (good) return v;
+    dync_scope_end(&v->scope);
+    dync__verify_free(v);
+    return NULL;
 }
 
 static bool dync__verify_add_global(dync__verify *v, dync__tensor *t, const char *source)

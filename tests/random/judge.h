@@ -255,6 +255,14 @@ static bool program_exact(const program *p, program *q)
     return true;
 }
 
+/* Is there a row whose gradient comes from its rounded result (1 - y * y)? Where that is nearly 1 little is left, in PyTorch too. */
+static bool from_result(const program *p)
+{
+    for (int i = 0; i < p->n_steps; i++)
+        if (among(" tanh tanh_ sigmoid sigmoid_ softmax log_softmax ", rows[p->at[i].row].name)) return true;
+    return false;
+}
+
 /* Plain execution against F64: in the spread that noise has, three times, and some roundings of the largest element, as an operator may round within.
  * NULL: right, or a program that cannot be compared. */
 enum { ROUNDINGS_WITHIN = 16 };
@@ -272,6 +280,7 @@ static const char *plain_differs(const program *p, const sizes *s, char *text, s
         for (int k = 0; both && k < t.plain.n && !differs; k++) {
             dync_tensor *is = t.plain.at[k], *want = wide.at[k];
             if (!is || !want || !is_float(dync_type(is)) || t.of[k].gone || dync_numel(is) != dync_numel(want)) continue;
+            if (k >= p->n_out + p->n_in && from_result(p)) continue;
             const double *a = elements(is), *b = elements(dync_to_dtype(dync_detach(want), DYNC_F64));
             double ulp = dtype_ulp(dync_type(is)), most = t.of[k].most + dtype_least(dync_type(is)) / ulp;
             for (int64_t e = 0; e < dync_numel(is) && !differs; e++) {
