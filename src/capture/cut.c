@@ -550,10 +550,11 @@ static const struct { const char *reason, *words; } dync__break_words[] = {
     {"Tensor.__repr__", "dync_str asks for a tensor's values: return the tensor and make the text outside"},
     {"Tensor.backward", "dync_backward walks a tape that no graph holds here: call it outside"},
     {"Tensor.grad", "dync_grad asks for a gradient that another call left: make it an argument"},
+    {"dynamic shape operator: ", "the shape of its result depends on values, which a graph does not have: mask with dync_where, or do it outside"},
     {"print", "dync_print and dync_host_print write while the function runs, not while its graph does: print outside"},
 };
 
-/* Upstream's text first, then the places, then what happened here; they name the line, so the message does not once more. */
+/* Upstream's text first, then the places, then what happened here; they name operator and line, so the message does not once more. */
 static dync_status dync__break_refused(dync__tracer *t, const char *text, const char *reason)
 {
     dync__str s = {0};
@@ -561,12 +562,15 @@ static dync_status dync__break_refused(dync__tracer *t, const char *text, const 
     dync_loc at = dync__tls.at;
     dync__trace_stack(t, &s);
     for (int i = 0; i < DYNC__COUNT_OF(dync__break_words) && !t->own_reason; i++)
-        if (strcmp(reason, dync__break_words[i].reason) == 0) words = dync__break_words[i].words;
+        if (strncmp(reason, dync__break_words[i].reason, strlen(dync__break_words[i].reason)) == 0) words = dync__break_words[i].words;
     if (words) dync__str_addf(&s, "\n%s, or compile without .fullgraph", words);
     if (t->own_reason) dync__str_addf(&s, "\ndync_graph_break: %s\n", t->own_reason);
     if (t->own_reason) dync__stack_line(&s, t->last_at, t->last_at.func ? t->last_at.func : t->fn->name);
+    const char *op = dync__tls.op;
     dync__tls.at = DYNC_NOWHERE;
+    dync__tls.op = NULL;
     dync_status status = dync__fail(DYNC_ERR_UNSUPPORTED, "%s\n\nfrom user code:\n%s", text, dync__str_get(&s));
+    dync__tls.op = op;
     dync__tls.at = at;
     dync__str_free(&s);
     return dync__tracer_fail(t, status);

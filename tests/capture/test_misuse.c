@@ -427,6 +427,7 @@ static dync_tensor *prints(dync_tensor *x) { dync_print(x); return dync_relu(x);
 static dync_tensor *says(dync_tensor *x) { dync_host_print("hello"); return dync_relu(x); }
 static dync_tensor *branches(dync_tensor *x) { return dync_bool(dync_gt(dync_sum(x, DYNC_ALL, false), 0)) ? x : dync_relu(x); }
 static dync_tensor *items(dync_tensor *x) { return dync_mul(x, dync_item(dync_sum(x, DYNC_ALL, false))); }
+static dync_tensor *finds(dync_tensor *x) { return dync_nonzero(x); }
 static dync_tensor *texts(dync_tensor *x) { return dync_str(x) ? dync_relu(x) : x; }
 TEST(breaks_under_fullgraph_speak_c)
 {
@@ -436,11 +437,12 @@ TEST(breaks_under_fullgraph_speak_c)
         {says, print_text, "says", "dync_print and dync_host_print write while the function runs"},
         {branches, "generic_jump TensorVariable()", "branches", "dync_bool asks for a tensor's value, which decides what comes next: compute both sides and choose with dync_where"},
         {items, "Tensor.item", "items", "dync_item asks for a tensor's value: leave it a tensor"},
+        {finds, "dynamic shape operator: aten.nonzero.default", "finds", "the shape of its result depends on values, which a graph does not have"},
         {texts, "Tensor.__repr__", "texts", "dync_str asks for a tensor's values"},
     };
     char want[1024];
     dync_on_error(quiet, NULL);
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 6; i++) {
         dync_compiled *f = dync_compile(cases[i].fn, .name = cases[i].name, .fullgraph = true);
         EXPECT(dync_call(f, dync_ones(dync_shape(3))) == NULL);
         EXPECT_EQ_STR(dync_error_class(), "Unsupported");
