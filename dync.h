@@ -11579,7 +11579,7 @@ DYNC__FN dync__kernel *dync__fuse_inline(dync__fuse_job *job, const dync__kernel
 }
 
 /* ==== loop/unroll.c ============================================================================================= */
-enum { DYNC__UNROLL_ROW = 8, DYNC__UNROLL_ROWS = 64, DYNC__UNROLL_INSTS = DYNC__FUSE_INSTS, DYNC__UNROLL_ACCESSES = 32 };
+enum { DYNC__UNROLL_ROW = 15, DYNC__UNROLL_ROWS = 256, DYNC__UNROLL_INSTS = 700, DYNC__UNROLL_ACCESSES = 48 };
 typedef struct dync__unroll {
     const dync__kernel *k;
     dync__lb b;                          /* of the new kernel */

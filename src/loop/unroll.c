@@ -3,11 +3,11 @@
  *
  * A row at a time, a vector of lanes has three numbers and a sum is made of lanes; so each phase is written out once for each inner index, what
  * is reduced is added up in order, and rows lie side by side in the lanes. Not where the order of indices shows (scans, scatters, what is
- * written in place), nor where the text would be long. */
+ * written in place), nor where the text would be long; from 16 elements on lanes are full. */
 #include "../dync.in.h"
 #include "fuse.h"
 
-enum { DYNC__UNROLL_ROW = 8, DYNC__UNROLL_ROWS = 64, DYNC__UNROLL_INSTS = DYNC__FUSE_INSTS, DYNC__UNROLL_ACCESSES = 32 };
+enum { DYNC__UNROLL_ROW = 15, DYNC__UNROLL_ROWS = 256, DYNC__UNROLL_INSTS = 700, DYNC__UNROLL_ACCESSES = 48 };
 
 typedef struct dync__unroll {
     const dync__kernel *k;

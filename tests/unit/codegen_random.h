@@ -16,7 +16,7 @@ typedef struct random_kernel {
 } random_kernel;
 
 TEST__UNUSED static int64_t random_long;  /* not 0: rows are this long at least, and few */
-TEST__UNUSED static bool random_short; /* many rows of at most 8 elements */
+TEST__UNUSED static bool random_short; /* many rows of at most 16 elements */
 TEST__UNUSED static int type_of(random_kernel *g, int v) { return dync__lb_type(&g->b, v); }
 
 TEST__UNUSED static void keep_value(random_kernel *g, int v, bool exact)
@@ -232,7 +232,7 @@ TEST__UNUSED static void random_build(random_kernel *g, bool reductions)
         if (test_random() % 60 == 0) extent[d] = 0;
     }
     for (int d = 0; random_short && d < n_dims; d++)
-        extent[d] = d < n_outer ? test_random_int(8, 40) * (n_outer == 1 ? 8 : 1) : test_random_int(1, n_dims - n_outer == 1 ? 9 : 3);
+        extent[d] = d < n_outer ? test_random_int(16, 40) * (n_outer == 1 ? 16 : 1) : test_random_int(1, n_dims - n_outer == 1 ? 16 : 4);
     for (int d = 0; random_long && d < n_dims; d++) extent[d] = d == n_dims - 1 ? random_long + test_random_int(0, 999) : test_random_int(1, 2);
     if (random_long && n_dims - n_outer == 2) extent[n_dims - 2] = 1;
     if (random_long && n_outer) extent[n_outer - 1] = test_random() % 3 ? test_random_int(1, 3) : test_random_int(8, 9);

@@ -81,16 +81,16 @@ TEST(random_kernels)
     EXPECT(unrolled > n / 8);
 }
 
-/* Every reduction over rows of 1 to 9, NaN and equal extremes among them. */
+/* Every reduction over rows of 1 to 16, NaN and equal extremes among them. */
 TEST(every_reduction)
 {
     static const int types[] = {DYNC_F32, DYNC_F64, DYNC_I32, DYNC_I64, DYNC_BOOL};
-    for (int length = 1; length <= 9; length++)
+    for (int length = 1; length <= 16; length++)
         for (int t = 0; t < 5; t++)
             for (int kind = DYNC__R_SUM; kind <= DYNC__R_ARGMIN; kind++) {
                 if ((kind == DYNC__R_ANY || kind == DYNC__R_ALL) != (types[t] == DYNC_BOOL)) continue;
-                random_kernel g = {.elements = {100 * length, 100}};
-                int64_t extent[2] = {100, length}, in[2] = {length, 1}, out[2] = {1, 0};
+                random_kernel g = {.elements = {300 * length, 300}};
+                int64_t extent[2] = {300, length}, in[2] = {length, 1}, out[2] = {1, 0};
                 g.k = dync__kernel_new(&g.arena, "reduce", 1, 2, extent);
                 dync__lb b = {.k = g.k, .section = 1};
                 int x = dync__lb_load(&b, dync__kernel_buf(g.k, 0, types[t], DYNC__BUF_IN, -1, NULL), dync__kernel_access(g.k, 0, in));
@@ -99,8 +99,8 @@ TEST(every_reduction)
                 dync__lb_store(&b, dync__kernel_buf(g.k, 1, dync__reduce_type(kind, types[t]), DYNC__BUF_OUT, -1, NULL), dync__kernel_access(g.k, 0, out), x);
                 dync__kernel before = *g.k;
                 dync__kernel_unroll(g.k);
-                EXPECT_EQ_INT(g.k->n_outer, length > 1 && length < 9 ? 0 : 1);
-                if (!EXPECT(agrees(&g, &before))) printf("  rows of %d, type %d, kind %d\n", length, types[t], kind);
+                EXPECT_EQ_INT(g.k->n_outer, length > 1 && length < 16 ? 0 : 1);
+                if (!g.k->n_outer && !EXPECT(agrees(&g, &before))) printf("  rows of %d, type %d, kind %d\n", length, types[t], kind);
                 dync__arena_free(&g.arena);
             }
 }
