@@ -172,7 +172,8 @@ PARALLEL  = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(CORES))
 LEVELS   := avx2 none                     # beside what the machine has: DYNC_CPU
 PER_LEVEL = $(filter-out $(B)/tests/minify/% $(B)/tests/fault/%,$(WHITE) $(MERGED))
 STRUCTURE := "headers-current=$(MAKE) -s headers-current" "layers=$(MAKE) -s layers"
-BUILDS    := "names=$(MAKE) -s names" "size=$(MAKE) -s size" "cxx=$(MAKE) -s cxx" "docs-check=$(MAKE) -s docs-check"
+BUILDS    := "names=$(MAKE) -s names" "size=$(MAKE) -s size" "cxx=$(MAKE) -s cxx" "docs-check=$(MAKE) -s docs-check" \
+             "compiler-messages=$(MAKE) -s compiler-messages"
 WAYS      := "same-code=$(MAKE) -s same-code" "switches=$(MAKE) -s switches" "embed=$(MAKE) -s embed" "gpu-compiles=$(MAKE) -s gpu-compiles"
 SHOWN     := --examples tests/samples/expected $(SAMPLES) --examples examples/expected $(EXAMPLES) --plain
 # Everything that the commands above need is there before they run side by side.
@@ -213,8 +214,12 @@ bench-peers-calls: $(B)/bench/calls $(PEERS_HERE)
 $(B)/peers/bin/python:
 	@python3 -m venv $(B)/peers && $@ -m pip install --quiet torch numpy onnx onnxruntime onnxscript numexpr
 peers-venv: $(B)/peers/bin/python
+# Hours: the sanitizers, the fuzzers, random programs and callers at length (SOAK=n times their count), every seed.
 soak: test-all
 	@$(MAKE) -s sanitize valgrind
+	@$(MAKE) -s fuzz SECONDS=1800
+	@for l in avx512 avx2 none; do for t in $(filter $(B)/tests/random/% $(B)/tests/models/test_random% $(B)/tests/unit/test_fuse_random,$(WHITE) $(MERGED)); do \
+	    TEST_LONG=1 SOAK=200 TEST_TIMEOUT=20000 DYNC_CPU=$$l $$t -v | tail -n 8; done; done
 	@for seed in 2 3 5 7 11 13 17 19; do for t in $(QUICK) $(LONG); do $$t --seed $$seed | tail -n 1; done; done
 	@SOAK=200 $(B)/tests/cuda/test_random --seed 23
 
@@ -346,6 +351,7 @@ help:
 	@echo "make headers    (or amalgamate) dync.h from src/;  headers-current: is the committed one fresh?"
 	@echo "make layers names size switches same-code cxx split embed m32 docs-check   structure and build variants"
 	@echo "make asan ubsan sanitize tsan valgrind soak           sanitizers; everything long"
+	@echo "make fuzz T=program SECONDS=60   fuzzers of every reader;  opinfo: PyTorch's operator samples;  verify: DYNC_VERIFY=1 over everything"
 	@echo "make golden-update   rewrites what the golden files of tests/ir expect; review the difference"
 	@echo "make ptxas      the PTX of the tests through ptxas;  gpu: gpu-tests and gpu-bench on a machine with a GPU; gpu-dry: the same, emulated"
 	@echo "make clean      removes build/"

@@ -3,7 +3,7 @@ dir=$1; seconds=$2; shift 2
 corpus=tests/fuzz/corpus
 export DYNC_CPU=none ASAN_OPTIONS=allocator_may_return_null=1
 # the operators' names for targets of text
-sed -n 's/^    X(\([a-z_0-9]*\),.*/"dync_\1("/p' src/op/ops.def.h > "$dir/operators.dict"
+sed -n 's/^    X(\([a-z_0-9]*\),.*/"dync_\1("/p' src/op/ops.def.h > "$dir/operators.$1.dict"
 failed=0
 for t in "$@"; do
     mkdir -p "$dir/corpus/$t" "$dir/found"
@@ -11,7 +11,7 @@ for t in "$@"; do
         "$dir/fuzz_$t" $corpus/$t/* || failed=1
         continue
     fi
-    dict=; case $t in graph|program) dict="-dict=$dir/operators.dict" ;; esac
+    dict=; case $t in graph|program) dict="-dict=$dir/operators.$1.dict" ;; esac
     "$dir/fuzz_$t" -max_total_time="$seconds" -timeout=60 -rss_limit_mb=4000 -len_control=0 -max_len=4096 -print_final_stats=1 -verbosity=0 $dict \
         -artifact_prefix="$dir/found/$t-" "$dir/corpus/$t" "$corpus/$t" > "$dir/$t.log" 2>&1
     if [ $? = 0 ]; then echo "ok   fuzz $t: $(sed -n 's/stat::number_of_executed_units: *//p' "$dir/$t.log") inputs in $seconds s"

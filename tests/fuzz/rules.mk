@@ -1,4 +1,4 @@
-# Fuzzers of everything that reads bytes (tests/fuzz/targets.h): make fuzz T="graph npy" SECONDS=60; without T all of them, one after another. Each begins
+# Fuzzers of everything that reads bytes (tests/fuzz/targets.h): make fuzz T="graph npy" SECONDS=60; without T all of them, as many at a time as there are cores. Each begins
 # from tests/fuzz/corpus/NAME and what it found before; findings lie in build/fuzz/found and belong into the corpus once they are mended.
 # clang's libFuzzer with ASan and UBSan; without it the corpora run through a plain driver. Machine code is not instrumented: DYNC_CPU=none.
 FUZZ_TARGETS := graph json kernel module npy ops program safetensors
@@ -12,7 +12,7 @@ SECONDS      ?= 60
 fuzz:
 	@mkdir -p $(FUZZ_DIR)/found
 	@if $(FUZZ_HAS); then $(MAKE) --no-print-directory FUZZ_PLAIN= fuzz-build && \
-	    sh tests/fuzz/fuzz.sh $(FUZZ_DIR) $(SECONDS) $(or $(T),$(FUZZ_TARGETS)); \
+	    printf '%s\n' $(or $(T),$(FUZZ_TARGETS)) | xargs -P $(CORES) -n 1 sh tests/fuzz/fuzz.sh $(FUZZ_DIR) $(SECONDS); \
 	else echo "$(FUZZ_CC) has no libFuzzer: the corpora run through a plain driver"; $(MAKE) --no-print-directory FUZZ_PLAIN=1 fuzz-build && \
 	    sh tests/fuzz/fuzz.sh $(FUZZ_DIR) 0 $(or $(T),$(FUZZ_TARGETS)); fi
 fuzz-build:
