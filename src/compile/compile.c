@@ -151,18 +151,20 @@ static dync__node *dync__export_map(void *user, dync__node *old)
     return old->mark;
 }
 
-/* The tensors among the arguments, in their order; one that the function does not use stays an input all the same. */
+/* The tensors among the arguments, in their order; one that the function does not use stays an input all the same. old: NULL where it
+ * calls no operator. */
 static dync_status dync__export_inputs(dync__exporter *x, const dync__graph *old, const dync__callargs *call)
 {
     for (int i = 0; i < call->n_tensors; i++) {
         const dync__tensor *t = call->tensor[i];
         dync__info info = {.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = -1};
         dync__node *n = NULL;
-        for (int k = 0; k < old->node.n && !n; k++) {
+        for (int k = 0; old && k < old->node.n && !n; k++) {
             dync__node *p = old->node.at[k];
             if (p->kind == DYNC__N_PLACEHOLDER && !p->mark && p->env == x->entry->leaf_env[i]) p->mark = n = dync__graph_copy_placeholder(x->g, p, p->name);
         }
         if (!n && !(n = dync__graph_input_of(x->g, x->entry->tensor[i].source, &info))) return DYNC_ERR_MEMORY;
+        if (!x->by_env[x->entry->leaf_env[i]]) x->by_env[x->entry->leaf_env[i]] = n;
     }
     return DYNC_OK;
 }
@@ -202,13 +204,9 @@ static dync_status dync__export_result(dync__exporter *x, const dync__outval *o,
     }
 }
 
-static dync_status dync__export_graph(dync__exporter *x, const dync__segref *ref, const dync__callargs *call)
+static dync_status dync__export_calls(dync__exporter *x, const dync__segref *ref)
 {
     const dync__graph *old = ref->seg->graph;
-    if (old->symbol.n)
-        return dync__fail(DYNC_ERR_UNSUPPORTED, "export: the sizes of a program are numbers, got %s of a tensor that is no argument", old->symbol.at[0].text);
-    for (int i = 0; i < old->node.n; i++) old->node.at[i]->mark = NULL;
-    DYNC__TRY(dync__export_inputs(x, old, call));
     for (int i = 0; i < old->node.n; i++) {
         dync__node *n = old->node.at[i];
         if (n->kind == DYNC__N_OUTPUT) break;
@@ -218,7 +216,19 @@ static dync_status dync__export_graph(dync__exporter *x, const dync__segref *ref
     }
     const dync__arg *outs = &old->node.at[old->node.n - 1]->args[0];
     for (int i = 0; i < outs->n; i++) x->by_env[ref->out_env[i]] = outs->as.list[i].as.node->mark;
+    return DYNC_OK;
+}
+
+static dync_status dync__export_graph(dync__exporter *x, const dync__callargs *call)
+{
+    const dync__segref *ref = x->entry->root->seg.n ? &x->entry->root->seg.at[0] : NULL;
+    const dync__graph *old = ref ? ref->seg->graph : NULL;
     dync__arg result;
+    if (old && old->symbol.n)
+        return dync__fail(DYNC_ERR_UNSUPPORTED, "export: the sizes of a program are numbers, got %s of a tensor that is no argument", old->symbol.at[0].text);
+    for (int i = 0; old && i < old->node.n; i++) old->node.at[i]->mark = NULL;
+    DYNC__TRY(dync__export_inputs(x, old, call));
+    if (ref) DYNC__TRY(dync__export_calls(x, ref));
     DYNC__TRY(dync__export_result(x, &x->entry->root->result, &result));
     if (!dync__graph_output(x->g, &result) || x->g->failed) return DYNC_ERR_MEMORY;
     dync__graph_renumber(x->g);
@@ -238,7 +248,9 @@ static dync__graph *dync__capture_whole(dync_callee callee, const char *name, in
     dync_scope scope = dync_scope_begin();
     dync_call_values(handle, nargs, args);
     dync__cache_entry *e = f->entries;
-    bool whole = e && e->root && e->root->kind == DYNC__TN_RETURN && e->root->seg.n == 1;
+    bool ends = e && e->root && e->root->kind == DYNC__TN_RETURN;
+    bool hands_on = ends && (e->root->result.kind == DYNC_KIND_TENSOR || e->root->result.kind == DYNC_KIND_LIST);
+    bool whole = ends && (e->root->seg.n == 1 || (e->root->seg.n == 0 && hands_on));      /* the identity calls no operator */
     bool failed = dync__error_count() != errors && dync_error() != DYNC_OK;
     if (!failed && e && e->root && e->root->effect.n)
         failed = dync__fail(DYNC_ERR_UNSUPPORTED, "%s sets gradients, registers hooks or switches requires_grad: a program only computes", f->name) != DYNC_OK;
@@ -249,7 +261,7 @@ static dync__graph *dync__capture_whole(dync_callee callee, const char *name, in
         x->g = dync__graph_new("GraphModule");
         x->by_env = dync__calloc(bytes);
         failed = !x->g || !x->by_env || dync__callargs_flatten(call, nargs, args) != DYNC_OK ||
-                 dync__export_graph(x, &e->root->seg.at[0], call) != DYNC_OK;
+                 dync__export_graph(x, call) != DYNC_OK;
         dync__free(x->by_env, bytes);
     }
     dync_scope_end(&scope);

@@ -331,4 +331,38 @@ TEST(refusals)
     dync_program_free(NULL);
 }
 
+/* What comes in goes out: no operator is called, or an argument is not used by any. */
+static dync_tensor *identity_of(dync_tensor *x) { return x; }
+static dync_value turned_around(const dync_value *a, int n, void *user) { (void)n, (void)user; return dync_tuple(a[1], a[0]); }
+static dync_value one_beside(const dync_value *a, int n, void *user) { (void)n, (void)user; return dync_tuple(a[1], dync_mul(a[0].as.t, 2)); }
+static dync_value nothing(const dync_value *a, int n, void *user) { (void)a, (void)n, (void)user; return DYNC_NONE; }
+
+TEST(the_identity_is_a_program)
+{
+    dync_tensor *x = dync_rand(dync_shape(2)), *y = dync_rand(dync_shape(3));
+    dync_module *m = dync_nn_identity();
+    dync_program *p[4] = {dync_export(identity_of, x), dync_export(m, x), dync_export(turned_around, x, y), dync_export(one_beside, x, y)};
+    for (int k = 0; k < 4; k++) {
+        dync_value args[2] = {DYNC_V(x), DYNC_V(y)};
+        for (int again = 0; again < 3; again++) {
+            REQUIRE(p[k]);
+            dync_value r = dync_program_run(p[k], k < 2 ? 1 : 2, args);
+            dync_tensor *first = k < 2 ? dync_as_tensor(r) : dync_as_tensor(dync_at(r, 0));
+            EXPECT(first && dync_equal(first, k < 2 ? x : y));
+            if (again) continue;
+            EXPECT_OK(dync_program_save(p[k], "identity.dync"));
+            EXPECT_OK(dync_program_save_c(p[k], "identity.c"));
+            dync_program_free(p[k]);
+            p[k] = dync_program_load("identity.dync");
+        }
+        dync_program_free(p[k]);
+    }
+    remove("identity.dync");
+    remove("identity.c");
+    EXPECT(!dync_export(nothing, x));
+    EXPECT_HAS_STR(dync_error_message(), "makes no operator call");
+    dync_clear_error();
+    dync_module_free(m);
+}
+
 TEST_MAIN
