@@ -36505,27 +36505,23 @@ DYNC__FN dync_status dync__g_binary_cross_entropy(dync__grad *g) {
     if (!dync__ga_needed(g, 1)) return DYNC_OK;
     return dync__ga_set(g, 1, dync_mul(gy, dync_sub(dync_log1p(dync_neg(x)), dync_log(x))));
 }
-/* Equal ones share the gradient. */
-static dync_status dync__g_extremum(dync__grad *g, dync_tensor *lost0, dync_tensor *lost1) {
+/* The larger (or smaller) of the argument at place 0 and that at `other`: equal ones share the gradient, and both have it where one is NaN. */
+static dync_status dync__g_extremum(dync__grad *g, int other, bool larger) {
     dync_tensor *gy = dync__grads_gy(g);
-    dync_tensor *shared = dync_where(dync_eq(dync__ga(g, 0), dync__ga(g, 1)), dync_div(gy, 2), gy);
-    if (dync__ga_needed(g, 0)) DYNC__TRY(dync__ga_set(g, 0, dync_masked_fill(shared, lost0, 0)));
-    return dync__ga_needed(g, 1) ? dync__ga_set(g, 1, dync_masked_fill(shared, lost1, 0)) : DYNC_OK;
+    dync_value a = dync__ga(g, 0), b = dync__ga(g, other);
+    dync_tensor *shared = dync_where(dync_eq(a, b), dync_div(gy, 2), gy), *less = dync_lt(a, b), *more = dync_gt(a, b);
+    if (dync__ga_needed(g, 0)) DYNC__TRY(dync__ga_set(g, 0, dync_masked_fill(shared, larger ? less : more, 0)));
+    return dync__ga_needed(g, other) ? dync__ga_set(g, other, dync_masked_fill(shared, larger ? more : less, 0)) : DYNC_OK;
 }
-DYNC__FN dync_status dync__g_maximum(dync__grad *g) {
-    dync_value a = dync__ga(g, 0), b = dync__ga(g, 1);
-    return dync__g_extremum(g, dync_lt(a, b), dync_gt(a, b));
-}
-DYNC__FN dync_status dync__g_minimum(dync__grad *g) {
-    dync_value a = dync__ga(g, 0), b = dync__ga(g, 1);
-    return dync__g_extremum(g, dync_gt(a, b), dync_lt(a, b));
-}
+DYNC__FN dync_status dync__g_maximum(dync__grad *g) { return dync__g_extremum(g, 1, true); }
+DYNC__FN dync_status dync__g_minimum(dync__grad *g) { return dync__g_extremum(g, 1, false); }
 static dync_tensor *dync__g_both(dync_tensor *a_or_null, dync_tensor *b) { return a_or_null ? dync_logical_and(a_or_null, b) : b; }
 /* A number that x meets takes all of the gradient, a tensor half of it (where the bounds are apart). */
 DYNC__FN dync_status dync__g_clamp(dync__grad *g) {
     dync_tensor *gy = dync__grads_gy(g), *x = dync__ga_tensor(g, 0), *inside = NULL, *apart = NULL, *half = NULL, *gx = gy;
     dync_value bound[2] = {dync__ga(g, 1), dync__ga(g, 2)};
     bool low = bound[0].kind != DYNC_KIND_NONE, high = bound[1].kind != DYNC_KIND_NONE;
+    if (low != high && bound[high].kind == DYNC_KIND_TENSOR) return dync__g_extremum(g, high ? 2 : 1, low);
     if (low) inside = dync_gt(x, bound[0]);
     if (high) inside = dync__g_both(inside, dync_lt(x, bound[1]));
     if (inside) gx = dync_where(inside, gy, 0);

@@ -305,6 +305,13 @@ for d in ('f32', 'f64'):
 for n in ('fmod', 'remainder', 'floor_divide'):          # beyond 2^1024 PyTorch's vector code gives NaN
     edge(n, v('f64', [1e300, -1e300, 7.5, -7.5, 1e100, 1e80, 5e-324, 1e300]), v('f64', [3.0, 7.0, 2.0, 2.0, 3.7, 1.5, 5e-324, -1e-5]))
 
+# a bound on one side alone is minimum or maximum, also at NaN
+for d in FLOATS:
+    x, b = [nan, 1.0, inf, -inf, nan, 1, 2, 2], [1.0, nan, nan, -inf, nan, 1, 3, 1]
+    edge('clamp', g(d, x), g(d, b), None)
+    edge('clamp', g(d, x), None, g(d, b))
+    edge('clamp', g(d, x), v(d, b), None)
+
 
 # ---- gradients at the edges of other operators ------------------------------------------------------------------------------------------
 
