@@ -135,6 +135,7 @@ class Case:
 
     def forward(self, index, sample, compiled):
         side = Side(sample)
+        self.input = side.input
         seed = zlib.crc32(('%s %s %d' % (self.row.name, short(self.dtype), index)).encode())
         try:
             with torch.no_grad() if not any(t.requires_grad for t in side.tensors) else torch.enable_grad():
@@ -205,6 +206,8 @@ class Case:
             self.tell(kind, index, '%d results, expected %d' % (len(got), len(want)))
             return True
         for i, ((g, has), w) in enumerate(zip(got, want)):
+            if self.row.name == 'to_dtype' and g.shape == w.shape and g.dtype == w.dtype:
+                g = torch.where(self.undefined(w.dtype), w.detach(), g)
             if self.valueless:
                 what = None if g.shape == w.shape and g.dtype == w.dtype else 'got %s, expected %s' % (compare.describe(g), compare.describe(w))
             else:
@@ -216,6 +219,14 @@ class Case:
                 self.tell(kind, index, 'result %d: %s' % (i, what))
                 return True
         return False
+
+    def undefined(self, dtype):
+        """Where a cast of the input to an integer has no result in C: NaN and what is out of its range."""
+        x = self.input.detach()
+        if not x.dtype.is_floating_point or dtype.is_floating_point or dtype == torch.bool:
+            return torch.zeros(x.shape, dtype=torch.bool)
+        info, whole = torch.iinfo(dtype), x.double().trunc()
+        return ~((whole >= info.min) & (whole <= info.max))
 
     def written(self, index, side):
         """What the call wrote to its inputs."""
