@@ -29248,6 +29248,10 @@ DYNC__FN dync_status dync__d_prelu(dync__opcall *call) {
     int64_t shape[DYNC_MAX_DIMS];
     DYNC__TRY(dync__dt_self(call, &x));
     DYNC__TRY(dync__infer_tensor(call, 1, &w));
+    DYNC__TRY(dync__infer_floating(x));
+    if (x->dtype != w->dtype)
+        return dync__fail(DYNC_ERR_DTYPE, "Type promoting not supported. Got %s and %s", dync__dtype_info(x->dtype)->name,
+                          dync__dtype_info(w->dtype)->name);
     int channels = x->lay.ndim > 1 ? 1 : 0;
     for (int d = 0; d < x->lay.ndim; d++) shape[d] = d == channels ? w->numel : 1;
     if (w->numel != 1 && (w->lay.ndim != 1 || x->lay.ndim == 0 || !dync__sz_eq(x->lay.shape[channels], w->numel)))
@@ -29265,6 +29269,7 @@ DYNC__FN dync_status dync__d_glu(dync__opcall *call) {
     dync__dt *x;
     int dim;
     DYNC__TRY(dync__dt_self(call, &x));
+    DYNC__TRY(dync__infer_floating(x));
     if (x->lay.ndim == 0) return dync__fail(DYNC_ERR_SHAPE, "glu does not support 0-dimensional tensors");
     DYNC__TRY(dync__dn_dim(call, 1, x->lay.ndim, &dim));
     int64_t size = x->lay.shape[dim];
@@ -29872,6 +29877,8 @@ DYNC__FN dync_status dync__d_kl_div(dync__opcall *call) {
     dync__dt *x, *t, *y;
     DYNC__TRY(dync__dt_self(call, &x));
     DYNC__TRY(dync__infer_tensor(call, 1, &t));
+    DYNC__TRY(dync__infer_floating(x));
+    DYNC__TRY(dync__infer_floating(t));
     if (call->args[2].as.i)
         y = dync__chain_tt(&c, DYNC__OP_mul, dync__chain1(&c, DYNC__OP_exp, t), dync__chain_tt(&c, DYNC__OP_sub, t, x));
     else

@@ -312,6 +312,13 @@ for d in FLOATS:
     edge('clamp', g(d, x), None, g(d, b))
     edge('clamp', g(d, x), v(d, b), None)
 
+for d in ('i64', 'u8', 'b8'):
+    edge('glu', v(d, [1, 0, 1, 1]), 0)
+    edge('prelu', v(d, [1, 0]), v(d, [1]))
+    edge('kl_div', v(d, [1, 0]), v('f32', [0.5, 0.5]), False)
+    edge('kl_div', v('f32', [0.5, 0.5]), v(d, [1, 0]), True)
+edge('prelu', v('f32', [1, -2]), v('f64', [0.5]))
+
 
 # ---- gradients at the edges of other operators ------------------------------------------------------------------------------------------
 
