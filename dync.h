@@ -12802,7 +12802,7 @@ struct dync__code {
     int64_t n_rows, n_inner, tile_rows, tile_inner;
     int64_t row_group;                /* rows of a square tile stay inside a multiple of it */
     bool empty, has_reduce, stores_rows;
-    bool serial;                      /* order between lanes matters (storex) */
+    bool serial;                      /* order between lanes matters (storex, stores that share places) */
     int n_steps, n_values, n_streams, n_dims, n_reduces, n_consts;
     int32_t *section;                 /* first step of prologue, row 0, phase 0, ..., row P, and end */
     dync__interp_step *steps;
@@ -17422,7 +17422,7 @@ static bool dync__jb_is_narrow(const dync__jb *j) {
 /* Loops and modes; false with the reason where the interpreter does better. */
 static const char *dync__jb_plan(dync__jb *j) {
     dync__ib *b = j->b;
-    if (b->serial) return "an index that is data";
+    if (b->serial) return "an order between lanes";
     if (b->n_rows <= 0 || b->n_inner <= 0) return "no elements";
     j->rows = dync__jit_find_loops(b, 0, b->split);
     j->inner = dync__jit_find_loops(b, b->split, b->k->n_dims);
@@ -19306,6 +19306,19 @@ static int dync__ib_value_at(dync__ib *b, int i, int phase) {
     b->val_phase[i] = phase;
     return b->val[i];
 }
+/* Do elements that this store writes share places? Then the last one stays, whichever the threads are. */
+static bool dync__ib_overlaps(const dync__ib *b, int store) {
+    const dync__inst *in = dync__ib_inst(b, store);
+    const dync__access *access = &b->k->access.at[in->access];
+    dync__layout lay = {0};
+    for (int d = 0; d < b->k->n_dims; d++) {
+        if (b->k->extent[d] < 2 || access->stride[d] == 0) continue;
+        if (lay.ndim == DYNC_MAX_DIMS) return false;
+        lay.shape[lay.ndim] = b->k->extent[d];
+        lay.stride[lay.ndim++] = access->stride[d] < 0 ? -access->stride[d] : access->stride[d];
+    }
+    return !dync__layout_is_apart(&lay);
+}
 typedef struct dync__ib_skip {
     int first, select, at;               /* instructions [first, select); the skip's place in its section's list */
     int32_t *before;                     /* val, val_phase, wide, wide_phase as they were, one after another */
@@ -19345,6 +19358,7 @@ DYNC__FN void dync__ib_emit_all(dync__ib *b) {
     b->lane_bytes = 0;
     for (int i = 0; i < b->k->inst.n; i++) {
         const dync__inst *in = dync__ib_inst(b, i);
+        if (b->needed[i] && in->prim == DYNC__P_store && b->level[i] == 2 && dync__ib_overlaps(b, i)) b->serial = true;
         if (b->needed[i] && in->prim == DYNC__P_store && b->direct[in->arg[0]] < 0 && dync__ib_may_direct(b, i))
             b->direct[in->arg[0]] = i;
     }

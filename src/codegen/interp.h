@@ -124,7 +124,7 @@ struct dync__code {
     int64_t n_rows, n_inner, tile_rows, tile_inner;
     int64_t row_group;                /* rows of a square tile stay inside a multiple of it */
     bool empty, has_reduce, stores_rows;
-    bool serial;                      /* order between lanes matters (storex) */
+    bool serial;                      /* order between lanes matters (storex, stores that share places) */
     int n_steps, n_values, n_streams, n_dims, n_reduces, n_consts;
     int32_t *section;                 /* first step of prologue, row 0, phase 0, ..., row P, and end */
     dync__interp_step *steps;

@@ -483,6 +483,21 @@ static int dync__ib_value_at(dync__ib *b, int i, int phase)
     return b->val[i];
 }
 
+/* Do elements that this store writes share places? Then the last one stays, whichever the threads are. */
+static bool dync__ib_overlaps(const dync__ib *b, int store)
+{
+    const dync__inst *in = dync__ib_inst(b, store);
+    const dync__access *access = &b->k->access.at[in->access];
+    dync__layout lay = {0};
+    for (int d = 0; d < b->k->n_dims; d++) {
+        if (b->k->extent[d] < 2 || access->stride[d] == 0) continue;
+        if (lay.ndim == DYNC_MAX_DIMS) return false;
+        lay.shape[lay.ndim] = b->k->extent[d];
+        lay.stride[lay.ndim++] = access->stride[d] < 0 ? -access->stride[d] : access->stride[d];
+    }
+    return !dync__layout_is_apart(&lay);
+}
+
 /* ---- what is skipped ---------------------------------------------------------------------------- */
 
 typedef struct dync__ib_skip {
@@ -530,6 +545,7 @@ DYNC__FN void dync__ib_emit_all(dync__ib *b)
     b->lane_bytes = 0;
     for (int i = 0; i < b->k->inst.n; i++) {
         const dync__inst *in = dync__ib_inst(b, i);
+        if (b->needed[i] && in->prim == DYNC__P_store && b->level[i] == 2 && dync__ib_overlaps(b, i)) b->serial = true;
         if (b->needed[i] && in->prim == DYNC__P_store && b->direct[in->arg[0]] < 0 &&
             dync__ib_may_direct(b, i))
             b->direct[in->arg[0]] = i;

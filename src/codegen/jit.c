@@ -280,7 +280,7 @@ static bool dync__jb_is_narrow(const dync__jb *j)
 static const char *dync__jb_plan(dync__jb *j)
 {
     dync__ib *b = j->b;
-    if (b->serial) return "an index that is data";
+    if (b->serial) return "an order between lanes";
     if (b->n_rows <= 0 || b->n_inner <= 0) return "no elements";
     j->rows = dync__jit_find_loops(b, 0, b->split);
     j->inner = dync__jit_find_loops(b, b->split, b->k->n_dims);

@@ -312,7 +312,7 @@ TEST(views_of_expanded_and_overlapping_leaves)
 }
 /* ---- writes where elements share places ----------------------------------------------------------------------------------------- */
 
-enum { WINDOWS = 700, WIDTH = 16, HOP = 4, BASE = (WINDOWS - 1) * HOP + WIDTH };
+enum { WINDOWS = 40000, WIDTH = 16, HOP = 4, BASE = (WINDOWS - 1) * HOP + WIDTH };
 static dync_tensor *windows(dync_tensor *x) { return dync_as_strided(x, dync_shape(WINDOWS, WIDTH), dync_shape(HOP, 1), 0); }
 static dync_tensor *added(dync_tensor *x, dync_tensor *by)
 {
@@ -337,7 +337,7 @@ TEST(overlapping_writes)
 {
     static dync_tensor *(*const fns[])(dync_tensor *, dync_tensor *) = {added, copied, added_in_place};
     static const char *const names[] = {NULL, "eager", "aot_eager", "inductor"};
-    float x0[BASE], by0[WINDOWS * WIDTH], want[BASE];
+    static float x0[BASE], by0[WINDOWS * WIDTH], want[BASE];           /* enough for several threads */
     for (int i = 0; i < BASE; i++) x0[i] = (float)i;
     for (int i = 0; i < WINDOWS * WIDTH; i++) by0[i] = (float)(i * 7 % 1000);
     for (int k = 0; k < 3 * 4; k++)
