@@ -45,7 +45,8 @@
  * MEMORY. Four words are used below. scope: the result is released when the innermost DYNC_SCOPE ends (dync_shutdown ends the
  * outermost). borrowed: it belongs to somebody else and is valid as long as that is. taken: the callee owns it now. arena: it dies with
  * the compilation it belongs to. A scope holds every temporary, so nested calls leak nothing; dync_escape hands a tensor one scope up,
- * dync_retain keeps it beyond all. A handle used after its scope ended is an error that names where it was made, not a crash. Every
+ * dync_retain keeps it beyond all. A handle used after its scope ended, or after it was freed (of whatever
+ * kind: a compiled function, a module, a graph, a list, ...), is an error that names where it was made, not a crash. Every
  * allocation passes DYNC_MALLOC and its kin, or comes from the buffer given to dync_init.
  *
  * ERRORS. The first one sticks, per thread: what, where (file:line), what was expected and what came. A function that makes something
@@ -53,7 +54,8 @@
  * asserts on what the user gives it.
  *
  * THREADS. All state is per thread but the backend registry and the compiled caches; many threads may call one dync_compiled at once.
- * Each function says `thread any` or `thread not while running`: it must not run while another thread is inside the same object.
+ * Each function says `thread any` (in any number of threads at once, on the same objects too, as long as no tensor is written that
+ * another thread uses) or `thread not while running`: it must not run while another thread is inside the same object.
  *
  * ENVIRONMENT. DYNC_LOG=graph,guards,ir prints stages (dync_set_log); DYNC_LINT=1 and DYNC_VERIFY=1 check every compiled function as
  * dync_set_lint and dync_set_verify do; DYNC_THREADS=n is the size of the pool; DYNC_CPU=avx2 or none makes code for less than the machine
@@ -62,8 +64,7 @@
  *
  * OPTIONS are macros defined before the include; config.h below lists them.
  *
- * The comments below are the reference; nothing outside them defines behaviour. Entries are left out where there is nothing to say;
- * where `thread` is left out it is `any`. */
+ * The comments below are the reference; nothing outside them defines behaviour. Entries are left out where there is nothing to say. */
 
 /* ==== api/config.h ============================================================================================== */
 /* ---- configuration: defined by the user before the include ------------------------------------------------------------
@@ -252,7 +253,8 @@ typedef struct dync_value {
 } dync_value;
 
 /* dync_v_int and its kin: one C value as a dync_value; DYNC_V picks among them. Tensors, lists and strings are borrowed. A pointer
- * value is passed on as it is and never followed. */
+ * value is passed on as it is and never followed.
+ *   thread  any */
 DYNC_API dync_value dync_v_value(dync_value v);
 DYNC_API dync_value dync_v_tensor(dync_tensor *t);
 DYNC_API dync_value dync_v_const_tensor(const dync_tensor *t);
@@ -371,26 +373,30 @@ template <class T, int n> struct dync_pack { T items[n]; };
  *
  *   items   copied; tensors keep a reference
  *   ->      a list, owned by the scope; none on failure
- *   errors  DYNC_ERR_VALUE (n < 0), DYNC_ERR_MEMORY */
+ *   errors  DYNC_ERR_VALUE (n < 0), DYNC_ERR_MEMORY
+ *   thread  any */
 #define dync_tuple(...) dync_tuple_of(DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__))
 DYNC_API dync_value dync_tuple_of(int n, const dync_value *items);
 
 /* dync_len: how many items a list has.
  *   ->      -1 where it is no list
- *   errors  DYNC_ERR_VALUE */
+ *   errors  DYNC_ERR_VALUE
+ *   thread  any */
 DYNC_API int dync_len(dync_value list);
 
 /* dync_at: item i of a list.
  *   i       0 <= i < dync_len(list)
  *   ->      the item, borrowed from the list; none on failure
- *   errors  DYNC_ERR_VALUE, DYNC_ERR_INDEX */
+ *   errors  DYNC_ERR_VALUE, DYNC_ERR_INDEX
+ *   thread  any */
 DYNC_API dync_value dync_at(dync_value list, int i);
 DYNC_API dync_value dync_at_at(dync_value list, int i, dync_loc at);
 #define dync_at(...) dync_at_at(__VA_ARGS__, DYNC_HERE)
 
 /* dync_as_tensor: the tensor in a value.
  *   ->      borrowed; NULL and an error if v is no tensor
- *   errors  DYNC_ERR_VALUE */
+ *   errors  DYNC_ERR_VALUE
+ *   thread  any */
 DYNC_API dync_tensor *dync_as_tensor(dync_value v);
 DYNC_API dync_tensor *dync_as_tensor_at(dync_value v, dync_loc at);
 #define dync_as_tensor(...) dync_as_tensor_at(__VA_ARGS__, DYNC_HERE)
@@ -401,7 +407,8 @@ DYNC_API dync_tensor *dync_as_tensor_at(dync_value v, dync_loc at);
  *   ->      0, false or NULL on failure
  *   errors  DYNC_ERR_VALUE
  *   notes   numbers are guarded by value, but for arguments named in .symbolic and cells: those have kind DYNC_KIND_SYM inside a traced
- *           function. Pass them on whole or combine them with dync_sym_*; these accessors specialise on them */
+ *           function. Pass them on whole or combine them with dync_sym_*; these accessors specialise on them
+ *   thread  any */
 DYNC_API int64_t dync_as_int(dync_value v);
 DYNC_API double dync_as_float(dync_value v);
 DYNC_API bool dync_as_bool(dync_value v);
@@ -409,7 +416,8 @@ DYNC_API const char *dync_as_str(dync_value v);
 
 /* dync_sym_add, _sub, _mul, _floordiv: arithmetic that keeps symbolic numbers symbolic; on plain numbers it is plain arithmetic, and
  * floordiv rounds towards minus infinity.
- *   errors  DYNC_ERR_VALUE (no numbers; division by 0) */
+ *   errors  DYNC_ERR_VALUE (no numbers; division by 0)
+ *   thread  any */
 DYNC_API dync_value dync_sym_add(dync_value a, dync_value b);
 DYNC_API dync_value dync_sym_sub(dync_value a, dync_value b);
 DYNC_API dync_value dync_sym_mul(dync_value a, dync_value b);
@@ -425,22 +433,27 @@ typedef enum { DYNC_OK = 0, DYNC_ERR_SHAPE, DYNC_ERR_DTYPE, DYNC_ERR_DEVICE, DYN
     DYNC_ERR_DATA_PTR /* data of a fake tensor */, DYNC_ERR_RECOMPILE_LIMIT /* only under fullgraph */, DYNC_ERR_INTERNAL } dync_status;
 
 /* dync_error: the first error of this thread since dync_clear_error.
- *   ->      DYNC_OK where there is none; still readable after dync_shutdown, so that main may return it */
+ *   ->      DYNC_OK where there is none; still readable after dync_shutdown, so that main may return it
+ *   thread  any */
 DYNC_API dync_status dync_error(void);
 
 /* dync_error_message: what went wrong, where, what was expected and what came; one line.
- *   ->      borrowed until the next dync_clear_error of this thread; "" where there is no error */
+ *   ->      borrowed until the next dync_clear_error of this thread; "" where there is no error
+ *   thread  any */
 DYNC_API const char *dync_error_message(void);
 
 /* dync_error_class: PyTorch's name for the error: "Unsupported", "BackendCompilerFailed", …
- *   ->      borrowed until the next dync_clear_error of this thread; "" where there is no error */
+ *   ->      borrowed until the next dync_clear_error of this thread; "" where there is no error
+ *   thread  any */
 DYNC_API const char *dync_error_class(void);
 
-/* dync_clear_error: forgets the error, so that the next one is recorded. */
+/* dync_clear_error: forgets the error, so that the next one is recorded.
+ *   thread  any */
 DYNC_API void dync_clear_error(void);
 
 /* dync_on_error: fn is called with each first error of this thread instead of printing it.
- *   fn      NULL: print again. It returns normally; it may call dync */
+ *   fn      NULL: print again. It returns normally; it may call dync
+ *   thread  any */
 DYNC_API void dync_on_error(void (*fn)(dync_status, const char *message, void *user), void *user);
 
 /* ---- memory: scopes --------------------------------------------------------------------------------------------------------
@@ -454,18 +467,21 @@ typedef struct { void *mark; bool open; } dync_scope;
 
 /* dync_scope_begin, dync_scope_end: what DYNC_SCOPE is made of.
  *   notes   ending a scope ends those inside it; ending it twice does nothing. begin gives a closed scope where memory is out
- *   errors  DYNC_ERR_MEMORY */
+ *   errors  DYNC_ERR_MEMORY
+ *   thread  any */
 DYNC_API dync_scope dync_scope_begin(void);
 DYNC_API void dync_scope_end(dync_scope *scope);
 
 /* dync_escape: hands a tensor to the scope around the innermost one.
  *   t       owned by the innermost scope; a tensor of an outer scope stays where it is
- *   ->      t */
+ *   ->      t
+ *   thread  any */
 DYNC_API dync_tensor *dync_escape(dync_tensor *t);
 
 /* dync_retain, dync_release: one reference more, or one less. A retained tensor outlives its scope until it is released.
  *   t       NULL does nothing
- *   ->      t */
+ *   ->      t
+ *   thread  any */
 DYNC_API dync_tensor *dync_retain(dync_tensor *t);
 DYNC_API void dync_release(dync_tensor *t);
 
@@ -505,7 +521,8 @@ template <class... T> inline dync_dims dync_shape(T... sizes) { return dync_dims
  *   name           in printed graphs and error messages; copied
  *   ->             a new row-major tensor, owned by the scope
  *   errors         DYNC_ERR_SHAPE (negative, too many, too large), DYNC_ERR_DTYPE, DYNC_ERR_DEVICE, DYNC_ERR_MEMORY
- *   notes          random ones draw from this thread's generator (dync_manual_seed) */
+ *   notes          random ones draw from this thread's generator (dync_manual_seed)
+ *   thread         any */
 typedef struct dync_make {
     dync_dims shape DYNC__ZERO;
     dync_dtype dtype DYNC__ZERO;
@@ -527,7 +544,8 @@ DYNC_API dync_tensor *dync_full_opt(dync_value value, dync_make options);
  *   data           row major, as many elements as the shape has; NULL only where that is none
  *   ->             a new tensor, owned by the scope
  *   errors         as above; DYNC_ERR_VALUE (data NULL)
- *   notes          inside a traced function dync_from and dync_wrap are graph breaks */
+ *   notes          inside a traced function dync_from and dync_wrap are graph breaks
+ *   thread         any */
 typedef struct dync_make_from {
     const void *data DYNC__ZERO;
     dync_dims shape DYNC__ZERO;
@@ -608,38 +626,44 @@ template <class T> inline dync_tensor *dync_full(const dync_dims &shape, T value
 /* dync_parameter: marks a tensor as a parameter: a leaf that requires grad and prints as one.
  *   t       floating, no gradient history
  *   ->      t
- *   errors  DYNC_ERR_DTYPE, DYNC_ERR_AUTOGRAD */
+ *   errors  DYNC_ERR_DTYPE, DYNC_ERR_AUTOGRAD
+ *   thread  not while running */
 DYNC_API dync_tensor *dync_parameter(dync_tensor *t);
 DYNC_API dync_tensor *dync_parameter_at(dync_tensor *t, dync_loc at);
 #define dync_parameter(...) dync_parameter_at(__VA_ARGS__, DYNC_HERE)
 
 /* dync_set_: self becomes a view of other's memory, with other's shape, strides and dtype.
  *   ->      self
- *   errors  DYNC_ERR_VALUE, DYNC_ERR_DTYPE, DYNC_ERR_AUTOGRAD */
+ *   errors  DYNC_ERR_VALUE, DYNC_ERR_DTYPE, DYNC_ERR_AUTOGRAD
+ *   thread  not while running */
 DYNC_API dync_tensor *dync_set_(dync_tensor *self, dync_tensor *other);
 DYNC_API dync_tensor *dync_set__at(dync_tensor *self, dync_tensor *other, dync_loc at);
 #define dync_set_(...) dync_set__at(__VA_ARGS__, DYNC_HERE)
 
-/* dync_shallow_copy: another handle on the same memory, without gradient history. */
+/* dync_shallow_copy: another handle on the same memory, without gradient history.
+ *   thread  any */
 DYNC_API dync_tensor *dync_shallow_copy(dync_tensor *t);
 
 /* dync_arange: start, start + step, … up to and without end; f32.
  *   step    not 0, and of the sign of end - start
  *   ->      1-dim, owned by the scope
- *   errors  DYNC_ERR_VALUE, DYNC_ERR_MEMORY */
+ *   errors  DYNC_ERR_VALUE, DYNC_ERR_MEMORY
+ *   thread  any */
 DYNC_API dync_tensor *dync_arange(double start, double end, double step);
 DYNC_API dync_tensor *dync_arange_at(double start, double end, double step, dync_loc at);
 #define dync_arange(...) dync_arange_at(__VA_ARGS__, DYNC_HERE)
 
 /* dync_manual_seed: restarts this thread's random numbers. Philox, counter-based: same seed, same numbers, on every target.
- *   notes   inside a traced function it is part of the program and happens in every call */
+ *   notes   inside a traced function it is part of the program and happens in every call
+ *   thread  any */
 DYNC_API void dync_manual_seed(uint64_t seed);
 
 /* dync_ndim, dync_size, dync_stride, dync_numel, dync_type, dync_requires_grad: metadata. Strides count elements.
  *   dim     -rank <= dim < rank
  *   ->      -1 (false, DYNC_F32) on failure
  *   errors  DYNC_ERR_VALUE, DYNC_ERR_INDEX
- *   notes   inside a traced function each is a guard */
+ *   notes   inside a traced function each is a guard
+ *   thread  any */
 DYNC_API int dync_ndim(const dync_tensor *t);
 DYNC_API int64_t dync_size(const dync_tensor *t, int dim);
 DYNC_API int64_t dync_size_at(const dync_tensor *t, int dim, dync_loc at);
@@ -654,7 +678,8 @@ DYNC_API bool dync_requires_grad(const dync_tensor *t);
 /* dync_data: the address of the first element.
  *   ->      borrowed while a tensor uses the memory; elements are dync_stride apart. NULL for an empty tensor or on failure
  *   errors  DYNC_ERR_VALUE; DYNC_ERR_DATA_PTR under fullgraph, in dync_make_graph and in operator bodies; DYNC_ERR_DEVICE
- *   notes   inside a traced function a graph break */
+ *   notes   inside a traced function a graph break
+ *   thread  any */
 DYNC_API void *dync_data(dync_tensor *t);
 DYNC_API void *dync_data_at(dync_tensor *t, dync_loc at);
 #define dync_data(...) dync_data_at(__VA_ARGS__, DYNC_HERE)
@@ -663,7 +688,8 @@ DYNC_API void *dync_data_at(dync_tensor *t, dync_loc at);
  *   t       exactly one element
  *   ->      NaN on failure
  *   errors  DYNC_ERR_VALUE
- *   notes   inside a traced function: a branch on the value for bool and int tensors, a graph break for floating ones */
+ *   notes   inside a traced function: a branch on the value for bool and int tensors, a graph break for floating ones
+ *   thread  any */
 DYNC_API double dync_item(dync_tensor *t);
 DYNC_API double dync_item_at(dync_tensor *t, dync_loc at);
 #define dync_item(t) dync_item_at(t, DYNC_HERE)
@@ -672,7 +698,8 @@ DYNC_API double dync_item_at(dync_tensor *t, dync_loc at);
  *   t       exactly one element
  *   ->      false on failure
  *   errors  DYNC_ERR_VALUE
- *   notes   inside a traced function a branch: each outcome is compiled when it first comes */
+ *   notes   inside a traced function a branch: each outcome is compiled when it first comes
+ *   thread  any */
 DYNC_API bool dync_bool(dync_tensor *t);
 DYNC_API bool dync_bool_at(dync_tensor *t, dync_loc at);
 #define dync_bool(t) dync_bool_at(t, DYNC_HERE)
@@ -680,7 +707,8 @@ DYNC_API bool dync_bool_at(dync_tensor *t, dync_loc at);
 /* dync_print, dync_str: the elements as PyTorch prints them; dync_print writes the text and a newline to stdout.
  *   ->      dync_str: owned by the scope
  *   errors  DYNC_ERR_VALUE, DYNC_ERR_MEMORY
- *   notes   inside a traced function a graph break, reason "print" */
+ *   notes   inside a traced function a graph break, reason "print"
+ *   thread  any */
 DYNC_API void dync_print(dync_tensor *t);
 DYNC_API void dync_print_at(dync_tensor *t, dync_loc at);
 #define dync_print(...) dync_print_at(__VA_ARGS__, DYNC_HERE)
@@ -690,7 +718,8 @@ DYNC_API char *dync_str_at(dync_tensor *t, dync_loc at);
 
 /* dync_equal: same shape, and equal elements. dync_allclose: |a - b| <= atol + rtol * |b| everywhere; NaN is close to nothing.
  *   errors  DYNC_ERR_VALUE; dync_allclose: DYNC_ERR_SHAPE (no broadcast), DYNC_ERR_DTYPE
- *   notes   inside a traced function a branch on the outcome */
+ *   notes   inside a traced function a branch on the outcome
+ *   thread  any */
 DYNC_API bool dync_equal(dync_tensor *a, dync_tensor *b);
 DYNC_API bool dync_equal_at(dync_tensor *a, dync_tensor *b, dync_loc at);
 #define dync_equal(...) dync_equal_at(__VA_ARGS__, DYNC_HERE)
@@ -700,7 +729,8 @@ DYNC_API bool dync_allclose_at(dync_tensor *a, dync_tensor *b, double rtol, doub
 
 /* dync_to_dtype, dync_to_device: t itself where nothing changes, else a converted copy, owned by the scope.
  *   grad    passes through between floating dtypes
- *   errors  DYNC_ERR_DTYPE, DYNC_ERR_DEVICE, DYNC_ERR_MEMORY */
+ *   errors  DYNC_ERR_DTYPE, DYNC_ERR_DEVICE, DYNC_ERR_MEMORY
+ *   thread  any */
 DYNC_API dync_tensor *dync_to_dtype(dync_tensor *t, dync_dtype dtype);
 DYNC_API dync_tensor *dync_to_dtype_at(dync_tensor *t, dync_dtype dtype, dync_loc at);
 #define dync_to_dtype(...) dync_to_dtype_at(__VA_ARGS__, DYNC_HERE)
@@ -712,7 +742,8 @@ DYNC_API dync_tensor *dync_to_device_at(dync_tensor *t, dync_device device, dync
  * the size of dim. dync_chunk: `chunks` pieces of equal size, the last one maybe smaller, fewer where dim is short. dync_unbind: one piece
  * per place of dim, without that dim.
  *   ->      a list of views, owned by the scope; none on failure
- *   errors  DYNC_ERR_INDEX, DYNC_ERR_VALUE, DYNC_ERR_MEMORY */
+ *   errors  DYNC_ERR_INDEX, DYNC_ERR_VALUE, DYNC_ERR_MEMORY
+ *   thread  any */
 DYNC_API dync_value dync_split(dync_tensor *t, int64_t size, int dim);
 DYNC_API dync_value dync_split_at(dync_tensor *t, int64_t size, int dim, dync_loc at);
 #define dync_split(...) dync_split_at(__VA_ARGS__, DYNC_HERE)
@@ -1810,7 +1841,8 @@ DYNC_API dync_tensor *(dync_unique)(dync_tensor *self);
  *             DYNC_ERR_MEMORY
  *   notes     frees the history: dync_backward_opt(.retain_graph) keeps it. Inside a traced function a graph break, but captured
  *             under fullgraph, where the tensors it reaches must be leaves (DYNC_ERR_UNSUPPORTED) and a loss that is returned has no
- *             history left */
+ *             history left
+ *   thread    any: threads that share a leaf add to its gradient one after the other */
 DYNC_API dync_status dync_backward(dync_tensor *loss);
 DYNC_API dync_status dync_backward_at(dync_tensor *loss, dync_loc at);
 #define dync_backward(...) dync_backward_at(__VA_ARGS__, DYNC_HERE)
@@ -1825,7 +1857,8 @@ typedef struct { bool retain_graph, create_graph, allow_unused; } dync_grad_opti
 /* dync_backward_opt: dync_backward of several outputs at once.
  *   outputs                a tensor or a list
  *   grad_outputs_or_none   as many; none where the output is a scalar
- *   errors                 as dync_backward */
+ *   errors                 as dync_backward
+ *   thread                 any */
 DYNC_API dync_status dync_backward_opt(dync_value outputs, dync_value grad_outputs_or_none, dync_grad_options options);
 DYNC_API dync_status dync_backward_opt_at(dync_value outputs, dync_value grad_outputs_or_none, dync_grad_options options, dync_loc at);
 #define dync_backward_opt(...) dync_backward_opt_at(__VA_ARGS__, DYNC_HERE)
@@ -1833,31 +1866,36 @@ DYNC_API dync_status dync_backward_opt_at(dync_value outputs, dync_value grad_ou
 /* dync_gradients: gradients of outputs with respect to inputs; .grad stays untouched. torch.autograd.grad.
  *   inputs    a tensor or a list of them
  *   ->        a list of as many gradients, owned by the scope; none where unused and allowed
- *   errors    as dync_backward; DYNC_ERR_AUTOGRAD (an input that was not used) */
+ *   errors    as dync_backward; DYNC_ERR_AUTOGRAD (an input that was not used)
+ *   thread    any */
 DYNC_API dync_value dync_gradients(dync_value outputs, dync_value inputs, dync_value grad_outputs_or_none, dync_grad_options options);
 DYNC_API dync_value dync_gradients_at(dync_value outputs, dync_value inputs, dync_value grad_outputs_or_none, dync_grad_options options, dync_loc at);
 #define dync_gradients(...) dync_gradients_at(__VA_ARGS__, DYNC_HERE)
 
 /* dync_grad: the gradient accumulated in a leaf.
- *   ->      borrowed from t until its next dync_set_grad; NULL where there is none, which is no error */
+ *   ->      borrowed from t until its next dync_set_grad; NULL where there is none, which is no error
+ *   thread  any */
 DYNC_API dync_tensor *dync_grad(const dync_tensor *t);
 
 /* dync_set_grad: replaces it; NULL clears it.
  *   grad_or_null   shape, dtype and device of t; a reference is kept
  *   errors         DYNC_ERR_SHAPE, DYNC_ERR_DTYPE, DYNC_ERR_DEVICE
- *   notes          inside a traced function an effect, repeated in every call */
+ *   notes          inside a traced function an effect, repeated in every call
+ *   thread         not while running */
 DYNC_API void dync_set_grad(dync_tensor *t, dync_tensor *grad_or_null);
 DYNC_API void dync_set_grad_at(dync_tensor *t, dync_tensor *grad_or_null, dync_loc at);
 #define dync_set_grad(...) dync_set_grad_at(__VA_ARGS__, DYNC_HERE)
 
-/* dync_is_leaf: t was made by the user, not by an operator with gradient. dync_has_grad_fn: the opposite, with a node behind it. */
+/* dync_is_leaf: t was made by the user, not by an operator with gradient. dync_has_grad_fn: the opposite, with a node behind it.
+ *   thread  any */
 DYNC_API bool dync_is_leaf(const dync_tensor *t);
 DYNC_API bool dync_has_grad_fn(const dync_tensor *t);
 
 /* dync_grad_fn_call: runs the node that made `out` alone.
  *   grads   one per output of the node
  *   ->      a list of its inputs' gradients, owned by the scope; none where it has no node
- *   errors  DYNC_ERR_AUTOGRAD, DYNC_ERR_SHAPE */
+ *   errors  DYNC_ERR_AUTOGRAD, DYNC_ERR_SHAPE
+ *   thread  any */
 DYNC_API dync_value dync_grad_fn_call(dync_tensor *out, dync_value grads);
 DYNC_API dync_value dync_grad_fn_call_at(dync_tensor *out, dync_value grads, dync_loc at);
 #define dync_grad_fn_call(...) dync_grad_fn_call_at(__VA_ARGS__, DYNC_HERE)
@@ -1867,32 +1905,38 @@ typedef dync_tensor *(*dync_hook)(dync_tensor *grad, void *user);
  * came), post the first of those that leave the node (NULL where none does). What they return replaces it.
  *   pre_or_null, post_or_null   a hook that returns NULL changes nothing
  *   ->      an id, -1 on failure
- *   errors  DYNC_ERR_AUTOGRAD (no node) */
+ *   errors  DYNC_ERR_AUTOGRAD (no node)
+ *   thread  not while running */
 DYNC_API int dync_grad_fn_hook(dync_tensor *out, dync_hook pre_or_null, dync_hook post_or_null, void *user);
 
 /* dync_trace_meta_get: what is known of the node of backward that this thread is running, hooks included.
  *   key   "grad_fn_seq_nr": its sequence number; "in_grad_fn": "1"
  *   ->    text owned by the scope; NULL where no node runs, or for another key
- *   errors  DYNC_ERR_VALUE (NULL) */
+ *   errors  DYNC_ERR_VALUE (NULL)
+ *   thread  any */
 DYNC_API const char *dync_trace_meta_get(const char *key);
 
 /* dync_requires_grad_: switches gradients of a leaf on or off.
  *   t       floating; a leaf, if switched off
  *   ->      t
- *   errors  DYNC_ERR_DTYPE, DYNC_ERR_AUTOGRAD */
+ *   errors  DYNC_ERR_DTYPE, DYNC_ERR_AUTOGRAD
+ *   thread  not while running */
 DYNC_API dync_tensor *dync_requires_grad_(dync_tensor *t, bool on);
 DYNC_API dync_tensor *dync_requires_grad__at(dync_tensor *t, bool on, dync_loc at);
 #define dync_requires_grad_(...) dync_requires_grad__at(__VA_ARGS__, DYNC_HERE)
 
-/* dync_detach: the same memory without gradient history. A view, owned by the scope. */
+/* dync_detach: the same memory without gradient history. A view, owned by the scope.
+ *   thread  any */
 DYNC_API dync_tensor *dync_detach(dync_tensor *t);
 
 /* dync_is_grad_enabled, dync_set_grad_enabled: does this thread record gradients? On at first.
- *   notes   traced: reading is a guard, setting becomes part of the captured program */
+ *   notes   traced: reading is a guard, setting becomes part of the captured program
+ *   thread  any */
 DYNC_API bool dync_is_grad_enabled(void);
 DYNC_API void dync_set_grad_enabled(bool on);
 
-/* DYNC_NO_GRAD { ... }: nothing in the block is recorded. push gives the mode from before, which pop restores. */
+/* DYNC_NO_GRAD { ... }: nothing in the block is recorded. push gives the mode from before, which pop restores.
+ *   thread  any */
 #define DYNC_NO_GRAD                                                                                                                 \
     for (bool dync_g_ DYNC__CLEANUP(dync_grad_mode_restore) = dync_grad_mode_push(false), dync_o_ = true; dync_o_;                   \
          dync_o_ = (dync_grad_mode_pop(dync_g_), false))
@@ -1906,22 +1950,26 @@ __attribute__((unused)) static inline void dync_grad_mode_restore(bool *before) 
  *   t       requires grad
  *   ->      an id for dync_remove_hook, -1 on failure
  *   errors  DYNC_ERR_AUTOGRAD
- *   notes   hooks of a tensor run in the order of registration */
+ *   notes   hooks of a tensor run in the order of registration
+ *   thread  not while running */
 DYNC_API int dync_register_hook(dync_tensor *t, dync_hook fn, void *user);
 
 /* dync_register_post_accumulate_hook: fn runs after a backward has added to the gradient of a leaf (torch.Tensor's
  * register_post_accumulate_grad_hook): an optimizer's step, then dync_set_grad(param, NULL), frees each gradient as soon as it was used.
  *   param   a leaf that requires grad
  *   ->      an id for dync_remove_hook, -1 on failure
- *   errors  DYNC_ERR_AUTOGRAD, DYNC_ERR_VALUE, DYNC_ERR_UNSUPPORTED (inside a traced function) */
+ *   errors  DYNC_ERR_AUTOGRAD, DYNC_ERR_VALUE, DYNC_ERR_UNSUPPORTED (inside a traced function)
+ *   thread  not while running */
 typedef void (*dync_param_hook)(dync_tensor *param, void *user);
 DYNC_API int dync_register_post_accumulate_hook(dync_tensor *param, dync_param_hook fn, void *user);
 
 /* dync_retain_grad: from now on t, which is no leaf, keeps its gradient in .grad as leaves do.
- *   errors  DYNC_ERR_AUTOGRAD (t does not require grad) */
+ *   errors  DYNC_ERR_AUTOGRAD (t does not require grad)
+ *   thread  not while running */
 DYNC_API dync_status dync_retain_grad(dync_tensor *t);
 
-/* dync_remove_hook: an id that is not there does nothing. */
+/* dync_remove_hook: an id that is not there does nothing.
+ *   thread  not while running */
 DYNC_API void dync_remove_hook(dync_tensor *t, int id);
 
 /* An operator of one's own with its gradient. forward saves what backward needs; backward gives a gradient, or none, per argument. */
@@ -1934,13 +1982,15 @@ typedef struct {
 
 /* dync_save_for_backward, dync_saved: keep a tensor from forward to backward; i counts in the order of saving.
  *   ->      borrowed; NULL on failure
- *   errors  DYNC_ERR_INDEX, DYNC_ERR_AUTOGRAD (modified since), DYNC_ERR_MEMORY */
+ *   errors  DYNC_ERR_INDEX, DYNC_ERR_AUTOGRAD (modified since), DYNC_ERR_MEMORY
+ *   thread  any */
 DYNC_API void dync_save_for_backward(dync_autograd_ctx *ctx, dync_tensor *t);
 DYNC_API dync_tensor *dync_saved(dync_autograd_ctx *ctx, int i);
 
 /* dync_apply(&fn, x, 2): calls an autograd function.
  *   ->      what forward returned, owned by the scope
- *   errors  DYNC_ERR_VALUE, and those of forward */
+ *   errors  DYNC_ERR_VALUE, and those of forward
+ *   thread  any */
 #define      dync_apply(fn, ...) dync_apply_values(fn, DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__))
 DYNC_API dync_value dync_apply_values(const dync_autograd_function *fn, int nargs, const dync_value *args);
 
@@ -1949,7 +1999,8 @@ DYNC_API dync_value dync_apply_values(const dync_autograd_function *fn, int narg
  *   grad    any tensor
  *   fn      NULL from it stands for grad
  *   ->      owned by the scope
- *   errors  DYNC_ERR_VALUE, and those of fn */
+ *   errors  DYNC_ERR_VALUE, and those of fn
+ *   thread  any */
 DYNC_API dync_tensor *dync_trace_wrapped(dync_tensor *grad, dync_hook fn, void *user);
 
 /* A number of the user's that captured code reads and writes (a counter in a hook): traced as an input, written back after every run. */
@@ -1958,12 +2009,14 @@ typedef struct dync_cell dync_cell;
 /* dync_cell_new: a cell that holds a number.
  *   name    the input's name in printed graphs; copied
  *   ->      released by dync_cell_free; NULL on failure
- *   errors  DYNC_ERR_VALUE, DYNC_ERR_MEMORY */
+ *   errors  DYNC_ERR_VALUE, DYNC_ERR_MEMORY
+ *   thread  any; dync_cell_free: not while running */
 DYNC_API dync_cell *dync_cell_new(const char *name, dync_value initial);
 DYNC_API void dync_cell_free(dync_cell *cell);
 
 /* dync_cell_set, dync_cell_get: write and read. Traced: the value is a symbol, writing is an effect of every call.
- *   errors  DYNC_ERR_VALUE */
+ *   errors  DYNC_ERR_VALUE
+ *   thread  not while running */
 DYNC_API void dync_cell_set(dync_cell *cell, dync_value value);
 DYNC_API dync_value dync_cell_get(dync_cell *cell);
 
@@ -1971,7 +2024,8 @@ DYNC_API dync_value dync_cell_get(dync_cell *cell);
  * the block is open.
  *   backend   NULL: the default
  *   ->        begin: false where the backend does not exist; the block is then skipped
- *   errors    DYNC_ERR_VALUE */
+ *   errors    DYNC_ERR_VALUE
+ *   thread    any */
 #define DYNC_COMPILED_AUTOGRAD(backend)                                                                                    \
     for (bool dync_c_ DYNC__CLEANUP(dync_compiled_autograd_leave) = dync_compiled_autograd_begin(backend); dync_c_;        \
          dync_c_ = (dync_compiled_autograd_end(), false))
@@ -1989,7 +2043,8 @@ __attribute__((unused)) static inline void dync_compiled_autograd_leave(bool *op
 
 /* The modules at hand, with PyTorch's initial values and names of parameters.
  *   sizes   >= 1; stride >= 1, padding >= 0
- *   ->      a module, to be freed or taken by dync_sequential or dync_module_add; NULL on failure */
+ *   ->      a module, to be freed or taken by dync_sequential or dync_module_add; NULL on failure
+ *   thread  any */
 DYNC_API dync_module *dync_nn_linear(int64_t in, int64_t out, bool bias);
 DYNC_API dync_module *dync_nn_relu(void);
 DYNC_API dync_module *dync_nn_sigmoid(void);
@@ -2012,18 +2067,21 @@ DYNC_API dync_module *dync_nn_conv_transpose2d(int64_t in, int64_t out, int kern
 DYNC_API dync_module *dync_nn_group_norm(int64_t groups, int64_t channels);   /* channels: a multiple of groups */
 DYNC_API dync_module *dync_nn_rms_norm(int64_t features);          /* over the last dim */
 /* Recurrent layers are called with x [length, batch, input] or [length, input] and, if wanted, a state [layers * directions, batch, hidden];
- * they give (out, state). The state is h, or (h, c) of an LSTM. rnn: with tanh. */
+ * they give (out, state). The state is h, or (h, c) of an LSTM. rnn: with tanh.
+ *   thread  any */
 DYNC_API dync_module *dync_nn_rnn(int64_t input, int64_t hidden, int layers, bool bidirectional);
 DYNC_API dync_module *dync_nn_gru(int64_t input, int64_t hidden, int layers, bool bidirectional);
 /* dync_module_call(m, query, key, value, mask): query [batch, L, features], key and value [batch, S, features] (DYNC_NONE or left out: the
- * query), a mask as scaled_dot_product_attention takes it; gives [batch, L, features]. PyTorch's with batch_first. */
+ * query), a mask as scaled_dot_product_attention takes it; gives [batch, L, features]. PyTorch's with batch_first.
+ *   thread  any */
 DYNC_API dync_module *dync_nn_multihead_attention(int64_t features, int heads);
 DYNC_API dync_module *dync_nn_max_pool2d(int kernel, int stride, int padding);
 DYNC_API dync_module *dync_nn_avg_pool2d(int kernel, int stride, int padding);
 
 /* dync_sequential(a, b, c): one after the other, each called with what the one before gives, a list, too; children are named "0", "1", "2".
  *   children   taken, also on failure
- *   ->         a module; NULL on failure */
+ *   ->         a module; NULL on failure
+ *   thread     any */
 #if defined(__cplusplus)
 #define dync_sequential(...) dync_sequential_of(DYNC_COUNT(__VA_ARGS__), dync_pack<dync_module *, DYNC_COUNT(__VA_ARGS__)>{{__VA_ARGS__}}.items)
 #else
@@ -2035,12 +2093,14 @@ DYNC_API dync_module *dync_sequential_of(int n, dync_module **children);
  *   class_name   in printed graphs and files; copied
  *   forward      called by dync_forward_call
  *   user         what dync_module_user gives
- *   ->           a module; NULL on failure */
+ *   ->           a module; NULL on failure
+ *   thread       any */
 typedef dync_tensor *(*dync_forward)(dync_module *self, dync_tensor *x);
 DYNC_API dync_module *dync_module_new(const char *class_name, dync_forward forward, void *user);
 
 /* dync_module_new_values: the same with any arguments: dync_module_new_values("Net", net_forward, "a, b, e, f", user).
- *   args    their names, for messages and graphs */
+ *   args    their names, for messages and graphs
+ *   thread  any */
 typedef dync_value (*dync_forward_values)(dync_module *self, const dync_value *args, int nargs);
 DYNC_API dync_module *dync_module_new_values(const char *class_name, dync_forward_values forward, const char *args, void *user);
 
@@ -2055,64 +2115,79 @@ DYNC_API dync_tensor *dync_forward_call(dync_module *m, dync_tensor *x);
 DYNC_API dync_tensor *dync_forward_call_at(dync_module *m, dync_tensor *x, dync_loc at);
 #define dync_forward_call(...) dync_forward_call_at(__VA_ARGS__, DYNC_HERE)
 
-/* dync_module_user: the pointer given to dync_module_new. */
+/* dync_module_user: the pointer given to dync_module_new.
+ *   thread  any */
 DYNC_API void *dync_module_user(const dync_module *m);
 
-/* dync_module_register_class: lets dync_module_open find the forward of a class of one's own. Process-wide. */
+/* dync_module_register_class: lets dync_module_open find the forward of a class of one's own. Process-wide.
+ *   thread  any */
 DYNC_API dync_status dync_module_register_class(const char *class_name, dync_forward_values forward);
 
 /* dync_module_open: a whole module, structure and state, from a file that dync_module_save wrote.
  *   ->      a module; NULL on failure
- *   errors  DYNC_ERR_IO, DYNC_ERR_FORMAT, DYNC_ERR_VALUE (a class that is not registered), DYNC_ERR_MEMORY */
+ *   errors  DYNC_ERR_IO, DYNC_ERR_FORMAT, DYNC_ERR_VALUE (a class that is not registered), DYNC_ERR_MEMORY
+ *   thread  any */
 DYNC_API dync_module *dync_module_open(const char *path);
 
 /* dync_module_child: a child by its path.
- *   ->      borrowed; NULL on failure */
+ *   ->      borrowed; NULL on failure
+ *   thread  any */
 DYNC_API dync_module *dync_module_child(dync_module *m, const char *name);
 
 /* dync_module_add: makes child a child of m.
- *   child   taken */
+ *   child   taken
+ *   thread  not while running */
 DYNC_API void dync_module_add(dync_module *m, const char *name, dync_module *child);
 
 /* dync_module_param, dync_module_buffer: a parameter or buffer by its path.
- *   ->      borrowed; NULL on failure */
+ *   ->      borrowed; NULL on failure
+ *   thread  any */
 DYNC_API dync_tensor *dync_module_param(dync_module *m, const char *name);
 DYNC_API dync_tensor *dync_module_param_at(dync_module *m, const char *name, dync_loc at);
 #define dync_module_param(...) dync_module_param_at(__VA_ARGS__, DYNC_HERE)
 DYNC_API dync_tensor *dync_module_buffer(dync_module *m, const char *name);
 
 /* dync_module_set_param, dync_module_set_buffer: adds or replaces one. Compiled forms notice (the module's version is a guard).
- *   t       a reference is kept; a parameter becomes a leaf that requires grad */
+ *   t       a reference is kept; a parameter becomes a leaf that requires grad
+ *   thread  not while running */
 DYNC_API void dync_module_set_param(dync_module *m, const char *name, dync_tensor *t);
 DYNC_API void dync_module_set_buffer(dync_module *m, const char *name, dync_tensor *t);
 
-/* dync_module_is_compiled: was dync_module_compile called on it? */
+/* dync_module_is_compiled: was dync_module_compile called on it?
+ *   thread  any */
 DYNC_API bool dync_module_is_compiled(const dync_module *m);
 
-/* dync_module_train: training or evaluation mode (batch norm), children included. Modules are made in training mode. */
+/* dync_module_train: training or evaluation mode (batch norm), children included. Modules are made in training mode.
+ *   thread  not while running */
 DYNC_API void dync_module_train(dync_module *m, bool training);
 
 /* dync_module_is_training: for the forward of a module of one's own. Traced: a guard.
- *   ->      false on failure */
+ *   ->      false on failure
+ *   thread  any */
 DYNC_API bool dync_module_is_training(const dync_module *m);
 
-/* dync_module_free: releases a module and its children. NULL does nothing. */
+/* dync_module_free: releases a module and its children. NULL does nothing.
+ *   thread  not while running */
 DYNC_API void dync_module_free(dync_module *m);
 
 /* dync_module_parameters: every parameter, children's included, in the order of their making.
  *   out     borrowed tensors, at most capacity of them; may be NULL if capacity is 0
- *   ->      how many there are */
+ *   ->      how many there are
+ *   thread  any */
 DYNC_API int dync_module_parameters(dync_module *m, dync_tensor **out, int capacity);
 
 /* dync_module_to_device, dync_module_to_dtype: moves every parameter and buffer, children's included, with its gradient; converts those of floating
  * dtype. The tensors stay the same ones, so that optimizers made before go on; what compiled forms know of them is guarded.
- *   errors  DYNC_ERR_DEVICE, DYNC_ERR_DTYPE, DYNC_ERR_MEMORY: the tensors before the failing one have moved */
+ *   errors  DYNC_ERR_DEVICE, DYNC_ERR_DTYPE, DYNC_ERR_MEMORY: the tensors before the failing one have moved
+ *   thread  not while running */
 DYNC_API dync_status dync_module_to_device(dync_module *m, dync_device device);
 DYNC_API dync_status dync_module_to_dtype(dync_module *m, dync_dtype dtype);
 
 /* dync_module_save, dync_module_load: the state as safetensors; save writes the structure into its metadata as well.
  *   errors  DYNC_ERR_IO, DYNC_ERR_FORMAT (not such a file), DYNC_ERR_VALUE (a name is missing or unknown), DYNC_ERR_SHAPE, DYNC_ERR_DTYPE
- *   notes   a failed load leaves the module as it was */
+ *   notes   a failed load leaves the module as it was
+ *   thread  dync_module_save: any; dync_module_load: not while running
+ *   thread  dync_module_save: any; dync_module_load: not while running */
 DYNC_API dync_status dync_module_save(dync_module *m, const char *path);
 DYNC_API dync_status dync_module_load(dync_module *m, const char *path);
 DYNC_API dync_status dync_module_load_at(dync_module *m, const char *path, dync_loc at);
@@ -2159,18 +2234,22 @@ inline dync_optim *dync_adamw(dync_module *m, dync_optim_options o = dync_optim_
 #endif
 
 /* dync_optim_step: one step down the gradients in .grad; a parameter without one is left alone.
- *   errors  DYNC_ERR_VALUE (NULL), those of the operators */
+ *   errors  DYNC_ERR_VALUE (NULL), those of the operators
+ *   thread  not while running */
 DYNC_API dync_status dync_optim_step(dync_optim *o);
 DYNC_API dync_status dync_optim_step_at(dync_optim *o, dync_loc at);
 #define dync_optim_step(...) dync_optim_step_at(__VA_ARGS__, DYNC_HERE)
 
-/* dync_optim_zero_grad: clears .grad of every parameter. */
+/* dync_optim_zero_grad: clears .grad of every parameter.
+ *   thread  not while running */
 DYNC_API void dync_optim_zero_grad(dync_optim *o);
 
-/* dync_optim_set_lr: a new learning rate, from the next step on. */
+/* dync_optim_set_lr: a new learning rate, from the next step on.
+ *   thread  not while running */
 DYNC_API dync_status dync_optim_set_lr(dync_optim *o, double lr);
 
-/* dync_optim_free: NULL does nothing. */
+/* dync_optim_free: NULL does nothing.
+ *   thread  not while running */
 DYNC_API void dync_optim_free(dync_optim *o);
 
 /* ==== api/compile.h ============================================================================================= */
@@ -2205,7 +2284,8 @@ typedef struct dync_compile_options {
     dync_loc at_ DYNC__ZERO;           /* private: the caller's place */
 } dync_compile_options;
 
-/* A callable as compile, frame, explain and their kin take it. Opaque: made by DYNC_FN from whatever can be compiled. */
+/* A callable as compile, frame, explain and their kin take it. Opaque: made by DYNC_FN from whatever can be compiled.
+ *   thread  any */
 typedef struct dync_callee { int kind, flags; void (*fn)(void); void *object, *user; const char *name, *args; } dync_callee;
 DYNC_API dync_callee dync_fn0(dync_tensor *(*fn)(void));
 DYNC_API dync_callee dync_fn1(dync_tensor *(*fn)(dync_tensor *));
@@ -2266,7 +2346,8 @@ template <class R, class... A> inline dync_callee dync_fn(R (*)(A...))
 
 /* dync_args, dync_bind: a callee with argument names for graphs and messages, where dync_compile's .args is not at hand:
  * dync_frame(dync_args(bad, "param, y"), a, a); dync_bind also gives the user pointer of the general form.
- *   names   copied when the callee is used */
+ *   names   copied when the callee is used
+ *   thread  any */
 #define dync_args(fn, names)       dync_bind_callee(DYNC_FN(fn), #fn, NULL, names)
 #define dync_bind(fn, user, names) dync_bind_callee(DYNC_FN(fn), #fn, user, names)
 DYNC_API dync_callee dync_bind_callee(dync_callee callee, const char *name, void *user, const char *args);
@@ -2276,7 +2357,8 @@ DYNC_API dync_callee dync_bind_callee(dync_callee callee, const char *name, void
  *   fn       what can be compiled, see above; modules, graphs and programs are borrowed
  *   ->       released by dync_compiled_free; NULL on failure
  *   errors   DYNC_ERR_VALUE (NULL, unknown backend), DYNC_ERR_MEMORY
- *   notes    C++17: dync_compile(fn, options) with a dync_compile_options */
+ *   notes    C++17: dync_compile(fn, options) with a dync_compile_options
+ *   thread   any */
 #if DYNC__DESIGNATORS
 #define dync_compile(...) DYNC_COMPILE_(__VA_ARGS__, .at_ = DYNC_HERE)
 #define DYNC_COMPILE_(fn, ...) dync_compile_opt(DYNC_FN(fn), #fn, DYNC_LITERAL(dync_compile_options){__VA_ARGS__})
@@ -2307,7 +2389,8 @@ DYNC_API dync_tensor *dync_call_tensor_at(dync_compiled *f, int nargs, const dyn
 
 /* dync_call_into(f, out, a, b): the same, results written into tensors of the caller's. For calls in real time.
  *   out     a tensor or a list of them, of the results' shapes and dtypes
- *   errors  as dync_call; DYNC_ERR_SHAPE, DYNC_ERR_DTYPE */
+ *   errors  as dync_call; DYNC_ERR_SHAPE, DYNC_ERR_DTYPE
+ *   thread  any, into tensors that no other thread uses */
 #define dync_call_into(f, out, ...) dync_call_into_values_at(f, DYNC_V(out), DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__), DYNC_HERE)
 DYNC_API dync_status dync_call_into_values(dync_compiled *f, dync_value out, int nargs, const dync_value *args);
 DYNC_API dync_status dync_call_into_values_at(dync_compiled *f, dync_value out, int nargs, const dync_value *args, dync_loc at);
@@ -2315,40 +2398,47 @@ DYNC_API dync_status dync_call_into_values_at(dync_compiled *f, dync_value out, 
 /* ---- inside a compiled function; outside of one they do what they can, or nothing ---------------------------------------------- */
 
 /* dync_frame(fn, x): a nested call that Dynamo would treat as its own frame; breaks inside it are its own. Plain C calls inline.
- *   ->      as dync_call; outside of a compiled function fn is simply called */
+ *   ->      as dync_call; outside of a compiled function fn is simply called
+ *   thread  any */
 #define dync_frame(fn, ...) dync_as_tensor(dync_frame_values_at(DYNC_FN(fn), #fn, DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__), DYNC_HERE))
 DYNC_API dync_value dync_frame_values_at(dync_callee callee, const char *name, int nargs, const dync_value *args, dync_loc at);
 DYNC_API dync_value dync_frame_values(dync_callee callee, const char *name, int nargs, const dync_value *args);
 
 /* dync_graph_break: ends the graph here; what follows until the next operator runs in every call, in its place.
- *   reason  shown by dync_explain */
+ *   reason  shown by dync_explain
+ *   thread  any */
 DYNC_API void dync_graph_break(const char *reason);
 DYNC_API void dync_graph_break_at(const char *reason, dync_loc at);
 #define dync_graph_break(reason) dync_graph_break_at(reason, DYNC_HERE)
 
-/* dync_host_print: writes text to stdout; a graph break, reason "print". */
+/* dync_host_print: writes text to stdout; a graph break, reason "print".
+ *   thread  any */
 DYNC_API void dync_host_print(const char *text);
 DYNC_API void dync_host_print_at(const char *text, dync_loc at);
 #define dync_host_print(text) dync_host_print_at(text, DYNC_HERE)
 
-/* dync_is_compiling: true while a function is being traced. A guard. */
+/* dync_is_compiling: true while a function is being traced. A guard.
+ *   thread  any */
 DYNC_API bool dync_is_compiling(void);
 
 /* dync_guard_int, dync_guard_tensor: declares a C variable the function reads: it is read again in every call, and a changed value (or
  * another tensor) is another entry.
  *   global_name   copied; the guard's name, G['name']
- *   address       borrowed while the compiled function lives */
+ *   address       borrowed while the compiled function lives
+ *   thread  any */
 DYNC_API void dync_guard_int(const char *global_name, const int64_t *address);
 DYNC_API void dync_guard_tensor(const char *global_name, dync_tensor **address);
 
 /* dync_mark_dynamic: this dimension is symbolic from the first compile on. dync_size of it inside a traced function is then an error:
  * dync_dim is meant.
- *   dim     -rank <= dim < rank */
+ *   dim     -rank <= dim < rank
+ *   thread  not while running */
 DYNC_API void dync_mark_dynamic(dync_tensor *t, int dim);
 
 /* dync_dim: the size of a dimension, kept symbolic where it is dynamic; for an element of a shape argument and nothing else. Converted to a
  * float it is DYNC_ERR_VALUE; other arithmetic on it is a wrong number, which dync_set_lint shows.
- * dync_dim_lt, _eq, _gt: compare it with n and guard on the outcome only; dync_size(x, dim) guards on the size. */
+ * dync_dim_lt, _eq, _gt: compare it with n and guard on the outcome only; dync_size(x, dim) guards on the size.
+ *   thread  any */
 DYNC_API int64_t dync_dim(const dync_tensor *t, int dim);
 DYNC_API bool dync_dim_lt(const dync_tensor *t, int dim, int64_t n);
 DYNC_API bool dync_dim_eq(const dync_tensor *t, int dim, int64_t n);
@@ -2358,7 +2448,8 @@ DYNC_API bool dync_dim_gt(const dync_tensor *t, int dim, int64_t n);
  *   dync_disable                  fn runs as it is, in every call, between two graphs
  *   dync_allow_in_graph           fn becomes one node of the graph and is not looked into; it gives a tensor or up to 8 and reads no values
  *                                 (it runs once over tensors without data, for their shapes)
- *   dync_assume_constant_result   fn runs once; its result is baked in */
+ *   dync_assume_constant_result   fn runs once; its result is baked in
+ *   thread  any */
 #define dync_disable(fn)                dync_disable_callee(DYNC_FN(fn))
 #define dync_allow_in_graph(fn)         dync_allow_in_graph_callee(DYNC_FN(fn))
 #define dync_assume_constant_result(fn) dync_assume_constant_result_callee(DYNC_FN(fn))
@@ -2375,7 +2466,8 @@ DYNC_API dync_callee dync_assume_constant_result_callee(dync_callee callee);
  *           dync does not see (a C variable it counts up) happen twice. Tensors of other devices are not compared
  * dync_set_lint: traces twice at the first compile and warns of what differs: impure reads. Counted by dync_get_counters. DYNC_LINT=1 does it too.
  *   notes   functions with an opaque break are traced by every call anyhow and are left alone
- * Both are process-wide and off at first, unless the environment says otherwise; what the program sets wins. */
+ * Both are process-wide and off at first, unless the environment says otherwise; what the program sets wins.
+ *   thread  any */
 DYNC_API void dync_set_verify(bool on);
 DYNC_API void dync_set_lint(bool on);
 
@@ -2384,13 +2476,15 @@ DYNC_API void dync_set_lint(bool on);
 DYNC_API void dync_reset(void);
 
 /* dync_on_compile_start, _end: fn runs before and after each compilation.
- *   ->      an id for dync_remove_callback, -1 on failure */
+ *   ->      an id for dync_remove_callback, -1 on failure
+ *   thread  any */
 DYNC_API int dync_on_compile_start(void (*fn)(void *user), void *user);
 DYNC_API int dync_on_compile_end(void (*fn)(void *user), void *user);
 DYNC_API void dync_remove_callback(int id);
 
 /* dync_module_compile(m, .backend = "eager"): compiles a module in place: dync_forward_call and dync_module_call run its compiled form.
- *   errors  as dync_compile */
+ *   errors  as dync_compile
+ *   thread  not while running */
 #if DYNC__DESIGNATORS
 #define dync_module_compile(...) DYNC_MODULE_COMPILE_(__VA_ARGS__, .at_ = DYNC_HERE)
 #define DYNC_MODULE_COMPILE_(m, ...) dync_module_compile_opt(m, #m, DYNC_LITERAL(dync_compile_options){__VA_ARGS__})
@@ -2425,59 +2519,70 @@ typedef struct dync_backend {
 } dync_backend;
 
 /* dync_register_backend: process-wide; the struct and its texts are copied.
- *   errors  DYNC_ERR_VALUE (no name, no compile, the name is taken), DYNC_ERR_MEMORY */
+ *   errors  DYNC_ERR_VALUE (no name, no compile, the name is taken), DYNC_ERR_MEMORY
+ *   thread  any */
 DYNC_API dync_status dync_register_backend(const dync_backend *backend);
 
 /* dync_lookup_backend: a backend by its name.
  *   ->      borrowed from the registry; NULL and an error naming those that exist
- *   errors  DYNC_ERR_VALUE */
+ *   errors  DYNC_ERR_VALUE
+ *   thread  any */
 DYNC_API const dync_backend *dync_lookup_backend(const char *name);
 
 /* dync_list_backends: their names, sorted.
  *   exclude_tags   DYNC_EXCLUDE_DEFAULT; NULL excludes nothing
  *   names          borrowed texts, at most capacity of them
- *   ->             how many there are */
+ *   ->             how many there are
+ *   thread         any */
 #define DYNC_EXCLUDE_DEFAULT "debug,experimental"
 DYNC_API int dync_list_backends(const char *exclude_tags, const char **names, int capacity);
 
 /* dync_compile_graph: has a backend compile a graph.
  *   out     the caller calls out->destroy(out->state)
- *   errors  DYNC_ERR_VALUE, and those of the backend */
+ *   errors  DYNC_ERR_VALUE, and those of the backend
+ *   thread  not while running */
 DYNC_API dync_status dync_compile_graph(const char *backend, dync_graph *graph, const dync_value *example_inputs, int n, dync_callable *out);
 
 /* dync_aot_autograd: a backend that traces forward and backward jointly and gives each to a compiler of its own.
- *   fw_compiler, bw_compiler_or_null   borrowed while the backend is used; NULL: fw_compiler does both */
+ *   fw_compiler, bw_compiler_or_null   borrowed while the backend is used; NULL: fw_compiler does both
+ *   thread  any */
 DYNC_API dync_backend dync_aot_autograd(const dync_backend *fw_compiler, const dync_backend *bw_compiler_or_null);
 
 /* dync_graph_len, dync_graph_node: the nodes in the order of execution; placeholders first, output last.
  *   ->      borrowed from the graph; NULL on failure
- *   errors  DYNC_ERR_INDEX */
+ *   errors  DYNC_ERR_INDEX
+ *   thread  any */
 DYNC_API int dync_graph_len(const dync_graph *graph);
 DYNC_API dync_node *dync_graph_node(const dync_graph *graph, int i);
 
 /* dync_node_op: placeholder | get_attr | call_function | call_method | call_module | output. dync_node_target: "relu".
  * dync_node_name: its name in the graph.
- *   ->      borrowed from the graph */
+ *   ->      borrowed from the graph
+ *   thread  any */
 DYNC_API const char *dync_node_op(const dync_node *node);
 DYNC_API const char *dync_node_target(const dync_node *node);
 DYNC_API const char *dync_node_name(const dync_node *node);
 
 /* dync_node_inputs: the values a node reads, in the order of its arguments; an argument given twice is there twice.
- *   ->      how many there are; only `capacity` are written */
+ *   ->      how many there are; only `capacity` are written
+ *   thread  any */
 DYNC_API int dync_node_inputs(const dync_node *node, dync_node **out, int capacity);
 
 /* dync_graph_str: C that compiles against dync.h, types as comments. dync_graph_readable: torch.fx print_readable text, which is Python
  * that PyTorch can run.
- *   ->      owned by the scope; "" on failure */
+ *   ->      owned by the scope; "" on failure
+ *   thread  any */
 DYNC_API char *dync_graph_str(const dync_graph *graph);
 DYNC_API char *dync_graph_readable(const dync_graph *graph);
 
 /* dync_graph_dot: the graph as Graphviz text; `dot -Tsvg` draws it.
- *   ->      owned by the scope; NULL on failure */
+ *   ->      owned by the scope; NULL on failure
+ *   thread  any */
 DYNC_API char *dync_graph_dot(const dync_graph *graph);
 
 /* DYNC_LET(y, dync_add(x, 1)): declares y and names the value in printed graphs; expr must not mention the name.
- * DYNC_SET(x, expr): reassignment: x, x_1, x_2, ... */
+ * DYNC_SET(x, expr): reassignment: x, x_1, x_2, ...
+ *   thread  any */
 #define DYNC_LET(name, expr) dync_tensor *name = dync_named(#name, expr)
 #define DYNC_SET(name, expr) (name = dync_named(#name, expr))
 DYNC_API dync_tensor *dync_named(const char *name, dync_tensor *t);
@@ -2490,15 +2595,18 @@ DYNC_API dync_value dync_graph_run(dync_graph *graph, const dync_value *args, in
 
 /* dync_make_graph(fn, x, y): the graph of one run of fn on these arguments (make_fx): no guards, no breaks.
  *   ->      owned by the scope; NULL on failure
- *   errors  DYNC_ERR_UNSUPPORTED (dync_item, dync_bool, dync_equal, dync_allclose of what the graph computes), DYNC_ERR_DATA_PTR */
+ *   errors  DYNC_ERR_UNSUPPORTED (dync_item, dync_bool, dync_equal, dync_allclose of what the graph computes), DYNC_ERR_DATA_PTR
+ *   thread  any */
 #define dync_make_graph(fn, ...) dync_make_graph_values(DYNC_FN(fn), #fn, DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__))
 DYNC_API dync_graph *dync_make_graph_values(dync_callee callee, const char *name, int nargs, const dync_value *args);
 
-/* dync_make_graph_mode: for this thread's next dync_make_graph: run on the real tensors, on fake ones, or with symbolic sizes. */
+/* dync_make_graph_mode: for this thread's next dync_make_graph: run on the real tensors, on fake ones, or with symbolic sizes.
+ *   thread  any */
 typedef enum { DYNC_TRACE_REAL, DYNC_TRACE_FAKE, DYNC_TRACE_SYMBOLIC } dync_trace_mode;
 DYNC_API void dync_make_graph_mode(dync_trace_mode mode);
 
-/* dync_graph_retain, dync_graph_free: one reference more, or one less. */
+/* dync_graph_retain, dync_graph_free: one reference more, or one less.
+ *   thread  any */
 DYNC_API dync_graph *dync_graph_retain(dync_graph *graph);
 DYNC_API void dync_graph_free(dync_graph *graph);
 
@@ -2506,7 +2614,8 @@ DYNC_API void dync_graph_free(dync_graph *graph);
  *   parts   *nparts is the capacity, then the count; each to be freed. They run one after the other and connect by names: a placeholder's
  *           dync_node_name is that of an input of the graph, or of a value that an earlier part returned. Each part but the last returns
  *           a tuple, in the order and under the names of its output node's inputs (dync_node_inputs); the last one what the graph returns
- *   errors  DYNC_ERR_VALUE, DYNC_ERR_MEMORY */
+ *   errors  DYNC_ERR_VALUE, DYNC_ERR_MEMORY
+ *   thread  not while running */
 DYNC_API dync_status dync_graph_split(dync_graph *graph, bool (*pick)(const dync_node *, void *user), void *user, dync_graph **parts, int *nparts);
 
 /* dync_aot_export: the functional graph that AOT autograd makes: writes are values, composite operators their parts, each node with its
@@ -2523,14 +2632,16 @@ DYNC_API dync_status dync_aot_export(dync_graph *graph, const dync_value *inputs
 /* dync_graph_seq_table: which forward node each backward node belongs to: "SeqNr|OrigAten|SrcFn", then one line a node: the autograd
  * sequence number counted from the first node's, the operator as aten names it, and the module or operator of the user's that it comes
  * from (backward nodes: none).
- *   ->      owned by the scope; NULL and an error for NULL */
+ *   ->      owned by the scope; NULL and an error for NULL
+ *   thread  any */
 DYNC_API char *dync_graph_seq_table(const dync_graph *graph);
 
 /* dync_explain_backend: a backend that compiles with inner and tells out of each graph it is given: counts, breaks and graphs; the fields
  * for guards, operators and time stay empty.
  *   inner   the name of a backend; NULL: "inductor"
  *   out     borrowed; zeroed here and filled by compiles until the scope ends in which this is called; that scope owns the texts
- *   errors  DYNC_ERR_VALUE (out is NULL), DYNC_ERR_MEMORY */
+ *   errors  DYNC_ERR_VALUE (out is NULL), DYNC_ERR_MEMORY
+ *   thread  any */
 DYNC_API dync_backend dync_explain_backend(const char *inner, struct dync_explain_output *out);
 
 /* dync_op_register: an operator of one's own, "mylib::scale", called through dync_op_call_values.
@@ -2545,7 +2656,8 @@ DYNC_API dync_backend dync_explain_backend(const char *inner, struct dync_explai
 DYNC_API dync_status dync_op_register(const char *name, const char *schema, dync_function impl, dync_function meta_or_null, void *user);
 
 /* dync_op_call_values: calls any operator, built in or registered, by its name.
- *   ->      owned by the scope */
+ *   ->      owned by the scope
+ *   thread  any */
 DYNC_API dync_value dync_op_call_values(const char *name, int nargs, const dync_value *args);
 
 /* ==== api/debug.h =============================================================================================== */
@@ -2569,7 +2681,8 @@ typedef struct dync_explain_output {
 
 /* dync_explain(fn, x, y): compiles and runs fn once on these arguments and tells what was captured.
  *   ->      zeros on failure
- *   notes   compiled entries that exist are not touched */
+ *   notes   compiled entries that exist are not touched
+ *   thread  any */
 #define dync_explain(fn, ...) dync_explain_values(DYNC_FN(fn), #fn, DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__))
 DYNC_API dync_explain_output dync_explain_values(dync_callee callee, const char *name, int nargs, const dync_value *args);
 
@@ -2577,22 +2690,26 @@ DYNC_API dync_explain_output dync_explain_values(dync_callee callee, const char 
  *   ->      owned by the scope
  * dync_explain_html: as a page that needs nothing else: the graphs drawn, breaks with their source lines where the files can be read, guards,
  * and why a compiled function was compiled again.
- *   errors  DYNC_ERR_VALUE (NULL), DYNC_ERR_IO, DYNC_ERR_MEMORY */
+ *   errors  DYNC_ERR_VALUE (NULL), DYNC_ERR_IO, DYNC_ERR_MEMORY
+ *   thread  any */
 DYNC_API char *dync_explain_str(const dync_explain_output *output);
 DYNC_API dync_status dync_explain_html(const dync_explain_output *output, const char *path);
 
-/* dync_get_counters: process-wide, since the start. */
+/* dync_get_counters: process-wide, since the start.
+ *   thread  any */
 typedef struct { int64_t frames, ops, graphs, graph_breaks, recompiles, cache_hits, cache_misses, autograd_captures, autograd_compiles, lint_warnings; } dync_counters;
 DYNC_API dync_counters dync_get_counters(void);
 
 /* dync_set_log: prints stages to stderr, as DYNC_LOG in the environment does.
  *   what    "graph,guards,recompiles,aot,ir,code,perf"; NULL or "": nothing
- *   notes   an unknown name is reported once, with those that exist */
+ *   notes   an unknown name is reported once, with those that exist
+ *   thread  any */
 DYNC_API void dync_set_log(const char *what);
 
 /* dync_config_set: "activation_memory_budget" (0 to 1: how much of what training saves for backward may be kept), "lint", "log", "threads", "verify"; of the minifier "repro_after", "repro_level", "repro_tolerance", "repro_forward_only",
  * "repro_ignore_non_fp", "same_two_models_use_fp64", "repro_cosine", "repro_isolate", "repro_timeout" (seconds), "debug_dir".
- *   errors  DYNC_ERR_VALUE, naming the keys that exist */
+ *   errors  DYNC_ERR_VALUE, naming the keys that exist
+ *   thread  any */
 DYNC_API dync_status dync_config_set(const char *key, const char *value);
 
 /* ---- minifier: a graph that fails, shrunk to the few operators that fail -------------------------------------------------------
@@ -2610,22 +2727,26 @@ typedef struct dync_minified { dync_graph *graph; dync_value inputs; int queries
  *   ->      graph and its inputs (a list), owned by the scope; queries: how often the predicate was asked. graph is NULL on failure
  *   errors  DYNC_ERR_VALUE "Input graph did not fail the tester", or the error that the predicate recorded there; DYNC_ERR_MEMORY
  *   notes   reports its steps on stderr. The predicate runs in this process: dync_fails and dync_fails_accuracy use a child of their own.
- *   source  torch/_functorch/fx_minifier.py */
+ *   source  torch/_functorch/fx_minifier.py
+ *   thread  not while running */
 DYNC_API dync_minified dync_minify(dync_graph *graph, dync_value inputs, dync_minify_predicate fails, void *user);
 
 /* Predicates; user is the name of a backend. dync_fails: eager runs the graph, the backend does not: it raises, crashes or hangs (in a
- * child process where there is fork). dync_fails_accuracy: its results or gradients are wrong, as judged by a float64 run. */
+ * child process where there is fork). dync_fails_accuracy: its results or gradients are wrong, as judged by a float64 run.
+ *   thread  not while running */
 DYNC_API bool dync_fails(dync_graph *graph, const dync_value *inputs, int n, void *backend);
 DYNC_API bool dync_fails_accuracy(dync_graph *graph, const dync_value *inputs, int n, void *backend);
 
 /* dync_repro_save: the graph with its inputs as a C program that needs only dync.h; inputs of more than 64 elements go to a folder
  * "storages" beside it.
- *   errors  DYNC_ERR_VALUE, DYNC_ERR_IO, DYNC_ERR_MEMORY */
+ *   errors  DYNC_ERR_VALUE, DYNC_ERR_IO, DYNC_ERR_MEMORY
+ *   thread  any */
 DYNC_API dync_status dync_repro_save(dync_graph *graph, dync_value inputs, const char *backend, bool accuracy, const char *path);
 
 /* What such a program is made of. dync_run_repro understands `run`, `minify`, --accuracy, --no-accuracy, --save-dir DIR, --no-save-dir,
  * --isolate, --no-isolate, --autocast, --backend NAME, --only-fwd and returns the exit status: 0; 1 where the failure is reproduced or
- * minifying failed; 2 for arguments that it does not know. */
+ * minifying failed; 2 for arguments that it does not know.
+ *   thread  any */
 typedef struct dync_repro_reader dync_repro_reader;
 typedef struct dync_repro_buffer {
     size_t nbytes DYNC__ZERO;
@@ -2677,11 +2798,13 @@ DYNC_API bool dync_profile_event(int i, dync_profile_event_info *out);
 
 /* dync_profile_save: the record as a Chrome trace, which Perfetto opens. dync_profile_table: as a table by name, the longest first.
  *   ->      dync_profile_table: owned by the scope; NULL on failure
- *   errors  DYNC_ERR_VALUE (no path), DYNC_ERR_IO, DYNC_ERR_MEMORY */
+ *   errors  DYNC_ERR_VALUE (no path), DYNC_ERR_IO, DYNC_ERR_MEMORY
+ *   thread  any */
 DYNC_API dync_status dync_profile_save(const char *path);
 DYNC_API char *dync_profile_table(void);
 
-/* dync_memory_stats: bytes that dync holds now and held at most, tensors alive, and calls that reached DYNC_MALLOC or the buffer. */
+/* dync_memory_stats: bytes that dync holds now and held at most, tensors alive, and calls that reached DYNC_MALLOC or the buffer.
+ *   thread  any */
 typedef struct { int64_t live_bytes, peak_bytes, live_tensors, mallocs; } dync_memory;
 DYNC_API dync_memory dync_memory_stats(void);
 
@@ -2690,7 +2813,8 @@ DYNC_API dync_memory dync_memory_stats(void);
 
 /* dync_export(fn, x, y): the whole of fn as one program without guards, for arguments of these shapes and dtypes.
  *   ->      released by dync_program_free; NULL on failure
- *   errors  DYNC_ERR_UNSUPPORTED (a graph break), DYNC_ERR_MEMORY */
+ *   errors  DYNC_ERR_UNSUPPORTED (a graph break), DYNC_ERR_MEMORY
+ *   thread  any */
 #define dync_export(fn, ...) dync_export_values(DYNC_FN(fn), #fn, DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__))
 DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, int nargs, const dync_value *args);
 
@@ -2703,7 +2827,8 @@ DYNC_API dync_value dync_program_run(dync_program *program, int nargs, const dyn
 
 /* dync_program_save: a portable file. dync_program_save_c: one C11 file with static memory, no malloc and no dync.h, for a
  * microcontroller. dync_program_save_onnx: an ONNX model.
- *   errors  DYNC_ERR_IO; DYNC_ERR_UNSUPPORTED (an operator the form cannot express), DYNC_ERR_MEMORY */
+ *   errors  DYNC_ERR_IO; DYNC_ERR_UNSUPPORTED (an operator the form cannot express), DYNC_ERR_MEMORY
+ *   thread  any */
 DYNC_API dync_status dync_program_save(const dync_program *program, const char *path);
 DYNC_API dync_status dync_program_save_c(const dync_program *program, const char *path);
 DYNC_API dync_status dync_program_save_onnx(const dync_program *program, const char *path);
@@ -2712,7 +2837,8 @@ DYNC_API dync_status dync_program_save_onnx(const dync_program *program, const c
  * registered ones only, the types of all its values are inferred again, and it stays within dync_limits.
  *   ->      released by dync_program_free; NULL on failure
  *   errors  DYNC_ERR_IO, DYNC_ERR_FORMAT, DYNC_ERR_UNSUPPORTED, DYNC_ERR_MEMORY
- *   notes   a registered operator is called with what the file says, as far as its schema and its meta function let it */
+ *   notes   a registered operator is called with what the file says, as far as its schema and its meta function let it
+ *   thread  any */
 DYNC_API dync_program *dync_program_load(const char *path);
 DYNC_API dync_program *dync_program_load_onnx(const char *path);
 
@@ -2729,13 +2855,15 @@ typedef struct dync_limits {
  *   thread  any */
 DYNC_API dync_status dync_set_limits(dync_limits limits);
 
-/* dync_program_free: NULL does nothing. */
+/* dync_program_free: NULL does nothing.
+ *   thread  not while running */
 DYNC_API void dync_program_free(dync_program *program);
 
 /* dync_npy_save, dync_npy_load: one tensor as NumPy's .npy file.
  *   ->      dync_npy_load: owned by the scope; NULL on failure
  *   errors  DYNC_ERR_IO, DYNC_ERR_FORMAT, DYNC_ERR_DTYPE (NumPy has no bfloat16), DYNC_ERR_DEVICE, DYNC_ERR_MEMORY
- *   notes   saving copies a strided tensor row by row; loading takes either byte order and either memory order */
+ *   notes   saving copies a strided tensor row by row; loading takes either byte order and either memory order
+ *   thread  any */
 DYNC_API dync_status dync_npy_save(dync_tensor *t, const char *path);
 DYNC_API dync_tensor *dync_npy_load(const char *path);
 #endif
@@ -5875,10 +6003,15 @@ DYNC__FN void dync__pool_stop(void) {
     dync__pool_end_workers();
     DYNC__ATOMIC_STORE(&dync__pool.busy, 0);
 }
+/* The loop that runs in another thread ends first; those that begin meanwhile run alone. */
 DYNC__FN void dync__pool_set_threads(int n) {
-    dync__pool_end_workers();
+    int32_t idle = 0;
+    bool alone = dync__tls.in_pool || DYNC__ATOMIC_PEEK(&dync__pool.forked);     /* a loop of one's own, or one that will never end */
+    for (int round = 0; !alone && !DYNC__ATOMIC_CAS(&dync__pool.busy, &idle, 1); round++, idle = 0) dync__pause(round / 32);
+    if (!alone) dync__pool_end_workers();
     DYNC__ATOMIC_STORE(&dync__pool.wanted, n < 0 ? 0 : DYNC__MIN(n, DYNC__POOL_MOST));
     DYNC__ATOMIC_STORE(&dync__pool.known, 0);
+    if (!alone) DYNC__ATOMIC_STORE(&dync__pool.busy, 0);
 }
 DYNC__FN void dync__pool_run(void (*fn)(void *user, int part, int n_parts), void *user, int n_parts) {
     int32_t idle = 0;
@@ -54194,8 +54327,18 @@ DYNC__WARM
 dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync__graph *g, bool is_backward, const dync__options *options, dync__inner *out);
 #endif
 /* Of activation memory, for every graph compiled from now on: dync_config_set("activation_memory_budget", ...). */
-static double dync__aot_budget = 1;
-DYNC__RARE DYNC__FN void dync__aot_set_budget(double budget) { dync__aot_budget = budget; }
+static struct { dync__mutex lock; double saved; } dync__aot_budget;      /* 1 less the budget, so that zero is the default */
+DYNC__RARE DYNC__FN void dync__aot_set_budget(double budget) {
+    dync__lock(&dync__aot_budget.lock);
+    dync__aot_budget.saved = 1 - budget;
+    dync__unlock(&dync__aot_budget.lock);
+}
+DYNC__RARE static double dync__aot_budget_now(void) {
+    dync__lock(&dync__aot_budget.lock);
+    double budget = 1 - dync__aot_budget.saved;
+    dync__unlock(&dync__aot_budget.lock);
+    return budget;
+}
 DYNC__FN bool dync__options_copy(dync__options *o, const dync__options *from) {
     *o = *from;
     o->text = *from->text ? dync__strdup(from->text) : "";
@@ -54209,7 +54352,7 @@ DYNC__FN void dync__options_free(dync__options *o) {
 static dync__aot_how dync__aot_how_of(const dync__options *o, const dync__inner_compiler *inner) {
     bool save_all = o->partition >= 0 ? o->partition == 1 : inner->save_all, all = o->decompositions >= 0 ? o->decompositions == 1 : inner->decompose_all;
     return (dync__aot_how){.save_all = save_all, .decompose = all ? DYNC__DECOMPOSE_ALL : DYNC__DECOMPOSE_NEEDED,
-                           .budget = o->memory_budget >= 0 ? o->memory_budget : dync__aot_budget};
+                           .budget = o->memory_budget >= 0 ? o->memory_budget : dync__aot_budget_now()};
 }
 DYNC__FN void dync__aot_code_unref(dync__aot_code *c) {
     if (!c || DYNC__ATOMIC_DEC(&c->refs) > 0) return;
@@ -54483,7 +54626,7 @@ DYNC__RARE static void dync__aot_report(const dync__aot_code *c) {
 /* For explain: as the usual AOT backend would do it; nothing for a graph that it would not take. */
 DYNC__RARE static void dync__aot_explain(dync__graph *graph, const dync_value *examples, dync__str *out) {
     dync__aot_graphs g;
-    dync__aot_how how = {.budget = dync__aot_budget};
+    dync__aot_how how = {.budget = dync__aot_budget_now()};
     const char *why = NULL;
     dync__error_guard guard;
     if (graph->syms || dync__tls.grad_enabled_off || !dync__aot_wants_grad(graph, examples)) return;
@@ -58368,17 +58511,19 @@ static void dync__setting_from_env(const dync__setting_row *row, dync__repro_set
     dync__warn("%s: expected %s, got '%s'", used, dync__str_get(&expects), text);
     dync__str_free(&expects);
 }
+/* A copy of the thread's own: another may set them meanwhile. */
 DYNC__FN const dync__repro_settings *dync__repro_now(void) {
-    if (DYNC__ATOMIC_LOAD(&dync__setting_state.known)) return &dync__setting_state.now;
+    static DYNC__TLS dync__repro_settings copy;
     dync__lock(&dync__setting_state.lock);
     if (!dync__setting_state.known) {
         dync__setting_state.now = dync__setting_defaults;
         for (int i = 0; i < DYNC__COUNT_OF(dync__setting_rows); i++)
             dync__setting_from_env(&dync__setting_rows[i], &dync__setting_state.now);
-        DYNC__ATOMIC_STORE(&dync__setting_state.known, 1);
+        dync__setting_state.known = 1;
     }
+    copy = dync__setting_state.now;
     dync__unlock(&dync__setting_state.lock);
-    return &dync__setting_state.now;
+    return &copy;
 }
 DYNC__FN const char *dync__repro_key(int i) { return i < DYNC__COUNT_OF(dync__setting_rows) ? dync__setting_rows[i].option.key : NULL; }
 DYNC__FN dync_status dync__repro_set(const char *key, const char *value, bool *known) {
@@ -58389,7 +58534,10 @@ DYNC__FN dync_status dync__repro_set(const char *key, const char *value, bool *k
         if (strcmp(key, row->key) != 0) continue;
         char what[64];
         *known = true;
-        if (value && dync__option_store(row, value, strlen(value), &dync__setting_state.now)) return DYNC_OK;
+        dync__lock(&dync__setting_state.lock);
+        bool stored = value && dync__option_store(row, value, strlen(value), &dync__setting_state.now);
+        dync__unlock(&dync__setting_state.lock);
+        if (stored) return DYNC_OK;
         dync__format(what, sizeof what, "dync_config_set: %s", key);
         return dync__option_fail(row, what, value, value ? strlen(value) : 0);
     }

@@ -10,8 +10,20 @@ dync_status (*dync__aot_inner_hook)(const dync__inner_compiler *, dync__graph *g
 #endif
 
 /* Of activation memory, for every graph compiled from now on: dync_config_set("activation_memory_budget", ...). */
-static double dync__aot_budget = 1;
-DYNC__RARE DYNC__FN void dync__aot_set_budget(double budget) { dync__aot_budget = budget; }
+static struct { dync__mutex lock; double saved; } dync__aot_budget;      /* 1 less the budget, so that zero is the default */
+DYNC__RARE DYNC__FN void dync__aot_set_budget(double budget)
+{
+    dync__lock(&dync__aot_budget.lock);
+    dync__aot_budget.saved = 1 - budget;
+    dync__unlock(&dync__aot_budget.lock);
+}
+DYNC__RARE static double dync__aot_budget_now(void)
+{
+    dync__lock(&dync__aot_budget.lock);
+    double budget = 1 - dync__aot_budget.saved;
+    dync__unlock(&dync__aot_budget.lock);
+    return budget;
+}
 
 /* ---- options -------------------------------------------------------------------------------------------------------------------- */
 DYNC__FN bool dync__options_copy(dync__options *o, const dync__options *from)
@@ -31,7 +43,7 @@ static dync__aot_how dync__aot_how_of(const dync__options *o, const dync__inner_
 {
     bool save_all = o->partition >= 0 ? o->partition == 1 : inner->save_all, all = o->decompositions >= 0 ? o->decompositions == 1 : inner->decompose_all;
     return (dync__aot_how){.save_all = save_all, .decompose = all ? DYNC__DECOMPOSE_ALL : DYNC__DECOMPOSE_NEEDED,
-                           .budget = o->memory_budget >= 0 ? o->memory_budget : dync__aot_budget};
+                           .budget = o->memory_budget >= 0 ? o->memory_budget : dync__aot_budget_now()};
 }
 
 /* ---- the code ------------------------------------------------------------------------------------------------------------------- */
@@ -361,7 +373,7 @@ DYNC__RARE static void dync__aot_report(const dync__aot_code *c)
 DYNC__RARE static void dync__aot_explain(dync__graph *graph, const dync_value *examples, dync__str *out)
 {
     dync__aot_graphs g;
-    dync__aot_how how = {.budget = dync__aot_budget};
+    dync__aot_how how = {.budget = dync__aot_budget_now()};
     const char *why = NULL;
     dync__error_guard guard;
     if (graph->syms || dync__tls.grad_enabled_off || !dync__aot_wants_grad(graph, examples)) return;

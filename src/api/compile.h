@@ -29,7 +29,8 @@ typedef struct dync_compile_options {
     dync_loc at_ DYNC__ZERO;           /* private: the caller's place */
 } dync_compile_options;
 
-/* A callable as compile, frame, explain and their kin take it. Opaque: made by DYNC_FN from whatever can be compiled. */
+/* A callable as compile, frame, explain and their kin take it. Opaque: made by DYNC_FN from whatever can be compiled.
+ *   thread  any */
 typedef struct dync_callee { int kind, flags; void (*fn)(void); void *object, *user; const char *name, *args; } dync_callee;
 DYNC_API dync_callee dync_fn0(dync_tensor *(*fn)(void));
 DYNC_API dync_callee dync_fn1(dync_tensor *(*fn)(dync_tensor *));
@@ -90,7 +91,8 @@ template <class R, class... A> inline dync_callee dync_fn(R (*)(A...))
 
 /* dync_args, dync_bind: a callee with argument names for graphs and messages, where dync_compile's .args is not at hand:
  * dync_frame(dync_args(bad, "param, y"), a, a); dync_bind also gives the user pointer of the general form.
- *   names   copied when the callee is used */
+ *   names   copied when the callee is used
+ *   thread  any */
 #define dync_args(fn, names)       dync_bind_callee(DYNC_FN(fn), #fn, NULL, names)
 #define dync_bind(fn, user, names) dync_bind_callee(DYNC_FN(fn), #fn, user, names)
 DYNC_API dync_callee dync_bind_callee(dync_callee callee, const char *name, void *user, const char *args);
@@ -100,7 +102,8 @@ DYNC_API dync_callee dync_bind_callee(dync_callee callee, const char *name, void
  *   fn       what can be compiled, see above; modules, graphs and programs are borrowed
  *   ->       released by dync_compiled_free; NULL on failure
  *   errors   DYNC_ERR_VALUE (NULL, unknown backend), DYNC_ERR_MEMORY
- *   notes    C++17: dync_compile(fn, options) with a dync_compile_options */
+ *   notes    C++17: dync_compile(fn, options) with a dync_compile_options
+ *   thread   any */
 #if DYNC__DESIGNATORS
 #define dync_compile(...) DYNC_COMPILE_(__VA_ARGS__, .at_ = DYNC_HERE)
 #define DYNC_COMPILE_(fn, ...) dync_compile_opt(DYNC_FN(fn), #fn, DYNC_LITERAL(dync_compile_options){__VA_ARGS__})
@@ -131,7 +134,8 @@ DYNC_API dync_tensor *dync_call_tensor_at(dync_compiled *f, int nargs, const dyn
 
 /* dync_call_into(f, out, a, b): the same, results written into tensors of the caller's. For calls in real time.
  *   out     a tensor or a list of them, of the results' shapes and dtypes
- *   errors  as dync_call; DYNC_ERR_SHAPE, DYNC_ERR_DTYPE */
+ *   errors  as dync_call; DYNC_ERR_SHAPE, DYNC_ERR_DTYPE
+ *   thread  any, into tensors that no other thread uses */
 #define dync_call_into(f, out, ...) dync_call_into_values_at(f, DYNC_V(out), DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__), DYNC_HERE)
 DYNC_API dync_status dync_call_into_values(dync_compiled *f, dync_value out, int nargs, const dync_value *args);
 DYNC_API dync_status dync_call_into_values_at(dync_compiled *f, dync_value out, int nargs, const dync_value *args, dync_loc at);
@@ -139,40 +143,47 @@ DYNC_API dync_status dync_call_into_values_at(dync_compiled *f, dync_value out, 
 /* ---- inside a compiled function; outside of one they do what they can, or nothing ---------------------------------------------- */
 
 /* dync_frame(fn, x): a nested call that Dynamo would treat as its own frame; breaks inside it are its own. Plain C calls inline.
- *   ->      as dync_call; outside of a compiled function fn is simply called */
+ *   ->      as dync_call; outside of a compiled function fn is simply called
+ *   thread  any */
 #define dync_frame(fn, ...) dync_as_tensor(dync_frame_values_at(DYNC_FN(fn), #fn, DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__), DYNC_HERE))
 DYNC_API dync_value dync_frame_values_at(dync_callee callee, const char *name, int nargs, const dync_value *args, dync_loc at);
 DYNC_API dync_value dync_frame_values(dync_callee callee, const char *name, int nargs, const dync_value *args);
 
 /* dync_graph_break: ends the graph here; what follows until the next operator runs in every call, in its place.
- *   reason  shown by dync_explain */
+ *   reason  shown by dync_explain
+ *   thread  any */
 DYNC_API void dync_graph_break(const char *reason);
 DYNC_API void dync_graph_break_at(const char *reason, dync_loc at);
 #define dync_graph_break(reason) dync_graph_break_at(reason, DYNC_HERE)
 
-/* dync_host_print: writes text to stdout; a graph break, reason "print". */
+/* dync_host_print: writes text to stdout; a graph break, reason "print".
+ *   thread  any */
 DYNC_API void dync_host_print(const char *text);
 DYNC_API void dync_host_print_at(const char *text, dync_loc at);
 #define dync_host_print(text) dync_host_print_at(text, DYNC_HERE)
 
-/* dync_is_compiling: true while a function is being traced. A guard. */
+/* dync_is_compiling: true while a function is being traced. A guard.
+ *   thread  any */
 DYNC_API bool dync_is_compiling(void);
 
 /* dync_guard_int, dync_guard_tensor: declares a C variable the function reads: it is read again in every call, and a changed value (or
  * another tensor) is another entry.
  *   global_name   copied; the guard's name, G['name']
- *   address       borrowed while the compiled function lives */
+ *   address       borrowed while the compiled function lives
+ *   thread  any */
 DYNC_API void dync_guard_int(const char *global_name, const int64_t *address);
 DYNC_API void dync_guard_tensor(const char *global_name, dync_tensor **address);
 
 /* dync_mark_dynamic: this dimension is symbolic from the first compile on. dync_size of it inside a traced function is then an error:
  * dync_dim is meant.
- *   dim     -rank <= dim < rank */
+ *   dim     -rank <= dim < rank
+ *   thread  not while running */
 DYNC_API void dync_mark_dynamic(dync_tensor *t, int dim);
 
 /* dync_dim: the size of a dimension, kept symbolic where it is dynamic; for an element of a shape argument and nothing else. Converted to a
  * float it is DYNC_ERR_VALUE; other arithmetic on it is a wrong number, which dync_set_lint shows.
- * dync_dim_lt, _eq, _gt: compare it with n and guard on the outcome only; dync_size(x, dim) guards on the size. */
+ * dync_dim_lt, _eq, _gt: compare it with n and guard on the outcome only; dync_size(x, dim) guards on the size.
+ *   thread  any */
 DYNC_API int64_t dync_dim(const dync_tensor *t, int dim);
 DYNC_API bool dync_dim_lt(const dync_tensor *t, int dim, int64_t n);
 DYNC_API bool dync_dim_eq(const dync_tensor *t, int dim, int64_t n);
@@ -182,7 +193,8 @@ DYNC_API bool dync_dim_gt(const dync_tensor *t, int dim, int64_t n);
  *   dync_disable                  fn runs as it is, in every call, between two graphs
  *   dync_allow_in_graph           fn becomes one node of the graph and is not looked into; it gives a tensor or up to 8 and reads no values
  *                                 (it runs once over tensors without data, for their shapes)
- *   dync_assume_constant_result   fn runs once; its result is baked in */
+ *   dync_assume_constant_result   fn runs once; its result is baked in
+ *   thread  any */
 #define dync_disable(fn)                dync_disable_callee(DYNC_FN(fn))
 #define dync_allow_in_graph(fn)         dync_allow_in_graph_callee(DYNC_FN(fn))
 #define dync_assume_constant_result(fn) dync_assume_constant_result_callee(DYNC_FN(fn))
@@ -199,7 +211,8 @@ DYNC_API dync_callee dync_assume_constant_result_callee(dync_callee callee);
  *           dync does not see (a C variable it counts up) happen twice. Tensors of other devices are not compared
  * dync_set_lint: traces twice at the first compile and warns of what differs: impure reads. Counted by dync_get_counters. DYNC_LINT=1 does it too.
  *   notes   functions with an opaque break are traced by every call anyhow and are left alone
- * Both are process-wide and off at first, unless the environment says otherwise; what the program sets wins. */
+ * Both are process-wide and off at first, unless the environment says otherwise; what the program sets wins.
+ *   thread  any */
 DYNC_API void dync_set_verify(bool on);
 DYNC_API void dync_set_lint(bool on);
 
@@ -208,13 +221,15 @@ DYNC_API void dync_set_lint(bool on);
 DYNC_API void dync_reset(void);
 
 /* dync_on_compile_start, _end: fn runs before and after each compilation.
- *   ->      an id for dync_remove_callback, -1 on failure */
+ *   ->      an id for dync_remove_callback, -1 on failure
+ *   thread  any */
 DYNC_API int dync_on_compile_start(void (*fn)(void *user), void *user);
 DYNC_API int dync_on_compile_end(void (*fn)(void *user), void *user);
 DYNC_API void dync_remove_callback(int id);
 
 /* dync_module_compile(m, .backend = "eager"): compiles a module in place: dync_forward_call and dync_module_call run its compiled form.
- *   errors  as dync_compile */
+ *   errors  as dync_compile
+ *   thread  not while running */
 #if DYNC__DESIGNATORS
 #define dync_module_compile(...) DYNC_MODULE_COMPILE_(__VA_ARGS__, .at_ = DYNC_HERE)
 #define DYNC_MODULE_COMPILE_(m, ...) dync_module_compile_opt(m, #m, DYNC_LITERAL(dync_compile_options){__VA_ARGS__})

@@ -18,7 +18,8 @@ typedef struct dync_explain_output {
 
 /* dync_explain(fn, x, y): compiles and runs fn once on these arguments and tells what was captured.
  *   ->      zeros on failure
- *   notes   compiled entries that exist are not touched */
+ *   notes   compiled entries that exist are not touched
+ *   thread  any */
 #define dync_explain(fn, ...) dync_explain_values(DYNC_FN(fn), #fn, DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__))
 DYNC_API dync_explain_output dync_explain_values(dync_callee callee, const char *name, int nargs, const dync_value *args);
 
@@ -26,22 +27,26 @@ DYNC_API dync_explain_output dync_explain_values(dync_callee callee, const char 
  *   ->      owned by the scope
  * dync_explain_html: as a page that needs nothing else: the graphs drawn, breaks with their source lines where the files can be read, guards,
  * and why a compiled function was compiled again.
- *   errors  DYNC_ERR_VALUE (NULL), DYNC_ERR_IO, DYNC_ERR_MEMORY */
+ *   errors  DYNC_ERR_VALUE (NULL), DYNC_ERR_IO, DYNC_ERR_MEMORY
+ *   thread  any */
 DYNC_API char *dync_explain_str(const dync_explain_output *output);
 DYNC_API dync_status dync_explain_html(const dync_explain_output *output, const char *path);
 
-/* dync_get_counters: process-wide, since the start. */
+/* dync_get_counters: process-wide, since the start.
+ *   thread  any */
 typedef struct { int64_t frames, ops, graphs, graph_breaks, recompiles, cache_hits, cache_misses, autograd_captures, autograd_compiles, lint_warnings; } dync_counters;
 DYNC_API dync_counters dync_get_counters(void);
 
 /* dync_set_log: prints stages to stderr, as DYNC_LOG in the environment does.
  *   what    "graph,guards,recompiles,aot,ir,code,perf"; NULL or "": nothing
- *   notes   an unknown name is reported once, with those that exist */
+ *   notes   an unknown name is reported once, with those that exist
+ *   thread  any */
 DYNC_API void dync_set_log(const char *what);
 
 /* dync_config_set: "activation_memory_budget" (0 to 1: how much of what training saves for backward may be kept), "lint", "log", "threads", "verify"; of the minifier "repro_after", "repro_level", "repro_tolerance", "repro_forward_only",
  * "repro_ignore_non_fp", "same_two_models_use_fp64", "repro_cosine", "repro_isolate", "repro_timeout" (seconds), "debug_dir".
- *   errors  DYNC_ERR_VALUE, naming the keys that exist */
+ *   errors  DYNC_ERR_VALUE, naming the keys that exist
+ *   thread  any */
 DYNC_API dync_status dync_config_set(const char *key, const char *value);
 
 /* ---- minifier: a graph that fails, shrunk to the few operators that fail -------------------------------------------------------
@@ -59,22 +64,26 @@ typedef struct dync_minified { dync_graph *graph; dync_value inputs; int queries
  *   ->      graph and its inputs (a list), owned by the scope; queries: how often the predicate was asked. graph is NULL on failure
  *   errors  DYNC_ERR_VALUE "Input graph did not fail the tester", or the error that the predicate recorded there; DYNC_ERR_MEMORY
  *   notes   reports its steps on stderr. The predicate runs in this process: dync_fails and dync_fails_accuracy use a child of their own.
- *   source  torch/_functorch/fx_minifier.py */
+ *   source  torch/_functorch/fx_minifier.py
+ *   thread  not while running */
 DYNC_API dync_minified dync_minify(dync_graph *graph, dync_value inputs, dync_minify_predicate fails, void *user);
 
 /* Predicates; user is the name of a backend. dync_fails: eager runs the graph, the backend does not: it raises, crashes or hangs (in a
- * child process where there is fork). dync_fails_accuracy: its results or gradients are wrong, as judged by a float64 run. */
+ * child process where there is fork). dync_fails_accuracy: its results or gradients are wrong, as judged by a float64 run.
+ *   thread  not while running */
 DYNC_API bool dync_fails(dync_graph *graph, const dync_value *inputs, int n, void *backend);
 DYNC_API bool dync_fails_accuracy(dync_graph *graph, const dync_value *inputs, int n, void *backend);
 
 /* dync_repro_save: the graph with its inputs as a C program that needs only dync.h; inputs of more than 64 elements go to a folder
  * "storages" beside it.
- *   errors  DYNC_ERR_VALUE, DYNC_ERR_IO, DYNC_ERR_MEMORY */
+ *   errors  DYNC_ERR_VALUE, DYNC_ERR_IO, DYNC_ERR_MEMORY
+ *   thread  any */
 DYNC_API dync_status dync_repro_save(dync_graph *graph, dync_value inputs, const char *backend, bool accuracy, const char *path);
 
 /* What such a program is made of. dync_run_repro understands `run`, `minify`, --accuracy, --no-accuracy, --save-dir DIR, --no-save-dir,
  * --isolate, --no-isolate, --autocast, --backend NAME, --only-fwd and returns the exit status: 0; 1 where the failure is reproduced or
- * minifying failed; 2 for arguments that it does not know. */
+ * minifying failed; 2 for arguments that it does not know.
+ *   thread  any */
 typedef struct dync_repro_reader dync_repro_reader;
 typedef struct dync_repro_buffer {
     size_t nbytes DYNC__ZERO;
@@ -126,10 +135,12 @@ DYNC_API bool dync_profile_event(int i, dync_profile_event_info *out);
 
 /* dync_profile_save: the record as a Chrome trace, which Perfetto opens. dync_profile_table: as a table by name, the longest first.
  *   ->      dync_profile_table: owned by the scope; NULL on failure
- *   errors  DYNC_ERR_VALUE (no path), DYNC_ERR_IO, DYNC_ERR_MEMORY */
+ *   errors  DYNC_ERR_VALUE (no path), DYNC_ERR_IO, DYNC_ERR_MEMORY
+ *   thread  any */
 DYNC_API dync_status dync_profile_save(const char *path);
 DYNC_API char *dync_profile_table(void);
 
-/* dync_memory_stats: bytes that dync holds now and held at most, tensors alive, and calls that reached DYNC_MALLOC or the buffer. */
+/* dync_memory_stats: bytes that dync holds now and held at most, tensors alive, and calls that reached DYNC_MALLOC or the buffer.
+ *   thread  any */
 typedef struct { int64_t live_bytes, peak_bytes, live_tensors, mallocs; } dync_memory;
 DYNC_API dync_memory dync_memory_stats(void);

@@ -39,7 +39,8 @@
  * MEMORY. Four words are used below. scope: the result is released when the innermost DYNC_SCOPE ends (dync_shutdown ends the
  * outermost). borrowed: it belongs to somebody else and is valid as long as that is. taken: the callee owns it now. arena: it dies with
  * the compilation it belongs to. A scope holds every temporary, so nested calls leak nothing; dync_escape hands a tensor one scope up,
- * dync_retain keeps it beyond all. A handle used after its scope ended is an error that names where it was made, not a crash. Every
+ * dync_retain keeps it beyond all. A handle used after its scope ended, or after it was freed (of whatever
+ * kind: a compiled function, a module, a graph, a list, ...), is an error that names where it was made, not a crash. Every
  * allocation passes DYNC_MALLOC and its kin, or comes from the buffer given to dync_init.
  *
  * ERRORS. The first one sticks, per thread: what, where (file:line), what was expected and what came. A function that makes something
@@ -47,7 +48,8 @@
  * asserts on what the user gives it.
  *
  * THREADS. All state is per thread but the backend registry and the compiled caches; many threads may call one dync_compiled at once.
- * Each function says `thread any` or `thread not while running`: it must not run while another thread is inside the same object.
+ * Each function says `thread any` (in any number of threads at once, on the same objects too, as long as no tensor is written that
+ * another thread uses) or `thread not while running`: it must not run while another thread is inside the same object.
  *
  * ENVIRONMENT. DYNC_LOG=graph,guards,ir prints stages (dync_set_log); DYNC_LINT=1 and DYNC_VERIFY=1 check every compiled function as
  * dync_set_lint and dync_set_verify do; DYNC_THREADS=n is the size of the pool; DYNC_CPU=avx2 or none makes code for less than the machine
@@ -56,5 +58,4 @@
  *
  * OPTIONS are macros defined before the include; config.h below lists them.
  *
- * The comments below are the reference; nothing outside them defines behaviour. Entries are left out where there is nothing to say;
- * where `thread` is left out it is `any`. */
+ * The comments below are the reference; nothing outside them defines behaviour. Entries are left out where there is nothing to say. */

@@ -5,7 +5,8 @@
 
 /* The modules at hand, with PyTorch's initial values and names of parameters.
  *   sizes   >= 1; stride >= 1, padding >= 0
- *   ->      a module, to be freed or taken by dync_sequential or dync_module_add; NULL on failure */
+ *   ->      a module, to be freed or taken by dync_sequential or dync_module_add; NULL on failure
+ *   thread  any */
 DYNC_API dync_module *dync_nn_linear(int64_t in, int64_t out, bool bias);
 DYNC_API dync_module *dync_nn_relu(void);
 DYNC_API dync_module *dync_nn_sigmoid(void);
@@ -28,18 +29,21 @@ DYNC_API dync_module *dync_nn_conv_transpose2d(int64_t in, int64_t out, int kern
 DYNC_API dync_module *dync_nn_group_norm(int64_t groups, int64_t channels);   /* channels: a multiple of groups */
 DYNC_API dync_module *dync_nn_rms_norm(int64_t features);          /* over the last dim */
 /* Recurrent layers are called with x [length, batch, input] or [length, input] and, if wanted, a state [layers * directions, batch, hidden];
- * they give (out, state). The state is h, or (h, c) of an LSTM. rnn: with tanh. */
+ * they give (out, state). The state is h, or (h, c) of an LSTM. rnn: with tanh.
+ *   thread  any */
 DYNC_API dync_module *dync_nn_rnn(int64_t input, int64_t hidden, int layers, bool bidirectional);
 DYNC_API dync_module *dync_nn_gru(int64_t input, int64_t hidden, int layers, bool bidirectional);
 /* dync_module_call(m, query, key, value, mask): query [batch, L, features], key and value [batch, S, features] (DYNC_NONE or left out: the
- * query), a mask as scaled_dot_product_attention takes it; gives [batch, L, features]. PyTorch's with batch_first. */
+ * query), a mask as scaled_dot_product_attention takes it; gives [batch, L, features]. PyTorch's with batch_first.
+ *   thread  any */
 DYNC_API dync_module *dync_nn_multihead_attention(int64_t features, int heads);
 DYNC_API dync_module *dync_nn_max_pool2d(int kernel, int stride, int padding);
 DYNC_API dync_module *dync_nn_avg_pool2d(int kernel, int stride, int padding);
 
 /* dync_sequential(a, b, c): one after the other, each called with what the one before gives, a list, too; children are named "0", "1", "2".
  *   children   taken, also on failure
- *   ->         a module; NULL on failure */
+ *   ->         a module; NULL on failure
+ *   thread     any */
 #if defined(__cplusplus)
 #define dync_sequential(...) dync_sequential_of(DYNC_COUNT(__VA_ARGS__), dync_pack<dync_module *, DYNC_COUNT(__VA_ARGS__)>{{__VA_ARGS__}}.items)
 #else
@@ -51,12 +55,14 @@ DYNC_API dync_module *dync_sequential_of(int n, dync_module **children);
  *   class_name   in printed graphs and files; copied
  *   forward      called by dync_forward_call
  *   user         what dync_module_user gives
- *   ->           a module; NULL on failure */
+ *   ->           a module; NULL on failure
+ *   thread       any */
 typedef dync_tensor *(*dync_forward)(dync_module *self, dync_tensor *x);
 DYNC_API dync_module *dync_module_new(const char *class_name, dync_forward forward, void *user);
 
 /* dync_module_new_values: the same with any arguments: dync_module_new_values("Net", net_forward, "a, b, e, f", user).
- *   args    their names, for messages and graphs */
+ *   args    their names, for messages and graphs
+ *   thread  any */
 typedef dync_value (*dync_forward_values)(dync_module *self, const dync_value *args, int nargs);
 DYNC_API dync_module *dync_module_new_values(const char *class_name, dync_forward_values forward, const char *args, void *user);
 
@@ -71,64 +77,79 @@ DYNC_API dync_tensor *dync_forward_call(dync_module *m, dync_tensor *x);
 DYNC_API dync_tensor *dync_forward_call_at(dync_module *m, dync_tensor *x, dync_loc at);
 #define dync_forward_call(...) dync_forward_call_at(__VA_ARGS__, DYNC_HERE)
 
-/* dync_module_user: the pointer given to dync_module_new. */
+/* dync_module_user: the pointer given to dync_module_new.
+ *   thread  any */
 DYNC_API void *dync_module_user(const dync_module *m);
 
-/* dync_module_register_class: lets dync_module_open find the forward of a class of one's own. Process-wide. */
+/* dync_module_register_class: lets dync_module_open find the forward of a class of one's own. Process-wide.
+ *   thread  any */
 DYNC_API dync_status dync_module_register_class(const char *class_name, dync_forward_values forward);
 
 /* dync_module_open: a whole module, structure and state, from a file that dync_module_save wrote.
  *   ->      a module; NULL on failure
- *   errors  DYNC_ERR_IO, DYNC_ERR_FORMAT, DYNC_ERR_VALUE (a class that is not registered), DYNC_ERR_MEMORY */
+ *   errors  DYNC_ERR_IO, DYNC_ERR_FORMAT, DYNC_ERR_VALUE (a class that is not registered), DYNC_ERR_MEMORY
+ *   thread  any */
 DYNC_API dync_module *dync_module_open(const char *path);
 
 /* dync_module_child: a child by its path.
- *   ->      borrowed; NULL on failure */
+ *   ->      borrowed; NULL on failure
+ *   thread  any */
 DYNC_API dync_module *dync_module_child(dync_module *m, const char *name);
 
 /* dync_module_add: makes child a child of m.
- *   child   taken */
+ *   child   taken
+ *   thread  not while running */
 DYNC_API void dync_module_add(dync_module *m, const char *name, dync_module *child);
 
 /* dync_module_param, dync_module_buffer: a parameter or buffer by its path.
- *   ->      borrowed; NULL on failure */
+ *   ->      borrowed; NULL on failure
+ *   thread  any */
 DYNC_API dync_tensor *dync_module_param(dync_module *m, const char *name);
 DYNC_API dync_tensor *dync_module_param_at(dync_module *m, const char *name, dync_loc at);
 #define dync_module_param(...) dync_module_param_at(__VA_ARGS__, DYNC_HERE)
 DYNC_API dync_tensor *dync_module_buffer(dync_module *m, const char *name);
 
 /* dync_module_set_param, dync_module_set_buffer: adds or replaces one. Compiled forms notice (the module's version is a guard).
- *   t       a reference is kept; a parameter becomes a leaf that requires grad */
+ *   t       a reference is kept; a parameter becomes a leaf that requires grad
+ *   thread  not while running */
 DYNC_API void dync_module_set_param(dync_module *m, const char *name, dync_tensor *t);
 DYNC_API void dync_module_set_buffer(dync_module *m, const char *name, dync_tensor *t);
 
-/* dync_module_is_compiled: was dync_module_compile called on it? */
+/* dync_module_is_compiled: was dync_module_compile called on it?
+ *   thread  any */
 DYNC_API bool dync_module_is_compiled(const dync_module *m);
 
-/* dync_module_train: training or evaluation mode (batch norm), children included. Modules are made in training mode. */
+/* dync_module_train: training or evaluation mode (batch norm), children included. Modules are made in training mode.
+ *   thread  not while running */
 DYNC_API void dync_module_train(dync_module *m, bool training);
 
 /* dync_module_is_training: for the forward of a module of one's own. Traced: a guard.
- *   ->      false on failure */
+ *   ->      false on failure
+ *   thread  any */
 DYNC_API bool dync_module_is_training(const dync_module *m);
 
-/* dync_module_free: releases a module and its children. NULL does nothing. */
+/* dync_module_free: releases a module and its children. NULL does nothing.
+ *   thread  not while running */
 DYNC_API void dync_module_free(dync_module *m);
 
 /* dync_module_parameters: every parameter, children's included, in the order of their making.
  *   out     borrowed tensors, at most capacity of them; may be NULL if capacity is 0
- *   ->      how many there are */
+ *   ->      how many there are
+ *   thread  any */
 DYNC_API int dync_module_parameters(dync_module *m, dync_tensor **out, int capacity);
 
 /* dync_module_to_device, dync_module_to_dtype: moves every parameter and buffer, children's included, with its gradient; converts those of floating
  * dtype. The tensors stay the same ones, so that optimizers made before go on; what compiled forms know of them is guarded.
- *   errors  DYNC_ERR_DEVICE, DYNC_ERR_DTYPE, DYNC_ERR_MEMORY: the tensors before the failing one have moved */
+ *   errors  DYNC_ERR_DEVICE, DYNC_ERR_DTYPE, DYNC_ERR_MEMORY: the tensors before the failing one have moved
+ *   thread  not while running */
 DYNC_API dync_status dync_module_to_device(dync_module *m, dync_device device);
 DYNC_API dync_status dync_module_to_dtype(dync_module *m, dync_dtype dtype);
 
 /* dync_module_save, dync_module_load: the state as safetensors; save writes the structure into its metadata as well.
  *   errors  DYNC_ERR_IO, DYNC_ERR_FORMAT (not such a file), DYNC_ERR_VALUE (a name is missing or unknown), DYNC_ERR_SHAPE, DYNC_ERR_DTYPE
- *   notes   a failed load leaves the module as it was */
+ *   notes   a failed load leaves the module as it was
+ *   thread  dync_module_save: any; dync_module_load: not while running
+ *   thread  dync_module_save: any; dync_module_load: not while running */
 DYNC_API dync_status dync_module_save(dync_module *m, const char *path);
 DYNC_API dync_status dync_module_load(dync_module *m, const char *path);
 DYNC_API dync_status dync_module_load_at(dync_module *m, const char *path, dync_loc at);
@@ -175,16 +196,20 @@ inline dync_optim *dync_adamw(dync_module *m, dync_optim_options o = dync_optim_
 #endif
 
 /* dync_optim_step: one step down the gradients in .grad; a parameter without one is left alone.
- *   errors  DYNC_ERR_VALUE (NULL), those of the operators */
+ *   errors  DYNC_ERR_VALUE (NULL), those of the operators
+ *   thread  not while running */
 DYNC_API dync_status dync_optim_step(dync_optim *o);
 DYNC_API dync_status dync_optim_step_at(dync_optim *o, dync_loc at);
 #define dync_optim_step(...) dync_optim_step_at(__VA_ARGS__, DYNC_HERE)
 
-/* dync_optim_zero_grad: clears .grad of every parameter. */
+/* dync_optim_zero_grad: clears .grad of every parameter.
+ *   thread  not while running */
 DYNC_API void dync_optim_zero_grad(dync_optim *o);
 
-/* dync_optim_set_lr: a new learning rate, from the next step on. */
+/* dync_optim_set_lr: a new learning rate, from the next step on.
+ *   thread  not while running */
 DYNC_API dync_status dync_optim_set_lr(dync_optim *o, double lr);
 
-/* dync_optim_free: NULL does nothing. */
+/* dync_optim_free: NULL does nothing.
+ *   thread  not while running */
 DYNC_API void dync_optim_free(dync_optim *o);

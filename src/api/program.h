@@ -2,7 +2,8 @@
 
 /* dync_export(fn, x, y): the whole of fn as one program without guards, for arguments of these shapes and dtypes.
  *   ->      released by dync_program_free; NULL on failure
- *   errors  DYNC_ERR_UNSUPPORTED (a graph break), DYNC_ERR_MEMORY */
+ *   errors  DYNC_ERR_UNSUPPORTED (a graph break), DYNC_ERR_MEMORY
+ *   thread  any */
 #define dync_export(fn, ...) dync_export_values(DYNC_FN(fn), #fn, DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__))
 DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, int nargs, const dync_value *args);
 
@@ -15,7 +16,8 @@ DYNC_API dync_value dync_program_run(dync_program *program, int nargs, const dyn
 
 /* dync_program_save: a portable file. dync_program_save_c: one C11 file with static memory, no malloc and no dync.h, for a
  * microcontroller. dync_program_save_onnx: an ONNX model.
- *   errors  DYNC_ERR_IO; DYNC_ERR_UNSUPPORTED (an operator the form cannot express), DYNC_ERR_MEMORY */
+ *   errors  DYNC_ERR_IO; DYNC_ERR_UNSUPPORTED (an operator the form cannot express), DYNC_ERR_MEMORY
+ *   thread  any */
 DYNC_API dync_status dync_program_save(const dync_program *program, const char *path);
 DYNC_API dync_status dync_program_save_c(const dync_program *program, const char *path);
 DYNC_API dync_status dync_program_save_onnx(const dync_program *program, const char *path);
@@ -24,7 +26,8 @@ DYNC_API dync_status dync_program_save_onnx(const dync_program *program, const c
  * registered ones only, the types of all its values are inferred again, and it stays within dync_limits.
  *   ->      released by dync_program_free; NULL on failure
  *   errors  DYNC_ERR_IO, DYNC_ERR_FORMAT, DYNC_ERR_UNSUPPORTED, DYNC_ERR_MEMORY
- *   notes   a registered operator is called with what the file says, as far as its schema and its meta function let it */
+ *   notes   a registered operator is called with what the file says, as far as its schema and its meta function let it
+ *   thread  any */
 DYNC_API dync_program *dync_program_load(const char *path);
 DYNC_API dync_program *dync_program_load_onnx(const char *path);
 
@@ -41,12 +44,14 @@ typedef struct dync_limits {
  *   thread  any */
 DYNC_API dync_status dync_set_limits(dync_limits limits);
 
-/* dync_program_free: NULL does nothing. */
+/* dync_program_free: NULL does nothing.
+ *   thread  not while running */
 DYNC_API void dync_program_free(dync_program *program);
 
 /* dync_npy_save, dync_npy_load: one tensor as NumPy's .npy file.
  *   ->      dync_npy_load: owned by the scope; NULL on failure
  *   errors  DYNC_ERR_IO, DYNC_ERR_FORMAT, DYNC_ERR_DTYPE (NumPy has no bfloat16), DYNC_ERR_DEVICE, DYNC_ERR_MEMORY
- *   notes   saving copies a strided tensor row by row; loading takes either byte order and either memory order */
+ *   notes   saving copies a strided tensor row by row; loading takes either byte order and either memory order
+ *   thread  any */
 DYNC_API dync_status dync_npy_save(dync_tensor *t, const char *path);
 DYNC_API dync_tensor *dync_npy_load(const char *path);

@@ -18,7 +18,8 @@ template <class... T> inline dync_dims dync_shape(T... sizes) { return dync_dims
  *   name           in printed graphs and error messages; copied
  *   ->             a new row-major tensor, owned by the scope
  *   errors         DYNC_ERR_SHAPE (negative, too many, too large), DYNC_ERR_DTYPE, DYNC_ERR_DEVICE, DYNC_ERR_MEMORY
- *   notes          random ones draw from this thread's generator (dync_manual_seed) */
+ *   notes          random ones draw from this thread's generator (dync_manual_seed)
+ *   thread         any */
 typedef struct dync_make {
     dync_dims shape DYNC__ZERO;
     dync_dtype dtype DYNC__ZERO;
@@ -40,7 +41,8 @@ DYNC_API dync_tensor *dync_full_opt(dync_value value, dync_make options);
  *   data           row major, as many elements as the shape has; NULL only where that is none
  *   ->             a new tensor, owned by the scope
  *   errors         as above; DYNC_ERR_VALUE (data NULL)
- *   notes          inside a traced function dync_from and dync_wrap are graph breaks */
+ *   notes          inside a traced function dync_from and dync_wrap are graph breaks
+ *   thread         any */
 typedef struct dync_make_from {
     const void *data DYNC__ZERO;
     dync_dims shape DYNC__ZERO;
@@ -121,38 +123,44 @@ template <class T> inline dync_tensor *dync_full(const dync_dims &shape, T value
 /* dync_parameter: marks a tensor as a parameter: a leaf that requires grad and prints as one.
  *   t       floating, no gradient history
  *   ->      t
- *   errors  DYNC_ERR_DTYPE, DYNC_ERR_AUTOGRAD */
+ *   errors  DYNC_ERR_DTYPE, DYNC_ERR_AUTOGRAD
+ *   thread  not while running */
 DYNC_API dync_tensor *dync_parameter(dync_tensor *t);
 DYNC_API dync_tensor *dync_parameter_at(dync_tensor *t, dync_loc at);
 #define dync_parameter(...) dync_parameter_at(__VA_ARGS__, DYNC_HERE)
 
 /* dync_set_: self becomes a view of other's memory, with other's shape, strides and dtype.
  *   ->      self
- *   errors  DYNC_ERR_VALUE, DYNC_ERR_DTYPE, DYNC_ERR_AUTOGRAD */
+ *   errors  DYNC_ERR_VALUE, DYNC_ERR_DTYPE, DYNC_ERR_AUTOGRAD
+ *   thread  not while running */
 DYNC_API dync_tensor *dync_set_(dync_tensor *self, dync_tensor *other);
 DYNC_API dync_tensor *dync_set__at(dync_tensor *self, dync_tensor *other, dync_loc at);
 #define dync_set_(...) dync_set__at(__VA_ARGS__, DYNC_HERE)
 
-/* dync_shallow_copy: another handle on the same memory, without gradient history. */
+/* dync_shallow_copy: another handle on the same memory, without gradient history.
+ *   thread  any */
 DYNC_API dync_tensor *dync_shallow_copy(dync_tensor *t);
 
 /* dync_arange: start, start + step, … up to and without end; f32.
  *   step    not 0, and of the sign of end - start
  *   ->      1-dim, owned by the scope
- *   errors  DYNC_ERR_VALUE, DYNC_ERR_MEMORY */
+ *   errors  DYNC_ERR_VALUE, DYNC_ERR_MEMORY
+ *   thread  any */
 DYNC_API dync_tensor *dync_arange(double start, double end, double step);
 DYNC_API dync_tensor *dync_arange_at(double start, double end, double step, dync_loc at);
 #define dync_arange(...) dync_arange_at(__VA_ARGS__, DYNC_HERE)
 
 /* dync_manual_seed: restarts this thread's random numbers. Philox, counter-based: same seed, same numbers, on every target.
- *   notes   inside a traced function it is part of the program and happens in every call */
+ *   notes   inside a traced function it is part of the program and happens in every call
+ *   thread  any */
 DYNC_API void dync_manual_seed(uint64_t seed);
 
 /* dync_ndim, dync_size, dync_stride, dync_numel, dync_type, dync_requires_grad: metadata. Strides count elements.
  *   dim     -rank <= dim < rank
  *   ->      -1 (false, DYNC_F32) on failure
  *   errors  DYNC_ERR_VALUE, DYNC_ERR_INDEX
- *   notes   inside a traced function each is a guard */
+ *   notes   inside a traced function each is a guard
+ *   thread  any */
 DYNC_API int dync_ndim(const dync_tensor *t);
 DYNC_API int64_t dync_size(const dync_tensor *t, int dim);
 DYNC_API int64_t dync_size_at(const dync_tensor *t, int dim, dync_loc at);
@@ -167,7 +175,8 @@ DYNC_API bool dync_requires_grad(const dync_tensor *t);
 /* dync_data: the address of the first element.
  *   ->      borrowed while a tensor uses the memory; elements are dync_stride apart. NULL for an empty tensor or on failure
  *   errors  DYNC_ERR_VALUE; DYNC_ERR_DATA_PTR under fullgraph, in dync_make_graph and in operator bodies; DYNC_ERR_DEVICE
- *   notes   inside a traced function a graph break */
+ *   notes   inside a traced function a graph break
+ *   thread  any */
 DYNC_API void *dync_data(dync_tensor *t);
 DYNC_API void *dync_data_at(dync_tensor *t, dync_loc at);
 #define dync_data(...) dync_data_at(__VA_ARGS__, DYNC_HERE)
@@ -176,7 +185,8 @@ DYNC_API void *dync_data_at(dync_tensor *t, dync_loc at);
  *   t       exactly one element
  *   ->      NaN on failure
  *   errors  DYNC_ERR_VALUE
- *   notes   inside a traced function: a branch on the value for bool and int tensors, a graph break for floating ones */
+ *   notes   inside a traced function: a branch on the value for bool and int tensors, a graph break for floating ones
+ *   thread  any */
 DYNC_API double dync_item(dync_tensor *t);
 DYNC_API double dync_item_at(dync_tensor *t, dync_loc at);
 #define dync_item(t) dync_item_at(t, DYNC_HERE)
@@ -185,7 +195,8 @@ DYNC_API double dync_item_at(dync_tensor *t, dync_loc at);
  *   t       exactly one element
  *   ->      false on failure
  *   errors  DYNC_ERR_VALUE
- *   notes   inside a traced function a branch: each outcome is compiled when it first comes */
+ *   notes   inside a traced function a branch: each outcome is compiled when it first comes
+ *   thread  any */
 DYNC_API bool dync_bool(dync_tensor *t);
 DYNC_API bool dync_bool_at(dync_tensor *t, dync_loc at);
 #define dync_bool(t) dync_bool_at(t, DYNC_HERE)
@@ -193,7 +204,8 @@ DYNC_API bool dync_bool_at(dync_tensor *t, dync_loc at);
 /* dync_print, dync_str: the elements as PyTorch prints them; dync_print writes the text and a newline to stdout.
  *   ->      dync_str: owned by the scope
  *   errors  DYNC_ERR_VALUE, DYNC_ERR_MEMORY
- *   notes   inside a traced function a graph break, reason "print" */
+ *   notes   inside a traced function a graph break, reason "print"
+ *   thread  any */
 DYNC_API void dync_print(dync_tensor *t);
 DYNC_API void dync_print_at(dync_tensor *t, dync_loc at);
 #define dync_print(...) dync_print_at(__VA_ARGS__, DYNC_HERE)
@@ -203,7 +215,8 @@ DYNC_API char *dync_str_at(dync_tensor *t, dync_loc at);
 
 /* dync_equal: same shape, and equal elements. dync_allclose: |a - b| <= atol + rtol * |b| everywhere; NaN is close to nothing.
  *   errors  DYNC_ERR_VALUE; dync_allclose: DYNC_ERR_SHAPE (no broadcast), DYNC_ERR_DTYPE
- *   notes   inside a traced function a branch on the outcome */
+ *   notes   inside a traced function a branch on the outcome
+ *   thread  any */
 DYNC_API bool dync_equal(dync_tensor *a, dync_tensor *b);
 DYNC_API bool dync_equal_at(dync_tensor *a, dync_tensor *b, dync_loc at);
 #define dync_equal(...) dync_equal_at(__VA_ARGS__, DYNC_HERE)
@@ -213,7 +226,8 @@ DYNC_API bool dync_allclose_at(dync_tensor *a, dync_tensor *b, double rtol, doub
 
 /* dync_to_dtype, dync_to_device: t itself where nothing changes, else a converted copy, owned by the scope.
  *   grad    passes through between floating dtypes
- *   errors  DYNC_ERR_DTYPE, DYNC_ERR_DEVICE, DYNC_ERR_MEMORY */
+ *   errors  DYNC_ERR_DTYPE, DYNC_ERR_DEVICE, DYNC_ERR_MEMORY
+ *   thread  any */
 DYNC_API dync_tensor *dync_to_dtype(dync_tensor *t, dync_dtype dtype);
 DYNC_API dync_tensor *dync_to_dtype_at(dync_tensor *t, dync_dtype dtype, dync_loc at);
 #define dync_to_dtype(...) dync_to_dtype_at(__VA_ARGS__, DYNC_HERE)
@@ -225,7 +239,8 @@ DYNC_API dync_tensor *dync_to_device_at(dync_tensor *t, dync_device device, dync
  * the size of dim. dync_chunk: `chunks` pieces of equal size, the last one maybe smaller, fewer where dim is short. dync_unbind: one piece
  * per place of dim, without that dim.
  *   ->      a list of views, owned by the scope; none on failure
- *   errors  DYNC_ERR_INDEX, DYNC_ERR_VALUE, DYNC_ERR_MEMORY */
+ *   errors  DYNC_ERR_INDEX, DYNC_ERR_VALUE, DYNC_ERR_MEMORY
+ *   thread  any */
 DYNC_API dync_value dync_split(dync_tensor *t, int64_t size, int dim);
 DYNC_API dync_value dync_split_at(dync_tensor *t, int64_t size, int dim, dync_loc at);
 #define dync_split(...) dync_split_at(__VA_ARGS__, DYNC_HERE)

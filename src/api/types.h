@@ -22,7 +22,8 @@ typedef struct dync_value {
 } dync_value;
 
 /* dync_v_int and its kin: one C value as a dync_value; DYNC_V picks among them. Tensors, lists and strings are borrowed. A pointer
- * value is passed on as it is and never followed. */
+ * value is passed on as it is and never followed.
+ *   thread  any */
 DYNC_API dync_value dync_v_value(dync_value v);
 DYNC_API dync_value dync_v_tensor(dync_tensor *t);
 DYNC_API dync_value dync_v_const_tensor(const dync_tensor *t);
@@ -141,26 +142,30 @@ template <class T, int n> struct dync_pack { T items[n]; };
  *
  *   items   copied; tensors keep a reference
  *   ->      a list, owned by the scope; none on failure
- *   errors  DYNC_ERR_VALUE (n < 0), DYNC_ERR_MEMORY */
+ *   errors  DYNC_ERR_VALUE (n < 0), DYNC_ERR_MEMORY
+ *   thread  any */
 #define dync_tuple(...) dync_tuple_of(DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__))
 DYNC_API dync_value dync_tuple_of(int n, const dync_value *items);
 
 /* dync_len: how many items a list has.
  *   ->      -1 where it is no list
- *   errors  DYNC_ERR_VALUE */
+ *   errors  DYNC_ERR_VALUE
+ *   thread  any */
 DYNC_API int dync_len(dync_value list);
 
 /* dync_at: item i of a list.
  *   i       0 <= i < dync_len(list)
  *   ->      the item, borrowed from the list; none on failure
- *   errors  DYNC_ERR_VALUE, DYNC_ERR_INDEX */
+ *   errors  DYNC_ERR_VALUE, DYNC_ERR_INDEX
+ *   thread  any */
 DYNC_API dync_value dync_at(dync_value list, int i);
 DYNC_API dync_value dync_at_at(dync_value list, int i, dync_loc at);
 #define dync_at(...) dync_at_at(__VA_ARGS__, DYNC_HERE)
 
 /* dync_as_tensor: the tensor in a value.
  *   ->      borrowed; NULL and an error if v is no tensor
- *   errors  DYNC_ERR_VALUE */
+ *   errors  DYNC_ERR_VALUE
+ *   thread  any */
 DYNC_API dync_tensor *dync_as_tensor(dync_value v);
 DYNC_API dync_tensor *dync_as_tensor_at(dync_value v, dync_loc at);
 #define dync_as_tensor(...) dync_as_tensor_at(__VA_ARGS__, DYNC_HERE)
@@ -171,7 +176,8 @@ DYNC_API dync_tensor *dync_as_tensor_at(dync_value v, dync_loc at);
  *   ->      0, false or NULL on failure
  *   errors  DYNC_ERR_VALUE
  *   notes   numbers are guarded by value, but for arguments named in .symbolic and cells: those have kind DYNC_KIND_SYM inside a traced
- *           function. Pass them on whole or combine them with dync_sym_*; these accessors specialise on them */
+ *           function. Pass them on whole or combine them with dync_sym_*; these accessors specialise on them
+ *   thread  any */
 DYNC_API int64_t dync_as_int(dync_value v);
 DYNC_API double dync_as_float(dync_value v);
 DYNC_API bool dync_as_bool(dync_value v);
@@ -179,7 +185,8 @@ DYNC_API const char *dync_as_str(dync_value v);
 
 /* dync_sym_add, _sub, _mul, _floordiv: arithmetic that keeps symbolic numbers symbolic; on plain numbers it is plain arithmetic, and
  * floordiv rounds towards minus infinity.
- *   errors  DYNC_ERR_VALUE (no numbers; division by 0) */
+ *   errors  DYNC_ERR_VALUE (no numbers; division by 0)
+ *   thread  any */
 DYNC_API dync_value dync_sym_add(dync_value a, dync_value b);
 DYNC_API dync_value dync_sym_sub(dync_value a, dync_value b);
 DYNC_API dync_value dync_sym_mul(dync_value a, dync_value b);
@@ -195,22 +202,27 @@ typedef enum { DYNC_OK = 0, DYNC_ERR_SHAPE, DYNC_ERR_DTYPE, DYNC_ERR_DEVICE, DYN
     DYNC_ERR_DATA_PTR /* data of a fake tensor */, DYNC_ERR_RECOMPILE_LIMIT /* only under fullgraph */, DYNC_ERR_INTERNAL } dync_status;
 
 /* dync_error: the first error of this thread since dync_clear_error.
- *   ->      DYNC_OK where there is none; still readable after dync_shutdown, so that main may return it */
+ *   ->      DYNC_OK where there is none; still readable after dync_shutdown, so that main may return it
+ *   thread  any */
 DYNC_API dync_status dync_error(void);
 
 /* dync_error_message: what went wrong, where, what was expected and what came; one line.
- *   ->      borrowed until the next dync_clear_error of this thread; "" where there is no error */
+ *   ->      borrowed until the next dync_clear_error of this thread; "" where there is no error
+ *   thread  any */
 DYNC_API const char *dync_error_message(void);
 
 /* dync_error_class: PyTorch's name for the error: "Unsupported", "BackendCompilerFailed", …
- *   ->      borrowed until the next dync_clear_error of this thread; "" where there is no error */
+ *   ->      borrowed until the next dync_clear_error of this thread; "" where there is no error
+ *   thread  any */
 DYNC_API const char *dync_error_class(void);
 
-/* dync_clear_error: forgets the error, so that the next one is recorded. */
+/* dync_clear_error: forgets the error, so that the next one is recorded.
+ *   thread  any */
 DYNC_API void dync_clear_error(void);
 
 /* dync_on_error: fn is called with each first error of this thread instead of printing it.
- *   fn      NULL: print again. It returns normally; it may call dync */
+ *   fn      NULL: print again. It returns normally; it may call dync
+ *   thread  any */
 DYNC_API void dync_on_error(void (*fn)(dync_status, const char *message, void *user), void *user);
 
 /* ---- memory: scopes --------------------------------------------------------------------------------------------------------
@@ -224,18 +236,21 @@ typedef struct { void *mark; bool open; } dync_scope;
 
 /* dync_scope_begin, dync_scope_end: what DYNC_SCOPE is made of.
  *   notes   ending a scope ends those inside it; ending it twice does nothing. begin gives a closed scope where memory is out
- *   errors  DYNC_ERR_MEMORY */
+ *   errors  DYNC_ERR_MEMORY
+ *   thread  any */
 DYNC_API dync_scope dync_scope_begin(void);
 DYNC_API void dync_scope_end(dync_scope *scope);
 
 /* dync_escape: hands a tensor to the scope around the innermost one.
  *   t       owned by the innermost scope; a tensor of an outer scope stays where it is
- *   ->      t */
+ *   ->      t
+ *   thread  any */
 DYNC_API dync_tensor *dync_escape(dync_tensor *t);
 
 /* dync_retain, dync_release: one reference more, or one less. A retained tensor outlives its scope until it is released.
  *   t       NULL does nothing
- *   ->      t */
+ *   ->      t
+ *   thread  any */
 DYNC_API dync_tensor *dync_retain(dync_tensor *t);
 DYNC_API void dync_release(dync_tensor *t);
 

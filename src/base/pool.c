@@ -213,11 +213,16 @@ DYNC__FN void dync__pool_stop(void)
     DYNC__ATOMIC_STORE(&dync__pool.busy, 0);
 }
 
+/* The loop that runs in another thread ends first; those that begin meanwhile run alone. */
 DYNC__FN void dync__pool_set_threads(int n)
 {
-    dync__pool_end_workers();
+    int32_t idle = 0;
+    bool alone = dync__tls.in_pool || DYNC__ATOMIC_PEEK(&dync__pool.forked);     /* a loop of one's own, or one that will never end */
+    for (int round = 0; !alone && !DYNC__ATOMIC_CAS(&dync__pool.busy, &idle, 1); round++, idle = 0) dync__pause(round / 32);
+    if (!alone) dync__pool_end_workers();
     DYNC__ATOMIC_STORE(&dync__pool.wanted, n < 0 ? 0 : DYNC__MIN(n, DYNC__POOL_MOST));
     DYNC__ATOMIC_STORE(&dync__pool.known, 0);
+    if (!alone) DYNC__ATOMIC_STORE(&dync__pool.busy, 0);
 }
 
 /* ---- loops ---- */

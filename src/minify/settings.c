@@ -66,18 +66,20 @@ static void dync__setting_from_env(const dync__setting_row *row, dync__repro_set
     dync__str_free(&expects);
 }
 
+/* A copy of the thread's own: another may set them meanwhile. */
 DYNC__FN const dync__repro_settings *dync__repro_now(void)
 {
-    if (DYNC__ATOMIC_LOAD(&dync__setting_state.known)) return &dync__setting_state.now;
+    static DYNC__TLS dync__repro_settings copy;
     dync__lock(&dync__setting_state.lock);
     if (!dync__setting_state.known) {
         dync__setting_state.now = dync__setting_defaults;
         for (int i = 0; i < DYNC__COUNT_OF(dync__setting_rows); i++)
             dync__setting_from_env(&dync__setting_rows[i], &dync__setting_state.now);
-        DYNC__ATOMIC_STORE(&dync__setting_state.known, 1);
+        dync__setting_state.known = 1;
     }
+    copy = dync__setting_state.now;
     dync__unlock(&dync__setting_state.lock);
-    return &dync__setting_state.now;
+    return &copy;
 }
 
 DYNC__FN const char *dync__repro_key(int i) { return i < DYNC__COUNT_OF(dync__setting_rows) ? dync__setting_rows[i].option.key : NULL; }
@@ -91,7 +93,10 @@ DYNC__FN dync_status dync__repro_set(const char *key, const char *value, bool *k
         if (strcmp(key, row->key) != 0) continue;
         char what[64];
         *known = true;
-        if (value && dync__option_store(row, value, strlen(value), &dync__setting_state.now)) return DYNC_OK;
+        dync__lock(&dync__setting_state.lock);
+        bool stored = value && dync__option_store(row, value, strlen(value), &dync__setting_state.now);
+        dync__unlock(&dync__setting_state.lock);
+        if (stored) return DYNC_OK;
         dync__format(what, sizeof what, "dync_config_set: %s", key);
         return dync__option_fail(row, what, value, value ? strlen(value) : 0);
     }

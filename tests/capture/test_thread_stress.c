@@ -1,0 +1,220 @@
+/* Random public calls from several threads, each within its thread rule: what is `any` on objects that all share, what is `not while
+ * running` on objects of the thread's own. Results are checked; the thread sanitizer is the judge of the rest. SOAK=N for longer. */
+#include "dync.h"
+#define TEST_AFTER_EACH dync_shutdown()
+#include "test.h"
+#include "tol.h"
+#include <pthread.h>
+#include <stdio.h>
+
+enum { THREADS = 4, STEPS = 60, ROWS = 300 };
+static int32_t wrong;
+
+/* What all threads share. */
+static dync_tensor *data, *leaf, *fresh, *many;
+static dync_compiled *compiled, *of_module;
+static dync_module *module;
+static dync_program *program;
+static dync_graph *graph;
+static dync_list *list;
+
+static void check_at(bool good, int line)
+{
+    if (good) return;
+    __atomic_add_fetch(&wrong, 1, __ATOMIC_RELAXED);
+    printf("  line %d\n", line);
+}
+#define check(good) check_at(good, __LINE__)
+
+/* Of the thread. */
+static _Thread_local uint64_t state;
+static int any_int(int low, int high)
+{
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return low + (int)((state >> 33) % (uint64_t)(high - low + 1));
+}
+static void quiet(dync_status status, const char *message, void *user) { (void)status, (void)message, (void)user; }
+
+static dync_tensor *twice(dync_tensor *x) { return dync_mul(x, 2); }
+static dync_tensor *branches(dync_tensor *x, dync_tensor *y)
+{
+    dync_tensor *z = dync_add(dync_tanh(x), y);
+    return dync_bool(dync_gt(dync_sum(y, DYNC_ALL, false), 0)) ? dync_mul(z, 2) : dync_sub(z, y);
+}
+
+/* ---- steps ---------------------------------------------------------------------------------- */
+static void shared_call(void)
+{
+    dync_tensor *x = dync_randn(dync_shape(any_int(3, 6), 4)), *y = dync_randn(dync_shape(1, 4));
+    dync_tensor *got = dync_call(compiled, x, y), *want = branches(x, y);
+    check(got && want && dync_allclose(got, want, 1e-5, 1e-5));
+}
+static void shared_leaf(void) { check(dync_backward(dync_sum(dync_mul(leaf, data), DYNC_ALL, false)) == DYNC_OK); }
+static void first_backward(void) { check(dync_backward(dync_sum(dync_mul(fresh, data), DYNC_ALL, false)) == DYNC_OK); }
+static void shared_gradients(void)
+{
+    dync_value g = dync_gradients(DYNC_V(dync_sum(dync_mul(leaf, leaf), DYNC_ALL, false)), DYNC_V(leaf), DYNC_NONE, (dync_grad_options){0});
+    check(dync_len(g) == 1 && dync_allclose(dync_as_tensor(dync_at(g, 0)), dync_detach(dync_mul(leaf, 2)), 1e-5, 1e-5));
+}
+static void shared_module(void)
+{
+    dync_tensor *y = dync_forward_call(module, data);
+    check(y && dync_size(y, 1) == 3 && dync_module_param(module, "weight") && !dync_module_is_training(module));
+    dync_tensor *z = dync_call(of_module, data);
+    check(y && z && dync_allclose(y, z, 1e-4, 1e-5));
+}
+static void shared_program(void)
+{
+    dync_value arg = DYNC_V(data), r = dync_program_run(program, 1, &arg);
+    check(r.kind == DYNC_KIND_TENSOR && dync_equal(dync_as_tensor(r), dync_mul(data, 2)));
+}
+static void shared_graph(void)
+{
+    dync_value arg = DYNC_V(data), r = dync_graph_run(graph, &arg, 1);
+    check(r.kind == DYNC_KIND_TENSOR && dync_graph_len(graph) == 3 && dync_node_name(dync_graph_node(graph, 1)) && *dync_graph_str(graph));
+    dync_graph_free(dync_graph_retain(graph));
+    dync_node *in[2];
+    check(dync_node_inputs(dync_graph_node(graph, 1), in, 2) >= 1 && *dync_graph_readable(graph) && dync_graph_dot(graph));
+}
+static void shared_list(void) { check(dync_len(dync_v_list(list)) == 2 && dync_as_int(dync_at(dync_v_list(list), 1)) == 3); }
+static void own_compiled(void)
+{
+    static const char *const backends[] = {"eager", "aot_eager", "inductor"};
+    dync_compiled *f = dync_compile(twice, .backend = backends[any_int(0, 2)]);
+    dync_tensor *x = dync_randn(dync_shape(any_int(1, 5)));
+    check(dync_equal(dync_call(f, x), dync_mul(x, 2)));
+    dync_compiled_free(f);
+    dync_on_error(quiet, NULL);
+    check(dync_call(f, x) == NULL && dync_error() == DYNC_ERR_VALUE);     /* a freed one is an error in any thread */
+    dync_clear_error();
+}
+static void own_module(void)
+{
+    dync_module *m = dync_sequential(dync_nn_linear(4, 2, true), dync_nn_relu());
+    dync_optim *o = dync_sgd(m, .lr = 0.1);
+    dync_backward(dync_sum(dync_forward_call(m, data), DYNC_ALL, false));
+    check(dync_optim_step(o) == DYNC_OK);
+    dync_optim_zero_grad(o);
+    dync_optim_free(o);
+    dync_module_free(m);
+}
+static void own_graph(void)
+{
+    dync_graph *g = dync_make_graph(twice, data);
+    check(g && dync_graph_len(g) == 3);
+    dync_program *p = dync_export(twice, data);
+    dync_value arg = DYNC_V(data);
+    check(p && dync_program_run(p, 1, &arg).kind == DYNC_KIND_TENSOR);
+    dync_program_free(p);
+}
+static void own_cell(void)
+{
+    dync_cell *c = dync_cell_new("n", DYNC_V(1));
+    dync_cell_set(c, DYNC_V(5));
+    check(dync_as_int(dync_cell_get(c)) == 5);
+    dync_cell_free(c);
+}
+static dync_tensor *halved(dync_tensor *g, void *user) { (void)user; return dync_mul(g, 0.5); }
+static void own_hooks(void)
+{
+    dync_tensor *x = dync_ones(dync_shape(3), .requires_grad = true);
+    int id = dync_register_hook(x, halved, NULL);
+    dync_backward(dync_sum(dync_mul(x, 4), DYNC_ALL, false));
+    check(id >= 0 && dync_item(dync_sum(dync_grad(x), DYNC_ALL, false)) == 6);
+    dync_remove_hook(x, id);
+}
+/* Loops of many parts, while others change how many threads there are. */
+static void large_loops(void)
+{
+    dync_tensor *y = dync_exp(dync_mul(many, 0.5));
+    check(fabs(dync_item(dync_mean(y, DYNC_ALL, false)) - exp(0.5)) < 1e-4);
+}
+static void settings(void)
+{
+    static const char *const threads[] = {"1", "2", "3", "0"}, *const budgets[] = {"0.5", "1"};
+    dync_config_set("threads", threads[any_int(0, 3)]);
+    dync_config_set("activation_memory_budget", budgets[any_int(0, 1)]);
+    dync_config_set("repro_tolerance", any_int(0, 1) ? "0.01" : "0.001");
+    dync_set_log("");
+    dync_set_lint(false);
+    dync_set_verify(false);
+}
+static void questions(void)
+{
+    const char *names[32];
+    dync_counters c = dync_get_counters();
+    dync_memory m = dync_memory_stats();
+    check(c.graphs >= 0 && m.live_bytes > 0 && dync_list_backends(NULL, names, 32) > 5 && dync_lookup_backend("eager"));
+    dync_profile_start();
+    dync_add(data, 1);
+    dync_profile_stop();
+    dync_profile_event_info e;
+    (void)dync_profile_event(0, &e);
+}
+static void nothing(void *user) { (void)user; }
+static void callbacks(void)
+{
+    int id = dync_on_compile_start(nothing, NULL);
+    check(id >= 0);
+    dync_remove_callback(id);
+    dync_manual_seed((uint64_t)any_int(0, 100));
+    check(dync_op_call_values("add", 2, (dync_value[]){DYNC_V(data), DYNC_V(1)}).kind == DYNC_KIND_TENSOR);
+}
+
+static void (*const steps[])(void) = {shared_call, shared_leaf, first_backward, shared_gradients, shared_module, shared_program, shared_graph, shared_list,
+                                      own_compiled, own_module, own_graph, own_cell, own_hooks, large_loops, settings, questions, callbacks};
+enum { KINDS = sizeof steps / sizeof steps[0] };
+
+typedef struct worker { pthread_t thread; uint64_t seed; int order[STEPS * 64]; int n; } worker;
+
+static void *work(void *arg)
+{
+    worker *w = arg;
+    state = w->seed;
+    for (int i = 0; i < w->n; i++)
+        DYNC_SCOPE {
+            steps[w->order[i]]();
+            if (dync_error() != DYNC_OK) printf("  step %d: %s\n", w->order[i], dync_error_message());
+            check(dync_error() == DYNC_OK);
+            dync_clear_error();
+        }
+    return NULL;
+}
+
+static void begin(void)
+{
+    data = dync_randn(dync_shape(3, 4));
+    many = dync_ones(dync_shape(ROWS, 1000));
+    leaf = dync_parameter(dync_ones(dync_shape(3, 4)));
+    module = dync_nn_linear(4, 3, true);
+    dync_module_train(module, false);
+    of_module = dync_compile(module);
+    compiled = dync_compile(branches);
+    program = dync_export(twice, data);
+    graph = dync_make_graph(twice, data);
+    list = dync_tuple(data, 3).as.l;
+    REQUIRE(of_module && compiled && program && graph && list);
+}
+
+TEST(random_calls_within_their_rules)
+{
+    static worker w[THREADS];
+    begin();
+    int n = test_count(STEPS);
+    if (n > STEPS * 64) n = STEPS * 64;
+    for (int round = 0; round < 3; round++) {
+        fresh = dync_ones(dync_shape(3, 4), .requires_grad = true);       /* nobody has walked back to it yet */
+        for (int i = 0; i < THREADS; i++) {
+            w[i].n = n;
+            w[i].seed = test_random();
+            for (int k = 0; k < n; k++) w[i].order[k] = k == 0 ? 2 : test_random_int(0, KINDS - 1);
+        }
+        for (int i = 0; i < THREADS; i++) REQUIRE(pthread_create(&w[i].thread, NULL, work, &w[i]) == 0);
+        for (int i = 0; i < THREADS; i++) pthread_join(w[i].thread, NULL);
+    }
+    EXPECT_EQ_INT(wrong, 0);
+    dync_config_set("threads", "0");
+    dync_config_set("activation_memory_budget", "1");
+    dync_config_set("repro_tolerance", "0.001");
+}
+TEST_MAIN
