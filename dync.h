@@ -194,6 +194,7 @@ typedef struct dync_loc { const char *file; int line; const char *func; } dync_l
 #define DYNC_TAKES_10(k, o, ...) DYNC_COUNT_(__VA_ARGS__, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, k, o, o, o, o, o, o, o, o, o, 0)
 #define DYNC_CAT(a, b) DYNC_CAT_(a, b)
 #define DYNC_CAT_(a, b) a##b
+#define DYNC_FIRST_TEXT(first, ...) #first
 #define DYNC_MAP_V(...) DYNC_CAT(DYNC_MAP_, DYNC_COUNT(__VA_ARGS__))(__VA_ARGS__)
 #define DYNC_MAP_1(a) DYNC_V(a)
 #define DYNC_MAP_2(a, ...) DYNC_V(a), DYNC_MAP_1(__VA_ARGS__)
@@ -2108,12 +2109,14 @@ DYNC_API dync_module *dync_module_new_values(const char *class_name, dync_forwar
  * for one tensor.
  *   ->      owned by the scope; none or NULL on failure
  *   thread  any, unless the module is being changed */
-#define dync_module_call(m, ...) dync_module_call_values_at(m, DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__), DYNC_HERE)
+#define dync_module_call(m, ...) dync_module_call_named(#m, m, DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__), DYNC_HERE)
+DYNC_API dync_value dync_module_call_named(const char *text, dync_module *m, int nargs, const dync_value *args, dync_loc at); /* text: G['text'] in graphs */
 DYNC_API dync_value dync_module_call_values(dync_module *m, int nargs, const dync_value *args);
 DYNC_API dync_value dync_module_call_values_at(dync_module *m, int nargs, const dync_value *args, dync_loc at);
 DYNC_API dync_tensor *dync_forward_call(dync_module *m, dync_tensor *x);
 DYNC_API dync_tensor *dync_forward_call_at(dync_module *m, dync_tensor *x, dync_loc at);
-#define dync_forward_call(...) dync_forward_call_at(__VA_ARGS__, DYNC_HERE)
+DYNC_API dync_tensor *dync_forward_call_named(const char *text, dync_module *m, dync_tensor *x, dync_loc at);
+#define dync_forward_call(...) dync_forward_call_named(DYNC_FIRST_TEXT(__VA_ARGS__, 0), __VA_ARGS__, DYNC_HERE)
 
 /* dync_module_user: the pointer given to dync_module_new.
  *   thread  any */
@@ -3096,6 +3099,7 @@ typedef struct dync__thread {
     dync_loc at;                 /* the user's source line of the operator in flight */
     dync_loc call_at;            /* of the dync_call that begins: read before any of the user's code runs */
     const char *op;              /* its name, for messages */
+    const char *module_text;     /* what the user wrote for the module whose call begins while a function is traced; NULL: nothing */
     const char *within;          /* of the operator that is being made of others; NULL: none is */
     bool grad_enabled_off;       /* grad mode, inverted so that zeroed state means on */
     bool double_backward;        /* what is being compiled keeps double backward working */
@@ -43398,7 +43402,7 @@ typedef struct dync__foreign {
     dync_tensor **address;
 } dync__foreign;
 typedef struct dync__int_guard { const char *name; const int64_t *address; int64_t value; } dync__int_guard;
-typedef struct dync__module_guard { dync__module *module; uint64_t id, version; } dync__module_guard;
+typedef struct dync__module_guard { dync__module *module; uint64_t id, version; const char *text; } dync__module_guard; /* text: its variable, or NULL */
 
 /* ---- segments -------------------------------------------------------------------------------------------------------------------- */
 /* A plain number of a graph: argument arg of node, which is its call'th call. Such places are run-time inputs of a segment (lift.c), the last
@@ -45977,9 +45981,9 @@ static const char *dync__foreign_source(dync__tracer *t, const dync__tensor *rea
         source = dync__arena_printf(&e->arena, "L['self'].%s", dync__str_get(&path));
     for (int i = 0; !source && i < e->modules.n; i++) {
         dync__str_free(&path);
-        if (dync__module_path_of(e->modules.at[i].module, real, &path))
-            source = dync__arena_printf(&e->arena, "G['%s'].%s",
-                                        e->modules.at[i].module->name && *e->modules.at[i].module->name ? e->modules.at[i].module->name : "net", dync__str_get(&path));
+        const dync__module_guard *g = &e->modules.at[i];
+        const char *name = g->text ? g->text : g->module->name && *g->module->name ? g->module->name : "net";
+        if (dync__module_path_of(g->module, real, &path)) source = dync__arena_printf(&e->arena, "G['%s'].%s", name, dync__str_get(&path));
     }
     dync__str_free(&path);
     if (!source && real->name) source = dync__arena_printf(&e->arena, "G['%s']", real->name);
@@ -49307,13 +49311,20 @@ static const dync__grad_intercept *dync__capture_grads(void) {
         .cell_get = dync__trace_cell_get, .cell_set = dync__trace_cell_set};
     return dync__tracing_or_replay() ? &grads : dync__verify_inside() ? dync__verify_intercept() : NULL;
 }
+/* The text of a variable, for G['text']; an expression is none. */
+static const char *dync__module_variable(const char *text) {
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+    return text && *text && strspn(text, letters) == strlen(text) && !(*text >= '0' && *text <= '9') ? text : NULL;
+}
 static void dync__capture_module_touched(dync__module *m) {
+    const char *text = dync__module_variable(dync__tls.module_text);
+    dync__tls.module_text = NULL;                     /* it is this module's, or nobody's */
     dync__tracer *t = dync__tracing_or_replay();
     if (!t || !t->at || t->stopped) return;
     dync__cache_entry *e = t->entry;
     for (int i = 0; i < e->modules.n; i++)
         if (e->modules.at[i].module == m) return;
-    dync__module_guard g = {m, m->id, m->version};
+    dync__module_guard g = {m, m->id, m->version, text};
     if (!dync__entry_push(e, &e->modules, g)) dync__tracer_fail(t, DYNC_ERR_MEMORY);
 }
 DYNC__FN void dync__capture_install(void) {
@@ -60906,6 +60917,21 @@ DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, 
     }
 DYNC__PLACED(DYNC__X)
 #undef DYNC__X
+/* What the user wrote for the module names it in the graph that is being made. */
+DYNC_API dync_value dync_module_call_named(const char *text, dync_module *m, int nargs, const dync_value *args, dync_loc at) {
+    bool traced = dync__tls.compiling;
+    if (traced) dync__tls.module_text = text;
+    dync_value result = dync_module_call_values_at(m, nargs, args, at);
+    if (traced) dync__tls.module_text = NULL;
+    return result;
+}
+DYNC_API dync_tensor *dync_forward_call_named(const char *text, dync_module *m, dync_tensor *x, dync_loc at) {
+    bool traced = dync__tls.compiling;
+    if (traced) dync__tls.module_text = text;
+    dync_tensor *result = dync_forward_call_at(m, x, at);
+    if (traced) dync__tls.module_text = NULL;
+    return result;
+}
 DYNC_API void dync_print_at(dync_tensor *t, dync_loc at) {
     dync_loc outer = dync__tls.at;
     dync__tls.at = at;

@@ -125,6 +125,7 @@ typedef struct dync_loc { const char *file; int line; const char *func; } dync_l
 #define DYNC_TAKES_10(k, o, ...) DYNC_COUNT_(__VA_ARGS__, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, k, o, o, o, o, o, o, o, o, o, 0)
 #define DYNC_CAT(a, b) DYNC_CAT_(a, b)
 #define DYNC_CAT_(a, b) a##b
+#define DYNC_FIRST_TEXT(first, ...) #first
 #define DYNC_MAP_V(...) DYNC_CAT(DYNC_MAP_, DYNC_COUNT(__VA_ARGS__))(__VA_ARGS__)
 #define DYNC_MAP_1(a) DYNC_V(a)
 #define DYNC_MAP_2(a, ...) DYNC_V(a), DYNC_MAP_1(__VA_ARGS__)

@@ -70,12 +70,14 @@ DYNC_API dync_module *dync_module_new_values(const char *class_name, dync_forwar
  * for one tensor.
  *   ->      owned by the scope; none or NULL on failure
  *   thread  any, unless the module is being changed */
-#define dync_module_call(m, ...) dync_module_call_values_at(m, DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__), DYNC_HERE)
+#define dync_module_call(m, ...) dync_module_call_named(#m, m, DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__), DYNC_HERE)
+DYNC_API dync_value dync_module_call_named(const char *text, dync_module *m, int nargs, const dync_value *args, dync_loc at); /* text: G['text'] in graphs */
 DYNC_API dync_value dync_module_call_values(dync_module *m, int nargs, const dync_value *args);
 DYNC_API dync_value dync_module_call_values_at(dync_module *m, int nargs, const dync_value *args, dync_loc at);
 DYNC_API dync_tensor *dync_forward_call(dync_module *m, dync_tensor *x);
 DYNC_API dync_tensor *dync_forward_call_at(dync_module *m, dync_tensor *x, dync_loc at);
-#define dync_forward_call(...) dync_forward_call_at(__VA_ARGS__, DYNC_HERE)
+DYNC_API dync_tensor *dync_forward_call_named(const char *text, dync_module *m, dync_tensor *x, dync_loc at);
+#define dync_forward_call(...) dync_forward_call_named(DYNC_FIRST_TEXT(__VA_ARGS__, 0), __VA_ARGS__, DYNC_HERE)
 
 /* dync_module_user: the pointer given to dync_module_new.
  *   thread  any */

@@ -19,6 +19,7 @@ typedef struct dync__thread {
     dync_loc at;                 /* the user's source line of the operator in flight */
     dync_loc call_at;            /* of the dync_call that begins: read before any of the user's code runs */
     const char *op;              /* its name, for messages */
+    const char *module_text;     /* what the user wrote for the module whose call begins while a function is traced; NULL: nothing */
     const char *within;          /* of the operator that is being made of others; NULL: none is */
     bool grad_enabled_off;       /* grad mode, inverted so that zeroed state means on */
     bool double_backward;        /* what is being compiled keeps double backward working */

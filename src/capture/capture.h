@@ -44,7 +44,7 @@ typedef struct dync__foreign {
     dync_tensor **address;
 } dync__foreign;
 typedef struct dync__int_guard { const char *name; const int64_t *address; int64_t value; } dync__int_guard;
-typedef struct dync__module_guard { dync__module *module; uint64_t id, version; } dync__module_guard;
+typedef struct dync__module_guard { dync__module *module; uint64_t id, version; const char *text; } dync__module_guard; /* text: its variable, or NULL */
 
 /* ---- segments -------------------------------------------------------------------------------------------------------------------- */
 /* A plain number of a graph: argument arg of node, which is its call'th call. Such places are run-time inputs of a segment (lift.c), the last

@@ -506,14 +506,23 @@ static const dync__grad_intercept *dync__capture_grads(void)
 }
 
 /* ---- modules ------------------------------------------------------------------------------------------------------------------------ */
+/* The text of a variable, for G['text']; an expression is none. */
+static const char *dync__module_variable(const char *text)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+    return text && *text && strspn(text, letters) == strlen(text) && !(*text >= '0' && *text <= '9') ? text : NULL;
+}
+
 static void dync__capture_module_touched(dync__module *m)
 {
+    const char *text = dync__module_variable(dync__tls.module_text);
+    dync__tls.module_text = NULL;                     /* it is this module's, or nobody's */
     dync__tracer *t = dync__tracing_or_replay();
     if (!t || !t->at || t->stopped) return;
     dync__cache_entry *e = t->entry;
     for (int i = 0; i < e->modules.n; i++)
         if (e->modules.at[i].module == m) return;
-    dync__module_guard g = {m, m->id, m->version};
+    dync__module_guard g = {m, m->id, m->version, text};
     if (!dync__entry_push(e, &e->modules, g)) dync__tracer_fail(t, DYNC_ERR_MEMORY);
 }
 

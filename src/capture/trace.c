@@ -74,9 +74,9 @@ static const char *dync__foreign_source(dync__tracer *t, const dync__tensor *rea
         source = dync__arena_printf(&e->arena, "L['self'].%s", dync__str_get(&path));
     for (int i = 0; !source && i < e->modules.n; i++) {
         dync__str_free(&path);
-        if (dync__module_path_of(e->modules.at[i].module, real, &path))
-            source = dync__arena_printf(&e->arena, "G['%s'].%s",
-                                        e->modules.at[i].module->name && *e->modules.at[i].module->name ? e->modules.at[i].module->name : "net", dync__str_get(&path));
+        const dync__module_guard *g = &e->modules.at[i];
+        const char *name = g->text ? g->text : g->module->name && *g->module->name ? g->module->name : "net";
+        if (dync__module_path_of(g->module, real, &path)) source = dync__arena_printf(&e->arena, "G['%s'].%s", name, dync__str_get(&path));
     }
     dync__str_free(&path);
     if (!source && real->name) source = dync__arena_printf(&e->arena, "G['%s']", real->name);

@@ -385,6 +385,23 @@ DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, 
     }
 DYNC__PLACED(DYNC__X)
 #undef DYNC__X
+/* What the user wrote for the module names it in the graph that is being made. */
+DYNC_API dync_value dync_module_call_named(const char *text, dync_module *m, int nargs, const dync_value *args, dync_loc at)
+{
+    bool traced = dync__tls.compiling;
+    if (traced) dync__tls.module_text = text;
+    dync_value result = dync_module_call_values_at(m, nargs, args, at);
+    if (traced) dync__tls.module_text = NULL;
+    return result;
+}
+DYNC_API dync_tensor *dync_forward_call_named(const char *text, dync_module *m, dync_tensor *x, dync_loc at)
+{
+    bool traced = dync__tls.compiling;
+    if (traced) dync__tls.module_text = text;
+    dync_tensor *result = dync_forward_call_at(m, x, at);
+    if (traced) dync__tls.module_text = NULL;
+    return result;
+}
 DYNC_API void dync_print_at(dync_tensor *t, dync_loc at)
 {
     dync_loc outer = dync__tls.at;

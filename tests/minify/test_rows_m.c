@@ -194,10 +194,10 @@ static void cpu_cuda_module(const char *row, const char *device, const char *fir
     snprintf(source, sizeof source, "#define DEVICE %s\n%s", device, two_halves);
     full_test(row, source, "x1, y1", two_halves_call, "relu_compile_error_TESTING_ONLY", "ReluCompileError");
     nodes_of_launcher(inputs, nodes, sizeof nodes);
-    EXPECT_EQ_STR(inputs, "l_x1_\nl_y1_\ng_net_m_x_weight_\ng_net_m_x_bias_\ng_net_p_x_\ng_net_b_x_\n"
-                          "g_net_m_y_weight_\ng_net_m_y_bias_\ng_net_p_y_\ng_net_b_y_\n");
-    snprintf(want, sizeof want, "%sadd = l_x1_ + x2\nadd_1 = l_y1_ + y2\nlinear = torch.nn.functional.linear\nadd_2 = linear + g_net_p_x_\n"
-                                "x3 = add_2 + g_net_b_x_\nlinear_1 = torch.nn.functional.linear\nadd_4 = linear_1 + g_net_p_y_\ny3 = add_4 + g_net_b_y_\n"
+    EXPECT_EQ_STR(inputs, "l_x1_\nl_y1_\ng_mod_m_x_weight_\ng_mod_m_x_bias_\ng_mod_p_x_\ng_mod_b_x_\n"
+                          "g_mod_m_y_weight_\ng_mod_m_y_bias_\ng_mod_p_y_\ng_mod_b_y_\n");
+    snprintf(want, sizeof want, "%sadd = l_x1_ + x2\nadd_1 = l_y1_ + y2\nlinear = torch.nn.functional.linear\nadd_2 = linear + g_mod_p_x_\n"
+                                "x3 = add_2 + g_mod_b_x_\nlinear_1 = torch.nn.functional.linear\nadd_4 = linear_1 + g_mod_p_y_\ny3 = add_4 + g_mod_b_y_\n"
                                 "%srelu = torch.relu\nreturn (relu,)", first_nodes, last_nodes);
     EXPECT_EQ_STR(nodes, want);
 }
