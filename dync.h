@@ -17752,7 +17752,7 @@ static void dync__jb_record(const dync__jb *j, const dync__jit *jit, int s, int6
  * a block is still 16 bytes of each turned stream. A load that is stored as it is needs no tile. */
 static void dync__jb_block(const dync__jb *j, dync__jit *jit) {
     const dync__xstream *s = j->g->stream.at;
-    int bytes = 1, least = 8, code = 0;
+    int bytes = 1, least = 8, code = 0, loads = 0;
     int64_t all = 0;
     bool crowds = false;
     jit->blocks = true;
@@ -17760,8 +17760,11 @@ static void dync__jb_block(const dync__jb *j, dync__jit *jit) {
     memcpy(jit->over, j->over.extent, sizeof jit->over);
     for (int i = 0; i < jit->n_streams; i++) all += s[i].kind == DYNC__XS_MEM ? j->b->n_rows * j->b->n_inner * s[i].bytes : 0;
     jit->fetches = all >= DYNC__JIT_PAST / 2;
-    for (int i = 0; i < j->b->k->inst.n; i++) code += dync__jb_is_code(j->b, i);
-    if (code == 2 && jit->n_streams == 2 && s[0].lane == DYNC__XL_DENSE && s[1].lane == DYNC__XL_DENSE && !s[0].turned != !s[1].turned &&
+    for (int i = 0; i < j->b->k->inst.n; i++) {
+        code += dync__jb_is_code(j->b, i);
+        loads += dync__ib_inst(j->b, i)->prim == DYNC__P_load;
+    }
+    if (code == 2 && loads == 1 && jit->n_streams == 2 && s[0].lane == DYNC__XL_DENSE && s[1].lane == DYNC__XL_DENSE && !s[0].turned != !s[1].turned &&
         j->b->k->buf.at[s[0].buf].dtype == j->b->k->buf.at[s[1].buf].dtype)
         jit->copies = s[0].turned ? 1 : 2;
     for (int i = 0; i < jit->n_streams; i++)

@@ -518,4 +518,23 @@ TEST(layer_norm_of_empty_rows)
     }
     dync_compiled_free(f);
 }
+
+/* Two stores of constants, one of them across the loops: no copy of one into the other. */
+static dync_value constants_across(const dync_value *args, int n, void *user)
+{
+    dync_tensor *one = dync_full_like(dync_as_tensor(args[0]), 1), *other = dync_full_like(dync_as_tensor(args[1]), 3);
+    (void)n, (void)user;
+    return dync_tuple(dync_add(one, other), other);
+}
+TEST(constants_in_two_orders)
+{
+    for (int dtype = DYNC_F32; dtype <= DYNC_U8; dtype++) DYNC_SCOPE {
+        dync_compiled *f = dync_compile(constants_across);
+        dync_tensor *x = dync_zeros(dync_shape(33, 2, 2), .dtype = (dync_dtype)dtype), *y = dync_zeros(dync_shape(2, 2, 33), .dtype = (dync_dtype)dtype);
+        dync_value out = dync_call_value(f, dync_transpose(x, 0, 2), y);
+        REQUIRE(dync_len(out) == 2);
+        for (int i = 0; i < 132; i++) EXPECT(at(dync_as_tensor(dync_at(out, 0)), i) > 3.5 && at(dync_as_tensor(dync_at(out, 1)), i) < 3.5);
+        dync_compiled_free(f);
+    }
+}
 TEST_MAIN
