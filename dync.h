@@ -29781,7 +29781,10 @@ static dync_status dync__dn_numbers(const dync__opcall *call, int i, int most, i
     const dync__arg *a = &call->args[i];
     if (a->n != 0 && a->n != 1 && a->n != most)
         return dync__fail(DYNC_ERR_VALUE, "expected 1 or %d numbers, got %d", most, a->n);
-    for (int k = 0; k < most; k++) out[k] = a->n == 0 ? otherwise : a->as.dims[a->n == 1 ? 0 : k];
+    for (int k = 0; k < most; k++) {
+        out[k] = a->n == 0 ? otherwise : a->as.dims[a->n == 1 ? 0 : k];
+        if (out[k] > INT_MAX || out[k] < INT_MIN) return dync__fail(DYNC_ERR_VALUE, "expected numbers of 32 bits, got %lld", (long long)out[k]);
+    }
     return DYNC_OK;
 }
 /* [.., C, L] as [.., C, 1, L] */
@@ -29821,6 +29824,10 @@ static dync__dt *dync__dn_pad_dim(dync__chain *c, dync__dt *x, int dim, int64_t 
     dync__chain_call(c, DYNC__OP_slice_backward, 6, args, &y);
     return y;
 }
+/* A product that leaves room for sums. */
+static bool dync__dn_reach(int64_t a, int64_t b, int64_t *out) {
+    return dync__sz_mul_ok(a, b, out) && (dync__is_token(*out) || (*out <= INT64_MAX / 4 && *out >= INT64_MIN / 4));
+}
 /* The gradient of a convolution with respect to its input, whose size is (in - 1) stride - 2 padding + dilation (k - 1) +
  * output_padding + 1. */
 DYNC__FN dync_status dync__d_conv_transpose2d(dync__opcall *call) {
@@ -29847,10 +29854,13 @@ DYNC__FN dync_status dync__d_conv_transpose2d(dync__opcall *call) {
         return dync__fail(DYNC_ERR_SHAPE, "expected input with weight's %lld channels, a multiple of groups=%lld, got %lld",
                           (long long)w->lay.shape[0], (long long)groups, (long long)in[0]);
     shape[0] = single ? 1 : x->lay.shape[0];
-    shape[1] = channels[1] = dync__sz_mul(w->lay.shape[1], groups);
+    bool counts = dync__sz_mul_ok(w->lay.shape[1], groups, &channels[1]);
+    shape[1] = channels[1];
     for (int i = 0; i < 2; i++) {
-        int64_t reach = dync__sz_mul(dilation[i], dync__sz_sub(w->lay.shape[2 + i], 1));
-        shape[2 + i] = dync__sz_sub(dync__sz_mul(dync__sz_sub(in[1 + i], 1), stride[i]), 2 * padding[i] - extra[i] - 1);
+        int64_t reach, span;
+        if (!counts || !dync__dn_reach(dync__sz_sub(w->lay.shape[2 + i], 1), dilation[i], &reach) || !dync__dn_reach(dync__sz_sub(in[1 + i], 1), stride[i], &span))
+            return dync__fail(DYNC_ERR_SHAPE, "the result is too large");
+        shape[2 + i] = dync__sz_sub(span, 2 * padding[i] - extra[i] - 1);
         shape[2 + i] = dync__sz_size(dync__sz_add(shape[2 + i], reach));
         if (stride[i] < 1 || dilation[i] < 1 || padding[i] < 0 || dync__sz_lt(shape[2 + i], 1))
             return dync__fail(DYNC_ERR_SHAPE, "stride and dilation of at least 1, padding of at least 0 and a result of at least "
@@ -29889,7 +29899,7 @@ DYNC__FN dync_status dync__d_pad(dync__opcall *call) {
     for (int i = 0; i < pad->n / 2; i++) {
         int64_t size = x->lay.shape[x->lay.ndim - 1 - i], before = pad->as.dims[2 * i], after = pad->as.dims[2 * i + 1];
         int64_t limit = INT64_C(1) << 40;
-        if (before > limit || after > limit || dync__sz_lt(size, -before) || dync__sz_lt(size, -after) || dync__sz_lt(dync__sz_add(size, before + after), 0))
+        if (before > limit || after > limit || before < -limit || after < -limit || dync__sz_lt(size, -before) || dync__sz_lt(size, -after) || dync__sz_lt(dync__sz_add(size, before + after), 0))
             return dync__fail(DYNC_ERR_SHAPE, "The input size %lld, plus negative padding %lld and %lld, resulted in a size that is "
                               "negative or too large, which is invalid. Check dimension %d of your input.", (long long)size,
                               (long long)before, (long long)after, x->lay.ndim - 1 - i);
@@ -29994,8 +30004,9 @@ DYNC__FN dync_status dync__d_pixel_shuffle(dync__opcall *call) {
         return dync__fail(DYNC_ERR_SHAPE, "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of "
                           "upscale_factor, but input.size(-3)=%lld is not divisible by %lld", (long long)x->lay.shape[lead],
                           (long long)(r * r));
-    const int64_t *s = x->lay.shape + lead, out = dync__sz_size(dync__sz_div(s[0], r * r)), split[5] = {out, r, r, s[1], s[2]},
-                  joined[3] = {out, dync__sz_mul(s[1], r), dync__sz_mul(s[2], r)};
+    const int64_t *s = x->lay.shape + lead, out = dync__sz_size(dync__sz_div(s[0], r * r)), split[5] = {out, r, r, s[1], s[2]};
+    int64_t joined[3] = {out};
+    if (!dync__sz_mul_ok(s[1], r, &joined[1]) || !dync__sz_mul_ok(s[2], r, &joined[2])) return dync__fail(DYNC_ERR_SHAPE, "the result is too large");
     static const int to[5] = {0, 3, 1, 4, 2};
     for (int d = 0; d < lead; d++) {
         shape[d] = x->lay.shape[d];
@@ -32823,7 +32834,9 @@ static int64_t dync__infer_window_count(int64_t size, int64_t kernel, int64_t st
             return dync__infer_window_count(dync__sz_number(size), dync__sz_number(kernel), stride, padding, dilation, ceil_mode);
         return dync__sz_size(dync__sz_add(dync__sz_div(left, stride), 1));
     }
-    int64_t room = size + 2 * padding - dilation * (kernel - 1) - 1;
+    int64_t reach;
+    if (!dync__mul_ok(dilation, kernel - 1, &reach)) return 0;
+    int64_t room = size + 2 * padding - reach - 1;
     if (room < 0) return ceil_mode && room > -stride ? 1 : 0;
     int64_t n = (room + (ceil_mode ? stride - 1 : 0)) / stride + 1;
     if (ceil_mode && (n - 1) * stride >= size + padding) n--;      /* the last window must start inside */
@@ -32832,6 +32845,7 @@ static int64_t dync__infer_window_count(int64_t size, int64_t kernel, int64_t st
 DYNC__FN dync_status dync__i_convolution(const dync__opcall *call, dync__info *out) {
     dync__tensor *x, *w, *bias;
     int device;
+    int64_t channels;
     int64_t stride[2], padding[2], dilation[2], groups = call->args[6].as.i, one[2] = {1, 1}, zero[2] = {0, 0},
                                                 shape[4];
     DYNC__TRY(dync__infer_two(call, &x, &w, &device));
@@ -32845,7 +32859,7 @@ DYNC__FN dync_status dync__i_convolution(const dync__opcall *call, dync__info *o
         return dync__fail(DYNC_ERR_SHAPE, "Given groups=%lld, expected weight to be at least %lld at dimension 0, but it has no output channels",
                           (long long)groups, (long long)groups);
     if (groups < 1 || !dync__sz_eq(dync__sz_mod(x->lay.shape[1], groups), 0) || !dync__sz_eq(dync__sz_mod(w->lay.shape[0], groups), 0) ||
-        !dync__sz_eq(dync__sz_mul(w->lay.shape[1], groups), x->lay.shape[1]))
+        !dync__sz_mul_ok(w->lay.shape[1], groups, &channels) || !dync__sz_eq(channels, x->lay.shape[1]))
         return dync__infer_pair_error(
             "expected input [N, C, H, W] and weight [O, C/groups, KH, KW], groups dividing C and O", &x->lay,
             &w->lay);

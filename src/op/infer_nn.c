@@ -363,7 +363,9 @@ static int64_t dync__infer_window_count(int64_t size, int64_t kernel, int64_t st
             return dync__infer_window_count(dync__sz_number(size), dync__sz_number(kernel), stride, padding, dilation, ceil_mode);
         return dync__sz_size(dync__sz_add(dync__sz_div(left, stride), 1));
     }
-    int64_t room = size + 2 * padding - dilation * (kernel - 1) - 1;
+    int64_t reach;
+    if (!dync__mul_ok(dilation, kernel - 1, &reach)) return 0;
+    int64_t room = size + 2 * padding - reach - 1;
     if (room < 0) return ceil_mode && room > -stride ? 1 : 0;
     int64_t n = (room + (ceil_mode ? stride - 1 : 0)) / stride + 1;
     if (ceil_mode && (n - 1) * stride >= size + padding) n--;      /* the last window must start inside */
@@ -374,6 +376,7 @@ DYNC__FN dync_status dync__i_convolution(const dync__opcall *call, dync__info *o
 {
     dync__tensor *x, *w, *bias;
     int device;
+    int64_t channels;
     int64_t stride[2], padding[2], dilation[2], groups = call->args[6].as.i, one[2] = {1, 1}, zero[2] = {0, 0},
                                                 shape[4];
     DYNC__TRY(dync__infer_two(call, &x, &w, &device));
@@ -387,7 +390,7 @@ DYNC__FN dync_status dync__i_convolution(const dync__opcall *call, dync__info *o
         return dync__fail(DYNC_ERR_SHAPE, "Given groups=%lld, expected weight to be at least %lld at dimension 0, but it has no output channels",
                           (long long)groups, (long long)groups);
     if (groups < 1 || !dync__sz_eq(dync__sz_mod(x->lay.shape[1], groups), 0) || !dync__sz_eq(dync__sz_mod(w->lay.shape[0], groups), 0) ||
-        !dync__sz_eq(dync__sz_mul(w->lay.shape[1], groups), x->lay.shape[1]))
+        !dync__sz_mul_ok(w->lay.shape[1], groups, &channels) || !dync__sz_eq(channels, x->lay.shape[1]))
         return dync__infer_pair_error(
             "expected input [N, C, H, W] and weight [O, C/groups, KH, KW], groups dividing C and O", &x->lay,
             &w->lay);

@@ -284,6 +284,32 @@ TEST(gradients_by_name)
     dync_clear_error();
 }
 
+/* Arithmetic on sizes that an expanded tensor can have: refused, and nothing overflows on the way (UBSan sees it). */
+TEST(sizes_that_overflow)
+{
+    fuzz_begin();
+    EXPECT_OK(dync_set_limits((dync_limits){.elements = INT64_MAX, .work = INT64_MAX}));
+    const char *big = "f32[1, 1, 1, 1073741824]{0, 0, 0, 0}";
+    refused(big, "dync_conv_transpose2d(x, x, NULL, dync_shape(2147483647), dync_shape(0), dync_shape(0), 1, dync_shape(2147483647))", "f32[1]", "");
+    refused(big, "dync_conv2d(x, x, NULL, dync_shape(1), dync_shape(2147483647), dync_shape(2147483647), 1)", "f32[1]", "");
+    refused(big, "dync_conv2d(x, x, NULL, dync_shape(1), dync_shape(0), dync_shape(1), 9223372036854775807)", "f32[1]", "");
+    refused("f32[0, 1, 1, 1073741824]{0, 0, 0, 0}", "dync_conv2d(x, x, NULL, dync_shape(1), dync_shape(0), dync_shape(1), 9223372036854775807)", "f32[1]", "");
+    refused("f32[0, 0, 1073741824, 1073741824]{0, 0, 0, 0}", "dync_pixel_shuffle(x, 2147483647)", "f32[1]", "");
+    refused("f32[4]", "dync_pad(x, dync_shape(-9223372036854775808, 9223372036854775807), 0)", "f32[1]", "");
+    refused("f32[4]", "dync_repeat(x, dync_shape(4611686018427387904, 4))", "f32[1]", "");
+    refused("f32[4]", "dync_slice(x, 0, -9223372036854775808, 9223372036854775807, 9223372036854775807)", "f32[9]", "");
+    refused("f32[4]", "dync_select(x, 0, -9223372036854775808)", "f32[]", "");
+    refused("f32[4, 4]", "dync_diagonal(x, -9223372036854775808, 0, 1)", "f32[9]", "");
+    refused("f32[4]", "dync_unflatten(x, 0, dync_shape(4611686018427387904, 4))", "f32[1]", "");
+    refused("f32[4]", "dync_narrow(x, 0, 9223372036854775807, 9223372036854775807)", "f32[1]", "");
+    refused("f32[4]", "dync_roll(x, dync_shape(-9223372036854775808), dync_shape(0))", "f32[9]", "");
+    refused("f32[4]", "dync_unfold(x, 0, 2, 9223372036854775807)", "f32[9, 9]", "");
+    refused("f32[4]", "dync_tril(x, -9223372036854775808)", "f32[4]", "");
+    refused("i64[4]", "dync_one_hot(x, 9223372036854775807)", "i64[4, 4]", "");
+    refused("f32[4]", "dync_topk(x, 9223372036854775807, 0, true, true)", "f32[4]", "");
+    refused("f32[1, 1, 4, 4]", "dync_max_pool2d(x, dync_shape(2147483647), dync_shape(1), dync_shape(1073741823), dync_shape(2147483647), true)", "f32[9]", "");
+}
+
 /* Every operator that a file may name, with too few arguments, too many, and arguments of the wrong kind. */
 TEST(wrong_arguments)
 {
