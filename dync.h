@@ -2814,7 +2814,8 @@ DYNC_API dync_memory dync_memory_stats(void);
 /* ==== api/program.h ============================================================================================= */
 /* ---- programs: export, save, load ------------------------------------------------------------------------------------------------ */
 
-/* dync_export(fn, x, y): the whole of fn as one program without guards, for arguments of these shapes and dtypes.
+/* dync_export(fn, x, y): the whole of fn as one program without guards, for arguments of these shapes and dtypes. Its inputs are the tensors among
+ * the arguments, in their order, lists flattened, whether fn uses them or not; numbers are baked in. Sizes are those given, marked as changing or not.
  *   ->      released by dync_program_free; NULL on failure
  *   errors  DYNC_ERR_UNSUPPORTED (a graph break), DYNC_ERR_MEMORY
  *   thread  any */
@@ -2822,7 +2823,7 @@ DYNC_API dync_memory dync_memory_stats(void);
 DYNC_API dync_program *dync_export_values(dync_callee callee, const char *name, int nargs, const dync_value *args);
 
 /* dync_program_run: runs it.
- *   args    shapes and dtypes as exported
+ *   args    shapes and dtypes as exported; any strides
  *   ->      owned by the scope; none on failure
  *   errors  DYNC_ERR_SHAPE, DYNC_ERR_DTYPE, DYNC_ERR_VALUE, DYNC_ERR_MEMORY
  *   thread  any */
@@ -2831,6 +2832,7 @@ DYNC_API dync_value dync_program_run(dync_program *program, int nargs, const dyn
 /* dync_program_save: a portable file. dync_program_save_c: one C11 file with static memory, no malloc and no dync.h, for a
  * microcontroller. dync_program_save_onnx: an ONNX model.
  *   errors  DYNC_ERR_IO; DYNC_ERR_UNSUPPORTED (an operator the form cannot express), DYNC_ERR_MEMORY
+ *   notes   as with every file that dync saves, the old one stays until the new one is whole: it is written beside, synced and renamed
  *   thread  any */
 DYNC_API dync_status dync_program_save(const dync_program *program, const char *path);
 DYNC_API dync_status dync_program_save_c(const dync_program *program, const char *path);
