@@ -9041,7 +9041,7 @@ DYNC__FN const dync__kernel *dync__kernel_expand(dync__arena *, const dync__kern
 typedef struct dync__fuse_step { dync__kernel *k; int n_reads, n_writes; const int32_t *reads, *writes; void *call; } dync__fuse_step;
 typedef struct dync__fuse_options { bool off; int max_insts; bool (*keep)(void *user, int32_t buf_id); void *user; } dync__fuse_options;
 DYNC__FN dync_status dync__fuse(dync__arena *, dync__fuse_step *steps, int *n_steps, const dync__fuse_options *);
-/* unroll.c: a kernel of short rows becomes pointwise over its rows, written out; others stay. Float sums of a row are added up in order. */
+/* unroll.c: a kernel of short rows becomes pointwise over its rows, written out; others stay. Float sums of a row are of pairs of pairs. */
 DYNC__FN void dync__kernel_unroll(dync__kernel *);
 /* cost.c: rough weights by which fuse.c and schedule.c choose */
 DYNC__FN int dync__cost_inst(const dync__inst *);                                  /* one addition is 1 */
@@ -11771,10 +11771,12 @@ static int dync__unroll_position(dync__unroll *u, const int32_t *x, bool greates
 static int dync__unroll_reduce(dync__unroll *u, int kind, const int32_t *x) {
     static const int prims[] = {DYNC__P_add, DYNC__P_mul, DYNC__P_max, DYNC__P_min, DYNC__P_or_, DYNC__P_and_};
     if (kind == DYNC__R_ARGMAX || kind == DYNC__R_ARGMIN) return dync__unroll_position(u, x, kind == DYNC__R_ARGMAX);
-    int type = dync__lb_type(&u->b, x[0]), all = x[0];
-    if (kind == DYNC__R_SUM && (type == DYNC_F32 || type == DYNC_F64)) all = dync__lb_op(&u->b, DYNC__P_add, dync__lb_f(&u->b, type, 0), all, -1);   /* -0 becomes 0 */
-    for (int t = 1; t < u->length; t++) all = dync__lb_op(&u->b, prims[kind], all, x[t], -1);
-    return all;
+    int v[DYNC__UNROLL_ROW], n = u->length, type = dync__lb_type(&u->b, x[0]);
+    for (int t = 0; t < n; t++) v[t] = x[t];
+    if (kind == DYNC__R_SUM && (type == DYNC_F32 || type == DYNC_F64)) v[0] = dync__lb_op(&u->b, DYNC__P_add, dync__lb_f(&u->b, type, 0), v[0], -1);   /* -0 becomes 0 */
+    for (; n > 1; n = (n + 1) / 2)
+        for (int t = 0; t < n; t += 2) v[t / 2] = t + 1 < n ? dync__lb_op(&u->b, prims[kind], v[t + 1], v[t], -1) : v[t];      /* of two zeros the first */
+    return v[0];
 }
 /* Instruction i at inner index t. */
 static int dync__unroll_one(dync__unroll *u, int i, int t) {

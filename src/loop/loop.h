@@ -192,7 +192,7 @@ DYNC__FN const dync__kernel *dync__kernel_expand(dync__arena *, const dync__kern
 typedef struct dync__fuse_step { dync__kernel *k; int n_reads, n_writes; const int32_t *reads, *writes; void *call; } dync__fuse_step;
 typedef struct dync__fuse_options { bool off; int max_insts; bool (*keep)(void *user, int32_t buf_id); void *user; } dync__fuse_options;
 DYNC__FN dync_status dync__fuse(dync__arena *, dync__fuse_step *steps, int *n_steps, const dync__fuse_options *);
-/* unroll.c: a kernel of short rows becomes pointwise over its rows, written out; others stay. Float sums of a row are added up in order. */
+/* unroll.c: a kernel of short rows becomes pointwise over its rows, written out; others stay. Float sums of a row are of pairs of pairs. */
 DYNC__FN void dync__kernel_unroll(dync__kernel *);
 /* cost.c: rough weights by which fuse.c and schedule.c choose */
 DYNC__FN int dync__cost_inst(const dync__inst *);                                  /* one addition is 1 */

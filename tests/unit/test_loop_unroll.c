@@ -45,7 +45,7 @@ static bool agrees(const random_kernel *g, const dync__kernel *before)
     bool ok = EXPECT_OK(dync__kernel_check(g->k)) && EXPECT_OK(dync__kernel_eval(before, (void **)want.data, 7, 100));
     for (int isa = -1; isa <= dync__tile_isa() && ok; isa++) {        /* -1: the oracle; 0: the interpreter */
         memory got = filled(g, &begin, 0);
-        dync__code *code = isa < 0 ? NULL : dync__code_new_for(g->k, isa, isa > 0);
+        dync__code *code = isa < 0 ? NULL : dync__code_new_for(g->k, isa ? isa : dync__tile_isa(), isa > 0);       /* all with fma, or none */
         ok = EXPECT_OK(isa < 0 ? dync__kernel_eval(g->k, (void **)got.data, 7, 100) : dync__code_run(code, (void **)got.data, 7, 100));
         ok = ok && EXPECT(alike(g, &got, &want, isa < 0 ? "oracle" : isa ? "machine code" : "interpreter"));
         dync__code_free(code);
