@@ -35097,6 +35097,8 @@ DYNC__FN void dync__gnode_release(dync__gnode *);                  /* saved tens
 DYNC__FN void dync__gnode_set_out(dync__gnode *, int i, const dync__tensor *);
 DYNC__FN const char *dync__gnode_name(const dync__gnode *, char *buf, size_t cap);
 DYNC__FN dync_status dync__gnode_freed_error(void);
+/* What there is; NULL. Another thread that shares the leaf may be making it. */
+DYNC__INLINE dync__grad_meta *dync__grad_meta_peek(const dync__tensor *t) { return DYNC__ATOMIC_LOAD(&t->grad); }
 DYNC__FN dync__grad_meta *dync__grad_meta_of(dync__tensor *);      /* made where there is none; NULL + DYNC_ERR_MEMORY */
 DYNC__FN void dync__grad_meta_set_node(dync__tensor *, dync__gnode *, int nr);   /* meta exists; takes a reference of its own */
 DYNC__FN void dync__grad_meta_no_view(dync__tensor *);              /* made by something that does not show its inside */
@@ -37785,21 +37787,26 @@ DYNC__FN void dync__grad_meta_no_view(dync__tensor *t) {
     t->grad->view_kind = DYNC__VIEW_NONE;
 }
 DYNC__FN bool dync__tensor_shares_history(const dync__tensor *a, const dync__tensor *b) {
-    const dync__tensor *x = a->grad && a->grad->view_kind == DYNC__VIEW_NORMAL ? a->grad->base : a;
-    const dync__tensor *y = b->grad && b->grad->view_kind == DYNC__VIEW_NORMAL ? b->grad->base : b;
+    const dync__grad_meta *of_a = dync__grad_meta_peek(a), *of_b = dync__grad_meta_peek(b);
+    const dync__tensor *x = of_a && of_a->view_kind == DYNC__VIEW_NORMAL ? of_a->base : a;
+    const dync__tensor *y = of_b && of_b->view_kind == DYNC__VIEW_NORMAL ? of_b->base : b;
     return x == y;
 }
 DYNC__FN bool dync__tensor_requires_grad(const dync__tensor *t) {
     if (t->flags & DYNC__T_REQUIRES_GRAD) return true;
-    const dync__grad_meta *meta = t->grad;
+    const dync__grad_meta *meta = dync__grad_meta_peek(t);
     return meta && meta->base && meta->view_kind != DYNC__VIEW_NO_GRAD && (meta->base->flags & DYNC__T_REQUIRES_GRAD);
 }
 DYNC__FN bool dync__tensor_is_leaf(const dync__tensor *t) {
     if (!dync__tensor_requires_grad(t)) return true;
-    if (t->grad && t->grad->node) return false;
+    const dync__grad_meta *meta = dync__grad_meta_peek(t);
+    if (meta && meta->node) return false;
     return (t->flags & DYNC__T_REQUIRES_GRAD) != 0;     /* without it: a view that gets its history from its base */
 }
-DYNC__FN dync__tensor *dync__tensor_grad(const dync__tensor *t) { return t->grad ? t->grad->grad : NULL; }
+DYNC__FN dync__tensor *dync__tensor_grad(const dync__tensor *t) {
+    const dync__grad_meta *meta = dync__grad_meta_peek(t);
+    return meta ? meta->grad : NULL;
+}
 DYNC__RARE DYNC__FN void dync__tensor_set_requires_grad(dync__tensor *t, bool on) {
     if (on) t->flags |= DYNC__T_REQUIRES_GRAD;
     else t->flags &= (uint8_t)~DYNC__T_REQUIRES_GRAD;
@@ -38606,7 +38613,7 @@ DYNC__RARE static dync__gnode *dync__geometry_node(const dync__gnode_class *cls,
     return node;
 }
 static bool dync__view_is_stale(const dync__tensor *t) {
-    const dync__grad_meta *meta = t->grad;
+    const dync__grad_meta *meta = dync__grad_meta_peek(t);
     if (!meta || !meta->base || meta->view_kind == DYNC__VIEW_NO_GRAD || !dync__tensor_requires_grad(meta->base)) return false;
     return meta->view_version != t->storage->version || (!meta->node && !(t->flags & DYNC__T_REQUIRES_GRAD));
 }
@@ -38623,9 +38630,10 @@ DYNC__FN dync_status dync__grad_edge(dync__tensor *t, dync__gedge *out) {
     *out = (dync__gedge){NULL, 0};
     if (!dync__tensor_requires_grad(t)) return DYNC_OK;
     if (dync__view_is_stale(t)) DYNC__TRY(dync__view_refresh(t));
-    if (t->grad && t->grad->node) {
-        dync__gnode_ref(t->grad->node);
-        *out = (dync__gedge){t->grad->node, t->grad->nr};
+    const dync__grad_meta *meta = dync__grad_meta_peek(t);
+    if (meta && meta->node) {
+        dync__gnode_ref(meta->node);
+        *out = (dync__gedge){meta->node, meta->nr};
         return DYNC_OK;
     }
     out->node = dync__accumulate_node(t);
@@ -38635,9 +38643,10 @@ DYNC__FN dync_status dync__view_track(dync__tensor *source, dync__tensor *view, 
     dync__grad_meta *meta = dync__grad_meta_of(view);
     if (!meta) return DYNC_ERR_MEMORY;
     dync__tensor *base = source;
-    if (source->grad && source->grad->base) {
-        base = source->grad->base;
-        if (kind == DYNC__VIEW_NORMAL) kind = source->grad->view_kind;
+    const dync__grad_meta *of = dync__grad_meta_peek(source);
+    if (of && of->base) {
+        base = of->base;
+        if (kind == DYNC__VIEW_NORMAL) kind = of->view_kind;
     }
     dync__ref(base);
     dync__unref(meta->base);
@@ -50361,9 +50370,11 @@ DYNC__RARE DYNC_API void dync_reset(void) {
 DYNC__RARE DYNC__FN void dync__capture_forget_module(const dync__module *m) {
     dync__lock(&dync__all_compiled.lock);
     for (dync__compiled *f = dync__all_compiled.first; f; f = f->next) {
+        dync__lock(&f->lock);             /* others may call it */
         for (dync__cache_entry *e = f->entries; e; e = e->next)
-            for (int i = 0; i < e->modules.n; i++)
-                if (e->modules.at[i].module == m) DYNC__ATOMIC_STORE(&e->dead, true);
+            for (int i = 0; i < dync__entry_count(&e->modules); i++)
+                if (dync__entry_item(&e->modules, i)->module == m) DYNC__ATOMIC_STORE(&e->dead, true);
+        dync__unlock(&f->lock);
     }
     dync__unlock(&dync__all_compiled.lock);
 }

@@ -195,26 +195,32 @@ DYNC__FN void dync__grad_meta_no_view(dync__tensor *t)
 
 DYNC__FN bool dync__tensor_shares_history(const dync__tensor *a, const dync__tensor *b)
 {
-    const dync__tensor *x = a->grad && a->grad->view_kind == DYNC__VIEW_NORMAL ? a->grad->base : a;
-    const dync__tensor *y = b->grad && b->grad->view_kind == DYNC__VIEW_NORMAL ? b->grad->base : b;
+    const dync__grad_meta *of_a = dync__grad_meta_peek(a), *of_b = dync__grad_meta_peek(b);
+    const dync__tensor *x = of_a && of_a->view_kind == DYNC__VIEW_NORMAL ? of_a->base : a;
+    const dync__tensor *y = of_b && of_b->view_kind == DYNC__VIEW_NORMAL ? of_b->base : b;
     return x == y;
 }
 
 DYNC__FN bool dync__tensor_requires_grad(const dync__tensor *t)
 {
     if (t->flags & DYNC__T_REQUIRES_GRAD) return true;
-    const dync__grad_meta *meta = t->grad;
+    const dync__grad_meta *meta = dync__grad_meta_peek(t);
     return meta && meta->base && meta->view_kind != DYNC__VIEW_NO_GRAD && (meta->base->flags & DYNC__T_REQUIRES_GRAD);
 }
 
 DYNC__FN bool dync__tensor_is_leaf(const dync__tensor *t)
 {
     if (!dync__tensor_requires_grad(t)) return true;
-    if (t->grad && t->grad->node) return false;
+    const dync__grad_meta *meta = dync__grad_meta_peek(t);
+    if (meta && meta->node) return false;
     return (t->flags & DYNC__T_REQUIRES_GRAD) != 0;     /* without it: a view that gets its history from its base */
 }
 
-DYNC__FN dync__tensor *dync__tensor_grad(const dync__tensor *t) { return t->grad ? t->grad->grad : NULL; }
+DYNC__FN dync__tensor *dync__tensor_grad(const dync__tensor *t)
+{
+    const dync__grad_meta *meta = dync__grad_meta_peek(t);
+    return meta ? meta->grad : NULL;
+}
 
 DYNC__RARE DYNC__FN void dync__tensor_set_requires_grad(dync__tensor *t, bool on)
 {

@@ -74,6 +74,8 @@ DYNC__FN void dync__gnode_release(dync__gnode *);                  /* saved tens
 DYNC__FN void dync__gnode_set_out(dync__gnode *, int i, const dync__tensor *);
 DYNC__FN const char *dync__gnode_name(const dync__gnode *, char *buf, size_t cap);
 DYNC__FN dync_status dync__gnode_freed_error(void);
+/* What there is; NULL. Another thread that shares the leaf may be making it. */
+DYNC__INLINE dync__grad_meta *dync__grad_meta_peek(const dync__tensor *t) { return DYNC__ATOMIC_LOAD(&t->grad); }
 DYNC__FN dync__grad_meta *dync__grad_meta_of(dync__tensor *);      /* made where there is none; NULL + DYNC_ERR_MEMORY */
 DYNC__FN void dync__grad_meta_set_node(dync__tensor *, dync__gnode *, int nr);   /* meta exists; takes a reference of its own */
 DYNC__FN void dync__grad_meta_no_view(dync__tensor *);              /* made by something that does not show its inside */

@@ -181,7 +181,7 @@ DYNC__RARE static dync__gnode *dync__geometry_node(const dync__gnode_class *cls,
 
 static bool dync__view_is_stale(const dync__tensor *t)
 {
-    const dync__grad_meta *meta = t->grad;
+    const dync__grad_meta *meta = dync__grad_meta_peek(t);
     if (!meta || !meta->base || meta->view_kind == DYNC__VIEW_NO_GRAD || !dync__tensor_requires_grad(meta->base)) return false;
     return meta->view_version != t->storage->version || (!meta->node && !(t->flags & DYNC__T_REQUIRES_GRAD));
 }
@@ -202,9 +202,10 @@ DYNC__FN dync_status dync__grad_edge(dync__tensor *t, dync__gedge *out)
     *out = (dync__gedge){NULL, 0};
     if (!dync__tensor_requires_grad(t)) return DYNC_OK;
     if (dync__view_is_stale(t)) DYNC__TRY(dync__view_refresh(t));
-    if (t->grad && t->grad->node) {
-        dync__gnode_ref(t->grad->node);
-        *out = (dync__gedge){t->grad->node, t->grad->nr};
+    const dync__grad_meta *meta = dync__grad_meta_peek(t);
+    if (meta && meta->node) {
+        dync__gnode_ref(meta->node);
+        *out = (dync__gedge){meta->node, meta->nr};
         return DYNC_OK;
     }
     out->node = dync__accumulate_node(t);
@@ -216,9 +217,10 @@ DYNC__FN dync_status dync__view_track(dync__tensor *source, dync__tensor *view, 
     dync__grad_meta *meta = dync__grad_meta_of(view);
     if (!meta) return DYNC_ERR_MEMORY;
     dync__tensor *base = source;
-    if (source->grad && source->grad->base) {
-        base = source->grad->base;
-        if (kind == DYNC__VIEW_NORMAL) kind = source->grad->view_kind;
+    const dync__grad_meta *of = dync__grad_meta_peek(source);
+    if (of && of->base) {
+        base = of->base;
+        if (kind == DYNC__VIEW_NORMAL) kind = of->view_kind;
     }
     dync__ref(base);
     dync__unref(meta->base);

@@ -121,9 +121,11 @@ DYNC__RARE DYNC__FN void dync__capture_forget_module(const dync__module *m)
 {
     dync__lock(&dync__all_compiled.lock);
     for (dync__compiled *f = dync__all_compiled.first; f; f = f->next) {
+        dync__lock(&f->lock);             /* others may call it */
         for (dync__cache_entry *e = f->entries; e; e = e->next)
-            for (int i = 0; i < e->modules.n; i++)
-                if (e->modules.at[i].module == m) DYNC__ATOMIC_STORE(&e->dead, true);
+            for (int i = 0; i < dync__entry_count(&e->modules); i++)
+                if (dync__entry_item(&e->modules, i)->module == m) DYNC__ATOMIC_STORE(&e->dead, true);
+        dync__unlock(&f->lock);
     }
     dync__unlock(&dync__all_compiled.lock);
 }
