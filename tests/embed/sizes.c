@@ -1,5 +1,5 @@
-/* Symbolic sizes and the numbers computed from them, by whatever this target's ABI does to doubles: a step compiled once for all sizes gives
- * what the plain program gives. */
+/* Symbolic sizes and the numbers computed from them, by whatever this target's ABI does to doubles:
+ * a step compiled once for all sizes gives what the plain program gives. */
 #define DYNC_IMPLEMENTATION
 #include "dync.h"
 #include <math.h>
@@ -8,7 +8,8 @@
 static dync_tensor *step(dync_tensor *x, dync_tensor *w)
 {
     dync_tensor *h = dync_layer_norm(dync_matmul(x, w), dync_shape(4), NULL, NULL, 1e-5);
-    dync_tensor *q = dync_transpose(h, 0, 1), *a = dync_scaled_dot_product_attention(q, q, q, NULL, 0, false, DYNC_NONE);
+    dync_tensor *q = dync_transpose(h, 0, 1),
+                *a = dync_scaled_dot_product_attention(q, q, q, NULL, 0, false, DYNC_NONE);
     dync_tensor *spread = dync_var(h, dync_shape(0), 1, false);
     return dync_add(dync_mean(dync_mul(a, a), DYNC_ALL, false), dync_sum(spread, DYNC_ALL, false));
 }

@@ -1,12 +1,14 @@
-/* Random callers: one compiled function, a sequence of calls whose sizes, dtypes, strides, aliasing, requires_grad, grad mode, training mode,
- * numbers and threads change. Each call gives what the plain function gives (results, written arguments, gradients, buffers, errors), and a
- * sequence that was called before compiles nothing. A sequence that fails is cut down call by call and printed with the command that repeats
- * it: `--seed N` begins with sequence N. SOAK times as many; then the time of compiled calls over that of plain ones is printed, too. */
+/* Random callers: one compiled function, a sequence of calls whose sizes, dtypes, strides,
+ * aliasing, requires_grad, grad mode, training mode, numbers and threads change. Each call gives
+ * what the plain function gives (results, written arguments, gradients, buffers, errors), and a
+ * sequence that was called before compiles nothing. A sequence that fails is cut down call by call
+ * and printed with the command that repeats it: `--seed N` begins with sequence N. SOAK times as
+ * many; then the time of compiled calls over that of plain ones is printed, too. */
 #include "../capture/counter.h"
 #include <pthread.h>
 #include <time.h>
 
-/* ---- functions of (a, b, s) ------------------------------------------------------------------------------------------------- */
+/* ---- functions of (a, b, s) ------------------------------------------------------------------ */
 #define A dync_as_tensor(v[0])
 #define B dync_as_tensor(v[1])
 #define FN(name) static dync_value name(const dync_value *v, int n, void *user)
@@ -38,10 +40,18 @@ FN(view_written)
     (void)n, (void)user;
     return dync_tuple(y, row);
 }
-FN(handed_through) { (void)n, (void)user; return dync_tuple(A, dync_transpose(B, 0, 1), dync_mul(A, B)); }
+FN(handed_through)
+{
+    (void)n, (void)user;
+    return dync_tuple(A, dync_transpose(B, 0, 1), dync_mul(A, B));
+}
 FN(by_size) { return ONE(dync_size(A, 0) > 3 ? dync_sin(A) : dync_cos(B)); }
 FN(by_dim) { return ONE(dync_dim_gt(A, 0, 4) ? dync_sin(A) : dync_mul(B, 3)); }
-FN(by_value) { return ONE(dync_bool(dync_gt(dync_sum(A, DYNC_ALL, false), 0)) ? dync_add(A, B) : dync_sub(A, B)); }
+FN(by_value)
+{
+    return ONE(dync_bool(dync_gt(dync_sum(A, DYNC_ALL, false), 0)) ? dync_add(A, B)
+                                                                   : dync_sub(A, B));
+}
 FN(broken)
 {
     dync_tensor *y = dync_sin(A), *dead = dync_mul(B, y);
@@ -58,8 +68,18 @@ FN(without_grad)
     return ONE(dync_mul(y, B));
 }
 FN(scaled) { return ONE(dync_add(dync_mul(A, v[2]), B)); }
-FN(by_flags) { return ONE(dync_requires_grad(A) ? dync_mul(A, 2) : dync_is_grad_enabled() ? dync_add(A, B) : dync_sub(A, B)); }
-FN(by_dtype) { return ONE(dync_type(A) == DYNC_F64 ? dync_add(A, 1) : dync_type(A) == DYNC_I64 ? dync_mul(A, 3) : dync_sin(B)); }
+FN(by_flags)
+{
+    return ONE(dync_requires_grad(A)    ? dync_mul(A, 2)
+               : dync_is_grad_enabled() ? dync_add(A, B)
+                                        : dync_sub(A, B));
+}
+FN(by_dtype)
+{
+    return ONE(dync_type(A) == DYNC_F64   ? dync_add(A, 1)
+               : dync_type(A) == DYNC_I64 ? dync_mul(A, 3)
+                                          : dync_sin(B));
+}
 static dync_tensor *inner(dync_tensor *x, dync_tensor *y)
 {
     x = dync_cos(x);
@@ -70,8 +90,14 @@ FN(framed) { return ONE(dync_mul(dync_frame(inner, A, B), A)); }
 FN(of_sizes) { return ONE(dync_add(A, dync_ones(dync_shape(dync_dim(A, 0), 1)))); }
 FN(normed) { return ONE(dync_softmax(dync_add(dync_mul(A, A), B), 1)); }
 FN(network) { return ONE(dync_add(dync_forward_call(net, A), dync_sum(B, dync_shape(1), true))); }
-FN(normalised) { return ONE(dync_add(dync_layer_norm(A, dync_shape(dync_dim(A, 1)), NULL, NULL, 1e-5), B)); }
-FN(without_last) { return ONE(dync_add(dync_slice(A, 0, 0, -1, 1), dync_sum(B, dync_shape(0), true))); }
+FN(normalised)
+{
+    return ONE(dync_add(dync_layer_norm(A, dync_shape(dync_dim(A, 1)), NULL, NULL, 1e-5), B));
+}
+FN(without_last)
+{
+    return ONE(dync_add(dync_slice(A, 0, 0, -1, 1), dync_sum(B, dync_shape(0), true)));
+}
 FN(two_breaks)
 {
     dync_tensor *x = dync_mul(A, 0.5);
@@ -87,7 +113,11 @@ FN(leaves_grad_off)
     dync_set_grad_enabled(dync_size(A, 0) % 2 == 0);
     return ONE(dync_add(x, 1));
 }
-static dync_tensor *halved(dync_tensor *g, void *user) { (void)user; return dync_mul(g, 0.5); }
+static dync_tensor *halved(dync_tensor *g, void *user)
+{
+    (void)user;
+    return dync_mul(g, 0.5);
+}
 FN(hooked)
 {
     dync_tensor *x = dync_mul(A, B);
@@ -102,7 +132,8 @@ FN(gathered)
 }
 FN(viewed)
 {
-    dync_tensor *flat = dync_reshape(A, dync_shape(-1)), *back = dync_reshape(dync_mul(flat, 2), dync_shape(dync_dim(A, 0), -1));
+    dync_tensor *flat = dync_reshape(A, dync_shape(-1)),
+                *back = dync_reshape(dync_mul(flat, 2), dync_shape(dync_dim(A, 0), -1));
     (void)n, (void)user;
     return dync_tuple(dync_add(back, B), flat);
 }
@@ -111,33 +142,61 @@ FN(copied_over)
     dync_copy_(B, dync_mul(A, 2));
     return ONE(dync_add(B, 1));
 }
-FN(detached) { (void)n, (void)user; return dync_tuple(dync_detach(dync_mul(A, B)), dync_mul(dync_detach(A), B)); }
+FN(detached)
+{
+    (void)n, (void)user;
+    return dync_tuple(dync_detach(dync_mul(A, B)), dync_mul(dync_detach(A), B));
+}
 FN(backward_inside)
 {
     dync_tensor *x = dync_requires_grad_(dync_clone(dync_detach(A)), true);
-    dync_value g = dync_gradients(dync_v_tensor(dync_sum(dync_mul(dync_sin(x), dync_detach(B)), DYNC_ALL, false)), dync_v_tensor(x), DYNC_NONE, (dync_grad_options){0});
+    dync_value g = dync_gradients(
+        dync_v_tensor(dync_sum(dync_mul(dync_sin(x), dync_detach(B)), DYNC_ALL, false)),
+        dync_v_tensor(x), DYNC_NONE, (dync_grad_options){0});
     return ONE(dync_add(dync_as_tensor(dync_at(g, 0)), B));
 }
-FN(sizes_told) { (void)n, (void)user; return dync_tuple(dync_mul(A, B), dync_v_int(dync_size(A, 0)), dync_v_float(0.5)); }
+FN(sizes_told)
+{
+    (void)n, (void)user;
+    return dync_tuple(dync_mul(A, B), dync_v_int(dync_size(A, 0)), dync_v_float(0.5));
+}
 
-static const struct { const char *name; dync_function fn; } functions[] = {
-    {"pointwise", pointwise}, {"centred", centred}, {"product", product}, {"every_second", every_second}, {"joined", joined},
-    {"written", written}, {"written_by_other", written_by_other}, {"view_written", view_written}, {"handed_through", handed_through},
-    {"by_size", by_size}, {"by_dim", by_dim}, {"by_value", by_value}, {"broken", broken}, {"by_item", by_item},
-    {"without_grad", without_grad}, {"scaled", scaled}, {"by_flags", by_flags}, {"by_dtype", by_dtype}, {"framed", framed},
-    {"of_sizes", of_sizes}, {"normed", normed}, {"network", network}, {"normalised", normalised}, {"without_last", without_last}, {"two_breaks", two_breaks}, {"leaves_grad_off", leaves_grad_off},
-    {"hooked", hooked}, {"gathered", gathered}, {"viewed", viewed}, {"copied_over", copied_over}, {"detached", detached},
-    {"backward_inside", backward_inside}, {"sizes_told", sizes_told},
-};
+#define FUNCTIONS_OF(X) \
+    X(pointwise) X(centred) X(product) X(every_second) X(joined) X(written) \
+    X(written_by_other) X(view_written) X(handed_through) X(by_size) X(by_dim) \
+    X(by_value) X(broken) X(by_item) X(without_grad) X(scaled) X(by_flags) X(by_dtype) \
+    X(framed) X(of_sizes) X(normed) X(network) X(normalised) X(without_last) \
+    X(two_breaks) X(leaves_grad_off) X(hooked) X(gathered) X(viewed) X(copied_over) \
+    X(detached) X(backward_inside) X(sizes_told)
+#define X(name) {#name, name},
+static const struct {
+    const char *name;
+    dync_function fn;
+} functions[] = {FUNCTIONS_OF(X)};
+#undef X
 enum { FUNCTIONS = sizeof functions / sizeof *functions, CALLS = 12, PASSES = 3 };
 
-/* ---- one call ---------------------------------------------------------------------------------------------------------------- */
+/* ---- one call -------------------------------------------------------------------------------- */
 typedef enum { DENSE, TURNED, STEPPED, EXPANDED, OFFSET, LAYOUTS } layout;
 typedef enum { APART, SAME, TURNED_VIEW, TWO_PARTS, OVERLAPPING, ALIASES } alias;
 static const char *const layouts[] = {"dense", "turned", "stepped", "expanded", "offset"};
-static const char *const aliases[] = {"apart", "same", "a view of a", "two parts of one", "overlapping parts"};
-typedef struct { int rows, cols, seed; dync_dtype dtype; layout lay; alias shared; bool grad_a, grad_b, no_grad, train, backward, other_thread; double s; } one_call;
-typedef struct { int fn, backend, dynamic; bool symbolic; uint64_t seed; int n; one_call at[CALLS]; } sequence;
+static const char *const aliases[] = {"apart", "same", "a view of a", "two parts of one",
+                                      "overlapping parts"};
+typedef struct {
+    int rows, cols, seed;
+    dync_dtype dtype;
+    layout lay;
+    alias shared;
+    bool grad_a, grad_b, no_grad, train, backward, other_thread;
+    double s;
+} one_call;
+typedef struct {
+    int fn, backend, dynamic;
+    bool symbolic;
+    uint64_t seed;
+    int n;
+    one_call at[CALLS];
+} sequence;
 static const char *const backends[] = {"eager", "aot_eager", "inductor", "ts"};
 static const char *const dynamics[] = {"auto", "off", "on"};
 
@@ -145,14 +204,18 @@ static dync_tensor *filled(int rows, int cols, int seed, dync_dtype dtype)
 {
     dync_tensor *t = dync_empty(dync_shape(rows, cols));
     float *p = dync_data(t);
-    for (int i = 0; i < rows * cols; i++) p[i] = (float)((37 * i + 11 * seed) % 23 - 11) / (dtype == DYNC_I64 ? 1 : 4);
+    for (int i = 0; i < rows * cols; i++)
+        p[i] = (float)((37 * i + 11 * seed) % 23 - 11) / (dtype == DYNC_I64 ? 1 : 4);
     return dync_to_dtype(t, dtype);
 }
 
 /* A tensor of [rows, cols] in that layout; its leaf is *leaf. */
 static dync_tensor *argument(const one_call *c, int seed, bool grad, dync_tensor **leaf)
 {
-    int rows = c->lay == TURNED ? c->cols : c->lay == EXPANDED ? 1 : c->lay == OFFSET ? c->rows + 1 : c->rows;
+    int rows = c->lay == TURNED     ? c->cols
+               : c->lay == EXPANDED ? 1
+               : c->lay == OFFSET   ? c->rows + 1
+                                    : c->rows;
     int cols = c->lay == TURNED ? c->rows : c->lay == STEPPED ? 2 * c->cols : c->cols;
     dync_tensor *t = *leaf = filled(rows, cols, seed, c->dtype);
     if (grad && c->dtype != DYNC_I64) dync_requires_grad_(t, true);
@@ -162,7 +225,10 @@ static dync_tensor *argument(const one_call *c, int seed, bool grad, dync_tensor
     return c->lay == OFFSET ? dync_slice(t, 0, 1, INT64_MAX, 1) : t;
 }
 
-typedef struct { dync_tensor *leaf[2]; dync_value arg[3]; } inputs;
+typedef struct {
+    dync_tensor *leaf[2];
+    dync_value arg[3];
+} inputs;
 static inputs make_inputs(const one_call *c)
 {
     inputs in = {{NULL, NULL}, {DYNC_NONE, DYNC_NONE, dync_v_float(c->s)}};
@@ -175,36 +241,47 @@ static inputs make_inputs(const one_call *c)
         b = dync_slice(base, 0, skip, c->rows + skip, 1);
     } else {
         a = argument(c, c->seed, c->grad_a, &in.leaf[0]);
-        b = c->shared == SAME ? a : c->shared == TURNED_VIEW ? dync_transpose(dync_transpose(a, 0, 1), 0, 1) : argument(c, c->seed + 7, c->grad_b, &in.leaf[1]);
+        b = c->shared == SAME          ? a
+            : c->shared == TURNED_VIEW ? dync_transpose(dync_transpose(a, 0, 1), 0, 1)
+                                       : argument(c, c->seed + 7, c->grad_b, &in.leaf[1]);
     }
     in.arg[0] = dync_v_tensor(a);
     in.arg[1] = dync_v_tensor(b);
     return in;
 }
 
-static double tolerance(dync_dtype dtype) { return dtype == DYNC_F16 ? 2e-2 : dtype == DYNC_F64 ? 1e-6 : 1e-4; }
+static double tolerance(dync_dtype dtype)
+{
+    return dtype == DYNC_F16 ? 2e-2 : dtype == DYNC_F64 ? 1e-6 : 1e-4;
+}
 static bool same_tensor(dync_tensor *x, dync_tensor *y)
 {
     if (!x || !y) return !x && !y;
     if (dync_type(x) != dync_type(y) || dync_ndim(x) != dync_ndim(y)) return false;
     for (int d = 0; d < dync_ndim(x); d++)
         if (dync_size(x, d) != dync_size(y, d)) return false;
-    return dync_requires_grad(x) == dync_requires_grad(y) && dync_allclose(dync_detach(x), dync_detach(y), tolerance(dync_type(x)), tolerance(dync_type(x)));
+    return dync_requires_grad(x) == dync_requires_grad(y) &&
+           dync_allclose(dync_detach(x), dync_detach(y), tolerance(dync_type(x)),
+                         tolerance(dync_type(x)));
 }
 /* in: the arguments that each was given, for values that are handed through. */
 static bool same_value(dync_value x, dync_value y, const inputs *of_x, const inputs *of_y)
 {
     bool same = x.kind == y.kind;
     if (same && x.kind == DYNC_KIND_TENSOR) {
-        for (int i = 0; i < 2; i++) same = same && (x.as.t == of_x->arg[i].as.t) == (y.as.t == of_y->arg[i].as.t);
+        for (int i = 0; i < 2; i++)
+            same = same && (x.as.t == of_x->arg[i].as.t) == (y.as.t == of_y->arg[i].as.t);
         return same && same_tensor(x.as.t, y.as.t);
     }
     if (same && x.kind == DYNC_KIND_LIST) {
         same = dync_len(x) == dync_len(y);
-        for (int i = 0; same && i < dync_len(x); i++) same = same_value(dync_at(x, i), dync_at(y, i), of_x, of_y);
+        for (int i = 0; same && i < dync_len(x); i++)
+            same = same_value(dync_at(x, i), dync_at(y, i), of_x, of_y);
         return same;
     }
-    return same && (x.kind == DYNC_KIND_NONE || (x.kind == DYNC_KIND_INT ? x.as.i == y.as.i : !(x.as.f < y.as.f || x.as.f > y.as.f)));
+    return same &&
+           (x.kind == DYNC_KIND_NONE ||
+            (x.kind == DYNC_KIND_INT ? x.as.i == y.as.i : !(x.as.f < y.as.f || x.as.f > y.as.f)));
 }
 
 static dync_tensor *loss_of(dync_value r)
@@ -220,7 +297,14 @@ static dync_tensor *loss_of(dync_value r)
     return sum;
 }
 
-typedef struct { dync_status status; dync_value result; inputs in; dync_tensor *grad[2], *buffer; bool grad_mode; int64_t ns; } outcome;
+typedef struct {
+    dync_status status;
+    dync_value result;
+    inputs in;
+    dync_tensor *grad[2], *buffer;
+    bool grad_mode;
+    int64_t ns;
+} outcome;
 static int64_t now_ns(void)
 {
     struct timespec t;
@@ -234,9 +318,11 @@ static outcome run(dync_compiled *f_or_null, int fn, const one_call *c)
     bool before = dync_grad_mode_push(!c->no_grad);
     dync_tensor *parameter = dync_module_param(net, "0.weight");
     dync_tensor *parameters[4];
-    for (int i = dync_module_parameters(net, parameters, 4); i-- > 0;) dync_set_grad(parameters[i], NULL);
+    for (int i = dync_module_parameters(net, parameters, 4); i-- > 0;)
+        dync_set_grad(parameters[i], NULL);
     int64_t start = now_ns();
-    o.result = f_or_null ? dync_call_values(f_or_null, 3, o.in.arg) : functions[fn].fn(o.in.arg, 3, NULL);
+    o.result =
+        f_or_null ? dync_call_values(f_or_null, 3, o.in.arg) : functions[fn].fn(o.in.arg, 3, NULL);
     o.ns = now_ns() - start;
     o.grad_mode = dync_is_grad_enabled();
     dync_grad_mode_pop(before);
@@ -257,31 +343,42 @@ static const char *differs(const outcome *x, const outcome *y)
     if (x->grad_mode != y->grad_mode) return "the grad mode";
     if (!same_value(x->result, y->result, &x->in, &y->in)) return "the result";
     for (int i = 0; i < 2; i++) {
-        if (x->in.leaf[i] && !same_tensor(x->in.leaf[i], y->in.leaf[i])) return "an argument afterwards";
+        if (x->in.leaf[i] && !same_tensor(x->in.leaf[i], y->in.leaf[i]))
+            return "an argument afterwards";
         if (!same_tensor(x->grad[i], y->grad[i])) return "a gradient";
     }
     return same_tensor(x->buffer, y->buffer) ? NULL : "a parameter's gradient";
 }
 
-static void quiet(dync_status status, const char *message, void *user) { (void)status, (void)message, (void)user; }
+static void quiet(dync_status status, const char *message, void *user)
+{
+    (void)status, (void)message, (void)user;
+}
 
-typedef struct { dync_compiled *f; const sequence *q; const one_call *c; const char *what; bool failed; int64_t plain_ns, compiled_ns; } job;
+typedef struct {
+    dync_compiled *f;
+    const sequence *q;
+    const one_call *c;
+    const char *what;
+    bool failed;
+    int64_t plain_ns, compiled_ns;
+} job;
 static void *run_both(void *arg)
 {
     job *j = arg;
     dync_on_error(quiet, NULL);
     DYNC_SCOPE {
-        dync_module_train(net, j->c->train);
-        outcome plain = run(NULL, j->q->fn, j->c), compiled = run(j->f, j->q->fn, j->c);
-        j->what = differs(&plain, &compiled);
-        j->failed = plain.status != DYNC_OK;
-        j->plain_ns = plain.ns;
-        j->compiled_ns = compiled.ns;
-    }
+    dync_module_train(net, j->c->train);
+    outcome plain = run(NULL, j->q->fn, j->c), compiled = run(j->f, j->q->fn, j->c);
+    j->what = differs(&plain, &compiled);
+    j->failed = plain.status != DYNC_OK;
+    j->plain_ns = plain.ns;
+    j->compiled_ns = compiled.ns;
+}
     return NULL;
 }
 
-/* ---- sequences ----------------------------------------------------------------------------------------------------------------- */
+/* ---- sequences ------------------------------------------------------------------------------- */
 static uint64_t state;
 static int rnd(int n)
 {
@@ -301,7 +398,8 @@ static sequence make_sequence(uint64_t seed)
     q.backend = rnd(4);
     q.dynamic = rnd(3);
     q.symbolic = chance(50);
-    bool other_dtypes = chance(40), other_cols = chance(40), aliased = chance(40), laid = chance(50), threads = chance(20), zero = chance(20);
+    bool other_dtypes = chance(40), other_cols = chance(40), aliased = chance(40),
+         laid = chance(50), threads = chance(20), zero = chance(20);
     for (int i = 0; i < CALLS; i++) {
         one_call *c = &q.at[i];
         bool repeats = i && chance(25);
@@ -323,14 +421,20 @@ static sequence make_sequence(uint64_t seed)
 
 static void print_call(const one_call *c)
 {
-    printf("      [%d, %d] %s, %s, b %s%s%s%s%s%s%s, s %g, data %d\n", c->rows, c->cols, c->dtype == DYNC_F32 ? "f32" : c->dtype == DYNC_F64 ? "f64" : c->dtype == DYNC_F16 ? "f16" : "i64",
-           layouts[c->lay], aliases[c->shared], c->grad_a ? ", grad a" : "", c->grad_b ? ", grad b" : "", c->no_grad ? ", no_grad" : "",
-           c->train ? ", train" : "", c->backward ? ", backward" : "", c->other_thread ? ", other thread" : "", c->s, c->seed);
+    printf("      [%d, %d] %s, %s, b %s%s%s%s%s%s%s, s %g, data %d\n", c->rows, c->cols,
+           c->dtype == DYNC_F32   ? "f32"
+           : c->dtype == DYNC_F64 ? "f64"
+           : c->dtype == DYNC_F16 ? "f16"
+                                  : "i64",
+           layouts[c->lay], aliases[c->shared], c->grad_a ? ", grad a" : "",
+           c->grad_b ? ", grad b" : "", c->no_grad ? ", no_grad" : "", c->train ? ", train" : "",
+           c->backward ? ", backward" : "", c->other_thread ? ", other thread" : "", c->s, c->seed);
 }
 
-/* From which pass on a sequence may compile nothing. The second, but: an entry with symbolic sizes may be met, once, with an outcome of a
- * branch or a number read from data that only the entry of plain sizes knew; a call that fails leaves no entry, and is traced with the sizes
- * that are symbolic by then; and a module whose training mode is switched looks new to guards every time. */
+/* From which pass on a sequence may compile nothing. The second, but: an entry with symbolic sizes
+ * may be met, once, with an outcome of a branch or a number read from data that only the entry of
+ * plain sizes knew; a call that fails leaves no entry, and is traced with the sizes that are
+ * symbolic by then; and a module whose training mode is switched looks new to guards every time. */
 static int settled(const sequence *q, bool failed)
 {
     bool flips = false;
@@ -339,7 +443,11 @@ static int settled(const sequence *q, bool failed)
     return functions[q->fn].fn == by_value || functions[q->fn].fn == by_item || failed ? 2 : 1;
 }
 
-typedef struct { const char *what; int pass, call; double plain_ns, compiled_ns; } verdict;
+typedef struct {
+    const char *what;
+    int pass, call;
+    double plain_ns, compiled_ns;
+} verdict;
 /* Every pass of the sequence through one compiled function; what NULL: all was well. */
 static verdict judge(const sequence *q)
 {
@@ -347,8 +455,10 @@ static verdict judge(const sequence *q)
     verdict v = {NULL, 0, 0, 0, 0};
     dync_backend backend = COUNTER(c);
     bool failed = false;
-    dync_compiled *f = dync_compile(dync_bind(functions[q->fn].fn, NULL, "a, b, s"), .backend_object = &backend, .dynamic = (dync_dynamic)q->dynamic, .name = functions[q->fn].name,
-                                    .symbolic = q->symbolic ? "s" : NULL);
+    dync_compiled *f =
+        dync_compile(dync_bind(functions[q->fn].fn, NULL, "a, b, s"), .backend_object = &backend,
+                     .dynamic = (dync_dynamic)q->dynamic, .name = functions[q->fn].name,
+                     .symbolic = q->symbolic ? "s" : NULL);
     for (; v.pass < PASSES && !v.what; v.pass++) {
         int frames = c.frame_count;
         for (v.call = 0; v.call < q->n && !v.what; v.call++) {
@@ -360,7 +470,8 @@ static verdict judge(const sequence *q)
             failed = failed || j.failed;
             v.plain_ns += v.pass == PASSES - 1 && !j.failed ? (double)j.plain_ns : 0;
             v.compiled_ns += v.pass == PASSES - 1 && !j.failed ? (double)j.compiled_ns : 0;
-            if (!v.what && v.pass >= settled(q, failed) && c.frame_count != frames) v.what = "compiled again";
+            if (!v.what && v.pass >= settled(q, failed) && c.frame_count != frames)
+                v.what = "compiled again";
         }
     }
     dync_compiled_free(f);
@@ -389,10 +500,12 @@ static void report(const sequence *full, const char *what)
     sequence q = *full;
     shrink(&q, what);
     verdict v = judge(&q);
-    printf("  sequence %llu: %s differs in pass %d, call %d: %s, backend %s, dynamic %s%s\n", (unsigned long long)q.seed, what, v.pass, v.call,
-           functions[q.fn].name, backends[q.backend], dynamics[q.dynamic], q.symbolic ? ", s symbolic" : "");
+    printf("  sequence %llu: %s differs in pass %d, call %d: %s, backend %s, dynamic %s%s\n",
+           (unsigned long long)q.seed, what, v.pass, v.call, functions[q.fn].name,
+           backends[q.backend], dynamics[q.dynamic], q.symbolic ? ", s symbolic" : "");
     for (int i = 0; i < q.n; i++) print_call(&q.at[i]);
-    printf("    repeat: %s -t callers --seed %llu\n", test__state.program, (unsigned long long)q.seed);
+    printf("    repeat: %s -t callers --seed %llu\n", test__state.program,
+           (unsigned long long)q.seed);
 }
 
 TEST(callers)
@@ -412,14 +525,21 @@ TEST(callers)
     }
     if (n > 60) printf("  time of a compiled call in the last pass, by that of a plain one:");
     for (int k = 0; n > 60 && k < FUNCTIONS; k++)
-        if (plain[k] > 0) printf("%s%s %.2f", k % 8 ? ", " : "\n    ", functions[k].name, compiled[k] / plain[k]);
+        if (plain[k] > 0)
+            printf("%s%s %.2f", k % 8 ? ", " : "\n    ", functions[k].name, compiled[k] / plain[k]);
     if (n > 60) printf("\n");
     dync_module_free(net);
     dync_shutdown();
 }
 
-/* ---- at once --------------------------------------------------------------------------------------------------------------------- */
-typedef struct { dync_compiled *f; const sequence *q; int from; const char *what; int call; } caller;
+/* ---- at once --------------------------------------------------------------------------------- */
+typedef struct {
+    dync_compiled *f;
+    const sequence *q;
+    int from;
+    const char *what;
+    int call;
+} caller;
 static void *run_all(void *arg)
 {
     caller *t = arg;
@@ -439,10 +559,13 @@ TEST(callers_at_once)
     net = dync_sequential(dync_nn_linear(4, 4, true));
     for (int i = 0; i < n; i++) {
         sequence q = make_sequence(test__state.seed + (uint64_t)i);
-        if (functions[q.fn].fn == network) q.fn--;             /* gradients of its parameters would be everybody's */
+        if (functions[q.fn].fn == network)
+            q.fn--; /* gradients of its parameters would be everybody's */
         for (int k = 0; k < q.n; k++) q.at[k].train = true;
-        dync_compiled *f = dync_compile(dync_bind(functions[q.fn].fn, NULL, "a, b, s"), .backend = backends[q.backend], .dynamic = (dync_dynamic)q.dynamic,
-                                        .symbolic = q.symbolic ? "s" : NULL, .name = functions[q.fn].name);
+        dync_compiled *f =
+            dync_compile(dync_bind(functions[q.fn].fn, NULL, "a, b, s"),
+                         .backend = backends[q.backend], .dynamic = (dync_dynamic)q.dynamic,
+                         .symbolic = q.symbolic ? "s" : NULL, .name = functions[q.fn].name);
         caller t[THREADS];
         pthread_t thread[THREADS];
         for (int k = 0; k < THREADS; k++) {
@@ -452,10 +575,12 @@ TEST(callers_at_once)
         for (int k = 0; k < THREADS; k++) {
             pthread_join(thread[k], NULL);
             if (EXPECT(!t[k].what)) continue;
-            printf("  sequence %llu, three threads: %s differs: %s, backend %s, dynamic %s\n", (unsigned long long)q.seed, t[k].what, functions[q.fn].name,
-                   backends[q.backend], dynamics[q.dynamic]);
+            printf("  sequence %llu, three threads: %s differs: %s, backend %s, dynamic %s\n",
+                   (unsigned long long)q.seed, t[k].what, functions[q.fn].name, backends[q.backend],
+                   dynamics[q.dynamic]);
             print_call(&q.at[t[k].call]);
-            printf("    repeat: %s -t callers_at_once --seed %llu\n", test__state.program, (unsigned long long)q.seed);
+            printf("    repeat: %s -t callers_at_once --seed %llu\n", test__state.program,
+                   (unsigned long long)q.seed);
         }
         dync_compiled_free(f);
     }
