@@ -6706,10 +6706,12 @@ DYNC__FN void dync__tensor_brief(dync__str *, const dync__tensor *); /* f32[2, 3
  *
  * A symbol is at least 2: sizes 0 and 1 are never symbolic, and a size that is computed is made sure of being as large by dync__sz_size.
  *
- * Numbers that are computed from sizes (a mean's 1/n, attention's 1/sqrt(d)) are doubles that are tokens too: between 2^30 and 2^31, with
- * a hash in them. A finite number keeps its bits wherever doubles go: through x87 registers, which quiet signalling NaNs, and through
- * compilers that assume there are no NaNs; arithmetic on one by mistake gives another number, where a quiet NaN would stay as it is. They
- * are made by dync__sf and pass wherever numbers pass. A number that looks like one and is in no table is the user's. */
+ * Numbers that are computed from sizes (a mean's 1/n, attention's 1/sqrt(d)) are doubles that are
+ * tokens too: between 2^30 and 2^31, with a hash in them. A finite number keeps its bits wherever
+ * doubles go: through x87 registers, which quiet signalling NaNs, and through compilers that assume
+ * there are no NaNs; arithmetic on one by mistake gives another number, where a quiet NaN would
+ * stay as it is. They are made by dync__sf and pass wherever numbers pass. A number that looks like
+ * one and is in no table is the user's. */
 #ifndef DYNC__SYM_H
 #define DYNC__SYM_H
 
@@ -6746,7 +6748,7 @@ typedef struct dync__symtab {
     int64_t violated_value;
     dync_loc violated_at;
     bool failed;                         /* no memory */
-    uint64_t salt;                       /* 0, or what makes its tokens others than those of all tables (lint) */
+    uint64_t salt;                       /* not 0 (lint): its tokens are those of no other table */
 } dync__symtab;
 
 DYNC__FN dync__symtab *dync__symtab_new(void);                                  /* one reference */
@@ -6769,13 +6771,17 @@ DYNC__FN bool dync__layout_values(const dync__symtab *, const int64_t *value, dy
 DYNC__FN bool dync__guard_holds(const dync__symtab *, const dync__sz_guard *, const int64_t *value);
 
 DYNC__INLINE bool dync__is_token(int64_t x) { return (uint64_t)x >> 60 == 1; }
-DYNC__INLINE bool dync__is_sf(int64_t bits) { return (uint64_t)bits >> 52 == 0x41D && (bits & 0xFFF) == 0xA5D; }    /* the bits of a symbolic number */
+/* The bits of a symbolic number. */
+DYNC__INLINE bool dync__is_sf(int64_t bits)
+{
+    return (uint64_t)bits >> 52 == 0x41D && (bits & 0xFFF) == 0xA5D;
+}
 DYNC__INLINE int64_t dync__sf_bits(double x) { int64_t b; memcpy(&b, &x, sizeof b); return b; }
 DYNC__INLINE double dync__sf_double(int64_t bits) { double x; memcpy(&x, &bits, sizeof x); return x; }
 DYNC__FN double dync__sf(dync__sf_op, double a, double b);                      /* plain, or a token of the thread's table */
 DYNC__FN double dync__sf_of(int64_t size);
 DYNC__FN double dync__sf_number(double);                                        /* plain: the symbols in it are guarded */
-DYNC__FN dync_status dync__sf_check(double operand);                            /* DYNC_ERR_VALUE: a token that was converted or rounded */
+DYNC__FN dync_status dync__sf_check(double operand); /* DYNC_ERR_VALUE: a converted or rounded token */
 DYNC__INLINE bool dync__any_token(int64_t a, int64_t b) { return DYNC__UNLIKELY(dync__is_token(a) || dync__is_token(b)); }
 DYNC__FN int64_t dync__sz_make(dync__sz_op, int64_t a, int64_t b);              /* in the thread's table; -1 and an error where it cannot be */
 DYNC__FN bool dync__sz_decide(dync__sz_rel, int64_t a, int64_t b);
@@ -6969,7 +6975,10 @@ static int64_t dync__sz_put(dync__symtab *t, dync__sz_expr e, const dync__sz_ter
 static int64_t dync__sz_token(uint64_t hash) { return (int64_t)((uint64_t)1 << 60 | (hash & (((uint64_t)1 << 60) - 1))); }
 DYNC__FN int64_t dync__symtab_symbol(dync__symtab *t, int64_t hint, const char *source, bool number) {
     int k = t->symbol.n;
-    dync__sz_expr e = {.token = dync__sz_token(dync__hash_mix(0x73796d ^ t->salt, (uint64_t)k)), .hint = hint, .kind = DYNC__SZ_SYMBOL, .symbol = k};
+    dync__sz_expr e = {.token = dync__sz_token(dync__hash_mix(0x73796d ^ t->salt, (uint64_t)k)),
+                       .hint = hint,
+                       .kind = DYNC__SZ_SYMBOL,
+                       .symbol = k};
     dync__sz_symbol s = {.token = e.token, .low = number ? INT64_MIN : 2, .high = INT64_MAX, .number = number, .tensor = -1, .dim = -1};
     s.source = dync__arena_strdup(&t->arena, source);
     if (!s.source || dync__sz_put(t, e, NULL) < 0 || !dync__avec_push(&t->arena, &t->symbol, s)) {
@@ -7150,7 +7159,10 @@ static int64_t dync__sf_hint(const dync__symtab *t, int64_t bits) {
 static int64_t dync__sf_build(dync__symtab *t, int op, int64_t a, int64_t b) {
     uint64_t h = dync__hash_mix(dync__hash_mix(dync__hash_mix(0x666c6f74, (uint64_t)op), (uint64_t)a), (uint64_t)b);
     double x = op == DYNC__SF_OF ? (double)dync__sz_hint_in(t, a) : dync__sf_double(dync__sf_hint(t, a));
-    dync__sz_expr e = {.token = (int64_t)((uint64_t)0x41D << 52 | h >> 24 << 12 | 0xA5D), .kind = (int8_t)op, .a = a, .b = b};
+    dync__sz_expr e = {.token = (int64_t)((uint64_t)0x41D << 52 | h >> 24 << 12 | 0xA5D),
+                       .kind = (int8_t)op,
+                       .a = a,
+                       .b = b};
     e.hint = dync__sf_bits(dync__sf_plain(op, x, dync__sf_double(dync__sf_hint(t, b))));
     return dync__symtab_find(t, e.token) ? e.token : dync__sz_put(t, e, NULL);
 }
@@ -7218,7 +7230,8 @@ DYNC__FN double dync__sf_number(double x) {
     dync__sf_fix(dync__tls.syms, bits);
     return dync__sf_double(dync__sf_hint(dync__tls.syms, bits));
 }
-/* Converting is no arithmetic: a size as a double has lost its last bits, either kind as a float most of them. Nobody means such a number. */
+/* Converting is no arithmetic: a size as a double has lost its last bits, either kind as a float
+ * most of them. Nobody means such a number. */
 static bool dync__sf_is_lost(int64_t token, double x) {
     double whole = dync__is_token(token) ? (double)token : dync__sf_double(token);
     bool same = dync__sf_bits(x) == token && !dync__is_token(token);
@@ -7228,11 +7241,14 @@ static bool dync__sf_is_lost(int64_t token, double x) {
 DYNC__FN dync_status dync__sf_check(double operand) {
     const dync__symtab *t = dync__tls.syms;
     double size = fabs(operand);
-    if (!t || !((size >= 0x1p30 && size <= 0x1p31) || (size >= 0x1p60 && size <= 0x1p61))) return DYNC_OK;
+    if (!t || !((size >= 0x1p30 && size <= 0x1p31) || (size >= 0x1p60 && size <= 0x1p61)))
+        return DYNC_OK;
     for (int i = 0; i < t->expr.n; i++) {
-        bool minus = operand < 0 && dync__is_sf(t->expr.at[i].token) && dync__sf_bits(size) == t->expr.at[i].token;
+        bool minus = operand < 0 && dync__is_sf(t->expr.at[i].token) &&
+                     dync__sf_bits(size) == t->expr.at[i].token;
         if (!minus && !dync__sf_is_lost(t->expr.at[i].token, size)) continue;
-        return dync__fail(DYNC_ERR_VALUE, "%.17g is no number: what dync_dim gives may only be passed on whole; dync_size gives the size as a number",
+        return dync__fail(DYNC_ERR_VALUE, "%.17g is no number: what dync_dim gives may only be passed on whole; "
+                          "dync_size gives the size as a number",
                           operand);
     }
     return DYNC_OK;
@@ -7355,7 +7371,8 @@ static void dync__sz_bounded(dync__symtab *t, int64_t a, int64_t b, bool less) {
     else edge = less ? dync__floor_div(edge, size) + 1 : dync__floor_div(edge, size);
     if (high) s->high = DYNC__MIN(s->high, edge);
     else s->low = DYNC__MAX(s->low, edge);
-    if (s->low == s->high && !s->is && s->low != 0) dync__sz_found(t, symbol, s->low);        /* as if it had been asked for */
+    if (s->low == s->high && !s->is && s->low != 0)
+        dync__sz_found(t, symbol, s->low); /* as if it had been asked for */
 }
 DYNC__FN bool dync__sz_decide(dync__sz_rel rel, int64_t a, int64_t b) {
     dync__symtab *t = dync__sz_table(a, b);
@@ -28036,7 +28053,8 @@ typedef struct dync__handler {
     void *state;
     /* May be NULL. Asked first, with handles as they came: the result of a call that it knows; NULL: the call takes the long way. */
     dync_tensor *(*known)(struct dync__handler *self, int op, int nargs, const dync__arg *args, const dync_loc *at);
-    const struct dync__read_intercept *reads;           /* of one at the bottom: what reads are while it records; NULL: plain ones */
+    /* Of one at the bottom: what reads are while it records; NULL: plain ones. */
+    const struct dync__read_intercept *reads;
 } dync__handler;
 DYNC__FN void dync__handler_push(dync__handler *);                     /* on top of this thread's stack */
 DYNC__FN void dync__handler_pop(dync__handler *);                      /* it must be the top */
@@ -28073,7 +28091,8 @@ DYNC__FN bool dync__op_can_lower(int op);
 DYNC__FN dync_status dync__op_overlap(const dync__opcall *);
 /* The dtype a POINTWISE operator computes with: its operands are cast to it. Its compute type is dync__dtype_info(d)->compute. */
 DYNC__FN int dync__op_common_dtype(const dync__opcall *);
-DYNC__FN dync_status dync__opcall_numbers(const dync__opcall *);                 /* none of its floats is a lost token (tensor/sym.h) */
+/* None of its floats is a lost token (tensor/sym.h). */
+DYNC__FN dync_status dync__opcall_numbers(const dync__opcall *);
 /* Tensor arguments in order, lists flattened; returns how many (may exceed cap: then nothing beyond cap is written). */
 DYNC__FN int dync__opcall_tensors(const dync__opcall *, dync__tensor **out, int cap);
 
@@ -28093,8 +28112,9 @@ typedef struct dync__read_intercept {
     bool (*constant)(const dync_make_from *, dync_tensor **result);           /* dync_constant */
     bool (*opaque)(const char *reason, int n, dync_value *values, dync__opaque *out);
 } dync__read_intercept;
-DYNC__FN const dync__read_intercept *dync__bottom_reads(void);           /* of the handler at the bottom, or NULL */
-DYNC__FN dync_status dync__fail_no_data(void);                            /* the data of a tensor that stands for others are read */
+/* Of the handler at the bottom, or NULL. */
+DYNC__FN const dync__read_intercept *dync__bottom_reads(void);
+DYNC__FN dync_status dync__fail_no_data(void); /* a tensor that stands for others is read */
 /* Around what works on real data in no graph: files, single nodes of autograd. In a traced function the graph is cut, `values` become the
  * real ones, and tracing rests until the end. false: refused (recorded). */
 DYNC__FN bool dync__opaque_begin(const char *reason, int n, dync_value *values, dync__opaque *out);
@@ -30795,13 +30815,14 @@ DYNC__RARE static bool dync__eager_has_no_data(const dync__opcall *call) {
         if (call->args[i].kind == DYNC__A_DEVICE && call->args[i].as.i == DYNC_META) return true;
     return false;
 }
-/* The results' form only. The user's META tensors have no data and stand for themselves: so do results of theirs. Stand-ins of a trace
- * (DYNC__T_FAKE) give stand-ins. */
+/* The results' form only. The user's META tensors have no data and stand for themselves: so do
+ * results of theirs. Stand-ins of a trace (DYNC__T_FAKE) give stand-ins. */
 DYNC__RARE static dync_status dync__eager_form(dync__opcall *call) {
     dync__tensor *t[DYNC__EAGER_INPUTS];
     int n = dync__opcall_tensors(call, t, DYNC__EAGER_INPUTS);
     bool stands = false;
-    for (int i = 0; i < n && i < DYNC__EAGER_INPUTS; i++) stands = stands || (t[i]->flags & DYNC__T_FAKE);
+    for (int i = 0; i < n && i < DYNC__EAGER_INPUTS; i++)
+        stands = stands || (t[i]->flags & DYNC__T_FAKE);
     DYNC__TRY(dync__op_fake(call));
     for (int i = 0; i < call->nout && !stands; i++) {
         dync__tensor *x = call->out[i];
@@ -30968,7 +30989,8 @@ DYNC__FN dync_status dync__eager(dync__opcall *call) {
     case DYNC__FACTORY:
     case DYNC__KERNEL: break;
     }
-    if (call->row->flags & DYNC__OP_OPAQUE) return dync__eager_has_no_data(call) ? dync__eager_form(call) : call->row->decompose(call);
+    if (call->row->flags & DYNC__OP_OPAQUE)
+        return dync__eager_has_no_data(call) ? dync__eager_form(call) : call->row->decompose(call);
     if (call->op == DYNC__OP_cat && call->args[0].kind == DYNC__A_LIST && call->args[0].n > DYNC__EAGER_INPUTS)
         return dync__eager_long_cat(call);
     return dync__op_can_lower(call->op) ? dync__eager_plan(call) : dync__eager_composite(call);
@@ -34976,7 +34998,7 @@ DYNC__FN dync_tensor *dync__grad_read(const dync_tensor *, bool captured);    /*
 DYNC__FN int dync__hook_reserve(void);
 DYNC__FN dync_status dync__hook_register(dync__tensor *, dync_hook, void *user, int id);
 DYNC__FN uint64_t dync__hooks_mark(const dync__tensor *leaf);
-DYNC__FN bool dync__hook_is_on(const dync__tensor *, int id);                  /* would dync_remove_hook find it? */
+DYNC__FN bool dync__hook_is_on(const dync__tensor *, int id); /* would dync_remove_hook find it? */
 DYNC__FN dync_status dync__hooks_copy(dync__tensor *to, const dync__tensor *from);
 DYNC__FN void dync__hooks_truncate(dync__tensor *leaf, int n);
 DYNC__FN bool dync__tensor_has_history(const dync__tensor *);                 /* a node made it */
@@ -37624,7 +37646,8 @@ DYNC_API dync_status dync_retain_grad(dync_tensor *handle) {
 DYNC__FN bool dync__hook_is_on(const dync__tensor *t, int id) {
     if (!t->grad || id < 0) return false;
     bool found = dync__hook_in(&t->grad->hook, id);
-    for (const dync__gnode *node = t->grad->node; node && !found; node = node->n_in ? node->edge[0].node : NULL) found = dync__hook_in(&node->hook, id);
+    for (const dync__gnode *node = t->grad->node; node && !found; node = node->n_in ? node->edge[0].node : NULL)
+        found = dync__hook_in(&node->hook, id);
     return found;
 }
 DYNC_API void dync_remove_hook(dync_tensor *handle, int id) {
@@ -39548,8 +39571,10 @@ static dync_value dync__module_run(dync__module *m, int nargs, const dync_value 
     if (!self && !m->layer) return DYNC_NONE;
     if (m->forward_values) return m->forward_values(self, args, nargs);
     if (nargs != 1 || args[0].kind != DYNC_KIND_TENSOR) {
-        if (nargs != 1) dync__fail(DYNC_ERR_VALUE, "%s: expected one tensor, got %d arguments", m->class_name, nargs);
-        else dync__fail(DYNC_ERR_VALUE, "%s: expected one tensor, got %s", m->class_name, dync__kind_name(args[0].kind));
+        if (nargs != 1)
+            dync__fail(DYNC_ERR_VALUE, "%s: expected one tensor, got %d arguments", m->class_name, nargs);
+        else
+            dync__fail(DYNC_ERR_VALUE, "%s: expected one tensor, got %s", m->class_name, dync__kind_name(args[0].kind));
         return DYNC_NONE;
     }
     dync_tensor *y = m->layer ? m->layer(m, args[0].as.t) : m->forward(self, args[0].as.t);
@@ -42546,7 +42571,8 @@ static void dync__fx_each_use(dync__fx_uses *u) {
     for (const char *c = fx ? strchr(fx, '{') : NULL; c && *c; c++) {
         if (*c != '{') continue;
         c = dync__fx_hole(c, &i);
-        if (i >= 0 && i < node->nargs && node->args[i].kind == DYNC__A_NODE) dync__fx_use(u, &node->args[i]);
+        if (i >= 0 && i < node->nargs && node->args[i].kind == DYNC__A_NODE)
+            dync__fx_use(u, &node->args[i]);
     }
     dync__node_each_input(node, dync__fx_use, u);
 }
@@ -43660,8 +43686,10 @@ DYNC__FN dync__segment *dync__segment_compile(dync__compiled *, dync__graph *tak
 DYNC__FN dync__segment *dync__segment_plain(dync__graph *taken);       /* not compiled, not kept: the interpreter runs it */
 DYNC__FN dync_status dync__segment_run(dync__segment *, int n_in, dync__tensor *const *in, dync__tensor **out /* owned or NULL */);
 DYNC__FN dync_status dync__segment_run_into(dync__segment *, int n_in, dync__tensor *const *in, dync__tensor **out, dync__tensor *const *into);
-/* numbers: the graph behind it takes symbolic numbers as numbers, which stand among `in` as tensors; else all its inputs are tensors. */
-DYNC__FN dync_status dync__callable_run(const dync_callable *, bool numbers, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out);
+/* numbers: the graph behind it takes symbolic numbers as numbers, which stand among `in` as
+ * tensors; else all its inputs are tensors. */
+DYNC__FN dync_status dync__callable_run(const dync_callable *, bool numbers, int n_in,
+                                        dync__tensor *const *in, int n_out, dync__tensor **out);
 DYNC__FN dync_status dync__segment_narrow(dync__segment *, const bool *used);
 DYNC__FN uint64_t dync__graph_hash(const dync__graph *);
 DYNC__FN bool dync__graph_equal(const dync__graph *, const dync__graph *);
@@ -43806,7 +43834,7 @@ typedef struct dync__tracer {
     dync__arena scratch;                 /* of a trace that left the tree */
     dync_status status;                  /* first failure inside the trace */
     const char *cut_reason;              /* the break that ends the pieces being compiled, or NULL */
-    const char *own_reason;              /* of the break that the user asks for now, in his words; or NULL */
+    const char *own_reason;              /* of a break that the user asks for, in his words; or NULL */
     dync_loc last_at;                    /* user line of the last operator or break */
     bool opaque, stopped, fresh;         /* fresh: something is compiled for the first time: callbacks fire */
     bool grad_mode_before;
@@ -43854,7 +43882,8 @@ DYNC__FN dync_status dync__trace_grad_of(dync__tracer *, dync__tensor *fake, dyn
 DYNC__FN dync_status dync__trace_grad_set(dync__tracer *, dync__tensor *fake, dync__tensor *grad_or_null);
 DYNC__FN dync_status dync__effect_add(dync__tracer *, bool before, dync__effect, dync__tensor *fake);
 DYNC__FN bool dync__effect_cancel(dync__tracer *, int id);                       /* of a hook not registered yet */
-DYNC__FN dync_status dync__effect_hook_absent(dync__tracer *, const dync__tensor *fake, int id, bool *absent);   /* then it is guarded */
+DYNC__FN dync_status dync__effect_hook_absent(dync__tracer *, const dync__tensor *fake, int id,
+                                              bool *absent); /* then it is guarded */
 DYNC__FN int dync__effect_env(const dync__tracer *, const dync__tensor *fake);   /* its place, -1 where it is a pending value */
 DYNC__FN dync_status dync__effect_hooks(dync__tracer *);                         /* the hooks of real leaves, for a backward over fakes */
 DYNC__FN dync_status dync__effects_begin(dync__tracer *);                        /* at a cut, before its segments */
@@ -43883,7 +43912,7 @@ DYNC__FN void dync__lint_op(const dync__tracer *, const dync__opcall *);
 DYNC__FN void dync__lint_constant(const dync__tracer *, const dync__tensor *real, const dync__tensor *fake);
 DYNC__FN void dync__lint_branch(const dync__tracer *, int64_t outcome);
 DYNC__FN bool dync__lint_answers(const dync__tracer *, int64_t *outcome);        /* true: in the second trace, the outcome to take */
-DYNC__FN uint64_t dync__lint_salt(const dync__tracer *);                          /* of its tokens: other ones in a second trace that runs nothing */
+DYNC__FN uint64_t dync__lint_salt(const dync__tracer *); /* of a second trace's tokens; else 0 */
 DYNC__FN void dync__lint_restart(const dync__tracer *);
 DYNC__FN void dync__lint_result(const dync__tracer *, const dync_value *result);
 DYNC__FN bool dync__lint_stops(const dync__tracer *, const char *reason);        /* true: a break in the second trace */
@@ -44800,7 +44829,8 @@ static bool dync__shapes_guards(const dync__symtab *s, const int64_t *value) {
         if (!dync__guard_holds(s, &s->guard.at[i], value)) return false;
     return true;
 }
-/* What symbols were found to be is found again where it was: the pieces before that are those of the first trace, not others. */
+/* What symbols were found to be is found again where it was: the pieces before that are those of
+ * the first trace, not others. */
 DYNC__RARE static void dync__shapes_unknown(dync__symtab *s) {
     for (int i = 0; i < s->symbol.n; i++) s->symbol.at[i].is = 0;
 }
@@ -44892,7 +44922,8 @@ DYNC__RARE DYNC__FN void dync__shapes_give_up(dync__cache_entry *e, const dync__
 typedef struct dync__shape_pass { dync__tracer *t; bool uses[DYNC__MAX_SYMBOLS], any; } dync__shape_pass;
 DYNC__RARE static bool dync__shape_simplify(void *user, int64_t *size) {
     dync__shape_pass *p = user;
-    if (!dync__is_token(*size) && !(dync__is_sf(*size) && dync__symtab_find(p->t->syms, *size))) return true;
+    if (!dync__is_token(*size) && !(dync__is_sf(*size) && dync__symtab_find(p->t->syms, *size)))
+        return true;
     *size = dync__symtab_simple(p->t->syms, *size);
     p->any = p->any || dync__is_token(*size) || dync__is_sf(*size);
     return dync__symtab_uses(p->t->syms, *size, p->uses);
@@ -45102,8 +45133,9 @@ static bool dync__number_differs(const dync__node *n, int arg, int call, const d
     differ->place[differ->n++] = (dync__lift_place){n->index, arg, call};
     return true;
 }
-/* What two nodes give. The results of equal operators on equal inputs are equal, but for sizes that depend on symbols: where a call's own
- * sizes decided (a slice that leaves 0 or 1), the same text is another graph. */
+/* What two nodes give. The results of equal operators on equal inputs are equal, but for sizes that
+ * depend on symbols: where a call's own sizes decided (a slice that leaves 0 or 1), the same text
+ * is another graph. */
 DYNC__RARE static bool dync__node_results_equal(const dync__node *a, const dync__node *b, bool symbolic) {
     bool input = a->kind == DYNC__N_PLACEHOLDER;
     for (int i = 0; i < a->nout && a->has_info && (input || symbolic); i++)
@@ -45123,7 +45155,8 @@ DYNC__RARE DYNC__FN bool dync__graph_alike(const dync__graph *a, const dync__gra
             x->has_info != y->has_info || (!x->has_info && x->scalar.kind != y->scalar.kind))
             return false;
         if (!dync__node_results_equal(x, y, a->syms || b->syms)) return false;
-        if (dync__node_pends(x) && x->op != DYNC__NODE_GETITEM && x->op != DYNC__OP__set_grad_enabled) call++;
+        if (dync__node_pends(x) && x->op != DYNC__NODE_GETITEM && x->op != DYNC__OP__set_grad_enabled)
+            call++;
         for (int j = 0; j < x->nargs; j++) {
             if (dync__args_equal(&x->args[j], &y->args[j])) continue;
             if (!differ || !dync__number_differs(x, j, call, &y->args[j], differ)) return false;
@@ -45408,10 +45441,12 @@ DYNC__FN dync_value dync__raw_run(void *state, const dync_value *args, int nargs
     return result;
 }
 /* A callable of the user's: values in, a list (or a single tensor) out, in a scope of its own. */
-static dync_status dync__callable_boxed(const dync_callable *code, bool numbers, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out) {
+static dync_status dync__callable_boxed(const dync_callable *code, bool numbers, int n_in,
+                                        dync__tensor *const *in, int n_out, dync__tensor **out) {
     dync_value few[DYNC__FEW], *args = dync__room(few, DYNC__FEW, n_in, sizeof *args);
     if (!args) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < n_in; i++) args[i] = numbers ? dync__boxed_value(in[i]) : dync_v_tensor(dync__handle(in[i]));
+    for (int i = 0; i < n_in; i++)
+        args[i] = numbers ? dync__boxed_value(in[i]) : dync_v_tensor(dync__handle(in[i]));
     uint64_t errors = dync__error_count();
     dync_scope scope = dync_scope_begin();
     dync_value r = code->run(code->state, args, n_in);
@@ -45436,7 +45471,8 @@ static dync_status dync__callable_boxed(const dync_callable *code, bool numbers,
     dync__room_end(args, few, n_in, sizeof *args);
     return status;
 }
-DYNC__FN dync_status dync__callable_run(const dync_callable *code, bool numbers, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out) {
+DYNC__FN dync_status dync__callable_run(const dync_callable *code, bool numbers, int n_in,
+                                        dync__tensor *const *in, int n_out, dync__tensor **out) {
     for (int i = 0; i < n_out; i++) out[i] = NULL;
     dync_status status;
     if (code->run == dync__raw_run) {
@@ -45675,8 +45711,8 @@ static void dync__lint_tensor(const dync__lint *l, const dync__tracer *t, const 
     else if (!x->node && x->node_output < t->real.n && t->real.at[x->node_output])
         dync__str_addf(s, "@%llu", (unsigned long long)t->real.at[x->node_output]->id);
 }
-/* A size or a number: a symbolic one by its symbols, which are those of both traces. A token that was computed with is no symbol: it is told,
- * as it is another number in the second trace. */
+/* A size or a number: a symbolic one by its symbols, which are those of both traces. A token that
+ * was computed with is no symbol: it is told, as it is another number in the second trace. */
 static void dync__lint_number(const dync__tracer *t, int64_t bits, dync__str *s) {
     char number[40];
     if (dync__symtab_find(t->syms, bits)) {
@@ -45729,10 +45765,11 @@ static void dync__lint_tell(dync__lint *l, const char *what, dync_loc at, const 
     char place[300] = "";
     if (at.file) dync__format(place, sizeof place, " at %.250s:%d", at.file, at.line);
     dync__warn("lint: %s between two traces%s%s\n"
-               "  A compiled function sees C variables as they were when it was traced: pass it as\n"
-               "  an argument, declare it with dync_guard_int or dync_guard_tensor, or keep it in a\n"
-               "  dync_cell.%s",
-               what, place, more, l->salted ? " What dync_dim gives is no number to compute with: dync_size is." : "");
+        "  A compiled function sees C variables as they were when it was traced: pass it as\n"
+        "  an argument, declare it with dync_guard_int or dync_guard_tensor, or keep it in a\n"
+        "  dync_cell.%s",
+        what, place, more,
+        l->salted ? " What dync_dim gives is no number to compute with: dync_size is." : "");
 }
 static void dync__lint_tell_row(dync__lint *l, const dync__lint_row *was, const dync__lint_row *now) {
     char what[256];
@@ -46332,7 +46369,8 @@ DYNC__FN dync_status dync__tracer_enter(dync__tracer *t, dync__opcall *c) {
         DYNC__ATOMIC_STORE(&t->fn->line, c->at.line);
         DYNC__ATOMIC_STORE(&t->fn->file, c->at.file);
     }
-    if (DYNC__UNLIKELY(t->syms != NULL) && (status = dync__opcall_numbers(c)) != DYNC_OK) return dync__tracer_fail(t, status);
+    if (DYNC__UNLIKELY(t->syms != NULL) && (status = dync__opcall_numbers(c)) != DYNC_OK)
+        return dync__tracer_fail(t, status);
     if (c->op == DYNC__OP_as_strided) dync__tracer_guard_more(t, &t->entry->offsets);     /* counts from the storage's beginning */
     if (c->row->cls == DYNC__INPLACE || (c->row->flags & DYNC__OP_WRITES)) dync__tracer_guard_more(t, &t->entry->mutates);
     return DYNC_OK;
@@ -46382,8 +46420,8 @@ DYNC__FN void dync__tracer_grad_mode(dync__tracer *t, bool on) {
     }
     dync__tls.grad_enabled_off = !on;
 }
-/* What the tape says before anything else when the program runs eagerly: an in-place write to a leaf that requires grad, or to a view of
- * one, in grad mode. */
+/* What the tape says before anything else when the program runs eagerly: an in-place write to a
+ * leaf that requires grad, or to a view of one, in grad mode. */
 DYNC__FN dync_status dync__tracer_leaf_written(const dync__opcall *c) {
     if (c->row->cls != DYNC__INPLACE || dync__tls.grad_enabled_off || !c->nargs || c->args[0].kind != DYNC__A_TENSOR) return DYNC_OK;
     const dync__tensor *x = c->args[0].as.t;
@@ -46678,16 +46716,21 @@ static dync_status dync__effect_hooks_guard(dync__tracer *t, int env, const dync
     if (!t->at || !owner) return DYNC_OK;
     for (int i = 0; i < e->foreign.n; i++)
         if (e->foreign.at[i].is_hooks && e->foreign.at[i].owner == owner) return DYNC_OK;
-    dync__foreign f = {.owner = owner, .is_hooks = true, .hooks = dync__hooks_mark(real), .shares_foreign = -1};
-    f.guard.source = owner > 0 ? e->tensor[owner - 1].source : e->foreign.at[-owner - 1].guard.source;
+    dync__foreign f = {
+        .owner = owner, .is_hooks = true, .hooks = dync__hooks_mark(real), .shares_foreign = -1};
+    f.guard.source =
+        owner > 0 ? e->tensor[owner - 1].source : e->foreign.at[-owner - 1].guard.source;
     f.guard.same_as = f.guard.shares_storage = -1;
     return dync__entry_push(e, &e->foreign, f) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 DYNC__FN dync_status dync__effect_hook_absent(dync__tracer *t, const dync__tensor *fake, int id, bool *absent) {
     int env = dync__effect_env(t, fake);
     const dync__tensor *real = env >= 0 ? t->real.at[env] : NULL;
-    *absent = env < 0 || (real && !dync__hook_is_on(real, id) && !(t->at && t->entry->effects));   /* effects: what it has is this call's */
-    return *absent && real && id >= 0 && dync__tensor_requires_grad(real) ? dync__effect_hooks_guard(t, env, real) : DYNC_OK;
+    *absent = env < 0 || (real && !dync__hook_is_on(real, id) &&
+                          !(t->at && t->entry->effects)); /* effects: what it has is this call's */
+    return *absent && real && id >= 0 && dync__tensor_requires_grad(real)
+               ? dync__effect_hooks_guard(t, env, real)
+               : DYNC_OK;
 }
 static dync_status dync__effect_hooks_of(dync__tracer *t, int env, const dync__tensor *real) {
     DYNC__TRY(dync__effect_hooks_guard(t, env, real));
@@ -47385,13 +47428,16 @@ static void dync__piece_sort(dync__graph *g) {
         g->node.at[k] = n;
     }
 }
-/* A grad mode that is left and entered again at once: neither is a node. From the mode in force, which the mode at the end stays. */
+/* A grad mode that is left and entered again at once: neither is a node. From the mode in force,
+ * which the mode at the end stays. */
 static void dync__piece_modes(dync__graph *g) {
-    bool on = !dync__tls.grad_enabled_off, turned = false;           /* turned: the last node that is kept changed it */
+    bool on = !dync__tls.grad_enabled_off;
+    bool turned = false; /* the last node that is kept changed it */
     int kept = 0;
     for (int i = 0; i < g->node.n; i++) {
         dync__node *n = g->node.at[i];
-        bool mode = n->op == DYNC__OP__set_grad_enabled, to = mode && n->args[0].as.i != 0, turns = mode && to != on;
+        bool mode = n->op == DYNC__OP__set_grad_enabled, to = mode && n->args[0].as.i != 0,
+             turns = mode && to != on;
         if (mode) on = to;
         if (turns && turned) kept--;
         else g->node.at[kept++] = n;
@@ -47558,7 +47604,8 @@ static dync_status dync__env_keep_all(dync__tracer *t) {
     }
     return DYNC_OK;
 }
-/* The grad mode that the pending call of that ordinal is recorded in: a piece before may switch it, whatever running that one leaves behind. */
+/* The grad mode that the pending call of that ordinal is recorded in: a piece before may switch it,
+ * whatever running that one leaves behind. */
 static bool dync__cut_grad_off(const dync__tracer *t, int ordinal) {
     bool off = t->graph_grad_off;
     for (int i = 0, k = 0; i < t->graph->node.n && k < ordinal; i++) {
@@ -47659,7 +47706,8 @@ static dync_status dync__break_refused(dync__tracer *t, const char *text, const 
         if (strncmp(reason, dync__break_words[i].reason, strlen(dync__break_words[i].reason)) == 0) words = dync__break_words[i].words;
     if (words) dync__str_addf(&s, "\n%s, or compile without .fullgraph", words);
     if (t->own_reason) dync__str_addf(&s, "\ndync_graph_break: %s\n", t->own_reason);
-    if (t->own_reason) dync__stack_line(&s, t->last_at, t->last_at.func ? t->last_at.func : t->fn->name);
+    if (t->own_reason)
+        dync__stack_line(&s, t->last_at, t->last_at.func ? t->last_at.func : t->fn->name);
     const char *op = dync__tls.op;
     dync__tls.at = DYNC_NOWHERE;
     dync__tls.op = NULL;
@@ -48140,11 +48188,13 @@ DYNC__FN void dync__script_cut_begin(dync__tracer *t, const char *reason) {
     if (!cut || (reason && !cut->reason) || (t->last_at.file && !cut->file)) dync__script_stop(t);
     t->script->cut = cut;
 }
-/* The event of operator call k of the piece; -1: there is none. Switches of grad mode do not count: some leave the graph. */
+/* The event of operator call k of the piece; -1: there is none. Switches of grad mode do not count:
+ * some leave the graph. */
 static int32_t dync__script_call(const dync__tracer *t, int k) {
     const dync__script *s = t->script;
     for (int i = t->lo; i < t->hi; i++)
-        if (s->event.at[s->waiting.at[i]].kind != DYNC__EV_GRAD_MODE && k-- == 0) return s->waiting.at[i];
+        if (s->event.at[s->waiting.at[i]].kind != DYNC__EV_GRAD_MODE && k-- == 0)
+            return s->waiting.at[i];
     return -1;
 }
 /* The numbers that are inputs of the piece. An event that only this way has takes any number there; one that takes any number already must be
@@ -53130,17 +53180,23 @@ static dync_status dync__aot_part_fill(const dync__aot_graphs *g, const int *tan
     dync__free(grads, (size_t)(g->grad_of.n + 1) * sizeof *grads);
     return status;
 }
-typedef struct dync__part_rows { bool *at; int here, n; } dync__part_rows;       /* of node i: at + i * n, by tangent */
+/* Row i, by tangent, is of node i. */
+typedef struct dync__part_rows {
+    bool *at;
+    int here, n;
+} dync__part_rows;
 static void dync__part_rows_join(void *user, dync__arg *a) {
     dync__part_rows *r = user;
     for (int k = 0; k < r->n; k++) r->at[r->here * r->n + k] |= r->at[a->as.node->index * r->n + k];
 }
-/* Which gradients depend on which tangents: one that none of those which arrive reaches is no gradient, not zeros. */
+/* Which gradients depend on which tangents: one that none of those which arrive reaches is no
+ * gradient, not zeros. */
 static dync_status dync__aot_part_depends(dync__aot_part *p) {
     if (!p->bw || !p->n_tangents || !p->n_grads) return DYNC_OK;
     int n = p->bw->node.n - 1;
     dync__arena arena = {0};
-    dync__part_rows r = {dync__arena_alloc(&arena, (size_t)n * (size_t)p->n_tangents), 0, p->n_tangents};
+    dync__part_rows r = {dync__arena_alloc(&arena, (size_t)n * (size_t)p->n_tangents), 0,
+                         p->n_tangents};
     p->depends = dync__calloc((size_t)p->n_grads * (size_t)p->n_tangents);
     dync__graph_renumber(p->bw);
     for (int k = -p->n_saved; r.at && r.here < n; r.here++) {
@@ -53769,7 +53825,8 @@ static dync_status dync__aot_saved_check(const dync__aot_saved *s) {
     }
     return DYNC_OK;
 }
-/* Did a gradient arrive that gradient i of the part depends on? Without one it is none: zeros would reach an optimizer. */
+/* Did a gradient arrive that gradient i of the part depends on? Without one it is none: zeros would
+ * reach an optimizer. */
 static bool dync__aot_reached(const dync__aot_part *p, int i, int n_out, dync__tensor *const *grad_out) {
     bool any = !p->depends, none = true;          /* no tangents, no gradients: nothing to tell */
     for (int k = 0; !any && k < p->n_tangents; k++) {
@@ -53780,11 +53837,13 @@ static bool dync__aot_reached(const dync__aot_part *p, int i, int n_out, dync__t
     return any || none;
 }
 /* Hands gradients over to where they are wanted; the rest is given up. */
-static void dync__aot_give_grads(const dync__aot_part *p, dync__tensor **grad, int n_out, dync__tensor *const *grad_out, int n_in,
-                                 const bool *needed, dync__tensor **grad_in) {
+static void dync__aot_give_grads(const dync__aot_part *p, dync__tensor **grad, int n_out,
+                                 dync__tensor *const *grad_out, int n_in, const bool *needed,
+                                 dync__tensor **grad_in) {
     for (int i = 0; i < p->n_grads; i++) {
         int input = p->grad[i];
-        if (input < n_in && needed[input] && !grad_in[input] && dync__aot_reached(p, i, n_out, grad_out)) grad_in[input] = grad[i];
+        if (input < n_in && needed[input] && !grad_in[input] && dync__aot_reached(p, i, n_out, grad_out))
+            grad_in[input] = grad[i];
         else dync__unref(grad[i]);
         grad[i] = NULL;
     }
@@ -53856,7 +53915,8 @@ DYNC__RARE DYNC__FN dync_status dync__aot_backward_inline(void *state, dync__ten
         status = dync__graph_eval_sized(form ? form->bw : p->bw, form ? s->value : NULL, args, s->n + p->n_tangents, &arena, &result);
     for (int i = 0; i < p->n_grads && status == DYNC_OK; i++) {
         int input = p->grad[i];
-        if (input < n_in && needed[input] && dync__aot_reached(p, i, n_out, grad_out)) dync__ref(grad_in[input] = result.as.list[i].as.t);
+        if (input < n_in && needed[input] && dync__aot_reached(p, i, n_out, grad_out))
+            dync__ref(grad_in[input] = result.as.list[i].as.t);
     }
     if (status == DYNC_OK) dync__arg_release(&result);
     dync__arena_free(&arena);
@@ -55738,8 +55798,10 @@ DYNC__RARE static dync_status dync__inductor_narrow(void *state, const bool *use
 }
 DYNC__RARE DYNC__FN dync_status dync__inductor_compile(void *user, dync__graph *g, bool is_backward, const dync__options *options, dync__inner *out) {
     int where = dync__graph_device(g);
-    if (where < 0 || where == DYNC_META)  { /* a plan has one device: operators find theirs one by one. Without data there is nothing to compute */
-        dync__log(DYNC__LOG_aot, "inductor: a graph %s runs operator by operator", where < 0 ? "on several devices" : "of meta tensors");
+    /* A plan has one device: operators find theirs one by one. Without data nothing is computed. */
+    if (where < 0 || where == DYNC_META) {
+        dync__log(DYNC__LOG_aot, "inductor: a graph %s runs operator by operator",
+                  where < 0 ? "on several devices" : "of meta tensors");
         return dync__inner_interpret(user, g, is_backward, options, out);
     }
     dync__inductor_code *c = dync__calloc(sizeof *c);
@@ -56087,7 +56149,8 @@ typedef struct dync__boxed { dync_callable code; dync__graph *graph; } dync__box
 static dync_status dync__boxed_run(void *state, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out) {
     bool grad_off = dync__tls.grad_enabled_off;
     dync__tls.grad_enabled_off = true;
-    dync_status status = dync__callable_run(&((dync__boxed *)state)->code, false, n_in, in, n_out, out);
+    dync_status status =
+        dync__callable_run(&((dync__boxed *)state)->code, false, n_in, in, n_out, out);
     dync__tls.grad_enabled_off = grad_off;
     return status;
 }
@@ -58348,13 +58411,15 @@ DYNC__FN dync_status dync__st_write(dync__str *out, int n, const dync__st_item *
 /* ==== program/ts.c ============================================================================================== */
 /* Programs take tensors: a number of the graph's is one of no dimensions (aot/number.c). */
 static dync_value dync__ts_run(void *state, const dync_value *args, int nargs) {
-    dync_value few[DYNC__FEW], *in = dync__room(few, DYNC__FEW, nargs, sizeof *in), result = DYNC_NONE;
+    dync_value few[DYNC__FEW], *in = dync__room(few, DYNC__FEW, nargs, sizeof *in),
+                               result = DYNC_NONE;
     bool good = in != NULL;
     for (int i = 0; i < nargs && good; i++) {
         dync__tensor *number = NULL;
         in[i] = args[i];
         if (args[i].kind != DYNC_KIND_INT && args[i].kind != DYNC_KIND_FLOAT) continue;
-        if ((good = (number = dync__number_tensor(args[i])) != NULL)) in[i] = dync_v_tensor(dync__give(number));
+        if ((good = (number = dync__number_tensor(args[i])) != NULL))
+            in[i] = dync_v_tensor(dync__give(number));
     }
     if (good) result = dync__program_run(state, nargs, in);
     dync__room_end(in, few, nargs, sizeof *in);
@@ -60739,8 +60804,8 @@ static dync__node *dync__export_map(void *user, dync__node *old) {
     (void)user;
     return old->mark;
 }
-/* The tensors among the arguments, in their order; one that the function does not use stays an input all the same. old: NULL where it
- * calls no operator. */
+/* The tensors among the arguments, in their order; one that the function does not use stays an
+ * input all the same. old: NULL where it calls no operator. */
 static dync_status dync__export_inputs(dync__exporter *x, const dync__graph *old, const dync__callargs *call) {
     for (int i = 0; i < call->n_tensors; i++) {
         const dync__tensor *t = call->tensor[i];
@@ -60804,7 +60869,9 @@ static dync_status dync__export_graph(dync__exporter *x, const dync__callargs *c
     const dync__graph *old = ref ? ref->seg->graph : NULL;
     dync__arg result;
     if (old && old->symbol.n)
-        return dync__fail(DYNC_ERR_UNSUPPORTED, "export: the sizes of a program are numbers, got %s of a tensor that is no argument", old->symbol.at[0].text);
+        return dync__fail(DYNC_ERR_UNSUPPORTED,
+            "export: the sizes of a program are numbers, got %s of a tensor that is no argument",
+            old->symbol.at[0].text);
     for (int i = 0; old && i < old->node.n; i++) old->node.at[i]->mark = NULL;
     DYNC__TRY(dync__export_inputs(x, old, call));
     if (ref) DYNC__TRY(dync__export_calls(x, ref));
@@ -60827,7 +60894,7 @@ static dync__graph *dync__capture_whole(dync_callee callee, const char *name, in
     dync__cache_entry *e = f->entries;
     bool ends = e && e->root && e->root->kind == DYNC__TN_RETURN;
     bool hands_on = ends && (e->root->result.kind == DYNC_KIND_TENSOR || e->root->result.kind == DYNC_KIND_LIST);
-    bool whole = ends && (e->root->seg.n == 1 || (e->root->seg.n == 0 && hands_on));      /* the identity calls no operator */
+    bool whole = ends && (e->root->seg.n == 1 || (e->root->seg.n == 0 && hands_on)); /* the identity calls no operator */
     bool failed = dync__error_count() != errors && dync_error() != DYNC_OK;
     if (!failed && e && e->root && e->root->effect.n)
         failed = dync__fail(DYNC_ERR_UNSUPPORTED, "%s sets gradients, registers hooks or switches requires_grad: a program only computes", f->name) != DYNC_OK;

@@ -76,8 +76,10 @@ static dync_status dync__aot_saved_check(const dync__aot_saved *s)
     return DYNC_OK;
 }
 
-/* Did a gradient arrive that gradient i of the part depends on? Without one it is none: zeros would reach an optimizer. */
-static bool dync__aot_reached(const dync__aot_part *p, int i, int n_out, dync__tensor *const *grad_out)
+/* Did a gradient arrive that gradient i of the part depends on? Without one it is none: zeros would
+ * reach an optimizer. */
+static bool dync__aot_reached(const dync__aot_part *p, int i, int n_out,
+                              dync__tensor *const *grad_out)
 {
     bool any = !p->depends, none = true;          /* no tangents, no gradients: nothing to tell */
     for (int k = 0; !any && k < p->n_tangents; k++) {
@@ -89,12 +91,15 @@ static bool dync__aot_reached(const dync__aot_part *p, int i, int n_out, dync__t
 }
 
 /* Hands gradients over to where they are wanted; the rest is given up. */
-static void dync__aot_give_grads(const dync__aot_part *p, dync__tensor **grad, int n_out, dync__tensor *const *grad_out, int n_in,
-                                 const bool *needed, dync__tensor **grad_in)
+static void dync__aot_give_grads(const dync__aot_part *p, dync__tensor **grad, int n_out,
+                                 dync__tensor *const *grad_out, int n_in, const bool *needed,
+                                 dync__tensor **grad_in)
 {
     for (int i = 0; i < p->n_grads; i++) {
         int input = p->grad[i];
-        if (input < n_in && needed[input] && !grad_in[input] && dync__aot_reached(p, i, n_out, grad_out)) grad_in[input] = grad[i];
+        if (input < n_in && needed[input] && !grad_in[input] &&
+            dync__aot_reached(p, i, n_out, grad_out))
+            grad_in[input] = grad[i];
         else dync__unref(grad[i]);
         grad[i] = NULL;
     }
@@ -178,7 +183,8 @@ DYNC__RARE DYNC__FN dync_status dync__aot_backward_inline(void *state, dync__ten
         status = dync__graph_eval_sized(form ? form->bw : p->bw, form ? s->value : NULL, args, s->n + p->n_tangents, &arena, &result);
     for (int i = 0; i < p->n_grads && status == DYNC_OK; i++) {
         int input = p->grad[i];
-        if (input < n_in && needed[input] && dync__aot_reached(p, i, n_out, grad_out)) dync__ref(grad_in[input] = result.as.list[i].as.t);
+        if (input < n_in && needed[input] && dync__aot_reached(p, i, n_out, grad_out))
+            dync__ref(grad_in[input] = result.as.list[i].as.t);
     }
     if (status == DYNC_OK) dync__arg_release(&result);
     dync__arena_free(&arena);

@@ -355,20 +355,26 @@ static dync_status dync__aot_part_fill(const dync__aot_graphs *g, const int *tan
     return status;
 }
 
-typedef struct dync__part_rows { bool *at; int here, n; } dync__part_rows;       /* of node i: at + i * n, by tangent */
+/* Row i, by tangent, is of node i. */
+typedef struct dync__part_rows {
+    bool *at;
+    int here, n;
+} dync__part_rows;
 static void dync__part_rows_join(void *user, dync__arg *a)
 {
     dync__part_rows *r = user;
     for (int k = 0; k < r->n; k++) r->at[r->here * r->n + k] |= r->at[a->as.node->index * r->n + k];
 }
 
-/* Which gradients depend on which tangents: one that none of those which arrive reaches is no gradient, not zeros. */
+/* Which gradients depend on which tangents: one that none of those which arrive reaches is no
+ * gradient, not zeros. */
 static dync_status dync__aot_part_depends(dync__aot_part *p)
 {
     if (!p->bw || !p->n_tangents || !p->n_grads) return DYNC_OK;
     int n = p->bw->node.n - 1;
     dync__arena arena = {0};
-    dync__part_rows r = {dync__arena_alloc(&arena, (size_t)n * (size_t)p->n_tangents), 0, p->n_tangents};
+    dync__part_rows r = {dync__arena_alloc(&arena, (size_t)n * (size_t)p->n_tangents), 0,
+                         p->n_tangents};
     p->depends = dync__calloc((size_t)p->n_grads * (size_t)p->n_tangents);
     dync__graph_renumber(p->bw);
     for (int k = -p->n_saved; r.at && r.here < n; r.here++) {
@@ -378,7 +384,8 @@ static dync_status dync__aot_part_depends(dync__aot_part *p)
         else dync__node_each_input(p->bw->node.at[r.here], dync__part_rows_join, &r);
     }
     for (int i = 0; r.at && p->depends && i < p->n_grads; i++)
-        memcpy(p->depends + i * r.n, r.at + p->bw->node.at[n]->args[0].as.list[i].as.node->index * r.n, (size_t)r.n);
+        memcpy(p->depends + i * r.n,
+               r.at + p->bw->node.at[n]->args[0].as.list[i].as.node->index * r.n, (size_t)r.n);
     dync__arena_free(&arena);
     return r.at && p->depends ? DYNC_OK : DYNC_ERR_MEMORY;
 }

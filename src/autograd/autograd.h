@@ -56,7 +56,7 @@ DYNC__FN dync_tensor *dync__grad_read(const dync_tensor *, bool captured);    /*
 DYNC__FN int dync__hook_reserve(void);
 DYNC__FN dync_status dync__hook_register(dync__tensor *, dync_hook, void *user, int id);
 DYNC__FN uint64_t dync__hooks_mark(const dync__tensor *leaf);
-DYNC__FN bool dync__hook_is_on(const dync__tensor *, int id);                  /* would dync_remove_hook find it? */
+DYNC__FN bool dync__hook_is_on(const dync__tensor *, int id); /* would dync_remove_hook find it? */
 DYNC__FN dync_status dync__hooks_copy(dync__tensor *to, const dync__tensor *from);
 DYNC__FN void dync__hooks_truncate(dync__tensor *leaf, int n);
 DYNC__FN bool dync__tensor_has_history(const dync__tensor *);                 /* a node made it */

@@ -255,7 +255,9 @@ DYNC__FN bool dync__hook_is_on(const dync__tensor *t, int id)
 {
     if (!t->grad || id < 0) return false;
     bool found = dync__hook_in(&t->grad->hook, id);
-    for (const dync__gnode *node = t->grad->node; node && !found; node = node->n_in ? node->edge[0].node : NULL) found = dync__hook_in(&node->hook, id);
+    for (const dync__gnode *node = t->grad->node; node && !found;
+         node = node->n_in ? node->edge[0].node : NULL)
+        found = dync__hook_in(&node->hook, id);
     return found;
 }
 

@@ -21,7 +21,8 @@ static dync_status dync__boxed_run(void *state, int n_in, dync__tensor *const *i
 {
     bool grad_off = dync__tls.grad_enabled_off;
     dync__tls.grad_enabled_off = true;
-    dync_status status = dync__callable_run(&((dync__boxed *)state)->code, false, n_in, in, n_out, out);
+    dync_status status =
+        dync__callable_run(&((dync__boxed *)state)->code, false, n_in, in, n_out, out);
     dync__tls.grad_enabled_off = grad_off;
     return status;
 }

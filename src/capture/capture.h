@@ -272,8 +272,10 @@ DYNC__FN dync__segment *dync__segment_compile(dync__compiled *, dync__graph *tak
 DYNC__FN dync__segment *dync__segment_plain(dync__graph *taken);       /* not compiled, not kept: the interpreter runs it */
 DYNC__FN dync_status dync__segment_run(dync__segment *, int n_in, dync__tensor *const *in, dync__tensor **out /* owned or NULL */);
 DYNC__FN dync_status dync__segment_run_into(dync__segment *, int n_in, dync__tensor *const *in, dync__tensor **out, dync__tensor *const *into);
-/* numbers: the graph behind it takes symbolic numbers as numbers, which stand among `in` as tensors; else all its inputs are tensors. */
-DYNC__FN dync_status dync__callable_run(const dync_callable *, bool numbers, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out);
+/* numbers: the graph behind it takes symbolic numbers as numbers, which stand among `in` as
+ * tensors; else all its inputs are tensors. */
+DYNC__FN dync_status dync__callable_run(const dync_callable *, bool numbers, int n_in,
+                                        dync__tensor *const *in, int n_out, dync__tensor **out);
 DYNC__FN dync_status dync__segment_narrow(dync__segment *, const bool *used);
 DYNC__FN uint64_t dync__graph_hash(const dync__graph *);
 DYNC__FN bool dync__graph_equal(const dync__graph *, const dync__graph *);

@@ -255,14 +255,17 @@ static void dync__piece_sort(dync__graph *g)
     }
 }
 
-/* A grad mode that is left and entered again at once: neither is a node. From the mode in force, which the mode at the end stays. */
+/* A grad mode that is left and entered again at once: neither is a node. From the mode in force,
+ * which the mode at the end stays. */
 static void dync__piece_modes(dync__graph *g)
 {
-    bool on = !dync__tls.grad_enabled_off, turned = false;           /* turned: the last node that is kept changed it */
+    bool on = !dync__tls.grad_enabled_off;
+    bool turned = false; /* the last node that is kept changed it */
     int kept = 0;
     for (int i = 0; i < g->node.n; i++) {
         dync__node *n = g->node.at[i];
-        bool mode = n->op == DYNC__OP__set_grad_enabled, to = mode && n->args[0].as.i != 0, turns = mode && to != on;
+        bool mode = n->op == DYNC__OP__set_grad_enabled, to = mode && n->args[0].as.i != 0,
+             turns = mode && to != on;
         if (mode) on = to;
         if (turns && turned) kept--;
         else g->node.at[kept++] = n;
@@ -450,7 +453,8 @@ static dync_status dync__env_keep_all(dync__tracer *t)
     return DYNC_OK;
 }
 
-/* The grad mode that the pending call of that ordinal is recorded in: a piece before may switch it, whatever running that one leaves behind. */
+/* The grad mode that the pending call of that ordinal is recorded in: a piece before may switch it,
+ * whatever running that one leaves behind. */
 static bool dync__cut_grad_off(const dync__tracer *t, int ordinal)
 {
     bool off = t->graph_grad_off;
@@ -565,7 +569,8 @@ static dync_status dync__break_refused(dync__tracer *t, const char *text, const 
         if (strncmp(reason, dync__break_words[i].reason, strlen(dync__break_words[i].reason)) == 0) words = dync__break_words[i].words;
     if (words) dync__str_addf(&s, "\n%s, or compile without .fullgraph", words);
     if (t->own_reason) dync__str_addf(&s, "\ndync_graph_break: %s\n", t->own_reason);
-    if (t->own_reason) dync__stack_line(&s, t->last_at, t->last_at.func ? t->last_at.func : t->fn->name);
+    if (t->own_reason)
+        dync__stack_line(&s, t->last_at, t->last_at.func ? t->last_at.func : t->fn->name);
     const char *op = dync__tls.op;
     dync__tls.at = DYNC_NOWHERE;
     dync__tls.op = NULL;

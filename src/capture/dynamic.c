@@ -123,7 +123,8 @@ static bool dync__shapes_guards(const dync__symtab *s, const int64_t *value)
     return true;
 }
 
-/* What symbols were found to be is found again where it was: the pieces before that are those of the first trace, not others. */
+/* What symbols were found to be is found again where it was: the pieces before that are those of
+ * the first trace, not others. */
 DYNC__RARE static void dync__shapes_unknown(dync__symtab *s)
 {
     for (int i = 0; i < s->symbol.n; i++) s->symbol.at[i].is = 0;
@@ -236,7 +237,8 @@ typedef struct dync__shape_pass { dync__tracer *t; bool uses[DYNC__MAX_SYMBOLS],
 DYNC__RARE static bool dync__shape_simplify(void *user, int64_t *size)
 {
     dync__shape_pass *p = user;
-    if (!dync__is_token(*size) && !(dync__is_sf(*size) && dync__symtab_find(p->t->syms, *size))) return true;
+    if (!dync__is_token(*size) && !(dync__is_sf(*size) && dync__symtab_find(p->t->syms, *size)))
+        return true;
     *size = dync__symtab_simple(p->t->syms, *size);
     p->any = p->any || dync__is_token(*size) || dync__is_sf(*size);
     return dync__symtab_uses(p->t->syms, *size, p->uses);

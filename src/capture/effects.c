@@ -238,18 +238,24 @@ static dync_status dync__effect_hooks_guard(dync__tracer *t, int env, const dync
     if (!t->at || !owner) return DYNC_OK;
     for (int i = 0; i < e->foreign.n; i++)
         if (e->foreign.at[i].is_hooks && e->foreign.at[i].owner == owner) return DYNC_OK;
-    dync__foreign f = {.owner = owner, .is_hooks = true, .hooks = dync__hooks_mark(real), .shares_foreign = -1};
-    f.guard.source = owner > 0 ? e->tensor[owner - 1].source : e->foreign.at[-owner - 1].guard.source;
+    dync__foreign f = {
+        .owner = owner, .is_hooks = true, .hooks = dync__hooks_mark(real), .shares_foreign = -1};
+    f.guard.source =
+        owner > 0 ? e->tensor[owner - 1].source : e->foreign.at[-owner - 1].guard.source;
     f.guard.same_as = f.guard.shares_storage = -1;
     return dync__entry_push(e, &e->foreign, f) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
-DYNC__FN dync_status dync__effect_hook_absent(dync__tracer *t, const dync__tensor *fake, int id, bool *absent)
+DYNC__FN dync_status dync__effect_hook_absent(dync__tracer *t, const dync__tensor *fake, int id,
+                                              bool *absent)
 {
     int env = dync__effect_env(t, fake);
     const dync__tensor *real = env >= 0 ? t->real.at[env] : NULL;
-    *absent = env < 0 || (real && !dync__hook_is_on(real, id) && !(t->at && t->entry->effects));   /* effects: what it has is this call's */
-    return *absent && real && id >= 0 && dync__tensor_requires_grad(real) ? dync__effect_hooks_guard(t, env, real) : DYNC_OK;
+    *absent = env < 0 || (real && !dync__hook_is_on(real, id) &&
+                          !(t->at && t->entry->effects)); /* effects: what it has is this call's */
+    return *absent && real && id >= 0 && dync__tensor_requires_grad(real)
+               ? dync__effect_hooks_guard(t, env, real)
+               : DYNC_OK;
 }
 
 static dync_status dync__effect_hooks_of(dync__tracer *t, int env, const dync__tensor *real)

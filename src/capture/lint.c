@@ -61,8 +61,8 @@ static void dync__lint_tensor(const dync__lint *l, const dync__tracer *t, const 
         dync__str_addf(s, "@%llu", (unsigned long long)t->real.at[x->node_output]->id);
 }
 
-/* A size or a number: a symbolic one by its symbols, which are those of both traces. A token that was computed with is no symbol: it is told,
- * as it is another number in the second trace. */
+/* A size or a number: a symbolic one by its symbols, which are those of both traces. A token that
+ * was computed with is no symbol: it is told, as it is another number in the second trace. */
 static void dync__lint_number(const dync__tracer *t, int64_t bits, dync__str *s)
 {
     char number[40];
@@ -125,11 +125,13 @@ static void dync__lint_tell(dync__lint *l, const char *what, dync_loc at, const 
     DYNC__COUNTER_ADD(lint_warnings, 1);
     char place[300] = "";
     if (at.file) dync__format(place, sizeof place, " at %.250s:%d", at.file, at.line);
-    dync__warn("lint: %s between two traces%s%s\n"
-               "  A compiled function sees C variables as they were when it was traced: pass it as\n"
-               "  an argument, declare it with dync_guard_int or dync_guard_tensor, or keep it in a\n"
-               "  dync_cell.%s",
-               what, place, more, l->salted ? " What dync_dim gives is no number to compute with: dync_size is." : "");
+    dync__warn(
+        "lint: %s between two traces%s%s\n"
+        "  A compiled function sees C variables as they were when it was traced: pass it as\n"
+        "  an argument, declare it with dync_guard_int or dync_guard_tensor, or keep it in a\n"
+        "  dync_cell.%s",
+        what, place, more,
+        l->salted ? " What dync_dim gives is no number to compute with: dync_size is." : "");
 }
 
 static void dync__lint_tell_row(dync__lint *l, const dync__lint_row *was, const dync__lint_row *now)

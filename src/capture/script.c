@@ -174,12 +174,14 @@ DYNC__FN void dync__script_cut_begin(dync__tracer *t, const char *reason)
     t->script->cut = cut;
 }
 
-/* The event of operator call k of the piece; -1: there is none. Switches of grad mode do not count: some leave the graph. */
+/* The event of operator call k of the piece; -1: there is none. Switches of grad mode do not count:
+ * some leave the graph. */
 static int32_t dync__script_call(const dync__tracer *t, int k)
 {
     const dync__script *s = t->script;
     for (int i = t->lo; i < t->hi; i++)
-        if (s->event.at[s->waiting.at[i]].kind != DYNC__EV_GRAD_MODE && k-- == 0) return s->waiting.at[i];
+        if (s->event.at[s->waiting.at[i]].kind != DYNC__EV_GRAD_MODE && k-- == 0)
+            return s->waiting.at[i];
     return -1;
 }
 

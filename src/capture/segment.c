@@ -85,8 +85,9 @@ static bool dync__number_differs(const dync__node *n, int arg, int call, const d
     return true;
 }
 
-/* What two nodes give. The results of equal operators on equal inputs are equal, but for sizes that depend on symbols: where a call's own
- * sizes decided (a slice that leaves 0 or 1), the same text is another graph. */
+/* What two nodes give. The results of equal operators on equal inputs are equal, but for sizes that
+ * depend on symbols: where a call's own sizes decided (a slice that leaves 0 or 1), the same text
+ * is another graph. */
 DYNC__RARE static bool dync__node_results_equal(const dync__node *a, const dync__node *b, bool symbolic)
 {
     bool input = a->kind == DYNC__N_PLACEHOLDER;
@@ -109,7 +110,9 @@ DYNC__RARE DYNC__FN bool dync__graph_alike(const dync__graph *a, const dync__gra
             x->has_info != y->has_info || (!x->has_info && x->scalar.kind != y->scalar.kind))
             return false;
         if (!dync__node_results_equal(x, y, a->syms || b->syms)) return false;
-        if (dync__node_pends(x) && x->op != DYNC__NODE_GETITEM && x->op != DYNC__OP__set_grad_enabled) call++;
+        if (dync__node_pends(x) && x->op != DYNC__NODE_GETITEM &&
+            x->op != DYNC__OP__set_grad_enabled)
+            call++;
         for (int j = 0; j < x->nargs; j++) {
             if (dync__args_equal(&x->args[j], &y->args[j])) continue;
             if (!differ || !dync__number_differs(x, j, call, &y->args[j], differ)) return false;
@@ -442,11 +445,13 @@ DYNC__FN dync_value dync__raw_run(void *state, const dync_value *args, int nargs
 }
 
 /* A callable of the user's: values in, a list (or a single tensor) out, in a scope of its own. */
-static dync_status dync__callable_boxed(const dync_callable *code, bool numbers, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
+static dync_status dync__callable_boxed(const dync_callable *code, bool numbers, int n_in,
+                                        dync__tensor *const *in, int n_out, dync__tensor **out)
 {
     dync_value few[DYNC__FEW], *args = dync__room(few, DYNC__FEW, n_in, sizeof *args);
     if (!args) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < n_in; i++) args[i] = numbers ? dync__boxed_value(in[i]) : dync_v_tensor(dync__handle(in[i]));
+    for (int i = 0; i < n_in; i++)
+        args[i] = numbers ? dync__boxed_value(in[i]) : dync_v_tensor(dync__handle(in[i]));
     uint64_t errors = dync__error_count();
     dync_scope scope = dync_scope_begin();
     dync_value r = code->run(code->state, args, n_in);
@@ -472,7 +477,8 @@ static dync_status dync__callable_boxed(const dync_callable *code, bool numbers,
     return status;
 }
 
-DYNC__FN dync_status dync__callable_run(const dync_callable *code, bool numbers, int n_in, dync__tensor *const *in, int n_out, dync__tensor **out)
+DYNC__FN dync_status dync__callable_run(const dync_callable *code, bool numbers, int n_in,
+                                        dync__tensor *const *in, int n_out, dync__tensor **out)
 {
     for (int i = 0; i < n_out; i++) out[i] = NULL;
     dync_status status;

@@ -448,7 +448,8 @@ DYNC__FN dync_status dync__tracer_enter(dync__tracer *t, dync__opcall *c)
         DYNC__ATOMIC_STORE(&t->fn->line, c->at.line);
         DYNC__ATOMIC_STORE(&t->fn->file, c->at.file);
     }
-    if (DYNC__UNLIKELY(t->syms != NULL) && (status = dync__opcall_numbers(c)) != DYNC_OK) return dync__tracer_fail(t, status);
+    if (DYNC__UNLIKELY(t->syms != NULL) && (status = dync__opcall_numbers(c)) != DYNC_OK)
+        return dync__tracer_fail(t, status);
     if (c->op == DYNC__OP_as_strided) dync__tracer_guard_more(t, &t->entry->offsets);     /* counts from the storage's beginning */
     if (c->row->cls == DYNC__INPLACE || (c->row->flags & DYNC__OP_WRITES)) dync__tracer_guard_more(t, &t->entry->mutates);
     return DYNC_OK;
@@ -505,8 +506,8 @@ DYNC__FN void dync__tracer_grad_mode(dync__tracer *t, bool on)
     dync__tls.grad_enabled_off = !on;
 }
 
-/* What the tape says before anything else when the program runs eagerly: an in-place write to a leaf that requires grad, or to a view of
- * one, in grad mode. */
+/* What the tape says before anything else when the program runs eagerly: an in-place write to a
+ * leaf that requires grad, or to a view of one, in grad mode. */
 DYNC__FN dync_status dync__tracer_leaf_written(const dync__opcall *c)
 {
     if (c->row->cls != DYNC__INPLACE || dync__tls.grad_enabled_off || !c->nargs || c->args[0].kind != DYNC__A_TENSOR) return DYNC_OK;

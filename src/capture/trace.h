@@ -52,7 +52,7 @@ typedef struct dync__tracer {
     dync__arena scratch;                 /* of a trace that left the tree */
     dync_status status;                  /* first failure inside the trace */
     const char *cut_reason;              /* the break that ends the pieces being compiled, or NULL */
-    const char *own_reason;              /* of the break that the user asks for now, in his words; or NULL */
+    const char *own_reason;              /* of a break that the user asks for, in his words; or NULL */
     dync_loc last_at;                    /* user line of the last operator or break */
     bool opaque, stopped, fresh;         /* fresh: something is compiled for the first time: callbacks fire */
     bool grad_mode_before;
@@ -100,7 +100,8 @@ DYNC__FN dync_status dync__trace_grad_of(dync__tracer *, dync__tensor *fake, dyn
 DYNC__FN dync_status dync__trace_grad_set(dync__tracer *, dync__tensor *fake, dync__tensor *grad_or_null);
 DYNC__FN dync_status dync__effect_add(dync__tracer *, bool before, dync__effect, dync__tensor *fake);
 DYNC__FN bool dync__effect_cancel(dync__tracer *, int id);                       /* of a hook not registered yet */
-DYNC__FN dync_status dync__effect_hook_absent(dync__tracer *, const dync__tensor *fake, int id, bool *absent);   /* then it is guarded */
+DYNC__FN dync_status dync__effect_hook_absent(dync__tracer *, const dync__tensor *fake, int id,
+                                              bool *absent); /* then it is guarded */
 DYNC__FN int dync__effect_env(const dync__tracer *, const dync__tensor *fake);   /* its place, -1 where it is a pending value */
 DYNC__FN dync_status dync__effect_hooks(dync__tracer *);                         /* the hooks of real leaves, for a backward over fakes */
 DYNC__FN dync_status dync__effects_begin(dync__tracer *);                        /* at a cut, before its segments */
@@ -129,7 +130,7 @@ DYNC__FN void dync__lint_op(const dync__tracer *, const dync__opcall *);
 DYNC__FN void dync__lint_constant(const dync__tracer *, const dync__tensor *real, const dync__tensor *fake);
 DYNC__FN void dync__lint_branch(const dync__tracer *, int64_t outcome);
 DYNC__FN bool dync__lint_answers(const dync__tracer *, int64_t *outcome);        /* true: in the second trace, the outcome to take */
-DYNC__FN uint64_t dync__lint_salt(const dync__tracer *);                          /* of its tokens: other ones in a second trace that runs nothing */
+DYNC__FN uint64_t dync__lint_salt(const dync__tracer *); /* of a second trace's tokens; else 0 */
 DYNC__FN void dync__lint_restart(const dync__tracer *);
 DYNC__FN void dync__lint_result(const dync__tracer *, const dync_value *result);
 DYNC__FN bool dync__lint_stops(const dync__tracer *, const char *reason);        /* true: a break in the second trace */

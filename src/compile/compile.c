@@ -151,8 +151,8 @@ static dync__node *dync__export_map(void *user, dync__node *old)
     return old->mark;
 }
 
-/* The tensors among the arguments, in their order; one that the function does not use stays an input all the same. old: NULL where it
- * calls no operator. */
+/* The tensors among the arguments, in their order; one that the function does not use stays an
+ * input all the same. old: NULL where it calls no operator. */
 static dync_status dync__export_inputs(dync__exporter *x, const dync__graph *old, const dync__callargs *call)
 {
     for (int i = 0; i < call->n_tensors; i++) {
@@ -225,7 +225,10 @@ static dync_status dync__export_graph(dync__exporter *x, const dync__callargs *c
     const dync__graph *old = ref ? ref->seg->graph : NULL;
     dync__arg result;
     if (old && old->symbol.n)
-        return dync__fail(DYNC_ERR_UNSUPPORTED, "export: the sizes of a program are numbers, got %s of a tensor that is no argument", old->symbol.at[0].text);
+        return dync__fail(
+            DYNC_ERR_UNSUPPORTED,
+            "export: the sizes of a program are numbers, got %s of a tensor that is no argument",
+            old->symbol.at[0].text);
     for (int i = 0; old && i < old->node.n; i++) old->node.at[i]->mark = NULL;
     DYNC__TRY(dync__export_inputs(x, old, call));
     if (ref) DYNC__TRY(dync__export_calls(x, ref));
@@ -249,8 +252,10 @@ static dync__graph *dync__capture_whole(dync_callee callee, const char *name, in
     dync_call_values(handle, nargs, args);
     dync__cache_entry *e = f->entries;
     bool ends = e && e->root && e->root->kind == DYNC__TN_RETURN;
-    bool hands_on = ends && (e->root->result.kind == DYNC_KIND_TENSOR || e->root->result.kind == DYNC_KIND_LIST);
-    bool whole = ends && (e->root->seg.n == 1 || (e->root->seg.n == 0 && hands_on));      /* the identity calls no operator */
+    bool hands_on = ends && (e->root->result.kind == DYNC_KIND_TENSOR ||
+                             e->root->result.kind == DYNC_KIND_LIST);
+    bool whole = ends && (e->root->seg.n == 1 ||
+                          (e->root->seg.n == 0 && hands_on)); /* the identity calls no operator */
     bool failed = dync__error_count() != errors && dync_error() != DYNC_OK;
     if (!failed && e && e->root && e->root->effect.n)
         failed = dync__fail(DYNC_ERR_UNSUPPORTED, "%s sets gradients, registers hooks or switches requires_grad: a program only computes", f->name) != DYNC_OK;

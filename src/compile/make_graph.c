@@ -1,7 +1,7 @@
 /* compile/make_graph.c: dync_make_graph, torch.fx's make_fx: one run of a function with a recorder at the bottom of dispatch, under the tape:
  * composites are expanded, gradients that the function takes are recorded too. No guards, no breaks, nothing is made functional.
  *
- *   REAL      every operator runs as well; reading what the graph computes is an error, as it would be baked in
+ *   REAL      every operator runs as well; reading what the graph computes is an error
  *   FAKE      tensors have form only; reading data is an error
  *   SYMBOLIC  as FAKE, with sizes other than 0 and 1 as symbols
  *

@@ -332,7 +332,8 @@ static void dync__fx_each_use(dync__fx_uses *u)
     for (const char *c = fx ? strchr(fx, '{') : NULL; c && *c; c++) {
         if (*c != '{') continue;
         c = dync__fx_hole(c, &i);
-        if (i >= 0 && i < node->nargs && node->args[i].kind == DYNC__A_NODE) dync__fx_use(u, &node->args[i]);
+        if (i >= 0 && i < node->nargs && node->args[i].kind == DYNC__A_NODE)
+            dync__fx_use(u, &node->args[i]);
     }
     dync__node_each_input(node, dync__fx_use, u);
 }

@@ -131,8 +131,10 @@ DYNC__RARE static dync_status dync__inductor_narrow(void *state, const bool *use
 DYNC__RARE DYNC__FN dync_status dync__inductor_compile(void *user, dync__graph *g, bool is_backward, const dync__options *options, dync__inner *out)
 {
     int where = dync__graph_device(g);
-    if (where < 0 || where == DYNC_META)  { /* a plan has one device: operators find theirs one by one. Without data there is nothing to compute */
-        dync__log(DYNC__LOG_aot, "inductor: a graph %s runs operator by operator", where < 0 ? "on several devices" : "of meta tensors");
+    /* A plan has one device: operators find theirs one by one. Without data nothing is computed. */
+    if (where < 0 || where == DYNC_META) {
+        dync__log(DYNC__LOG_aot, "inductor: a graph %s runs operator by operator",
+                  where < 0 ? "on several devices" : "of meta tensors");
         return dync__inner_interpret(user, g, is_backward, options, out);
     }
     dync__inductor_code *c = dync__calloc(sizeof *c);

@@ -434,8 +434,12 @@ static dync_value dync__module_run(dync__module *m, int nargs, const dync_value 
     if (!self && !m->layer) return DYNC_NONE;
     if (m->forward_values) return m->forward_values(self, args, nargs);
     if (nargs != 1 || args[0].kind != DYNC_KIND_TENSOR) {
-        if (nargs != 1) dync__fail(DYNC_ERR_VALUE, "%s: expected one tensor, got %d arguments", m->class_name, nargs);
-        else dync__fail(DYNC_ERR_VALUE, "%s: expected one tensor, got %s", m->class_name, dync__kind_name(args[0].kind));
+        if (nargs != 1)
+            dync__fail(DYNC_ERR_VALUE, "%s: expected one tensor, got %d arguments", m->class_name,
+                       nargs);
+        else
+            dync__fail(DYNC_ERR_VALUE, "%s: expected one tensor, got %s", m->class_name,
+                       dync__kind_name(args[0].kind));
         return DYNC_NONE;
     }
     dync_tensor *y = m->layer ? m->layer(m, args[0].as.t) : m->forward(self, args[0].as.t);

@@ -335,14 +335,15 @@ DYNC__RARE static bool dync__eager_has_no_data(const dync__opcall *call)
     return false;
 }
 
-/* The results' form only. The user's META tensors have no data and stand for themselves: so do results of theirs. Stand-ins of a trace
- * (DYNC__T_FAKE) give stand-ins. */
+/* The results' form only. The user's META tensors have no data and stand for themselves: so do
+ * results of theirs. Stand-ins of a trace (DYNC__T_FAKE) give stand-ins. */
 DYNC__RARE static dync_status dync__eager_form(dync__opcall *call)
 {
     dync__tensor *t[DYNC__EAGER_INPUTS];
     int n = dync__opcall_tensors(call, t, DYNC__EAGER_INPUTS);
     bool stands = false;
-    for (int i = 0; i < n && i < DYNC__EAGER_INPUTS; i++) stands = stands || (t[i]->flags & DYNC__T_FAKE);
+    for (int i = 0; i < n && i < DYNC__EAGER_INPUTS; i++)
+        stands = stands || (t[i]->flags & DYNC__T_FAKE);
     DYNC__TRY(dync__op_fake(call));
     for (int i = 0; i < call->nout && !stands; i++) {
         dync__tensor *x = call->out[i];
@@ -536,7 +537,8 @@ DYNC__FN dync_status dync__eager(dync__opcall *call)
     case DYNC__FACTORY:
     case DYNC__KERNEL: break;
     }
-    if (call->row->flags & DYNC__OP_OPAQUE) return dync__eager_has_no_data(call) ? dync__eager_form(call) : call->row->decompose(call);
+    if (call->row->flags & DYNC__OP_OPAQUE)
+        return dync__eager_has_no_data(call) ? dync__eager_form(call) : call->row->decompose(call);
     if (call->op == DYNC__OP_cat && call->args[0].kind == DYNC__A_LIST && call->args[0].n > DYNC__EAGER_INPUTS)
         return dync__eager_long_cat(call);
     return dync__op_can_lower(call->op) ? dync__eager_plan(call) : dync__eager_composite(call);

@@ -103,7 +103,8 @@ typedef struct dync__handler {
     void *state;
     /* May be NULL. Asked first, with handles as they came: the result of a call that it knows; NULL: the call takes the long way. */
     dync_tensor *(*known)(struct dync__handler *self, int op, int nargs, const dync__arg *args, const dync_loc *at);
-    const struct dync__read_intercept *reads;           /* of one at the bottom: what reads are while it records; NULL: plain ones */
+    /* Of one at the bottom: what reads are while it records; NULL: plain ones. */
+    const struct dync__read_intercept *reads;
 } dync__handler;
 DYNC__FN void dync__handler_push(dync__handler *);                     /* on top of this thread's stack */
 DYNC__FN void dync__handler_pop(dync__handler *);                      /* it must be the top */
@@ -140,7 +141,8 @@ DYNC__FN bool dync__op_can_lower(int op);
 DYNC__FN dync_status dync__op_overlap(const dync__opcall *);
 /* The dtype a POINTWISE operator computes with: its operands are cast to it. Its compute type is dync__dtype_info(d)->compute. */
 DYNC__FN int dync__op_common_dtype(const dync__opcall *);
-DYNC__FN dync_status dync__opcall_numbers(const dync__opcall *);                 /* none of its floats is a lost token (tensor/sym.h) */
+/* None of its floats is a lost token (tensor/sym.h). */
+DYNC__FN dync_status dync__opcall_numbers(const dync__opcall *);
 /* Tensor arguments in order, lists flattened; returns how many (may exceed cap: then nothing beyond cap is written). */
 DYNC__FN int dync__opcall_tensors(const dync__opcall *, dync__tensor **out, int cap);
 
@@ -160,8 +162,9 @@ typedef struct dync__read_intercept {
     bool (*constant)(const dync_make_from *, dync_tensor **result);           /* dync_constant */
     bool (*opaque)(const char *reason, int n, dync_value *values, dync__opaque *out);
 } dync__read_intercept;
-DYNC__FN const dync__read_intercept *dync__bottom_reads(void);           /* of the handler at the bottom, or NULL */
-DYNC__FN dync_status dync__fail_no_data(void);                            /* the data of a tensor that stands for others are read */
+/* Of the handler at the bottom, or NULL. */
+DYNC__FN const dync__read_intercept *dync__bottom_reads(void);
+DYNC__FN dync_status dync__fail_no_data(void); /* a tensor that stands for others is read */
 /* Around what works on real data in no graph: files, single nodes of autograd. In a traced function the graph is cut, `values` become the
  * real ones, and tracing rests until the end. false: refused (recorded). */
 DYNC__FN bool dync__opaque_begin(const char *reason, int n, dync_value *values, dync__opaque *out);

@@ -8,13 +8,15 @@
 /* Programs take tensors: a number of the graph's is one of no dimensions (aot/number.c). */
 static dync_value dync__ts_run(void *state, const dync_value *args, int nargs)
 {
-    dync_value few[DYNC__FEW], *in = dync__room(few, DYNC__FEW, nargs, sizeof *in), result = DYNC_NONE;
+    dync_value few[DYNC__FEW], *in = dync__room(few, DYNC__FEW, nargs, sizeof *in),
+                               result = DYNC_NONE;
     bool good = in != NULL;
     for (int i = 0; i < nargs && good; i++) {
         dync__tensor *number = NULL;
         in[i] = args[i];
         if (args[i].kind != DYNC_KIND_INT && args[i].kind != DYNC_KIND_FLOAT) continue;
-        if ((good = (number = dync__number_tensor(args[i])) != NULL)) in[i] = dync_v_tensor(dync__give(number));
+        if ((good = (number = dync__number_tensor(args[i])) != NULL))
+            in[i] = dync_v_tensor(dync__give(number));
     }
     if (good) result = dync__program_run(state, nargs, in);
     dync__room_end(in, few, nargs, sizeof *in);

@@ -57,7 +57,10 @@ static int64_t dync__sz_token(uint64_t hash) { return (int64_t)((uint64_t)1 << 6
 DYNC__FN int64_t dync__symtab_symbol(dync__symtab *t, int64_t hint, const char *source, bool number)
 {
     int k = t->symbol.n;
-    dync__sz_expr e = {.token = dync__sz_token(dync__hash_mix(0x73796d ^ t->salt, (uint64_t)k)), .hint = hint, .kind = DYNC__SZ_SYMBOL, .symbol = k};
+    dync__sz_expr e = {.token = dync__sz_token(dync__hash_mix(0x73796d ^ t->salt, (uint64_t)k)),
+                       .hint = hint,
+                       .kind = DYNC__SZ_SYMBOL,
+                       .symbol = k};
     dync__sz_symbol s = {.token = e.token, .low = number ? INT64_MIN : 2, .high = INT64_MAX, .number = number, .tensor = -1, .dim = -1};
     s.source = dync__arena_strdup(&t->arena, source);
     if (!s.source || dync__sz_put(t, e, NULL) < 0 || !dync__avec_push(&t->arena, &t->symbol, s)) {
@@ -269,7 +272,10 @@ static int64_t dync__sf_build(dync__symtab *t, int op, int64_t a, int64_t b)
 {
     uint64_t h = dync__hash_mix(dync__hash_mix(dync__hash_mix(0x666c6f74, (uint64_t)op), (uint64_t)a), (uint64_t)b);
     double x = op == DYNC__SF_OF ? (double)dync__sz_hint_in(t, a) : dync__sf_double(dync__sf_hint(t, a));
-    dync__sz_expr e = {.token = (int64_t)((uint64_t)0x41D << 52 | h >> 24 << 12 | 0xA5D), .kind = (int8_t)op, .a = a, .b = b};
+    dync__sz_expr e = {.token = (int64_t)((uint64_t)0x41D << 52 | h >> 24 << 12 | 0xA5D),
+                       .kind = (int8_t)op,
+                       .a = a,
+                       .b = b};
     e.hint = dync__sf_bits(dync__sf_plain(op, x, dync__sf_double(dync__sf_hint(t, b))));
     return dync__symtab_find(t, e.token) ? e.token : dync__sz_put(t, e, NULL);
 }
@@ -357,7 +363,8 @@ DYNC__FN double dync__sf_number(double x)
     return dync__sf_double(dync__sf_hint(dync__tls.syms, bits));
 }
 
-/* Converting is no arithmetic: a size as a double has lost its last bits, either kind as a float most of them. Nobody means such a number. */
+/* Converting is no arithmetic: a size as a double has lost its last bits, either kind as a float
+ * most of them. Nobody means such a number. */
 static bool dync__sf_is_lost(int64_t token, double x)
 {
     double whole = dync__is_token(token) ? (double)token : dync__sf_double(token);
@@ -370,11 +377,15 @@ DYNC__FN dync_status dync__sf_check(double operand)
 {
     const dync__symtab *t = dync__tls.syms;
     double size = fabs(operand);
-    if (!t || !((size >= 0x1p30 && size <= 0x1p31) || (size >= 0x1p60 && size <= 0x1p61))) return DYNC_OK;
+    if (!t || !((size >= 0x1p30 && size <= 0x1p31) || (size >= 0x1p60 && size <= 0x1p61)))
+        return DYNC_OK;
     for (int i = 0; i < t->expr.n; i++) {
-        bool minus = operand < 0 && dync__is_sf(t->expr.at[i].token) && dync__sf_bits(size) == t->expr.at[i].token;
+        bool minus = operand < 0 && dync__is_sf(t->expr.at[i].token) &&
+                     dync__sf_bits(size) == t->expr.at[i].token;
         if (!minus && !dync__sf_is_lost(t->expr.at[i].token, size)) continue;
-        return dync__fail(DYNC_ERR_VALUE, "%.17g is no number: what dync_dim gives may only be passed on whole; dync_size gives the size as a number",
+        return dync__fail(DYNC_ERR_VALUE,
+                          "%.17g is no number: what dync_dim gives may only be passed on whole; "
+                          "dync_size gives the size as a number",
                           operand);
     }
     return DYNC_OK;
@@ -520,7 +531,8 @@ static void dync__sz_bounded(dync__symtab *t, int64_t a, int64_t b, bool less)
     else edge = less ? dync__floor_div(edge, size) + 1 : dync__floor_div(edge, size);
     if (high) s->high = DYNC__MIN(s->high, edge);
     else s->low = DYNC__MAX(s->low, edge);
-    if (s->low == s->high && !s->is && s->low != 0) dync__sz_found(t, symbol, s->low);        /* as if it had been asked for */
+    if (s->low == s->high && !s->is && s->low != 0)
+        dync__sz_found(t, symbol, s->low); /* as if it had been asked for */
 }
 
 DYNC__FN bool dync__sz_decide(dync__sz_rel rel, int64_t a, int64_t b)

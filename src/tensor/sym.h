@@ -7,10 +7,12 @@
  *
  * A symbol is at least 2: sizes 0 and 1 are never symbolic, and a size that is computed is made sure of being as large by dync__sz_size.
  *
- * Numbers that are computed from sizes (a mean's 1/n, attention's 1/sqrt(d)) are doubles that are tokens too: between 2^30 and 2^31, with
- * a hash in them. A finite number keeps its bits wherever doubles go: through x87 registers, which quiet signalling NaNs, and through
- * compilers that assume there are no NaNs; arithmetic on one by mistake gives another number, where a quiet NaN would stay as it is. They
- * are made by dync__sf and pass wherever numbers pass. A number that looks like one and is in no table is the user's. */
+ * Numbers that are computed from sizes (a mean's 1/n, attention's 1/sqrt(d)) are doubles that are
+ * tokens too: between 2^30 and 2^31, with a hash in them. A finite number keeps its bits wherever
+ * doubles go: through x87 registers, which quiet signalling NaNs, and through compilers that assume
+ * there are no NaNs; arithmetic on one by mistake gives another number, where a quiet NaN would
+ * stay as it is. They are made by dync__sf and pass wherever numbers pass. A number that looks like
+ * one and is in no table is the user's. */
 #ifndef DYNC__SYM_H
 #define DYNC__SYM_H
 #include "tensor.h"
@@ -48,7 +50,7 @@ typedef struct dync__symtab {
     int64_t violated_value;
     dync_loc violated_at;
     bool failed;                         /* no memory */
-    uint64_t salt;                       /* 0, or what makes its tokens others than those of all tables (lint) */
+    uint64_t salt;                       /* not 0 (lint): its tokens are those of no other table */
 } dync__symtab;
 
 DYNC__FN dync__symtab *dync__symtab_new(void);                                  /* one reference */
@@ -71,13 +73,17 @@ DYNC__FN bool dync__layout_values(const dync__symtab *, const int64_t *value, dy
 DYNC__FN bool dync__guard_holds(const dync__symtab *, const dync__sz_guard *, const int64_t *value);
 
 DYNC__INLINE bool dync__is_token(int64_t x) { return (uint64_t)x >> 60 == 1; }
-DYNC__INLINE bool dync__is_sf(int64_t bits) { return (uint64_t)bits >> 52 == 0x41D && (bits & 0xFFF) == 0xA5D; }    /* the bits of a symbolic number */
+/* The bits of a symbolic number. */
+DYNC__INLINE bool dync__is_sf(int64_t bits)
+{
+    return (uint64_t)bits >> 52 == 0x41D && (bits & 0xFFF) == 0xA5D;
+}
 DYNC__INLINE int64_t dync__sf_bits(double x) { int64_t b; memcpy(&b, &x, sizeof b); return b; }
 DYNC__INLINE double dync__sf_double(int64_t bits) { double x; memcpy(&x, &bits, sizeof x); return x; }
 DYNC__FN double dync__sf(dync__sf_op, double a, double b);                      /* plain, or a token of the thread's table */
 DYNC__FN double dync__sf_of(int64_t size);
 DYNC__FN double dync__sf_number(double);                                        /* plain: the symbols in it are guarded */
-DYNC__FN dync_status dync__sf_check(double operand);                            /* DYNC_ERR_VALUE: a token that was converted or rounded */
+DYNC__FN dync_status dync__sf_check(double operand); /* DYNC_ERR_VALUE: a converted or rounded token */
 DYNC__INLINE bool dync__any_token(int64_t a, int64_t b) { return DYNC__UNLIKELY(dync__is_token(a) || dync__is_token(b)); }
 DYNC__FN int64_t dync__sz_make(dync__sz_op, int64_t a, int64_t b);              /* in the thread's table; -1 and an error where it cannot be */
 DYNC__FN bool dync__sz_decide(dync__sz_rel, int64_t a, int64_t b);
