@@ -1,845 +1,13 @@
-/* tests/random/generate.h: makes random programs. A step is chosen by its row; its operands are values that exist or new inputs of fitting
- * form; it is run at once, and what plain execution refuses (or what grows beyond bounds) is dropped. Rows whose operands depend on one
- * another have a maker of their own in makers[]; for the others the schema is enough. */
+/* tests/random/generate.h: makes random programs. A step is chosen by its row; its operands come
+ * from the row's maker (makers.h), or where it has none from its schema. left_out says which rows
+ * no program calls, and why. */
 #ifndef DYNC_TESTS_RANDOM_GENERATE_H
 #define DYNC_TESTS_RANDOM_GENERATE_H
-#include "interpret.h"
+#include "makers.h"
 
-enum { FLOATS = 1, INTS = 2, BOOLS = 4, NUMBERS = FLOATS | INTS, ANY = 7 };
-typedef struct gen {
-    program *p;
-    sizes s;
-    rng r;
-    int base;                             /* the dtype that most floats have */
-    dync_tensor *v[MAX_VALUES];
-    int live[MAX_VALUES], n_live;
-} gen;
-typedef bool (*maker)(gen *g, step *s);
-
-static int rnd(gen *g, int n) { return rng_below(&g->r, n); }
-static bool chance(gen *g, int percent) { return rng_chance(&g->r, percent); }
-static int nd(const gen *g, int id) { return dync_ndim(g->v[id]); }
-static int64_t sz(const gen *g, int id, int dim) { return dync_size(g->v[id], dim); }
-static int type_of(const gen *g, int id) { return dync_type(g->v[id]); }
-static int class_of(int dtype) { return is_float(dtype) ? FLOATS : dtype == DYNC_BOOL ? BOOLS : INTS; }
-
-/* ---- arguments ---------------------------------------------------------------------------------------------------------------------- */
-static arg arg_of(arg_kind kind, int64_t d) { return (arg){.kind = kind, .n = 1, .d = {d}, .from = {-1}}; }
-static void put(step *s, arg a) { s->a[s->nargs++] = a; }
-static void put_v(step *s, int id) { put(s, arg_of(id < 0 ? A_NONE : A_VALUE, id)); }
-static void put_i(step *s, int64_t i) { put(s, arg_of(A_INT, i)); }
-static void put_b(step *s, bool b) { put(s, arg_of(A_BOOL, b)); }
-static void put_f(step *s, double f) { put(s, (arg){.kind = A_FLOAT, .f = f}); }
-static void put_none(step *s) { put(s, (arg){.kind = A_NONE}); }
-static void put_d(step *s, int n, const int64_t *d)
-{
-    arg a = {.kind = A_DIMS, .n = n};
-    for (int i = 0; i < n; i++) a.d[i] = d[i], a.from[i] = -1;
-    put(s, a);
-}
-static void put_d1(step *s, int64_t a) { put_d(s, 1, &a); }
-static void put_d2(step *s, int64_t a, int64_t b) { put_d(s, 2, (int64_t[]){a, b}); }
-/* The sizes of a value, to be read in every call; one more by hand where number >= 0 replaces dim. */
-static arg dims_like(gen *g, int id)
-{
-    arg a = {.kind = A_DIMS, .n = nd(g, id)};
-    for (int i = 0; i < a.n; i++) a.d[i] = i, a.from[i] = id;
-    return a;
-}
-static double number(gen *g)
-{
-    static const double some[] = {0.5, 2, -1.5, 3, 0.1, 1, -1, 0.25, -0.3, 4, 0};
-    return some[rnd(g, 11)];
-}
-static void put_number(gen *g, step *s) { chance(g, 30) ? put_i(s, rnd(g, 6) - 2) : put_f(s, number(g)); }
-
-/* ---- inputs -------------------------------------------------------------------------------------------------------------------------- */
-static int new_id(gen *g) { return g->p->n_ids < MAX_VALUES ? g->p->n_ids++ : -1; }
-
-/* A size that only a symbolic one can have is symbolic. */
-static int as_symbol(const gen *g, int64_t size)
-{
-    for (int k = 0; k < N_SIZES; k++)
-        if (size == g->s.n[k] && size > 4) return -1 - k;
-    return (int)size;
-}
-
-static int add_input(gen *g, input in)
-{
-    program *p = g->p;
-    int id = p->n_in < MAX_INPUTS ? new_id(g) : -1;
-    if (id < 0) return -1;
-    in.id = id;
-    in.grad = is_float(in.dtype) && chance(g, 75);
-    if (chance(g, 35)) in.layout = (layout_kind)rnd(g, N_LAYOUTS);
-    p->in[p->n_in++] = in;
-    g->v[id] = input_make(p, p->n_in - 1, &g->s, 0);
-    if (!g->v[id] || dync_error()) {
-        p->n_in--, p->n_ids--;
-        dync_clear_error();
-        return -1;
-    }
-    g->live[g->n_live++] = id;
-    return id;
-}
-
-static int some_dtype(gen *g, int want)
-{
-    static const int whole[] = {DYNC_I64, DYNC_I64, DYNC_I64, DYNC_I32, DYNC_I32, DYNC_I16, DYNC_I8, DYNC_U8};
-    if ((want & FLOATS) && (want == FLOATS || chance(g, 80))) return chance(g, 88) ? g->base : rnd(g, 4);
-    if ((want & BOOLS) && (want == BOOLS || chance(g, 30))) return DYNC_BOOL;
-    return (want & INTS) ? whole[rnd(g, 8)] : (want & FLOATS) ? g->base : DYNC_BOOL;
-}
-
-static int shaped(gen *g, int dtype, int n, const int64_t *size)
-{
-    input in = {.dtype = dtype, .ndim = n};
-    for (int i = 0; i < n; i++) in.size[i] = as_symbol(g, size[i]);
-    if (chance(g, 12)) in.data = DATA_TIES;
-    else if (chance(g, 15)) in.data = DATA_POSITIVE;
-    return add_input(g, in);
-}
-static int shaped_index(gen *g, int n, const int64_t *size, int64_t below, int distinct_dim)
-{
-    input in = {.dtype = DYNC_I64, .ndim = n, .data = distinct_dim < 0 ? DATA_INDEX : DATA_DISTINCT, .below = (int)below, .dim = distinct_dim < 0 ? 0 : distinct_dim};
-    for (int i = 0; i < n; i++) in.size[i] = as_symbol(g, size[i]);
-    return below > 0 ? add_input(g, in) : -1;
-}
-/* A new input of some form. */
-static int fresh(gen *g, int want, int low, int high)
-{
-    int n = low + rnd(g, (high < 4 ? high : 4) - low + 1);
-    int64_t size[DYNC_MAX_DIMS], total = 1;
-    for (int i = 0; i < n; i++) {
-        size[i] = chance(g, 35) ? g->s.n[0] : chance(g, 50) ? g->s.n[1] : 1 + rnd(g, 4);
-        if (total * size[i] > 1200) size[i] = 1 + rnd(g, 2);
-        total *= size[i] ? size[i] : 1;
-    }
-    return shaped(g, some_dtype(g, want), n, size);
-}
-
-/* ---- values that exist ------------------------------------------------------------------------------------------------------------- */
-static bool suits(const gen *g, int id, int want, int low, int high)
-{
-    return (class_of(type_of(g, id)) & want) && nd(g, id) >= low && nd(g, id) <= high && dync_numel(g->v[id]) <= 3000;
-}
-static int some(gen *g, int want, int low, int high)
-{
-    if (g->n_live == 0 || chance(g, 12)) return fresh(g, want, low, high);
-    for (int tries = 0; tries < 12; tries++) {
-        int back = chance(g, 60) ? rnd(g, g->n_live < 5 ? g->n_live : 5) : rnd(g, g->n_live);
-        int id = g->live[g->n_live - 1 - back];
-        if (suits(g, id, want, low, high)) return id;
-    }
-    return fresh(g, want, low, high);
-}
-static bool same_shape(const gen *g, int a, int b)
-{
-    if (nd(g, a) != nd(g, b)) return false;
-    for (int i = 0; i < nd(g, a); i++)
-        if (sz(g, a, i) != sz(g, b, i)) return false;
-    return true;
-}
-/* A value of a's shape and class: one that exists, or a new input. */
-static int like(gen *g, int a, int dtype)
-{
-    int64_t size[DYNC_MAX_DIMS];
-    for (int tries = 0; tries < 10 && chance(g, 90); tries++) {
-        int id = g->live[rnd(g, g->n_live)];
-        if (same_shape(g, id, a) && type_of(g, id) == dtype) return id;
-    }
-    for (int i = 0; i < nd(g, a); i++) size[i] = sz(g, a, i);
-    return shaped(g, dtype, nd(g, a), size);
-}
-static bool goes_with(const gen *g, int a, int b)
-{
-    for (int i = 1; i <= nd(g, a) && i <= nd(g, b); i++)
-        if (sz(g, a, -i) != sz(g, b, -i) && sz(g, b, -i) != 1 && sz(g, a, -i) != 1) return false;
-    return true;
-}
-/* A value that broadcasts with a. */
-static int with(gen *g, int a, int want)
-{
-    int64_t size[DYNC_MAX_DIMS];
-    for (int tries = 0; tries < 10; tries++) {
-        int id = g->live[rnd(g, g->n_live)];
-        if ((class_of(type_of(g, id)) & want) && goes_with(g, a, id)) return id;
-    }
-    int n = chance(g, 25) ? rnd(g, nd(g, a) + 1) : nd(g, a), off = nd(g, a) - n;
-    for (int i = 0; i < n; i++) size[i] = chance(g, 25) ? 1 : sz(g, a, off + i);
-    int dtype = class_of(type_of(g, a)) & want && chance(g, 80) ? type_of(g, a) : some_dtype(g, want);
-    return shaped(g, dtype, n, size);
-}
-static int vector(gen *g, int dtype, int64_t n) { return shaped(g, dtype, 1, &n); }
-static int some_dim(gen *g, int id) { int n = nd(g, id); return n ? rnd(g, 2 * n) - n : rnd(g, 2) - 1; }
-
-/* ---- steps ---------------------------------------------------------------------------------------------------------------------------- */
-static bool bounded(gen *g, int id)
-{
-    dync_tensor *t = g->v[id];
-    bool good = dync_numel(t) <= 6000;
-    if (!good || !is_float(dync_type(t)) || dync_numel(t) == 0) return good;
-    DYNC_SCOPE {
-        DYNC_NO_GRAD {
-            double most = dync_item(dync_amax(dync_abs(t), DYNC_ALL, false));
-            good = most < (dync_type(t) == DYNC_F16 ? 500 : 1e4);
-        }
-    }
-    return good;
-}
-
-/* Do two elements share a place? What is written there in place is anybody's guess, in PyTorch too. */
-static bool overlaps(const dync_tensor *t)
-{
-    int64_t reach = 0, step[DYNC_MAX_DIMS], size[DYNC_MAX_DIMS];
-    int n = 0;
-    for (int i = 0; i < dync_ndim(t); i++) {
-        if (dync_size(t, i) < 2) continue;
-        int at = n++;
-        for (; at > 0 && step[at - 1] > dync_stride(t, i); at--) step[at] = step[at - 1], size[at] = size[at - 1];
-        step[at] = dync_stride(t, i), size[at] = dync_size(t, i);
-    }
-    for (int i = 0; i < n; i++) {
-        if (step[i] <= reach) return dync_numel(t) > 0;
-        reach += step[i] * (size[i] - 1);
-    }
-    return false;
-}
-
-/* Runs the step and keeps it where it works. */
-static bool emit(gen *g, step *s)
-{
-    program *p = g->p;
-    int had = p->n_ids;
-    bool inplace = row_is(s->row, "INPLACE"), list = rows[s->row].nout < 0;
-    if (p->n_steps >= MAX_STEPS || had + MAX_OUT > MAX_VALUES) return false;
-    for (int i = 0; i < s->nargs; i++)
-        if (s->a[i].kind == A_VALUE && s->a[i].d[0] < 0) return false;
-    if (inplace && overlaps(g->v[s->a[0].d[0]])) return false;
-    for (int i = 0; i < MAX_OUT; i++) s->out[i] = had + i;
-    dync_value out = step_value(s, g->v);
-    s->nout = out.kind == DYNC_KIND_LIST ? dync_len(out) : 1;
-    if (dync_error() || (out.kind != DYNC_KIND_TENSOR && out.kind != DYNC_KIND_LIST) || s->nout > MAX_OUT || (list && s->nout == 0)) {
-        dync_clear_error();
-        return false;
-    }
-    bool good = true;
-    for (int i = 0; i < s->nout; i++) {
-        g->v[had + i] = out.kind == DYNC_KIND_LIST ? dync_as_tensor(dync_at(out, i)) : out.as.t;
-        good = good && (inplace || bounded(g, had + i) || rnd(&(*g), 30) == 0);
-    }
-    if (!good) return false;
-    p->n_ids += s->nout;
-    p->at[p->n_steps++] = *s;
-    for (int i = 0; i < s->nout; i++)
-        if (!inplace && g->n_live < MAX_VALUES) g->live[g->n_live++] = had + i;
-    return true;
-}
-/* A unary row on a: its result, or a where that does not work. */
-static int after(gen *g, const char *name, int a)
-{
-    step s = {.row = row_named(name)};
-    put_v(&s, a);
-    return a >= 0 && emit(g, &s) ? s.out[0] : a;
-}
-
-/* ---- makers of rows whose operands depend on one another --------------------------------------------------------------------------------- */
-
-static bool make_masked_fill(gen *g, step *s)
-{
-    int a = some(g, ANY, 0, 4);
-    if (a < 0) return false;
-    put_v(s, a);
-    put_v(s, with(g, a, BOOLS));
-    if (strcmp(rows[s->row].name, "masked_select") != 0) put_number(g, s);
-    return true;
-}
-static bool make_where(gen *g, step *s)
-{
-    int a = some(g, NUMBERS, 0, 4);
-    if (a < 0) return false;
-    put_v(s, with(g, a, BOOLS));
-    put_v(s, a);
-    if (chance(g, 60)) put_v(s, with(g, a, NUMBERS));
-    else put_number(g, s);
-    return true;
-}
-/* floor_divide, remainder, fmod, div, pow: a second operand that is not zero, a base that is positive. */
-static bool make_quotient(gen *g, step *s)
-{
-    bool power = strncmp(rows[s->row].name, "pow", 3) == 0;
-    int a = some(g, NUMBERS, 0, 4);
-    if (a < 0) return false;
-    if (power && class_of(type_of(g, a)) == FLOATS && !row_is(s->row, "INPLACE") && chance(g, 80)) a = after(g, "exp", after(g, "tanh", a));
-    put_v(s, a);
-    if (chance(g, 40)) {
-        chance(g, 50) ? put_i(s, 1 + rnd(g, 3)) : put_f(s, 0.5 + rnd(g, 4));
-        return true;
-    }
-    int64_t size[DYNC_MAX_DIMS];
-    int n = nd(g, a);
-    for (int i = 0; i < n; i++) size[i] = chance(g, 20) ? 1 : sz(g, a, i);
-    input in = {.dtype = class_of(type_of(g, a)) == FLOATS ? type_of(g, a) : chance(g, 70) ? type_of(g, a) : g->base, .ndim = n, .data = DATA_POSITIVE};
-    for (int i = 0; i < n; i++) in.size[i] = as_symbol(g, size[i]);
-    if (chance(g, 30) && class_of(type_of(g, a)) == FLOATS) put_v(s, after(g, "exp", after(g, "tanh", with(g, a, FLOATS))));
-    else put_v(s, add_input(g, in));
-    return true;
-}
-/* Rows with a domain: the operand is brought there, mostly. */
-static bool make_positive(gen *g, step *s)
-{
-    int a = some(g, FLOATS, 0, 4);
-    if (chance(g, 85)) a = after(g, chance(g, 50) ? "exp" : "softplus", after(g, "tanh", a));
-    put_v(s, a);
-    return a >= 0;
-}
-static bool make_small(gen *g, step *s)
-{
-    int a = some(g, FLOATS, 0, 4);
-    if (chance(g, 70)) a = after(g, chance(g, 50) ? "tanh" : "sin", a);
-    put_v(s, a);
-    return a >= 0;
-}
-static bool make_bitwise(gen *g, step *s)
-{
-    int a = some(g, INTS | BOOLS, 0, 4);
-    put_v(s, a);
-    if (a < 0 || strcmp(rows[s->row].name, "bitwise_not") == 0) return a >= 0;
-    if (chance(g, 70)) put_v(s, with(g, a, INTS | BOOLS));
-    else put_i(s, rnd(g, 9) - 2);
-    return true;
-}
-static bool make_to_dtype(gen *g, step *s)
-{
-    int dtype = chance(g, 70) ? rnd(g, 4) : DYNC_I64 + rnd(g, 6), a = some(g, ANY, 0, 4);
-    if (a < 0) return false;
-    if (!is_float(dtype) && dtype != DYNC_BOOL && class_of(type_of(g, a)) == FLOATS) {     /* what does not fit is undefined */
-        step fit = {.row = row_named("nan_to_num")}, hold = {.row = row_named("clamp")};
-        put_v(&fit, a), put_f(&fit, 0), put_f(&fit, 1), put_f(&fit, -1);
-        if (!emit(g, &fit)) return false;
-        put_v(&hold, fit.out[0]), put_f(&hold, dtype == DYNC_U8 ? 0 : -50), put_f(&hold, 50);
-        if (!emit(g, &hold)) return false;
-        a = hold.out[0];
-    }
-    put_v(s, a);
-    put(s, arg_of(A_DTYPE, dtype));
-    return true;
-}
-static void put_shape(gen *g, step *s)
-{
-    int64_t d[3];
-    if (g->n_live && chance(g, 60)) {
-        put(s, dims_like(g, g->live[rnd(g, g->n_live)]));
-        return;
-    }
-    int n = rnd(g, 4);
-    for (int i = 0; i < n; i++) d[i] = chance(g, 10) ? 0 : 1 + rnd(g, 6);
-    put_d(s, n, d);
-}
-static bool make_factory(gen *g, step *s)
-{
-    bool full = strcmp(rows[s->row].name, "full") == 0, random = rows[s->row].name[0] == 'r';
-    put_shape(g, s);
-    if (full) put_number(g, s);
-    put(s, arg_of(A_DTYPE, random ? g->base : some_dtype(g, ANY)));
-    put_i(s, 0);
-    return true;
-}
-static bool make_eye(gen *g, step *s)
-{
-    put_i(s, 1 + rnd(g, 6)), put_i(s, 1 + rnd(g, 6)), put(s, arg_of(A_DTYPE, some_dtype(g, ANY))), put_i(s, 0);
-    return true;
-}
-static bool make_arange(gen *g, step *s)
-{
-    int start = rnd(g, 5) - 2;
-    put_i(s, start), put_i(s, start + rnd(g, 9)), put_i(s, 1 + rnd(g, 2)), put(s, arg_of(A_DTYPE, DYNC_F32)), put_i(s, 0);
-    return true;
-}
-/* empty, empty_like: undefined until they are filled, at once. */
-static bool make_empty(gen *g, step *s)
-{
-    if (strcmp(rows[s->row].name, "empty") == 0) make_factory(g, s);
-    else put_v(s, some(g, NUMBERS, 0, 4));
-    return s->a[0].d[0] >= 0;
-}
-static bool make_norm(gen *g, step *s)
-{
-    static const double p[] = {1, 2, 0, 3, 2.5, INFINITY, -INFINITY};
-    int a = some(g, FLOATS, 0, 4);
-    int64_t d = a >= 0 ? some_dim(g, a) : 0;
-    put_v(s, a);
-    put_f(s, p[rnd(g, 7)]);
-    if (strcmp(rows[s->row].name, "normalize") == 0) put_i(s, d), put_f(s, 1e-6);
-    else put_d(s, chance(g, 75), &d), put_b(s, chance(g, 50));
-    return a >= 0;
-}
-static bool make_topk(gen *g, step *s)
-{
-    int a = some(g, NUMBERS, 1, 3);
-    if (a < 0) return false;
-    int dim = some_dim(g, a);
-    put_v(s, a), put_i(s, rnd(g, 1 + (int)(sz(g, a, dim) < 4 ? sz(g, a, dim) : 4))), put_i(s, dim), put_b(s, chance(g, 50)), put_b(s, true);
-    return true;
-}
-
-/* -- linear algebra -- */
-static int matrix(gen *g, int dtype, int64_t n, int64_t m)
-{
-    for (int tries = 0; tries < 8; tries++) {
-        int id = g->live[rnd(g, g->n_live)];
-        if (nd(g, id) == 2 && type_of(g, id) == dtype && sz(g, id, 0) == n && sz(g, id, 1) == m) return id;
-    }
-    return shaped(g, dtype, 2, (int64_t[]){n, m});
-}
-static int64_t some_size(gen *g) { return chance(g, 30) ? g->s.n[0] : chance(g, 40) ? g->s.n[1] : 1 + rnd(g, 6); }
-static bool make_mm(gen *g, step *s)
-{
-    const char *name = rows[s->row].name;
-    bool add = strcmp(name, "addmm") == 0, whole = strcmp(name, "int_mm") == 0;
-    int64_t m = some_size(g);
-    int a = whole ? shaped(g, DYNC_I8, 2, (int64_t[]){some_size(g), some_size(g)}) : some(g, FLOATS, 2, 2);
-    if (a < 0) return false;
-    int b = matrix(g, type_of(g, a), sz(g, a, 1), m);
-    if (add) put_v(s, chance(g, 50) ? vector(g, type_of(g, a), m) : matrix(g, type_of(g, a), sz(g, a, 0), m));
-    put_v(s, a), put_v(s, b);
-    return true;
-}
-static bool make_bmm(gen *g, step *s)
-{
-    bool add = strcmp(rows[s->row].name, "baddbmm") == 0;
-    int a = some(g, FLOATS, 3, 3);
-    if (a < 0) return false;
-    int64_t m = some_size(g);
-    int b = shaped(g, type_of(g, a), 3, (int64_t[]){sz(g, a, 0), sz(g, a, 2), m});
-    if (add) put_v(s, shaped(g, type_of(g, a), 3, (int64_t[]){chance(g, 50) ? 1 : sz(g, a, 0), sz(g, a, 1), m}));
-    put_v(s, a), put_v(s, b);
-    return true;
-}
-static bool make_matmul(gen *g, step *s)
-{
-    int a = some(g, FLOATS, 1, 4);
-    if (a < 0) return false;
-    int n = nd(g, a), k = 0;
-    int64_t size[DYNC_MAX_DIMS], m = some_size(g), depth = sz(g, a, n - 1);
-    if (chance(g, 15)) return put_v(s, a), put_v(s, vector(g, type_of(g, a), depth)), true;
-    if (chance(g, 50))
-        for (int i = 0; i < n - 2; i++) size[k++] = chance(g, 30) ? 1 : sz(g, a, i);
-    size[k++] = depth, size[k++] = m;
-    put_v(s, a), put_v(s, shaped(g, type_of(g, a), k, size));
-    return true;
-}
-static bool make_mv(gen *g, step *s)
-{
-    const char *name = rows[s->row].name;
-    bool pair = strcmp(name, "dot") == 0 || strcmp(name, "outer") == 0;
-    int a = some(g, FLOATS, pair ? 1 : 2, pair ? 1 : 2);
-    if (a < 0) return false;
-    if (strcmp(name, "addmv") == 0) put_v(s, vector(g, type_of(g, a), sz(g, a, 0)));
-    put_v(s, a);
-    put_v(s, vector(g, type_of(g, a), strcmp(name, "outer") == 0 ? some_size(g) : sz(g, a, pair ? 0 : 1)));
-    return true;
-}
-static bool make_linear(gen *g, step *s)
-{
-    int a = some(g, FLOATS, 1, 4);
-    if (a < 0) return false;
-    int64_t m = some_size(g);
-    put_v(s, a), put_v(s, shaped(g, type_of(g, a), 2, (int64_t[]){m, sz(g, a, nd(g, a) - 1)}));
-    put_v(s, chance(g, 60) ? vector(g, type_of(g, a), m) : -1);
-    return true;
-}
-static bool make_einsum(gen *g, step *s)
-{
-    int64_t i = some_size(g), j = some_size(g), k = some_size(g);
-    int dt = g->base, kind = rnd(g, 5), a, b = -1;
-    static const char *const text[] = {"ij,jk->ki", "bij,bjk->bik", "ij->ji", "...i,i->...", "i,j->ij"};
-    arg list = {.kind = A_LIST, .n = 2};
-    switch (kind) {
-    case 0: a = shaped(g, dt, 2, (int64_t[]){i, j}), b = shaped(g, dt, 2, (int64_t[]){j, k}); break;
-    case 1: a = shaped(g, dt, 3, (int64_t[]){2, i, j}), b = shaped(g, dt, 3, (int64_t[]){2, j, k}); break;
-    case 2: a = some(g, FLOATS, 2, 2); break;
-    case 3:
-        a = some(g, FLOATS, 1, 3);
-        if (a >= 0) b = vector(g, type_of(g, a), sz(g, a, -1));
-        break;
-    default: a = vector(g, dt, i), b = vector(g, dt, j);
-    }
-    list.d[0] = a, list.d[1] = b, list.n = kind == 2 ? 1 : 2;
-    put(s, (arg){.kind = A_STR, .s = text[kind]});
-    put(s, list);
-    return a >= 0 && (b >= 0 || kind == 2);
-}
-
-/* -- layers -- */
-static int image(gen *g, int least)
-{
-    for (int tries = 0; tries < 6; tries++) {
-        int id = g->live[rnd(g, g->n_live)];
-        if (nd(g, id) == 4 && class_of(type_of(g, id)) == FLOATS && sz(g, id, 2) >= least && sz(g, id, 3) >= least && dync_numel(g->v[id]) < 1500) return id;
-    }
-    int64_t c = chance(g, 30) ? 8 : 1 + rnd(g, 4);
-    return shaped(g, g->base, 4, (int64_t[]){1 + rnd(g, 2), c, least + rnd(g, 5), chance(g, 30) ? g->s.n[1] + least : least + rnd(g, 7)});
-}
-static bool make_conv(gen *g, step *s)
-{
-    const char *name = rows[s->row].name;
-    bool one = strcmp(name, "conv1d") == 0, back = strcmp(name, "conv_transpose2d") == 0;
-    int k = one ? 1 : 2, x = one ? some(g, FLOATS, 3, 3) : image(g, 3);
-    if (x < 0) return false;
-    int64_t c = sz(g, x, 1), groups = c && chance(g, 25) ? c : 1, out = groups * (1 + rnd(g, 3)), stride = 1 + rnd(g, 2), pad = rnd(g, 2), dil = 1 + (rnd(g, 4) == 0);
-    int64_t w[4] = {back ? c : out, back ? out / groups : c / groups, 1 + rnd(g, 3), 1 + rnd(g, 3)};
-    put_v(s, x), put_v(s, shaped(g, type_of(g, x), k + 2, w));
-    put_v(s, chance(g, 60) ? vector(g, type_of(g, x), out) : -1);
-    put_d(s, k, (int64_t[]){stride, stride}), put_d(s, k, (int64_t[]){pad, pad});
-    if (back) put_d2(s, 0, 0), put_i(s, groups), put_d2(s, dil, dil);
-    else put_d(s, k, (int64_t[]){dil, dil}), put_i(s, groups);
-    return true;
-}
-static bool make_pool(gen *g, step *s)
-{
-    const char *name = rows[s->row].name;
-    int x = image(g, 3);
-    int64_t k = 2 + rnd(g, 2), stride = 1 + rnd(g, 2), pad = rnd(g, 2);
-    put_v(s, x);
-    if (strcmp(name, "adaptive_avg_pool2d") == 0 || strcmp(name, "upsample_nearest2d") == 0) put_d2(s, 1 + rnd(g, 4), 1 + rnd(g, 6));
-    else if (strcmp(name, "pixel_shuffle") == 0) {
-        s->nargs = 0;
-        put_v(s, shaped(g, g->base, 4, (int64_t[]){1, 4, 2, g->s.n[0]})), put_i(s, 2);
-    } else {
-        put_d2(s, k, k), put_d2(s, stride, stride), put_d2(s, pad, pad);
-        if (name[0] == 'm') put_d2(s, 1, 1 + rnd(g, 2));
-        put_b(s, chance(g, 40));
-        if (name[0] == 'a') put_b(s, chance(g, 50));
-    }
-    return x >= 0;
-}
-static bool make_batch_norm(gen *g, step *s)
-{
-    int x = some(g, FLOATS, 2, 4);
-    if (x < 0) return false;
-    int64_t c = sz(g, x, 1);
-    int dt = type_of(g, x), mean = -1, var = -1;
-    bool training = chance(g, 60), stats = !training || chance(g, 50);
-    put_v(s, x), put_v(s, chance(g, 70) ? vector(g, dt, c) : -1), put_v(s, s->a[1].kind == A_VALUE ? vector(g, dt, c) : -1);
-    for (int i = 0; i < 2 && stats; i++) {
-        input in = {.dtype = dt, .ndim = 1, .data = DATA_POSITIVE, .size = {as_symbol(g, c)}};
-        int id = add_input(g, in);
-        if (id < 0) return false;
-        g->p->in[g->p->n_in - 1].grad = false;
-        g->v[id] = dync_detach(g->v[id]);
-        *(i ? &var : &mean) = id;
-    }
-    put_v(s, mean), put_v(s, var), put_b(s, training), put_f(s, 0.1), put_f(s, 1e-3);
-    return true;
-}
-static bool make_norm_layer(gen *g, step *s)
-{
-    const char *name = rows[s->row].name;
-    bool group = strcmp(name, "group_norm") == 0, instance = strcmp(name, "instance_norm") == 0, rms = strcmp(name, "rms_norm") == 0;
-    int x = some(g, FLOATS, instance ? 3 : group ? 2 : 1, 4);
-    if (x < 0) return false;
-    int n = nd(g, x), dt = type_of(g, x), k = 1 + rnd(g, n < 2 ? 1 : 2);
-    if (n == 0 || (group && n < 2)) return false;
-    int64_t shape[DYNC_MAX_DIMS], c = n > 1 ? sz(g, x, 1) : 1;
-    arg of = {.kind = A_DIMS, .n = k};
-    for (int i = 0; i < k; i++) shape[i] = sz(g, x, n - k + i), of.d[i] = n - k + i, of.from[i] = x;
-    put_v(s, x);
-    if (group) put_i(s, c % 2 == 0 && chance(g, 60) ? 2 : 1);
-    else if (!instance) put(s, of);
-    bool affine = chance(g, 60);
-    put_v(s, !affine ? -1 : group || instance ? vector(g, dt, c) : shaped(g, dt, k, shape));
-    if (rms) return chance(g, 50) ? put_none(s) : put_f(s, 1e-4), true;
-    put_v(s, !affine ? -1 : group || instance ? vector(g, dt, c) : shaped(g, dt, k, shape));
-    put_f(s, 1e-3);
-    return true;
-}
-static bool make_attention(gen *g, step *s)
-{
-    int64_t b = 1 + rnd(g, 2), h = 1 + rnd(g, 2), l = some_size(g), m = some_size(g), e = 1 + rnd(g, 8), ev = chance(g, 70) ? e : 1 + rnd(g, 5);
-    int dt = g->base, n = 2 + rnd(g, 3), off = 4 - n;
-    bool causal = chance(g, 30), mask = !causal && chance(g, 40);
-    put_v(s, shaped(g, dt, n, (int64_t[]){b, h, l, e} + off)), put_v(s, shaped(g, dt, n, (int64_t[]){b, h, m, e} + off)), put_v(s, shaped(g, dt, n, (int64_t[]){b, h, m, ev} + off));
-    put_v(s, mask ? shaped(g, dt, 2, (int64_t[]){l, m}) : -1);
-    put_f(s, 0), put_b(s, causal);
-    if (chance(g, 50)) put_none(s);
-    else put_f(s, 0.5);
-    return true;
-}
-static bool make_embedding(gen *g, step *s)
-{
-    int w = some(g, FLOATS, 2, 2);
-    if (w < 0 || sz(g, w, 0) == 0) return false;
-    int n = rnd(g, 3);
-    put_v(s, w), put_v(s, shaped_index(g, n, (int64_t[]){some_size(g), 1 + rnd(g, 3)}, sz(g, w, 0) < 3 ? sz(g, w, 0) : 3, -1));
-    return true;
-}
-static bool make_one_hot(gen *g, step *s)
-{
-    int n = rnd(g, 3);
-    put_v(s, shaped_index(g, n, (int64_t[]){some_size(g), 1 + rnd(g, 3)}, 3, -1)), put_i(s, 3 + rnd(g, 3));
-    return true;
-}
-static bool make_prelu(gen *g, step *s)
-{
-    int a = some(g, FLOATS, 1, 4);
-    if (a < 0) return false;
-    put_v(s, a), put_v(s, vector(g, type_of(g, a), chance(g, 50) && nd(g, a) > 1 ? sz(g, a, 1) : 1));
-    return true;
-}
-static bool make_class_loss(gen *g, step *s)
-{
-    int a = some(g, FLOATS, 2, 3);
-    if (a < 0 || sz(g, a, 1) == 0) return false;
-    int64_t size[3] = {sz(g, a, 0), nd(g, a) > 2 ? sz(g, a, 2) : 0};
-    put_v(s, strcmp(rows[s->row].name, "nll_loss") == 0 ? after(g, "sigmoid", a) : a);
-    put_v(s, shaped_index(g, nd(g, a) - 1, size, sz(g, a, 1) < 2 ? 1 : 2, -1));
-    return true;
-}
-static bool make_loss(gen *g, step *s)
-{
-    const char *name = rows[s->row].name;
-    bool bce = strcmp(name, "binary_cross_entropy") == 0, logits = strcmp(name, "binary_cross_entropy_with_logits") == 0, kl = strcmp(name, "kl_div") == 0;
-    int a = some(g, FLOATS, 0, 4), b = a < 0 ? -1 : like(g, a, type_of(g, a));
-    if (a < 0 || b < 0) return false;
-    put_v(s, bce ? after(g, "sigmoid", a) : a), put_v(s, bce || logits || kl ? after(g, "sigmoid", b) : b);
-    if (kl) put_b(s, chance(g, 30));
-    if (strcmp(name, "huber_loss") == 0 || strcmp(name, "smooth_l1_loss") == 0) put_f(s, 0.5 + rnd(g, 2));
-    return true;
-}
-
-/* -- views and moves -- */
-static bool make_view(gen *g, step *s)      /* view, reshape: some dims as one, or one as two */
-{
-    int a = some(g, ANY, 0, 4), k = a < 0 ? 0 : nd(g, a), at = k ? rnd(g, k) : 0;
-    if (a < 0) return false;
-    arg d = {.kind = A_DIMS};
-    int how = rnd(g, 4);
-    for (int i = 0; i < k; i++) {
-        if (how == 0 && i == at && i + 1 < k) d.d[d.n] = -1, d.from[d.n++] = -1, i++;
-        else if (how == 1 && i == at && sz(g, a, i) % 2 == 0) d.d[d.n] = 2, d.from[d.n++] = -1, d.d[d.n] = -1, d.from[d.n++] = -1;
-        else if (how == 2 && d.n == 0) d.d[d.n] = -1, d.from[d.n++] = -1, i = k;
-        else d.d[d.n] = i, d.from[d.n++] = a;
-    }
-    if (how == 3) d.d[d.n] = 1, d.from[d.n++] = -1;
-    put_v(s, a), put(s, d);
-    return true;
-}
-static bool make_expand(gen *g, step *s)
-{
-    int a = some(g, ANY, 0, 3), to = some(g, ANY, 0, 4);
-    if (a < 0 || to < 0) return false;
-    if (strcmp(rows[s->row].name, "view_as") == 0) to = some(g, ANY, 0, 4);
-    put_v(s, a);
-    if (strcmp(rows[s->row].name, "expand") != 0) return put_v(s, to), to >= 0;
-    if (chance(g, 50)) return put(s, dims_like(g, to)), true;
-    arg d = {.kind = A_DIMS};
-    if (chance(g, 50)) d.d[d.n] = 1 + rnd(g, 3), d.from[d.n++] = -1;
-    for (int i = 0; i < nd(g, a); i++) d.d[d.n] = sz(g, a, i) == 1 ? 1 + rnd(g, 4) : -1, d.from[d.n++] = -1;
-    put(s, d);
-    return true;
-}
-static bool make_slice(gen *g, step *s)
-{
-    const char *name = rows[s->row].name;
-    int a = some(g, ANY, 1, 4);
-    if (a < 0 || nd(g, a) == 0) return false;
-    int dim = some_dim(g, a);
-    int64_t n = sz(g, a, dim), least = n < 4 ? n : 4;
-    put_v(s, a), put_i(s, dim);
-    if (strcmp(name, "select") == 0) return put_i(s, least ? rnd(g, 2 * (int)least) - (int)least : 0), least > 0;
-    if (strcmp(name, "unfold") == 0) return put_i(s, 1 + rnd(g, 3)), put_i(s, 1 + rnd(g, 2)), true;
-    int64_t start = rnd(g, (int)least + 1);
-    if (strcmp(name, "narrow") == 0) return put_i(s, start), put_i(s, rnd(g, (int)(least - start) + 1)), true;
-    put_i(s, chance(g, 20) ? -1 - rnd(g, 3) : start);
-    put_i(s, chance(g, 50) ? DYNC_END : chance(g, 40) ? -1 : rnd(g, (int)least + 3));
-    put_i(s, chance(g, 70) ? 1 : 2 + rnd(g, 2));
-    return true;
-}
-static bool make_permute(gen *g, step *s)
-{
-    int a = some(g, ANY, 0, 4);
-    int64_t d[DYNC_MAX_DIMS];
-    if (a < 0) return false;
-    int n = nd(g, a);
-    for (int i = 0; i < n; i++) d[i] = i;
-    for (int i = n - 1; i > 0; i--) {
-        int k = rnd(g, i + 1);
-        int64_t was = d[i];
-        d[i] = d[k], d[k] = was;
-    }
-    put_v(s, a), put_d(s, n, d);
-    return true;
-}
-static bool make_unflatten(gen *g, step *s)
-{
-    int a = some(g, ANY, 1, 3);
-    if (a < 0) return false;
-    int dim = some_dim(g, a);
-    put_v(s, a), put_i(s, dim);
-    if (chance(g, 50) && sz(g, a, dim) % 2 == 0) put_d2(s, 2, -1);
-    else put_d2(s, -1, 1);
-    return true;
-}
-/* Inside the elements of a: what lies beyond them in the memory is nobody's. */
-static bool make_as_strided(gen *g, step *s)
-{
-    int a = some(g, ANY, 1, 3);
-    if (a < 0) return false;
-    int64_t n = 1 + rnd(g, 3), step0 = 1 + rnd(g, 2), step1 = rnd(g, 2);
-    if (dync_numel(g->v[a]) < 1 + step0 + step1 * (n - 1)) return false;
-    if ((a = after(g, "contiguous", a)) < 0) return false;
-    put_v(s, after(g, "clone", a)), put_d2(s, 2, n), put_d2(s, step0, step1), put_i(s, 0);
-    return true;
-}
-static bool make_cat(gen *g, step *s)
-{
-    bool stack = strcmp(rows[s->row].name, "stack") == 0;
-    int a = some(g, ANY, stack ? 0 : 1, 3);
-    if (a < 0) return false;
-    int n = nd(g, a), dim = stack ? rnd(g, n + 1) : n ? rnd(g, n) : 0;
-    arg list = {.kind = A_LIST, .n = 1 + rnd(g, 3), .d = {a}};
-    for (int i = 1; i < list.n; i++) {
-        int64_t size[DYNC_MAX_DIMS];
-        int b = a;
-        if (stack || chance(g, 60)) b = chance(g, 20) ? a : like(g, a, type_of(g, a));
-        else {
-            for (int k = 0; k < n; k++) size[k] = k == dim ? rnd(g, 4) : sz(g, a, k);
-            b = shaped(g, type_of(g, a), n, size);
-        }
-        if (b < 0) return false;
-        list.d[i] = b;
-    }
-    put(s, list), put_i(s, chance(g, 70) ? dim : dim - n - stack);
-    return true;
-}
-static bool make_flip(gen *g, step *s)
-{
-    const char *name = rows[s->row].name;
-    int a = some(g, ANY, 0, 4);
-    int64_t d[DYNC_MAX_DIMS], shift[DYNC_MAX_DIMS];
-    if (a < 0) return false;
-    int n = nd(g, a), k = 0;
-    for (int i = 0; i < n; i++)
-        if (chance(g, 50)) shift[k] = rnd(g, 7) - 3, d[k++] = chance(g, 70) ? i : i - n;
-    put_v(s, a);
-    if (strcmp(name, "roll") == 0) {
-        if (k == 0) return put_d1(s, rnd(g, 7) - 3), put_d(s, 0, d), true;
-        put_d(s, k, shift);
-    }
-    put_d(s, k, d);
-    return true;
-}
-static bool make_repeat(gen *g, step *s)
-{
-    int a = some(g, ANY, 0, 3);
-    int64_t d[DYNC_MAX_DIMS];
-    if (a < 0) return false;
-    int n = nd(g, a) + (chance(g, 25) ? 1 : 0);
-    for (int i = 0; i < n; i++) d[i] = chance(g, 4) ? 0 : 1 + rnd(g, 2);
-    put_v(s, a), put_d(s, n, d);
-    return true;
-}
-static bool make_pad(gen *g, step *s)
-{
-    int a = some(g, NUMBERS, 1, 4);
-    int64_t d[4];
-    if (a < 0) return false;
-    int k = 1 + rnd(g, nd(g, a) < 2 ? 1 : 2);
-    for (int i = 0; i < 2 * k; i++) d[i] = rnd(g, 4) - (chance(g, 20) ? 1 : 0);
-    put_v(s, a), put_d(s, 2 * k, d);
-    if (chance(g, 50)) put_none(s);
-    else put_number(g, s);
-    return true;
-}
-static bool make_movedim(gen *g, step *s)
-{
-    int a = some(g, ANY, 1, 4);
-    if (a < 0) return false;
-    put_v(s, a), put_d1(s, some_dim(g, a)), put_d1(s, some_dim(g, a));
-    return true;
-}
-/* gather, scatter, index_select and their kin: the index has a's rank; where several would write one place it names each once. */
-static bool make_index(gen *g, step *s)
-{
-    const char *name = rows[s->row].name;
-    bool along = strcmp(name, "take_along_dim") == 0, rowwise = strncmp(name, "index_", 6) == 0, writes = strncmp(name, "scatter", 7) == 0;
-    int a = some(g, NUMBERS, rowwise ? 1 : 0, 3);
-    if (a < 0) return false;
-    int n = nd(g, a), dim = some_dim(g, a), at = n ? (dim + n) % n : 0;
-    int64_t size[DYNC_MAX_DIMS] = {0}, deep = n ? sz(g, a, at) : 1, below = deep < 3 ? deep : deep < 7 ? 3 : 5;
-    for (int i = 0; i < n; i++) size[i] = i == at ? 1 + rnd(g, writes ? (int)below : 4) : along ? sz(g, a, i) : sz(g, a, i) < 2 || chance(g, 60) ? sz(g, a, i) : sz(g, a, i) - 1;
-    if (below == 0) return false;
-    put_v(s, a);
-    if (rowwise) {
-        int64_t count = size[at];
-        int index = shaped_index(g, 1, &count, below, -1);
-        put_i(s, dim), put_v(s, index);
-        for (int i = 0; i < n; i++) size[i] = i == at ? count : sz(g, a, i);
-        if (strncmp(name, "index_add", 9) == 0) put_v(s, shaped(g, type_of(g, a), n, size));
-        return true;
-    }
-    bool plain = strcmp(name, "scatter") == 0 || strcmp(name, "scatter_") == 0, number = plain && chance(g, 35);
-    int index = shaped_index(g, n, size, below, plain && !number && n ? at : -1);
-    if (along) return put_v(s, index), put_i(s, dim), true;
-    put_i(s, dim), put_v(s, index);
-    if (number) put_number(g, s);
-    else if (writes) put_v(s, shaped(g, type_of(g, a), n, size));
-    return true;
-}
-static bool make_list(gen *g, step *s)
-{
-    const char *name = rows[s->row].name;
-    int a = some(g, ANY, 1, 4);
-    if (a < 0 || nd(g, a) == 0) return false;
-    int dim = some_dim(g, a);
-    put_v(s, a);
-    if (strcmp(name, "split") == 0) put_i(s, 1 + sz(g, a, dim) / (1 + rnd(g, 3)));
-    else if (strcmp(name, "split_sizes") == 0) put_d2(s, sz(g, a, dim) / 2, sz(g, a, dim) - sz(g, a, dim) / 2);
-    else if (strcmp(name, "chunk") == 0) put_i(s, 1 + rnd(g, 4));
-    put_i(s, dim);
-    return strcmp(name, "unbind") != 0 || sz(g, a, dim) <= MAX_OUT;
-}
-/* Random numbers in the place of an operand that only says the form. */
-static bool make_random(gen *g, step *s)
-{
-    int a = some(g, FLOATS, 0, 4);
-    put_v(s, a);
-    if (strncmp(rows[s->row].name, "normal", 6) == 0) put_f(s, 0.5), put_f(s, 1.5);
-    else put_f(s, -1), put_f(s, 2);
-    return a >= 0;
-}
-static bool make_bernoulli(gen *g, step *s)
-{
-    int a = some(g, FLOATS, 0, 4);
-    put_v(s, after(g, "sigmoid", a));
-    if (strcmp(rows[s->row].name, "dropout") == 0) put_f(s, 0.4), put_b(s, chance(g, 70));
-    return a >= 0;
-}
-
-static const struct { const char *names; maker make; } makers[] = {
-    {" masked_fill masked_fill_ masked_select ", make_masked_fill}, {" where ", make_where},
-    {" floor_divide remainder fmod div div_ pow pow_ ", make_quotient},
-    {" log log10 log1p log2 sqrt rsqrt reciprocal log_ sqrt_ ", make_positive},
-    {" acos asin exp exp2 expm1 cosh sinh exp_ tan square ", make_small},
-    {" bitwise_and bitwise_or bitwise_xor bitwise_not ", make_bitwise}, {" to_dtype ", make_to_dtype},
-    {" full ones rand randn zeros ", make_factory}, {" eye ", make_eye}, {" arange ", make_arange}, {" empty empty_like ", make_empty},
-    {" norm normalize ", make_norm}, {" topk ", make_topk}, {" mm addmm int_mm ", make_mm}, {" bmm baddbmm ", make_bmm}, {" matmul ", make_matmul},
-    {" mv dot outer addmv ", make_mv}, {" linear ", make_linear}, {" einsum ", make_einsum},
-    {" conv1d conv2d convolution conv_transpose2d ", make_conv},
-    {" avg_pool2d max_pool2d max_pool2d_with_indices adaptive_avg_pool2d upsample_nearest2d pixel_shuffle ", make_pool},
-    {" batch_norm ", make_batch_norm}, {" layer_norm native_layer_norm group_norm instance_norm rms_norm ", make_norm_layer},
-    {" scaled_dot_product_attention ", make_attention}, {" embedding ", make_embedding}, {" one_hot ", make_one_hot}, {" prelu ", make_prelu},
-    {" cross_entropy nll_loss ", make_class_loss},
-    {" binary_cross_entropy binary_cross_entropy_with_logits kl_div huber_loss l1_loss mse_loss smooth_l1_loss ", make_loss},
-    {" view reshape ", make_view}, {" expand expand_as view_as ", make_expand}, {" slice select narrow unfold ", make_slice},
-    {" permute ", make_permute}, {" unflatten ", make_unflatten}, {" as_strided ", make_as_strided}, {" cat stack ", make_cat},
-    {" flip roll ", make_flip}, {" repeat ", make_repeat}, {" pad ", make_pad}, {" movedim ", make_movedim},
-    {" gather scatter scatter_ scatter_add scatter_add_ index_select index_add index_add_ take_along_dim ", make_index},
-    {" split split_sizes chunk unbind ", make_list}, {" normal normal_ uniform uniform_ ", make_random}, {" bernoulli dropout ", make_bernoulli},
-};
-
-/* ---- the others: by their schema -------------------------------------------------------------------------------------------------------- */
+/* ---- the others: by their schema
+ * --------------------------------------------------------------------------------------------------------
+ */
 static void put_dims(gen *g, step *s, int a)
 {
     int64_t d[DYNC_MAX_DIMS];
@@ -855,27 +23,31 @@ static double some_float(gen *g, const char *name)
     if (strcmp(name, "low") == 0) return -0.7;
     if (strcmp(name, "high") == 0) return 0.9;
     if (strcmp(name, "threshold") == 0) return 0.3;
-    return 0.125 + 0.25 * rnd(g, 5);      /* no threshold that data with ties meet */
+    return 0.125 + 0.25 * rnd(g, 5); /* no threshold that data with ties meet */
 }
 static bool make_by_schema(gen *g, step *s)
 {
     const row *r = &rows[s->row];
     char type[24], name[32];
-    int want = strstr(r->flags, "OP_FLOAT") || strstr(r->schema, "float") ? FLOATS : NUMBERS, self = -1;
+    int want = strstr(r->flags, "OP_FLOAT") || strstr(r->schema, "float") ? FLOATS : NUMBERS,
+        self = -1;
     if (chance(g, 6)) want = ANY;
     for (int i = 0; row_param(r->schema, i, type, name); i++) {
         bool value = strncmp(type, "Value", 5) == 0, maybe = type[strlen(type) - 1] == '?';
         if (i == 0 && (value || strncmp(type, "Tensor", 6) == 0)) {
-            if ((self = some(g, chance(g, 75) ? FLOATS & want ? FLOATS : want : want, 0, 4)) < 0) return false;
+            if ((self = some(g, chance(g, 75) ? FLOATS & want ? FLOATS : want : want, 0, 4)) < 0)
+                return false;
             put_v(s, self);
         } else if (maybe && chance(g, 35)) put_none(s);
         else if (value && chance(g, maybe ? 80 : 40)) put_number(g, s);
-        else if (value || strncmp(type, "Tensor", 6) == 0) put_v(s, with(g, self, chance(g, 75) ? class_of(type_of(g, self)) : want));
+        else if (value || strncmp(type, "Tensor", 6) == 0)
+            put_v(s, with(g, self, chance(g, 75) ? class_of(type_of(g, self)) : want));
         else if (strcmp(type, "Dims") == 0) put_dims(g, s, self);
         else if (strcmp(type, "float") == 0) put_f(s, some_float(g, name));
         else if (strcmp(type, "bool") == 0) put_b(s, chance(g, 50));
         else if (strcmp(name, "correction") == 0) put_i(s, rnd(g, 2));
-        else if (strcmp(name, "offset") == 0 || strcmp(name, "diagonal") == 0) put_i(s, rnd(g, 5) - 2);
+        else if (strcmp(name, "offset") == 0 || strcmp(name, "diagonal") == 0)
+            put_i(s, rnd(g, 5) - 2);
         else put_i(s, some_dim(g, self));
     }
     return true;
@@ -890,16 +62,28 @@ static bool make_step(gen *g, step *s)
     return make_by_schema(g, s);
 }
 
-/* ---- programs -------------------------------------------------------------------------------------------------------------------------- */
-/* Rows that no program calls, each with its reason. What AOT or gradients make of others is met there. */
-static const struct { const char *names, *why; } left_out[] = {
-    {" avg_pool2d_backward convolution_backward embedding_dense_backward max_pool2d_with_indices_backward native_batch_norm_backward"
-     " native_layer_norm_backward _rnn_layer_backward _scaled_dot_product_flash_attention_for_cpu_backward sigmoid_backward tanh_backward"
-     " threshold_backward diagonal_backward select_backward slice_backward as_strided_scatter ", "written by gradients of rows that are called"},
-    {" _native_batch_norm_legit_functional _scaled_dot_product_flash_attention_for_cpu _rnn_layer _strided_view _clone_contiguous alias ",
-     "written by decompositions, views and layers: tests/unit/test_compiled_rows.c calls them by themselves"},
-    {" _set_grad_enabled manual_seed custom_gradient trace_wrapped set_ detach ", "effects and hooks of the C program: tests/capture"},
-    {" _one_hot_all ", "one_hot calls it where no number of classes is given"}, {" to_device ", "one device here"},
+/* ---- programs
+ * --------------------------------------------------------------------------------------------------------------------------
+ */
+/* Rows that no program calls, each with its reason. What AOT or gradients make of others is met
+ * there. */
+static const struct {
+    const char *names, *why;
+} left_out[] = {
+    {" avg_pool2d_backward convolution_backward embedding_dense_backward "
+     "max_pool2d_with_indices_backward native_batch_norm_backward"
+     " native_layer_norm_backward _rnn_layer_backward "
+     "_scaled_dot_product_flash_attention_for_cpu_backward sigmoid_backward tanh_backward"
+     " threshold_backward diagonal_backward select_backward slice_backward as_strided_scatter ",
+     "written by gradients of rows that are called"},
+    {" _native_batch_norm_legit_functional _scaled_dot_product_flash_attention_for_cpu _rnn_layer "
+     "_strided_view _clone_contiguous alias ",
+     "written by decompositions, views and layers: tests/unit/test_compiled_rows.c calls them by "
+     "themselves"},
+    {" _set_grad_enabled manual_seed custom_gradient trace_wrapped set_ detach ",
+     "effects and hooks of the C program: tests/capture"},
+    {" _one_hot_all ", "one_hot calls it where no number of classes is given"},
+    {" to_device ", "one device here"},
 };
 static const char *why_left_out(const char *name)
 {
@@ -908,19 +92,25 @@ static const char *why_left_out(const char *name)
     return NULL;
 }
 
-/* The same row once more on other operands of the same form, and both joined: siblings in one expression. */
+/* The same row once more on other operands of the same form, and both joined: siblings in one
+ * expression. */
 static void add_sibling(gen *g, const step *first)
 {
     static const char *const join[] = {"add", "mul", "sub", "maximum", "cat"};
     step s = *first, both = {.row = row_named(join[rnd(g, 5)])};
     for (int i = 0; i < s.nargs; i++)
-        for (int k = 0; k < (s.a[i].kind == A_VALUE ? 1 : s.a[i].kind == A_LIST ? s.a[i].n : 0); k++)
-            if (class_of(type_of(g, (int)s.a[i].d[k])) == FLOATS && chance(g, 80)) s.a[i].d[k] = like(g, (int)s.a[i].d[k], type_of(g, (int)s.a[i].d[k]));
+        for (int k = 0; k < (s.a[i].kind == A_VALUE  ? 1
+                             : s.a[i].kind == A_LIST ? s.a[i].n
+                                                     : 0);
+             k++)
+            if (class_of(type_of(g, (int)s.a[i].d[k])) == FLOATS && chance(g, 80))
+                s.a[i].d[k] = like(g, (int)s.a[i].d[k], type_of(g, (int)s.a[i].d[k]));
     for (int i = 0; i < s.nargs; i++)
         for (int k = 0; k < s.a[i].n && (s.a[i].kind == A_VALUE || s.a[i].kind == A_LIST); k++)
             if (s.a[i].d[k] < 0) return;
     if (!emit(g, &s)) return;
-    if (strcmp(rows[both.row].name, "cat") == 0) put(&both, (arg){.kind = A_LIST, .n = 2, .d = {first->out[0], s.out[0]}}), put_i(&both, 0);
+    if (strcmp(rows[both.row].name, "cat") == 0)
+        put(&both, (arg){.kind = A_LIST, .n = 2, .d = {first->out[0], s.out[0]}}), put_i(&both, 0);
     else put_v(&both, first->out[0]), put_v(&both, s.out[0]);
     emit(g, &both);
 }
@@ -932,7 +122,8 @@ static void choose_outputs(gen *g)
     for (int i = 0; i < p->n_steps; i++)
         for (int k = 0; k < p->at[i].nargs; k++) {
             const arg *a = &p->at[i].a[k];
-            for (int j = 0; j < a->n && (a->kind == A_VALUE || a->kind == A_LIST); j++) used[a->d[j]] = true;
+            for (int j = 0; j < a->n && (a->kind == A_VALUE || a->kind == A_LIST); j++)
+                used[a->d[j]] = true;
         }
     for (int i = p->n_steps - 1; i >= 0 && p->n_out < MAX_RESULTS; i--)
         for (int k = 0; k < p->at[i].nout && p->n_out < MAX_RESULTS; k++)
@@ -948,7 +139,8 @@ static int some_symbol(gen *g)
 
 static bool row_breaks(int r) { return strstr(rows[r].flags, "DATA_SHAPE") != NULL; }
 
-/* The program of a seed, which calls row seed mod N_CALLS if it can, and the sizes it was made with. */
+/* The program of a seed, which calls row seed mod N_CALLS if it can, and the sizes it was made
+ * with. */
 static sizes program_make(program *p, uint64_t seed)
 {
     gen *g = calloc(1, sizeof *g);
@@ -957,7 +149,8 @@ static sizes program_make(program *p, uint64_t seed)
     g->p = p;
     g->r.s = p->seed = seed;
     for (int i = 0; i < N_SIZES; i++) g->s.n[i] = some_symbol(g);
-    static const int base[] = {DYNC_F32, DYNC_F32, DYNC_F32, DYNC_F32, DYNC_F32, DYNC_F64, DYNC_F16, DYNC_BF16};
+    static const int base[] = {DYNC_F32, DYNC_F32, DYNC_F32, DYNC_F32,
+                               DYNC_F32, DYNC_F64, DYNC_F16, DYNC_BF16};
     g->base = base[rnd(g, 8)];
     p->train = chance(g, 55);
     int first = (int)(seed % N_CALLS);
@@ -971,8 +164,7 @@ static sizes program_make(program *p, uint64_t seed)
             step fill = {.row = row_named("fill_")};
             put_v(&fill, s.out[0]), put_i(&fill, rnd(g, 3));
             emit(g, &fill);
-        }
-        else if (!row_is(s.row, "INPLACE") && chance(g, 20)) add_sibling(g, &s);
+        } else if (!row_is(s.row, "INPLACE") && chance(g, 20)) add_sibling(g, &s);
     }
     choose_outputs(g);
     sizes made = g->s;

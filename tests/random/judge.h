@@ -1,13 +1,19 @@
-/* tests/random/judge.h: does a compiled program do what plain execution does? Whole numbers, bools, forms and dtypes exactly. Floats: equal, or
- * within a few roundings of each other, or else within the spread that plain execution itself has when every operator that rounds is moved by an
- * ulp at random (interpret.h): a sum of another order, a comparison that tips over, cancellation are all in that spread, a wrong result is not. */
+/* tests/random/judge.h: does a compiled program do what plain execution does? Whole numbers, bools,
+ * forms and dtypes exactly. Floats: equal, or within a few roundings of each other, or else within
+ * the spread that plain execution itself has when every operator that rounds is moved by an ulp at
+ * random (interpret.h): a sum of another order, a comparison that tips over, cancellation are all
+ * in that spread, a wrong result is not. */
 #ifndef DYNC_TESTS_RANDOM_JUDGE_H
 #define DYNC_TESTS_RANDOM_JUDGE_H
 #include "generate.h"
 #include "tol.h"
 
 enum { MODE_SAMPLES = 24 };
-typedef struct mode { const char *name, *backend, *options; bool changing; dync_dynamic dynamic; } mode;
+typedef struct mode {
+    const char *name, *backend, *options;
+    bool changing;
+    dync_dynamic dynamic;
+} mode;
 static const mode modes[] = {
     {"aot_eager", "aot_eager", NULL, false, DYNC_DYNAMIC_OFF},
     {"inductor", "inductor", NULL, false, DYNC_DYNAMIC_OFF},
@@ -20,11 +26,14 @@ static const mode modes[] = {
 };
 enum { N_MODES = (int)(sizeof modes / sizeof *modes), MAX_CALLS = 4 };
 
-/* ---- reading ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- reading
+ * -------------------------------------------------------------------------------------------------------------------------
+ */
 /* The elements row by row: floats as f64, others as i64. */
 static const void *elements(dync_tensor *t)
 {
-    return dync_data(dync_contiguous(dync_to_dtype(dync_detach(t), is_float(dync_type(t)) ? DYNC_F64 : DYNC_I64)));
+    return dync_data(dync_contiguous(
+        dync_to_dtype(dync_detach(t), is_float(dync_type(t)) ? DYNC_F64 : DYNC_I64)));
 }
 static bool same_form(dync_tensor *a, dync_tensor *b)
 {
@@ -33,13 +42,29 @@ static bool same_form(dync_tensor *a, dync_tensor *b)
     return same;
 }
 
-/* ---- comparing ----------------------------------------------------------------------------------------------------------------------- */
-static bool near(double a, double b, double tol) { return a != a || b != b ? a != a && b != b : a == b || fabs(a - b) <= tol; }
+/* ---- comparing
+ * -----------------------------------------------------------------------------------------------------------------------
+ */
+static bool near(double a, double b, double tol)
+{
+    return a != a || b != b ? a != a && b != b : a == b || fabs(a - b) <= tol;
+}
 
-/* What plain execution with noise gives for one tensor: from where to where each element goes; unsure: NaN, infinite or no number in some runs and not in
- * others, or, of whole numbers, not always the same. */
-typedef struct spread { double *low, *high, most; bool *unsure, gone; } spread;
-typedef struct trial { const program *p; sizes s; int data; outcome plain; bool sampled; spread of[MAX_OUTCOME]; } trial;
+/* What plain execution with noise gives for one tensor: from where to where each element goes;
+ * unsure: NaN, infinite or no number in some runs and not in others, or, of whole numbers, not
+ * always the same. */
+typedef struct spread {
+    double *low, *high, most;
+    bool *unsure, gone;
+} spread;
+typedef struct trial {
+    const program *p;
+    sizes s;
+    int data;
+    outcome plain;
+    bool sampled;
+    spread of[MAX_OUTCOME];
+} trial;
 
 static bool same_number(double a, double b) { return a == b || (a != a && b != b); }
 static double element(dync_tensor *t, const void *data, int64_t e)
@@ -49,12 +74,16 @@ static double element(dync_tensor *t, const void *data, int64_t e)
 
 static void spread_take(spread *s, dync_tensor *plain, dync_tensor *sample)
 {
-    if (!sample || !same_form(plain, sample)) { s->gone = true; return; }
+    if (!sample || !same_form(plain, sample)) {
+        s->gone = true;
+        return;
+    }
     const void *a = elements(plain), *b = elements(sample);
     bool floating = is_float(dync_type(plain));
     for (int64_t e = 0; e < dync_numel(plain); e++) {
         double want = element(plain, a, e), v = element(sample, b, e);
-        if (!same_number(v, want) && (!floating || !isfinite(v) || !isfinite(want))) s->unsure[e] = true;
+        if (!same_number(v, want) && (!floating || !isfinite(v) || !isfinite(want)))
+            s->unsure[e] = true;
         if (v < s->low[e]) s->low[e] = v;
         if (v > s->high[e]) s->high[e] = v;
     }
@@ -69,7 +98,8 @@ static void trial_sample(trial *t)
         dync_tensor *x = t->plain.at[k];
         size_t n = x ? (size_t)dync_numel(x) : 0;
         spread *s = &t->of[k];
-        s->low = malloc((n + 1) * sizeof *s->low), s->high = malloc((n + 1) * sizeof *s->high), s->unsure = calloc(n + 1, 1);
+        s->low = malloc((n + 1) * sizeof *s->low), s->high = malloc((n + 1) * sizeof *s->high),
+        s->unsure = calloc(n + 1, 1);
         if (!s->low || !s->high || !s->unsure) abort();
         const void *data = n ? elements(x) : NULL;
         for (size_t e = 0; e < n; e++) {
@@ -77,8 +107,7 @@ static void trial_sample(trial *t)
             if (isfinite(s->low[e]) && fabs(s->low[e]) > s->most) s->most = fabs(s->low[e]);
         }
     }
-    for (int i = 0; i < MODE_SAMPLES; i++)
-        DYNC_SCOPE {
+    for (int i = 0; i < MODE_SAMPLES; i++) DYNC_SCOPE {
             noisy = true;
             noise.s = t->p->seed * 977 + (uint64_t)i;
             outcome o = program_call(t->p, NULL, &t->s, t->data);
@@ -89,12 +118,17 @@ static void trial_sample(trial *t)
 }
 static void trial_free(trial *t)
 {
-    for (int k = 0; k < MAX_OUTCOME; k++) free(t->of[k].low), free(t->of[k].high), free(t->of[k].unsure);
+    for (int k = 0; k < MAX_OUTCOME; k++)
+        free(t->of[k].low), free(t->of[k].high), free(t->of[k].unsure);
 }
 
-/* Roundings of a tensor's largest element that one operator may make within, which noise around it does not show: gradients of softmax and attention
- * take large numbers from each other. Operators of halves compute in F32 and round their result, compiled as plain. */
-static double roundings_within(int dtype) { return dtype == DYNC_F32 || dtype == DYNC_F64 ? 16 : 2; }
+/* Roundings of a tensor's largest element that one operator may make within, which noise around it
+ * does not show: gradients of softmax and attention take large numbers from each other. Operators
+ * of halves compute in F32 and round their result, compiled as plain. */
+static double roundings_within(int dtype)
+{
+    return dtype == DYNC_F32 || dtype == DYNC_F64 ? 16 : 2;
+}
 
 /* Within the spread, made wider by as much three times, by four ulps and by roundings within. */
 static bool in_spread(trial *t, int k, int64_t e, double got, double want)
@@ -104,7 +138,9 @@ static bool in_spread(trial *t, int k, int64_t e, double got, double want)
     if (s->gone || s->unsure[e]) return true;
     if (!is_float(dync_type(t->plain.at[k]))) return false;
     int dtype = dync_type(t->plain.at[k]);
-    double more = 3 * (s->high[e] - s->low[e]) + dtype_ulp(dtype) * (4 * fabs(want) + roundings_within(dtype) * s->most) + 2 * dtype_least(dtype);
+    double more = 3 * (s->high[e] - s->low[e]) +
+                  dtype_ulp(dtype) * (4 * fabs(want) + roundings_within(dtype) * s->most) +
+                  2 * dtype_least(dtype);
     return got >= s->low[e] - more && got <= s->high[e] + more;
 }
 
@@ -117,9 +153,12 @@ static const char *tensor_differs(trial *t, int k, dync_tensor *got, char *text,
     double ulp = floating ? dtype_ulp(dync_type(want)) : 0;
     for (int64_t e = 0; e < dync_numel(want); e++) {
         double x = element(want, a, e), y = element(got, b, e);
-        if (floating ? near(x, y, 2 * ulp * fabs(x)) : ((const int64_t *)a)[e] == ((const int64_t *)b)[e]) continue;
+        if (floating ? near(x, y, 2 * ulp * fabs(x))
+                     : ((const int64_t *)a)[e] == ((const int64_t *)b)[e])
+            continue;
         if (in_spread(t, k, e, y, x)) continue;
-        snprintf(text, size, "element %lld of %lld is %.17g, plain %.17g", (long long)e, (long long)dync_numel(want), y, x);
+        snprintf(text, size, "element %lld of %lld is %.17g, plain %.17g", (long long)e,
+                 (long long)dync_numel(want), y, x);
         return text;
     }
     return NULL;
@@ -133,7 +172,8 @@ static bool all_zero(dync_tensor *t)
     return true;
 }
 
-/* Where plain strides leave gaps a copy may stand for a view: of a value that was computed twice and is computed once, for one. */
+/* Where plain strides leave gaps a copy may stand for a view: of a value that was computed twice
+ * and is computed once, for one. */
 static bool same_strides(dync_tensor *a, dync_tensor *b)
 {
     int64_t reach = 1;
@@ -154,21 +194,35 @@ static const char *outcome_differs(trial *t, const outcome *got, char *text, siz
         dync_tensor *want = t->plain.at[k], *is = got->at[k];
         const char *differs = NULL;
         if (!want && !is) continue;
-        if (!want || !is) {                 /* one node stands for several: zeros for nothing are as good */
-            if (k < p->n_out + p->n_in || !all_zero(want ? want : is)) differs = want ? "nothing" : "something";
+        if (!want || !is) { /* one node stands for several: zeros for nothing are as good */
+            if (k < p->n_out + p->n_in || !all_zero(want ? want : is))
+                differs = want ? "nothing" : "something";
         } else differs = tensor_differs(t, k, is, what, sizeof what);
-        if (!differs && k < p->n_out && t->plain.requires[k] != got->requires[k]) differs = "requires_grad";
+        if (!differs && k < p->n_out && t->plain.requires[k] != got->requires[k])
+            differs = "requires_grad";
         if (!differs && k < p->n_out && !same_strides(want, is)) differs = "strides";
         if (!differs) continue;
         int i = k < p->n_out ? k : (k - p->n_out) % p->n_in;
-        snprintf(text, size, "%s v%d: %s", k < p->n_out ? "result" : k < p->n_out + p->n_in ? "input" : "gradient of", k < p->n_out ? p->out[i] : p->in[i].id, differs);
+        snprintf(text, size, "%s v%d: %s",
+                 k < p->n_out             ? "result"
+                 : k < p->n_out + p->n_in ? "input"
+                                          : "gradient of",
+                 k < p->n_out ? p->out[i] : p->in[i].id, differs);
         return text;
     }
     return NULL;
 }
 
-/* ---- one program in one mode ------------------------------------------------------------------------------------------------------- */
-typedef struct calls { int n; struct { sizes s; int data; } at[MAX_CALLS]; } calls;
+/* ---- one program in one mode
+ * -------------------------------------------------------------------------------------------------------
+ */
+typedef struct calls {
+    int n;
+    struct {
+        sizes s;
+        int data;
+    } at[MAX_CALLS];
+} calls;
 
 /* Sizes and data of the calls: the first as the program was made. */
 static calls calls_make(const program *p, const mode *m, const sizes *made)
@@ -180,7 +234,8 @@ static calls calls_make(const program *p, const mode *m, const sizes *made)
         c.at[i].s = *made;
         c.at[i].data = i;
         for (int k = 0; k < N_SIZES && m->changing && i; k++)
-            if (rng_chance(&r, 75)) c.at[i].s.n[k] = rng_chance(&r, 4) ? 0 : many[rng_below(&r, 10)];
+            if (rng_chance(&r, 75))
+                c.at[i].s.n[k] = rng_chance(&r, 4) ? 0 : many[rng_below(&r, 10)];
     }
     return c;
 }
@@ -204,26 +259,31 @@ static bool symbolic(const program *p)
     return false;
 }
 
-static const char *plain_differs(const program *p, const sizes *s, char *text, size_t size, int *compared);
+static const char *plain_differs(const program *p, const sizes *s, char *text, size_t size,
+                                 int *compared);
 
 /* NULL: right. Calls that plain execution refuses are left out. compared: how many were not. */
-static const char *mode_differs(const program *p, const mode *m, const sizes *made, char *text, size_t size, int *compared)
+static const char *mode_differs(const program *p, const mode *m, const sizes *made, char *text,
+                                size_t size, int *compared)
 {
     const char *differs = NULL;
     if (!m->backend) return plain_differs(p, made, text, size, compared);
     calls c = calls_make(p, m, made);
-    dync_compiled *f = dync_compile(program_run, .user = (void *)(uintptr_t)p, .backend = m->backend, .options = m->options, .dynamic = m->dynamic,
-                                    .recompile_limit = 64);
-    for (int i = 0; i < c.n && !differs; i++)
-        DYNC_SCOPE {
+    dync_compiled *f = dync_compile(program_run, .user = (void *)(uintptr_t)p,
+                                    .backend = m->backend, .options = m->options,
+                                    .dynamic = m->dynamic, .recompile_limit = 64);
+    for (int i = 0; i < c.n && !differs; i++) DYNC_SCOPE {
             trial t = {.p = p, .s = c.at[i].s, .data = c.at[i].data};
             t.plain.status = DYNC_ERR_VALUE;
-            if (inputs_elements(p, &t.s) < MOST_ELEMENTS) t.plain = program_call(p, NULL, &t.s, t.data);
+            if (inputs_elements(p, &t.s) < MOST_ELEMENTS)
+                t.plain = program_call(p, NULL, &t.s, t.data);
             if (t.plain.status == DYNC_OK) {
                 outcome got = program_call(p, f, &t.s, t.data);
                 char what[400];
                 const char *wrong = outcome_differs(&t, &got, what, sizeof what);
-                if (wrong) snprintf(text, size, "%s, call %d (sizes %d, %d): %s", m->name, i, t.s.n[0], t.s.n[1], wrong);
+                if (wrong)
+                    snprintf(text, size, "%s, call %d (sizes %d, %d): %s", m->name, i, t.s.n[0],
+                             t.s.n[1], wrong);
                 if (wrong) differs = text;
                 (*compared)++;
                 trial_free(&t);
@@ -234,9 +294,12 @@ static const char *mode_differs(const program *p, const mode *m, const sizes *ma
     return differs;
 }
 
-/* ---- plain execution itself --------------------------------------------------------------------------------------------------------- */
-/* The same program with F64 in the place of every float dtype; false: it would be another. Random numbers differ; casts round, which nobody wants
- * undone; rms_norm's default eps is the dtype's; tanhshrink takes tanh away from x within (and rounds both, as PyTorch's does). */
+/* ---- plain execution itself
+ * ---------------------------------------------------------------------------------------------------------
+ */
+/* The same program with F64 in the place of every float dtype; false: it would be another. Random
+ * numbers differ; casts round, which nobody wants undone; rms_norm's default eps is the dtype's;
+ * tanhshrink takes tanh away from x within (and rounds both, as PyTorch's does). */
 static bool program_exact(const program *p, program *q)
 {
     int dtype = -1;
@@ -249,7 +312,9 @@ static bool program_exact(const program *p, program *q)
     }
     for (int i = 0; i < q->n_steps; i++) {
         const row *r = &rows[q->at[i].row];
-        if (strstr(r->flags, "RANDOM") || among(" to_dtype copy copy_ rms_norm tanhshrink ", r->name)) return false;
+        if (strstr(r->flags, "RANDOM") ||
+            among(" to_dtype copy copy_ rms_norm tanhshrink ", r->name))
+            return false;
         for (int k = 0; k < q->at[i].nargs; k++) {
             arg *a = &q->at[i].a[k];
             if (a->kind == A_DTYPE && is_float((int)a->d[0])) a->d[0] = DYNC_F64;
@@ -258,21 +323,27 @@ static bool program_exact(const program *p, program *q)
     return true;
 }
 
-/* Is there a row whose gradient comes from its rounded result (1 - y * y)? Where that is nearly 1 little is left, in PyTorch too. */
+/* Is there a row whose gradient comes from its rounded result (1 - y * y)? Where that is nearly 1
+ * little is left, in PyTorch too. */
 static bool from_result(const program *p)
 {
     for (int i = 0; i < p->n_steps; i++)
-        if (among(" tanh tanh_ sigmoid sigmoid_ softmax log_softmax cosine_similarity normalize cross_entropy ", rows[p->at[i].row].name)) return true;
+        if (among(" tanh tanh_ sigmoid sigmoid_ softmax log_softmax cosine_similarity normalize "
+                  "cross_entropy ",
+                  rows[p->at[i].row].name))
+            return true;
     return false;
 }
 
 /* Gradients of composites of halves round in every step. */
 static bool wide_enough(int dtype) { return dtype == DYNC_F32 || dtype == DYNC_F64; }
 
-/* Plain execution against F64: in the spread that noise has, three times, and some roundings of the largest element, as an operator may round within.
- * NULL: right, or a program that cannot be compared. */
+/* Plain execution against F64: in the spread that noise has, three times, and some roundings of the
+ * largest element, as an operator may round within. NULL: right, or a program that cannot be
+ * compared. */
 enum { ROUNDINGS_WITHIN = 16 };
-static const char *plain_differs(const program *p, const sizes *s, char *text, size_t size, int *compared)
+static const char *plain_differs(const program *p, const sizes *s, char *text, size_t size,
+                                 int *compared)
 {
     static program q;
     const char *differs = NULL;
@@ -285,146 +356,34 @@ static const char *plain_differs(const program *p, const sizes *s, char *text, s
         if (both) trial_sample(&t), (*compared)++;
         for (int k = 0; both && k < t.plain.n && !differs; k++) {
             dync_tensor *is = t.plain.at[k], *want = wide.at[k];
-            if (!is || !want || !is_float(dync_type(is)) || t.of[k].gone || dync_numel(is) != dync_numel(want)) continue;
-            if (k >= p->n_out + p->n_in && (from_result(p) || !wide_enough(dync_type(is)))) continue;
-            const double *a = elements(is), *b = elements(dync_to_dtype(dync_detach(want), DYNC_F64));
-            double ulp = dtype_ulp(dync_type(is)), most = t.of[k].most + (dync_type(is) == DYNC_F32 ? 0x1p-126 : dtype_least(dync_type(is))) / ulp;      /* what underflows on the way, too */
+            if (!is || !want || !is_float(dync_type(is)) || t.of[k].gone ||
+                dync_numel(is) != dync_numel(want))
+                continue;
+            if (k >= p->n_out + p->n_in && (from_result(p) || !wide_enough(dync_type(is))))
+                continue;
+            const double *a = elements(is),
+                         *b = elements(dync_to_dtype(dync_detach(want), DYNC_F64));
+            double ulp = dtype_ulp(dync_type(is)),
+                   most = t.of[k].most +
+                          (dync_type(is) == DYNC_F32 ? 0x1p-126 : dtype_least(dync_type(is))) /
+                              ulp; /* what underflows on the way, too */
             for (int64_t e = 0; e < dync_numel(is) && !differs; e++) {
                 const spread *sp = &t.of[k];
                 double more = 3 * (sp->high[e] - sp->low[e]) + ROUNDINGS_WITHIN * ulp * most;
-                if (sp->unsure[e] || !isfinite(b[e]) || !isfinite(a[e]) || (b[e] >= sp->low[e] - more && b[e] <= sp->high[e] + more)) continue;
-                snprintf(text, size, "%s %d: element %lld of %lld is %.9g, by F64 %.9g", k < p->n_out ? "plain result" : k < p->n_out + p->n_in ? "plain input" : "plain gradient",
-                         k < p->n_out ? p->out[k] : p->in[(k - p->n_out) % p->n_in].id, (long long)e, (long long)dync_numel(is), a[e], b[e]);
+                if (sp->unsure[e] || !isfinite(b[e]) || !isfinite(a[e]) ||
+                    (b[e] >= sp->low[e] - more && b[e] <= sp->high[e] + more))
+                    continue;
+                snprintf(text, size, "%s %d: element %lld of %lld is %.9g, by F64 %.9g",
+                         k < p->n_out             ? "plain result"
+                         : k < p->n_out + p->n_in ? "plain input"
+                                                  : "plain gradient",
+                         k < p->n_out ? p->out[k] : p->in[(k - p->n_out) % p->n_in].id,
+                         (long long)e, (long long)dync_numel(is), a[e], b[e]);
                 differs = text;
             }
         }
         trial_free(&t);
     }
     return differs;
-}
-
-/* ---- shrinking ---------------------------------------------------------------------------------------------------------------------- */
-static bool uses(const step *s, int id)
-{
-    for (int k = 0; k < s->nargs; k++)
-        for (int j = 0; j < s->a[k].n; j++)
-            if (((s->a[k].kind == A_VALUE || s->a[k].kind == A_LIST) && s->a[k].d[j] == id) || (s->a[k].kind == A_DIMS && s->a[k].from[j] == id)) return true;
-    return false;
-}
-static bool used(const program *p, int id)
-{
-    bool is = false;
-    for (int i = 0; i < p->n_steps; i++) is = is || uses(&p->at[i], id);
-    for (int i = 0; i < p->n_out; i++) is = is || p->out[i] == id;
-    return is;
-}
-static void drop_step(program *p, int i)
-{
-    memmove(&p->at[i], &p->at[i + 1], (size_t)(p->n_steps - i - 1) * sizeof *p->at);
-    p->n_steps--;
-}
-static void drop_output(program *p, int i)
-{
-    memmove(&p->out[i], &p->out[i + 1], (size_t)(p->n_out - i - 1) * sizeof *p->out);
-    p->n_out--;
-}
-/* Steps and inputs that nothing reads. Writes in place stay. */
-static void drop_unused(program *p)
-{
-    for (int i = p->n_steps - 1; i >= 0; i--) {
-        bool needed = row_is(p->at[i].row, "INPLACE");
-        for (int k = 0; k < p->at[i].nout; k++) needed = needed || used(p, p->at[i].out[k]);
-        if (!needed) drop_step(p, i);
-    }
-    for (int i = p->n_in - 1; i >= 0; i--)
-        if (!used(p, p->in[i].id)) memmove(&p->in[i], &p->in[i + 1], (size_t)(p->n_in-- - i - 1) * sizeof *p->in);
-}
-
-/* What the values of a program look like: made by running it. */
-static bool forms(const program *p, const sizes *s, dync_tensor **v)
-{
-    for (int i = 0; i < p->n_in; i++) v[p->in[i].id] = input_make(p, i, s, 0);
-    for (int i = 0; i < p->n_steps; i++)
-        if (!step_run(&p->at[i], v) || dync_error()) return dync_clear_error(), false;
-    return true;
-}
-
-/* Step i becomes inputs of the same form. */
-static bool replace_step(program *p, int i, const sizes *s)
-{
-    bool good = true;
-    step gone = p->at[i];
-    DYNC_SCOPE {
-        dync_tensor *v[MAX_VALUES] = {NULL};
-        good = p->n_in + gone.nout <= MAX_INPUTS && forms(p, s, v);
-        drop_step(p, i);
-        for (int k = 0; good && k < gone.nout; k++) {
-            dync_tensor *t = v[gone.out[k]];
-            input in = {.id = gone.out[k], .dtype = dync_type(t), .ndim = dync_ndim(t), .grad = dync_requires_grad(t)};
-            for (int j = 0; j < in.ndim; j++) {
-                int64_t size = dync_size(t, j);
-                in.size[j] = size > 4 && size == s->n[0] ? -1 : size > 4 && size == s->n[1] ? -2 : (int)size;
-            }
-            if (used(p, in.id)) p->in[p->n_in++] = in;
-        }
-    }
-    return good;
-}
-
-static bool still_differs(const program *p, const mode *m, const sizes *s)
-{
-    char text[600];
-    int compared = 0;
-    return p->n_out > 0 && mode_differs(p, m, s, text, sizeof text, &compared) != NULL;
-}
-
-static bool keep_if(program *p, program *q, const mode *m, const sizes *s)
-{
-    drop_unused(q);
-    if (!still_differs(q, m, s)) return false;
-    *p = *q;
-    return true;
-}
-
-/* Step i gives what `empty` made its elements. */
-static bool fills_empty(const program *p, int i)
-{
-    for (int k = 0; k < i; k++)
-        if (strncmp(rows[p->at[k].row].name, "empty", 5) == 0 && uses(&p->at[i], p->at[k].out[0])) return true;
-    return false;
-}
-
-/* Fewer outputs, steps, plainer inputs, while it still goes wrong in this mode. */
-static void shrink(program *p, const mode *m, sizes *s)
-{
-    static program q;
-    for (bool less = true; less;) {
-        less = false;
-        for (int i = p->n_out - 1; i >= 0; i--) q = *p, drop_output(&q, i), less = (q.n_out && keep_if(p, &q, m, s)) || less;
-        for (int i = p->n_steps - 1; i >= 0; i--) {
-            if (i >= p->n_steps) continue;
-            q = *p;
-            if (row_is(p->at[i].row, "INPLACE")) {
-                if (fills_empty(p, i)) continue;
-                drop_step(&q, i);
-            }
-            else if (!replace_step(&q, i, s)) continue;
-            if (q.n_steps < p->n_steps && keep_if(p, &q, m, s)) less = true;
-        }
-        for (int i = 0; i < p->n_in; i++) {
-            q = *p;
-            if (p->in[i].grad) q.in[i].grad = false, less = keep_if(p, &q, m, s) || less;
-            q = *p;
-            if (i < p->n_in && p->in[i].layout) q.in[i].layout = LAYOUT_ROWS, less = keep_if(p, &q, m, s) || less;
-        }
-        q = *p;
-        if (p->train) q.train = false, less = keep_if(p, &q, m, s) || less;
-        for (int k = 0; k < N_SIZES; k++)
-            for (int small = 2; small < s->n[k]; small++) {
-                sizes t = *s;
-                t.n[k] = small;
-                if (!m->changing && still_differs(p, m, &t)) { *s = t; less = true; }
-            }
-    }
 }
 #endif

@@ -5,7 +5,10 @@
 
 static void print_dims(const arg *a)
 {
-    if (a->n == 0) { printf("DYNC_ALL"); return; }
+    if (a->n == 0) {
+        printf("DYNC_ALL");
+        return;
+    }
     printf("dync_shape(");
     for (int i = 0; i < a->n; i++) {
         if (a->from[i] < 0) printf("%s%lld", i ? ", " : "", (long long)a->d[i]);
@@ -40,9 +43,11 @@ static void print_step(const step *s)
 {
     const row *r = &rows[s->row];
     char type[24] = "", name[32];
-    bool list = r->nout != 1, maker = row_is(s->row, "FACTORY") && !strstr(r->name, "_like") && strcmp(r->name, "eye") && strcmp(r->name, "arange") &&
-                strcmp(r->name, "normal") && strcmp(r->name, "uniform");
-    printf(list ? "    dync_value l%d = dync_%s(" : "    dync_tensor *v%d = dync_%s(", s->out[0], r->name);
+    bool list = r->nout != 1, maker = row_is(s->row, "FACTORY") && !strstr(r->name, "_like") &&
+                                      strcmp(r->name, "eye") && strcmp(r->name, "arange") &&
+                                      strcmp(r->name, "normal") && strcmp(r->name, "uniform");
+    printf(list ? "    dync_value l%d = dync_%s(" : "    dync_tensor *v%d = dync_%s(", s->out[0],
+           r->name);
     for (int i = 0; i < s->nargs; i++) {
         row_param(r->schema, i, type, name);
         if (i > 2 && strcmp(r->name, "arange") == 0) continue;
@@ -51,20 +56,29 @@ static void print_step(const step *s)
         print_arg(&s->a[i], type);
     }
     printf(");\n");
-    for (int i = 0; list && i < s->nout; i++) printf("    dync_tensor *v%d = dync_as_tensor(dync_at(l%d, %d));\n", s->out[i], s->out[0], i);
+    for (int i = 0; list && i < s->nout; i++)
+        printf("    dync_tensor *v%d = dync_as_tensor(dync_at(l%d, %d));\n", s->out[i], s->out[0],
+               i);
 }
 
 static void print_program(const program *p, const sizes *s)
 {
-    static const char *const layout[] = {"", ", transposed", ", with gaps", ", expanded", ", at an offset"};
-    static const char *const data[] = {"", ", positive", ", with ties", ", indices", ", indices, each once"};
-    printf("static dync_value program(const dync_value *args, int n, void *user)%s\n{\n    (void)n, (void)user;\n", p->train ? "   /* and backward */" : "");
+    static const char *const layout[] = {"", ", transposed", ", with gaps", ", expanded",
+                                         ", at an offset"};
+    static const char *const data[] = {"", ", positive", ", with ties", ", indices",
+                                       ", indices, each once"};
+    printf("static dync_value program(const dync_value *args, int n, void *user)%s\n{\n    "
+           "(void)n, (void)user;\n",
+           p->train ? "   /* and backward */" : "");
     for (int i = 0; i < p->n_in; i++) {
         const input *in = &p->in[i];
-        printf("    dync_tensor *v%d = dync_as_tensor(args[%d]);   /* %s [", in->id, i, dtype_name[in->dtype] + 5);
+        printf("    dync_tensor *v%d = dync_as_tensor(args[%d]);   /* %s [", in->id, i,
+               dtype_name[in->dtype] + 5);
         for (int k = 0; k < in->ndim; k++)
-            printf(in->size[k] < 0 ? "%s%lld = %c" : "%s%lld", k ? ", " : "", (long long)input_size(in, k, s), "NM"[in->size[k] < 0 ? -1 - in->size[k] : 0]);
-        printf("]%s%s%s */\n", layout[in->layout], data[in->data], p->train && in->grad ? ", requires grad" : "");
+            printf(in->size[k] < 0 ? "%s%lld = %c" : "%s%lld", k ? ", " : "",
+                   (long long)input_size(in, k, s), "NM"[in->size[k] < 0 ? -1 - in->size[k] : 0]);
+        printf("]%s%s%s */\n", layout[in->layout], data[in->data],
+               p->train && in->grad ? ", requires grad" : "");
     }
     for (int i = 0; i < p->n_steps; i++) print_step(&p->at[i]);
     printf("    return dync_tuple(");

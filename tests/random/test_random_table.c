@@ -1,14 +1,21 @@
-/* Random programs over the whole operator table, forward and backward: plain, aot_eager, inductor on every level of code generation, without
- * fusion, with changing sizes; plain itself against F64. `--seed N` begins at program (N - 1) * 1000000; SOAK=200 makes 200 times as many; -v shows
- * how often each row occurred; one program: -t one_program --seed N (MODE="inductor dynamic" for one of the modes), which is what a failure prints. */
+/* Random programs over the whole operator table, forward and backward: plain, aot_eager, inductor
+ * on every level of code generation, without fusion, with changing sizes; plain itself against F64.
+ * `--seed N` begins at program (N - 1) * 1000000; SOAK=200 makes 200 times as many; -v shows how
+ * often each row occurred; one program: -t one_program --seed N (MODE="inductor dynamic" for one of
+ * the modes), which is what a failure prints. */
 #define _POSIX_C_SOURCE 200809L
-#include "judge.h"
+#include "shrink.h"
 #include "print.h"
 #include <signal.h>
 
-static void quiet(dync_status status, const char *message, void *user) { (void)status, (void)message, (void)user; }
+static void quiet(dync_status status, const char *message, void *user)
+{
+    (void)status, (void)message, (void)user;
+}
 
-/* ---- crashes say whose they are ----------------------------------------------------------------------------------------------------- */
+/* ---- crashes say whose they are
+ * -----------------------------------------------------------------------------------------------------
+ */
 static char running[256];
 static void crashed(int number)
 {
@@ -19,10 +26,13 @@ static void crashed(int number)
 }
 static void start(uint64_t seed, const char *mode)
 {
-    snprintf(running, sizeof running, "  in %s: %s -t one_program --no-fork --seed %llu\n", mode, test__state.program, (unsigned long long)seed);
+    snprintf(running, sizeof running, "  in %s: %s -t one_program --no-fork --seed %llu\n", mode,
+             test__state.program, (unsigned long long)seed);
 }
 
-/* ---- programs ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- programs
+ * -------------------------------------------------------------------------------------------------------------------------
+ */
 static int count_of[N_CALLS], n_programs, n_trained, n_changed, n_compared, n_wrong;
 
 static uint64_t shrunk_form(const program *p)
@@ -51,7 +61,8 @@ static void report(const program *p, int m, const sizes *made, const char *diffe
     mode_differs(&q, &modes[m], &s, first, sizeof first, &compared);
     printf("shrunk: %s\n", first);
     print_program(&q, &s);
-    printf("repeat: %s -t one_program --no-fork --seed %llu\n", test__state.program, (unsigned long long)p->seed);
+    printf("repeat: %s -t one_program --no-fork --seed %llu\n", test__state.program,
+           (unsigned long long)p->seed);
     EXPECT(!"a compiled program does what it does eagerly");
     fflush(stdout);
 }
@@ -69,10 +80,12 @@ static bool check(uint64_t seed, const char *only)
         for (int m = 0; m < N_MODES && p.n_out; m++) {
             char text[600];
             if (only ? !strstr(modes[m].name, only) : !modes[m].backend && seed % 4) continue;
-            if (modes[m].changing && (!symbolic(&p) || (!only && m != 3 + (int)(seed % 4)))) continue;
+            if (modes[m].changing && (!symbolic(&p) || (!only && m != 3 + (int)(seed % 4))))
+                continue;
             start(seed, modes[m].name);
             n_changed += modes[m].changing;
-            const char *differs = mode_differs(&p, &modes[m], &made, text, sizeof text, &n_compared);
+            const char *differs = mode_differs(&p, &modes[m], &made, text, sizeof text,
+                                               &n_compared);
             if (!differs) continue;
             right = false;
             n_wrong++;
@@ -84,8 +97,10 @@ static bool check(uint64_t seed, const char *only)
 
 static void show_counts(void)
 {
-    printf("%d programs, %d with gradients, %d of them with changing sizes, %d calls compared\n", n_programs, n_trained, n_changed, n_compared);
-    for (int i = 0; i < N_CALLS; i++) printf("%s%s %d", i % 8 ? ", " : "\n  ", rows[i].name, count_of[i]);
+    printf("%d programs, %d with gradients, %d of them with changing sizes, %d calls compared\n",
+           n_programs, n_trained, n_changed, n_compared);
+    for (int i = 0; i < N_CALLS; i++)
+        printf("%s%s %d", i % 8 ? ", " : "\n  ", rows[i].name, count_of[i]);
     printf("\n");
 }
 
@@ -95,32 +110,36 @@ static void many(int n, const char *level, const char *only)
     if (level) setenv("DYNC_CPU", level, 1);
     for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++) signal(fatal[i], crashed);
     dync_on_error(quiet, NULL);
-    for (int i = 0; i < n && n_wrong < 200; i++) check((test__state.seed - 1) * 1000000 + (uint64_t)i, only);
+    for (int i = 0; i < n && n_wrong < 200; i++)
+        check((test__state.seed - 1) * 1000000 + (uint64_t)i, only);
     show_counts();
 }
 
 TEST(programs)
 {
-    many(test_count(400), NULL, NULL);
+    many(test_count(500), NULL, NULL);
     for (int i = 0; i < N_CALLS; i++)
-        if (!EXPECT(count_of[i] > 0 || why_left_out(rows[i].name))) printf("    %s did not occur\n", rows[i].name);
+        if (!EXPECT(count_of[i] > 0 || why_left_out(rows[i].name)))
+            printf("    %s did not occur\n", rows[i].name);
 }
 TEST(programs_plain) { many(test_count(100), NULL, "plain"); }
 TEST(programs_avx2) { many(test_count(100), "avx2", "inductor"); }
 TEST(programs_none) { many(test_count(100), "none", "inductor"); }
-/* A backend that is wrong where there is a relu is found out, and the program that shows it is small. */
+/* A backend that is wrong where there is a relu is found out, and the program that shows it is
+ * small. */
 TEST(wrong_backends_are_found)
 {
-    static const mode wrong = {"wrong", "relu_accuracy_error_TESTING_ONLY", NULL, false, DYNC_DYNAMIC_OFF};
+    static const mode wrong = {"wrong", "relu_accuracy_error_TESTING_ONLY", NULL, false,
+                               DYNC_DYNAMIC_OFF};
     static program p;
     int found = 0, relu = row_named("relu");
     dync_on_error(quiet, NULL);
-    for (int i = 0; i < 8; i++)
-        DYNC_SCOPE {
+    for (int i = 0; i < 8; i++) DYNC_SCOPE {
             char text[600];
             int compared = 0;
             sizes made = program_make(&p, (uint64_t)(i * N_CALLS + relu));
-            if (!p.n_out || !mode_differs(&p, &wrong, &made, text, sizeof text, &compared)) continue;
+            if (!p.n_out || !mode_differs(&p, &wrong, &made, text, sizeof text, &compared))
+                continue;
             shrink(&p, &wrong, &made);
             if (!EXPECT(p.n_steps <= 4 && p.n_out == 1)) print_program(&p, &made);
             found++;
@@ -128,6 +147,11 @@ TEST(wrong_backends_are_found)
     EXPECT(found >= 5);
 }
 
+TEST_LONG(programs_at_length)
+{
+    test__state.seed += 1000;
+    many(test_count(5000), NULL, NULL);
+}
 TEST_LONG(one_program)
 {
     static program p;
