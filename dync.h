@@ -2267,7 +2267,8 @@ typedef struct dync_compile_options {
     const char *backend DYNC__ZERO;    /* default "inductor" */
     const struct dync_backend *backend_object DYNC__ZERO; /* wins over .backend and needs no registration */
     const char *symbolic DYNC__ZERO;   /* names of number arguments that stay symbolic, "d, scale" */
-    const char *options DYNC__ZERO;    /* backend options, "opt_level=0, threads=1". inductor: threads (at most), fast_math, no_fuse, autotune: kernels are
+    const char *options DYNC__ZERO;    /* backend options, "opt_level=0, threads=1": an unknown name or value is DYNC_ERR_VALUE, which lists them.
+                                        * inductor: threads (at most), opt_level (0: as no_fuse), fast_math, no_fuse, autotune: kernels are
                                         * timed when compiled, a few milliseconds each; "autotune=PATH" remembers the choices in that file;
                                         * winograd: F32 convolutions of 3x3 and stride 1 by transformed tiles of 4x4 or 2x2 where that is faster: up
                                         * to 3 or 2 times; they differ from direct sums by 2e-6 to 3e-6 of their rms (64 to 256 channels), "winograd=2",
@@ -5434,7 +5435,14 @@ DYNC__FN void dync__log_text(int stage, const char *title, const char *text) {
 }
 
 /* ==== base/option.c ============================================================================================= */
-static const char *const dync__option_switch[] = {"0", "1", "false", "true", "off", "on", "False", "True"};
+static const char *const dync__option_switch[] = {"0",   "1",  "false", "true",
+                                                  "off", "on", "False", "True"};
+/* On is 1, off 0; -1: neither. */
+static int dync__option_on(const char *text, size_t n) {
+    for (int i = 0; i < DYNC__COUNT_OF(dync__option_switch); i++)
+        if (strlen(dync__option_switch[i]) == n && memcmp(dync__option_switch[i], text, n) == 0) return i % 2;
+    return -1;
+}
 /* Which of the words "one, two" is text? -1: none. */
 static int dync__option_word(const char *words, const char *text, size_t n) {
     int i = 0;
@@ -5452,7 +5460,8 @@ static bool dync__option_number(const dync__option *o, const char *text, size_t 
     copy[n] = 0;
     if (!dync__text_double(copy, NULL, out) || !(*out >= o->least && *out <= o->most)) return false;
     if (o->kind == DYNC__OPTION_FLOAT) return true;
-    return *out >= floor(*out) && *out <= floor(*out) && (o->step <= 1 || (int64_t)(*out - o->least) % o->step == 0);
+    bool whole = *out >= floor(*out) && *out <= floor(*out);
+    return whole && (o->step <= 1 || (int64_t)(*out - o->least) % o->step == 0);
 }
 static bool dync__option_text(char *field, size_t cap, const char *text, size_t n) {
     if (n >= cap) return false;
@@ -5462,10 +5471,19 @@ static bool dync__option_text(char *field, size_t cap, const char *text, size_t 
 }
 /* The name alone: a switch is on, a number takes what its row says. */
 static bool dync__option_alone(const dync__option *o, void *field) {
-    int on = o->kind == DYNC__OPTION_INT ? o->alone : 1;
+    bool is_switch = o->kind == DYNC__OPTION_BOOL || o->kind == DYNC__OPTION_PATH;
+    int on = is_switch ? 1 : o->kind == DYNC__OPTION_INT ? o->alone : 0;
+    if (on == 0) return false;
     if (o->kind == DYNC__OPTION_PATH) ((dync__option_path *)field)->path[0] = 0;
-    if (on < 1 || o->kind == DYNC__OPTION_FLOAT || o->kind == DYNC__OPTION_WORD || o->kind == DYNC__OPTION_TEXT) return false;
     memcpy(field, &on, sizeof on);         /* a path begins with its switch */
+    return true;
+}
+/* A switch, or a path that switches on. */
+static bool dync__option_set_path(dync__option_path *p, const char *value, size_t n) {
+    int on = dync__option_on(value, n);
+    if (on < 0 && n == 0) return false;
+    if (!dync__option_text(p->path, sizeof p->path, value, on < 0 ? n : 0)) return false;
+    p->on = on != 0;
     return true;
 }
 DYNC__FN bool dync__option_store(const dync__option *o, const char *value, size_t n, void *into) {
@@ -5473,23 +5491,16 @@ DYNC__FN bool dync__option_store(const dync__option *o, const char *value, size_
     double x = 0;
     int i = -1;
     if (!value) return dync__option_alone(o, field);
-    for (int k = 0; k < DYNC__COUNT_OF(dync__option_switch); k++)
-        if (strlen(dync__option_switch[k]) == n && memcmp(dync__option_switch[k], value, n) == 0) i = k % 2;
     switch (o->kind) {
     case DYNC__OPTION_TEXT: return dync__option_text(field, o->size, value, n);
-    case DYNC__OPTION_PATH: {
-        dync__option_path *p = (dync__option_path *)(void *)field;
-        if (i >= 0 ? !dync__option_text(p->path, sizeof p->path, "", 0) : n == 0 || !dync__option_text(p->path, sizeof p->path, value, n)) return false;
-        p->on = i != 0;
-        return true;
-    }
+    case DYNC__OPTION_PATH: return dync__option_set_path((dync__option_path *)(void *)field, value, n);
     case DYNC__OPTION_FLOAT:
         if (!dync__option_number(o, value, n, &x)) return false;
         memcpy(field, &x, sizeof x);
         return true;
     case DYNC__OPTION_INT: i = dync__option_number(o, value, n, &x) ? (int)x : -1; break;
     case DYNC__OPTION_WORD: i = dync__option_word(o->words, value, n); break;
-    case DYNC__OPTION_BOOL: break;
+    case DYNC__OPTION_BOOL: i = dync__option_on(value, n); break;
     }
     if (i < 0) return false;
     memcpy(field, &i, sizeof i);
@@ -5505,34 +5516,44 @@ static void dync__option_words(dync__str *s, const char *words) {
     }
 }
 DYNC__FN void dync__option_expects(const dync__option *o, dync__str *s) {
+    int path = (int)sizeof((dync__option_path *)NULL)->path;
     switch (o->kind) {
     case DYNC__OPTION_BOOL: dync__str_add(s, "true or false"); return;
     case DYNC__OPTION_WORD: dync__option_words(s, o->words); return;
-    case DYNC__OPTION_TEXT: dync__str_addf(s, "a text of less than %d characters", (int)o->size); return;
-    case DYNC__OPTION_PATH: dync__str_addf(s, "true, false or a path of less than %d characters", (int)sizeof((dync__option_path *)NULL)->path); return;
+    case DYNC__OPTION_TEXT:
+        dync__str_addf(s, "a text of less than %d characters", (int)o->size);
+        return;
+    case DYNC__OPTION_PATH:
+        dync__str_addf(s, "true, false or a path of less than %d characters", path);
+        return;
     case DYNC__OPTION_INT:
     case DYNC__OPTION_FLOAT: break;
     }
-    dync__str_addf(s, o->most >= 1e30 ? "a number of at least %.10g" : "a number from %.10g to %.10g", o->least, o->most);
+    if (o->most >= 1e30) dync__str_addf(s, "a number of at least %.10g", o->least);
+    else dync__str_addf(s, "a number from %.10g to %.10g", o->least, o->most);
     if (o->step > 1) dync__str_addf(s, " in steps of %d", o->step);
 }
 DYNC__FN dync_status dync__option_fail(const dync__option *o, const char *what, const char *value, size_t n) {
-    dync__str expects = {0};
+    dync__str expects = {0}, got = {0};
     dync__option_expects(o, &expects);
-    dync_status status = dync__fail(DYNC_ERR_VALUE, "%s: expected %s, got %s%.*s%s", what, dync__str_get(&expects), value ? "'" : "no value",
-                                    value ? (int)DYNC__MIN(n, 200) : 0, value ? value : "", value ? "'" : "");
+    if (value) dync__str_addf(&got, "'%.*s'", (int)DYNC__MIN(n, 200), value);
+    dync_status status = dync__fail(DYNC_ERR_VALUE, "%s: expected %s, got %s", what, dync__str_get(&expects),
+                                    value ? dync__str_get(&got) : "no value");
     dync__str_free(&expects);
+    dync__str_free(&got);
     return status;
 }
 DYNC__FN const char *dync__option_next(const char *p, dync__option_item *out) {
     p += strspn(p, ", ");
     size_t n = strcspn(p, ","), key = strcspn(p, "=,");
     if (n == 0) return NULL;
-    const char *end = p + n, *value = p[key] == '=' ? p + key + 1 : NULL, *stop = value ? p + key : end, *last = end;
+    const char *end = p + n, *value = p[key] == '=' ? p + key + 1 : NULL;
+    const char *stop = value ? p + key : end, *last = end;
     while (stop > p && stop[-1] == ' ') stop--;
     while (value && *value == ' ') value++;
     while (value && last > value && last[-1] == ' ') last--;
-    *out = (dync__option_item){p, value, (int)(stop - p), value && last > value ? (size_t)(last - value) : 0};
+    size_t value_n = value && last > value ? (size_t)(last - value) : 0;
+    *out = (dync__option_item){p, value, (int)(stop - p), value_n};
     return end;
 }
 
@@ -47688,15 +47709,20 @@ DYNC__FN dync__tensor *dync__trace_real(dync__tracer *t, dync__tensor *fake) {
 }
 /* What a reason, whose text is upstream's, means in C, and what to do instead. */
 static const struct { const char *reason, *words; } dync__break_words[] = {
-    {"generic_jump TensorVariable()", "dync_bool asks for a tensor's value, which decides what comes next: compute both sides and choose with dync_where"},
-    {"Tensor.item", "dync_item asks for a tensor's value: leave it a tensor, which operators take where they take a number"},
+    {"generic_jump TensorVariable()", "dync_bool asks for a tensor's value, which decides what comes next: "
+                                      "compute both sides and choose with dync_where"},
+    {"Tensor.item", "dync_item asks for a tensor's value: leave it a tensor, which operators take where they "
+                    "take a number"},
     {"Tensor.__repr__", "dync_str asks for a tensor's values: return the tensor and make the text outside"},
     {"Tensor.backward", "dync_backward walks a tape that no graph holds here: call it outside"},
     {"Tensor.grad", "dync_grad asks for a gradient that another call left: make it an argument"},
-    {"dynamic shape operator: ", "the shape of its result depends on values, which a graph does not have: mask with dync_where, or do it outside"},
-    {"print", "dync_print and dync_host_print write while the function runs, not while its graph does: print outside"},
+    {"dynamic shape operator: ", "the shape of its result depends on values, which a graph does not have: "
+                                 "mask with dync_where, or do it outside"},
+    {"print", "dync_print and dync_host_print write while the function runs, not while its graph does: "
+              "print outside"},
 };
-/* Upstream's text first, then the places, then what happened here; they name operator and line, so the message does not once more. */
+/* Upstream's text first, then the places, then what happened here; they name operator and line, so the message
+ * does not once more. */
 static dync_status dync__break_refused(dync__tracer *t, const char *text, const char *reason) {
     dync__str s = {0};
     const char *words = NULL;
@@ -56033,7 +56059,8 @@ DYNC_API dync_status dync_compile_graph(const char *backend, dync_graph *graph, 
 }
 static const dync__option dync__backend_option_rows[] = {
 #define DYNC__X(name, kind, least, most, step, alone, words, of, help) \
-    {#name, DYNC__OPTION_##kind, offsetof(dync__options, name), sizeof((dync__options *)NULL)->name, least, most, step, alone, words, help, of},
+    {#name, DYNC__OPTION_##kind, offsetof(dync__options, name), sizeof((dync__options *)NULL)->name, least, \
+     most,  step, alone, words, help, of},
     DYNC__BACKEND_OPTIONS(DYNC__X)
 #undef DYNC__X
 };
@@ -56048,11 +56075,20 @@ static dync_status dync__options_unknown(const dync__option_item *item, const ch
         dync__option_expects(row, &lines);
         dync__str_addf(&lines, " (%s)", row->help);
     }
-    dync_status status = dync__fail(DYNC_ERR_VALUE, "backend '%s' has no option '%.*s'; it has%s%s%s", backend, DYNC__MIN(item->key_n, 100), item->key,
-                                    names.n ? ": " : " none", dync__str_get(&names), dync__str_get(&lines));
+    dync_status status = dync__fail(DYNC_ERR_VALUE, "backend '%s' has no option '%.*s'; it has%s%s%s", backend,
+                                    DYNC__MIN(item->key_n, 100), item->key, names.n ? ": " : " none",
+                                    dync__str_get(&names), dync__str_get(&lines));
     dync__str_free(&names);
     dync__str_free(&lines);
     return status;
+}
+static const dync__option *dync__options_row(const dync__option_item *item, unsigned of) {
+    size_t n = (size_t)item->key_n;
+    for (int i = 0; i < DYNC__COUNT_OF(dync__backend_option_rows); i++) {
+        const dync__option *o = &dync__backend_option_rows[i];
+        if ((o->of & of) && strlen(o->key) == n && memcmp(o->key, item->key, n) == 0) return o;
+    }
+    return NULL;
 }
 DYNC__FN dync_status dync__options_parse(const char *options, const char *backend, unsigned of, bool others, dync__options *out) {
     dync__option_item item;
@@ -56060,18 +56096,16 @@ DYNC__FN dync_status dync__options_parse(const char *options, const char *backen
     *out = (dync__options)DYNC__OPTIONS_DEFAULT;
     out->text = options ? options : "";
     for (const char *p = out->text; (p = dync__option_next(p, &item));) {
-        const dync__option *row = NULL;
-        for (int i = 0; i < DYNC__COUNT_OF(dync__backend_option_rows) && !row; i++) {
-            const dync__option *o = &dync__backend_option_rows[i];
-            if ((o->of & of) && strlen(o->key) == (size_t)item.key_n && memcmp(o->key, item.key, (size_t)item.key_n) == 0) row = o;
-        }
+        const dync__option *row = dync__options_row(&item, of);
         if (!row && others) continue;
         if (!row) return dync__options_unknown(&item, backend, of);
         char what[128];
         dync__format(what, sizeof what, "backend '%.64s': option '%s'", backend, row->key);
         uint64_t bit = UINT64_C(1) << (row - dync__backend_option_rows);
-        if (seen & bit) return dync__fail(DYNC_ERR_VALUE, "%s stands there twice: '%.200s'", what, out->text);
-        if (!dync__option_store(row, item.value, item.value_n, out)) return dync__option_fail(row, what, item.value, item.value_n);
+        if (seen & bit)
+            return dync__fail(DYNC_ERR_VALUE, "%s stands there twice: '%.200s'", what, out->text);
+        if (!dync__option_store(row, item.value, item.value_n, out))
+            return dync__option_fail(row, what, item.value, item.value_n);
         seen |= bit;
     }
     return DYNC_OK;

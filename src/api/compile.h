@@ -9,7 +9,8 @@ typedef struct dync_compile_options {
     const char *backend DYNC__ZERO;    /* default "inductor" */
     const struct dync_backend *backend_object DYNC__ZERO; /* wins over .backend and needs no registration */
     const char *symbolic DYNC__ZERO;   /* names of number arguments that stay symbolic, "d, scale" */
-    const char *options DYNC__ZERO;    /* backend options, "opt_level=0, threads=1". inductor: threads (at most), fast_math, no_fuse, autotune: kernels are
+    const char *options DYNC__ZERO;    /* backend options, "opt_level=0, threads=1": an unknown name or value is DYNC_ERR_VALUE, which lists them.
+                                        * inductor: threads (at most), opt_level (0: as no_fuse), fast_math, no_fuse, autotune: kernels are
                                         * timed when compiled, a few milliseconds each; "autotune=PATH" remembers the choices in that file;
                                         * winograd: F32 convolutions of 3x3 and stride 1 by transformed tiles of 4x4 or 2x2 where that is faster: up
                                         * to 3 or 2 times; they differ from direct sums by 2e-6 to 3e-6 of their rms (64 to 256 channels), "winograd=2",

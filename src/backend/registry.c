@@ -183,7 +183,8 @@ DYNC_API dync_status dync_compile_graph(const char *backend, dync_graph *graph, 
 /* ---- options --------------------------------------------------------------------------------------------------------------------- */
 static const dync__option dync__backend_option_rows[] = {
 #define DYNC__X(name, kind, least, most, step, alone, words, of, help) \
-    {#name, DYNC__OPTION_##kind, offsetof(dync__options, name), sizeof((dync__options *)NULL)->name, least, most, step, alone, words, help, of},
+    {#name, DYNC__OPTION_##kind, offsetof(dync__options, name), sizeof((dync__options *)NULL)->name, least, \
+     most,  step, alone, words, help, of},
     DYNC__BACKEND_OPTIONS(DYNC__X)
 #undef DYNC__X
 };
@@ -200,32 +201,42 @@ static dync_status dync__options_unknown(const dync__option_item *item, const ch
         dync__option_expects(row, &lines);
         dync__str_addf(&lines, " (%s)", row->help);
     }
-    dync_status status = dync__fail(DYNC_ERR_VALUE, "backend '%s' has no option '%.*s'; it has%s%s%s", backend, DYNC__MIN(item->key_n, 100), item->key,
-                                    names.n ? ": " : " none", dync__str_get(&names), dync__str_get(&lines));
+    dync_status status = dync__fail(DYNC_ERR_VALUE, "backend '%s' has no option '%.*s'; it has%s%s%s", backend,
+                                    DYNC__MIN(item->key_n, 100), item->key, names.n ? ": " : " none",
+                                    dync__str_get(&names), dync__str_get(&lines));
     dync__str_free(&names);
     dync__str_free(&lines);
     return status;
 }
 
-DYNC__FN dync_status dync__options_parse(const char *options, const char *backend, unsigned of, bool others, dync__options *out)
+static const dync__option *dync__options_row(const dync__option_item *item, unsigned of)
+{
+    size_t n = (size_t)item->key_n;
+    for (int i = 0; i < DYNC__COUNT_OF(dync__backend_option_rows); i++) {
+        const dync__option *o = &dync__backend_option_rows[i];
+        if ((o->of & of) && strlen(o->key) == n && memcmp(o->key, item->key, n) == 0) return o;
+    }
+    return NULL;
+}
+
+DYNC__FN dync_status dync__options_parse(const char *options, const char *backend, unsigned of, bool others,
+                                         dync__options *out)
 {
     dync__option_item item;
     uint64_t seen = 0;
     *out = (dync__options)DYNC__OPTIONS_DEFAULT;
     out->text = options ? options : "";
     for (const char *p = out->text; (p = dync__option_next(p, &item));) {
-        const dync__option *row = NULL;
-        for (int i = 0; i < DYNC__COUNT_OF(dync__backend_option_rows) && !row; i++) {
-            const dync__option *o = &dync__backend_option_rows[i];
-            if ((o->of & of) && strlen(o->key) == (size_t)item.key_n && memcmp(o->key, item.key, (size_t)item.key_n) == 0) row = o;
-        }
+        const dync__option *row = dync__options_row(&item, of);
         if (!row && others) continue;
         if (!row) return dync__options_unknown(&item, backend, of);
         char what[128];
         dync__format(what, sizeof what, "backend '%.64s': option '%s'", backend, row->key);
         uint64_t bit = UINT64_C(1) << (row - dync__backend_option_rows);
-        if (seen & bit) return dync__fail(DYNC_ERR_VALUE, "%s stands there twice: '%.200s'", what, out->text);
-        if (!dync__option_store(row, item.value, item.value_n, out)) return dync__option_fail(row, what, item.value, item.value_n);
+        if (seen & bit)
+            return dync__fail(DYNC_ERR_VALUE, "%s stands there twice: '%.200s'", what, out->text);
+        if (!dync__option_store(row, item.value, item.value_n, out))
+            return dync__option_fail(row, what, item.value, item.value_n);
         seen |= bit;
     }
     return DYNC_OK;

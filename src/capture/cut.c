@@ -549,16 +549,21 @@ DYNC__FN dync__tensor *dync__trace_real(dync__tracer *t, dync__tensor *fake)
 /* ---- breaks ------------------------------------------------------------------------------------------------------------------------------ */
 /* What a reason, whose text is upstream's, means in C, and what to do instead. */
 static const struct { const char *reason, *words; } dync__break_words[] = {
-    {"generic_jump TensorVariable()", "dync_bool asks for a tensor's value, which decides what comes next: compute both sides and choose with dync_where"},
-    {"Tensor.item", "dync_item asks for a tensor's value: leave it a tensor, which operators take where they take a number"},
+    {"generic_jump TensorVariable()", "dync_bool asks for a tensor's value, which decides what comes next: "
+                                      "compute both sides and choose with dync_where"},
+    {"Tensor.item", "dync_item asks for a tensor's value: leave it a tensor, which operators take where they "
+                    "take a number"},
     {"Tensor.__repr__", "dync_str asks for a tensor's values: return the tensor and make the text outside"},
     {"Tensor.backward", "dync_backward walks a tape that no graph holds here: call it outside"},
     {"Tensor.grad", "dync_grad asks for a gradient that another call left: make it an argument"},
-    {"dynamic shape operator: ", "the shape of its result depends on values, which a graph does not have: mask with dync_where, or do it outside"},
-    {"print", "dync_print and dync_host_print write while the function runs, not while its graph does: print outside"},
+    {"dynamic shape operator: ", "the shape of its result depends on values, which a graph does not have: "
+                                 "mask with dync_where, or do it outside"},
+    {"print", "dync_print and dync_host_print write while the function runs, not while its graph does: "
+              "print outside"},
 };
 
-/* Upstream's text first, then the places, then what happened here; they name operator and line, so the message does not once more. */
+/* Upstream's text first, then the places, then what happened here; they name operator and line, so the message
+ * does not once more. */
 static dync_status dync__break_refused(dync__tracer *t, const char *text, const char *reason)
 {
     dync__str s = {0};
