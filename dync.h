@@ -730,6 +730,8 @@ DYNC_API bool dync_allclose_at(dync_tensor *a, dync_tensor *b, double rtol, doub
 
 /* dync_to_dtype, dync_to_device: t itself where nothing changes, else a converted copy, owned by the scope.
  *   grad    passes through between floating dtypes
+ *   notes   floats are truncated towards zero; beyond int64 and int32 they become the nearest number there is, NaN 0, on every machine
+ *           (smaller integers take the low bits of that). PyTorch leaves these to the processor
  *   errors  DYNC_ERR_DTYPE, DYNC_ERR_DEVICE, DYNC_ERR_MEMORY
  *   thread  any */
 DYNC_API dync_tensor *dync_to_dtype(dync_tensor *t, dync_dtype dtype);
@@ -19509,8 +19511,12 @@ static void dync__ib_skip_begin(dync__ib *b, dync__ib_skip *skip, int first) {
     int n = b->k->inst.n, select = b->seldom[first], phase = dync__ib_phase(b, select);
     const int32_t *state[] = {b->val, b->val_phase, b->wide, b->wide_phase};
     dync__ib_operand o = dync__ib_fetch(b, dync__ib_inst(b, select)->arg[0], 2, phase);
-    skip->before = o.scalar ? NULL : dync__arena_alloc(b->arena, (size_t)n * 4 * sizeof(int32_t));
-    if (!skip->before) return;           /* then nothing is skipped */
+    if (o.scalar) return;                /* one value for all lanes: nothing is skipped */
+    skip->before = dync__arena_alloc(b->arena, (size_t)n * 4 * sizeof(int32_t));
+    if (!skip->before) {
+        b->failed = true;
+        return;
+    }
     skip->first = first;
     skip->select = select;
     skip->at = b->list[b->section].n;

@@ -226,6 +226,8 @@ DYNC_API bool dync_allclose_at(dync_tensor *a, dync_tensor *b, double rtol, doub
 
 /* dync_to_dtype, dync_to_device: t itself where nothing changes, else a converted copy, owned by the scope.
  *   grad    passes through between floating dtypes
+ *   notes   floats are truncated towards zero; beyond int64 and int32 they become the nearest number there is, NaN 0, on every machine
+ *           (smaller integers take the low bits of that). PyTorch leaves these to the processor
  *   errors  DYNC_ERR_DTYPE, DYNC_ERR_DEVICE, DYNC_ERR_MEMORY
  *   thread  any */
 DYNC_API dync_tensor *dync_to_dtype(dync_tensor *t, dync_dtype dtype);

@@ -510,8 +510,12 @@ static void dync__ib_skip_begin(dync__ib *b, dync__ib_skip *skip, int first)
     int n = b->k->inst.n, select = b->seldom[first], phase = dync__ib_phase(b, select);
     const int32_t *state[] = {b->val, b->val_phase, b->wide, b->wide_phase};
     dync__ib_operand o = dync__ib_fetch(b, dync__ib_inst(b, select)->arg[0], 2, phase);
-    skip->before = o.scalar ? NULL : dync__arena_alloc(b->arena, (size_t)n * 4 * sizeof(int32_t));
-    if (!skip->before) return;           /* then nothing is skipped */
+    if (o.scalar) return;                /* one value for all lanes: nothing is skipped */
+    skip->before = dync__arena_alloc(b->arena, (size_t)n * 4 * sizeof(int32_t));
+    if (!skip->before) {
+        b->failed = true;
+        return;
+    }
     skip->first = first;
     skip->select = select;
     skip->at = b->list[b->section].n;
