@@ -29527,14 +29527,14 @@ DYNC__FN dync_status dync__d_isclose(dync__opcall *call) {
     if (!a || !b) return dync__fail(DYNC_ERR_VALUE, "expected two tensors");
     if (a->dtype != b->dtype)
         return dync__fail(DYNC_ERR_DTYPE, "%s did not match %s", dync__dtype_info(a->dtype)->guard, dync__dtype_info(b->dtype)->guard);
+    for (int i = 2; i < 4; i++)
+        if (!(dync__dn_number(call, i) >= 0))
+            return dync__fail(DYNC_ERR_VALUE, "%s must be greater than or equal to zero, but got %g", i == 2 ? "rtol" : "atol", dync__dn_number(call, i));
     dync__dt *close = dync__chain_tt(&c, DYNC__OP_eq, a, b);
     if (call->args[4].as.i)
         close = dync__chain_tt(&c, DYNC__OP_logical_or, close,
                                dync__chain_tt(&c, DYNC__OP_logical_and, dync__chain1(&c, DYNC__OP_isnan, a),
                                               dync__chain1(&c, DYNC__OP_isnan, b)));
-    for (int i = 2; i < 4; i++)
-        if (!(dync__dn_number(call, i) >= 0))
-            return dync__fail(DYNC_ERR_VALUE, "%s must be greater than or equal to zero, but got %g", i == 2 ? "rtol" : "atol", dync__dn_number(call, i));
     bool floating = dync__dtype_info(a->dtype)->kind == 'f';
     if (!floating) {
         a = dync__chain_dtype(&c, a, DYNC_F64);
