@@ -13,7 +13,7 @@ template <class... T> inline dync_dims dync_shape(T... sizes) { return dync_dims
  *
  *   shape          sizes >= 0; at most DYNC_MAX_DIMS of them
  *   dtype          default DYNC_F32, for dync_full too
- *   device         default DYNC_CPU; DYNC_META has a shape and no data
+ *   device         default DYNC_CPU; DYNC_META has a shape and no data: what is computed of it, compiled or not, is META
  *   requires_grad  floating dtypes only
  *   name           in printed graphs and error messages; copied
  *   ->             a new row-major tensor, owned by the scope

@@ -187,12 +187,12 @@ typedef struct {
     dync_dtype dtype;
     layout lay;
     alias shared;
-    bool grad_a, grad_b, no_grad, train, backward, other_thread;
+    bool grad_a, grad_b, no_grad, train, backward, has_grad, other_thread;
     double s;
 } one_call;
 typedef struct {
     int fn, backend, dynamic;
-    bool symbolic;
+    bool symbolic, fullgraph;
     uint64_t seed;
     int n;
     one_call at[CALLS];
@@ -219,6 +219,8 @@ static dync_tensor *argument(const one_call *c, int seed, bool grad, dync_tensor
     int cols = c->lay == TURNED ? c->rows : c->lay == STEPPED ? 2 * c->cols : c->cols;
     dync_tensor *t = *leaf = filled(rows, cols, seed, c->dtype);
     if (grad && c->dtype != DYNC_I64) dync_requires_grad_(t, true);
+    if (grad && c->has_grad && c->dtype != DYNC_I64)
+        dync_set_grad(t, filled(rows, cols, seed + 3, c->dtype));
     if (c->lay == TURNED) return dync_transpose(t, 0, 1);
     if (c->lay == STEPPED) return dync_slice(t, 1, 0, INT64_MAX, 2);
     if (c->lay == EXPANDED) return dync_expand(t, dync_shape(c->rows, c->cols));
@@ -252,7 +254,7 @@ static inputs make_inputs(const one_call *c)
 
 static double tolerance(dync_dtype dtype)
 {
-    return dtype == DYNC_F16 ? 2e-2 : dtype == DYNC_F64 ? 1e-6 : 1e-4;
+    return dtype == DYNC_BF16 ? 1e-1 : dtype == DYNC_F16 ? 2e-2 : dtype == DYNC_F64 ? 1e-6 : 1e-4;
 }
 static bool same_tensor(dync_tensor *x, dync_tensor *y)
 {
@@ -387,9 +389,16 @@ static int rnd(int n)
 }
 static bool chance(int percent) { return rnd(100) < percent; }
 
+/* Would fullgraph refuse it? The last two: where their results can still be differentiated. */
+static bool breaks(dync_function fn)
+{
+    return fn == by_value || fn == broken || fn == by_item || fn == framed || fn == two_breaks ||
+           fn == hooked || fn == backward_inside;
+}
+
 static sequence make_sequence(uint64_t seed)
 {
-    static const dync_dtype dtypes[] = {DYNC_F32, DYNC_F32, DYNC_F64, DYNC_F16, DYNC_I64};
+    static const dync_dtype dtypes[] = {DYNC_F32, DYNC_F64, DYNC_F16, DYNC_BF16, DYNC_I64};
     static const int sizes[] = {1, 2, 3, 4, 5, 8, 0};
     sequence q = {.seed = seed, .n = CALLS};
     state = (seed + 1) * 0x9E3779B97F4A7C15u;
@@ -398,6 +407,7 @@ static sequence make_sequence(uint64_t seed)
     q.backend = rnd(4);
     q.dynamic = rnd(3);
     q.symbolic = chance(50);
+    q.fullgraph = !breaks(functions[q.fn].fn) && chance(25);
     bool other_dtypes = chance(40), other_cols = chance(40), aliased = chance(40),
          laid = chance(50), threads = chance(20), zero = chance(20);
     for (int i = 0; i < CALLS; i++) {
@@ -413,6 +423,7 @@ static sequence make_sequence(uint64_t seed)
         c->shared = aliased ? (alias)rnd(ALIASES) : APART;
         c->grad_a = chance(40), c->grad_b = chance(30);
         c->no_grad = chance(20), c->train = chance(50), c->backward = chance(70);
+        c->has_grad = chance(30);
         c->other_thread = threads && chance(50);
         c->s = chance(50) ? 2 : rnd(5);
     }
@@ -425,6 +436,7 @@ static void print_call(const one_call *c)
            c->dtype == DYNC_F32   ? "f32"
            : c->dtype == DYNC_F64 ? "f64"
            : c->dtype == DYNC_F16 ? "f16"
+           : c->dtype == DYNC_BF16 ? "bf16"
                                   : "i64",
            layouts[c->lay], aliases[c->shared], c->grad_a ? ", grad a" : "",
            c->grad_b ? ", grad b" : "", c->no_grad ? ", no_grad" : "", c->train ? ", train" : "",
@@ -458,7 +470,8 @@ static verdict judge(const sequence *q)
     dync_compiled *f =
         dync_compile(dync_bind(functions[q->fn].fn, NULL, "a, b, s"), .backend_object = &backend,
                      .dynamic = (dync_dynamic)q->dynamic, .name = functions[q->fn].name,
-                     .symbolic = q->symbolic ? "s" : NULL);
+                     .symbolic = q->symbolic ? "s" : NULL, .fullgraph = q->fullgraph,
+                     .recompile_limit = q->fullgraph ? 64 : 0);
     for (; v.pass < PASSES && !v.what; v.pass++) {
         int frames = c.frame_count;
         for (v.call = 0; v.call < q->n && !v.what; v.call++) {
@@ -500,9 +513,10 @@ static void report(const sequence *full, const char *what)
     sequence q = *full;
     shrink(&q, what);
     verdict v = judge(&q);
-    printf("  sequence %llu: %s differs in pass %d, call %d: %s, backend %s, dynamic %s%s\n",
+    printf("  sequence %llu: %s differs in pass %d, call %d: %s, backend %s, dynamic %s%s%s\n",
            (unsigned long long)q.seed, what, v.pass, v.call, functions[q.fn].name,
-           backends[q.backend], dynamics[q.dynamic], q.symbolic ? ", s symbolic" : "");
+           backends[q.backend], dynamics[q.dynamic], q.symbolic ? ", s symbolic" : "",
+           q.fullgraph ? ", fullgraph" : "");
     for (int i = 0; i < q.n; i++) print_call(&q.at[i]);
     printf("    repeat: %s -t callers --seed %llu\n", test__state.program,
            (unsigned long long)q.seed);
