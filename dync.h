@@ -60689,6 +60689,7 @@ DYNC_API int dync_run_repro(int argc, char **argv, dync_repro repro) {
     dync__str_free(&text);
     return 1;
 }
+#if !defined(DYNC_NO_STDIO)                     /* as their rows in backend/backend.h */
 static dync_status dync__minifier_compile(dync_graph *graph, const dync_value *ex, int n, const char *options, dync_callable *out, bool accuracy) {
     dync__graph *g = dync__graph_open(graph, "minifier");
     if (!g) return DYNC_ERR_VALUE;
@@ -60711,6 +60712,7 @@ DYNC__FN dync_status dync__backend_minifier_accuracy(dync_graph *graph, const dy
     (void)user;
     return dync__minifier_compile(graph, ex, n, options, out, true);
 }
+#endif
 static bool dync__predicate(dync_graph *graph, const dync_value *inputs, int n, void *backend, bool accuracy) {
     dync__graph *g = dync__graph_open(graph, "dync_fails");
     const dync_backend *b = g && inputs ? dync_lookup_backend(backend ? backend : "inductor") : NULL;

@@ -516,7 +516,7 @@ DYNC_API int dync_run_repro(int argc, char **argv, dync_repro repro)
 }
 
 /* ---- backends that shrink what they are given; their option names the backend that fails ---------------------- */
-
+#if !defined(DYNC_NO_STDIO)                     /* as their rows in backend/backend.h */
 static dync_status dync__minifier_compile(dync_graph *graph, const dync_value *ex, int n, const char *options, dync_callable *out, bool accuracy)
 {
     dync__graph *g = dync__graph_open(graph, "minifier");
@@ -544,6 +544,7 @@ DYNC__FN dync_status dync__backend_minifier_accuracy(dync_graph *graph, const dy
     (void)user;
     return dync__minifier_compile(graph, ex, n, options, out, true);
 }
+#endif
 
 /* ---- predicates ---------------------------------------------------------------------------------------------------- */
 
