@@ -12531,21 +12531,29 @@ static int dync__fmod_step(dync__lb *b, int r, int inverse, int y_hi, int y_lo, 
     r = dync__m_sub(b, r, dync__m_mul(b, q, y_hi));
     return y_lo < 0 ? r : dync__m_sub(b, r, dync__m_mul(b, q, y_lo));
 }
-enum { DYNC__FMOD_BITS = 24, DYNC__FMOD_STEPS = 2098 / DYNC__FMOD_BITS + 1 };      /* of quotients up to 2^1024 / 2^-1074 */
+enum {
+    DYNC__FMOD_BITS = 24,
+    DYNC__FMOD_STEPS = 2098 / DYNC__FMOD_BITS + 1
+}; /* of quotients up to 2^1024 / 2^-1074 */
 /* x = m 2^(e - 1075) with m in [2^52, 2^53): m, and e as I64. x is normal. */
 static int dync__fmod_parts(dync__lb *b, int x, int *e) {
     int bits = dync__m_bits(b, x);
     *e = dync__m_shrk(b, bits, 52);
     return dync__m_float(b, dync__m_or(b, dync__m_andi(b, bits, (INT64_C(1) << 52) - 1), dync__m_i(b, x, INT64_C(1075) << 52)));
 }
-/* x mod d where 2^250 and more d fit into x: the remainder of m 2^e by n, both whole, of which 24 bits of e are multiplied in a step. Each is
- * exact: r stays in (-n, 2 n), so the quotient has 26 bits, n's parts 26 and 27. grown: d is 2^500 times the divisor, and so is the result. */
+/* x mod d where 2^250 and more d fit into x: the remainder of m 2^e by n, both whole, of which 24
+ * bits of e are multiplied in a step. Each is exact: r stays in (-n, 2 n), so the quotient has 26
+ * bits, n's parts 26 and 27. grown: d is 2^500 times the divisor, and so is the result. */
 static int dync__fmod_far(dync__lb *b, int x, int d, int grown) {
-    int ex, ed, m = dync__fmod_parts(b, x, &ex), n = dync__fmod_parts(b, d, &ed), one = dync__m_k(b, x, 1.0);
-    int n_hi = dync__pow_cut(b, n, 27), n_lo = dync__m_sub(b, n, n_hi), inverse = dync__m_div(b, one, n);
+    int ex, ed, m = dync__fmod_parts(b, x, &ex), n = dync__fmod_parts(b, d, &ed),
+                one = dync__m_k(b, x, 1.0);
+    int n_hi = dync__pow_cut(b, n, 27), n_lo = dync__m_sub(b, n, n_hi),
+        inverse = dync__m_div(b, one, n);
     int e = dync__m_add(b, dync__m_sub(b, ex, ed), dync__m_sel(b, grown, dync__m_i(b, x, 500), dync__m_i(b, x, 0)));
-    int whole = dync__m_addk(b, dync__m_float(b, dync__m_or(b, e, dync__m_i(b, x, INT64_C(1075) << 52))), -0x1p52);     /* e, below 2^52 */
-    int steps = dync__m_trunc(b, dync__m_mulk(b, dync__m_addk(b, whole, 0.5), 1.0 / DYNC__FMOD_BITS));
+    int whole =
+        dync__m_addk(b, dync__m_float(b, dync__m_or(b, e, dync__m_i(b, x, INT64_C(1075) << 52))), -0x1p52); /* e, below 2^52 */
+    int steps =
+        dync__m_trunc(b, dync__m_mulk(b, dync__m_addk(b, whole, 0.5), 1.0 / DYNC__FMOD_BITS));
     int rest = dync__m_bits(b, dync__m_addk(b, dync__m_sub(b, whole, dync__m_mulk(b, steps, DYNC__FMOD_BITS)), 0x1p52 + 1023));
     int r = dync__m_mul(b, m, dync__m_float(b, dync__m_shlk(b, rest, 52)));
     r = dync__fmod_step(b, r, inverse, n_hi, n_lo, 1);
@@ -12558,8 +12566,9 @@ static int dync__fmod_far(dync__lb *b, int x, int d, int grown) {
     r = dync__m_sel(b, dync__m_le(b, n, r), dync__m_sub(b, r, n), r);
     return dync__m_mul(b, r, dync__m_float(b, dync__m_shlk(b, dync__m_addi(b, ed, -52), 52)));
 }
-/* F32 in F64: quotients below 2^280, which is all there are, 28 bits a step. F64: quotients below 2^250, 25 bits a step, larger ones apart; a
- * small y is scaled up with x, so that it has a reciprocal. */
+/* F32 in F64: quotients below 2^280, which is all there are, 28 bits a step. F64: quotients below
+ * 2^250, 25 bits a step, larger ones apart; a small y is scaled up with x, so that it has a
+ * reciprocal. */
 DYNC__FN int dync__vm_fmod(dync__lb *b, int a, int y) {
     bool wide = dync__m_wide(b, a);
     int x = dync__m_abs(b, a), t = dync__m_abs(b, y), r = dync__lb_cast(b, x, DYNC_F64), d = dync__lb_cast(b, t, DYNC_F64);
@@ -19041,8 +19050,9 @@ static void dync__seldom_escape(const dync__ib *b, uint8_t *escapes, int i) {
     int n = dync__ib_operands(b, i, arg);
     for (int a = 0; a < n; a++) escapes[arg[a]] = 1;
 }
-/* The first instruction of those before `select` that it alone needs for its second operand; select itself where they are too few. What makes
- * no step here (constants, values of rows) may stand among them. escapes: by instruction, scratch. */
+/* The first instruction of those before `select` that it alone needs for its second operand; select
+ * itself where they are too few. What makes no step here (constants, values of rows) may stand
+ * among them. escapes: by instruction, scratch. */
 static int dync__seldom_first(const dync__ib *b, int select, uint8_t *escapes) {
     const dync__inst *s = dync__ib_inst(b, select);
     int first = select, worth = 0, list = dync__ib_list(b, select);
@@ -19057,7 +19067,8 @@ static int dync__seldom_first(const dync__ib *b, int select, uint8_t *escapes) {
             dync__seldom_escape(b, escapes, i);
             continue;
         }
-        bool plain = in->buf < 0 && in->prim != DYNC__P_reduce && in->prim != DYNC__P_scan && in->prim != DYNC__P_random;
+        bool plain = in->buf < 0 && in->prim != DYNC__P_reduce && in->prim != DYNC__P_scan &&
+                     in->prim != DYNC__P_random;
         if (escapes[i] || !plain || dync__ib_list(b, i) != list) break;
         first = i;
         worth++;
@@ -19074,7 +19085,8 @@ DYNC__FN void dync__ib_find_seldom(dync__ib *b) {
     for (int i = 0; i < n; i++) b->seldom[i] = -1;
     for (int i = 0; i < n; i++) {
         const dync__inst *in = dync__ib_inst(b, i);
-        if (!b->needed[i] || in->prim != DYNC__P_select || in->imm.i != 1 || b->level[i] < 2 || b->clamp[i]) continue;
+        if (!b->needed[i] || in->prim != DYNC__P_select || in->imm.i != 1 || b->level[i] < 2 || b->clamp[i])
+            continue;
         int first = dync__seldom_first(b, i, escapes);
         if (first < i) b->seldom[first] = i;
     }
@@ -19490,7 +19502,8 @@ static int dync__ib_value_at(dync__ib *b, int i, int phase) {
     b->val_phase[i] = phase;
     return b->val[i];
 }
-/* Do elements that this store writes share places? Then the last one stays, whichever the threads are. */
+/* Do elements that this store writes share places? Then the last one stays, whichever the threads
+ * are. */
 static bool dync__ib_overlaps(const dync__ib *b, int store) {
     const dync__inst *in = dync__ib_inst(b, store);
     const dync__access *access = &b->k->access.at[in->access];
@@ -19503,9 +19516,12 @@ static bool dync__ib_overlaps(const dync__ib *b, int store) {
     }
     return !dync__layout_is_apart(&lay);
 }
+/* ---- what is skipped ----------------------------------------------------------------------------
+ */
 typedef struct dync__ib_skip {
-    int first, select, at;               /* instructions [first, select); the skip's place in its section's list */
-    int32_t *before;                     /* val, val_phase, wide, wide_phase as they were, one after another */
+    int first, select,
+        at;          /* instructions [first, select); the skip's place in its section's list */
+    int32_t *before; /* val, val_phase, wide, wide_phase as they were, one after another */
 } dync__ib_skip;
 static void dync__ib_skip_begin(dync__ib *b, dync__ib_skip *skip, int first) {
     int n = b->k->inst.n, select = b->seldom[first], phase = dync__ib_phase(b, select);
@@ -19520,14 +19536,17 @@ static void dync__ib_skip_begin(dync__ib *b, dync__ib_skip *skip, int first) {
     skip->first = first;
     skip->select = select;
     skip->at = b->list[b->section].n;
-    for (int k = 0; k < 4; k++) memcpy(skip->before + (size_t)k * (size_t)n, state[k], (size_t)n * sizeof(int32_t));
+    for (int k = 0; k < 4; k++)
+        memcpy(skip->before + (size_t)k * (size_t)n, state[k], (size_t)n * sizeof(int32_t));
     dync__ib_emit(b, dync__ib_step(DYNC__STEP_SKIP, 2, DYNC_BOOL, -1, o.value));
 }
-/* What else was made on the way (values of earlier phases, expansions of scalars) may not have been: it is made again by who needs it. */
+/* What else was made on the way (values of earlier phases, expansions of scalars) may not have
+ * been: it is made again by who needs it. */
 static void dync__ib_skip_end(dync__ib *b, dync__ib_skip *skip) {
     int n = b->k->inst.n;
     int32_t *state[] = {b->val, b->val_phase, b->wide, b->wide_phase};
-    if (b->list[b->section].n > skip->at) b->list[b->section].at[skip->at].imm = b->list[b->section].n - skip->at - 1;
+    if (b->list[b->section].n > skip->at)
+        b->list[b->section].at[skip->at].imm = b->list[b->section].n - skip->at - 1;
     for (int i = 0; i < n; i++) {
         bool own = i >= skip->first && i < skip->select;
         for (int k = own ? 2 : 0; k < 4; k++) state[k][i] = skip->before[k * n + i];
@@ -19546,7 +19565,8 @@ DYNC__FN void dync__ib_emit_all(dync__ib *b) {
     b->lane_bytes = 0;
     for (int i = 0; i < b->k->inst.n; i++) {
         const dync__inst *in = dync__ib_inst(b, i);
-        if (b->needed[i] && in->prim == DYNC__P_store && b->level[i] == 2 && dync__ib_overlaps(b, i)) b->serial = true;
+        if (b->needed[i] && in->prim == DYNC__P_store && b->level[i] == 2 && dync__ib_overlaps(b, i))
+            b->serial = true;
         if (b->needed[i] && in->prim == DYNC__P_store && b->direct[in->arg[0]] < 0 && dync__ib_may_direct(b, i))
             b->direct[in->arg[0]] = i;
     }
@@ -28896,7 +28916,8 @@ DYNC__FN dync_status dync__d_take_along_dim(dync__opcall *call) {
     DYNC__TRY(dync__dim_wrap(dync__infer_int_dim(&call->args[2]), x->lay.ndim, &dim));
     int64_t shape[DYNC_MAX_DIMS];
     memcpy(shape, info.lay.shape, sizeof shape);
-    if (x->lay.shape[dim] != 0) index = dync__chain_ti(&c, DYNC__OP_remainder, index, x->lay.shape[dim]);       /* negative ones from the end */
+    if (x->lay.shape[dim] != 0)
+        index = dync__chain_ti(&c, DYNC__OP_remainder, index, x->lay.shape[dim]); /* negative ones from the end */
     index = dync__chain_shape(&c, DYNC__OP_expand, index, info.lay.ndim, shape);
     shape[dim] = x->lay.shape[dim];
     x = dync__chain_shape(&c, DYNC__OP_expand, x, info.lay.ndim, shape);
@@ -28956,7 +28977,8 @@ DYNC__FN dync_status dync__d_linear(dync__opcall *call) {
     dync__info info;
     DYNC__TRY(dync__op_infer(call, &info));
     int n = x->lay.ndim;
-    bool each_row = bias && w->lay.ndim == 2 && bias->lay.ndim == 1 && dync__sz_eq(bias->lay.shape[0], w->lay.shape[0]);
+    bool each_row = bias && w->lay.ndim == 2 && bias->lay.ndim == 1 &&
+                    dync__sz_eq(bias->lay.shape[0], w->lay.shape[0]);
     if (!each_row) {
         y = dync__chain_tt(&c, DYNC__OP_matmul, x, w->lay.ndim == 1 ? w : dync__chain1(&c, DYNC__OP_t, w));
         return dync__chain_end(&c, call, bias ? dync__chain_tt(&c, DYNC__OP_add, y, bias) : y);
@@ -29106,7 +29128,8 @@ DYNC__FN dync_status dync__d_batch_norm(dync__opcall *call) {
     dync__chain c = {0};
     dync__dt *all[5], *running[2] = {dync__dt_arg(call, 3), dync__dt_arg(call, 4)}, *x;
     DYNC__TRY(dync__dt_self(call, &x));
-    if (x->lay.ndim == 1) return dync__chain_end(&c, call, dync__chain1(&c, DYNC__OP_clone, x));     /* empty: infer.c has seen to it */
+    if (x->lay.ndim == 1)
+        return dync__chain_end(&c, call, dync__chain1(&c, DYNC__OP_clone, x)); /* empty: infer.c has seen to it */
     dync__chain_call(&c, DYNC__OP__native_batch_norm_legit_functional, call->nargs, call->args, all);
     bool off = dync__tls.grad_enabled_off;
     dync__tls.grad_enabled_off = true;
@@ -29205,23 +29228,28 @@ static dync__dt *dync__chain_norm2(dync__chain *c, dync__dt *x, int n, const int
     s = dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(s), dync__arg_t(zero), dync__arg_i(1));
     return dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(dync__chain1(c, DYNC__OP_sqrt, s)), dync__arg_t(zero), dync__arg_i(0));
 }
-/* sum(a ** p) ** (1 / p) of a = abs(x), p not 0 and finite. A power of zero has no slope here, as in PyTorch: it is infinite, or NaN once the
- * other power's is multiplied with it. So zeros are kept away from pow, and what it makes of them is put back. */
+/* sum(a ** p) ** (1 / p) of a = abs(x), p not 0 and finite. A power of zero has no slope here, as
+ * in PyTorch: it is infinite, or NaN once the other power's is multiplied with it. So zeros are
+ * kept away from pow, and what it makes of them is put back. */
 static dync__dt *dync__chain_norm_p(dync__chain *c, dync__dt *a, double p, int n, const int64_t *dims, bool keepdim) {
     const double inf = HUGE_VAL, of_zero = p > 0 ? 0 : inf;
     dync__dt *zero = p < 1 ? dync__chain_ti(c, DYNC__OP_eq, a, 0) : NULL;
-    if (zero) a = dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(a), dync__arg_t(zero), dync__arg_i(1));
+    if (zero)
+        a = dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(a), dync__arg_t(zero), dync__arg_i(1));
     a = dync__chain_tf(c, DYNC__OP_pow, a, p);
-    if (zero) a = dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(a), dync__arg_t(zero), dync__arg_f(of_zero));
-    dync__dt *s = dync__chain_reduce(c, DYNC__OP_sum, a, n, dims, keepdim), *none = dync__chain_ti(c, DYNC__OP_eq, s, 0);
+    if (zero)
+        a = dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(a), dync__arg_t(zero), dync__arg_f(of_zero));
+    dync__dt *s = dync__chain_reduce(c, DYNC__OP_sum, a, n, dims, keepdim),
+             *none = dync__chain_ti(c, DYNC__OP_eq, s, 0);
     s = dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(s), dync__arg_t(none), dync__arg_i(1));
     s = dync__chain_tf(c, DYNC__OP_pow, s, 1 / p);
     return dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(s), dync__arg_t(none), dync__arg_f(of_zero));
 }
-/* How many are not zero. By way of sgn, whose gradient is zero, so that the result has a history. */
+/* How many are not zero. By way of sgn, whose gradient is zero: the result has a history. */
 static dync__dt *dync__chain_norm0(dync__chain *c, dync__dt *x, int n, const int64_t *dims, bool keepdim) {
-    dync__dt *one = dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(dync__chain1(c, DYNC__OP_sgn, x)),
-                                 dync__arg_t(dync__chain_ti(c, DYNC__OP_ne, x, 0)), dync__arg_i(1));
+    dync__dt *one =
+        dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(dync__chain1(c, DYNC__OP_sgn, x)),
+                     dync__arg_t(dync__chain_ti(c, DYNC__OP_ne, x, 0)), dync__arg_i(1));
     return dync__chain_reduce(c, DYNC__OP_sum, one, n, dims, keepdim);
 }
 DYNC__FN dync_status dync__d_norm(dync__opcall *call) {
@@ -29239,8 +29267,9 @@ DYNC__FN dync_status dync__d_norm(dync__opcall *call) {
     else {
         bool whole = p > DBL_MAX || p < -DBL_MAX, plain = p >= 1 && p <= 1;
         x = dync__chain1(&c, DYNC__OP_abs, x);
-        y = whole || plain ? dync__chain_reduce(&c, whole ? place : DYNC__OP_sum, x, n, dims, keepdim)
-                           : dync__chain_norm_p(&c, x, p, n, dims, keepdim);
+        y = whole || plain
+                ? dync__chain_reduce(&c, whole ? place : DYNC__OP_sum, x, n, dims, keepdim)
+                : dync__chain_norm_p(&c, x, p, n, dims, keepdim);
     }
     return dync__chain_end(&c, call, dync__chain_dtype(&c, y, dtype));
 }
@@ -29281,7 +29310,8 @@ DYNC__FN dync_status dync__d_binary_cross_entropy_with_logits(dync__opcall *call
     dync__chain c = {0};
     dync__info info;
     DYNC__TRY(dync__op_infer(call, &info));
-    dync__dt *x = dync__chain_wide(&c, dync__dt_arg(call, 0)), *y = dync__chain_wide(&c, dync__dt_arg(call, 1));
+    dync__dt *x = dync__chain_wide(&c, dync__dt_arg(call, 0)),
+             *y = dync__chain_wide(&c, dync__dt_arg(call, 1));
     dync__dt *linear = dync__chain_tt(&c, DYNC__OP_mul, dync__chain_one_minus(&c, y), x);
     dync__dt *mean = dync__chain_mean(&c, dync__chain_tt(&c, DYNC__OP_sub, linear, dync__chain1(&c, DYNC__OP_logsigmoid, x)));
     return dync__chain_end(&c, call, dync__chain_dtype(&c, mean, info.dtype));
@@ -29313,7 +29343,8 @@ DYNC__FN dync_status dync__d_cross_entropy(dync__opcall *call) {
     DYNC__TRY(dync__op_infer(call, &info));
     int64_t dim = x->lay.ndim == 1 ? 0 : 1;
     x = dync__chain_ti(&c, DYNC__OP_log_softmax, x, dim);
-    if (dync__dtype_info(target->dtype)->kind != 'f') return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_nll_loss, x, target));
+    if (dync__dtype_info(target->dtype)->kind != 'f')
+        return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_nll_loss, x, target));
     x = dync__chain_reduce(&c, DYNC__OP_sum, dync__chain_tt(&c, DYNC__OP_mul, x, target), 1, &dim, false);
     return dync__chain_end(&c, call, dync__chain1(&c, DYNC__OP_neg, dync__chain_mean(&c, x)));
 }
@@ -29415,8 +29446,9 @@ DYNC__FN dync_status dync__d_tanhshrink(dync__opcall *call) {
 }
 /* y, and 0 where x is between -lambd and lambd; NaN is not. */
 static dync__dt *dync__dn_zero_inside(dync__chain *c, dync__dt *y, dync__dt *x, double lambd) {
-    dync__dt *inside = dync__chain_tt(c, DYNC__OP_logical_and, dync__chain_tf(c, DYNC__OP_ge, x, -lambd),
-                                      dync__chain_tf(c, DYNC__OP_le, x, lambd));
+    dync__dt *inside =
+        dync__chain_tt(c, DYNC__OP_logical_and, dync__chain_tf(c, DYNC__OP_ge, x, -lambd),
+                       dync__chain_tf(c, DYNC__OP_le, x, lambd));
     return dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(y), dync__arg_t(inside), dync__arg_i(0));
 }
 DYNC__FN dync_status dync__d_softshrink(dync__opcall *call) {
@@ -29529,7 +29561,8 @@ DYNC__FN dync_status dync__d_isclose(dync__opcall *call) {
         return dync__fail(DYNC_ERR_DTYPE, "%s did not match %s", dync__dtype_info(a->dtype)->guard, dync__dtype_info(b->dtype)->guard);
     for (int i = 2; i < 4; i++)
         if (!(dync__dn_number(call, i) >= 0))
-            return dync__fail(DYNC_ERR_VALUE, "%s must be greater than or equal to zero, but got %g", i == 2 ? "rtol" : "atol", dync__dn_number(call, i));
+            return dync__fail(DYNC_ERR_VALUE, "%s must be greater than or equal to zero, but got %g",
+                              i == 2 ? "rtol" : "atol", dync__dn_number(call, i));
     dync__dt *close = dync__chain_tt(&c, DYNC__OP_eq, a, b);
     if (call->args[4].as.i)
         close = dync__chain_tt(&c, DYNC__OP_logical_or, close,
@@ -29614,7 +29647,8 @@ static dync_status dync__dn_group_norm(dync__opcall *call, dync__dt *x, int64_t 
     rows[1] = x->numel && rows[0] ? dync__sz_size(dync__sz_div(x->numel, rows[0])) : 0;
     dync__arg args[5] = {dync__arg_none(), dync__arg_dims(1, &rows[1]), dync__arg_none(), dync__arg_none(), dync__arg_f(eps)};
     dync__dt *y;
-    args[0] = dync__arg_t(dync__chain_shape(&c, DYNC__OP_reshape, dync__chain_wide(&c, x), 2, rows));
+    args[0] =
+        dync__arg_t(dync__chain_shape(&c, DYNC__OP_reshape, dync__chain_wide(&c, x), 2, rows));
     dync__chain_call(&c, DYNC__OP_layer_norm, 5, args, &y);
     y = dync__chain_shape(&c, DYNC__OP_view, y, x->lay.ndim, x->lay.shape);
     for (int d = 0; d < x->lay.ndim; d++) shape[d] = d == 1 ? channels : 1;
@@ -29628,9 +29662,11 @@ DYNC__FN dync_status dync__d_group_norm(dync__opcall *call) {
     DYNC__TRY(dync__dt_self(call, &x));
     DYNC__TRY(dync__infer_floating(x));
     if (x->lay.ndim < 2) return dync__fail(DYNC_ERR_SHAPE, "Expected at least 2 dimensions for input tensor but received %d", x->lay.ndim);
-    if (x->lay.shape[1] == 0) return dync__fail(DYNC_ERR_SHAPE, "Expected number of channels in input to be greater than 0, got 0");
+    if (x->lay.shape[1] == 0)
+        return dync__fail(DYNC_ERR_SHAPE, "Expected number of channels in input to be greater than 0, got 0");
     for (int d = 2; d < x->lay.ndim; d++)
-        if (x->lay.shape[d] == 0) return dync__fail(DYNC_ERR_SHAPE, "Expected HxW to be greater than 0, got 0");
+        if (x->lay.shape[d] == 0)
+            return dync__fail(DYNC_ERR_SHAPE, "Expected HxW to be greater than 0, got 0");
     if (groups <= 0 || !dync__sz_eq(dync__sz_mod(x->lay.shape[1], groups), 0))
         return dync__fail(DYNC_ERR_SHAPE, "Expected number of channels in input to be divisible by num_groups, but got %lld channels and "
                           "num_groups=%lld", (long long)x->lay.shape[1], (long long)groups);
@@ -29892,8 +29928,8 @@ DYNC__FN dync_status dync__d_conv_transpose2d(dync__opcall *call) {
     DYNC__TRY(dync__dn_rank(w, 4));
     DYNC__TRY(dync__infer_floating(x));
     if (x->dtype != w->dtype)
-        return dync__fail(DYNC_ERR_DTYPE, "expected input and weight of one dtype, got %s and %s", dync__dtype_info(x->dtype)->name,
-                          dync__dtype_info(w->dtype)->name);
+        return dync__fail(DYNC_ERR_DTYPE, "expected input and weight of one dtype, got %s and %s",
+                          dync__dtype_info(x->dtype)->name, dync__dtype_info(w->dtype)->name);
     if (w->numel == 0) return dync__fail(DYNC_ERR_SHAPE, "expected a weight that is not empty");
     DYNC__TRY(dync__dn_numbers(call, 3, 2, 1, stride));
     DYNC__TRY(dync__dn_numbers(call, 4, 2, 0, padding));
@@ -30746,7 +30782,8 @@ static bool dync__eager_checks_data(const dync__opcall *call) {
     case DYNC__OP_addcdiv:
     case DYNC__OP_addcmul: return dync__arg_is_number(&call->args[3]);
     case DYNC__OP_clamp:
-    case DYNC__OP_where: return dync__arg_is_number(&call->args[1]) || dync__arg_is_number(&call->args[2]);
+    case DYNC__OP_where:
+        return dync__arg_is_number(&call->args[1]) || dync__arg_is_number(&call->args[2]);
     case DYNC__OP_remainder:
     case DYNC__OP_fmod:
     case DYNC__OP_floor_divide:
@@ -31369,7 +31406,8 @@ DYNC__FN int dync__e_atan2(dync__lb *b, const dync__opcall *call, const int *in)
 /* The larger plus log1p(exp(-abs(difference))); equal infinities have no difference. */
 DYNC__FN int dync__e_logaddexp(dync__lb *b, const dync__opcall *call, const int *in) {
     int gap = dync__ex1(b, DYNC__P_abs, dync__ex_sub(b, in[0], in[1]));
-    int sum = dync__ex_add(b, dync__ex2(b, DYNC__P_max, in[0], in[1]), dync__vm_log1p(b, dync__vm_exp(b, dync__ex1(b, DYNC__P_neg, gap))));
+    int sum = dync__ex_add(b, dync__ex2(b, DYNC__P_max, in[0], in[1]),
+                           dync__vm_log1p(b, dync__vm_exp(b, dync__ex1(b, DYNC__P_neg, gap))));
     int infinite = dync__ex2(b, DYNC__P_eq, dync__ex1(b, DYNC__P_abs, in[0]), dync__ex_const(b, in[0], HUGE_VAL));
     int same = dync__ex2(b, DYNC__P_and_, infinite, dync__ex2(b, DYNC__P_eq, in[0], in[1]));
     (void)call;
@@ -31504,8 +31542,10 @@ DYNC__FN int dync__e_masked_fill(dync__lb *b, const dync__opcall *call, const in
 DYNC__FN int dync__e_clamp(dync__lb *b, const dync__opcall *call, const int *in) {
     int x = in[0];
     bool is_bool = dync__ex_is_bool(b, x);
-    if (call->args[1].kind != DYNC__A_NONE) x = dync__ex2(b, is_bool ? DYNC__P_or_ : DYNC__P_max, in[1], x);
-    if (call->args[2].kind != DYNC__A_NONE) x = dync__ex2(b, is_bool ? DYNC__P_and_ : DYNC__P_min, in[2], x);
+    if (call->args[1].kind != DYNC__A_NONE)
+        x = dync__ex2(b, is_bool ? DYNC__P_or_ : DYNC__P_max, in[1], x);
+    if (call->args[2].kind != DYNC__A_NONE)
+        x = dync__ex2(b, is_bool ? DYNC__P_and_ : DYNC__P_min, in[2], x);
     return x;
 }
 DYNC__FN int dync__e_hardtanh(dync__lb *b, const dync__opcall *call, const int *in) {
@@ -31606,7 +31646,8 @@ DYNC__FN int dync__e_relu6(dync__lb *b, const dync__opcall *call, const int *in)
 }
 /* x + 3, held between 0 and 6 */
 static int dync__ex_six(dync__lb *b, int x) {
-    int up = dync__ex2(b, DYNC__P_max, dync__ex_add(b, x, dync__ex_const(b, x, 3)), dync__ex_zero(b, x));
+    int up =
+        dync__ex2(b, DYNC__P_max, dync__ex_add(b, x, dync__ex_const(b, x, 3)), dync__ex_zero(b, x));
     return dync__ex2(b, DYNC__P_min, up, dync__ex_const(b, x, 6));
 }
 DYNC__FN int dync__e_hardsigmoid(dync__lb *b, const dync__opcall *call, const int *in) {
@@ -31635,7 +31676,8 @@ DYNC__FN int dync__e_celu(dync__lb *b, const dync__opcall *call, const int *in) 
     return dync__ex_if_positive(b, in[0], in[0], below);
 }
 DYNC__FN int dync__e_selu(dync__lb *b, const dync__opcall *call, const int *in) {
-    int scale = dync__ex_const(b, in[0], DYNC__SELU_SCALE), below = dync__ex_const(b, in[0], DYNC__SELU_SCALE * DYNC__SELU_ALPHA);
+    int scale = dync__ex_const(b, in[0], DYNC__SELU_SCALE),
+        below = dync__ex_const(b, in[0], DYNC__SELU_SCALE * DYNC__SELU_ALPHA);
     (void)call;
     return dync__ex_if_positive(b, in[0], dync__ex_mul(b, in[0], scale), dync__ex_mul(b, dync__vm_expm1(b, in[0]), below));
 }
@@ -31667,7 +31709,8 @@ DYNC__FN int dync__e_mish(dync__lb *b, const dync__opcall *call, const int *in) 
 /* Logarithms are held at -100 from below. */
 DYNC__FN int dync__e_binary_cross_entropy(dync__lb *b, const dync__opcall *call, const int *in) {
     int x = in[0], y = in[1], low = dync__ex_const(b, x, -100);
-    int yes = dync__ex2(b, DYNC__P_max, low, dync__vm_log(b, x)), no = dync__ex2(b, DYNC__P_max, low, dync__vm_log1p(b, dync__ex1(b, DYNC__P_neg, x)));
+    int yes = dync__ex2(b, DYNC__P_max, low, dync__vm_log(b, x)),
+        no = dync__ex2(b, DYNC__P_max, low, dync__vm_log1p(b, dync__ex1(b, DYNC__P_neg, x)));
     (void)call;
     return dync__ex_sub(b, dync__ex_mul(b, dync__ex_sub(b, y, dync__ex_const(b, y, 1)), no), dync__ex_mul(b, y, yes));
 }
@@ -31728,17 +31771,20 @@ DYNC__FN double dync__infer_largest(int dtype) {
     default: return (double)FLT_MAX;
     }
 }
-/* What is negative wraps in uint8. Anything that is no number fits, and a token, whose number may differ in the next call. */
+/* What is negative wraps in uint8. Anything that is no number fits, and a token, whose number may
+ * differ in the next call. */
 static dync_status dync__infer_number_fits(const dync__arg *a, int dtype) {
     static const char *const names[] = {"float", "double", "c10::Half", "c10::BFloat16", "int64_t", "int", "int16_t", "int8_t", "uint8_t"};
     const dync__dtype_row *info = dync__dtype_info(dtype);
-    if (!dync__arg_is_number(a) || dtype == DYNC_BOOL || dync__is_token(a->as.i) || dync__is_sf(a->as.i)) return DYNC_OK;
+    if (!dync__arg_is_number(a) || dtype == DYNC_BOOL || dync__is_token(a->as.i) || dync__is_sf(a->as.i))
+        return DYNC_OK;
     double x = dync__arg_number(a), limit = ldexp(1, 8 * info->bytes - (dtype != DYNC_U8)), least = dtype != DYNC_U8 ? -limit : a->kind == DYNC__A_FLOAT ? 0 : -255;
     bool fits = info->kind == 'f' ? !(fabs(x) > dync__infer_largest(dtype) && fabs(x) <= DBL_MAX)
                                   : (x >= least && x < limit) || (dtype == DYNC_I64 && a->kind != DYNC__A_FLOAT);
     return fits ? DYNC_OK : dync__fail(DYNC_ERR_VALUE, "value cannot be converted to type %s without overflow", names[dtype]);
 }
-/* A bound that an integer dtype does not hold may lie where it bounds nothing: low below it, high above it. */
+/* A bound that an integer dtype does not hold may lie where it bounds nothing: low below it, high
+ * above it. */
 static dync_status dync__infer_bound(const dync__arg *a, int dtype, bool low) {
     if (!dync__arg_is_number(a)) return DYNC_OK;
     double x = dync__arg_number(a);
@@ -31748,14 +31794,20 @@ static dync_status dync__infer_bound(const dync__arg *a, int dtype, bool low) {
 }
 DYNC__FN dync_status dync__infer_numbers(const dync__opcall *call, int op) {
     const dync__arg *a = call->args;
-    int dtype = op == DYNC__OP_full ? (int)a[2].as.i : op == DYNC__OP_where ? dync__op_common_dtype(call) : a[0].as.t->dtype;
+    int dtype = op == DYNC__OP_full    ? (int)a[2].as.i
+                : op == DYNC__OP_where ? dync__op_common_dtype(call)
+                                       : a[0].as.t->dtype;
     bool half = dync__dtype_info(dtype)->kind == 'f' && dync__dtype_info(dtype)->bytes == 2;
     switch (op) {
     case DYNC__OP_full: return half ? DYNC_OK : dync__infer_number_fits(&a[1], dtype);
-    case DYNC__OP_full_like: case DYNC__OP_fill: case DYNC__OP_copy: return call->nargs < 2 ? DYNC_OK : dync__infer_number_fits(&a[1], dtype);
+    case DYNC__OP_full_like:
+    case DYNC__OP_fill:
+    case DYNC__OP_copy: return call->nargs < 2 ? DYNC_OK : dync__infer_number_fits(&a[1], dtype);
     case DYNC__OP_masked_fill: return dync__infer_number_fits(&a[2], dtype);
     case DYNC__OP_scatter: return dync__infer_number_fits(&a[3], dtype);
-    case DYNC__OP_addcmul: case DYNC__OP_addcdiv: return dync__infer_number_fits(&a[3], half ? DYNC_F32 : dync__op_common_dtype(call));
+    case DYNC__OP_addcmul:
+    case DYNC__OP_addcdiv:
+        return dync__infer_number_fits(&a[3], half ? DYNC_F32 : dync__op_common_dtype(call));
     case DYNC__OP_clamp:
         dtype = dync__op_common_dtype(call);
         DYNC__TRY(dync__infer_bound(&a[1], dtype, true));
@@ -31889,7 +31941,11 @@ static unsigned dync__infer_promoting(const dync__opcall *call) {
     case DYNC__OP_lerp: return 3;
     case DYNC__OP_clamp: case DYNC__OP_addcmul: case DYNC__OP_addcdiv: return 7;
     case DYNC__OP_threshold_backward: return 3;
-    case DYNC__OP_masked_fill: case DYNC__OP_celu: case DYNC__OP_elu: case DYNC__OP_leaky_relu: case DYNC__OP_hardtanh:
+    case DYNC__OP_masked_fill:
+    case DYNC__OP_celu:
+    case DYNC__OP_elu:
+    case DYNC__OP_leaky_relu:
+    case DYNC__OP_hardtanh:
     case DYNC__OP_copy: case DYNC__OP_fill: case DYNC__OP_clone: case DYNC__OP__clone_contiguous: return 1;
     default: return 3;
     }
@@ -31992,14 +32048,18 @@ DYNC__FN dync_status dync__i_celu(const dync__opcall *call, dync__info *out) {
     DYNC__TRY(dync__i_float_unary(call, out));
     DYNC__TRY(dync__infer_number(call, 1));
     double alpha = dync__arg_number(&call->args[1]);
-    return alpha < 0 || alpha > 0 || alpha != alpha ? DYNC_OK : dync__fail(DYNC_ERR_VALUE, "ZeroDivisionError: alpha cannot be 0 for CELU");
+    return alpha < 0 || alpha > 0 || alpha != alpha
+               ? DYNC_OK
+               : dync__fail(DYNC_ERR_VALUE, "ZeroDivisionError: alpha cannot be 0 for CELU");
 }
 /* Two Python numbers make a 0-dim tensor, as torch.add(1, 2) would if it took them. */
 DYNC__FN dync_status dync__i_binary(const dync__opcall *call, dync__info *out) {
     DYNC__TRY(dync__infer_value(call, 0));
     DYNC__TRY(dync__infer_value(call, 1));
     int dtype = dync__op_common_dtype(call);
-    bool power = call->op == DYNC__OP_pow && dync__arg_is_number(&call->args[1]);      /* PyTorch has bool to the power True or False */
+    bool power =
+        call->op == DYNC__OP_pow &&
+        dync__arg_is_number(&call->args[1]); /* PyTorch has bool to the power True or False */
     if (dync__infer_refuses_bool(call->op) && !power) DYNC__TRY(dync__infer_no_bool(call, dtype));
     if (power && dtype != DYNC_F32) DYNC__TRY(dync__infer_number_fits(&call->args[1], dtype));
     if (call->op == DYNC__OP_pow && dync__dtype_info(dtype)->kind == 'i' && call->args[1].kind == DYNC__A_INT &&
@@ -32012,7 +32072,8 @@ DYNC__FN dync_status dync__i_floating_binary(const dync__opcall *call, dync__inf
     for (int i = 0; i < 2; i++) DYNC__TRY(dync__infer_tensor(call, i, &t));
     DYNC__TRY(dync__i_binary(call, out));
     if (dync__dtype_info(out->dtype)->kind == 'f') return DYNC_OK;
-    return dync__fail(DYNC_ERR_DTYPE, "not implemented for '%s': expected a floating point tensor", dync__dtype_info(out->dtype)->guard);
+    return dync__fail(DYNC_ERR_DTYPE, "not implemented for '%s': expected a floating point tensor",
+                      dync__dtype_info(out->dtype)->guard);
 }
 DYNC__FN dync_status dync__i_bitwise(const dync__opcall *call, dync__info *out) {
     for (int i = 0; i < call->nargs; i++) DYNC__TRY(dync__infer_value(call, i));
@@ -32030,8 +32091,9 @@ DYNC__FN dync_status dync__i_clamp(const dync__opcall *call, dync__info *out) {
         if (call->args[i].kind != DYNC__A_NONE) DYNC__TRY(dync__infer_value(call, i));
     int dtype = dync__op_common_dtype(call);
     const dync__arg *low = &call->args[1], *high = &call->args[2];
-    bool one_side = (low->kind == DYNC__A_TENSOR) != (high->kind == DYNC__A_TENSOR) && (low->kind == DYNC__A_NONE || high->kind == DYNC__A_NONE);
-    if (!one_side) DYNC__TRY(dync__infer_no_bool(call, dtype));     /* maximum and minimum take bools */
+    bool one_side = (low->kind == DYNC__A_TENSOR) != (high->kind == DYNC__A_TENSOR) &&
+                    (low->kind == DYNC__A_NONE || high->kind == DYNC__A_NONE);
+    if (!one_side) DYNC__TRY(dync__infer_no_bool(call, dtype)); /* maximum and minimum take bools */
     DYNC__TRY(dync__infer_numbers(call, DYNC__OP_clamp));
     return dync__infer_broadcast(call, dtype, out);
 }
@@ -32156,7 +32218,8 @@ DYNC__FN dync_status dync__i_factory(const dync__opcall *call, dync__info *out) 
 }
 DYNC__FN dync_status dync__i_full(const dync__opcall *call, dync__info *out) {
     DYNC__TRY(dync__infer_number(call, 1));
-    if (dync__dtype_valid((int)call->args[2].as.i)) DYNC__TRY(dync__infer_numbers(call, DYNC__OP_full));
+    if (dync__dtype_valid((int)call->args[2].as.i))
+        DYNC__TRY(dync__infer_numbers(call, DYNC__OP_full));
     return dync__infer_made(out, &call->args[2], &call->args[3], call->args[0].n, call->args[0].as.dims);
 }
 DYNC__FN dync_status dync__i_eye(const dync__opcall *call, dync__info *out) {
@@ -32855,10 +32918,12 @@ DYNC__FN dync_status dync__i_linear(const dync__opcall *call, dync__info *out) {
                               dync__dtype_info(bias->dtype)->name);
         bool fits = bias->lay.ndim <= (w->lay.ndim == 1 ? 0 : n);
         for (int d = 1; fits && d <= bias->lay.ndim; d++)
-            fits = bias->lay.shape[bias->lay.ndim - d] == 1 || dync__sz_eq(bias->lay.shape[bias->lay.ndim - d], shape[n - d]);
+            fits = bias->lay.shape[bias->lay.ndim - d] == 1 ||
+                   dync__sz_eq(bias->lay.shape[bias->lay.ndim - d], shape[n - d]);
         if (!fits)
             return dync__infer_pair_error(w->lay.ndim == 1 ? "expected a 0-dim bias for a weight of one dim"
-                                                           : "expected a bias with one element per row of weight", &bias->lay, &w->lay);
+                                 : "expected a bias with one element per row of weight",
+                &bias->lay, &w->lay);
     }
     return dync__infer_fresh(out, x->dtype, device, n, shape);
 }
@@ -32909,7 +32974,8 @@ DYNC__FN dync_status dync__i_convolution(const dync__opcall *call, dync__info *o
     DYNC__TRY(dync__infer_dims2(&call->args[4], "padding", zero, 0, padding));
     DYNC__TRY(dync__infer_dims2(&call->args[5], "dilation", one, 1, dilation));
     if (groups >= 1 && w->lay.shape[0] == 0)
-        return dync__fail(DYNC_ERR_SHAPE, "Given groups=%lld, expected weight to be at least %lld at dimension 0, but it has no output channels",
+        return dync__fail(DYNC_ERR_SHAPE, "Given groups=%lld, expected weight to be at least %lld at dimension 0, "
+                          "but it has no output channels",
                           (long long)groups, (long long)groups);
     if (groups < 1 || !dync__sz_eq(dync__sz_mod(x->lay.shape[1], groups), 0) || !dync__sz_eq(dync__sz_mod(w->lay.shape[0], groups), 0) ||
         !dync__sz_mul_ok(w->lay.shape[1], groups, &channels) || !dync__sz_eq(channels, x->lay.shape[1]))
@@ -32978,7 +33044,8 @@ static dync_status dync__infer_pooled(const dync__tensor *x, const int64_t *kern
     int n = x->lay.ndim;
     if (n != 3 && n != 4) return dync__fail(DYNC_ERR_SHAPE, "expected 3D or 4D input, got %dD", n);
     memcpy(shape, x->lay.shape, (size_t)n * sizeof shape[0]);
-    if (x->lay.shape[n - 3] == 0) return dync__fail(DYNC_ERR_SHAPE, "expected 3D or 4D input whose batch alone may be empty, got 0 channels");
+    if (x->lay.shape[n - 3] == 0)
+        return dync__fail(DYNC_ERR_SHAPE, "expected 3D or 4D input whose batch alone may be empty, got 0 channels");
     for (int i = 0; i < 2; i++) {
         int d = n - 2 + i;
         if (padding[i] * 2 > kernel[i])
@@ -33100,8 +33167,9 @@ DYNC__FN dync_status dync__i_batch_norm(const dync__opcall *call, dync__info *ou
     dync__info all[5];
     dync__tensor *x;
     DYNC__TRY(dync__infer_tensor(call, 0, &x));
-    if (x->lay.ndim == 1 && x->lay.shape[0] == 0) {              /* an empty batch without channels */
-        for (int i = 1; i < 5; i++) DYNC__TRY(dync__infer_optional_vector(call, i, "a vector of batch_norm", 0));
+    if (x->lay.ndim == 1 && x->lay.shape[0] == 0) { /* an empty batch without channels */
+        for (int i = 1; i < 5; i++)
+            DYNC__TRY(dync__infer_optional_vector(call, i, "a vector of batch_norm", 0));
         DYNC__TRY(dync__infer_floating(x));
         return dync__infer_fresh(out, x->dtype, x->device, 1, x->lay.shape);
     }
@@ -33495,7 +33563,8 @@ DYNC__FN dync_status dync__i_repeat(const dync__opcall *call, dync__info *out) {
     }
     return dync__infer_fresh(out, t->dtype, t->device, r->n, shape);
 }
-/* Sizes of index at most those of other, dim aside. A 0-dim tensor counts as one of a single element. */
+/* Sizes of index at most those of other, dim aside. A 0-dim tensor counts as one of a single
+ * element. */
 static dync_status dync__infer_index_fits(const dync__tensor *index, const dync__layout *other, int dim, const char *what) {
     int n = DYNC__MAX(other->ndim, 1);
     bool fits = DYNC__MAX(index->lay.ndim, 1) == n || index->numel == 0;
@@ -33523,7 +33592,8 @@ DYNC__FN dync_status dync__i_take_along_dim(const dync__opcall *call, dync__info
     DYNC__TRY(dync__infer_index(index));
     if (t->lay.ndim != index->lay.ndim)
         return dync__infer_pair_error("expected tensors of one rank", &t->lay, &index->lay);
-    if (t->lay.ndim == 0) return dync__fail(DYNC_ERR_INDEX, "Dimension specified as %d but tensor has no dimensions", (int)call->args[2].as.i);
+    if (t->lay.ndim == 0)
+        return dync__fail(DYNC_ERR_INDEX, "Dimension specified as %d but tensor has no dimensions", (int)call->args[2].as.i);
     DYNC__TRY(dync__infer_axis(call, 2, t, &dim));
     memcpy(a, t->lay.shape, sizeof a);
     a[dim] = index->lay.shape[dim];
@@ -33795,7 +33865,8 @@ DYNC__FN dync_status dync__l_full(dync__pb *pb, const dync__opcall *call, const 
     (void)in;
     return dync__lower_fill(pb, call, given ? 1 : -1, call->op == DYNC__OP_ones || call->op == DYNC__OP_ones_like, out);
 }
-/* F64 throughout, rounded once: the error does not grow with the index. An integer dtype casts start and step first, as PyTorch does. */
+/* F64 throughout, rounded once: the error does not grow with the index. An integer dtype casts
+ * start and step first, as PyTorch does. */
 DYNC__FN dync_status dync__l_arange(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
     dync__lb b;
     int64_t one = 1;
@@ -33955,8 +34026,9 @@ DYNC__FN dync_status dync__l_max_dim(dync__pb *pb, const dync__opcall *call, con
 DYNC__FN dync_status dync__l_min_dim(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
     return dync__lower_value_and_place(pb, call, in, out, DYNC__R_MIN, DYNC__R_ARGMIN);
 }
-/* Two passes over each row: the mean, then squared distances from it. In F64 on the CPU, as in PyTorch: squares of distances of 1e19, and of
- * 1e-23, leave the range of F32, and a standard deviation does not. */
+/* Two passes over each row: the mean, then squared distances from it. In F64 on the CPU, as in
+ * PyTorch: squares of distances of 1e19, and of 1e-23, leave the range of F32, and a standard
+ * deviation does not. */
 DYNC__FN dync_status dync__l_var(dync__pb *pb, const dync__opcall *call, const dync__operand *in, const dync__operand *out) {
     dync__reducer r;
     int type = pb->device == DYNC_CPU ? DYNC_F64 : dync__lower_wide(out->dtype);
@@ -34074,9 +34146,10 @@ DYNC__FN dync_status dync__l_native_layer_norm(dync__pb *pb, const dync__opcall 
     dync__lower_store(b, out, full, y);
     return dync__lower_end(pb, b);
 }
-/* The functional row's value goes straight into self where it is a loop of one pass, by way of a temporary elsewhere. So it does where elements
- * of self share places (as_strided): each is computed of what stood there before the call, as the graphs of AOT have it, and not of what
- * other elements have left, in whatever order. */
+/* The functional row's value goes straight into self where it is a loop of one pass, by way of a
+ * temporary elsewhere. So it does where elements of self share places (as_strided): each is
+ * computed of what stood there before the call, as the graphs of AOT have it, and not of what other
+ * elements have left, in whatever order. */
 static dync_status dync__lower_inplace(dync__pb *pb, const dync__opcall *call, const dync__operand *in) {
     dync__opcall f = *call;
     dync__operand self = in[0], temp;
@@ -36644,7 +36717,9 @@ static dync_tensor *dync__g_call2(int op, dync_tensor *a, dync_tensor *b) {
 }
 DYNC__FN dync_tensor *dync__g_wide(dync_tensor *h) {
     const dync__tensor *t = dync__open(h);
-    return t && dync__dtype_info(t->dtype)->kind == 'f' && dync__dtype_info(t->dtype)->bytes == 2 ? dync_to_dtype(h, DYNC_F32) : h;
+    return t && dync__dtype_info(t->dtype)->kind == 'f' && dync__dtype_info(t->dtype)->bytes == 2
+               ? dync_to_dtype(h, DYNC_F32)
+               : h;
 }
 static dync_value dync__ga_wide(dync__grad *g, int place) {
     dync_tensor *t = dync__ga_tensor(g, place);
@@ -36702,7 +36777,8 @@ DYNC__FN dync_status dync__g_pow(dync__grad *g) {
 DYNC__FN dync_status dync__g_atan2(dync__grad *g) {
     dync_value y = dync__ga(g, 0), x = dync__ga(g, 1);
     dync_tensor *square = dync_add(dync_mul(y, y), dync_mul(x, x));
-    dync_tensor *over = dync_div(dync__grads_gy(g), dync_masked_fill(square, dync_eq(square, 0), HUGE_VAL));
+    dync_tensor *over =
+        dync_div(dync__grads_gy(g), dync_masked_fill(square, dync_eq(square, 0), HUGE_VAL));
     if (dync__ga_needed(g, 0)) DYNC__TRY(dync__ga_set(g, 0, dync_mul(over, x)));
     return dync__ga_needed(g, 1) ? dync__ga_set(g, 1, dync_mul(over, dync_mul(y, -1))) : DYNC_OK;
 }
@@ -36720,14 +36796,18 @@ DYNC__FN dync_status dync__g_remainder(dync__grad *g) {
 }
 /* By the difference, which is exact where exp(a - y) is not: y is rounded. */
 DYNC__FN dync_status dync__g_logaddexp(dync__grad *g) {
-    dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *a = dync__g_wide(dync__ga_tensor(g, 0)), *b = dync__g_wide(dync__ga_tensor(g, 1));
-    if (dync__ga_needed(g, 0)) DYNC__TRY(dync__ga_set(g, 0, dync_mul(gy, dync_sigmoid(dync_sub(a, b)))));
-    return dync__ga_needed(g, 1) ? dync__ga_set(g, 1, dync_mul(gy, dync_sigmoid(dync_sub(b, a)))) : DYNC_OK;
+    dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *a = dync__g_wide(dync__ga_tensor(g, 0)),
+                *b = dync__g_wide(dync__ga_tensor(g, 1));
+    if (dync__ga_needed(g, 0))
+        DYNC__TRY(dync__ga_set(g, 0, dync_mul(gy, dync_sigmoid(dync_sub(a, b)))));
+    return dync__ga_needed(g, 1) ? dync__ga_set(g, 1, dync_mul(gy, dync_sigmoid(dync_sub(b, a))))
+                                 : DYNC_OK;
 }
-/* (x - y) / (x (1 - x)), whose divisor is held at 1e-12 from below, as in PyTorch: where x is 0 or 1 the loss is flat and its logarithms' slopes
- * are infinite. */
+/* (x - y) / (x (1 - x)), whose divisor is held at 1e-12 from below, as in PyTorch: where x is 0 or
+ * 1 the loss is flat and its logarithms' slopes are infinite. */
 DYNC__FN dync_status dync__g_binary_cross_entropy(dync__grad *g) {
-    dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *x = dync__g_wide(dync__ga_tensor(g, 0)), *y = dync__g_wide(dync__ga_tensor(g, 1));
+    dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *x = dync__g_wide(dync__ga_tensor(g, 0)),
+                *y = dync__g_wide(dync__ga_tensor(g, 1));
     if (dync__ga_needed(g, 0)) {
         dync_tensor *below = dync_clamp(dync_mul(dync_sub(1, x), x), 1e-12, DYNC_NONE);
         DYNC__TRY(dync__ga_set(g, 0, dync_div(dync_mul(gy, dync_sub(x, y)), below)));
@@ -36880,21 +36960,25 @@ DYNC__FN dync_status dync__g_threshold_backward(dync__grad *g) {
 }
 DYNC__FN dync_status dync__g_sigmoid(dync__grad *g) { return dync__grads_set(g, dync__g_call2(DYNC__OP_sigmoid_backward, dync__grads_gy(g), dync__grads_y(g))); }
 DYNC__FN dync_status dync__g_tanh(dync__grad *g) { return dync__grads_set(g, dync__g_call2(DYNC__OP_tanh_backward, dync__grads_gy(g), dync__grads_y(g))); }
-/* The elus by their slope where x is not positive, and not by y + alpha: y is rounded, and -1 in f32 from x = -17 on. exp sees nothing
- * positive, whose infinity would be NaN in second gradients. */
+/* The elus by their slope where x is not positive, and not by y + alpha: y is rounded, and -1 in
+ * f32 from x = -17 on. exp sees nothing positive, whose infinity is NaN in second gradients. */
 DYNC__FN dync_status dync__g_elu(dync__grad *g) {
-    dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *x = dync__g_wide(dync__grads_x(g)), *below_0 = dync_le(x, 0);
+    dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *x = dync__g_wide(dync__grads_x(g)),
+                *below_0 = dync_le(x, 0);
     dync_tensor *slope = dync_mul(dync_exp(dync_where(below_0, x, 0)), dync__ga_float(g, 1));
     return dync__grads_set(g, dync_where(below_0, dync_mul(gy, slope), gy));
 }
 DYNC__FN dync_status dync__g_celu(dync__grad *g) {
-    dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *x = dync__g_wide(dync__grads_x(g)), *below_0 = dync_le(x, 0);
+    dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *x = dync__g_wide(dync__grads_x(g)),
+                *below_0 = dync_le(x, 0);
     dync_tensor *slope = dync_exp(dync_div(dync_where(below_0, x, 0), dync__ga_float(g, 1)));
     return dync__grads_set(g, dync_where(below_0, dync_mul(gy, slope), gy));
 }
 DYNC__FN dync_status dync__g_selu(dync__grad *g) {
-    dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *x = dync__g_wide(dync__grads_x(g)), *below_0 = dync_le(x, 0);
-    dync_tensor *slope = dync_mul(dync_exp(dync_where(below_0, x, 0)), DYNC__SELU_SCALE * DYNC__SELU_ALPHA);
+    dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *x = dync__g_wide(dync__grads_x(g)),
+                *below_0 = dync_le(x, 0);
+    dync_tensor *slope =
+        dync_mul(dync_exp(dync_where(below_0, x, 0)), DYNC__SELU_SCALE * DYNC__SELU_ALPHA);
     return dync__grads_set(g, dync_where(below_0, dync_mul(gy, slope), dync_mul(gy, DYNC__SELU_SCALE)));
 }
 DYNC__FN dync_status dync__g_leaky_relu(dync__grad *g) {
@@ -36921,7 +37005,8 @@ DYNC__FN dync_status dync__g_logsigmoid(dync__grad *g) {
 }
 /* y = x t, t = tanh(softplus(x)), and x t' = x sigmoid(x) (1 - t^2) */
 DYNC__FN dync_status dync__g_mish(dync__grad *g) {
-    dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *x = dync__g_wide(dync__grads_x(g)), *t = dync_tanh(dync_softplus(x));
+    dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *x = dync__g_wide(dync__grads_x(g)),
+                *t = dync_tanh(dync_softplus(x));
     dync_tensor *slope = dync_mul(dync_mul(x, dync_sigmoid(x)), dync_sub(1, dync_mul(t, t)));
     return dync__grads_set(g, dync_mul(gy, dync_add(t, slope)));
 }
@@ -52169,10 +52254,12 @@ static dync_status dync__joint_on_input(dync__joint *j, dync__tensor *t, int inp
     if (same >= 0) return DYNC_OK;
     o->mode = base >= 0 ? dync__view_mode(t) : DYNC__AOT_DETACHED;
     if (!j->training || !dync__tensor_requires_grad(t)) return DYNC_OK;
-    bool clear = dync__layout_is_dense(&j->seen[o->index]->lay) || dync__layout_is_apart(&j->seen[o->index]->lay);
+    bool clear = dync__layout_is_dense(&j->seen[o->index]->lay) ||
+                 dync__layout_is_apart(&j->seen[o->index]->lay);
     if (base >= 0 && clear) return DYNC_OK;
-    /* detached, then differentiated on its own: a value on the input's memory, or a view of that. So is a view of an input whose elements
-     * share places: strides say which place an element of the view has, and not which element of the input it is. */
+    /* detached, then differentiated on its own: a value on the input's memory, or a view of that.
+     * So is a view of an input whose elements share places: strides say which place an element of
+     * the view has, and not which element of the input it is. */
     dync__tensor *own = t->grad->base && base < 0 ? t->grad->base : t;
     int k = dync__joint_value(j, own);
     if (k < 0) return DYNC_ERR_MEMORY;

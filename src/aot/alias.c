@@ -283,10 +283,12 @@ static dync_status dync__joint_on_input(dync__joint *j, dync__tensor *t, int inp
     if (same >= 0) return DYNC_OK;
     o->mode = base >= 0 ? dync__view_mode(t) : DYNC__AOT_DETACHED;
     if (!j->training || !dync__tensor_requires_grad(t)) return DYNC_OK;
-    bool clear = dync__layout_is_dense(&j->seen[o->index]->lay) || dync__layout_is_apart(&j->seen[o->index]->lay);
+    bool clear = dync__layout_is_dense(&j->seen[o->index]->lay) ||
+                 dync__layout_is_apart(&j->seen[o->index]->lay);
     if (base >= 0 && clear) return DYNC_OK;
-    /* detached, then differentiated on its own: a value on the input's memory, or a view of that. So is a view of an input whose elements
-     * share places: strides say which place an element of the view has, and not which element of the input it is. */
+    /* detached, then differentiated on its own: a value on the input's memory, or a view of that.
+     * So is a view of an input whose elements share places: strides say which place an element of
+     * the view has, and not which element of the input it is. */
     dync__tensor *own = t->grad->base && base < 0 ? t->grad->base : t;
     int k = dync__joint_value(j, own);
     if (k < 0) return DYNC_ERR_MEMORY;

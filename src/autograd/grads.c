@@ -89,7 +89,9 @@ static dync_tensor *dync__g_call2(int op, dync_tensor *a, dync_tensor *b)
 DYNC__FN dync_tensor *dync__g_wide(dync_tensor *h)
 {
     const dync__tensor *t = dync__open(h);
-    return t && dync__dtype_info(t->dtype)->kind == 'f' && dync__dtype_info(t->dtype)->bytes == 2 ? dync_to_dtype(h, DYNC_F32) : h;
+    return t && dync__dtype_info(t->dtype)->kind == 'f' && dync__dtype_info(t->dtype)->bytes == 2
+               ? dync_to_dtype(h, DYNC_F32)
+               : h;
 }
 
 static dync_value dync__ga_wide(dync__grad *g, int place)
@@ -167,7 +169,8 @@ DYNC__FN dync_status dync__g_atan2(dync__grad *g)
 {
     dync_value y = dync__ga(g, 0), x = dync__ga(g, 1);
     dync_tensor *square = dync_add(dync_mul(y, y), dync_mul(x, x));
-    dync_tensor *over = dync_div(dync__grads_gy(g), dync_masked_fill(square, dync_eq(square, 0), HUGE_VAL));
+    dync_tensor *over =
+        dync_div(dync__grads_gy(g), dync_masked_fill(square, dync_eq(square, 0), HUGE_VAL));
     if (dync__ga_needed(g, 0)) DYNC__TRY(dync__ga_set(g, 0, dync_mul(over, x)));
     return dync__ga_needed(g, 1) ? dync__ga_set(g, 1, dync_mul(over, dync_mul(y, -1))) : DYNC_OK;
 }
@@ -185,22 +188,28 @@ DYNC__FN dync_status dync__g_remainder(dync__grad *g)
 {
     DYNC__TRY(dync__ga_set(g, 0, dync__grads_gy(g)));
     if (!dync__ga_needed(g, 1)) return DYNC_OK;
-    return dync__ga_set(g, 1, dync_mul(dync_neg(dync__grads_gy(g)), dync_floor_divide(dync__ga_wide(g, 0), dync__ga_wide(g, 1))));
+    return dync__ga_set(g, 1,
+                        dync_mul(dync_neg(dync__grads_gy(g)),
+                                 dync_floor_divide(dync__ga_wide(g, 0), dync__ga_wide(g, 1))));
 }
 
 /* By the difference, which is exact where exp(a - y) is not: y is rounded. */
 DYNC__FN dync_status dync__g_logaddexp(dync__grad *g)
 {
-    dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *a = dync__g_wide(dync__ga_tensor(g, 0)), *b = dync__g_wide(dync__ga_tensor(g, 1));
-    if (dync__ga_needed(g, 0)) DYNC__TRY(dync__ga_set(g, 0, dync_mul(gy, dync_sigmoid(dync_sub(a, b)))));
-    return dync__ga_needed(g, 1) ? dync__ga_set(g, 1, dync_mul(gy, dync_sigmoid(dync_sub(b, a)))) : DYNC_OK;
+    dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *a = dync__g_wide(dync__ga_tensor(g, 0)),
+                *b = dync__g_wide(dync__ga_tensor(g, 1));
+    if (dync__ga_needed(g, 0))
+        DYNC__TRY(dync__ga_set(g, 0, dync_mul(gy, dync_sigmoid(dync_sub(a, b)))));
+    return dync__ga_needed(g, 1) ? dync__ga_set(g, 1, dync_mul(gy, dync_sigmoid(dync_sub(b, a))))
+                                 : DYNC_OK;
 }
 
-/* (x - y) / (x (1 - x)), whose divisor is held at 1e-12 from below, as in PyTorch: where x is 0 or 1 the loss is flat and its logarithms' slopes
- * are infinite. */
+/* (x - y) / (x (1 - x)), whose divisor is held at 1e-12 from below, as in PyTorch: where x is 0 or
+ * 1 the loss is flat and its logarithms' slopes are infinite. */
 DYNC__FN dync_status dync__g_binary_cross_entropy(dync__grad *g)
 {
-    dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *x = dync__g_wide(dync__ga_tensor(g, 0)), *y = dync__g_wide(dync__ga_tensor(g, 1));
+    dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *x = dync__g_wide(dync__ga_tensor(g, 0)),
+                *y = dync__g_wide(dync__ga_tensor(g, 1));
     if (dync__ga_needed(g, 0)) {
         dync_tensor *below = dync_clamp(dync_mul(dync_sub(1, x), x), 1e-12, DYNC_NONE);
         DYNC__TRY(dync__ga_set(g, 0, dync_div(dync_mul(gy, dync_sub(x, y)), below)));
@@ -406,27 +415,32 @@ DYNC__FN dync_status dync__g_threshold_backward(dync__grad *g)
 DYNC__FN dync_status dync__g_sigmoid(dync__grad *g) { return dync__grads_set(g, dync__g_call2(DYNC__OP_sigmoid_backward, dync__grads_gy(g), dync__grads_y(g))); }
 DYNC__FN dync_status dync__g_tanh(dync__grad *g) { return dync__grads_set(g, dync__g_call2(DYNC__OP_tanh_backward, dync__grads_gy(g), dync__grads_y(g))); }
 
-/* The elus by their slope where x is not positive, and not by y + alpha: y is rounded, and -1 in f32 from x = -17 on. exp sees nothing
- * positive, whose infinity would be NaN in second gradients. */
+/* The elus by their slope where x is not positive, and not by y + alpha: y is rounded, and -1 in
+ * f32 from x = -17 on. exp sees nothing positive, whose infinity is NaN in second gradients. */
 DYNC__FN dync_status dync__g_elu(dync__grad *g)
 {
-    dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *x = dync__g_wide(dync__grads_x(g)), *below_0 = dync_le(x, 0);
+    dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *x = dync__g_wide(dync__grads_x(g)),
+                *below_0 = dync_le(x, 0);
     dync_tensor *slope = dync_mul(dync_exp(dync_where(below_0, x, 0)), dync__ga_float(g, 1));
     return dync__grads_set(g, dync_where(below_0, dync_mul(gy, slope), gy));
 }
 
 DYNC__FN dync_status dync__g_celu(dync__grad *g)
 {
-    dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *x = dync__g_wide(dync__grads_x(g)), *below_0 = dync_le(x, 0);
+    dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *x = dync__g_wide(dync__grads_x(g)),
+                *below_0 = dync_le(x, 0);
     dync_tensor *slope = dync_exp(dync_div(dync_where(below_0, x, 0), dync__ga_float(g, 1)));
     return dync__grads_set(g, dync_where(below_0, dync_mul(gy, slope), gy));
 }
 
 DYNC__FN dync_status dync__g_selu(dync__grad *g)
 {
-    dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *x = dync__g_wide(dync__grads_x(g)), *below_0 = dync_le(x, 0);
-    dync_tensor *slope = dync_mul(dync_exp(dync_where(below_0, x, 0)), DYNC__SELU_SCALE * DYNC__SELU_ALPHA);
-    return dync__grads_set(g, dync_where(below_0, dync_mul(gy, slope), dync_mul(gy, DYNC__SELU_SCALE)));
+    dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *x = dync__g_wide(dync__grads_x(g)),
+                *below_0 = dync_le(x, 0);
+    dync_tensor *slope =
+        dync_mul(dync_exp(dync_where(below_0, x, 0)), DYNC__SELU_SCALE * DYNC__SELU_ALPHA);
+    return dync__grads_set(
+        g, dync_where(below_0, dync_mul(gy, slope), dync_mul(gy, DYNC__SELU_SCALE)));
 }
 
 DYNC__FN dync_status dync__g_leaky_relu(dync__grad *g)
@@ -437,7 +451,8 @@ DYNC__FN dync_status dync__g_leaky_relu(dync__grad *g)
 
 DYNC__FN dync_status dync__g_hardtanh(dync__grad *g)
 {
-    dync_tensor *x = dync__grads_x(g), *held = dync_logical_or(dync_le(x, dync__ga_float(g, 1)), dync_ge(x, dync__ga_float(g, 2)));
+    dync_tensor *x = dync__grads_x(g), *held = dync_logical_or(dync_le(x, dync__ga_float(g, 1)),
+                                                               dync_ge(x, dync__ga_float(g, 2)));
     return dync__grads_set(g, dync_where(held, 0, dync__grads_gy(g)));      /* NaN is not held */
 }
 
@@ -464,7 +479,8 @@ DYNC__FN dync_status dync__g_logsigmoid(dync__grad *g)
 /* y = x t, t = tanh(softplus(x)), and x t' = x sigmoid(x) (1 - t^2) */
 DYNC__FN dync_status dync__g_mish(dync__grad *g)
 {
-    dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *x = dync__g_wide(dync__grads_x(g)), *t = dync_tanh(dync_softplus(x));
+    dync_tensor *gy = dync__g_wide(dync__grads_gy(g)), *x = dync__g_wide(dync__grads_x(g)),
+                *t = dync_tanh(dync_softplus(x));
     dync_tensor *slope = dync_mul(dync_mul(x, dync_sigmoid(x)), dync_sub(1, dync_mul(t, t)));
     return dync__grads_set(g, dync_mul(gy, dync_add(t, slope)));
 }
@@ -478,7 +494,8 @@ DYNC__FN dync_status dync__g_softplus(dync__grad *g)
 DYNC__FN dync_status dync__g_silu(dync__grad *g)
 {
     dync_tensor *x = dync__g_wide(dync__grads_x(g)), *s = dync_sigmoid(x);
-    return dync__grads_set(g, dync_mul(dync__g_wide(dync__grads_gy(g)), dync_mul(s, dync_add(dync_mul(x, dync_sub(1, s)), 1))));
+    return dync__grads_set(g, dync_mul(dync__g_wide(dync__grads_gy(g)),
+                                       dync_mul(s, dync_add(dync_mul(x, dync_sub(1, s)), 1))));
 }
 
 /* Phi(x) + x phi(x) */
@@ -487,7 +504,8 @@ DYNC__FN dync_status dync__g_gelu(dync__grad *g)
     dync_tensor *x = dync__g_wide(dync__grads_x(g));
     dync_tensor *cdf = dync_mul(dync_add(dync_erf(dync_mul(x, 0.707106781186547524401)), 1), 0.5);
     dync_tensor *pdf = dync_mul(dync_exp(dync_mul(dync_mul(x, x), -0.5)), 0.398942280401432677940);
-    return dync__grads_set(g, dync_mul(dync__g_wide(dync__grads_gy(g)), dync_add(cdf, dync_mul(x, pdf))));
+    return dync__grads_set(
+        g, dync_mul(dync__g_wide(dync__grads_gy(g)), dync_add(cdf, dync_mul(x, pdf))));
 }
 
 /* y = x/2 (1 + t), t = tanh(k (x + c x^3)) */
@@ -498,5 +516,6 @@ DYNC__FN dync_status dync__g_gelu_tanh(dync__grad *g)
     dync_tensor *t = dync_tanh(dync_mul(dync_add(x, dync_mul(dync_mul(xx, x), c)), k));
     dync_tensor *inner = dync_mul(dync_add(dync_mul(xx, 3 * c), 1), k);
     dync_tensor *right = dync_mul(dync_mul(dync_mul(x, 0.5), dync_sub(1, dync_mul(t, t))), inner);
-    return dync__grads_set(g, dync_mul(dync__g_wide(dync__grads_gy(g)), dync_add(dync_mul(dync_add(t, 1), 0.5), right)));
+    return dync__grads_set(g, dync_mul(dync__g_wide(dync__grads_gy(g)),
+                                       dync_add(dync_mul(dync_add(t, 1), 0.5), right)));
 }

@@ -483,7 +483,8 @@ static int dync__ib_value_at(dync__ib *b, int i, int phase)
     return b->val[i];
 }
 
-/* Do elements that this store writes share places? Then the last one stays, whichever the threads are. */
+/* Do elements that this store writes share places? Then the last one stays, whichever the threads
+ * are. */
 static bool dync__ib_overlaps(const dync__ib *b, int store)
 {
     const dync__inst *in = dync__ib_inst(b, store);
@@ -498,11 +499,13 @@ static bool dync__ib_overlaps(const dync__ib *b, int store)
     return !dync__layout_is_apart(&lay);
 }
 
-/* ---- what is skipped ---------------------------------------------------------------------------- */
+/* ---- what is skipped ----------------------------------------------------------------------------
+ */
 
 typedef struct dync__ib_skip {
-    int first, select, at;               /* instructions [first, select); the skip's place in its section's list */
-    int32_t *before;                     /* val, val_phase, wide, wide_phase as they were, one after another */
+    int first, select,
+        at;          /* instructions [first, select); the skip's place in its section's list */
+    int32_t *before; /* val, val_phase, wide, wide_phase as they were, one after another */
 } dync__ib_skip;
 
 static void dync__ib_skip_begin(dync__ib *b, dync__ib_skip *skip, int first)
@@ -519,16 +522,19 @@ static void dync__ib_skip_begin(dync__ib *b, dync__ib_skip *skip, int first)
     skip->first = first;
     skip->select = select;
     skip->at = b->list[b->section].n;
-    for (int k = 0; k < 4; k++) memcpy(skip->before + (size_t)k * (size_t)n, state[k], (size_t)n * sizeof(int32_t));
+    for (int k = 0; k < 4; k++)
+        memcpy(skip->before + (size_t)k * (size_t)n, state[k], (size_t)n * sizeof(int32_t));
     dync__ib_emit(b, dync__ib_step(DYNC__STEP_SKIP, 2, DYNC_BOOL, -1, o.value));
 }
 
-/* What else was made on the way (values of earlier phases, expansions of scalars) may not have been: it is made again by who needs it. */
+/* What else was made on the way (values of earlier phases, expansions of scalars) may not have
+ * been: it is made again by who needs it. */
 static void dync__ib_skip_end(dync__ib *b, dync__ib_skip *skip)
 {
     int n = b->k->inst.n;
     int32_t *state[] = {b->val, b->val_phase, b->wide, b->wide_phase};
-    if (b->list[b->section].n > skip->at) b->list[b->section].at[skip->at].imm = b->list[b->section].n - skip->at - 1;
+    if (b->list[b->section].n > skip->at)
+        b->list[b->section].at[skip->at].imm = b->list[b->section].n - skip->at - 1;
     for (int i = 0; i < n; i++) {
         bool own = i >= skip->first && i < skip->select;
         for (int k = own ? 2 : 0; k < 4; k++) state[k][i] = skip->before[k * n + i];
@@ -549,7 +555,9 @@ DYNC__FN void dync__ib_emit_all(dync__ib *b)
     b->lane_bytes = 0;
     for (int i = 0; i < b->k->inst.n; i++) {
         const dync__inst *in = dync__ib_inst(b, i);
-        if (b->needed[i] && in->prim == DYNC__P_store && b->level[i] == 2 && dync__ib_overlaps(b, i)) b->serial = true;
+        if (b->needed[i] && in->prim == DYNC__P_store && b->level[i] == 2 &&
+            dync__ib_overlaps(b, i))
+            b->serial = true;
         if (b->needed[i] && in->prim == DYNC__P_store && b->direct[in->arg[0]] < 0 &&
             dync__ib_may_direct(b, i))
             b->direct[in->arg[0]] = i;

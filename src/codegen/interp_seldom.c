@@ -1,6 +1,8 @@
-/* codegen/interp_seldom.c: what only a seldom-taken select needs, such as fmod of a quotient beyond 2^250, is skipped by the tile interpreter
- * where no lane of the tile wants it, as x86_seldom.c's code goes round it. Before: interp_plan.c (levels, what is needed); after:
- * interp_emit.c, which emits the skip. Instructions that stand one after another before their select are looked for, and no others. */
+/* codegen/interp_seldom.c: what only a seldom-taken select needs, such as fmod of a quotient beyond
+ * 2^250, is skipped by the tile interpreter where no lane of the tile wants it, as x86_seldom.c's
+ * code goes round it. Before: interp_plan.c (levels, what is needed); after: interp_emit.c, which
+ * emits the skip. Instructions that stand one after another before their select are looked for, and
+ * no others. */
 #include "../dync.in.h"
 #include "interp_build.h"
 
@@ -13,8 +15,9 @@ static void dync__seldom_escape(const dync__ib *b, uint8_t *escapes, int i)
     for (int a = 0; a < n; a++) escapes[arg[a]] = 1;
 }
 
-/* The first instruction of those before `select` that it alone needs for its second operand; select itself where they are too few. What makes
- * no step here (constants, values of rows) may stand among them. escapes: by instruction, scratch. */
+/* The first instruction of those before `select` that it alone needs for its second operand; select
+ * itself where they are too few. What makes no step here (constants, values of rows) may stand
+ * among them. escapes: by instruction, scratch. */
 static int dync__seldom_first(const dync__ib *b, int select, uint8_t *escapes)
 {
     const dync__inst *s = dync__ib_inst(b, select);
@@ -30,7 +33,8 @@ static int dync__seldom_first(const dync__ib *b, int select, uint8_t *escapes)
             dync__seldom_escape(b, escapes, i);
             continue;
         }
-        bool plain = in->buf < 0 && in->prim != DYNC__P_reduce && in->prim != DYNC__P_scan && in->prim != DYNC__P_random;
+        bool plain = in->buf < 0 && in->prim != DYNC__P_reduce && in->prim != DYNC__P_scan &&
+                     in->prim != DYNC__P_random;
         if (escapes[i] || !plain || dync__ib_list(b, i) != list) break;
         first = i;
         worth++;
@@ -49,7 +53,9 @@ DYNC__FN void dync__ib_find_seldom(dync__ib *b)
     for (int i = 0; i < n; i++) b->seldom[i] = -1;
     for (int i = 0; i < n; i++) {
         const dync__inst *in = dync__ib_inst(b, i);
-        if (!b->needed[i] || in->prim != DYNC__P_select || in->imm.i != 1 || b->level[i] < 2 || b->clamp[i]) continue;
+        if (!b->needed[i] || in->prim != DYNC__P_select || in->imm.i != 1 || b->level[i] < 2 ||
+            b->clamp[i])
+            continue;
         int first = dync__seldom_first(b, i, escapes);
         if (first < i) b->seldom[first] = i;
     }

@@ -162,26 +162,39 @@ static int dync__fmod_step(dync__lb *b, int r, int inverse, int y_hi, int y_lo, 
     return y_lo < 0 ? r : dync__m_sub(b, r, dync__m_mul(b, q, y_lo));
 }
 
-enum { DYNC__FMOD_BITS = 24, DYNC__FMOD_STEPS = 2098 / DYNC__FMOD_BITS + 1 };      /* of quotients up to 2^1024 / 2^-1074 */
+enum {
+    DYNC__FMOD_BITS = 24,
+    DYNC__FMOD_STEPS = 2098 / DYNC__FMOD_BITS + 1
+}; /* of quotients up to 2^1024 / 2^-1074 */
 
 /* x = m 2^(e - 1075) with m in [2^52, 2^53): m, and e as I64. x is normal. */
 static int dync__fmod_parts(dync__lb *b, int x, int *e)
 {
     int bits = dync__m_bits(b, x);
     *e = dync__m_shrk(b, bits, 52);
-    return dync__m_float(b, dync__m_or(b, dync__m_andi(b, bits, (INT64_C(1) << 52) - 1), dync__m_i(b, x, INT64_C(1075) << 52)));
+    return dync__m_float(b, dync__m_or(b, dync__m_andi(b, bits, (INT64_C(1) << 52) - 1),
+                                       dync__m_i(b, x, INT64_C(1075) << 52)));
 }
 
-/* x mod d where 2^250 and more d fit into x: the remainder of m 2^e by n, both whole, of which 24 bits of e are multiplied in a step. Each is
- * exact: r stays in (-n, 2 n), so the quotient has 26 bits, n's parts 26 and 27. grown: d is 2^500 times the divisor, and so is the result. */
+/* x mod d where 2^250 and more d fit into x: the remainder of m 2^e by n, both whole, of which 24
+ * bits of e are multiplied in a step. Each is exact: r stays in (-n, 2 n), so the quotient has 26
+ * bits, n's parts 26 and 27. grown: d is 2^500 times the divisor, and so is the result. */
 static int dync__fmod_far(dync__lb *b, int x, int d, int grown)
 {
-    int ex, ed, m = dync__fmod_parts(b, x, &ex), n = dync__fmod_parts(b, d, &ed), one = dync__m_k(b, x, 1.0);
-    int n_hi = dync__pow_cut(b, n, 27), n_lo = dync__m_sub(b, n, n_hi), inverse = dync__m_div(b, one, n);
-    int e = dync__m_add(b, dync__m_sub(b, ex, ed), dync__m_sel(b, grown, dync__m_i(b, x, 500), dync__m_i(b, x, 0)));
-    int whole = dync__m_addk(b, dync__m_float(b, dync__m_or(b, e, dync__m_i(b, x, INT64_C(1075) << 52))), -0x1p52);     /* e, below 2^52 */
-    int steps = dync__m_trunc(b, dync__m_mulk(b, dync__m_addk(b, whole, 0.5), 1.0 / DYNC__FMOD_BITS));
-    int rest = dync__m_bits(b, dync__m_addk(b, dync__m_sub(b, whole, dync__m_mulk(b, steps, DYNC__FMOD_BITS)), 0x1p52 + 1023));
+    int ex, ed, m = dync__fmod_parts(b, x, &ex), n = dync__fmod_parts(b, d, &ed),
+                one = dync__m_k(b, x, 1.0);
+    int n_hi = dync__pow_cut(b, n, 27), n_lo = dync__m_sub(b, n, n_hi),
+        inverse = dync__m_div(b, one, n);
+    int e = dync__m_add(b, dync__m_sub(b, ex, ed),
+                        dync__m_sel(b, grown, dync__m_i(b, x, 500), dync__m_i(b, x, 0)));
+    int whole =
+        dync__m_addk(b, dync__m_float(b, dync__m_or(b, e, dync__m_i(b, x, INT64_C(1075) << 52))),
+                     -0x1p52); /* e, below 2^52 */
+    int steps =
+        dync__m_trunc(b, dync__m_mulk(b, dync__m_addk(b, whole, 0.5), 1.0 / DYNC__FMOD_BITS));
+    int rest = dync__m_bits(
+        b, dync__m_addk(b, dync__m_sub(b, whole, dync__m_mulk(b, steps, DYNC__FMOD_BITS)),
+                        0x1p52 + 1023));
     int r = dync__m_mul(b, m, dync__m_float(b, dync__m_shlk(b, rest, 52)));
     r = dync__fmod_step(b, r, inverse, n_hi, n_lo, 1);
     for (int k = 0; k < DYNC__FMOD_STEPS; k++) {
@@ -194,8 +207,9 @@ static int dync__fmod_far(dync__lb *b, int x, int d, int grown)
     return dync__m_mul(b, r, dync__m_float(b, dync__m_shlk(b, dync__m_addi(b, ed, -52), 52)));
 }
 
-/* F32 in F64: quotients below 2^280, which is all there are, 28 bits a step. F64: quotients below 2^250, 25 bits a step, larger ones apart; a
- * small y is scaled up with x, so that it has a reciprocal. */
+/* F32 in F64: quotients below 2^280, which is all there are, 28 bits a step. F64: quotients below
+ * 2^250, 25 bits a step, larger ones apart; a small y is scaled up with x, so that it has a
+ * reciprocal. */
 DYNC__FN int dync__vm_fmod(dync__lb *b, int a, int y)
 {
     bool wide = dync__m_wide(b, a);
@@ -216,7 +230,8 @@ DYNC__FN int dync__vm_fmod(dync__lb *b, int a, int y)
     r = dync__m_sel(b, dync__m_le(b, d, r), dync__m_sub(b, r, d), r);
     if (wide) {
         int usual = dync__m_ltk(b, quotient, 0x1p250), nan = dync__m_k(b, r, (double)NAN);
-        int finite = dync__m_and(b, dync__m_ltk(b, x, (double)INFINITY), dync__m_lt(b, dync__m_k(b, t, 0.0), t));
+        int finite = dync__m_and(b, dync__m_ltk(b, x, (double)INFINITY),
+                                 dync__m_lt(b, dync__m_k(b, t, 0.0), t));
         r = dync__m_sel(b, usual, r, nan);
         int beyond = dync__m_and(b, finite, dync__m_not(b, usual));
         r = dync__m_seldom(b, beyond, dync__fmod_far(b, x, d, small), r);

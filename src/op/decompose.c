@@ -139,7 +139,9 @@ DYNC__FN dync_status dync__d_take_along_dim(dync__opcall *call)
     DYNC__TRY(dync__dim_wrap(dync__infer_int_dim(&call->args[2]), x->lay.ndim, &dim));
     int64_t shape[DYNC_MAX_DIMS];
     memcpy(shape, info.lay.shape, sizeof shape);
-    if (x->lay.shape[dim] != 0) index = dync__chain_ti(&c, DYNC__OP_remainder, index, x->lay.shape[dim]);       /* negative ones from the end */
+    if (x->lay.shape[dim] != 0)
+        index = dync__chain_ti(&c, DYNC__OP_remainder, index,
+                               x->lay.shape[dim]); /* negative ones from the end */
     index = dync__chain_shape(&c, DYNC__OP_expand, index, info.lay.ndim, shape);
     shape[dim] = x->lay.shape[dim];
     x = dync__chain_shape(&c, DYNC__OP_expand, x, info.lay.ndim, shape);
@@ -213,9 +215,11 @@ DYNC__FN dync_status dync__d_linear(dync__opcall *call)
     dync__info info;
     DYNC__TRY(dync__op_infer(call, &info));
     int n = x->lay.ndim;
-    bool each_row = bias && w->lay.ndim == 2 && bias->lay.ndim == 1 && dync__sz_eq(bias->lay.shape[0], w->lay.shape[0]);
+    bool each_row = bias && w->lay.ndim == 2 && bias->lay.ndim == 1 &&
+                    dync__sz_eq(bias->lay.shape[0], w->lay.shape[0]);
     if (!each_row) {
-        y = dync__chain_tt(&c, DYNC__OP_matmul, x, w->lay.ndim == 1 ? w : dync__chain1(&c, DYNC__OP_t, w));
+        y = dync__chain_tt(&c, DYNC__OP_matmul, x,
+                           w->lay.ndim == 1 ? w : dync__chain1(&c, DYNC__OP_t, w));
         return dync__chain_end(&c, call, bias ? dync__chain_tt(&c, DYNC__OP_add, y, bias) : y);
     }
     int64_t rows[2] = {1, x->lay.shape[n - 1]};
@@ -392,7 +396,9 @@ DYNC__FN dync_status dync__d_batch_norm(dync__opcall *call)
     dync__chain c = {0};
     dync__dt *all[5], *running[2] = {dync__dt_arg(call, 3), dync__dt_arg(call, 4)}, *x;
     DYNC__TRY(dync__dt_self(call, &x));
-    if (x->lay.ndim == 1) return dync__chain_end(&c, call, dync__chain1(&c, DYNC__OP_clone, x));     /* empty: infer.c has seen to it */
+    if (x->lay.ndim == 1)
+        return dync__chain_end(
+            &c, call, dync__chain1(&c, DYNC__OP_clone, x)); /* empty: infer.c has seen to it */
     dync__chain_call(&c, DYNC__OP__native_batch_norm_legit_functional, call->nargs, call->args, all);
     bool off = dync__tls.grad_enabled_off;
     dync__tls.grad_enabled_off = true;
@@ -509,7 +515,8 @@ static dync__dt *dync__chain_counted(dync__chain *c, dync__dt *x, const dync__dt
 static dync__dt *dync__chain_loss_gap(dync__chain *c, const dync__opcall *call)
 {
     dync__dt *x = dync__dt_arg(call, 0), *y = dync__dt_arg(call, 1);
-    return dync__chain_tt(c, DYNC__OP_sub, dync__chain_counted(c, x, y), dync__chain_counted(c, y, x));
+    return dync__chain_tt(c, DYNC__OP_sub, dync__chain_counted(c, x, y),
+                          dync__chain_counted(c, y, x));
 }
 
 /* ---- norms and losses ----------------------------------------------------------------------------------------------------------------- */
@@ -524,26 +531,36 @@ static dync__dt *dync__chain_norm2(dync__chain *c, dync__dt *x, int n, const int
                         dync__arg_t(zero), dync__arg_i(0));
 }
 
-/* sum(a ** p) ** (1 / p) of a = abs(x), p not 0 and finite. A power of zero has no slope here, as in PyTorch: it is infinite, or NaN once the
- * other power's is multiplied with it. So zeros are kept away from pow, and what it makes of them is put back. */
-static dync__dt *dync__chain_norm_p(dync__chain *c, dync__dt *a, double p, int n, const int64_t *dims, bool keepdim)
+/* sum(a ** p) ** (1 / p) of a = abs(x), p not 0 and finite. A power of zero has no slope here, as
+ * in PyTorch: it is infinite, or NaN once the other power's is multiplied with it. So zeros are
+ * kept away from pow, and what it makes of them is put back. */
+static dync__dt *dync__chain_norm_p(dync__chain *c, dync__dt *a, double p, int n,
+                                    const int64_t *dims, bool keepdim)
 {
     const double inf = HUGE_VAL, of_zero = p > 0 ? 0 : inf;
     dync__dt *zero = p < 1 ? dync__chain_ti(c, DYNC__OP_eq, a, 0) : NULL;
-    if (zero) a = dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(a), dync__arg_t(zero), dync__arg_i(1));
+    if (zero)
+        a = dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(a), dync__arg_t(zero),
+                         dync__arg_i(1));
     a = dync__chain_tf(c, DYNC__OP_pow, a, p);
-    if (zero) a = dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(a), dync__arg_t(zero), dync__arg_f(of_zero));
-    dync__dt *s = dync__chain_reduce(c, DYNC__OP_sum, a, n, dims, keepdim), *none = dync__chain_ti(c, DYNC__OP_eq, s, 0);
+    if (zero)
+        a = dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(a), dync__arg_t(zero),
+                         dync__arg_f(of_zero));
+    dync__dt *s = dync__chain_reduce(c, DYNC__OP_sum, a, n, dims, keepdim),
+             *none = dync__chain_ti(c, DYNC__OP_eq, s, 0);
     s = dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(s), dync__arg_t(none), dync__arg_i(1));
     s = dync__chain_tf(c, DYNC__OP_pow, s, 1 / p);
-    return dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(s), dync__arg_t(none), dync__arg_f(of_zero));
+    return dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(s), dync__arg_t(none),
+                        dync__arg_f(of_zero));
 }
 
-/* How many are not zero. By way of sgn, whose gradient is zero, so that the result has a history. */
-static dync__dt *dync__chain_norm0(dync__chain *c, dync__dt *x, int n, const int64_t *dims, bool keepdim)
+/* How many are not zero. By way of sgn, whose gradient is zero: the result has a history. */
+static dync__dt *dync__chain_norm0(dync__chain *c, dync__dt *x, int n, const int64_t *dims,
+                                   bool keepdim)
 {
-    dync__dt *one = dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(dync__chain1(c, DYNC__OP_sgn, x)),
-                                 dync__arg_t(dync__chain_ti(c, DYNC__OP_ne, x, 0)), dync__arg_i(1));
+    dync__dt *one =
+        dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(dync__chain1(c, DYNC__OP_sgn, x)),
+                     dync__arg_t(dync__chain_ti(c, DYNC__OP_ne, x, 0)), dync__arg_i(1));
     return dync__chain_reduce(c, DYNC__OP_sum, one, n, dims, keepdim);
 }
 
@@ -563,8 +580,9 @@ DYNC__FN dync_status dync__d_norm(dync__opcall *call)
     else {
         bool whole = p > DBL_MAX || p < -DBL_MAX, plain = p >= 1 && p <= 1;
         x = dync__chain1(&c, DYNC__OP_abs, x);
-        y = whole || plain ? dync__chain_reduce(&c, whole ? place : DYNC__OP_sum, x, n, dims, keepdim)
-                           : dync__chain_norm_p(&c, x, p, n, dims, keepdim);
+        y = whole || plain
+                ? dync__chain_reduce(&c, whole ? place : DYNC__OP_sum, x, n, dims, keepdim)
+                : dync__chain_norm_p(&c, x, p, n, dims, keepdim);
     }
     return dync__chain_end(&c, call, dync__chain_dtype(&c, y, dtype));
 }
@@ -589,7 +607,9 @@ DYNC__FN dync_status dync__d_l1_loss(dync__opcall *call)
 DYNC__FN dync_status dync__d_mse_loss(dync__opcall *call)
 {
     dync__chain c = {0};
-    return dync__chain_end(&c, call, dync__chain_mean(&c, dync__chain1(&c, DYNC__OP_square, dync__chain_loss_gap(&c, call))));
+    return dync__chain_end(
+        &c, call,
+        dync__chain_mean(&c, dync__chain1(&c, DYNC__OP_square, dync__chain_loss_gap(&c, call))));
 }
 
 DYNC__FN dync_status dync__d_smooth_l1_loss(dync__opcall *call)
@@ -618,9 +638,11 @@ DYNC__FN dync_status dync__d_binary_cross_entropy_with_logits(dync__opcall *call
     dync__chain c = {0};
     dync__info info;
     DYNC__TRY(dync__op_infer(call, &info));
-    dync__dt *x = dync__chain_wide(&c, dync__dt_arg(call, 0)), *y = dync__chain_wide(&c, dync__dt_arg(call, 1));
+    dync__dt *x = dync__chain_wide(&c, dync__dt_arg(call, 0)),
+             *y = dync__chain_wide(&c, dync__dt_arg(call, 1));
     dync__dt *linear = dync__chain_tt(&c, DYNC__OP_mul, dync__chain_one_minus(&c, y), x);
-    dync__dt *mean = dync__chain_mean(&c, dync__chain_tt(&c, DYNC__OP_sub, linear, dync__chain1(&c, DYNC__OP_logsigmoid, x)));
+    dync__dt *mean = dync__chain_mean(
+        &c, dync__chain_tt(&c, DYNC__OP_sub, linear, dync__chain1(&c, DYNC__OP_logsigmoid, x)));
     return dync__chain_end(&c, call, dync__chain_dtype(&c, mean, info.dtype));
 }
 
@@ -655,7 +677,8 @@ DYNC__FN dync_status dync__d_cross_entropy(dync__opcall *call)
     DYNC__TRY(dync__op_infer(call, &info));
     int64_t dim = x->lay.ndim == 1 ? 0 : 1;
     x = dync__chain_ti(&c, DYNC__OP_log_softmax, x, dim);
-    if (dync__dtype_info(target->dtype)->kind != 'f') return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_nll_loss, x, target));
+    if (dync__dtype_info(target->dtype)->kind != 'f')
+        return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_nll_loss, x, target));
     x = dync__chain_reduce(&c, DYNC__OP_sum, dync__chain_tt(&c, DYNC__OP_mul, x, target), 1, &dim, false);
     return dync__chain_end(&c, call, dync__chain1(&c, DYNC__OP_neg, dync__chain_mean(&c, x)));
 }

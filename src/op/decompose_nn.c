@@ -42,9 +42,11 @@ DYNC__FN dync_status dync__d_tanhshrink(dync__opcall *call)
 /* y, and 0 where x is between -lambd and lambd; NaN is not. */
 static dync__dt *dync__dn_zero_inside(dync__chain *c, dync__dt *y, dync__dt *x, double lambd)
 {
-    dync__dt *inside = dync__chain_tt(c, DYNC__OP_logical_and, dync__chain_tf(c, DYNC__OP_ge, x, -lambd),
-                                      dync__chain_tf(c, DYNC__OP_le, x, lambd));
-    return dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(y), dync__arg_t(inside), dync__arg_i(0));
+    dync__dt *inside =
+        dync__chain_tt(c, DYNC__OP_logical_and, dync__chain_tf(c, DYNC__OP_ge, x, -lambd),
+                       dync__chain_tf(c, DYNC__OP_le, x, lambd));
+    return dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(y), dync__arg_t(inside),
+                        dync__arg_i(0));
 }
 
 DYNC__FN dync_status dync__d_softshrink(dync__opcall *call)
@@ -179,7 +181,9 @@ DYNC__FN dync_status dync__d_isclose(dync__opcall *call)
         return dync__fail(DYNC_ERR_DTYPE, "%s did not match %s", dync__dtype_info(a->dtype)->guard, dync__dtype_info(b->dtype)->guard);
     for (int i = 2; i < 4; i++)
         if (!(dync__dn_number(call, i) >= 0))
-            return dync__fail(DYNC_ERR_VALUE, "%s must be greater than or equal to zero, but got %g", i == 2 ? "rtol" : "atol", dync__dn_number(call, i));
+            return dync__fail(DYNC_ERR_VALUE,
+                              "%s must be greater than or equal to zero, but got %g",
+                              i == 2 ? "rtol" : "atol", dync__dn_number(call, i));
     dync__dt *close = dync__chain_tt(&c, DYNC__OP_eq, a, b);
     if (call->args[4].as.i)
         close = dync__chain_tt(&c, DYNC__OP_logical_or, close,
@@ -282,7 +286,8 @@ static dync_status dync__dn_group_norm(dync__opcall *call, dync__dt *x, int64_t 
     rows[1] = x->numel && rows[0] ? dync__sz_size(dync__sz_div(x->numel, rows[0])) : 0;
     dync__arg args[5] = {dync__arg_none(), dync__arg_dims(1, &rows[1]), dync__arg_none(), dync__arg_none(), dync__arg_f(eps)};
     dync__dt *y;
-    args[0] = dync__arg_t(dync__chain_shape(&c, DYNC__OP_reshape, dync__chain_wide(&c, x), 2, rows));
+    args[0] =
+        dync__arg_t(dync__chain_shape(&c, DYNC__OP_reshape, dync__chain_wide(&c, x), 2, rows));
     dync__chain_call(&c, DYNC__OP_layer_norm, 5, args, &y);
     y = dync__chain_shape(&c, DYNC__OP_view, y, x->lay.ndim, x->lay.shape);
     for (int d = 0; d < x->lay.ndim; d++) shape[d] = d == 1 ? channels : 1;
@@ -298,9 +303,12 @@ DYNC__FN dync_status dync__d_group_norm(dync__opcall *call)
     DYNC__TRY(dync__dt_self(call, &x));
     DYNC__TRY(dync__infer_floating(x));
     if (x->lay.ndim < 2) return dync__fail(DYNC_ERR_SHAPE, "Expected at least 2 dimensions for input tensor but received %d", x->lay.ndim);
-    if (x->lay.shape[1] == 0) return dync__fail(DYNC_ERR_SHAPE, "Expected number of channels in input to be greater than 0, got 0");
+    if (x->lay.shape[1] == 0)
+        return dync__fail(DYNC_ERR_SHAPE,
+                          "Expected number of channels in input to be greater than 0, got 0");
     for (int d = 2; d < x->lay.ndim; d++)
-        if (x->lay.shape[d] == 0) return dync__fail(DYNC_ERR_SHAPE, "Expected HxW to be greater than 0, got 0");
+        if (x->lay.shape[d] == 0)
+            return dync__fail(DYNC_ERR_SHAPE, "Expected HxW to be greater than 0, got 0");
     if (groups <= 0 || !dync__sz_eq(dync__sz_mod(x->lay.shape[1], groups), 0))
         return dync__fail(DYNC_ERR_SHAPE, "Expected number of channels in input to be divisible by num_groups, but got %lld channels and "
                           "num_groups=%lld", (long long)x->lay.shape[1], (long long)groups);
@@ -379,15 +387,18 @@ static dync__dt *dync__dn_safe_softmax(dync__chain *c, dync__dt *scores)
 /* In f32 for halves, as what follows them: the result alone is rounded. */
 static dync__dt *dync__dn_scores(dync__chain *c, dync__dt *q, dync__dt *k, dync__dt *mask, bool is_causal, double scale)
 {
-    dync__dt *kt = dync__chain3(c, DYNC__OP_transpose, dync__arg_t(dync__chain_wide(c, k)), dync__arg_i(-2), dync__arg_i(-1));
-    dync__dt *s = dync__chain_tf(c, DYNC__OP_mul, dync__chain_tt(c, DYNC__OP_matmul, dync__chain_wide(c, q), kt), scale);
+    dync__dt *kt = dync__chain3(c, DYNC__OP_transpose, dync__arg_t(dync__chain_wide(c, k)),
+                                dync__arg_i(-2), dync__arg_i(-1));
+    dync__dt *s = dync__chain_tf(
+        c, DYNC__OP_mul, dync__chain_tt(c, DYNC__OP_matmul, dync__chain_wide(c, q), kt), scale);
     return dync__dn_masked(c, is_causal, s, dync__chain_wide(c, mask));
 }
 
 /* The means of v by these weights, in v's dtype. */
 static dync__dt *dync__dn_weighed(dync__chain *c, dync__dt *weights, dync__dt *v)
 {
-    return dync__chain_dtype(c, dync__chain_tt(c, DYNC__OP_matmul, weights, dync__chain_wide(c, v)), v->dtype);
+    return dync__chain_dtype(c, dync__chain_tt(c, DYNC__OP_matmul, weights, dync__chain_wide(c, v)),
+                             v->dtype);
 }
 
 /* The plain form of the kernel. */
@@ -607,8 +618,8 @@ DYNC__FN dync_status dync__d_conv_transpose2d(dync__opcall *call)
     DYNC__TRY(dync__dn_rank(w, 4));
     DYNC__TRY(dync__infer_floating(x));
     if (x->dtype != w->dtype)
-        return dync__fail(DYNC_ERR_DTYPE, "expected input and weight of one dtype, got %s and %s", dync__dtype_info(x->dtype)->name,
-                          dync__dtype_info(w->dtype)->name);
+        return dync__fail(DYNC_ERR_DTYPE, "expected input and weight of one dtype, got %s and %s",
+                          dync__dtype_info(x->dtype)->name, dync__dtype_info(w->dtype)->name);
     if (w->numel == 0) return dync__fail(DYNC_ERR_SHAPE, "expected a weight that is not empty");
     DYNC__TRY(dync__dn_numbers(call, 3, 2, 1, stride));
     DYNC__TRY(dync__dn_numbers(call, 4, 2, 0, padding));

@@ -226,7 +226,8 @@ static bool dync__eager_checks_data(const dync__opcall *call)
     case DYNC__OP_addcdiv:
     case DYNC__OP_addcmul: return dync__arg_is_number(&call->args[3]);
     case DYNC__OP_clamp:
-    case DYNC__OP_where: return dync__arg_is_number(&call->args[1]) || dync__arg_is_number(&call->args[2]);
+    case DYNC__OP_where:
+        return dync__arg_is_number(&call->args[1]) || dync__arg_is_number(&call->args[2]);
     case DYNC__OP_remainder:
     case DYNC__OP_fmod:
     case DYNC__OP_floor_divide:

@@ -69,8 +69,10 @@ DYNC__FN int dync__e_atan2(dync__lb *b, const dync__opcall *call, const int *in)
 DYNC__FN int dync__e_logaddexp(dync__lb *b, const dync__opcall *call, const int *in)
 {
     int gap = dync__ex1(b, DYNC__P_abs, dync__ex_sub(b, in[0], in[1]));
-    int sum = dync__ex_add(b, dync__ex2(b, DYNC__P_max, in[0], in[1]), dync__vm_log1p(b, dync__vm_exp(b, dync__ex1(b, DYNC__P_neg, gap))));
-    int infinite = dync__ex2(b, DYNC__P_eq, dync__ex1(b, DYNC__P_abs, in[0]), dync__ex_const(b, in[0], HUGE_VAL));
+    int sum = dync__ex_add(b, dync__ex2(b, DYNC__P_max, in[0], in[1]),
+                           dync__vm_log1p(b, dync__vm_exp(b, dync__ex1(b, DYNC__P_neg, gap))));
+    int infinite = dync__ex2(b, DYNC__P_eq, dync__ex1(b, DYNC__P_abs, in[0]),
+                             dync__ex_const(b, in[0], HUGE_VAL));
     int same = dync__ex2(b, DYNC__P_and_, infinite, dync__ex2(b, DYNC__P_eq, in[0], in[1]));
     (void)call;
     return dync__ex_select(b, same, in[0], sum);
@@ -240,8 +242,10 @@ DYNC__FN int dync__e_clamp(dync__lb *b, const dync__opcall *call, const int *in)
 {
     int x = in[0];
     bool is_bool = dync__ex_is_bool(b, x);
-    if (call->args[1].kind != DYNC__A_NONE) x = dync__ex2(b, is_bool ? DYNC__P_or_ : DYNC__P_max, in[1], x);
-    if (call->args[2].kind != DYNC__A_NONE) x = dync__ex2(b, is_bool ? DYNC__P_and_ : DYNC__P_min, in[2], x);
+    if (call->args[1].kind != DYNC__A_NONE)
+        x = dync__ex2(b, is_bool ? DYNC__P_or_ : DYNC__P_max, in[1], x);
+    if (call->args[2].kind != DYNC__A_NONE)
+        x = dync__ex2(b, is_bool ? DYNC__P_and_ : DYNC__P_min, in[2], x);
     return x;
 }
 
@@ -385,7 +389,8 @@ DYNC__FN int dync__e_relu6(dync__lb *b, const dync__opcall *call, const int *in)
 /* x + 3, held between 0 and 6 */
 static int dync__ex_six(dync__lb *b, int x)
 {
-    int up = dync__ex2(b, DYNC__P_max, dync__ex_add(b, x, dync__ex_const(b, x, 3)), dync__ex_zero(b, x));
+    int up =
+        dync__ex2(b, DYNC__P_max, dync__ex_add(b, x, dync__ex_const(b, x, 3)), dync__ex_zero(b, x));
     return dync__ex2(b, DYNC__P_min, up, dync__ex_const(b, x, 6));
 }
 
@@ -398,7 +403,8 @@ DYNC__FN int dync__e_hardsigmoid(dync__lb *b, const dync__opcall *call, const in
 DYNC__FN int dync__e_hardswish(dync__lb *b, const dync__opcall *call, const int *in)
 {
     (void)call;
-    return dync__ex_div(b, dync__ex_mul(b, in[0], dync__ex_six(b, in[0])), dync__ex_const(b, in[0], 6));
+    return dync__ex_div(b, dync__ex_mul(b, in[0], dync__ex_six(b, in[0])),
+                        dync__ex_const(b, in[0], 6));
 }
 
 /* yes where x is positive, else no. */
@@ -428,9 +434,11 @@ DYNC__FN int dync__e_celu(dync__lb *b, const dync__opcall *call, const int *in)
 
 DYNC__FN int dync__e_selu(dync__lb *b, const dync__opcall *call, const int *in)
 {
-    int scale = dync__ex_const(b, in[0], DYNC__SELU_SCALE), below = dync__ex_const(b, in[0], DYNC__SELU_SCALE * DYNC__SELU_ALPHA);
+    int scale = dync__ex_const(b, in[0], DYNC__SELU_SCALE),
+        below = dync__ex_const(b, in[0], DYNC__SELU_SCALE * DYNC__SELU_ALPHA);
     (void)call;
-    return dync__ex_if_positive(b, in[0], dync__ex_mul(b, in[0], scale), dync__ex_mul(b, dync__vm_expm1(b, in[0]), below));
+    return dync__ex_if_positive(b, in[0], dync__ex_mul(b, in[0], scale),
+                                dync__ex_mul(b, dync__vm_expm1(b, in[0]), below));
 }
 
 DYNC__FN int dync__e_gelu(dync__lb *b, const dync__opcall *call, const int *in)
@@ -470,9 +478,11 @@ DYNC__FN int dync__e_mish(dync__lb *b, const dync__opcall *call, const int *in)
 DYNC__FN int dync__e_binary_cross_entropy(dync__lb *b, const dync__opcall *call, const int *in)
 {
     int x = in[0], y = in[1], low = dync__ex_const(b, x, -100);
-    int yes = dync__ex2(b, DYNC__P_max, low, dync__vm_log(b, x)), no = dync__ex2(b, DYNC__P_max, low, dync__vm_log1p(b, dync__ex1(b, DYNC__P_neg, x)));
+    int yes = dync__ex2(b, DYNC__P_max, low, dync__vm_log(b, x)),
+        no = dync__ex2(b, DYNC__P_max, low, dync__vm_log1p(b, dync__ex1(b, DYNC__P_neg, x)));
     (void)call;
-    return dync__ex_sub(b, dync__ex_mul(b, dync__ex_sub(b, y, dync__ex_const(b, y, 1)), no), dync__ex_mul(b, y, yes));
+    return dync__ex_sub(b, dync__ex_mul(b, dync__ex_sub(b, y, dync__ex_const(b, y, 1)), no),
+                        dync__ex_mul(b, y, yes));
 }
 
 DYNC__FN int dync__e_silu(dync__lb *b, const dync__opcall *call, const int *in)

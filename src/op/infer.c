@@ -50,19 +50,23 @@ DYNC__FN double dync__infer_largest(int dtype)
     }
 }
 
-/* What is negative wraps in uint8. Anything that is no number fits, and a token, whose number may differ in the next call. */
+/* What is negative wraps in uint8. Anything that is no number fits, and a token, whose number may
+ * differ in the next call. */
 static dync_status dync__infer_number_fits(const dync__arg *a, int dtype)
 {
     static const char *const names[] = {"float", "double", "c10::Half", "c10::BFloat16", "int64_t", "int", "int16_t", "int8_t", "uint8_t"};
     const dync__dtype_row *info = dync__dtype_info(dtype);
-    if (!dync__arg_is_number(a) || dtype == DYNC_BOOL || dync__is_token(a->as.i) || dync__is_sf(a->as.i)) return DYNC_OK;
+    if (!dync__arg_is_number(a) || dtype == DYNC_BOOL || dync__is_token(a->as.i) ||
+        dync__is_sf(a->as.i))
+        return DYNC_OK;
     double x = dync__arg_number(a), limit = ldexp(1, 8 * info->bytes - (dtype != DYNC_U8)), least = dtype != DYNC_U8 ? -limit : a->kind == DYNC__A_FLOAT ? 0 : -255;
     bool fits = info->kind == 'f' ? !(fabs(x) > dync__infer_largest(dtype) && fabs(x) <= DBL_MAX)
                                   : (x >= least && x < limit) || (dtype == DYNC_I64 && a->kind != DYNC__A_FLOAT);
     return fits ? DYNC_OK : dync__fail(DYNC_ERR_VALUE, "value cannot be converted to type %s without overflow", names[dtype]);
 }
 
-/* A bound that an integer dtype does not hold may lie where it bounds nothing: low below it, high above it. */
+/* A bound that an integer dtype does not hold may lie where it bounds nothing: low below it, high
+ * above it. */
 static dync_status dync__infer_bound(const dync__arg *a, int dtype, bool low)
 {
     if (!dync__arg_is_number(a)) return DYNC_OK;
@@ -75,14 +79,20 @@ static dync_status dync__infer_bound(const dync__arg *a, int dtype, bool low)
 DYNC__FN dync_status dync__infer_numbers(const dync__opcall *call, int op)
 {
     const dync__arg *a = call->args;
-    int dtype = op == DYNC__OP_full ? (int)a[2].as.i : op == DYNC__OP_where ? dync__op_common_dtype(call) : a[0].as.t->dtype;
+    int dtype = op == DYNC__OP_full    ? (int)a[2].as.i
+                : op == DYNC__OP_where ? dync__op_common_dtype(call)
+                                       : a[0].as.t->dtype;
     bool half = dync__dtype_info(dtype)->kind == 'f' && dync__dtype_info(dtype)->bytes == 2;
     switch (op) {
     case DYNC__OP_full: return half ? DYNC_OK : dync__infer_number_fits(&a[1], dtype);
-    case DYNC__OP_full_like: case DYNC__OP_fill: case DYNC__OP_copy: return call->nargs < 2 ? DYNC_OK : dync__infer_number_fits(&a[1], dtype);
+    case DYNC__OP_full_like:
+    case DYNC__OP_fill:
+    case DYNC__OP_copy: return call->nargs < 2 ? DYNC_OK : dync__infer_number_fits(&a[1], dtype);
     case DYNC__OP_masked_fill: return dync__infer_number_fits(&a[2], dtype);
     case DYNC__OP_scatter: return dync__infer_number_fits(&a[3], dtype);
-    case DYNC__OP_addcmul: case DYNC__OP_addcdiv: return dync__infer_number_fits(&a[3], half ? DYNC_F32 : dync__op_common_dtype(call));
+    case DYNC__OP_addcmul:
+    case DYNC__OP_addcdiv:
+        return dync__infer_number_fits(&a[3], half ? DYNC_F32 : dync__op_common_dtype(call));
     case DYNC__OP_clamp:
         dtype = dync__op_common_dtype(call);
         DYNC__TRY(dync__infer_bound(&a[1], dtype, true));
@@ -247,7 +257,11 @@ static unsigned dync__infer_promoting(const dync__opcall *call)
     case DYNC__OP_lerp: return 3;
     case DYNC__OP_clamp: case DYNC__OP_addcmul: case DYNC__OP_addcdiv: return 7;
     case DYNC__OP_threshold_backward: return 3;
-    case DYNC__OP_masked_fill: case DYNC__OP_celu: case DYNC__OP_elu: case DYNC__OP_leaky_relu: case DYNC__OP_hardtanh:
+    case DYNC__OP_masked_fill:
+    case DYNC__OP_celu:
+    case DYNC__OP_elu:
+    case DYNC__OP_leaky_relu:
+    case DYNC__OP_hardtanh:
     case DYNC__OP_copy: case DYNC__OP_fill: case DYNC__OP_clone: case DYNC__OP__clone_contiguous: return 1;
     default: return 3;
     }
@@ -372,7 +386,9 @@ DYNC__FN dync_status dync__i_celu(const dync__opcall *call, dync__info *out)
     DYNC__TRY(dync__i_float_unary(call, out));
     DYNC__TRY(dync__infer_number(call, 1));
     double alpha = dync__arg_number(&call->args[1]);
-    return alpha < 0 || alpha > 0 || alpha != alpha ? DYNC_OK : dync__fail(DYNC_ERR_VALUE, "ZeroDivisionError: alpha cannot be 0 for CELU");
+    return alpha < 0 || alpha > 0 || alpha != alpha
+               ? DYNC_OK
+               : dync__fail(DYNC_ERR_VALUE, "ZeroDivisionError: alpha cannot be 0 for CELU");
 }
 
 /* Two Python numbers make a 0-dim tensor, as torch.add(1, 2) would if it took them. */
@@ -381,7 +397,9 @@ DYNC__FN dync_status dync__i_binary(const dync__opcall *call, dync__info *out)
     DYNC__TRY(dync__infer_value(call, 0));
     DYNC__TRY(dync__infer_value(call, 1));
     int dtype = dync__op_common_dtype(call);
-    bool power = call->op == DYNC__OP_pow && dync__arg_is_number(&call->args[1]);      /* PyTorch has bool to the power True or False */
+    bool power =
+        call->op == DYNC__OP_pow &&
+        dync__arg_is_number(&call->args[1]); /* PyTorch has bool to the power True or False */
     if (dync__infer_refuses_bool(call->op) && !power) DYNC__TRY(dync__infer_no_bool(call, dtype));
     if (power && dtype != DYNC_F32) DYNC__TRY(dync__infer_number_fits(&call->args[1], dtype));
     if (call->op == DYNC__OP_pow && dync__dtype_info(dtype)->kind == 'i' && call->args[1].kind == DYNC__A_INT &&
@@ -396,7 +414,8 @@ DYNC__FN dync_status dync__i_floating_binary(const dync__opcall *call, dync__inf
     for (int i = 0; i < 2; i++) DYNC__TRY(dync__infer_tensor(call, i, &t));
     DYNC__TRY(dync__i_binary(call, out));
     if (dync__dtype_info(out->dtype)->kind == 'f') return DYNC_OK;
-    return dync__fail(DYNC_ERR_DTYPE, "not implemented for '%s': expected a floating point tensor", dync__dtype_info(out->dtype)->guard);
+    return dync__fail(DYNC_ERR_DTYPE, "not implemented for '%s': expected a floating point tensor",
+                      dync__dtype_info(out->dtype)->guard);
 }
 
 DYNC__FN dync_status dync__i_bitwise(const dync__opcall *call, dync__info *out)
@@ -419,8 +438,9 @@ DYNC__FN dync_status dync__i_clamp(const dync__opcall *call, dync__info *out)
         if (call->args[i].kind != DYNC__A_NONE) DYNC__TRY(dync__infer_value(call, i));
     int dtype = dync__op_common_dtype(call);
     const dync__arg *low = &call->args[1], *high = &call->args[2];
-    bool one_side = (low->kind == DYNC__A_TENSOR) != (high->kind == DYNC__A_TENSOR) && (low->kind == DYNC__A_NONE || high->kind == DYNC__A_NONE);
-    if (!one_side) DYNC__TRY(dync__infer_no_bool(call, dtype));     /* maximum and minimum take bools */
+    bool one_side = (low->kind == DYNC__A_TENSOR) != (high->kind == DYNC__A_TENSOR) &&
+                    (low->kind == DYNC__A_NONE || high->kind == DYNC__A_NONE);
+    if (!one_side) DYNC__TRY(dync__infer_no_bool(call, dtype)); /* maximum and minimum take bools */
     DYNC__TRY(dync__infer_numbers(call, DYNC__OP_clamp));
     return dync__infer_broadcast(call, dtype, out);
 }
@@ -582,7 +602,8 @@ DYNC__FN dync_status dync__i_factory(const dync__opcall *call, dync__info *out)
 DYNC__FN dync_status dync__i_full(const dync__opcall *call, dync__info *out)
 {
     DYNC__TRY(dync__infer_number(call, 1));
-    if (dync__dtype_valid((int)call->args[2].as.i)) DYNC__TRY(dync__infer_numbers(call, DYNC__OP_full));
+    if (dync__dtype_valid((int)call->args[2].as.i))
+        DYNC__TRY(dync__infer_numbers(call, DYNC__OP_full));
     return dync__infer_made(out, &call->args[2], &call->args[3], call->args[0].n, call->args[0].as.dims);
 }
 

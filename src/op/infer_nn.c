@@ -312,7 +312,8 @@ DYNC__FN dync_status dync__i_linear(const dync__opcall *call, dync__info *out)
     DYNC__TRY(dync__infer_two(call, &x, &w, &device));
     if (w->lay.ndim != 1) DYNC__TRY(dync__infer_rank(w, 2, "weight"));
     if (x->lay.ndim == 0) return dync__fail(DYNC_ERR_SHAPE, "input must have at least one dim");
-    DYNC__TRY(dync__infer_inner(x, x->lay.shape[x->lay.ndim - 1], w, w->lay.shape[w->lay.ndim - 1]));
+    DYNC__TRY(
+        dync__infer_inner(x, x->lay.shape[x->lay.ndim - 1], w, w->lay.shape[w->lay.ndim - 1]));
     int n = x->lay.ndim - (w->lay.ndim == 1);
     memcpy(shape, x->lay.shape, sizeof shape);
     if (w->lay.ndim == 2) shape[n - 1] = w->lay.shape[0];
@@ -323,10 +324,13 @@ DYNC__FN dync_status dync__i_linear(const dync__opcall *call, dync__info *out)
                               dync__dtype_info(bias->dtype)->name);
         bool fits = bias->lay.ndim <= (w->lay.ndim == 1 ? 0 : n);
         for (int d = 1; fits && d <= bias->lay.ndim; d++)
-            fits = bias->lay.shape[bias->lay.ndim - d] == 1 || dync__sz_eq(bias->lay.shape[bias->lay.ndim - d], shape[n - d]);
+            fits = bias->lay.shape[bias->lay.ndim - d] == 1 ||
+                   dync__sz_eq(bias->lay.shape[bias->lay.ndim - d], shape[n - d]);
         if (!fits)
-            return dync__infer_pair_error(w->lay.ndim == 1 ? "expected a 0-dim bias for a weight of one dim"
-                                                           : "expected a bias with one element per row of weight", &bias->lay, &w->lay);
+            return dync__infer_pair_error(
+                w->lay.ndim == 1 ? "expected a 0-dim bias for a weight of one dim"
+                                 : "expected a bias with one element per row of weight",
+                &bias->lay, &w->lay);
     }
     return dync__infer_fresh(out, x->dtype, device, n, shape);
 }
@@ -387,7 +391,9 @@ DYNC__FN dync_status dync__i_convolution(const dync__opcall *call, dync__info *o
     DYNC__TRY(dync__infer_dims2(&call->args[4], "padding", zero, 0, padding));
     DYNC__TRY(dync__infer_dims2(&call->args[5], "dilation", one, 1, dilation));
     if (groups >= 1 && w->lay.shape[0] == 0)
-        return dync__fail(DYNC_ERR_SHAPE, "Given groups=%lld, expected weight to be at least %lld at dimension 0, but it has no output channels",
+        return dync__fail(DYNC_ERR_SHAPE,
+                          "Given groups=%lld, expected weight to be at least %lld at dimension 0, "
+                          "but it has no output channels",
                           (long long)groups, (long long)groups);
     if (groups < 1 || !dync__sz_eq(dync__sz_mod(x->lay.shape[1], groups), 0) || !dync__sz_eq(dync__sz_mod(w->lay.shape[0], groups), 0) ||
         !dync__sz_mul_ok(w->lay.shape[1], groups, &channels) || !dync__sz_eq(channels, x->lay.shape[1]))
@@ -464,7 +470,9 @@ static dync_status dync__infer_pooled(const dync__tensor *x, const int64_t *kern
     int n = x->lay.ndim;
     if (n != 3 && n != 4) return dync__fail(DYNC_ERR_SHAPE, "expected 3D or 4D input, got %dD", n);
     memcpy(shape, x->lay.shape, (size_t)n * sizeof shape[0]);
-    if (x->lay.shape[n - 3] == 0) return dync__fail(DYNC_ERR_SHAPE, "expected 3D or 4D input whose batch alone may be empty, got 0 channels");
+    if (x->lay.shape[n - 3] == 0)
+        return dync__fail(DYNC_ERR_SHAPE,
+                          "expected 3D or 4D input whose batch alone may be empty, got 0 channels");
     for (int i = 0; i < 2; i++) {
         int d = n - 2 + i;
         if (padding[i] * 2 > kernel[i])
@@ -606,8 +614,9 @@ DYNC__FN dync_status dync__i_batch_norm(const dync__opcall *call, dync__info *ou
     dync__info all[5];
     dync__tensor *x;
     DYNC__TRY(dync__infer_tensor(call, 0, &x));
-    if (x->lay.ndim == 1 && x->lay.shape[0] == 0) {              /* an empty batch without channels */
-        for (int i = 1; i < 5; i++) DYNC__TRY(dync__infer_optional_vector(call, i, "a vector of batch_norm", 0));
+    if (x->lay.ndim == 1 && x->lay.shape[0] == 0) { /* an empty batch without channels */
+        for (int i = 1; i < 5; i++)
+            DYNC__TRY(dync__infer_optional_vector(call, i, "a vector of batch_norm", 0));
         DYNC__TRY(dync__infer_floating(x));
         return dync__infer_fresh(out, x->dtype, x->device, 1, x->lay.shape);
     }
@@ -1031,7 +1040,9 @@ DYNC__FN dync_status dync__i_roll(const dync__opcall *call, dync__info *out)
         return dync__fail(DYNC_ERR_VALUE, "shifts and dimensions must align. shifts: %d, dims: %d", shifts->n,
                           dims->n);
     if (dims->n && t->lay.ndim == 0)
-        return dync__fail(DYNC_ERR_INDEX, "Dimension specified as %lld but tensor has no dimensions", (long long)dims->as.dims[0]);
+        return dync__fail(DYNC_ERR_INDEX,
+                          "Dimension specified as %lld but tensor has no dimensions",
+                          (long long)dims->as.dims[0]);
     for (int i = 0; i < dims->n; i++) {
         dync__arg d = dync__arg_i(dims->as.dims[i]);
         DYNC__TRY(dync__dim_wrap(dync__infer_int_dim(&d), t->lay.ndim, &dim));
@@ -1061,14 +1072,16 @@ DYNC__FN dync_status dync__i_repeat(const dync__opcall *call, dync__info *out)
     return dync__infer_fresh(out, t->dtype, t->device, r->n, shape);
 }
 
-/* Sizes of index at most those of other, dim aside. A 0-dim tensor counts as one of a single element. */
+/* Sizes of index at most those of other, dim aside. A 0-dim tensor counts as one of a single
+ * element. */
 static dync_status dync__infer_index_fits(const dync__tensor *index, const dync__layout *other, int dim,
                                           const char *what)
 {
     int n = DYNC__MAX(other->ndim, 1);
     bool fits = DYNC__MAX(index->lay.ndim, 1) == n || index->numel == 0;
     for (int d = 0; fits && index->numel && d < n; d++)
-        fits = d == dim || !dync__sz_lt(other->ndim ? other->shape[d] : 1, index->lay.ndim ? index->lay.shape[d] : 1);
+        fits = d == dim || !dync__sz_lt(other->ndim ? other->shape[d] : 1,
+                                        index->lay.ndim ? index->lay.shape[d] : 1);
     return fits ? DYNC_OK : dync__infer_pair_error(what, &index->lay, other);
 }
 
@@ -1096,7 +1109,9 @@ DYNC__FN dync_status dync__i_take_along_dim(const dync__opcall *call, dync__info
     DYNC__TRY(dync__infer_index(index));
     if (t->lay.ndim != index->lay.ndim)
         return dync__infer_pair_error("expected tensors of one rank", &t->lay, &index->lay);
-    if (t->lay.ndim == 0) return dync__fail(DYNC_ERR_INDEX, "Dimension specified as %d but tensor has no dimensions", (int)call->args[2].as.i);
+    if (t->lay.ndim == 0)
+        return dync__fail(DYNC_ERR_INDEX, "Dimension specified as %d but tensor has no dimensions",
+                          (int)call->args[2].as.i);
     DYNC__TRY(dync__infer_axis(call, 2, t, &dim));
     memcpy(a, t->lay.shape, sizeof a);
     a[dim] = index->lay.shape[dim];

@@ -224,7 +224,8 @@ DYNC__FN dync_status dync__l_full(dync__pb *pb, const dync__opcall *call, const 
                             call->op == DYNC__OP_ones || call->op == DYNC__OP_ones_like, out);
 }
 
-/* F64 throughout, rounded once: the error does not grow with the index. An integer dtype casts start and step first, as PyTorch does. */
+/* F64 throughout, rounded once: the error does not grow with the index. An integer dtype casts
+ * start and step first, as PyTorch does. */
 DYNC__FN dync_status dync__l_arange(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
                                     const dync__operand *out)
 {
@@ -439,8 +440,9 @@ DYNC__FN dync_status dync__l_min_dim(dync__pb *pb, const dync__opcall *call, con
     return dync__lower_value_and_place(pb, call, in, out, DYNC__R_MIN, DYNC__R_ARGMIN);
 }
 
-/* Two passes over each row: the mean, then squared distances from it. In F64 on the CPU, as in PyTorch: squares of distances of 1e19, and of
- * 1e-23, leave the range of F32, and a standard deviation does not. */
+/* Two passes over each row: the mean, then squared distances from it. In F64 on the CPU, as in
+ * PyTorch: squares of distances of 1e19, and of 1e-23, leave the range of F32, and a standard
+ * deviation does not. */
 DYNC__FN dync_status dync__l_var(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
                                  const dync__operand *out)
 {
@@ -575,9 +577,10 @@ DYNC__FN dync_status dync__l_native_layer_norm(dync__pb *pb, const dync__opcall 
 
 /* ---- in place --------------------------------------------------------------------------------------------------------------------- */
 
-/* The functional row's value goes straight into self where it is a loop of one pass, by way of a temporary elsewhere. So it does where elements
- * of self share places (as_strided): each is computed of what stood there before the call, as the graphs of AOT have it, and not of what
- * other elements have left, in whatever order. */
+/* The functional row's value goes straight into self where it is a loop of one pass, by way of a
+ * temporary elsewhere. So it does where elements of self share places (as_strided): each is
+ * computed of what stood there before the call, as the graphs of AOT have it, and not of what other
+ * elements have left, in whatever order. */
 static dync_status dync__lower_inplace(dync__pb *pb, const dync__opcall *call, const dync__operand *in)
 {
     dync__opcall f = *call;
@@ -593,7 +596,8 @@ static dync_status dync__lower_inplace(dync__pb *pb, const dync__opcall *call, c
     if (f.row->cls == DYNC__FACTORY) return f.row->lower(pb, &f, in, &self);
     DYNC__TRY(dync__op_infer(&f, &info));
     DYNC__TRY(dync__lower_temp(pb, info.dtype, info.lay.ndim, info.lay.shape, &temp));
-    DYNC__TRY(f.row->cls == DYNC__POINTWISE ? dync__lower_pointwise(pb, &f, in, &temp) : f.row->lower(pb, &f, in, &temp));
+    DYNC__TRY(f.row->cls == DYNC__POINTWISE ? dync__lower_pointwise(pb, &f, in, &temp)
+                                            : f.row->lower(pb, &f, in, &temp));
     return dync__lower_copy(pb, &temp, &self);
 }
 

@@ -282,27 +282,33 @@ TEST(other_programs)
                                      copied_and_cleared, equal_values, row_written_twice, broadcast_write};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) every_way(others[i]);
 }
-/* ---- views of inputs whose elements share places -------------------------------------------------------------------------------- */
+/* ---- views of inputs whose elements share places
+ * -------------------------------------------------------------------------------- */
 
 static dync_tensor *transposed(dync_tensor *x) { return dync_t(x); }
 static dync_tensor *two_columns(dync_tensor *x) { return dync_slice(x, 1, 1, 3, 1); }
 static dync_tensor *one_row(dync_tensor *x) { return dync_select(x, 0, 1); }
 
-/* The gradient has an element for each of x's, wherever these lie: cotangents 1, 2, 3, ... come back to their places. */
+/* The gradient has an element for each of x's, wherever these lie: cotangents 1, 2, 3, ... come
+ * back to their places. */
 TEST(views_of_expanded_and_overlapping_leaves)
 {
     static dync_tensor *(*const fns[])(dync_tensor *) = {transposed, two_columns, one_row};
-    static const float want[3][9] = {{1, 4, 7, 2, 5, 8, 3, 6, 9}, {0, 1, 2, 0, 3, 4, 0, 5, 6}, {0, 0, 0, 1, 2, 3, 0, 0, 0}};
+    static const float want[3][9] = {
+        {1, 4, 7, 2, 5, 8, 3, 6, 9}, {0, 1, 2, 0, 3, 4, 0, 5, 6}, {0, 0, 0, 1, 2, 3, 0, 0, 0}};
     static const char *const names[] = {NULL, "eager", "aot_eager", "inductor"};
     for (int k = 0; k < 2 * 3 * 4; k++)
         DYNC_SCOPE {
             dync_tensor *memory = dync_arange(0, 9, 1);
-            dync_tensor *x = k & 1 ? dync_as_strided(memory, dync_shape(3, 3), dync_shape(1, 1), 0) : dync_expand(dync_slice(memory, 0, 0, 3, 1), dync_shape(3, 3));
+            dync_tensor *x = k & 1 ? dync_as_strided(memory, dync_shape(3, 3), dync_shape(1, 1), 0)
+                                   : dync_expand(dync_slice(memory, 0, 0, 3, 1), dync_shape(3, 3));
             x = dync_requires_grad_(dync_detach(x), true);
             int fn = k / 2 % 3;
-            dync_compiled *f = k / 6 ? dync_compile(fns[fn], .backend = names[k / 6], .fullgraph = true) : NULL;
+            dync_compiled *f =
+                k / 6 ? dync_compile(fns[fn], .backend = names[k / 6], .fullgraph = true) : NULL;
             dync_tensor *y = f ? dync_call(f, x) : fns[fn](x);
-            EXPECT_OK(dync_backward_with(y, dync_view_as(dync_arange(1, (double)dync_numel(y) + 1, 1), y)));
+            EXPECT_OK(dync_backward_with(
+                y, dync_view_as(dync_arange(1, (double)dync_numel(y) + 1, 1), y)));
             dync_tensor *g = dync_contiguous(dync_grad(x));
             EXPECT_NEAR_F32((const float *)dync_data(g), want[fn], 9, TOL_EXACT, TOL_EXACT);
             dync_fill_(memory, 5);                /* the view lies on the memory of x */
@@ -310,10 +316,14 @@ TEST(views_of_expanded_and_overlapping_leaves)
             dync_compiled_free(f);
         }
 }
-/* ---- writes where elements share places ----------------------------------------------------------------------------------------- */
+/* ---- writes where elements share places
+ * ----------------------------------------------------------------------------------------- */
 
 enum { WINDOWS = 40000, WIDTH = 16, HOP = 4, BASE = (WINDOWS - 1) * HOP + WIDTH };
-static dync_tensor *windows(dync_tensor *x) { return dync_as_strided(x, dync_shape(WINDOWS, WIDTH), dync_shape(HOP, 1), 0); }
+static dync_tensor *windows(dync_tensor *x)
+{
+    return dync_as_strided(x, dync_shape(WINDOWS, WIDTH), dync_shape(HOP, 1), 0);
+}
 static dync_tensor *added(dync_tensor *x, dync_tensor *by)
 {
     dync_tensor *base = dync_mul(x, 1);
@@ -332,24 +342,30 @@ static dync_tensor *added_in_place(dync_tensor *x, dync_tensor *by)
     return dync_mul(x, 1);
 }
 
-/* Each element is computed of what stood there before, and the last in row-major order stays; eager as compiled. */
+/* Each element is computed of what stood there before, and the last in row-major order stays; eager
+ * as compiled. */
 TEST(overlapping_writes)
 {
-    static dync_tensor *(*const fns[])(dync_tensor *, dync_tensor *) = {added, copied, added_in_place};
+    static dync_tensor *(*const fns[])(dync_tensor *, dync_tensor *) = {added, copied,
+                                                                        added_in_place};
     static const char *const names[] = {NULL, "eager", "aot_eager", "inductor"};
-    static float x0[BASE], by0[WINDOWS * WIDTH], want[BASE];           /* enough for several threads */
+    static float x0[BASE], by0[WINDOWS * WIDTH], want[BASE]; /* enough for several threads */
     for (int i = 0; i < BASE; i++) x0[i] = (float)i;
     for (int i = 0; i < WINDOWS * WIDTH; i++) by0[i] = (float)(i * 7 % 1000);
     for (int k = 0; k < 3 * 4; k++)
         DYNC_SCOPE {
             int fn = k / 4;
             for (int w = 0; w < WINDOWS; w++)
-                for (int i = 0; i < WIDTH; i++) want[w * HOP + i] = (fn == 1 ? 0 : x0[w * HOP + i]) + by0[w * WIDTH + i];
-            dync_tensor *x = dync_clone(dync_from(x0, dync_shape(BASE))), *by = dync_from(by0, dync_shape(WINDOWS, WIDTH));
-            dync_compiled *f = k % 4 ? dync_compile(fns[fn], .backend = names[k % 4], .fullgraph = true) : NULL;
+                for (int i = 0; i < WIDTH; i++)
+                    want[w * HOP + i] = (fn == 1 ? 0 : x0[w * HOP + i]) + by0[w * WIDTH + i];
+            dync_tensor *x = dync_clone(dync_from(x0, dync_shape(BASE))),
+                        *by = dync_from(by0, dync_shape(WINDOWS, WIDTH));
+            dync_compiled *f =
+                k % 4 ? dync_compile(fns[fn], .backend = names[k % 4], .fullgraph = true) : NULL;
             dync_tensor *y = f ? dync_call(f, x, by) : fns[fn](x, by);
             EXPECT_NEAR_F32((const float *)dync_data(y), want, BASE, TOL_EXACT, TOL_EXACT);
-            if (fn == 2) EXPECT_NEAR_F32((const float *)dync_data(x), want, BASE, TOL_EXACT, TOL_EXACT);
+            if (fn == 2)
+                EXPECT_NEAR_F32((const float *)dync_data(x), want, BASE, TOL_EXACT, TOL_EXACT);
             dync_compiled_free(f);
         }
 }

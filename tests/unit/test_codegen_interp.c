@@ -209,8 +209,8 @@ TEST(memory_runs_out)
     dync__arena_free(&arena);
 }
 
-/* fmod of doubles, whose large quotients stand apart, among values that both sides of the skip use, in one phase and across two; tiles with
- * large quotients and without. */
+/* fmod of doubles, whose large quotients stand apart, among values that both sides of the skip use,
+ * in one phase and across two; tiles with large quotients and without. */
 static void seldom_kernel(bool reduces)
 {
     enum { ROWS = 6, COLS = 700 };
@@ -220,18 +220,25 @@ static void seldom_kernel(bool reduces)
     dync__kernel *k = dync__kernel_new(&arena, "seldom", reduces ? 1 : 0, 2, extent);
     dync__lb b = {k, 1, NULL, false};
     int access = dync__kernel_access(k, 0, stride);
-    int a = dync__lb_load(&b, dync__kernel_buf(k, 0, DYNC_F64, DYNC__BUF_IN, ROWS * COLS, "x"), access);
-    int d = dync__lb_load(&b, dync__kernel_buf(k, 1, DYNC_F64, DYNC__BUF_IN, ROWS * COLS, "w"), access);
-    int r = dync__vm_fmod(&b, a, d), again = dync__vm_fmod(&b, r, dync__lb_op(&b, DYNC__P_mul, d, dync__lb_f(&b, DYNC_F64, 0x1p-300), -1));
+    int a =
+        dync__lb_load(&b, dync__kernel_buf(k, 0, DYNC_F64, DYNC__BUF_IN, ROWS * COLS, "x"), access);
+    int d =
+        dync__lb_load(&b, dync__kernel_buf(k, 1, DYNC_F64, DYNC__BUF_IN, ROWS * COLS, "w"), access);
+    int r = dync__vm_fmod(&b, a, d),
+        again = dync__vm_fmod(
+            &b, r, dync__lb_op(&b, DYNC__P_mul, d, dync__lb_f(&b, DYNC_F64, 0x1p-300), -1));
     if (reduces) {
         int sum = dync__lb_reduce(&b, DYNC__R_MAX, r);
         b.section = 3;
         r = dync__lb_op(&b, DYNC__P_sub, r, sum, -1);
     }
-    dync__lb_store(&b, dync__kernel_buf(k, 2, DYNC_F64, DYNC__BUF_OUT, ROWS * COLS, "r"), access, r);
-    dync__lb_store(&b, dync__kernel_buf(k, 3, DYNC_F64, DYNC__BUF_OUT, ROWS * COLS, "again"), access, again);
+    dync__lb_store(&b, dync__kernel_buf(k, 2, DYNC_F64, DYNC__BUF_OUT, ROWS * COLS, "r"), access,
+                   r);
+    dync__lb_store(&b, dync__kernel_buf(k, 3, DYNC_F64, DYNC__BUF_OUT, ROWS * COLS, "again"),
+                   access, again);
     for (int i = 0; i < ROWS * COLS; i++) {
-        x[i] = i / COLS == 2 && i % 50 == 0 ? ldexp(test_random_real(1, 2), 900) : test_random_real(-9, 9);
+        x[i] = i / COLS == 2 && i % 50 == 0 ? ldexp(test_random_real(1, 2), 900)
+                                            : test_random_real(-9, 9);
         w[i] = i / COLS == 3 && i % 7 == 0 ? 0x1p-1060 : test_random_real(0.1, 2);
     }
     REQUIRE_OK(dync__kernel_check(k));

@@ -181,18 +181,37 @@ TEST(functions_of_two_arguments)
 TEST(fmod_of_all_doubles)
 {
     static double x[N], y[N], got[N];
-    static const double edges[] = {DBL_MAX, DBL_MIN, 0x1p-1074, 0x1p-1073, 1, 3, 0x1p250, 0x1p-500, 0x1.fffffffffffffp-501, 0x1.fffffffffffffp1023, 0x1.fffffffffffffp0,
-                                   0x1.5555555555555p700, 1e300, 1e-300, INFINITY, 0, NAN};
+    static const double edges[] = {DBL_MAX,
+                                   DBL_MIN,
+                                   0x1p-1074,
+                                   0x1p-1073,
+                                   1,
+                                   3,
+                                   0x1p250,
+                                   0x1p-500,
+                                   0x1.fffffffffffffp-501,
+                                   0x1.fffffffffffffp1023,
+                                   0x1.fffffffffffffp0,
+                                   0x1.5555555555555p700,
+                                   1e300,
+                                   1e-300,
+                                   INFINITY,
+                                   0,
+                                   NAN};
     enum { E = sizeof edges / sizeof *edges };
     for (int i = 0; i < N; i++) {
-        x[i] = i < E * E ? edges[i / E] : ldexp(test_random_real(-2, 2), test_random_int(-1074, 1023));
-        y[i] = i < E * E ? edges[i % E] : ldexp(test_random_real(-2, 2), test_random_int(-1074, i % 2 ? 1023 : -200));
+        x[i] =
+            i < E * E ? edges[i / E] : ldexp(test_random_real(-2, 2), test_random_int(-1074, 1023));
+        y[i] = i < E * E
+                   ? edges[i % E]
+                   : ldexp(test_random_real(-2, 2), test_random_int(-1074, i % 2 ? 1023 : -200));
         if (!isfinite(x[i]) && i >= E * E) x[i] = DBL_MAX;
     }
     apply2(dync__vm_fmod, DYNC_F64, N, x, y, got);
     for (int i = 0; i < N; i++) {
         double want = fmod(x[i], y[i]);
-        if (!EXPECT(got[i] == want || (got[i] != got[i] && want != want))) printf("fmod(%a, %a): %a, expected %a\n", x[i], y[i], got[i], want);
+        if (!EXPECT(got[i] == want || (got[i] != got[i] && want != want)))
+            printf("fmod(%a, %a): %a, expected %a\n", x[i], y[i], got[i], want);
     }
 }
 
