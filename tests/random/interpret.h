@@ -172,7 +172,7 @@ static dync_value step_function(const step *s, dync_tensor *const *v)
     }
 }
 
-/* The makers that a program calls with options. */
+/* The makers that a program calls with options; every other time by name, as all else. */
 static dync_tensor *step_maker(const step *s, dync_tensor *const *v)
 {
     const char *name = rows[s->row].name;
@@ -201,7 +201,7 @@ static dync_value step_value(const step *s, dync_tensor *const *v)
     if (inplace && move)
         move = row_named(plain) >= 0 && row_rounds(row_named(plain)) &&
                !among(" normal uniform zero ", plain);
-    if (among(" zeros ones rand randn empty full arange eye ", r->name))
+    if (s->out[0] % 2 && among(" zeros ones rand randn empty full arange eye ", r->name))
         return dync_v_tensor(step_maker(s, v));
     for (int i = 0; i < s->nargs; i++) args[i] = arg_value(&s->a[i], v, move);
     if (strcmp(r->name, "to_dtype") == 0)
