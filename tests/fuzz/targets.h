@@ -9,6 +9,9 @@
 #include "graph/text.h"
 #include "../../tools/ir/ir.h"
 #include <stdio.h>
+#include <stdlib.h>
+extern FILE *popen(const char *, const char *);
+extern int pclose(FILE *);
 
 static int fuzz_seen_errors;
 
@@ -45,6 +48,19 @@ static dync_tensor *fuzz_tensor(const dync__info *info, unsigned how)
     return dync__give(t);
 }
 
+/* FUZZ_CC=cc: the C that a program becomes is C, without a warning. */
+static void fuzz_compile(const char *text, size_t n)
+{
+    char command[256];
+    snprintf(command, sizeof command, "%s -std=c11 -pedantic -Wall -Wextra -Werror -fsyntax-only -x c - 2>&1", getenv("FUZZ_CC"));
+    FILE *f = popen(command, "w");
+    if (!f) return;
+    fwrite(text, 1, n, f);
+    if (pclose(f) == 0) return;
+    fprintf(stderr, "this C does not compile:\n%s", text);
+    abort();
+}
+
 static void fuzz_run_program(dync__program *p)
 {
     dync__str c = {0};
@@ -66,7 +82,7 @@ static void fuzz_run_program(dync__program *p)
         dync_clear_error();
         dync_scope_end(&scope);
     }
-    (void)dync__program_csource(p, &c);
+    if (dync__program_csource(p, &c) == DYNC_OK && getenv("FUZZ_CC")) fuzz_compile(dync__str_get(&c), c.n);
     dync__str_free(&c);
 }
 

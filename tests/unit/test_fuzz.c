@@ -48,6 +48,14 @@ static void run_corpus(const char *name)
 }
 
 TEST(graph) { run_corpus("graph"); }
+extern int setenv(const char *, const char *, int);
+TEST_LONG(graph_as_c)
+{
+    const char *cc = getenv("CC");
+    setenv("FUZZ_CC", cc ? cc : "cc", 1);
+    run_corpus("graph");
+    run_corpus("ops");
+}
 TEST(json) { run_corpus("json"); }
 TEST(kernel) { run_corpus("kernel"); }
 TEST(module) { run_corpus("module"); }
