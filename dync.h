@@ -19516,8 +19516,6 @@ static bool dync__ib_overlaps(const dync__ib *b, int store) {
     }
     return !dync__layout_is_apart(&lay);
 }
-/* ---- what is skipped ----------------------------------------------------------------------------
- */
 typedef struct dync__ib_skip {
     int first, select,
         at;          /* instructions [first, select); the skip's place in its section's list */
