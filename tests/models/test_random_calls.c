@@ -34,7 +34,7 @@ static dync_tensor *product(const pool *q, const ins *i)
 /* [side, side] as [1, side / 2, ., .], through one to three convolutions, and back. */
 static dync_tensor *convolved(const pool *q, const ins *i)
 {
-    int64_t n = side(q), channels = n == 48 ? 48 : n / 2, wide = n == 48 ? 8 : 8, high = n * n / channels / wide;
+    int64_t n = side(q), channels = n == 48 ? 48 : (n + 1) / 2, wide = 8, high = n * n / channels / wide;
     if (n < 16) return tame(dync_add(q->v[i->a], q->v[i->b]));
     dync_tensor *x = dync_reshape(q->v[i->a], dync_shape(1, channels, high, wide)), *r = dync_reshape(q->v[i->b], dync_shape(1, channels, high, wide));
     dync_tensor *w = dync_reshape(dync_slice(dync_reshape(q->v[i->c], dync_shape(-1)), 0, 0, channels, 1), dync_shape(channels, 1, 1, 1));
