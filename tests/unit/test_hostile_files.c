@@ -289,25 +289,25 @@ TEST(sizes_that_overflow)
 {
     fuzz_begin();
     EXPECT_OK(dync_set_limits((dync_limits){.elements = INT64_MAX, .work = INT64_MAX}));
-    const char *big = "f32[1, 1, 1, 1073741824]{0, 0, 0, 0}";
-    refused(big, "dync_conv_transpose2d(x, x, NULL, dync_shape(2147483647), dync_shape(0), dync_shape(0), 1, dync_shape(2147483647))", "f32[1]", "");
-    refused(big, "dync_conv2d(x, x, NULL, dync_shape(1), dync_shape(2147483647), dync_shape(2147483647), 1)", "f32[1]", "");
-    refused(big, "dync_conv2d(x, x, NULL, dync_shape(1), dync_shape(0), dync_shape(1), 9223372036854775807)", "f32[1]", "");
-    refused("f32[0, 1, 1, 1073741824]{0, 0, 0, 0}", "dync_conv2d(x, x, NULL, dync_shape(1), dync_shape(0), dync_shape(1), 9223372036854775807)", "f32[1]", "");
-    refused("f32[0, 0, 1073741824, 1073741824]{0, 0, 0, 0}", "dync_pixel_shuffle(x, 2147483647)", "f32[1]", "");
-    refused("f32[4]", "dync_pad(x, dync_shape(-9223372036854775808, 9223372036854775807), 0)", "f32[1]", "");
-    refused("f32[4]", "dync_repeat(x, dync_shape(4611686018427387904, 4))", "f32[1]", "");
-    refused("f32[4]", "dync_slice(x, 0, -9223372036854775808, 9223372036854775807, 9223372036854775807)", "f32[9]", "");
-    refused("f32[4]", "dync_select(x, 0, -9223372036854775808)", "f32[]", "");
-    refused("f32[4, 4]", "dync_diagonal(x, -9223372036854775808, 0, 1)", "f32[9]", "");
-    refused("f32[4]", "dync_unflatten(x, 0, dync_shape(4611686018427387904, 4))", "f32[1]", "");
-    refused("f32[4]", "dync_narrow(x, 0, 9223372036854775807, 9223372036854775807)", "f32[1]", "");
-    refused("f32[4]", "dync_roll(x, dync_shape(-9223372036854775808), dync_shape(0))", "f32[9]", "");
-    refused("f32[4]", "dync_unfold(x, 0, 2, 9223372036854775807)", "f32[9, 9]", "");
-    refused("f32[4]", "dync_tril(x, -9223372036854775808)", "f32[4]", "");
-    refused("i64[4]", "dync_one_hot(x, 9223372036854775807)", "i64[4, 4]", "");
-    refused("f32[4]", "dync_topk(x, 9223372036854775807, 0, true, true)", "f32[4]", "");
-    refused("f32[1, 1, 4, 4]", "dync_max_pool2d(x, dync_shape(2147483647), dync_shape(1), dync_shape(1073741823), dync_shape(2147483647), true)", "f32[9]", "");
+    const char *big = "f32[1, 1, 1, 1099511627776]{0, 0, 0, 0}";
+    refused(big, "dync_conv_transpose2d(x, x, NULL, dync_shape(2147483647), dync_shape(0), dync_shape(0), 1, dync_shape(2147483647))", "f32[1]", "too large");
+    refused(big, "dync_conv_transpose2d(x, x, NULL, dync_shape(9223372036854775807), dync_shape(0), dync_shape(0), 1, dync_shape(1))", "f32[1]", "32 bits");
+    refused(big, "dync_conv2d(x, x, NULL, dync_shape(1), dync_shape(2147483647), dync_shape(2147483647), 1)", "f32[1]", "Kernel size can't be greater");
+    refused("f32[0, 1, 1099511627776]{0, 0, 0}", "dync_pixel_shuffle(x, 2147483647)", "f32[1]", "too large");
+    refused("f32[4]", "dync_pad(x, dync_shape((-DYNC_END - 1), 9223372036854775807), DYNC_V(\"constant\"), 0)", "f32[1]", "");
+    refused("f32[4]", "dync_pad(x, dync_shape((-DYNC_END - 1), 0), 0)", "f32[1]", "negative or too large");
+    refused("f32[4]", "dync_repeat(x, dync_shape(4611686018427387904, 4))", "f32[1]", "too many elements");
+    refused("f32[4]", "dync_slice(x, 0, (-DYNC_END - 1), DYNC_END, DYNC_END)", "f32[9]", "its type is not");
+    refused("f32[4]", "dync_select(x, 0, (-DYNC_END - 1))", "f32[]", "out of range");
+    refused("f32[4, 4]", "dync_diagonal(x, (-DYNC_END - 1), 0, 1)", "f32[9]", "");
+    refused("f32[4]", "dync_unflatten(x, 0, dync_shape(4611686018427387904, 4))", "f32[1]", "invalid size");
+    refused("f32[4]", "dync_narrow(x, 0, DYNC_END, DYNC_END)", "f32[1]", "exceeds dimension size");
+    refused("f32[4]", "dync_roll(x, dync_shape((-DYNC_END - 1)), dync_shape(0))", "f32[9]", "its type is not");
+    refused("f32[4]", "dync_unfold(x, 0, 2, DYNC_END)", "f32[9, 9]", "");
+    refused("f32[4, 4]", "dync_tril(x, (-DYNC_END - 1))", "f32[4]", "its type is not");
+    refused("i64[4]", "dync_one_hot(x, DYNC_END)", "i64[4, 4]", "too many elements");
+    refused("f32[1, 1, 4, 4]", "dync_max_pool2d(x, dync_shape(2147483647), dync_shape(1), dync_shape(1073741823), dync_shape(2147483647), true)", "f32[9]",
+            "Output size is too small");
 }
 
 /* Every operator that a file may name, with too few arguments, too many, and arguments of the wrong kind. */
