@@ -156,10 +156,14 @@ static sizes program_make(program *p, uint64_t seed)
     int first = (int)(seed % N_CALLS);
     bool breaks = row_breaks(first) || chance(g, 10);
     int want = 1 + rnd(g, chance(g, 50) ? 5 : 16);
-    for (int tries = 0; tries < 6 * want && p->n_steps < want; tries++) {
-        step s = {.row = p->n_steps == 0 && tries < 12 ? first : rnd(g, N_CALLS)};
+    for (int tries = 0; tries < 40 + 6 * want && p->n_steps < want; tries++) {
+        step s = {.row = p->n_steps == 0 && tries < 40 ? first : rnd(g, N_CALLS)};
         if (why_left_out(rows[s.row].name) || (row_breaks(s.row) && !breaks)) continue;
-        if (!make_step(g, &s) || !emit(g, &s)) continue;
+        int had_steps = p->n_steps, had_in = p->n_in, had_ids = p->n_ids, had_live = g->n_live;
+        if (!make_step(g, &s) || !emit(g, &s)) {
+            if (p->n_steps == had_steps) p->n_in = had_in, p->n_ids = had_ids, g->n_live = had_live;
+            continue;
+        }
         if (strncmp(rows[s.row].name, "empty", 5) == 0) {
             step fill = {.row = row_named("fill_")};
             put_v(&fill, s.out[0]), put_i(&fill, rnd(g, 3));
