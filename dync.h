@@ -8488,6 +8488,7 @@ static size_t dync__list_bytes(int n) { return sizeof(dync__list) + (size_t)n * 
 DYNC__FN dync_value dync__list_new(int n) {
     dync_value none = {DYNC_KIND_NONE, 0, {0}}, v = {DYNC_KIND_LIST, 0, {0}};
     if (n < 0) return dync__fail(DYNC_ERR_VALUE, "a list of %d values", n), none;
+    if ((size_t)n > (SIZE_MAX - sizeof(dync__list)) / sizeof(dync_value)) return dync__fail_memory(SIZE_MAX), none;
     dync__list *l = dync__calloc(dync__list_bytes(n));                       /* zeroed values are NONE */
     if (!l) return none;
     l->n = n;
