@@ -144,6 +144,20 @@ static bool in_spread(trial *t, int k, int64_t e, double got, double want)
     return got >= s->low[e] - more && got <= s->high[e] + more;
 }
 
+/* Is an input left with NaN or infinities? One node stands for a whole segment: what nobody
+ * differentiates gets zeros, and zero times infinity is NaN, in PyTorch's compiled code too. */
+static bool writes_no_number(const trial *t)
+{
+    for (int k = t->p->n_out; k < t->p->n_out + t->p->n_in; k++) {
+        dync_tensor *x = t->plain.at[k];
+        if (!is_float(dync_type(x))) continue;
+        const double *d = elements(x);
+        for (int64_t e = 0; e < dync_numel(x); e++)
+            if (!isfinite(d[e])) return true;
+    }
+    return false;
+}
+
 static const char *tensor_differs(trial *t, int k, dync_tensor *got, char *text, size_t size)
 {
     dync_tensor *want = t->plain.at[k];
@@ -157,6 +171,7 @@ static const char *tensor_differs(trial *t, int k, dync_tensor *got, char *text,
                      : ((const int64_t *)a)[e] == ((const int64_t *)b)[e])
             continue;
         if (in_spread(t, k, e, y, x)) continue;
+        if (isnan(y) && k >= t->p->n_out + t->p->n_in && writes_no_number(t)) continue;
         snprintf(text, size, "element %lld of %lld is %.17g, plain %.17g", (long long)e,
                  (long long)dync_numel(want), y, x);
         return text;
