@@ -72,7 +72,7 @@ static bool line_matches(const char *want, const char *got)
 /* Prints the first line that differs; true where there is none. */
 static bool matches_expected(const char *expected_dir, const char *name, const char *got)
 {
-    char path[TOOL_PATH];
+    char path[2 * TOOL_PATH];
     char *want;
     int row = 1;
     snprintf(path, sizeof path, "%s/%s.txt", expected_dir, name);

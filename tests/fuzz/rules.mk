@@ -4,8 +4,8 @@
 FUZZ_TARGETS := graph json kernel module npy ops program safetensors
 FUZZ_CC      ?= clang
 FUZZ_SAN     := -fsanitize=address,undefined -fno-sanitize-recover=all
-FUZZ_CFLAGS  := -O1 -gline-tables-only -fno-omit-frame-pointer $(FUZZ_SAN)
-FUZZ_HAS     := printf 'int LLVMFuzzerTestOneInput(const unsigned char *d, unsigned long n) { return d == 0 \&\& n; }' | $(FUZZ_CC) -x c - -fsanitize=fuzzer -o /dev/null 2>/dev/null
+FUZZ_CFLAGS  := -O1 -g1 -fno-omit-frame-pointer $(FUZZ_SAN)
+FUZZ_HAS     := printf 'int LLVMFuzzerTestOneInput(const unsigned char *d, unsigned long n) { return d ? (int)(n & 0) : 0; }' | $(FUZZ_CC) -x c - -fsanitize=fuzzer -o $(B)/fuzz_probe 2>/dev/null
 FUZZ_DIR     := $(B)/fuzz
 SECONDS      ?= 60
 .PHONY: fuzz fuzz-build
