@@ -58537,8 +58537,8 @@ DYNC__FN dync_status dync__st_write(dync__str *out, int n, const dync__st_item *
 /* ==== program/ts.c ============================================================================================== */
 /* Programs take tensors: a number of the graph's is one of no dimensions (aot/number.c). */
 static dync_value dync__ts_run(void *state, const dync_value *args, int nargs) {
-    dync_value few[DYNC__FEW], *in = dync__room(few, DYNC__FEW, nargs, sizeof *in),
-                               result = DYNC_NONE;
+    dync_value few[DYNC__FEW], result = few[0] = DYNC_NONE;
+    dync_value *in = dync__room(few, DYNC__FEW, nargs, sizeof *in);
     bool good = in != NULL;
     for (int i = 0; i < nargs && good; i++) {
         dync__tensor *number = NULL;
