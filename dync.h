@@ -6811,9 +6811,30 @@ DYNC__FN bool dync__sz_decide(dync__sz_rel, int64_t a, int64_t b);
 DYNC__FN int64_t dync__sz_number(int64_t size);                                 /* the plain number: the symbols in it are guarded to give it */
 DYNC__FN int64_t dync__sz_at_least_2(int64_t token);
 DYNC__FN int64_t dync__sz_hint(int64_t size);
-DYNC__INLINE int64_t dync__sz_add(int64_t a, int64_t b) { return dync__any_token(a, b) ? dync__sz_make(DYNC__SZ_ADD, a, b) : a + b; }
-DYNC__INLINE int64_t dync__sz_sub(int64_t a, int64_t b) { return dync__any_token(a, b) ? dync__sz_make(DYNC__SZ_SUB, a, b) : a - b; }
-DYNC__INLINE int64_t dync__sz_mul(int64_t a, int64_t b) { return dync__any_token(a, b) ? dync__sz_make(DYNC__SZ_MUL, a, b) : a * b; }
+/* Plain arithmetic on sizes that callers made up does not overflow, nor does it give a token: what is
+ * beyond 2^59 stays there, and no allocation is as large. */
+#define DYNC__SZ_MOST ((int64_t)1 << 59)
+DYNC__INLINE int64_t dync__sz_hold(int64_t x)
+{
+    return DYNC__UNLIKELY(x > DYNC__SZ_MOST || x < -DYNC__SZ_MOST) ? (x > 0 ? DYNC__SZ_MOST : -DYNC__SZ_MOST) : x;
+}
+DYNC__INLINE int64_t dync__sz_times(int64_t a, int64_t b)
+{
+    int64_t product;
+    return dync__mul_ok(a, b, &product) ? dync__sz_hold(product) : (a < 0) != (b < 0) ? -DYNC__SZ_MOST : DYNC__SZ_MOST;
+}
+DYNC__INLINE int64_t dync__sz_add(int64_t a, int64_t b)
+{
+    return dync__any_token(a, b) ? dync__sz_make(DYNC__SZ_ADD, a, b) : dync__sz_hold(dync__sz_hold(a) + dync__sz_hold(b));
+}
+DYNC__INLINE int64_t dync__sz_sub(int64_t a, int64_t b)
+{
+    return dync__any_token(a, b) ? dync__sz_make(DYNC__SZ_SUB, a, b) : dync__sz_hold(dync__sz_hold(a) - dync__sz_hold(b));
+}
+DYNC__INLINE int64_t dync__sz_mul(int64_t a, int64_t b)
+{
+    return dync__any_token(a, b) ? dync__sz_make(DYNC__SZ_MUL, a, b) : dync__sz_times(a, b);
+}
 DYNC__INLINE int64_t dync__sz_div(int64_t a, int64_t b) { return dync__any_token(a, b) ? dync__sz_make(DYNC__SZ_DIV, a, b) : a / b; }   /* plain: b > 0, a >= 0 */
 DYNC__INLINE int64_t dync__sz_mod(int64_t a, int64_t b) { return dync__any_token(a, b) ? dync__sz_make(DYNC__SZ_MOD, a, b) : a % b; }
 DYNC__INLINE bool dync__sz_eq(int64_t a, int64_t b) { return a == b || (dync__any_token(a, b) && dync__sz_decide(DYNC__SZ_EQ, a, b)); }

@@ -1,6 +1,7 @@
 /* tensor/dtype.c and tensor/shape.c. Expected values are PyTorch 2.15's. */
 #include "../../src/dync.in.h"
 #include "../../src/tensor/tensor.h"
+#include "../../src/tensor/sym.h"
 #define TEST_AFTER_EACH (dync_shutdown(), dync_clear_error(), dync_on_error(NULL, NULL))
 #include "../test.h"
 
@@ -152,6 +153,26 @@ TEST(dims_wrap)
     EXPECT_STATUS(dync__dim_wrap(-4, 3, &d), DYNC_ERR_INDEX);
     EXPECT_STATUS(dync__dim_wrap(1, 0, &d), DYNC_ERR_INDEX);
     EXPECT_EQ_STR(dync_error_message(), "dimension out of range: expected -3 to 2, got 3");
+}
+
+/* Sizes that callers made up neither overflow nor become what looks like a symbolic size. */
+TEST(arithmetic_on_sizes_is_bounded)
+{
+    static const int64_t some[] = {0, 1, -1, 7, (int64_t)1 << 30, (int64_t)1 << 40, ((int64_t)1 << 59) - 1,
+                                   (int64_t)1 << 62, INT64_MAX, INT64_MIN, -((int64_t)1 << 40)};
+    for (size_t i = 0; i < sizeof some / sizeof *some; i++)
+        for (size_t k = 0; k < sizeof some / sizeof *some; k++) {
+            int64_t a = some[i], b = some[k];
+            int64_t of[3] = {dync__sz_add(a, b), dync__sz_sub(a, b), dync__sz_mul(a, b)};
+            double exact[3] = {(double)a + (double)b, (double)a - (double)b, (double)a * (double)b};
+            double most = ldexp(1, 59);
+            bool sane = fabs((double)a) <= most && fabs((double)b) <= most;
+            for (int op = 0; op < 3; op++) {
+                double want = exact[op] > most ? most : exact[op] < -most ? -most : exact[op];
+                EXPECT(!dync__is_token(of[op]) && fabs((double)of[op]) <= most);
+                if (sane) EXPECT_NEAR((double)of[op], want, fabs(want) * 0x1p-50);
+            }
+        }
 }
 
 TEST(broadcasting)
