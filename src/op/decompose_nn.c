@@ -257,13 +257,14 @@ DYNC__FN dync_status dync__d_cosine_similarity(dync__opcall *call)
     dync__dt *x[2];
     int64_t shape[DYNC_MAX_DIMS], at;
     int n, dim;
+    int common = dync__op_common_dtype(call);
     DYNC__TRY(dync__infer_tensor(call, 0, &x[0]));
     DYNC__TRY(dync__infer_tensor(call, 1, &x[1]));
     DYNC__TRY(dync__broadcast(x[0]->lay.ndim, x[0]->lay.shape, x[1]->lay.ndim, x[1]->lay.shape, &n, shape));
     DYNC__TRY(dync__dn_dim(call, 2, n, &dim));
     at = dim;
     for (int i = 0; i < 2; i++) {
-        if (dync__dtype_info(x[i]->dtype)->kind == 'i') x[i] = dync__chain_dtype(&c, x[i], dync__op_common_dtype(call));
+        if (x[i]->dtype != common) x[i] = dync__chain_dtype(&c, x[i], common);
         x[i] = dync__chain_shape(&c, DYNC__OP_expand, x[i], n, shape);
         dync__dt *length = dync__dn_norm(&c, x[i], dync__arg_i(2), dim, true);
         x[i] = dync__chain_tt(&c, DYNC__OP_div, x[i], dync__dn_at_least(&c, length, dync__dn_number(call, 3)));

@@ -537,4 +537,19 @@ TEST(constants_in_two_orders)
         dync_compiled_free(f);
     }
 }
+
+/* A bf16 number beside f32: lengths and quotients in f32, against the formula in double. */
+TEST(cosine_similarity_promotes_first)
+{
+    const float v[6] = {0.5f, -1.25f, 2.0f, 3.0f, 0.125f, -0.75f};
+    double s = 1.234375, dot = 0, squares = 0;              /* s is a bf16 */
+    for (int i = 0; i < 6; i++) dot += s * (double)v[i], squares += (double)v[i] * (double)v[i];
+    double want = dot / sqrt(6 * s * s) / sqrt(squares);
+    for (int side = 0; side < 2; side++) {
+        dync_tensor *x = dync_full((dync_dims){0}, s, .dtype = DYNC_BF16), *y = dync_from(v, dync_shape(6));
+        dync_tensor *c = dync_cosine_similarity(side ? y : x, side ? x : y, 0, 1e-8);
+        EXPECT_EQ_INT(dync_type(c), DYNC_F32);
+        EXPECT_NEAR(dync_item(c), want, 1e-6);
+    }
+}
 TEST_MAIN
