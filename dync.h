@@ -14817,7 +14817,7 @@ DYNC__FN void dync__xg_gather(dync__xg *g, int i) {
     if (!g->single && dync__xg_is_even(g, index, 0)) {
         g->line = dync__xg_at(g->lead);
         if (!dync__xg_is_here(g, index)) g->line = dync__xg_home(g, index);
-        else if (!g->leads[index] || g->slot[index] >= 0 || g->u == 0) dync__x_v(a, DYNC__X_MOVQ_M, 0, dync__xg_src(g, index), 0, g->line, 0, 0);
+        else if (!g->leads[index] || g->u == 0) dync__x_v(a, DYNC__X_MOVQ_M, 0, dync__xg_src(g, index), 0, g->line, 0, 0);
         dync__xg_load_now(g, i, dync__xg_def(g, i));
         g->line.is_mem = false;
         return;
@@ -14995,11 +14995,15 @@ DYNC__FN void dync__xg_keep(dync__xg *g, int i, bool load) {
     int r = load ? dync__xg_def(g, i) : g->val[i * DYNC__XG_UNROLL + g->u].reg;
     dync__x_v(&g->a, load ? DYNC__X_MOVUPS : DYNC__X_MOVUPS_M, vl, r, 0, dync__xg_element(g, stream), 0, 0);
 }
+/* Each vector of rows side by side has a slot of its own; what leads is made once and fills them all. */
 DYNC__FN void dync__xg_slot_store(dync__xg *g, int i) {
     int type = dync__xg_inst(g, i)->type, r = g->val[i * DYNC__XG_UNROLL + g->u].reg;
-    dync__xrm to = dync__xg_at(g->slot[i] + (g->vertical && g->b->level[i] == 1 ? 64 * g->u : 0));
-    if (dync__xg_in_k(g, type)) dync__x_k(&g->a, DYNC__X_KMOVW_M, r, 0, to, 0);
-    else dync__x_v(&g->a, DYNC__X_MOVUPS_M, dync__xg_vl(g, type), r, 0, to, 0, 0);
+    bool each = g->vertical && g->b->level[i] == 1;
+    for (int u = each ? g->u : 0, end = each && g->leads[i] ? g->U : u + 1; u < end; u++) {
+        dync__xrm to = dync__xg_at(g->slot[i] + 64 * u);
+        if (dync__xg_in_k(g, type)) dync__x_k(&g->a, DYNC__X_KMOVW_M, r, 0, to, 0);
+        else dync__x_v(&g->a, DYNC__X_MOVUPS_M, dync__xg_vl(g, type), r, 0, to, 0, 0);
+    }
 }
 #endif
 
@@ -16397,7 +16401,7 @@ static void dync__xg_emit_list(dync__xg *g) {
         }
         int cone = g->cone_of[i];
         if (cone >= 0 && g->val[i * DYNC__XG_UNROLL].reg < 0 && g->val[i * DYNC__XG_UNROLL].spill < 0) dync__xg_seldom(g, i);
-        for (g->u = 0; g->u < (g->leads[i] && g->slot[i] < 0 ? 1 : g->U); g->u++) dync__xg_emit_inst(g, i);
+        for (g->u = 0; g->u < (g->leads[i] ? 1 : g->U); g->u++) dync__xg_emit_inst(g, i);
     }
     g->u = 0;
 }

@@ -60,7 +60,7 @@ static void dync__xg_emit_list(dync__xg *g)
         }
         int cone = g->cone_of[i];
         if (cone >= 0 && g->val[i * DYNC__XG_UNROLL].reg < 0 && g->val[i * DYNC__XG_UNROLL].spill < 0) dync__xg_seldom(g, i);
-        for (g->u = 0; g->u < (g->leads[i] && g->slot[i] < 0 ? 1 : g->U); g->u++) dync__xg_emit_inst(g, i);
+        for (g->u = 0; g->u < (g->leads[i] ? 1 : g->U); g->u++) dync__xg_emit_inst(g, i);
     }
     g->u = 0;
 }

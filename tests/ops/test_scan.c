@@ -166,4 +166,30 @@ TEST(gradients_as_in_eager)
     EXPECT_STATUS(dync_error(), DYNC_OK);
 }
 
+/* Sums across rows that an index leads to: the index is found once a row, for all vectors of it. */
+static dync_value rows_by_index(const dync_value *a, int n, void *user)
+{
+    dync_tensor *y = dync_index_select(dync_as_tensor(a[0]), 0, dync_as_tensor(a[1])), *c = dync_cumsum(y, -2);
+    dync_tensor *z = dync_maximum(dync_lt(dync_add(c, c), 0), dync_lt(y, 0));
+    (void)n, (void)user;
+    return dync_tuple(z, dync_floor_divide(dync_add(c, c), dync_as_tensor(a[2])), dync_sum(dync_mul(y, y), dync_shape(-2), false));
+}
+TEST(sums_across_rows_by_index)
+{
+    static const int64_t columns[] = {5, 12, 16, 40, 100};
+    for (int dtype = DYNC_I64; dtype <= DYNC_I32; dtype++)
+        for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) DYNC_SCOPE {
+            const int64_t which[] = {2, 0, 3};
+            dync_compiled *f = dync_compile(rows_by_index, .args = "x, index, by", .fullgraph = true);
+            dync_tensor *index = dync_to_dtype(dync_from(which, dync_shape(3), .dtype = DYNC_I64), (dync_dtype)dtype);
+            dync_value in[] = {DYNC_V(dync_randn(dync_shape(4, 7, columns[i]))), DYNC_V(index), DYNC_V(dync_full((dync_dims){0}, 1.5))};
+            dync_value plain = rows_by_index(in, 3, NULL), fast = dync_call_values(f, 3, in);
+            for (int k = 0; k < 3; k++)
+                if (!EXPECT(dync_allclose(dync_to_dtype(dync_as_tensor(dync_at(plain, k)), DYNC_F32), dync_to_dtype(dync_as_tensor(dync_at(fast, k)), DYNC_F32), TOL_F32_SUM, TOL_F32_SUM)))
+                    printf("  result %d, %d columns\n", k, (int)columns[i]);
+            dync_compiled_free(f);
+        }
+    EXPECT_STATUS(dync_error(), DYNC_OK);
+}
+
 TEST_MAIN
