@@ -35271,8 +35271,12 @@ DYNC__FN dync_status dync__rebase_prepare(dync__tensor *self, dync__gnode *node,
 DYNC__FN void dync__rebase_commit(dync__tensor *self, dync__rebasing *);
 DYNC__FN void dync__rebase_drop(dync__rebasing *);
 DYNC__FN dync__gnode *dync__slices_part(dync__gnode *slices, const dync__tensor *part);  /* the node of the part that was written; owned */
-/* The gradient of a tensor of geometry `base` from that of a strided view of it. */
-DYNC__FN dync_tensor *dync__as_strided_backward(dync_tensor *grad, const dync__layout *base, const dync__layout *view, int dtype, int device);
+/* What lies at view's places as base has it; and the gradient of a tensor of geometry `base` from that
+ * of a strided view of it, which shares it out where elements of the base are at one place. */
+DYNC__FN dync_tensor *dync__strided_transfer(dync_tensor *grad, const dync__layout *base,
+                                             const dync__layout *view, int dtype, int device);
+DYNC__FN dync_tensor *dync__as_strided_backward(dync_tensor *grad, const dync__layout *base,
+                                                const dync__layout *view, int dtype, int device);
 
 /* tape.c */
 DYNC__FN const dync__gnode_class *dync__opnode_class(void);
@@ -37509,7 +37513,8 @@ DYNC__FN dync_status dync__g_as_strided_scatter(dync__grad *g) {
     dync__g_window(g, 2, &base, &view);
     dync_tensor *hole = dync__as_strided_backward(dync_ones(dync__ga_dims(g, 2), .device = (dync_device)device), &base, &view, DYNC_F32, device);
     DYNC__TRY(dync__ga_set(g, 0, dync_masked_fill(gy, dync_ne(hole, 0), 0)));
-    return dync__ga_needed(g, 1) ? dync__ga_set(g, 1, dync__as_strided_backward(gy, &view, &base, dync__grad_dtype(g, 1), device)) : DYNC_OK;
+    if (!dync__ga_needed(g, 1)) return DYNC_OK;
+    return dync__ga_set(g, 1, dync__strided_transfer(gy, &view, &base, dync__grad_dtype(g, 1), device));
 }
 /* view_backward rows: the gradient, the sizes before the view, then the view's own arguments from place 1 of the view on. */
 static dync_tensor *dync__g_view_backward(dync__grad *g, int op) {
@@ -38700,13 +38705,10 @@ static dync_tensor *dync__view_sum_repeats(dync_tensor *g, dync__layout *lay) {
         }
     return dims.n ? dync_sum(g, dims, true) : g;
 }
-static double dync__view_repeats(const dync__layout *lay) {
-    double n = 1;
-    for (int d = 0; d < lay->ndim; d++)
-        if (lay->stride[d] == 0 && lay->shape[d] > 1) n *= (double)lay->shape[d];
-    return n;
-}
-DYNC__FN dync_tensor *dync__as_strided_backward(dync_tensor *grad, const dync__layout *base, const dync__layout *view, int dtype, int device) {
+/* What lies at view's places, added up where some are one place, as base has it: 0 where only base
+ * is. */
+DYNC__FN dync_tensor *dync__strided_transfer(dync_tensor *grad, const dync__layout *base,
+                                             const dync__layout *view, int dtype, int device) {
     dync__view_span span = {0, 0}, own = {0, 0};
     dync__layout part = *view;
     dync__view_span_add(&own, base);
@@ -38728,10 +38730,27 @@ DYNC__FN dync_tensor *dync__as_strided_backward(dync_tensor *grad, const dync__l
         if (!dync_copy_(place, grad)) return NULL;
         if (whole) return buffer;
     }
-    dync_tensor *out = dync_as_strided(buffer, dync__view_dims(base->ndim, base->shape), dync__view_dims(base->ndim, base->stride),
-                                       dync__sz_sub(base->offset, span.low));
-    double n = dync__view_repeats(base);    /* a repeated element of the input gets its part at each of its places */
-    return n > 1 ? dync_div(out, n) : out;
+    return dync_as_strided(buffer, dync__view_dims(base->ndim, base->shape),
+                           dync__view_dims(base->ndim, base->stride), dync__sz_sub(base->offset, span.low));
+}
+/* An element of the base that lies at several of its places, as in windows or an expanded tensor,
+ * gets an equal part at each: the view that made the base adds them up again. */
+DYNC__FN dync_tensor *dync__as_strided_backward(dync_tensor *grad, const dync__layout *base,
+                                                const dync__layout *view, int dtype, int device) {
+    dync_tensor *out = dync__strided_transfer(grad, base, view, dtype, device);
+    if (!out || dync__layout_is_dense(base) || dync__layout_is_apart(base)) return out;
+    dync__layout part = *base;
+    double repeats = 1;
+    for (int d = 0; d < base->ndim; d++)
+        if (base->stride[d] == 0 && base->shape[d] > 1) {
+            repeats *= (double)base->shape[d];
+            part.shape[d] = 1;
+        }
+    if (repeats > 1) out = dync_div(out, repeats);
+    if (dync__layout_is_apart(&part)) return out;
+    dync_tensor *one = dync_ones(dync__view_dims(part.ndim, part.shape), .device = (dync_device)device);
+    dync_tensor *places = dync__strided_transfer(one, &part, &part, DYNC_F32, device);
+    return dync_to_dtype(dync_div(out, places), (dync_dtype)dtype);
 }
 static dync__tensor *dync__view_take(dync_tensor *handle) {
     dync__tensor *t = handle ? dync__open(handle) : NULL;

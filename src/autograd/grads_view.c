@@ -53,7 +53,8 @@ DYNC__FN dync_status dync__g_as_strided_scatter(dync__grad *g)
     dync__g_window(g, 2, &base, &view);
     dync_tensor *hole = dync__as_strided_backward(dync_ones(dync__ga_dims(g, 2), .device = (dync_device)device), &base, &view, DYNC_F32, device);
     DYNC__TRY(dync__ga_set(g, 0, dync_masked_fill(gy, dync_ne(hole, 0), 0)));
-    return dync__ga_needed(g, 1) ? dync__ga_set(g, 1, dync__as_strided_backward(gy, &view, &base, dync__grad_dtype(g, 1), device)) : DYNC_OK;
+    if (!dync__ga_needed(g, 1)) return DYNC_OK;
+    return dync__ga_set(g, 1, dync__strided_transfer(gy, &view, &base, dync__grad_dtype(g, 1), device));
 }
 
 /* view_backward rows: the gradient, the sizes before the view, then the view's own arguments from place 1 of the view on. */

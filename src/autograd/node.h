@@ -101,8 +101,12 @@ DYNC__FN dync_status dync__rebase_prepare(dync__tensor *self, dync__gnode *node,
 DYNC__FN void dync__rebase_commit(dync__tensor *self, dync__rebasing *);
 DYNC__FN void dync__rebase_drop(dync__rebasing *);
 DYNC__FN dync__gnode *dync__slices_part(dync__gnode *slices, const dync__tensor *part);  /* the node of the part that was written; owned */
-/* The gradient of a tensor of geometry `base` from that of a strided view of it. */
-DYNC__FN dync_tensor *dync__as_strided_backward(dync_tensor *grad, const dync__layout *base, const dync__layout *view, int dtype, int device);
+/* What lies at view's places as base has it; and the gradient of a tensor of geometry `base` from that
+ * of a strided view of it, which shares it out where elements of the base are at one place. */
+DYNC__FN dync_tensor *dync__strided_transfer(dync_tensor *grad, const dync__layout *base,
+                                             const dync__layout *view, int dtype, int device);
+DYNC__FN dync_tensor *dync__as_strided_backward(dync_tensor *grad, const dync__layout *base,
+                                                const dync__layout *view, int dtype, int device);
 
 /* tape.c */
 DYNC__FN const dync__gnode_class *dync__opnode_class(void);

@@ -316,6 +316,52 @@ TEST(views_of_expanded_and_overlapping_leaves)
             dync_compiled_free(f);
         }
 }
+/* ---- windows of windows -------------------------------------------------------------------- */
+
+static dync_tensor *windows_of_windows(dync_tensor *x)
+{
+    return dync_unfold(dync_unfold(x, -1, 3, 2), 0, 3, 2);
+}
+static dync_tensor *windows_thrice(dync_tensor *x)
+{
+    return dync_unfold(dync_unfold(dync_unfold(x, 0, 9, 2), 1, 5, 2), 2, 3, 1);
+}
+static dync_tensor *strided_twice(dync_tensor *x)
+{
+    dync_tensor *windows = dync_as_strided(x, dync_shape(4, 3), dync_shape(2, 1), 0);
+    return dync_as_strided(windows, dync_shape(3, 3), dync_shape(1, 2), 0);
+}
+static dync_tensor *strided_of_expanded(dync_tensor *x)
+{
+    dync_tensor *windows = dync_unfold(dync_expand(dync_unsqueeze(x, 0), dync_shape(2, 15)), 1, 3, 2);
+    return dync_as_strided(windows, dync_shape(2, 15), dync_shape(0, 1), 0);
+}
+
+/* Sums of the cotangents 1, 2, 3, ... over the elements of y that x's element i stands at: y holds
+ * x's own numbers, 0, 1, 2, ..., so it says itself where each is from. */
+static void check_windows(dync_tensor *(*fn)(dync_tensor *), const char *backend, dync_dtype dtype)
+{
+    dync_tensor *x = dync_requires_grad_(dync_to_dtype(dync_arange(0, 15, 1), dtype), true);
+    dync_compiled *f = backend ? dync_compile(fn, .backend = backend, .fullgraph = true) : NULL;
+    dync_tensor *y = f ? dync_call(f, x) : fn(x), *of = dync_to_dtype(dync_detach(y), DYNC_F32);
+    const float *from = dync_data(of = dync_contiguous(of));
+    float want[15] = {0};
+    for (int64_t i = 0; i < dync_numel(of); i++) want[(int)from[i]] += (float)(i + 1);
+    dync_tensor *by = dync_arange(1, (double)dync_numel(y) + 1, 1);
+    EXPECT_OK(dync_backward_with(y, dync_to_dtype(dync_view_as(by, y), dtype)));
+    dync_tensor *g = dync_to_dtype(dync_grad(x), DYNC_F32);
+    EXPECT_NEAR_F32((const float *)dync_data(g), want, 15, TOL_F32_CHAIN, TOL_ABS_F32);
+    dync_compiled_free(f);
+}
+
+TEST(windows_of_windows_have_gradients)
+{
+    static dync_tensor *(*const fns[])(dync_tensor *) = {windows_of_windows, windows_thrice,
+                                                         strided_twice, strided_of_expanded};
+    static const char *const names[] = {NULL, "eager", "aot_eager", "inductor"};
+    for (int k = 0; k < 4 * 4 * 2; k++)
+        DYNC_SCOPE check_windows(fns[k / 4 % 4], names[k % 4], k / 16 ? DYNC_F64 : DYNC_F32);
+}
 /* ---- writes where elements share places
  * ----------------------------------------------------------------------------------------- */
 
