@@ -5723,17 +5723,22 @@ static double dync__gm_choose(dync__gm *g) {
     }
     return best;
 }
-/* Are steps of this many elements on boundaries of 16 bytes? */
-static bool dync__gm_on_boundary(const dync__gm *g, const dync__gm_side *s, int64_t stride, int64_t count) {
+/* Are steps of `stride` elements, and those from batch to batch, on boundaries of 16 bytes? */
+static bool dync__gm_on_boundary(const dync__gm *g, const dync__gm_side *s, int64_t stride) {
     int64_t bytes = dync__dtype_info(g->dtype)->bytes;
-    if (count > 1 && stride * bytes % 16) return false;
+    if (stride * bytes % 16) return false;
     for (int d = 0; d < g->n_batch; d++)
         if (g->batch[d] > 1 && s->batch[d] * bytes % 16) return false;
     return true;
 }
+/* The step of a dim of size 1 may be any. 0 is on all boundaries: copies of no bytes, of lines and depths of a tile beyond
+ * the operand, have addresses on a boundary too. */
 static void dync__gm_how(dync__gm *g, dync__gm_side *s, int64_t lines) {
-    bool tensor = g->kind >= 0 || g->thin, along = (s->step == 1 || g->k == 1) && dync__gm_on_boundary(g, s, s->line, lines);
-    bool across = (s->line == 1 || lines == 1) && dync__gm_on_boundary(g, s, s->step, g->k), plain = dync__dtype_info(g->dtype)->bytes == dync__dtype_info(g->compute)->bytes;
+    if (g->k == 1 && !s->gather) s->step = 0;
+    if (lines == 1 && !s->gather) s->line = 0;
+    bool tensor = g->kind >= 0 || g->thin, plain = dync__dtype_info(g->dtype)->bytes == dync__dtype_info(g->compute)->bytes;
+    bool along = (s->step == 1 || g->k == 1) && dync__gm_on_boundary(g, s, s->line);
+    bool across = (s->line == 1 || lines == 1) && dync__gm_on_boundary(g, s, s->step);
     s->how = DYNC__GM_PIECES;
     if (s->gather && (s->pre || !g->scalar)) s->how = s->gather->how;
     if (s->pre && !s->gather) {                              /* any boundary will do */

@@ -201,6 +201,18 @@ TEST(few_rows)
     EXPECT_EQ_INT(before, 64);
 }
 
+/* Depth 1, whose step in memory is on no boundary where lines are: dense (33 elements to a row), padded, by columns. */
+TEST(depth_of_one)
+{
+    static const int dtypes[] = {DYNC_F32, DYNC_BF16, DYNC_F64, DYNC_I8};
+    for (int t = 0; t < DYNC__COUNT_OF(dtypes); t++)
+        for (int trans = 0; trans < 4; trans++) {
+            problem p = {.dtype = dtypes[t], .rank = 4, .batch = {3, 1}, .m = 136, .n = 33, .k = 1, .trans = trans, .broadcast = true};
+            p.pad = t == 2 ? 3 : 0;
+            if (!EXPECT(agree(&p, 0))) return;
+        }
+}
+
 TEST(random_products)
 {
     static const int dtypes[] = {DYNC_F32, DYNC_BF16, DYNC_F16, DYNC_F32, DYNC_BF16, DYNC_I8, DYNC_F64, DYNC_I32};
