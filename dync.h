@@ -3456,7 +3456,7 @@ enum {
 
 /* The first member of every object that has handles; zero: nobody has asked for one yet. */
 typedef struct dync__object { uintptr_t handle; const char *file; int32_t line; } dync__object;
-/* What dync_shutdown frees where the user did not: the first member of a module, an optimizer, a program. dync__root_set says how. */
+/* What dync_shutdown frees where the user did not: the first member of a module, an optimizer, a program, a cell. dync__root_set says how. */
 typedef struct dync__root { dync__object object; struct dync__root **at, *next; void (*free)(struct dync__root *); } dync__root;
 typedef struct dync__object_slot {
     uint32_t generation;              /* of the object in it, or of the next one */
@@ -35155,7 +35155,7 @@ typedef struct dync__grad_intercept {
     bool (*cell_set)(struct dync__cell *, dync_value);
 } dync__grad_intercept;
 /* A number that captured code reads and writes; value is an int, float or bool. */
-struct dync__cell { dync__object object; const char *name; dync_value value; uint64_t id; };
+struct dync__cell { dync__root root; const char *name; dync_value value; uint64_t id; };
 #if defined(DYNC__SPLIT)
 extern const dync__grad_intercept *(*dync__grad_intercept_get)(void);         /* NULL until capture/ installs it; it returns NULL when nothing is traced */
 #else
@@ -36642,6 +36642,12 @@ DYNC_API dync_tensor *dync_trace_wrapped(dync_tensor *grad, dync_hook fn, void *
 static bool dync__cell_holds(dync_value v) {
     return v.kind == DYNC_KIND_INT || v.kind == DYNC_KIND_FLOAT || v.kind == DYNC_KIND_BOOL;
 }
+static void dync__cell_free(dync__cell *cell) {
+    dync__object_end(&cell->root.object);
+    dync__root_set(&cell->root, NULL);
+    dync__free(cell, sizeof *cell);
+}
+static void dync__cell_end(dync__root *r) { dync__cell_free((dync__cell *)(void *)r); }
 DYNC_API dync_cell *dync_cell_new(const char *name, dync_value initial) {
     static uint64_t last_id;
     const char *text = dync__intern(name ? name : "cell");
@@ -36651,16 +36657,15 @@ DYNC_API dync_cell *dync_cell_new(const char *name, dync_value initial) {
     cell->name = text;
     cell->value = initial;
     cell->id = (uint64_t)DYNC__ATOMIC_INC(&last_id);
-    dync__object_made(&cell->object);
+    dync__root_set(&cell->root, dync__cell_end);
+    dync__object_made(&cell->root.object);
     dync_cell *handle = dync__cell_handle(cell);
-    if (!handle) dync__free(cell, sizeof *cell);
+    if (!handle) dync__cell_free(cell);
     return handle;
 }
 DYNC_API void dync_cell_free(dync_cell *handle) {
     dync__cell *cell = handle ? dync__cell_open(handle, "dync_cell_free") : NULL;
-    if (!cell) return;
-    dync__object_end(&cell->object);
-    dync__free(cell, sizeof *cell);
+    if (cell) dync__cell_free(cell);
 }
 DYNC_API void dync_cell_set(dync_cell *handle, dync_value value) {
     const dync__grad_intercept *traced = dync__grad_intercepted();

@@ -88,7 +88,7 @@ typedef struct dync__grad_intercept {
     bool (*cell_set)(struct dync__cell *, dync_value);
 } dync__grad_intercept;
 /* A number that captured code reads and writes; value is an int, float or bool. */
-struct dync__cell { dync__object object; const char *name; dync_value value; uint64_t id; };
+struct dync__cell { dync__root root; const char *name; dync_value value; uint64_t id; };
 #if defined(DYNC__SPLIT)
 extern const dync__grad_intercept *(*dync__grad_intercept_get)(void);         /* NULL until capture/ installs it; it returns NULL when nothing is traced */
 #else

@@ -480,6 +480,14 @@ static bool dync__cell_holds(dync_value v)
     return v.kind == DYNC_KIND_INT || v.kind == DYNC_KIND_FLOAT || v.kind == DYNC_KIND_BOOL;
 }
 
+static void dync__cell_free(dync__cell *cell)
+{
+    dync__object_end(&cell->root.object);
+    dync__root_set(&cell->root, NULL);
+    dync__free(cell, sizeof *cell);
+}
+static void dync__cell_end(dync__root *r) { dync__cell_free((dync__cell *)(void *)r); }
+
 DYNC_API dync_cell *dync_cell_new(const char *name, dync_value initial)
 {
     static uint64_t last_id;
@@ -490,18 +498,17 @@ DYNC_API dync_cell *dync_cell_new(const char *name, dync_value initial)
     cell->name = text;
     cell->value = initial;
     cell->id = (uint64_t)DYNC__ATOMIC_INC(&last_id);
-    dync__object_made(&cell->object);
+    dync__root_set(&cell->root, dync__cell_end);
+    dync__object_made(&cell->root.object);
     dync_cell *handle = dync__cell_handle(cell);
-    if (!handle) dync__free(cell, sizeof *cell);
+    if (!handle) dync__cell_free(cell);
     return handle;
 }
 
 DYNC_API void dync_cell_free(dync_cell *handle)
 {
     dync__cell *cell = handle ? dync__cell_open(handle, "dync_cell_free") : NULL;
-    if (!cell) return;
-    dync__object_end(&cell->object);
-    dync__free(cell, sizeof *cell);
+    if (cell) dync__cell_free(cell);
 }
 
 DYNC_API void dync_cell_set(dync_cell *handle, dync_value value)

@@ -54,7 +54,7 @@ enum {
 
 /* The first member of every object that has handles; zero: nobody has asked for one yet. */
 typedef struct dync__object { uintptr_t handle; const char *file; int32_t line; } dync__object;
-/* What dync_shutdown frees where the user did not: the first member of a module, an optimizer, a program. dync__root_set says how. */
+/* What dync_shutdown frees where the user did not: the first member of a module, an optimizer, a program, a cell. dync__root_set says how. */
 typedef struct dync__root { dync__object object; struct dync__root **at, *next; void (*free)(struct dync__root *); } dync__root;
 typedef struct dync__object_slot {
     uint32_t generation;              /* of the object in it, or of the next one */
