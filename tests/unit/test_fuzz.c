@@ -64,7 +64,7 @@ TEST(ops) { run_corpus("ops"); }
 TEST(program) { run_corpus("program"); }
 TEST(safetensors) { run_corpus("safetensors"); }
 #else
-TEST(no_folders) { TEST_SKIP("no folders to read"); }
+TEST(no_folders) { SKIP("no folders to read"); }
 #endif
 
 TEST_MAIN
